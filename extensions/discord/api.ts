@@ -27,12 +27,12 @@ const METHODS = {
 } as const;
 type Method = keyof typeof METHODS;
 
-/** Addresses with a token of their own: calls there need no other, and a refused token there is not the bot's. */
+/** Whether an address holds its own token: calls there need no other, and a refused token there is not the bot's. */
 export const hasOwnToken = (address: string): boolean => /\/(?:webhooks|interactions)\//.test(address);
 
 /** Discord's REST API. Every call throws what `@discordjs/rest` throws; `failures.ts` reads that. */
 export interface Api {
-  /** Throws where the answer is not what Discord's documentation says of the route, as far as `SHAPES` has it. */
+  /** Throws when the answer lacks what `SHAPES` requires for the route. */
   ask<T>(method: Method, route: `/${string}`, call?: Call): Promise<T>;
   /** A call whose answer nobody needs. */
   act(method: Method, route: `/${string}`, call?: Call): Promise<void>;
@@ -40,13 +40,13 @@ export interface Api {
   close(): void;
 }
 
-/** Questions end with the signal; what changes something is finished. Throws `OpenClawError` when there is no token. */
+/** The signal ends reads; calls that change something finish. Throws `OpenClawError` when there is no token. */
 export function openApi(config: DiscordConfig, signal: AbortSignal): Api {
   const token = readToken(config);
   const rest = new REST({
     api: config.apiUrl,
     version: "10",
-    // Waiting and trying again are the core's, which knows what a send was and what is behind it. A question just waits.
+    // The core retries sends and waits for rate limits, because it knows which sends queue up. Reads wait here.
     retries: 0,
     offset: 0,
     rejectOnRateLimit: ({ method }) => method !== "GET",
@@ -54,7 +54,7 @@ export function openApi(config: DiscordConfig, signal: AbortSignal): Api {
   }).setToken(token);
   const request = async (method: Method, fullRoute: `/${string}`, call: Call = {}): Promise<string> => {
     const { query, ...more } = call;
-    // The library never lets go of a signal, so that each call gets one of its own.
+    // The library never removes its listener from a signal, so that each call gets its own.
     const ending = method === "GET" ? { signal: AbortSignal.any([signal]) } : {};
     // The library forgets the bot's token after a 401 to a call that was made with it.
     const options = { ...more, ...ending, fullRoute, method: METHODS[method], auth: !hasOwnToken(fullRoute) };
@@ -89,13 +89,13 @@ const gatewayShape = z.looseObject({
 export type GatewayInfo = z.output<typeof gatewayShape>;
 
 const withId = z.looseObject({ id: z.string().min(1) });
-/** What every answer to a route holds; an object with an id where no row fits. docs.discord.com/developers/reference */
+/** What each answer must hold, by route; an object with an id where no row matches. docs.discord.com/developers/reference */
 const SHAPES: readonly (readonly [RegExp, z.ZodType])[] = [
   [/^\/gateway\/bot$/, gatewayShape],
   [/^\/users\/@me$/, withId.extend({ username: z.string() })],
   [/^\/guilds\/[^/]+\/members\/[^/]+$/, z.looseObject({ roles: z.array(z.string()) })],
   [/^\/guilds\/[^/]+$/, withId.extend({ roles: z.array(withId) })],
-  // A list where it is read, one message where one is sent.
+  // A read answers with a list, a send with one message.
   [/^\/channels\/[^/]+\/messages$/, z.union([z.array(withId), withId])],
 ];
 
@@ -104,7 +104,7 @@ function isAnswer<T>(value: unknown, route: string): value is T {
   return shape.safeParse(value).success;
 }
 
-/** Undefined for what is no JSON, such as a proxy's page. */
+/** Undefined for text that is not JSON, such as a proxy's page. */
 function parse(text: string): unknown {
   try {
     return JSON.parse(text);

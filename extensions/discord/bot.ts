@@ -5,20 +5,20 @@ import type { DirectChats } from "./direct-chats.ts";
 import type { Places } from "./inbound/places.ts";
 import type { BoundedMap } from "./bounded-map.ts";
 
-/** A command of Discord's menu, shown as "thinking…" until its answer is put in. */
+/** A command of Discord's menu, shown as "thinking…" until an answer replaces that. */
 export interface DeferredReply {
   readonly channel: string;
-  /** Below this path lies the answer; it holds a token of its own. */
+  /** The answer's path; it holds its own token. */
   readonly route: `/webhooks/${string}`;
   /** Epoch milliseconds. */
   readonly until: number;
-  /** Whether Discord shows it; never rejects. */
+  /** Whether Discord shows it as waiting; never rejects. */
   readonly isOpen: Promise<boolean>;
-  /** The send that put its text in; it may do so again. */
+  /** The send that filled it; the same send may fill it again. */
   filledBy?: string;
 }
 
-/** What everything that one account does needs. */
+/** The state and the ports of one account. */
 export interface Bot {
   readonly api: Api;
   readonly config: DiscordConfig;
@@ -27,15 +27,15 @@ export interface Bot {
   readonly directs: DirectChats;
   /** Known once Discord was reached. */
   readonly self: { known: Self | undefined };
-  /** Messages of ours, by nonce. */
+  /** Ids of the bot's messages, by nonce. */
   readonly nonces: BoundedMap<string>;
-  /** Ids of messages of ours. */
-  readonly own: BoundedMap<true>;
-  /** First messages of threads, by the thread's id; empty where there is none. */
+  /** Ids of the bot's messages. */
+  readonly ownMessages: BoundedMap<true>;
+  /** Texts that began a thread, by the thread's id; empty where there is none. */
   readonly starters: BoundedMap<string>;
   /** Commands of Discord's menu that wait for their answer, by the id of their interaction. */
   readonly deferred: BoundedMap<DeferredReply>;
-  /** Our reactions, by message. */
+  /** The bot's reactions, by message. */
   readonly reactions: BoundedMap<string>;
   /** Aborted when the channel stops. */
   readonly signal: AbortSignal;
@@ -43,10 +43,10 @@ export interface Bot {
 
 export const selfId = (bot: Bot): string => bot.self.known?.id ?? "";
 
-/** Whose eyes read an event, and when. */
+/** The account that reads an event, and when. */
 export interface EventContext {
   readonly bot: Bot;
-  /** The gateway session, for the keys of events that Discord gives no id. */
+  /** The gateway session; part of the key of an event without an id. */
   readonly session: string;
   readonly now: number;
 }

@@ -1,4 +1,4 @@
-/** Remembers the last `limit` things by name; the one that was set longest ago is forgotten first. */
+/** Keeps the last `limit` entries; the one that was set longest ago is dropped first. */
 export class BoundedMap<T> {
   readonly #limit: number;
   readonly #entries = new Map<string, T>();

@@ -4,26 +4,26 @@ import { isGone, outcomeOf, reasonOf, UNKNOWN_MESSAGE } from "./failures.ts";
 import { timeOf } from "./inbound/places.ts";
 import { selfId } from "./bot.ts";
 import type { Bot } from "./bot.ts";
-import { changing, fileName, filesOf, hasFilled, NO_MENTIONS, nonceOf, rowsOf } from "./send.ts";
+import { changeAt, fileName, filesOf, hasFilled, NO_MENTIONS, nonceOf, rowsOf } from "./send.ts";
 import { targetOf } from "./targets.ts";
 
 type Changes = Required<Pick<ChannelLink, "edit" | "remove" | "react" | "typing" | "find">>;
 
-/** What can be done to messages that are there. */
+/** The changes to messages that exist. */
 export function changes(bot: Bot): Changes {
   const { api, host } = bot;
   return {
     async edit(to, messageId, part, options = {}) {
-      // Without an empty list the buttons of before would stay.
+      // Without an empty list the earlier buttons would stay.
       const components = rowsOf(options.buttons ?? []);
       const body = { content: part.body, allowed_mentions: NO_MENTIONS, components };
-      return changing(to, bot, async (target) => {
+      return changeAt(to, bot, async (target) => {
         await api.act("PATCH", `/channels/${target}/messages/${messageId}`, { body });
         return { kind: "sent", messageId };
       });
     },
     async remove(to, messageId) {
-      return changing(to, bot, async (target) => {
+      return changeAt(to, bot, async (target) => {
         await api.act("DELETE", `/channels/${target}/messages/${messageId}`).catch((error: unknown) => {
           if (!isGone(error, UNKNOWN_MESSAGE)) throw error;
         });
@@ -31,7 +31,7 @@ export function changes(bot: Bot): Changes {
       });
     },
     async react(to, messageId, emoji) {
-      return changing(to, bot, async (target) => {
+      return changeAt(to, bot, async (target) => {
         await react(`/channels/${target}/messages/${messageId}`, { bot, messageId, emoji });
         return { kind: "sent", messageId };
       });
@@ -47,7 +47,7 @@ export function changes(bot: Bot): Changes {
   };
 }
 
-/** One reaction of ours a message, as on other platforms: a new one takes the place of the last. */
+/** The bot has one reaction per message, as on other platforms: a new one replaces the last. */
 async function react(
   message: `/channels/${string}`,
   { bot, messageId, emoji }: { bot: Bot; messageId: string; emoji: string | undefined },
@@ -65,7 +65,7 @@ async function react(
   else reactions.set(messageId, wanted);
 }
 
-/** After a restart nobody remembers them. */
+/** Asks Discord, because they are not known after a restart. */
 async function ourReactions(message: `/${string}`, { api }: Bot): Promise<readonly string[]> {
   const { reactions = [] } = await api.ask<APIMessage>("GET", message);
   return reactions
@@ -73,9 +73,9 @@ async function ourReactions(message: `/${string}`, { api }: Bot): Promise<readon
     .map(({ emoji: { id, name } }) => (id === null ? (name ?? "") : `${name}:${id}`));
 }
 
-/** The most that Discord gives at once. */
+/** Discord's maximum for one page. */
 const PAGE = 100;
-/** No send is tried for longer, so that the page has it when it reaches back so far. */
+/** No send is retried for longer: a page that reaches back so far holds every candidate. */
 const REACH_MS = 24 * 3_600_000;
 
 async function find(
@@ -85,51 +85,52 @@ async function find(
   bot: Bot,
 ): Promise<SendResult> {
   const nonce = nonceOf(idempotencyKey);
-  const seen = bot.nonces.get(nonce);
-  if (seen !== undefined) return { kind: "sent", messageId: seen };
+  const known = bot.nonces.get(nonce);
+  if (known !== undefined) return { kind: "sent", messageId: known };
   try {
     const target = await targetOf(to, bot);
-    // The answer to a command of the menu can be put in again.
+    // Filling a deferred reply twice changes nothing.
     if (hasFilled(target, idempotencyKey, bot)) return { kind: "retry", reason: "it can be sent again" };
     const query = { limit: String(PAGE) };
     const page = await bot.api.ask<APIMessage[]>("GET", `/channels/${target}/messages`, { query });
-    if (page.length === 0 && (await holdsSomething(target, bot))) {
-      return { kind: "unknown", reason: "the bot may not read what stands there" };
+    if (page.length === 0 && (await hasMessages(target, bot))) {
+      return { kind: "unknown", reason: "the bot may not read the history" };
     }
-    return judge(page, { nonce, part, bot });
+    return resultOf(page, { nonce, part, bot });
   } catch (error) {
     const outcome = outcomeOf(error);
     return outcome.kind === "retry" ? { kind: "unknown", reason: outcome.reason } : outcome;
   }
 }
 
-/** To a bot without Read Message History a history is empty. docs.discord.com/developers/resources/message#get-channel-messages */
-async function holdsSomething(target: string, { api }: Bot): Promise<boolean> {
+/** A bot without Read Message History gets an empty history. docs.discord.com/developers/resources/message#get-channel-messages */
+async function hasMessages(target: string, { api }: Bot): Promise<boolean> {
   const { last_message_id: last } = await api.ask<{ last_message_id?: string | null }>("GET", `/channels/${target}`);
   return last != null;
 }
 
-/** History has no nonces for sure: a message with the same words may be this one or another. */
-function judge(
+/** The history may lack nonces: a message with the same text may be this one or another. */
+function resultOf(
   page: readonly APIMessage[],
   { nonce, part, bot }: { nonce: string; part: OutboundPart; bot: Bot },
 ): SendResult {
   const own = page.filter(({ author }) => author.id === selfId(bot));
   const found = own.find((message) => message.nonce === nonce);
   if (found) return { kind: "sent", messageId: found.id };
-  if (own.some((message) => says(message, part))) return { kind: "unknown", reason: "the same words stand there" };
+  if (own.some((message) => hasContentOf(message, part)))
+    return { kind: "unknown", reason: "a message with the same text is there" };
   const oldest = page.at(-1);
   const isWhole = page.length < PAGE || (oldest && Date.now() - timeOf(oldest.id) > REACH_MS);
   return isWhole
     ? { kind: "retry", reason: "it is not there" }
-    : { kind: "unknown", reason: "too much was written since" };
+    : { kind: "unknown", reason: "the history does not reach back far enough" };
 }
 
-function says(message: APIMessage, part: OutboundPart): boolean {
-  if (part.kind === "text") return bare(message.content) === bare(part.body);
+function hasContentOf(message: APIMessage, part: OutboundPart): boolean {
+  if (part.kind === "text") return withoutSpaces(message.content) === withoutSpaces(part.body);
   const names = new Set(message.attachments.map(({ filename }) => filename));
   return filesOf(part).every((item) => names.has(fileName(item).replaceAll(/[^\w.-]/g, "_")));
 }
 
-/** Discord trims and joins white space. */
-const bare = (text: string): string => text.replaceAll(/\s+/g, "");
+/** Discord trims and joins white space, so that it does not count. */
+const withoutSpaces = (text: string): string => text.replaceAll(/\s+/g, "");

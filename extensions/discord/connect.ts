@@ -8,7 +8,7 @@ import { DirectChats } from "./direct-chats.ts";
 import { badToken, INTENT_FIX, isBadToken, outcomeOf, reasonOf } from "./failures.ts";
 import { EventQueue } from "./inbound/event-queue.ts";
 import { download } from "./inbound/media.ts";
-import { unanswered } from "./inbound/interactions.ts";
+import { clearPending } from "./inbound/interactions.ts";
 import { mayReadText, putMenu } from "./menu.ts";
 import { missedSince } from "./inbound/missed.ts";
 import { Places } from "./inbound/places.ts";
@@ -17,7 +17,7 @@ import type { Bot } from "./bot.ts";
 import { send } from "./send.ts";
 import { Gateway } from "./gateway/gateway.ts";
 
-/** Joins the gateway. Throws `OpenClawError` when there is no token or Discord does not know it. */
+/** Connects to the gateway. Throws `OpenClawError` when there is no token or Discord refuses it. */
 export async function connect(config: DiscordConfig, host: ChannelHost): Promise<ChannelLink> {
   const end = new AbortController();
   const signal = AbortSignal.any([host.signal, end.signal]);
@@ -37,7 +37,7 @@ export async function connect(config: DiscordConfig, host: ChannelHost): Promise
   return {
     send: (to, part, options) => send(to, part, options, bot),
     ...changes(bot),
-    clearPending: (message) => unanswered(message, bot),
+    clearPending: (message) => clearPending(message, bot),
     download: (item) => download(bot, item),
     missedSince: async (since) => (gateway.brings(since) ? [] : missedSince(since, bot)),
     async close() {
@@ -49,7 +49,7 @@ export async function connect(config: DiscordConfig, host: ChannelHost): Promise
   };
 }
 
-/** What one account starts with. */
+/** An account without any connection yet. */
 export function createBot(
   api: Api,
   { config, host, signal, self }: Pick<Bot, "config" | "host" | "signal"> & { self: Self | undefined },
@@ -63,14 +63,14 @@ export function createBot(
     places: new Places(api),
     directs: new DirectChats(api, host),
     nonces: new BoundedMap(1000),
-    own: new BoundedMap(5000),
+    ownMessages: new BoundedMap(5000),
     starters: new BoundedMap(500),
     deferred: new BoundedMap(100),
     reactions: new BoundedMap(500),
   };
 }
 
-/** Undefined when Discord cannot be asked now; the session asks again. */
+/** Undefined when Discord does not answer now; the gateway's READY says it later. */
 async function firstContact(api: Api, host: ChannelHost): Promise<Self | undefined> {
   try {
     return await whoAmI(api);

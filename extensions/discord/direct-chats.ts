@@ -9,8 +9,8 @@ const MOST = 500;
 const noteShape = z.array(z.tuple([z.string(), z.string()]));
 
 /**
- * The channels of direct chats, by person. Discord tells a bot of no direct chat by itself, so that those that were ever
- * active are noted: after a gap they are asked for what was missed.
+ * The channels of direct chats, by person. Discord lists no direct chats for a bot, so that this notes those that were ever
+ * active: after a gap, missed messages are read from them.
  */
 export class DirectChats {
   readonly #api: Api;
@@ -28,7 +28,7 @@ export class DirectChats {
     for (const [person, channel] of noted) this.#channels.set(person, channel);
   }
 
-  /** The liveliest last. */
+  /** The most recent last. */
   entries(): readonly (readonly [person: string, channel: string])[] {
     return this.#channels.entries();
   }

@@ -3,13 +3,13 @@ import { answeredOutcome, OpenClawError, thrownOutcome } from "openclaw/plugin-s
 import type { SendResult } from "openclaw/plugin-sdk";
 import { hasOwnToken } from "./api.ts";
 
-/** Did a call that threw so arrive? Never holds a token or an address. */
+/** What a thrown error says about its call. The reason never holds a token or an address. */
 export function outcomeOf(error: unknown): SendResult {
   if (error instanceof RateLimitError) {
     const afterMs = Math.max(1, Math.ceil(error.retryAfter > 0 ? error.retryAfter : error.timeToReset));
     return { kind: "retry", reason: "Discord limits the rate of calls", afterMs, rateLimited: true };
   }
-  // A token that was reset is given anew by the operator, and the message goes out then.
+  // The operator sets the new token, and then the message goes out.
   if (isBadToken(error)) return { kind: "retry", reason: "Discord refuses the bot token", fix: TOKEN_FIX };
   if (error instanceof DiscordAPIError) {
     const reason = `Discord answers ${error.status}: ${error.message.replaceAll("\n", "; ")} (${error.code})`;
@@ -21,11 +21,11 @@ export function outcomeOf(error: unknown): SendResult {
   return thrownOutcome(error, "Discord");
 }
 
-/** Whether Discord said with this code that a thing is not there (any more). */
+/** Whether Discord said with this code that something does not exist. */
 export const isGone = (error: unknown, code: number): boolean =>
   error instanceof DiscordAPIError && error.code === code;
 
-/** Whether Discord said to an address with a token of its own that there is no such token (any more). */
+/** Whether Discord said that the token in an address does not exist. */
 export const isForgotten = (error: unknown): boolean =>
   error instanceof DiscordAPIError && (error.status === 401 || error.status === 404) && hasOwnToken(error.url);
 
@@ -33,7 +33,7 @@ export const isForgotten = (error: unknown): boolean =>
 export const UNKNOWN_CHANNEL = 10_003;
 export const UNKNOWN_MESSAGE = 10_008;
 
-/** Whether Discord refused a quote because the bot may not read what was said before. */
+/** Whether Discord refused a quote because the bot may not read the history. */
 export const mayNotQuote = (error: unknown): boolean => NO_HISTORY.some((code) => isGone(error, code));
 const NO_HISTORY = [160_002, 160_009];
 
@@ -42,7 +42,7 @@ export const isBadToken = (error: unknown): boolean =>
   (error instanceof DiscordAPIError && error.status === 401 && !hasOwnToken(error.url)) ||
   (error instanceof Error && error.message.startsWith("Expected token to be set"));
 
-/** Discord answered, and will answer the same another time. */
+/** Whether Discord answered and would answer the same another time. */
 export const isRefused = (error: unknown): boolean => outcomeOf(error).kind === "refused";
 
 export const reasonOf = (error: unknown): string => {

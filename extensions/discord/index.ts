@@ -5,18 +5,18 @@ import type { DiscordConfig } from "./config.ts";
 export { discordAccounts, discordConfig } from "./config.ts";
 export type { DiscordConfig } from "./config.ts";
 
-/** Discord over its gateway and REST API. What speaks to them is loaded with the first connection. */
+/** Discord over its gateway and REST API. The first connection loads the libraries for them. */
 export const discord: ChannelAdapter<DiscordConfig> = {
   id: DISCORD,
   label: "Discord",
-  // What a bot may write; longer messages than some seventeen lines are folded up. Five edits in five seconds earn a 429.
+  // Discord folds messages of more than about seventeen lines, and answers the fifth edit in five seconds with 429.
   limits: {
     text: 2000,
     format: "discord",
     media: 50 * 1_048_576,
     lines: 17,
     editEveryMs: 1200,
-    // Text and files are one message; a call that makes one may bring ten files and 25 MB.
+    // Text and files are one message, with at most ten files and 25 MB.
     caption: { text: 2000 },
     album: { files: 10, bytes: 25_000_000 },
     silent: true,

@@ -13,7 +13,7 @@ const NAME = /^[-_\p{Ll}\p{Lo}\p{N}]{1,32}$/u;
 const TRIES = 10;
 const NOTE = "menu";
 
-/** Puts the gateway's commands into Discord's menu, when they are others than last time. Never rejects. */
+/** Puts the gateway's commands into Discord's menu when they changed. Never rejects. */
 export async function putMenu(bot: Bot): Promise<void> {
   const { host, signal } = bot;
   const body = menuOf(bot);
@@ -34,7 +34,7 @@ export async function putMenu(bot: Bot): Promise<void> {
 
 type Entry = Readonly<Record<string, unknown>>;
 
-/** None when the menu is left alone. */
+/** Empty when the menu must stay as it is. */
 function menuOf({ host, config }: Bot): readonly Entry[] {
   if (config.commands.native === false) return [];
   return host.commands
@@ -60,7 +60,7 @@ async function put(body: readonly Entry[], { api, config, host }: Bot): Promise<
 
 const askApplication = async (api: Api): Promise<APIApplication> => api.ask<APIApplication>("GET", "/applications/@me");
 
-/** May read the text of messages: fully, or as a bot of less than a hundred guilds. */
+/** Flags of the Message Content Intent: fully, or for a bot in less than a hundred servers. */
 const MESSAGE_CONTENT = (1 << 18) | (1 << 19);
 
 /** Whether the developer portal lets the bot read the text of messages. Throws what the API throws. */

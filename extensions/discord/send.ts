@@ -11,7 +11,7 @@ import type {
   SendResult,
 } from "openclaw/plugin-sdk";
 import { isForgotten, isRefused, mayNotQuote, outcomeOf } from "./failures.ts";
-import { forget, takeAway } from "./inbound/interactions.ts";
+import { dropReply, removeThinking } from "./inbound/interactions.ts";
 import type { Bot, DeferredReply } from "./bot.ts";
 import { targetOf } from "./targets.ts";
 
@@ -26,26 +26,26 @@ const SUPPRESS_NOTIFICATIONS = 1 << 12;
 
 type Body = Pick<RESTPostAPIChannelMessageJSONBody, "content" | "allowed_mentions" | "flags" | "components">;
 
-/** A key of ours as the 25 characters that Discord takes. Within minutes, it answers a second send with the first one's message. */
+/** A key as the 25 characters of a nonce. For some minutes, Discord answers a second send with the first one's message. */
 export const nonceOf = (idempotencyKey: string): string =>
   createHash("sha256").update(idempotencyKey).digest("base64url").slice(0, 25);
 
-/** Nobody is called by what a model writes. */
+/** The model's text notifies nobody. */
 export const NO_MENTIONS = { parse: [], replied_user: true };
 
-/** Makes a call that changes something about one place. Never rejects. */
-export async function changing(
+/** Makes a call that changes something in one chat. Never rejects. */
+export async function changeAt(
   to: Peer,
   bot: Bot,
   change: (target: string) => Promise<SendResult>,
 ): Promise<SendResult> {
   const target = await targetOf(to, bot).catch(outcomeOf);
-  // A chat that could not be opened got nothing.
+  // Nothing was sent to a chat that could not be opened.
   if (typeof target !== "string") return target.kind === "unknown" ? { ...target, kind: "retry" } : target;
   return change(target).catch(outcomeOf);
 }
 
-/** Sends a message; it fills the answer to a command of the menu that waits in that place. Never rejects. */
+/** Sends a message; it fills the deferred reply that waits in that chat. Never rejects. */
 export async function send(to: Peer, part: OutboundPart, options: SendOptions, bot: Bot): Promise<SendResult> {
   const files: RawFile[] = [];
   for (const item of part.kind === "media" ? filesOf(part) : []) {
@@ -62,11 +62,11 @@ async function sendOne(
   content: Content,
   { options, bot }: { options: SendOptions; bot: Bot },
 ): Promise<SendResult> {
-  return changing(to, bot, async (target) => {
+  return changeAt(to, bot, async (target) => {
     const reply = await deferredReplyFor(target, options.idempotencyKey, bot);
     const filled = reply && (await fill(reply, content, bot));
     const message = filled ?? (await post(target, { ...content, options }, bot));
-    bot.own.set(message.id, true);
+    bot.ownMessages.set(message.id, true);
     return { kind: "sent", messageId: message.id };
   });
 }
@@ -94,7 +94,7 @@ async function post(target: string, what: Content & { options: SendOptions }, bo
   return message;
 }
 
-/** The command in a place that waits longest. A reply is filled by one send, which may do it again. */
+/** The reply that waits longest in a chat. One send fills a reply, and may fill it again. */
 async function deferredReplyFor(target: string, key: string, bot: Bot): Promise<DeferredReply | undefined> {
   const deferred = waitingIn(target, bot);
   const reply =
@@ -107,18 +107,18 @@ async function deferredReplyFor(target: string, key: string, bot: Bot): Promise<
 const waitingIn = (target: string, { deferred }: Bot): readonly DeferredReply[] =>
   deferred.entries().flatMap(([, reply]) => (reply.channel === target && reply.until >= Date.now() ? [reply] : []));
 
-/** Whether a send went into the answer of a command. */
+/** Whether a send filled a deferred reply. */
 export const hasFilled = (target: string, key: string, bot: Bot): boolean =>
   waitingIn(target, bot).some(({ filledBy }) => filledBy === key);
 
-/** Undefined when Discord does not take it there: the command is over then, and the answer a message of its own. */
+/** Undefined when Discord refuses: the reply is dropped then, and the answer becomes its own message. */
 async function fill(reply: DeferredReply, { body, files }: Content, bot: Bot): Promise<APIMessage | undefined> {
   try {
     return await bot.api.ask<APIMessage>("PATCH", reply.route, { body, files });
   } catch (error) {
     if (!isRefused(error)) throw error;
-    if (isForgotten(error)) forget(reply, bot);
-    else await takeAway(reply, bot);
+    if (isForgotten(error)) dropReply(reply, bot);
+    else await removeThinking(reply, bot);
     return undefined;
   }
 }
@@ -134,7 +134,7 @@ function bodyOf(content: string | undefined, options: Partial<SendOptions>, { co
   };
 }
 
-/** Buttons whose command is too long for Discord, or there already, are left out: what they do can be typed. */
+/** Omits buttons whose command is too long for Discord or a duplicate: people can type the command. */
 export function rowsOf(buttons: readonly ReplyButton[]): NonNullable<Body["components"]> {
   const commands = new Set<string>();
   const keys = buttons.flatMap(({ label, command }) => {
@@ -164,7 +164,7 @@ async function open(item: MediaItem, { host }: Bot): Promise<Opened> {
 
 export const filesOf = ({ media, more = [] }: OutboundFiles): readonly MediaItem[] => [media, ...more];
 
-/** Discord goes by the ending to show a picture or to play a sound. */
+/** Discord shows a picture or plays a sound by the ending of the file's name. */
 export function fileName(item: MediaItem): string {
   if (item.name !== undefined) return item.name;
   const [, kind = "bin"] = (item.mime ?? "").split("/");

@@ -3,13 +3,13 @@ import type { Peer } from "openclaw/plugin-sdk";
 import { isGone, isRefused, UNKNOWN_CHANNEL } from "./failures.ts";
 import type { Bot } from "./bot.ts";
 
-/** The channel or thread that a peer is. Opens direct chats. Throws what the API throws. */
+/** The id of a peer's channel or thread. Opens direct chats. Throws what the API throws. */
 export async function targetOf({ thread, chat }: Peer, bot: Bot): Promise<string> {
   if (thread !== undefined) return thread;
   return chat.kind === "direct" ? bot.directs.channelOf(chat.id) : channelOf(chat.id, bot);
 }
 
-/** An operator may name a person by the bare id: ids of people and of channels look alike, and only Discord knows which it is. */
+/** An operator may name a person by the bare id: ids of people and channels look alike, and only Discord knows the kind. */
 async function channelOf(id: string, bot: Bot): Promise<string> {
   const { api, places, directs } = bot;
   if (places.has(id)) return id;
@@ -20,13 +20,13 @@ async function channelOf(id: string, bot: Bot): Promise<string> {
     return id;
   } catch (error) {
     if (isGone(error, UNKNOWN_CHANNEL)) return directOr(id, bot);
-    // It is there, and what may be done in it is told by the call itself.
+    // The channel exists; the call itself shows what the bot may do in it.
     if (isRefused(error)) return id;
     throw error;
   }
 }
 
-/** What is no person either stays a channel that is not there. */
+/** An id that is no person either is treated as a channel. */
 async function directOr(id: string, { directs }: Bot): Promise<string> {
   try {
     return await directs.channelOf(id);

@@ -15,7 +15,7 @@ export interface Ending {
   readonly wasReady: boolean;
   /** Discord has forgotten the session. */
   readonly isForgotten: boolean;
-  /** Discord asked for it; nothing is wrong. */
+  /** Discord requested it; nothing is wrong. */
   readonly isPlanned: boolean;
   /** Discord accepts no connection for so many milliseconds. */
   readonly afterMs?: number;
@@ -102,7 +102,7 @@ export class Connection {
     return this.#ending(end);
   }
 
-  /** What the library asks for, and what it is told to leave to `Session`: the session, and all time limits. */
+  /** The library's settings and hooks. The session and all time limits stay with this package. */
   #context(): IContextFetchingStrategy {
     const { url, shard, token, intents } = this.#settings;
     // The library adds a query.

@@ -72,8 +72,8 @@ const noteName = (shardId: number): string => (shardId === 0 ? "session" : `sess
 const termsOf = ({ apiUrl, gatewayUrl = "" }: Bot["config"]): string => [INTENTS, apiUrl, gatewayUrl].join(" ");
 
 /**
- * Keeps one shard's session over its connections. Discord need not send again what is stored; it sends the rest again, also
- * after a restart of the gateway, as long as it remembers the session.
+ * Keeps one shard's session over its connections. Discord sends again the events after the last stored one, also after a
+ * restart of the gateway, as long as it remembers the session.
  */
 export class Session {
   readonly #shard: Shard;

@@ -76,7 +76,7 @@ export class EventQueue {
     }
   }
 
-  /** Asks Discord for what an event leaves out, for as long as that takes. */
+  /** Asks Discord for what an event lacks, until it answers. */
   async #read({ session, event }: Item): Promise<readonly InboundMessage[]> {
     const { host, signal } = this.#bot;
     for (let failures = 0; !signal.aborted; failures++) {

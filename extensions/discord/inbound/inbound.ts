@@ -11,16 +11,16 @@ import type { Bot, EventContext } from "../bot.ts";
 import { nameOf, readable, untrustedOf, userOf } from "./text.ts";
 import type { Names } from "./text.ts";
 
-/** A message with what only its event tells. */
-export type ToldMessage = APIMessage & { readonly guild_id?: string; readonly member?: Partial<APIGuildMember> };
-type ToldReaction = Pick<GatewayMessageReactionAddDispatchData, "user_id" | "channel_id" | "message_id" | "emoji"> &
+/** A message with the fields that only its event has. */
+export type EventMessage = APIMessage & { readonly guild_id?: string; readonly member?: Partial<APIGuildMember> };
+type EventReaction = Pick<GatewayMessageReactionAddDispatchData, "user_id" | "channel_id" | "message_id" | "emoji"> &
   Partial<Pick<GatewayMessageReactionAddDispatchData, "guild_id" | "member" | "message_author_id">>;
 
-/** Plain messages, replies, and what other bots answer to commands. Others are notices of Discord's. */
+/** Plain messages, replies, and other bots' answers to commands. Other types are Discord's notices. */
 const WRITTEN = new Set([0, 19, 20, 23]);
 const REPLY = 19;
 
-/** The message that an event carries, or undefined when there is nothing in it for an agent. Throws when Discord cannot be asked. */
+/** The message in an event, or undefined when it holds nothing for an agent. Throws when Discord does not answer. */
 export async function readEvent(
   { payload, sequence }: GatewayEvent,
   context: EventContext,
@@ -41,16 +41,16 @@ export async function readEvent(
   }
 }
 
-/** Discord tells of previews that it has added to a message as well. */
-async function readEdit(message: ToldMessage, context: EventContext): Promise<InboundMessage | undefined> {
+/** Discord also sends this event when it added a preview to a message. */
+async function readEdit(message: EventMessage, context: EventContext): Promise<InboundMessage | undefined> {
   if (message.edited_timestamp == null) return undefined;
   const edited = Date.parse(message.edited_timestamp);
   const read = await readMessage(message, context);
   return read && { ...read, eventKey: `${read.eventKey}:${edited}`, isEdit: true, sentAt: edited };
 }
 
-/** Throws when Discord cannot be asked. */
-export async function readMessage(message: ToldMessage, context: EventContext): Promise<InboundMessage | undefined> {
+/** Throws when Discord does not answer. */
+export async function readMessage(message: EventMessage, context: EventContext): Promise<InboundMessage | undefined> {
   const { bot } = context;
   if (message.author.id === selfId(bot)) return remember(message, bot);
   if (!WRITTEN.has(message.type)) return undefined;
@@ -75,7 +75,7 @@ const isEmpty = ({ text, media, untrusted }: Pick<InboundMessage, "text" | "medi
 
 type Envelope = Pick<InboundMessage, "id" | "eventKey" | "from" | "sender" | "receivedAt" | "sentAt" | "guildId">;
 
-function envelopeOf(message: ToldMessage, place: Place, { bot, now }: EventContext): Envelope {
+function envelopeOf(message: EventMessage, place: Place, { bot, now }: EventContext): Envelope {
   const guildId = guildOf(message, place);
   return {
     id: message.id,
@@ -88,10 +88,10 @@ function envelopeOf(message: ToldMessage, place: Place, { bot, now }: EventConte
   };
 }
 
-const guildOf = (message: ToldMessage, place: Place): string | undefined => message.guild_id ?? place.guildId;
+const guildOf = (message: EventMessage, place: Place): string | undefined => message.guild_id ?? place.guildId;
 
 function contentOf(
-  message: ToldMessage,
+  message: EventMessage,
   { place, names, bot }: { place: Place; names: Names; bot: Bot },
 ): Pick<InboundMessage, "text" | "media" | "untrusted"> {
   const untrusted = [...titleOf(place, message), ...untrustedOf(message)];
@@ -102,18 +102,18 @@ function contentOf(
   };
 }
 
-/** Our own message: proof that a send arrived. */
-function remember(message: ToldMessage, bot: Bot): undefined {
-  bot.own.set(message.id, true);
+/** The bot's own message: proof that a send arrived. */
+function remember(message: EventMessage, bot: Bot): undefined {
+  bot.ownMessages.set(message.id, true);
   if (message.nonce !== undefined) bot.nonces.set(String(message.nonce), message.id);
   return undefined;
 }
 
-const titleOf = (place: Place, message: ToldMessage): readonly string[] =>
+const titleOf = (place: Place, message: EventMessage): readonly string[] =>
   place.kind === "post" && place.id === message.id ? [`Forum post: ${place.name ?? ""}`] : [];
 
 async function mentionsIn(
-  message: ToldMessage,
+  message: EventMessage,
   place: Place,
   bot: Bot,
 ): Promise<{ readonly isNamed: boolean; readonly names: Names }> {
@@ -128,16 +128,16 @@ async function mentionsIn(
 }
 
 /** Webhooks write without being members. */
-function senderOf(author: APIUser, message: ToldMessage): Sender {
+function senderOf(author: APIUser, message: EventMessage): Sender {
   const { member, webhook_id: webhook } = message;
   const isBot = author.bot === true || webhook !== undefined;
   return { ...userOf(author, member), ...(isBot && { isBot: true }) };
 }
 
-async function quoteOf(message: ToldMessage, names: Names, bot: Bot): Promise<QuotedMessage | undefined> {
+async function quoteOf(message: EventMessage, names: Names, bot: Bot): Promise<QuotedMessage | undefined> {
   const id = message.type === REPLY ? message.message_reference?.message_id : undefined;
   if (id === undefined) return undefined;
-  // Null: it was deleted. Left out: Discord did not look.
+  // Null: it was deleted. Undefined: Discord did not look.
   const original = message.referenced_message ?? (await lookUp(message, id, bot));
   if (!original) return { id };
   return {
@@ -148,7 +148,7 @@ async function quoteOf(message: ToldMessage, names: Names, bot: Bot): Promise<Qu
   };
 }
 
-const lookUp = async (message: ToldMessage, id: string, bot: Bot): Promise<APIMessage | undefined> =>
+const lookUp = async (message: EventMessage, id: string, bot: Bot): Promise<APIMessage | undefined> =>
   message.referenced_message === null ? undefined : askMessage(bot, message.channel_id, id);
 
 async function askMessage(bot: Bot, channel: string, id: string): Promise<APIMessage | undefined> {
@@ -160,8 +160,8 @@ async function askMessage(bot: Bot, channel: string, id: string): Promise<APIMes
   }
 }
 
-/** A thread has the id of the message that it was begun from, which lies in its channel; a post's own lies in itself. */
-async function starterOf(place: Place, message: ToldMessage, bot: Bot): Promise<string | undefined> {
+/** A thread has the id of the message that began it, which is in the parent channel; a post's first message is in the post. */
+async function starterOf(place: Place, message: EventMessage, bot: Bot): Promise<string | undefined> {
   if ((place.kind !== "thread" && place.kind !== "post") || message.id === place.id) return undefined;
   const known = bot.starters.get(place.id);
   const starter = known ?? (await askStarter(place, bot));
@@ -179,17 +179,17 @@ async function askStarter(place: Place, bot: Bot): Promise<string> {
 }
 
 async function readReaction(
-  told: ToldReaction,
+  event: EventReaction,
   { context, sequence, removed }: { context: EventContext; sequence: number; removed: boolean },
 ): Promise<InboundMessage | undefined> {
   const { bot, now, session } = context;
-  const { user_id: person, message_id: messageId, guild_id: guildId, member, emoji } = told;
+  const { user_id: person, message_id: messageId, guild_id: guildId, member, emoji } = event;
   if (person === selfId(bot) || emoji.name === null) return undefined;
-  const place = await bot.places.find(told.channel_id, guildId);
-  const toBot = told.message_author_id === selfId(bot) || bot.own.get(messageId) === true;
+  const place = await bot.places.find(event.channel_id, guildId);
+  const toBot = event.message_author_id === selfId(bot) || bot.ownMessages.get(messageId) === true;
   return {
     id: messageId,
-    // Discord gives reactions no id: one person may put and take away the same one many times.
+    // Discord gives reactions no id: one person may add and remove the same one many times.
     eventKey: `r${session}:${sequence}`,
     from: peerOf(place, bot.places, { account: bot.host.account, personId: person }),
     sender: member ? userOf(member.user, member) : { id: person },

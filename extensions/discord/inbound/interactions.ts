@@ -13,32 +13,32 @@ export const ARGUMENTS = "args";
 const COMMAND = 2;
 const COMPONENT = 3;
 const THINKING = { type: 5 };
-const QUIETLY = { type: 6 };
+const NO_CHANGE = { type: 6 };
 
 /**
- * Tells Discord within its three seconds that we are at it. That acknowledges nothing: the event stays in the session until
- * it is stored.
+ * Tells Discord within its three seconds that an answer will follow. That acknowledges nothing: the event stays in the
+ * session until it is stored.
  */
 export function defer(interaction: APIInteraction, bot: Bot): void {
   const { id, token, type, application_id: application, channel } = interaction;
   if (type !== COMMAND && type !== COMPONENT) return;
-  const isOpen = callBack(`/interactions/${id}/${token}/callback`, type === COMMAND ? THINKING : QUIETLY, bot);
+  const isOpen = callBack(`/interactions/${id}/${token}/callback`, type === COMMAND ? THINKING : NO_CHANGE, bot);
   if (type !== COMMAND || channel === undefined) return;
   const route = `/webhooks/${application}/${token}/messages/@original` as const;
   bot.deferred.set(id, { channel: channel.id, route, isOpen, until: timeOf(id) + GOOD_FOR_MS });
 }
 
-/** Takes "thinking…" away below a command that gets no answer, unless one has taken its place. Never rejects. */
-export async function unanswered({ id }: InboundMessage, bot: Bot): Promise<void> {
+/** Removes "thinking…" below a command that gets no answer. Never rejects. */
+export async function clearPending({ id }: InboundMessage, bot: Bot): Promise<void> {
   const reply = bot.deferred.get(id);
   if (!reply || reply.filledBy !== undefined) return;
-  forget(reply, bot);
-  if ((await reply.isOpen) && reply.until >= Date.now()) await takeAway(reply, bot);
+  dropReply(reply, bot);
+  if ((await reply.isOpen) && reply.until >= Date.now()) await removeThinking(reply, bot);
 }
 
-/** Takes "thinking…" away. Never rejects. */
-export async function takeAway(reply: DeferredReply, bot: Bot): Promise<void> {
-  forget(reply, bot);
+/** Removes "thinking…". Never rejects. */
+export async function removeThinking(reply: DeferredReply, bot: Bot): Promise<void> {
+  dropReply(reply, bot);
   try {
     await bot.api.act("DELETE", reply.route);
   } catch (error) {
@@ -46,8 +46,8 @@ export async function takeAway(reply: DeferredReply, bot: Bot): Promise<void> {
   }
 }
 
-/** Nothing is put into it any more. */
-export function forget(reply: DeferredReply, { deferred }: Bot): void {
+/** No send may fill the reply any more. */
+export function dropReply(reply: DeferredReply, { deferred }: Bot): void {
   for (const [id, one] of deferred.entries()) if (one === reply) deferred.delete(id);
 }
 
@@ -61,42 +61,42 @@ async function callBack(route: `/${string}`, body: { type: number }, bot: Bot): 
   }
 }
 
-/** A pressed button or a command of the menu, as if somebody had written it. Throws when Discord cannot be asked. */
+/** A pressed button or a command of the menu, as if somebody had written it. Throws when Discord does not answer. */
 export async function readInteraction(
   interaction: APIInteraction,
   context: EventContext,
 ): Promise<InboundMessage | undefined> {
-  const said = textOf(interaction);
+  const written = textOf(interaction);
   const { channel, guild_id: guildId, member } = interaction;
   const user = member?.user ?? interaction.user;
-  if (!said || !channel || !user) return undefined;
+  if (!written || !channel || !user) return undefined;
   const { bot, now } = context;
   const { places, host } = bot;
-  // What an interaction says of its channel is not all that there is to know.
+  // An interaction holds only a part of its channel's fields.
   const place = await places.find(channel.id, guildId);
   if (place.kind === "direct") await bot.directs.remember(user.id, channel.id);
   return {
-    id: said.id,
+    id: written.id,
     eventKey: `i${interaction.id}`,
     from: peerOf(place, places, { account: host.account, personId: user.id }),
     sender: userOf(user, member),
-    text: said.text,
+    text: written.text,
     media: [],
     mentionsBot: true,
-    event: said.event,
+    event: written.event,
     receivedAt: now,
     sentAt: timeOf(interaction.id),
     ...(guildId !== undefined && { guildId }),
   };
 }
 
-interface Said {
+interface WrittenText {
   readonly id: string;
   readonly text: string;
   readonly event: "button" | "command";
 }
 
-function textOf(interaction: APIInteraction): Said | undefined {
+function textOf(interaction: APIInteraction): WrittenText | undefined {
   if (interaction.type === COMPONENT) {
     return { id: interaction.message.id, text: interaction.data.custom_id, event: "button" };
   }

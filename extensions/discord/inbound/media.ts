@@ -15,7 +15,7 @@ const STICKER_FILES: Readonly<Record<number, readonly [ending: string, mime: str
   4: ["gif", "image/gif"],
 };
 
-/** The files of a message and of what it forwards, still on the platform. */
+/** The files of a message and of the messages that it forwards, still on the platform. */
 export function mediaOf(message: APIMessage, cdnUrl: string = CDN): readonly MediaItem[] {
   const isVoice = ((message.flags ?? 0) & IS_VOICE) !== 0;
   const own = message.attachments.map((attachment) => item(attachment, { message, isVoice }));
@@ -50,7 +50,7 @@ function kindOf(mime: string | undefined): MediaKind {
   return group === "image" || group === "audio" || group === "video" ? group : "document";
 }
 
-/** Fetches a file that Discord holds. Throws as `ChannelLink.download`. Its address is good for a day; after that Discord is asked for a new one. */
+/** Fetches a file from Discord; asks for a new address when the known one expired. Throws as `ChannelLink.download`. */
 export async function download(bot: Bot, file: MediaItem): Promise<FetchedFile> {
   if (file.source.at !== "platform") throw unavailable("it is not on Discord");
   const [url = "", where] = file.source.ref.split("#");

@@ -5,42 +5,43 @@ import { readMessage } from "./inbound.ts";
 import { idAt, isLater } from "./places.ts";
 import type { Bot } from "../bot.ts";
 
-/** How much is asked for after a gap. */
+/** How much is read after a gap. */
 const MOST_CHANNELS = 100;
 const PAGES = 10;
 const PAGE = 100;
 
-interface Where {
+interface Source {
   readonly channel: string;
   readonly guildId?: string | undefined;
 }
 
 /**
- * Messages since an epoch millisecond, oldest first: of the direct chats that were ever active, and of the channels that
- * Discord named with something newer. Throws when Discord cannot be asked.
+ * Messages since an epoch millisecond, oldest first: from the known direct chats, and from the channels for which Discord
+ * named a newer message. Throws when Discord does not answer.
  */
 export async function missedSince(since: number, bot: Bot): Promise<readonly InboundMessage[]> {
   const after = idAt(since);
-  const directs = bot.directs.entries().map(([, channel]): Where => ({ channel }));
-  const lively = bot.places.since(after).filter(({ guildId }) => guildId !== undefined);
-  const channels = lively.map(({ id, guildId }): Where => ({ channel: id, guildId }));
+  const directs = bot.directs.entries().map(([, channel]): Source => ({ channel }));
+  const recent = bot.places.since(after).filter(({ guildId }) => guildId !== undefined);
+  const channels = recent.map(({ id, guildId }): Source => ({ channel: id, guildId }));
   const left = Math.max(0, directs.length - MOST_CHANNELS) + Math.max(0, channels.length - MOST_CHANNELS);
-  if (left > 0) bot.host.log.warn("more channels have something new than are asked for what was missed", { left });
-  const wheres = [...directs.toReversed().slice(0, MOST_CHANNELS), ...channels.slice(0, MOST_CHANNELS)];
+  if (left > 0) bot.host.log.warn("more channels have missed messages than the adapter reads", { left });
+  const sources = [...directs.toReversed().slice(0, MOST_CHANNELS), ...channels.slice(0, MOST_CHANNELS)];
   const members = new Map<string, APIGuildMember | undefined>();
   const found: InboundMessage[] = [];
-  for (const where of wheres) {
-    for (const message of await messagesIn(where, after, bot)) {
-      const member = where.guildId === undefined ? undefined : await memberOf(message, where.guildId, { members, bot });
-      const told = { ...message, ...(member && { member }), ...(where.guildId && { guild_id: where.guildId }) };
-      const read = await readMessage(told, { bot, session: "", now: Date.now() });
+  for (const source of sources) {
+    for (const message of await messagesIn(source, after, bot)) {
+      const member =
+        source.guildId === undefined ? undefined : await memberOf(message, source.guildId, { members, bot });
+      const event = { ...message, ...(member && { member }), ...(source.guildId && { guild_id: source.guildId }) };
+      const read = await readMessage(event, { bot, session: "", now: Date.now() });
       if (read) found.push(read);
     }
   }
   return found.toSorted((a, b) => (isLater(a.id, b.id) ? 1 : -1));
 }
 
-async function messagesIn({ channel }: Where, after: string, bot: Bot): Promise<readonly APIMessage[]> {
+async function messagesIn({ channel }: Source, after: string, bot: Bot): Promise<readonly APIMessage[]> {
   const all: APIMessage[] = [];
   for (let page = 0, from = after; page < PAGES; page++) {
     const some = await ask(channel, from, bot);
@@ -49,11 +50,11 @@ async function messagesIn({ channel }: Where, after: string, bot: Bot): Promise<
     from = ordered.at(-1)?.id ?? from;
     if (some.length < PAGE) return all;
   }
-  bot.host.log.warn("more was missed in a channel than is asked for", { channel, asked: all.length });
+  bot.host.log.warn("more messages were missed in a channel than the adapter reads", { channel, read: all.length });
   return all;
 }
 
-/** Empty where the bot may not read any more. */
+/** Empty where the bot may no longer read. */
 async function ask(channel: string, after: string, bot: Bot): Promise<readonly APIMessage[]> {
   try {
     const query = { after, limit: String(PAGE) };
@@ -64,7 +65,7 @@ async function ask(channel: string, after: string, bot: Bot): Promise<readonly A
   }
 }
 
-/** Messages from history say nothing of the roles of who wrote them. */
+/** Messages from the history lack the roles of their authors. */
 async function memberOf(
   { author }: APIMessage,
   guildId: string,

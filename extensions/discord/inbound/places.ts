@@ -31,7 +31,7 @@ interface Guild {
   readonly own: readonly string[];
 }
 
-/** A channel as events, interactions and REST have it; not each has all of it. */
+/** A channel's fields in events, interactions and REST; none of them has all. */
 interface ChannelFacts {
   readonly id: string;
   readonly type: number;
@@ -48,7 +48,7 @@ const FORUMS = new Set([15, 16]);
 const THREADS = new Set([10, 11, 12]);
 const MOST_PLACES = 10_000;
 
-/** Channels and roles, from what the gateway tells; asked for where it has not. Kept small: this is no cache of Discord. */
+/** Channels and roles, from the gateway's events, else from Discord's API. Kept small: this is no cache of Discord. */
 export class Places {
   readonly #places = new BoundedMap<Place>(MOST_PLACES);
   readonly #forums = new Set<string>();
@@ -59,7 +59,7 @@ export class Places {
     this.#api = api;
   }
 
-  /** Takes in what an event says about channels, roles and ourselves. */
+  /** Notes what an event says about channels, roles and the bot. */
   learn(event: GatewayDispatchPayload, selfId: string | undefined): void {
     switch (event.t) {
       case "GUILD_CREATE":
@@ -76,7 +76,7 @@ export class Places {
     }
   }
 
-  /** A channel that was told of. */
+  /** Notes a channel. */
   note(channel: ChannelFacts, guildId?: string): Place {
     if (FORUMS.has(channel.type)) this.#forums.add(channel.id);
     const place = this.#placeOf(channel, channel.guild_id ?? guildId);
@@ -84,12 +84,12 @@ export class Places {
     return place;
   }
 
-  /** Whether it was told of as a channel or a thread. */
+  /** Whether the id is known as a channel or a thread. */
   has(id: string): boolean {
     return this.#places.get(id) !== undefined;
   }
 
-  /** The channel of an id. One that we may not see is known by its id alone. Throws when Discord cannot be asked. */
+  /** The channel of an id; only its id where the bot may not see it. Throws when Discord does not answer. */
   async find(id: string, guildId?: string): Promise<Place> {
     const known = this.#places.get(id);
     if (known) return known;
@@ -104,7 +104,7 @@ export class Places {
     }
   }
 
-  /** The bot's roles and the names of all, in one guild. Throws when Discord cannot be asked. */
+  /** The bot's roles and the names of all roles in one guild. Throws when Discord does not answer. */
   async guild(id: string, selfId: string): Promise<Guild> {
     const known = this.#guilds.get(id);
     if (known) return known;
@@ -118,7 +118,7 @@ export class Places {
     }
   }
 
-  /** Channels of guilds with a message after this one, the liveliest first. */
+  /** Channels of guilds with a message after this one, the most recent first. */
   since(messageId: string): readonly Place[] {
     return this.#places
       .entries()
@@ -197,7 +197,7 @@ export const idAt = (ms: number): string => String(BigInt(Math.max(0, Math.floor
 
 export const timeOf = (id: string): number => Number(BigInt(id) >> 22n) + 1_420_070_400_000;
 
-/** Where an answer goes. A direct chat has the id of its person, a thread is below its channel. */
+/** Where an answer goes. A direct chat has the id of its person, a thread belongs to its channel. */
 export function peerOf(place: Place, places: Places, context: { account: AccountId; personId: string }): Peer {
   const where = { channel: DISCORD, account: context.account };
   if (place.kind === "direct") return { ...where, chat: { kind: "direct", id: place.personId ?? context.personId } };

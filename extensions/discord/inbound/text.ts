@@ -8,11 +8,11 @@ export interface Names {
   readonly roles: ReadonlyMap<string, string>;
   readonly places: Places;
   readonly selfId: string;
-  /** Ids of the bot's roles: menus offer the one of its name beside it. */
+  /** Ids of the bot's roles: Discord's input offers the role of the bot's name next to the bot. */
   readonly ownRoles?: readonly string[];
 }
 
-/** A message's text as people see it; our own name at its begin is left out, so that commands can follow it. */
+/** A message's text as people see it, without the bot's name at its start, so that a command can follow the name. */
 export function readable(content: string, names: Names): string {
   const ours = [`!?${names.selfId}`, ...(names.ownRoles ?? []).map((id) => `&${id}`)].join("|");
   return content
@@ -42,22 +42,22 @@ export const userOf = (user: APIUser, member?: Partial<Pick<APIGuildMember, "nic
   ...(member?.roles && { roles: member.roles }),
 });
 
-/** Lines about what is neither text nor a file. */
+/** Lines about stickers, polls, embeds and forwarded messages. */
 export function untrustedOf(message: APIMessage): readonly string[] {
   const { sticker_items: stickers = [], poll, embeds, content, author, webhook_id: webhook } = message;
-  // People's embeds are previews of the links in their text; a bot's are what it says.
-  const told = author.bot === true || webhook !== undefined || content === "" ? embeds : [];
+  // People's embeds are previews of the links in their text; a bot's embeds are its message.
+  const shown = author.bot === true || webhook !== undefined || content === "" ? embeds : [];
   return [
     ...stickers.map((sticker) => `Sticker: ${sticker.name}`),
     ...(poll ? [`Poll: ${poll.question.text ?? ""} (${poll.answers.map(answerOf).join(" / ")})`] : []),
-    ...told.map(embedLine).filter((line) => line !== ""),
+    ...shown.map(embedLine).filter((line) => line !== ""),
     ...snapshotsOf(message).map((snapshot) => `Forwarded message: ${snapshot.content}`),
   ];
 }
 
 const answerOf = ({ poll_media: { text } }: { poll_media: { text?: string | undefined } }): string => text ?? "";
 
-/** What a forwarded message was. */
+/** The messages that a message forwards. */
 export const snapshotsOf = (message: APIMessage): readonly APIMessageSnapshotFields[] =>
   (message.message_snapshots ?? []).map((snapshot) => snapshot.message);
 

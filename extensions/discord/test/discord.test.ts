@@ -21,7 +21,7 @@ async function begin(config: Record<string, unknown> = {}, host = new Host()) {
 }
 
 describe("sending", () => {
-  test("thread, reply, silence, buttons and nonce reach Discord, and nobody is called", async () => {
+  test("thread, reply, silence, buttons and nonce reach Discord, and nobody is notified", async () => {
     const { link, topic, posts, fake } = await begin();
     const asked = fake.say("903", "question");
     const buttons = Array.from({ length: 6 }, (_, n) => ({ label: `B${n}`, command: `/do ${n}` }));
@@ -43,7 +43,7 @@ describe("sending", () => {
     expect(rows[0]?.[0]).toEqual({ type: 2, style: 2, label: "B0", custom_id: "/do 0" });
   });
 
-  test("the chat with a person is opened when it is not known; one who takes no messages is the end of it", async () => {
+  test("the chat with a person is opened when it is unknown; a person who takes no messages is a refusal", async () => {
     const { link, direct, fake } = await begin();
     await link.send(direct, says("one"), KEY);
     await link.send(direct, says("two"), { idempotencyKey: "k2" });
@@ -89,13 +89,13 @@ describe("sending", () => {
     expect(fake.shown(fake.world.direct("1002"))).toEqual([]);
   });
 
-  test("a gateway error in front of Discord leaves it open whether the message arrived", async () => {
+  test("after a gateway error before Discord, nobody knows whether the message arrived", async () => {
     const { link, direct, fake } = await begin();
     fake.fail("502");
     expect(await link.send(direct, says("hi"), KEY)).toEqual({ kind: "unknown", reason: "Discord answers 502" });
   });
 
-  test("an answer goes out without its quote where the bot may not read what was said before", async () => {
+  test("an answer goes out without its quote where the bot may not read the history", async () => {
     const { link, group, fake, world, posts, platform } = await begin();
     const asked = fake.say("901", "question");
     world.showsHistory = false;
@@ -107,7 +107,7 @@ describe("sending", () => {
     expect(platform.answers?.(group)).toEqual([undefined]);
   });
 
-  test("a token that was reset meanwhile is no reason to give a message up", async () => {
+  test("a message waits when the token was reset", async () => {
     const { link, group, fake } = await begin();
     Object.assign(fake, { token: "another" });
     const refused = {
@@ -119,7 +119,7 @@ describe("sending", () => {
     expect(await link.send(group, says("hi"), KEY)).toEqual(refused);
   });
 
-  test("a token that is refused while the socket is open ends the account, also where only a question meets it", async () => {
+  test("a token that is refused while the connection is open stops the account, also when a read finds out", async () => {
     const { platform, direct, fake, host } = await begin();
     Object.assign(fake, { token: "another" });
     platform.say(direct, "hello");
@@ -127,7 +127,7 @@ describe("sending", () => {
     expect(host.reports.at(-1)).toMatchObject({ kind: "dead", fix: expect.stringMatching(/Reset Token/) });
   });
 
-  test("a text and its files are one message; a lost one is known by the names of all", async () => {
+  test("a text and its files are one message; a lost one is found by the names of all files", async () => {
     const host = new Host();
     host.media.set("m", new Uint8Array([1, 2, 3]));
     const { link, direct, posts } = await begin({}, host);
@@ -148,7 +148,7 @@ describe("sending", () => {
     ]);
   });
 
-  test("a new reaction takes the place of the last; after a restart Discord is asked which it was", async () => {
+  test("a new reaction replaces the last; after a restart Discord is asked which it was", async () => {
     const { link, platform, direct, fake, host } = await begin();
     const id = platform.say(direct, "hm");
     await host.heard("hm");
@@ -162,7 +162,7 @@ describe("sending", () => {
     expect(fake.calls.at(-1)).toMatchObject({ method: "DELETE", status: 204 });
   });
 
-  test("keys become nonces that Discord takes, each its own", () => {
+  test("each key becomes its own nonce, which Discord accepts", () => {
     fc.assert(
       fc.property(fc.string(), fc.string(), (one, other) => {
         expect(nonceOf(one)).toMatch(/^[\w-]{25}$/);
@@ -171,7 +171,7 @@ describe("sending", () => {
     );
   });
 
-  test("no list of buttons is more than Discord takes", () => {
+  test("no list of buttons exceeds what Discord accepts", () => {
     const button = fc.record({ label: fc.string({ maxLength: 200 }), command: fc.string({ maxLength: 200 }) });
     fc.assert(
       fc.property(fc.array(button, { maxLength: 60 }), (buttons) => {
@@ -186,8 +186,8 @@ describe("sending", () => {
   });
 });
 
-describe("a send with unknown end", () => {
-  test("is known from the gateway's echo, also where the history has no nonces", async () => {
+describe("a send with an unknown outcome", () => {
+  test("is found by the gateway's echo, also where the history has no nonces", async () => {
     const { link, direct, fake, world } = await begin();
     world.tellsNonces = false;
     fake.fail("lost");
@@ -196,7 +196,7 @@ describe("a send with unknown end", () => {
     await expect.poll(async () => (await link.find?.(direct, says("did it"), KEY))?.kind).toBe("sent");
   });
 
-  test("is left open when the same words stand there, and sent again when they do not", async () => {
+  test("stays unknown when a message with the same text is there, and is sent again otherwise", async () => {
     const { link, direct, world } = await begin();
     world.tellsNonces = false;
     world.write(world.direct("1001"), "Done.", { from: world.self });
@@ -204,7 +204,7 @@ describe("a send with unknown end", () => {
     expect(await link.find?.(direct, says("Done, too."), KEY)).toMatchObject({ kind: "retry" });
   });
 
-  test("is left open where the bot may not read the history", async () => {
+  test("stays unknown where the bot may not read the history", async () => {
     const { link, group, fake, world } = await begin();
     world.showsHistory = false;
     expect(await link.find?.(group, says("hi"), KEY)).toMatchObject({ kind: "retry" });
@@ -212,7 +212,7 @@ describe("a send with unknown end", () => {
     expect(await link.find?.(group, says("hi"), KEY)).toMatchObject({ kind: "unknown" });
   });
 
-  test("is left open when the history does not reach back far enough", async () => {
+  test("stays unknown when the history does not reach back far enough", async () => {
     const { link, group, fake } = await begin();
     for (let number = 0; number < 100; number++) fake.say("901", `line ${number}`);
     expect(await link.find?.(group, says("hi"), KEY)).toMatchObject({ kind: "unknown" });
@@ -220,7 +220,7 @@ describe("a send with unknown end", () => {
 });
 
 describe("the command menu", () => {
-  test("holds the gateway's commands, and is put there once", async () => {
+  test("holds the gateway's commands, and is written once", async () => {
     const { world, fake, host, platform, link } = await begin();
     await fake.waitFor(({ method }) => method === "PUT");
     expect(world.commands).toEqual([
@@ -237,7 +237,7 @@ describe("the command menu", () => {
     expect(fake.calls.filter(({ method }) => method === "PUT")).toHaveLength(1);
   });
 
-  test("is put there later when Discord could not be reached at first, or did not answer", async () => {
+  test("is written later when Discord could not be reached at first, or did not answer", async () => {
     const platform = await discordPlatform();
     const { fake } = platform;
     await fake.goDown();
@@ -250,12 +250,12 @@ describe("the command menu", () => {
     expect(fake.world.commands.map(({ name }) => name)).toEqual(["status"]);
   });
 
-  test("is left alone when the config says so", async () => {
+  test("stays unchanged when the config says so", async () => {
     const { fake } = await begin({ commands: { native: false } });
     expect(fake.calls.some(({ path }) => path.startsWith("/applications"))).toBe(false);
   });
 
-  test("a command is text for the gateway, and its answer takes the place of the waiting one", async () => {
+  test("a command is text for the gateway, and its answer replaces the waiting one", async () => {
     const { link, group, world, fake, host, posts, platform } = await begin();
     const data = { id: "1", name: "think", type: 1, options: [{ type: 3, name: "args", value: "high" }] };
     fake.gateway.dispatch("INTERACTION_CREATE", world.interaction("901", { type: 2, data }));
@@ -269,7 +269,7 @@ describe("the command menu", () => {
     expect(posts()).toHaveLength(1);
   });
 
-  test("a command that gets no answer does not wait for one, and takes nobody else's", async () => {
+  test("a command without an answer stops waiting, and takes no other command's answer", async () => {
     const { link, group, world, fake, host, posts, platform } = await begin();
     const call = (name: string) => {
       const data = { id: "1", name, type: 1 };
@@ -291,7 +291,7 @@ describe("the command menu", () => {
     expect(platform.shown(group)).toEqual(["thinking", "to somebody else"]);
   });
 
-  test("two commands at once get an answer each, in their places", async () => {
+  test("two commands at once get their own answers", async () => {
     const { link, group, world, fake, host, posts, platform } = await begin();
     for (const name of ["status", "think"]) {
       const data = { id: "1", name, type: 1 };
@@ -304,7 +304,7 @@ describe("the command menu", () => {
     expect(platform.shown(group)).toEqual(["fine", "thinking"]);
   });
 
-  test("an answer that comes too late is a message of its own", async () => {
+  test("an answer that comes too late is a separate message", async () => {
     const { link, group, world, fake, host, platform } = await begin();
     const data = { id: "1", name: "status", type: 1 };
     fake.gateway.dispatch("INTERACTION_CREATE", world.interaction("901", { type: 2, data, token: "forgotten" }));
@@ -313,7 +313,7 @@ describe("the command menu", () => {
     expect(platform.shown(group)).toEqual(["fine"]);
   });
 
-  test("a token of a command that ran out is not the bot's, which goes on as before", async () => {
+  test("an expired token of a command is not the bot's token, which stays valid", async () => {
     const { link, group, world, fake, host, platform } = await begin();
     const call = (name: string) => {
       fake.gateway.dispatch(
@@ -333,7 +333,7 @@ describe("the command menu", () => {
     expect(platform.shown(group)).toEqual(["fine", "and more"]);
   });
 
-  test("nothing is asked about a command that Discord has forgotten by now", async () => {
+  test("no call is made for a command that Discord has forgotten", async () => {
     const { link, world, fake, host } = await begin();
     const id = idAt(Date.now() - 15 * 60_000);
     const data = { id: "1", name: "status", type: 1 };
@@ -342,7 +342,7 @@ describe("the command menu", () => {
     expect(fake.calls.filter(({ method }) => method === "DELETE")).toEqual([]);
   });
 
-  test("an answer that Discord does not take in its place goes out beside it, and nothing waits there", async () => {
+  test("an answer that Discord refuses as a replacement is a separate message, and nothing keeps waiting", async () => {
     const { link, group, world, fake, host, platform } = await begin();
     const data = { id: "1", name: "status", type: 1 };
     fake.gateway.dispatch("INTERACTION_CREATE", world.interaction("901", { type: 2, data }));
@@ -355,7 +355,7 @@ describe("the command menu", () => {
     ]);
   });
 
-  test("a command that could not be acknowledged is answered all the same", async () => {
+  test("a command that could not be acknowledged is still answered", async () => {
     const { link, group, world, fake, host, platform } = await begin();
     fake.fail("500", { fits: /callback$/ });
     const data = { id: "1", name: "status", type: 1 };
@@ -376,7 +376,7 @@ describe("the command menu", () => {
 });
 
 describe("files", () => {
-  test("one whose address has run out is asked for anew", async () => {
+  test("a file whose address expired gets a new address", async () => {
     const { link, platform, group, world, host } = await begin();
     const id = platform.attach?.(group, "file", { kind: "image", bytes: new Uint8Array([7]), name: "a.png" }) ?? "";
     const { media } = await host.heard("file");
@@ -389,7 +389,7 @@ describe("files", () => {
     expect((await link.download?.(media[0]!))?.bytes).toEqual(new Uint8Array([7]));
   });
 
-  test("one whose new address cannot be asked for now may be had later", async () => {
+  test("a file whose new address is unavailable now can be fetched later", async () => {
     const { link, platform, group, fake, world, host } = await begin();
     platform.attach?.(group, "file", { kind: "image", bytes: new Uint8Array([7]), name: "a.png" });
     const { media } = await host.heard("file");
@@ -398,7 +398,7 @@ describe("files", () => {
     await expect(link.download?.(media[0]!)).rejects.toMatchObject({ name: "NotNow" });
   });
 
-  test("one that is gone or too large is told as such", async () => {
+  test("a file that is gone or too large is reported as such", async () => {
     const { link, platform, group, world, host } = await begin({ mediaMaxMb: 0.00001 });
     platform.attach?.(group, "big", { kind: "image", bytes: new Uint8Array(100), name: "a.png" });
     const { media: big } = await host.heard("big");
@@ -411,7 +411,7 @@ describe("files", () => {
 });
 
 describe("the settings", () => {
-  test("accounts take over the channel's keys", () => {
+  test("accounts inherit the channel's keys", () => {
     const accounts = discordAccounts({ token: "a", mediaMaxMb: 3, accounts: { one: {}, two: { token: "b" } } });
     expect(accounts.map(({ account, config }) => [account, config.token?.reveal(), config.mediaMaxMb])).toEqual([
       ["one", "a", 3],
@@ -419,14 +419,14 @@ describe("the settings", () => {
     ]);
   });
 
-  test("an account without a token is told how to get one", async () => {
+  test("an account without a token gets the fix", async () => {
     await expect(discord.connect(discordConfig.parse({}), new Host())).rejects.toMatchObject({
       code: "CHANNEL_CONFIG",
       fix: expect.stringMatching(/developer portal/),
     });
   });
 
-  test("the probe tells the bot's name, or what is wrong", async () => {
+  test("the probe returns the bot's name, or the reason why it fails", async () => {
     const { fake } = await begin();
     const probe = async (more: Record<string, unknown> = {}) =>
       discord.probe?.(discordConfig.parse({ ...fake.config, ...more }), AbortSignal.timeout(2000));

@@ -47,7 +47,7 @@ export interface FakeDiscord {
   /** The next `count` calls fail whose `METHOD /path` fits; sends of messages unless said otherwise. */
   fail(mode: Fault, how?: { readonly count?: number; readonly fits?: RegExp }): void;
   heal(): void;
-  /** Hears of every call: when it has come in, and when it has had its effect, before it is answered. */
+  /** Gets every call: when it arrived, and when it had its effect, before it is answered. */
   tap(listener: (moment: DiscordMoment) => void): void;
   /** Drops every connection and refuses new ones. */
   goDown(): Promise<void>;
@@ -62,8 +62,8 @@ const isRefusal = (fault: Fault | undefined): fault is Refusal => fault !== unde
 const SENDS = /^POST \/channels\/\d+\/messages$|^PATCH \/webhooks\//;
 
 /**
- * Discord's REST API, gateway and CDN on one port. It outlives the clients that connect to it: sessions of the gateway go
- * on where a client says that it stopped, as docs.discord.com/developers/events/gateway#resuming has it. REST shapes are
+ * Discord's REST API, gateway and CDN on one port. It outlives the clients that connect to it: a session of the gateway
+ * continues where a client says that it stopped, as docs.discord.com/developers/events/gateway#resuming has it. REST shapes are
  * those of docs.discord.com/developers/resources, errors of docs.discord.com/developers/topics/opcodes-and-status-codes.
  */
 export async function startFakeDiscord(): Promise<FakeDiscord> {
@@ -193,7 +193,7 @@ class Fake implements FakeDiscord {
     for (const listener of this.#listeners) listener({ method, path, text: textIn(body, "content"), stage });
   }
 
-  /** Addresses with a token of their own need no other. */
+  /** Addresses that hold a token need no other. */
   #isKnown(request: IncomingMessage, path: string): boolean {
     return request.headers.authorization === `Bot ${this.token}` || /^\/(?:webhooks|interactions)\//.test(path);
   }

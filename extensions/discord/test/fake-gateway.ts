@@ -23,7 +23,7 @@ export class FakeGateway {
   isSilent = false;
   /** Close code for the next IDENTIFY. */
   closeWith: number | undefined;
-  /** What clients said, oldest first. */
+  /** Frames of clients, oldest first. */
   readonly said: Json[] = [];
   readonly #world: FakeWorld;
   readonly #token: string;
@@ -36,7 +36,7 @@ export class FakeGateway {
     this.#token = token;
   }
 
-  /** The sessions whose part it is get the event: at once, or when they are resumed. */
+  /** Sends an event to the sessions of its shard: at once, or when they are resumed. */
   dispatch(name: string, data: unknown): void {
     for (const session of this.#sessions.values()) {
       if (isFor(session, data)) this.#tell(session, name, data);
@@ -86,7 +86,7 @@ export class FakeGateway {
     return session ? session.events.length - sequence : 0;
   }
 
-  /** Whether somebody hears what is dispatched, at this moment. */
+  /** Whether any session has an open connection now. */
   get isHeard(): boolean {
     return [...this.#sessions.values()].some(({ socket }) => socket !== undefined && socket.readyState === socket.OPEN);
   }

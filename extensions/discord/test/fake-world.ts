@@ -23,7 +23,7 @@ export class FakeWorld {
   readonly applicationId = "4300";
   /** Of the application: may read the text of messages. */
   flags = 1 << 19;
-  /** Whether the history tells nonces; Discord's documentation leaves that open. */
+  /** Whether the history has nonces; Discord's documentation leaves that open. */
   tellsNonces = true;
   /** docs.discord.com/developers/events/gateway#session-start-limit-object */
   readonly starts = { total: 1000, remaining: 1000, reset_after: 14_400_000, max_concurrency: 1 };
@@ -43,7 +43,7 @@ export class FakeWorld {
   readonly #messages = new Map<string, Json[]>();
   readonly #nonces = new Map<string, Json>();
   readonly #interactions = new Map<string, { channel: string; until: number; message?: Json }>();
-  /** How far Discord's clock is before that of its clients. */
+  /** Milliseconds by which Discord's clock is ahead of its clients' clocks. */
   aheadMs = 0;
   #last = 0n;
 

@@ -4,7 +4,7 @@ import { afterEach, expect, test } from "vitest";
 import { startFakeDiscord } from "./fake-discord.ts";
 import type { FakeDiscord } from "./fake-discord.ts";
 
-// The fake is ours, so that another hand's client has to find it good.
+// Discord's own client must work with the fake, because the fake is written here.
 const { Guilds, GuildMessages, MessageContent, DirectMessages, GuildMessageReactions } = GatewayIntentBits;
 const closing: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -45,7 +45,7 @@ test("discord.js reads a message in a thread, replies with a file, edits, reacts
   expect(fake.shown("903")).toEqual([]);
 });
 
-test("discord.js goes on after a break, and answers a direct message and a command", async () => {
+test("discord.js resumes after a break, and answers a direct message and a command", async () => {
   const { fake, client, heard } = await join();
   const resumed = new Promise((resolve) => client.once(Events.ShardResume, resolve));
   fake.gateway.drop();

@@ -2,7 +2,7 @@ export type Json = Record<string, unknown>;
 
 export const isJson = (value: unknown): value is Json => typeof value === "object" && value !== null;
 
-/** What a text says as JSON. Throws when that is no object. */
+/** Parses JSON. Throws unless it is an object. */
 export function readJson(text: string): Json {
   const value: unknown = JSON.parse(text);
   if (!isJson(value)) throw new TypeError(`no object: ${text}`);

@@ -17,7 +17,7 @@ const FAULTS: Readonly<Record<Parameters<Platform["failSends"]>[0], Fault>> = {
 const where = { channel: discord.id, account: DEFAULT_ACCOUNT };
 const CREW = { kind: "group", id: "901", title: "#crew" } as const;
 
-/** Discord's side of the contract, and the fake behind it. */
+/** Discord's side of the contract, and its fake. */
 export async function discordPlatform(): Promise<Platform & { readonly fake: FakeDiscord }> {
   const fake = await startFakeDiscord();
   return {
@@ -49,7 +49,7 @@ function speak(fake: FakeDiscord, to: Peer, text: string, how: { naming?: boolea
   return fake.say(channel, said, before ? { replyTo: String(before["id"]) } : {});
 }
 
-/** What people do beside writing. */
+/** What people do in addition to writing. */
 function people(
   fake: FakeDiscord,
 ): Pick<Platform, "change" | "react" | "press" | "attach" | "sayAsBot" | "redeliver" | "sayUnheard"> {
@@ -86,7 +86,7 @@ function people(
   };
 }
 
-/** What people see beside texts. */
+/** What people see in addition to texts. */
 function sights(fake: FakeDiscord): Pick<Platform, "typed" | "reactions" | "answers" | "files" | "albums"> {
   const { world } = fake;
   const own = (peer: Peer) => world.messages(channelOf(fake, peer)).filter((message) => world.isOwn(message));

@@ -4,7 +4,7 @@ export interface Speaker {
   readonly from?: Json;
   readonly replyTo?: string;
   readonly files?: readonly { readonly name: string; readonly bytes: Uint8Array; readonly mime?: string }[];
-  /** Written while nobody is told. */
+  /** Dispatches no event for it. */
   readonly unheard?: boolean;
   readonly more?: Json;
 }

@@ -55,7 +55,7 @@ describe("a session", () => {
     expect(host.lines.join("\n")).toContain(told);
   });
 
-  test.each(["null", "[]", '{"id":7}', "<html>"])("tells of an API that answers %s, and ends nothing", async (said) => {
+  test.each(["null", "[]", '{"id":7}', "<html>"])("reports an API that answers %s, and keeps running", async (said) => {
     const server = createServer((_request, response) => void response.end(said)).listen(0, "127.0.0.1");
     await once(server, "listening");
     const address = server.address();
@@ -71,7 +71,7 @@ describe("a session", () => {
     }
   });
 
-  test("goes on after a restart, with what was not stored before", async () => {
+  test("resumes after a restart, with the events that were not stored", async () => {
     const platform = await discordPlatform();
     const { fake, direct } = platform;
     const first = new Host();
@@ -89,7 +89,19 @@ describe("a session", () => {
     expect(greetings(fake.gateway.said)).toEqual([2, 6]);
   });
 
-  test("goes on from an old note after a kill: what comes again has the same keys", async () => {
+  test("takes an event once that waits to be stored while the connection breaks", async () => {
+    const { platform, gateway, host } = await begin();
+    host.refuse = 2;
+    platform.say(platform.direct, "waits");
+    await host.until(() => host.offered > 0);
+    gateway.drop();
+    await host.until(() => greetings(gateway.said).includes(6));
+    platform.say(platform.direct, "after the break");
+    await host.heard("after the break");
+    expect(host.received.map(({ text }) => text)).toEqual(["waits", "after the break"]);
+  });
+
+  test("resumes from an old note after a kill: repeated events have the same keys", async () => {
     const platform = await discordPlatform();
     const first = new Host();
     const { link } = await start(platform, first);
@@ -109,7 +121,7 @@ describe("a session", () => {
     expect(host.received).toHaveLength(4);
   });
 
-  test("goes on over another address when its own is gone", async () => {
+  test("is resumed at another address when its own is gone", async () => {
     const platform = await discordPlatform();
     const first = new Host();
     const { link } = await start(platform, first);
@@ -123,7 +135,7 @@ describe("a session", () => {
     expect(greetings(platform.fake.gateway.said)).toEqual([2, 6]);
   });
 
-  test("is not gone on with at another server", async () => {
+  test("is not resumed at another server", async () => {
     const platform = await discordPlatform();
     const first = new Host();
     const { link } = await start(platform, first);
@@ -135,7 +147,7 @@ describe("a session", () => {
     expect(greetings(other.fake.gateway.said)).toEqual([2]);
   });
 
-  test("a note that cannot be read is a first start", async () => {
+  test("an unreadable note means a first start", async () => {
     const platform = await discordPlatform();
     const host = new Host();
     await host.notes.set("session", "{");
@@ -143,7 +155,7 @@ describe("a session", () => {
     expect(greetings(platform.fake.gateway.said)).toEqual([2]);
   });
 
-  test("is begun anew when Discord has forgotten it, and what was missed is asked for", async () => {
+  test("is replaced when Discord has forgotten it, and missed messages are read", async () => {
     const platform = await discordPlatform();
     const first = new Host();
     const { link } = await start(platform, first);
@@ -163,7 +175,7 @@ describe("a session", () => {
     expect(greetings(platform.fake.gateway.said)).toEqual([2, 6, 2]);
   });
 
-  test("is not begun while Discord lets the bot begin none", async () => {
+  test("is not begun while Discord allows no more", async () => {
     const platform = await discordPlatform();
     const { world, gateway } = platform.fake;
     Object.assign(world.starts, { remaining: 0, reset_after: 1500 });
@@ -181,7 +193,7 @@ describe("a session", () => {
     await host.heard("still there");
   });
 
-  test("is begun anew when nobody answers that it goes on", async () => {
+  test("is replaced when RESUME gets no answer", async () => {
     const { link, platform, gateway, host } = await begin({ gatewayReadyTimeoutMs: 1000 });
     platform.say(platform.direct, "one");
     await host.heard("one");
@@ -221,7 +233,7 @@ describe("a session", () => {
     await host.heard("still there");
   });
 
-  test("heartbeats tell life, and the last event that was stored", async () => {
+  test("heartbeats report the connection alive, and name the last stored event", async () => {
     const platform = await discordPlatform();
     // A heartbeat whose answer was not read when the next one is due ends the connection.
     platform.fake.gateway.heartbeatMs = 150;
@@ -237,7 +249,7 @@ describe("a session", () => {
     [4004, /token/, /Reset Token/],
     [4014, /text of messages/, /Message Content Intent/],
     [4011, /too many servers/, /how many connections/],
-  ])("close code %i ends the account, and says what to do", async (code, reason, fix) => {
+  ])("close code %i stops the account, and says what to do", async (code, reason, fix) => {
     const platform = await discordPlatform();
     platform.fake.gateway.closeWith = code;
     const { host } = await start(platform);
@@ -248,7 +260,7 @@ describe("a session", () => {
     });
   });
 
-  test("a server that comes back is found again", async () => {
+  test("a server that comes back is reached again", async () => {
     const { platform, fake, host } = await begin();
     await fake.goDown();
     await host.until(() => troubles(host).length >= 2);
@@ -258,7 +270,7 @@ describe("a session", () => {
     expect(greetings(fake.gateway.said)).toEqual([2, 6]);
   });
 
-  test("an event that Discord can explain later waits for that, in its place", async () => {
+  test("an event that needs an answer of Discord waits for it, and keeps its place", async () => {
     const { platform, fake, host } = await begin();
     fake.fail("500", { fits: /^GET \/channels\/8\d+$/ });
     platform.say(platform.direct, "first");
@@ -314,7 +326,7 @@ describe("a bot in more servers than one connection holds", () => {
   const shards = (said: readonly Json[]) =>
     said.filter(({ op }) => op === 2).map((frame) => objectIn(frame, "d")["shard"]);
 
-  test("hears all of them, with as many connections as Discord says", async () => {
+  test("receives from all of them, with as many connections as Discord recommends", async () => {
     const { fake, platform, connecting, host } = await beginTwo(2);
     await connecting;
     platform.say(platform.direct, "from a person");
@@ -331,7 +343,7 @@ describe("a bot in more servers than one connection holds", () => {
     expect(troubles(host)).toEqual([]);
   });
 
-  test("resumes each session after a restart, without a look at how many Discord recommends by now", async () => {
+  test("resumes each session after a restart, even if Discord allows no new one", async () => {
     const { fake, world, connecting, host } = await beginTwo(2);
     const { link } = await connecting;
     fake.say("9901", "one");
@@ -359,7 +371,7 @@ describe("a bot in more servers than one connection holds", () => {
     await connecting;
   });
 
-  test("begins none while Discord lets it begin fewer than it needs", async () => {
+  test("begins no session while Discord allows fewer than it needs", async () => {
     const { fake, world, connecting, host } = await beginTwo(2);
     Object.assign(world.starts, { remaining: 1, reset_after: 60_000 });
     await connecting;
@@ -367,7 +379,7 @@ describe("a bot in more servers than one connection holds", () => {
     expect(troubles(host)[0]).toMatchObject({ reason: expect.stringMatching(/no session.*shard \d of 2/) });
   });
 
-  test("gets more connections when one no longer holds its servers", async () => {
+  test("opens more connections when Discord requires them", async () => {
     const platform = await discordPlatform();
     const first = new Host();
     await (await start(platform, first)).link.close();
@@ -411,8 +423,8 @@ async function beginAgain(fake: FakeDiscord, first: Host): Promise<Host> {
   return host;
 }
 
-describe("what was missed", () => {
-  test("is not asked for where the session brings it", async () => {
+describe("missed messages", () => {
+  test("are not read where the session brings them", async () => {
     const { link, platform, host, fake } = await begin();
     platform.say(platform.direct, "known");
     await host.heard("known");
@@ -425,7 +437,7 @@ describe("what was missed", () => {
     expect(fake.calls).toHaveLength(before);
   });
 
-  test("is read page by page, threads and all", async () => {
+  test("are read page by page, also from threads", async () => {
     const { link, platform, world, fake, host } = await begin();
     for (let number = 0; number < 230; number++) platform.sayUnheard?.(platform.group, `line ${number}`);
     platform.sayUnheard?.(platform.topic!, "in the thread");
@@ -442,7 +454,7 @@ describe("what was missed", () => {
     expect(fake.calls.filter(({ path }) => path.startsWith("/guilds/900/members/"))).toHaveLength(1);
   });
 
-  test("is asked for again when Discord does not answer, and not where the bot may not read", async () => {
+  test("are read later when Discord does not answer, and not where the bot may not read", async () => {
     const { link, platform, host, fake } = await begin();
     platform.say(platform.direct, "known");
     await host.heard("known");
@@ -454,7 +466,7 @@ describe("what was missed", () => {
   });
 });
 
-test("notes that cannot be understood are kept aside, and messages are heard", async () => {
+test("unreadable notes are kept aside, and messages are received", async () => {
   const host = new Host();
   for (const name of ["session", "direct-channels"]) await host.notes.set(name, '{"id": 5');
   const { platform } = await begin({}, host);

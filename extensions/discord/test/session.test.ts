@@ -260,6 +260,21 @@ describe("a session", () => {
     });
   });
 
+  test.each([
+    [4000, "is resumed", [2, 6, 6]],
+    [4007, "is replaced", [2, 6, 2]],
+    [1000, "is replaced", [2, 6, 2]],
+  ])("after close code %i, it %s", async (code, _, expected) => {
+    const platform = await discordPlatform();
+    const first = new Host();
+    await (await start(platform, first)).link.close();
+    const { host } = await start(platform, new Host(first));
+    host.reports.length = 0;
+    platform.fake.gateway.close(code);
+    await host.until(() => host.reports.some(({ kind }) => kind === "alive"));
+    expect(greetings(platform.fake.gateway.said)).toEqual(expected);
+  });
+
   test("a server that comes back is reached again", async () => {
     const { platform, fake, host } = await begin();
     await fake.goDown();

@@ -1,11 +1,11 @@
 import type { SchemaKey } from "../config/keys/schema-keys.ts";
 import { isSection, textOf } from "./schema-words.ts";
 
-const HEAD = `// Copy this to ~/.openclaw/openclaw.json and take the slashes away before what you want to change.
-// Every key is optional; the values are the defaults where there is one, else examples. docs/reference/config.md explains them all.
+const HEAD = `// Copy this file to ~/.openclaw/openclaw.json and remove the slashes before the keys that you want to change.
+// Every key is optional. Values are the defaults, or examples for keys without a default. docs/reference/config.md explains every key.
 `;
 
-/** `openclaw.json.example`: loads as it stands, and says what could be set. */
+/** `openclaw.json.example`: loads unchanged, and shows every key that can be set. */
 export function configExample(keys: readonly SchemaKey[]): string {
   return `${HEAD}{\n${objectLines([], keys).join("\n")}\n}\n`;
 }

@@ -1,6 +1,6 @@
 import { parseDirectives } from "../reply/directives.ts";
 
-/** What `message_end` tells of the files that an answer brings: nothing without any. */
+/** The `media` of `message_end`: the files that an answer brings; absent without any. */
 export function mediaIn(text: string): { readonly media?: readonly string[] } {
   if (!text.includes("[[")) return {};
   const { media } = parseDirectives(text);

@@ -14,34 +14,34 @@ import type { Session } from "../types/session.ts";
 import type { AgentSettings } from "../types/settings.ts";
 import type { ApprovalDesk, Tool } from "../types/run/tool.ts";
 
-/** What a run needs of a session; a one-shot request brings one that lives in memory. */
+/** The part of a session that a run needs; that of a one-shot request lives in memory. */
 export type Conversation = Pick<Session, "window" | "after" | "append" | "leafId">;
 
-/** The user's turn. Its id comes from the inbox row, so that a second boot finds it again. */
+/** The user's turn. Its id comes from the inbox row, so that a later process finds it again. */
 export interface UserTurn {
   readonly entryId: string;
   readonly text: string;
   readonly images: readonly ImageContent[];
   readonly at: number;
-  /** What the text was made of. */
+  /** The parts of the text. */
   readonly parts?: readonly PromptPart[];
-  /** What it tells, when it was made from events. */
+  /** The events that it was made from. */
   readonly events?: readonly AgentInternalEvent[];
   /** Set when no person wrote it. */
   readonly provenance?: InputProvenance;
 }
 
-/** The system prompt with what it was made of. */
+/** The system prompt with its parts. */
 export interface SystemPrompt {
   readonly text: string;
   readonly parts: readonly PromptPart[];
 }
 
-/** What a run does for its context engine. */
+/** The run, as its context engine may use it. */
 export interface EngineHost {
-  /** Nobody waits for the engine any longer. */
+  /** Aborted when the run no longer waits for the engine. */
   readonly signal: AbortSignal;
-  /** Told of each model call of the engine, also of those behind the run. */
+  /** Called for each model call of the engine, also after the run. */
   spent(cost: SideCost): void;
   /** The built-in compaction. */
   compact(job: EngineCompaction): Promise<EngineCompacted>;
@@ -68,7 +68,7 @@ export interface RunRequest {
   readonly tools: readonly Tool[];
   /** Asked once per attempt, since it names the model. */
   systemPrompt(model: ModelInfo): Promise<SystemPrompt>;
-  /** Opens the context engine's part; the conversation is shown as it is without one. Rejects when the engine cannot be had. */
+  /** Opens the context engine; models see the conversation as it is without one. Rejects when the engine is not available. */
   openEngine?(host: EngineHost): Promise<EngineTurn>;
   /** The channel, for hooks. */
   readonly channel?: string;
@@ -80,18 +80,18 @@ export interface RunDeps {
   readonly log: Log;
   readonly clock: Clock;
   readonly hooks?: RunHooks;
-  /** Where what the models saw is kept; not at all when absent. */
+  /** Keeps the prompts that models saw; none are kept when unset. */
   readonly texts?: Texts;
-  /** Shows models the images that turns speak of; only those in the transcript without it. */
+  /** Shows models the images that turns mention; only those in the transcript when unset. */
   readonly images?: ImageLoader;
   /** Absolute path of the received files. */
   readonly mediaDir?: string;
-  /** Files and directories of the gateway's own, which no model is shown. */
+  /** The gateway's own files and directories, which no model is shown. */
   readonly closedPaths?: readonly string[];
-  /** Holds a tool's call back until all that the run said before it is on its way. Must not throw. */
+  /** Resolves when all text before a tool call is queued for delivery. Must not throw. */
   beforeTool?(callId: string): Promise<void>;
   /** Called for each model call after `run_end`, which is in no receipt of the run. Must not throw. */
   spentAfterEnd?(cost: SideCost): void;
-  /** What was pruned of which conversation; nothing is without it. */
+  /** Prunes old tool results; none are pruned when unset. */
   readonly pruned?: PruneMemory;
 }

@@ -26,7 +26,7 @@ export async function compactByEngine(
   const host = { signal, spent, compact: async () => inEngineWords(await builtIn()) };
   const letGo = (late: EngineTurn) => void late.end(undefined);
   const engine = await untilStopped(() => open(host), signal, letGo).catch((error: unknown) => {
-    if (!signal.aborted) log.error("context engine not to be had", { error });
+    if (!signal.aborted) log.error("context engine not available", { error });
     return undefined;
   });
   if (!engine && signal.aborted) return { kind: "aborted" };

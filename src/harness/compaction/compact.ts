@@ -19,9 +19,9 @@ import { Summarizer } from "./summarizer.ts";
 
 export interface Compaction {
   readonly conversation: Conversation;
-  /** Who may write the summary, in the order in which they are tried. */
+  /** The models that may write the summary, in the order in which they are tried. */
   readonly summarizers: readonly ModelHandle[];
-  /** For the writers' other keys; they have one each when unset. */
+  /** For the models' other keys; one key each when unset. */
   readonly models?: Pick<Models, "find" | "keys"> | undefined;
   /** Tokens of the conversation's model. */
   readonly window: number;
@@ -32,12 +32,11 @@ export interface Compaction {
   readonly signal: AbortSignal;
   /**
    * `full`: the window is nearly full. `room`: a message waits, and older turns do not fit with it. `overflow`: the model
-   * refused the window, so it is smaller than thought, and the model is asked again. `asked`: a person wants it, whatever
-   * the figures. All but `full` keep less. `full` can wait when no model has the time to write, and `room` whenever none
-   * writes: then nothing is done.
+   * refused the window, so it is smaller than assumed, and the model is asked again. `asked`: a person wants it, whatever
+   * the figures. All but `full` keep less. Nothing is done when the models are busy (`full`) or write nothing (`room`).
    */
   readonly why: "full" | "room" | "overflow" | "asked";
-  /** The turn under way: it stays. */
+  /** The first entry of the turn under way, which stays. */
   readonly keepFrom?: string | undefined;
   /** A person's wishes for this summary. */
   readonly instructions?: string | undefined;
@@ -51,33 +50,33 @@ export type Compacted =
       readonly tokensBefore?: number;
       readonly tokensAfter?: number;
       readonly isListed: boolean;
-      /** What the built-in compaction has written. */
+      /** The summary of the built-in compaction. */
       readonly summary?: string;
     }
   | {
       readonly kind: "nothing";
       readonly because: "small" | "unchanged" | "no_gain" | "no_model" | "no_engine" | "later";
-      /** A context engine's own words. */
+      /** The text of a context engine. */
       readonly reason?: string;
     }
   | { readonly kind: "aborted" };
 
-/** Below this nothing is gained by a compaction: what follows must be at least a tenth smaller. */
+/** A compaction must make the conversation at least a tenth smaller. */
 const LEAST_GAIN = 0.1;
-/** What the summary may take of the window, and at most in tokens. */
+/** The summary's share of the window, and its most tokens. */
 const SUMMARY_SHARE = 1 / 8;
 const MOST_SUMMARY_TOKENS = 8000;
-/** Tokens that are read back towards the last compaction: all of it, but for the memory of the machine. */
+/** Tokens that are read back towards the last compaction: all of them, within the memory of the machine. */
 const READ_TOKENS = 4_000_000;
-/** Behind a turn that takes more of the window by itself, its own first steps are summed up too. */
+/** Of a turn that takes more of the window by itself, the first steps are summarised too. */
 const MOST_TURN = 0.5;
 /** Small windows keep at most this part of themselves. */
 const KEPT_SHARE = 0.25;
 
 /**
- * Makes the older part of a conversation a summary: one `compaction` entry is appended, durably, and the file keeps all.
- * When no model writes the summary in time, a plain list of what was said is it. Throws only when the transcript cannot
- * be read or written.
+ * Replaces the older part of a conversation by a summary: appends one `compaction` entry, durably, and the file keeps all.
+ * When no model writes the summary in time, a plain list of what was said replaces it. Throws only when the transcript
+ * cannot be read or written.
  */
 export async function compact(job: Compaction): Promise<Compacted> {
   const { conversation, window } = job;
@@ -85,8 +84,8 @@ export async function compact(job: Compaction): Promise<Compacted> {
   if (shown.messages.length === 0) return { kind: "nothing", because: "small" };
   if (!(await hasGrown(conversation, shown))) return { kind: "nothing", because: "unchanged" };
   const before = shown.estimatedTokens;
-  const usual = Math.min(job.settings.keepRecentTokens, window * KEPT_SHARE);
-  const keepTokens = job.why === "full" ? usual : Math.min(usual, before * KEPT_SHARE);
+  const recent = Math.min(job.settings.keepRecentTokens, window * KEPT_SHARE);
+  const keepTokens = job.why === "full" ? recent : Math.min(recent, before * KEPT_SHARE);
   const mostTurn = job.why === "full" ? window * MOST_TURN : undefined;
   const cut = cutAt(shown.messages, { keepTokens, keepFrom: job.keepFrom, mostTurn });
   if (!cut || cut.keptTokens > before * (1 - LEAST_GAIN)) return { kind: "nothing", because: "small" };
@@ -121,7 +120,7 @@ async function carryOut(cut: Cut, shown: SessionWindow, job: Compaction): Promis
   return { kind: "nothing", because: isLater ? "later" : "no_gain" };
 }
 
-/** What a list leaves out is gone for good, so that it is the last resort: not while something may still write. */
+/** A list loses what it leaves out for good: it is the last resort, not for while a model may still write. */
 const mayWait = ({ isBusy, failure }: Written, { why }: Compaction): boolean =>
   why === "room" ? failure !== undefined : why === "full" && isBusy;
 
@@ -132,11 +131,11 @@ export const sizesOf = ({ tokensBefore, tokensAfter }: Extract<Compacted, { kind
   ...(tokensAfter !== undefined && { tokensAfter }),
 });
 
-/** A conversation that nobody keeps is never compacted; nor is one twice while nothing is said. */
+/** A conversation in memory is never compacted, nor one in which nothing was said since its last compaction. */
 async function hasGrown(conversation: Conversation, shown: SessionWindow): Promise<boolean> {
   const last = shown.messages.at(-1);
-  const behind = last && (await conversation.after(last.entryId));
-  return behind !== undefined && behind.every((entry) => entry.type !== "compaction");
+  const later = last && (await conversation.after(last.entryId));
+  return later !== undefined && later.every((entry) => entry.type !== "compaction");
 }
 
 interface Written {
@@ -179,7 +178,7 @@ async function write(cut: Cut, shown: SessionWindow, job: Compaction): Promise<W
   }
 }
 
-/** A piece has to fit the model that writes; one that refused the whole takes less than the whole. */
+/** A chunk must fit the model that writes; a model that refused the conversation takes less than all of it. */
 const sizeOf = ({ why, window }: Compaction, shown: SessionWindow, summarizer: Summarizer): number =>
   Math.min(summarizer.window ?? window, why === "overflow" ? Math.min(window, shown.estimatedTokens) : window);
 
@@ -214,7 +213,7 @@ export function logCompaction(event: CompactionEvent, log: Log): void {
   const { input, output } = costs.reduce((sum, { usage }) => addUsage(sum, usage), emptyUsage());
   const over = passedOver && passedOver.length > 0 ? { passedOver } : {};
   const fields = { before: tokensBefore, after: tokensAfter, calls, input, output, ...over };
-  if (!ok) log.warn("compaction of no use", fields);
+  if (!ok) log.warn("compaction gained nothing", fields);
   else if (listedBecause !== undefined) log.warn("compacted without a model", { ...fields, why: listedBecause });
   else log.info("compacted", fields);
 }

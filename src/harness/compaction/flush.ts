@@ -10,17 +10,17 @@ import type { RunDeps, RunRequest, UserTurn } from "../request.ts";
 import { startRun, type Run } from "../run.ts";
 import type { Fill } from "./summarizer-models.ts";
 
-/** What the agent is told when the config does not say it in other words. */
+/** The prompt of a memory flush when the config has none. */
 const PROMPT = `This is no message of the user. The older part of this conversation is about to be replaced by a summary.
 Write down now, in files of your workspace, what you will still need and what is not there yet: what the day brought in memory/YYYY-MM-DD.md (add to it, do not replace it), lasting facts in MEMORY.md. Answer nothing that was asked and begin nothing new.
 When that is done, or when there is nothing to write down, your whole answer is ${SILENT_TOKEN}.`;
 
-/** Stands in the system prompt of that turn alone. */
+/** Part of the system prompt of that turn alone. */
 export const FLUSH_SYSTEM_PROMPT = `The present turn is housekeeping before a compaction: save what must last to files, and answer ${SILENT_TOKEN}. Nobody reads its answer.`;
 
 /** Milliseconds. The next message of the session waits no longer for it. */
 const FLUSH_MS = 60_000;
-/** In a small window the turn comes at most this part of its room before the compaction. */
+/** In a small window the flush comes at most this share of the budget before the compaction. */
 const MOST_THRESHOLD_SHARE = 0.25;
 
 type Settings = Pick<AgentSettings, "contextTokens" | "compaction">;
@@ -37,9 +37,9 @@ export const mayFlush = ({ entry, tools }: FlushState, { compaction }: Settings)
 
 /** Whether the conversation is so full that a compaction comes soon. */
 export function isFlushDue({ filled, window }: Fill, settings: Settings): boolean {
-  const room = budgetIn(window, settings);
+  const budget = budgetIn(window, settings);
   const threshold = settings.compaction?.memoryFlush?.softThresholdTokens ?? 0;
-  return filled > room - Math.min(threshold, room * MOST_THRESHOLD_SHARE);
+  return filled > budget - Math.min(threshold, budget * MOST_THRESHOLD_SHARE);
 }
 
 const isFlushed = ({ memoryFlushCompactionCount, compactionCount }: FlushState["entry"]): boolean =>
@@ -49,14 +49,14 @@ const isNoteTool = ({ name, hasSideEffects }: Tool): boolean =>
   WRITERS.has(name) || (hasSideEffects && name.startsWith("memory_"));
 
 export interface Flush {
-  /** Of the turn before it; the system prompt with the words of `systemPrompt`, see `FLUSH_SYSTEM_PROMPT`. */
+  /** That of the turn before it, with `FLUSH_SYSTEM_PROMPT` or the configured text in the system prompt. */
   readonly request: Omit<RunRequest, "turn" | "conversation">;
   readonly session: Pick<Session, "window" | "after" | "append" | "leafId" | "branch">;
   readonly deps: RunDeps;
   readonly settings: MemoryFlushSettings;
   /** Ends it within a second. */
   readonly signal: AbortSignal;
-  /** Told of the run, which nobody else follows. */
+  /** Called with the run's stream, which has no other watcher. */
   began?(stream: RunStream): void;
 }
 
@@ -68,9 +68,9 @@ export interface Flushed {
 }
 
 /**
- * A silent turn of the agent's own over the same conversation. What it answers is delivered to nobody; it may write files
- * and do nothing else outside. One that does not end well leaves the conversation as it was. Never compacts. Rejects when
- * the transcript cannot be written.
+ * Runs a silent turn over the same conversation, in which the agent may write files and nothing else. Its answer is not
+ * delivered. A turn that does not end well leaves the conversation as it was. Never compacts. Rejects when the transcript
+ * cannot be written.
  */
 export async function flushMemory({ request, session, deps, settings, signal, began }: Flush): Promise<Flushed> {
   const before = session.leafId;
@@ -90,7 +90,7 @@ export async function flushMemory({ request, session, deps, settings, signal, be
   return { kind: signal.aborted ? "interrupted" : "failed", result, receipt };
 }
 
-/** The turn stands in the transcript before its run begins, so that it says where it comes from. */
+/** Writes the turn before its run begins, so that its entry names where it comes from. */
 async function openFlush(
   session: Flush["session"],
   { timezone }: AgentSettings,
@@ -106,14 +106,14 @@ async function openFlush(
 
 async function endOf(run: Run) {
   for await (const event of run.stream.watch()) {
-    // It comes before a compaction: one that has no room itself gives way to it.
+    // A flush that itself overflows ends, so that the compaction can begin.
     if (event.type === "retry" && event.remedy === "compact") run.abort("timeout");
     if (event.type === "run_end") return event;
   }
   throw new Error("a run's log ended without run_end");
 }
 
-/** An unfinished turn must not be taken for the user's; the entry makes other readers of the file begin where we do. */
+/** Branches back before an unfinished turn, so that no reader of the file takes it for the user's. */
 async function leave(session: Flush["session"], leafId: string | null, ended: string): Promise<void> {
   session.branch(leafId);
   await session.append({ type: "custom", customType: "openclaw.memory_flush", data: { ended } });
@@ -125,6 +125,6 @@ const NOBODY: ApprovalDesk = { ask: async () => "deny" };
 const shut = (tool: Tool): Tool => ({
   ...tool,
   async run() {
-    throw new Error(`${tool.name} is not to be had in this turn, which only writes files.`);
+    throw new Error(`${tool.name} is not available in this turn, which only writes files.`);
   },
 });

@@ -15,26 +15,26 @@ import { windowOf, withWindow } from "../context/budget.ts";
 import { type Fill, fillOf, isFull, sizesFor, summarizerModelsFor } from "./summarizer-models.ts";
 
 export interface MemoryParts {
-  /** As it is now: hooks and a prompt that is not kept change it. */
+  /** The current request: hooks and volatile prompts change it. */
   request(): RunRequest;
   readonly deps: RunDeps;
   readonly log: RunLog;
   readonly signal: AbortSignal;
-  /** Told of each model call of the engine. */
+  /** Called for each model call of the engine. */
   spent(cost: SideCost): void;
-  /** Who may write a summary: the model that is asked and those behind it. */
+  /** The models that may write a summary: the current one and its fallbacks. */
   summarizers(): readonly ModelRef[];
 }
 
-/** A run's care for its conversation: the context engine, and room in the model's window. */
+/** The context engine of a run, and the compactions that keep the conversation within the model's window. */
 export class RunMemory {
   /** What a model was last shown. */
   shown: Shown | undefined;
   engine: EngineTurn | undefined;
-  /** What became of the compaction in front of the answer. */
-  #madeRoom: Compacted | undefined;
-  /** What the built-in compaction came to where the engine left it to that. */
-  #leftToUs: Compacted | undefined;
+  /** The result of the compaction before the answer. */
+  #beforeAnswer: Compacted | undefined;
+  /** The result of the built-in compaction that the engine delegated to. */
+  #delegated: Compacted | undefined;
   /** The summary that the built-in compaction has written in this run. */
   #summary: string | undefined;
   readonly #parts: MemoryParts;
@@ -44,8 +44,8 @@ export class RunMemory {
   }
 
   /**
-   * A run without the engine that its operator chose would answer out of another memory: it fails, and says why. Rejects when
-   * the run was stopped on the way.
+   * The failure of a run whose engine cannot be opened: without the engine that its operator chose it would answer from
+   * another memory. Rejects when the run is stopped meanwhile.
    */
   async openEngine(): Promise<Failure | undefined> {
     const { deps, signal } = this.#parts;
@@ -59,12 +59,12 @@ export class RunMemory {
       return undefined;
     } catch (error) {
       if (error instanceof Stopped) throw error;
-      deps.log.error("context engine not to be had", { error });
+      deps.log.error("context engine not available", { error });
       return { kind: "engine", message: withFix(error) };
     }
   }
 
-  /** The model that was shown it takes less than was thought. */
+  /** A refusal showed that the model's window is smaller than assumed. */
   learned(window: number): void {
     if (!this.shown) return;
     const handle = withWindow(this.shown.handle, window);
@@ -93,20 +93,20 @@ export class RunMemory {
     const { conversation, settings } = this.#parts.request();
     const { shown } = this;
     if (!shown) return undefined;
-    const home = await this.#home(shown.handle);
-    if (home === shown.handle || shown.isByEngine)
-      return fillOf({ ...shown, handle: home }, { conversation, filled: log.filled }, settings);
-    // What a stand-in was shown says nothing of the other's window.
-    const window = windowOf(home.info, settings);
+    const keeper = await this.#keeper(shown.handle);
+    if (keeper === shown.handle || shown.isByEngine)
+      return fillOf({ ...shown, handle: keeper }, { conversation, filled: log.filled }, settings);
+    // The figures of a fallback model do not apply to the primary model's window.
+    const window = windowOf(keeper.info, settings);
     const { estimatedTokens } = await conversation.window(window);
     return { filled: estimatedTokens + shown.fixed, window };
   }
 
   /**
-   * The model by whose window the conversation is kept: the first that may be asked. Another that stands in for it today
-   * may have a smaller one, and what is summed up for that is gone for good.
+   * The model whose window decides how much of the conversation is kept: the first candidate. A fallback model may have a
+   * smaller window, and what is summarised for it is lost to the primary model for good.
    */
-  async #home(asked: ModelHandle): Promise<ModelHandle> {
+  async #keeper(asked: ModelHandle): Promise<ModelHandle> {
     const { deps, request } = this.#parts;
     const [first] = request().choice.candidates;
     if (!first || isSameModel(first, asked.info)) return asked;
@@ -114,24 +114,25 @@ export class RunMemory {
     return "missing" in found ? asked : found;
   }
 
-  /** Before a model answers without older turns that no summary stands for: they are summed up, once a run. True when they were. */
+  /** Summarises older turns that do not fit, before a model answers without them; once a run. True when it did. */
   async compactBeforeAnswer(handle: ModelHandle): Promise<boolean> {
     const { log, request } = this.#parts;
     const { choice, facts } = request();
     const [first] = choice.candidates;
     const isStandIn = first !== undefined && !isSameModel(first, handle.info);
-    if (this.#madeRoom || isStandIn || this.engine?.ownsCompaction === true || facts.trigger === "memory") return false;
-    this.#madeRoom = await this.#compactHere("room", (event) => log.emit(event), {
+    if (this.#beforeAnswer || isStandIn || this.engine?.ownsCompaction === true || facts.trigger === "memory")
+      return false;
+    this.#beforeAnswer = await this.#compactHere("room", (event) => log.emit(event), {
       asked: handle,
-      mostMs: ROOM_MS,
+      mostMs: BEFORE_ANSWER_MS,
     });
-    return this.#madeRoom.kind === "done";
+    return this.#beforeAnswer.kind === "done";
   }
 
   /** See `Run.compactWhenFull`. */
   async compactWhenFull(emit: Compaction["emit"] = () => undefined): Promise<Compacted | undefined> {
     const { deps, request, signal } = this.#parts;
-    if (signal.aborted || this.engine?.ownsCompaction === true || this.#isNoUse()) return undefined;
+    if (signal.aborted || this.engine?.ownsCompaction === true || this.#gainsNothing()) return undefined;
     const fill = await this.fill();
     if (!fill || !isFull(fill, request().settings)) return undefined;
     // The run's own log has ended.
@@ -142,19 +143,19 @@ export class RunMemory {
   }
 
   /** Skips the compaction after the turn when one before the answer gained nothing. */
-  #isNoUse(): boolean {
-    const made = this.#madeRoom;
-    return made?.kind === "nothing" && (made.because === "no_gain" || made.because === "unchanged");
+  #gainsNothing(): boolean {
+    const earlier = this.#beforeAnswer;
+    return earlier?.kind === "nothing" && (earlier.because === "no_gain" || earlier.because === "unchanged");
   }
 
-  /** After an overflow. An engine's own way first: what it does is not ours to do again. */
+  /** After an overflow. An engine compacts by itself where there is one. */
   async compact(): Promise<Compacted> {
     const { log, signal } = this.#parts;
     const { engine, shown } = this;
     // For a fallback model, drop what it cannot accept, but keep the primary model's history unchanged.
-    if (shown && (await this.#home(shown.handle)) !== shown.handle) return { kind: "nothing", because: "later" };
+    if (shown && (await this.#keeper(shown.handle)) !== shown.handle) return { kind: "nothing", because: "later" };
     if (!engine || !shown) return this.#compactHere("overflow", (event) => log.emit(event));
-    this.#leftToUs = undefined;
+    this.#delegated = undefined;
     const done = await engine.compact({
       tokenBudget: shown.budget,
       currentTokenCount: shown.tokens,
@@ -169,20 +170,20 @@ export class RunMemory {
   #nothingBy(reason: string): Compacted {
     const { log, signal } = this.#parts;
     if (signal.aborted) return { kind: "aborted" };
-    if (this.#leftToUs?.kind === "nothing") return this.#leftToUs;
+    if (this.#delegated?.kind === "nothing") return this.#delegated;
     log.emit({ type: "notice", because: "engine", text: `The context engine compacted nothing: ${reason}` });
     return { kind: "nothing", because: "unchanged", reason };
   }
 
   async #compactFor({ why }: EngineCompaction): Promise<EngineCompacted> {
-    const done = await this.#compactHere(why === "asked" ? "overflow" : why, (event) => this.#tell(event));
-    this.#leftToUs = done;
+    const done = await this.#compactHere(why === "asked" ? "overflow" : why, (event) => this.#report(event));
+    this.#delegated = done;
     if (done.kind === "done") return sizesOf(done);
     return { kind: "nothing", reason: done.kind === "aborted" ? "aborted" : done.because };
   }
 
-  /** An engine may have it done behind the run as well. */
-  #tell(event: CompactionEvent): void {
+  /** An engine may also delegate after the run's end. */
+  #report(event: CompactionEvent): void {
     const { log, deps, spent } = this.#parts;
     if (!log.ended) return log.emit(event);
     logCompaction(event, deps.log);
@@ -201,16 +202,16 @@ export class RunMemory {
       conversation,
       summarizers: await summarizerModelsFor(summarizers(), settings, deps.models),
       models: deps.models,
-      ...limited(sizesFor(await this.#home(asked), settings), mostMs),
+      ...limited(sizesFor(await this.#keeper(asked), settings), mostMs),
       origin: originOf(facts, "compaction"),
       clock: deps.clock,
       signal,
       why,
-      // Behind its turn nothing of it has to be found again.
+      // After the turn no attempt needs its messages any more.
       ...(why !== "full" && { keepFrom: turn.entryId }),
       emit,
     });
-    // What is left is looked at anew.
+    // What is left is pruned anew.
     if (done.kind === "done") {
       deps.pruned?.forget(facts.sessionId);
       this.#summary = done.summary;
@@ -219,8 +220,8 @@ export class RunMemory {
   }
 }
 
-/** A message that waits for its answer waits no longer for a summary in front of it. */
-const ROOM_MS = 60_000;
+/** Milliseconds. A message waits no longer for the summary before its answer. */
+const BEFORE_ANSWER_MS = 60_000;
 
 const limited = ({ settings, window }: ReturnType<typeof sizesFor>, mostMs: number) => ({
   window,

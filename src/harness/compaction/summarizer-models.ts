@@ -8,7 +8,7 @@ import type { Conversation } from "../request.ts";
 
 type Settings = Pick<AgentSettings, "contextTokens" | "compaction">;
 
-/** Who writes a summary: the configured writer, then the models of the conversation; those that can be called. */
+/** The models that may write a summary: the configured one, then those of the conversation; only those that can be called. */
 export async function summarizerModelsFor(
   candidates: readonly ModelRef[],
   settings: Settings,
@@ -30,14 +30,14 @@ export const sizesFor = (
 
 /** How full a conversation's window is. */
 export interface Fill {
-  /** Tokens, with all that stands around the conversation. */
+  /** Tokens, with the system prompt and the tools. */
   readonly filled: number;
   readonly window: number;
 }
 
 /**
- * Behind a turn: by what its last call took, or by estimate when that is more, as with providers that do not say it. Full
- * since older turns were left out. Costs what the turn has added.
+ * After a turn: the tokens of its last call, or an estimate when that is more, as with providers that report none. The window
+ * counts as full when older turns were left out. The work grows with what the turn added, not with the conversation.
  */
 export async function fillOf(
   shown: Shown,

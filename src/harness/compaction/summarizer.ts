@@ -18,7 +18,7 @@ const WAIT_MS = 1000;
 /** Failures that are over in a while, so that a summary can be written later. */
 const isOverLater = (kind: FailureKind): boolean => kind === "budget" || PASSING.has(kind);
 
-/** A provider that asks for a longer pause is not waited for. */
+/** No waiting for a provider that asks for a longer pause. */
 const LONGEST_WAIT_MS = 30_000;
 
 /** Failures after which the same key is worth another try. */
@@ -39,11 +39,11 @@ export interface SummarizerParts {
   /** On whose account the models are called. */
   readonly origin: CallOrigin;
   readonly clock: Clock;
-  /** Where the other keys of a writer are, and who is told how a key fared; unset: one key each. */
+  /** Finds the other keys of a model and records how each did; one key each when unset. */
   readonly models?: Pick<Models, "find" | "keys"> | undefined;
 }
 
-/** Asks the writers in turn, through the same stream as a run; one that failed for good is not asked again. */
+/** Asks the models in turn for summaries. A model that failed for good is not asked again. */
 export class Summarizer {
   readonly #parts: SummarizerParts;
   #summarizers: readonly ModelHandle[];
@@ -54,16 +54,16 @@ export class Summarizer {
 
   constructor(parts: SummarizerParts) {
     this.#parts = parts;
-    // The demo only repeats what it is told.
+    // The demo model only echoes.
     this.#summarizers = parts.summarizers.filter((writer) => writer.info.demo !== true);
   }
 
-  /** Tokens that the first writer takes in; undefined when there is none. */
+  /** Tokens of the first model's window; undefined when there is none. */
   get window(): number | undefined {
     return this.#summarizers[0]?.info.contextWindow;
   }
 
-  /** A writer failed in a way that passes: it is worth asking again later. */
+  /** A model failed in a way that passes: a later summary may succeed. */
   get isBusy(): boolean {
     return this.#busy;
   }
@@ -72,14 +72,14 @@ export class Summarizer {
     /** One for each model that was asked, also of calls that failed or were stopped. */
     readonly costs: readonly SideCost[];
     readonly author: ModelHandle | undefined;
-    /** Writers that could not, and why. */
+    /** Models that wrote nothing, and why. */
     readonly passedOver: readonly string[];
   } {
     return { costs: this.#costs, author: this.#author, passedOver: this.#passedOver };
   }
 
   readonly complete: Complete = async (prompt, signal) => {
-    let failure = "no model is there to write it";
+    let failure = "no model is available to write it";
     this.#busy = false;
     for (const writer of this.#summarizers) {
       const said = await this.#askWithKeys(writer, prompt, signal);
@@ -93,7 +93,7 @@ export class Summarizer {
     return { failure };
   };
 
-  /** A key that failed rests, so that the next one that may be asked is another. */
+  /** A failed key is cooling down, so `find` gives the next one. */
   async #askWithKeys(
     first: ModelHandle,
     prompt: Parameters<Complete>[0],
@@ -120,8 +120,8 @@ export class Summarizer {
       const said = await this.#ask(writer, prompt, signal);
       if (typeof said === "string" || signal.aborted) return said;
       const { kind, message, retryAfterMs = WAIT_MS * 2 ** waits } = said;
-      const isWorthIt = PASSING.has(kind) && waits < MOST_WAITS && retryAfterMs <= LONGEST_WAIT_MS;
-      if (!isWorthIt) {
+      const isRetried = PASSING.has(kind) && waits < MOST_WAITS && retryAfterMs <= LONGEST_WAIT_MS;
+      if (!isRetried) {
         this.#busy ||= isOverLater(kind);
         this.#parts.models?.keys.failed(writer.info, writer.profile.id, said);
         return { failure: message };

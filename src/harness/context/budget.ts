@@ -8,7 +8,7 @@ import type { AgentSettings, CompactionSettings } from "../../types/settings.ts"
 import type { Tool } from "../../types/run/tool.ts";
 import { forgetOldest } from "../../utils/forget-oldest.ts";
 
-/** Figures of the field; tokens, and milliseconds. */
+/** Default figures of the field; tokens, and milliseconds. */
 export const COMPACTION: CompactionSettings = {
   reserveTokens: 20_000,
   keepRecentTokens: 20_000,
@@ -17,7 +17,7 @@ export const COMPACTION: CompactionSettings = {
 
 type Settings = Pick<AgentSettings, "contextTokens" | "compaction">;
 
-/** Tokens of a model's window, as far as it may be used. */
+/** Tokens of a model's window that the config allows. */
 export const windowOf = (info: ModelInfo, settings: Settings): number =>
   Math.min(info.contextWindow, settings.contextTokens ?? info.contextWindow);
 
@@ -36,7 +36,7 @@ export const budgetIn = (window: number, settings: Settings): number => window -
  */
 export const softLimitOf = (window: number, settings: Settings): number => window - reserveIn(window, settings) / 2;
 
-/** The most tokens of a request in a tool loop; what is left is for the answer. */
+/** The most tokens of a request in a tool loop; the rest is for the answer. */
 export const hardLimitOf = (window: number, settings: Settings): number => window - reserveIn(window, settings) / 4;
 
 const reserveIn = (window: number, settings: Settings): number =>
@@ -59,7 +59,7 @@ export function splitBudget(window: number, parts: BudgetParts, settings: Settin
   return { contextWindow: window, reserveResponse, reserveTools, available, systemPrompt, event, history };
 }
 
-/** Tokens, estimated, that stand around a conversation in every request. */
+/** Estimated tokens of the system prompt and the tools, which every request has. */
 export const fixedTokens = (systemPrompt: string, tools: readonly Tool[]): number =>
   promptTokens(systemPrompt) + toolTokens(tools);
 

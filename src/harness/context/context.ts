@@ -24,7 +24,7 @@ export interface Opening {
   readonly estimatedTokens: number;
 }
 
-/** What one model is shown in one attempt. */
+/** The requests of one model in one attempt. */
 export class ModelContext {
   readonly #plan: Attempt;
   readonly #request: RunRequest;
@@ -34,14 +34,14 @@ export class ModelContext {
   #said: () => readonly ChatMessage[] = () => [];
   #record: PromptRecord | undefined;
   #fixed = 0;
-  /** What the loop begins with. */
+  /** Size of the messages that the loop begins with. */
   #opened = { tokens: 0, count: 0 };
   #calls = 0;
   #sent: SentRequest | undefined;
   #repeated: Failure | undefined;
   #view: EngineView | undefined;
   #system = "";
-  /** What the engine puts before it; it holds until the engine gives another one. */
+  /** The engine's text before the system prompt; it applies until the engine gives another one. */
   #addition: string | undefined;
   readonly #uncut: Fit;
   #fit: Fit;
@@ -62,47 +62,47 @@ export class ModelContext {
     return this.#policy;
   }
 
-  /** Reads the conversation and lets the engine have its say. Throws when the transcript or the prompt cannot be read. */
+  /** Reads the conversation and asks the engine. Throws when the transcript or the prompt cannot be read. */
   async open(): Promise<Opening> {
     const { handle } = this.#plan;
     const system = await this.#request.systemPrompt(handle.info);
     this.#fixed = fixedTokens(system.text, this.#request.tools);
-    const { window, view, answer } = await this.#look();
+    const { window, view, answer } = await this.#openView();
     const history = await this.#assembled(window, answer);
     view.begin(history.messages.length);
     this.#opened = { tokens: history.estimatedTokens, count: history.messages.length };
     this.#system = system.text;
     this.#addition = answer?.systemAddition;
     const opening = { systemPrompt: this.systemPrompt, ...history };
-    await this.#tell(window, view, answer);
+    await this.#announce(window, view, answer);
     await this.#keep(opening, { system, answer });
     return opening;
   }
 
-  /** The system prompt of the next call, with what the engine puts before it. */
+  /** The system prompt of the next call, with the engine's text before it. */
   get systemPrompt(): string {
     return this.#addition ? `${this.#addition}\n\n${this.#system}` : this.#system;
   }
 
   /**
-   * The conversation, and what the engine makes of it. Without an engine's answer, older turns that no summary stands for are
-   * summed up before the model answers without them; with one, its size decides whether there is too much.
+   * The conversation and the engine's version of it. Without an engine, older turns that do not fit and that no summary covers
+   * are summarised first; with one, the size of its answer decides whether there is too much.
    */
-  async #look() {
-    const look = async () => {
+  async #openView() {
+    const read = async () => {
       const window = await this.#request.conversation.window(this.#budget());
       this.#window = window;
       this.#view = new EngineView(window, this.#viewParts());
       return { window, view: this.#view };
     };
-    const first = await look();
+    const first = await read();
     const answer = await first.view.assemble();
     if (answer || !first.window.older || !(await this.#run.compactBeforeAnswer(this.#plan.handle)))
       return { ...first, answer };
-    return { ...(await look()), answer };
+    return { ...(await read()), answer };
   }
 
-  /** A valid request out of the conversation, or out of what the engine makes of it. */
+  /** A valid request made of the conversation, or of the engine's version of it. */
   async #assembled(window: SessionWindow, answer: EngineAnswer | undefined): Promise<Assembled> {
     const { dmHistoryLimit: earlierTurns } = this.#request.settings;
     const policy = { ...this.#policy, earlierTurns };
@@ -121,7 +121,7 @@ export class ModelContext {
     return { engine: this.#run.engine, request: this.#request, handle, signal, window, budget: this.#budget() };
   }
 
-  /** With the images that its turns speak of. */
+  /** With the images that its turns mention. */
   async #seen(window: SessionWindow): Promise<SessionWindow> {
     const given = window.messages.map((row) => row.message);
     const shown = await this.#run.withImages(given, this.#policy);
@@ -130,7 +130,7 @@ export class ModelContext {
     return { ...window, messages };
   }
 
-  /** What the next call sends of the loop's messages: valid, and the same bytes as the next run will send. */
+  /** The loop's messages as the next call sends them: valid, and the same bytes as the next run will send. */
   async send(messages: readonly ChatMessage[]): Promise<ChatMessage[]> {
     this.#calls += 1;
     const answer = this.#calls > 1 ? await this.#view?.reassemble(messages) : undefined;
@@ -139,7 +139,7 @@ export class ModelContext {
     const added = requestTokens(messages.slice(this.#opened.count));
     const fitting = this.#cut(seen, answer ? undefined : this.#opened.tokens + added);
     const shown = this.#prune(applyPasses(fitting, this.#policy));
-    if (this.#calls === 1) this.#tellPrompt();
+    if (this.#calls === 1) this.#emitPrompt();
     this.#noteSent(shown);
     return [...shown];
   }
@@ -149,12 +149,12 @@ export class ModelContext {
     return this.#sent;
   }
 
-  /** Why the request was not sent: the very same was refused before. */
+  /** Why the same request was refused before, and is not sent. */
   get repeated(): Failure | undefined {
     return this.#repeated;
   }
 
-  /** Throws, so that the SDK makes no call, when an earlier attempt was refused the very same request. */
+  /** Throws, so that the SDK makes no call, when the same request of an earlier attempt was refused. */
   #noteSent(messages: readonly ChatMessage[]): void {
     const { provider, id } = this.#plan.handle.info;
     this.#sent = {
@@ -169,8 +169,8 @@ export class ModelContext {
   }
 
   /**
-   * What a long turn has brought may be more than the window: the oldest of it is cut in what is sent. `tokens`: of what has
-   * grown since the call before; undefined for other messages than that call's, which are cut anew.
+   * A long turn may outgrow the window: its oldest parts are cut in what is sent. `tokens`: the estimated size, when the
+   * messages continue those of the previous call; undefined for other messages, which are cut anew.
    */
   #cut(seen: readonly ChatMessage[], tokens: number | undefined): readonly ChatMessage[] {
     const window = this.#windowTokens();
@@ -183,7 +183,7 @@ export class ModelContext {
     return applyFit(seen, this.#fit, asked);
   }
 
-  /** Old results of tools, where the provider has a cache and has forgotten it. */
+  /** Prunes old tool results, where the provider has a cache and the cache has expired. */
   #prune(messages: readonly ChatMessage[]): readonly ChatMessage[] {
     const { settings, facts } = this.#request;
     const { pruned } = this.#run;
@@ -192,7 +192,7 @@ export class ModelContext {
     return pruned.prune(facts.sessionId, { messages, contextWindow, now: this.#run.now() }, settings.pruning);
   }
 
-  #tellPrompt(): void {
+  #emitPrompt(): void {
     if (!this.#record) return;
     const { settings, facts } = this.#request;
     const isPruned = settings.pruning !== undefined && this.#policy.promptCache;
@@ -206,7 +206,7 @@ export class ModelContext {
     this.#said = messages;
   }
 
-  #tell(window: SessionWindow, view: EngineView, answer: EngineAnswer | undefined): Promise<void> {
+  #announce(window: SessionWindow, view: EngineView, answer: EngineAnswer | undefined): Promise<void> {
     return this.#run.shown({
       handle: this.#plan.handle,
       tokens: (answer ?? window).estimatedTokens + this.#fixed,
@@ -230,7 +230,7 @@ export class ModelContext {
     return budgetOf(this.#plan.handle, this.#request.settings, this.#fixed);
   }
 
-  /** Kept so that it can be shown again; told with the attempt's first call, when it is known what was pruned. */
+  /** Records the prompt. The record is emitted with the attempt's first call, when the pruned results are known. */
   async #keep(opening: Opening, made: Made): Promise<void> {
     const { texts } = this.#run;
     const window = this.#window;
@@ -275,7 +275,7 @@ const isSameFit = (one: Fit, other: Fit): boolean =>
   one.turns === other.turns &&
   one.steps === other.steps;
 
-/** For whoever asks later why the model did not know. */
+/** Explains to people why the model did not know something. */
 function cutNotice({ eachResult, cleared, turns, steps }: Fit) {
   const what = [
     ...(eachResult === undefined ? [] : [`tool results above ${eachResult} tokens shortened`]),
@@ -283,7 +283,7 @@ function cutNotice({ eachResult, cleared, turns, steps }: Fit) {
     ...(turns === 0 ? [] : [`${turns} earlier turns left out`]),
     ...(steps === 0 ? [] : [`the first ${steps} steps of this turn left out`]),
   ];
-  const text = `What does not fit the model's window was cut in what it is shown: ${what.join(", ")}.`;
+  const text = `Cut from what the model is shown, because it does not fit its window: ${what.join(", ")}.`;
   return { type: "notice", because: "window", text } as const;
 }
 

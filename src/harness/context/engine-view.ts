@@ -15,7 +15,7 @@ interface ViewParts {
   readonly window: number;
 }
 
-/** The conversation of one attempt as the transcript has it, which is how a context engine is shown it. */
+/** The conversation of one attempt as a context engine sees it: as the transcript has it. */
 export class EngineView {
   readonly #parts: ViewParts;
   readonly #part: TranscriptPart;
@@ -32,12 +32,12 @@ export class EngineView {
     return this.#part.before;
   }
 
-  /** What the loop begins with was made out of the view; all behind it is new. */
+  /** The loop's first `opened` messages were made from the view; all later ones are new. */
   begin(opened: number): void {
     this.#opened = opened;
   }
 
-  /** With what the loop has said since. */
+  /** With the loop's messages since. */
   messages(loop: readonly ChatMessage[]): readonly ChatMessage[] {
     return withSaid(this.#part, loop, this.#opened);
   }

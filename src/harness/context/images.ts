@@ -3,13 +3,13 @@ import type { ContextPorts } from "../run/plan.ts";
 import type { RunDeps, RunRequest } from "../request.ts";
 
 /** Longest side in pixels when the config says nothing. */
-const USUAL_SIDE = 1200;
+const DEFAULT_SIDE = 1200;
 
-/** How this run's model sees the images that turns speak of: those of the workspace and of the received files. */
+/** Shows this run's model the images that turns mention: those of the workspace and of the received files. */
 export function imagesFor({ settings }: RunRequest, deps: RunDeps): ContextPorts["withImages"] {
   const { images, mediaDir, closedPaths: closed } = deps;
   if (!images || mediaDir === undefined) return async (messages) => messages;
   const places = { home: homedir(), workspace: settings.workspace, media: mediaDir, ...(closed && { closed }) };
-  const maxSide = settings.imageMaxDimensionPx ?? USUAL_SIDE;
+  const maxSide = settings.imageMaxDimensionPx ?? DEFAULT_SIDE;
   return (messages, policy) => images.show(messages, { policy, maxSide, places });
 }

@@ -4,19 +4,19 @@ import type { UserMessage } from "../../types/run/model.ts";
 import type { SessionWindow, TranscriptEntry } from "../../types/session.ts";
 import type { Conversation, UserTurn } from "../request.ts";
 
-/** Stands in the transcript where a prompt was asked that is not part of it. */
+/** Marks the place in the transcript of a prompt that it does not keep. */
 const MARK = "openclaw.suppressed_prompt";
 
-/** A prompt that the model sees and the transcript does not keep: what it tells stands in another session already. */
+/** A prompt that the model sees and the transcript does not keep, because another session has its content. */
 export const isVolatile = ({ provenance, events }: UserTurn): boolean =>
   shouldSuppressAgentPromptPersistence({ inputProvenance: provenance, internalEvents: events });
 
-/** Writes where the prompt is asked, without a word of it, so that another boot finds the turn again. */
+/** Writes the mark, without the prompt's text, so that a later process finds the turn again. */
 export async function markTurn(conversation: Conversation, { entryId }: UserTurn): Promise<void> {
   await conversation.append({ type: "custom", customType: MARK }, { id: entryId, durable: true });
 }
 
-/** The conversation as this run shows it: with the prompt at its place. */
+/** The conversation with the volatile prompt at its place. */
 export class WithPrompt implements Conversation {
   readonly #inner: Conversation;
   readonly #entryId: string;
@@ -34,8 +34,8 @@ export class WithPrompt implements Conversation {
 
   async window(maxTokens: number): Promise<SessionWindow> {
     const window = await this.#inner.window(maxTokens);
-    const behind = new Set(((await this.after(this.#entryId)) ?? []).map(({ id }) => id));
-    const at = window.messages.findIndex((row) => behind.has(row.entryId));
+    const later = new Set(((await this.after(this.#entryId)) ?? []).map(({ id }) => id));
+    const at = window.messages.findIndex((row) => later.has(row.entryId));
     const row = { entryId: this.#entryId, message: this.#message };
     const messages = window.messages.toSpliced(at < 0 ? window.messages.length : at, 0, row);
     return { ...window, messages, estimatedTokens: window.estimatedTokens + estimateTokens(this.#message) };

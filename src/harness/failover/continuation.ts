@@ -3,14 +3,14 @@ import type { AssistantMessage, UserMessage } from "../../types/run/model.ts";
 import type { FailureKind } from "../../types/run/run.ts";
 import { CONTINUE } from "../../types/run/turns.ts";
 
-/** Failures that are about the words themselves, or about how the turns stand: to go on from there would only repeat them. */
+/** Failures caused by the text itself or by the order of turns: a continuation would only repeat them. */
 const ABOUT_THE_TEXT: ReadonlySet<FailureKind> = new Set(["refusal", "role_ordering", "call_ordering"]);
 
-/** Whether an answer that broke off is gone on with rather than said again: its words may be in the chat already. */
+/** Whether an answer that broke off is continued rather than repeated: its text may be in the chat already. */
 export const isContinued = (kind: FailureKind, message: AssistantMessage): boolean =>
   !ABOUT_THE_TEXT.has(kind) && textOf(message).trim() !== "";
 
-/** Asks for the rest. It stands in the transcript too, so that the next request begins with the same bytes. */
+/** Asks for the rest. The transcript keeps it, so that the next request begins with the same bytes. */
 export const askForRest = (at: number): UserMessage => ({
   role: "user",
   content: [

@@ -7,7 +7,7 @@ import type { Chances, PolicyState } from "./policy.ts";
 
 type Place = Pick<PolicyState, "candidate" | "profile">;
 
-/** A model with a key, or why there is none to ask. */
+/** A model with a key, or why none can be asked. */
 export type Selection = { readonly handle: ModelHandle; readonly place: Place } | { readonly failure: Failure };
 
 interface Step {
@@ -30,7 +30,7 @@ export class ModelSelector {
   readonly #models: Models;
   readonly #wish: ProfileWish;
   readonly #steps = new Map<number, Promise<Step>>();
-  /** Keys that only this run may ask now, whether or not it comes to them. */
+  /** Keys whose probe this run holds, whether or not it asks them. */
   readonly #probes: { readonly ref: ModelRef; readonly profileId: string }[] = [];
   #insists: Insisted | undefined;
   #asked: { readonly ref: ModelRef; readonly profileId: string } | undefined;
@@ -55,7 +55,7 @@ export class ModelSelector {
     return (await this.#insist(place)) ?? { failure };
   }
 
-  /** What the policy may count on at this place. */
+  /** The models and keys that the policy may still try from this place. */
   async chances(place: Place, { kind }: Failure): Promise<Chances> {
     const step = await this.#step(place.candidate);
     const { keys } = this.#models;
@@ -76,7 +76,7 @@ export class ModelSelector {
     if (this.#asked) this.#models.keys.failed(this.#asked.ref, this.#asked.profileId, failure);
   }
 
-  /** The model takes no more than so many tokens: known to the runs after this one too. */
+  /** Remembers the model's limit, also for later runs. */
   learned(limitTokens: number): void {
     if (!this.#asked) return;
     this.#models.keys.failed(this.#asked.ref, this.#asked.profileId, { kind: "context_overflow", limitTokens });

@@ -10,7 +10,7 @@ export interface ModelChange {
   readonly text: string;
 }
 
-/** Follows which model has the conversation: its transcript says when it goes from one to another. */
+/** Follows which model answers in the conversation, and notes each change in the transcript. */
 export class ModelWatch {
   readonly #conversation: Conversation;
   readonly #askedBefore: ModelRef | undefined;
@@ -20,7 +20,7 @@ export class ModelWatch {
   /** Why each model of this run did not answer, by its name. */
   readonly #failures = new Map<string, FailureKind>();
 
-  /** `askedBefore`: the model that the run before this one was to ask first. */
+  /** `askedBefore`: the first candidate of the previous run. */
   constructor(conversation: Conversation, askedBefore: ModelRef | undefined) {
     this.#conversation = conversation;
     this.#askedBefore = askedBefore;
@@ -40,8 +40,8 @@ export class ModelWatch {
   }
 
   /**
-   * What a user would want to know: that not the model answered that was asked for, or that it is back. Nothing while it
-   * stays as it was, and nothing about a choice of their own.
+   * The notice for the user: another model answered than the requested one, or the requested one is back. Undefined while
+   * nothing changes, and for the user's own choice.
    */
   change(candidates: readonly ModelRef[]): ModelChange | undefined {
     const [wanted, ...others] = candidates;

@@ -23,8 +23,8 @@ const NEXT_MODEL: Row = ["fallback_model", 9];
  * Which remedies a failure gets, in their order, and how often each: of one model where `PER_MODEL` names it, else
  * within the run. A kind without a row does not compile.
  *
- * No remedy plays a turn again: every attempt goes on from the transcript, where the results of tools and the first part
- * of a broken answer stand.
+ * No remedy replays a turn: every attempt continues from the transcript, which has the results of tools and the first part
+ * of a broken answer.
  */
 export const POLICY: Readonly<Record<FailureKind, readonly Row[]>> = {
   auth: [NEXT_KEY, NEXT_MODEL],
@@ -53,7 +53,7 @@ export const POLICY: Readonly<Record<FailureKind, readonly Row[]>> = {
   unknown: [["wait", 1], ["rotate_profile", 1], NEXT_MODEL],
 };
 
-/** Remedies that another model gets anew: it may think, see and hold more. A compaction changes the transcript for all. */
+/** Remedies that each model gets anew: it may think, see and hold more. A compaction changes the transcript for all. */
 const PER_MODEL: ReadonlySet<Remedy> = new Set([
   "wait",
   "wait_for_load",
@@ -83,9 +83,9 @@ export interface Chances {
   readonly rotations?: number | undefined;
   /** Milliseconds before the next try after this kind of failure, where the config says so. */
   readonly backoffMs?: number | undefined;
-  /** There are results of tools that a cut would shorten; taken for granted when unset. */
+  /** Whether a cut would shorten results of tools; assumed when unset. */
   readonly hasLargeResults?: boolean;
-  /** The present turn brings images itself: to leave them out would be to answer something else. */
+  /** The present turn has images itself; without them the answer would miss the question. */
   readonly imagesAsked?: boolean;
 }
 
@@ -95,7 +95,7 @@ export type Step =
 
 export const FRESH: PolicyState = { used: {}, candidate: 0, profile: 0 };
 
-/** The state in which a remedy, found to be of no use, is not taken again. */
+/** The state in which a useless remedy is not taken again. */
 export const without = (state: PolicyState, remedy: Remedy): PolicyState => ({
   ...state,
   used: { ...state.used, [remedy]: Number.POSITIVE_INFINITY },
@@ -109,15 +109,15 @@ export function progressed(state: PolicyState): PolicyState {
 }
 
 const BACKOFF_MS = 1000;
-/** A provider that asks for a longer pause is not waited for: the user is told instead. */
+/** A provider that asks for a longer pause is not waited for: the run ends, and the user is informed. */
 const LONGEST_WAIT_MS = 60_000;
 /** Between two tries at a server that loads its model: with the policy's 24 tries, five and a half minutes. */
 const LONGEST_LOAD_PAUSE_MS = 15_000;
 
 /** The next step after a failure. Pure; every chain of failures without progress ends in `give_up`. */
 export function next(state: PolicyState, failure: Failure, chances: Chances): Step {
-  for (const [remedy, usual] of POLICY[failure.kind]) {
-    const limit = remedy === "rotate_profile" ? (chances.rotations ?? usual) : usual;
+  for (const [remedy, most] of POLICY[failure.kind]) {
+    const limit = remedy === "rotate_profile" ? (chances.rotations ?? most) : most;
     const used = state.used[remedy] ?? 0;
     if (used >= limit || !applies(remedy, { state, failure, chances })) continue;
     return { kind: "retry", remedy, waitMs: waitFor(remedy, used, { failure, chances }), state: after(remedy, state) };
@@ -141,8 +141,8 @@ function applies(remedy: Remedy, { state, failure, chances }: Case): boolean {
 }
 
 /**
- * One that is only too large may be shown to another model. A broken one stays broken: the earlier ones go first, then the
- * turn's own as well, where they are not all gone at once.
+ * An image that is only too large may be shown to another model. A broken image stays broken: the images of earlier turns
+ * are dropped first, then those of the present turn.
  */
 function mayDrop({ kind }: Failure, { used }: PolicyState, { imagesAsked = false }: Chances): boolean {
   return kind === "image_broken" ? imagesAsked || used.drop_images === undefined : !imagesAsked;
@@ -152,11 +152,11 @@ function after(remedy: Remedy, state: PolicyState): PolicyState {
   const used = { ...state.used, [remedy]: (state.used[remedy] ?? 0) + 1 };
   if (remedy === "rotate_profile") return { ...state, used, profile: state.profile + 1 };
   if (remedy !== "fallback_model") return { ...state, used };
-  return standingOn({ ...state, used }, { candidate: state.candidate + 1, profile: 0 });
+  return movedTo({ ...state, used }, { candidate: state.candidate + 1, profile: 0 });
 }
 
-/** The state at another model or key: another model gets anew what is for each. */
-export function standingOn(state: PolicyState, place: Pick<PolicyState, "candidate" | "profile">): PolicyState {
+/** The state at another model or key; another model gets its own remedies anew. */
+export function movedTo(state: PolicyState, place: Pick<PolicyState, "candidate" | "profile">): PolicyState {
   if (place.candidate === state.candidate) return { ...state, ...place };
   const kept = Object.entries(state.used).filter(([name]) => !isPerModel(name));
   return { used: Object.fromEntries(kept), ...place };

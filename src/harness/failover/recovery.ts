@@ -11,7 +11,7 @@ import { failedBecause } from "../compaction/compaction-failure.ts";
 import { askForRest, isContinued } from "./continuation.ts";
 import type { ModelSelector } from "./model-selector.ts";
 import type { RunLog } from "../log/log.ts";
-import { FRESH, next, type PolicyState, progressed, type Step, without, standingOn } from "./policy.ts";
+import { FRESH, next, type PolicyState, progressed, type Step, without, movedTo } from "./policy.ts";
 import type { Attempt } from "../run/plan.ts";
 import { limitShownBy, RefusedRequests, type SentRequest } from "./refused.ts";
 import type { RunRequest } from "../request.ts";
@@ -23,7 +23,7 @@ export interface RecoveryParts {
   readonly selector: ModelSelector;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Told of the tokens that the model takes, as far as a refusal shows. */
+  /** Called with the model's window when a refusal shows it. */
   learned(window: number): void;
   compact(): Promise<Compacted>;
 }
@@ -31,12 +31,12 @@ export interface RecoveryParts {
 type Failed = Extract<AttemptOutcome, { kind: "failed" }>;
 type Retry = Extract<Step, { kind: "retry" }>;
 
-/** Below it no conversation is held: the request has to be another, not smaller. */
+/** Tokens. No conversation fits a smaller window. */
 const LEAST_WINDOW = 1000;
 
-/** Obeys the policy: what the next attempt is like after those that failed. */
+/** Decides by the policy how the next attempt differs from those that failed. */
 export class Recovery {
-  /** No request that a provider refused for what it is goes out twice. */
+  /** A request that a provider refused for its content is not sent twice. */
   readonly refused = new RefusedRequests();
   readonly #parts: RecoveryParts;
   #state: PolicyState = FRESH;
@@ -44,7 +44,7 @@ export class Recovery {
   #carried = "";
   #maxOutput: number | undefined;
   #sent: SentRequest | undefined;
-  /** The last refusal said how much the model takes. */
+  /** The last refusal named the model's limit. */
   #isLimitNamed = false;
   #window: number | undefined;
   /** Why a compaction that was needed failed. */
@@ -90,18 +90,18 @@ export class Recovery {
     return this.#parts.request.turn.images.length > 0;
   }
 
-  /** The next attempt goes on with what an earlier boot began to say. */
+  /** The next attempt continues the answer that an earlier process began. */
   carry(text: string): void {
     this.#carried = text;
   }
 
-  /** Models and keys were passed by. */
+  /** The selector may have skipped models and keys. */
   use(place: Pick<PolicyState, "candidate" | "profile">): void {
     if (place.candidate !== this.#state.candidate) this.#begin();
-    this.#state = standingOn(this.#state, place);
+    this.#state = movedTo(this.#state, place);
   }
 
-  /** Another model is asked as the run was asked to. */
+  /** Another model begins with the settings of the run. */
   #begin(): void {
     this.#thinking = this.#parts.request.thinking;
     this.#maxOutput = undefined;
@@ -114,8 +114,8 @@ export class Recovery {
   }
 
   /**
-   * Makes ready for another attempt. When the policy gives up: what the run ends with. Throws when the transcript cannot be
-   * written.
+   * Prepares the next attempt. The failure that the run ends with when the policy gives up. Throws when the transcript cannot
+   * be written.
    */
   async from({ failure, broken, sent, isRepeat }: Failed): Promise<Failure | undefined> {
     this.#sent = sent;
@@ -125,17 +125,17 @@ export class Recovery {
     const named = this.#named(failure);
     const step = await this.#next(named);
     if (!step) return named;
-    const continues = await this.#goOnWith(named, broken);
+    const continues = await this.#continueFrom(named, broken);
     return this.#take(step, named, continues);
   }
 
-  /** The model used up the time of a run: another one may have it, and this one is not asked again. */
+  /** The model used up the time of a run: another model gets that time, and this one is not asked again. */
   passOn(failure: Failure): Promise<Failure | undefined> {
     this.#state = without(without(this.#state, "rotate_profile"), "wait");
     return this.from({ kind: "failed", failure });
   }
 
-  /** The model with no more of a window than its refusals in this run show. */
+  /** The model with the window that its refusals in this run show. */
   fitted(handle: ModelHandle): ModelHandle {
     return withWindow(handle, this.#window);
   }
@@ -147,14 +147,14 @@ export class Recovery {
     this.#parts.learned(this.#window);
   }
 
-  /** What the provider named comes first; where that changes nothing, half of what was refused. */
+  /** To the limit that the provider named; where that changes nothing, to half of the refused request. */
   #shrink(): void {
     const sent = this.#sent;
     if (!sent || (this.#isLimitNamed && (this.#window ?? Infinity) < sent.window)) return;
     this.#lower(Math.floor(Math.min(sent.tokens, sent.window) / 2));
   }
 
-  /** The window stays too full because no compaction was to be had: that is what the operator has to see to. */
+  /** The window stays too full because the compaction failed, which the operator has to mend. */
   #named(failure: Failure): Failure {
     if (failure.kind !== "context_overflow" || this.#uncompacted === undefined) return failure;
     return { ...failure, kind: "compaction_failure", message: `${failure.message} (${this.#uncompacted})` };
@@ -194,7 +194,7 @@ export class Recovery {
   }
 
   /** The first part of an answer is in the transcript and perhaps in the chat: the model is asked for the rest of it. */
-  async #goOnWith({ kind }: Failure, broken: Failed["broken"]): Promise<boolean> {
+  async #continueFrom({ kind }: Failure, broken: Failed["broken"]): Promise<boolean> {
     if (!broken || !isContinued(kind, broken)) return false;
     const { request, log, clock } = this.#parts;
     await request.conversation.append({ type: "message", message: askForRest(clock.now()) }, { durable: true });

@@ -13,7 +13,7 @@ export interface SentRequest {
   readonly window: number;
 }
 
-/** Refusals that are about the request, so that the same request would meet them again. */
+/** Refusals of the request itself: the same request would be refused again. */
 const LASTING: ReadonlySet<FailureKind> = new Set([
   "context_overflow",
   "format",
@@ -23,7 +23,7 @@ const LASTING: ReadonlySet<FailureKind> = new Set([
   "image_broken",
 ]);
 
-/** The requests of a run that a provider refused for what they are. None of them is sent twice. */
+/** The requests of a run that a provider refused for their content. None of them is sent twice. */
 export class RefusedRequests {
   readonly #failures = new Map<string, Failure>();
 
@@ -31,7 +31,7 @@ export class RefusedRequests {
     if (LASTING.has(failure.kind)) this.#failures.set(nameOf(sent), failure);
   }
 
-  /** Why this very request was refused; undefined when it was not. */
+  /** Why this request was refused; undefined when it was not. */
   failureOf(sent: SentRequest): Failure | undefined {
     return this.#failures.size === 0 ? undefined : this.#failures.get(nameOf(sent));
   }
@@ -50,8 +50,8 @@ const LEAST_NAMED = 500;
 const JUST_BELOW = 0.95;
 
 /**
- * Tokens, by our estimate, that one request may have at most, as a refusal shows; undefined when it is about something
- * else. Providers count in another way than the estimate, so the figures that they name count as a share of what was sent.
+ * The most tokens, by our estimate, that one request may have, as a refusal shows; undefined when it is about something
+ * else. Providers count differently from the estimate, so their figures count as a share of the request.
  */
 export function limitShownBy({ kind, limitTokens, requestedTokens }: Failure, sent: SentRequest): number | undefined {
   if (kind !== "context_overflow") return undefined;

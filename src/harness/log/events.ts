@@ -19,13 +19,13 @@ export interface TranslatorParts {
   readonly conversation: Conversation;
   readonly handle: ModelHandle;
   readonly steering: Steering;
-  /** Text that watchers have seen of the answer that is gone on with; empty as a rule. */
+  /** Text that watchers have seen of the answer that is continued; usually empty. */
   readonly carried: string;
-  /** An answer or a tool's result is written down. */
+  /** Called when an answer or a tool's result is in the transcript. */
   progressed(): void;
 }
 
-/** Turns the SDK's events into run events and transcript entries, the entry first: what a watcher sees is on disk. */
+/** Turns the SDK's events into run events and transcript entries. The entry comes first: what a watcher sees is on disk. */
 export class EventTranslator {
   /** A write that failed; the attempt ends with it. */
   broken: unknown;
@@ -37,7 +37,7 @@ export class EventTranslator {
   readonly #progressed: () => void;
   #stripper: TagStripper;
   #text = "";
-  /** The first part of the answer that is gone on with. */
+  /** The first part of the answer that is continued. */
   #carried: string;
   #closed = false;
 
@@ -51,7 +51,7 @@ export class EventTranslator {
     this.#progressed = parts.progressed;
   }
 
-  /** Late events of a loop that was given up are nobody's any more. */
+  /** Ignores late events of a loop that was given up. */
   close(): void {
     this.#closed = true;
   }
@@ -118,9 +118,9 @@ export class EventTranslator {
   }
 
   async #endAnswer(message: AssistantMessage): Promise<void> {
-    // A failed call without any text leaves no trace in the transcript; the run's end tells of it.
-    if (message.stopReason === "error" && textOf(message) === "") return this.#countTold(message);
-    // Nor do thoughts alone: nobody goes on from them.
+    // A failed call without any text leaves no trace in the transcript; the run's end reports it.
+    if (message.stopReason === "error" && textOf(message) === "") return this.#countFailed(message);
+    // Nor do thoughts alone: no later answer continues them.
     if (isThoughtOnly(message)) return this.#count(message);
     this.#show(this.#stripper.end());
     const kept = this.#kept(message);
@@ -135,8 +135,8 @@ export class EventTranslator {
     this.#log.emit({ type: "usage", usage, model: { provider, id } });
   }
 
-  /** It cost all the same, as a refusal does. */
-  #countTold({ usage }: AssistantMessage): void {
+  /** A failed call may have cost tokens, as a refusal does. */
+  #countFailed({ usage }: AssistantMessage): void {
     if (isTold(usage)) this.#log.spend(usage);
   }
 
@@ -183,10 +183,10 @@ export class EventTranslator {
 const isThoughtOnly = (message: AssistantMessage): boolean =>
   isWhole(message) && isWordless(message) && !isBlank(textOf(message));
 
-/** An answer without a word gets nobody further. */
+/** An answer without text or calls is no progress. */
 const isProgress = (message: AssistantMessage): boolean => isWhole(message) && !isWordless(message);
 
-/** The SDK's message in the transcript's words: the shapes are the same, but for messages that only other programs make. */
+/** The SDK's message as the transcript has it. The shapes are the same, but for messages that only other programs make. */
 function plain(message: AgentMessage): ChatMessage {
   if (message.role === "user" || message.role === "assistant" || message.role === "toolResult") return message;
   throw new Error(`the agent made a message of an unknown kind: ${message.role}`);

@@ -8,9 +8,9 @@ import { RunSummary, type RunEnd } from "./run-end.ts";
 import { background } from "../../utils/background.ts";
 import { addUsage, emptyUsage } from "../../types/run/usage.ts";
 
-/** The event log of one run: one writer, any number of readers, each with a cursor of its own. */
+/** The event log of one run: one writer, any number of readers, each with its own cursor. */
 export class RunLog implements RunStream {
-  /** Of a queued run the session id is known only when it starts. */
+  /** The session id of a queued run is known only when it starts. */
   facts: RunFacts;
   readonly done: Promise<RunResult>;
   readonly #events = new EventList();
@@ -23,7 +23,7 @@ export class RunLog implements RunStream {
   #filled = 0;
   #lastText = "";
   #lastUsage: Usage | undefined;
-  /** What the run tells of itself at its end. */
+  /** The other figures of the run's receipt. */
   readonly account = new RunStats();
   #finish: (result: RunResult) => void = () => undefined;
 
@@ -43,22 +43,22 @@ export class RunLog implements RunStream {
     return { calls: this.#calls, usage: this.#usage };
   }
 
-  /** Tokens of the last model call: what the conversation fills of the window. 0 when none came through. */
+  /** Tokens of the last model call, the conversation's part of the window; 0 when no call succeeded. */
   get filled(): number {
     return this.#filled;
   }
 
-  /** What watchers have been shown of the last answer. */
+  /** The text of the last answer, as far as watchers have seen it. */
   get lastText(): string {
     return this.#lastText;
   }
 
-  /** Of the last model call that said anything. */
+  /** Usage of the last model call that answered. */
   get lastUsage(): Usage | undefined {
     return this.#lastUsage;
   }
 
-  /** Nothing follows `run_end`: what comes after it is forgotten. */
+  /** Ignored after `run_end`. */
   emit(body: RunEventBody): void {
     if (this.#ended) return;
     this.#seq += 1;
@@ -95,7 +95,7 @@ export class RunLog implements RunStream {
     this.account.addSideCost(cost);
   }
 
-  /** Model calls that no event tells. */
+  /** Counts a model call that no event reports. */
   spend(usage: Usage, calls = 1): void {
     this.#calls += calls;
     this.#usage = addUsage(this.#usage, usage);
@@ -132,7 +132,7 @@ export class RunLog implements RunStream {
     return copy;
   }
 
-  /** What there is to write down of the run; undefined until it has ended. */
+  /** The summary that is recorded; undefined until the run has ended. */
   get end(): RunEnd | undefined {
     return this.#summary.end;
   }

@@ -3,9 +3,9 @@ import type { RunEvent } from "../../types/run/events.ts";
 type Delta = RunEvent & { readonly type: "text_delta" | "thinking_delta" };
 
 /**
- * Events in which successive deltas of one message are one, with the place of the last of them. A watcher that was given
- * some of them and not the others must not be given them twice: these stay apart. `seen` has the `seq` up to which each
- * watcher has come. Text and thoughts are merged each on their own, also where they alternate.
+ * Merges successive deltas of one message into one, with the `seq` of the last. Deltas that a watcher has seen only in part
+ * stay apart, so that it gets none twice; `seen` has the `seq` up to which each watcher has read. Text and thoughts are
+ * merged separately, also where they alternate.
  */
 export function mergeDeltas(events: readonly RunEvent[], seen: readonly number[]): RunEvent[] {
   const kept = new Map<number, RunEvent>();
@@ -25,7 +25,7 @@ export function mergeDeltas(events: readonly RunEvent[], seen: readonly number[]
   return [...kept.values()];
 }
 
-/** Undefined for two that must stay apart: what an earlier boot said is told apart from what is new. */
+/** Undefined for two that must stay apart: text of an earlier process is not merged with new text. */
 function merge(before: Delta, event: Delta): Delta | undefined {
   if (before.type === "thinking_delta" && event.type === "thinking_delta")
     return { ...event, delta: before.delta + event.delta };

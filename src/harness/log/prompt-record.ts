@@ -11,7 +11,7 @@ import { keepMessages } from "./keep-messages.ts";
 import type { RunRequest, SystemPrompt } from "../request.ts";
 import { userMessage } from "../run/resume.ts";
 
-/** What a prompt was made of. */
+/** The parts of a prompt. */
 export interface Made {
   readonly system: SystemPrompt;
   readonly answer: EngineAnswer | undefined;
@@ -31,7 +31,7 @@ interface Shown extends Made {
   };
 }
 
-/** What is kept of a prompt, so that it can be shown again. `cuts` is empty as yet. Rejects when the disk refuses. */
+/** The record of a prompt by which it can be shown again. `cuts` is filled in later. Rejects when the disk refuses. */
 export async function promptRecord(shown: Shown, texts: Texts): Promise<PromptRecord> {
   const { request, pi, policy, opening, answer } = shown;
   const { settings, tools, turn } = request;
@@ -74,7 +74,7 @@ function rangeOf({
   };
 }
 
-/** What the engine puts before the system prompt, with the empty line behind it. */
+/** The engine's text before the system prompt, with the empty line after it. */
 function additionParts({ answer, engine }: Shown): readonly PromptPart[] {
   const text = answer?.systemAddition ?? "";
   if (text === "") return [];

@@ -1,19 +1,19 @@
 import type { RunEventBody } from "../../types/run/events.ts";
 import type { Receipt, RunResult } from "../../types/run/run.ts";
 
-/** What a run leaves to be written down. */
+/** The summary of an ended run that is recorded. */
 export interface RunEnd {
   readonly receipt: Receipt;
   readonly result: RunResult;
-  /** Tokens of the last model call, which is what the conversation fills of the window; undefined when none came through. */
+  /** Tokens of the last model call, the conversation's part of the window; undefined when no call succeeded. */
   readonly filled: number | undefined;
   /** Tokens of the last model's window; undefined when no model was asked. */
   readonly window: number | undefined;
   /** Compactions that were needed on the way. */
   readonly compactions: number;
-  /** What is to be said about another model answering. */
+  /** Notices that another model answers. */
   readonly changes: readonly string[];
-  /** What the model said, message by message. */
+  /** The model's texts, message by message. */
   readonly texts: readonly string[];
 }
 

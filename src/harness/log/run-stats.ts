@@ -15,7 +15,7 @@ import type {
 import { addUsage } from "../../types/run/usage.ts";
 import { shorten } from "../../utils/text/shorten.ts";
 
-/** What a run tells of itself afterwards, besides what its log counts. */
+/** The figures of a run's receipt that its log does not count. */
 export class RunStats {
   readonly #tries: Try[] = [];
   readonly #tools = new Map<string, { calls: number; failed: number; ms: number }>();
@@ -47,7 +47,7 @@ export class RunStats {
     this.#tries.push({ ...facts, ...how, durationMs: now - since });
   }
 
-  /** What is done about the last try. */
+  /** Notes the remedy for the last try. */
   remedied(remedy: string): void {
     const last = this.#tries.pop();
     if (last) this.#tries.push({ ...last, remedy });
@@ -57,12 +57,12 @@ export class RunStats {
     this.#sideCosts = addCost(this.#sideCosts, cost);
   }
 
-  /** What a message that joined the run was made of. */
+  /** Notes the parts of a message that joined the run. */
   steered(parts: readonly PromptPart[]): void {
     this.#steered.push(parts);
   }
 
-  /** A call of a tool has begun and not ended. */
+  /** A tool call has begun and not ended. */
   get isToolRunning(): boolean {
     return this.#running > 0;
   }
@@ -97,7 +97,7 @@ export class RunStats {
   }
 }
 
-/** UTF-16 units of a failed call's words in the receipt. */
+/** UTF-16 units of a failed call's text in the receipt. */
 const MOST_ERROR = 400;
 
 function toolError(toolName: string, meta: string | undefined, text: string): ToolError {

@@ -24,11 +24,11 @@ export type AttemptOutcome =
   | {
       readonly kind: "failed";
       readonly failure: Failure;
-      /** What the model had said when it failed. */
+      /** The part of the answer that came before the failure. */
       readonly broken?: AssistantMessage | undefined;
       /** The request that failed; undefined when none was made. */
       readonly sent?: SentRequest | undefined;
-      /** It was not sent, since the very same request was refused before. */
+      /** The request was not sent, because the same request was refused before. */
       readonly isRepeat?: true;
     };
 
@@ -37,12 +37,12 @@ const ABORT_GRACE_MS = 900;
 /** A model that says nothing for so long has stalled. */
 const IDLE_MS = 120_000;
 
-/** One pass through the model-and-tool loop. What goes wrong is its outcome; throws only when the transcript cannot be written. */
+/** One pass through the model-and-tool loop. Failures are outcomes; throws only when the transcript cannot be written. */
 export async function attempt(plan: Attempt, request: RunRequest, run: RunParts): Promise<AttemptOutcome> {
   const context = new ModelContext(plan, request, run.context);
   const opening = await context.open();
   const thinking = await thinkingOf(plan);
-  tellBegin(plan, request, { run, opening, thinking });
+  announce(plan, request, { run, opening, thinking });
   const facts: { last: CallFacts } = { last: {} };
   const loops = new LoopWatch(run.guard);
   const agent = await makeAgent(plan, request, { run, context, opening, thinking, facts, loops });
@@ -60,7 +60,7 @@ export async function attempt(plan: Attempt, request: RunRequest, run: RunParts)
   agent.subscribe(async (event: AgentEvent) => {
     const isLooping = loops.take(event);
     await translator.take(event);
-    // What cannot be written down must not go on being done; nor what leads nowhere.
+    // The loop must not continue when its events cannot be recorded, nor when it makes no progress.
     if (isLooping) translator.close();
     if (isLooping || translator.broken !== undefined) agent.abort();
   });
@@ -69,7 +69,7 @@ export async function attempt(plan: Attempt, request: RunRequest, run: RunParts)
   return outcomeOf(agent, { translator, plan, request, guard: run.guard, facts: facts.last, context });
 }
 
-/** The level that the model has, nearest to the one that is wanted. */
+/** The model's level that is nearest to the requested one. */
 async function thinkingOf({ handle, thinking }: Attempt): Promise<ThinkLevel> {
   if (!handle.info.reasoning) return "off";
   const { clampThinkingLevel } = await loadPi();
@@ -82,7 +82,7 @@ interface Begin {
   readonly thinking: ThinkLevel;
 }
 
-function tellBegin(plan: Attempt, request: RunRequest, { run, opening, thinking }: Begin): void {
+function announce(plan: Attempt, request: RunRequest, { run, opening, thinking }: Begin): void {
   const { info, profile } = plan.handle;
   run.log.emit({
     type: "attempt_start",
@@ -117,14 +117,14 @@ async function makeAgent(plan: Attempt, request: RunRequest, making: Making): Pr
     streamFn: (_model, shown, { reasoning, ...options } = {}) =>
       callModel(handle, withSystem(shown, context.systemPrompt), {
         ...options,
-        // A model may begin to call tools without having thought.
+        // Some providers refuse thinking when the turn began with tool calls and without thoughts.
         ...(reasoning && canThink(shown.messages, context.policy) && { reasoning }),
         ...answerOptions(plan, request),
         origin: originOf(request.facts),
         idleMs: request.settings.idleTimeoutMs ?? IDLE_MS,
         onFacts: (seen) => (facts.last = seen),
       }),
-    // What the loop adds is sent as the next run will send it: valid, and the same bytes for the provider's cache.
+    // The loop's messages are sent as the next run will send them: valid, and the same bytes for the provider's cache.
     transformContext: (messages) => context.send(messages.filter(isChat)),
     sessionId: request.facts.sessionId,
     afterToolCall: async ({ toolCall, result, isError }) => {
@@ -134,7 +134,7 @@ async function makeAgent(plan: Attempt, request: RunRequest, making: Making): Pr
   });
 }
 
-/** What the config wants of the model's answers. */
+/** The configured parameters of the model's answers. */
 function answerOptions({ handle, maxOutput }: Attempt, { settings }: RunRequest) {
   const { temperature, topP, maxTokens } = paramsFor(settings, handle.info);
   const most = mostOutput(maxTokens, handle.info.maxTokens, maxOutput);
@@ -145,22 +145,22 @@ function answerOptions({ handle, maxOutput }: Attempt, { settings }: RunRequest)
   };
 }
 
-/** An engine may put something else before the system prompt at each call; the very object when it does not. */
+/** An engine may add other text before the system prompt at each call; the same object when it does not. */
 const withSystem = (shown: PiContext, systemPrompt: string): PiContext =>
   (shown.systemPrompt ?? "") === systemPrompt ? shown : { ...shown, systemPrompt };
 
 /** Runs the SDK's loop from the transcript's end; ends soon after an abort even when the loop does not. */
 async function drive(agent: Agent, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return;
-  const stubborn = Promise.withResolvers<void>();
+  const overdue = Promise.withResolvers<void>();
   let giveUp: NodeJS.Timeout | undefined;
   const abort = () => {
     agent.abort();
-    giveUp = setTimeout(stubborn.resolve, ABORT_GRACE_MS);
+    giveUp = setTimeout(overdue.resolve, ABORT_GRACE_MS);
   };
   signal.addEventListener("abort", abort, { once: true });
   try {
-    await Promise.race([agent.continue(), stubborn.promise]);
+    await Promise.race([agent.continue(), overdue.promise]);
   } finally {
     signal.removeEventListener("abort", abort);
     clearTimeout(giveUp);

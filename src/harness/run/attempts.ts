@@ -16,7 +16,7 @@ import type { Steering } from "./steering.ts";
 import type { StopSwitch } from "./stop-switch.ts";
 
 export interface AttemptsParts {
-  /** As it is now: hooks and a prompt that is not kept change it. */
+  /** The current request: hooks and volatile prompts change it. */
   request(): RunRequest;
   readonly deps: RunDeps;
   readonly log: RunLog;

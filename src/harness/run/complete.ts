@@ -16,11 +16,11 @@ export interface CompletionPorts {
   readonly idleMs: number;
   /** On whose account the model is called. */
   readonly origin: CallOrigin;
-  /** Told what each call took, also one that failed. Must not throw. */
+  /** Called with the tokens of each call, also of one that failed. Must not throw. */
   spent?(cost: SideCost): void;
 }
 
-/** One model call in an agent's name, for a plugin. Rejects with the provider's words, or when another model is asked for. */
+/** One model call in an agent's name, for a plugin. Rejects with the provider's error, or when another model is requested. */
 export async function complete(request: LlmCompletionRequest, ports: CompletionPorts): Promise<LlmCompletion> {
   const { models, candidates } = ports;
   let failure = "No model is configured.";
@@ -38,7 +38,7 @@ export async function complete(request: LlmCompletionRequest, ports: CompletionP
   throw new Error(failure);
 }
 
-/** Engines of the field tell this case by its words. */
+/** Engines of the field recognise this case by its text. */
 function chosen(model: string | undefined, candidates: readonly ModelRef[]): readonly ModelRef[] {
   if (model === undefined) return candidates;
   const found = candidates.filter((ref) => modelName(ref) === model);

@@ -1,6 +1,6 @@
 import type { Clock } from "../../types/clock.ts";
 
-/** A run's time limit that stands still while a person is asked. */
+/** A run's time limit, which pauses while the run waits for a person. */
 export class Deadline {
   readonly #clock: Clock;
   readonly #expire: () => void;

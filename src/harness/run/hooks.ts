@@ -5,7 +5,7 @@ import { estimateTextTokens } from "../../sessions/transcript/tokens.ts";
 import { readHistory } from "../context/context.ts";
 import type { RunDeps, RunRequest } from "../request.ts";
 
-/** What hooks add to this run; undefined when nobody listens. */
+/** The additions of hooks to this run; undefined without such hooks. */
 export async function askHooks(
   request: RunRequest,
   { hooks, models }: Pick<RunDeps, "hooks" | "models">,
@@ -17,7 +17,7 @@ export async function askHooks(
   return hooks.beforePrompt({ prompt: request.turn.text, messages }, contextOf(request));
 }
 
-/** The turn as hooks want it; it is what the transcript keeps. */
+/** The turn with the hooks' additions, as the transcript keeps it. */
 export function addToTurn(request: RunRequest, added: PromptAdditions): RunRequest {
   const { turn } = request;
   const text = joined(added.prependContext, turn.text, added.appendContext);
@@ -28,8 +28,8 @@ export function addToTurn(request: RunRequest, added: PromptAdditions): RunReque
 }
 
 export function addToSystem(request: RunRequest, added: PromptAdditions): RunRequest {
-  const { systemPrompt, prependSystemContext: before, appendSystemContext: behind } = added;
-  if (systemPrompt === undefined && before === undefined && behind === undefined) return request;
+  const { systemPrompt, prependSystemContext: before, appendSystemContext: after } = added;
+  if (systemPrompt === undefined && before === undefined && after === undefined) return request;
   const part = (text: string) => ({ name: "hooks", source: "plugins", tokens: estimateTextTokens(text) });
   return {
     ...request,
@@ -37,11 +37,11 @@ export function addToSystem(request: RunRequest, added: PromptAdditions): RunReq
       const own = systemPrompt === undefined ? await request.systemPrompt(model) : undefined;
       const text = own?.text ?? systemPrompt ?? "";
       return {
-        text: joined(before, text, behind),
+        text: joined(before, text, after),
         parts: [
           ...(before === undefined ? [] : [part(before)]),
           ...(own?.parts ?? [part(text)]),
-          ...(behind === undefined ? [] : [part(behind)]),
+          ...(after === undefined ? [] : [part(after)]),
         ],
       };
     },

@@ -1,7 +1,7 @@
 import { modelName, type ModelRef } from "../../types/run/model.ts";
 import type { AgentSettings, ModelParams } from "../../types/settings.ts";
 
-/** What the config asks of a model's answers: the agent's own over the defaults, a model's over those of all. */
+/** The configured parameters of a model's answers: the agent's over the defaults, a model's over those for all models. */
 export function paramsFor({ params = [] }: Pick<AgentSettings, "params">, ref: ModelRef): ModelParams {
   const names = new Set([modelName(ref), `${ref.provider}/*`]);
   const counting = params.filter(({ model }) => model === undefined || names.has(model));

@@ -23,7 +23,7 @@ export interface Attempt {
   readonly truncate: boolean;
   /** The most tokens that the answer may have, after a provider refused more; the model's own limit when unset. */
   readonly maxOutput?: number | undefined;
-  /** The first part of an answer that this attempt goes on with; empty as a rule. */
+  /** The first part of an answer that this attempt continues; usually empty. */
   readonly carried: string;
   readonly signal: AbortSignal;
 }
@@ -35,11 +35,11 @@ export interface RunParts {
   readonly steering: Steering;
   readonly guard: LoopGuard;
   readonly context: ContextPorts;
-  /** Called for each answer and each result that came through. */
+  /** Called after each answer and each tool result. */
   progressed(): void;
 }
 
-/** What the context of an attempt's model is made with. */
+/** The ports by which the context of an attempt's model is made. */
 export interface ContextPorts {
   readonly log: RunLog;
   readonly engine: EngineTurn | undefined;
@@ -59,17 +59,17 @@ export interface ContextPorts {
 /** How full a model's window is before it is asked. */
 export interface Shown {
   readonly handle: ModelHandle;
-  /** Estimated, with all that stands around the conversation. */
+  /** Estimated, with the system prompt and the tools. */
   readonly tokens: number;
-  /** Tokens of these surroundings. */
+  /** Tokens of the system prompt and the tools. */
   readonly fixed: number;
-  /** A context engine put it together, and its estimate is the one that counts. */
+  /** A context engine assembled it, and its estimate counts. */
   readonly isByEngine: boolean;
-  /** The last entry of it. */
+  /** The last entry that is shown. */
   readonly lastId: string | undefined;
   /** Older turns did not fit. */
   readonly isCut: boolean;
-  /** Whose answer is the newest in it. */
+  /** The model of the newest answer that is shown. */
   readonly lastModel: ModelRef | undefined;
   /** Tokens that the conversation may fill. */
   readonly budget: number;

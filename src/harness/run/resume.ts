@@ -9,36 +9,36 @@ import { unbegunCalls } from "../tools/tools.ts";
 import { type Asked, isUnanswered, withoutTags } from "./unanswered.ts";
 import { isVolatile, markTurn } from "../context/volatile.ts";
 
-/** An answer that an earlier boot has written down. */
+/** An answer in the transcript from an earlier process. */
 export interface Said {
   readonly entryId: string;
   readonly message: AssistantMessage;
-  /** The words that it goes on from; empty as a rule. */
+  /** The text that it continues; usually empty. */
   readonly before: string;
 }
 
-/** How far an earlier boot got with a turn, read from the transcript. */
+/** How far an earlier process got with a turn, by the transcript. */
 export type Progress =
   | { readonly kind: "fresh" }
-  /** `carried`: the first part of an answer whose rest was just asked for; empty as a rule. */
+  /** `carried`: the first part of an answer whose rest was just requested; usually empty. */
   | { readonly kind: "underway"; readonly said: readonly Said[]; readonly carried: string }
   | { readonly kind: "finished"; readonly said: readonly Said[]; readonly last: AssistantMessage };
 
-/** A turn that is in the transcript already is never asked twice. With `asked`, an answer without a word may be none. */
+/** Reads how far the turn got. With `asked`, an answer without text may count as none. */
 export async function progressOf(conversation: Conversation, turnId: string, asked?: Asked): Promise<Progress> {
   const entries = await conversation.after(turnId);
   if (!entries) return { kind: "fresh" };
   const { said, carried } = saidIn(entries);
   const messages = messagesIn(entries);
   const last = messages.at(-1);
-  // A steered turn or a tool's result behind the last answer still waits for its own.
+  // A steered turn or a tool's result after the last answer still waits for an answer.
   const isOpen = asked !== undefined && isUnanswered(messages, asked);
   return last?.role === "assistant" && isFinal(last) && !isOpen
     ? { kind: "finished", said, last }
     : { kind: "underway", said, carried };
 }
 
-/** Answers that were finished, each with the first part that it goes on from, and what still waits for its rest. */
+/** Finished answers, each with the first part that it continues, and the part that still waits for its rest. */
 function saidIn(entries: readonly TranscriptEntry[]): { said: readonly Said[]; carried: string } {
   const said: Said[] = [];
   let before = "";
@@ -58,7 +58,7 @@ const messagesIn = (entries: readonly TranscriptEntry[]): readonly ChatMessage[]
 
 const isFinal = (message: AssistantMessage) => isWhole(message) && callsOf(message).length === 0;
 
-/** Tells the run's watchers what an earlier boot had said: whoever follows the run brings the whole answer. */
+/** Repeats the answers of an earlier process to the run's watchers, so that they deliver the whole answer. */
 export function repeat(said: readonly Said[], log: RunLog): void {
   for (const { entryId, message, before } of said) {
     const text = withoutTags(before + textOf(message), message);
@@ -69,7 +69,7 @@ export function repeat(said: readonly Said[], log: RunLog): void {
   }
 }
 
-/** Tells what had been said of an answer that is gone on with. Gives it back as watchers see it. */
+/** Repeats the first part of an answer that is continued. Returns it as watchers see it. */
 export function repeatPart(carried: string, log: RunLog): string {
   const text = withoutTags(carried);
   if (text === "") return "";
@@ -84,7 +84,7 @@ export function userMessage({ text, images, at, provenance }: UserTurn): UserMes
   return { role: "user", content, timestamp: at, ...(provenance && { provenance }) };
 }
 
-/** Makes the transcript end in the user's turn, or in the results of the calls that an earlier boot began. */
+/** Makes the transcript end in the user's turn, or in the results of the calls that an earlier process began. */
 export async function openTurn(conversation: Conversation, turn: UserTurn, progress: Progress): Promise<void> {
   if (progress.kind === "fresh") {
     if (isVolatile(turn)) return markTurn(conversation, turn);
@@ -95,7 +95,7 @@ export async function openTurn(conversation: Conversation, turn: UserTurn, progr
   }
 }
 
-/** Calls without a result get one that says so: their tool may or may not have done its work. */
+/** Adds a result to each call without one, which says that the tool may or may not have done its work. */
 async function closeCalls(conversation: Conversation, turnId: string): Promise<void> {
   const entries = (await conversation.after(turnId)) ?? [];
   const messages = messagesIn(entries);

@@ -7,7 +7,7 @@ interface Waiting {
   readonly settle: (taken: boolean) => void;
 }
 
-/** Turns that wait for a place between two model calls of a running agent. */
+/** Turns that wait to be put between two model calls of a running agent. */
 export class Steering {
   readonly #waiting: Waiting[] = [];
   readonly #given = new Map<AgentMessage, Waiting>();
@@ -22,7 +22,7 @@ export class Steering {
     });
   }
 
-  /** Each attempt brings its own agent; what the last one did not take is offered again. */
+  /** Connects the agent of an attempt. Turns that the previous agent did not take are offered again. */
   connect(push: (message: AgentMessage) => void): void {
     this.#push = push;
     this.#waiting.unshift(...this.#given.values());

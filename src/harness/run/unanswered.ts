@@ -5,13 +5,13 @@ import type { AssistantMessage, ChatMessage, ModelRef } from "../../types/run/mo
 import { asksForRest } from "../../types/run/turns.ts";
 import type { RunRequest } from "../request.ts";
 
-/** What a run is about, as far as it tells whether an answer is due. */
+/** The part of a request that decides whether an answer is due. */
 export type Asked = Pick<RunRequest, "facts" | "tools">;
 
 /**
- * The model ended without a word though somebody waits for one. Behind a tool that did something, such as sending a
- * message, that may be meant; so it may where only the rest of an answer was asked for; and a run of the gateway's own may
- * well have nothing to say.
+ * Whether the model ended without text although a person waits for an answer. Silence may be intended after a tool with side
+ * effects, such as one that sends a message, and when only the rest of an answer was requested. A run that no person
+ * started may have nothing to say.
  */
 export function isUnanswered(messages: readonly ChatMessage[], { facts, tools }: Asked): boolean {
   if (facts.trigger !== "message" && facts.trigger !== "api") return false;
@@ -23,15 +23,15 @@ export function isUnanswered(messages: readonly ChatMessage[], { facts, tools }:
   return !since.some((message) => message.role === "toolResult" && !message.isError && acts(message.toolName, tools));
 }
 
-/** Nothing in it can be shown, and nothing is called. */
+/** Has neither text for people nor tool calls. */
 export const isWordless = (message: AssistantMessage): boolean =>
   !hasCalls(message) && isBlank(withoutTags(textOf(message), message));
 
-/** Takes tags out of what this model writes. */
+/** Removes the tags that this model writes. */
 export const stripperFor = (model: Pick<ModelRef, "provider">): TagStripper =>
   createTagStripper({ enforceFinal: writesInTags(model) });
 
-/** A model's text as people see it: thoughts that it writes into it stay out. */
+/** A model's text as people see it, without thoughts between tags. */
 export function withoutTags(text: string, model?: Pick<ModelRef, "provider">): string {
   const stripper = model ? stripperFor(model) : createTagStripper();
   return stripper.push(text) + stripper.end();

@@ -13,8 +13,8 @@ export class Stopped extends Error {
 }
 
 /**
- * Waits no longer than until the signal. Rejects as the work does, and with `Stopped`. What comes after that is given to
- * `late`; an error that comes after that is nobody's.
+ * Waits for the work until the signal aborts. Rejects as the work does, or with `Stopped`. A later result goes to `late`; a
+ * later error is ignored.
  */
 export async function untilStopped<T>(
   work: () => Promise<T>,
@@ -36,14 +36,14 @@ export async function untilStopped<T>(
   }
 }
 
-/** The parts of a request that ask others, none of which holds up the end of a stopped run. */
+/** The request, with calls into other modules that end when the run is stopped. */
 export function stoppable(request: RunRequest, signal: AbortSignal): RunRequest {
   const { openEngine } = request;
   return {
     ...request,
     systemPrompt: (model) => untilStopped(() => request.systemPrompt(model), signal),
     ...(openEngine && {
-      // Nobody else would let go of an engine that comes too late.
+      // An engine that opens too late must still be released.
       openEngine: (host) =>
         untilStopped(
           () => openEngine(host),
@@ -54,7 +54,7 @@ export function stoppable(request: RunRequest, signal: AbortSignal): RunRequest 
   };
 }
 
-/** A login that is being renewed holds up no stop, nor does a hook. */
+/** The ports, so that neither the renewal of a login nor a hook delays a stop. */
 export function stoppableDeps(deps: RunDeps, signal: AbortSignal): RunDeps {
   const { hooks } = deps;
   return {
@@ -70,7 +70,7 @@ export function stoppableDeps(deps: RunDeps, signal: AbortSignal): RunDeps {
   };
 }
 
-/** Whoever asks for a model knows what to do without it, such as to end what they began. */
+/** A stopped search finds no model, which every caller handles. */
 function missingWhenStopped(error: unknown): Missing {
   if (error instanceof Stopped) return { missing: error.message };
   throw error;
@@ -99,8 +99,8 @@ export function stoppableModels(models: Models, signal: AbortSignal): Models {
 }
 
 /**
- * What a run ends with when something threw. A disk that takes no writes leaves the turn unfinished, so that it is tried
- * again; everything else is a bug, and the user gets a failure notice.
+ * The result of a run in which something threw. When the disk takes no writes, the turn stays unfinished and is tried again;
+ * everything else is a bug, and the user gets a failure notice.
  */
 export function resultOfThrown(
   error: unknown,

@@ -1,4 +1,4 @@
-/** Loads the agent SDK ahead of the first run, so that it does not wait for it. */
+/** Loads the agent SDK before the first run, which would otherwise wait for it. */
 export async function warmAgent(): Promise<void> {
   await import("@mariozechner/pi-agent-core");
 }

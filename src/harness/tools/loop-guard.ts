@@ -1,25 +1,25 @@
 import { createHash } from "node:crypto";
 import { forgetOldest } from "../../utils/forget-oldest.ts";
 
-/** Turns of the model that are looked back upon, and in how many of them one call may have one result. */
+/** How many of the model's latest turns count, and in how many of them one call may have the same result. */
 const REMEMBERED = 60;
 const WARN_AT = 6;
 const STOP_AT = 12;
-/** Turns on end that may bring nothing but what was there before: wider circles are noticed by that. */
+/** Turns in a row that may bring nothing new: this notices wider circles. */
 const STALE_WARN = 30;
 const STALE_STOP = 60;
 /** Pairs of a call and its result that are remembered, the latest. */
 const MOST_PAIRS = 1000;
 
-/** A call as the guard counts it: alike are those whose name and arguments are. */
+/** A call as the guard counts it: by name and arguments. */
 export interface SeenCall {
   readonly name: string;
   readonly args: unknown;
 }
 
-/** Notices a model that goes round in circles: the same calls with the same results, one by one or several in turn. */
+/** Notices a model that repeats itself: the same calls with the same results, one by one or several in turn. */
 export class LoopGuard {
-  /** In which turns each pair came, oldest first; the map itself is in the order of their last coming. */
+  /** The turns in which each pair came, oldest first; the map is in the order in which the pairs came last. */
   readonly #pairs = new Map<string, readonly number[]>();
   #turn = 1;
   /** The last turn that brought a pair for the first time. */
@@ -28,7 +28,7 @@ export class LoopGuard {
   /** Name of the tool, once the run is to end. */
   stoppedBy: string | undefined;
 
-  /** Takes a finished call. True when the model is to be warned of it. Of the same pair in one turn only the first counts. */
+  /** Takes a finished call. True when the model is to be warned. The same pair counts once a turn. */
   saw(call: SeenCall, result: string): boolean {
     const pair = createHash("sha1")
       .update(JSON.stringify([call.name, call.args, result]))
@@ -58,6 +58,6 @@ export class LoopGuard {
   }
 }
 
-/** What the model reads behind a result that it has had before. */
+/** Appended to a result that the model has had before. */
 export const LOOP_WARNING =
   "[This very call has given this very result before, and goes on doing so. Change the approach, or tell the user what is missing.]";

@@ -16,7 +16,7 @@ export class LoopWatch {
     this.#guard = guard;
   }
 
-  /** The call was a valid one, and its tool had it. */
+  /** The call was valid, and its tool ran. */
   ran(callId: string): void {
     this.#ran.add(callId);
   }
@@ -43,7 +43,7 @@ export class LoopWatch {
   }
 }
 
-/** Why a call was refused, without the arguments that are told back: another try is no other call for being worded anew. */
+/** Why a call was refused, without the arguments that the SDK quotes: new arguments do not make it another call. */
 function refusalOf({ content }: ResultMessage, args: unknown): string {
   const text = content.map((part) => (part.type === "text" ? part.text : part.type)).join("\n");
   const echo = JSON.stringify(args, null, 2);

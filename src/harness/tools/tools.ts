@@ -7,12 +7,12 @@ import type { ApprovalDesk, Tool, ToolContext } from "../../types/run/tool.ts";
 import { isFields } from "../../utils/fields.ts";
 import type { Deadline } from "../run/deadline.ts";
 
-/** What the tools of one run share; the call id and the signal come with each call. */
+/** The part of a tool's context that all calls of one run share; call id and signal come with each call. */
 export interface ToolSetting extends Pick<ToolContext, "runId" | "sessionKey" | "agentId" | "workspace" | "approvals"> {
   readonly signal: AbortSignal;
   /** See `RunDeps`. */
   readonly before?: ((callId: string) => Promise<void>) | undefined;
-  /** Writes into the transcript what no model is shown; resolves when it is on disk. */
+  /** Writes an entry into the transcript that no model sees; resolves when it is on disk. */
   readonly note?: ((name: string, data: Record<string, unknown>) => Promise<unknown>) | undefined;
   /** UTF-16 units of one result. */
   readonly mostChars: number | undefined;
@@ -36,16 +36,16 @@ const TORN_TEXT =
   "This call was not run: its arguments were cut off before they were complete, or are not valid JSON. " +
   "Call the tool again with complete arguments; write long content in several smaller calls.";
 
-/** The SDK asks before it validates a call's arguments; what is thrown is the call's result. */
+/** The SDK calls this before it validates a call's arguments, and takes an error as the call's result. */
 function unlessTorn(args: unknown): unknown {
   if (isTorn(args)) throw new Error(TORN_TEXT);
   return args;
 }
 
-/** The name of the transcript's entries that tell how far a question about a call came. */
+/** Name of the transcript's entries that record the state of an approval question. */
 const ASKED = "openclaw.approval";
 
-/** Notes in the transcript that a call waits for a person, and that it was allowed: after a kill the call is known not to have begun. */
+/** Notes in the transcript that a call waits for a person and that it was allowed, so that after a kill it is known whether it began. */
 function noting(desk: ApprovalDesk, callId: string, note: ToolSetting["note"]): ApprovalDesk {
   if (!note) return desk;
   return {
@@ -79,8 +79,8 @@ export function toAgentTool(tool: Tool, setting: ToolSetting): AgentTool {
     description: tool.description,
     parameters: toolSchema(tool),
     prepareArguments: unlessTorn,
-    // One call that changes something makes the calls of its answer run one after the other: none overtakes a question to a
-    // person, nor changes a file that the question is about.
+    // If one call of an answer has side effects, its calls run one after the other: no call overtakes an approval question
+    // or changes a file that the question is about.
     executionMode: tool.hasSideEffects ? "sequential" : "parallel",
     execute: async (callId, params, given, onUpdate) => {
       const { before, note, ...rest } = setting;

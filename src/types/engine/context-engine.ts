@@ -3,7 +3,7 @@ import type { ChatMessage, InputProvenance } from "../run/model.ts";
 
 export type AgentMessage = ChatMessage;
 
-/** What a host can do for an engine; an engine that requires another one is not run. */
+/** The capabilities of this host; an engine that requires another one is not run. */
 export const HOST_CAPABILITIES = [
   "bootstrap",
   "assemble-before-prompt",
@@ -15,7 +15,7 @@ export const HOST_CAPABILITIES = [
 
 export interface HostRequirement {
   requiredCapabilities: string[];
-  /** Told to the operator when one of them is missing. */
+  /** Shown to the operator when one of them is missing. */
   unsupportedMessage?: string;
 }
 
@@ -31,7 +31,7 @@ export interface ContextEngineInfo {
   hostRequirements?: {
     "agent-run"?: HostRequirement;
     "manual-compact"?: HostRequirement;
-    /** Never looked at: subagents are not refused for it. */
+    /** Ignored: no subagent is refused because of it. */
     "subagent-spawn"?: HostRequirement;
   };
   acceptedHostParams?: string[];
@@ -45,7 +45,7 @@ export interface LlmCompletionRequest {
   systemPrompt?: string;
   maxTokens?: number;
   temperature?: number;
-  /** What it is for; for logs and receipts. */
+  /** Its purpose, for logs and receipts. */
   purpose?: string;
   /** `provider/model`; the agent's own when unset. */
   model?: string;
@@ -65,7 +65,7 @@ export interface LlmCompletion {
 
 export interface TranscriptRewrite {
   replacements: { entryId: string; message: AgentMessage }[];
-  /** Entries behind a replaced one that may be appended anew under it; any when unset. */
+  /** Entries after a replaced one that may be appended anew under it; any when unset. */
   allowedRewriteSuffixEntryIds?: string[];
 }
 export interface TranscriptRewriteResult {
@@ -103,7 +103,7 @@ export interface ContextEngineRuntimeContext {
   /** Tokens. */
   tokenBudget?: number;
   currentTokenCount?: number;
-  /** Set for the maintenance behind a turn: it may take its time. */
+  /** Set for the maintenance after a turn, which may take its time. */
   allowDeferredCompactionExecution?: boolean;
   /** Why it is called: `manual`, `overflow`, … */
   trigger?: string;
@@ -157,7 +157,7 @@ export interface IngestBatchResult {
 }
 
 export interface AssembleParams extends OfSession {
-  /** Copies in order. What is in the transcript reads as there; the present turn's own messages stand last. */
+  /** Copies in order, as the transcript has them; the present turn's own messages come last. */
   messages: AgentMessage[];
   /** Tokens that the answer's messages may fill. */
   tokenBudget?: number;
@@ -170,7 +170,7 @@ export interface AssembleParams extends OfSession {
   prePromptMessageCount?: number;
   /** By index; as long as `messages`. Undefined: nothing is known. */
   inputProvenance?: readonly (InputProvenance | undefined)[];
-  /** By index; as long as `messages`. What was told with that message. */
+  /** By index; as long as `messages`. The events that the message was made from. */
   internalEvents?: readonly (readonly AgentInternalEvent[] | undefined)[];
   /** Tokens of `messages`, estimated. */
   currentTokenCount?: number;
@@ -179,7 +179,7 @@ export interface AssembleParams extends OfSession {
 export interface AssembleResult {
   messages: AgentMessage[];
   estimatedTokens: number;
-  /** Stands before the system prompt. */
+  /** Text before the system prompt. */
   systemPromptAddition?: string;
   promptAuthority?: "assembled" | "preassembly_may_overflow";
   contextProjection?: { mode: "per_turn" | "thread_bootstrap"; epoch?: string | number; fingerprint?: string };
@@ -187,7 +187,7 @@ export interface AssembleResult {
 
 export interface AfterTurnParams extends OfTranscript {
   messages: AgentMessage[];
-  /** Messages from here on were not told before. */
+  /** Messages from here on are new to the engine. */
   prePromptMessageCount: number;
   autoCompactionSummary?: string;
   isHeartbeat?: boolean;
@@ -240,7 +240,7 @@ export interface SubagentEndedParams {
 }
 
 export interface CommitTurnParams extends OfTranscript {
-  /** The same for one turn however often it is told. */
+  /** The same for one turn, however often the engine gets it. */
   advancementKey: string;
   /** The turn's own messages. */
   messages: AgentMessage[];
@@ -252,19 +252,19 @@ export interface CommitTurnResult {
 }
 
 /**
- * Decides what the model sees of a conversation. What it is given it may keep and change: those are copies. Every call has
- * a time limit of the host's; a throw or nonsense in `bootstrap` or `assemble` has the turn go on without the engine.
+ * Decides what the model sees of a conversation. It may keep and change its parameters, which are copies. The host limits
+ * the time of every call; after an error or nonsense in `bootstrap` or `assemble` the turn continues without the engine.
  */
 export interface ContextEngine {
   readonly info: ContextEngineInfo;
-  /** Before the first attempt of every run whose transcript file is there. */
+  /** Before the first attempt of every run whose transcript file exists. */
   bootstrap?(params: BootstrapParams): Promise<BootstrapResult>;
-  /** After `bootstrap`, and behind every turn. */
+  /** After `bootstrap`, and after every turn. */
   maintain?(params: MaintainParams): Promise<MaintainResult>;
   ingest(params: IngestParams): Promise<IngestResult>;
   ingestBatch?(params: IngestBatchParams): Promise<IngestBatchResult>;
   assemble(params: AssembleParams): Promise<AssembleResult>;
-  /** Behind every run, the transcript being on disk; an owning engine also hears before each further call of a tool loop. */
+  /** After every run, when the transcript is on disk; for an owning engine also before each further call of a tool loop. */
   afterTurn?(params: AfterTurnParams): Promise<void>;
   compact(params: CompactParams): Promise<CompactResult>;
   prepareSubagentSpawn?(params: SubagentSpawnParams): Promise<SubagentSpawnPreparation | undefined>;
@@ -282,7 +282,7 @@ export interface ContextEngineFactoryContext {
 /** Called for every run; may give the same engine each time. */
 export type ContextEngineFactory = (context: ContextEngineFactoryContext) => ContextEngine | Promise<ContextEngine>;
 
-/** The engines that are there. A promise that rejects: there, but it could not be loaded. */
+/** The registered engines. A promise that rejects: the engine is registered but could not be loaded. */
 export interface ContextEngines {
   get(id: string): Promise<ContextEngineFactory> | undefined;
 }

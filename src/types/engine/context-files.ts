@@ -1,4 +1,4 @@
-/** Files of a workspace that stand in the system prompt, in their order there. */
+/** Files of a workspace that are part of the system prompt, in their order there. */
 export const CONTEXT_FILES = [
   "AGENTS.md",
   "SOUL.md",

@@ -1,6 +1,6 @@
 import type { ChatMessage, ModelInfo, Usage } from "../run/model.ts";
 
-/** What an engine is told about one model call. */
+/** One model call, as an engine is asked about it. */
 export interface EngineAsk {
   /** As the transcript has them; the turn's own messages last. */
   readonly messages: readonly ChatMessage[];
@@ -20,12 +20,12 @@ export interface EngineAsk {
 export interface EngineAnswer {
   readonly messages: readonly ChatMessage[];
   readonly estimatedTokens: number;
-  /** Stands before the system prompt. */
+  /** Text before the system prompt. */
   readonly systemAddition?: string;
 }
 
 export interface EngineTurnEnd {
-  /** The whole context of the last call and what was said after it. */
+  /** The whole context of the last call and the messages after it. */
   readonly messages: readonly ChatMessage[];
   readonly prePromptMessageCount: number;
   readonly tokenBudget: number;
@@ -52,14 +52,14 @@ export type EngineCompacted =
   | { readonly kind: "nothing"; readonly reason: string };
 
 /**
- * The context engine's part in one run. None of it rejects: an engine that throws, hangs or answers nonsense is passed by
- * for this turn, and `degraded` says why.
+ * The context engine's part in one run. None of it rejects: an engine that throws, hangs or answers nonsense is bypassed for
+ * this turn, and `degraded` says why.
  */
 export interface EngineTurn {
   readonly id: string;
   /**
-   * The built-in compaction is off: at overflow, behind a turn and by command the engine's own runs. It stays so while the
-   * engine is passed by.
+   * The built-in compaction is off: at overflow, after a turn and by command the engine's own runs. It stays so while the
+   * engine is bypassed.
    */
   readonly ownsCompaction: boolean;
   readonly degraded: string | undefined;
@@ -69,7 +69,7 @@ export interface EngineTurn {
   assemble(ask: EngineAsk): Promise<EngineAnswer | undefined>;
   /** Before each further call of the tool loop, for owning engines only. */
   reassemble(ask: EngineAsk): Promise<EngineAnswer | undefined>;
-  /** Behind the run, the transcript being on disk; undefined when no model was asked. Maintenance goes on in the background. */
+  /** After the run, when the transcript is on disk; undefined when no model was asked. Maintenance continues in the background. */
   end(turn: EngineTurnEnd | undefined): Promise<void>;
   compact(job: EngineCompaction): Promise<EngineCompacted>;
 }

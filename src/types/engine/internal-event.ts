@@ -1,4 +1,4 @@
-/** Something that ended behind the conversation's back, told to the agent as a turn of its own. */
+/** Work outside the conversation that ended; the agent learns of it in a separate turn. */
 export interface AgentInternalEvent {
   type: "task_completion";
   /** `subagent`, `cron`, … */
@@ -9,7 +9,7 @@ export interface AgentInternalEvent {
   taskLabel: string;
   status: "ok" | "timeout" | "error" | "unknown";
   statusLabel: string;
-  /** What the child said last: foreign text. */
+  /** The child's last answer: untrusted text. */
   result: string;
   mediaUrls?: string[];
   statsLine?: string;

@@ -3,7 +3,7 @@ import type { FailureKind, PromptRecord, Receipt, RunFacts, RunResult, SideCost 
 import type { NoticeCause } from "../chat/reply.ts";
 import type { Approval, ApprovalDecision } from "./tool.ts";
 
-/** The older part of a conversation becomes a summary. Tokens are estimates of what the model is shown of it. */
+/** The older part of a conversation is replaced by a summary. Tokens are estimates. */
 export type CompactionEvent =
   | { readonly type: "compaction"; readonly phase: "start"; readonly tokensBefore: number }
   | {
@@ -15,11 +15,11 @@ export type CompactionEvent =
       readonly tokensAfter?: number;
       /** The model is asked again at once. */
       readonly willRetry: boolean;
-      /** Why no model wrote the summary; a plain list of what was said stands in its place. */
+      /** Why no model wrote the summary, so that a plain list of what was said replaces it. */
       readonly listedBecause?: string;
-      /** Writers that could not, and why. */
+      /** Models that wrote nothing, and why. */
       readonly passedOver?: readonly string[];
-      /** What the summary's model calls took, each model on its own. */
+      /** The summary's model calls, one item for each model. */
       readonly costs: readonly SideCost[];
     };
 
@@ -49,7 +49,7 @@ export type RunEventBody =
       readonly type: "text_delta";
       readonly delta: string;
       readonly text: string;
-      /** Said by an earlier boot, and gone on with. */
+      /** Text of an earlier process, which this run continues. */
       readonly carried?: boolean;
     }
   | { readonly type: "thinking_delta"; readonly delta: string }
@@ -76,7 +76,7 @@ export type RunEventBody =
       readonly text: string;
       /** The result part by part, where it is more than one text. */
       readonly content?: readonly ResultPart[];
-      /** What the call was about, as `callTopic` says. */
+      /** The topic of the call, see `callTopic`. */
       readonly meta?: string;
       readonly durationMs: number;
     }
@@ -88,7 +88,7 @@ export type RunEventBody =
       readonly because: FailureKind;
       readonly remedy: string;
       readonly message: string;
-      /** The next words go on where the broken ones ended. */
+      /** The next text continues where the broken answer ended. */
       readonly continues: boolean;
     }
   | CompactionEvent
@@ -97,9 +97,9 @@ export type RunEventBody =
       readonly text: string;
       readonly because: "window" | "steered" | "repair" | "engine" | "keys";
     }
-  /** Another model than the one that was asked for answers, or that one again. One line, for the user. */
+  /** A model other than the requested one answers, or the requested one does again. One line, for the user. */
   | { readonly type: "model_change"; readonly from: ModelRef; readonly to: ModelRef; readonly text: string }
-  /** Text for the user that no model wrote: a command's answer, an error told kindly. */
+  /** Text for the user that no model wrote: a command's answer or an error notice. */
   | { readonly type: "answer"; readonly text: string; readonly because: NoticeCause }
   | { readonly type: "run_end"; readonly result: RunResult; readonly receipt: Receipt; readonly endedAt: number };
 

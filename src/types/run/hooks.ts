@@ -11,12 +11,12 @@ export interface HookContext {
   readonly messageProvider?: string;
 }
 
-/** What plugins put around a prompt; several answers are joined by an empty line, a later `systemPrompt` wins. */
+/** The additions of plugins to a prompt; several answers are joined by an empty line, a later `systemPrompt` wins. */
 export interface PromptAdditions {
-  /** Before and behind the user's text, and part of the transcript. */
+  /** Before and after the user's text, and part of the transcript. */
   readonly prependContext?: string;
   readonly appendContext?: string;
-  /** In place of the system prompt. */
+  /** Replaces the system prompt. */
   readonly systemPrompt?: string;
   readonly prependSystemContext?: string;
   readonly appendSystemContext?: string;
@@ -29,20 +29,20 @@ export interface AgentEnd {
   readonly durationMs: number;
 }
 
-/** The hooks of a run. None of it rejects: a hook that throws or takes too long is passed by and logged. */
+/** The hooks of a run. None of them rejects: a hook that throws or takes too long is skipped and logged. */
 export interface RunHooks {
-  /** Somebody listens to `beforePrompt`: only then the conversation is read for it. */
+  /** Whether a hook uses `beforePrompt`: only then the conversation is read for it. */
   readonly shapesPrompts: boolean;
   /** `before_prompt_build`, and `before_agent_start` as it was called before. */
   beforePrompt(
     event: { readonly prompt: string; readonly messages: readonly ChatMessage[] },
     context: HookContext,
   ): Promise<PromptAdditions>;
-  /** Nobody waits for it. */
+  /** The run does not wait for it. */
   agentEnd(event: AgentEnd, context: HookContext): void;
 }
 
-/** What a hook is called with and may answer, by its published name. */
+/** The event and the answer of each hook, by its published name. */
 export interface HookCalls {
   before_prompt_build: { event: PromptEvent; answer: PromptAdditions | undefined };
   /** The older name of `before_prompt_build`. */

@@ -26,7 +26,7 @@ export interface PlannedCall extends CallOrigin {
   readonly highestCost: number;
 }
 
-/** What a model call took. */
+/** The tokens and cost of an ended model call. */
 export interface CallCost {
   readonly outcome: "answered" | "failed" | "aborted";
   readonly usage: Usage;
@@ -40,12 +40,12 @@ export type Reservation =
   /** The call is not made. `reason`: a sentence for the operator. */
   | { readonly kind: "refused"; readonly reason: string };
 
-/** Asked before every model call of the gateway, and told what each one took. */
+/** Reserves the cost of every model call of the gateway before it is made, and settles it afterwards. */
 export interface ModelMeter {
   /**
    * Resolves soon: the call waits for it. A call that is stopped meanwhile is settled with a cost of nothing. When it
-   * rejects, the call fails without being made. A process that is killed settles nothing: what was reserved and is not
-   * settled at the next start may have been spent.
+   * rejects, the call fails without being made. A killed process settles nothing: a reservation that is still open at the
+   * next start may have been spent.
    */
   reserve(call: PlannedCall): Promise<Reservation>;
 }

@@ -55,7 +55,7 @@ export interface Usage {
   cost: { input: number; output: number; cacheRead: number; cacheWrite: number; total: number };
 }
 
-/** Where a user message came from, in the field's words. `external_user` of older transcripts means `third-party_user`. */
+/** Where a user message came from, in the field's terms. `external_user` of older transcripts means `third-party_user`. */
 export interface InputProvenance {
   kind: "third-party_user" | "inter_session" | "internal_system";
   originSessionId?: string;
@@ -71,7 +71,7 @@ export interface UserMessage {
   timestamp: number;
   /** Set when no person wrote it. */
   provenance?: InputProvenance;
-  /** Said into a turn that was under way: no turn begins with it. */
+  /** Steered into a turn that was under way: no turn begins with it. */
   steered?: true;
 }
 export interface AssistantMessage {
@@ -95,5 +95,5 @@ export interface ToolResultMessage {
   timestamp: number;
 }
 
-/** The words of a transcript; the same shapes as pi-ai's `Message`. */
+/** A message of a transcript; the same shapes as pi-ai's `Message`. */
 export type ChatMessage = UserMessage | AssistantMessage | ToolResultMessage;

@@ -58,7 +58,7 @@ export type RunTrigger =
   | "cron"
   | "subagent"
   | "api"
-  /** No run: what a summary or a context engine cost outside of one. */
+  /** No run: the cost of a summary or a context engine outside of one. */
   | "compaction"
   | "engine";
 
@@ -81,9 +81,9 @@ export interface Try {
   readonly estimatedTokens: number;
   readonly durationMs: number;
   readonly outcome: "replied" | "aborted" | FailureKind;
-  /** The failure in the provider's words, without secrets. */
+  /** The provider's text, without secrets. */
   readonly message?: string;
-  /** What was done about it. */
+  /** The remedy for it. */
   readonly remedy?: string;
 }
 
@@ -104,26 +104,26 @@ export interface ToolCount {
 /** The last call of a tool that failed in a run, whatever came after it. */
 export interface ToolError {
   readonly toolName: string;
-  /** What the call was about. */
+  /** The topic of the call. */
   readonly meta?: string;
-  /** The words of the result: one line, 400 UTF-16 units at most. */
+  /** The text of the result: one line, 400 UTF-16 units at most. */
   readonly error?: string;
 }
 
-interface ToolErrorWords {
+interface ToolErrorText {
   readonly toolName: string;
   readonly meta?: string | undefined;
   readonly error?: string | undefined;
 }
 
 /** A failed call in one line. */
-export const toolErrorText = ({ toolName, meta, error = "failed without a word" }: ToolErrorWords): string =>
+export const toolErrorText = ({ toolName, meta, error = "failed without a word" }: ToolErrorText): string =>
   `${toolName}${meta === undefined ? "" : ` (${meta})`}: ${error}`;
 
 /** A named piece of the user's turn or of the system prompt, with its size. */
 export interface PromptPart {
   readonly name: string;
-  /** Where it comes from: a file, a config key, a room. */
+  /** Where it comes from: a file, a config key, a module. */
   readonly source: string;
   readonly tokens: number;
   /** UTF-16 length of its text, so that it can be found again in the whole; absent in records of older versions. */
@@ -131,8 +131,8 @@ export interface PromptPart {
 }
 
 /**
- * How messages are cut to what a window holds, in what is sent alone. Counts from their beginning, so that a later call
- * of the same loop begins with the same bytes.
+ * How messages are cut to fit a window; only in what is sent, never in the transcript. Counts from their beginning, so that a
+ * later call of the same loop begins with the same bytes.
  */
 export interface Fit {
   /** Tokens that one result of a tool may take. */
@@ -145,7 +145,7 @@ export interface Fit {
   readonly steps: number;
 }
 
-/** How what the model saw can be shown again: texts by their hash in the journal, the conversation by its entries. */
+/** The record by which a prompt can be shown again: texts by their hash in the journal, the conversation by its entries. */
 export interface PromptRecord {
   /** Key of the system prompt's text among the journal's texts. */
   readonly system: string;
@@ -165,7 +165,7 @@ export interface PromptRecord {
   /** False: images of earlier turns were left out. */
   readonly earlierImages?: boolean | undefined;
   readonly strict: boolean;
-  /** What was cut in what was sent; nothing was when absent. */
+  /** How the messages were cut; they were not when absent. */
   readonly fit?: Fit;
   readonly earlierTurns?: number;
   /** Tool results that were cut, as `history/prune.ts` has them. */
@@ -186,16 +186,16 @@ export interface TokenBudget {
   readonly reserveResponse: number;
   /** Descriptions and schemas of the tools. */
   readonly reserveTools: number;
-  /** What is left for all that the model reads. */
+  /** Tokens left for all that the model reads. */
   readonly available: number;
   readonly systemPrompt: number;
   /** The present turn. */
   readonly event: number;
-  /** What is left for the conversation before it; never below 0. */
+  /** Tokens left for the conversation before it; never below 0. */
   readonly history: number;
 }
 
-/** Model calls beside the conversation's own: summaries, and what a context engine asks. */
+/** Model calls that are not part of the conversation: summaries, and calls of a context engine. */
 export interface SideCost {
   readonly what: "compaction" | "engine";
   readonly model: ModelRef;
@@ -210,7 +210,7 @@ export interface FileFate {
   readonly kind: MediaKind;
   /** As its sender says. */
   readonly name?: string;
-  /** How often it was asked for. */
+  /** How often it was requested. */
   readonly tries: number;
   readonly durationMs: number;
   /** Of what was had. */

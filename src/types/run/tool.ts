@@ -29,7 +29,7 @@ export interface Approval {
   readonly chat?: string;
   /** The files that the command names: the answer is for their content as it is now. */
   readonly files?: readonly BoundFile[];
-  /** What is kept when it is allowed for good; it can only be allowed once when unset. */
+  /** The command that is remembered when it is allowed for good; it can only be allowed once when unset. */
   readonly allowance?: string;
 }
 

@@ -73,7 +73,7 @@ export interface EndedTurnRef extends TurnRef {
   readonly usedAt: number;
 }
 
-/** What a kind may do when its turn has ended. */
+/** The ports of a kind when its turn has ended. */
 export interface TurnEndPorts {
   now(): number;
   /** Puts news before the next turn of a conversation. Resolves when it is durable. */
@@ -92,7 +92,7 @@ export interface TurnKinds {
   isKnown(message: Pick<InboundMessage, "options">): boolean;
 }
 
-/** What a message of the journal says that its turn is. Rows of before 0.2 have `heartbeat` without `kind`. */
+/** The kind of turn that a message of the journal names. Rows from before 0.2 have `heartbeat` without `kind`. */
 export function kindNameOf(options: MessageOptions | undefined): string {
   return options?.kind ?? (options?.heartbeat === undefined ? "message" : "heartbeat");
 }

@@ -11,7 +11,7 @@ export function emptyUsage(): Usage {
   };
 }
 
-/** Whether a call told what it took; one that failed early has not. */
+/** Whether the provider reported tokens; it does not for a call that failed early. */
 export const isTold = ({ input, output, cacheRead, cacheWrite }: Usage): boolean =>
   input + output + cacheRead + cacheWrite > 0;
 

@@ -50,7 +50,7 @@ it("is none without the configured engine, which the log tells of", async () => 
     tally: new UsageTally(async () => undefined),
   };
   expect(await compactByEngine(noEngine, job, builtIn, hall.log)).toEqual({ kind: "nothing", because: "no_engine" });
-  expect(hall.log.lines).toContainEqual(expect.stringContaining("context engine not to be had"));
+  expect(hall.log.lines).toContainEqual(expect.stringContaining("context engine not available"));
 });
 
 it("ends when the session is stopped, begun or queued", async () => {

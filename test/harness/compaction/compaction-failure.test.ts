@@ -8,8 +8,8 @@ describe("a compaction that an overflow called for", () => {
 
   it.each([
     ["no_gain", "would not have been shorter"],
-    ["no_model", "no model is there"],
-    ["no_engine", "its context engine is not there"],
+    ["no_model", "no model is available"],
+    ["no_engine", "its context engine is not available"],
   ] as const)("failed and says why (%s)", (because, words) => {
     expect(failedBecause({ kind: "nothing", because })).toContain(words);
   });

@@ -72,7 +72,7 @@ describe("a memory flush", () => {
     stage.model.answer((call) => (call.isAfterTool ? { text: "NO_REPLY" } : { tool: "message", args: { text: "hi" } }));
     expect((await flush([send, write])).kind).toBe("flushed");
     expect(sent).toBe(0);
-    expect(stage.model.calls.at(-1)?.toolText).toContain("not to be had in this turn");
+    expect(stage.model.calls.at(-1)?.toolText).toContain("not available in this turn");
   });
 
   it("heeds the words of the config, and asks for silence where they do not", async () => {

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { FRESH, next, POLICY, type PolicyState, standingOn, type Step } from "../../../src/harness/failover/policy.ts";
+import { FRESH, next, POLICY, type PolicyState, movedTo, type Step } from "../../../src/harness/failover/policy.ts";
 import { FAILURE_KINDS, type Failure } from "../../../src/types/run/run.ts";
 
 const failure: fc.Arbitrary<Failure> = fc.record({
@@ -68,8 +68,8 @@ describe("the failure policy", () => {
 
   it("gives a model that others were passed by for all that is for each model", () => {
     const state: PolicyState = { used: { wait: 2, lower_thinking: 1, compact: 2 }, candidate: 0, profile: 1 };
-    expect(standingOn(state, { candidate: 0, profile: 2 })).toEqual({ ...state, profile: 2 });
-    expect(standingOn(state, { candidate: 2, profile: 0 })).toEqual({ used: { compact: 2 }, candidate: 2, profile: 0 });
+    expect(movedTo(state, { candidate: 0, profile: 2 })).toEqual({ ...state, profile: 2 });
+    expect(movedTo(state, { candidate: 2, profile: 0 })).toEqual({ used: { compact: 2 }, candidate: 2, profile: 0 });
   });
 
   it("never names a candidate that is not there", () => {

@@ -7,7 +7,7 @@ import type { Streams } from "./outbound/streams.ts";
 import type { Threads } from "./inbound/threads.ts";
 import type { Uploads } from "./outbound/uploads.ts";
 
-/** What the calls of one account share. */
+/** What the functions of one account share. */
 export interface AccountContext {
   readonly slack: Slack;
   readonly config: SlackConfig;
@@ -16,9 +16,9 @@ export interface AccountContext {
   readonly reactions: Reactions;
   readonly streams: Streams;
   readonly uploads: Uploads;
-  /** What Slack refused to show when it was asked for what was missed, as it was told once. */
+  /** Chats that Slack refused to show when missed messages were requested. Each is logged once. */
   readonly unreadable: Set<string>;
-  /** Undefined until Slack has told who the bot is. */
+  /** Undefined until the identity of the bot is known. */
   self(): Self | undefined;
   threads(): Pick<Threads, "join" | "noteOwnMessage"> | undefined;
 }

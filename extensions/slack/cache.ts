@@ -1,4 +1,4 @@
-/** Values that are asked for once and kept for a while; the ones not used for longest go first. */
+/** Values that are loaded once and kept for a while. The least recently used are dropped first. */
 export class Cache<Value> {
   readonly #entries = new Map<string, { readonly value: Promise<Value | undefined>; readonly until: number }>();
   readonly #size: number;
@@ -9,7 +9,7 @@ export class Cache<Value> {
     this.#keepMs = keepMs;
   }
 
-  /** Undefined when `load` fails or takes longer than `waitMs`; a failure is remembered for a minute at most. */
+  /** Undefined when `load` fails or takes longer than `waitMs`. A failure is remembered for a minute at most. */
   async get(key: string, load: () => Promise<Value | undefined>, waitMs: number): Promise<Value | undefined> {
     const found = this.#entries.get(key);
     const value = found && found.until > Date.now() ? found.value : this.#load(key, load);
@@ -37,7 +37,7 @@ export class Cache<Value> {
   }
 }
 
-/** Undefined when it takes longer. */
+/** Resolves as `value` does, with undefined when that takes longer. */
 export async function withTimeout<Value>(value: Promise<Value | undefined>, ms: number): Promise<Value | undefined> {
   const late = Promise.withResolvers<undefined>();
   const timer = setTimeout(() => late.resolve(undefined), ms);

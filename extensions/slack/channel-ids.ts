@@ -1,12 +1,13 @@
+import { BoundedMap } from "openclaw/plugin-sdk";
 import type { Peer } from "openclaw/plugin-sdk";
 import type { Slack } from "./transport/api.ts";
 
 const MAX_ENTRIES = 500;
 
-/** Chats by id; a person (`U…`) is the direct chat with them, which is opened when it is first asked for. */
+/** The ids of chats. The id of a person (`U…`) means the direct chat with them, which is opened when it is first needed. */
 export class ChannelIds {
   readonly #slack: Slack;
-  readonly #opened = new Map<string, string>();
+  readonly #opened = new BoundedMap<string, string>(MAX_ENTRIES);
 
   constructor(slack: Slack) {
     this.#slack = slack;
@@ -23,7 +24,7 @@ export class ChannelIds {
     if (known !== undefined) return known;
     const { channel } = await this.#slack.calls.conversations.open({ users: person });
     const id = channel?.id ?? person;
-    if (this.#opened.size < MAX_ENTRIES) this.#opened.set(person, id);
+    this.#opened.set(person, id);
     return id;
   }
 }

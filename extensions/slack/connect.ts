@@ -12,7 +12,7 @@ import { receive } from "./inbound/receive.ts";
 import { messageChanges, sendText } from "./outbound/send.ts";
 import { sendFiles } from "./outbound/upload.ts";
 
-/** Begins to receive. Throws `OpenClawError` when a token is missing or Slack does not know it. */
+/** Connects an account. Throws `OpenClawError` when a token is missing or Slack refuses it. */
 export async function connect(config: SlackConfig, host: ChannelHost): Promise<ChannelLink> {
   const account = new Account(config, host);
   await tryReady(account);
@@ -39,7 +39,7 @@ export async function connect(config: SlackConfig, host: ChannelHost): Promise<C
   };
 }
 
-/** Slack that cannot be asked now is asked again before each connection. */
+/** Requests the identity of the bot. If Slack cannot be reached, each connection tries again. */
 async function tryReady(account: Account): Promise<void> {
   try {
     await account.ready();

@@ -44,7 +44,7 @@ const FLAGS: readonly SetupFlag[] = [
     secret: {},
     shape: {
       pattern: /^(?!xox|xapp-)/,
-      what: "Slack's signing secret is no token",
+      what: "Slack's signing secret is not a token",
       fix: `${SLACK_PAGE} under Basic Information.`,
     },
   },
@@ -71,7 +71,7 @@ export const contributor: Contributor = {
     }),
 };
 
-/** Without a token for the socket, Slack's own requests are what is left. */
+/** Without an app token only the Events API is possible. */
 const implied = ({ signingSecret, appToken, mode }: SetupValues): SetupValues =>
   signingSecret !== undefined && !appToken && mode === undefined ? { mode: "http" } : {};
 

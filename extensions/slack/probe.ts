@@ -4,19 +4,19 @@ import type { Self, Slack } from "./transport/api.ts";
 import type { SlackConfig } from "./config.ts";
 import { authError, reasonOf } from "./transport/failures.ts";
 
-/** Scopes of the bot token, with what fails without them (docs.slack.dev/reference/scopes). */
+/** The scopes of the bot token, each with what needs it (docs.slack.dev/reference/scopes). */
 const SCOPES: Readonly<Record<string, string>> = {
   "chat:write": "answers",
   "app_mentions:read": "mentions",
   "im:history": "direct chats",
   "channels:history": "public channels",
   "groups:history": "private channels",
-  "mpim:history": "chats of several",
+  "mpim:history": "group chats",
   "channels:read": "names of channels",
   "groups:read": "names of private channels",
   "im:read": "messages missed in direct chats",
-  "mpim:read": "messages missed in chats of several",
-  "im:write": "writing first to somebody",
+  "mpim:read": "messages missed in group chats",
+  "im:write": "the first message to a person",
   "users:read": "names of people",
   "files:read": "files of people",
   "files:write": "files of the agent",
@@ -24,7 +24,7 @@ const SCOPES: Readonly<Record<string, string>> = {
   "reactions:write": "reactions of the agent",
 };
 
-/** The scopes that the app lacks, each with what it is for. Empty when Slack does not tell. */
+/** The scopes that the app lacks, each with what needs it. Empty when Slack does not list scopes. */
 export function missingScopes({ scopes }: Pick<Self, "scopes">): readonly string[] {
   if (scopes.length === 0) return [];
   return Object.entries(SCOPES)
@@ -32,7 +32,7 @@ export function missingScopes({ scopes }: Pick<Self, "scopes">): readonly string
     .map(([scope, what]) => `${scope} (${what})`);
 }
 
-/** Throws `OpenClawError` when a token is missing or wrong or cannot send, an `Error` when nobody answers. */
+/** Throws `OpenClawError` when a token is missing or wrong or cannot send, an `Error` when Slack does not answer. */
 export async function probeAccount(config: SlackConfig, signal: AbortSignal): Promise<string> {
   if (config.mode === "http") requireSecret(config.signingSecret, "signingSecret", "the app's signing secret");
   const slack = openSlack(config, undefined);
@@ -44,7 +44,7 @@ export async function probeAccount(config: SlackConfig, signal: AbortSignal): Pr
   return `@${self.name} in ${self.team}${lacks}`;
 }
 
-/** A socket that nobody opens is forgotten by Slack. */
+/** Slack drops the address when no socket is opened with it. */
 const openSocketUrl = async ({ calls, appToken = "" }: Slack): Promise<void> =>
   void (await calls.apps.connections.open({ token: appToken }));
 

@@ -1,4 +1,4 @@
-/** Emoji with Slack's names for them, the usual one first (the short names of the emoji-data set, which Slack uses). */
+/** Emoji with Slack's names for them, the most common name first (the short names of the emoji-data set, which Slack uses). */
 const NAMES = `
   👍 +1 thumbsup | 👎 -1 thumbsdown | 👀 eyes | ❤️ heart | ✅ white_check_mark | ❌ x | 🎉 tada | 😂 joy | 😄 smile |
   😃 smiley | 😀 grinning | 😁 grin | 😅 sweat_smile | 😆 laughing satisfied | 🤣 rolling_on_the_floor_laughing |
@@ -50,7 +50,7 @@ const ROWS = NAMES.split("|").map((row) => row.trim().split(" "));
 const byEmoji = new Map(ROWS.map(([emoji = "", name = ""]) => [bare(emoji), name]));
 const byName = new Map(ROWS.flatMap(([emoji = "", ...names]) => names.map((name) => [name, emoji] as const)));
 
-/** Without the sign that asks for a coloured picture, which people and programs leave out at will. */
+/** The emoji without its variation selector, which people and programs leave out at will. */
 function bare(emoji: string): string {
   return emoji.replaceAll("\u{fe0f}", "");
 }

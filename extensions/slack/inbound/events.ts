@@ -25,7 +25,7 @@ const attachmentShape = z.object({
   from_url: text.nullish(),
 });
 
-/** A message as it is: in an event, in an edit, in a history. */
+/** A message in an event, in an edit or in a history. */
 export const messageShape = z.object({
   subtype: text.nullish(),
   user: text.nullish(),
@@ -62,7 +62,7 @@ const reactionEventShape = z.object({
   event_ts: text,
 });
 
-/** The events that carry something for an agent; any other fits none. */
+/** The events that have something for an agent. Other events do not match. */
 export const eventShape = z.union([editEventShape, reactionEventShape, messageEventShape]);
 export type SlackEvent = z.output<typeof eventShape>;
 
@@ -90,7 +90,7 @@ export const actionsShape = z.object({
   actions: z.array(z.object({ action_id: text, value: text.nullish(), action_ts: text })),
 });
 
-/** One thing that Slack delivers, over either road. */
+/** One delivery of Slack, over a socket or a webhook. */
 export interface Delivery {
   readonly kind: "events_api" | "slash_commands" | "interactive";
   readonly payload: unknown;

@@ -11,7 +11,7 @@ import { isOwn } from "./threads.ts";
 import type { ReadContext } from "./read-context.ts";
 import { readableText } from "./message-text.ts";
 
-/** The message in a delivery, or undefined when there is nothing in it for an agent. Never rejects for a known shape. */
+/** The message in a delivery, undefined when it has nothing for an agent. Never rejects for a known shape. */
 export async function readDelivery(
   { kind, payload }: Delivery,
   context: ReadContext,
@@ -29,7 +29,7 @@ async function readEvent(event: SlackEvent, teamId: string, context: ReadContext
   if ("reaction" in event) return readReaction(event, teamId, context);
   if (!("message" in event)) return readMessageEvent(event, teamId, context);
   const { message, previous_message: before, channel } = event;
-  // Unfurled links and our own buttons change a message as well, but nobody edited it.
+  // Unfurled links and our own buttons also change a message, but no person edited it.
   if (!message.edited || message.text === before?.text) return undefined;
   const edited = await readMessage(message, { channel, teamId }, context);
   const at = message.edited.ts;
@@ -48,7 +48,7 @@ async function readMessageEvent(
     : readMessageOrLateFiles(event, where, context);
 }
 
-/** A message that may bring the files of its mention, which came before. */
+/** A message, which may have the files that its earlier mention lacked. It is read as an edit then. */
 export async function readMessageOrLateFiles(
   message: SlackMessage,
   where: Where,
@@ -68,7 +68,7 @@ export interface Where {
   readonly teamId: string;
 }
 
-/** A message of an event or of a history. `app_mention` and `message` of the same words give the same; the first is taken. */
+/** A message of an event or of a history. `app_mention` and `message` of one text give equal results; the first one counts. */
 async function readMessage(
   message: SlackMessage,
   { channel, teamId }: Where,
@@ -76,29 +76,28 @@ async function readMessage(
 ): Promise<InboundMessage | undefined> {
   const thread = threadOf(message);
   if (isOwn(message, context.self)) {
-    // Slack may tell what people answer before it answers our own call.
+    // Slack may deliver people's answers before it answers the call that sent this message.
     context.threads.noteOwnMessage(channel, message.ts, thread);
     return undefined;
   }
   if (!SUBTYPES.has(message.subtype)) return undefined;
   const files = message.files ?? [];
-  const words = await readableText(textOf(message), context.self.userId, context.people);
+  const text = await readableText(textOf(message), context.self.userId, context.people);
   const untrusted = [...forwardedLines(message), ...fileLines(files)];
   const media = mediaOf(files);
-  if (words === "" && media.length === 0 && untrusted.length === 0) return undefined;
+  if (text === "" && media.length === 0 && untrusted.length === 0) return undefined;
   const from = await peerOf(channel, thread, context);
-  const around = await threadContext(message, from, context);
   return {
     id: message.ts,
     eventKey: `m:${channel}:${message.ts}`,
     from,
     sender: await senderOf(message, context.people),
-    text: words,
+    text,
     media,
     teamId,
     receivedAt: context.now(),
     sentAt: toMillis(message.ts),
-    ...around.facts,
+    ...(await threadContext(message, from, context)),
     ...(untrusted.length > 0 && { untrusted }),
   };
 }
@@ -106,7 +105,7 @@ async function readMessage(
 async function peerOf(channel: string, thread: string | undefined, context: ReadContext): Promise<Peer> {
   const where = { channel: SLACK, account: context.account };
   const inThread = thread === undefined ? {} : { thread };
-  // Ids of chats between two begin with D (docs.slack.dev/reference/objects/conversation-object).
+  // Ids of direct chats begin with D (docs.slack.dev/reference/objects/conversation-object).
   if (channel.startsWith("D")) return { ...where, chat: { kind: "direct", id: channel }, ...inThread };
   const title = await context.people.channel(channel);
   return { ...where, chat: { kind: "group", id: channel, ...(title !== undefined && { title }) }, ...inThread };
@@ -148,8 +147,8 @@ async function readCommand(payload: unknown, context: ReadContext): Promise<Inbo
   const command = commandShape.safeParse(payload).data;
   const { enabled, name } = context.config.slashCommand;
   if (!command || !enabled || command.command !== `/${name}`) return undefined;
-  // All at once, as Slack waits for its acknowledgement.
-  const [home, there, sender] = await Promise.all([
+  // In parallel, because Slack waits for the acknowledgement.
+  const [directChat, commandChat, sender] = await Promise.all([
     context.outsideCommands.directChatFor(command),
     peerOf(command.channel_id, undefined, context),
     context.people.sender(command.user_id),
@@ -157,7 +156,7 @@ async function readCommand(payload: unknown, context: ReadContext): Promise<Inbo
   return {
     id: command.trigger_id,
     eventKey: `c:${command.trigger_id}`,
-    from: home === undefined ? there : await peerOf(home, undefined, context),
+    from: directChat === undefined ? commandChat : await peerOf(directChat, undefined, context),
     sender,
     text: commandText(command, context),
     media: [],
@@ -168,11 +167,11 @@ async function readCommand(payload: unknown, context: ReadContext): Promise<Inbo
   };
 }
 
-/** `/openclaw status` is the gateway's `/status`; other words are a message. */
-function commandText({ text }: SlackCommand, { commands }: ReadContext): string {
-  const words = text.trim();
-  const [first] = words.split(/\s/, 1);
-  return commands.some(({ name }) => name === first) ? `/${words}` : words || "/help";
+/** `/openclaw status` is the gateway's `/status`; any other text is a message. */
+function commandText(command: SlackCommand, { commands }: ReadContext): string {
+  const text = command.text.trim();
+  const [first] = text.split(/\s/, 1);
+  return commands.some(({ name }) => name === first) ? `/${text}` : text || "/help";
 }
 
 async function readButtonPress(payload: unknown, context: ReadContext): Promise<InboundMessage | undefined> {

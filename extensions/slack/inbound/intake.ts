@@ -2,7 +2,7 @@ import { backoff, wait } from "openclaw/plugin-sdk";
 import type { ChannelHost, InboundMessage } from "openclaw/plugin-sdk";
 import type { Delivery } from "./events.ts";
 
-/** Deliveries that are stored together. */
+/** Maximum number of deliveries that are stored together. */
 const BATCH = 50;
 
 interface QueuedDelivery {
@@ -13,12 +13,12 @@ interface QueuedDelivery {
 export interface IntakePorts {
   readonly host: ChannelHost;
   readonly signal: AbortSignal;
-  /** Hears at once of what waits to be read. */
+  /** Called at once for each delivery, before it is read. */
   observe(delivery: Delivery): void;
   read(delivery: Delivery): Promise<InboundMessage | undefined>;
 }
 
-/** The one road from Slack to the journal: in order, one batch at a time, offered again until it is stored. */
+/** Brings every delivery to the journal: in order, one batch at a time, offered again until it is stored. */
 export class Intake {
   readonly #ports: IntakePorts;
   #queue: QueuedDelivery[] = [];
@@ -29,7 +29,7 @@ export class Intake {
     this.#ports = ports;
   }
 
-  /** Resolves with true once the delivery is durable, or holds nothing; with false when the adapter was closed before. */
+  /** Resolves with true when the delivery is durable or has nothing for an agent, with false when the adapter was closed first. */
   async offer(delivery: Delivery): Promise<boolean> {
     if (this.#ports.signal.aborted) return false;
     this.#ports.observe(delivery);
@@ -39,7 +39,7 @@ export class Intake {
     return stored.promise;
   }
 
-  /** Resolves when nothing is given to the host any more. The signal must have aborted. */
+  /** Resolves when the last batch is done. The signal must have aborted. */
   async closed(): Promise<void> {
     await this.#work;
   }
@@ -55,7 +55,7 @@ export class Intake {
   }
 
   async #store(batch: readonly QueuedDelivery[]): Promise<boolean> {
-    // Names are asked for all at once, as Slack waits for its acknowledgements.
+    // All names are requested at once, because Slack waits for its acknowledgements.
     const messages = (await Promise.all(batch.map(({ delivery }) => this.#read(delivery)))).flat();
     const { host, signal } = this.#ports;
     for (let failures = 0; !signal.aborted; failures++) {
@@ -78,7 +78,7 @@ export class Intake {
       const message = await read(delivery);
       return message ? [message] : [];
     } catch (error) {
-      // One delivery that we misread must not hold up all that come after it.
+      // One delivery that cannot be read must not hold up those after it.
       host.log.warn("an event could not be read and was left out", { kind: delivery.kind, error: String(error) });
       return [];
     }

@@ -11,18 +11,18 @@ export interface ListenOptions {
   readonly config: SlackConfig;
   readonly host: ChannelHost;
   readonly signal: AbortSignal;
-  /** Called before each connection, until Slack has told who the bot is. Throws what the Web API client throws. */
+  /** Resolves when the identity of the bot is known. Called before each connection. Throws what the Web API client throws. */
   ready(): Promise<void>;
   accept: SocketPorts["accept"];
   alive(): void;
 }
 
-/** A socket that lived shorter does not count as a success: who is thrown out at once waits longer each time. */
+/** A socket that ends sooner counts as a failure, so that the pause becomes longer each time. */
 const STABLE_MS = 10_000;
 
 /**
- * Keeps one socket open until the signal aborts or Slack refuses the account. A socket that Slack wants replaced stays
- * until the next one is greeted, so that no event finds nobody. Never rejects.
+ * Keeps one socket open until the signal aborts or Slack refuses the account. A socket that Slack wants replaced stays open
+ * until the next one is greeted, so that a socket receives every event. Never rejects.
  */
 export async function listen(options: ListenOptions): Promise<void> {
   const { host, signal } = options;
@@ -59,7 +59,7 @@ async function open({ slack, config, signal, ready, accept, alive }: ListenOptio
   return Socket.open(url, ports, signal);
 }
 
-/** Tells the host what is wrong. Milliseconds until the next try; undefined when there is none. */
+/** Reports a failure to the host. Returns milliseconds until the next try, undefined when there is none. */
 export function reportFailure(host: ChannelHost, error: unknown, failures: number): number | undefined {
   const fix = error instanceof Disabled ? "Turn Socket Mode on in the settings of the Slack app." : fixOf(error);
   if (fix !== undefined) {

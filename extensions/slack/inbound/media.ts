@@ -5,14 +5,14 @@ import type { SlackConfig } from "../config.ts";
 import type { SlackFile } from "./events.ts";
 import { outcomeOf, reasonOf } from "../transport/failures.ts";
 
-/** Modes without bytes, and what is said of such a file; nothing of one that its sender took away. */
+/** File modes without bytes, and the line that describes such a file. A deleted file has no line. */
 const WITHOUT_BYTES = new Map([
   ["tombstone", ""],
   ["hidden_by_limit", "File, hidden by the limits of the workspace's plan"],
   ["external", "File kept elsewhere"],
 ]);
 
-/** The files of a message, still on the platform; named by id, as their addresses may change. */
+/** The files of a message, still on the platform. They are named by id, because their addresses may change. */
 export function mediaOf(files: readonly SlackFile[]): readonly MediaItem[] {
   return files.filter((file) => !WITHOUT_BYTES.has(file.mode ?? "")).map(toMediaItem);
 }
@@ -36,7 +36,7 @@ function kindOf({ mimetype, subtype }: SlackFile): MediaKind {
   return "document";
 }
 
-/** Lines about files that cannot be fetched. */
+/** The lines that describe files that cannot be fetched. */
 export const fileLines = (files: readonly SlackFile[]): readonly string[] =>
   files.flatMap((file) => {
     const words = WITHOUT_BYTES.get(file.mode ?? "");
@@ -52,7 +52,7 @@ export interface Downloader {
   readonly host: ChannelHost;
 }
 
-/** Fetches a file that Slack holds. Throws as `ChannelLink.download`; the token goes to Slack and to the configured API alone. */
+/** Fetches a file from Slack. Throws as `ChannelLink.download`. The token goes only to Slack and to the configured API. */
 export async function download({ slack, config, host }: Downloader, media: MediaItem): Promise<FetchedFile> {
   if (media.source.at !== "platform") throw unavailable("it is not on Slack");
   const maxBytes = config.mediaMaxMb * 1_048_576;
@@ -62,7 +62,7 @@ export async function download({ slack, config, host }: Downloader, media: Media
   if (!isSlackUrl(url, api)) throw unavailable("it is kept outside of Slack");
   const headers = { authorization: `Bearer ${slack.token}` };
   const fetched = await host.fetch(url, { headers, maxBytes, trusted: api === SLACK_ORIGIN ? [] : [api] });
-  // Without the scope files:read Slack answers with its sign-in page.
+  // Slack answers with its sign-in page when the app lacks the scope files:read.
   if (fetched.mime === "text/html" && mimetype !== "text/html") throw unavailable("the bot lacks files:read");
   return fetched;
 }
@@ -80,7 +80,7 @@ async function locateFile({ calls }: Slack, id: string): Promise<{ url: string; 
 
 const SLACK_ORIGIN = "https://slack.com";
 
-/** Whether an address is Slack's own, or of the configured API. */
+/** Whether an address belongs to Slack or to the configured API. */
 export function isSlackUrl(address: string, api: string): boolean {
   const url = URL.parse(address);
   if (!url) return false;

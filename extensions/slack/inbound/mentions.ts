@@ -1,5 +1,5 @@
 import type { ChannelHost } from "openclaw/plugin-sdk";
-import { wait } from "openclaw/plugin-sdk";
+import { BoundedMap, wait } from "openclaw/plugin-sdk";
 import { z } from "zod";
 import type { Slack } from "../transport/api.ts";
 import { withTimeout } from "../cache.ts";
@@ -10,9 +10,9 @@ import { PersistentList } from "../outbound/persistent-list.ts";
 import { messagesOf } from "./threads.ts";
 
 const MAX_ENTRIES = 500;
-/** Slack wants an event acknowledged within three seconds; the names of people are asked for as well. */
+/** Slack wants an event acknowledged within three seconds, and the names of people are requested in that time as well. */
 const WAIT_MS = 1500;
-/** Milliseconds before each question: a history may have a message a moment after its event. */
+/** Milliseconds before each request: a history may get a message a moment after its event. */
 const ASK_DELAYS_MS = [0, 400];
 
 type MentionsHost = Pick<ChannelHost, "log" | "notes" | "signal">;
@@ -24,10 +24,10 @@ type MentionsHost = Pick<ChannelHost, "log" | "notes" | "signal">;
 export class Mentions {
   readonly #slack: Slack;
   readonly #host: MentionsHost;
-  /** What `message` events brought, by place. */
-  readonly #messages = new Map<string, SlackMessage>();
-  /** Mentions that were passed on although Slack did not tell whether they have files; noted, as their files may come later. */
-  readonly #doubtful = new Map<string, true>();
+  /** The messages of `message` events, by chat and time. */
+  readonly #messages = new BoundedMap<string, SlackMessage>(MAX_ENTRIES);
+  /** Mentions that were passed on while it was unknown whether they have files. They are noted, because the files may come later. */
+  readonly #doubtful = new BoundedMap<string, true>(MAX_ENTRIES);
   readonly #noted: PersistentList<string>;
   #mayAsk = true;
 
@@ -42,14 +42,14 @@ export class Mentions {
     });
   }
 
-  /** Something was delivered, and waits to be read. */
+  /** Called for each delivery before it is read. */
   observe({ kind, payload }: Delivery): void {
     if (kind !== "events_api") return;
     const event = eventShape.safeParse(callbackShape.safeParse(payload).data?.event).data;
-    if (event && "ts" in event && event.type === "message") keep(this.#messages, keyOf(event), event);
+    if (event && "ts" in event && event.type === "message") this.#messages.set(keyOf(event), event);
   }
 
-  /** A mention with the files that Slack has left out. Never rejects. */
+  /** The mention, with the files that Slack left out of its event. Never rejects. */
   async withFiles(mention: MessageEvent): Promise<MessageEvent> {
     if (mention.files != null && mention.files.length > 0) return mention;
     const delivered = () => this.#messages.get(keyOf(mention));
@@ -59,8 +59,8 @@ export class Mentions {
   }
 
   /**
-   * Whether a message has the files of a mention that was passed on without them. It stays so: the message may have to be
-   * read again, as long as it is not stored. Never rejects.
+   * Whether a message has the files of a mention that was passed on without them. The result stays the same, because the message
+   * may be read again until it is stored. Never rejects.
    */
   async hasLateFiles({ files, ...place }: Pick<MessageEvent, "channel" | "ts" | "files">): Promise<boolean> {
     if (files == null || files.length === 0) return false;
@@ -68,9 +68,9 @@ export class Mentions {
     return this.#doubtful.has(key) || (await this.#doubts()).includes(key);
   }
 
-  /** Resolves when it is durable, before the mention itself can be. */
+  /** Resolves when the note is durable, which is before the mention is. */
   async #doubt(key: string): Promise<void> {
-    keep(this.#doubtful, key, true);
+    this.#doubtful.set(key, true);
     try {
       if (!(await this.#noted.all()).includes(key)) await this.#noted.add(key);
     } catch (error) {
@@ -104,16 +104,10 @@ export class Mentions {
       return messagesOf(messages).find((message) => message.ts === ts);
     } catch (error) {
       if (errorCodeOf(error) === "missing_scope") this.#mayAsk = false;
-      this.#host.log.info("Slack does not tell whether a mention has files", { channel, reason: reasonOf(error) });
+      this.#host.log.info("the files of a mention could not be requested", { channel, reason: reasonOf(error) });
       return undefined;
     }
   }
 }
 
 const keyOf = ({ channel, ts }: Pick<MessageEvent, "channel" | "ts">): string => `${channel} ${ts}`;
-
-function keep<Value>(map: Map<string, Value>, key: string, value: Value): void {
-  map.set(key, value);
-  const [oldest] = map.keys();
-  if (map.size > MAX_ENTRIES && oldest !== undefined) map.delete(oldest);
-}

@@ -1,24 +1,24 @@
-/** Names for the ids in a message. Undefined where nobody knows. */
+/** Looks up the names of the ids in a message. Undefined where the name is unknown. */
 export interface NameLookup {
   user(id: string): Promise<string | undefined>;
   channel(id: string): Promise<string | undefined>;
 }
 
-/** Everything in angle brackets: mentions, links, special words (docs.slack.dev/messaging/formatting-message-text). */
+/** Everything in angle brackets: mentions, links, special mentions (docs.slack.dev/messaging/formatting-message-text). */
 const BRACKETS = /<([^<>]+)>/g;
 
 const unescapeText = (text: string): string =>
   text.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&");
 
-/** Slack's three special signs, written so that they are shown. */
+/** Escapes Slack's three special characters. */
 export const escapeText = (text: string): string =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 
-/** Whether a message names a user. */
+/** Whether a message mentions a user. */
 export const isMentioned = (text: string, userId: string): boolean =>
   text.includes(`<@${userId}>`) || text.includes(`<@${userId}|`);
 
-/** A message as people read it. A mention of `self` at the beginning is left out, so that commands behind it are found. */
+/** A message as people read it. A mention of `self` at the beginning is left out, so that a command after it is found. */
 export async function readableText(text: string, self: string, lookup: NameLookup): Promise<string> {
   const body = text.replace(new RegExp(`^\\s*<@${self}(?:\\|[^<>]*)?>[\\s:,]*`), "");
   const parts: string[] = [];

@@ -9,14 +9,14 @@ import type { AccountContext } from "../account-context.ts";
 
 const PAGE = 200;
 const PAGES = 5;
-/** A thread that began so long before may have new answers. */
+/** A thread that began within this time before the gap may have new answers. */
 const LOOKBACK_SECONDS = 24 * 60 * 60;
 const TRIES = 5;
 const LONGEST_WAIT_MS = 60_000;
 
 /**
- * What people wrote since an epoch millisecond in every chat of the bot. What Slack refuses to show is left out and logged,
- * once a chat. Throws what the Web API client throws when Slack may answer another time.
+ * The messages of people since an epoch millisecond in every chat of the bot. A chat that Slack refuses to show is left out and
+ * logged once. Throws what the Web API client throws when Slack may answer another time.
  */
 export async function missedSince(
   account: AccountContext,
@@ -43,7 +43,7 @@ async function listChats(account: AccountContext): Promise<readonly string[]> {
   } catch (error) {
     if (errorCodeOf(error) !== "missing_scope") throw error;
   }
-  // Slack names none when the app may not see one kind of them.
+  // Slack lists no chats at all when the app may not see one type of them.
   const found: string[] = [];
   for (const type of TYPES)
     found.push(...(await unlessRefused(account, `type ${type}`, listChatsOfTypes(account, [type]), [])));
@@ -58,23 +58,23 @@ async function listChatsOfTypes(account: AccountContext, types: readonly string[
     const answer = await conversations({ ...request, ...cursor });
     return { items: answer.channels ?? [], next: answer.response_metadata?.next_cursor };
   });
-  if (found.next !== undefined) host.log.warn("there are more chats than are asked for what was missed", { types });
+  if (found.next !== undefined) host.log.warn("missed messages are requested of a part of the chats only", { types });
   return found.items.flatMap(({ id, is_user_deleted: isGone }) => (id === undefined || isGone === true ? [] : [id]));
 }
 
-/** The new messages of a chat, those in threads included. */
+/** The new messages of a chat, including those in threads. */
 async function newMessages(account: AccountContext, channel: string, since: number): Promise<readonly SlackMessage[]> {
   const oldest = String(since - LOOKBACK_SECONDS);
-  const asked = readPages(account, async (cursor) => {
+  const request = readPages(account, async (cursor) => {
     const answer = await account.slack.calls.conversations.history({ channel, oldest, limit: PAGE, ...cursor });
     return { items: messagesOf(answer.messages), next: answer.response_metadata?.next_cursor };
   });
-  const { items: all, next } = await unlessRefused(account, channel, asked, NONE);
+  const { items: all, next } = await unlessRefused(account, channel, request, NONE);
   const main = all.filter(({ ts }) => Number(ts) > since);
   const parents = all.filter(({ latest_reply: latest }) => latest != null && Number(latest) > since);
-  // Slack begins with the latest.
+  // Slack returns the newest messages first.
   if (next !== undefined && main.length === all.length) {
-    account.host.log.warn("more was missed in a chat than is asked for", { channel, asked: all.length });
+    account.host.log.warn("only a part of a chat's missed messages was requested", { channel, requested: all.length });
   }
   const answers: SlackMessage[] = [];
   for (const { ts } of parents) {
@@ -83,19 +83,20 @@ async function newMessages(account: AccountContext, channel: string, since: numb
   return [...main, ...answers.filter((answer) => main.every(({ ts }) => ts !== answer.ts))];
 }
 
-/** `none` where Slack will say the same another time: one chat that the bot may not read must not cost the others. */
+/** Returns `none` when Slack refuses for good, so that one chat that the bot may not read does not affect the others. */
 async function unlessRefused<T>(
   { host, unreadable }: AccountContext,
-  what: string,
-  asked: Promise<T>,
+  place: string,
+  request: Promise<T>,
   none: T,
 ): Promise<T> {
   try {
-    return await asked;
+    return await request;
   } catch (error) {
     if (outcomeOf(error).kind !== "refused") throw error;
-    if (!unreadable.has(what)) host.log.warn("not asked for what was missed", { what, why: reasonOf(error) });
-    unreadable.add(what);
+    if (!unreadable.has(place))
+      host.log.warn("missed messages could not be requested", { place, reason: reasonOf(error) });
+    unreadable.add(place);
     return none;
   }
 }
@@ -110,7 +111,7 @@ async function repliesOf(
     const answer = await account.slack.calls.conversations.replies(request);
     return { items: messagesOf(answer.messages), next: answer.response_metadata?.next_cursor };
   });
-  // The first message of a thread comes with every page.
+  // Every page begins with the first message of the thread.
   return items.filter(({ ts }) => ts !== thread.ts && Number(ts) > since);
 }
 
@@ -120,7 +121,7 @@ interface Page<Item> {
 }
 const NONE: Page<never> = { items: [], next: undefined };
 
-/** The items of all pages; a `next` beside them is what was not asked for any more. */
+/** The items of all pages. `next` is set when there are more pages than are read. */
 async function readPages<Item>(
   account: AccountContext,
   ask: (cursor: { cursor?: string }) => Promise<Page<Item>>,
@@ -137,7 +138,7 @@ async function readPages<Item>(
   return { items, next };
 }
 
-/** Waits as long as Slack asks for: reading many chats takes more calls than it allows in a minute. */
+/** Waits for as long as Slack's rate limit asks: reading many chats takes more calls than it allows in a minute. */
 async function withRateLimit<T>({ host }: AccountContext, ask: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     host.signal.throwIfAborted();

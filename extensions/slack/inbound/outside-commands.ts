@@ -1,4 +1,4 @@
-import { background } from "openclaw/plugin-sdk";
+import { background, BoundedMap } from "openclaw/plugin-sdk";
 import type { ChannelLog } from "openclaw/plugin-sdk";
 import type { Slack } from "../transport/api.ts";
 import { withTimeout } from "../cache.ts";
@@ -8,24 +8,24 @@ import type { SlackCommand } from "./events.ts";
 import { reasonOf, errorCodeOf } from "../transport/failures.ts";
 import { isSlackUrl } from "./media.ts";
 
-/** For all questions about a command: Slack wants it acknowledged within three seconds, and it has to be stored as well. */
+/** The time for all requests about one command: Slack wants it acknowledged within three seconds, and it must be stored as well. */
 const WAIT_MS = 1200;
 const MAX_ENTRIES = 100;
-/** Slack's words for a chat that the bot is not in: a channel, or the direct chat of two others. */
+/** Slack's errors for a chat that the bot is not in: a channel, or the direct chat of two others. */
 const OUTSIDE = new Set(["channel_not_found", "not_in_channel"]);
 
-const ANSWERED_AT_HOME =
-  "I am not in this chat, so my answer comes in our direct chat. To have it here, `/invite` me where that can be done.";
+const ANSWERED_DIRECTLY =
+  "I am not in this chat, so my answer comes in our direct chat. To get answers here, `/invite` me if this chat allows it.";
 const INVITE = "I am not in this chat, so I cannot answer here. `/invite` me, or write to me directly.";
 
-/** Slash commands can be given where the bot is not, and can say nothing. */
+/** Slash commands from chats that the bot is not in, where it cannot answer. */
 export class OutsideCommands {
   readonly #slack: Slack;
   readonly #config: Pick<SlackConfig, "apiUrl" | "timeoutSeconds">;
   readonly #log: ChannelLog;
   readonly #channelIds: ChannelIds;
-  /** Commands whose givers were told; Slack may deliver one again. */
-  readonly #informed = new Set<string>();
+  /** The commands whose senders were informed. Slack may deliver a command again. */
+  readonly #informed = new BoundedMap<string, true>(MAX_ENTRIES);
 
   constructor(slack: Slack, channelIds: ChannelIds, { config, log }: { config: SlackConfig; log: ChannelLog }) {
     this.#slack = slack;
@@ -35,16 +35,16 @@ export class OutsideCommands {
   }
 
   /**
-   * The direct chat in which a command is answered that was given where the bot is not; its giver is told so. Undefined where
-   * the bot is, and where Slack does not tell. Never rejects.
+   * The direct chat for the answer to a command from a chat that the bot is not in. Its sender is informed. Undefined when the bot
+   * is in the chat, and when Slack does not answer in time. Never rejects.
    */
   async directChatFor(command: SlackCommand): Promise<string | undefined> {
     const until = Date.now() + WAIT_MS;
     if ((await withTimeout(this.#isOutside(command.channel_id), WAIT_MS)) !== true) return undefined;
-    const home = await withTimeout(this.#open(command.user_id), until - Date.now());
+    const directChat = await withTimeout(this.#open(command.user_id), until - Date.now());
     if (!this.#informed.has(command.trigger_id))
-      background("answer to a command", this.#inform(command, home === undefined ? INVITE : ANSWERED_AT_HOME));
-    return home;
+      background("answer to a command", this.#inform(command, directChat === undefined ? INVITE : ANSWERED_DIRECTLY));
+    return directChat;
   }
 
   async #isOutside(channel: string): Promise<boolean> {
@@ -60,22 +60,21 @@ export class OutsideCommands {
     try {
       return await this.#channelIds.ofPerson(id);
     } catch (error) {
-      this.#log.info("the direct chat with the giver of a command could not be opened", { reason: reasonOf(error) });
+      this.#log.info("the direct chat with the sender of a command could not be opened", { reason: reasonOf(error) });
       return undefined;
     }
   }
 
-  /** The address is a secret: who knows it may write there for half an hour. */
+  /** The address is a secret: whoever knows it can write to the chat for half an hour. */
   async #inform({ trigger_id: trigger, response_url: address }: SlackCommand, text: string): Promise<void> {
-    this.#informed.add(trigger);
-    const [oldest] = this.#informed;
-    if (this.#informed.size > MAX_ENTRIES && oldest !== undefined) this.#informed.delete(oldest);
+    this.#informed.set(trigger, true);
     if (address == null || !isSlackUrl(address, new URL(this.#config.apiUrl).origin)) return;
     const reason = await this.#post(address, { response_type: "ephemeral", text });
-    if (reason !== undefined) this.#log.info("the giver of a command was not told where it is answered", { reason });
+    if (reason !== undefined)
+      this.#log.info("the sender of a command could not be informed where it is answered", { reason });
   }
 
-  /** Why it failed. docs.slack.dev/interactivity/handling-user-interaction#message_responses */
+  /** Returns why the request failed, undefined when it did not. docs.slack.dev/interactivity/handling-user-interaction#message_responses */
   async #post(address: string, body: object): Promise<string | undefined> {
     try {
       const { ok, status } = await fetch(address, {

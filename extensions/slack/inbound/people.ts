@@ -3,7 +3,7 @@ import type { Slack } from "../transport/api.ts";
 import { Cache } from "../cache.ts";
 import type { NameLookup } from "./message-text.ts";
 
-/** Slack gives three seconds until it wants an event acknowledged; a name is worth a part of them. */
+/** Slack wants an event acknowledged within three seconds; a name may take a part of them. */
 const WAIT_MS = 1000;
 const KEEP_MS = 60 * 60_000;
 const MAX_ENTRIES = 2000;
@@ -14,7 +14,7 @@ interface Person {
   readonly isBot: boolean;
 }
 
-/** Who people are and what channels are called, asked once an hour at most. Never rejects. */
+/** The names of people and channels, each requested once an hour at most. Never rejects. */
 export class People implements NameLookup {
   readonly #slack: Slack;
   readonly #people = new Cache<Person>(MAX_ENTRIES, KEEP_MS);

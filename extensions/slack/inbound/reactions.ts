@@ -1,10 +1,10 @@
 import type { WebClient } from "@slack/web-api";
+import { BoundedMap } from "openclaw/plugin-sdk";
 import { nameOf } from "./emoji.ts";
 import { ignoreRefusal } from "../transport/failures.ts";
 
 type Calls = WebClient["reactions"];
 
-/** A message of a chat. */
 export interface MessageRef {
   readonly channel: string;
   readonly ts: string;
@@ -12,16 +12,16 @@ export interface MessageRef {
 
 const MAX_ENTRIES = 500;
 
-/** Our emoji below messages: one at a time, as on the other platforms. */
+/** The bot's reactions to messages: one per message, as on the other platforms. */
 export class Reactions {
-  readonly #current = new Map<string, string>();
+  readonly #current = new BoundedMap<string, string>(MAX_ENTRIES);
   readonly #self: () => string | undefined;
 
   constructor(self: () => string | undefined) {
     this.#self = self;
   }
 
-  /** Puts an emoji in the place of ours; undefined takes it away. Throws what the Web API client throws. */
+  /** Replaces the bot's reaction; undefined removes it. Throws what the Web API client throws. */
   async set(calls: Calls, at: MessageRef, emoji: string | undefined): Promise<void> {
     const name = emoji === undefined ? undefined : (nameOf(emoji) ?? emoji);
     const before = this.#current.get(keyOf(at));
@@ -37,8 +37,6 @@ export class Reactions {
       .add({ channel: at.channel, timestamp: at.ts, name })
       .catch((error: unknown) => ignoreRefusal(error, "already_reacted"));
     this.#current.set(keyOf(at), name);
-    const [oldest] = this.#current.keys();
-    if (this.#current.size > MAX_ENTRIES && oldest !== undefined) this.#current.delete(oldest);
   }
 
   async #remove(calls: Calls, at: MessageRef, name: string): Promise<void> {
@@ -48,7 +46,7 @@ export class Reactions {
     if (this.#current.get(keyOf(at)) === name) this.#current.delete(keyOf(at));
   }
 
-  /** What we put there before this process began. */
+  /** The reactions that an earlier process added. */
   async #ours(calls: Calls, at: MessageRef): Promise<readonly string[]> {
     const { message } = await calls.get({ channel: at.channel, timestamp: at.ts, full: true });
     const self = this.#self() ?? "";

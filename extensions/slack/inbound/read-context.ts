@@ -6,7 +6,7 @@ import type { Mentions } from "./mentions.ts";
 import type { People } from "./people.ts";
 import type { Threads } from "./threads.ts";
 
-/** Whose eyes read what Slack delivers. */
+/** What reading a delivery needs: the account, its settings, and lookups at Slack. */
 export interface ReadContext {
   readonly account: AccountId;
   readonly self: Self;

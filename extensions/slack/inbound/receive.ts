@@ -7,12 +7,12 @@ import { Intake } from "./intake.ts";
 import { listen, reportFailure } from "./listen.ts";
 import { answer } from "../transport/webhook.ts";
 
-/** How often Slack is asked whether the token still holds where no socket tells. */
+/** How often the token is checked in `mode: http`, where no socket shows that it is valid. */
 const TOKEN_CHECK_MS = 60_000;
 
 /**
- * Begins to receive. Throws `OpenClawError` when the mode lacks a setting. The function given back resolves when nothing
- * is received any more; the signal must have aborted.
+ * Begins to receive. Throws `OpenClawError` when the mode lacks a setting. The returned function resolves when receiving
+ * has ended; the signal must have aborted before it is called.
  */
 export function receive(account: Account, signal: AbortSignal): () => Promise<void> {
   const { host, mentions } = account;
@@ -46,7 +46,7 @@ const receiveFromSocket = (account: Account, intake: Intake, signal: AbortSignal
 function receiveFromWebhook(account: Account, intake: Intake, signal: AbortSignal): Promise<void> {
   const { config, host } = account;
   const secret = requireSecret(config.signingSecret, "signingSecret", "the app's signing secret");
-  // Without a name of our own nothing can be read; Slack comes again.
+  // No event can be read before the bot's identity is known. Slack sends the event again.
   const accept = async (delivery: Delivery): Promise<boolean> => {
     const isReady = await account.ready().then(
       () => true,
@@ -65,7 +65,7 @@ function receiveFromWebhook(account: Account, intake: Intake, signal: AbortSigna
   });
 }
 
-/** Until the signal aborts or Slack refuses the token. Never rejects. */
+/** Checks the token until the signal aborts or Slack refuses it. Never rejects. */
 async function checkToken(account: Account, signal: AbortSignal): Promise<void> {
   let failures = 0;
   while (!signal.aborted) {

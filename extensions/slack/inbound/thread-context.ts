@@ -5,55 +5,51 @@ import type { Thread } from "./threads.ts";
 import type { ReadContext } from "./read-context.ts";
 import { isMentioned, readableText } from "./message-text.ts";
 
-export interface ThreadContext {
-  readonly facts: Pick<InboundMessage, "mentionsBot" | "replyTo" | "threadStarter" | "threadHistory">;
-}
+export type ThreadContext = Pick<InboundMessage, "mentionsBot" | "replyTo" | "threadStarter" | "threadHistory">;
 
-/** Whether the bot is meant, and what stands around the message in its thread. */
+/** Whether a message addresses the bot, and the context of the message in its thread. */
 export async function threadContext(message: SlackMessage, from: Peer, context: ReadContext): Promise<ThreadContext> {
-  const named = from.chat.kind === "direct" || isMentioned(message.text ?? "", context.self.userId);
+  const isNamed = from.chat.kind === "direct" || isMentioned(message.text ?? "", context.self.userId);
   return from.thread === undefined
-    ? { facts: { mentionsBot: named } }
-    : inThread({ message, named, channel: from.chat.id, thread: from.thread }, context);
+    ? { mentionsBot: isNamed }
+    : inThread({ message, isNamed, channel: from.chat.id, thread: from.thread }, context);
 }
 
 interface Answer {
   readonly message: SlackMessage;
-  readonly named: boolean;
+  readonly isNamed: boolean;
   readonly channel: string;
   readonly thread: string;
 }
 
 const UNREAD: Thread = { messages: [], hasBot: false, hasAnswer: false };
 
-async function inThread({ message, named, channel, thread }: Answer, context: ReadContext): Promise<ThreadContext> {
+async function inThread({ message, isNamed, channel, thread }: Answer, context: ReadContext): Promise<ThreadContext> {
   const { messages: known, hasAnswer } = (await context.threads.read(channel, thread)) ?? UNREAD;
   const starter = await starterOf(known, thread, context);
   const isFirst = context.threads.isFirstMessage(channel, thread, message);
-  const begun = message.parent_user_id === context.self.userId;
-  const joined = begun || (await context.threads.hasBot(channel, thread));
-  const isMeant = joined && !context.config.thread.requireExplicitMention;
-  const mentionsBot = named || isMeant;
+  const isByBot = message.parent_user_id === context.self.userId;
+  const hasBot = isByBot || (await context.threads.hasBot(channel, thread));
+  const isAddressed = hasBot && !context.config.thread.requireExplicitMention;
+  const mentionsBot = isNamed || isAddressed;
   const threadHistory = [
     ...(mentionsBot ? await parentLines({ message, channel, thread, hasAnswer }, context) : []),
-    ...(named && isFirst && !joined ? await earlierLines(known, message, context) : []),
+    ...(isNamed && isFirst && !hasBot ? await earlierLines(known, message, context) : []),
   ];
   return {
-    facts: {
-      mentionsBot,
-      ...(begun && isMeant && { replyTo: quote(thread, starter) }),
-      ...(starter !== undefined && { threadStarter: starter }),
-      ...told(threadHistory),
-    },
+    mentionsBot,
+    ...(isByBot && isAddressed && { replyTo: quote(thread, starter) }),
+    ...(starter !== undefined && { threadStarter: starter }),
+    ...historyFact(threadHistory),
   };
 }
 
-const told = (threadHistory: readonly string[]): Pick<InboundMessage, "threadHistory"> =>
+const historyFact = (threadHistory: readonly string[]): Pick<InboundMessage, "threadHistory"> =>
   threadHistory.length > 0 ? { threadHistory } : {};
 
 type Place = Pick<Answer, "message" | "channel" | "thread"> & Pick<Thread, "hasAnswer">;
 
-/** What was said in the channel before a thread in which the bot is asked and has not answered yet. */
+/** The channel's messages before a thread, when the bot is addressed there and has not answered yet. */
 async function parentLines(
   { message, channel, thread, hasAnswer }: Place,
   context: ReadContext,
@@ -80,7 +76,7 @@ const quote = (id: string, text: string | undefined): NonNullable<InboundMessage
   ...(text !== undefined && { text }),
 });
 
-/** What was said in a thread before the bot was called into it. */
+/** The messages of a thread before the bot was first mentioned in it. */
 async function earlierLines(
   messages: readonly SlackMessage[],
   message: SlackMessage,

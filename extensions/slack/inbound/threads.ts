@@ -1,4 +1,4 @@
-import { background } from "openclaw/plugin-sdk";
+import { background, BoundedMap } from "openclaw/plugin-sdk";
 import type { ChannelHost, ChannelLog } from "openclaw/plugin-sdk";
 import { z } from "zod";
 import type { Self, Slack } from "../transport/api.ts";
@@ -11,26 +11,26 @@ import { threadOf } from "./message-parts.ts";
 const WAIT_MS = 1500;
 const KEEP_MS = 6 * 60 * 60_000;
 const MAX_ENTRIES = 500;
-/** What is read of a thread when it is first seen: Slack gives the oldest first, and at most so many in one call. */
+/** Size and maximum number of the pages that are read of a new thread. Slack returns the oldest messages first. */
 const PAGE = 999;
 const PAGES = 5;
-/** Answers of a thread that are kept; no more are ever told. */
+/** Maximum number of answers that are kept of a thread, which is the most that an agent is ever shown. */
 const KEPT = 200;
 
-/** A message, and an edit of it, which is another. */
+/** Names one version of a message: each edit is another version. */
 type Version = Pick<SlackMessage, "ts" | "edited">;
 
-/** A thread as it was when it was first seen. */
+/** A thread as it was when it was first read. */
 export interface Thread {
   /** The first message and the last answers, oldest first. */
   readonly messages: readonly SlackMessage[];
-  /** The bot began it or wrote in it. */
+  /** True when the bot began the thread or wrote in it. */
   readonly hasBot: boolean;
-  /** The bot wrote in it after its beginning. */
+  /** True when the bot wrote in the thread after its first message. */
   readonly hasAnswer: boolean;
 }
 
-/** What is known of threads. Never rejects. */
+/** The threads of an account: their messages, and those that the bot takes part in. Never rejects. */
 export class Threads {
   readonly #slack: Slack;
   readonly #self: Self;
@@ -38,13 +38,13 @@ export class Threads {
   readonly #noted: PersistentList<string>;
   readonly #restored: Promise<void>;
   readonly #known = new Cache<Thread>(MAX_ENTRIES, KEEP_MS);
-  readonly #joined = new Set<string>();
-  /** By thread, the message that came first. */
-  readonly #seen = new Map<string, string>();
-  readonly #inherited = new Map<string, string>();
+  readonly #joined = new BoundedMap<string, true>(MAX_ENTRIES);
+  /** By thread, the message that came first on this connection. */
+  readonly #seen = new BoundedMap<string, string>(MAX_ENTRIES);
+  readonly #inherited = new BoundedMap<string, string>(MAX_ENTRIES);
   readonly #before = new Cache<readonly SlackMessage[]>(MAX_ENTRIES, KEEP_MS);
-  /** The bot's own messages with their threads; empty in the main stream. */
-  readonly #own = new Map<string, string>();
+  /** The thread of each of the bot's own messages; empty for the main stream. */
+  readonly #own = new BoundedMap<string, string>(MAX_ENTRIES);
 
   constructor(slack: Slack, self: Self, { notes, log }: Pick<ChannelHost, "notes" | "log">) {
     this.#slack = slack;
@@ -54,7 +54,7 @@ export class Threads {
     this.#restored = this.#restore();
   }
 
-  /** Asks Slack once. Undefined when it does not tell in time. */
+  /** Reads a thread once. Undefined when Slack does not answer in time. */
   async read(channel: string, ts: string): Promise<Thread | undefined> {
     return this.#known.get(keyOf(channel, ts), async () => this.#ask(channel, ts), WAIT_MS);
   }
@@ -76,17 +76,17 @@ export class Threads {
     return { messages: [...first, ...answers.slice(-KEPT)], hasBot, hasAnswer };
   }
 
-  /** True for the first message of a thread that comes while this connection lives, for all copies of it. */
+  /** True for the first message of a thread on this connection, and for each copy of it. */
   isFirstMessage(channel: string, ts: string, message: Version): boolean {
     return claim(this.#seen, keyOf(channel, ts), message);
   }
 
-  /** True for one message of a thread while this connection lives: what its channel said before it is told once. */
+  /** True for one message of a thread on this connection, so that the channel's history is shown to the agent once. */
   claimsChannelHistory(channel: string, ts: string, message: Version): boolean {
     return claim(this.#inherited, keyOf(channel, ts), message);
   }
 
-  /** The messages of the channel's main stream before a message, oldest first; none when Slack does not tell in time. */
+  /** The messages before a message in the channel's main stream, oldest first. Empty when Slack does not answer in time. */
   async before(channel: string, ts: string, limit: number): Promise<readonly SlackMessage[]> {
     const ask = async (): Promise<readonly SlackMessage[]> => {
       const answer = await this.#slack.calls.conversations.history({ channel, latest: ts, limit });
@@ -95,15 +95,13 @@ export class Threads {
     return (await this.#before.get(keyOf(channel, ts), ask, WAIT_MS)) ?? [];
   }
 
-  /** The bot wrote a message. */
+  /** Notes a message of the bot, and that the bot takes part in its thread. */
   noteOwnMessage(channel: string, ts: string, thread: string | undefined): void {
     this.#own.set(keyOf(channel, ts), thread ?? "");
-    const [oldest] = this.#own.keys();
-    if (this.#own.size > MAX_ENTRIES && oldest !== undefined) this.#own.delete(oldest);
     if (thread !== undefined) this.join(channel, thread);
   }
 
-  /** The thread that a message of the bot's stands in. Slack is asked about one of an earlier connection. */
+  /** The thread of one of the bot's messages. Slack is asked about a message of an earlier connection. */
   async threadOfOwn(channel: string, ts: string): Promise<string | undefined> {
     const known = this.#own.get(keyOf(channel, ts));
     if (known !== undefined) return known || undefined;
@@ -111,10 +109,12 @@ export class Threads {
     return found && threadOf({ ts, thread_ts: found.thread_ts });
   }
 
-  /** The bot wrote in it, which is noted: a later start need not ask Slack. */
+  /** Notes that the bot takes part in a thread, so that a later start need not ask Slack. */
   join(channel: string, ts: string): void {
     const key = keyOf(channel, ts);
-    if (remember(this.#joined, key)) background("note of a thread", this.#note(key));
+    if (this.#joined.has(key)) return;
+    this.#joined.set(key, true);
+    background("note of a thread", this.#note(key));
   }
 
   async #note(key: string): Promise<void> {
@@ -127,7 +127,7 @@ export class Threads {
 
   async #restore(): Promise<void> {
     try {
-      for (const key of await this.#noted.all()) remember(this.#joined, key);
+      for (const key of await this.#noted.all()) this.#joined.set(key, true);
     } catch (error) {
       this.#log.warn("the threads of the bot could not be read", { error: String(error) });
     }
@@ -141,29 +141,18 @@ export class Threads {
 
 const keyOf = (channel: string, ts: string): string => `${channel} ${ts}`;
 
-/** Whether it was not there; the oldest goes when there are too many. */
-function remember(set: Set<string>, key: string): boolean {
-  if (set.has(key)) return false;
-  set.add(key);
-  const [oldest] = set;
-  if (set.size > MAX_ENTRIES && oldest !== undefined) set.delete(oldest);
-  return true;
-}
-
-/** Whether it is the message that claimed the key, or the first to do so; the oldest claim goes when there are too many. */
+/** True when this version of a message holds the claim on the key, or takes it now. */
 function claim(claims: Map<string, string>, key: string, { ts, edited }: Version): boolean {
   const version = `${ts} ${edited?.ts ?? ""}`;
   const holder = claims.get(key) ?? version;
   claims.set(key, holder);
-  const [oldest] = claims.keys();
-  if (claims.size > MAX_ENTRIES && oldest !== undefined) claims.delete(oldest);
   return holder === version;
 }
 
-/** What the bot itself wrote. */
+/** Whether the bot itself wrote the message. */
 export const isOwn = (message: Pick<SlackMessage, "user" | "bot_id">, self: Self): boolean =>
   message.user === self.userId || (message.bot_id != null && message.bot_id === self.botId);
 
-/** The messages of a history that can be read. */
+/** The messages of a history whose shape is known. */
 export const messagesOf = (messages: readonly unknown[] | undefined): readonly SlackMessage[] =>
   (messages ?? []).flatMap((message) => messageShape.safeParse(message).data ?? []);

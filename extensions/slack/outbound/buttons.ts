@@ -1,7 +1,7 @@
 import type { ReplyButton } from "openclaw/plugin-sdk";
 import type { KnownBlock } from "@slack/web-api";
 
-/** Begins the action id of our buttons. */
+/** The action id of each of our buttons begins with this. */
 export const BUTTON = "openclaw:";
 /** Limits of docs.slack.dev/reference/block-kit: characters of a section, of a label and of a value, buttons of a row. */
 const SECTION = 3000;
@@ -9,7 +9,7 @@ const LABEL = 75;
 const VALUE = 2000;
 const ROW = 25;
 
-/** A text with buttons below. Those whose command is too long are left out: what they do can be typed. */
+/** A text with buttons below. Buttons whose command is too long are left out: people can type the command. */
 export function withButtons(text: string, buttons: readonly ReplyButton[], isPlain: boolean): KnownBlock[] {
   const keys = buttons.filter(({ command }) => command.length <= VALUE).slice(0, ROW);
   return [
@@ -29,7 +29,7 @@ export function withButtons(text: string, buttons: readonly ReplyButton[], isPla
   ];
 }
 
-/** A text in pieces that a section takes, cut at lines where there are any. */
+/** The text in pieces that fit a section, cut at line breaks where possible. */
 function sections(text: string): readonly string[] {
   if (text.length <= SECTION) return [text];
   const line = text.lastIndexOf("\n", SECTION);

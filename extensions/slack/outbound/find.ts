@@ -7,15 +7,15 @@ import { isTs, NO_THREAD } from "./send.ts";
 import { isOwn, messagesOf } from "../inbound/threads.ts";
 import { findFile } from "./upload.ts";
 
-/** Messages of one page, and pages that are read at most. */
+/** Messages per page, and the maximum number of pages. */
 const PAGE = 200;
 const PAGES = 3;
-/** Nobody asks for a send of longer ago. */
+/** No send older than this is ever looked for. */
 const LOOKBACK_SECONDS = 2 * 24 * 60 * 60;
 
 type SendIdentity = Pick<SendOptions, "idempotencyKey" | "replyTo">;
 
-/** Looks for a send with unknown end in the chat's own history. Never rejects. */
+/** Looks in the chat's history for a send whose outcome is unknown. Never rejects. */
 export async function find(
   account: AccountContext,
   to: Peer,
@@ -36,14 +36,14 @@ async function findText(
   { idempotencyKey, replyTo }: SendIdentity,
 ): Promise<SendResult> {
   const self = account.self();
-  if (!self) return { kind: "unknown", reason: "Slack has not told yet who the bot is" };
+  if (!self) return { kind: "unknown", reason: "the identity of the bot is not known yet" };
   const channel = await account.channelIds.of(to);
   const places = await Promise.all(placesOf(to, replyTo).map((thread) => recentMessages(account, channel, thread)));
   const isWhole = places.every((place) => place.isWhole);
   const mine = places.flatMap(({ messages }) => messages).filter((message) => isOwn(message, self));
   const found = mine.find(({ metadata }) => keyIn(metadata) === idempotencyKey);
   if (found) return { kind: "sent", messageId: found.ts };
-  // One of ours without its key could be the one: the app may lack the scope that shows keys.
+  // A message of ours without a key may be the one: Slack hides keys from an app that lacks a scope.
   const allHaveKeys = mine.every(({ metadata, files }) => keyIn(metadata) !== undefined || files != null);
   const kind = allHaveKeys && isWhole ? "retry" : "unknown";
   return { kind, reason: "Slack's history does not have the message" };
@@ -51,17 +51,17 @@ async function findText(
 
 interface History {
   readonly messages: readonly SlackMessage[];
-  /** What was sent of late is certainly among them. */
+  /** True when all messages since `oldest` are included. */
   readonly isWhole: boolean;
 }
 
-/** The thread that the send was for, or the main stream: there as well when Slack would not take it below a message. */
+/** Where the send may be: in its thread, or in the main stream. Slack may have refused to put it below a message. */
 function placesOf(to: Peer, replyTo: string | undefined): readonly (string | undefined)[] {
   if (to.thread !== undefined) return [to.thread];
   return isTs(replyTo) ? [replyTo, undefined] : [undefined];
 }
 
-/** The messages of the last days, of a chat's main stream or of a thread in it. */
+/** The messages of the last two days in a chat's main stream or in one of its threads. */
 async function recentMessages(account: AccountContext, channel: string, thread: string | undefined): Promise<History> {
   try {
     return await readBack(account, channel, thread);

@@ -1,6 +1,6 @@
 import type { SlackMessage } from "../inbound/events.ts";
 
-/** Marks our messages with the key of their send, so that Slack can be asked for it. */
+/** Marks our messages with the key of their send, so that a later search of the chat's history finds them. */
 const MARK = "openclaw_reply";
 
 /** The metadata of a message. */
@@ -9,6 +9,6 @@ export const metadataFor = (key: string): { event_type: string; event_payload: {
   event_payload: { key },
 });
 
-/** The key in a message's metadata; undefined where it has none of ours. */
+/** The key in a message's metadata. Undefined where we did not write one. */
 export const keyIn = (metadata: SlackMessage["metadata"]): unknown =>
   metadata?.event_type === MARK ? metadata.event_payload["key"] : undefined;

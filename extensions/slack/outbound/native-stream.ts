@@ -5,12 +5,12 @@ import { outcomeOf, reasonOf, errorCodeOf } from "../transport/failures.ts";
 import type { MessageRef } from "../inbound/reactions.ts";
 import { NO_THREAD, threadFor } from "./send.ts";
 
-/** Words with which Slack would ring somebody. Edits show them as they are. */
+/** Mentions, which notify people when a stream shows them. An edit notifies nobody. */
 const MENTIONS = /<[!@#]/;
-/** Slack ends messages to which nothing was added for about half a minute, and shows that as an error. */
+/** Slack ends a stream that got nothing for about half a minute, and shows that as an error. */
 const KEEP_ALIVE_MS = 20_000;
 
-/** An answer that Slack shows as being written: in threads alone, and for somebody whom it knows. */
+/** An answer that Slack shows while it is written. Slack does so only in threads, and only for a reader whose team it is given. */
 export function startNativeStream(
   account: Account,
   to: Peer,
@@ -45,7 +45,8 @@ class SlackStream implements NativeStream {
   async show(part: OutboundText, markdown: string): Promise<SendResult> {
     const text = markdown.trimEnd();
     const isMore = text.startsWith(this.#shownText);
-    if (this.#isLost || !isMore || MENTIONS.test(text)) return refused("the answer does not go on from what is shown");
+    if (this.#isLost || !isMore || MENTIONS.test(text))
+      return refused("the answer does not continue the text that is shown");
     return this.#at ? this.#append(this.#at, part, text) : this.#begin(part, text);
   }
 
@@ -59,7 +60,7 @@ class SlackStream implements NativeStream {
     try {
       await this.#account.streams.end(this.#at);
     } catch (error) {
-      this.#account.host.log.info("Slack was not told that an answer ended", { reason: reasonOf(error) });
+      this.#account.host.log.info("Slack could not be informed that an answer ended", { reason: reasonOf(error) });
     }
   }
 
@@ -75,14 +76,14 @@ class SlackStream implements NativeStream {
         ...(recipient && { recipient_user_id: recipient.id }),
         ...(recipient?.teamId !== undefined && { recipient_team_id: recipient.teamId }),
       });
-      if (ts === undefined) return { kind: "unknown", reason: "Slack names no message" };
+      if (ts === undefined) return { kind: "unknown", reason: "Slack's answer names no message" };
       this.#at = { channel, ts };
       this.#account.threads()?.noteOwnMessage(channel, ts, thread);
       background("end of typing", this.#account.typing.clear(to));
       return this.#shown(this.#at, part, text);
     } catch (error) {
       const outcome = outcomeOf(error);
-      if (isRateLimited(outcome)) return refused("Slack begins no more streams for now");
+      if (isRateLimited(outcome)) return refused("Slack's rate limit for streams is reached");
       const word = errorCodeOf(error) ?? "";
       if (outcome.kind === "refused" && !NO_THREAD.has(word)) streams.noteRefusal(to.chat.id, word);
       return outcome;
@@ -97,7 +98,7 @@ class SlackStream implements NativeStream {
       return this.#shown(at, part, text);
     } catch (error) {
       const outcome = outcomeOf(error);
-      // Slack counts each method by itself: the final need not wait.
+      // Slack limits each method separately, so the final answer need not wait.
       if (outcome.kind === "retry") return { ...outcome, rateLimited: false };
       this.#isLost = true;
       streams.forget(at);

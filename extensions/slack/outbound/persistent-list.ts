@@ -8,7 +8,7 @@ interface ListOptions<Item> {
   readonly most: number;
 }
 
-/** The last items of a kind, kept over restarts. */
+/** A list in the account's notes that survives restarts and keeps the newest items. */
 export class PersistentList<Item> {
   readonly #terms: ListOptions<Item>;
   #turn: Promise<unknown> = Promise.resolve();
@@ -17,20 +17,20 @@ export class PersistentList<Item> {
     this.#terms = terms;
   }
 
-  /** Oldest first; none when the note is not ours to read. May throw what the notes throw. */
+  /** Oldest first. Empty when the note has another format. May throw what the notes throw. */
   async all(): Promise<readonly Item[]> {
     const { notes, name, item } = this.#terms;
     const text = await notes.get(name);
     return text === undefined ? [] : (z.array(item).safeParse(parse(text)).data ?? []);
   }
 
-  /** Resolves when it is durable. Two at once are added one after the other: neither loses the other. */
+  /** Resolves when the item is durable. Concurrent calls run one after the other, so that neither overwrites the other. */
   async add(item: Item): Promise<void> {
     const turn = this.#turn.then(async () => {
       const { notes, name, most } = this.#terms;
       await notes.set(name, JSON.stringify([...(await this.all()), item].slice(-most)));
     });
-    // Who asked for it hears of a failure; the next one in the row does not.
+    // Only the caller of this `add` gets its failure.
     this.#turn = turn.catch(() => undefined);
     await turn;
   }
@@ -40,7 +40,7 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // As if nothing had been noted.
+    // An unreadable note counts as empty.
     return undefined;
   }
 }

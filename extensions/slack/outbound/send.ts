@@ -10,17 +10,17 @@ import { escapeText } from "../inbound/message-text.ts";
 type TextPart = Extract<OutboundPart, { kind: "text" }>;
 type Buttons = SendOptions["buttons"];
 
-/** Slack's words for a thread that is not there. */
+/** Slack's errors for a thread that does not exist. */
 export const NO_THREAD: ReadonlySet<string> = new Set([
   "thread_not_found",
   "invalid_thread_ts",
   "cannot_reply_to_message",
 ]);
 
-/** A message's id is its time; commands have other ids, to which nothing can be tied. */
+/** True for the id of a message, which is its time. The ids of commands have another form, and nothing can be attached to them. */
 export const isTs = (id: string | undefined): boolean => id !== undefined && /^\d+\.\d+$/.test(id);
 
-/** The thread that an answer goes to: the chat's, or the one below the message that it answers. */
+/** The thread that an answer goes to: that of the chat, or the one below the message that it answers. */
 export const threadFor = (to: Peer, replyTo: string | undefined): string | undefined =>
   to.thread ?? (isTs(replyTo) ? replyTo : undefined);
 
@@ -39,7 +39,7 @@ export async function sendText(
       ...envelope(account, thread, options),
       ...bodyOf(part, options.buttons),
     });
-    if (ts === undefined) return { kind: "unknown", reason: "Slack names no message" };
+    if (ts === undefined) return { kind: "unknown", reason: "Slack's answer names no message" };
     account.threads()?.noteOwnMessage(channel, ts, thread);
     return { kind: "sent", messageId: ts };
   } catch (error) {
@@ -48,7 +48,7 @@ export async function sendText(
   }
 }
 
-/** The same send without what Slack refused, which it does before it shows anything. */
+/** The same send without the part that Slack refused. Slack refuses before it shows anything. */
 function withoutRefusedParts(to: Peer, options: SendOptions, word: string): SendOptions | undefined {
   const { replyTo, buttons, ...bare } = options;
   if (word === "invalid_blocks" && buttons) return replyTo === undefined ? bare : { ...bare, replyTo };
@@ -72,7 +72,7 @@ function envelope({ config }: AccountContext, thread: string | undefined, option
 
 const isUnformatted = ({ format }: TextPart): boolean => format !== "slack-mrkdwn";
 
-/** Text as Slack reads it. */
+/** The text in Slack's notation. */
 export const slackText = (part: TextPart): string => (isUnformatted(part) ? escapeText(part.plain) : part.body);
 
 function bodyOf(part: TextPart, buttons: Buttons) {
@@ -87,7 +87,7 @@ function bodyOf(part: TextPart, buttons: Buttons) {
 
 type MessageChanges = Required<Pick<ChannelLink, "edit" | "remove" | "react">>;
 
-/** What can be done to messages that are there. */
+/** Changes to messages that were sent. */
 export function messageChanges(account: AccountContext): MessageChanges {
   const { streams } = account;
   const { chat, reactions } = account.slack.calls;
@@ -96,7 +96,7 @@ export function messageChanges(account: AccountContext): MessageChanges {
     messageId: string,
     call: (at: MessageRef) => Promise<unknown>,
   ): Promise<SendResult> => {
-    if (!isTs(messageId)) return { kind: "refused", reason: `${messageId} is no message` };
+    if (!isTs(messageId)) return { kind: "refused", reason: `${messageId} is not a message id` };
     try {
       await call({ channel: await account.channelIds.of(to), ts: messageId });
       return { kind: "sent", messageId };
@@ -109,7 +109,7 @@ export function messageChanges(account: AccountContext): MessageChanges {
       change(to, messageId, async (at) => {
         const { blocks, text } = bodyOf(part, options.buttons);
         if ((await streams.end(at, part)) && !blocks) return;
-        // Without an empty list the buttons of before would stay.
+        // Without an empty list Slack would keep the old buttons.
         await streams.changeEnded(at, () => chat.update({ ...at, text, blocks: blocks ?? [] }));
       }),
     remove: (to, messageId) =>

@@ -1,12 +1,13 @@
+import { BoundedMap } from "openclaw/plugin-sdk";
 import type { ChannelLog, OutboundText } from "openclaw/plugin-sdk";
 import type { Slack } from "../transport/api.ts";
 import { outcomeOf, errorCodeOf } from "../transport/failures.ts";
 import { metadataFor } from "./metadata.ts";
 import type { MessageRef } from "../inbound/reactions.ts";
 
-/** Slack's answers to an edit and to a removal of a message that is still being written. */
+/** Slack's errors for an edit or a removal of a message whose stream is still open. */
 const STILL_OPEN = new Set(["streaming_state_conflict", "cant_delete_message"]);
-/** Refusals that come again in every chat. */
+/** Refusals that apply to every chat. */
 const NEVER = new Set([
   "missing_scope",
   "not_allowed_token_type",
@@ -19,13 +20,13 @@ const NEVER = new Set([
 ]);
 const MAX_CHATS = 500;
 
-/** Messages of one account that Slack shows as being written, and where it shows none. */
+/** The open streams of one account, and the chats in which Slack refuses streams. */
 export class Streams {
   readonly #slack: Slack;
   readonly #log: ChannelLog;
-  /** What is open, with what it would be as a whole. Those of which nobody knows what they say are not here. */
+  /** Open streams with the text that each shows. A stream whose text is uncertain is not listed. */
   readonly #open = new Map<string, OutboundText>();
-  readonly #refused = new Set<string>();
+  readonly #refused = new BoundedMap<string, true>(MAX_CHATS);
   #isRefused = false;
 
   constructor(slack: Slack, log: ChannelLog) {
@@ -33,32 +34,30 @@ export class Streams {
     this.#log = log;
   }
 
-  /** False where Slack has refused before. */
+  /** False where Slack has refused a stream before. */
   mayStart(chat: string): boolean {
     return !this.#isRefused && !this.#refused.has(chat);
   }
 
-  /** Remembers a refusal to begin, by Slack's word for it: for the account, or for this chat. */
+  /** Remembers that Slack refused to start a stream, by its error code: for the account, or for this chat. */
   noteRefusal(chat: string, reason: string): void {
     if (NEVER.has(reason)) this.#isRefused = true;
-    else this.#refused.add(chat);
-    const [oldest] = this.#refused;
-    if (this.#refused.size > MAX_CHATS && oldest !== undefined) this.#refused.delete(oldest);
-    this.#log.info("Slack does not stream answers here; messages are edited", { chat, reason });
+    else this.#refused.set(chat, true);
+    this.#log.info("Slack refuses streams here; answers are edits of a message", { chat, reason });
   }
 
-  /** It says this now. */
+  /** Notes the text that the stream shows now. */
   note(at: MessageRef, part: OutboundText): void {
     this.#open.set(keyOf(at), part);
   }
 
-  /** Nobody knows what it says. */
+  /** Notes that the text of the stream is uncertain. */
   forget(at: MessageRef): void {
     this.#open.delete(keyOf(at));
   }
 
   /**
-   * Ends a message that is still being written. True when it says what `part` would: nothing has to be changed then.
+   * Ends the stream. True when the message already shows `part`, so that no edit is needed.
    * Throws what the Web API client throws.
    */
   async end(at: MessageRef, part?: OutboundText): Promise<boolean> {
@@ -68,7 +67,7 @@ export class Streams {
     return isDone && open.body === part?.body;
   }
 
-  /** A change that Slack takes only of a message that is no more being written, whoever began it. Throws as `end` does. */
+  /** Changes a message. If its stream is still open, ends the stream first, whichever process began it. Throws as `end` does. */
   async changeEnded(at: MessageRef, change: () => Promise<unknown>): Promise<void> {
     try {
       await change();
@@ -79,7 +78,7 @@ export class Streams {
     }
   }
 
-  /** False when Slack refused, as it does when the message was ended by Slack or by its reader. */
+  /** False when Slack refused, as it does when Slack or the reader has already ended the stream. */
   async #stop({ channel, ts }: MessageRef): Promise<boolean> {
     try {
       await this.#slack.calls.chat.stopStream({ channel, ts, metadata: metadataFor(`stream:${ts}`) });

@@ -1,3 +1,4 @@
+import { BoundedMap } from "openclaw/plugin-sdk";
 import type { InboundMessage, Peer } from "openclaw/plugin-sdk";
 import { nameOf } from "../inbound/emoji.ts";
 import { reasonOf, ignoreRefusal, errorCodeOf } from "../transport/failures.ts";
@@ -6,7 +7,7 @@ import type { AccountContext } from "../account-context.ts";
 import { isTs } from "./send.ts";
 
 const MAX_ENTRIES = 500;
-/** Refusals that come again with every try. */
+/** Refusals that every further call would meet. */
 const NEVER = new Set([
   "missing_scope",
   "not_allowed_token_type",
@@ -16,12 +17,12 @@ const NEVER = new Set([
 ]);
 
 /**
- * Slack shows bots as typing in threads alone (assistant.threads.setStatus, cleared by the answer). Elsewhere the
- * `typingReaction` stands below the message that is being answered.
+ * Slack shows that a bot is typing only in threads (assistant.threads.setStatus, cleared by the answer). Elsewhere the
+ * `typingReaction` is put below the message that is being answered.
  */
 export class Typing {
   readonly #account: AccountContext;
-  readonly #lastMessages = new Map<string, string>();
+  readonly #lastMessages = new BoundedMap<string, string>(MAX_ENTRIES);
   readonly #marked = new Map<string, MessageRef>();
   #hasStatus = true;
 
@@ -29,13 +30,10 @@ export class Typing {
     this.#account = account;
   }
 
-  /** Somebody wrote. */
+  /** Remembers the newest message of a chat, which gets the reaction. */
   noteMessage({ from, id, event }: InboundMessage): void {
     if (event !== undefined || !isTs(id)) return;
-    this.#lastMessages.delete(keyOf(from));
     this.#lastMessages.set(keyOf(from), id);
-    const [oldest] = this.#lastMessages.keys();
-    if (this.#lastMessages.size > MAX_ENTRIES && oldest !== undefined) this.#lastMessages.delete(oldest);
   }
 
   /** Never rejects. */
@@ -49,7 +47,7 @@ export class Typing {
     }
   }
 
-  /** The answer is there, or its beginning. Never rejects. */
+  /** Removes the reaction. Called when the answer, or its beginning, is sent. Never rejects. */
   async clear(to: Peer): Promise<void> {
     const at = this.#marked.get(keyOf(to));
     const name = this.#emoji();
@@ -61,7 +59,7 @@ export class Typing {
       await reactions.remove({ channel: at.channel, timestamp: at.ts, name });
     } catch (error) {
       if (errorCodeOf(error) !== "no_reaction") {
-        this.#account.host.log.info("the typing reaction was not taken away", { reason: reasonOf(error) });
+        this.#account.host.log.info("the typing reaction was not removed", { reason: reasonOf(error) });
       }
     }
   }
@@ -73,7 +71,7 @@ export class Typing {
     } catch (error) {
       if (!NEVER.has(errorCodeOf(error) ?? "")) throw error;
       this.#hasStatus = false;
-      this.#account.host.log.info("Slack does not let the app show that it is typing", { reason: reasonOf(error) });
+      this.#account.host.log.info("Slack refuses to show that the app is typing", { reason: reasonOf(error) });
     }
   }
 

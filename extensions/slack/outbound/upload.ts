@@ -5,12 +5,12 @@ import { outcomeOf } from "../transport/failures.ts";
 import type { AccountContext } from "../account-context.ts";
 import { threadFor, slackText } from "./send.ts";
 
-/** Milliseconds between the questions for the message of a file: Slack shows it a moment after it took it. */
+/** Milliseconds before each request for the message of a file: Slack shows the file a moment after it accepts it. */
 const SHARE_DELAYS_MS = [0, 150, 400, 1000];
-/** For so long after it was taken, a file that Slack does not show may still be shown. */
+/** Slack may still show a file within this time after it accepted it. */
 const SHARE_WITHIN_MS = 60_000;
 
-/** Sends files in Slack's three steps, the last one for all of them; people see nothing before it. Never rejects. */
+/** Sends files in Slack's three steps. One last step covers all files, and people see nothing before it. Never rejects. */
 export async function sendFiles(
   account: AccountContext,
   to: Peer,
@@ -75,12 +75,12 @@ async function readBytes({ host }: AccountContext, media: MediaItem): Promise<Ui
 
 const nameOf = ({ name, kind, mime }: MediaItem): string => name ?? `${kind}.${mime?.split("/")[1] ?? "bin"}`;
 
-/** Gives the bytes to Slack: the id of the file. Whatever fails here may be done again, as nobody has seen anything. */
+/** Uploads the bytes and returns the id of the file. Any failure may be retried, because people have seen nothing yet. */
 async function upload(account: AccountContext, bytes: Uint8Array, media: MediaItem): Promise<string | SendResult> {
   const { calls } = account.slack;
   try {
     const place = await calls.files.getUploadURLExternal({ filename: nameOf(media), length: bytes.length });
-    if (place.upload_url === undefined || place.file_id === undefined) throw new Error("no place to upload to");
+    if (place.upload_url === undefined || place.file_id === undefined) throw new Error("Slack names no upload address");
     const answer = await fetch(place.upload_url, {
       method: "POST",
       headers: { "content-type": "application/octet-stream" },
@@ -120,13 +120,13 @@ async function tryFindMessage(account: AccountContext, channel: string, file: st
   try {
     return await findMessage(account, channel, file);
   } catch (error) {
-    // The file is there; only its message cannot be changed later.
+    // The file is sent. Only its message cannot be changed later.
     account.host.log.info("the message of a file was not found", { reason: outcomeOf(error) });
     return undefined;
   }
 }
 
-/** What became of a file: it was noted before Slack was told to show it. Throws what the Web API client throws. */
+/** What became of a file, which was noted before Slack was asked to show it. Throws what the Web API client throws. */
 export async function findFile(account: AccountContext, to: Peer, key: string): Promise<SendResult> {
   const record = (await account.uploads.all()).findLast((upload) => upload.key === key);
   if (!record) return { kind: "retry", reason: "Slack was not asked to show the file" };

@@ -5,15 +5,15 @@ import { PersistentList } from "./persistent-list.ts";
 const MAX_ENTRIES = 200;
 
 const uploadShape = z.object({
-  /** Of the send. */
+  /** The key of the send. */
   key: z.string(),
-  /** The first of its files. */
+  /** The id of the first file. */
   file: z.string(),
   /** Epoch milliseconds. */
   at: z.number().default(0),
 });
 
-/** Files of sends, noted before Slack is told to show them. */
+/** The files of each send, noted before Slack is asked to show them. */
 export type Uploads = PersistentList<z.output<typeof uploadShape>>;
 
 export const openUploads = (notes: AccountNotes): Uploads =>

@@ -193,7 +193,7 @@ describe("what comes in", () => {
     const { host, fake, link, direct, group, topic } = await begin();
     const forms = (of: typeof link) => [direct, group, topic].map((to) => of.commandForm?.(to).prefix);
     expect(forms(link)).toEqual(["/", "@test_bot /", "@test_bot /"]);
-    expect(link.commandForm?.(direct).note).toContain("begin it with a blank");
+    expect(link.commandForm?.(direct).note).toContain("begin it with a space");
     fake.say("D1", " /status");
     await host.heard("/status");
     fake.say("C9", `<@${fake.self.userId}> /think high`);

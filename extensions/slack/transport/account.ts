@@ -18,7 +18,7 @@ import { Typing } from "../outbound/typing.ts";
 import { openUploads } from "../outbound/uploads.ts";
 import type { Uploads } from "../outbound/uploads.ts";
 
-/** One account at work. Who the bot is may become known later than the account begins. */
+/** One connected account. The identity of the bot may become known after the account starts. */
 export class Account implements AccountContext {
   readonly slack: Slack;
   readonly config: SlackConfig;
@@ -53,20 +53,20 @@ export class Account implements AccountContext {
     return this.#context?.threads;
   }
 
-  /** Asks who the bot is, unless that is known. Throws what the Web API client throws. */
+  /** Requests the identity of the bot, unless it is known. Throws what the Web API client throws. */
   async ready(): Promise<ReadContext> {
     this.#context ??= this.#contextOf(await whoAmI(this.slack));
     return this.#context;
   }
 
-  /** The message in a delivery. Throws what the Web API client throws when Slack does not tell who the bot is. */
+  /** The message in a delivery. Throws what the Web API client throws while the identity of the bot is unknown. */
   async read(delivery: Delivery): Promise<InboundMessage | undefined> {
     const message = await readDelivery(delivery, await this.ready());
     if (message) this.typing.noteMessage(message);
     return message;
   }
 
-  /** Tells the host that Slack is there. */
+  /** Reports to the host that the connection works. */
   alive(): void {
     const self = this.self();
     this.host.report({ kind: "alive", ...(self && { self: { id: self.userId, name: `@${self.name}` } }) });

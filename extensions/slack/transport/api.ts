@@ -11,7 +11,7 @@ export interface Self {
   readonly teamId: string;
   readonly name: string;
   readonly team: string;
-  /** What the bot token may do, as Slack tells it with every answer. */
+  /** The scopes of the bot token, which Slack sends with every answer. */
   readonly scopes: readonly string[];
 }
 
@@ -32,7 +32,7 @@ export function openSlack(config: SlackConfig, log: ChannelLog | undefined): Sla
   const calls = new WebClient(token, {
     slackApiUrl: config.apiUrl,
     timeout: config.timeoutSeconds * 1000,
-    // Retries are the outbox's alone: a second try of our own could show a message twice.
+    // Only the outbox retries: a second try here could show a message twice.
     retryConfig: { retries: 0 },
     rejectRateLimitedCalls: true,
     allowAbsoluteUrls: false,
@@ -51,21 +51,21 @@ export function requireSecret(secret: Secret | undefined, key: string, what: str
   });
 }
 
-/** What the client says on its own is told by the failures of its calls as well. */
+/** Logs only the client's errors: the failures of its calls report the same. */
 function loggerFor(log: ChannelLog | undefined): Logger {
   const silent = (): void => undefined;
   return {
     debug: silent,
     info: silent,
     warn: silent,
-    error: (...words) => log?.info("the Slack client complains", { words: words.map(String).join(" ") }),
+    error: (...parts) => log?.info("the Slack client reports an error", { message: parts.map(String).join(" ") }),
     setLevel: silent,
     setName: silent,
     getLevel: () => LogLevel.ERROR,
   };
 }
 
-/** Asks Slack who the token belongs to. Throws what the Web API client throws. */
+/** Requests the identity that the token belongs to. Throws what the Web API client throws. */
 export async function whoAmI({ calls }: Slack): Promise<Self> {
   const me = await calls.auth.test();
   return {

@@ -2,7 +2,7 @@ import { WebAPIHTTPError, WebAPIPlatformError, WebAPIRateLimitedError, WebAPIReq
 import { answeredOutcome, OpenClawError, thrownOutcome } from "openclaw/plugin-sdk";
 import type { SendResult } from "openclaw/plugin-sdk";
 
-/** Error words of the Web API that end an account until the operator acts (docs.slack.dev/reference/methods). */
+/** Errors of the Web API that stop an account until the operator acts (docs.slack.dev/reference/methods), each with its fix. */
 const FATAL_ERRORS: Readonly<Record<string, string>> = {
   not_authed: "Set channels.slack.botToken and channels.slack.appToken.",
   invalid_auth: "Check channels.slack.botToken and channels.slack.appToken; the app's settings page shows both.",
@@ -17,34 +17,34 @@ const FATAL_ERRORS: Readonly<Record<string, string>> = {
   missing_scope: "Add the scope to the Slack app, install it again and set the new token.",
 };
 
-/** Nothing was done, and another try may do it. */
+/** Errors after which nothing was done and another try may succeed. */
 const TRANSIENT = new Set(["service_unavailable", "request_timeout", "team_added_to_org", "accesslimited"]);
 const RATE_LIMITED = new Set(["ratelimited", "rate_limited", "message_limit_exceeded"]);
-/** Slack says of these that a part of the call may have been done. */
+/** Errors after which a part of the call may have been done, as Slack documents. */
 const PARTLY_DONE = new Set(["internal_error", "fatal_error"]);
 
-/** Slack's own word for a refusal, such as `channel_not_found`; undefined when something else failed. */
+/** Slack's error code, such as `channel_not_found`. Undefined for any other failure. */
 export const errorCodeOf = (error: unknown): string | undefined =>
   error instanceof WebAPIPlatformError ? error.data.error : undefined;
 
-/** Takes a refusal that says the thing is done already. Throws any other. */
+/** Ignores a refusal with one of these codes, which says that the work is already done. Throws any other error. */
 export function ignoreRefusal(error: unknown, ...done: readonly string[]): void {
   if (!done.includes(errorCodeOf(error) ?? "")) throw error;
 }
 
-/** What to do about an error that ends the account; undefined when trying again may help. */
+/** The fix for an error that stops the account. Undefined when another try may help. */
 export function fixOf(error: unknown): string | undefined {
   const word = errorCodeOf(error);
   return word === undefined ? undefined : FATAL_ERRORS[word];
 }
 
-/** What became of a call that threw. */
+/** The outcome of a call that threw. */
 export function outcomeOf(error: unknown): SendResult {
   const word = errorCodeOf(error);
   if (word !== undefined) return outcomeOfCode(error, word);
   if (error instanceof WebAPIRateLimitedError) {
     const afterMs = error.retryAfter * 1000;
-    return { kind: "retry", reason: "Slack takes no more messages for now", afterMs, rateLimited: true };
+    return { kind: "retry", reason: "Slack's rate limit is reached", afterMs, rateLimited: true };
   }
   if (error instanceof WebAPIHTTPError) {
     const retryAfter = error.headers["retry-after"];
@@ -53,7 +53,7 @@ export function outcomeOf(error: unknown): SendResult {
   if (error instanceof WebAPIRequestError) return thrownOutcome(error.original, "Slack");
   // The client throws a plain error for a 429 that names no time.
   if (error instanceof Error && error.message.startsWith("Retry header")) {
-    return { kind: "retry", reason: "Slack takes no more messages for now", rateLimited: true };
+    return { kind: "retry", reason: "Slack's rate limit is reached", rateLimited: true };
   }
   return thrownOutcome(error, "Slack");
 }
@@ -62,7 +62,7 @@ function outcomeOfCode(error: unknown, word: string): SendResult {
   const reason = `Slack refuses: ${word}`;
   if (RATE_LIMITED.has(word)) return { kind: "retry", reason, rateLimited: true };
   if (PARTLY_DONE.has(word)) return { kind: "unknown", reason };
-  // With another token it will be taken.
+  // Slack will accept the message with another token.
   if (TRANSIENT.has(word)) return { kind: "retry", reason };
   const fix = fixOf(error);
   if (fix !== undefined && word !== "missing_scope") return { kind: "retry", reason, fix };
@@ -75,7 +75,7 @@ export function reasonOf(error: unknown): string {
   return outcome.kind === "sent" ? "" : outcome.reason;
 }
 
-/** `OpenClawError` for settings that Slack refuses; undefined when trying again may help. */
+/** `OpenClawError` for settings that Slack refuses. Undefined when another try may help. */
 export function authError(error: unknown): OpenClawError | undefined {
   const fix = fixOf(error);
   if (fix === undefined) return undefined;

@@ -5,7 +5,7 @@ import { z } from "zod";
 import type { Delivery } from "../inbound/events.ts";
 
 const HELLO_MS = 15_000;
-/** How long a socket that is replaced may still acknowledge what came over it. */
+/** How long a replaced socket stays open to acknowledge its events. */
 const RETIRE_MS = 5000;
 
 /** Frames of docs.slack.dev/apis/events-api/using-socket-mode. */
@@ -20,21 +20,21 @@ const frameShape = z.union([
 ]);
 type Frame = z.output<typeof frameShape>;
 
-/** Why a socket is of no more use. `replace`: Slack asks for a new one, and this one still hears for a moment. */
+/** Why a socket ended. `replace`: Slack asks for a new one, and this one still receives for a moment. */
 export type End = { readonly kind: "replace" | "lost" | "disabled"; readonly reason: string };
 
 export interface SocketPorts {
   readonly silenceMs: number;
   /** Resolves with true when the delivery may be acknowledged. */
   accept(delivery: Delivery): Promise<boolean>;
-  /** Something came over the socket. */
+  /** Called for everything that comes over the socket. */
   alive(): void;
 }
 
-/** The socket is gone, with the reason as a sentence for operators. */
+/** The socket was lost. The message says why, for operators. */
 export class SocketLost extends Error {}
 
-/** One connection of Socket Mode, from its hello to its end. */
+/** One connection of Socket Mode. */
 export class Socket {
   readonly #ws: WebSocket;
   readonly #ports: SocketPorts;
@@ -52,7 +52,7 @@ export class Socket {
     const failed = socket.ended.then(({ reason }) => Promise.reject(new SocketLost(reason)));
     try {
       await Promise.race([socket.#hello.promise, failed]);
-      // What comes later is told by `over`.
+      // `ended` reports later failures.
       failed.catch(() => undefined);
       return socket;
     } catch (error) {
@@ -82,18 +82,18 @@ export class Socket {
     });
   }
 
-  /** Resolves when it has to be replaced, or is gone. */
+  /** Resolves when the socket must be replaced or is lost. */
   get ended(): Promise<End> {
     return this.#end.promise;
   }
 
-  /** Closes at once. What came and was not acknowledged is delivered again by Slack. */
+  /** Closes at once. Slack delivers unacknowledged events again. */
   close(): void {
     this.#finish("lost", "closed");
     this.#ws.terminate();
   }
 
-  /** Closes as soon as everything that came is acknowledged, or a few seconds have passed. */
+  /** Closes when every event is acknowledged, or after a few seconds. */
   retire(): void {
     this.#isRetiring = true;
     setTimeout(() => this.close(), RETIRE_MS).unref();
@@ -143,12 +143,12 @@ export class Socket {
   }
 }
 
-/** Undefined for frames that are none of the three kinds. */
+/** Undefined for frames of other types. */
 function parse(data: string): Frame | undefined {
   try {
     return frameShape.safeParse(JSON.parse(data)).data;
   } catch {
-    // Slack's older hosts send their heartbeat as text that is no JSON.
+    // Slack's older hosts send a heartbeat that is not JSON.
     return undefined;
   }
 }

@@ -5,7 +5,7 @@ import type { Delivery } from "../inbound/events.ts";
 
 /** docs.slack.dev/authentication/verifying-requests-from-slack */
 const OLDEST_SECONDS = 5 * 60;
-/** Slack asks for an answer within three seconds, and comes again without one. */
+/** Slack wants an answer within three seconds, and sends the request again without one. */
 const ANSWER_MS = 2500;
 
 const bodyShape = z.looseObject({ type: z.string(), challenge: z.string().optional() });
@@ -17,7 +17,7 @@ export interface WebhookPorts {
   alive(): void;
 }
 
-/** Answers Slack's requests. 200 only when the event is durable, else 503, upon which Slack comes again. */
+/** Answers a request of Slack: 200 when the event is durable, else 503, after which Slack sends it again. */
 export async function answer(request: WebhookRequest, ports: WebhookPorts): Promise<WebhookAnswer> {
   if (request.method !== "POST") return { status: 405 };
   const body = Buffer.from(request.body).toString("utf8");
@@ -32,12 +32,12 @@ export async function answer(request: WebhookRequest, ports: WebhookPorts): Prom
 }
 
 /**
- * Slack looks now and then whether the certificate is good, and wants nothing but a 200; no signature is promised for that.
+ * Slack sometimes checks the certificate and only wants a 200. It promises no signature for that.
  * docs.slack.dev/interactivity/implementing-slash-commands
  */
 const isCheck = (body: string): boolean => new URLSearchParams(body).get("ssl_check") === "1";
 
-/** Whether the signature is ours and not older than five minutes. */
+/** Whether the signature is valid and not older than five minutes. */
 function isFromSlack({ headers, body }: WebhookRequest, secret: string): boolean {
   const stamp = headers["x-slack-request-timestamp"] ?? "";
   const given = Buffer.from(headers["x-slack-signature"] ?? "");
@@ -51,7 +51,7 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // The answer says so.
+    // The caller answers with 400.
     return undefined;
   }
 }
@@ -63,7 +63,7 @@ function fromJson(body: string): Delivery | { readonly challenge: string } | und
   return outer && { kind: "events_api", payload };
 }
 
-/** Commands are a form; what was pressed is JSON in a form. */
+/** A command is a form; a pressed button is JSON in a form. */
 function fromForm(body: string): Delivery | undefined {
   const form = Object.fromEntries(new URLSearchParams(body));
   if (form["command"] !== undefined) return { kind: "slash_commands", payload: form };

@@ -59,7 +59,7 @@ export interface StartOptions {
 }
 
 /** How long a step may take on a machine that has other work to do. */
-export const PATIENCE_MS = 30_000;
+export const PATIENCE_MS = 60_000;
 /** What takes less than a second on a machine that has nothing else to do; what hangs takes `PATIENCE_MS`. */
 export const SOON_MS = 8000;
 export const TOKEN = "walk-token-0123456789abcdef";

@@ -33,8 +33,6 @@ export const WIDE: Readonly<
   Receipt: { fields: 18, why: "a record in the journal" },
   SendFlags: { fields: 14, booleans: 4, why: "flags of one command" },
   SenderFacts: { booleans: 3, why: "facts that are read together" },
-  ServerOptions: { fields: 14, why: "a bag: callers take the part that they need, and it is to be cut" },
-  ServerPorts: { fields: 13, why: "a bag: callers take the part that they need, and it is to be cut" },
   Session: { fields: 17, booleans: 3, why: "a row of a format that other programs read" },
   SessionEntry: { fields: 37, booleans: 4, why: "a row of a format that other programs read" },
   SinkState: { booleans: 5, why: "state of a parser" },

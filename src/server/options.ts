@@ -32,29 +32,48 @@ export interface LogTailRequest {
 /** `queued`: it goes out when the account is connected. */
 export type Notified = { readonly state: "sent" | "queued" } | { readonly state: "failed"; readonly reason: string };
 
-/** What the server's own methods ask of the rest of the gateway. */
+/** The agents and models that the config names, as they are now. */
+export interface Catalog {
+  agents(): readonly { readonly id: AgentId; readonly name?: string }[];
+  readonly defaultAgent: AgentId;
+  models(): Promise<readonly (ModelInfo & { readonly available: boolean })[]>;
+  /** The model that a new session of the default agent uses. */
+  defaultModel(): ModelInfo | undefined;
+}
+
+/** What the gateway reports about itself. */
+export interface Reports {
+  /** Additions to the server's own facts in `status`, such as config problems, the model and the channels. */
+  status(): Promise<Record<string, unknown>> | Record<string, unknown>;
+  /** Additions to the server's own facts in `health`, such as channels, plugins and the heartbeat. */
+  health(): Promise<Record<string, unknown>> | Record<string, unknown>;
+  ready(): { readonly ok: boolean; readonly problems: readonly string[] };
+  /** Additions to `hello-ok.snapshot`; only keys of the protocol's snapshot. */
+  snapshot(): Record<string, unknown>;
+  /** Prometheus text. */
+  metrics(): string;
+  tailLogs(request: LogTailRequest): Promise<LogTail>;
+}
+
+/** What the server may call of the rest of the gateway. */
 export interface ServerPorts {
   readonly chat: ChatPort;
   readonly sessions: Sessions;
   readonly media: Pick<MediaStore, "put" | "read">;
   readonly pairing: Pick<PairingDesk, "list" | "turnedAway" | "approve"> & {
-    /** Tells a stranger who was let in; what came of it. Never rejects. */
+    /** Tells a stranger that an owner let them in, and returns the result. Never rejects. */
     notify(paired: Paired): Promise<Notified>;
   };
-  /** Turns what a client calls a session into its key. Throws `MethodError` when it cannot be one. */
+  /** Turns a client's name of a session into its key. Throws `MethodError` when the name cannot be one. */
   resolveSessionKey(text: string): SessionKey;
-  models(): Promise<readonly (ModelInfo & { readonly available: boolean })[]>;
-  /** The model that a new session of the default agent uses. */
-  defaultModel(): ModelInfo | undefined;
-  agents(): readonly { readonly id: AgentId; readonly name?: string }[];
-  readonly defaultAgent: AgentId;
-  /** Adds to the server's own facts in `status`: config problems, model, channels … */
-  status(): Promise<Record<string, unknown>> | Record<string, unknown>;
-  /** Adds to the server's own facts in `health`: channels, plugins, heartbeat … */
-  health(): Promise<Record<string, unknown>> | Record<string, unknown>;
-  tailLogs(request: LogTailRequest): Promise<LogTail>;
-  /** Path of `sessions.json`, shown to people. */
-  readonly sessionsFile: string;
+  readonly catalog: Catalog;
+  readonly reports: Reports;
+  /** Events of the other modules; those of runs come through `chat`. */
+  events(signal: AbortSignal): AsyncIterable<GatewayEvent>;
+  /** Paths that channels answer. */
+  readonly webhooks?: WebhookPaths;
+  readonly log: Log;
+  readonly clock: Clock;
 }
 
 export interface RateLimit {
@@ -83,30 +102,23 @@ export interface WebhookPaths {
   take(path: string, request: IncomingMessage, response: ServerResponse, peer: Peer): Promise<void>;
 }
 
-export interface ServerOptions extends AccessOptions, ServerPorts {
+/** How the server is set up. */
+export interface ServerOptions {
   readonly host: string;
-  /** 0 takes a free one. */
+  /** 0 takes a free port. */
   readonly port: number;
+  readonly access: AccessOptions;
   readonly version: string;
-  /** Methods of the other rooms, beside the server's own. */
+  /** Methods of the other modules, in addition to the server's own. */
   readonly methods: readonly Method[];
-  /** Events of the other rooms; those of runs come through `chat`. */
-  events(signal: AbortSignal): AsyncIterable<GatewayEvent>;
-  /** Names of what `events` brings, told to clients. */
+  /** Names of the events that the port `events` brings; clients get the list. */
   readonly eventNames: readonly string[];
-  /** Whether `/v1` is served; it is unless told otherwise. */
+  /** Path of `sessions.json`, shown to people. */
+  readonly sessionsFile: string;
+  /** Whether `/v1` is served; true when unset. */
   readonly chatCompletions?: boolean;
   /** Folder of the built page; without it no page is served. */
   readonly pageDir?: string;
-  ready(): { readonly ok: boolean; readonly problems: readonly string[] };
-  /** Adds to `hello-ok.snapshot`; only keys of the protocol's snapshot. */
-  snapshot(): Record<string, unknown>;
-  /** Prometheus text. */
-  metrics(): string;
-  /** Paths that channels answer. */
-  readonly webhooks?: WebhookPaths;
-  readonly log: Log;
-  readonly clock: Clock;
 }
 
 export interface Server {

@@ -10,7 +10,7 @@ import { serveBasics } from "./transport/http.ts";
 import { Hub } from "./transport/hub.ts";
 import { serverMethods } from "./methods/table.ts";
 import { serveOpenAi } from "./openai/routes.ts";
-import type { Server, ServerOptions } from "./options.ts";
+import type { Server, ServerOptions, ServerPorts } from "./options.ts";
 import { Presence } from "./transport/presence.ts";
 import { findPortOwner } from "./port-owner.ts";
 import { watchEvents } from "./events/watch.ts";
@@ -23,25 +23,28 @@ const REQUEST_MS = 300_000;
  * Listens for pages, calls and sockets on one port. Throws `PORT_IN_USE` with the name of who has it, or `BIND_REFUSED`
  * when the address cannot be listened on.
  */
-export async function startServer(options: ServerOptions): Promise<Server> {
+export async function startServer(options: ServerOptions, ports: ServerPorts): Promise<Server> {
   const app = fastify({
     logger: false,
     bodyLimit: POLICY.maxPayload,
     requestTimeout: REQUEST_MS,
     forceCloseConnections: false,
   });
-  const gate = new Gate(options, options.clock);
+  const { clock, log } = ports;
+  const gate = new Gate(options.access, clock);
   const hub = new Hub();
-  const presence = new Presence(options.version, options.clock.now());
+  const presence = new Presence(options.version, clock.now());
   const stopping = new AbortController();
   const eventLoop = watchEventLoop(stopping.signal);
-  const calls = new Calls([...serverMethods({ options, hub, presence, eventLoop }), ...options.methods], options.log);
-  serveBasics(app, options, gate);
-  if (options.chatCompletions !== false) serveOpenAi(app, options, gate);
-  const greet = greeter(options, { calls, hub, presence, gate });
+  const { version, sessionsFile } = options;
+  const ownMethods = serverMethods(ports, { version, sessionsFile, hub, presence, eventLoop });
+  const calls = new Calls([...ownMethods, ...options.methods], log);
+  serveBasics(app, options, ports, gate);
+  if (options.chatCompletions !== false) serveOpenAi(app, ports, gate);
+  const greet = greeter(options, ports, { calls, hub, presence, gate });
   const { sockets, stop } = acceptSockets(app.server, options, greet);
   await listen(app, options);
-  watchEvents(options, hub, stopping.signal);
+  watchEvents(ports, hub, stopping.signal);
   return {
     host: options.host,
     port: portOf(app, options.port),

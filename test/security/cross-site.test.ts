@@ -39,7 +39,7 @@ afterAll(async () => {
 });
 
 async function withGateway(token: string, work: (gateway: TestGateway) => Promise<void>): Promise<void> {
-  const gateway = await startGateway({ pageDir, token: new Secret(token), rateLimit: LIMIT });
+  const gateway = await startGateway({ options: { pageDir }, access: { token: new Secret(token), rateLimit: LIMIT } });
   try {
     await work(gateway);
   } finally {

@@ -57,7 +57,7 @@ test("150 silent sockets of this machine keep no operator out", async () => {
 });
 
 test("150 silent sockets through a proxy keep neither its other visitors nor this machine out", async () => {
-  gateway = await startGateway({ trustedProxies: ["127.0.0.1"] });
+  gateway = await startGateway({ access: { trustedProxies: ["127.0.0.1"] } });
   for (let at = 0; at < 150; at++) await silent(["X-Forwarded-For: 198.51.100.7"]);
   expect(await isLetIn(TOKEN, { "x-forwarded-for": "203.0.113.5" })).toBe(true);
   expect(await isLetIn()).toBe(true);
@@ -69,7 +69,7 @@ test.each([
 ])("200 slow bodies %s keep no platform out of a webhook", async (_, headers) => {
   const webhooks = new Webhooks(new TestClock(), silentLog);
   webhooks.serve("/hook", async () => ({ status: 200 }), new AbortController().signal);
-  gateway = await startGateway({ webhooks });
+  gateway = await startGateway({ ports: { webhooks } });
   const head = ["POST /hook HTTP/1.1", "Host: x", "Content-Length: 100", ...headers].join("\r\n");
   const answered: Promise<unknown>[] = [];
   for (let at = 0; at < 200; at++) {
@@ -87,7 +87,7 @@ test.each([
 });
 
 test("a guesser behind a trusted proxy is locked alone", async () => {
-  gateway = await startGateway({ trustedProxies: ["127.0.0.1"] });
+  gateway = await startGateway({ access: { trustedProxies: ["127.0.0.1"] } });
   const guesser = { "x-forwarded-for": "198.51.100.7" };
   const statuses = [];
   for (let at = 0; at < 6; at++) statuses.push(await guess(`wrong-${at}`, guesser));
@@ -97,7 +97,7 @@ test("a guesser behind a trusted proxy is locked alone", async () => {
 });
 
 test("a guesser that mixes its guesses with an honest client's calls is locked", async () => {
-  gateway = await startGateway({ password: new Secret("pass") });
+  gateway = await startGateway({ access: { password: new Secret("pass") } });
   const statuses = [];
   for (let at = 0; at < 8; at++) {
     statuses.push(await guess(`wrong-${at}`, {}));
@@ -115,7 +115,7 @@ test.each([
   "forwarded",
   "x-forwarded-for",
 ])("metrics and problems are not told to who comes with %s", async (name) => {
-  gateway = await startGateway({ ready: () => ({ ok: false, problems: ["the disk is full"] }) });
+  gateway = await startGateway({ reports: { ready: () => ({ ok: false, problems: ["the disk is full"] }) } });
   expect((await fetch(`${gateway.http}/metrics`)).status).toBe(200);
   expect((await fetch(`${gateway.http}/metrics`, { headers: { [name]: "x" } })).status).toBe(401);
   expect(await (await fetch(`${gateway.http}/readyz`, { headers: { [name]: "x" } })).json()).toEqual({ ok: false });

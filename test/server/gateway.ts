@@ -1,6 +1,6 @@
 import { WebSocket, type RawData } from "ws";
 import { startServer } from "../../src/server/server.ts";
-import type { Server, ServerOptions } from "../../src/server/options.ts";
+import type { AccessOptions, Catalog, Reports, Server, ServerOptions, ServerPorts } from "../../src/server/options.ts";
 import { systemClock } from "../../src/types/clock.ts";
 import { DEFAULT_AGENT, agentId, mediaId, sessionKey } from "../../src/types/ids.ts";
 import type { Log } from "../../src/types/log.ts";
@@ -32,6 +32,22 @@ export const MODEL: ModelInfo = {
   demo: true,
 };
 
+const CATALOG: Catalog = {
+  agents: () => [{ id: DEFAULT_AGENT }, { id: agentId("coder"), name: "Coder" }],
+  defaultAgent: DEFAULT_AGENT,
+  models: async () => [{ ...MODEL, available: true }],
+  defaultModel: () => MODEL,
+};
+
+const REPORTS: Reports = {
+  status: () => ({ config: { problems: [] } }),
+  health: () => ({ channels: {}, channelOrder: [] }),
+  ready: () => ({ ok: true, problems: [] }),
+  snapshot: () => ({ stateDir: "/state" }),
+  metrics: () => "openclaw_up 1\n",
+  tailLogs: async () => ({ file: "/state/log", cursor: 3, size: 3, lines: ["a", "b"] }),
+};
+
 export interface TestGateway {
   readonly server: Server;
   readonly url: string;
@@ -42,25 +58,37 @@ export interface TestGateway {
   readonly stored: { bytes: Uint8Array; mime?: string; name?: string }[];
 }
 
+export interface Overrides {
+  readonly options?: Partial<ServerOptions>;
+  readonly access?: Partial<AccessOptions>;
+  readonly ports?: Partial<ServerPorts>;
+  readonly reports?: Partial<Reports>;
+}
+
 /** A server on a free port whose ports are played by the test. */
-export async function startGateway(overrides: Partial<ServerOptions> = {}): Promise<TestGateway> {
+export async function startGateway(overrides: Overrides = {}): Promise<TestGateway> {
   const chat = new ScriptedChat((run) => run.tell(...says("Hello from the script."), ends()));
   const sessions = new MemorySessions();
   const events = new Feed<GatewayEvent>();
   const stored: TestGateway["stored"] = [];
-  const server = await startServer({
+  const options: ServerOptions = {
     host: "127.0.0.1",
     port: 0,
-    token: new Secret(TOKEN),
+    access: {
+      token: new Secret(TOKEN),
+      allowedOrigins: ["https://chat.example.org"],
+      rateLimit: { maxAttempts: 3, windowMs: 60_000, lockoutMs: 300_000 },
+      ...overrides.access,
+    },
     version: "0.1.0-test",
-    allowedOrigins: ["https://chat.example.org"],
-    rateLimit: { maxAttempts: 3, windowMs: 60_000, lockoutMs: 300_000 },
     methods: [],
-    events: (signal) => events.watch(signal),
     eventNames: ["sessions.changed", "pairing.requested"],
+    sessionsFile: "/state/sessions.json",
+    ...overrides.options,
+  };
+  const ports: ServerPorts = {
     chat,
     sessions,
-    sessionsFile: "/state/sessions.json",
     media: {
       read: async (id) => {
         const at = Number(/^m(\d+)$/.exec(id)?.[1]) - 1;
@@ -79,20 +107,14 @@ export async function startGateway(overrides: Partial<ServerOptions> = {}): Prom
       notify: async () => ({ state: "sent" }),
     },
     resolveSessionKey: (text) => sessionKey(text === "main" ? "webchat:default:operator" : text),
-    models: async () => [{ ...MODEL, available: true }],
-    defaultModel: () => MODEL,
-    agents: () => [{ id: DEFAULT_AGENT }, { id: agentId("coder"), name: "Coder" }],
-    defaultAgent: DEFAULT_AGENT,
-    status: () => ({ config: { problems: [] } }),
-    health: () => ({ channels: {}, channelOrder: [] }),
-    tailLogs: async () => ({ file: "/state/log", cursor: 3, size: 3, lines: ["a", "b"] }),
-    ready: () => ({ ok: true, problems: [] }),
-    snapshot: () => ({ stateDir: "/state" }),
-    metrics: () => "openclaw_up 1\n",
+    catalog: CATALOG,
+    reports: { ...REPORTS, ...overrides.reports },
+    events: (signal) => events.watch(signal),
     log: silent,
     clock: systemClock,
-    ...overrides,
-  });
+    ...overrides.ports,
+  };
+  const server = await startServer(options, ports);
   const address = `127.0.0.1:${server.port}`;
   return { server, url: `ws://${address}`, http: `http://${address}`, chat, sessions, events, stored };
 }

@@ -80,7 +80,7 @@ test.each([
 
 test("the password lets in as the token does", async () => {
   const { Secret } = await import("../../src/types/secret.ts");
-  const own = await startGateway({ password: new Secret("open sesame") });
+  const own = await startGateway({ access: { password: new Secret("open sesame") } });
   const client = new RawClient(own.url);
   expect(await client.connect({ auth: { password: "open sesame" } })).toMatchObject({ ok: true });
   await own.server.close(100);
@@ -88,7 +88,7 @@ test("the password lets in as the token does", async () => {
 
 test("an address that guesses is locked out, with the right token too, on loopback too", async () => {
   let now = 1_000;
-  const own = await startGateway({ clock: { now: () => now, after: () => () => undefined } });
+  const own = await startGateway({ ports: { clock: { now: () => now, after: () => () => undefined } } });
   const answers = [];
   for (const params of [wrong, wrong, wrong, {}]) {
     const client = new RawClient(own.url);
@@ -157,7 +157,7 @@ test("a refused upgrade is logged with its reason on one line", async () => {
   const refusals: unknown[] = [];
   const quiet = { debug() {}, info() {}, error() {} };
   const log: Log = { ...quiet, warn: (message, fields) => refusals.push([message, fields?.["why"]]), with: () => log };
-  const own = await startGateway({ log });
+  const own = await startGateway({ ports: { log } });
   const client = new RawClient(own.url, { host: "rebound.example" });
   expect(await client.closed).toMatchObject({ code: 1006 });
   expect(refusals).toEqual([["upgrade refused", expect.stringMatching(/^This gateway is not known .+1\.$/)]]);

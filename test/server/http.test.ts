@@ -17,8 +17,8 @@ beforeAll(async () => {
   writeFileSync(path.join(pageDir, "page.js"), "export {};");
   writeFileSync(path.join(pageDir, "secret.env"), "no");
   gateway = await startGateway({
-    pageDir,
-    ready: () => (ready ? { ok: true, problems: [] } : { ok: false, problems: ["the disk is full"] }),
+    options: { pageDir },
+    reports: { ready: () => (ready ? { ok: true, problems: [] } : { ok: false, problems: ["the disk is full"] }) },
   });
 });
 afterAll(async () => {

@@ -54,7 +54,7 @@ test("what does not go by itself is cut after the grace", async () => {
 
 test("a taken port is told with who has it", async () => {
   const gateway = await startGateway();
-  await expect(startGateway({ port: gateway.server.port })).rejects.toMatchObject({
+  await expect(startGateway({ options: { port: gateway.server.port } })).rejects.toMatchObject({
     code: "PORT_IN_USE",
     message: expect.stringContaining(
       process.platform === "linux" ? `(pid ${process.pid})` : String(gateway.server.port),
@@ -64,12 +64,12 @@ test("a taken port is told with who has it", async () => {
 });
 
 test("an address of no card of this machine is refused with a way out", async () => {
-  await expect(startGateway({ host: "203.0.113.1" })).rejects.toMatchObject({ code: "BIND_REFUSED" });
+  await expect(startGateway({ options: { host: "203.0.113.1" } })).rejects.toMatchObject({ code: "BIND_REFUSED" });
 });
 
 test("ticks come every 15 seconds", async () => {
   const clock = manualClock();
-  const gateway = await startGateway({ clock });
+  const gateway = await startGateway({ ports: { clock } });
   const client = new RawClient(gateway.url);
   await client.connect();
   clock.pass(14_999);
@@ -86,7 +86,7 @@ test("ticks come every 15 seconds", async () => {
 
 test("a client that never says who it is is let go", async () => {
   const clock = manualClock();
-  const gateway = await startGateway({ clock });
+  const gateway = await startGateway({ ports: { clock } });
   const client = new RawClient(gateway.url);
   await client.event("connect.challenge");
   clock.pass(15_000);
@@ -96,7 +96,7 @@ test("a client that never says who it is is let go", async () => {
 
 test("how long that may take is an option", async () => {
   const clock = manualClock();
-  const gateway = await startGateway({ clock, handshakeMs: 500 });
+  const gateway = await startGateway({ ports: { clock }, access: { handshakeMs: 500 } });
   const client = new RawClient(gateway.url);
   await client.event("connect.challenge");
   clock.pass(500);

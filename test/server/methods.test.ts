@@ -15,35 +15,39 @@ const KEY = "webchat:default:operator";
 
 beforeAll(async () => {
   gateway = await startGateway({
-    methods: [
-      defineMethod({
-        name: "test.slow",
-        scope: "operator.write",
-        params: z.looseObject({ key: z.string() }),
-        idempotencyKey: "key",
-        run: async () => {
-          runs += 1;
-          await held.promise;
-          return { run: runs };
-        },
-      }),
-      defineMethod({
-        name: "test.fail",
-        scope: "operator.read",
-        params: z.looseObject({ how: z.string() }),
-        idempotencyKey: "how",
-        run: async ({ how }) => {
-          if (how === "kindly") throw new MethodError("CONFLICT", "already so", { retryAfterMs: 5 });
-          throw new Error("the secret inside");
-        },
-      }),
-    ],
-    pairing: {
-      list: async () => [PAIRING],
-      turnedAway: async () => [{ channel: "telegram", account: "default", senderId: "8", firstAt: 1, lastAt: 2 }],
-      approve: async (channel, code) =>
-        channel === "telegram" && code.trim().toUpperCase() === "ABCD2345" ? PAIRING : undefined,
-      notify: async ({ senderId }) => ({ state: "failed", reason: `${senderId} has blocked the bot` }),
+    options: {
+      methods: [
+        defineMethod({
+          name: "test.slow",
+          scope: "operator.write",
+          params: z.looseObject({ key: z.string() }),
+          idempotencyKey: "key",
+          run: async () => {
+            runs += 1;
+            await held.promise;
+            return { run: runs };
+          },
+        }),
+        defineMethod({
+          name: "test.fail",
+          scope: "operator.read",
+          params: z.looseObject({ how: z.string() }),
+          idempotencyKey: "how",
+          run: async ({ how }) => {
+            if (how === "kindly") throw new MethodError("CONFLICT", "already so", { retryAfterMs: 5 });
+            throw new Error("the secret inside");
+          },
+        }),
+      ],
+    },
+    ports: {
+      pairing: {
+        list: async () => [PAIRING],
+        turnedAway: async () => [{ channel: "telegram", account: "default", senderId: "8", firstAt: 1, lastAt: 2 }],
+        approve: async (channel, code) =>
+          channel === "telegram" && code.trim().toUpperCase() === "ABCD2345" ? PAIRING : undefined,
+        notify: async ({ senderId }) => ({ state: "failed", reason: `${senderId} has blocked the bot` }),
+      },
     },
   });
   client = new RawClient(gateway.url);

@@ -40,7 +40,7 @@ test.each([
     ...boot.chat,
     abort: (...asked: Parameters<typeof boot.chat.abort>) => (aborted.push(asked[0]), boot.chat.abort(...asked)),
   };
-  gateway = await startGateway({ chat });
+  gateway = await startGateway({ ports: { chat } });
   for (const turn of [1, 2, 3, 4, 5])
     expect(await ask(`turn-${turn} ${"word ".repeat(500)}`, stream)).toContain("fine");
   await vi.waitFor(() => expect(summaries.length).toBeGreaterThan(0), { timeout: 20_000 });

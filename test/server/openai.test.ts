@@ -174,11 +174,13 @@ test("a client that leaves a session's run aborts that run only", async () => {
 test("while a run thinks the stream is kept alive", async () => {
   const due: (() => void)[] = [];
   const own = await startGateway({
-    clock: {
-      now: () => 0,
-      after: (ms, call) => {
-        if (ms === 15_000) due.push(call);
-        return () => undefined;
+    ports: {
+      clock: {
+        now: () => 0,
+        after: (ms, call) => {
+          if (ms === 15_000) due.push(call);
+          return () => undefined;
+        },
       },
     },
   });

@@ -17,7 +17,7 @@ afterEach(() => gateway?.server.close(100));
 async function start(trustedProxies: readonly string[] = []) {
   const clock = new TestClock();
   const webhooks = new Webhooks(clock, silent);
-  gateway = await startGateway({ webhooks, trustedProxies });
+  gateway = await startGateway({ ports: { webhooks }, access: { trustedProxies } });
   const { http } = gateway;
   const post = (path: string, body: string | Uint8Array<ArrayBuffer> = "{}", headers: Record<string, string> = {}) =>
     fetch(`${http}${path}`, { method: "POST", body, headers });

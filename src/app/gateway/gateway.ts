@@ -14,7 +14,7 @@ import type { Parts, StartOptions } from "./parts.ts";
 import { describeModel } from "./model-text.ts";
 import { createHeartbeats } from "./methods/heartbeats.ts";
 import { followConfig } from "./lifecycle/reload.ts";
-import { serverOptions } from "./server-options.ts";
+import { serverOptions, serverPorts } from "./server-options.ts";
 import { WebClients } from "./web-clients.ts";
 import { startBackgroundTasks } from "./lifecycle/background-tasks.ts";
 import { closeGateway } from "./lifecycle/close.ts";
@@ -59,7 +59,7 @@ export async function startGateway(live: Live, options: StartOptions): Promise<G
   channels.connectTo(core, clients);
   const chat = createChatPort(core.dispatch, core.ports, (message) => clients.receive(message));
   const left = await core.journal.inbox.open();
-  const server = await startServer(await serverOptions(parts, chat, options));
+  const server = await startServer(await serverOptions(parts, options), serverPorts(parts, chat));
   log.info("listening", { host: server.host, port: server.port });
   await channels.start();
   await takeUp(parts, left);

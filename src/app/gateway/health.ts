@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ServerOptions } from "../../server/options.ts";
+import type { Reports } from "../../server/options.ts";
 import type { AgentSettings } from "../../types/settings.ts";
 import { engineHealth } from "./engine-health.ts";
 import type { Parts } from "./parts.ts";
 
-type Readiness = ReturnType<ServerOptions["ready"]>;
+type Readiness = ReturnType<Reports["ready"]>;
 
 /** Whether messages are taken, and what waits for a person. A disk that takes no writes lets no message in. */
 export const readyOf = ({ live, channels }: Pick<Parts, "live" | "channels">): Readiness => ({

@@ -1,7 +1,8 @@
 import { existsSync } from "node:fs";
 import { networkInterfaces } from "node:os";
 import { join } from "node:path";
-import type { ServerOptions } from "../../server/options.ts";
+import type { GatewayConfig } from "../../server/config.ts";
+import type { AccessOptions, ServerOptions, ServerPorts } from "../../server/options.ts";
 import { resolveAlias } from "../../sessions/keys.ts";
 import type { ChatPort } from "../../types/chat/chat.ts";
 import { systemClock } from "../../types/clock.ts";
@@ -17,12 +18,12 @@ import { metricsText } from "./metrics.ts";
 import { statusOf } from "./status.ts";
 import { tellPaired } from "./tell-paired.ts";
 
-/** Events beside those of runs. */
+/** Events in addition to those of runs. */
 const EVENT_NAMES = ["sessions.changed", "pairing.requested", "config.changed", "health"];
 
-/** The server's view of the gateway. Throws `BIND_REFUSED` for an address that this machine does not have. */
-export async function serverOptions(parts: Parts, chat: ChatPort, options: StartOptions): Promise<ServerOptions> {
-  const { live, core, log, channels, events, version } = parts;
+/** How the server is set up. Throws `BIND_REFUSED` for an address that this machine does not have. */
+export async function serverOptions(parts: Parts, options: StartOptions): Promise<ServerOptions> {
+  const { live, log, version } = parts;
   const { gateway } = live.config;
   const page = join(packageRoot, "dist", "page");
   const token =
@@ -32,34 +33,49 @@ export async function serverOptions(parts: Parts, chat: ChatPort, options: Start
   return {
     host: guarded(hostFor(options.bind ?? gateway.bind, gateway.customBindHost), token),
     port: options.port ?? gateway.port,
+    access: accessOptions(gateway, token),
     version,
-    token,
-    ...(takesPassword(gateway.auth.mode) && gateway.auth.password && { password: gateway.auth.password }),
-    allowedOrigins: gateway.controlUi.allowedOrigins,
-    rateLimit: gateway.auth.rateLimit,
-    trustedProxies: gateway.trustedProxies,
-    handshakeMs: gateway.handshakeTimeoutMs,
     methods: gatewayMethods(parts),
-    events: (signal) => events.watch(signal),
     eventNames: EVENT_NAMES,
+    sessionsFile: join(live.paths.sessionsDir, "sessions.json"),
     ...(gateway.controlUi.enabled && existsSync(page) && { pageDir: page }),
     chatCompletions: gateway.http.endpoints.chatCompletions.enabled,
+  };
+}
+
+const accessOptions = (gateway: GatewayConfig, token: Secret): AccessOptions => ({
+  token,
+  ...(takesPassword(gateway.auth.mode) && gateway.auth.password && { password: gateway.auth.password }),
+  allowedOrigins: gateway.controlUi.allowedOrigins,
+  rateLimit: gateway.auth.rateLimit,
+  trustedProxies: gateway.trustedProxies,
+  handshakeMs: gateway.handshakeTimeoutMs,
+});
+
+/** What the server may call of this gateway. */
+export function serverPorts(parts: Parts, chat: ChatPort): ServerPorts {
+  const { live, core, log, channels, events } = parts;
+  return {
     chat,
     sessions: core.sessions,
     media: core.media,
     pairing: { ...core.journal.pairing, notify: (paired) => tellPaired(paired, parts) },
     resolveSessionKey: (text) => resolveAlias(text, live.defaultAgent.id),
-    models: () => core.models.list(),
-    defaultModel: () => parts.model.info,
-    agents: () => live.agents.map(({ id, name }) => ({ id, ...(name !== undefined && { name }) })),
-    defaultAgent: live.defaultAgent.id,
-    status: () => statusOf(parts),
-    health: () => healthOf(parts),
-    tailLogs: (request) => tailLogs(log.file(), request),
-    sessionsFile: join(live.paths.sessionsDir, "sessions.json"),
-    ready: () => readyOf(parts),
-    snapshot: () => ({}),
-    metrics: () => metricsText(parts),
+    catalog: {
+      agents: () => live.agents.map(({ id, name }) => ({ id, ...(name !== undefined && { name }) })),
+      defaultAgent: live.defaultAgent.id,
+      models: () => core.models.list(),
+      defaultModel: () => parts.model.info,
+    },
+    reports: {
+      status: () => statusOf(parts),
+      health: () => healthOf(parts),
+      ready: () => readyOf(parts),
+      snapshot: () => ({}),
+      metrics: () => metricsText(parts),
+      tailLogs: (request) => tailLogs(log.file(), request),
+    },
+    events: (signal) => events.watch(signal),
     webhooks: channels.webhooks,
     log,
     clock: systemClock,

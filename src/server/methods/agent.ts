@@ -5,7 +5,7 @@ import type { SessionKey } from "../../types/ids.ts";
 import { agentId, runId } from "../../types/ids.ts";
 import { defineMethod, MethodError, type Method } from "../../types/method.ts";
 import { THINK_LEVELS } from "../../types/run/model.ts";
-import type { ServerOptions } from "../options.ts";
+import type { ServerPorts } from "../options.ts";
 import { deadline, findRun, readOutcome, type RunOutcome } from "../events/runs.ts";
 import { checkCommand } from "../transport/scopes.ts";
 import { attachmentsSchema, storeAttachments } from "./attachments.ts";
@@ -32,7 +32,7 @@ const agentParams = z.looseObject({
 });
 type AgentParams = z.infer<typeof agentParams>;
 
-type Ports = Pick<ServerOptions, "chat" | "media" | "sessions" | "resolveSessionKey" | "defaultAgent" | "clock">;
+type Ports = Pick<ServerPorts, "chat" | "media" | "sessions" | "resolveSessionKey" | "catalog" | "clock">;
 
 /** Running an agent without a chat on screen, and waiting for it. */
 export function agentMethods(ports: Ports): readonly Method[] {
@@ -74,12 +74,13 @@ async function start(params: AgentParams, ports: Ports) {
 function nameSession(params: AgentParams, ports: Ports): SessionKey {
   if (params.sessionKey !== undefined) return sessionForTurn(params.sessionKey, ports);
   if (params.sessionId !== undefined) return findSession(params.sessionId, ports);
-  const agent = params.agentId === undefined ? ports.defaultAgent : agentId(params.agentId);
+  const { defaultAgent } = ports.catalog;
+  const agent = params.agentId === undefined ? defaultAgent : agentId(params.agentId);
   const { channel = "webchat", accountId: account = "default", to: sender } = params;
   if (sender !== undefined) {
-    return buildKey({ kind: "direct", agentId: agent, channel, account, sender }, ports.defaultAgent);
+    return buildKey({ kind: "direct", agentId: agent, channel, account, sender }, defaultAgent);
   }
-  return ports.resolveSessionKey(buildKey({ kind: "main", agentId: agent }, ports.defaultAgent));
+  return ports.resolveSessionKey(buildKey({ kind: "main", agentId: agent }, defaultAgent));
 }
 
 function findSession(sessionId: string, { sessions }: Ports): SessionKey {

@@ -3,10 +3,11 @@ import type { SessionKey } from "../../types/ids.ts";
 import { defineMethod, MethodError, type Method } from "../../types/method.ts";
 import { modelName, THINK_LEVELS } from "../../types/run/model.ts";
 import type { SessionEntry, SessionPatch } from "../../types/session.ts";
-import type { Hub } from "../transport/hub.ts";
-import type { ServerOptions } from "../options.ts";
+import type { ServerPorts } from "../options.ts";
+import type { MethodParts } from "./parts.ts";
 
-type Ports = Pick<ServerOptions, "sessions" | "resolveSessionKey" | "models" | "sessionsFile" | "clock">;
+type Ports = Pick<ServerPorts, "sessions" | "resolveSessionKey" | "catalog" | "clock">;
+type Parts = Pick<MethodParts, "hub" | "sessionsFile">;
 
 // Null takes a setting back.
 const patchParams = z.looseObject({
@@ -21,7 +22,7 @@ const ABOUT = ["key"];
 type PatchParams = z.infer<typeof patchParams>;
 
 /** Settings of one conversation. */
-export function patchMethods(ports: Ports, hub: Hub): readonly Method[] {
+export function patchMethods(ports: Ports, { hub, sessionsFile }: Parts): readonly Method[] {
   return [
     defineMethod({
       name: "sessions.patch",
@@ -33,7 +34,7 @@ export function patchMethods(ports: Ports, hub: Hub): readonly Method[] {
         const entry = await store(key, { ...patchOf(params), ...(await modelPatch(params.model, ports)) }, ports);
         hub.tellSession(key, "patch", ports.clock.now());
         const resolved = { modelProvider: entry.providerOverride ?? null, model: entry.modelOverride ?? null };
-        return { ok: true, path: ports.sessionsFile, key, entry, resolved };
+        return { ok: true, path: sessionsFile, key, entry, resolved };
       },
     }),
   ];
@@ -64,10 +65,10 @@ function patchOf(params: PatchParams): SessionPatch {
 }
 
 /** `provider/id`, or an id alone when one known model has it. */
-async function modelPatch(model: string | null | undefined, { models }: Ports): Promise<SessionPatch> {
+async function modelPatch(model: string | null | undefined, { catalog }: Ports): Promise<SessionPatch> {
   if (model === undefined) return {};
   if (model === null) return { providerOverride: undefined, modelOverride: undefined };
-  const known = await models();
+  const known = await catalog.models();
   const found = known.find((info) => info.id === model || modelName(info) === model);
   if (found !== undefined) return { providerOverride: found.provider, modelOverride: found.id };
   const [provider, ...rest] = model.split("/");

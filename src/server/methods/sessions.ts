@@ -6,12 +6,11 @@ import type { ModelInfo } from "../../types/run/model.ts";
 import type { RunFacts } from "../../types/run/run.ts";
 import type { SessionEntry, SessionRow } from "../../types/session.ts";
 import { type Hub, MOST_FOLLOWED } from "../transport/hub.ts";
-import type { ServerOptions } from "../options.ts";
+import type { ServerPorts } from "../options.ts";
+import type { MethodParts } from "./parts.ts";
 
-type Ports = Pick<
-  ServerOptions,
-  "sessions" | "chat" | "resolveSessionKey" | "sessionsFile" | "defaultModel" | "defaultAgent" | "clock"
->;
+type Ports = Pick<ServerPorts, "sessions" | "chat" | "resolveSessionKey" | "catalog" | "clock">;
+type Parts = Pick<MethodParts, "hub" | "sessionsFile">;
 
 const listParams = z.looseObject({
   limit: z.int().min(1).optional(),
@@ -26,13 +25,13 @@ type ListParams = z.infer<typeof listParams>;
 const keyParams = z.looseObject({ key: z.string().min(1) });
 
 /** Conversations: seeing, clearing and following them. */
-export function sessionMethods(ports: Ports, hub: Hub): readonly Method[] {
+export function sessionMethods(ports: Ports, { hub, sessionsFile }: Parts): readonly Method[] {
   return [
     defineMethod({
       name: "sessions.list",
       scope: "operator.read",
       params: listParams,
-      run: async (params) => listSessions(params, ports),
+      run: async (params) => ({ path: sessionsFile, ...listSessions(params, ports) }),
     }),
     defineMethod({
       name: "sessions.reset",
@@ -119,11 +118,10 @@ function listSessions(params: ListParams, ports: Ports) {
   const offset = params.offset ?? 0;
   const page = found.slice(offset, params.limit === undefined ? undefined : offset + params.limit);
   const hasMore = offset + page.length < found.length;
-  const model = ports.defaultModel();
+  const model = ports.catalog.defaultModel();
   const active = Map.groupBy(ports.chat.active(), (facts) => facts.sessionKey);
   return {
     ts: now,
-    path: ports.sessionsFile,
     count: page.length,
     totalCount: found.length,
     hasMore,
@@ -140,7 +138,7 @@ function listSessions(params: ListParams, ports: Ports) {
 function isAsked({ key, entry }: SessionRow, params: ListParams, ports: Ports, now: number): boolean {
   const { activeMinutes, agentId, label, search } = params;
   if (activeMinutes !== undefined && entry.updatedAt < now - activeMinutes * 60_000) return false;
-  if (agentId !== undefined && agentOf(key, ports.defaultAgent) !== agentId) return false;
+  if (agentId !== undefined && agentOf(key, ports.catalog.defaultAgent) !== agentId) return false;
   if (label !== undefined && entry.label !== label) return false;
   const words = [key, entry.label, entry.displayName, entry.subject].join("\n").toLowerCase();
   return search === undefined || words.includes(search.toLowerCase());
@@ -152,14 +150,14 @@ function showSession({ key, entry }: SessionRow, active: readonly RunFacts[], po
   return {
     key,
     kind: chatType === "direct" ? "direct" : "group",
-    agentId: agentOf(key, ports.defaultAgent),
+    agentId: agentOf(key, ports.catalog.defaultAgent),
     chatType,
     sessionId,
     updatedAt,
     inputTokens,
     outputTokens,
     totalTokens,
-    ...modelOf(entry, ports.defaultModel()),
+    ...modelOf(entry, ports.catalog.defaultModel()),
     hasActiveRun: activeRunIds.length > 0,
     activeRunIds,
     ...shownFields(entry),

@@ -1,20 +1,19 @@
 import { performance } from "node:perf_hooks";
 import { z } from "zod";
 import { defineMethod, type Method } from "../../types/method.ts";
-import type { ServerOptions } from "../options.ts";
+import type { Catalog, ServerPorts } from "../options.ts";
 import type { MethodParts } from "./parts.ts";
 
 const anything = z.looseObject({});
 const RECENT = 10;
 
 /** How the gateway is, and what it has to offer. */
-export function statusMethods(parts: MethodParts): readonly Method[] {
-  const { options, presence } = parts;
+export function statusMethods(ports: ServerPorts, parts: MethodParts): readonly Method[] {
   return [
-    readMethod("health", () => health(parts)),
-    readMethod("status", () => status(parts)),
-    readMethod("models.list", async () => ({ models: (await options.models()).map(showModel) })),
-    readMethod("system-presence", async () => presence.list()),
+    readMethod("health", () => health(ports, parts)),
+    readMethod("status", () => status(ports, parts)),
+    readMethod("models.list", async () => ({ models: (await ports.catalog.models()).map(showModel) })),
+    readMethod("system-presence", async () => parts.presence.list()),
     defineMethod({
       name: "logs.tail",
       scope: "operator.read",
@@ -23,7 +22,7 @@ export function statusMethods(parts: MethodParts): readonly Method[] {
         limit: z.int().min(1).max(5000).optional(),
         maxBytes: z.int().min(1).max(1_000_000).optional(),
       }),
-      run: ({ cursor, limit, maxBytes }) => options.tailLogs({ cursor, limit, maxBytes }),
+      run: ({ cursor, limit, maxBytes }) => ports.reports.tailLogs({ cursor, limit, maxBytes }),
     }),
   ];
 }
@@ -32,45 +31,48 @@ function readMethod(name: string, run: () => Promise<unknown>): Method {
   return defineMethod({ name, scope: "operator.read", params: anything, run });
 }
 
-function showModel(model: Awaited<ReturnType<ServerOptions["models"]>>[number]) {
+function showModel(model: Awaited<ReturnType<Catalog["models"]>>[number]) {
   const { id, name, provider, contextWindow, reasoning, available, input } = model;
   return { id, name, provider, contextWindow, reasoning, available, input };
 }
 
-async function health({ options, eventLoop }: MethodParts): Promise<Record<string, unknown>> {
+async function health(ports: ServerPorts, { eventLoop, sessionsFile }: MethodParts): Promise<Record<string, unknown>> {
   const begun = performance.now();
-  const ts = options.clock.now();
-  const sessions = recentSessions(options, ts);
-  const agents = options.agents().map(({ id, name }) => ({
+  const { catalog, reports } = ports;
+  const ts = ports.clock.now();
+  const sessions = { path: sessionsFile, ...recentSessions(ports.sessions, ts) };
+  const agents = catalog.agents().map(({ id, name }) => ({
     agentId: id,
     ...(name === undefined ? {} : { name }),
-    isDefault: id === options.defaultAgent,
+    isDefault: id === catalog.defaultAgent,
   }));
-  const { ok, problems } = options.ready();
-  const own = { ok, problems, ts, defaultAgentId: options.defaultAgent, agents, sessions, eventLoop: eventLoop() };
-  const rest = await options.health();
+  const { ok, problems } = reports.ready();
+  const own = { ok, problems, ts, defaultAgentId: catalog.defaultAgent, agents, sessions, eventLoop: eventLoop() };
+  const rest = await reports.health();
   return { ...own, ...rest, durationMs: Math.round(performance.now() - begun) };
 }
 
-function recentSessions({ sessions, sessionsFile }: ServerOptions, now: number) {
+function recentSessions(sessions: ServerPorts["sessions"], now: number) {
   const rows = sessions.list().toSorted((a, b) => b.entry.updatedAt - a.entry.updatedAt);
   const recent = rows.slice(0, RECENT).map(({ key, entry }) => ({
     key,
     updatedAt: entry.updatedAt,
     age: Math.max(0, now - entry.updatedAt),
   }));
-  return { path: sessionsFile, count: rows.length, recent };
+  return { count: rows.length, recent };
 }
 
-async function status({ options, hub }: MethodParts): Promise<Record<string, unknown>> {
+async function status(ports: ServerPorts, parts: MethodParts): Promise<Record<string, unknown>> {
+  const { clock, chat, reports } = ports;
+  const ts = clock.now();
   return {
-    ts: options.clock.now(),
-    version: options.version,
+    ts,
+    version: parts.version,
     uptimeMs: Math.round(process.uptime() * 1000),
-    connections: hub.size,
-    activeRuns: options.chat.active().length,
-    sessions: recentSessions(options, options.clock.now()),
-    ready: options.ready(),
-    ...(await options.status()),
+    connections: parts.hub.size,
+    activeRuns: chat.active().length,
+    sessions: { path: parts.sessionsFile, ...recentSessions(ports.sessions, ts) },
+    ready: reports.ready(),
+    ...(await reports.status()),
   };
 }

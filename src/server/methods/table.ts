@@ -5,19 +5,19 @@ import { chatMethods } from "./chat.ts";
 import { historyMethods } from "./history.ts";
 import { sessionMethods } from "./sessions.ts";
 import { statusMethods } from "./status.ts";
+import type { ServerPorts } from "../options.ts";
 import type { MethodParts } from "./parts.ts";
 import { patchMethods } from "./patch.ts";
 
 /** The server's own methods. */
-export function serverMethods(parts: MethodParts): readonly Method[] {
-  const { options, hub } = parts;
+export function serverMethods(ports: ServerPorts, parts: MethodParts): readonly Method[] {
   return [
-    ...chatMethods(options),
-    ...historyMethods(options),
-    ...agentMethods(options),
-    ...sessionMethods(options, hub),
-    ...patchMethods(options, hub),
-    ...statusMethods(parts),
-    ...approvalMethods(options, hub),
+    ...chatMethods(ports),
+    ...historyMethods(ports),
+    ...agentMethods(ports),
+    ...sessionMethods(ports, parts),
+    ...patchMethods(ports, parts),
+    ...statusMethods(ports, parts),
+    ...approvalMethods(ports, parts.hub),
   ];
 }

@@ -6,7 +6,7 @@ import type { RunStream } from "../../types/run/events.ts";
 import { MethodError } from "../../types/method.ts";
 import type { Gate } from "../transport/auth.ts";
 import { judgeRequest } from "../transport/http.ts";
-import type { ServerOptions } from "../options.ts";
+import type { ServerPorts } from "../options.ts";
 import { refuseUnread } from "../transport/refuse-unread.ts";
 import { RunText } from "../events/runs.ts";
 import { endError, EventWriter, wholeAnswer, type AnswerHead, type RunEnd } from "./answer.ts";
@@ -14,16 +14,16 @@ import { badRequest, errorBody, sendError, stopped, type ApiError } from "./erro
 import { agentAsked, isOurModel, parseCompletion, type CompletionRequest } from "./request.ts";
 import { findAgent, startRun, type StartPorts } from "./start.ts";
 
-type Options = StartPorts & Pick<ServerOptions, "agents" | "log">;
+type Ports = StartPorts & Pick<ServerPorts, "log">;
 
 /** `/v1/models` and `/v1/chat/completions` in OpenAI's shapes; the gateway's token is the API key. */
-export function serveOpenAi(app: FastifyInstance, options: Options, gate: Gate): void {
+export function serveOpenAi(app: FastifyInstance, ports: Ports, gate: Gate): void {
   void app.register(
     async (api) => {
-      api.addHook("onRequest", async (request, reply) => judgeKey(request, reply, gate, options.clock));
-      api.setErrorHandler((error, request, reply) => tellError(error, request, reply, options));
-      api.get("/models", () => listModels(options));
-      api.post("/chat/completions", (request, reply) => complete(request, reply, options));
+      api.addHook("onRequest", async (request, reply) => judgeKey(request, reply, gate, ports.clock));
+      api.setErrorHandler((error, request, reply) => tellError(error, request, reply, ports));
+      api.get("/models", () => listModels(ports));
+      api.post("/chat/completions", (request, reply) => complete(request, reply, ports));
     },
     { prefix: "/v1" },
   );
@@ -58,7 +58,7 @@ const LOCKED: ApiError = {
   code: "rate_limited",
 };
 
-function tellError(error: unknown, request: FastifyRequest, reply: FastifyReply, { log }: Options): FastifyReply {
+function tellError(error: unknown, request: FastifyRequest, reply: FastifyReply, { log }: Ports): FastifyReply {
   if (error instanceof MethodError) return sendError(reply, badRequest(error.message));
   const status = error instanceof Error && "statusCode" in error ? Number(error.statusCode) : 500;
   if (status < 500 && error instanceof Error) return sendError(reply, { ...badRequest(error.message), status });
@@ -73,25 +73,25 @@ const FAILED: ApiError = {
   code: "internal_error",
 };
 
-function listModels({ agents }: Options) {
-  const ids = ["openclaw", ...agents().map(({ id }) => `openclaw/${id}`)];
+function listModels({ catalog }: Ports) {
+  const ids = ["openclaw", ...catalog.agents().map(({ id }) => `openclaw/${id}`)];
   return { object: "list", data: ids.map((id) => ({ id, object: "model", created: 0, owned_by: "openclaw" })) };
 }
 
-async function complete(request: FastifyRequest, reply: FastifyReply, options: Options): Promise<unknown> {
+async function complete(request: FastifyRequest, reply: FastifyReply, ports: Ports): Promise<unknown> {
   const parsed = parseCompletion(request.body);
   if (parsed.kind === "bad") return sendError(reply, parsed.error);
   const { model } = parsed.request;
   const header = request.headers["x-openclaw-agent-id"];
   const asked = agentAsked(model, typeof header === "string" && header !== "" ? header : undefined);
-  const agent = isOurModel(model) ? findAgent(asked, options) : undefined;
+  const agent = isOurModel(model) ? findAgent(asked, ports.catalog) : undefined;
   if (agent === undefined) return sendError(reply, unknownModel(model));
   const gone = goneSignal(reply.raw);
-  const stream = await startRun(parsed.request, agent, options, gone);
+  const stream = await startRun(parsed.request, agent, ports, gone);
   if (stream === undefined) return sendError(reply, stopped("the run did not begin"));
-  const head = { id: `chatcmpl-${randomUUID()}`, model, created: Math.floor(options.clock.now() / 1000) };
+  const head = { id: `chatcmpl-${randomUUID()}`, model, created: Math.floor(ports.clock.now() / 1000) };
   return parsed.request.stream === true
-    ? streamAnswer(stream, { head, reply, request: parsed.request, options })
+    ? streamAnswer(stream, { head, reply, request: parsed.request, ports })
     : sendAnswer(stream, head, reply);
 }
 
@@ -124,14 +124,14 @@ interface StreamContext {
   readonly head: AnswerHead;
   readonly reply: FastifyReply;
   readonly request: CompletionRequest;
-  readonly options: Options;
+  readonly ports: Ports;
 }
 
-async function streamAnswer(stream: RunStream, { head, reply, request, options }: StreamContext): Promise<void> {
+async function streamAnswer(stream: RunStream, { head, reply, request, ports }: StreamContext): Promise<void> {
   reply.hijack();
   for (const [name, value] of Object.entries(reply.getHeaders()))
     if (value !== undefined) reply.raw.setHeader(name, value);
-  const writer = new EventWriter(reply.raw, head, options.clock);
+  const writer = new EventWriter(reply.raw, head, ports.clock);
   const text = new RunText();
   try {
     const end = await follow(stream, (event) => writer.text(text.add(event)));
@@ -139,7 +139,7 @@ async function streamAnswer(stream: RunStream, { head, reply, request, options }
     if (error !== undefined) writer.fail(error);
     else if (end !== undefined) await writer.finish(end, request.stream_options?.include_usage === true);
   } catch (error) {
-    options.log.error("streaming failed", { run: stream.facts.runId, error });
+    ports.log.error("streaming failed", { run: stream.facts.runId, error });
     writer.fail(FAILED);
   } finally {
     writer.stop();

@@ -4,12 +4,12 @@ import type { RunStream } from "../../types/run/events.ts";
 import { buildKey } from "../../sessions/keys.ts";
 import { storeAttachments } from "../methods/attachments.ts";
 import { background } from "../../utils/background.ts";
-import type { ServerOptions } from "../options.ts";
+import type { Catalog, ServerPorts } from "../options.ts";
 import { findRun } from "../events/runs.ts";
 import type { CompletionRequest } from "./request.ts";
 import { seedFrom, textOf } from "./seed.ts";
 
-export type StartPorts = Pick<ServerOptions, "chat" | "media" | "resolveSessionKey" | "defaultAgent" | "clock">;
+export type StartPorts = Pick<ServerPorts, "chat" | "media" | "resolveSessionKey" | "catalog" | "clock">;
 
 /**
  * Begins the run that answers a request: one that leaves nothing behind, or, where `user` names a session, a turn of it.
@@ -33,7 +33,9 @@ async function startInSession(
   signal: AbortSignal,
 ): Promise<RunStream | undefined> {
   const text = `openai:${request.user.replaceAll("%", "%25").replaceAll(":", "%3A")}`;
-  const sessionKey = ports.resolveSessionKey(buildKey({ kind: "other", agentId: agent, text }, ports.defaultAgent));
+  const sessionKey = ports.resolveSessionKey(
+    buildKey({ kind: "other", agentId: agent, text }, ports.catalog.defaultAgent),
+  );
   const content = request.messages.at(-1)?.content ?? "";
   const images = Array.isArray(content)
     ? content.flatMap((part) => (part.type === "image_url" ? [part.image_url.url] : []))
@@ -59,11 +61,8 @@ async function startInSession(
 }
 
 /** Undefined when the gateway has no such agent. */
-export function findAgent(
-  asked: string | undefined,
-  ports: Pick<ServerOptions, "agents" | "defaultAgent">,
-): AgentId | undefined {
-  if (asked === undefined) return ports.defaultAgent;
+export function findAgent(asked: string | undefined, { agents, defaultAgent }: Catalog): AgentId | undefined {
+  if (asked === undefined) return defaultAgent;
   const wanted = agentId(asked);
-  return ports.agents().some(({ id }) => id === wanted) ? wanted : undefined;
+  return agents().some(({ id }) => id === wanted) ? wanted : undefined;
 }

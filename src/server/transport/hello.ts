@@ -3,7 +3,7 @@ import type { Gate } from "./auth.ts";
 import type { Calls } from "./calls.ts";
 import { POLICY, PROTOCOL } from "./frames.ts";
 import type { Hub } from "./hub.ts";
-import type { ServerOptions } from "../options.ts";
+import type { ServerOptions, ServerPorts } from "../options.ts";
 import type { Presence } from "./presence.ts";
 import type { SocketRoom } from "./socket.ts";
 
@@ -21,6 +21,8 @@ const OWN_EVENTS = [
   "session.message",
 ];
 
+type Ports = Pick<ServerPorts, "catalog" | "reports" | "resolveSessionKey" | "clock" | "log">;
+
 interface Parts {
   readonly calls: Calls;
   readonly hub: Hub;
@@ -29,33 +31,35 @@ interface Parts {
 }
 
 /** What a socket meets: who may come in, what it is told, and who is told of it. */
-export function greeter(options: ServerOptions, parts: Parts): SocketRoom {
+export function greeter(options: ServerOptions, ports: Ports, parts: Parts): SocketRoom {
   const { calls, hub, presence, gate } = parts;
+  const { clock, log } = ports;
+  const { handshakeMs } = options.access;
   const tell = () => hub.publish({ event: "presence", payload: { presence: presence.list() }, scope: "operator.read" });
   return {
     gate,
     calls,
-    clock: options.clock,
-    log: options.log,
-    ...(options.handshakeMs !== undefined && { handshakeMs: options.handshakeMs }),
-    hello: (caller) => hello(options, parts, caller),
+    clock,
+    log,
+    ...(handshakeMs !== undefined && { handshakeMs }),
+    hello: (caller) => ({ ...hello(options, parts, caller), snapshot: snapshot(ports, presence) }),
     joined(connection, params, address) {
       presence.join(connection, params, address);
       tell();
       hub.add(connection);
       const { id, mode } = params.client;
-      options.log.info("client connected", { connection: connection.id, client: id, mode, address });
+      log.info("client connected", { connection: connection.id, client: id, mode, address });
     },
     left(connection) {
       hub.remove(connection);
       presence.leave(connection);
       tell();
-      options.log.info("client left", { connection: connection.id });
+      log.info("client left", { connection: connection.id });
     },
   };
 }
 
-function hello(options: ServerOptions, { calls, presence }: Parts, caller: Caller): Record<string, unknown> {
+function hello(options: ServerOptions, { calls }: Parts, caller: Caller): Record<string, unknown> {
   return {
     type: "hello-ok",
     protocol: PROTOCOL,
@@ -65,20 +69,23 @@ function hello(options: ServerOptions, { calls, presence }: Parts, caller: Calle
       events: [...new Set([...OWN_EVENTS, ...options.eventNames])].toSorted(),
       capabilities: [],
     },
-    snapshot: {
-      presence: presence.list(),
-      health: {},
-      stateVersion: { presence: presence.version, health: 1 },
-      uptimeMs: Math.round(process.uptime() * 1000),
-      authMode: "token",
-      sessionDefaults: sessionDefaults(options),
-      ...options.snapshot(),
-    },
     auth: { role: "operator", scopes: [...caller.scopes] },
     policy: POLICY,
   };
 }
 
-function sessionDefaults({ defaultAgent, resolveSessionKey }: ServerOptions) {
-  return { defaultAgentId: defaultAgent, mainKey: "main", mainSessionKey: resolveSessionKey("main") };
+function snapshot({ catalog, reports, resolveSessionKey }: Ports, presence: Presence): Record<string, unknown> {
+  return {
+    presence: presence.list(),
+    health: {},
+    stateVersion: { presence: presence.version, health: 1 },
+    uptimeMs: Math.round(process.uptime() * 1000),
+    authMode: "token",
+    sessionDefaults: {
+      defaultAgentId: catalog.defaultAgent,
+      mainKey: "main",
+      mainSessionKey: resolveSessionKey("main"),
+    },
+    ...reports.snapshot(),
+  };
 }

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { bearerOf, type Gate, type Verdict } from "./auth.ts";
-import type { ServerOptions, WebhookPaths } from "../options.ts";
+import type { ServerOptions, ServerPorts, WebhookPaths } from "../options.ts";
 import { hasTokenInQuery, isHostAllowed, isLoopbackName, TOKEN_IN_QUERY } from "./origin.ts";
 import { servePage } from "../page.ts";
 import { isLoopback } from "./peer.ts";
@@ -31,18 +31,21 @@ const SECURITY_HEADERS = {
   "cross-origin-resource-policy": "same-origin",
 } as const;
 
-type HttpOptions = Pick<
-  ServerOptions,
-  "host" | "allowedOrigins" | "pageDir" | "ready" | "metrics" | "log" | "webhooks"
->;
+/** The address that the server listens on, and the origins that may use it. */
+export type Reach = Pick<ServerOptions, "host" | "access">;
 
 /** What every request meets first, and the routes that need no agent. */
-export function serveBasics(app: FastifyInstance, options: HttpOptions, gate: Gate): void {
-  if (options.webhooks) serveWebhooks(app, options.webhooks, gate);
+export function serveBasics(
+  app: FastifyInstance,
+  options: Reach & Pick<ServerOptions, "pageDir">,
+  { reports, webhooks }: Pick<ServerPorts, "reports" | "webhooks">,
+  gate: Gate,
+): void {
+  if (webhooks) serveWebhooks(app, webhooks, gate);
   guardRequests(app, options);
   app.get("/healthz", () => ({ ok: true }));
   app.get("/readyz", (request, reply) => {
-    const ready = options.ready();
+    const ready = reports.ready();
     // What is wrong may name files and hosts of this machine.
     const problems = isTrusted(request, gate).kind === "ok" ? { problems: ready.problems } : {};
     return reply.code(ready.ok ? 200 : 503).send({ ok: ready.ok, ...problems });
@@ -50,7 +53,7 @@ export function serveBasics(app: FastifyInstance, options: HttpOptions, gate: Ga
   app.get("/metrics", (request, reply) => {
     const verdict = isTrusted(request, gate);
     if (verdict.kind !== "ok") return refuseText(reply, verdict);
-    return reply.type("text/plain; version=0.0.4; charset=utf-8").send(options.metrics());
+    return reply.type("text/plain; version=0.0.4; charset=utf-8").send(reports.metrics());
   });
   servePage(app, options.pageDir);
 }
@@ -65,7 +68,7 @@ function serveWebhooks(app: FastifyInstance, webhooks: WebhookPaths, { peers }: 
   });
 }
 
-function guardRequests(app: FastifyInstance, options: HttpOptions): void {
+function guardRequests(app: FastifyInstance, options: Reach): void {
   app.addHook("onRequest", (request, reply, next) => {
     reply.headers({ ...SECURITY_HEADERS, "content-security-policy": contentSecurityPolicy(request.headers.host) });
     const refusal = judgeAddress({ url: request.url, host: request.headers.host }, options);
@@ -83,9 +86,9 @@ const sendNotFound = (reply: FastifyReply): FastifyReply =>
 /** Why a request is turned away before anything looks at it. The same for pages, calls and sockets. */
 export function judgeAddress(
   request: { url: string; host: string | undefined },
-  options: Pick<ServerOptions, "host" | "allowedOrigins">,
+  { host, access }: Reach,
 ): { readonly status: 400 | 403; readonly text: string } | undefined {
-  if (!isHostAllowed(request.host, options.host, options.allowedOrigins)) {
+  if (!isHostAllowed(request.host, host, access.allowedOrigins)) {
     return { status: 403, text: "This gateway is not known under that host name. Open it as http://127.0.0.1.\n" };
   }
   return hasTokenInQuery(request.url) ? { status: 400, text: TOKEN_IN_QUERY } : undefined;

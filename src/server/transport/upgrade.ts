@@ -3,8 +3,7 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { WebSocketServer } from "ws";
 import { POLICY } from "./frames.ts";
-import { judgeAddress } from "./http.ts";
-import type { ServerOptions } from "../options.ts";
+import { judgeAddress, type Reach } from "./http.ts";
 import { isOriginAllowed } from "./origin.ts";
 import { countedAs } from "./peer.ts";
 import { serveSocket, type SocketRoom } from "./socket.ts";
@@ -20,7 +19,7 @@ interface Refusal {
 /** Takes WebSocket upgrades on any path of an HTTP server. The returned function turns every later one away. */
 export function acceptSockets(
   http: HttpServer,
-  options: Pick<ServerOptions, "host" | "allowedOrigins" | "log">,
+  options: Reach,
   room: SocketRoom,
 ): { readonly sockets: WebSocketServer; stop(): void } {
   const sockets = new WebSocketServer({
@@ -36,12 +35,12 @@ export function acceptSockets(
     const refusal = isStopped ? BUSY : judgeUpgrade(request, options);
     if (refusal !== undefined) {
       const { address } = peer;
-      options.log.warn("upgrade refused", { address, origin: request.headers.origin, why: refusal.text.trim() });
+      room.log.warn("upgrade refused", { address, origin: request.headers.origin, why: refusal.text.trim() });
       refuseUpgrade(raw, refusal);
       return;
     }
     const settled = strangers.admit(countedAs(peer), () => {
-      options.log.warn("a socket that did not say who it is gave way to a new one", { address: peer.address });
+      room.log.warn("a socket that did not say who it is gave way to a new one", { address: peer.address });
       raw.destroy();
     });
     // A client whose network went away says no goodbye; the kernel asks whether it is still there.
@@ -56,14 +55,11 @@ export function acceptSockets(
 
 const BUSY: Refusal = { status: 503, text: "The gateway takes no new connections now.\n" };
 
-function judgeUpgrade(
-  request: IncomingMessage,
-  options: Pick<ServerOptions, "host" | "allowedOrigins">,
-): Refusal | undefined {
+function judgeUpgrade(request: IncomingMessage, options: Reach): Refusal | undefined {
   const { host, origin } = request.headers;
   const refusal = judgeAddress({ url: request.url ?? "/", host }, options);
   if (refusal !== undefined) return refusal;
-  if (isOriginAllowed(origin, host, options.allowedOrigins)) return undefined;
+  if (isOriginAllowed(origin, host, options.access.allowedOrigins)) return undefined;
   return { status: 403, text: "This origin is not in gateway.controlUi.allowedOrigins.\n" };
 }
 

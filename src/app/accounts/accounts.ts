@@ -6,12 +6,12 @@ import type { Peer } from "../../types/chat/message.ts";
 import type { Config } from "../config/schema.ts";
 import { own } from "../../utils/own.ts";
 
-/** Characters; shorter messages would be labels more than text. */
+/** Characters. A shorter message would consist mostly of its label. */
 const LEAST_TEXT = 100;
 
 const made = new WeakMap<Config, Map<string, AccountConfig>>();
 
-/** What the core obeys of the account that a chat is on; all defaults for one that the config does not name. */
+/** The account settings that apply to a chat; all defaults when the config does not have the account. */
 export function accountOf(config: Config, { channel, account }: Pick<Peer, "channel" | "account">): AccountConfig {
   const known = made.get(config) ?? new Map<string, AccountConfig>();
   made.set(config, known);
@@ -26,14 +26,14 @@ function parseAccount(config: Config, channel: string, account: string): Account
   return accountConfig.parse(inputs.find((input) => input.id === account)?.input ?? {});
 }
 
-/** The place whose conversation a message belongs to: its thread, or the chat around it where threads share that of the chat. */
+/** Where a message's conversation is: its thread, or the chat when threads share the chat's conversation. */
 export function placeOf(from: Peer, config: Config): Peer {
   if (from.thread === undefined || accountOf(config, from).thread.historyScope === "thread") return from;
   const { thread: _thread, ...chat } = from;
   return chat;
 }
 
-/** The account of a channel that is meant where none is named. */
+/** The default account of a channel. */
 export function defaultAccountOf(config: Config, channel: string): string {
   const section = own(config.channels, channel);
   const ids = accountInputs(section ?? {}).map(({ id }) => id);
@@ -43,7 +43,7 @@ export function defaultAccountOf(config: Config, channel: string): string {
 export const isChannelOn = (config: Config, channel: string): boolean =>
   own(config.channels, channel)?.enabled === true;
 
-/** The platform's limits, or less where the config says so. */
+/** The platform's limits, or lower ones from the config. */
 export function lowerLimits(limits: ChannelLimits, account: AccountConfig): ChannelLimits {
   const { textChunkLimit, maxLinesPerMessage: lines = limits.lines, markdown } = account;
   const text = Math.min(limits.text, Math.max(LEAST_TEXT, textChunkLimit ?? limits.text));

@@ -5,7 +5,7 @@ import type { MentionPattern } from "../../channels/access/mention-pattern.ts";
 import type { InboundMessage } from "../../types/chat/message.ts";
 import type { Config } from "../config/schema.ts";
 
-/** WhatsApp's way to write it. */
+/** The keys as WhatsApp's section has them. */
 const ackConfig = z.object({
   emoji: z.string().default(""),
   direct: z.boolean().default(true),
@@ -15,11 +15,11 @@ const ackConfig = z.object({
 interface AckRules {
   readonly messages: Config["messages"];
   readonly account: AccountConfig;
-  /** Words that count as a mention. */
+  /** Patterns that count as a mention. */
   patterns(): readonly MentionPattern[];
 }
 
-/** The reaction that tells a sender that the message was accepted; undefined when it gets none. */
+/** The reaction that shows a sender that the message was accepted; undefined when none is sent. */
 export function ackReactionOf(
   message: InboundMessage,
   rules: AckRules,

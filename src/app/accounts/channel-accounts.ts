@@ -15,7 +15,7 @@ export interface Configured {
   readonly contributions: Contributions;
 }
 
-/** Every account that the config names, of channels that somebody brings; `enabled` counts both switches. */
+/** Every account in the config whose channel is installed. `enabled` combines the switches of the channel and the account. */
 export async function accountsIn(of: Configured): Promise<readonly ConfiguredAccount[]> {
   const all = await Promise.all(Object.keys(of.config.channels).map((channel) => accountsOf(of, channel)));
   return all.flat();
@@ -33,14 +33,14 @@ async function accountsOf(
   return accountInputs(section).flatMap(({ id, input }) => {
     const enabled = section.enabled && input["enabled"] !== false;
     const parsed = adapter.config.safeParse(input);
-    // One that is off may be unfinished.
+    // A disabled account may be incomplete.
     if (!parsed.success && !enabled) return [];
     const settings = parsed.success ? parsed.data : adapter.config.parse(input);
     return [{ adapter, account: accountId(id), config: settings, enabled, isNamed }];
   });
 }
 
-/** The account that is meant, the channel's default one unless named. Throws `CHANNEL_MISSING`. */
+/** The named account, or the channel's default account. Throws `CHANNEL_MISSING`. */
 export async function findAccount(
   of: Configured,
   channel: string,
@@ -59,7 +59,7 @@ export async function findAccount(
   });
 }
 
-/** Throws `CHANNEL_MISSING` for a channel that nobody brings. */
+/** Throws `CHANNEL_MISSING` for a channel that is not installed. */
 export function findChannel(contributions: Contributions, id: string): ChannelContribution {
   const found = contributions.channel(id);
   if (!found) throw unknownChannel(contributions, id);

@@ -26,8 +26,8 @@ export interface Capabilities {
 type LinkOf = (channel: ChannelId, account: AccountId) => ChannelLink | undefined;
 
 /**
- * Every account that the config names, or those of one channel; the channels themselves where it names none. `linkOf`
- * knows who is connected.
+ * Every account in the config, or those of one channel; the channels themselves when the config has no account. `linkOf`
+ * gives the link of a connected account.
  */
 export async function capabilitiesOf(
   of: Configured,

@@ -5,7 +5,7 @@ import { parseConfigText } from "../config/parse.ts";
 import { isRecord, valueAt, type KeyPath } from "../config/problem.ts";
 import { removeConfigValue, writeConfigValues } from "../config/edit/write.ts";
 
-/** An account as people name it; the nameless one of a channel when `account` is unset. */
+/** An account as people name it; the channel's unnamed account when `account` is unset. */
 export interface AccountName {
   readonly channel: string;
   readonly account: string | undefined;
@@ -16,7 +16,7 @@ interface Edit {
   readonly value: unknown;
 }
 
-/** Sets keys of an account in the config file, which is made where it is not there, and switches it on. Throws as `writeConfigValues` does. */
+/** Sets keys of an account in the config file, creating the file if needed, and enables the account. Throws as `writeConfigValues` does. */
 export async function putAccount(
   load: LoadOptions,
   { channel, account }: AccountName,
@@ -27,7 +27,7 @@ export async function putAccount(
   const named = namesIn(section);
   const name = account ?? "default";
   const isNameless = name === "default" && named.length === 0;
-  // The first one that is named leaves the nameless one as `default`.
+  // When the first named account is added, the unnamed one becomes `default`.
   const keepsDefault = named.length === 0 && section !== undefined && name !== "default";
   const path = isNameless ? base : [...base, "accounts", name];
   const others = keepsDefault ? ["default"] : named.filter((other) => other !== name);
@@ -38,7 +38,7 @@ export async function putAccount(
   ]);
 }
 
-/** Switches one account on or off and gives back its name; the channel's others stay as they are. Throws NOT_FOUND, and as `writeConfigValues` does. */
+/** Enables or disables one account and returns its name; other accounts do not change. Throws NOT_FOUND, and as `writeConfigValues` does. */
 export async function switchAccount(load: LoadOptions, of: AccountName, isOn: boolean): Promise<string> {
   const { channel } = of;
   const section = valueAt(await rawConfig(load), ["channels", channel]);
@@ -54,7 +54,7 @@ export async function switchAccount(load: LoadOptions, of: AccountName, isOn: bo
   return name;
 }
 
-/** A channel that is off keeps all of its accounts off: where one comes up, the others get switches of their own. */
+/** A disabled channel disables all of its accounts: when one is enabled, each other account gets its own switch. */
 function othersStayOff(section: unknown, base: KeyPath, others: readonly string[]): readonly Edit[] {
   if (valueAt(section, ["enabled"]) !== false) return [];
   return [
@@ -63,7 +63,7 @@ function othersStayOff(section: unknown, base: KeyPath, others: readonly string[
   ];
 }
 
-/** Where an account stands in the file, and its name: the only one's when it was not given. Throws NOT_FOUND. */
+/** The path of an account in the file, and its name; the only account when no name is given. Throws NOT_FOUND. */
 export async function findPlace(
   load: LoadOptions,
   { channel, account }: AccountName,
@@ -77,14 +77,14 @@ export async function findPlace(
   return { name, path };
 }
 
-/** Takes an account out of the config, with its channel when it is the last one, and gives back its name; its keys on disk stay. Throws NOT_FOUND. */
+/** Removes an account from the config, with its channel when it is the last one, and returns its name. Its keys on disk stay. Throws NOT_FOUND. */
 export async function removeAccount(load: LoadOptions, of: AccountName): Promise<string> {
   const { name, path } = await findPlace(load, of);
   await removeConfigValue(load, path);
   return name;
 }
 
-/** What the file says of an account, the channel's own keys among it; undefined when it names none of this name. */
+/** An account as the file has it, including the channel's own keys; undefined when the file does not have it. */
 export async function readAccount(
   load: LoadOptions,
   { channel, account = "default" }: AccountName,
@@ -94,7 +94,7 @@ export async function readAccount(
   return accountInputs(section).find(({ id }) => id === account)?.input;
 }
 
-/** What the file says of an account, or what one of this name would take over from its channel. */
+/** An account as the file has it, or what a new account of this name would inherit from its channel. */
 export async function readAccountToBe(load: LoadOptions, of: AccountName): Promise<Readonly<Record<string, unknown>>> {
   const known = await readAccount(load, of);
   if (known) return known;
@@ -103,7 +103,7 @@ export async function readAccountToBe(load: LoadOptions, of: AccountName): Promi
   return own;
 }
 
-/** The file as it is written: a token that is missing here must not keep anybody from mending it. Throws CONFIG_SYNTAX. */
+/** The file without its secrets resolved: a missing token must not prevent an edit that corrects it. Throws CONFIG_SYNTAX. */
 export async function rawConfig({ path }: LoadOptions): Promise<unknown> {
   const text = (await readConfigText(path)) ?? "";
   return text.trim() === "" ? {} : parseConfigText(text, path);
@@ -116,7 +116,7 @@ function namesIn(section: unknown): readonly string[] {
 
 export const isAccountName = (account: string): boolean => /^[\w-]{1,64}$/.test(account);
 
-/** Throws USAGE for what is no name of an account. */
+/** Throws USAGE for an invalid account name. */
 export function checkAccountName(account: string | undefined): void {
   if (account === undefined || isAccountName(account)) return;
   throw new OpenClawError("USAGE", {

@@ -1,7 +1,7 @@
 import { channelAccounts } from "../../channels/config.ts";
 import type { Config } from "../config/schema.ts";
 
-/** What it means that channels answer people and nobody is named as owner; undefined where somebody is, or nobody can write. */
+/** The consequence of having channels without an owner; undefined when there is an owner, or when nobody can write. */
 export function ownerGap(config: Config): { readonly message: string; readonly fix: string } | undefined {
   if (config.commands.ownerAllowFrom.length > 0) return undefined;
   const [channel] = Object.entries(config.channels).flatMap(([name, section]) =>

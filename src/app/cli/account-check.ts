@@ -41,7 +41,7 @@ function judge({ channelAccounts = {} }: Told): CheckResult[] {
 function leftOut({ name, ...account }: Account): CheckResult[] {
   const left = unaskedText(account);
   if (left === undefined) return [];
-  const fix = "Look into the chats of that time; it is told until the gateway starts anew.";
+  const fix = "Check the chats of that time; this is reported until the gateway restarts.";
   return [{ status: "warn", message: `${name} was ${left}.`, fix }];
 }
 

@@ -24,7 +24,7 @@ export interface GatewayClient {
   readonly version: string;
   /**
    * One method, its answer in the given shape. Throws `OpenClawError`: GATEWAY_UNREACHABLE when the connection is lost or no
-   * answer comes in `timeoutMs` (30,000), else what the gateway's error stands for.
+   * answer comes in `timeoutMs` (30,000), else the equivalent of the gateway's error.
    */
   call<T>(method: string, params: object, shape: z.ZodType<T>, timeoutMs?: number): Promise<T>;
   /** Events from now on, until the connection closes or the reader leaves. */
@@ -94,7 +94,7 @@ class Connection {
   constructor(socket: WebSocket, url: string) {
     this.#socket = socket;
     this.#url = url;
-    // Whoever waits is told; when nobody does, the next call is.
+    // A pending call gets the error; without one, the next call does.
     this.#challenge.promise.catch(() => undefined);
     socket.on("message", (data) => this.#take(data));
     socket.on("error", (error) => this.#lose(unreachable(url, error.message)));

@@ -3,7 +3,7 @@ import { Secret } from "../../types/secret.ts";
 import type { Env } from "../config/secrets.ts";
 import { bundled } from "../contributions/extensions.ts";
 
-/** The terminal, or what stands in for it, as the commands see it. */
+/** The terminal, or its replacement in tests, as the commands see it. */
 export interface Io {
   readonly env: Env;
   /** What extensions and plugins add to the gateway. */
@@ -91,7 +91,7 @@ export function endWithReader(): void {
   }
 }
 
-/** A daemon goes on when nobody reads it any more: its terminal may have been closed. */
+/** A daemon continues when its terminal is closed. */
 export function outliveReader(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.removeAllListeners("error");

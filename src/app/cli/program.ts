@@ -28,7 +28,7 @@ const DEFINITIONS = [
   defineConfig,
 ];
 
-/** All commands with their flags; the code of each is loaded when it is called. `exitCode` tells after parsing. */
+/** All commands with their flags; the code of each is loaded when it is called. `exitCode` is known after parsing. */
 export function buildProgram(io: Io, version: string): { program: Command; exitCode: () => number } {
   let code = 0;
   const act: Act =

@@ -59,7 +59,7 @@ function isOwnerStill(name: string, { config }: Live): boolean {
   return name === OPERATOR.id || owners.has(name) || owners.has(name.slice(name.indexOf(":") + 1));
 }
 
-/** Outside the workspace, what the model is told to look at: received files and skills. */
+/** Paths outside the workspace that the prompt refers to: received files, skills, docs. */
 function readablePaths({ paths, config }: Live): readonly string[] {
   return [
     paths.media,
@@ -70,7 +70,7 @@ function readablePaths({ paths, config }: Live): readonly string[] {
   ];
 }
 
-/** File tools never touch what the gateway itself lives on. */
+/** File tools never touch the gateway's own files. */
 export function deniedPaths({ paths }: Live): readonly string[] {
   const { configPath, credentials, stateSub, sessionsDir, logs } = paths;
   return [configPath, `${configPath}.bak`, credentials, stateSub, sessionsDir, logs];

@@ -25,7 +25,7 @@ import { createPrompting } from "./prompting.ts";
 import { createRules } from "./rules.ts";
 import { openRunParts } from "./run-parts.ts";
 
-/** What the daemon and `agent --local` have in common: state, models, the hallway. */
+/** What the daemon and `agent --local` have in common: state, models, dispatch. */
 export interface Core {
   readonly journal: OpenJournal;
   readonly sessions: Sessions;

@@ -29,7 +29,7 @@ interface EngineParts {
   readonly log: Log;
 }
 
-/** The context engines of this gateway, and what they are lent. */
+/** The context engines of this gateway, and the services that they get. */
 export class Engines {
   readonly registry = new EngineRegistry();
   readonly #desk = new CompactionDesk();
@@ -112,7 +112,7 @@ export class Engines {
         log: log.with({ session: session.key, engine: id }),
       },
     );
-    // After the turn the session is the next one's.
+    // After the turn the session belongs to the next one.
     return new Ending(turn, () => (isHeld = false));
   }
 }

@@ -30,7 +30,7 @@ interface FoundChat {
   readonly key: SessionKey;
 }
 
-/** Where an agent's heartbeat speaks, and in which conversation it goes on. */
+/** Where an agent's heartbeat delivers, and in which conversation it runs. */
 export function placeOfBeat(
   { id }: AgentSettings,
   settings: HeartbeatSettings,
@@ -38,11 +38,11 @@ export function placeOfBeat(
 ): BeatPlace {
   const defaultAgent = parts.live.defaultAgent.id;
   const { found, problem } = allowed(chatFor(id, settings, parts), settings);
-  // News are told in the conversation that they belong to.
+  // A report is delivered in the conversation that it belongs to.
   const isOwn = settings.isolated && cause !== "event";
   const sessionKey = isOwn ? ownKey(id, defaultAgent) : sharedKey(settings, found, { id, defaultAgent });
   const why = problem === undefined ? {} : { problem };
-  // In the web a conversation's transcript is the delivery.
+  // In the web chat, the transcript is the delivery.
   if (!found || (found.key === sessionKey && found.to.channel === WEB_CHAT)) return { sessionKey, ...why };
   const isElsewhere = found.key !== sessionKey && parts.sessions.peek(found.key) !== undefined;
   return { sessionKey, to: found.to, ...(isElsewhere && { tell: found.key }), ...why };
@@ -110,7 +110,7 @@ const usedAt = (chat: UsedChat): number => chat.usedAt ?? 0;
 const SEVERAL = "several people write: name yours in commands.ownerAllowFrom";
 
 /**
- * The newest one of an owner; without owners the only one that there is, since then nobody can be meant but its person. Reads
+ * The newest chat of an owner; without owners, the only chat, because its person is the only candidate. Reads
  * the rows from the newest on, and none after the one that decides.
  */
 function directChat(

@@ -43,7 +43,7 @@ export const libraryStore = ({ stateSub }: Pick<StatePaths, "stateSub">, log: Li
 });
 
 /**
- * The address of a library's entry point, for `import()`. Where it is not there yet, npm fetches it with all that it needs,
+ * The URL of a library's entry point, for `import()`. If it is not installed yet, npm fetches it with its dependencies,
  * in the versions and with the hashes of the lock, and runs no install script. Throws `CHANNEL_CONFIG` where this release has
  * no lock for the channel or the machine has no npm, and `CHANNEL_LIBRARY` when it could not be fetched.
  */
@@ -84,14 +84,14 @@ async function fetchLibrary(
   store.log.info(`fetching ${wish.name} for the channel ${wish.channel} from the npm registry`);
   wish.fetching?.(`fetching the library ${wish.name} from the npm registry`);
   await mkdir(store.folder, { recursive: true, mode: 0o700 });
-  // npm's work is not seen before it is whole.
+  // npm's result is not visible before it is complete.
   const draft = await mkdtemp(join(store.folder, `.${wish.channel}-`));
   try {
     await writeFile(join(draft, "package.json"), manifestIn(lock));
     await writeFile(join(draft, "package-lock.json"), lock);
     await runNpm(store, wish, draft);
     await rename(draft, place).catch((error: unknown) => {
-      // Another account was faster.
+      // Another account installed it first.
       if (!existsSync(place)) throw error;
     });
   } finally {

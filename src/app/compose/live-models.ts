@@ -20,7 +20,7 @@ interface ModelPorts {
   readonly meter?: ModelMeter;
 }
 
-/** Models by the config in force: a new key or provider counts from the next run on, and rests stay what they were. */
+/** Models by the current config: a new key or provider applies from the next run, and cooldowns stay. */
 export async function openLiveModels(live: Live, { log, clock, meter = UNMETERED }: ModelPorts): Promise<LiveModels> {
   const reservations = new Reservations(meter);
   const { paths } = live;

@@ -6,7 +6,7 @@ import type { Config } from "../config/schema.ts";
 import { bundled } from "../contributions/extensions.ts";
 import { resolveAgents } from "../config/settings.ts";
 
-/** The config in force, with what is made of it once per change. A run keeps what it began with. */
+/** The current config, with what is derived from it once per change. A run keeps the settings that it began with. */
 export class Live {
   readonly paths: StatePaths;
   /** What extensions and plugins add. */
@@ -14,7 +14,7 @@ export class Live {
   readonly #home: string;
   #loaded: LoadedConfig;
   #agents: readonly AgentSettings[];
-  /** What is wrong with the file now, while the config in force stays; and keys that wait for a restart. */
+  /** Problems of the file while the current config stays in use, and keys that need a restart. */
   problems: readonly { readonly message: string; readonly fix: string }[] = [];
 
   constructor(paths: StatePaths, home: string, loaded: LoadedConfig, contributions = bundled) {
@@ -38,7 +38,7 @@ export class Live {
     return this.#agents;
   }
 
-  /** The one that answers where nothing else is said. */
+  /** The agent that answers when no binding says otherwise. */
   get defaultAgent(): AgentSettings {
     const [first] = this.#agents;
     if (!first) throw new Error("there is always an agent");

@@ -46,7 +46,7 @@ export interface Outgoing {
   readonly asVoice?: boolean | undefined;
 }
 
-/** The chat that is meant. Throws `MethodError` when it cannot be told. */
+/** The chat that a target identifies. Throws `MethodError` when it is ambiguous or unknown. */
 export function peerOf(
   { to, channel: named, accountId: account, threadId }: Pick<Outgoing, "to" | "channel" | "accountId" | "threadId">,
   parts: Pick<OutgoingParts, "live" | "channels">,
@@ -126,8 +126,8 @@ const LONGEST_LOOK_MS = 1000;
 const NEVER = new AbortController().signal;
 
 /**
- * Puts the reply into the outbox and waits until each of its messages has arrived or never will, at most `ms`, and no
- * longer than until `signal` aborts. The same `replyKey` again sends nothing twice and tells how it stands.
+ * Puts the reply into the outbox and waits until each of its messages has arrived or failed, at most `ms`, or until
+ * `signal` aborts. A repeated `replyKey` sends nothing twice and reports the state.
  */
 export async function deliverAndWait(
   reply: Reply,

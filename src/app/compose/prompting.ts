@@ -66,7 +66,7 @@ export function filesOf(
   return loadContextFiles(workspace, limits, names);
 }
 
-/** Turns that begin at the same moment share one look. */
+/** Turns that begin at the same moment share one read. */
 function shared<T>(): (name: string, look: () => Promise<T>) => Promise<T> {
   const going = new Map<string, Promise<T>>();
   return (name, look) => {

@@ -23,7 +23,7 @@ export interface Checked {
   readonly warnings: readonly RawNote[];
 }
 
-/** Holds resolved data against the schemas. Never throws. */
+/** Checks resolved data against the schemas. Never throws. */
 export function checkConfig(input: unknown, channelSchemas?: ChannelSchemas, pluginSchemas?: PluginSchemas): Checked {
   const whole = parseLoosely(configSchema, input);
   const known = whole.unknown.filter(isFieldKey);
@@ -50,10 +50,10 @@ interface Loose<T> {
   readonly problems: readonly RawNote[];
 }
 
-/** Unknown keys that are taken out of one file before its other problems are told. */
+/** Unknown keys that are removed from one file before its other problems are reported. */
 const MOST_UNKNOWN = 10_000;
 
-/** Parses with the unknown keys taken out and listed; each round may bring deeper ones to light. */
+/** Parses without the unknown keys, which it lists; each round can find deeper ones. */
 function parseLoosely<T>(schema: z.ZodType<T>, input: unknown): Loose<T> {
   const unknown: KeyPath[] = [];
   let rest = input;
@@ -80,7 +80,7 @@ function toNotes(issues: readonly z.core.$ZodIssue[], input: unknown): RawNote[]
   return issues.map((issue) => ({ path: toSegments(issue.path), message: describeIssue(issue, input) }));
 }
 
-/** The data without one key; what is on the way is copied, nothing changed. */
+/** A copy of the data without one key. */
 function without(data: unknown, path: KeyPath): unknown {
   const [first, ...rest] = path;
   if (first === undefined) return data;
@@ -90,7 +90,7 @@ function without(data: unknown, path: KeyPath): unknown {
   return rest.length === 0 ? others : { ...data, [first]: without(child, rest) };
 }
 
-/** A name that schemas pass over in silence; a channel of this name is told as any that is not installed. */
+/** A name that schemas ignore silently; a channel of this name is reported like any channel that is not installed. */
 function protoNotes(value: unknown, path: KeyPath): RawNote[] {
   if (Array.isArray(value)) return value.flatMap((item: unknown, index) => protoNotes(item, [...path, index]));
   if (!isRecord(value)) return [];
@@ -189,7 +189,7 @@ function accountPlace(channel: Record<string, unknown>, account: string, path: K
 
 function checkAccount(channel: string, input: Record<string, unknown>, schema: z.ZodType | undefined): Graded[] {
   const common = parseLoosely(accountConfig, input).problems;
-  // A schema that lets unknown keys through does not mean that a mistyped one should go unsaid.
+  // A mistyped key is reported even where the schema accepts unknown keys.
   const strict = schema instanceof z.ZodObject ? schema.strict() : schema;
   const adapter = strict ? parseLoosely(strict, input) : { problems: [], unknown: [] };
   const foreign = adapter.unknown.filter((path) => !Object.hasOwn(accountConfig.shape, String(path[0])));

@@ -1,6 +1,6 @@
 import type { Config } from "./schema.ts";
 
-/** Puts `env.vars` into the environment, where it has none of that name. */
+/** Puts `env.vars` into the environment, except for variables that are already set. */
 export function applyEnv(config: Config, env: NodeJS.ProcessEnv): void {
   for (const [name, value] of Object.entries(config.env.vars)) env[name] ??= value.reveal();
 }

@@ -17,7 +17,7 @@ export const TOKEN_FIX = "Take it out (openclaw config unset gateway.auth.token)
 export const gatewayTokenFile = (paths: Pick<StatePaths, "credentials">): string =>
   join(paths.credentials, "gateway-token");
 
-/** The token of the config, else of `credentials/gateway-token`; undefined when neither is there. */
+/** The token of the config, else of `credentials/gateway-token`; undefined when there is neither. */
 export async function readGatewayToken(paths: StatePaths, config: Config): Promise<Secret | undefined> {
   if (config.gateway.auth.token) return config.gateway.auth.token;
   try {
@@ -47,7 +47,7 @@ export async function ensureGatewayToken(paths: StatePaths, config: Config, log?
   return new Secret(token);
 }
 
-/** A copy or a restored backup may have left it open to others, who may have read it by now: the operator is told. */
+/** A copy or a restored backup may have made the file readable for others, who may have read it: the operator is informed. */
 async function closeFile(path: string, log: Pick<Log, "warn"> | undefined): Promise<void> {
   if (process.platform === "win32") return;
   const mode = (await stat(path)).mode & 0o777;
@@ -57,7 +57,7 @@ async function closeFile(path: string, log: Pick<Log, "warn"> | undefined): Prom
     await chmod(path, 0o600);
     log?.warn("the gateway token's file was open to other users and is closed now", { ...was, fix: LEAKED_FIX });
   } catch (error) {
-    // Somebody else's file keeps its mode; doctor tells it too.
+    // A file of another user keeps its mode; doctor reports it too.
     log?.warn("the gateway token's file is open to other users and cannot be closed", { ...was, error });
   }
 }

@@ -4,7 +4,7 @@ import type { Config } from "./schema.ts";
 
 const HALF_AN_HOUR_MS = 1_800_000;
 
-/** An agent's heartbeat; only those that have a block of their own are woken, once one has, else the default agent. */
+/** An agent's heartbeat settings. Once an agent has its own block, only such agents have heartbeats; else the default agent has. */
 export function heartbeatOf(
   { agents: { defaults, list } }: Config,
   { heartbeat: own }: Partial<AgentEntry>,
@@ -31,7 +31,7 @@ function settingsOf(config: HeartbeatConfig): Omit<HeartbeatSettings, "everyMs" 
     inSystemPrompt: config.includeSystemPromptSection !== false,
     ackMaxChars: config.ackMaxChars ?? 300,
     light: config.lightContext !== false,
-    // A conversation that is named is the one it is to go on in.
+    // The heartbeat continues in the named conversation.
     isolated: config.isolatedSession ?? session === undefined,
     skipWhenBusy: config.skipWhenBusy === true,
   };

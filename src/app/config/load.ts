@@ -15,13 +15,13 @@ import { resolveSecrets, type Env } from "./secrets.ts";
 
 export interface LoadedConfig {
   readonly config: Config;
-  /** Keys without effect, references of switched-off channels. */
+  /** Keys without effect, and references of disabled channels. */
   readonly warnings: readonly ConfigNote[];
   readonly path: string;
   readonly exists: boolean;
-  /** Environment variables that the config references: no command is given them. */
+  /** Environment variables that the config references: commands do not get them. */
   readonly variables: readonly string[];
-  /** What narrowing keys that are not obeyed keep from starting. */
+  /** What may not start because of restricting keys that this version does not implement. */
   readonly stops: readonly Stop[];
   /** SHA-256 of the file's text, hex. */
   readonly hash: string;
@@ -30,7 +30,7 @@ export interface LoadedConfig {
 export interface LoadOptions {
   readonly path: string;
   readonly env: Env;
-  /** Without them, the keys of adapters are not looked at. */
+  /** Without them, the keys of adapters are not checked. */
   readonly channelSchemas?: ChannelSchemas;
   readonly pluginSchemas?: PluginSchemas;
   /** Tools that extensions and plugins add. */
@@ -59,7 +59,7 @@ export async function loadConfigText(text: string, options: LoadOptions): Promis
 
 type ConfigText = Pick<LoadedConfig, "config" | "warnings" | "variables" | "stops">;
 
-/** No content of a file is a bug of the gateway: what nobody foresaw, such as lists in lists without end, is a problem of the file. */
+/** Unforeseen content, such as endlessly nested lists, is a problem of the file, not a bug of the gateway. */
 function unreadable(path: string, cause: unknown): ConfigError {
   const message = `${basename(path)} cannot be used: ${errorText(cause)}`;
   return new ConfigError("CONFIG_INVALID", {
@@ -110,13 +110,13 @@ export async function readConfigText(path: string): Promise<string | undefined> 
 
 export const hashOf = (text: string): string => createHash("sha256").update(text).digest("hex");
 
-/** A reference that could not be resolved is also a missing value for the schema: told once. */
+/** An unresolved reference is also a missing value for the schema: it is reported once. */
 const isTold = (note: RawNote, told: readonly RawNote[]): boolean =>
   told.some(
     (other) => other.path.length === note.path.length && other.path.every((part, index) => part === note.path[index]),
   );
 
-/** That the section around a narrowing key has no effect is not the whole truth. */
+/** A section around a restricting key does have an effect: it stops something. */
 const isOfStop = ({ path }: RawNote, stops: readonly Stop[]): boolean =>
   stops.some((stop) => path.every((part, index) => part === stop.path[index]));
 
@@ -134,7 +134,7 @@ function invalid(notes: readonly RawNote[], text: string, path: string): ConfigE
   });
 }
 
-/** What asks for protection that this version cannot give: to serve without it would be worse than not to serve. */
+/** A request for protection that this version cannot give: serving without it would be worse than not serving. */
 function unprotected(input: unknown): RawNote[] {
   const path = ["gateway", "tls", "enabled"];
   if (valueAt(input, path) !== true) return [];
@@ -143,7 +143,7 @@ function unprotected(input: unknown): RawNote[] {
   return [{ path, message }];
 }
 
-/** Images are made smaller by a library that is no dependency: said only to whom counts on it. */
+/** Resizing images needs a library that is no dependency; reported only when the key is set. */
 function unresized(input: unknown): RawNote[] {
   const path = ["agents", "defaults", "imageMaxDimensionPx"];
   if (valueAt(input, path) === undefined || isBuiltWith("sharp")) return [];
@@ -162,7 +162,7 @@ function isBuiltWith(name: string): boolean {
   }
 }
 
-/** Values that load but are not done as written. */
+/** Values that are accepted but not applied as written. */
 function doubtful({ bindings, gateway, models }: Config): RawNote[] {
   const { mode } = gateway.auth;
   const notes: RawNote[] = [];

@@ -4,7 +4,7 @@ import JSON5 from "json5";
 import { errorText } from "../../utils/text/error-text.ts";
 import { ConfigError, showPath, type ConfigNote, type KeyPath, type RawNote } from "./problem.ts";
 
-/** Objects and lists inside each other; a config of the field has fewer than twenty. */
+/** Depth of nested objects and lists; a typical config has fewer than twenty levels. */
 const MOST_DEPTH = 100;
 
 /** The value of JSON5 text. Throws `CONFIG_SYNTAX` with line and column, and `CONFIG_INVALID` where it is nested too deep. */
@@ -22,7 +22,7 @@ function parseText(text: string, file: string): unknown {
   }
 }
 
-/** Level by level: a function that calls itself would meet the end of the stack here. */
+/** Iterative: a recursive function would overflow the stack. */
 function isDeep(value: unknown): boolean {
   let level: readonly unknown[] = [value];
   for (let depth = 0; depth <= MOST_DEPTH; depth++) {
@@ -67,7 +67,7 @@ export const parseTree = (text: string): DocumentNode =>
 const nameOf = (member: MemberNode): string =>
   member.name.type === "Identifier" ? member.name.name : member.name.value;
 
-/** The member of an object that counts: with a name written twice, the last. */
+/** The member of an object that applies: the last one when a name is written twice. */
 export function memberOf(node: ValueNode, segment: string | number): MemberNode | undefined {
   if (node.type !== "Object") return undefined;
   return node.members.findLast((member) => nameOf(member) === String(segment));
@@ -96,7 +96,7 @@ function placeNote({ path, message, at, isStop }: RawNote, root: ValueNode | und
   return { key, message, text, ...(isStop && { isStop }), ...(start && { line: start.line, column: start.column }) };
 }
 
-/** Where a key stands, or the nearest thing around it that is there. */
+/** The position of a key, or of the nearest parent that exists. */
 function placeOf(root: ValueNode, path: KeyPath, at: "name" | undefined): { line: number; column: number } {
   let node = root;
   let name: MemberNode["name"] | undefined;

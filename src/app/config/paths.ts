@@ -6,7 +6,7 @@ import { OpenClawError } from "../../types/errors.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 import { expandHome, type Env } from "./secrets.ts";
 
-/** Where everything lies; absolute paths. */
+/** Where the gateway keeps its files; absolute paths. */
 export interface StatePaths {
   readonly stateDir: string;
   readonly configPath: string;
@@ -55,7 +55,7 @@ export async function makeStateDirs(paths: StatePaths): Promise<void> {
   try {
     for (const dir of new Set([stateDir, ...Object.values(others), dirname(lockFile), dirname(configPath)])) {
       const made = await mkdir(dir, { recursive: true, mode: 0o700 });
-      // A umask may have taken more away than wanted.
+      // A umask may have removed more permissions than intended.
       if (made !== undefined) await chmod(dir, 0o700);
     }
   } catch (error) {
@@ -71,7 +71,7 @@ export async function makeStateDirs(paths: StatePaths): Promise<void> {
 async function refuseOpen(places: readonly string[]): Promise<void> {
   if (process.platform === "win32") return;
   for (const place of places) {
-    // What cannot be looked at, or is not there, is told by whoever needs it.
+    // A missing or unreadable path is reported by the code that needs it.
     const mode = (await stat(place).catch(() => undefined))?.mode ?? 0;
     if ((mode & 0o002) === 0) continue;
     throw new OpenClawError("STATE_PERMISSIONS", {

@@ -2,7 +2,7 @@ import { OpenClawError, type ErrorCode } from "../../types/errors.ts";
 
 export type KeyPath = readonly (string | number)[];
 
-/** Something about one key that a person should know; holds no value of the file. */
+/** A remark about one key for a person; contains no value of the file. */
 export interface ConfigNote {
   /** As a person writes it: `agents.list[0].model`. */
   readonly key: string;
@@ -12,7 +12,7 @@ export interface ConfigNote {
   readonly column?: number;
   /** All of it in one line: `openclaw.json:12: gateway.prt: …`. */
   readonly text: string;
-  /** It keeps an agent or a channel from starting. */
+  /** It prevents an agent or a channel from starting. */
   readonly isStop?: true;
 }
 

@@ -2,10 +2,10 @@ import { constants } from "node:fs";
 import { open } from "node:fs/promises";
 import { readBytes } from "../../utils/read-regular.ts";
 
-/** Bytes; a config of the field has a few thousand, and what takes long to parse keeps the whole gateway waiting. */
+/** Bytes. A typical config has a few thousand; a file that takes long to parse would block the gateway. */
 const MOST_BYTES = 1024 * 1024;
 
-/** Nothing but a file, through links too: a named pipe would be waited for without end, and a device has no end. Throws. */
+/** Reads a regular file, through links too. Throws on anything else: a named pipe would block, and a device has no end. */
 export async function readConfigFile(path: string): Promise<string> {
   const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   try {

@@ -14,7 +14,7 @@ import { toolsConfig } from "../../tools/config.ts";
 import { about } from "../../utils/config.ts";
 import { envConfig, loggingConfig } from "./base.ts";
 
-/** The whole of `openclaw.json`, composed from the rooms. */
+/** The schema of `openclaw.json`, composed from the slices of the modules. */
 export const configSchema = z.strictObject({
   $schema: z
     .string()

@@ -10,11 +10,11 @@ import { isRecord, type KeyPath, type RawNote } from "./problem.ts";
 
 export type Env = Readonly<Record<string, string | undefined>>;
 
-/** What a secret command may take and give. */
+/** Limits of a command that gives a secret. */
 const EXEC_TIMEOUT_MS = 5000;
 const SECRET_BYTES = 64 * 1024;
 const SECRET_NAME = /(token|secret|password|passphrase|api_?key|private_?key)$/i;
-/** Sections whose keys our own schema does not type: there the name of a key tells that it is secret. */
+/** Sections that our own schema does not type: there the name of a key decides whether its value is secret. */
 const FOREIGN_SECTIONS = new Set<string | number>(["channels", "plugins"]);
 
 interface SecretRef {
@@ -23,7 +23,7 @@ interface SecretRef {
   readonly argv: readonly string[];
 }
 
-/** Variables that configs reference for a place or a name: commands need them. */
+/** Variables that a config references for a path or a name: commands need them. */
 const PLAIN_VARIABLE =
   /^(?:HOME|PATH|USER|USERNAME|LOGNAME|SHELL|HOSTNAME|PWD|TMPDIR|TEMP|TMP|TZ|TERM|LANG|LC_\w+|XDG_\w+)$/;
 
@@ -45,9 +45,9 @@ export interface Resolved {
 }
 
 /**
- * Puts `${VARIABLE}` and `{source, id}` references in their place: the first as text, the second as `Secret`. What cannot be
- * resolved is left out and told, as a warning where the section is switched off. What looks secret and stays text is
- * remembered, so that it is masked in logs and answers. Never rejects.
+ * Resolves `${VARIABLE}` and `{source, id}` references: the first to text, the second to `Secret`. A reference that cannot be
+ * resolved is left out and reported, as a warning when the section is disabled. Text that looks like a secret is remembered,
+ * so that it is masked in logs and answers. Never rejects.
  */
 export async function resolveSecrets(root: unknown, env: Env): Promise<Resolved> {
   const work: Resolving = {
@@ -66,7 +66,7 @@ export async function resolveSecrets(root: unknown, env: Env): Promise<Resolved>
 const variableOf = ({ env }: Resolving, name: string): string | undefined =>
   Object.hasOwn(env, name) ? env[name] : undefined;
 
-/** `env.vars` of the config counts where the environment has nothing. */
+/** `env.vars` of the config applies where the environment has no value. */
 function varsOf(root: unknown): Record<string, string> {
   const section = isRecord(root) && isRecord(root["env"]) ? root["env"]["vars"] : undefined;
   if (!isRecord(section)) return {};
@@ -78,7 +78,7 @@ function varsOf(root: unknown): Record<string, string> {
 async function resolveNode(node: unknown, path: KeyPath, work: Resolving): Promise<unknown> {
   if (typeof node === "string") return resolveText(node, path, work);
   if (Array.isArray(node)) return Promise.all(node.map((item, index) => resolveNode(item, [...path, index], work)));
-  // `secrets` describes where secrets lie; its entries look like references and are none.
+  // `secrets` describes where secrets are; its entries look like references but are not.
   if (!isRecord(node) || (path.length === 1 && path[0] === "secrets")) return node;
   const ref = refOf(node);
   if (ref) return resolveRef(ref, path, work);
@@ -109,7 +109,7 @@ function resolveText(text: string, path: KeyPath, work: Resolving): string | Sec
   return isSecret ? new Secret(filled) : filled;
 }
 
-/** Whether the name of the key tells that its text is secret; a list has the name of its key. */
+/** Whether the name of the key says that its text is secret; entries of a list have the name of the list's key. */
 export function isSecretPlace(path: KeyPath): boolean {
   const names = path.filter((part) => typeof part === "string");
   return isSecretName(names.at(-1) ?? "") || /^(?:env|.*headers)$/i.test(names.at(-2) ?? "");

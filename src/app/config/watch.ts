@@ -7,11 +7,11 @@ import { hashOf, readConfigText, type LoadedConfig } from "./load.ts";
 
 export type ConfigEvent =
   | ({ readonly kind: "valid"; readonly loaded: LoadedConfig } & ConfigChanges)
-  /** The config in force stays. */
+  /** The current config stays. */
   | { readonly kind: "invalid"; readonly error: OpenClawError };
 
 export interface WatchOptions {
-  /** The config in force; the next one is compared with it. */
+  /** The current config; the next one is compared with it. */
   readonly current: LoadedConfig;
   readonly load: () => Promise<LoadedConfig>;
   /** Quiet time after a change of the file, so that a half-written one is not read. */
@@ -37,7 +37,7 @@ export async function* watchConfig(options: WatchOptions): AsyncGenerator<Config
       const event = await readEvent(options.load, current);
       const hasNewWarnings = event.kind === "valid" && warningsOf(event.loaded) !== warningsOf(current);
       if (event.kind === "valid") current = event.loaded;
-      // A file that is mended by taking the mistake back changes nothing, but is news.
+      // A file that is corrected by undoing the mistake changes no key, but it is an event.
       const isNews = event.kind === "invalid" || wasInvalid || event.changed.length > 0 || hasNewWarnings;
       wasInvalid = event.kind === "invalid";
       if (isNews) yield event;
@@ -47,7 +47,7 @@ export async function* watchConfig(options: WatchOptions): AsyncGenerator<Config
   }
 }
 
-/** Without the lines: a blank line added above is no news. */
+/** Without line numbers: a blank line added above changes nothing. */
 const warningsOf = ({ warnings }: LoadedConfig): string =>
   warnings.map(({ key, message }) => `${key} ${message}`).join("\n");
 
@@ -61,7 +61,7 @@ async function readEvent(load: WatchOptions["load"], current: LoadedConfig): Pro
   }
 }
 
-/** All defaults may allow more than the file did: a file that somebody removed or is replacing changes nothing. */
+/** Defaults may allow more than the file did, so a removed file changes nothing; it may be in the middle of being replaced. */
 const removed = (path: string): OpenClawError =>
   new OpenClawError("CONFIG_UNREADABLE", {
     message: `${path} was removed while the gateway runs`,
@@ -80,7 +80,7 @@ async function hashOnDisk(path: string): Promise<string> {
   try {
     return hashOf((await readConfigText(path)) ?? "");
   } catch {
-    // Unreadable is a state of its own; loading it tells the reason.
+    // An unreadable file has its own state; loading it reports the reason.
     return "unreadable";
   }
 }
@@ -106,7 +106,7 @@ function watchFile(path: string, debounceMs: number, signal: AbortSignal): { nex
     wake?.();
   };
   signal.addEventListener("abort", stop, { once: true });
-  // A directory that is deleted ends the watching on some systems; the config in force stays.
+  // On some systems a deleted directory ends the watch; the current config stays.
   watcher.on("error", stop);
   if (signal.aborted) stop();
   return {

@@ -8,7 +8,7 @@ import { BUNDLED } from "./bundled.ts";
 /** Everything that the extensions which come with the gateway add to it. Loads none of their parts. */
 export const bundled = new Contributions(BUNDLED);
 
-/** What the config file is checked against, beside the gateway's own schema. */
+/** What the config file is checked against in addition to the gateway's own schema. */
 export async function contributedSchemas(
   contributions: Contributions,
 ): Promise<Required<Pick<LoadOptions, "channelSchemas" | "pluginSchemas" | "toolNames">>> {
@@ -20,7 +20,7 @@ export async function contributedSchemas(
   };
 }
 
-/** The channel that needs no platform, and no config. */
+/** The channel that needs neither a platform nor a config. */
 export const WEB_CHAT = "webchat";
 
 export async function webChatFor(room: WebClientPort): Promise<ChannelAdapter> {
@@ -28,7 +28,7 @@ export async function webChatFor(room: WebClientPort): Promise<ChannelAdapter> {
   return webchat(room);
 }
 
-/** A client's message as that channel gives it in, for a process that has no channels. */
+/** A client's message as the web chat receives it, for a process without channels. */
 export async function inboundOf(said: WebMessage): Promise<InboundMessage> {
   const channel = await import("../../../extensions/webchat/inbound.ts");
   return channel.inboundOf(said);

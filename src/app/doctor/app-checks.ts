@@ -13,7 +13,7 @@ import { policyCheck } from "./policy-check.ts";
 import { promptCheck } from "./prompt-check.ts";
 import { strangersCheck } from "./strangers-check.ts";
 
-/** The checks that belong to no room. Those that need a valid config are left out without one. */
+/** The checks that belong to no module. Without a valid config, those that need one are left out. */
 export function appChecks(options: {
   paths: StatePaths;
   load: LoadOptions;

@@ -3,7 +3,7 @@ import { DEFAULT_AGENT } from "../../types/ids.ts";
 import type { Check, CheckResult } from "../../types/check.ts";
 import type { Config } from "../config/schema.ts";
 
-/** Whether each binding names an agent and a channel that there are. */
+/** Whether each binding names an existing agent and channel. */
 export function bindingsCheck({ agents, bindings, channels }: Config): Check {
   const known = new Set<string>(agents.list.length > 0 ? agents.list.map(({ id }) => id) : [DEFAULT_AGENT]);
   return {
@@ -28,7 +28,7 @@ export function bindingsCheck({ agents, bindings, channels }: Config): Check {
 
 const noAgent = (at: number, id: string): CheckResult => ({
   status: "fail",
-  message: `bindings[${at}]: there is no agent "${id}"; messages for it fail, and their senders are told.`,
+  message: `bindings[${at}]: there is no agent "${id}"; messages for it fail, and their senders are informed.`,
   fix: "Add the agent to agents.list, or take the binding out.",
 });
 

@@ -13,7 +13,7 @@ import { enginesOf } from "./engine-check.ts";
 import { modelCheck } from "./model-check.ts";
 import { contributedSchemas } from "../contributions/extensions.ts";
 
-/** Every room's checks. An invalid config leaves those out that need it; its own check tells why. */
+/** The checks of every module. With an invalid config, those that need it are left out; the config's own check says why. */
 export async function collectChecks(
   contributions: Contributions,
   env: NodeJS.ProcessEnv = process.env,

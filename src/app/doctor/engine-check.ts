@@ -9,7 +9,7 @@ import type { Check } from "../../types/check.ts";
 import { systemClock } from "../../types/clock.ts";
 import type { Config } from "../config/schema.ts";
 
-/** Plugins bring engines; only the built-in one is there without them. `journal`: where the latest runs are looked up. */
+/** Checks the selected context engine. `journal`: the path where the latest runs are read. */
 export function enginesOf({ plugins }: Config, contributions: Contributions, journal: string): readonly Check[] {
   const { id, timeouts } = engineSettings(plugins);
   const engines = new EngineRegistry();
@@ -17,7 +17,7 @@ export function enginesOf({ plugins }: Config, contributions: Contributions, jou
   return engineChecks(id, { engines, context: {}, clock: systemClock, ms: timeouts.bootstrap }, latestIn(journal));
 }
 
-/** A check makes no journal where there is none. */
+/** A check does not create a journal. */
 const latestIn =
   (path: string): Latest =>
   async () => {

@@ -14,7 +14,7 @@ export function portCheck(config: Config, paths: StatePaths): Check {
     async run() {
       if (port === 0) return [{ status: "ok", message: "A free port is taken at the start." }];
       const lock = await readStateLock(paths.stateDir);
-      // A daemon that was started with --port holds another one; the config's is then nobody's concern.
+      // A daemon that was started with --port uses another port, so the one in the config does not matter.
       if (lock?.alive && lock.port !== undefined) {
         return [{ status: "ok", message: `${lock.port} is held by this gateway.` }];
       }
@@ -50,8 +50,8 @@ export function lockCheck(paths: StatePaths): Check {
       return [
         {
           status: "warn",
-          message: `Left behind by pid ${lock.pid}, which is gone: it did not end in order.`,
-          fix: "Nothing to do: the next start takes it over and goes on with what was open.",
+          message: `Left over from process ${lock.pid}, which did not shut down properly.`,
+          fix: "Nothing to do: the next start takes it over and continues unfinished work.",
         },
       ];
     },

@@ -23,11 +23,11 @@ export function nodeCheck(version: string = process.versions.node): Check {
   };
 }
 
-/** Directories of the field and of its earlier names. */
+/** State directories of OpenClaw and of its earlier names. */
 const STATE_DIRS = [".openclaw", ".clawdbot", ".moltbot"];
 const SYNCED = /\/(Dropbox|OneDrive[^/]*|Google Drive|iCloud Drive|Mobile Documents)\//;
 
-/** One state directory, on a disk of its own: a second one splits sessions, a synced one corrupts them. */
+/** There should be one state directory, on a local disk: a second one splits sessions, a synced one corrupts them. */
 export function stateDirCheck(paths: StatePaths, env: Env): Check {
   return {
     id: "app.statedir",

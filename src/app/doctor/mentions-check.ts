@@ -2,7 +2,7 @@ import { MentionPattern } from "../../channels/access/mention-pattern.ts";
 import type { Check, CheckResult } from "../../types/check.ts";
 import type { Config } from "../config/schema.ts";
 
-/** Of a text that a pattern may never come to an end with. */
+/** Length of a text on which a pattern may search without end. */
 const LENGTH = 200;
 
 /** Whether a stranger's text can keep a mention pattern busy. */
@@ -19,7 +19,7 @@ export function mentionsCheck({ agents, messages }: Config): Check {
   };
 }
 
-/** Tried with what usually does it: many times the same of what the pattern speaks of, and then something else. */
+/** Tries inputs that typically cause it: many repetitions of a character of the pattern, then a different one. */
 function isEndless(source: string): boolean {
   const pattern = new MentionPattern(source);
   const literals = source.replaceAll(/\\./gsu, "").match(/[\p{L}\p{N}@ _-]+/gu) ?? [];
@@ -33,6 +33,6 @@ function isEndless(source: string): boolean {
 
 const tellOf = (source: string): CheckResult => ({
   status: "warn",
-  message: `The mention pattern ${JSON.stringify(source)} searches some texts without end; it is broken off and then rests for a minute.`,
+  message: `The mention pattern ${JSON.stringify(source)} searches some texts without end; the search is stopped, and the pattern is then not used for a minute.`,
   fix: "Write it without a repetition inside of a repetition, such as `(a+)+`.",
 });

@@ -38,7 +38,7 @@ export function modelCheck(config: Config, env: NodeJS.ProcessEnv, credentials: 
   };
 }
 
-/** Any answer will do: a model server without a path answers 404, and that is alive. */
+/** Any answer is accepted: a model server that answers 404 at its root is running. */
 async function reaches(baseUrl: string, signal: AbortSignal): Promise<boolean> {
   return fetch(baseUrl, { method: "HEAD", signal }).then(
     () => true,

@@ -2,7 +2,7 @@ import type { Check } from "../../types/check.ts";
 import type { Config } from "../config/schema.ts";
 import { ownerGap } from "../accounts/owner-gap.ts";
 
-/** Whether somebody who writes in a channel is an owner. */
+/** Whether any sender of a channel is an owner. */
 export function ownerCheck(config: Config): Check {
   return {
     id: "app.owner",

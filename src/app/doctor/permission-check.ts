@@ -9,7 +9,7 @@ interface Target {
   readonly mode: number;
 }
 
-/** Nobody else may write the state directory and the config, or read them. */
+/** No other user may read or write the state directory and the config. */
 export function permissionCheck(paths: StatePaths): Check {
   const targets: readonly Target[] = [
     { path: paths.stateDir, mode: 0o700 },

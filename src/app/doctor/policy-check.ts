@@ -5,7 +5,7 @@ import { type ChannelPolicy, type GroupPolicy, policyOf } from "../../channels/a
 import type { Check, CheckResult } from "../../types/check.ts";
 import type { Config } from "../config/schema.ts";
 
-/** Who may talk to the agent, and what strangers could then do. */
+/** Who may write to the agent, and what strangers could do. */
 export function policyCheck(config: Config): Check {
   return {
     id: "app.policy",
@@ -21,7 +21,7 @@ export function policyCheck(config: Config): Check {
 
 const NOBODY: CheckResult = { status: "ok", message: "Strangers are not answered." };
 
-/** One account, as its messages are judged. */
+/** One account with the settings that decide about its messages. */
 interface Judged {
   readonly name: string;
   readonly channel: string;
@@ -56,7 +56,7 @@ function strangersOf({ name, channel, policy }: Judged): CheckResult[] {
   return [...(isOpen ? [direct] : []), ...(areGroupsOpen(policy, channel) ? [groups] : [])];
 }
 
-/** Whether groups are heard that nobody has listed, and everybody in them. */
+/** Whether the account accepts messages from unlisted groups and from everyone in them. */
 function areGroupsOpen(policy: ChannelPolicy, channel: string): boolean {
   if (policy.group === "disabled") return false;
   const { "*": other, "guild:*": guild } = policy.groups;
@@ -73,7 +73,7 @@ function doubtsOf({ name, channel, policy }: Judged): CheckResult[] {
   const names: CheckResult = {
     status: "warn",
     message: `${name}: ${named.join(", ")} may be heard, but whoever gives a username up lets the next one have it.`,
-    fix: "Put the numeric id in its place; it stands in the log line of the person's next message.",
+    fix: "Use the numeric id instead; the log line of the person's next message has it.",
   };
   const nobody: CheckResult = {
     status: "warn",
@@ -90,7 +90,7 @@ function doubtsOf({ name, channel, policy }: Judged): CheckResult[] {
   return [...(named.length > 0 ? [names] : []), ...(open.length > 0 ? [members] : []), ...(isShut ? [nobody] : [])];
 }
 
-/** Guilds and channels that single nobody out, where `allowFrom` does and may be thought to hold for them too. */
+/** Guilds and channels without a list of people, although `allowFrom` has one, which does not apply to them. */
 function openPlaces(policy: ChannelPolicy, channel: string): readonly string[] {
   const { allowFrom, group: groups } = policy;
   if (groups === "disabled" || allowFrom.length === 0 || hasEverybody(allowFrom, channel)) return [];
@@ -123,7 +123,7 @@ function whatStrangersCan(config: Config): CheckResult[] {
   return [...(unasked.length > 0 ? [runs] : []), ...(isShared ? [shares] : [])];
 }
 
-/** The keys by which agents run commands without a question: `full` asks only where `ask` is `always`. */
+/** The keys that let agents run commands without approval: `full` asks only when `ask` is `always`. */
 function unaskedExec({ tools: { exec }, agents: { list } }: Config): readonly string[] {
   const all = list.length === 0 ? [{ key: "tools.exec.security", ...exec }] : [];
   const each = list.map(({ id, tools }) => ({

@@ -16,7 +16,7 @@ interface Places {
   readonly env: Env;
 }
 
-/** What of the workspaces and the skills does not reach the model. */
+/** Workspace files and skills that do not reach the model. */
 export function promptCheck(places: Places): Check {
   return {
     id: "app.prompt",

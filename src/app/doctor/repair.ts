@@ -2,7 +2,7 @@ import { errorText } from "../../utils/text/error-text.ts";
 import type { CheckReport } from "./run-checks.ts";
 
 export interface RepairOptions {
-  /** Asked before each repair; leave it out to repair without asking (`--yes`, `--non-interactive`). */
+  /** Called before each repair; leave it out to repair without asking (`--yes`, `--non-interactive`). */
   readonly ask?: (question: string) => Promise<boolean>;
   readonly write: (line: string) => void;
 }
@@ -13,7 +13,7 @@ export interface RepairSum {
   readonly failed: number;
 }
 
-/** Shows each repair, asks, and does just that one. A repair that throws is told and does not stop the others. */
+/** Shows each repair, asks, and applies only that one. A repair that throws is reported and does not stop the others. */
 export async function applyRepairs(reports: readonly CheckReport[], options: RepairOptions): Promise<RepairSum> {
   const sum = { done: 0, declined: 0, failed: 0 };
   for (const { repair } of reports.flatMap((report) => report.results)) {

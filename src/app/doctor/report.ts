@@ -10,7 +10,7 @@ const MARKS: Readonly<Record<Status, { text: string; style: "green" | "yellow" |
   skip: { text: "skip", style: "dim" },
 };
 
-/** The reports for a person: a line for each finding, its fix below, and a sum. Ends with a newline. */
+/** The reports as text: a line for each finding, its fix below, and a summary. Ends with a newline. */
 export function formatReport(reports: readonly CheckReport[], options: { color: boolean }): string {
   const width = Math.max(0, ...reports.map((report) => report.title.length));
   const paint = (status: Status, text: string) =>
@@ -33,7 +33,7 @@ function sumUp(reports: readonly CheckReport[]): string {
   return `${count("ok")} ok, ${count("warn")} to look at, ${count("fail")} failed.${offer}`;
 }
 
-/** The reports for a script. */
+/** The reports as JSON. */
 export function reportJson(reports: readonly CheckReport[]): string {
   const status = worst(reports.flatMap((report) => report.results));
   const checks = reports.map(({ results, ...report }) => ({

@@ -9,7 +9,7 @@ export interface CheckReport {
   readonly durationMs: number;
 }
 
-/** Runs the checks side by side; one that throws or takes longer than `timeoutMs` has failed. Never rejects. */
+/** Runs the checks in parallel. A check that throws or takes longer than `timeoutMs` has failed. Never rejects. */
 export function runChecks(
   checks: readonly Check[],
   options: { timeoutMs?: number } = {},

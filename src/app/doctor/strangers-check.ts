@@ -3,7 +3,7 @@ import type { Check } from "../../types/check.ts";
 import { exists } from "../../utils/exists.ts";
 import { type Strangers, strangersText } from "../strangers-text.ts";
 
-/** Whether people wait to be let in, or were turned away. `journal`: its path. */
+/** Whether strangers wait for pairing or were rejected. `journal`: its path. */
 export function strangersCheck(journal: string): Check {
   return {
     id: "app.strangers",
@@ -17,7 +17,7 @@ export function strangersCheck(journal: string): Check {
   };
 }
 
-/** A check makes no journal where there is none. */
+/** A check does not create a journal. */
 async function strangersIn(path: string): Promise<Strangers> {
   if (!(await exists(path))) return { waiting: 0, turnedAway: 0 };
   const journal = await openJournalToRead(path);

@@ -75,7 +75,7 @@ export async function startGateway(live: Live, options: StartOptions): Promise<G
     channelsText: () => channels.text(),
     failed: core.journal.lost,
     async close(graceMs) {
-      // A change in these moments must not connect a channel that has just been left.
+      // A config change now must not reconnect a channel that was just closed.
       reloads.abort();
       await followed;
       await closeGateway({ parts, server, stop }, graceMs);
@@ -89,7 +89,7 @@ function pairingRequested({ channel, account, senderId, name, createdAt, expires
   return { event: "pairing.requested", payload, scope: "operator.pairing" };
 }
 
-/** Replies first: what was already said must not wait behind new runs. */
+/** Replies first: finished answers must not wait for new runs. */
 async function takeUp({ core, live, log }: Parts, left: readonly InboxRow[]): Promise<void> {
   await endOldQuestions(core.ports);
   const replies = await core.outbox.recover();

@@ -21,7 +21,7 @@ export const readyOf = ({ live, channels }: Pick<Parts, "live" | "channels">): R
 const stoppedAgents = (agents: readonly AgentSettings[]): readonly string[] =>
   agents.flatMap(({ id, stopped }) => (stopped === undefined ? [] : `The agent "${id}" is ${stopped}`));
 
-/** What `health` tells beside the server's own facts. */
+/** The facts of `health` in addition to the server's own. */
 export const healthOf = async (parts: Parts): Promise<Record<string, unknown>> => ({
   ...parts.channels.health(),
   heartbeatSeconds: heartbeatSeconds(parts.live.defaultAgent),
@@ -40,7 +40,7 @@ export async function tellReadiness(
 ): Promise<void> {
   let told = JSON.stringify(readyOf(parts));
   while (!signal.aborted) {
-    // Only the abort ends a wait early, and the loop looks at it.
+    // Only an abort ends the wait early, and the loop checks for it.
     await sleep(LOOK_EVERY_MS, undefined, { signal, ref: false }).catch(() => undefined);
     const ready = readyOf(parts);
     const now = JSON.stringify(ready);

@@ -1,7 +1,7 @@
 import type { Parts } from "./parts.ts";
 import { defaultModel } from "./model-text.ts";
 
-/** What `status` tells beside the server's own facts. */
+/** The facts of `status` in addition to the server's own. */
 export async function statusOf(parts: Parts): Promise<Record<string, unknown>> {
   const { live, core, channels } = parts;
   const ref = await defaultModel(parts);

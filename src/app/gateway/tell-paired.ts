@@ -15,7 +15,7 @@ export async function tellPaired(paired: Paired, parts: Parts): Promise<Notified
     const outgoing = { to: senderId, channel, accountId: account, message: PAIRED_TEXT, media: [], files: [] };
     const to = peerOf(outgoing, parts);
     const blocks = await blocksOf(outgoing, to, parts);
-    // The same stranger let in twice at once is told once.
+    // A stranger who is approved twice at once is informed once.
     const replyKey = `paired:${channel}:${account}:${senderId}:${paired.code ?? Math.floor(parts.core.ports.clock.now() / 60_000)}`;
     const rows = await deliverAndWait({ replyKey, to, blocks }, WAIT_MS, parts);
     const failed = rows.find((row) => row.state === "failed");

@@ -20,7 +20,7 @@ export function humanLine(verb: Verb, message: string, fields: Readonly<Record<s
 const paint = (look: "gray" | "green" | "yellow" | "red", text: string): string =>
   text === "" ? "" : styleText(look, text, { stream: process.stdout });
 
-/** What strangers wrote must neither begin a line nor steer the terminal. */
+/** Text from strangers must neither begin a line nor control the terminal. */
 const oneLine = (text: string): string =>
   text.replaceAll(
     /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu,

@@ -1,19 +1,19 @@
 import { closeSync, fstatSync, fsyncSync, write, writeSync } from "node:fs";
 
-/** Bytes that may wait for a disk that does not keep up, or is full. What comes beyond is dropped. */
+/** Bytes that may wait for a slow or full disk. More is dropped. */
 const MOST_WAITING = 16_777_216;
 /** After a failed write. */
 const RETRY_MS = 1000;
 /** How long `flush` waits for a write that is under way. */
 const FLUSH_MS = 1000;
 
-/** The line that takes the place of lines that were dropped. */
+/** The line that replaces dropped lines. */
 export const droppedNote = (lines: number): string =>
   `${JSON.stringify({ level: "warn", time: new Date().toISOString(), lines, msg: "log lines dropped: they were not taken in time" })}\n`;
 
 /**
- * Lines for an open file. They are written in order and in the background, so a slow disk keeps nobody waiting. What is
- * not written when the process exits is written then. A failed write is tried again; it never throws.
+ * Writes lines to an open file, in order and in the background, so that a slow disk does not block the gateway. Pending
+ * lines are written when the process exits. A failed write is tried again; it never throws.
  */
 export class LineFile {
   readonly #fd: number;
@@ -43,7 +43,7 @@ export class LineFile {
     if (this.#retry === undefined) this.#start();
   }
 
-  /** Writes all that waits, at once and to the disk. What cannot be written now is lost. */
+  /** Writes all pending lines to the disk at once. Lines that cannot be written now are lost. */
   flush(): void {
     this.#awaitUnderway();
     const bytes = Buffer.concat(this.#waiting);
@@ -59,7 +59,7 @@ export class LineFile {
     this.#rest();
   }
 
-  /** Closes the file when all is written. */
+  /** Closes the file after all lines are written. */
   end(): void {
     this.#isEnding = true;
     this.#rest();
@@ -107,7 +107,7 @@ export class LineFile {
     this.#waitingBytes += bytes.length;
   }
 
-  /** Nothing is left to do for now. */
+  /** Resolves when no write is pending. */
   #rest(): void {
     if (this.#underway || this.#waiting.length > 0) return;
     process.off("exit", this.#onExit);
@@ -117,7 +117,7 @@ export class LineFile {
     closeSync(this.#fd);
   }
 
-  /** Its end is told only after the present code has run; the size of the file tells it at once. */
+  /** The end of a write is reported only in a later turn of the event loop; the size of the file shows it at once. */
   #awaitUnderway(): void {
     if (!this.#underway) return;
     const cell = new Int32Array(new SharedArrayBuffer(4));

@@ -1,14 +1,14 @@
 import { fstatSync } from "node:fs";
 import { droppedNote, LineFile } from "./line-file.ts";
 
-/** Bytes that may wait for whoever reads our output. What comes beyond is dropped: the log file has it. */
+/** Bytes that may wait for the reader of standard output. More is dropped; the log file has it. */
 const MOST_WAITING = 1_048_576;
 
 export interface Lines {
   write(line: string): void;
 }
 
-/** The lines of standard output. A reader that does not read keeps nobody waiting. */
+/** The lines of standard output. A slow reader does not block the gateway. */
 export function openStdout(): Lines {
   return isFile(1) ? new LineFile(1) : new LineStream(process.stdout);
 }
@@ -28,7 +28,7 @@ class LineStream implements Lines {
 
   constructor(stream: NodeJS.WriteStream) {
     this.#stream = stream;
-    // The reader is gone: that ends the lines and nothing else.
+    // The reader has closed the pipe: only the output ends.
     stream.on("error", () => undefined);
     stream.on("drain", () => this.#tellDropped());
   }

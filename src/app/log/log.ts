@@ -15,19 +15,19 @@ export type Level = "silent" | "fatal" | "error" | "warn" | "info" | "debug" | "
 export interface LogOptions {
   /** Folder of the daily files; none for commands that only print. */
   readonly dir?: string | undefined;
-  /** Bytes of a day's file; 256 MiB when unset. A full one becomes the day's `.1` file, in place of the one before. */
+  /** Bytes of a day's file; 256 MiB when unset. A full file becomes the day's `.1` file and replaces the previous one. */
   readonly maxDayBytes?: number;
   /** One file instead of a daily one. */
   readonly file?: string | undefined;
   readonly level: Level;
   readonly consoleLevel: Level;
   readonly consoleStyle: "pretty" | "compact" | "json";
-  /** What of the texts is masked besides the secrets of this process, as `redactPattern` reads it. */
+  /** Patterns of text to mask in addition to the secrets of this process, as `redactPattern` reads them. */
   readonly redactPatterns?: readonly string[];
 }
 
 export interface OpenLog extends Log {
-  /** The file that is written now. */
+  /** The current file. */
   file(): string | undefined;
   setLevels(levels: { level: Level; consoleLevel: Level }): void;
   /** Writes what is buffered. */
@@ -65,7 +65,7 @@ export function openLog(options: LogOptions): OpenLog {
 class Root {
   #options: LogOptions;
   #path: string | undefined;
-  /** Of the file that is written now. */
+  /** Of the current file. */
   #bytes = 0;
   #file: pino.Logger | undefined;
   #lines: LineFile | undefined;
@@ -113,7 +113,7 @@ class Root {
     return this.#console;
   }
 
-  /** Only daily files are kept small: of a file of the operator's own choice the operator takes care. */
+  /** Only daily files are rotated: a file that the operator chose is the operator's to rotate. */
   #isFull(): boolean {
     const { file, maxDayBytes = MAX_DAY_BYTES } = this.#options;
     return file === undefined && this.#bytes >= maxDayBytes;
@@ -129,13 +129,13 @@ class Root {
     this.#lines?.end();
     const isStuck = path === this.#path && !putAside(path);
     this.#path = path;
-    // What could not be put aside is tried again when as much was written once more.
+    // A failed rotation is tried again after the same number of bytes.
     this.#bytes = isStuck ? 0 : sizeOf(path);
     this.#file = this.#open(path);
     return this.#file;
   }
 
-  /** Undefined while the disk has no room for it: that must not end the gateway, and the terminal still gets the line. */
+  /** Undefined while the disk is full: that must not end the gateway, and the terminal still gets the line. */
   #open(path: string): pino.Logger | undefined {
     this.#lines = openLines(path);
     const lines = this.#lines;
@@ -158,18 +158,18 @@ function openLines(path: string): LineFile | undefined {
   }
 }
 
-/** A day's file that is full: its lines stay beside it, those of an earlier full one go. False when it cannot be. */
+/** Renames a day's full file to `.1`, which replaces an earlier one. False when that fails. */
 function putAside(path: string): boolean {
   try {
     renameSync(path, path.replace(/\.log$/, ".1.log"));
     return true;
   } catch {
-    // There is no place for the old file: this one keeps growing, so that no line is lost.
+    // The file cannot be renamed: it keeps growing, so that no line is lost.
     return false;
   }
 }
 
-/** 0 when there is no file that could be looked at. */
+/** 0 when there is no readable file. */
 const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 
 const SHAPE = {

@@ -5,7 +5,7 @@ import { OpenClawError } from "../../types/errors.ts";
 import type { InboxRow, Journal, Outcome, OutboxRow } from "../../types/journal.ts";
 import { inboxRow, outboxRow } from "./look.ts";
 
-/** The journal, and the gateway that works on it; none when it does not run. */
+/** The journal, and the gateway that owns it; no gateway when none runs. */
 export interface Desk {
   readonly journal: Pick<Journal, "inbox" | "outbox"> & { readonly messages: MessageDesk };
   readonly gateway?: {
@@ -17,7 +17,7 @@ export interface Desk {
   };
 }
 
-/** What was done, for a person, and the row that it was done to. */
+/** A description of the action, and the row that it changed. */
 export interface Done {
   readonly id: number;
   readonly did: string;
@@ -93,7 +93,7 @@ export async function dropInbox({ journal, gateway }: Desk, id: number): Promise
   return { id, did: `Message ${id} is ended${more}; the gateway does not run.` };
 }
 
-/** Of its answer, unless that answers other messages too which are still open. */
+/** The rows of its answer, unless it also answers other messages that are still open. */
 async function unsentOf({ id, runId }: InboxRow, { inbox, outbox }: Desk["journal"]): Promise<readonly OutboxRow[]> {
   const turn = runId === undefined ? [] : await inbox.ofRun(runId);
   if (turn.some((other) => other.id !== id && !other.outcome)) return [];
@@ -116,7 +116,7 @@ export async function retryOutbox({ journal, gateway }: Desk, id: number): Promi
   return { id, did: `Reply ${id} ${when}${how}.` };
 }
 
-/** Gives a chunk up that is not sent. Throws NOT_FOUND, and USAGE for one that has ended. */
+/** Gives up on an unsent chunk. Throws NOT_FOUND, and USAGE for one that has ended. */
 export async function dropOutbox({ journal, gateway }: Desk, id: number): Promise<Done> {
   const { state } = await outboxRow(journal.messages, id);
   if (state === "sent" || state === "failed") throw alreadyEnded(id, state);
@@ -133,7 +133,7 @@ function alreadyEnded(id: number, state: "sent" | "failed"): OpenClawError {
   });
 }
 
-/** The end of a message in words. */
+/** The outcome of a message as text. */
 export function describeOutcome(outcome: Outcome): string {
   switch (outcome.kind) {
     case "replied":

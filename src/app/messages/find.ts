@@ -4,18 +4,18 @@ import type { InboxRow, OutboxRow } from "../../types/journal.ts";
 import type { Peer } from "../../types/chat/message.ts";
 import { inboxRow } from "./look.ts";
 
-/** Letters of a run's id that are enough to mean it. */
+/** Characters of a run's id that are enough to identify it. */
 const LEAST_PREFIX = 4;
 const MOST_NAMED = 5;
 
-/** Messages that came in, and of those that went out the ones that answer nothing here. */
+/** Inbound messages, and outbound ones that answer no inbound message. */
 export interface Found {
   readonly rows: readonly InboxRow[];
   readonly sent: readonly OutboxRow[];
 }
 
 /**
- * The messages that an id means: `#12` a row of the inbox; else a platform's id of a message or of a reply to one, a row, or
+ * The messages that an id identifies: `#12` a row of the inbox; else a platform's id of a message or of a reply to one, a row, or
  * the id of a run or its beginning. One message may be several rows of a chat (written, edited). Throws NOT_FOUND, and USAGE
  * when it may mean messages of different chats.
  */
@@ -34,7 +34,7 @@ export async function findMessages(journal: MessageSource, id: string, channel?:
   return { rows: rows.toSorted((a, b) => a.id - b.id), sent: sent.toSorted((a, b) => a.id - b.id) };
 }
 
-/** What replies answer, by row; without what is not kept any more. */
+/** The messages that replies answer, by row, as far as they are still kept. */
 async function askedFor({ messages }: MessageSource, replies: readonly OutboxRow[]): Promise<Map<number, InboxRow>> {
   const ids = new Set(replies.flatMap(({ inboxId }) => inboxId ?? []));
   const rows = await Promise.all([...ids].map((id) => messages.inboxRow(id)));
@@ -44,13 +44,13 @@ async function askedFor({ messages }: MessageSource, replies: readonly OutboxRow
 async function candidates({ messages, inbox, runs }: MessageSource, id: string): Promise<readonly InboxRow[]> {
   const ofRow = /^\d{1,15}$/.test(id) ? await messages.inboxRow(Number(id)) : undefined;
   const known = (await runs.find(id)) || id.length < LEAST_PREFIX ? [] : await runs.beginningWith(id, MOST_NAMED);
-  // A run that has not ended is in no ledger yet.
+  // The journal has no receipt of a run that has not ended.
   const ofRuns = await Promise.all([id, ...known.map(({ runId }) => runId)].map((one) => inbox.ofRun(one)));
   const rows = [...(await messages.inboxOfMessage(id)), ofRow, ...ofRuns.map(([first]) => first)];
   return rows.filter((row) => row !== undefined);
 }
 
-/** What an operator had run again is told with the first of it. */
+/** A message that an operator ran again is shown with its first run. */
 function withoutCopies(rows: readonly InboxRow[]): readonly InboxRow[] {
   const ids = new Set(rows.map((row) => row.id));
   return rows.filter((row) => row.againOf === undefined || !ids.has(row.againOf));

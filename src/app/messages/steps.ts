@@ -8,7 +8,7 @@ import { kindNameOf } from "../../types/run/turn-kind.ts";
 import { describeOutcome } from "./act.ts";
 import type { Facts } from "./facts.ts";
 
-/** One thing that happened to a message. Without a time: while the step before it lasted. */
+/** One thing that happened to a message. Without a time, it happened during the step before it. */
 export interface Step {
   readonly at?: number;
   readonly step:
@@ -26,7 +26,7 @@ export interface Step {
   readonly text: string;
 }
 
-/** A message's story in the order of time. */
+/** What happened to a message, in chronological order. */
 export function tellSteps(facts: Facts): readonly Step[] {
   const steps = [
     received(facts.row),
@@ -43,7 +43,7 @@ export function tellSteps(facts: Facts): readonly Step[] {
   return inOrder(steps);
 }
 
-/** The story of a chunk whose message is not known: it answers none, or that is not kept any more. */
+/** What happened to a chunk that answers no message, or one that is no longer kept. */
 export function tellSent(row: OutboxRow): readonly Step[] {
   const { to, inboxId, createdAt } = row;
   const cause =
@@ -51,7 +51,7 @@ export function tellSent(row: OutboxRow): readonly Step[] {
   return [{ step: "planned", text: `${cause}, for ${placeOf(to)}`, at: createdAt }, reply(row)];
 }
 
-/** Names that replies begin with which answer no message. */
+/** Prefixes of the keys of replies that answer no message. */
 const ORIGINS: readonly (readonly [name: string, origin: string])[] = [
   ["send:", "sent for an operator (message send)"],
   ["gap:", "the gateway's word of what the chat may miss"],
@@ -64,7 +64,7 @@ function placeOf({ channel, account, chat, thread }: Peer): string {
   return `${channel}/${account}, ${chat.kind} chat ${chat.id}${thread === undefined ? "" : `, thread ${thread}`}`;
 }
 
-/** By time; what has none stays behind the one before it. */
+/** Sorts by time; a step without a time stays after the one before it. */
 function inOrder(steps: readonly Step[]): readonly Step[] {
   let last = 0;
   const timed = steps.map((step) => {
@@ -125,7 +125,7 @@ function queue({ row, others }: Facts): readonly Step[] {
   return [{ step: "queue", text: `its turn has the messages of other rows too: ${named.join(", ")}` }];
 }
 
-/** What became of its own files, of which its run's receipt tells. */
+/** The outcome of the message's own files, from the receipt of its run. */
 function files({ row, run }: Facts): readonly Step[] {
   const own = (run?.receipt.files ?? []).filter(({ inboxId }) => inboxId === row.id);
   return own.map((file) => ({ step: "file", text: tellFile(file) }));
@@ -152,7 +152,7 @@ function runSteps({ row, run }: Facts): readonly Step[] {
 
 const isGivenUp = ({ outcome }: InboxRow): boolean => outcome?.kind === "failed" && outcome.why === TOO_MANY_STARTS;
 
-/** Starts that the end of the gateway's process cut short: all but the last, which answered the message or gave it up. */
+/** Starts that ended with the gateway's process: all but the last, which answered the message or gave up. */
 function brokenStarts(row: InboxRow): readonly Step[] {
   const { attempts, starts = [] } = row;
   const broken = attempts - 1;
@@ -169,7 +169,7 @@ function brokenStarts(row: InboxRow): readonly Step[] {
 
 const times = (count: number): string => (count === 1 ? "once" : `${count} times`);
 
-/** Whether whoever wrote a message that was given up knows it. */
+/** Whether the sender of an abandoned message was informed. */
 function toldOf({ row: { message }, replies }: Facts): string {
   if (message.options?.operator === true) return "the client that follows the run was told";
   if (replies.some(({ state }) => state === "sent")) return "its chat was told";

@@ -4,7 +4,7 @@ import type { InboxRow, OutboxRow } from "../../types/journal.ts";
 export type InboxView = ReturnType<typeof cameIn>;
 export type OutboxView = ReturnType<typeof wentOut>;
 
-/** A message as people look at it: where it came from, its words, what became of it. */
+/** A message for display: its origin, its text, its outcome. */
 export function cameIn(row: InboxRow) {
   const { message, ...facts } = row;
   const { from, sender, text, media, id } = message;
@@ -26,7 +26,7 @@ export function cameIn(row: InboxRow) {
   };
 }
 
-/** One chunk of a reply, with the words that the chat gets. */
+/** One chunk of a reply, with the text that the chat gets. */
 export function wentOut(row: OutboxRow) {
   const { to, body, buttons: _shown, ...facts } = row;
   return {

@@ -5,7 +5,7 @@ import { findMessages } from "./find.ts";
 import { tellSent, tellSteps, type Step } from "./steps.ts";
 import { cameIn, wentOut } from "./view.ts";
 
-/** What became of the messages that an id means, step by step. Throws as `findMessages`. */
+/** What happened to the messages that an id identifies, step by step. Throws as `findMessages` does. */
 export async function why(journal: MessageSource, asked: { id: string; channel?: string | undefined }) {
   const { rows, sent } = await findMessages(journal, asked.id, asked.channel);
   const stories: (ReturnType<typeof storyOf> | ReturnType<typeof sentStory>)[] = sent.map(sentStory);
@@ -13,14 +13,14 @@ export async function why(journal: MessageSource, asked: { id: string; channel?:
   return { stories };
 }
 
-/** A message, then what became of it each time that it was run again. */
+/** A message, then what happened each time it was run again. */
 async function withCopies(journal: MessageSource, row: InboxRow): Promise<ReturnType<typeof storyOf>[]> {
   const facts = await factsOf(journal, row);
   const copies = await Promise.all(facts.again.map((copy) => withCopies(journal, copy)));
   return [storyOf(facts), ...copies.flat()];
 }
 
-/** Of a message that the gateway sent and that answers nothing which is known here. */
+/** The steps of a sent message that answers no known message. */
 const sentStory = (row: OutboxRow) => ({ replies: [wentOut(row)], steps: tellSent(row) });
 
 function storyOf(facts: Facts) {

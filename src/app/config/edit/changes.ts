@@ -6,15 +6,15 @@ import { own } from "../../../utils/own.ts";
 export interface ConfigChanges {
   /** Every key whose value differs. */
   readonly changed: readonly string[];
-  /** Those that hold from the next message on. */
+  /** Keys whose change applies from the next message. */
   readonly live: readonly string[];
-  /** Channels whose adapter is started anew. */
+  /** Channels whose adapter is restarted. */
   readonly channels: readonly string[];
-  /** Those that wait for the next start of the gateway. */
+  /** Keys whose change needs a restart of the gateway. */
   readonly restart: readonly string[];
 }
 
-/** Read anew for each message or run; all other keys but `channels` wait for a restart. */
+/** Keys that are read again for each message or run; all others except `channels` need a restart. */
 const LIVE = [
   "messages",
   "session",
@@ -29,7 +29,7 @@ const LIVE = [
   "logging.consoleLevel",
 ];
 
-/** What differs between two configs. Secrets are compared and never shown. */
+/** The differences between two configs. Secrets are compared and never shown. */
 export function compareConfigs(before: Config, after: Config): ConfigChanges {
   const paths = differences(before, after, []);
   const changed = paths.map(showPath);

@@ -3,7 +3,7 @@ import { hasEverybody } from "../../../channels/access/listed.ts";
 import { policyOf } from "../../../channels/access/policy.ts";
 import { isRecord, type RawNote } from "../problem.ts";
 
-/** What an account's keys say that loads, but does not do what its words promise. */
+/** Account keys that are accepted but do not have the effect that their names suggest. */
 export function doubtfulAccount(channel: string, input: Record<string, unknown>): RawNote[] {
   const { data } = accountConfig.safeParse(input);
   if (!data) return [];

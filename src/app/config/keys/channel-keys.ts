@@ -4,7 +4,7 @@ import { streamingConfig } from "../../../channels/config.ts";
 import { isRecord, type KeyPath } from "../problem.ts";
 import { own } from "../../../utils/own.ts";
 
-/** Where the sections lie that every channel has, and what they may hold; `*` is any name. */
+/** The paths of the sections that every channel has, and their keys; `*` is any name. */
 const SECTIONS: readonly (readonly [at: KeyPath, shape: object])[] = [
   [["dm"], dmConfig.shape],
   [["guilds", "*"], guildConfig.shape],
@@ -20,7 +20,7 @@ function chatsAt(at: KeyPath, shape: object): readonly (readonly [at: KeyPath, s
   ];
 }
 
-/** Keys inside the sections that every channel has, which nobody obeys; those of the adapter's own are its to know. */
+/** Keys without effect inside the sections that every channel has; the adapter checks its own keys. */
 export function foreignBelow(input: Record<string, unknown>, schema: z.ZodType | undefined): KeyPath[] {
   const taken = schema && "shape" in schema && isRecord(schema.shape) ? schema.shape : {};
   return SECTIONS.filter(([[first = ""]]) => !Object.hasOwn(taken, first)).flatMap(([at, shape]) =>

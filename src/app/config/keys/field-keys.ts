@@ -1,6 +1,6 @@
 /**
- * Every key that configs of the field have, as of OpenClaw 2026.5.20, and those that older descriptions of it name. One that our own schema lacks has no effect here and is
- * named in a warning instead of refused. Blanks part the keys, braces hold the keys below, `*` stands for any name or
+ * Every key of OpenClaw configs as of 2026.5.20, and keys that older descriptions name. A key that our own schema lacks has
+ * no effect and is reported in a warning instead of refused. Blanks separate the keys, braces hold the keys below, `*` stands for any name or
  * index; below a key without braces anything goes.
  */
 export const FIELD_KEYS = `

@@ -6,16 +6,16 @@ type KeyTree = Map<string, KeyTree | "leaf">;
 
 let tree: KeyTree | undefined;
 
-/** Whether configs of the field have this key, be it of no effect here. */
+/** Whether OpenClaw configs have this key, even if it has no effect here. */
 export const isFieldKey = (path: KeyPath): boolean => nodeAt(path) !== undefined;
 
-/** Names of the field right below a path. */
+/** Key names of OpenClaw directly below a path. */
 export function fieldKeysBelow(path: KeyPath): readonly string[] {
   const node = nodeAt(path);
   return node === undefined || node === "leaf" ? [] : [...node.keys()].filter((name) => name !== "*");
 }
 
-/** Paths in a value under a key of the field that the field does not have either. */
+/** Paths below a known OpenClaw key that OpenClaw does not have either. */
 export function strangersBelow(path: KeyPath, value: unknown): readonly KeyPath[] {
   if (!isFieldKey(path)) return [path];
   if (nodeAt(path) === "leaf") return [];

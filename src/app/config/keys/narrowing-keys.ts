@@ -1,6 +1,6 @@
 import { isRecord } from "../problem.ts";
 
-/** Whether a value of such a key narrows anything. */
+/** Whether a value of such a key restricts anything. */
 type Test = (value: unknown) => boolean;
 
 export interface NarrowingKey {
@@ -40,7 +40,7 @@ const OF_TOOLS: readonly NarrowingKey[] = [
 /** Below `agents.defaults` and below `agents.list[]`. */
 const OF_AGENTS: readonly NarrowingKey[] = [row("sandbox.mode", "that tools run in a sandbox", isOther("off"))];
 
-/** Places of an account in which a chat has rules of its own. */
+/** Sections of an account in which a chat has its own rules. */
 const CHATS = [
   "groups.*",
   "groups.*.topics.*",
@@ -91,7 +91,7 @@ const ACCOUNT_ROWS = [
 ];
 
 /**
- * Keys that narrow what may be done and that this version does not obey. Each stops what it would have narrowed: below
+ * Restricting keys that this version does not implement. Each stops what it would have restricted: below
  * `agents.list[]` that agent, below `channels` that account, elsewhere every agent.
  */
 export const NARROWING_KEYS: readonly NarrowingKey[] = [
@@ -106,7 +106,7 @@ export const NARROWING_KEYS: readonly NarrowingKey[] = [
   ...below("channels.*.accounts.*", ACCOUNT_ROWS),
 ];
 
-/** Keys that read as if they narrowed, and why nothing has to be stopped for them here. */
+/** Keys that look like restrictions, and why nothing has to be stopped for them. */
 export const HARMLESS_KEYS: Readonly<Record<string, string>> = {
   "tools.elevated": "no command runs elevated",
   "tools.subagents": "there are no subagents",

@@ -3,12 +3,12 @@ import { own } from "../../../utils/own.ts";
 import { NARROWING_KEYS, type NarrowingKey } from "./narrowing-keys.ts";
 import { isRecord, showPath, valueAt, type KeyPath, type RawNote } from "../problem.ts";
 
-/** What a narrowing key that is not obeyed stops; `agent` and `account` unset: all of them, `channel` unset: of all channels. */
+/** What a restricting key without an implementation stops; `agent` and `account` unset: all of them, `channel` unset: of all channels. */
 export type Stops =
   | { readonly kind: "agents"; readonly agent?: string }
   | { readonly kind: "accounts"; readonly channel?: string; readonly account?: string };
 
-/** A key of the config that narrows what may be done and that this version does not obey. */
+/** A restricting key of the config that this version does not implement. */
 export interface Stop {
   /** As a person writes it: `tools.byProvider.openai.deny`. */
   readonly key: string;
@@ -51,7 +51,7 @@ function stopsAt(input: unknown, path: KeyPath, { says }: NarrowingKey): readonl
   return agentsUnder(input, path).map((stops) => of(stops));
 }
 
-/** A key for all agents stops those that have no value of their own for it, which is judged by itself. */
+/** A key for all agents stops those without their own value for it; their own value is checked separately. */
 function agentsUnder(input: unknown, path: KeyPath): readonly Stops[] {
   const list = valueAt(input, ["agents", "list"]);
   const below = path[0] === "agents" ? path.slice(2) : path;
@@ -81,7 +81,7 @@ function namesOf(stops: readonly Stop[]): string {
   return `${distinct.join(", ")} ${distinct.length > 1 ? "are" : "is"} stopped`;
 }
 
-/** What keeps an agent from answering, in one sentence; undefined when nothing does. */
+/** Why an agent may not answer, in one sentence; undefined when it may. */
 export const agentStop = (stops: readonly Stop[], agent: string): string | undefined =>
   sentence(stops.filter(({ stops: what }) => what.kind === "agents" && (what.agent ?? agent) === agent));
 

@@ -1,4 +1,4 @@
-/** The candidate that was probably meant: at most a third of the letters away, without regard to case. */
+/** The most similar candidate: at most a third of the letters differ, ignoring case. */
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
   const limit = Math.max(1, Math.floor(word.length / 3));
   let best: { name: string; distance: number } | undefined;

@@ -3,7 +3,7 @@ import { whyNeverSafe } from "../../../tools/exec/safe-bins.ts";
 import type { KeyPath, RawNote } from "../problem.ts";
 import type { Config } from "../schema.ts";
 
-/** Entries of tool lists that load and do nothing: without a word about them an agent lacks tools and nobody knows why. */
+/** Entries of tool lists without effect: unreported, an agent would lack tools for no visible reason. */
 export function doubtfulTools(
   { tools, agents }: Pick<Config, "tools" | "agents">,
   contributed: readonly string[] = [],

@@ -20,7 +20,7 @@ export interface DiskNoticePorts {
 }
 
 /**
- * Tells the writers that their messages wait while the disk is full. The notice goes to the platform directly: the
+ * Informs senders that their messages wait while the disk is full. The notice goes directly to the platform, because the
  * outbox needs the same disk.
  */
 export class DiskNotices {
@@ -36,7 +36,7 @@ export class DiskNotices {
     return this.#ports.disk;
   }
 
-  /** Messages that the journal could not take. Nobody has decided yet who is heard, so only direct chats are told. */
+  /** Messages that the journal could not store. They are not admitted yet, so only direct chats get a notice. */
   async refused(messages: readonly InboundMessage[], error: unknown): Promise<void> {
     await this.#tell(
       messages.filter(({ from }) => from.chat.kind === "direct"),
@@ -56,7 +56,7 @@ export class DiskNotices {
     await Promise.all(messages.map(({ from }) => this.#tellChat(from)));
   }
 
-  /** Each chat once in ten minutes. A chat that cannot be told still gets its answer later. */
+  /** Each chat at most once in ten minutes. A chat whose notice fails still gets its answer later. */
   async #tellChat(to: Peer): Promise<void> {
     const name = `${to.channel}\n${to.account}\n${to.chat.id}\n${to.thread ?? ""}`;
     const now = this.#ports.clock.now();
@@ -68,7 +68,7 @@ export class DiskNotices {
     try {
       await this.#ports.link(to)?.send(to, part, { idempotencyKey: `disk:${now}` });
     } catch (error) {
-      this.#ports.log.warn("chat not told of the full disk", { channel: to.channel, chat: to.chat.id, error });
+      this.#ports.log.warn("notice of the full disk not sent", { channel: to.channel, chat: to.chat.id, error });
     }
   }
 }

@@ -3,25 +3,25 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Parts } from "../parts.ts";
 
 const LOOK_EVERY_MS = 2000;
-/** Bytes; below it the operator is told. */
+/** Bytes; below it the operator is warned. */
 const LOW = 200 * 1024 * 1024;
 /** Bytes; below it each look tries a write, also while no message has met the full disk yet. */
 const NEXT_TO_NOTHING = 1024 * 1024;
 
-/** Says when the disk runs low or full, and when there is room again: in the log, and in `channels.disk` for status and readiness. */
+/** Reports a low or full disk, and its recovery: in the log, and in `channels.disk` for status and readiness. */
 export async function watchDisk(parts: Pick<Parts, "live" | "log" | "channels">, signal: AbortSignal): Promise<void> {
   let wasLow = false;
   while (!signal.aborted) {
     const free = await freeBytes(parts.live.paths.stateDir);
     const isLow = free !== undefined && free < LOW;
     if (isLow !== wasLow)
-      parts.log[isLow ? "error" : "info"](isLow ? "disk almost full" : "disk has room again", {
+      parts.log[isLow ? "error" : "info"](isLow ? "disk almost full" : "disk has free space again", {
         freeMiB: Math.round((free ?? 0) / 1048576),
       });
     wasLow = isLow;
     if (!parts.channels.disk.takesWrites || (free !== undefined && free < NEXT_TO_NOTHING))
       await parts.channels.disk.look();
-    // Only the abort ends a wait early, and the loop looks at it.
+    // Only an abort ends the wait early, and the loop checks for it.
     await sleep(LOOK_EVERY_MS, undefined, { signal, ref: false }).catch(() => undefined);
   }
 }
@@ -31,7 +31,7 @@ async function freeBytes(dir: string): Promise<number | undefined> {
     const { bavail, bsize } = await statfs(dir);
     return bavail * bsize;
   } catch {
-    // Some file systems do not tell; doctor says so.
+    // Some file systems do not report free space; doctor says so.
     return undefined;
   }
 }

@@ -3,8 +3,8 @@ import { exists } from "../../../utils/exists.ts";
 import type { Live } from "../../compose/live.ts";
 
 /**
- * Why channels must stay off: another program kept this state directory before, and nobody's running bot is taken over by
- * trying this one out. Undefined once adopted, or when the directory is ours.
+ * Why channels must stay off: another program used this state directory before, and trying this gateway out must not take
+ * over a running bot. Undefined once adopted, or when the directory is ours.
  */
 export async function isForeign(live: Live): Promise<string | undefined> {
   const { config, loaded, paths } = live;

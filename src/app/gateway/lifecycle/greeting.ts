@@ -3,8 +3,8 @@ import type { Live } from "../../compose/live.ts";
 import type { Gateway } from "../gateway.ts";
 
 /**
- * What was started, in a few lines. A person at a terminal gets the address with the token, in the fragment that no server
- * sees. Output that goes elsewhere is kept and read by others, so it gets the address alone.
+ * A short summary of what was started. At a terminal it shows the address with the token, in the fragment that no server
+ * sees. Other output may be stored and read by others, so it shows the address alone.
  */
 export async function greet(gateway: Gateway, live: Live, givenToken?: string): Promise<void> {
   const isTerminal = process.stdout.isTTY === true;

@@ -11,16 +11,16 @@ export interface ProcessGuard {
 }
 
 /**
- * Watches for errors that nothing else has caught. A rejected promise concerns one piece of work: it is logged, and all
- * others go on. An uncaught exception may have left anything half done: it is logged, and the gateway shuts down, so that
- * a service manager starts it anew. A second one, or a shutdown that hangs, ends the process at once with exit code 1.
+ * Handles errors that nothing else has caught. A rejected promise concerns one piece of work: it is logged, and everything
+ * else continues. An uncaught exception may have left anything unfinished: it is logged, and the gateway shuts down, so that
+ * a service manager restarts it. A second one, or a shutdown that hangs, ends the process at once with exit code 1.
  */
 export function guardProcess(log: OpenLog): ProcessGuard {
   const crashed = Promise.withResolvers<{ readonly error: unknown }>();
   let isCrashed = false;
   const onRejection = (error: unknown): void => log.error("promise rejected, and nobody handled it", { error });
   const onException = (error: unknown): void => {
-    // Whoever read our output is gone; the log file is still there.
+    // The reader of our output has closed the pipe; the log file remains.
     if (errorCode(error) === "EPIPE") return;
     log.error("uncaught exception", { error });
     log.flush();

@@ -6,7 +6,7 @@ import type { Parts } from "../parts.ts";
 import { channelsThatDiffer } from "../../config/keys/narrowing.ts";
 
 /**
- * Applies changes of the config file as they come. An invalid file changes nothing and is told until it is mended.
+ * Applies changes of the config file as they come. An invalid file changes nothing and is reported until it is corrected.
  * Resolves when the signal has aborted and no change is being applied any more.
  */
 export async function followConfig(
@@ -31,7 +31,7 @@ async function applyAndTell(parts: Parts, event: ConfigEvent, mode: string): Pro
   try {
     await apply(parts, event, mode);
   } catch (error) {
-    // One change that cannot be applied must not end the watching: the next one may mend it.
+    // A change that cannot be applied must not end the watch: the next one may correct it.
     const fix = error instanceof OpenClawError ? error.fix : "Mend the file; the log has the details.";
     parts.live.problems = [{ message: errorText(error), fix }];
     parts.log.error("config not applied", { error });

@@ -27,15 +27,15 @@ const GRACE_MS = 30_000;
 /** After an uncaught exception, and when the journal can no longer be synced. */
 const CRASH_GRACE_MS = 5000;
 
-/** The daemon, until it is told to stop. Gives the exit code; throws `OpenClawError` when it cannot start or go on. */
+/** Runs the daemon until it is stopped. Returns the exit code; throws `OpenClawError` when it cannot start or continue. */
 export async function runGateway(options: GatewayOptions): Promise<number> {
   process.umask(0o077);
   const paths = resolvePaths(process.env);
   // Plugins and child processes look for the state directory here.
   process.env["OPENCLAW_STATE_DIR"] = paths.stateDir;
-  // Retries are the harness's alone, and the AWS client can be told so in no other way.
+  // Only the harness retries, and the AWS client has no other setting for that.
   process.env["AWS_MAX_ATTEMPTS"] ??= "1";
-  // Before the config is read: it may name commands that give secrets.
+  // Before the config is read, because it may name commands that give secrets.
   await makeStateDirs(paths);
   const load = async () =>
     loadConfig({ path: paths.configPath, env: process.env, ...(await contributedSchemas(bundled)) });
@@ -77,7 +77,7 @@ interface Serving {
 }
 
 async function serve(live: Live, { log, lock, options, load }: Serving): Promise<number> {
-  // From the first moment on, so that a signal during the start ends it in order too.
+  // From the beginning, so that a signal during the start also leads to a proper shutdown.
   const signalled = untilSignal();
   const guard = guardProcess(log);
   const gateway = await Promise.race([startGateway(live, { log, load, ...options }), rejectWith(guard.crashed)]);

@@ -10,13 +10,13 @@ const FIRST_MS = 60_000;
 /** Clears away, once a day, what nobody will ask for any more. */
 export async function keepUp(parts: Pick<Parts, "live" | "core" | "log">, signal: AbortSignal): Promise<void> {
   for (let wait = FIRST_MS; !signal.aborted; wait = DAY_MS) {
-    // Only the abort ends a wait early, and the loop looks at it.
+    // Only an abort ends the wait early, and the loop checks for it.
     await sleep(wait, undefined, { signal, ref: false }).catch(() => undefined);
     if (!signal.aborted) await clearAway(parts);
   }
 }
 
-/** One round, by `retention`. What cannot be removed is told and tried again the next day. Transcripts are never touched. */
+/** One cleanup by `retention`. What cannot be removed is reported and tried again the next day. Transcripts are never touched. */
 export async function clearAway({ live, core, log }: Pick<Parts, "live" | "core" | "log">): Promise<void> {
   const { rowsDays, strangersDays, dedupeDays, journalMaxMb, ...files } = live.config.retention;
   const attempt = (what: string, work: () => Promise<number>) =>

@@ -37,7 +37,7 @@ type NewAccount = z.output<typeof newAccount>;
 /** Adding accounts to the config, switching them and taking them out, over the protocol; the watcher applies it. */
 export function channelEditMethods(parts: Parts): readonly Method[] {
   const edits = new KeyedQueue();
-  // One after the other: each reads the file before it writes it.
+  // Sequential: each edit reads the file before it writes it.
   const edit = (did: string, channel: string, work: Work) =>
     edits.run("config", () => editAndTell(parts, did, { channel, work }));
   return [
@@ -117,7 +117,7 @@ async function add(
 
 type Keys = ReadonlyMap<string, unknown>;
 
-/** With what the values imply. Refuses those that cannot work together. */
+/** Adds implied values. Refuses values that contradict each other. */
 async function fitting(
   load: LoadOptions,
   { contribution, account }: { contribution: ChannelContribution; account: string | undefined },
@@ -131,7 +131,7 @@ async function fitting(
   throw refused(kind === "shape" ? `${message} ${fix}` : message, fieldOf(contribution, key));
 }
 
-/** An account without what it is asked for is a beginning that may be gone on with. */
+/** An account without its required values is incomplete and may be completed. */
 function isSetUp(channel: ChannelContribution, account: Readonly<Record<string, unknown>>): boolean {
   if (setupFields(channel).length === 0) return account["enabled"] !== false;
   return Object.keys(account).some((key) => fieldOf(channel, key) !== undefined);
@@ -148,7 +148,7 @@ function checkRequired(
   throw refused(`${missing.label}: it is missing.`, missing.name);
 }
 
-/** In the gateway's own environment a reference that leads nowhere would keep the whole file from counting. */
+/** A reference that cannot be resolved in the gateway's environment would make the whole file invalid. */
 async function checkSecrets(load: LoadOptions, channel: ChannelContribution, keys: Keys): Promise<void> {
   const file = await rawConfig(load);
   const { env, secrets } = isRecord(file) ? file : {};

@@ -125,7 +125,7 @@ async function logout(parts: Parts, account: ConfiguredAccount) {
   const { adapter, config } = account;
   const facts = { channel: adapter.id, accountId: account.account };
   if (!adapter.logout) return { ...facts, cleared: false, loggedOut: false, ...adapter.unlinking?.(config) };
-  // It comes up again, to say that it has to be linked.
+  // The account starts again, to report that it has to be linked.
   const resume = await parts.channels.pause(account);
   const desk = {
     account: account.account,

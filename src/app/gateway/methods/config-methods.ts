@@ -60,7 +60,7 @@ async function applyPatch(parts: Parts, patch: Record<string, unknown>) {
     ...(await contributedSchemas(parts.live.contributions)),
   };
   const leaves = leavesOf(patch, []).filter(({ path, value }) => isChange(parts.live.config, path, value));
-  // As in a JSON merge patch (RFC 7396), null takes a key out.
+  // As in a JSON merge patch (RFC 7396), null removes a key.
   const edits = leaves.map(({ path, value }) => ({ path, value: value ?? undefined }));
   try {
     await writeConfigValues(options, edits);

@@ -17,7 +17,7 @@ export function createHeartbeats({ live, log, core, channels }: Omit<Parts, "hea
     clock: core.ports.clock,
     log,
     inbox: core.journal.inbox,
-    // Beside another gateway over the same chats nothing is said unasked.
+    // With another gateway on the same chats, this one sends nothing on its own.
     agents: () => (channels.held === undefined ? live.agents : []),
     checklist: (workspace) => readList(join(workspace, CHECKLIST)),
     place: (agent, settings, cause) => placeOfBeat(agent, settings, { cause, parts }),
@@ -28,7 +28,7 @@ export function createHeartbeats({ live, log, core, channels }: Omit<Parts, "hea
   });
 }
 
-/** A list that is not there asks for nothing; one that cannot be read is told. */
+/** A missing checklist has no entries; an unreadable one is reported. */
 async function readList(path: string): Promise<string | undefined> {
   return unlessMissing(readFile(path, "utf8"));
 }
@@ -64,7 +64,7 @@ export function heartbeatMethods({ heartbeats, live }: Parts): readonly Method[]
       }),
       run: async ({ text = "", mode, agentId: named }) => {
         const id = idOf(named);
-        if (mode === "next-heartbeat" && text === "") throw refused("there is nothing to tell at the next heartbeat");
+        if (mode === "next-heartbeat" && text === "") throw refused("the text for the next heartbeat is empty");
         if (mode === "next-heartbeat") {
           if (!(await heartbeats.tell(id, text))) throw noBeat(id);
           return { told: true };

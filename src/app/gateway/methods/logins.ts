@@ -18,12 +18,12 @@ export interface LoginPorts {
   pause(account: ConfiguredAccount): Promise<() => Promise<void>>;
 }
 
-/** How a login stands. Steps are counted, so that a client that was away misses none. */
+/** The state of a login. Steps are counted, so that a client that was disconnected misses none. */
 export interface LoginView {
   readonly loginId: string;
   readonly state: "waiting" | "linked" | "failed";
   readonly steps: readonly LoginStep[];
-  /** To be given with the next question: only later steps are told. */
+  /** Pass it with the next request to get only later steps. */
   readonly next: number;
   readonly self?: { readonly id: string; readonly name: string };
   /** Why it failed; with the operator's errors what mends it, and their code. */
@@ -79,7 +79,7 @@ export class Logins {
     return viewOf(loginId, login, 0);
   }
 
-  /** How it stands, at once when there is news after `from`, else after at most `ms`. Throws NOT_FOUND. */
+  /** The state: at once when there are steps after `from`, else after at most `ms`. Throws NOT_FOUND. */
   async wait(loginId: string, from: number, ms: number): Promise<LoginView> {
     const login = this.#find(loginId);
     if (login.state === "waiting" && login.steps.length <= from) {

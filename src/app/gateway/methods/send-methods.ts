@@ -60,7 +60,7 @@ async function send(params: z.output<typeof sendParams>, parts: Parts) {
   if (params.dryRun === true) return { ...about, state: "dry-run", blocks: blocks.length };
   const replyKey = `send:${idempotencyKey}`;
   const replyTo = params.replyToId === undefined ? {} : { replyTo: params.replyToId };
-  // A dead account is mended by a person, not by waiting.
+  // A failed account needs a person; waiting does not help.
   const ms = obstacleOf(to, parts).isDead === true ? 0 : timeoutMs;
   const rows = await deliverAndWait({ replyKey, to, blocks, ...replyTo, ...silent }, ms, parts);
   const failed = rows.find((row) => row.state === "failed");

@@ -53,7 +53,7 @@ async function repair(io: Io, reports: readonly CheckReport[], flags: DoctorFlag
   await applyRepairs(reports, { write, ask: confirmed });
 }
 
-/** By id (`app.config`) or room (`app`). Throws `USAGE` on a name that fits none. */
+/** By id (`app.config`) or module (`app`). Throws `USAGE` on an unknown name. */
 function choose(checks: readonly Check[], { only, skip }: DoctorFlags): readonly Check[] {
   const names = checks.flatMap(({ id }) => [id, roomOf(id)]);
   for (const name of [...(only ?? []), ...(skip ?? [])]) {

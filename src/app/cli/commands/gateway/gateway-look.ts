@@ -42,9 +42,9 @@ export interface GatewayLook {
   readonly url: string;
   /** Holds the state directory; unknown for one elsewhere. */
   readonly pid?: number;
-  /** What it tells of itself. */
+  /** Its own status. */
   readonly status?: GatewayStatus;
-  /** Why it tells nothing. */
+  /** Why it has no status. */
   readonly problem?: OpenClawError;
 }
 

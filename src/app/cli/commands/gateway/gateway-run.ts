@@ -8,7 +8,7 @@ export interface RunFlags {
   readonly verbose?: boolean;
 }
 
-/** Runs the gateway until it is told to stop. */
+/** Runs the gateway until it is stopped. */
 export async function gatewayRun(_io: Io, flags: RunFlags): Promise<number> {
   outliveReader();
   const { runGateway } = await import("../../../gateway/lifecycle/run.ts");

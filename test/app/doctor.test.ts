@@ -181,15 +181,15 @@ describe("what is wrong", () => {
     expect(results[0]).toMatchObject({ status: "fail", message: expect.stringContaining(`${port} is taken by`) });
   });
 
-  it("with a lock that nobody holds is told", async () => {
+  it("a lock of a dead process is reported", async () => {
     const lock = { pid: 2 ** 22 + 1, startedAt: "long ago", command: "openclaw gateway", port: 1 };
     writeFileSync(paths.lockFile, JSON.stringify(lock));
     expect(found(await examine(), "lock")).toMatchObject([
-      { status: "warn", message: expect.stringContaining("which is gone") },
+      { status: "warn", message: expect.stringContaining("did not shut down properly") },
     ]);
   });
 
-  it("with the token, the Node and a second state directory is told", async () => {
+  it("with the token, the Node and a second state directory is reported", async () => {
     mkdirSync(join(home, ".clawdbot"));
     const reports = await examine({ gateway: { bind: "lan", auth: { token: "short" } } });
     expect(found(reports, "token")).toMatchObject([{ status: "fail" }]);

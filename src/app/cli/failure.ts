@@ -6,7 +6,7 @@ import { nearest } from "../config/keys/nearest.ts";
 import { cleanText, type Io } from "./io.ts";
 
 /** Tells an error to a person. Returns the exit code that goes with it. */
-export function tellFailure(io: Io, error: unknown): number {
+export function printFailure(io: Io, error: unknown): number {
   if (error instanceof OpenClawError) {
     io.err(`${head(io, `error ${error.code}:`)} ${cleanText(error.message)}\n`);
     for (const line of furtherProblems(error)) io.err(`  ${cleanText(line)}\n`);

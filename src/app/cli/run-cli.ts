@@ -1,6 +1,6 @@
 import { CommanderError } from "commander";
 import { packageVersion } from "../package-root.ts";
-import { tellFailure, usageError } from "./failure.ts";
+import { printFailure, usageError } from "./failure.ts";
 import { drain, endWithReader, terminalIo, type Io } from "./io.ts";
 import { buildProgram } from "./program.ts";
 
@@ -26,6 +26,6 @@ export async function runCommand(io: Io, args: readonly string[]): Promise<numbe
     return exitCode();
   } catch (error) {
     const shown = error instanceof CommanderError ? usageError(error, program, args) : error;
-    return shown === undefined ? 0 : tellFailure(io, shown);
+    return shown === undefined ? 0 : printFailure(io, shown);
   }
 }

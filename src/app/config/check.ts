@@ -7,7 +7,7 @@ import { nearest } from "./keys/nearest.ts";
 import { isRecord, showPath, valueAt, type KeyPath, type RawNote } from "./problem.ts";
 import { schemaKeys, schemaKeysBelow } from "./keys/schema-keys.ts";
 import { configSchema, type Config } from "./schema.ts";
-import { describeIssue } from "./words.ts";
+import { describeIssue } from "./issue-text.ts";
 import { own } from "../../utils/own.ts";
 
 /** The schema of one account, per channel whose adapter is there. */

@@ -65,7 +65,9 @@ export class Admission {
     for (const pattern of patterns) {
       if (!log || !pattern.wasStopped || this.#told.has(pattern)) continue;
       this.#told.add(pattern);
-      log.warn("a mention pattern searched too long and is not used for a minute; see openclaw doctor", { pattern: pattern.source });
+      log.warn("a mention pattern searched too long and is not used for a minute; see openclaw doctor", {
+        pattern: pattern.source,
+      });
     }
   }
 

@@ -34,7 +34,7 @@ const heartbeatSeconds = ({ heartbeat }: AgentSettings): number => (heartbeat?.e
 const LOOK_EVERY_MS = 2000;
 
 /** Publishes a `health` event whenever readiness or its problems have changed, so that open pages need not ask. */
-export async function tellReadiness(
+export async function reportReadiness(
   parts: Pick<Parts, "live" | "channels" | "events">,
   signal: AbortSignal,
 ): Promise<void> {

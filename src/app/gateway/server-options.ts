@@ -16,7 +16,7 @@ import { tailLogs } from "./methods/log-tail.ts";
 import { gatewayMethods } from "./methods/methods.ts";
 import { metricsText } from "./metrics.ts";
 import { statusOf } from "./status.ts";
-import { tellPaired } from "./tell-paired.ts";
+import { notifyPaired } from "./notify-paired.ts";
 
 /** Events in addition to those of runs. */
 const EVENT_NAMES = ["sessions.changed", "pairing.requested", "config.changed", "health"];
@@ -59,7 +59,7 @@ export function serverPorts(parts: Parts, chat: ChatPort): ServerPorts {
     chat,
     sessions: core.sessions,
     media: core.media,
-    pairing: { ...core.journal.pairing, notify: (paired) => tellPaired(paired, parts) },
+    pairing: { ...core.journal.pairing, notify: (paired) => notifyPaired(paired, parts) },
     resolveSessionKey: (text) => resolveAlias(text, live.defaultAgent.id),
     catalog: {
       agents: () => live.agents.map(({ id, name }) => ({ id, ...(name !== undefined && { name }) })),

@@ -3,7 +3,7 @@ import { BY_OPERATOR } from "../../store/journal/counts.ts";
 import type { MessageDesk } from "../../store/journal/messages.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import type { InboxRow, Journal, Outcome, OutboxRow } from "../../types/journal.ts";
-import { inboxRow, outboxRow } from "./look.ts";
+import { inboxRow, outboxRow } from "./list.ts";
 
 /** The journal, and the gateway that owns it; no gateway when none runs. */
 export interface Desk {

@@ -2,7 +2,7 @@ import type { MessageSource } from "../../store/journal/read-only.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import type { InboxRow, OutboxRow } from "../../types/journal.ts";
 import type { Peer } from "../../types/chat/message.ts";
-import { inboxRow } from "./look.ts";
+import { inboxRow } from "./list.ts";
 
 /** Characters of a run's id that are enough to identify it. */
 const LEAST_PREFIX = 4;

@@ -27,7 +27,7 @@ export interface Step {
 }
 
 /** What happened to a message, in chronological order. */
-export function tellSteps(facts: Facts): readonly Step[] {
+export function stepsOf(facts: Facts): readonly Step[] {
   const steps = [
     received(facts.row),
     ...admission(facts.row),
@@ -44,7 +44,7 @@ export function tellSteps(facts: Facts): readonly Step[] {
 }
 
 /** What happened to a chunk that answers no message, or one that is no longer kept. */
-export function tellSent(row: OutboxRow): readonly Step[] {
+export function stepsOfSent(row: OutboxRow): readonly Step[] {
   const { to, inboxId, createdAt } = row;
   const cause =
     inboxId === undefined ? originOf(row) : `an answer to the message of row ${inboxId}, which is not kept any more`;
@@ -128,10 +128,10 @@ function queue({ row, others }: Facts): readonly Step[] {
 /** The outcome of the message's own files, from the receipt of its run. */
 function files({ row, run }: Facts): readonly Step[] {
   const own = (run?.receipt.files ?? []).filter(({ inboxId }) => inboxId === row.id);
-  return own.map((file) => ({ step: "file", text: tellFile(file) }));
+  return own.map((file) => ({ step: "file", text: fileStep(file) }));
 }
 
-function tellFile({ kind, name, bytes, tries, durationMs, why }: FileFate): string {
+function fileStep({ kind, name, bytes, tries, durationMs, why }: FileFate): string {
   const what = name === undefined ? kind : `${name.replaceAll(/[\s\p{Cc}]+/gu, " ")} (${kind})`;
   const effort = `${tries === 1 ? "" : `${tries} tries in `}${durationMs} ms`;
   return why === undefined
@@ -141,7 +141,7 @@ function tellFile({ kind, name, bytes, tries, durationMs, why }: FileFate): stri
 
 function runSteps({ row, run }: Facts): readonly Step[] {
   const broken = brokenStarts(row);
-  if (run) return [...broken, ...tellRun(run)];
+  if (run) return [...broken, ...stepsOfRun(run)];
   if (row.runId === undefined || row.outcome?.kind === "dropped") return [];
   if (isGivenUp(row)) return broken;
   return [
@@ -177,7 +177,7 @@ function toldOf({ row: { message }, replies }: Facts): string {
   return "its chat was not told";
 }
 
-function tellRun({ at, receipt, result }: RunRecord): readonly Step[] {
+function stepsOfRun({ at, receipt, result }: RunRecord): readonly Step[] {
   const { usage, calls, durationMs, model } = receipt;
   const tokens = `${usage.input + usage.cacheRead + usage.cacheWrite} tokens in, ${usage.output} out`;
   const cost = `$${usage.cost.total.toFixed(4)}`;

@@ -2,13 +2,13 @@ import type { MessageSource } from "../../store/journal/read-only.ts";
 import type { InboxRow, OutboxRow } from "../../types/journal.ts";
 import { factsOf, type Facts } from "./facts.ts";
 import { findMessages } from "./find.ts";
-import { tellSent, tellSteps, type Step } from "./steps.ts";
+import { stepsOfSent, stepsOf, type Step } from "./steps.ts";
 import { cameIn, wentOut } from "./view.ts";
 
 /** What happened to the messages that an id identifies, step by step. Throws as `findMessages` does. */
 export async function why(journal: MessageSource, asked: { id: string; channel?: string | undefined }) {
   const { rows, sent } = await findMessages(journal, asked.id, asked.channel);
-  const stories: (ReturnType<typeof storyOf> | ReturnType<typeof sentStory>)[] = sent.map(sentStory);
+  const stories: (ReturnType<typeof storyOf> | ReturnType<typeof sentView>)[] = sent.map(sentView);
   for (const row of rows) stories.push(...(await withCopies(journal, row)));
   return { stories };
 }
@@ -21,12 +21,12 @@ async function withCopies(journal: MessageSource, row: InboxRow): Promise<Return
 }
 
 /** The steps of a sent message that answers no known message. */
-const sentStory = (row: OutboxRow) => ({ replies: [wentOut(row)], steps: tellSent(row) });
+const sentView = (row: OutboxRow) => ({ replies: [wentOut(row)], steps: stepsOfSent(row) });
 
 function storyOf(facts: Facts) {
   const { row, seen, run, replies, others } = facts;
   const { prompt: _seen, ...receipt } = run?.receipt ?? {};
-  const steps: readonly Step[] = tellSteps(facts);
+  const steps: readonly Step[] = stepsOf(facts);
   return {
     row: cameIn(row),
     seen,

@@ -28,7 +28,7 @@ export function defineChannels(program: Command, act: Act, contributed: Channels
     .option("--json", "for scripts")
     .action(
       act(async (io, options: SendFlags) =>
-        (await import("../commands/channels/channels-look.ts")).channelsTest(io, options),
+        (await import("../commands/channels/channels-test.ts")).channelsTest(io, options),
       ),
     );
 }
@@ -64,7 +64,7 @@ function defineDiagnostics(channels: Command, act: Act): void {
     .option("--json", "for scripts")
     .action(
       act(async (io, options: Json & { channel?: string }) => {
-        const { channelsCapabilities } = await import("../commands/channels/channels-look.ts");
+        const { channelsCapabilities } = await import("../commands/channels/channels-test.ts");
         return channelsCapabilities(io, options);
       }),
     );

@@ -64,21 +64,21 @@ function defineOutbox(program: Command, act: Act): void {
   );
 }
 
-function defineList(room: Command, act: Act, words: { about: string; only: string; all: string; run: List }): void {
-  room
+function defineList(group: Command, act: Act, texts: { about: string; only: string; all: string; run: List }): void {
+  group
     .command("list", { isDefault: true })
-    .description(words.about)
-    .option("--open", words.only)
-    .option("--all", words.all)
+    .description(texts.about)
+    .option("--open", texts.only)
+    .option("--all", texts.all)
     .option("--channel <channel>", "only this channel's")
     .option("--session <key>", "only this conversation's")
     .option("--limit <count>", "most entries to list", wholeNumber(1, 1000), 50)
     .option("--json", "for scripts")
-    .action(act(words.run));
+    .action(act(texts.run));
 }
 
-function onRow(room: Command, act: Act, [name, about]: readonly [string, string], run: OnRow): void {
-  room
+function onRow(group: Command, act: Act, [name, about]: readonly [string, string], run: OnRow): void {
+  group
     .command(name)
     .argument("<row>", "row of the list")
     .description(about)

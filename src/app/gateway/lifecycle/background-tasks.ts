@@ -3,13 +3,13 @@ import { background } from "../../../utils/background.ts";
 import { watchDisk } from "../disk/disk.ts";
 import { defaultModel } from "../model-text.ts";
 import type { Parts } from "../parts.ts";
-import { tellReadiness } from "../health.ts";
+import { reportReadiness } from "../health.ts";
 import { keepUp } from "./upkeep.ts";
 
 /** What the gateway does besides messages, until the signal. */
 export function startBackgroundTasks(parts: Parts, signal: AbortSignal): void {
   background("disk watch", watchDisk(parts, signal), parts.log);
-  background("readiness", tellReadiness(parts, signal), parts.log);
+  background("readiness", reportReadiness(parts, signal), parts.log);
   background("upkeep", keepUp(parts, signal), parts.log);
   background("model warm-up", warmUp(parts), parts.log);
 }

@@ -3,7 +3,7 @@ import { dropNow, runNow } from "../../../dispatch/clients/operator.ts";
 import { resolveAlias } from "../../../sessions/keys.ts";
 import { defineMethod, type Method } from "../../../types/method.ts";
 import { dropInbox, dropOutbox, retryInbox, retryOutbox, type Desk, type Done } from "../../messages/act.ts";
-import { listInbox, listOutbox, showInbox, showOutbox } from "../../messages/look.ts";
+import { listInbox, listOutbox, showInbox, showOutbox } from "../../messages/list.ts";
 import { why } from "../../messages/why.ts";
 import type { Parts } from "../parts.ts";
 import { answered } from "./run-methods.ts";

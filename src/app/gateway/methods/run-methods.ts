@@ -3,7 +3,7 @@ import { agentOf, resolveAlias } from "../../../sessions/keys.ts";
 import { fileOf } from "../../../sessions/rows/row.ts";
 import { OpenClawError } from "../../../types/errors.ts";
 import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
-import { listRuns, showPrompt, showRun } from "../../runs/look.ts";
+import { listRuns, showPrompt, showRun } from "../../runs/list.ts";
 import type { RunPlace } from "../../runs/prompt.ts";
 import type { Parts } from "../parts.ts";
 

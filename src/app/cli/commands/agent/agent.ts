@@ -18,13 +18,13 @@ export async function agent(io: Io, flags: AgentFlags): Promise<number> {
   try {
     const ask =
       flags.local === true ? askHere(io, message, { flags, printer }) : askGateway(io, message, flags, printer);
-    return tellAnswer(io, await ask, flags, printer);
+    return printAnswer(io, await ask, flags, printer);
   } finally {
     printer.stop();
   }
 }
 
-function tellAnswer(io: Io, answer: AgentAnswer, flags: AgentFlags, printer: Printer): number {
+function printAnswer(io: Io, answer: AgentAnswer, flags: AgentFlags, printer: Printer): number {
   printer.stop();
   if (flags.json === true) writeJson(io, jsonOf(answer));
   else printer.finish(answer.text);

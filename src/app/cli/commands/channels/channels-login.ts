@@ -147,11 +147,11 @@ export async function channelsLogout(io: Io, flags: LoginFlags & { readonly json
   const state = await readState(io);
   const done = hasGateway(io, state) ? await logoutThere(io, state, flags) : await logoutHere(io, flags);
   if (flags.json === true) writeJson(io, done);
-  else tellCleared(io, done);
+  else printCleared(io, done);
   return done.holder === undefined ? 0 : 1;
 }
 
-function tellCleared(io: Io, done: Cleared): void {
+function printCleared(io: Io, done: Cleared): void {
   const who = `${done.channel} (${done.accountId})`;
   if (done.cleared) io.out(`Forgot ${who}.\n`);
   else if (done.holder === undefined) io.out(`${who} is not linked: it has only its settings.\n`);

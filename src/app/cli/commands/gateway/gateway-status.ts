@@ -1,13 +1,13 @@
 import { writeJson, type Io } from "../../io.ts";
 import { readState } from "../../state.ts";
 import { pairs, showDuration } from "../../table.ts";
-import { gatewayJson, lookAtGateway, type GatewayLook } from "./gateway-look.ts";
+import { gatewayJson, readGatewayState, type GatewayState } from "./gateway-state.ts";
 
 /** Whether the gateway runs. Exit code 0 when it answers, else 1. */
 export async function gatewayStatus(io: Io, options: { json?: boolean }): Promise<number> {
   const state = await readState(io);
   const { stateDir } = state.paths;
-  const look = await lookAtGateway(io, state);
+  const look = await readGatewayState(io, state);
   const { status, problem } = look;
   if (options.json === true) writeJson(io, { ...gatewayJson(look), stateDir, ...(status && { status }) });
   else {
@@ -17,7 +17,7 @@ export async function gatewayStatus(io: Io, options: { json?: boolean }): Promis
   return status === undefined ? 1 : 0;
 }
 
-function rowsOf({ url, pid, status }: GatewayLook): [string, string | undefined][] {
+function rowsOf({ url, pid, status }: GatewayState): [string, string | undefined][] {
   const silence = pid === undefined ? "not running" : "running, but gives no answer";
   return [
     ["Gateway", status ? "running" : silence],

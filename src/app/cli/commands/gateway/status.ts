@@ -6,7 +6,7 @@ import { writeJson, type Io } from "../../io.ts";
 import { strangersText } from "../../../strangers-text.ts";
 import { readState, type State } from "../../state.ts";
 import { pairs, showDuration } from "../../table.ts";
-import { gatewayJson, lookAtGateway, type GatewayLook, type GatewayStatus } from "./gateway-look.ts";
+import { gatewayJson, readGatewayState, type GatewayState, type GatewayStatus } from "./gateway-state.ts";
 import { channelRows, channelsShape } from "../channels/channels.ts";
 import { sessionRows, sessionsShape } from "../sessions/session-rows.ts";
 
@@ -22,7 +22,7 @@ type Rows = readonly (readonly [string, string | undefined])[];
 /** All that is worth knowing at a glance; works without a gateway. */
 export async function status(io: Io, flags: StatusFlags): Promise<number> {
   const state = await readState(io);
-  const look = await lookAtGateway(io, state, flags.timeout);
+  const look = await readGatewayState(io, state, flags.timeout);
   const more = look.status && hasGateway(io, state) ? await askMore(io, state, flags) : {};
   if (flags.json === true) {
     writeJson(io, statusJson(state, look, more));
@@ -47,7 +47,7 @@ function askMore(io: Io, state: State, { all, deep }: StatusFlags): Promise<More
   }));
 }
 
-function statusJson(state: State, look: GatewayLook, more: More): object {
+function statusJson(state: State, look: GatewayState, more: More): object {
   const { paths, problem, config } = state;
   return {
     stateDir: paths.stateDir,
@@ -59,7 +59,7 @@ function statusJson(state: State, look: GatewayLook, more: More): object {
   };
 }
 
-function gatewayRows({ url, pid, status: told, problem }: GatewayLook): Rows {
+function gatewayRows({ url, pid, status: told, problem }: GatewayState): Rows {
   const at = pid === undefined ? url : `${url} (pid ${pid})`;
   if (!told) return [["Gateway", pid === undefined ? "not running; start it: openclaw gateway run" : problem?.message]];
   const { version, uptimeMs, ready } = told;
@@ -125,7 +125,7 @@ function dayText({ lastDay }: GatewayStatus): string | undefined {
   return `${runs} runs, ${failed} failed, ${input} tokens in, ${output} out, $${costUsd.toFixed(2)}`;
 }
 
-function configRows({ paths, problem, config }: State, { status: told }: GatewayLook): Rows {
+function configRows({ paths, problem, config }: State, { status: told }: GatewayState): Rows {
   const channels = Object.entries(config.channels).flatMap(([id, channel]) => (channel.enabled ? id : []));
   const offline: Rows = told || problem ? [] : [["Channels", channels.join(", ") || "none"]];
   const wrong = problem?.message ?? told?.config?.problems?.[0]?.message;

@@ -1,5 +1,5 @@
 import { dropInbox, retryInbox } from "../../../messages/act.ts";
-import { listInbox, showInbox } from "../../../messages/look.ts";
+import { listInbox, showInbox } from "../../../messages/list.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { pairs, showDuration, table } from "../../table.ts";
 import { inboxListShape, inboxRowShape, type InboxLine } from "../message/message-shapes.ts";

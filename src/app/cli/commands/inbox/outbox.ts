@@ -1,5 +1,5 @@
 import { dropOutbox, retryOutbox } from "../../../messages/act.ts";
-import { listOutbox, showOutbox } from "../../../messages/look.ts";
+import { listOutbox, showOutbox } from "../../../messages/list.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { pairs, table } from "../../table.ts";
 import { outboxListShape, outboxRowShape, type OutboxLine } from "../message/message-shapes.ts";

@@ -5,7 +5,7 @@ import { agentOf, resolveAlias } from "../../../../sessions/keys.ts";
 import { openJournalToRead, type RunSource } from "../../../../store/journal/read-only.ts";
 import { journalPath } from "../../../config/paths.ts";
 import { resolveAgents } from "../../../config/settings.ts";
-import { listRuns, showPrompt, showRun } from "../../../runs/look.ts";
+import { listRuns, showPrompt, showRun } from "../../../runs/list.ts";
 import type { RunPlace } from "../../../runs/prompt.ts";
 import { hasGateway } from "../../address.ts";
 import { callOnce } from "../../call-gateway.ts";

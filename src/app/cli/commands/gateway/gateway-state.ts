@@ -38,7 +38,7 @@ const statusShape = z.looseObject({
 export type GatewayStatus = z.infer<typeof statusShape>;
 
 /** The gateway as it looks from here. */
-export interface GatewayLook {
+export interface GatewayState {
   readonly url: string;
   /** Holds the state directory; unknown for one elsewhere. */
   readonly pid?: number;
@@ -49,7 +49,7 @@ export interface GatewayLook {
 }
 
 /** Asks the gateway for its status. One that does not answer is a result, not an error. */
-export async function lookAtGateway(io: Io, state: State, timeoutMs?: number): Promise<GatewayLook> {
+export async function readGatewayState(io: Io, state: State, timeoutMs?: number): Promise<GatewayState> {
   const { url } = await findGateway(io, state);
   const base = { url, ...(state.owner && { pid: state.owner.pid }) };
   try {
@@ -62,7 +62,7 @@ export async function lookAtGateway(io: Io, state: State, timeoutMs?: number): P
 }
 
 /** The same for scripts. */
-export function gatewayJson({ url, pid, status, problem }: GatewayLook): object {
+export function gatewayJson({ url, pid, status, problem }: GatewayState): object {
   return {
     running: pid !== undefined || status !== undefined,
     reachable: status !== undefined,

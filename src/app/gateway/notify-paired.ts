@@ -9,7 +9,7 @@ const WAIT_MS = 5000;
 const PAIRED_TEXT = "The operator has let you in. You can write to me now.";
 
 /** Tells a stranger who was let in. Never rejects. */
-export async function tellPaired(paired: Paired, parts: Parts): Promise<Notified> {
+export async function notifyPaired(paired: Paired, parts: Parts): Promise<Notified> {
   const { channel, account, senderId } = paired;
   try {
     const outgoing = { to: senderId, channel, accountId: account, message: PAIRED_TEXT, media: [], files: [] };

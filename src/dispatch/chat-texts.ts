@@ -4,17 +4,17 @@ import type { Gap, GapCause } from "../outbox/gaps.ts";
 import { parseImageSize } from "../providers/failure.ts";
 import type { Failure, FailureKind, RunResult } from "../types/run/run.ts";
 
-/** What a user is told when no model could answer; the operator's log has the provider's own words. */
+/** Notices to users when no model could answer. The operator's log has the provider's own text. */
 const FAILURE_TEXT: Readonly<Record<FailureKind, string>> = {
   auth: "The model's key was not accepted. The operator can see why with `openclaw models status --probe`.",
   billing: "The model's account is out of credit.",
   budget: "The budget does not allow another model call right now. The operator can see why with `openclaw runs show`.",
-  rate_limit: "The model is asked too often right now. Please try again in a minute.",
+  rate_limit: "The model is receiving too many requests right now. Please try again in a minute.",
   overloaded: "The model is overloaded right now. Please try again in a minute.",
-  loading: "The model is still being loaded by its server. Please try again in some minutes.",
+  loading: "The model's server is still loading it. Please try again in a few minutes.",
   timeout: "The model took too long. Please try again.",
   context_overflow: "This conversation no longer fits the model. Start a fresh one with /new.",
-  output_limit: "The model does not write answers as long as it was asked for.",
+  output_limit: "The model cannot write answers as long as requested.",
   thinking_unsupported: "The model refuses this thinking level. Choose another with /think.",
   image_size: "The image is too large for the model. Please send a smaller one.",
   image_broken: "The model cannot read the image. Please send it as another file, such as a new PNG or JPEG.",
@@ -22,7 +22,7 @@ const FAILURE_TEXT: Readonly<Record<FailureKind, string>> = {
   call_ordering: "The model could not read this conversation. Start a fresh one with /new.",
   format: "The model's provider did not accept the request.",
   refusal: "The model declined to answer.",
-  cut_off: "The model broke off in the middle. Please try again.",
+  cut_off: "The model stopped in the middle of its answer. Please try again.",
   network: "The model cannot be reached right now. Please try again.",
   compaction_failure: "This conversation is too long and could not be shortened. Start a fresh one with /new.",
   tool_loop: "The agent repeated the same step without getting any further, so it was stopped.",
@@ -32,28 +32,28 @@ const FAILURE_TEXT: Readonly<Record<FailureKind, string>> = {
   unknown: "Something went wrong while answering. Please try again.",
 };
 
-/** The notice for a run that brought no answer; undefined when none is due. `form`: how its reader writes commands. */
+/** The notice for a run without an answer. Undefined when none is due. `form`: how its reader writes commands. */
 export function noticeFor(result: RunResult, form?: CommandForm): string | undefined {
   if (result.kind === "failed") return `⚠️ ${failureText(result.failure, form)}`;
   if (result.kind === "aborted" && result.by === "timeout")
-    return "⚠️ This took longer than a run may take, so it was stopped.";
+    return "⚠️ This took longer than a run may take, so I stopped it.";
   return undefined;
 }
 
-/** The text of a failure's kind, with what the provider said where that says more. */
+/** The text for a failure's kind, with the provider's text where that says more. */
 function failureText(failure: Failure, form: CommandForm | undefined): string {
   const { kind, message } = failure;
   if (kind === "context_overflow") return inCommandForm(tooLong(failure), form);
   if (kind === "image_size") return imageText(message);
-  const words = SAYS_MORE.has(kind) ? providersWords(message) : undefined;
+  const said = SAYS_LITTLE.has(kind) ? providerText(message) : undefined;
   const text = inCommandForm(FAILURE_TEXT[kind], form);
-  return words === undefined ? text : `${text} It said: ${words}`;
+  return said === undefined ? text : `${text} It said: ${said}`;
 }
 
-/** Only a fresh conversation that would fit better is worth the advice. */
+/** Recommends a fresh conversation only when that would help. */
 function tooLong({ limitTokens, requestedTokens, isAlone = false }: Failure): string {
   const figures = [
-    ...(limitTokens === undefined ? [] : [`it has room for ${tokens(limitTokens)}`]),
+    ...(limitTokens === undefined ? [] : [`it takes ${tokens(limitTokens)}`]),
     ...(requestedTokens === undefined ? [] : [`this needed ${tokens(requestedTokens)}`]),
   ].join(", ");
   const because = figures === "" ? "" : ` (${figures})`;
@@ -63,7 +63,7 @@ function tooLong({ limitTokens, requestedTokens, isAlone = false }: Failure): st
 
 const tokens = (count: number): string => `${count.toLocaleString("en-US")} tokens`;
 
-/** An image that is too large is answered with what the provider takes, where it says so. */
+/** Names the largest image that the provider takes, if it said so. */
 function imageText(message: string): string {
   const { maxBytes, maxDimensionPx } = parseImageSize(message) ?? {};
   const most = [
@@ -74,29 +74,29 @@ function imageText(message: string): string {
   return most.length === 0 ? text : `${text} It takes at most ${most.join(" and ")}.`;
 }
 
-/** Kinds that only say that something was wrong with the request. */
-const SAYS_MORE: ReadonlySet<FailureKind> = new Set(["format", "output_limit", "unknown"]);
-const LONGEST_WORDS = 200;
+/** Kinds that only say that something was wrong with the request, so that the provider's text helps. */
+const SAYS_LITTLE: ReadonlySet<FailureKind> = new Set(["format", "output_limit", "unknown"]);
+const MOST_CHARS = 200;
 
-/** What a provider said, without the status in front; undefined for a message that is not a provider's. */
-function providersWords(message: string): string | undefined {
+/** The provider's text without the status before it. Undefined for a message that is not a provider's. */
+function providerText(message: string): string | undefined {
   const said = /^[45]\d\d (?!without a reason)(.+)$/s.exec(message)?.[1]?.trim();
   if (said === undefined) return undefined;
-  return said.length > LONGEST_WORDS ? `${said.slice(0, LONGEST_WORDS)}…` : said;
+  return said.length > MOST_CHARS ? `${said.slice(0, MOST_CHARS)}…` : said;
 }
 
 export const TOO_MANY_STARTS =
-  "⚠️ I was interrupted several times over this message and gave up on it. Please send it again.";
-export const QUEUE_FULL = "⚠️ Too many messages are waiting in this chat, so this one was left out.";
+  "⚠️ I was interrupted several times while answering this message and gave up. Please send it again.";
+export const QUEUE_FULL = "⚠️ Too many messages are waiting in this chat, so I skipped this one.";
 export const BROKEN = `⚠️ ${FAILURE_TEXT.unknown}`;
 export const agentGone = (agent: string): string =>
-  `⚠️ The agent "${agent}" that this was for is gone. Please send it again, or ask the operator.`;
-/** `why`: for owners. */
+  `⚠️ The agent "${agent}" for this message no longer exists. Please send it again, or ask the operator.`;
+/** `why` is set when an owner reads it. */
 export const agentStopped = (agent: string, why: string | undefined): string =>
   why === undefined
     ? "⚠️ I am switched off by a setting. Please tell the operator."
     : `⚠️ The agent "${agent}" is ${why} Take the key out of the config, or wait for a version that obeys it.`;
-export const NOT_ANSWERED = "⚠️ The send policy of this conversation is deny: it is not answered.";
+export const NOT_ANSWERED = "⚠️ The send policy of this conversation is deny, so it gets no answers.";
 export const NOT_OWNER = "Only an owner may do that.";
 
 export function pairingText(code: string, channel: string): string {
@@ -108,12 +108,12 @@ export function pairingText(code: string, channel: string): string {
 }
 
 const GAP_TEXT: Readonly<Record<GapCause, string>> = {
-  late: "could not be sent in time and were left out",
-  refused: "were not taken here",
-  unknown: "may be missing, as nobody knows whether they arrived",
+  late: "could not be sent in time and were skipped",
+  refused: "were refused by the platform",
+  unknown: "may or may not have arrived",
 };
 
-/** What a chat may miss of answers that were there. `show`: a time as its people read it. */
+/** Informs a chat about answers that it may have missed. `show` formats a time for its people. */
 export function gapText(gaps: readonly Gap[], show: (at: number) => string): string {
   const parts = gaps.map(({ cause, count, from, to }) => {
     const when = show(from) === show(to) ? show(from) : `${show(from)} to ${show(to)}`;
@@ -122,7 +122,7 @@ export function gapText(gaps: readonly Gap[], show: (at: number) => string): str
   return `⚠️ Of my messages, ${parts.join("; ")}. Ask again if something is missing.`;
 }
 
-/** Instead of answers, after an outage: the chat's messages that are too old for one. Times as its people read them. */
+/** Informs a chat after an outage about its messages that are too old to be answered. Times as its people read them. */
 export function staleText(count: number, from: string, to: string): string {
   const when = from === to ? `of ${from}` : `from ${from} to ${to}`;
   const what = count === 1 ? `One message ${when} was not answered.` : `${count} messages ${when} were not answered.`;

@@ -13,9 +13,9 @@ import { runIdOf, turnIdOf } from "./turn/ids.ts";
 import { leaveUnanswered } from "./signals/unanswered.ts";
 import { pairingText } from "./chat-texts.ts";
 
-/** How long the end of a question waits for its message to have arrived: looks, and milliseconds between two. */
-const QUESTION_LOOKS = 20;
-const QUESTION_LOOK_MS = 500;
+/** How often, and after how many milliseconds each, the end of a question checks whether its message has been sent. */
+const QUESTION_CHECKS = 20;
+const QUESTION_CHECK_MS = 500;
 
 interface Question {
   readonly key: string;
@@ -23,7 +23,7 @@ interface Question {
   readonly buttons: readonly ReplyButton[];
 }
 
-/** What the gateway itself says: answers of commands, pairing codes, errors. */
+/** The messages of the gateway itself: answers to commands, pairing codes, errors. They give messages their outcome. */
 export class Replies {
   readonly acks: Acks;
   readonly #ports: DispatchPorts;
@@ -34,7 +34,10 @@ export class Replies {
     this.acks = new Acks(ports);
   }
 
-  /** A stranger gets a code, once per code; others wait in silence until one of three pending codes is over or ten minutes old. */
+  /**
+   * Sends a stranger a pairing code, once per code. While three codes are pending, others get none until one of them ends or
+   * is ten minutes old.
+   */
   async pair(row: InboxRow): Promise<void> {
     const { from, sender } = row.message;
     const asked = await this.#ports.journal.pairing.request({
@@ -44,8 +47,8 @@ export class Replies {
       ...(sender.name !== undefined && { name: sender.name }),
     });
     if (asked.kind === "new") this.#ports.onPairing?.(asked.request);
-    if (isOwed(asked, row)) await this.#toChat(row, pairingText(asked.request.code, from.channel), "pairing");
-    // Somebody waits whom the operator sees nowhere else.
+    if (isReplyDue(asked, row)) await this.#toChat(row, pairingText(asked.request.code, from.channel), "pairing");
+    // The operator would not learn about this stranger otherwise.
     const level = asked.kind === "full" ? "warn" : "info";
     this.#ports.log[level]("pairing", {
       session: this.#keyOf(row),
@@ -58,13 +61,13 @@ export class Replies {
     if (asked.kind !== "new") leaveUnanswered([row], this.#ports);
   }
 
-  /** A message that is not let in gets no word. */
+  /** Ends a message that is not let in. Its sender gets no answer. */
   async turnAway(row: InboxRow, why: string, refused: Refusal): Promise<void> {
     await this.#finish(row, { kind: "dropped", why }, refused);
     leaveUnanswered([row], this.#ports);
   }
 
-  /** The answer of a command. */
+  /** Answers a command. */
   async command(
     row: InboxRow,
     key: SessionKey,
@@ -75,7 +78,7 @@ export class Replies {
     await this.#finish(row, { kind: "command", name: answer.name });
   }
 
-  /** Accepted messages that get no run are told so, once; `why` is for the journal. */
+  /** Informs the senders of accepted messages, once, that these get no run. `why` is for the journal. */
   async refuse(rows: readonly InboxRow[], log: RunLog | undefined, text: string, why = text): Promise<void> {
     const [first] = rows;
     if (!first) return;
@@ -89,12 +92,12 @@ export class Replies {
     this.acks.end(rows);
   }
 
-  /** Ends the log of messages that get no run of their own, where a client watches it. */
+  /** Ends the log of messages that get no run, if a client watches it. */
   endLog(log: RunLog | undefined, result: RunResult): void {
     if (log) endLog(log, result, this.#ports.clock.now());
   }
 
-  /** Messages that somebody stopped before they got a run; who stopped them is told elsewhere. */
+  /** Ends messages that somebody stopped before they got a run. The command answers whoever stopped them. */
   async drop(rows: readonly InboxRow[], log: RunLog | undefined): Promise<void> {
     if (log) endLog(log, { kind: "aborted", by: "user" }, this.#ports.clock.now());
     await this.#ports.journal.inbox.finish(
@@ -105,7 +108,7 @@ export class Replies {
     leaveUnanswered(rows, this.#ports);
   }
 
-  /** Messages that an outage made too old are ended, and their chat hears of them in one line. */
+  /** Ends messages that became too old during an outage, and informs their chat in one line. */
   async leaveStale(rows: readonly InboxRow[], text: string, why: string): Promise<void> {
     const [first] = rows;
     if (!first) return;
@@ -122,7 +125,7 @@ export class Replies {
     );
   }
 
-  /** The chats hear that their messages wait for the disk. An operator client sees that its run was interrupted. */
+  /** Informs chats that their messages wait for the disk. Operator clients see that their run was interrupted. */
   async diskFull(rows: readonly InboxRow[], why: { error: unknown; isAdmitted: boolean }): Promise<void> {
     const messages = rows
       .map((row) => row.message)
@@ -130,13 +133,13 @@ export class Replies {
     await this.#ports.onDiskFull?.(messages, why);
   }
 
-  /** A line into a chat beside any message. */
+  /** Sends a line to a chat that answers no message. */
   async tell(to: Peer, notice: { key: string; text: string; because: NoticeCause }): Promise<void> {
     const blocks = [{ kind: "notice", markdown: notice.text, because: notice.because }] as const;
     await this.#ports.outbox.deliver({ replyKey: notice.key, to, blocks });
   }
 
-  /** A question with buttons, beside any message. */
+  /** Sends a question with buttons that answers no message. */
   async ask(to: Peer, { key, text, buttons }: Question): Promise<readonly OutboxRow[]> {
     return this.#ports.outbox.deliver({
       replyKey: key,
@@ -146,15 +149,15 @@ export class Replies {
     });
   }
 
-  /** Its answer takes the place of a question, and the buttons go; where a platform cannot edit, the question stays. */
+  /** Replaces a question and its buttons with its answer. Where a platform cannot edit, the question stays. */
   async answered(to: Peer, { answer, ...question }: Question & { readonly answer: string }): Promise<void> {
     if (!this.#ports.link(to)?.edit) return;
-    for (let look = 0; look < QUESTION_LOOKS; look += 1) {
-      // The outbox sends one reply per key: planning the same key again only returns its rows.
+    for (let check = 0; check < QUESTION_CHECKS; check += 1) {
+      // Delivering the same key again sends nothing. It returns the rows.
       const [row] = await this.ask(to, question);
       const isOver = row === undefined || row.state === "failed";
       if (isOver || row.messageId !== undefined) return isOver ? undefined : this.#replace(row, answer, question.key);
-      await new Promise<void>((resolve) => this.#ports.clock.after(QUESTION_LOOK_MS, resolve));
+      await new Promise<void>((resolve) => this.#ports.clock.after(QUESTION_CHECK_MS, resolve));
     }
   }
 
@@ -164,25 +167,25 @@ export class Replies {
     await this.#ports.outbox.deliver({ replyKey: `${key}:end`, to, blocks, editOf: messageId });
   }
 
-  /** Kept in the transcript for people, unseen by the model: for the web the transcript is the delivery. */
+  /** The transcript keeps it for people, not for the model: for the web the transcript is the delivery. */
   async #toOperator(log: RunLog, key: SessionKey, text: string, said: string): Promise<void> {
     endWith(log, text, "command", this.#ports.clock.now());
     await this.note(key, { text, said, runId: log.facts.runId });
   }
 
-  /** Resolves at once when a run holds the session: the note is written when it is free. */
+  /** Writes a note into a transcript. Resolves at once; the note is written as soon as the session is free. */
   async note(key: SessionKey, data: { text: string; said: string; runId: RunId }): Promise<void> {
     this.#later(key, async (session) => void (await session.append({ type: "custom", customType: NOTICE_TYPE, data })));
   }
 
-  /** A chat got words that another conversation made: its own transcript has them when the next message comes. */
+  /** Notes in a chat's transcript what another conversation sent to that chat. */
   noteInOther(key: SessionKey, entry: { readonly customType: string; readonly content: string }): void {
     this.#later(key, async (session) => {
       await session.append({ type: "custom_message", ...entry, display: false });
     });
   }
 
-  /** A turn that is given up leaves no trace in the conversation, unless its kind is always kept. */
+  /** Removes a turn that is given up from the conversation, unless the transcript always keeps its kind. */
   #abandon({ message, sessionKey: key, ...row }: InboxRow): void {
     const { transcript, name } = this.#ports.kinds.of(message);
     if (key === undefined || transcript === "always") return;
@@ -190,7 +193,7 @@ export class Replies {
     this.#later(key, (session) => abandonTurn(session, id, this.#ports.log, `${name} not run`));
   }
 
-  /** As soon as the session is free. */
+  /** Writes as soon as the session is free. */
   #later(key: SessionKey, work: (session: Session) => Promise<void>): void {
     const write = async () => {
       const session = await this.#ports.sessions.acquire(key);
@@ -202,7 +205,7 @@ export class Replies {
     this.#notes.add(writing);
   }
 
-  /** Resolves when the notes under way are written. */
+  /** Resolves when all pending notes are written. */
   async settle(): Promise<void> {
     await Promise.all(this.#notes);
   }
@@ -233,13 +236,13 @@ export class Replies {
 
 type Asked = Awaited<ReturnType<DispatchPorts["journal"]["pairing"]["request"]>>;
 
-/** A code that was made for this very message may not have been told: the kill came in between. Told twice it is one reply. */
-function isOwed(asked: Asked, { acceptedAt }: InboxRow): asked is Exclude<Asked, { kind: "full" }> {
+/** A kill may come between the code for a message and its reply. That reply is due; delivered twice it is still one reply. */
+function isReplyDue(asked: Asked, { acceptedAt }: InboxRow): asked is Exclude<Asked, { kind: "full" }> {
   if (asked.kind === "again") return acceptedAt !== undefined && asked.request.createdAt >= acceptedAt;
   return asked.kind === "new";
 }
 
-/** Names the line that tells a chat of stale messages, the first of which is this one. */
+/** The reply key of the line about stale messages of a chat, the first of which is this one. */
 export const staleKey = (inboxId: number): string => `in:${inboxId}:stale`;
 
 function endWith(log: RunLog, text: string, because: NoticeCause, now: number): void {
@@ -248,7 +251,7 @@ function endWith(log: RunLog, text: string, because: NoticeCause, now: number): 
   endLog(log, { kind: "replied", stop: "stop" }, now);
 }
 
-/** Ends the log of a message that got no run of its own. */
+/** Ends the log of a message that got no run. */
 export function endLog(log: RunLog, result: RunResult, now: number): void {
   const receipt = { model: { provider: "openclaw", id: "gateway" }, ...log.cost, durationMs: 0 };
   log.emit({ type: "run_end", result, receipt, endedAt: now });

@@ -208,7 +208,7 @@ describe("typing", () => {
     clock.pass(4000);
     await quiet();
     expect(platform.typed).toBe(2);
-    expect(log.lines.filter((line) => line.includes("sign of work not shown"))).toHaveLength(2);
+    expect(log.lines.filter((line) => line.includes("typing signal not shown"))).toHaveLength(2);
     atWork.stop();
     clock.pass(60_000);
     expect(platform.typed).toBe(2);

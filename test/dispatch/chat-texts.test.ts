@@ -27,7 +27,7 @@ describe("what a person reads of a failure", () => {
     const figures = { limitTokens: 4096, requestedTokens: 10_247 };
     const grown = told({ kind: "context_overflow", message, ...figures });
     expect(grown).toContain("/new");
-    expect(grown).toContain("room for 4,096 tokens, this needed 10,247 tokens");
+    expect(grown).toContain("takes 4,096 tokens, this needed 10,247 tokens");
     const alone = told({ kind: "context_overflow", message, ...figures, isAlone: true });
     expect(alone).toContain("This message is too long");
     expect(alone).toContain("4,096 tokens");

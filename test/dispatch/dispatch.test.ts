@@ -374,7 +374,7 @@ describe("messages that come during a run", () => {
   it.each([
     ["old", ["2", "3"], ["4", "5"]],
     ["new", ["4", "5"], ["2", "3"]],
-  ] as const)("beyond the cap are left out and told so (drop %s)", async (drop, gone, kept) => {
+  ] as const)("beyond the cap are skipped, and their senders informed (drop %s)", async (drop, gone, kept) => {
     hall.rules = { queue: { cap: 2, debounceMs: 5, drop } };
     const { model, rows } = await during("collect", []);
     hall.rules = { queue: { cap: 2, debounceMs: 5, drop } };
@@ -383,7 +383,7 @@ describe("messages that come during a run", () => {
     const outcomes = await finish(model, rows);
     const failed = rows.filter((_, at) => outcomes[at]!.kind === "failed").map((row) => row.message.text);
     expect(failed).toEqual(gone);
-    expect(hall.platform.texts.filter((text) => text.includes("left out"))).toHaveLength(gone.length);
+    expect(hall.platform.texts.filter((text) => text.includes("skipped this one"))).toHaveLength(gone.length);
     for (const text of kept) expect(said().at(-1)).toContain(`\n${text}`);
   });
 
@@ -410,7 +410,7 @@ describe("commands", () => {
     expect(await boot.outcome(stop)).toEqual({ kind: "command", name: "stop" });
     expect(await boot.outcome(running)).toEqual({ kind: "aborted" });
     expect(await boot.outcome(waiting)).toEqual({ kind: "aborted" });
-    expect(hall.platform.texts).toEqual(["⏹ Stopped, and 1 more that waited."]);
+    expect(hall.platform.texts).toEqual(["⏹ Stopped, together with 1 that waited."]);
     hall.model.answer((call) => ({ text: `echo: ${heard(call.said)}` }));
     expect(await boot.ask("third")).toEqual({ kind: "replied" });
     expect(said().at(-1)).toContain("aborted by the user");
@@ -507,7 +507,7 @@ describe("commands", () => {
 
   it("/model names a key that is not there, and leaves the session alone", async () => {
     await boot.ask("/model spare/spare-1@spare:nobody", "owner");
-    expect(hall.platform.texts).toEqual([expect.stringContaining("no key spare:nobody")]);
+    expect(hall.platform.texts).toEqual([expect.stringContaining("the key spare:nobody")]);
     await boot.ask("hello");
     expect(hall.model.calls.at(-1)!.model).toBe("fake-1");
   });
@@ -524,7 +524,7 @@ describe("commands", () => {
     expect(hall.platform.texts).toEqual([
       "Thinking level: high.",
       "The model of this conversation is now spare/spare-1.",
-      expect.stringContaining("is no thinking level"),
+      expect.stringContaining("is not a thinking level"),
       expect.stringContaining("nobody"),
       expect.stringContaining("spare/spare-1"),
       "echo: hello",

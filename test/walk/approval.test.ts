@@ -133,7 +133,7 @@ describe.concurrent("a command that must be asked for", () => {
     await world.told("Stopped");
     expect(await outcomesOf(home, 2)).toContainEqual({ kind: "aborted" });
     world.telegram.say(`/approve ${asked.id} once`);
-    await world.told("Nothing waits");
+    await world.told("is waiting");
     expect(existsSync(join(home.stateDir, "workspace", "made.txt"))).toBe(false);
   });
 

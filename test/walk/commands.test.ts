@@ -125,7 +125,7 @@ describe.concurrent("a command", () => {
     expect(world.model.calls[0]?.effort).toBe("high");
     expect(Object.values(sessionsOf(home))[0]?.["thinkingLevel"]).toBe("high");
     world.telegram.say("/think sideways");
-    await world.told("is no thinking level");
+    await world.told("is not a thinking level");
   });
 
   test("/model lists, switches and goes back", async ({ world, expect }) => {

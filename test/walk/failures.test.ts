@@ -58,7 +58,7 @@ describe.concurrent("a model that", () => {
     const { home, gateway } = await world.start();
     always(world, { status: 429, message: "Rate limit reached", retryAfter: 1 });
     world.telegram.say("hello");
-    await world.told("asked too often");
+    await world.told("receiving too many requests");
     expect((await outcomesOf(home, 1))[0]).toMatchObject({ kind: "failed" });
     await gateway.logged("retry");
   });

@@ -94,7 +94,7 @@ describe.concurrent("messages while the agent is at work", () => {
     const { home } = await world.start({ messages: { queue: { mode: "followup", cap: 1, drop: "new" } } });
     const { release } = holdFirst(world);
     await sayWhileBusy(world, "two", "three");
-    await world.told("left out");
+    await world.told("skipped");
     release();
     await world.told("answer 2 to two");
     const outcomes = await outcomesOf(home, 3);

@@ -3,7 +3,7 @@ import type { DispatchPorts } from "../ports.ts";
 import type { Replies } from "../replies.ts";
 import { endStale } from "./stale.ts";
 
-/** Milliseconds without another one before a chat is told: after an outage a platform delivers them in a row. */
+/** Milliseconds without a further message before a chat is informed: after an outage a platform delivers many in a row. */
 const GATHER_MS = 3000;
 
 interface Gathered {
@@ -11,7 +11,7 @@ interface Gathered {
   cancel(): void;
 }
 
-/** Messages that their platform held for too long, gathered so that their chat hears of all of them in one line. */
+/** Gathers messages that their platform delivered too late, so that their chat is informed about all of them in one line. */
 export class LateMessages {
   readonly #ports: DispatchPorts;
   readonly #replies: Replies;
@@ -22,7 +22,7 @@ export class LateMessages {
     this.#replies = replies;
   }
 
-  /** Whether it was written too long ago to be answered. What an operator has run again never was, nor a press of a button. */
+  /** Whether a message is too old to be answered. A message that an operator runs again, or a pressed button, never is. */
   isLate({ message, againOf }: InboxRow): boolean {
     const { staleAfterMs } = this.#ports.settings();
     if (staleAfterMs === undefined || againOf !== undefined || message.options?.operator === true) return false;
@@ -30,7 +30,7 @@ export class LateMessages {
     return this.#ports.clock.now() - message.sentAt > staleAfterMs;
   }
 
-  /** Ends it with the others of its chat, in a moment. Until then it has no outcome: a new start looks at it again. */
+  /** Ends the message soon, with the others of its chat. Until then it has no outcome, so a restart decides it again. */
   take(row: InboxRow): void {
     const { from } = row.message;
     const chat = [from.channel, from.account, from.chat.id, from.thread ?? ""].join("\n");
@@ -51,7 +51,7 @@ export class LateMessages {
     return [...this.#chats.values()].some(({ rows }) => rows.some(({ id }) => id === inboxId));
   }
 
-  /** What was gathered waits for the next start. */
+  /** The next start ends what is gathered. */
   close(): void {
     for (const { cancel } of this.#chats.values()) cancel();
     this.#chats.clear();

@@ -5,17 +5,17 @@ import type { DispatchPorts } from "../ports.ts";
 import { staleKey, type Replies } from "../replies.ts";
 import { staleText } from "../chat-texts.ts";
 
-/** What an outage may leave to be answered late. */
+/** Which messages are still answered after an outage. */
 export interface RecoveryLimits {
-  /** Milliseconds since a message was taken; older ones are not answered any more. */
+  /** Milliseconds since a message arrived; older ones are not answered. */
   readonly maxAgeMs: number;
-  /** Messages; when there are more, the oldest are not answered any more. */
+  /** Messages; when there are more, the oldest are not answered. */
   readonly maxRows: number;
 }
 
 type Groups = readonly (readonly InboxRow[])[];
 
-/** Turns that are answered still, and those that are too old; one whose reply is planned already is never too old. */
+/** Separates turns that are still answered from those that are too old. One whose reply is planned is never too old. */
 export async function partByAge(
   groups: Groups,
   { journal, clock }: DispatchPorts,
@@ -34,19 +34,19 @@ export async function partByAge(
   return { fresh: fresh.toReversed(), stale: stale.toReversed() };
 }
 
-/** At least in part. The line that tells of stale messages is no answer: a crash may have come between it and their end. */
+/** At least in part. The line about stale messages is no answer: a crash may have come before they were ended. */
 async function isAnswered({ id }: InboxRow, { outbox }: DispatchPorts["journal"]): Promise<boolean> {
   return (await outbox.of(id)).some((row) => row.replyKey !== staleKey(id));
 }
 
-/** Since when it waits: an operator's retry begins anew, whenever its message was written. */
+/** Since when a message waits. An operator's retry counts from the retry, whenever its message was written. */
 function waitsSince({ acceptedAt, againOf, message }: InboxRow): number {
   const taken = acceptedAt ?? message.receivedAt;
   return againOf === undefined ? Math.min(taken, message.sentAt ?? taken) : taken;
 }
 
 /**
- * Ends messages that an outage made too old for an answer. Each chat hears of its own in one line; strangers hear nothing.
+ * Ends messages that became too old during an outage. Each chat is informed about its own in one line; strangers are not.
  */
 export async function leaveStale(rows: readonly InboxRow[], replies: Replies, ports: DispatchPorts): Promise<void> {
   const known: InboxRow[] = [];
@@ -69,7 +69,7 @@ export async function endStale(rows: readonly InboxRow[], replies: Replies, port
   });
 }
 
-/** What nobody has decided about yet may be a stranger's. */
+/** A message that is not decided yet may be from a stranger. */
 async function isLetIn({ sessionKey, message }: InboxRow, ports: DispatchPorts): Promise<boolean> {
   if (sessionKey !== undefined || message.options?.operator === true) return true;
   return (await ports.gate(message)).kind === "pass";

@@ -14,12 +14,12 @@ export interface SendHow {
 
 type Answered = Pick<AnswerTarget, "inboxId" | "message" | "style" | "earlier">;
 
-/** The replies of one answer, each under its name: what an earlier boot planned is known again and not sent twice. */
+/** Sends the replies of one answer. Each has a name, so that a reply planned before a restart is recognised and not sent twice. */
 export class AnswerSends {
   readonly #answered: Answered;
   readonly #outbox: Outbox;
   readonly #prefix: ResponsePrefix;
-  /** Set when the answer turned out other than what an earlier boot had planned. */
+  /** Set once the answer differs from the one that was planned before a restart. */
   #series = "";
 
   constructor(answered: Answered, outbox: Outbox, prefix: ResponsePrefix) {
@@ -32,7 +32,7 @@ export class AnswerSends {
     return this.#series === "" && this.#planned(name).length > 0;
   }
 
-  /** The words of each block that an earlier boot planned, in order. */
+  /** The letters of each block that was planned before a restart, in order. */
   plannedBlocks(): readonly string[] {
     const known: string[] = [];
     for (let own = this.#planned("block:0"); own.length > 0; own = this.#planned(`block:${known.length}`))
@@ -40,7 +40,7 @@ export class AnswerSends {
     return known;
   }
 
-  /** Where this answer differs from the planned one a new series begins, and says that it may repeat. */
+  /** Where this answer differs from the planned one a new series begins, labelled as a possible repeat. */
   async send(
     name: string,
     blocks: readonly ReplyBlock[],
@@ -71,7 +71,7 @@ export class AnswerSends {
     return earlier.rows.filter((row) => row.replyKey === `in:${inboxId}:${name}`);
   }
 
-  /** By their words; before the first block another model's name may stand. */
+  /** Compares the letters. The prefix of the first block may name another model. */
   #areSame(name: string, ...texts: readonly [string, string]): boolean {
     const [before, now] = texts.map((text) => lettersOf(name === "block:0" ? this.#prefix.without(text) : text));
     return before === now;

@@ -6,23 +6,23 @@ import type { ChatStyle } from "../ports.ts";
 
 export interface BlockFeedOptions {
   readonly streaming: AgentSettings["streaming"];
-  /** Blocks go as they are cut when unset. */
+  /** Blocks are sent as they are cut when unset. */
   readonly coalesce?: ChatStyle["coalesce"];
   /** Each paragraph is a block. */
   readonly byParagraph?: boolean;
   readonly clock: Clock;
-  /** The words of each block that an earlier boot planned, in order. */
+  /** The letters of each block that was planned before a restart, in order. */
   readonly earlier: readonly string[];
 }
 
-/** Cuts a growing answer into the blocks that are sent. Every call gives those that are to go now. */
+/** Cuts an answer into blocks while it is streamed. Each call returns the blocks to be sent now. */
 export interface BlockFeed {
   push(delta: string): readonly string[];
   /** Time has passed. */
   tick(): readonly string[];
-  /** A text is over: nothing waits any longer. */
+  /** The text has ended: returns everything that is left. */
   flush(): readonly string[];
-  /** Forgets what was not given out: its call broke off. */
+  /** Drops what was not returned yet: its call broke off. */
   drop(): void;
 }
 
@@ -54,7 +54,7 @@ export function createBlockFeed({ streaming, coalesce, byParagraph, clock, earli
   };
 }
 
-/** Joins small blocks. What an earlier boot planned is joined as it was then, whatever the clock says now, and so known again. */
+/** Joins small blocks. Blocks planned before a restart are joined as they were then, so that they are recognised. */
 class Joining {
   readonly #coalescer: Coalescer;
   #earlier: readonly string[];
@@ -90,5 +90,5 @@ class Joining {
   }
 }
 
-/** Marks aside: a planned chunk holds the platform's own rendering. */
+/** The letters and digits of a text, for comparisons: a planned chunk has the platform's own formatting. */
 export const lettersOf = (text: string): string => text.replace(/[^\p{L}\p{N}]/gu, "");

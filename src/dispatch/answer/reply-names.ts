@@ -1,2 +1,2 @@
-/** Names the notice that is sent in place of an answer, in its reply key. */
+/** In a reply key: the notice that is sent instead of an answer. */
 export const NOTICE = "notice";

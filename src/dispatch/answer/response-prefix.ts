@@ -5,19 +5,19 @@ import type { AgentSettings } from "../../types/settings.ts";
 /** Means the agent's name in brackets. */
 const AUTO = "auto";
 const NAMES = /(\{[a-z][a-z0-9.]*\})/i;
-/** The signs behind a model's name that only tell its release. */
+/** The end of a model's name that only states its release. */
 const RELEASE = /-(?:\d{8}|\d{4}-\d{2}-\d{2}|latest)$/;
-/** A first line that means something else when words stand before it. */
+/** A first line that loses its meaning when text is put before it. */
 const BLOCK =
   /^(?: {4}|\t| {0,3}(?:`{3}|~{3}|#{1,6}(?:\s|$)|>|[-*+](?:\s|$)|\d{1,9}[.)](?:\s|$)|\||\[[^\]]+\]:|([-*_])[ \t]*(?:\1[ \t]*){2,}$))/;
-/** A second line that makes a heading or a table of the first. */
+/** A second line that turns the first into a heading or a table. */
 const RULE = /^ {0,3}(?:=+|[|: -]*-[|: -]*)[ \t]*$/;
-/** Marks that are not there any more in the plain text of a message. */
+/** Marks that the plain text of a message no longer has. */
 const MARKS = /\\[*|\\]|[_~`]/g;
 
 type Who = Pick<AgentSettings, "identityName" | "model">;
 
-/** The text before an answer, where names in braces stand for who answers. */
+/** The text before an answer. Names in braces are replaced by the model, provider and so on. */
 export class ResponsePrefix {
   readonly #template: string;
   readonly #who: Who;
@@ -30,7 +30,7 @@ export class ResponsePrefix {
     this.#who = who;
   }
 
-  /** Learns from a run who answers. */
+  /** Learns from a run's events which model answers. */
   note(event: RunEvent): void {
     if (event.type === "model_change") this.#model = event.to;
     if (event.type === "attempt_start") {
@@ -38,11 +38,11 @@ export class ResponsePrefix {
       this.#thinking = event.thinking;
     }
     if (event.type !== "message_end" || event.message.provider === "openclaw") return;
-    // An answer that an earlier boot has written down.
+    // An answer that was recorded before a restart.
     this.#model ??= { provider: event.message.provider, id: event.message.model };
   }
 
-  /** The text with the prefix: in its first line, or in a paragraph of its own where that would break what follows. */
+  /** The text with the prefix on its first line, or in its own paragraph where that would change the first line's meaning. */
   before(text: string): string {
     const prefix = this.#template
       .split(NAMES)
@@ -55,7 +55,7 @@ export class ResponsePrefix {
     return /\s$/.test(prefix) ? prefix + said : `${prefix} ${said}`;
   }
 
-  /** What stands behind the prefix in a message of an earlier boot, in which another model may have answered. */
+  /** A message from before a restart without its prefix, which may name another model. */
   without(shown: string): string {
     const template = this.#template.trim();
     if (template === "") return shown;
@@ -75,7 +75,7 @@ export class ResponsePrefix {
     return nameIn(part) in this.#values();
   }
 
-  /** Undefined for words, and for names that mean nothing or are not known yet. */
+  /** Undefined for plain text, and for names that are unknown or have no value yet. */
   #valueOf(part: string): string | undefined {
     return this.#isName(part) ? this.#values()[nameIn(part)] : undefined;
   }
@@ -99,7 +99,7 @@ const nameIn = (part: string): string => part.toLowerCase().replace("{identityna
 
 const shortName = ({ id }: ModelRef): string => id.slice(id.lastIndexOf("/") + 1).replace(RELEASE, "");
 
-/** A pattern for these words as a chat shows them. */
+/** A pattern for this text as a chat shows it. */
 const literal = (text: string): string =>
   text
     .replace(/[$()*+.?[\\\]^{|}]/g, "\\$&")

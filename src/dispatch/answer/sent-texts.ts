@@ -6,12 +6,12 @@ import type { Peer } from "../../types/chat/message.ts";
 import { forgetOldest } from "../../utils/forget-oldest.ts";
 import { isSameChat } from "../queue/same-chat.ts";
 
-/** Texts and calls that are remembered; the oldest are forgotten beyond it. */
+/** The most texts, and the most calls, that are remembered. */
 const MOST = 200;
 /** Letters and digits; a shorter text is only a repeat of the very same one. */
 const LEAST_PART = 10;
 
-/** What the message tool said in the chat that is answered: nobody is to read it twice. */
+/** What the message tool sent to the chat that is answered, so that the answer does not repeat it. */
 export class SentTexts {
   readonly #inboxId: number;
   readonly #chat: Peer;
@@ -19,7 +19,7 @@ export class SentTexts {
   readonly #sent: string[] = [];
   #has = false;
 
-  /** `earlier`: rows of an earlier boot of the same turn. */
+  /** `earlier`: rows of the same turn from before a restart. */
   constructor(inboxId: number, chat: Peer, earlier: readonly OutboxRow[]) {
     this.#inboxId = inboxId;
     this.#chat = chat;
@@ -28,12 +28,12 @@ export class SentTexts {
       this.#commit(rows.map(({ body }) => partText(body)).join("\n"));
   }
 
-  /** True when the chat got something from the tool, be it a file. */
+  /** True when the tool sent anything to the chat, even only a file. */
   get has(): boolean {
     return this.#has;
   }
 
-  /** A call begins. */
+  /** Called when a tool call begins. */
   begin({ callId, name, args }: RunEvent & { type: "tool_start" }): void {
     const { action = "send", message } = args;
     if (name !== MESSAGE_TOOL || action !== "send") return;
@@ -46,7 +46,7 @@ export class SentTexts {
     return this.#pending.has(callId);
   }
 
-  /** Keeps what a call sent to this chat, by the turn's rows of now; a call that failed said nothing. */
+  /** Called when a tool call ends, with the turn's rows. Remembers its text if it was sent to this chat. */
   end({ callId, isError }: RunEvent & { type: "tool_end" }, rows: readonly OutboxRow[]): void {
     const text = this.#pending.get(callId);
     this.#pending.delete(callId);
@@ -55,7 +55,7 @@ export class SentTexts {
     if (rows.some((row) => row.replyKey.startsWith(name) && this.#arrives(row))) this.#commit(text);
   }
 
-  /** The same words, or a part of them, were sent already. Words that say more are no repeat. */
+  /** True when the same text, or a text that contains it, was sent. A longer text is no repeat. */
   repeats(text: string): boolean {
     const words = normal(text);
     return (
@@ -63,7 +63,7 @@ export class SentTexts {
     );
   }
 
-  /** As far as it goes, a growing text may become a repeat. */
+  /** True while a text that is still being streamed may turn out to be a repeat. */
   mayRepeat(text: string): boolean {
     if (this.#sent.length === 0) return false;
     const words = normal(text);
@@ -83,7 +83,7 @@ export class SentTexts {
   }
 }
 
-/** Without case, blanks, punctuation and emoji; a text of these alone is compared as it is. */
+/** The text without case, blanks, punctuation and emoji. A text of only these is compared as it is. */
 function normal(text: string): string {
   const words = text
     .normalize("NFKC")

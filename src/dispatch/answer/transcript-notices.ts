@@ -9,15 +9,15 @@ import type { DispatchPorts } from "../ports.ts";
 import type { RunEnd } from "../../harness/log/run-end.ts";
 import { noticeFor } from "../chat-texts.ts";
 
-type PeoplePorts = Pick<DispatchPorts, "media" | "closedPaths"> & {
+type NoticePorts = Pick<DispatchPorts, "media" | "closedPaths"> & {
   readonly agent: AgentSettings;
   readonly runId: RunId;
 };
 
-/** What chats are told in messages of their own stands in the transcript for the web: files, a change of model, a failure. */
-export async function appendNotices(session: Session, end: RunEnd, ports: PeoplePorts): Promise<void> {
+/** Appends what chats get as separate messages to the transcript for web clients: files, a change of model, a failure. */
+export async function appendNotices(session: Session, end: RunEnd, ports: NoticePorts): Promise<void> {
   const { result, changes } = end;
-  await keepFiles(session, end.texts, ports);
+  await appendFiles(session, end.texts, ports);
   for (const text of changes) await session.append({ type: "custom", customType: NOTICE_TYPE, data: { text } });
   const text = noticeFor(result);
   if (text === undefined) return;
@@ -25,11 +25,11 @@ export async function appendNotices(session: Session, end: RunEnd, ports: People
   await session.append({ type: "custom", customType: NOTICE_TYPE, data });
 }
 
-/** Files that an answer brings, once, whatever boot brings it. */
-async function keepFiles(
+/** Appends the files of an answer, only once even after a restart. */
+async function appendFiles(
   session: Session,
   texts: readonly string[],
-  { agent: { workspace }, runId, media: store, closedPaths }: PeoplePorts,
+  { agent: { workspace }, runId, media: store, closedPaths }: NoticePorts,
 ): Promise<void> {
   const { media: refs, audioAsVoice } = parseDirectives(texts.join("\n\n"));
   if (refs.length === 0) return;

@@ -13,11 +13,11 @@ const UNSEEN = new RegExp(`[${IGNORABLE}${NO_LETTERS}${BLANKS}]+`, "gv");
 /** A display name, which its owner chose: one line, without characters that would end the code span around it. */
 const plain = (name: string): string => shorten(name.replaceAll(UNSEEN, " ").replaceAll("`", "'").trim(), MOST_NAME);
 
-/** The question as a chat is asked it, whose people write commands in this form. */
+/** The question for a chat whose people write commands in this form. */
 export function approvalText(approval: Approval, form?: CommandForm): string {
   const { id, allowance } = approval;
-  const words = allowance === undefined ? "once or deny. It cannot be allowed for good" : "once, always or deny";
-  return `${factsOf(approval)}\n${inCommandForm(`An owner answers within 5 minutes: /approve ${id} ${words}.`, form)}`;
+  const choices = allowance === undefined ? "once or deny. It cannot be allowed for good" : "once, always or deny";
+  return `${factsOf(approval)}\n${inCommandForm(`An owner answers within 5 minutes: /approve ${id} ${choices}.`, form)}`;
 }
 
 const ENDS: Readonly<Record<ApprovalDecision, string>> = {
@@ -28,7 +28,7 @@ const ENDS: Readonly<Record<ApprovalDecision, string>> = {
   abort: "The run was stopped: it was not run.",
 };
 
-/** The same once it is answered, in place of the question. */
+/** The text that replaces the question once it is answered. */
 export const answeredText = (approval: Approval, decision: ApprovalDecision): string =>
   `${factsOf(approval)}\n${ENDS[decision]}`;
 

@@ -8,7 +8,7 @@ import type { Approval, ApprovalDecision, ApprovalDesk, ApprovalQuestion } from 
 
 export type Answer = Extract<ApprovalDecision, "allow-once" | "allow-always" | "deny">;
 
-/** Milliseconds a person has; then it is a denial. */
+/** Milliseconds that a person has to answer. After that the command is denied. */
 const WAIT_MS = 5 * 60 * 1000;
 const ID_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789";
 
@@ -17,26 +17,26 @@ interface Pending {
   readonly settle: (decision: ApprovalDecision, by?: string) => void;
 }
 
-/** Tells the people who may answer: the chat, and every operator client. */
+/** Shows a question to the people who may answer it: in the chat, and in every operator client. */
 export interface ApprovalPrompter {
-  /** False when the question is longer than one message of the chat: a part of it would be out of sight. */
+  /** False when the question does not fit in one message of the chat, so that a part might be overlooked. */
   fits?(approval: Approval): Promise<boolean>;
   asked(approval: Approval): void;
   answered(approval: Approval, decision: ApprovalDecision): void;
 }
 
-/** For whom a run asks. */
+/** The run that asks, and for whom it acts. */
 export interface AskedFor {
   readonly facts: RunFacts;
   readonly principal: Principal;
-  /** Where they wrote, in words. */
+  /** The name of the chat. */
   readonly chat?: string;
 }
 
-/** Who answers when it is not said: whoever holds the gateway's token. */
+/** Who answered when nobody is named: the holder of the gateway's token. */
 const BY_OPERATOR = "operator";
 
-/** Commands that wait for a person. Nothing survives a restart: a question left open is a denial. */
+/** Commands that wait for an approval. A restart denies every question that is open. */
 export class Approvals {
   readonly #pending = new Map<string, Pending>();
   readonly #rules: ApprovalRules;
@@ -55,8 +55,8 @@ export class Approvals {
   }
 
   /**
-   * What the answer of an owner (`channel:id`) comes to; undefined when nothing waits under this id. What cannot be allowed
-   * for good is allowed once.
+   * Answers a question in the name of an owner (`channel:id`). Returns the decision that applies: a command that cannot be
+   * allowed permanently is allowed once. Undefined when no question has this id.
    */
   resolve(id: string, decision: Answer, by = BY_OPERATOR): Answer | undefined {
     const pending = this.#pending.get(id.toLowerCase());
@@ -67,21 +67,21 @@ export class Approvals {
     return taken;
   }
 
-  /** The gateway stops: what nobody has answered by now is a denial, and so is every question from here on. */
+  /** Denies every open question and every further one, because the gateway stops. */
   close(): void {
     this.#closed = true;
     for (const pending of this.#pending.values()) pending.settle("deny");
   }
 
-  /** The desk of one run. */
-  deskFor(asked: AskedFor, asker: ApprovalPrompter): ApprovalDesk {
-    return { ask: (question, signal) => this.#ask({ ...question, asked, asker }, signal) };
+  /** The approval desk of one run. */
+  deskFor(asked: AskedFor, prompter: ApprovalPrompter): ApprovalDesk {
+    return { ask: (question, signal) => this.#ask({ ...question, asked, prompter }, signal) };
   }
 
   async #ask(question: Question, signal: AbortSignal): Promise<ApprovalDecision | "unshown"> {
     const approval = this.#approvalFor(question);
-    const { asker } = question;
-    if (asker.fits && !(await asker.fits(approval))) return "unshown";
+    const { prompter } = question;
+    if (prompter.fits && !(await prompter.fits(approval))) return "unshown";
     if (signal.aborted) return "abort";
     if (this.#closed) return "deny";
     let givenBy = BY_OPERATOR;
@@ -97,14 +97,14 @@ export class Approvals {
       };
       signal.addEventListener("abort", stop, { once: true });
       this.#pending.set(approval.id, { approval, settle });
-      asker.asked(approval);
+      prompter.asked(approval);
     });
     if (decision === "allow-always") await this.#remember(approval, givenBy);
-    asker.answered(approval, decision);
+    prompter.answered(approval, decision);
     return decision;
   }
 
-  /** A rule that cannot be written down still allowed this one. */
+  /** Never rejects: a rule that cannot be stored has still allowed this command. */
   async #remember({ agentId, allowance, id }: Approval, by: string): Promise<void> {
     if (allowance === undefined) return;
     try {
@@ -114,7 +114,7 @@ export class Approvals {
     }
   }
 
-  #approvalFor({ asked, asker: _asker, ...question }: Question): Approval {
+  #approvalFor({ asked, prompter: _prompter, ...question }: Question): Approval {
     const createdAt = this.#clock.now();
     const { sessionKey, runId, agentId } = asked.facts;
     const { principal, chat } = asked;
@@ -134,7 +134,7 @@ export class Approvals {
 
 interface Question extends ApprovalQuestion {
   readonly asked: AskedFor;
-  readonly asker: ApprovalPrompter;
+  readonly prompter: ApprovalPrompter;
 }
 
 /** Short enough to be typed on a phone. */

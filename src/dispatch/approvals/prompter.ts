@@ -8,26 +8,27 @@ import type { TurnKind } from "../../types/run/turn-kind.ts";
 import type { ApprovalPrompter } from "./approvals.ts";
 import type { TurnPorts } from "../turn/ports.ts";
 
-/** How people are asked whether a command may run: by the run's events, and in its chat. */
+/** Asks people whether a command may run: by the run's events, and in its chat. */
 export function prompterFor(
   { message, kind }: { readonly message: InboundMessage; readonly kind: TurnKind },
   run: () => Run,
   { replies, outbox, log, link }: Pick<TurnPorts, "replies" | "outbox" | "log" | "link">,
 ): ApprovalPrompter {
-  // Whoever is at a client sees the question there.
+  // Clients show the question themselves.
   const isInChat = kind.asks === "chat" || message.options?.operator !== true;
   const chat = isInChat ? addressed(message)?.from : undefined;
   const textFor = (approval: Approval) => approvalText(approval, chat && commandFormOf({ link }, chat));
-  const lost = (id: string) => (error: unknown) => log.error("question not delivered", { approval: id, error });
+  const logFailure = (id: string) => (error: unknown) => log.error("question not delivered", { approval: id, error });
   return {
     fits: async (approval) => !chat || outbox.isOneMessage(textFor(approval), chat),
     asked(approval) {
       run().stream.emit({ type: "approval_request", approval });
-      if (chat) void replies.ask(chat, questionOf(approval, textFor(approval))).catch(lost(approval.id));
+      if (chat) void replies.ask(chat, questionOf(approval, textFor(approval))).catch(logFailure(approval.id));
     },
     answered(approval, decision) {
       run().stream.emit({ type: "approval_end", id: approval.id, decision });
-      if (chat) void replies.answered(chat, endOf(approval, textFor(approval), decision)).catch(lost(approval.id));
+      if (chat)
+        void replies.answered(chat, endOf(approval, textFor(approval), decision)).catch(logFailure(approval.id));
     },
   };
 }

@@ -15,13 +15,13 @@ import { oneShot } from "./one-shot.ts";
 import { plainStream } from "./plain-stream.ts";
 import type { DispatchPorts } from "../ports.ts";
 
-/** Gives a message to the channel that it comes through; resolves when it is durable. */
-export type Say = (message: WebMessage) => Promise<void>;
+/** Gives a client's message to its channel. Resolves when it is durable. */
+export type Submit = (message: WebMessage) => Promise<void>;
 
-/** The door for web, RPC, HTTP and command-line clients: their messages walk the same way as those of a channel. */
-export function createChatPort(dispatch: Dispatch, ports: DispatchPorts, say: Say): ChatPort {
+/** The port for web, RPC, HTTP and command-line clients. Their messages pass the same pipeline as those of a channel. */
+export function createChatPort(dispatch: Dispatch, ports: DispatchPorts, submit: Submit): ChatPort {
   return {
-    send: (request) => send(request, dispatch, { ports, say }),
+    send: (request) => send(request, dispatch, { ports, submit }),
     oneShot: async (request) => plainStream(await oneShot(request, dispatch, ports)),
     abort: (key, only) => dispatch.stop(key, only),
     compact: async (key) => {
@@ -45,7 +45,11 @@ export function createChatPort(dispatch: Dispatch, ports: DispatchPorts, say: Sa
   };
 }
 
-async function send(request: ChatRequest, dispatch: Dispatch, { ports, say }: { ports: DispatchPorts; say: Say }) {
+async function send(
+  request: ChatRequest,
+  dispatch: Dispatch,
+  { ports, submit }: { ports: DispatchPorts; submit: Submit },
+) {
   const id = runId(request.idempotencyKey);
   const eventKey = webEventKey(request.idempotencyKey);
   const find = () => ports.journal.inbox.find(channelId("webchat"), DEFAULT_ACCOUNT, eventKey);
@@ -56,7 +60,7 @@ async function send(request: ChatRequest, dispatch: Dispatch, { ports, say }: { 
   }
   const to = deliverTo(request, ports);
   const isBusy = dispatch.lanes.isBusy(request.sessionKey);
-  await say({ ...request, ...(to && { deliverTo: to }), at: ports.clock.now() });
+  await submit({ ...request, ...(to && { deliverTo: to }), at: ports.clock.now() });
   const row = await find();
   if (row) checkSame(row.message, request);
   if (row) await dispatch.decided(row);
@@ -75,7 +79,7 @@ function checkSame(known: InboundMessage, request: ChatRequest): void {
   });
 }
 
-/** A run that has ended and whose reply is still on its way to a channel is not active any more. */
+/** A run that has ended is no longer active, even while its reply is still being sent to a channel. */
 function activeRuns(dispatch: Dispatch, key: SessionKey | undefined): readonly RunFacts[] {
   return dispatch.lanes
     .runs()

@@ -3,7 +3,7 @@ import { accountId, channelId, type AgentId, type SessionKey } from "../../types
 import type { Peer } from "../../types/chat/message.ts";
 import type { SessionEntry } from "../../types/session.ts";
 
-/** The chat of a channel's session, by its row, else by its key; undefined for a session that has none (web, command line). */
+/** The chat of a channel's session, from its row, else from its key. Undefined for a session without a chat (web, command line). */
 export function chatOf(
   key: SessionKey,
   entry: Readonly<SessionEntry> | undefined,

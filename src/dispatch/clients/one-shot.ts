@@ -12,7 +12,7 @@ import type { DispatchPorts } from "../ports.ts";
 import { endOf } from "../turn/run-end.ts";
 import { ONE_SHOT } from "../turn-kinds/table.ts";
 
-/** A run over a given history that leaves no session behind, but its receipt. Resolves when it begins: it waits for a place among all runs. */
+/** Runs a given history without a session; only its receipt is kept. Resolves when the run begins, once a slot is free. */
 export function oneShot(request: OneShotRequest, dispatch: Dispatch, ports: DispatchPorts): Promise<RunStream> {
   const begun = Promise.withResolvers<RunStream>();
   void dispatch.lanes
@@ -84,7 +84,7 @@ function contentOf({ content }: UserMessage) {
   };
 }
 
-/** Its answer is the client's, whatever becomes of the record. */
+/** Never rejects: the client gets its answer even when the receipt cannot be written. */
 async function record(run: Run, { journal, clock, log }: DispatchPorts): Promise<void> {
   const { runId: id, sessionKey: key } = run.stream.facts;
   const { receipt, result } = await endOf(run);
@@ -96,7 +96,7 @@ async function record(run: Run, { journal, clock, log }: DispatchPorts): Promise
   }
 }
 
-/** A conversation that nobody keeps. */
+/** A conversation that is not stored. */
 class MemoryConversation {
   readonly #messages: { entryId: string; message: ChatMessage }[];
   leafId: string | null;

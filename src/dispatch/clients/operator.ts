@@ -4,10 +4,10 @@ import type { Dispatch } from "../dispatch.ts";
 import type { DispatchPorts } from "../ports.ts";
 import { recover } from "../recovery/recover.ts";
 
-/** What became of a message that an operator had run again: it was at work already, or begins now. */
+/** The result of `runNow`: the message was running or waiting already, or begins now. */
 export type Begun = "running" | "waiting" | "begun";
 
-/** Sets a message without an outcome going, unless it is. Rejects when the journal cannot be read. */
+/** Starts a message without an outcome, unless it is running or waiting. Rejects when the journal cannot be read. */
 export async function runNow(row: InboxRow, dispatch: Dispatch, ports: DispatchPorts): Promise<Begun> {
   const standing = dispatch.stateOf(row);
   if (standing) return standing;
@@ -15,12 +15,12 @@ export async function runNow(row: InboxRow, dispatch: Dispatch, ports: DispatchP
   return "begun";
 }
 
-/** What was ended with a message: its run, nothing but itself, or nothing since its turn holds other messages too. */
+/** The result of `dropNow`: the run stopped, the message only waited, its turn continues for other messages, or nothing ran. */
 export type Dropped = "stopped" | "waiting" | "continues" | "idle";
 
-/** Ends a message without an answer. The run of its turn ends with it, unless the turn has others in it. */
+/** Ends a message without an answer, and its turn's run too, unless the turn has other messages. */
 export async function dropNow(row: InboxRow, dispatch: Dispatch, ports: DispatchPorts): Promise<Dropped> {
-  // First, so that the end of its run does not name another outcome.
+  // First, so that the end of its run does not set another outcome.
   await ports.journal.inbox.finish([row.id], { kind: "dropped", why: BY_OPERATOR });
   return dispatch.lanes.drop(row.id);
 }

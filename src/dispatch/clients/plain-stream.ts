@@ -2,8 +2,8 @@ import { createDirectiveFilter, parseDirectives, type DirectiveFilter } from "..
 import type { RunEvent, RunStream } from "../../types/run/events.ts";
 
 /**
- * A run as web, RPC, HTTP and command-line clients see it: without the directives that only a channel can follow, and
- * without the words of an answer that is to be silent. Numbers stay; a delta that is all directive falls out.
+ * A run as web, RPC, HTTP and command-line clients see it: without directives, which only a channel can follow, and without
+ * the text of a silent answer. Event numbers stay the same; a delta that is only a directive is left out.
  */
 export function plainStream(stream: RunStream): RunStream {
   return {
@@ -15,16 +15,16 @@ export function plainStream(stream: RunStream): RunStream {
   };
 }
 
-/** From the first event on: a directive may have begun before the one that is wanted. */
+/** Reads from the first event, because a directive may have begun before `from`. */
 async function* plainEvents(stream: RunStream, from = 1): AsyncIterable<RunEvent> {
-  const words = new PlainWords();
+  const plain = new PlainText();
   for await (const event of stream.watch()) {
-    const shown = words.show(event);
+    const shown = plain.show(event);
     if (event.seq >= from) yield* shown;
   }
 }
 
-class PlainWords {
+class PlainText {
   #filter: DirectiveFilter = createDirectiveFilter();
   #text = "";
   #isOver = false;
@@ -37,27 +37,27 @@ class PlainWords {
         this.#isOver = false;
         return [event];
       case "text_delta":
-        return this.#grow(event, this.#isOver ? this.#goOn(event.text) : this.#filter.push(event.delta));
+        return this.#delta(event, this.#isOver ? this.#continue(event.text) : this.#filter.push(event.delta));
       case "message_end":
         this.#isOver = true;
-        return [...this.#grow(event, this.#filter.end()), { ...event, text: parseDirectives(event.text).text }];
+        return [...this.#delta(event, this.#filter.end()), { ...event, text: parseDirectives(event.text).text }];
       default:
         return [event];
     }
   }
 
-  /** Words after the end of a message go on with one that broke off; `whole` has what was said of it before. */
-  #goOn(whole: string): string {
+  /** Text after the end of a message continues one that broke off. `whole` contains the earlier part too. */
+  #continue(whole: string): string {
     this.#isOver = false;
     this.#filter = createDirectiveFilter();
     const shown = this.#filter.push(whole);
     if (shown.startsWith(this.#text)) return shown.slice(this.#text.length);
-    // The end told what the rest makes part of a directive: the next delta has the right text.
+    // The earlier end showed text that is now part of a directive. The next delta corrects it.
     this.#text = shown;
     return "";
   }
 
-  #grow({ seq, ts }: RunEvent, delta: string): readonly RunEvent[] {
+  #delta({ seq, ts }: RunEvent, delta: string): readonly RunEvent[] {
     this.#text += delta;
     return delta === "" ? [] : [{ type: "text_delta", delta, text: this.#text, seq, ts }];
   }

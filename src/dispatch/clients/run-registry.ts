@@ -7,16 +7,16 @@ import type { DispatchPorts } from "../ports.ts";
 import { factsFor, runIdOf } from "../turn/ids.ts";
 import { background } from "../../utils/background.ts";
 
-/** Ended runs of clients that can still be asked for (`agent.wait`). */
+/** The most ended runs of clients that are kept for `agent.wait`. */
 const KEPT = 50;
 
-/** Every run that can be watched: queued, going on, or lately ended. */
+/** The runs that clients can watch: queued, active, or recently ended. */
 export class RunRegistry {
   readonly #streams = new Map<RunId, RunLog>();
   readonly #ended: RunLog[] = [];
   readonly #feed = new Feed<RunStream>();
 
-  /** The log of a run that waits in its lane. */
+  /** Opens the log of a run that will wait in its lane. */
   open(row: InboxRow, key: SessionKey, ports: Pick<DispatchPorts, "sessions" | "settings" | "kinds">): RunLog {
     const id = ports.sessions.peek(key)?.sessionId ?? "";
     const session = { key, id, agentId: ports.settings().agentOf(key) };
@@ -25,7 +25,7 @@ export class RunRegistry {
     return log;
   }
 
-  /** A run of a chat is forgotten when it ends; one that a client may ask for stays a while. */
+  /** Adds a run. A chat's run is removed when it ends. `keep`: it stays for a while, because a client may request it. */
   add(stream: RunLog, keep = true): void {
     const { runId } = stream.facts;
     if (this.#streams.get(runId) === stream) return;
@@ -37,7 +37,7 @@ export class RunRegistry {
     );
   }
 
-  /** Runs that have not ended. A run that waits in its lane is among them. */
+  /** Runs that have not ended, including those that wait in a lane. */
   running(): readonly { readonly stream: RunLog }[] {
     return [...this.#streams.values()].filter((stream) => !stream.ended).map((stream) => ({ stream }));
   }
@@ -55,7 +55,7 @@ export class RunRegistry {
     return this.#feed.watch(signal);
   }
 
-  /** In place of the whole log: those who watch it still have it. */
+  /** Replaces the whole log by a condensed one. Its present watchers keep the whole log. */
   #keepEnd(stream: RunLog): void {
     if (this.#streams.get(stream.facts.runId) !== stream) return;
     const ended = stream.condensed();
@@ -65,7 +65,7 @@ export class RunRegistry {
     if (oldest) this.#forget(oldest);
   }
 
-  /** Another run may have its name by now: one that had to wait for the disk begins again. */
+  /** Another log may have its id by now, because a run that waited for the disk begins again. */
   #forget(stream: RunLog): void {
     const { runId } = stream.facts;
     if (this.#streams.get(runId) === stream) this.#streams.delete(runId);

@@ -5,7 +5,7 @@ import type { DispatchSettings } from "../ports.ts";
 import { NOT_OWNER } from "../chat-texts.ts";
 import type { AskedCommand } from "./asked.ts";
 
-/** What is told to a sender who may not ask for a command; undefined when they may. Pure. */
+/** The answer to a sender who may not use a command. Undefined when they may. Pure. */
 export function refusalOf(
   { command, args }: AskedCommand,
   { message, key }: { message: InboundMessage; key: SessionKey },
@@ -18,12 +18,12 @@ export function refusalOf(
   if (command.who === "owner") return `${NOT_OWNER} (\`commands.ownerAllowFrom\` names them.)`;
   if (command.name === "model" && args.includes("@"))
     return "Only an owner may choose the key of a model. (`commands.ownerAllowFrom` names owners.)";
-  if (isListed === true || isOwn(message, key) || LOOKS.has(`${command.name} ${args}`.trim())) return undefined;
+  if (isListed === true || isOwn(message, key) || READ_ONLY.has(`${command.name} ${args}`.trim())) return undefined;
   return `Only an owner may use /${command.name} in a conversation of several people. (\`commands.ownerAllowFrom\` names owners.)`;
 }
 
-/** A direct chat, unless all direct chats are one conversation with the operator's. */
+/** A direct chat, unless all direct chats share the operator's conversation. */
 const isOwn = ({ from }: InboundMessage, key: SessionKey): boolean => from.chat.kind === "direct" && !isMainKey(key);
 
-/** These change nothing. */
-const LOOKS = new Set(["model", "model status", "model list", "think"]);
+/** Commands that change nothing. */
+const READ_ONLY = new Set(["model", "model status", "model list", "think"]);

@@ -2,20 +2,20 @@ import type { DispatchSettings } from "../ports.ts";
 import type { Command, Commands } from "./command.ts";
 import { parseCommand, type CommandCall } from "./parse.ts";
 
-/** A command that somebody typed, with what stood behind it. */
+/** A command that somebody typed, with the text after it. */
 export interface AskedCommand {
   readonly command: Command;
   readonly args: string;
 }
 
-/** The command in a text; undefined when it is none that is known. */
+/** The command in a text. Undefined when it is no known command. */
 export function commandIn(text: string, settings: DispatchSettings, commands: Commands): AskedCommand | undefined {
   const call = callIn(text, settings);
   const command = call && commands.find(call.name);
   return call && command && { command, args: call.args };
 }
 
-/** A reset trigger of the config is `/new` in other words. */
+/** A reset trigger of the config means `/new`. */
 function callIn(text: string, { textCommands, resetTriggers }: DispatchSettings): CommandCall | undefined {
   const said = text.trim();
   const trigger = resetTriggers.find((word) => said === word || said.startsWith(`${word} `));

@@ -6,7 +6,7 @@ import type { CommandAccess, CommandContribution } from "../../types/contributio
 import type { Approvals } from "../approvals/approvals.ts";
 import type { DispatchPorts } from "../ports.ts";
 
-/** What a command may look at and change. */
+/** What a command may read and change. */
 export interface CommandContext {
   readonly args: string;
   readonly commands: Commands;
@@ -17,17 +17,17 @@ export interface CommandContext {
   readonly approvals: Approvals;
   /** Aborted when somebody stops the session's work. */
   readonly signal: AbortSignal;
-  /** Ends the runs of this session and drops what waits in its lane; how many ended. */
+  /** Ends the runs of this session and empties its lane. Returns the runs that ended. */
   stop(): Promise<readonly RunId[]>;
-  /** Makes the older part of the conversation a summary, heeding what `args` say. */
+  /** Replaces the older part of the conversation by a summary that keeps what `args` name. */
   compact(session: Session): Promise<Compacted>;
 }
 
-/** `text` is told to the user; `turn` goes on to the agent instead, as what the user said. */
+/** `text` answers the user. `turn` goes to the agent instead, as the user's text. */
 export type CommandAnswer = { readonly text: string } | { readonly turn: string };
 
 /**
- * `at: "once"` is answered beside the lane, whatever runs. `at: "lane"` has the session to itself. `at: "reset"` ends the
+ * `at: "once"` is answered at once, whatever runs. `at: "lane"` waits for exclusive use of the session. `at: "reset"` ends the
  * running turn first.
  */
 export type Command = {

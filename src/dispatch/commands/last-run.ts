@@ -2,7 +2,7 @@ import type { RunRecord } from "../../types/journal.ts";
 import { modelName } from "../../types/run/model.ts";
 import type { Receipt } from "../../types/run/run.ts";
 
-/** What became of a run, in one line. `isOwner`: the failure in the provider's own words too. */
+/** The result of a run in one line. `isOwner`: with the provider's own text of a failure. */
 export function lastRunLine({ receipt, result }: RunRecord, isOwner: boolean): string {
   const { input, output, cacheRead, cacheWrite, cost } = receipt.usage;
   const read = (input + cacheRead + cacheWrite).toLocaleString("en");
@@ -17,7 +17,7 @@ function answeredBy({ model, candidates }: Receipt): string {
     : modelName(model);
 }
 
-/** `failed:rate_limit` of the journal as words. */
+/** The journal's `failed:rate_limit` as text. */
 function outcome(result: string, { tries }: Receipt, isOwner: boolean): string {
   const [, kind] = /^failed:\s*(.*)$/.exec(result) ?? [];
   if (kind === undefined) return result;
@@ -25,9 +25,9 @@ function outcome(result: string, { tries }: Receipt, isOwner: boolean): string {
   return `failed (${kind.replaceAll("_", " ")}${words === undefined ? "" : `: ${words}`})`;
 }
 
-/** Whether the run had to do without the context engine that is configured. `isOwner`: with the reason. */
+/** Reports that the run had to work without the configured context engine. `isOwner`: with the reason. */
 export function engineLines({ receipt }: RunRecord, isOwner: boolean): readonly string[] {
   const { engine = "", engineDegraded } = receipt;
   if (engineDegraded === undefined) return [];
-  return [isOwner ? engineDegraded : `The context engine ${engine} was passed by in the last run.`];
+  return [isOwner ? engineDegraded : `The context engine ${engine} was not used in the last run.`];
 }

@@ -14,16 +14,16 @@ export async function switchModel(context: CommandContext, session: Session): Pr
   if (word === "list") return { text: await listText(context) };
   if (word === "default") {
     await session.update({ modelOverride: undefined, providerOverride: undefined, ...NO_PIN }, { now: true });
-    return { text: "The model is the configured one again." };
+    return { text: "The model is now the configured one again." };
   }
   const { name, profile, unknownKey } = await readWord(word, context);
-  if (unknownKey !== undefined) return { text: `I know no key ${unknownKey}. \`openclaw models status\` names them.` };
+  if (unknownKey !== undefined)
+    return { text: `I do not know the key ${unknownKey}. \`openclaw models status\` lists the keys.` };
   const ref = await findRef(name, context);
   if (typeof ref === "string") return { text: ref };
   const settings = context.ports.settings();
   const agent = settings.agents.get(settings.agentOf(context.key));
-  if (agent && !mayUse(agent, ref))
-    return { text: `${ref.provider}/${ref.id} is none of the models that may be used here.` };
+  if (agent && !mayUse(agent, ref)) return { text: `${ref.provider}/${ref.id} may not be used here.` };
   const pin = profile === undefined ? NO_PIN : pinned(profile);
   await session.update({ providerOverride: ref.provider, modelOverride: ref.id, ...pin }, { now: true });
   const withKey = profile === undefined ? "" : `, with the key ${profile} only`;
@@ -36,7 +36,7 @@ const pinned = (profile: string) => ({ authProfileOverride: profile, authProfile
 interface Wish {
   readonly name: string;
   readonly profile?: string;
-  /** Written like a key of the provider, and none. */
+  /** Looks like a key of the provider, but is none. */
   readonly unknownKey?: string;
 }
 

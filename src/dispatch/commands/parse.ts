@@ -7,7 +7,7 @@ export interface CommandCall {
 const CALL = /^\/([a-z][a-z0-9_-]*)(?:[ \t:]+|\n|$)/i;
 
 /**
- * Undefined for `/new@some_bot`: an adapter takes this bot's own name off a command, so the name that is left is another
+ * Undefined for `/new@some_bot`: an adapter removes this bot's own name from a command, so a name that is left is another
  * bot's.
  */
 export function parseCommand(text: string): CommandCall | undefined {

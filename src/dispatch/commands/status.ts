@@ -4,7 +4,7 @@ import type { AgentSettings } from "../../types/settings.ts";
 import type { CommandAnswer, CommandContext } from "./command.ts";
 import { engineLines, lastRunLine } from "./last-run.ts";
 
-/** What answers here, what it cost so far, and what is wrong. */
+/** The agent, its model, its cost so far, and current problems. */
 export async function statusText({ ports, key, isOwner }: CommandContext): Promise<CommandAnswer> {
   const settings = ports.settings();
   const id = settings.agentOf(key);

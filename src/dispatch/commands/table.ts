@@ -9,7 +9,7 @@ import { fromContribution, type Command, type CommandAnswer, type CommandContext
 import { switchModel } from "./model.ts";
 import { statusText } from "./status.ts";
 
-/** What a chat may ask of the gateway itself. */
+/** The gateway's own commands. */
 const COMMANDS: readonly Command[] = [
   { name: "new", who: "conversation", help: "Start a fresh conversation.", at: "reset", run: startOver },
   { name: "reset", who: "conversation", help: "The same as /new.", at: "reset", run: startOver },
@@ -49,7 +49,7 @@ const COMMANDS: readonly Command[] = [
   {
     name: "compact",
     who: "conversation",
-    help: "Make the older part of the conversation a summary: /compact, or /compact and what to keep.",
+    help: "Replace the older part of the conversation by a summary: /compact, or /compact and what to keep.",
     at: "lane",
     run: compactNow,
   },
@@ -75,13 +75,13 @@ export function commandTable(added: readonly CommandContribution[] = []): Comman
   return { all, find: (name) => byName.get(name) };
 }
 
-/** As they are written in the chat that asks. */
+/** The list, with commands as people of this chat write them. */
 function helpText(commands: readonly Command[], form: CommandForm | undefined): string {
   const lines = commands.map(({ name, help }) => inCommandForm(`/${name} – ${help}`, form));
   return ["Commands:", ...lines, ...(form?.note === undefined ? [] : [form.note])].join("\n");
 }
 
-/** Without words of its own the agent greets; with them they are the first turn of the new conversation. */
+/** Text after the command becomes the first turn of the new conversation. Without text the agent greets. */
 async function startOver(context: CommandContext, session: Session): Promise<CommandAnswer> {
   await session.reset();
   await session.update({ abortedLastRun: undefined }, { now: true });
@@ -92,7 +92,7 @@ async function stopRuns(context: CommandContext): Promise<CommandAnswer> {
   const ended = await context.stop();
   const [, ...more] = ended;
   if (ended.length === 0) return { text: "Nothing is running." };
-  return { text: more.length === 0 ? "⏹ Stopped." : `⏹ Stopped, and ${more.length} more that waited.` };
+  return { text: more.length === 0 ? "⏹ Stopped." : `⏹ Stopped, together with ${more.length} that waited.` };
 }
 
 const LEVEL_WORDS: ReadonlyMap<string, ThinkLevel> = new Map<string, ThinkLevel>([
@@ -110,7 +110,7 @@ async function setThinking(context: CommandContext, session: Session): Promise<C
     return { text: "Thinking level: as configured." };
   }
   const level = LEVEL_WORDS.get(word);
-  if (!level) return { text: `"${context.args}" is no thinking level. There are: ${THINK_LEVELS.join(", ")}.` };
+  if (!level) return { text: `"${context.args}" is not a thinking level. The levels are: ${THINK_LEVELS.join(", ")}.` };
   await session.update({ thinkingLevel: level }, { now: true });
   return { text: `Thinking level: ${level}.` };
 }
@@ -138,6 +138,6 @@ async function approve(context: CommandContext): Promise<CommandAnswer> {
     return { text: inCommandForm("Use /approve <id> once, always or deny.", commandFormOf(ports, message.from)) };
   const by = principalOf([{ message }], ports);
   const taken = context.approvals.resolve(id, decision, by.id);
-  if (taken === undefined) return { text: `Nothing waits under "${id}".` };
+  if (taken === undefined) return { text: `No command with the id "${id}" is waiting.` };
   return { text: decision === taken ? ANSWERED[taken] : "Allowed once: this command cannot be allowed for good." };
 }

@@ -15,7 +15,7 @@ interface Row {
   readonly durationMs: number;
 }
 
-/** What model calls cost that are in no run's receipt: rows of their own in the journal, and the session's counters. */
+/** Records the cost of model calls that no run's receipt contains: in their own rows of the journal, and in the session's counters. */
 export class AuxiliaryUsage {
   readonly #ports: Pick<DispatchPorts, "journal" | "sessions" | "clock" | "log">;
   readonly #queue = new KeyedQueue();
@@ -34,7 +34,7 @@ export class AuxiliaryUsage {
     };
   }
 
-  /** For one compaction that begins now. */
+  /** Opens the tally of a compaction that begins now. */
   open(id: RunId, of: Row["of"]): UsageTally {
     const { clock } = this.#ports;
     const begun = clock.now();
@@ -44,7 +44,7 @@ export class AuxiliaryUsage {
     });
   }
 
-  /** Adds them to the row; nothing is written without any. Never rejects. */
+  /** Adds costs to the row. Without any, nothing is written. Never rejects. */
   async record(costs: readonly SideCost[], row: Row): Promise<void> {
     if (costs.length === 0) return;
     try {
@@ -72,7 +72,7 @@ export class AuxiliaryUsage {
     await this.#count(costs, of);
   }
 
-  /** A conversation that began anew meanwhile counts anew. */
+  /** Skipped when the session has begun a new conversation meanwhile. */
   async #count(costs: readonly SideCost[], { sessionKey, sessionId }: Row["of"]): Promise<void> {
     const { sessions } = this.#ports;
     const entry = sessions.peek(sessionKey);
@@ -85,7 +85,7 @@ export class AuxiliaryUsage {
   }
 }
 
-/** What one compaction costs, written down at its end; what comes after that is added at once. */
+/** Sums up the cost of one compaction and records it at the end. Later costs are added at once. */
 export class UsageTally {
   readonly #write: (costs: readonly SideCost[], result: string) => Promise<void>;
   readonly #costs: SideCost[] = [];

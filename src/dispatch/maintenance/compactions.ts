@@ -21,9 +21,9 @@ import { AuxiliaryUsage } from "./auxiliary-usage.ts";
 import type { Replies } from "../replies.ts";
 import { candidatesFor } from "../turn/candidates.ts";
 
-interface Asked {
+interface CompactionRequest {
   readonly signal: AbortSignal;
-  /** The person's own wishes for the summary. */
+  /** What the person wants the summary to keep. */
   readonly instructions?: string;
   readonly message?: InboundMessage;
 }
@@ -36,7 +36,7 @@ type Notice = Parameters<Replies["tell"]>[1];
 
 type CompactionEntry = Extract<TranscriptEntry, { type: "compaction" }>;
 
-/** Compactions outside of runs, and what every compaction leaves to be said. */
+/** Compactions outside of runs, and what follows every compaction: reminders and notices. */
 export class Compactions {
   readonly #ports: CompactionPorts;
   readonly #feed = new Feed<CompactionUpdate>();
@@ -47,26 +47,26 @@ export class Compactions {
     this.costs = new AuxiliaryUsage(ports);
   }
 
-  /** What compactions outside of runs cost. */
+  /** The cost of compactions outside of runs. */
   readonly costs: AuxiliaryUsage;
 
-  /** Aborted when the gateway stops: nothing of this is worth waiting for, since the next turn looks again. */
+  /** Aborted when the gateway stops. Maintenance is not worth waiting for: it is due again after the next turn. */
   get closing(): AbortSignal {
     return this.#closing.signal;
   }
 
-  /** Ends what goes on behind turns. */
+  /** Ends the maintenance that follows turns. */
   close(): void {
     this.#closing.abort("shutdown");
   }
 
-  /** Those that no run's own events tell. */
+  /** The compactions outside of runs. */
   watch(signal: AbortSignal): AsyncIterable<CompactionUpdate> {
     return this.#feed.watch(signal);
   }
 
-  /** Compacts a conversation because somebody asks for it. The session must be the caller's. */
-  async compact(session: Session, asked: Asked): Promise<Compacted> {
+  /** Compacts a conversation on request. The caller must hold the session. */
+  async compact(session: Session, asked: CompactionRequest): Promise<Compacted> {
     const { clock } = this.#ports;
     const models = stoppableModels(this.#ports.models, asked.signal);
     const agent = agentOf(session, this.#ports);
@@ -107,7 +107,7 @@ export class Compactions {
     return compacted;
   }
 
-  /** Tells the watchers of one compaction outside of a run. */
+  /** Publishes the events of one compaction outside of a run to its watchers. */
   publisherFor(session: Pick<Session, "key" | "id" | "agentId">): (event: CompactionEvent) => void {
     const id = runId(`compaction-${randomUUID()}`);
     const { key: sessionKey, id: sessionId, agentId } = session;
@@ -120,11 +120,11 @@ export class Compactions {
   }
 
   /**
-   * News for the next turn when the conversation was compacted behind this entry: the rules that its summary has lost the
-   * feel of, and the files that the model has read and no longer sees. The newest compaction, if there was one.
+   * After a compaction, adds reminders to the next turn: the rules of AGENTS.md, and the files whose contents the model no
+   * longer sees. Returns the newest compaction after `sinceId`, if there was one.
    */
   async addReminders(session: Session, sinceId: string, agent: AgentSettings): Promise<CompactionEntry | undefined> {
-    // A turn that was summed up itself is not there any more.
+    // The branch no longer has a turn that was summarised itself.
     const entries = (await session.after(sinceId)) ?? (await session.newest(MOST_ENTRIES));
     const compactions = entries.filter((entry) => entry.type === "compaction");
     const last = compactions.at(-1);
@@ -135,14 +135,14 @@ export class Compactions {
     return last;
   }
 
-  /** One line to the chat, where the config wants it. */
+  /** Sends one line to the chat, if the config says so. */
   async notify(session: Session, { entry, to }: { entry: CompactionEntry; to: Peer | undefined }): Promise<void> {
     if (agentOf(session, this.#ports).compaction?.notifyUser !== true) return;
     const notice = { key: `compaction:${entry.id}`, text: COMPACTED, because: "compaction" as const };
     await this.sendNotice(session, notice, to);
   }
 
-  /** A line of the gateway's own to the chat; for the web, which has no outbox, it is written into the transcript. */
+  /** Sends the gateway's own line to the chat. For the web, which has no outbox, it goes into the transcript. */
   async sendNotice(session: Session, notice: Notice, to: Peer | undefined): Promise<void> {
     if (to) await this.#ports.replies.tell(to, notice);
     else await session.append({ type: "custom", customType: NOTICE_TYPE, data: { text: notice.text } });
@@ -162,14 +162,14 @@ const details = z.object({ readFiles: z.array(z.string()) });
 
 const lostFiles = (entry: CompactionEntry): readonly string[] => details.safeParse(entry.details).data?.readFiles ?? [];
 
-const USUAL_CHARS = 3000;
+const DEFAULT_REMINDER_CHARS = 3000;
 
 async function reminders({ workspace, compaction, prompt }: AgentSettings, lost: readonly string[]) {
   const whole = await loadContextFiles(workspace, { maxChars: Infinity, totalMaxChars: Infinity });
   const rules = whole.find(({ path }) => path === "AGENTS.md" || path === "CLAUDE.md")?.content;
   const limits = { maxChars: prompt.bootstrapMaxChars, totalMaxChars: prompt.bootstrapTotalMaxChars };
   const inPrompt = prompt.override === undefined ? await loadContextFiles(workspace, limits) : [];
-  const { sections = [], sectionsMaxChars = USUAL_CHARS } = compaction ?? {};
+  const { sections = [], sectionsMaxChars = DEFAULT_REMINDER_CHARS } = compaction ?? {};
   const texts = [
     sectionsReminder(rules, { sections, maxChars: sectionsMaxChars }),
     readAudit(lost, { workspace, inPrompt: inPrompt.map(({ path }) => path) }),
@@ -178,8 +178,8 @@ async function reminders({ workspace, compaction, prompt }: AgentSettings, lost:
 }
 
 /**
- * The row's figures. The tokens are an estimate until the model is asked again; without one the last figure stays, marked as
- * no longer fresh.
+ * Updates the session's row. The tokens are an estimate until the next model call. Without an estimate the last figure stays,
+ * marked as not fresh.
  */
 export function noteCompaction(session: Session, tokensAfter: number | undefined): Promise<void> {
   const compactionCount = (session.entry.compactionCount ?? 0) + 1;
@@ -187,29 +187,27 @@ export function noteCompaction(session: Session, tokensAfter: number | undefined
   return session.update({ compactionCount, ...totalTokens, totalTokensFresh: false });
 }
 
-const COMPACTED = "The older part of this conversation is now a summary, so that there is room again.";
+const COMPACTED = "The older part of this conversation is now a summary, to free space for new messages.";
 
 const WHY_NOT = {
-  no_model: "No model is there that could write the summary.",
+  no_model: "No model is available to write the summary.",
   no_engine:
     "The context engine could not be loaded, so nothing was changed. The operator can see why with `openclaw doctor`.",
   small: "There is nothing to compact yet.",
   unchanged: "Nothing was said since the last compaction.",
-  no_gain: "The summary would not have been shorter than what it stands for; nothing was changed.",
-  later: "No model has the time to write the summary just now; nothing was changed.",
+  no_gain: "The summary would not have been shorter than the text it replaces, so nothing was changed.",
+  later: "No model can write the summary right now, so nothing was changed.",
 };
 
-/** What the person who asked is told. */
+/** The answer to whoever requested a compaction. */
 export function compactedText(done: Compacted): string {
-  if (done.kind === "aborted") return "The compaction was stopped; nothing was changed.";
+  if (done.kind === "aborted") return "The compaction was stopped, so nothing was changed.";
   if (done.kind === "nothing") return done.reason ?? WHY_NOT[done.because];
   const sizes = sizesText(done);
-  return done.isListed
-    ? `${sizes} No model wrote a summary, so a short list of what was said stands in for it.`
-    : sizes;
+  return done.isListed ? `${sizes} No model wrote a summary, so a short list of the messages replaces it.` : sizes;
 }
 
-/** A context engine need not say how large the conversation was, or is. */
+/** A context engine does not always report the sizes. */
 function sizesText({ tokensBefore, tokensAfter }: Extract<Compacted, { kind: "done" }>): string {
   const shown = (tokens: number) => tokens.toLocaleString("en");
   if (tokensAfter === undefined) return "Compacted.";

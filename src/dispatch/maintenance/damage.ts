@@ -9,13 +9,13 @@ interface DamagePorts {
 }
 
 const DAMAGED =
-  "A part of this conversation cannot be read any more, so I do not know what was said there. Nothing was deleted: the rest is as it was, and the operator can see the file with `openclaw doctor`.";
+  "A part of this conversation can no longer be read, so I do not know what was said there. Nothing was deleted. The operator can find the file with `openclaw doctor`.";
 
 /**
- * Tells the chat once that a part of its conversation cannot be read, and again when another part turns out to be so. Rejects
- * when the journal or the transcript cannot be written.
+ * Informs the chat once that a part of its conversation cannot be read, and again when a further part is damaged. Rejects when
+ * the journal or the transcript cannot be written.
  */
-export async function tellDamage(session: Session, to: Peer | undefined, ports: DamagePorts): Promise<void> {
+export async function reportDamage(session: Session, to: Peer | undefined, ports: DamagePorts): Promise<void> {
   const places = session.damagedPlaces;
   if (places === 0) return;
   const told = `transcript-damage:${session.id}`;

@@ -15,7 +15,7 @@ interface Job {
   readonly tally: UsageTally;
 }
 
-/** A person asks, and the context engine answers, with the built-in compaction at hand. Without the engine nothing is done. */
+/** Compacts on request by the context engine, which may call the built-in compaction. Does nothing when the engine cannot be opened. */
 export async function compactByEngine(
   open: NonNullable<RunRequest["openEngine"]>,
   { model, tokenBudget, signal, instructions, tally }: Job,
@@ -23,9 +23,9 @@ export async function compactByEngine(
   log: Log,
 ): Promise<Compacted> {
   const spent = (cost: SideCost) => tally.add(cost);
-  const host = { signal, spent, compact: async () => inEngineWords(await builtIn()) };
-  const letGo = (late: EngineTurn) => void late.end(undefined);
-  const engine = await untilStopped(() => open(host), signal, letGo).catch((error: unknown) => {
+  const host = { signal, spent, compact: async () => asEngineResult(await builtIn()) };
+  const release = (late: EngineTurn) => void late.end(undefined);
+  const engine = await untilStopped(() => open(host), signal, release).catch((error: unknown) => {
     if (!signal.aborted) log.error("context engine not available", { error });
     return undefined;
   });
@@ -43,7 +43,7 @@ export async function compactByEngine(
   }
 }
 
-function inEngineWords(done: Compacted): EngineCompacted {
+function asEngineResult(done: Compacted): EngineCompacted {
   if (done.kind === "done") return sizesOf(done);
   return { kind: "nothing", reason: done.kind === "aborted" ? "aborted" : done.because };
 }

@@ -11,7 +11,7 @@ import { runId } from "../../types/ids.ts";
 import type { ModelRef } from "../../types/run/model.ts";
 import type { Session } from "../../types/session.ts";
 import { noteCompaction, type Compactions } from "./compactions.ts";
-import { tellDamage } from "./damage.ts";
+import { reportDamage } from "./damage.ts";
 import { logRun } from "../turn/log-run.ts";
 import type { DispatchPorts } from "../ports.ts";
 import type { PreparedTurn } from "../turn/prepared-turn.ts";
@@ -23,7 +23,7 @@ export interface EndedTurn {
   readonly session: Session;
   readonly run: Run;
   readonly candidates: readonly ModelRef[];
-  /** Aborted when somebody stops the session's work, its reason being who. */
+  /** Aborted when somebody stops the session's work. Its reason says who. */
   readonly signal: AbortSignal;
 }
 
@@ -32,8 +32,8 @@ export interface MaintenancePorts extends DispatchPorts {
 }
 
 /**
- * What a long conversation needs behind a turn, while the session is still this turn's, so that the next one never races
- * it: the agent saves its notes, then the older part becomes a summary, and the next turn is told. Never rejects.
+ * Post-turn maintenance, while the turn still holds the session so that the next turn cannot interfere: a memory flush, then
+ * compaction, then reminders for the next turn. Never rejects.
  */
 export async function runMaintenance(turn: EndedTurn, ports: MaintenancePorts): Promise<void> {
   const { prepared, session, run } = turn;
@@ -42,14 +42,14 @@ export async function runMaintenance(turn: EndedTurn, ports: MaintenancePorts): 
   closing.addEventListener("abort", stop, { once: true });
   if (closing.aborted) stop();
   try {
-    await tellDamage(session, chatOf(prepared), ports);
+    await reportDamage(session, chatOf(prepared), ports);
     await flush({ ...turn, signal: AbortSignal.any([turn.signal, closing]) }, ports);
     await compactAfterTurn(turn, ports);
     const entry = await ports.compactions.addReminders(session, prepared.turn.entryId, prepared.agent);
     if (entry) await ports.compactions.notify(session, { entry, to: chatOf(prepared) });
   } catch (error) {
-    // The turn has its outcome; the next one looks again.
-    ports.log.error("conversation not tidied", { session: session.key, error });
+    // The turn has its outcome. Maintenance is due again after the next one.
+    ports.log.error("post-turn maintenance failed", { session: session.key, error });
   } finally {
     closing.removeEventListener("abort", stop);
   }
@@ -76,9 +76,9 @@ async function compactAfterTurn(
 async function flush(turn: EndedTurn, ports: MaintenancePorts): Promise<void> {
   const { prepared, session, candidates, signal } = turn;
   const settings = prepared.agent.compaction?.memoryFlush;
-  // Notes go into files that everybody's prompts read: no words of guests get there by themselves.
+  // Notes go into files that all prompts contain, so no text of guests may get into them automatically.
   if (mayHoldGuests(prepared, session)) return;
-  // What an engine compacts is its own to save.
+  // An engine that compacts saves its own notes.
   if (!settings || turn.run.ownsCompaction() || signal.aborted || (await turn.run.stream.done).kind !== "replied")
     return;
   const fill = await turn.run.fill();
@@ -102,21 +102,21 @@ async function flush(turn: EndedTurn, ports: MaintenancePorts): Promise<void> {
     began: (stream) => logRun(stream, ports.log),
   });
   log.info("memory flush", { ended: flushed.kind });
-  await keep(flushed, { session, id: facts.runId }, ports);
+  await recordFlush(flushed, { session, id: facts.runId }, ports);
 }
 
-/** A group is read as one in which anybody may have been heard. */
+/** In a group anybody may have written. */
 const mayHoldGuests = ({ message }: PreparedTurn, { entry }: Session): boolean =>
   entry.heardGuests === true || (message.options?.operator !== true && message.from.chat.kind === "group");
 
-/** Nobody is to take the turn of the flush for the one before it. */
+/** The flush has its own entry id, so that it is not taken for the turn before it. */
 const ownTurn = (prepared: PreparedTurn): PreparedTurn => ({
   ...prepared,
   turn: { ...prepared.turn, entryId: `${prepared.turn.entryId}-flush` },
 });
 
-/** Once per cycle, however it ended; one that somebody cut short comes again. */
-async function keep(
+/** Records a flush. It happens once between two compactions, but again if it was interrupted. */
+async function recordFlush(
   { kind, result, receipt }: Flushed,
   { session, id }: { session: Session; id: ReturnType<typeof runId> },
   { journal, clock }: MaintenancePorts,

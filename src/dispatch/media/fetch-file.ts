@@ -8,29 +8,29 @@ import { pause } from "../../utils/pause.ts";
 import { isOfType } from "../../utils/text/mime-pattern.ts";
 import type { DispatchPorts, DispatchSettings } from "../ports.ts";
 
-/** For how long a file is asked for, the wait for its account's connection included; milliseconds. */
+/** The longest time for fetching a file, in milliseconds, including the wait for its account's connection. */
 export const FETCH_WITHIN_MS = 60_000;
 
-const LOOK_FOR_LINK_EVERY_MS = 100;
+const LINK_CHECK_MS = 100;
 const PAUSES = { firstMs: 500, longestMs: 10_000 };
 
-/** A file that lies in the media store. */
+/** A file in the media store. */
 export interface StoredFile {
   readonly bytes: Uint8Array;
   readonly path: string;
   readonly mime: string;
 }
 
-/** How asking for a file ended. `tries`: how often its platform or the store was asked. */
+/** The result of fetching a file. `tries`: how often its platform or the store was asked. */
 export type FileEnd = { readonly tries: number; readonly ms: number } & (
   | { readonly kind: "stored"; readonly file: StoredFile }
   | { readonly kind: "lost"; readonly why: string; readonly error?: unknown }
 );
 
 export interface FetchPorts extends Pick<DispatchPorts, "media" | "link" | "isConnecting" | "clock" | "log"> {
-  /** Which files the chat takes; all when unset. */
+  /** Which files the chat accepts; all when unset. */
   settings?(): Pick<DispatchSettings, "chat">;
-  /** Nobody waits for the file any more. */
+  /** Aborted when the file is no longer needed. */
   readonly stopping: AbortSignal;
 }
 
@@ -41,8 +41,8 @@ type Try =
   | { readonly kind: "later"; readonly why: string; readonly afterMs: number | undefined; readonly error: unknown };
 
 /**
- * Fetches one file into the media store, and waits for what passes: a connection that comes, an outage, a limit. Throws
- * `Stopped` when the signal aborts, and what the disk throws.
+ * Fetches one file into the media store. Retries over temporary problems: an account that is connecting, an outage, a rate
+ * limit. Throws `Stopped` when the signal aborts, and disk errors.
  */
 export async function fetchFile(item: MediaItem, from: Peer, ports: FetchPorts): Promise<FileEnd> {
   const begun = ports.clock.now();
@@ -64,7 +64,7 @@ async function tryOnce(item: MediaItem, from: Peer, ports: FetchPorts): Promise<
   try {
     return await ask(item, from, ports);
   } catch (error) {
-    // The whole turn waits for room, and its files with it.
+    // The whole turn waits for the disk.
     if (isDiskError(error)) throw error;
     if (error instanceof OpenClawError && FOR_GOOD.has(error.code))
       return { kind: "lost", why: sentenceOf(error), error };
@@ -102,7 +102,7 @@ function isTaken(mime: string, from: Peer, { settings }: FetchPorts): boolean {
 }
 
 function pauseAfter(now: Try & { kind: "no link" | "later" }, tries: number): number {
-  if (now.kind === "no link") return now.comes ? LOOK_FOR_LINK_EVERY_MS : Number.POSITIVE_INFINITY;
+  if (now.kind === "no link") return now.comes ? LINK_CHECK_MS : Number.POSITIVE_INFINITY;
   return Math.max(backoff(tries - 1, PAUSES), now.afterMs ?? 0);
 }
 
@@ -111,5 +111,5 @@ function givenUp(now: Try & { kind: "no link" | "later" }, { channel, account }:
   return { kind: "lost" as const, why: now.why, error: now.error };
 }
 
-/** What `NotNow` says is all that there is to it. */
+/** `NotNow` needs no further details in the log. */
 const problemOf = ({ why, error }: Try & { kind: "later" }) => (error instanceof NotNow ? { why } : { why, error });

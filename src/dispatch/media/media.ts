@@ -10,10 +10,10 @@ import type { DispatchPorts } from "../ports.ts";
 export interface FetchedMedia {
   readonly files: readonly AttachedFile[];
   readonly missing: readonly MissingFile[];
-  /** What became of each file. */
+  /** The result for each file. */
   readonly fates: readonly FileFate[];
   readonly images: readonly ImageContent[];
-  /** What was said in the recordings of a message and of the one that it quotes, by the id of its row. */
+  /** The transcribed recordings of a message and of the one that it quotes, by the id of its row. */
   readonly spoken: ReadonlyMap<InboxRow["id"], readonly Spoken[]>;
 }
 
@@ -29,8 +29,8 @@ const IMAGE_TYPES = /^image\/(png|jpeg|gif|webp)$/;
 export type MediaPorts = FetchPorts & Pick<DispatchPorts, "transcribe">;
 
 /**
- * Fetches what lies beside the messages and those that they quote, side by side. A file that cannot be had is told to the log and to the model;
- * the text is answered all the same. Throws as `fetchFile`.
+ * Fetches the files of messages and of those that they quote, in parallel. A file that cannot be fetched is reported to the log
+ * and to the model, and the text is still answered. Throws as `fetchFile`.
  */
 export async function fetchMedia(rows: readonly InboxRow[], ports: MediaPorts): Promise<FetchedMedia> {
   const fetched = await Promise.all(
@@ -63,7 +63,7 @@ function itemsOf(rows: readonly InboxRow[]): readonly Asked[] {
   return [...own, ...quoted.filter((one) => !places.has(placeOf(one)) && places.add(placeOf(one)))];
 }
 
-/** The message with what was said in its recordings below its text. Somebody else's words never get there: they stay with what is quoted. */
+/** The message with its transcribed recordings below its text. A quoted message's recordings stay with the quote. */
 export function withSpoken({ id, message }: InboxRow, { spoken }: FetchedMedia): InboundMessage {
   const lines = spoken.get(id);
   if (!lines) return message;
@@ -124,12 +124,12 @@ const isShown = (stored: StoredFile, item: MediaItem): boolean =>
   (item.kind === "image" || item.kind === "sticker") &&
   IMAGE_TYPES.test(stored.mime) &&
   stored.bytes.length <= MOST_IMAGE_BYTES &&
-  // One without a sound head is refused by the provider, and with it every later request of the conversation.
+  // A provider refuses an image without a valid header, and with it every later request of the conversation.
   measure(stored.bytes) !== undefined;
 
 function toImage(bytes: Uint8Array, mimeType: string): ImageContent {
   return { type: "image", data: Buffer.from(bytes).toString("base64"), mimeType };
 }
 
-/** Of a turn without files. */
+/** The media of a turn without files. */
 export const NO_MEDIA: FetchedMedia = { files: [], missing: [], fates: [], images: [], spoken: new Map() };

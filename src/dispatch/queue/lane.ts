@@ -9,7 +9,7 @@ import { runIdOf } from "../turn/ids.ts";
 import type { TurnSlot } from "../turn/turn.ts";
 import { background } from "../../utils/background.ts";
 
-/** A turn, or other work that needs the session to itself. */
+/** A turn, or other work that needs exclusive use of the session. */
 export type LaneTask =
   | TurnTask
   | {
@@ -23,15 +23,15 @@ export type LaneTask =
 export interface TurnTask {
   readonly kind: "turn";
   readonly queued: QueuedTurn;
-  /** Turns of people that came while the session was busy become one. */
+  /** It may become one turn with others that arrived while the session was busy. */
   readonly merge: boolean;
-  /** Leaves a queue that is over its cap before any turn that a person wrote. */
+  /** Leaves a queue that is over its cap before any turn of a person. */
   readonly leavesFirst?: boolean;
 }
 
-/** What waits and runs for one session. */
+/** The queue of one session: one task that runs, and those that wait. */
 export class Lane implements TurnSlot {
-  /** The run under way, once it has begun. */
+  /** The current run, once it has begun. */
   run: Run | undefined;
   busy = false;
   /** A message arrived during the turn, so more of the same burst may follow. */
@@ -46,18 +46,18 @@ export class Lane implements TurnSlot {
     return this.#tasks.length;
   }
 
-  /** The messages that the turn under way began with. */
+  /** The messages that the current turn began with. */
   get running(): readonly InboxRow[] {
     return this.#current ? rowsOf(this.#current) : [];
   }
 
-  /** The channel of what comes next. */
+  /** The channel of the next task. */
   get nextChannel(): string | undefined {
     const [next] = this.#tasks;
     return next && rowsOf(next)[0]?.message.from.channel;
   }
 
-  /** The turn under way is to end: asked before it begins. */
+  /** Somebody has stopped the current turn. */
   get isAborted(): boolean {
     return this.#aborted !== undefined;
   }
@@ -71,12 +71,12 @@ export class Lane implements TurnSlot {
     if (!this.#isOver) this.isBurst = true;
   }
 
-  /** Before everything that waits: the new conversation begins with it. */
+  /** Puts a task before everything that waits: the new conversation begins with it. */
   pushFirst(task: LaneTask): void {
     this.#tasks.unshift(task);
   }
 
-  /** Empties the lane, or takes the turn of one run out of it. */
+  /** Removes and returns all tasks that wait, or only the turn of one run. */
   clear(only?: RunId): readonly LaneTask[] {
     return this.#takeOut(this.#tasks.filter((task) => only === undefined || turnRunId(task) === only));
   }
@@ -89,7 +89,7 @@ export class Lane implements TurnSlot {
     this.isBurst = this.#tasks.length > 0;
   }
 
-  /** The model run has started. A turn that was aborted while it was prepared ends its run at once. */
+  /** Called when the model run has started. If the turn was stopped while it was prepared, the run ends at once. */
   begin(run: Run): void {
     this.run = run;
     this.#isOver = false;
@@ -106,7 +106,7 @@ export class Lane implements TurnSlot {
     this.#current = undefined;
   }
 
-  /** Ends the turn under way, also while it is being prepared. */
+  /** Ends the current task. A turn may still be being prepared. */
   abort(by: AbortCause): void {
     if (this.#current?.kind === "work") this.#current.abort?.();
     if (this.#current?.kind !== "turn") return;
@@ -115,31 +115,31 @@ export class Lane implements TurnSlot {
     this.run?.abort(by);
   }
 
-  /** Where a message is: in the task under way, in one that waits, or nowhere here. */
+  /** Whether a message is in the current task or in one that waits. Undefined when it is in neither. */
   stateOf(inboxId: number): "running" | "waiting" | undefined {
     if (this.#current && hasRow(this.#current, inboxId)) return "running";
     return this.#tasks.some((task) => hasRow(task, inboxId)) ? "waiting" : undefined;
   }
 
-  /** True when nothing but this message is in its task. */
+  /** True when this message is the only one in its task. */
   isAlone(inboxId: number): boolean {
     const tasks = this.#current ? [this.#current, ...this.#tasks] : this.#tasks;
     const own = tasks.find((task) => hasRow(task, inboxId));
     return own !== undefined && rowsOf(own).length === 1;
   }
 
-  /** Takes out the waiting task of a message that is alone in it. */
+  /** Removes and returns the waiting task of a message, if that message is the only one in it. */
   takeOut(inboxId: number): LaneTask | undefined {
     const own = this.#tasks.find((task) => hasRow(task, inboxId));
     return own && rowsOf(own).length === 1 ? this.#takeOut([own])[0] : undefined;
   }
 
-  /** The run of the turn under way, begun or not. */
+  /** The run of the current turn, begun or not. */
   get runId(): RunId | undefined {
     return this.run?.stream.facts.runId ?? (this.#current && turnRunId(this.#current));
   }
 
-  /** The next task; turns that may be merged and stand together come as one. */
+  /** Removes and returns the next task. Neighbouring turns that may be merged come as one. */
   take(): LaneTask | undefined {
     const first = this.#tasks.shift();
     if (first?.kind !== "turn" || !first.merge) return first;
@@ -155,8 +155,8 @@ export class Lane implements TurnSlot {
   }
 
   /**
-   * Holds the lane to the cap. Gives the turns that do not stay, to be refused. With `summarize` the oldest turns become
-   * one, which has a line on each of their messages. Turns that nobody wrote leave first.
+   * Enforces the cap. Returns the turns that leave, which the caller refuses. With `summarize` the oldest turns become one
+   * turn with a line for each of their messages. Turns that no person wrote leave first.
    */
   shed(queue: DispatchSettings["queue"]): readonly LaneTask[] {
     const first = this.#takeOut(this.#turns.filter(leavesFirst).slice(0, overCap(this.#turns.length, queue.cap)));
@@ -170,7 +170,7 @@ export class Lane implements TurnSlot {
     return this.#tasks.filter((task) => task.kind === "turn");
   }
 
-  /** Where no two turns can become one, the newest is refused: whoever sent it learns of it at once. */
+  /** When no two turns can become one, the newest is refused: its sender is informed at once. */
   #fold(cap: number): readonly LaneTask[] {
     const refused: LaneTask[] = [];
     while (overCap(this.#turns.length, cap) > 0) {
@@ -194,7 +194,7 @@ export class Lane implements TurnSlot {
   }
 }
 
-/** The oldest two turns that one answer can serve. A client that watches its own run gets that run. */
+/** The two oldest turns that one answer can serve. A turn that a client watches is never folded. */
 function foldablePair(turns: readonly TurnTask[]): readonly [TurnTask, TurnTask] | undefined {
   const free = turns.filter(({ queued }) => queued.log === undefined && queued.isReplay !== true);
   for (const [at, one] of free.entries()) {
@@ -209,7 +209,7 @@ function fold(one: TurnTask, other: TurnTask): TurnTask {
   const rows = [...one.queued.rows, ...other.queued.rows];
   const pending = [...one.queued.pending, ...other.queued.pending];
   const merge = one.merge && other.merge;
-  // Turns that are merged anyway come to the same turn as without the cap, which tells those over it in a line each.
+  // Turns that may merge become one turn anyway, which shortens the messages over the cap.
   return { kind: "turn", merge, queued: { ...first, rows, pending, ...(!merge && { brief: rows.length }) } };
 }
 
@@ -219,7 +219,7 @@ const leavesFirst = (task: TurnTask): boolean => task.leavesFirst === true;
 
 const hasRow = (task: LaneTask, inboxId: number): boolean => rowsOf(task).some((row) => row.id === inboxId);
 
-/** The run that a task would become or be. */
+/** The id of the run of a task, begun or not. */
 export function turnRunId(task: LaneTask): RunId | undefined {
   const row = task.kind === "turn" ? task.queued.rows[0] : undefined;
   return row && runIdOf(row);

@@ -11,22 +11,22 @@ import { areThreadsApart } from "./same-chat.ts";
 import { Slots } from "./slots.ts";
 import { DISK_PROBE_INTERVAL_MS } from "../../store/retry-while-disk-full.ts";
 
-/** Why a task is not run. */
+/** Why a task is refused. */
 export type RefusalCause = "full" | "stopped" | "broken";
 
 export interface LanePorts extends Pick<DispatchPorts, "clock" | "settings" | "kinds" | "diskTakesWrites"> {
   readonly log: Log;
 }
 
-/** What lanes let happen to the turns that wait in them. */
+/** What lanes do with their turns. */
 export interface TurnHandler {
-  /** The session that a turn belongs to when it leaves the lane: the config may have changed while it waited. */
+  /** The session that a turn belongs to now: the config may have changed while it waited. */
   routeOf(key: SessionKey, queued: QueuedTurn): SessionKey;
-  /** Runs a turn to its outcome; tells the slot of the model run once that has started. */
+  /** Runs a turn to its outcome. Calls `slot.begin` once the model run has started. */
   run(key: SessionKey, queued: QueuedTurn, slot: TurnSlot): Promise<void>;
-  /** Puts messages into the running turn; false when it ended first. */
+  /** Puts messages into the running turn. False when they must become their own turn. */
   steer(run: Run, key: SessionKey, queued: QueuedTurn): Promise<boolean>;
-  /** Whether these messages may be steered into a turn of those rows; they would run with that turn's permissions. */
+  /** Whether messages may be steered into the running turn. They would run with that turn's permissions. */
   maySteer(queued: QueuedTurn, running: readonly InboxRow[]): boolean;
   /** Called when a task waits for the disk. Never rejects. */
   onDiskFull(task: LaneTask, error: unknown): Promise<void>;
@@ -34,14 +34,14 @@ export interface TurnHandler {
   refuse(task: LaneTask, why: RefusalCause): Promise<void>;
 }
 
-/** After an abort a run ends within a second; what takes longer goes on after the next start. */
+/** A run ends within a second after an abort. The next start continues what takes longer. */
 const ABORT_MS = 2000;
 
-/** One lane per session, and the global one around their runs. */
+/** The lanes of all sessions, and the slots that limit how many turns run at once. */
 export class Lanes {
   readonly #lanes = new Map<SessionKey, Lane>();
   readonly #underway = new Set<Promise<void>>();
-  /** Rows on their way into a running turn: they are in no lane. */
+  /** Rows that are being steered into a running turn; they are in no lane. */
   readonly #steering = new Set<number>();
   readonly #ports: LanePorts;
   readonly #turns: TurnHandler;
@@ -54,7 +54,7 @@ export class Lanes {
     this.#slots = new Slots(() => ports.settings().maxConcurrent);
   }
 
-  /** A message for a session: starts a turn, or joins what is there as the queue mode says. True when it has to wait. */
+  /** Takes a message: it starts a turn, or the queue mode says what it does to a busy lane. True when it has to wait. */
   offer(key: SessionKey, queued: QueuedTurn): boolean {
     const lane = this.#lane(key);
     const action = queueAction({ busy: lane.busy, waiting: lane.waiting }, this.#modeOf(queued));
@@ -71,7 +71,7 @@ export class Lanes {
     return !this.#wake(key, lane, this.#debounceOf(queued));
   }
 
-  /** What an earlier process began, and a kind of turn that is queued alone, waits for its turn in every mode. */
+  /** A resumed turn, and a turn of a kind that is queued alone, waits in every mode. */
   #modeOf({ rows: [row], isReplay }: QueuedTurn): QueueMode {
     const { settings, kinds } = this.#ports;
     if (!row || isReplay === true || kinds.of(row.message).queue === "alone") return "followup";
@@ -83,14 +83,14 @@ export class Lanes {
     return this.#ports.settings().inboundDebounceMs(row.message.from);
   }
 
-  /** A turn that goes before everything that waits: a command made it. */
+  /** Puts a turn that a command made before everything that waits. */
   enterFirst(key: SessionKey, queued: QueuedTurn): void {
     const lane = this.#lane(key);
     lane.pushFirst({ kind: "turn", queued, merge: false });
     this.#wake(key, lane);
   }
 
-  /** Work that needs the session to itself. With `reset` it ends the running turn and goes before what waits. */
+  /** Queues work that needs exclusive use of the session. With `reset` it ends the running turn and comes first. */
   occupy(key: SessionKey, task: LaneTask & { kind: "work" }, how: "lane" | "reset"): void {
     const lane = this.#lane(key);
     if (how === "reset") {
@@ -100,7 +100,7 @@ export class Lanes {
     this.#wake(key, lane);
   }
 
-  /** Ends the running turn and empties the lane, or ends one run, begun or waiting. The ids of those that ended. */
+  /** Ends the running turn and empties the lane, or ends only one run, begun or waiting. Returns the runs that ended. */
   async stop(key: SessionKey, only?: RunId): Promise<readonly RunId[]> {
     const lane = this.#lanes.get(key);
     if (!lane) return [];
@@ -111,14 +111,14 @@ export class Lanes {
     return [...ended, ...dropped.flatMap((task) => turnRunId(task) ?? [])];
   }
 
-  /** Where a message is. On its way into a running turn it counts as running. */
+  /** Whether a message is running or waiting. While it is being steered it counts as running. */
   stateOf(inboxId: number): "running" | "waiting" | undefined {
     return this.#steering.has(inboxId) ? "running" : this.#laneOf(inboxId)?.lane.stateOf(inboxId);
   }
 
   /**
-   * Ends the work for a message that has its outcome already. A turn that has others in it goes on; of one that still
-   * waits the message is left out when it begins.
+   * Ends the work on a message that already has its outcome. A running turn that holds other messages too continues. A
+   * waiting turn leaves the message out when it begins.
    */
   async drop(inboxId: number): Promise<"stopped" | "waiting" | "continues" | "idle"> {
     const standing = this.stateOf(inboxId);
@@ -144,7 +144,7 @@ export class Lanes {
     return this.#lanes.get(key)?.busy === true;
   }
 
-  /** Runs under way. */
+  /** The runs of all sessions. */
   runs(): readonly Run[] {
     return [...this.#lanes.values()].flatMap((lane) => lane.run ?? []);
   }
@@ -153,12 +153,12 @@ export class Lanes {
     return [...this.#lanes.values()].reduce((sum, lane) => sum + lane.waiting, 0);
   }
 
-  /** Work of no session, among all runs at once. */
+  /** Does work that belongs to no session, in one of the slots of all runs. */
   inSlot(work: () => Promise<void>): Promise<void> {
     return this.#slots.use(work);
   }
 
-  /** Nothing new begins; what runs may end within `ms`, then it is aborted and goes on after the next start. */
+  /** Begins nothing new. What still runs after `ms` is aborted, and the next start continues it. */
   async close(ms: number): Promise<void> {
     this.#closing = true;
     const { clock } = this.#ports;
@@ -182,7 +182,7 @@ export class Lanes {
     return lane;
   }
 
-  /** True when this call set the lane going. */
+  /** Starts the lane if it is idle. True when this call started it. */
   #wake(key: SessionKey, lane: Lane, debounceMs = 0): boolean {
     if (lane.busy || this.#closing) return false;
     lane.busy = true;
@@ -190,7 +190,7 @@ export class Lanes {
     return true;
   }
 
-  /** Closing waits for it. */
+  /** `close` waits for this work. */
   #keep(work: Promise<void>): void {
     const kept = work.finally(() => this.#underway.delete(kept));
     this.#underway.add(kept);
@@ -208,7 +208,7 @@ export class Lanes {
     if (lane.waiting === 0) this.#lanes.delete(key);
   }
 
-  /** A task ends here in every way that it can end, so that the lane is always free for the next one. */
+  /** Never rejects, so that the lane is always free for the next task. */
   async #runSafely(key: SessionKey, lane: Lane, task: LaneTask): Promise<void> {
     try {
       await this.#run(key, lane, task);
@@ -218,7 +218,7 @@ export class Lanes {
   }
 
   async #run(key: SessionKey, lane: Lane, task: LaneTask): Promise<void> {
-    for (let current = task; !this.#closing; current = again(current)) {
+    for (let current = task; !this.#closing; current = asRetry(current)) {
       try {
         return await this.#try(key, lane, current);
       } catch (error) {
@@ -232,7 +232,7 @@ export class Lanes {
     }
   }
 
-  /** A try costs a call of the model, so none is made before a probe was written. Resolves early when the task is stopped. */
+  /** A retry costs a model call, so a probe must be written first. Resolves early when the task is stopped. */
   async #untilDiskTakesWrites(lane: Lane): Promise<void> {
     do await this.#pause(DISK_PROBE_INTERVAL_MS);
     while (!this.#closing && !lane.isAborted && (await this.#ports.diskTakesWrites?.()) === false);
@@ -240,26 +240,26 @@ export class Lanes {
 
   async #try(key: SessionKey, lane: Lane, task: LaneTask): Promise<void> {
     if (task.kind === "work") await task.work();
-    else await this.#slots.use(() => this.#turn(key, lane, task));
+    else await this.#slots.use(() => this.#runTurn(key, lane, task));
   }
 
-  /** What waited for its slot may have been stopped meanwhile, or the gateway with it. */
-  async #turn(key: SessionKey, lane: Lane, task: LaneTask & { kind: "turn" }): Promise<void> {
+  /** While the turn waited for its slot, somebody may have stopped it, or the gateway. */
+  async #runTurn(key: SessionKey, lane: Lane, task: LaneTask & { kind: "turn" }): Promise<void> {
     if (this.#closing) return;
     if (lane.isAborted) await this.#refuse(key, task, "stopped");
-    else await this.#runHere(key, lane, task.queued);
+    else await this.#runOrMove(key, lane, task.queued);
   }
 
-  /** What waited while the config changed goes where the config says now. Messages that were claimed stay. */
-  #runHere(key: SessionKey, lane: Lane, queued: QueuedTurn): Promise<void> {
+  /** A turn that waited while the config changed moves to the session that the config names now. Claimed messages stay. */
+  #runOrMove(key: SessionKey, lane: Lane, queued: QueuedTurn): Promise<void> {
     const now = queued.isReplay === true ? key : this.#turns.routeOf(key, queued);
     if (now === key) return this.#turns.run(key, queued, lane);
-    this.#ports.log.info("message goes elsewhere", { session: now, was: key });
+    this.#ports.log.info("message moved to another session", { session: now, was: key });
     this.offer(now, queued);
     return Promise.resolve();
   }
 
-  /** People write in bursts: what came during a run waits a moment for its neighbours. */
+  /** People write in bursts: messages that arrived during a run wait a moment for the next ones. */
   async #settle(lane: Lane): Promise<void> {
     if (lane.waiting === 0 || !lane.isBurst || this.#closing) return;
     const { debounceMs, debounceMsByChannel } = this.#ports.settings().queue;
@@ -290,16 +290,16 @@ export class Lanes {
     try {
       await this.#turns.refuse(task, why);
     } catch (error) {
-      // The journal has it: it goes on after the next start.
+      // The journal has it: the next start resumes it.
       this.#ports.log.error("message left without an outcome", { session: key, error });
     }
   }
 }
 
-/** The task as a later try sees it: its turn may be half done, as after a restart, and who watched was told of a failure. */
-function again(task: LaneTask): LaneTask {
+/** The task for a retry. As after a restart, its turn may be half done; its log has ended with a failure. */
+function asRetry(task: LaneTask): LaneTask {
   if (task.kind === "work") return task;
-  const { log: _ended, rows, ...waiting } = task.queued;
+  const { log: _ended, rows, ...queued } = task.queued;
   const tried = rows.map((row) => ({ ...row, attempts: Math.max(1, row.attempts) }));
-  return { ...task, queued: { ...waiting, rows: tried, isReplay: true } };
+  return { ...task, queued: { ...queued, rows: tried, isReplay: true } };
 }

@@ -1,7 +1,7 @@
 import type { QueueMode } from "../ports.ts";
 
 export interface LaneState {
-  /** A run or a command of this session is under way. */
+  /** A run or a command of this session is active. */
   readonly busy: boolean;
   readonly waiting: number;
 }
@@ -9,11 +9,11 @@ export interface LaneState {
 export type QueueAction =
   | { readonly kind: "start" }
   | { readonly kind: "wait"; readonly merge: boolean }
-  /** Into the running turn; waits when it does not get there. */
+  /** Joins the running turn, or waits when it cannot. */
   | { readonly kind: "steer" }
   | { readonly kind: "interrupt" };
 
-/** What becomes of a message that meets its lane in this state. Pure. */
+/** What a message does when it finds its lane in this state. Pure. */
 export function queueAction(state: LaneState, mode: QueueMode): QueueAction {
   if (!state.busy && state.waiting === 0) return { kind: "start" };
   switch (mode) {

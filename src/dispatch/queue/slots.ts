@@ -1,4 +1,4 @@
-/** The global lane: at most so many runs at once, first come, first served. */
+/** Limits how many runs are active at once, over all sessions. First come, first served. */
 export class Slots {
   readonly #limit: () => number;
   readonly #queue: (() => void)[] = [];

@@ -6,7 +6,7 @@ import { ResponsePrefix } from "../answer/response-prefix.ts";
 import { restoreSentText } from "./restore-sent-text.ts";
 import type { PreparedTurn } from "../turn/prepared-turn.ts";
 
-/** What an earlier boot sent of this turn and did not come to write down. */
+/** Adds to the transcript what was sent for this turn before a restart, but was not recorded. */
 export async function noteEarlierSends(prepared: PreparedTurn, session: Session, ports: DispatchPorts): Promise<void> {
   const {
     rows: [row],

@@ -4,8 +4,8 @@ import type { DispatchPorts } from "../ports.ts";
 const ENDED = "Not run: the gateway was restarted before anybody answered this question.";
 
 /**
- * Questions about commands that a killed gateway left in chats: their commands are denied by the restart. The chat sees so
- * in place of the question; one that may not have arrived is not sent again. Comes before replies are taken up.
+ * Ends approval questions that a killed gateway left in chats. The restart denies their commands, and the chat sees that in
+ * place of the question. A question that may not have arrived is not sent again. Call it before the outbox recovers.
  */
 export async function endOldQuestions(ports: Pick<DispatchPorts, "journal" | "outbox" | "log">): Promise<void> {
   for (const row of await ports.journal.outbox.unansweredQuestions()) {

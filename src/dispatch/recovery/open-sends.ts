@@ -8,8 +8,8 @@ import type { Session } from "../../types/session.ts";
 import type { ToolResult } from "../../types/run/tool.ts";
 
 /**
- * Calls of the message tool that an earlier boot did not see the end of get the result that the outbox knows, so that
- * the model sends nothing a second time. Rejects when the transcript cannot be read or written.
+ * Gives calls of the message tool that had no result before a restart the result that the outbox has, so that the model sends
+ * nothing twice. Rejects when the transcript cannot be read or written.
  */
 export async function settleOpenSends(
   session: Pick<Session, "after" | "append">,
@@ -31,7 +31,7 @@ export async function settleOpenSends(
 const isSend = ({ name, arguments: args }: ToolCallContent): boolean =>
   name === MESSAGE_TOOL && (args["action"] ?? "send") === "send";
 
-/** The outbox has a message before any platform does. */
+/** The outbox has every message before its platform does. */
 function resultOf(rows: readonly OutboxRow[]): ToolResult {
   const [first] = rows;
   return first ? postedResult(postedOf(rows), first.to) : errorResult("The gateway stopped before it was sent.");

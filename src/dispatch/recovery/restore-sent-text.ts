@@ -13,15 +13,15 @@ import type { ResponsePrefix } from "../answer/response-prefix.ts";
 interface Turn {
   readonly inboxId: number;
   readonly turnId: string;
-  /** What an earlier boot planned for this message. */
+  /** What was planned for this message before the restart. */
   readonly rows: readonly OutboxRow[];
-  /** Stands before the first block in the chat, and is no word of the model's. */
+  /** The text before the first block in the chat, which the model did not write. */
   readonly prefix: Pick<ResponsePrefix, "without">;
 }
 
 /**
- * Blocks that went to the chat out of an answer whose call a kill cut short become its first part, and the rest is asked
- * for: what was said is not said again. Rejects when the transcript cannot be read or written.
+ * When a kill interrupts an answer whose blocks are partly in the chat, adds these blocks to the transcript and asks the model
+ * for the rest, so that nothing is sent twice. Rejects when the transcript cannot be read or written.
  */
 export async function restoreSentText(
   session: Pick<Session, "after" | "append">,
@@ -32,7 +32,7 @@ export async function restoreSentText(
   if (!entries) return;
   const messages = entries.flatMap((entry): ChatMessage[] => (entry.type === "message" ? [entry.message] : []));
   const last = messages.at(-1);
-  // Behind a finished answer nothing is missing; behind a question for the rest it was restored before.
+  // After a finished answer nothing is missing. After a request for the rest the text was restored before.
   if (last?.role === "assistant" || asksForRest(last)) return;
   const lost = unwritten(blocksOf(turn), messages);
   if (lost.length === 0) return;
@@ -41,7 +41,7 @@ export async function restoreSentText(
   await session.append({ type: "message", message: askForRest(at) }, { durable: true });
 }
 
-/** The texts of the blocks in their order. A second series belongs to an answer that was other than the first. */
+/** The texts of the blocks in order. None when a second series exists: that answer differed from the first. */
 function blocksOf({ inboxId, rows, prefix }: Turn): readonly string[] {
   if (rows.some(({ replyKey }) => replyKey.startsWith(`in:${inboxId}:again`))) return [];
   const blocks: string[] = [];
@@ -55,21 +55,21 @@ function blocksOf({ inboxId, rows, prefix }: Turn): readonly string[] {
 const rowsOf = (rows: readonly OutboxRow[], inboxId: number, block: number): readonly OutboxRow[] =>
   rows.filter(({ replyKey }) => replyKey === `in:${inboxId}:block:${block}`).toSorted((a, b) => a.part - b.part);
 
-/** The blocks behind those that the transcript has. */
+/** The blocks after those that the transcript has. */
 function unwritten(blocks: readonly string[], messages: readonly ChatMessage[]): readonly string[] {
   const written = lettersOf(messages.map((message) => (message.role === "assistant" ? textOf(message) : "")).join(""));
   let at = 0;
   const known = blocks.findIndex((block) => {
     const words = lettersOf(block);
-    const own = ownWords(words, written.slice(0, at), written.slice(at));
+    const own = ownLetters(words, written.slice(0, at), written.slice(at));
     at += own ?? 0;
     return words !== "" && own === undefined;
   });
   return known < 0 ? [] : blocks.slice(known);
 }
 
-/** How many of a block's words go on from the written ones; before them stands the head of a table that was cut. */
-function ownWords(words: string, said: string, rest: string): number | undefined {
+/** How many letters of a block continue the written text. A block may begin with the repeated head of a table. */
+function ownLetters(words: string, said: string, rest: string): number | undefined {
   for (let at = 0; at < words.length && said.includes(words.slice(0, at)); at += 1)
     if (rest.startsWith(words.slice(at))) return words.length - at;
   return undefined;

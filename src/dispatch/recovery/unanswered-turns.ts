@@ -9,12 +9,12 @@ interface OrphanPorts {
   readonly log: Log;
 }
 
-/** Entries at the end of a branch that are looked at. */
-const LOOKED_AT = 40;
+/** Entries at the end of a branch that are searched. */
+const MOST_SEARCHED = 40;
 
 /**
- * Before a new turn: what becomes of turns that nobody answered. They join the new one, so that no word is lost, unless
- * their sender took them back. Rejects when the transcript cannot be read or written.
+ * Merges earlier unanswered user turns into a new one, so that nothing is lost, except those that their sender stopped. Rejects
+ * when the transcript cannot be read or written.
  */
 export async function adoptUnansweredTurns(
   session: Session,
@@ -22,8 +22,8 @@ export async function adoptUnansweredTurns(
   { journal, log }: OrphanPorts,
 ): Promise<void> {
   if (session.isNew || (await progressOf(session, turnId)).kind !== "fresh") return;
-  const entries = await session.newest(LOOKED_AT);
-  // The journal is asked only then: a question commits what waits for its neighbours.
+  const entries = await session.newest(MOST_SEARCHED);
+  // Only then is the journal read: a read commits the transaction that is being collected.
   if (trailingUserTurns(entries).length === 0) return;
   const plan = orphanPlan(entries, await endedHow(session, journal));
   if (!plan) return;
@@ -40,8 +40,8 @@ async function endedHow(session: Session, { runs }: OrphanPorts["journal"]): Pro
 }
 
 /**
- * A turn that nobody will answer any more and that may be what took the process down: the conversation goes on without
- * it. Rejects when the transcript cannot be written.
+ * Leaves a turn out of the conversation because nobody will answer it; it may have crashed the process. Rejects when the
+ * transcript cannot be written.
  */
 export async function abandonTurn(session: Session, turnId: string, log: Log, why = "given up"): Promise<void> {
   const parent = await session.parentOf(turnId);
@@ -55,7 +55,7 @@ async function branchFrom(
   log: Log,
 ): Promise<void> {
   session.branch(parent);
-  // The last line of the file is where the conversation goes on when it is opened again.
+  // When the file is opened again, the conversation continues from its last line.
   await session.append({ type: "custom", customType: "openclaw.left_turn", data: left });
-  log.info("a turn is left out of the conversation", { session: session.key, ...left });
+  log.info("turn left out of the conversation", { session: session.key, ...left });
 }

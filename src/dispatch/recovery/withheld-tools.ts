@@ -4,19 +4,19 @@ import type { InboxRow } from "../../types/journal.ts";
 import type { Session } from "../../types/session.ts";
 import type { Tool } from "../../types/run/tool.ts";
 
-/** Starts that have tried a message: its turn, and once more after the process ended over it. */
-const TRIED_AGAIN = 2;
+/** Processes that have tried a message: the first, and one more after that process ended during it. */
+const TRIED_TWICE = 2;
 
 /**
- * The names of the tools that a turn may not use any more: the process has ended twice over this message, and calls of
- * these were under way. None for every other turn.
+ * The names of the tools that a turn may no longer use: the process ended twice during this message while calls of these tools
+ * were running. Empty for every other turn.
  */
 export async function withheldTools(
   session: Pick<Session, "after">,
   turnId: string,
   row: InboxRow | undefined,
 ): Promise<ReadonlySet<string>> {
-  if ((row?.attempts ?? 0) < TRIED_AGAIN) return new Set();
+  if ((row?.attempts ?? 0) < TRIED_TWICE) return new Set();
   const entries = (await session.after(turnId)) ?? [];
   const messages = entries.flatMap((entry) => (entry.type === "message" ? [entry.message] : []));
   const unbegun = unbegunCalls(entries);
@@ -27,7 +27,7 @@ export async function withheldTools(
   return new Set(open.map(({ name }) => name));
 }
 
-/** The same tools, of which the withheld ones say why they are not run. */
+/** The same tools, but the withheld ones only answer why they are not run. */
 export const withoutWithheld = (tools: readonly Tool[], names: ReadonlySet<string>): readonly Tool[] =>
   names.size === 0 ? tools : tools.map((tool) => (names.has(tool.name) ? withheld(tool) : tool));
 

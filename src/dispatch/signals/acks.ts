@@ -6,9 +6,9 @@ import type { DispatchPorts } from "../ports.ts";
 
 type AckPorts = Pick<DispatchPorts, "link" | "isConnecting" | "clock" | "settings" | "log">;
 
-/** Calls for one change of a reaction; a sign of life is not worth more. */
+/** The most calls for one change of a reaction, which is only a courtesy. */
 const MOST_TRIES = 3;
-const AGAIN_MS = 1000;
+const RETRY_MS = 1000;
 
 interface Ack {
   readonly message: InboundMessage;
@@ -18,7 +18,7 @@ interface Ack {
   isBusy: boolean;
 }
 
-/** The reactions that tell senders that their messages were accepted, each until its message has its outcome. */
+/** Reactions that show senders that their messages were accepted, until a message has its outcome. */
 export class Acks {
   readonly #ports: AckPorts;
   readonly #acks = new Map<number, Ack>();
@@ -28,7 +28,7 @@ export class Acks {
     this.#ports = ports;
   }
 
-  /** The rows have entered a lane. Never throws. */
+  /** Called when rows enter a lane. Never throws. */
   put(rows: readonly InboxRow[]): void {
     for (const { id, message } of rows) {
       if (this.#acks.has(id) || message.options?.operator === true) continue;
@@ -39,7 +39,7 @@ export class Acks {
     }
   }
 
-  /** The rows have their outcome. Never throws. */
+  /** Called when rows have their outcome. Never throws. */
   end(rows: readonly InboxRow[]): void {
     for (const { id } of rows) {
       const ack = this.#acks.get(id);
@@ -50,7 +50,7 @@ export class Acks {
     }
   }
 
-  /** Resolves when every reaction is what is wanted of it, or was given up, or after `ms`. */
+  /** Resolves when every reaction is set or given up, or after `ms`. */
   async settle(ms: number): Promise<void> {
     await within(Promise.all(this.#underway), ms, this.#ports.clock);
   }
@@ -65,7 +65,7 @@ export class Acks {
     this.#underway.add(reached);
   }
 
-  /** One call after the other, so that what was wanted last is what stays. */
+  /** One call after the other, so that the last wanted reaction stays. */
   async #reach(ack: Ack): Promise<void> {
     ack.isBusy = true;
     let tries = 0;
@@ -76,13 +76,13 @@ export class Acks {
         ack.shown = wanted;
         tries = 0;
       } else if (wanted !== ack.wanted) tries = 0;
-      else if (tries < MOST_TRIES) await this.#wait(result.afterMs ?? AGAIN_MS);
+      else if (tries < MOST_TRIES) await this.#wait(result.afterMs ?? RETRY_MS);
       else break;
     }
     ack.isBusy = false;
   }
 
-  /** Adapters promise not to throw; one that does must not take the gateway down over a sign of life. */
+  /** Adapters promise not to throw. One that does must not crash the gateway over a reaction. */
   async #set(message: InboundMessage, emoji: string | undefined): Promise<SendResult | undefined> {
     const { from, id } = message;
     const { log } = this.#ports;

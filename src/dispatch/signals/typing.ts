@@ -9,21 +9,21 @@ import { background } from "../../utils/background.ts";
 /** A quick answer shows no "typing…". */
 const TYPING_AFTER_MS = 250;
 /** Telegram shows it for five seconds. */
-const USUAL: TypingSettings = { mode: "instant", everyMs: 4000 };
+const DEFAULT: TypingSettings = { mode: "instant", everyMs: 4000 };
 
 type TypingPorts = Pick<DispatchPorts, "link" | "clock" | "log">;
 
-/** What shows a chat that its message is being worked on. */
+/** Shows a chat that its message is being processed. */
 export interface TypingIndicator {
-  /** The turn's run is there. */
+  /** Called when the turn's run has started. */
   follow(stream: RunStream): void;
-  /** Nothing is shown any more. */
+  /** Stops the signal for good. */
   stop(): void;
 }
 
-/** Shows "typing…" in the chat of a turn from when on the agent's settings say, until it is stopped. Never throws. */
+/** Shows "typing…" in the chat of a turn, from the moment that the agent's settings name until it is stopped. Never throws. */
 export function startTyping(rows: readonly InboxRow[], agent: AgentSettings, ports: TypingPorts): TypingIndicator {
-  const { mode, everyMs } = agent.typing ?? USUAL;
+  const { mode, everyMs } = agent.typing ?? DEFAULT;
   const message = rows[0]?.message;
   if (!message || message.options?.operator === true || mode === "never") return NOTHING;
   const typing = new Typing(message.from, everyMs, ports);
@@ -43,18 +43,18 @@ export function startTyping(rows: readonly InboxRow[], agent: AgentSettings, por
 
 const NOTHING: TypingIndicator = { follow: () => undefined, stop: () => undefined };
 
-/** Besides words. A tool that runs is work that people wait for in every mode. */
+/** Events in addition to text that start the signal. A running tool starts it in every mode, because people wait for it. */
 const BEGINS: Readonly<Record<"thinking" | "message", ReadonlySet<RunEvent["type"]>>> = {
   thinking: new Set(["thinking_delta", "tool_start"]),
   message: new Set(["tool_start"]),
 };
 
 async function beginWith(stream: RunStream, mode: "thinking" | "message", begin: () => void): Promise<void> {
-  for await (const event of stream.watch()) if (isWord(event) || BEGINS[mode].has(event.type)) return begin();
+  for await (const event of stream.watch()) if (isText(event) || BEGINS[mode].has(event.type)) return begin();
 }
 
-/** Of a text that is no silent answer. */
-const isWord = (event: RunEvent): boolean => event.type === "text_delta" && !SILENT_TOKEN.startsWith(event.text.trim());
+/** Text that does not only begin a silent answer. */
+const isText = (event: RunEvent): boolean => event.type === "text_delta" && !SILENT_TOKEN.startsWith(event.text.trim());
 
 class Typing {
   readonly #to: Peer;
@@ -83,13 +83,13 @@ class Typing {
     background("typing signal", this.#type(), this.#ports.log);
   }
 
-  /** Adapters promise not to throw; one that does must not take the gateway down over a sign of life. */
+  /** Adapters promise not to throw. One that does must not crash the gateway over a typing signal. */
   async #type(): Promise<void> {
     const { link, log } = this.#ports;
     try {
       await link(this.#to)?.typing?.(this.#to);
     } catch (error) {
-      log.warn("sign of work not shown", { error });
+      log.warn("typing signal not shown", { error });
     }
   }
 }

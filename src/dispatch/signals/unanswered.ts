@@ -1,7 +1,7 @@
 import type { InboxRow } from "../../types/journal.ts";
 import type { DispatchPorts } from "../ports.ts";
 
-/** Tells the adapter of menu commands and pressed buttons that get no answer, so that nobody sees them wait. Never throws. */
+/** Lets adapters end the waiting state of menu commands and pressed buttons that get no answer. Never throws. */
 export function leaveUnanswered(rows: readonly InboxRow[], { link, log }: Pick<DispatchPorts, "link" | "log">): void {
   for (const { id, message } of rows) {
     if (message.event !== "command" && message.event !== "button") continue;

@@ -16,7 +16,7 @@ export const MESSAGE = {
   maintenance: "full",
 } as const satisfies TurnKind;
 
-/** A request of the OpenAI endpoint that brings its own history. */
+/** A request to the OpenAI endpoint, which contains its own history. */
 export const ONE_SHOT = {
   ...MESSAGE,
   name: "one-shot",
@@ -38,10 +38,10 @@ export const MEMORY_FLUSH = {
   answer: "whole",
 } as const satisfies TurnKind;
 
-/** The kinds that dispatch itself brings. Other modules and plugins add theirs where the gateway is composed. */
+/** The kinds of dispatch itself. Other modules and plugins add theirs where the gateway is composed. */
 export const TURN_KINDS: readonly TurnKind[] = [MESSAGE, ONE_SHOT, MEMORY_FLUSH];
 
-/** A kind of a later version or of a plugin that is gone: nothing of it runs, and it has nobody's rights. */
+/** A kind of a later version or of a removed plugin. It is never run and has no rights. */
 const UNKNOWN: TurnKind = {
   ...MEMORY_FLUSH,
   name: "unknown",

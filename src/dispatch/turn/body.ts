@@ -53,7 +53,7 @@ const saidIn = ({ pending }: QueuedTurn, { timezone }: AgentSettings, { clock }:
   now: clock.now(),
 });
 
-/** A message without files as it joins a running turn. News of the gateway wait for a turn of their own. */
+/** The text of a message without files that joins a running turn. System events wait for the next turn. */
 export function joiningTurn(queued: QueuedTurn, row: InboxRow, agent: AgentSettings, ports: DispatchPorts): UserTurn {
   const body = buildBody({
     ...saidIn(queued, agent, ports),
@@ -70,7 +70,7 @@ export function joiningTurn(queued: QueuedTurn, row: InboxRow, agent: AgentSetti
 
 const isMessageTool = ({ name }: Tool) => name === MESSAGE_TOOL;
 
-/** Events since the last turn, and live state that the summary of an older part cannot hold. */
+/** Events since the last turn, and live state that a summary cannot contain. */
 function eventsFor(session: Session, claimed: readonly SystemEvent[], ports: DispatchPorts) {
   const at = ports.clock.now();
   const isCompacted = (session.entry.compactionCount ?? 0) > 0;
@@ -78,14 +78,14 @@ function eventsFor(session: Session, claimed: readonly SystemEvent[], ports: Dis
   return [...greetingEvents(session, ports), ...claimed, ...live.map((text) => ({ at, text }))];
 }
 
-/** What the turn was begun for, where its kind says so. */
+/** The reason for the turn, if its kind has one. */
 const newsIn = ({ rows }: QueuedTurn, { kinds }: DispatchPorts) =>
   rows.flatMap(({ message }) => {
     const text = kinds.of(message).news?.(message);
     return text === undefined ? [] : [{ at: message.receivedAt, text }];
   });
 
-/** A new conversation of the operator's own begins with what is connected. */
+/** A new conversation of the operator begins with the state of the channels. */
 function greetingEvents(session: Session, ports: DispatchPorts): readonly { at: number; text: string }[] {
   if (!session.isNew || !isMainKey(session.key)) return [];
   const at = ports.clock.now();

@@ -6,8 +6,8 @@ import { mayUse } from "./may-use.ts";
 import type { DispatchPorts } from "../ports.ts";
 
 /**
- * The models of a run in the order in which they are asked: the agent's model, or what is there, with its fallbacks.
- * Before them the choice of the message or else of the session. Each once. A key that the user chose is asked alone.
+ * The models of a run in the order in which they are asked: the choice of the message, else of the session; then the agent's
+ * model, or an available one, with its fallbacks. Each once. With a key that the user pinned only the chosen model is asked.
  */
 export async function candidatesFor(
   message: InboundMessage | undefined,

@@ -1,9 +1,9 @@
 import type { InboundMessage, Sender } from "../../types/chat/message.ts";
 import type { SessionPatch } from "../../types/session.ts";
 
-/** What a session's row tells of the chat it belongs to: its kind, its name, and where the last message came from. */
+/** The fields of a session's row about its chat: its kind, its name, and where the last message came from. */
 export function chatFacts(message: InboundMessage): SessionPatch {
-  // An operator who writes into a channel's session does not move the chat.
+  // An operator who writes into a channel's session does not change its chat.
   if (message.options?.operator === true)
     return isWebChat(message) ? { chatType: "direct", lastChannel: "webchat" } : {};
   const { sender } = message;

@@ -8,8 +8,8 @@ interface Live {
 }
 
 /**
- * What goes on outside the transcript of a session, a line each, as it is now: a summary can neither know nor keep it.
- * Commands of the session and of its subagents that wait for a person, and subagents at work.
+ * The current state outside the transcript of a session, one line each; a summary cannot contain it. Commands of the
+ * session and of its subagents that wait for an approval, and running subagents.
  */
 export function liveLines(key: SessionKey, { approvals, runs }: Live): readonly string[] {
   const isBelow = (other: SessionKey) => other.startsWith(`${key}::`);

@@ -60,10 +60,10 @@ function logEvent(event: RunEvent, log: Log): void {
   }
 }
 
-/** Characters of a command: what runs can be told by, not a script. */
+/** Characters of a command: enough to recognise it, but not a whole script. */
 const MOST_COMMAND = 300;
 
-/** Masked before it is shortened: a secret that is cut in two is not known any more. */
+/** Masked before it is shortened: a secret that is cut in two would not be recognised. */
 function askedFields({ id, command, cwd, reason }: Approval): Readonly<Record<string, string>> {
   const line = shorten(Secret.mask(command).replaceAll(/\s+/g, " "), MOST_COMMAND);
   return { approval: id, command: line, cwd, because: reason };

@@ -22,6 +22,6 @@ export function principalOf(
   return { kind: isOwner(message) ? "owner" : other, id, ...(name !== undefined && { name }) };
 }
 
-/** A chat in words for a person who is asked something. */
+/** The name of a chat in a question to a person. */
 export const chatName = ({ channel, chat }: Peer): string =>
   chat.kind === "group" ? `the group ${chat.title ?? ""} (${channel}:${chat.id})` : `${channel}:${chat.id}`;

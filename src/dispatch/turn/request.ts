@@ -66,11 +66,11 @@ export function requestFor(
   };
 }
 
-/** What joins the system prompt: the words for the chat, unless an operator client writes, then those of this turn. */
+/** Additions to the system prompt: the chat's text, unless an operator client wrote, then this turn's. */
 function extraFor(message: InboundMessage, own: string | undefined, ports: DispatchPorts): { readonly extra?: string } {
   const ofChat = message.options?.operator === true ? undefined : ports.settings().chatPrompt?.(message);
-  const words = [ofChat, own].filter((part) => part !== undefined).join("\n\n");
-  return words === "" ? {} : { extra: words };
+  const text = [ofChat, own].filter((part) => part !== undefined).join("\n\n");
+  return text === "" ? {} : { extra: text };
 }
 
 function engineFor(
@@ -96,7 +96,7 @@ function keysFor({ entry }: Session): ProfileWish {
   return source === "user" ? { pinned: profile } : { last: profile };
 }
 
-/** A direct chat may be remembered for fewer turns. */
+/** A direct chat may have its own limit of remembered turns. */
 function settingsFor(agent: AgentSettings, peer: Peer | undefined, ports: DispatchPorts): AgentSettings {
   if (peer?.chat.kind !== "direct") return agent;
   const { dmHistoryLimit } = ports.settings().chat(peer);

@@ -4,7 +4,7 @@ import type { RunEnd } from "../../harness/log/run-end.ts";
 import type { Outcome } from "../../types/journal.ts";
 import type { RunResult } from "../../types/run/run.ts";
 
-/** What a run leaves to be written down, once it has ended. */
+/** Resolves with the record of a run once it has ended. */
 export async function endOf({ stream }: Run): Promise<RunEnd> {
   await stream.done;
   if (stream.end === undefined) throw new Error("a run ended without run_end");
@@ -15,7 +15,7 @@ export async function endOf({ stream }: Run): Promise<RunEnd> {
 export const isUnfinished = (result: RunResult): boolean =>
   result.kind === "aborted" && (result.by === "shutdown" || result.by === "disk");
 
-/** What became of a message whose run ended so; `said` tells whether the chat got an answer. */
+/** The outcome of a message whose run ended with this result. `said`: the chat got an answer. */
 export function outcomeOf(result: RunResult, said: boolean): Outcome {
   if (result.kind === "failed") return { kind: "failed", why: `${result.failure.kind}: ${result.failure.message}` };
   if (result.kind === "aborted" && result.by === "timeout")
@@ -24,7 +24,7 @@ export function outcomeOf(result: RunResult, said: boolean): Outcome {
   return said ? { kind: "replied" } : { kind: "silent" };
 }
 
-/** What an answer's messages say to people. */
+/** The text of an answer's messages without directives. */
 export const answerText = (texts: readonly string[]): string =>
   texts
     .map((text) => parseDirectives(text).text)

@@ -8,15 +8,15 @@ import { finishSteered } from "./stages/earlier-end.ts";
 import type { TurnPorts } from "./ports.ts";
 
 /**
- * Puts a message into a running turn. False when it has to become a turn of its own. The claim comes first, so that a
- * crash finds the message again.
+ * Puts a message into a running turn. False when it has to become its own turn. The claim comes first, so that the next
+ * start finds the message after a crash.
  */
 export async function steer(run: Run, key: SessionKey, queued: QueuedTurn, ports: TurnPorts): Promise<boolean> {
   const [row, ...more] = queued.rows;
   if (!row) return true;
   const settings = ports.settings();
   const agent = settings.agents.get(settings.agentOf(key));
-  // Files are fetched for a turn of their own.
+  // Files are fetched only for a turn of their own.
   if (!agent || more.length > 0 || hasFiles(row)) return false;
   const turn = joiningTurn(queued, row, agent, ports);
   const claim = { sessionKey: key, runId: run.stream.facts.runId, turnId: turn.entryId };
@@ -25,13 +25,13 @@ export async function steer(run: Run, key: SessionKey, queued: QueuedTurn, ports
     return true;
   }
   if (!(await run.steer(turn))) return false;
-  // It is part of the turn from here on: whatever fails now must not make it one of its own.
+  // It is part of the running turn now: no failure from here on may make it its own turn.
   await finishSteered(row, ports);
   ports.replies.acks.end([row]);
   ports.replies.endLog(queued.log, { kind: "replied", stop: "stop" });
   return true;
 }
 
-/** Its own, or those of the message that it answers. */
+/** Its own files, or those of the message that it replies to. */
 const hasFiles = ({ message: { media, replyTo } }: InboxRow): boolean =>
   media.length + (replyTo?.media?.length ?? 0) > 0;

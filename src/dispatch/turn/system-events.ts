@@ -6,14 +6,14 @@ import type { TurnKind } from "../../types/run/turn-kind.ts";
 import type { DispatchPorts } from "../ports.ts";
 import type { RunEnd } from "../../harness/log/run-end.ts";
 
-type Told = Pick<Session, "key" | "after">;
+type SessionEntries = Pick<Session, "key" | "after">;
 
 /**
- * The system events that a turn tells, claimed for it in the journal. A turn that the transcript has already tells none anew,
- * and what an earlier turn claimed comes again unless the transcript has that turn. Rejects when the journal cannot be written.
+ * Claims the system events of a turn in the journal. A turn that is already in the transcript gets none. Events that an
+ * earlier turn claimed are claimed again, unless the transcript has that turn. Rejects when the journal cannot be written.
  */
 export async function claimEvents(
-  session: Told,
+  session: SessionEntries,
   turnId: string,
   events: SystemEvents,
 ): Promise<readonly SystemEvent[]> {
@@ -24,7 +24,8 @@ export async function claimEvents(
   return (await isTold(session, turnId)) ? [] : events.claim(key, turnId);
 }
 
-const isTold = async (session: Told, turnId: string): Promise<boolean> => (await session.after(turnId)) !== undefined;
+const isTold = async (session: SessionEntries, turnId: string): Promise<boolean> =>
+  (await session.after(turnId)) !== undefined;
 
 interface EventedTurn {
   readonly facts: Pick<RunFacts, "runId">;
@@ -34,19 +35,19 @@ interface EventedTurn {
 }
 
 /**
- * At a turn's end: the journal forgets the events that it told. One that never reached the transcript leaves them to the next
- * turn, and so does a turn that the transcript does not keep. Never rejects: what stays is looked at by the next turn.
+ * Removes a turn's events from the journal at its end. A turn that did not reach the transcript, or that the transcript does
+ * not keep, leaves them to the next turn. Never rejects: the next turn checks what is left.
  */
 export async function removeEvents(
   { facts, kind, turn, hasEvents }: EventedTurn,
-  session: Told,
+  session: SessionEntries,
   { result, window }: Pick<RunEnd, "result" | "window">,
   { journal, log }: Pick<DispatchPorts, "journal" | "log">,
 ): Promise<void> {
   const isOver = result.kind !== "aborted" || result.by !== "shutdown";
   if (!hasEvents || !isOver || (kind.transcript !== "always" && result.kind !== "replied")) return;
   try {
-    // A model is asked only when the transcript has the turn.
+    // With a window a model was asked, so the transcript has the turn.
     if (window !== undefined || (await isTold(session, turn.entryId)))
       await journal.events.remove(session.key, turn.entryId);
   } catch (error) {

@@ -17,27 +17,27 @@ export interface TurnStage {
 }
 
 /**
- * The life of a turn, from its lane to its outcome: the table of contents. Each stage reads what earlier ones made of the
- * turn. Everything may end the process between two of them: each stage finds out what was done before.
+ * The life of a turn, from its lane to its outcome. Each stage uses the results of earlier ones. The process can end between
+ * any two stages, so each stage first finds out what was done before.
  */
 export const TURN_STAGES: readonly TurnStage[] = [
-  // Refuses what has no agent, takes the messages for this process and the session for this turn.
+  // Refuses messages without an agent; claims the rest for this process and acquires the session.
   { name: "claim", run: claim },
-  // Ends a turn that an earlier process has brought to its end but for the outcome, or has tried too often.
+  // Ends a turn that an earlier process finished but for its outcome, or tried too often.
   { name: "adopt", run: adopt },
-  // Begins a new conversation when the old one was left alone for too long.
+  // Begins a new conversation when the old one was idle for too long.
   { name: "renew", run: renew },
   // Shows that the message is being worked on, fetches files, makes the user's text.
   { name: "prepare", run: prepare },
-  // Settles what earlier turns left in the conversation: unanswered turns, sends that nobody noted.
+  // Settles what earlier turns left in the conversation: unanswered turns, unrecorded sends.
   { name: "reconcile", run: reconcile },
   // Chooses the models and tools, and starts the run.
   { name: "run", run: startTurnRun },
   // Follows the run and brings its answer to the chat.
   { name: "answer", run: answerTurn },
-  // Writes down what the run was, what it cost, and the outcome of its messages.
+  // Records the run, its cost, and the outcome of its messages.
   { name: "record", run: recordTurn },
-  // Ends the turn as its kind says, saves notes, compacts.
+  // Ends the turn as its kind says; then memory flush and compaction.
   { name: "maintain", run: maintain },
 ];
 

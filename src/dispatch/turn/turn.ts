@@ -12,7 +12,7 @@ import type { PreparedTurn } from "./prepared-turn.ts";
 /** How a stage ends. `over`: the turn has ended, or continues later; no further stage runs. */
 export type StageEnd = "next" | "over";
 
-/** The lane, as the turn that it runs sees it. */
+/** The lane, as seen by the turn it is running. */
 export interface TurnSlot {
   /** Aborted when the turn is to end, also while it is being prepared. */
   readonly stopping: AbortSignal;
@@ -20,18 +20,18 @@ export interface TurnSlot {
   begin(run: Run): void;
 }
 
-/** A run of the turn, and what watches over it. */
+/** The run of a turn, with its candidates and its stop signal. */
 export interface ActiveRun {
   readonly run: Run;
   readonly candidates: readonly ModelRef[];
   readonly barrier: ToolSendBarrier;
-  /** Aborted when somebody stops the session's work, its reason being who. */
+  /** Aborted when somebody stops the session's work. Its reason says who. */
   readonly stopped: AbortSignal;
   /** When the session was last used before it; epoch milliseconds. */
   readonly usedAt: number;
 }
 
-/** What the stages of a turn make, in the order in which they make it. */
+/** The results of the stages, in the order in which these produce them. */
 interface TurnParts {
   agent: AgentSettings;
   session: Session;
@@ -45,9 +45,9 @@ interface TurnParts {
 export class Turn {
   readonly key: SessionKey;
   readonly slot: TurnSlot;
-  /** The message that the turn was queued with, also when it has ended since. */
+  /** The first message that the turn was queued with, even if it has ended since. */
   readonly head: QueuedTurn["rows"][number] | undefined;
-  /** Its messages; after the claim, those of them that still need an answer. */
+  /** Its messages. After the claim, only those that still need an answer. */
   queued: QueuedTurn;
   readonly #parts: Partial<TurnParts> = {};
   readonly #cleanups: (() => void)[] = [];
@@ -59,10 +59,10 @@ export class Turn {
     this.slot = slot;
   }
 
-  /** What an earlier stage made. Throws when none has: the stages are in the wrong order. */
+  /** The result of an earlier stage. Throws when there is none, because the stages are in the wrong order. */
   get<Name extends keyof TurnParts>(name: Name): TurnParts[Name] {
     const part = this.#parts[name];
-    if (part === undefined) throw new Error(`no stage of the turn has made its ${name} yet`);
+    if (part === undefined) throw new Error(`no stage has set the turn's ${name} yet`);
     return part;
   }
 
@@ -70,7 +70,7 @@ export class Turn {
     Object.assign(this.#parts, parts);
   }
 
-  /** Runs when the turn leaves its lane, in every way that it can; the last one first. Must not throw. */
+  /** Registers work for the moment at which the turn leaves its lane, however it ends. Last one first. Must not throw. */
   atEnd(cleanup: () => void): void {
     this.#cleanups.push(cleanup);
   }

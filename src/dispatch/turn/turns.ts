@@ -11,7 +11,7 @@ import { runTurn } from "./turn-stages.ts";
 import { steer } from "./steer.ts";
 import { Turn, type TurnSlot } from "./turn.ts";
 
-/** What becomes of turns that wait in a lane: run, steered into another one, or refused. */
+/** Runs the turns of the lanes, steers them into another turn, or refuses them. */
 export class Turns implements TurnHandler {
   readonly #ports: TurnPorts;
 
@@ -42,7 +42,7 @@ export class Turns implements TurnHandler {
     return steer(run, key, queued, this.#ports);
   }
 
-  /** A guest's message gets no owner's rights, and no message becomes part of a turn that may say nothing. */
+  /** A guest's message must not get an owner's rights. A turn that is queued alone may answer nothing, so nothing joins it. */
   maySteer({ rows }: QueuedTurn, running: readonly InboxRow[]): boolean {
     if (running.some((row) => this.#ports.kinds.of(row.message).queue === "alone")) return false;
     return this.#isOwners(rows) || !this.#isOwners(running);

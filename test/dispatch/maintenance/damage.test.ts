@@ -9,7 +9,7 @@ beforeEach(async () => {
 afterEach(() => hall.close());
 
 const told = () =>
-  hall.platform.messages.filter((message) => JSON.stringify(message).includes("cannot be read any more"));
+  hall.platform.messages.filter((message) => JSON.stringify(message).includes("can no longer be read"));
 
 it("a conversation with a damaged line goes on with all the others, and its chat hears of it once", async () => {
   hall.model.answer((call) => ({ text: `echo: ${heard(call.said)}` }));

@@ -70,7 +70,7 @@ describe("killed between two steps", () => {
     const parts = await renderText("⚠️ The model cannot be reached right now.", LIMITS);
     await boot.journal.outbox.plan({ replyKey: `in:${row.id}:notice`, inboxId: row.id, to: row.message.from, parts });
     await restart();
-    expect(await boot.outcome(row)).toEqual({ kind: "failed", why: "failed: its chat was told before a restart" });
+    expect(await boot.outcome(row)).toEqual({ kind: "failed", why: "failed: its chat was informed before a restart" });
     expect(shown()).toEqual(["⚠️ The model cannot be reached right now."]);
     expect(hall.model.calls).toHaveLength(0);
   });

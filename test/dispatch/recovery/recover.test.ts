@@ -510,7 +510,7 @@ describe("an agent that is gone", () => {
     const gone = sessionKey("agent:ops:telegram:default:1");
     await before.journal.inbox.claim([row.id], { sessionKey: gone, runId: runId("r"), turnId: turnIdOf(row) });
     const boot = await crash();
-    expect(await boot.outcome(row)).toEqual({ kind: "failed", why: 'agent_gone: there is no agent "ops" any more' });
+    expect(await boot.outcome(row)).toEqual({ kind: "failed", why: 'agent_gone: the agent "ops" no longer exists' });
     expect(hall.platform.texts).toEqual([expect.stringContaining('The agent "ops"')]);
     expect(hall.model.calls).toHaveLength(0);
   });

@@ -60,5 +60,5 @@ it("names the model that was asked for, and keeps the provider's words for the o
   const without = { ...run, receipt: { ...run.receipt, engine: "own", engineDegraded: "own was passed by: boom" } };
   expect(engineLines(run, true)).toEqual([]);
   expect(engineLines(without, true)).toEqual(["own was passed by: boom"]);
-  expect(engineLines(without, false)).toEqual(["The context engine own was passed by in the last run."]);
+  expect(engineLines(without, false)).toEqual(["The context engine own was not used in the last run."]);
 });

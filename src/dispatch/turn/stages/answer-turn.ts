@@ -15,7 +15,7 @@ export async function answerTurn(turn: Turn, ports: TurnPorts): Promise<StageEnd
   try {
     turn.set({ outcome: await follow(turn, ports) });
   } catch (error) {
-    // The session belongs to the run until it has ended, also when its answer cannot be brought.
+    // The run holds the session until it has ended, even when its answer cannot be delivered.
     run.abort("shutdown");
     await run.stream.done;
     throw error;
@@ -24,7 +24,7 @@ export async function answerTurn(turn: Turn, ports: TurnPorts): Promise<StageEnd
   }
   const diskError = run.diskError();
   if (diskError === undefined) return "next";
-  // The lane waits for the disk and tells the chat; a record of this run would wait for the same disk first.
+  // The lane waits for the disk and informs the chat. Recording this run would only wait for the same disk.
   await run.settle();
   throw diskError;
 }

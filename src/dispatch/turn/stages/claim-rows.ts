@@ -3,7 +3,7 @@ import type { Inbox } from "../../../types/journal.ts";
 import type { QueuedTurn } from "../../ports.ts";
 import { runIdOf, turnIdOf } from "../ids.ts";
 
-/** Takes rows for this boot, before anything is done for them. What has ended since it came here is left out; undefined when that is all. */
+/** Claims rows for this process before any work on them. Rows that have ended since are left out; undefined when none remain. */
 export async function claimRows(queued: QueuedTurn, key: SessionKey, inbox: Inbox): Promise<QueuedTurn | undefined> {
   const { text, ...rest } = queued;
   for (let rows = queued.rows; ;) {

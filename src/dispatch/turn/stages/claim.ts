@@ -6,7 +6,7 @@ import { claimRows } from "./claim-rows.ts";
 import type { TurnPorts } from "../ports.ts";
 import type { StageEnd, Turn } from "../turn.ts";
 
-/** Takes the messages for this process and the session for this turn, where an agent is there that may answer. */
+/** Claims the messages for this process and acquires the session, if there is an agent that may answer. */
 export async function claim(turn: Turn, ports: TurnPorts): Promise<StageEnd> {
   const { key, queued } = turn;
   const settings = ports.settings();
@@ -24,7 +24,7 @@ export async function claim(turn: Turn, ports: TurnPorts): Promise<StageEnd> {
   return mayAnswer(turn, ports) ? "next" : refuseSession(turn, ports);
 }
 
-/** Somebody ended the messages while they waited. */
+/** Leaves messages that somebody ended while they waited. */
 export function leave({ log, rows }: QueuedTurn, { replies }: TurnPorts): StageEnd {
   replies.endLog(log, { kind: "aborted", by: "user" });
   replies.acks.end(rows);
@@ -32,12 +32,12 @@ export function leave({ log, rows }: QueuedTurn, { replies }: TurnPorts): StageE
 }
 
 async function refuseAgent(agent: AgentId, { rows, log }: QueuedTurn, ports: TurnPorts): Promise<StageEnd> {
-  ports.log.warn("agent is gone", { agent, inbox: rows.map((row) => row.id) });
-  await ports.replies.refuse(rows, log, agentGone(agent), `agent_gone: there is no agent "${agent}" any more`);
+  ports.log.warn("agent does not exist", { agent, inbox: rows.map((row) => row.id) });
+  await ports.replies.refuse(rows, log, agentGone(agent), `agent_gone: the agent "${agent}" no longer exists`);
   return "over";
 }
 
-/** Owners are told which key it is, others that it is no fault of theirs. */
+/** Only owners are told which config key it is. */
 async function refuseStopped(
   { id }: AgentSettings,
   why: string,
@@ -58,7 +58,7 @@ function mayAnswer(turn: Turn, { settings }: TurnPorts): boolean {
   return row === undefined || settings().mayAnswer?.(turn.key, row.message.from) !== false;
 }
 
-/** A chat hears nothing, as if the bot were not there; a client, which waits for an end, is told. */
+/** A chat gets no answer, as if there were no bot. A client, which waits for an end, is informed. */
 async function refuseSession({ key, queued: { rows, log } }: Turn, ports: TurnPorts): Promise<StageEnd> {
   const { replies, journal } = ports;
   const ids = rows.map((row) => row.id);

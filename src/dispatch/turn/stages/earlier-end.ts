@@ -12,12 +12,12 @@ import { leaveUnanswered } from "../../signals/unanswered.ts";
 import { TOO_MANY_STARTS } from "../../chat-texts.ts";
 import { retryWhileDiskFull } from "../../../store/retry-while-disk-full.ts";
 
-/** Processes that may try a message; a message that takes the process down each time must not do so for ever. */
+/** Processes that may try a message: one that crashes the process each time must not do so for ever. */
 const MOST_STARTS = 3;
 
 /**
- * Ends a turn that an earlier process has brought to its end but for the outcome, or that too many have tried. True when
- * it is over.
+ * Ends a turn that an earlier process finished but for its outcome, or that too many processes have tried. True when it
+ * has ended.
  */
 export async function endAsBefore(turn: Turn, ports: TurnPorts): Promise<boolean> {
   const { head, queued } = turn;
@@ -27,7 +27,7 @@ export async function endAsBefore(turn: Turn, ports: TurnPorts): Promise<boolean
   return (await wasToldOfFailure(queued, first, ports)) || (await wasTriedTooOften(queued, turn.get("session"), ports));
 }
 
-/** What is planned of an answer goes out under the name of its turn's first message, also when that was dropped since. */
+/** An answer's reply key names the first message of its turn, even if that message was dropped since. */
 async function wasAnsweredWith(head: InboxRow, { rows, log }: QueuedTurn, ports: TurnPorts): Promise<boolean> {
   if ((await ports.journal.outbox.of(head.id)).length === 0) return false;
   if (log) endLog(log, { kind: "replied", stop: "stop" }, ports.clock.now());
@@ -37,32 +37,32 @@ async function wasAnsweredWith(head: InboxRow, { rows, log }: QueuedTurn, ports:
   return true;
 }
 
-/** Somebody who was told that there is no answer is not to get one: the row may only lack its outcome. */
+/** A sender who was told that there is no answer must not get one later. Only the row's outcome is missing. */
 async function wasToldOfFailure(queued: QueuedTurn, first: InboxRow, ports: TurnPorts): Promise<boolean> {
   const { outbox, runs } = ports.journal;
   const notice = new RegExp(`^in:${first.id}(?::again\\d+)?:(?:${NOTICE}|error)$`);
   if (!(await outbox.of(first.id)).some(({ replyKey }) => notice.test(replyKey))) return false;
   const record = await runs.find(runIdOf(first));
   const how = record?.result.startsWith("failed:") === true ? record.result.slice("failed:".length) : "failed";
-  const why = `${how}: its chat was told before a restart`;
+  const why = `${how}: its chat was informed before a restart`;
   const { log, rows } = queued;
   if (log) endLog(log, { kind: "failed", failure: { kind: "unknown", message: why } }, ports.clock.now());
   await finishRows(rows, { kind: "failed", why }, ports);
   return true;
 }
 
-/** An answer that is there already is brought all the same: the model is not asked for it. */
+/** An answer that is already complete is still delivered, since no model is asked for it. */
 async function wasTriedTooOften({ rows, log }: QueuedTurn, session: Session, ports: TurnPorts): Promise<boolean> {
   const [first] = rows;
   if (!first || first.attempts < MOST_STARTS) return false;
   if ((await progressOf(session, turnIdOf(first))).kind === "finished") return false;
-  // First: what takes the process down must not join the next turn, whenever this is killed.
+  // First: a message that crashes the process must not join the next turn, even if this process is killed now.
   await abandonTurn(session, turnIdOf(first), ports.log);
   await ports.replies.refuse(rows, log, TOO_MANY_STARTS);
   return true;
 }
 
-/** The rows of a turn end together: the first with the outcome, the others with the first. */
+/** Ends the rows of a turn together: the first with the outcome, the others as merged into it. */
 export async function finishRows(
   rows: readonly InboxRow[],
   outcome: Outcome,
@@ -74,7 +74,7 @@ export async function finishRows(
   if (outcome.kind === "silent" || outcome.kind === "aborted") leaveUnanswered(rows, ports);
 }
 
-/** A message that is part of a running turn has its end with it. Never rejects: as a turn of its own it would be answered twice. */
+/** Ends a message that is now part of a running turn. Never rejects: as its own turn it would be answered twice. */
 export async function finishSteered(
   { id }: InboxRow,
   ports: Pick<TurnPorts, "journal" | "clock" | "log">,
@@ -82,7 +82,7 @@ export async function finishSteered(
   try {
     await retryWhileDiskFull("outcome", () => ports.journal.inbox.finish([id], { kind: "steered" }), ports);
   } catch (error) {
-    // The next start finds it in the transcript.
-    ports.log.error("message steered, and not noted so", { inbox: id, error });
+    // The next start sees it in the transcript.
+    ports.log.error("outcome of a steered message not recorded", { inbox: id, error });
   }
 }

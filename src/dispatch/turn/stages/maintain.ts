@@ -4,7 +4,7 @@ import type { TurnPorts } from "../ports.ts";
 import { endOf, answerText } from "../run-end.ts";
 import type { StageEnd, Turn } from "../turn.ts";
 
-/** Ends the turn as its kind says; then memory flush and compaction, while the session is still this turn's. */
+/** Ends the turn as its kind says; then memory flush and compaction, while this turn still holds the session. */
 export async function maintain(turn: Turn, ports: TurnPorts): Promise<StageEnd> {
   const prepared = turn.get("prepared");
   const session = turn.get("session");

@@ -14,7 +14,7 @@ import type { PreparedTurn } from "../prepared-turn.ts";
 import type { StageEnd, Turn } from "../turn.ts";
 import { claimEvents } from "../system-events.ts";
 
-/** Shows that the message is being worked on, since files may take a minute to come; then makes the user's turn. */
+/** Starts the typing signal, since fetching files may take a minute, and then makes the user's turn. */
 export async function prepare(turn: Turn, ports: TurnPorts): Promise<StageEnd> {
   const agent = turn.get("agent");
   const typing = startTyping(turn.queued.rows, agent, ports);
@@ -25,7 +25,7 @@ export async function prepare(turn: Turn, ports: TurnPorts): Promise<StageEnd> {
   return "next";
 }
 
-/** Makes the user's turn out of rows that were claimed. */
+/** Makes the user's turn from claimed rows. */
 async function prepareTurn(
   queued: QueuedTurn,
   { session, agent, stopping }: { session: Session; agent: AgentSettings; stopping: AbortSignal },
@@ -64,7 +64,7 @@ async function prepareTurn(
   };
 }
 
-/** Files that are still on their way when the turn is stopped are not waited for: its run ends as it begins. */
+/** Does not wait for files once the turn is stopped: its run ends as soon as it begins. */
 function mediaOf(rows: readonly InboxRow[], stopping: AbortSignal, ports: DispatchPorts): Promise<FetchedMedia> {
   return untilStopped(() => fetchMedia(rows, { ...ports, stopping }), stopping).catch((error: unknown) => {
     if (error instanceof Stopped) return NO_MEDIA;

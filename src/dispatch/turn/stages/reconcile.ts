@@ -9,7 +9,7 @@ import type { PreparedTurn } from "../prepared-turn.ts";
 import type { StageEnd, Turn } from "../turn.ts";
 import { withheldTools, withoutWithheld } from "../../recovery/withheld-tools.ts";
 
-/** Settles what earlier turns left in the conversation: turns that nobody answered, and sends that nobody noted. */
+/** Settles what earlier turns left in the conversation: unanswered turns, and sends that were not recorded. */
 export async function reconcile(turn: Turn, ports: TurnPorts): Promise<StageEnd> {
   const prepared = turn.get("prepared");
   const session = turn.get("session");
@@ -21,7 +21,7 @@ export async function reconcile(turn: Turn, ports: TurnPorts): Promise<StageEnd>
   return "next";
 }
 
-/** The tools of a turn, without those over which the process has ended. */
+/** The tools of a turn. Those during which the process ended twice are withheld. */
 export async function safeTools(
   { rows: [row], turn }: PreparedTurn,
   session: Session,
@@ -32,7 +32,7 @@ export async function safeTools(
   return { tools: (...of) => withoutWithheld(tools(...of), names) };
 }
 
-/** What guests say stays out of the notes that everybody's prompts read; see `runMaintenance`. */
+/** Notes that a guest took part: guests' text stays out of the notes that all prompts contain, see `runMaintenance`. */
 async function noteGuests({ rows }: PreparedTurn, session: Session, ports: DispatchPorts): Promise<void> {
   if (session.entry.heardGuests === true || hasOwnerRights(principalOf(rows, ports))) return;
   await session.update({ heardGuests: true }, { now: true });

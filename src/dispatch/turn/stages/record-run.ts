@@ -8,19 +8,19 @@ import { removeEvents } from "../system-events.ts";
 import type { PreparedTurn } from "../prepared-turn.ts";
 import { retryWhileDiskFull } from "../../../store/retry-while-disk-full.ts";
 
-type KeepPorts = Pick<DispatchPorts, "clock" | "log" | "journal" | "media" | "closedPaths" | "onDiskError">;
+type RecordPorts = Pick<DispatchPorts, "clock" | "log" | "journal" | "media" | "closedPaths" | "onDiskError">;
 
-/** Writes down what a run was and what it cost: in its session's row and in the journal. Rejects when that cannot be written. */
+/** Records a run and its cost in its session's row and in the journal. Rejects when that cannot be written. */
 export async function recordRun(
   prepared: PreparedTurn,
   session: Session,
   end: RunEnd,
-  ports: KeepPorts,
+  ports: RecordPorts,
 ): Promise<void> {
   const { clock, journal } = ports;
   const { message, kind, files, facts, agent } = prepared;
   const { result } = end;
-  // First, since clients read the transcript as soon as a run is over.
+  // First, since clients read the transcript as soon as a run has ended.
   if (message.options?.operator === true && kind.isUse)
     await retryWhileDiskFull(
       "notice",
@@ -38,7 +38,7 @@ export async function recordRun(
   await removeEvents(prepared, session, end, ports);
 }
 
-/** The next turn is told. */
+/** The next turn's prompt mentions it. */
 const wasStopped = ({ result }: RunEnd): true | undefined =>
   result.kind === "aborted" && result.by === "user" ? true : undefined;
 
@@ -55,7 +55,7 @@ function countersOf(session: Session, { receipt, filled, window, compactions }: 
   };
 }
 
-/** The key that served last is asked first next time; one that the user pinned stays. */
+/** The key that was used is asked first next time. A key that the user pinned stays. */
 function profileOf({ entry }: Session, { profile }: Receipt): SessionPatch {
   if (profile === undefined || entry.authProfileOverrideSource === "user") return {};
   return { authProfileOverride: profile, authProfileOverrideSource: "auto" };

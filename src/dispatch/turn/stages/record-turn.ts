@@ -4,7 +4,7 @@ import { recordRun } from "./record-run.ts";
 import { endOf } from "../run-end.ts";
 import type { StageEnd, Turn } from "../turn.ts";
 
-/** Writes down what the run was, what it cost, and the outcome of its messages. A turn without an outcome continues later. */
+/** Records the run, its cost, and the outcome of its messages. A turn without an outcome continues later. */
 export async function recordTurn(turn: Turn, ports: TurnPorts): Promise<StageEnd> {
   const { run } = turn.get("active");
   const isOver = await record(turn, ports);
@@ -12,7 +12,7 @@ export async function recordTurn(turn: Turn, ports: TurnPorts): Promise<StageEnd
   return isOver ? "next" : "over";
 }
 
-/** False when recovery will look at the turn again. */
+/** False when the next start will examine the turn again. */
 async function record(turn: Turn, ports: TurnPorts): Promise<boolean> {
   const prepared = turn.get("prepared");
   const outcome = turn.get("outcome");
@@ -22,7 +22,7 @@ async function record(turn: Turn, ports: TurnPorts): Promise<boolean> {
     if (outcome !== "unfinished") await finishRows(prepared.rows, outcome, ports);
     return outcome !== "unfinished";
   } catch (error) {
-    // The answer is on its way. Without its outcome the turn is looked at again after the next start, and not run twice.
+    // The answer is planned. Without an outcome the next start examines the turn again, but does not run it twice.
     ports.log.error("run not recorded", { run: prepared.facts.runId, error });
     return false;
   }

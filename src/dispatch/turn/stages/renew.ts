@@ -1,13 +1,13 @@
 import type { TurnPorts } from "../ports.ts";
 import type { StageEnd, Turn } from "../turn.ts";
 
-/** A conversation that was left alone for too long begins anew; its transcript is archived. */
+/** Begins a new conversation when the old one was idle for too long. The old transcript is archived. */
 export async function renew(turn: Turn, { settings, kinds, clock, log }: TurnPorts): Promise<StageEnd> {
   const [row] = turn.queued.rows;
   const session = turn.get("session");
   if (!row || turn.queued.isReplay === true || session.isNew || !kinds.of(row.message).isUse) return "next";
   if (!settings().isOver(row.message.from, session.entry.updatedAt, clock.now())) return "next";
-  log.info("conversation begins anew", { session: session.key });
+  log.info("new conversation after idle time", { session: session.key });
   await session.reset();
   return "next";
 }

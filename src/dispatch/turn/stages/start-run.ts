@@ -10,7 +10,7 @@ import { safeTools } from "./reconcile.ts";
 import { beginRun } from "../request.ts";
 import type { StageEnd, Turn } from "../turn.ts";
 
-/** Chooses the models and tools, and starts the run. The lane knows the run from here on and can stop it. */
+/** Chooses the models and tools, and starts the run. From here on the lane can stop it. */
 export async function startTurnRun(turn: Turn, ports: TurnPorts): Promise<StageEnd> {
   const prepared = turn.get("prepared");
   const session = turn.get("session");
@@ -35,12 +35,12 @@ export async function startTurnRun(turn: Turn, ports: TurnPorts): Promise<StageE
       ),
     },
   );
-  turn.set({ active: { run, candidates, barrier, usedAt, stopped: follow(turn, run, ports) } });
+  turn.set({ active: { run, candidates, barrier, usedAt, stopped: announce(turn, run, ports) } });
   return "next";
 }
 
-/** Lets the lane, the clients, the log and the chat's typing signal know of a run. Gives the signal that somebody stopped it. */
-function follow(turn: Turn, run: Run, ports: TurnPorts): AbortSignal {
+/** Gives the run to the lane, the clients, the log and the typing signal. Returns a signal that aborts when somebody stops it. */
+function announce(turn: Turn, run: Run, ports: TurnPorts): AbortSignal {
   const stopped = new AbortController();
   const abort: Run["abort"] = (by) => {
     run.abort(by);

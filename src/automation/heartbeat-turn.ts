@@ -4,10 +4,10 @@ import type { InboundMessage } from "../types/chat/message.ts";
 import type { Session, SessionEntry } from "../types/session.ts";
 import type { AnswerFilter, EndedTurnRef, TurnEndPorts, TurnKind, TurnRef } from "../types/run/turn-kind.ts";
 
-/** The same words again within this time are no news. */
+/** The same text within this time is no news. */
 const SAME_NEWS_MS = 24 * 60 * 60 * 1000;
 
-/** Nobody wrote: the gateway wakes the agent. Whoever edits the config set it up. */
+/** The turn of a heartbeat: nobody wrote, the gateway started it. Whoever edits the config set it up. */
 export const HEARTBEAT_TURN: TurnKind = {
   name: "heartbeat",
   trigger: "heartbeat",
@@ -30,13 +30,13 @@ export const HEARTBEAT_TURN: TurnKind = {
   end,
 };
 
-/** An isolated heartbeat sees nothing of earlier turns. They stay in the file, off the branch. */
+/** An isolated heartbeat does not see earlier turns. They stay in the file, outside its branch. */
 async function begin({ message, turnId }: TurnRef, session: Session): Promise<void> {
   if (message.options?.heartbeat?.isolated !== true) return;
   if ((await progressOf(session, turnId)).kind === "fresh") session.branch(null);
 }
 
-/** Drops the token that says "nothing to tell", and words that were said already today. */
+/** Removes the token that means "nothing to report", and a text that was already sent today. */
 function filterFor(
   { options }: InboundMessage,
   { lastHeartbeatText, lastHeartbeatSentAt }: Readonly<SessionEntry>,
@@ -51,26 +51,31 @@ function filterFor(
   };
 }
 
-/** A heartbeat without news leaves no trace in the conversation; what one said is known in the chat that got it. */
+/** Removes a heartbeat without news from the conversation. The text of another is noted for the chat that got it. */
 async function end(turn: EndedTurnRef, session: Session, ports: TurnEndPorts): Promise<void> {
   const { message, turnId, outcome, usedAt } = turn;
   const heartbeat = message.options?.heartbeat;
   if (!heartbeat) return;
-  if (outcome.kind === "replied") await keep(stripHeartbeatToken(turn.text).text, message, session, ports);
+  if (outcome.kind === "replied") await noteReport(stripHeartbeatToken(turn.text).text, message, session, ports);
   else if (heartbeat.isolated !== true) await ports.abandon(session, turnId, "heartbeat without news");
-  // Nobody was told of them: the next turn is.
+  // These news reached nobody, so the next turn gets them.
   if (heartbeat.news !== undefined && (outcome.kind === "failed" || outcome.kind === "aborted"))
     await ports.addEvent(session.key, heartbeat.news);
-  // Being woken is no use of a conversation: it may still grow old.
+  // A heartbeat is no use of the conversation, which may still become idle.
   await session.update({ updatedAt: usedAt });
 }
 
-async function keep(words: string, { options }: InboundMessage, session: Session, ports: TurnEndPorts): Promise<void> {
-  await session.update({ lastHeartbeatText: words, lastHeartbeatSentAt: ports.now() });
+async function noteReport(
+  text: string,
+  { options }: InboundMessage,
+  session: Session,
+  ports: TurnEndPorts,
+): Promise<void> {
+  await session.update({ lastHeartbeatText: text, lastHeartbeatSentAt: ports.now() });
   const tell = options?.heartbeat?.tell;
-  if (tell === undefined || words === "") return;
+  if (tell === undefined || text === "") return;
   ports.note(tell, {
     customType: "openclaw.heartbeat",
-    content: `[Heartbeat] Unasked, you have said in this chat:\n\n${words}`,
+    content: `[Heartbeat] Unasked, you have said in this chat:\n\n${text}`,
   });
 }

@@ -4,18 +4,18 @@ import type { Inbox, InboxRow } from "../types/journal.ts";
 import type { Log } from "../types/log.ts";
 import type { InboundMessage, Peer } from "../types/chat/message.ts";
 import type { AgentSettings, HeartbeatSettings } from "../types/settings.ts";
-import { asksForSomething } from "./checklist.ts";
-import { isActive, restUntil, slotAt } from "./schedule.ts";
+import { hasTasks } from "./checklist.ts";
+import { isActive, pausedUntil, slotAt } from "./schedule.ts";
 import { HEARTBEAT, wakeUp, type BeatCause } from "./wake-up.ts";
 
-/** Where a heartbeat speaks, and in which conversation. */
+/** The chat that gets a heartbeat's report, and the conversation in which it runs. */
 export interface BeatPlace {
-  /** Its words stay in its own transcript when unset. */
+  /** When unset, the report stays in the heartbeat's own transcript. */
   readonly to?: Peer;
   readonly sessionKey: SessionKey;
-  /** The conversation of the chat that it speaks to, when that is another one. */
+  /** The conversation of the chat that gets the report, when that is another one. */
   readonly tell?: SessionKey;
-  /** Why there is no chat, where one was wished for. */
+  /** Why there is no chat, although the config names one. */
   readonly problem?: string;
 }
 
@@ -23,30 +23,30 @@ export interface HeartbeatPorts {
   readonly clock: Clock;
   readonly log: Log;
   readonly inbox: Pick<Inbox, "find">;
-  /** As the config says now. */
+  /** The agents of the present config. */
   agents(): readonly AgentSettings[];
   /** `HEARTBEAT.md` of a workspace; undefined when there is none. */
   checklist(workspace: string): Promise<string | undefined>;
   place(agent: AgentSettings, settings: HeartbeatSettings, cause: BeatCause): BeatPlace;
   isBusy(key: SessionKey): boolean;
   isAnyBusy(): boolean;
-  /** Puts news before the next turn of a conversation. Resolves when it is durable. */
+  /** Adds an event to the next turn of a conversation. Resolves when it is durable. */
   tell(key: SessionKey, text: string): Promise<void>;
   /** Resolves when the message is durable. */
   receive(messages: readonly InboundMessage[]): Promise<void>;
 }
 
-/** The last thing that came of an agent's heartbeat. */
+/** The latest heartbeat of an agent. */
 export interface BeatReport {
   readonly agentId: AgentId;
   /** Epoch milliseconds. */
   readonly at: number;
   readonly cause: BeatCause;
-  /** Why the agent was not woken. */
+  /** Why the heartbeat was skipped. */
   readonly skipped?: string;
-  /** The inbox's row of the one that was. */
+  /** Its row in the inbox, if it was not skipped. */
   readonly row?: InboxRow;
-  /** Epoch milliseconds; none while they are switched off. */
+  /** Epoch milliseconds; unset while heartbeats are switched off. */
   readonly nextAt?: number;
   readonly everyMs: number;
   readonly problem?: string;
@@ -60,24 +60,24 @@ interface Beat {
   readonly problem?: string | undefined;
 }
 
-type Woken = AgentSettings & { readonly heartbeat: HeartbeatSettings };
+type AgentWithHeartbeat = AgentSettings & { readonly heartbeat: HeartbeatSettings };
 
-interface Look {
-  readonly agent: Woken;
+interface Occasion {
+  readonly agent: AgentWithHeartbeat;
   readonly place: BeatPlace;
   readonly now: number;
   readonly news?: string | undefined;
 }
 
-/** A change of the config and a sleeping machine are noticed after so long at the latest. */
+/** The longest time until a change of the config, or the end of a machine's sleep, is noticed. */
 const LONGEST_WAIT_MS = 60_000;
 
-/** Wakes agents from time to time. What it says goes the way of every message: journal, lane, run, outbox. */
+/** Starts heartbeats at their times. Each passes the pipeline of every message: journal, lane, run, outbox. */
 export class Heartbeats {
   readonly #ports: HeartbeatPorts;
   readonly #slots = new Map<AgentId, { readonly everyMs: number; readonly at: number }>();
   readonly #beats = new Map<AgentId, Beat>();
-  /** The last one that was really begun, and how many before it failed in a row. */
+  /** The last one that was not skipped, and how many before it failed in a row. */
   readonly #begun = new Map<AgentId, { readonly name: string; readonly at: number; readonly failures: number }>();
   readonly #underway = new Set<Promise<void>>();
   #cancel: () => void = () => undefined;
@@ -91,37 +91,40 @@ export class Heartbeats {
     return this.#isOn;
   }
 
-  /** Switched on again, agents that rest after failures are woken at their next time. */
+  /** Switching heartbeats on again ends the pauses after failures. */
   set isOn(on: boolean) {
     this.#isOn = on;
     this.#begun.clear();
   }
 
-  /** The slot that is under way now is not made up for: it began before this process did. */
+  /** The present time slot gets no heartbeat: it began before this process. */
   start(): void {
     this.#tick();
   }
 
-  /** Resolves when no heartbeat is on its way into the journal any more. */
+  /** Resolves when every heartbeat that was begun is in the journal. */
   async close(): Promise<void> {
     this.#cancel();
     await Promise.all(this.#underway);
   }
 
-  /** Wakes an agent now, for news or to look at its list, whatever its hours, its list and its rest say. Undefined when it has no heartbeat. */
+  /**
+   * Starts a heartbeat now, for news or for the checklist, whatever the active hours, the checklist and a pause after failures
+   * say. Undefined when the agent has no heartbeat.
+   */
   async wake(id: AgentId, news?: string): Promise<BeatReport | undefined> {
     const agent = this.#woken().find((one) => one.id === id);
     if (!agent) return undefined;
     const now = this.#ports.clock.now();
     const cause = news === undefined ? "asked" : "event";
-    const look = { agent, place: this.#placeOf(agent, cause), now, news };
-    await this.#begin(look, `heartbeat:${id}:${cause}:${now}`, cause);
+    const occasion = { agent, place: this.#placeOf(agent, cause), now, news };
+    await this.#begin(occasion, `heartbeat:${id}:${cause}:${now}`, cause);
     return (await this.reports()).find(({ agentId }) => agentId === id);
   }
 
   /**
-   * Gives an agent news for its next turn, in the conversation in which it would tell of them. False when no agent of this
-   * name is woken; resolves when the news is durable.
+   * Adds news to the next turn of the conversation in which the agent would report them. False when no agent with this id
+   * has a heartbeat. Resolves when the news are durable.
    */
   async tell(id: AgentId, text: string): Promise<boolean> {
     const agent = this.#woken().find((one) => one.id === id);
@@ -129,7 +132,7 @@ export class Heartbeats {
     return agent !== undefined;
   }
 
-  /** Of every agent that has a heartbeat. */
+  /** The reports of all agents that have a heartbeat. */
   async reports(): Promise<readonly BeatReport[]> {
     const { clock, inbox } = this.#ports;
     const now = clock.now();
@@ -151,11 +154,11 @@ export class Heartbeats {
     );
   }
 
-  #woken(): readonly Woken[] {
+  #woken(): readonly AgentWithHeartbeat[] {
     return this.#ports.agents().flatMap((agent) => (agent.heartbeat ? [{ ...agent, heartbeat: agent.heartbeat }] : []));
   }
 
-  #placeOf(agent: Woken, cause: BeatCause): BeatPlace {
+  #placeOf(agent: AgentWithHeartbeat, cause: BeatCause): BeatPlace {
     return this.#ports.place(agent, agent.heartbeat, cause);
   }
 
@@ -167,7 +170,7 @@ export class Heartbeats {
       const at = slotAt(agent.id, everyMs, now);
       const known = this.#slots.get(agent.id);
       this.#slots.set(agent.id, { everyMs, at });
-      if (known?.everyMs === everyMs && at > known.at) this.#keep(this.#look(agent, at, now));
+      if (known?.everyMs === everyMs && at > known.at) this.#keep(this.#consider(agent, at, now));
       next = Math.min(next, at + everyMs);
     }
     this.#cancel = this.#ports.clock.after(next - now, () => this.#tick());
@@ -180,42 +183,42 @@ export class Heartbeats {
     this.#underway.add(kept);
   }
 
-  async #look(agent: Woken, slot: number, now: number): Promise<void> {
-    const look = { agent, place: this.#placeOf(agent, "interval"), now };
-    const skipped = await this.#hindrance(look);
-    if (skipped === undefined) return this.#begin(look, `heartbeat:${agent.id}:${slot}`, "interval");
+  async #consider(agent: AgentWithHeartbeat, slot: number, now: number): Promise<void> {
+    const occasion = { agent, place: this.#placeOf(agent, "interval"), now };
+    const skipped = await this.#skipReason(occasion);
+    if (skipped === undefined) return this.#begin(occasion, `heartbeat:${agent.id}:${slot}`, "interval");
     this.#beats.set(agent.id, { at: now, cause: "interval", skipped });
     this.#ports.log.debug("heartbeat skipped", { agent: agent.id, why: skipped });
   }
 
-  /** Why the agent is left alone this time; whatever costs nothing to know comes first. */
-  async #hindrance({ agent, place, now }: Look): Promise<string | undefined> {
+  /** Why the heartbeat is skipped this time. The cheapest checks come first. */
+  async #skipReason({ agent, place, now }: Occasion): Promise<string | undefined> {
     const { heartbeat, workspace } = agent;
     if (!this.#isOn) return "switched off";
     if (!isActive(heartbeat.activeHours, now)) return "outside its active hours";
-    if (heartbeat.skipWhenBusy && this.#ports.isAnyBusy()) return "another run goes on";
+    if (heartbeat.skipWhenBusy && this.#ports.isAnyBusy()) return "another run is active";
     if (this.#ports.isBusy(place.sessionKey)) return "its conversation is busy";
-    const rest = await this.#restOf(agent, now);
-    if (rest !== undefined) return rest;
-    if (heartbeat.prompt !== undefined || asksForSomething(await this.#ports.checklist(workspace))) return undefined;
-    return "HEARTBEAT.md asks for nothing";
+    const pause = await this.#pauseOf(agent, now);
+    if (pause !== undefined) return pause;
+    if (heartbeat.prompt !== undefined || hasTasks(await this.#ports.checklist(workspace))) return undefined;
+    return "HEARTBEAT.md has no tasks";
   }
 
-  async #restOf({ id, heartbeat }: Woken, now: number): Promise<string | undefined> {
+  async #pauseOf({ id, heartbeat }: AgentWithHeartbeat, now: number): Promise<string | undefined> {
     const last = this.#begun.get(id);
     if (!last) return undefined;
     const row = await this.#ports.inbox.find(HEARTBEAT, DEFAULT_ACCOUNT, last.name);
-    if (row && row.state !== "done") return "the one before is still at work";
+    if (row && row.state !== "done") return "the previous one is still running";
     const isFailed = row?.outcome?.kind === "failed";
     const failures = isFailed ? last.failures + 1 : 0;
     const why = isFailed ? row.outcome.why : "";
-    const until = isFailed ? restUntil({ at: last.at, failures, why }, heartbeat.everyMs) : now;
-    if (until > now) return `rests until ${new Date(until).toISOString()} since it failed: ${why}`;
+    const until = isFailed ? pausedUntil({ at: last.at, failures, why }, heartbeat.everyMs) : now;
+    if (until > now) return `paused until ${new Date(until).toISOString()} because it failed: ${why}`;
     this.#begun.set(id, { ...last, failures });
     return undefined;
   }
 
-  async #begin({ agent, place, now, news }: Look, name: string, cause: BeatCause): Promise<void> {
+  async #begin({ agent, place, now, news }: Occasion, name: string, cause: BeatCause): Promise<void> {
     const { id, heartbeat: settings, timezone } = agent;
     const { sessionKey, to, tell, problem } = place;
     const message = wakeUp({ agentId: id, settings, timezone, cause, name, sessionKey, now, to, tell, news });
@@ -224,6 +227,6 @@ export class Heartbeats {
     this.#beats.set(id, { at: now, cause, name, problem });
     const chat = to === undefined ? "none" : `${to.channel}:${to.chat.id}`;
     this.#ports.log.info("heartbeat", { agent: id, session: sessionKey, cause, chat });
-    if (problem !== undefined) this.#ports.log.warn("heartbeat not into a chat", { agent: id, why: problem });
+    if (problem !== undefined) this.#ports.log.warn("heartbeat without a chat", { agent: id, why: problem });
   }
 }

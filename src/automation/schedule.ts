@@ -1,14 +1,14 @@
 import { createHash } from "node:crypto";
 import type { HeartbeatSettings } from "../types/settings.ts";
 
-/** The grid of an agent's heartbeats lies where its name puts it, so that agents do not all wake at once. */
+/** Shifts the time slots by the agent's name, so that not all agents run at once. */
 function offsetOf(agent: string, everyMs: number): number {
   return createHash("sha256").update(agent).digest().readUInt32BE(0) % everyMs;
 }
 
 /**
- * Epoch milliseconds at which the time slot began that holds `now`. The same for every start of the gateway: a restart
- * neither moves a heartbeat nor brings one twice.
+ * Epoch milliseconds at which the time slot of `now` began. It is the same after every start, so that a restart neither moves
+ * a heartbeat nor repeats one.
  */
 export function slotAt(agent: string, everyMs: number, now: number): number {
   const offset = offsetOf(agent, everyMs);
@@ -29,18 +29,18 @@ function minuteOfDay(now: number, timeZone: string): number {
   return hours * 60 + minutes;
 }
 
-const LONGEST_REST_MS = 24 * 60 * 60 * 1000;
-/** These do not mend themselves: an hour later they would cost one more refused call. */
+const LONGEST_PAUSE_MS = 24 * 60 * 60 * 1000;
+/** Failures that do not go away by themselves: a retry would only cost another refused call. */
 const LASTING = /^(?:auth|billing|model_missing):/;
 
 /**
- * Until when to leave an agent in peace whose last heartbeats failed: one slot after the first, then 3, 7 …, a day at
- * most. Half a slot less than that, since none begins on the dot.
+ * The end of the pause after failed heartbeats: one slot after the first failure, then 3, 7 …, at most a day. Half a slot is
+ * subtracted, since no heartbeat begins exactly on time.
  */
-export function restUntil(
+export function pausedUntil(
   last: { readonly at: number; readonly failures: number; readonly why: string },
   everyMs: number,
 ) {
-  const rest = LASTING.test(last.why) ? LONGEST_REST_MS : everyMs * (2 ** Math.min(last.failures, 16) - 0.5);
-  return last.at + Math.min(rest, LONGEST_REST_MS);
+  const ms = LASTING.test(last.why) ? LONGEST_PAUSE_MS : everyMs * (2 ** Math.min(last.failures, 16) - 0.5);
+  return last.at + Math.min(ms, LONGEST_PAUSE_MS);
 }

@@ -2,13 +2,13 @@ import { channelId, DEFAULT_ACCOUNT, type AgentId, type SessionKey } from "../ty
 import type { HeartbeatTurn, InboundMessage, Peer } from "../types/chat/message.ts";
 import type { HeartbeatSettings } from "../types/settings.ts";
 
-/** What began a heartbeat: its time, somebody who asked for one, or news that should not wait for a message. */
+/** Why a heartbeat runs: its time, somebody's request, or news that should not wait for a message. */
 export type BeatCause = "interval" | "asked" | "event";
 
-/** No adapter has this name: nothing comes from it but what the gateway says to itself. */
+/** The channel of heartbeats. No adapter has this name. */
 export const HEARTBEAT = channelId("heartbeat");
 
-/** What an agent is woken with; the system prompt says so beforehand. */
+/** The user text of a heartbeat. The system prompt announces it. */
 export const DEFAULT_PROMPT =
   "This is a heartbeat: nobody wrote. See what HEARTBEAT.md in the workspace asks for, do that and nothing else, and " +
   "leave alone what older conversations left open. If nothing needs anybody's attention, answer HEARTBEAT_OK.";
@@ -22,18 +22,18 @@ export interface WakeUp {
   readonly settings: HeartbeatSettings;
   readonly timezone: string;
   readonly cause: BeatCause;
-  /** Tells it from every other one for ever. */
+  /** Permanent and unique: the event key. */
   readonly name: string;
   readonly sessionKey: SessionKey;
   readonly now: number;
   readonly to: Peer | undefined;
-  /** The conversation of the chat that it speaks to, when that is another one. */
+  /** The conversation of the chat that gets the report, when that is another one. */
   readonly tell: SessionKey | undefined;
-  /** What it is woken for, with the cause `event`. */
+  /** The news of a heartbeat with the cause `event`. */
   readonly news?: string | undefined;
 }
 
-/** A heartbeat as an event of the inbox: durable, done once, and with an outcome like every other. */
+/** A heartbeat as a message of the inbox: durable, run once, and with an outcome like every other. */
 export function wakeUp(one: WakeUp): InboundMessage {
   const { agentId, settings, name, sessionKey, now, to } = one;
   const { model, timeoutMs } = settings;
@@ -70,7 +70,7 @@ function turnOf({ settings, cause, tell, news }: WakeUp): HeartbeatTurn {
   };
 }
 
-/** The news themselves stand before it, as every event of the gateway's does. */
+/** The news themselves are in the System lines before it. */
 const promptFor = ({ settings, cause }: WakeUp): string =>
   cause === "event" ? NEWS_PROMPT : (settings.prompt ?? DEFAULT_PROMPT);
 

@@ -3,17 +3,17 @@ import type { MediaItem } from "../types/chat/message.ts";
 import type { OutboundFiles, OutboundPart, OutboundText, ReplyBlock } from "../types/chat/reply.ts";
 import { renderText } from "./render.ts";
 
-/** What keeps the blocks of a reply apart. */
+/** What prevents blocks of a reply from being joined. */
 export interface Apart {
-  /** The first text takes the place of a preview: it stays a message of its own. */
+  /** The first text replaces a preview, so it stays its own message. */
   readonly hasPreview: boolean;
-  /** The last message carries buttons, which albums have not. */
+  /** The last message has buttons, which albums cannot have. */
   readonly hasButtons: boolean;
 }
 
 /**
- * The messages of a reply, in its order: a text that fits below the files behind it is their caption, and files that can
- * be one album are one.
+ * The messages of a reply in order. A text that fits becomes the caption of the files after it, and files that can form one
+ * album do.
  */
 export async function composeReply(
   blocks: readonly ReplyBlock[],

@@ -29,15 +29,15 @@ export interface SendHints {
   readonly session?: SessionKey;
 }
 
-/** Every reply leaves through here, once, in its chat's order. */
+/** Sends every reply, once and in the order of its chat. */
 export class Outbox {
   readonly #deps: OutboxDeps;
   readonly #rate: RateLimiter;
   readonly #chats = new KeyedQueue();
   readonly #stop = new AbortController();
-  /** Rows on their way: whoever plans a reply again must not send it again. Aborting one ends its tries. */
+  /** Rows that are being sent: planning a reply again must not send it again. Aborting one ends its tries. */
   readonly #underway = new Map<number, AbortController>();
-  /** Chats that are to be told of what they may miss. */
+  /** Chats that are about to be informed about gaps. */
   readonly #telling = new Set<string>();
 
   constructor(deps: OutboxDeps) {
@@ -55,13 +55,13 @@ export class Outbox {
     return rows;
   }
 
-  /** Whether a text is one message of the chat. True where nobody knows its limits yet: then it is cut when it is sent. */
+  /** Whether a text fits into one message of the chat. True while its limits are unknown. */
   async isOneMessage(markdown: string, to: Peer): Promise<boolean> {
     const limits = this.#deps.links.limits(to);
     return limits === undefined || (await renderText(markdown, limits)).length <= 1;
   }
 
-  /** Shows a reply while it grows. Undefined where the platform cannot, or is not connected. */
+  /** Opens a preview of a reply that is being streamed. Undefined where the platform cannot edit, or is not connected. */
   preview(to: Peer, inboxId: number, options: PreviewOptions = {}): Preview | undefined {
     const limits = this.#deps.links.limits(to);
     if (!limits || !this.#deps.links.link(to)?.edit) return undefined;
@@ -77,7 +77,10 @@ export class Outbox {
     });
   }
 
-  /** After a start: what was not sent goes out now; what may have arrived is asked for, or goes out once more, labelled. */
+  /**
+   * After a start: sends unsent replies. If a reply may have arrived, the platform is asked, or the reply is sent once more with
+   * a label.
+   */
   async recover(): Promise<number> {
     const rows = await this.#deps.journal.open();
     const broken = rows.filter(({ id, state }) => state === "sending" && !this.#underway.has(id));
@@ -88,33 +91,33 @@ export class Outbox {
     return rows.length;
   }
 
-  /** Before anything else of it is written: who ends it without a try must know it as well. */
+  /** Marks a row as unknown before anything else, so that giving it up without a try knows it as well. */
   async #noteBroken({ id, replyKey }: OutboxRow): Promise<void> {
     const { journal, log } = this.#deps;
     try {
       await journal.mark(id, { state: "unknown", error: "the gateway ended while it was being sent" });
     } catch (error) {
-      log.error("reply of unknown fate not noted", { reply: replyKey, error });
+      log.error("reply with unknown outcome not recorded", { reply: replyKey, error });
     }
   }
 
-  /** True while a row waits for its turn, its platform, or its next try. */
+  /** True while a row waits to be sent or to be tried again. */
   isUnderway(id: number): boolean {
     return this.#underway.has(id);
   }
 
-  /** Sends a row that was made ready for it. One on its way is left alone. */
+  /** Sends a row that was reset to `planned`. Does nothing while it is being sent. */
   retry(row: OutboxRow): void {
     this.#enqueue(row);
   }
 
-  /** An operator gives a row up. What the platform takes in this very moment counts as sent. Rejects when the disk does not take it. */
+  /** Gives up a row for an operator. A send that succeeds at this moment counts as sent. Rejects when the journal cannot be written. */
   async drop(id: number): Promise<void> {
     this.#underway.get(id)?.abort();
     await this.#deps.journal.mark(id, DROPPED);
   }
 
-  /** Resolves when nothing waits, or after `ms`. What is left is sent after the next start. */
+  /** Resolves when nothing waits, or after `ms`. The next start sends what is left. */
   async close(ms: number): Promise<void> {
     const late = Promise.withResolvers<void>();
     const cancel = this.#deps.clock.after(ms, late.resolve);
@@ -133,10 +136,10 @@ export class Outbox {
       try {
         if (pauseMs > 0) await pause(pauseMs, ports);
         await sendRow(row, ports);
-        // A try that was on its way has written down its own end.
+        // A try that was already running has recorded its own result.
         if (dropped.signal.aborted) await this.#deps.journal.mark(row.id, DROPPED);
       } catch (error) {
-        // The journal could not be written: the row keeps its state and goes out after the next start.
+        // The journal could not be written: the row keeps its state, and the next start sends it.
         ports.log.error("reply left unsent", { reply: row.replyKey, error });
       } finally {
         this.#underway.delete(row.id);
@@ -152,7 +155,7 @@ export class Outbox {
     return { ...this.#deps, rate: this.#rate, log, journal, signal, gap: (to) => this.#tellGaps(to) };
   }
 
-  /** Told behind all that waits for the chat now, in one line for all that was given up by then. */
+  /** Informs a chat about gaps, after everything that waits for it now, in one line for all of them. */
   #tellGaps(to: Peer): void {
     const chat = chatKey(to);
     if (!this.#deps.gapText || this.#telling.has(chat)) return;
@@ -161,7 +164,7 @@ export class Outbox {
       this.#telling.delete(chat);
       if (this.#stop.signal.aborted) return;
       await this.#planGapLine(to).catch((error: unknown) =>
-        this.#deps.log.error("chat not told of a gap", { channel: to.channel, error }),
+        this.#deps.log.error("chat not informed about a gap", { channel: to.channel, error }),
       );
     });
     background("line about a gap", told, this.#deps.log);

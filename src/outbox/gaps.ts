@@ -2,24 +2,24 @@ import type { GapCause, OutboxRow } from "../types/journal.ts";
 
 export type { GapCause } from "../types/journal.ts";
 
-/** What a chat may miss. */
+/** Messages that a chat may have missed, for one cause. */
 export interface Gap {
   readonly cause: GapCause;
   readonly count: number;
-  /** Epoch milliseconds at which the first and the last of it were to be sent. */
+  /** Epoch milliseconds at which the first and the last of them were due. */
   readonly from: number;
   readonly to: number;
 }
 
-/** Names the line that tells a chat of gaps; it is told of no gap itself. */
-const NAME = "gap:";
-export const isGapLine = ({ replyKey }: Pick<OutboxRow, "replyKey">): boolean => replyKey.startsWith(NAME);
+/** Begins the reply key of the line about gaps. When that line is lost, there is no line about it. */
+const PREFIX = "gap:";
+export const isGapLine = ({ replyKey }: Pick<OutboxRow, "replyKey">): boolean => replyKey.startsWith(PREFIX);
 
-/** Names one line for ever. A row that was sent again for an operator, and in vain, is told once more. */
+/** The permanent reply key of one line. A row that failed again after an operator's retry is reported once more. */
 export const gapKey = ({ id, retriedAt }: OutboxRow): string =>
-  retriedAt === undefined ? `${NAME}${id}` : `${NAME}${id}:${retriedAt}`;
+  retriedAt === undefined ? `${PREFIX}${id}` : `${PREFIX}${id}:${retriedAt}`;
 
-/** What was given up, cause by cause. */
+/** The gaps of rows that were given up, one for each cause. */
 export function gapsOf(rows: readonly OutboxRow[]): readonly Gap[] {
   const gaps = new Map<GapCause, Gap>();
   for (const { gap: cause, createdAt } of rows) {

@@ -7,7 +7,7 @@ import type { Peer } from "../types/chat/message.ts";
 import type { Gap } from "./gaps.ts";
 import type { RateLimits } from "./rate-limiter.ts";
 
-/** The way to a chat; undefined while its adapter is not connected. */
+/** The links to chats; undefined while an adapter is not connected. */
 export interface Links {
   link(to: Peer): ChannelLink | undefined;
   limits(to: Peer): ChannelLimits | undefined;
@@ -18,16 +18,16 @@ export interface OutboxDeps {
   readonly links: Links;
   readonly log: Log;
   readonly clock: Clock;
-  /** Whether the reader is told that a message may be there twice; yes when unset. The journal knows it either way. */
+  /** Whether possible repeats are labelled in the chat; yes when unset. The journal records them in any case. */
   readonly labelsRepeats?: () => boolean;
-  /** How quickly a chat is written to at most; as quick as its platform takes it when unset. */
+  /** The operator's rate limits of a chat. Only the platform's own when unset. */
   readonly pacing?: (to: Peer) => RateLimits;
-  /** Milliseconds after which an unsent reply is no answer any more; six hours when unset. */
+  /** Milliseconds after which an unsent reply is too old; six hours when unset. */
   readonly maxAgeMs?: () => number;
-  /** The line that tells a chat what it may miss; it is not told when unset. */
+  /** The line that informs a chat about gaps. No line when unset. */
   readonly gapText?: (gaps: readonly Gap[]) => string;
-  /** Called when a reply waits because its row could not be written. Must not throw. */
+  /** Called when a reply waits because the disk is full. Must not throw. */
   readonly onDiskError?: (error: OpenClawError) => void;
-  /** Called once per message that the platform took. */
+  /** Called once for each message that the platform accepted. */
   readonly onSent?: (to: Peer) => void;
 }

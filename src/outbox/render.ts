@@ -1,10 +1,10 @@
 import type { ChannelLimits } from "../types/chat/channel.ts";
 import type { OutboundPart, OutboundText } from "../types/chat/reply.ts";
 
-/** Markdown as the platform's own text, cut to its limit; never empty chunks. What renders it is loaded with the first one. */
+/** Renders Markdown in the platform's format, cut to its limit, without empty chunks. The renderer is loaded on first use. */
 export async function renderText(markdown: string, limits: ChannelLimits): Promise<readonly OutboundText[]> {
   if (markdown.trim() === "") return [];
-  // A resend is longer by its label and must fit all the same.
+  // A resend must fit with its label.
   const limit = Math.max(1, limits.text - REPEAT_LABEL.length - 1);
   const { format, lines, tables } = limits;
   if (format === "telegram-html") {
@@ -24,13 +24,13 @@ async function asWritten(markdown: string, limit: number): Promise<readonly Outb
   return chunks.map((body) => ({ kind: "text", body, format: "markdown", plain: body }));
 }
 
-/** Begins a resend whose first send may have arrived. */
+/** The start of a resend whose first send may have arrived. */
 const REPEAT_LABEL = "(possible repeat) ";
 
 /** Marks that count only at the start of a line. */
 const LINE_MARKS = /^(?:>|```)/;
 
-/** One label is all that a chunk has room for: one that has it stays as it is. */
+/** Adds the label, but only once, since a chunk has space for only one. */
 export function labelled(part: OutboundPart): OutboundPart {
   if (part.kind === "text") return labelledText(part);
   const caption = part.caption ? labelledText(part.caption) : BARE_LABEL;
@@ -46,5 +46,5 @@ function labelledText(part: OutboundText): OutboundText {
   return { ...part, body: label + part.body, plain: label + part.plain, ...(styles && { styles }) };
 }
 
-/** The words of a message, also those below a file; empty where there are none. */
+/** The text of a message or its caption. Empty when there is none. */
 export const partText = (part: OutboundPart): string => (part.kind === "text" ? part : part.caption)?.plain ?? "";

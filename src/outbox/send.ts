@@ -10,22 +10,22 @@ import { labelled } from "./render.ts";
 export interface SendPorts extends OutboxDeps {
   readonly signal: AbortSignal;
   readonly rate: RateLimiter;
-  /** Called when the journal has a row that the chat may miss. */
+  /** Called when the journal has a row that the chat may have missed. */
   gap(to: Peer): void;
 }
 
-/** A row on its way. */
+/** A row that is being sent. */
 interface Underway extends OutboxRow {
-  /** A preview of it stands in the chat that can neither be edited nor removed. */
-  readonly standsBeside?: boolean;
+  /** A preview of it remains in the chat, which can neither be edited nor removed. */
+  readonly hasPreviewLeft?: boolean;
 }
 
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 30_000;
-/** After this long an unsent reply is no answer any more: it is kept as failed, and operator and chat are told. */
+/** After this long a reply is too old to be sent: it is marked as failed, and operator and chat are informed. */
 const STALE_MS = 6 * 60 * 60 * 1000;
 
-/** Sends one chunk until its fate is known, or the gateway stops. Throws only when the journal cannot be written. */
+/** Sends one chunk until its outcome is known, or the gateway stops. Throws only when the journal cannot be written. */
 export async function sendRow(row: OutboxRow, ports: SendPorts): Promise<void> {
   let current: Underway = row;
   for (let tries = 0; !ports.signal.aborted; tries += 1) {
@@ -38,7 +38,7 @@ export async function sendRow(row: OutboxRow, ports: SendPorts): Promise<void> {
     const after = await settle(current, result, ports);
     if (after === "done") return;
     current = after;
-    await wait(current, result, { tries, ports });
+    await waitForRetry(current, result, { tries, ports });
   }
 }
 
@@ -50,7 +50,7 @@ const endOf = ({ retriedAt, createdAt }: OutboxRow, ports: SendPorts): number =>
 
 const isTooOld = (row: OutboxRow, ports: SendPorts): boolean => ports.clock.now() >= endOf(row, ports);
 
-/** What became of it and that the chat is to be told are written in one: a gateway that ends here tells it at its next start. */
+/** Marks the failure and the gap in one write, so that after a crash the next start informs the chat. */
 async function giveUp(row: OutboxRow, why: { error: string; gap: GapCause }, ports: SendPorts): Promise<void> {
   const { error, gap } = why;
   const isGivenUp = gap !== "refused";
@@ -67,18 +67,18 @@ async function tooOld(row: OutboxRow, ports: SendPorts): Promise<void> {
 
 const mayHaveArrived = (row: OutboxRow): boolean => row.state === "unknown" && row.editOf === undefined;
 
-/** Asks the platform, where it can be asked, what became of an earlier try: sent, certainly not (`retry`), or undefined. */
+/** Asks the platform, where possible, about an earlier try: `sent`, certainly not sent (`retry`), or undefined. */
 async function lookFor(row: OutboxRow, link: ChannelLink): Promise<SendResult | undefined> {
   if (!mayHaveArrived(row) || !link.find) return undefined;
   try {
     return await link.find(row.to, row.body, namesOf(row));
   } catch {
-    // It still may have arrived: it goes out with its label.
+    // It may still have arrived, so it is sent with its label.
     return undefined;
   }
 }
 
-/** What a send is told by: the same with every try. */
+/** Identifies a send; the same for every try. */
 const namesOf = (row: OutboxRow): Pick<SendOptions, "idempotencyKey" | "replyTo"> => ({
   idempotencyKey: `${row.replyKey}#${row.part}`,
   ...(row.replyTo !== undefined && { replyTo: row.replyTo }),
@@ -89,7 +89,7 @@ async function callPlatform(row: Underway, link: ChannelLink | undefined, ports:
   const isRepeat = mayHaveArrived(row);
   await ports.journal.mark(row.id, { state: "sending", ...(isRepeat && { isRepeat }) });
   try {
-    const isLabelled = (isRepeat || row.standsBeside === true) && ports.labelsRepeats?.() !== false;
+    const isLabelled = (isRepeat || row.hasPreviewLeft === true) && ports.labelsRepeats?.() !== false;
     return await callLink(row, link, isLabelled);
   } catch (error) {
     return { kind: "unknown", reason: `the adapter broke: ${String(error)}` };
@@ -107,7 +107,7 @@ async function callLink(row: OutboxRow, link: ChannelLink, isLabelled: boolean):
   });
 }
 
-/** Writes down what became of a try. Gives back the row to try again. */
+/** Records the result of a try. Returns the row to be tried again, or `done`. */
 async function settle(row: Underway, result: SendResult, ports: SendPorts): Promise<Underway | "done"> {
   const fields = { reply: row.replyKey, part: row.part, channel: row.to.channel };
   switch (result.kind) {
@@ -117,7 +117,7 @@ async function settle(row: Underway, result: SendResult, ports: SendPorts): Prom
       ports.onSent?.(row.to);
       return "done";
     case "retry":
-      // What may have arrived stays so, whatever a later try says.
+      // A message that may have arrived stays unknown, whatever a later try reports.
       await ports.journal.mark(row.id, {
         state: row.state === "unknown" ? "unknown" : "planned",
         error: result.reason,
@@ -131,7 +131,7 @@ async function settle(row: Underway, result: SendResult, ports: SendPorts): Prom
   }
 }
 
-/** An edit may be done twice; a new message goes out once more, and says so. Then it is enough. */
+/** An edit may be repeated. A new message is sent once more with a label, and then given up. */
 async function unknown(row: Underway, reason: string, ports: SendPorts): Promise<Underway | "done"> {
   const fields = { reply: row.replyKey, part: row.part, channel: row.to.channel, reason };
   if (row.editOf === undefined && row.state === "unknown") {
@@ -152,7 +152,7 @@ async function refused(row: Underway, reason: string, ports: SendPorts): Promise
   return "done";
 }
 
-/** Half an answer must not stand beside the whole one: it is removed, or the whole one says that it may repeat. */
+/** Removes a preview that cannot be edited. If that fails, the whole answer is labelled as a possible repeat. */
 async function insteadOf(preview: string, row: Underway, ports: SendPorts): Promise<Underway> {
   const { editOf: _gone, ...asNew } = row;
   const removed = await removeOf(preview, row, ports);
@@ -160,7 +160,7 @@ async function insteadOf(preview: string, row: Underway, ports: SendPorts): Prom
   await ports.journal.mark(row.id, { state: "planned", isRepeat: true });
   const why = removed?.reason ?? "the channel removes nothing";
   ports.log.warn("preview left in the chat", { reply: row.replyKey, channel: row.to.channel, message: preview, why });
-  return { ...asNew, standsBeside: true };
+  return { ...asNew, hasPreviewLeft: true };
 }
 
 async function removeOf(preview: string, { to }: OutboxRow, { links }: SendPorts): Promise<SendResult | undefined> {
@@ -171,8 +171,8 @@ async function removeOf(preview: string, { to }: OutboxRow, { links }: SendPorts
   }
 }
 
-/** No longer than it may be sent: a platform that wants hours must not keep its end, and what waits behind it, from anybody. */
-async function wait(
+/** Waits before the next try, but never beyond the age limit: a platform that demands hours must not block later replies. */
+async function waitForRetry(
   row: OutboxRow,
   result: SendResult,
   { tries, ports }: { tries: number; ports: SendPorts },

@@ -12,24 +12,24 @@ export interface StreamingDeps extends Pick<OutboxDeps, "clock" | "journal" | "l
   readonly inboxId: number;
   readonly replyTo?: string | undefined;
   readonly recipient?: StreamOptions["recipient"];
-  /** Whether the platform's own way to show it is used where there is one; yes when unset. */
+  /** Whether the platform streams natively where it can. True when unset. */
   readonly isNative?: boolean | undefined;
-  /** UTF-16 units that an earlier boot has shown at most; none when unset. */
+  /** The most UTF-16 units that were shown before a restart; none when unset. */
   readonly shownBefore?: number | undefined;
 }
 
-/** How far ahead the length of what is shown is noted: not every edit needs a note of its own. */
+/** The noted length is this much larger than the shown one, so that not every edit needs its own note. */
 const NOTED_AHEAD = 1.25;
 
-/** Only one message is shown: characters of Markdown that are rendered for each character that it has room for. */
+/** Characters of Markdown that are rendered for each character of the message's limit, since only one message is shown. */
 const SOURCE_PER_SHOWN = 8;
 
-/** What stands in the chat of an answer that is being written: the platform's own sight of it, or a message that is edited. */
+/** An unfinished answer in the chat: a native stream of the platform, or a message that is edited. */
 export class StreamingMessage {
   readonly #deps: StreamingDeps;
-  #growth: NativeStream | undefined;
-  /** Whether the platform was asked for its own way. */
-  #isAsked = false;
+  #native: NativeStream | undefined;
+  /** Whether the native stream was requested, or is not wanted. */
+  #isDecided = false;
   #body = "";
   #messageId: string | undefined;
   #isOver = false;
@@ -44,12 +44,12 @@ export class StreamingMessage {
     this.#least = deps.shownBefore ?? 0;
     this.#notedLength = this.#least;
     this.#begunAt = deps.clock.now();
-    this.#isAsked = deps.isNative === false;
+    this.#isDecided = deps.isNative === false;
   }
 
-  /** The message of an earlier boot. One without an id may stand in the chat: nothing is shown beside it. */
+  /** Continues the message from before a restart. One without an id may be in the chat, so nothing further is shown. */
   adopt(messageId: string): void {
-    this.#isAsked = true;
+    this.#isDecided = true;
     if (messageId === "") this.#leave();
     else this.#messageId = messageId;
   }
@@ -63,22 +63,22 @@ export class StreamingMessage {
     return this.#isOver;
   }
 
-  /** A message may stand in the chat that cannot be edited. */
+  /** True when a message may remain in the chat that cannot be edited. */
   get mayRemain(): boolean {
     return this.#mayRemain;
   }
 
-  /** What is shown goes away by itself. */
+  /** True when the shown text disappears by itself. */
   get fades(): boolean {
-    return this.#growth?.isMessage === false && this.#body !== "";
+    return this.#native?.isMessage === false && this.#body !== "";
   }
 
   /** Milliseconds after which `keepAlive` is due; undefined when it never is. */
   get keepAliveMs(): number | undefined {
-    return this.#body === "" ? undefined : this.#growth?.keepAliveMs;
+    return this.#body === "" ? undefined : this.#native?.keepAliveMs;
   }
 
-  /** Shows the text so far, unless the pace of its chat allows that later. Undefined when there was nothing to do. */
+  /** Shows the newest text, unless the chat's rate limit delays it. Undefined when there was nothing to do. */
   async show(markdown: string): Promise<SendResult | undefined> {
     const { limits, links, to } = this.#deps;
     const most = limits.text * SOURCE_PER_SHOWN;
@@ -89,19 +89,19 @@ export class StreamingMessage {
     if (later) return later;
     await this.#noteLength(part.plain.length);
     const isWhole = next === undefined && markdown.length <= most;
-    const result = (await this.#grow(link, { part, markdown, isWhole })) ?? this.#put(link, part);
+    const result = (await this.#stream(link, { part, markdown, isWhole })) ?? this.#put(link, part);
     return this.#noted(await result, part);
   }
 
-  /** What goes away by itself is not waited for once it has gone. */
+  /** A shorter text is never shown, unless the longer one has disappeared by itself. */
   #isShorter({ plain }: OutboundText, link: ChannelLink): boolean {
     if (plain.length >= this.#least) return false;
-    const growth = this.#growthOn(link);
-    const hasGone = growth?.isMessage === false && this.#deps.clock.now() - this.#begunAt >= growth.keepAliveMs;
+    const native = this.#nativeOn(link);
+    const hasGone = native?.isMessage === false && this.#deps.clock.now() - this.#begunAt >= native.keepAliveMs;
     return this.#body !== "" || !hasGone;
   }
 
-  /** Before it is shown, so that the next boot never shows less. Without the note it may. */
+  /** Noted before the text is shown, so that the next start never shows less. If this fails, it may. */
   async #noteLength(characters: number): Promise<void> {
     if (characters <= this.#notedLength) return;
     this.#notedLength = Math.ceil(characters * NOTED_AHEAD);
@@ -113,59 +113,59 @@ export class StreamingMessage {
 
   /** Called when nothing new came for `keepAliveMs`. */
   async keepAlive(): Promise<SendResult | undefined> {
-    const result = this.#tooEarly() ?? (await this.#growth?.keepAlive());
-    if (result?.kind === "refused") this.#growth = undefined;
+    const result = this.#tooEarly() ?? (await this.#native?.keepAlive());
+    if (result?.kind === "refused") this.#native = undefined;
     return result;
   }
 
   #tooEarly(): SendResult | undefined {
     const afterMs = this.#deps.rate.takeNow(this.#deps.to);
-    return afterMs === 0 ? undefined : { kind: "retry", reason: "it is not its turn", afterMs };
+    return afterMs === 0 ? undefined : { kind: "retry", reason: "rate limit of the chat", afterMs };
   }
 
   /**
-   * Lets a message that the platform shows as being written grow to its last word, so that the final has nothing to change.
-   * Where the final would have to wait for that, it says the last word itself.
+   * Streams the whole text to a native message, so that the final reply has nothing to change. Skipped when the final reply
+   * would have to wait for that.
    */
   async complete(markdown: string): Promise<void> {
     if (!this.#deps.rate.isUnlimited(this.#deps.to)) return;
-    if (this.#growth?.isMessage !== true || this.#messageId === undefined) return;
+    if (this.#native?.isMessage !== true || this.#messageId === undefined) return;
     const [part, next] = await renderText(markdown, this.#deps.limits);
-    if (part && next === undefined && part.body !== this.#body) await this.#growth.show(part, markdown);
+    if (part && next === undefined && part.body !== this.#body) await this.#native.show(part, markdown);
   }
 
-  /** No final follows. */
+  /** Ends the native stream when no final reply follows. */
   async end(): Promise<void> {
-    await this.#growth?.end?.();
+    await this.#native?.end?.();
   }
 
-  /** Undefined where a message is to be sent or edited. */
-  async #grow(
+  /** Streams natively. Undefined when a message must be sent or edited instead. */
+  async #stream(
     link: ChannelLink,
     { part, markdown, isWhole }: { part: OutboundText; markdown: string; isWhole: boolean },
   ): Promise<SendResult | undefined> {
-    const growth = this.#growthOn(link);
-    if (!growth) return undefined;
-    // What is beyond one message comes with the final.
-    const isTooLong = growth.isMessage && !isWhole;
-    const isFirst = growth.isMessage && this.#messageId === undefined;
-    const show = () => growth.show(part, markdown);
+    const native = this.#nativeOn(link);
+    if (!native) return undefined;
+    // Text beyond one message comes with the final reply.
+    const isTooLong = native.isMessage && !isWhole;
+    const isFirst = native.isMessage && this.#messageId === undefined;
+    const show = () => native.show(part, markdown);
     const result = isTooLong ? undefined : await (isFirst ? this.#begin(show) : show());
     if (result && result.kind !== "refused") return result;
-    this.#growth = undefined;
+    this.#native = undefined;
     return undefined;
   }
 
-  #growthOn(link: ChannelLink): NativeStream | undefined {
-    if (this.#isAsked) return this.#growth;
-    this.#isAsked = true;
+  #nativeOn(link: ChannelLink): NativeStream | undefined {
+    if (this.#isDecided) return this.#native;
+    this.#isDecided = true;
     const { to, inboxId, replyTo, recipient } = this.#deps;
-    this.#growth = link.stream?.(to, {
+    this.#native = link.stream?.(to, {
       key: keyOf(inboxId),
       ...(replyTo !== undefined && { replyTo }),
       ...(recipient && { recipient }),
     });
-    return this.#growth;
+    return this.#native;
   }
 
   async #put(link: ChannelLink, part: OutboundText): Promise<SendResult | undefined> {
@@ -178,7 +178,7 @@ export class StreamingMessage {
     );
   }
 
-  /** The journal knows of the first message before the platform does, unless the platform says that there is none. */
+  /** The journal notes the first message before the platform gets it, and forgets it when the platform did not take it. */
   async #begin(send: () => Promise<SendResult>): Promise<SendResult> {
     const { journal, inboxId } = this.#deps;
     await this.#note("");
@@ -187,7 +187,7 @@ export class StreamingMessage {
     return result;
   }
 
-  /** One that breaks may have shown its message before. */
+  /** An adapter that throws may have sent the message before. */
   async #tried(send: () => Promise<SendResult>): Promise<SendResult> {
     const { log, to } = this.#deps;
     try {
@@ -203,7 +203,7 @@ export class StreamingMessage {
       this.#body = part.body;
       this.#least = part.plain.length;
     }
-    if (this.#messageId !== undefined || this.#growth?.isMessage === false) return result;
+    if (this.#messageId !== undefined || this.#native?.isMessage === false) return result;
     if (result?.kind === "sent") {
       this.#messageId = result.messageId;
       await this.#note(result.messageId);

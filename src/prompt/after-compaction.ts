@@ -8,7 +8,7 @@ export interface SectionLimits {
   readonly maxChars: number;
 }
 
-/** What the model is shown again of its `AGENTS.md` once the turns that obeyed it are a summary. Undefined when none is there. */
+/** The sections of `AGENTS.md` that are repeated after a compaction. Undefined when there are none. */
 export function sectionsReminder(agentsFile: string | undefined, limits: SectionLimits): string | undefined {
   const found = limits.sections.flatMap((name) => sectionOf(agentsFile ?? "", name) ?? []);
   if (found.length === 0 || limits.maxChars === 0) return undefined;
@@ -29,23 +29,23 @@ interface Line {
   readonly title: string;
 }
 
-/** A heading with all below it, to the next one of its level. */
+/** A heading with everything below it, up to the next heading of its level. */
 function sectionOf(markdown: string, name: string): string | undefined {
   const wanted = name.trim().toLowerCase();
   const lines = linesOf(markdown);
   const from = lines.findIndex(({ depth, title }) => depth > 0 && title.toLowerCase() === wanted);
   const heading = lines[from];
   if (!heading) return undefined;
-  const behind = lines.slice(from + 1);
-  const end = behind.findIndex(({ depth }) => depth > 0 && depth <= heading.depth);
-  const own = [heading, ...(end < 0 ? behind : behind.slice(0, end))];
+  const after = lines.slice(from + 1);
+  const end = after.findIndex(({ depth }) => depth > 0 && depth <= heading.depth);
+  const own = [heading, ...(end < 0 ? after : after.slice(0, end))];
   return own
     .map(({ text }) => text)
     .join("\n")
     .trim();
 }
 
-/** What stands in a code block is no heading. */
+/** A line in a code block is no heading. */
 function linesOf(markdown: string): readonly Line[] {
   let isCode = false;
   return markdown.split(/\r?\n/).map((text) => {
@@ -55,11 +55,11 @@ function linesOf(markdown: string): readonly Line[] {
   });
 }
 
-/** File names that one line holds. */
+/** The most file names on one line. */
 const MOST_NAMES = 20;
 
 /**
- * Names the files whose contents went with the older part of a conversation. Undefined when none did. `inPrompt` are the
+ * Names the files whose contents were in the older part of a conversation. Undefined when none did. `inPrompt` are the
  * workspace's files that every request has.
  */
 export function readAudit(
@@ -75,7 +75,7 @@ export function readAudit(
   return `The contents of these files, read earlier, went with the older part of the conversation: ${list}${more}. Read them again before you rely on them.`;
 }
 
-/** Files of the workspace, and skills wherever they lie: what the agent works by. */
+/** Files of the workspace, and skills anywhere. */
 const isOwn = (path: string, workspace: string): boolean =>
   isInside(path, workspace) || path.endsWith(`${sep}SKILL.md`);
 

@@ -10,7 +10,7 @@ import { threadNotes } from "./stages/thread-notes.ts";
 import { untrustedContext } from "./stages/untrusted-context.ts";
 import { untrustedMetadata } from "./stages/untrusted-metadata.ts";
 
-/** How the user's turn is made. The order is the meaning: each later stage stands around what the earlier ones made. */
+/** The stages that make the user's text. The order matters: each stage puts its text around that of the earlier ones. */
 export const BODY_STAGES: readonly BodyStage[] = [
   bareReset,
   untrustedMetadata,
@@ -22,14 +22,14 @@ export const BODY_STAGES: readonly BodyStage[] = [
   thinkLevel,
 ];
 
-/** What the model will read as the user's turn. */
+/** The user's turn as the model reads it. */
 export interface Body {
   readonly text: string;
   /** Set when the user's text began with a thinking level. */
   readonly thinking?: ThinkLevel;
   /** What each stage added (characters; negative: taken away). */
   readonly trace: readonly { readonly stage: string; readonly added: number }[];
-  /** The pieces of the text in their order: what stages added, by their names, around the words of the `message`. */
+  /** The pieces of the text in order: those that stages added, by their names, around the text of the `message`. */
   readonly parts: readonly TextPart[];
 }
 

@@ -8,7 +8,7 @@ import type { ContextFile } from "./system-context.ts";
 import { WORKSPACE_TEMPLATES } from "./templates.ts";
 import { forgetOldest } from "../utils/forget-oldest.ts";
 
-/** What a heartbeat looks after. */
+/** The file with the tasks of heartbeats. */
 export const CHECKLIST = "HEARTBEAT.md";
 
 const HEAD_SHARE = 0.7;
@@ -59,14 +59,14 @@ async function readCached(path: string): Promise<string | undefined> {
   } catch (error) {
     cache.delete(path);
     const code = errorCode(error) ?? "unknown error";
-    // A file that is there but shut must not end the run, nor silently change who the agent is.
+    // An unreadable file must not end the run, nor silently change the agent's identity.
     return code === "ENOENT" || code === "ENOTDIR" ? undefined : `[This file could not be read: ${code}]`;
   }
 }
 
 /**
  * The context files of a workspace in their order, each shortened to its limit; `CLAUDE.md` only without an
- * `AGENTS.md`. Missing and empty files are left out; one that finds no space left is its marker alone. Costs a `stat` each while nothing changes. Never throws.
+ * `AGENTS.md`. Missing and empty files are left out; a file without remaining space is only its marker. Costs a `stat` each while nothing changes. Never throws.
  */
 export async function loadContextFiles(
   workspace: string,
@@ -89,7 +89,7 @@ export async function loadContextFiles(
 }
 
 /**
- * Gives a workspace its first files. Only one that is not there yet, or is empty, gets any: what is in it is the
+ * Creates the first files of a workspace, but only in a directory that is missing or empty: existing files are the
  * user's. Returns the names that were written. Throws `OpenClawError` WORKSPACE_UNUSABLE when the directory cannot be made, read
  * or written, and the system's error when the disk is full.
  */

@@ -6,7 +6,7 @@ const END = "<<<END_OPENCLAW_INTERNAL_CONTEXT>>>";
 const RESULT_BEGIN = "<<<BEGIN_UNTRUSTED_CHILD_RESULT>>>";
 const RESULT_END = "<<<END_UNTRUSTED_CHILD_RESULT>>>";
 
-/** The delimiters as they stand in foreign text, where they close nothing. */
+/** The delimiters as they are written in foreign text, where they close nothing. */
 const ESCAPED = [
   [/<<<\s*BEGIN_OPENCLAW_INTERNAL_CONTEXT\s*>>>/gi, "[[OPENCLAW_INTERNAL_CONTEXT_BEGIN]]"],
   [/<<<\s*END_OPENCLAW_INTERNAL_CONTEXT\s*>>>/gi, "[[OPENCLAW_INTERNAL_CONTEXT_END]]"],
@@ -19,7 +19,7 @@ const escaped = (text: string): string =>
 
 const oneLine = (text: string): string => escaped(text.replaceAll(/\s+/gu, " ").trim());
 
-/** The user turn that tells the agent what ended behind its back; empty without an event. */
+/** The user turn that informs the agent about ended background tasks; empty without an event. */
 export function formatInternalEvents(events: readonly AgentInternalEvent[]): string {
   if (events.length === 0) return "";
   const told = events.map(formatTaskCompletionEvent).join("\n\n---\n\n");
@@ -27,7 +27,7 @@ export function formatInternalEvents(events: readonly AgentInternalEvent[]): str
   return [BEGIN, note, "", told, END].join("\n");
 }
 
-/** One event, with what the child said fenced as foreign text. */
+/** One event, with the child's result fenced as foreign text. */
 export function formatTaskCompletionEvent(event: AgentInternalEvent): string {
   const { source, childSessionKey, childSessionId = "unknown", announceType, taskLabel, statusLabel } = event;
   const media = (event.mediaUrls ?? []).map((url) => `media: ${oneLine(url)}`);
@@ -53,7 +53,7 @@ export function formatTaskCompletionEvent(event: AgentInternalEvent): string {
   ].join("\n");
 }
 
-/** Whether a prompt is left out of the transcript: a subagent's announcement, which its own session tells already. */
+/** Whether a prompt is left out of the transcript: a subagent's announcement, which its own session already has. */
 export function shouldSuppressAgentPromptPersistence(turn: {
   readonly inputProvenance?: InputProvenance | undefined;
   readonly internalEvents?: readonly AgentInternalEvent[] | undefined;

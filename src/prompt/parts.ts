@@ -1,17 +1,17 @@
 import { estimateTextTokens } from "../sessions/transcript/tokens.ts";
 import type { PromptPart } from "../types/run/run.ts";
 
-/** A named piece of what the model reads, with where it comes from: a file, a config key, a room. */
+/** A named piece of what the model reads, with its origin: a file, a config key, a module. */
 export interface TextPart {
   readonly name: string;
   readonly source: string;
-  /** With what separates it from the piece before: all texts in a row are the whole. */
+  /** Includes the separator from the piece before it: all texts joined are the whole. */
   readonly text: string;
 }
 
 export const joinParts = (parts: readonly TextPart[]): string => parts.map((part) => part.text).join("");
 
-/** Where a text comes from that nobody configured. */
+/** The origin of a text that nobody configured. */
 export const BUILT_IN = "built in";
 
 /** The pieces as a receipt keeps them: their sizes without their texts. */
@@ -24,7 +24,7 @@ export function sizesOf(parts: readonly TextPart[]): readonly PromptPart[] {
   }));
 }
 
-/** The texts of the pieces out of the whole; undefined when their sizes do not make up the whole. */
+/** Divides the whole into the texts of its pieces. Undefined when their sizes do not match the whole. */
 export function textsOf(sizes: readonly PromptPart[], whole: string): readonly TextPart[] | undefined {
   let at = 0;
   const parts = sizes.map(({ name, source, chars = Number.NaN }) => {

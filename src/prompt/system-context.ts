@@ -4,7 +4,7 @@ import type { SkillSummary } from "./skills/skill-file.ts";
 /** `full` for an agent, `minimal` in the session of a subagent, `none` for the first line alone. */
 export type PromptMode = "full" | "minimal" | "none";
 
-/** A file of the workspace as it stands in the prompt. */
+/** A file of the workspace as it is in the prompt. */
 export interface ContextFile {
   /** Relative to the workspace. */
   readonly path: string;
@@ -13,7 +13,7 @@ export interface ContextFile {
   readonly wholeChars?: number;
 }
 
-/** Where the conversation is, as the gateway itself knows it; the same for every turn of a session. */
+/** The chat of the conversation, from the gateway's own knowledge; the same for every turn of a session. */
 export interface InboundFacts {
   readonly chatId: string;
   readonly channel: string;
@@ -33,7 +33,7 @@ export interface RuntimeFacts {
   readonly capabilities?: readonly string[];
 }
 
-/** All that the system prompt is made of. Equal contexts make equal bytes, so that providers can cache them. */
+/** Everything that the system prompt is made of. Equal contexts make equal bytes, so that providers can cache them. */
 export interface SystemContext {
   readonly mode: PromptMode;
   readonly tools: readonly { readonly name: string; readonly description: string }[];
@@ -47,7 +47,7 @@ export interface SystemContext {
   readonly ownerIds: readonly string[];
   /** The model writes its thoughts and its answer in tags. */
   readonly reasoningTags: boolean;
-  /** What a heartbeat asks; set for the default agent. */
+  /** The text of a heartbeat; set for the default agent. */
   readonly heartbeat?: string;
   readonly extra?: string;
   readonly inbound?: InboundFacts;

@@ -8,7 +8,7 @@ import type { SystemContext, SystemSection } from "./system-context.ts";
 
 const IDENTITY = "You are a personal assistant running inside OpenClaw.";
 
-/** The system prompt in its order: what is the same for everybody first, what changes most often last. */
+/** The system prompt in order: sections that are the same everywhere first, those that change most often last. */
 export const SYSTEM_SECTIONS: readonly SystemSection[] = [
   tooling,
   toolCallStyle,
@@ -34,7 +34,7 @@ export const SYSTEM_SECTIONS: readonly SystemSection[] = [
   projectContext,
 ];
 
-/** The pieces of the system prompt in their order. Pure: they hold nothing that is not in the context. */
+/** The pieces of the system prompt in order. Pure: the same context makes the same pieces. */
 export function systemPromptParts(context: SystemContext): readonly TextPart[] {
   const identity = { name: "identity", source: BUILT_IN, text: IDENTITY };
   if (context.mode === "none") return [identity];
@@ -42,10 +42,10 @@ export function systemPromptParts(context: SystemContext): readonly TextPart[] {
   return [identity, ...sections.flatMap((entry) => partsOf(entry, context))];
 }
 
-/** What a config key or a plugin puts in place of the whole prompt. */
+/** A text from a config key or a plugin that replaces the whole prompt. */
 export const wholePrompt = (text: string, source: string): readonly TextPart[] => [{ name: "override", source, text }];
 
-/** An empty line stands before a section, a line break between its pieces. */
+/** Puts an empty line before a section, and a line break between its pieces. */
 function partsOf(entry: SystemSection, context: SystemContext): readonly TextPart[] {
   const rendered = entry.render(context);
   if (rendered !== undefined && typeof rendered !== "string") {

@@ -6,7 +6,7 @@ function makeFormat(timeZone: string): Intl.DateTimeFormat {
   try {
     return new Intl.DateTimeFormat("sv-SE", { ...fields, timeZone });
   } catch {
-    // An unknown zone is told when the config is checked; a message must not fail for it.
+    // An unknown zone is reported when the config is checked. A message must not fail because of it.
     return new Intl.DateTimeFormat("sv-SE", { ...fields, timeZone: "UTC" });
   }
 }

@@ -7,15 +7,15 @@ interface Edit {
   readonly text: string;
 }
 
-/** What a marker looks like in folded text, and what is done to it. */
+/** A marker in folded text, and how it is changed. */
 interface Rule {
   readonly looks: RegExp;
   readonly edit: "mark" | "name" | "round" | "square" | "drop";
-  /** Not in a fenced block that is closed: there it is code. */
+  /** Not in a closed fenced block, where it is code. */
   readonly outsideFences?: boolean;
 }
 
-/** What may stand before a word at the start of a line: marks of quotes, lists, headings and emphasis. */
+/** Marks of quotes, lists, headings and emphasis before a word at the start of a line. */
 const LINE = String.raw`(?<=^|\n)(?:[ >*_~\x60#|+•·-]|\d{1,9}[.)] )*`;
 const AFTER_WORD = String.raw`[ *_~\x60]*`;
 
@@ -48,7 +48,7 @@ const RULES: readonly Rule[] = [
   },
   { looks: new RegExp(`${LINE}queued +#(?=\\d)`, "g"), edit: "drop" },
   { looks: new RegExp(String.raw`\[ *(?:${MARKERS.join("|")}) *\]`, "g"), edit: "round" },
-  // Also one that stays open: text that the gateway appends could close it.
+  // Even an unclosed one: text that the gateway appends could close it.
   { looks: /\[ *media +(?:attached|not +available)[^[\]\n]*\]?/g, edit: "round" },
   { looks: /<<<? *\/?(?:begin|end)_[a-z_]{1,60} *>>>?/g, edit: "round" },
   { looks: /<\|(?! )[^|<>\n]{1,40}\|>/g, edit: "round" },
@@ -63,7 +63,7 @@ const BRACKETS: Readonly<Record<"round" | "square", readonly [open: string, clos
 };
 
 /**
- * Takes from foreign text the power to speak as the gateway or as another turn: `System:` at the start of a line becomes
+ * Changes foreign text so that it cannot pose as the gateway or as another turn: `System:` at the start of a line becomes
  * `System (untrusted):`, the gateway's own brackets and those of a model's prompt format become others, and what looks like its notes or
  * the title of one of its blocks is changed so far that it is none. Looks decide, so that invisible signs, other alphabets and
  * Markdown hide nothing. The rest stays as it is. Takes time in proportion to the text's length.
@@ -134,7 +134,7 @@ export function contextLine(text: string): string {
 
 const FENCE_BREAKERS = /[`\u0085\u2028\u2029]/g;
 
-/** A titled JSON block whose strings cannot close its fence nor begin a line. */
+/** A titled JSON block whose strings can neither close its fence nor begin a line. */
 export function jsonBlock(title: string, value: unknown): string {
   const json = JSON.stringify(value, null, 2).replaceAll(
     FENCE_BREAKERS,

@@ -4,7 +4,7 @@ const CALL = "[tool call:";
 const RESULT = "[tool result";
 const CONTEXT = "[historical context:";
 const ARGUMENTS = "arguments:";
-/** UTF-16 units after which an artefact without an end is given up, so that a reply is not held back for good. */
+/** UTF-16 units after which an artefact without an end is given up, so that a reply is not held back for ever. */
 const MAX_ARTEFACT = 65_536;
 
 /**
@@ -25,13 +25,13 @@ export function matchArtefact(text: string, place: MatchPlace): Match<"artefact"
   return length === undefined ? "more" : { value: "artefact", length };
 }
 
-/** An artefact that was cut off takes its paragraph along, not the reply after it. */
+/** An artefact that was cut off ends with its paragraph, not with the reply after it. */
 function paragraphLength(text: string): number {
   const blank = text.indexOf("\n\n");
   return blank < 0 ? text.length : blank + 2;
 }
 
-/** Units of the artefact with the line break after it, `undefined` while its end is not there. */
+/** Units of the artefact with the line break after it, `undefined` while its end has not arrived. */
 function artefactLength(text: string, opener: string): number | undefined {
   if (opener === RESULT) {
     const blank = text.indexOf("\n\n");
@@ -59,7 +59,7 @@ function skipBlanks(text: string, from: number): number {
   return at;
 }
 
-/** The line break that ends the artefact goes with it. */
+/** Includes the line break that ends the artefact. */
 function restOfLine(text: string, from: number): number | undefined {
   let at = from;
   while (at < text.length && (text.charAt(at) === " " || text.charAt(at) === "\t")) at += 1;

@@ -9,12 +9,12 @@ import type { WholeSpan } from "./whole.ts";
 export type BreakPreference = "paragraph" | "newline" | "sentence";
 
 export interface BlockChunkerOptions {
-  /** UTF-16 units that a chunk should have before it is let go. */
+  /** UTF-16 units that a chunk should have before it is released. */
   readonly minChars: number;
   /** UTF-16 units that no chunk exceeds; at least 16 are taken. */
   readonly maxChars: number;
   readonly breakPreference: BreakPreference;
-  /** Let a chunk go at every paragraph, however short it is. */
+  /** Releases a chunk at every paragraph, however short it is. */
   readonly flushOnParagraph?: boolean;
 }
 
@@ -23,11 +23,11 @@ export interface BlockChunker {
   push(text: string): string[];
   /** Returns all that is left; an open fence is closed. */
   flush(): string[];
-  /** What was pushed and not yet let go. */
+  /** The text that was pushed but not yet released. */
   buffered(): string;
 }
 
-/** Below this many units a fence with its two markers leaves no room for content. */
+/** With fewer units a fence and its two markers leave no space for content. */
 const SMALLEST_MAX = 16;
 
 // Marks never follow a break inside a line: at the start of the next chunk they would open a fence.
@@ -38,7 +38,7 @@ const BREAKS: Record<BreakPreference, RegExp> = {
 };
 const BLANKS = /[ \t]+|\n/g;
 
-/** Weaker breaks in the order in which they stand in when the preferred one does not come in time. */
+/** Weaker breaks in the order in which they replace the preferred one when it does not come in time. */
 const FALLBACKS: Record<BreakPreference, BreakPreference[]> = {
   paragraph: ["newline", "sentence"],
   newline: ["sentence"],
@@ -102,10 +102,10 @@ function nextCut(rest: Rest, limits: BlockChunkerOptions, last: boolean): Cut | 
 /** Only this much decides, so that a long text and its parts are cut alike. */
 const windowOf = (text: string, { maxChars }: BlockChunkerOptions): string => text.slice(0, maxChars + 1);
 
-/** Units behind the smallest chunk that are looked at first. */
+/** Units after the smallest chunk that are searched first. */
 const FIRST_LOOK = 32;
 
-/** As the parts of a text are cut like the whole, its beginning is tried first: a cut shall not cost the whole window. */
+/** Searches the beginning of the window first, so that a cut does not cost a scan of the whole window. */
 function softCut(
   text: string,
   { limits, last, tried }: { limits: BlockChunkerOptions; last: boolean; tried: number },
@@ -118,11 +118,11 @@ function softCut(
   return softBreak(window, limits, last);
 }
 
-/** What of a text is not to be cut. */
+/** The parts of a text that must not be cut. */
 interface Layout {
   readonly fences: readonly FenceSpan[];
   readonly tables: readonly TableSpan[];
-  /** Blocks with what means nothing in two pieces. */
+  /** Blocks, and spans that mean nothing in two pieces. */
   readonly solid: readonly Span[];
   /** The same with marked words. */
   readonly all: readonly Span[];
@@ -185,7 +185,7 @@ function withoutBlock(layout: Layout, block: Span): Layout {
   return { ...layout, solid: others(layout.solid), all: others(layout.all) };
 }
 
-/** The best place where no good one is: rather within marked words than for a chunk of a few words, and in a link last. */
+/** The best of the bad places: rather within marked words than after only a few words, and inside a link last. */
 function innerBreak(text: string, window: string, { layout, limits }: Around): number {
   const { maxChars } = limits;
   const half = { ...limits, minChars: maxChars / 2 };
@@ -202,7 +202,7 @@ function innerBreak(text: string, window: string, { layout, limits }: Around): n
   );
 }
 
-/** Undefined where a solid span fills all the room. */
+/** Undefined where a solid span fills all the space. */
 function outsideOf(spans: readonly Span[], text: string, maxChars: number): number | undefined {
   const at = hardBreak(text, maxChars);
   const span = spanAt(spans, at);
@@ -238,7 +238,7 @@ function outside(places: readonly number[], spans: readonly Span[]): number[] {
   return places.filter((at) => !isTorn(at));
 }
 
-/** Between two units, neither in a surrogate pair nor in front of marks that would open a fence at a line's start. */
+/** Between two units, neither in a surrogate pair nor before marks that would open a fence at a line's start. */
 function hardBreak(text: string, maxChars: number): number {
   let at = maxChars;
   while (at > 1 && /[`~]/.test(text.charAt(at))) at -= 1;

@@ -1,17 +1,17 @@
-/** What the coalescer asks of time; milliseconds. */
+/** The clock of a coalescer; milliseconds. */
 export interface CoalesceClock {
   now(): number;
 }
 
 export interface CoalescerOptions {
-  /** UTF-16 units from which on a block is let go at once. */
+  /** UTF-16 units from which on a block is released at once. */
   readonly minChars: number;
-  /** UTF-16 units that joined blocks do not exceed; a longer block goes alone. */
+  /** UTF-16 units that joined blocks do not exceed; a longer block is released alone. */
   readonly maxChars: number;
-  /** Milliseconds without a new block after which what waits is due. */
+  /** Milliseconds without a new block after which the waiting text is due. */
   readonly idleMs: number;
   readonly clock: CoalesceClock;
-  /** Stands between joined blocks; a blank line by default. */
+  /** The text between joined blocks; a blank line by default. */
   readonly joiner?: string;
 }
 
@@ -19,11 +19,11 @@ export interface CoalescerOptions {
 export interface Coalescer {
   /** Returns the blocks that are ready now. */
   push(block: string): string[];
-  /** When what waits is to go, in the clock's milliseconds; `undefined` when nothing waits. */
+  /** When the waiting text is due, in the clock's milliseconds; `undefined` when nothing waits. */
   due(): number | undefined;
-  /** Returns what waits when it is due. */
+  /** Returns the waiting text when it is due. */
   tick(): string[];
-  /** Returns what waits. */
+  /** Returns the waiting text. */
   flush(): string[];
 }
 

@@ -6,13 +6,13 @@ import type { TidyText } from "./tidy.ts";
 /** Which message a reply answers. */
 export type ReplyTarget = { readonly kind: "current" } | { readonly kind: "id"; readonly id: string };
 
-/** What a reply asks for beside its text. The last reply target wins. */
+/** What a reply requests in addition to its text. The last reply target wins. */
 export interface Directives {
   readonly replyTo?: ReplyTarget;
   /** URLs or paths, in order. */
   readonly media: string[];
   readonly audioAsVoice: boolean;
-  /** The model chose not to answer: nothing was said but the silent token. */
+  /** The model chose not to answer: it wrote only the silent token. */
   readonly silent: boolean;
 }
 
@@ -20,7 +20,7 @@ export interface ParsedReply extends Directives {
   readonly text: string;
 }
 
-/** Takes directives from a text that arrives in parts. */
+/** Removes directives from a text that arrives in parts. */
 export interface DirectiveFilter {
   /** Returns what may be shown now: never part of a directive, nor of a text that may still be the silent token. */
   push(delta: string): string;
@@ -35,9 +35,9 @@ export const SILENT_TOKEN = "NO_REPLY";
 
 const NAMES = ["reply_to_current", "reply_to", "media", "audio_as_voice"];
 const BODIES = /^(?:(reply_to_current)|reply_to\s*:\s*(.*\S)|media\s*:\s*(.*\S)|(audio_as_voice))$/i;
-/** What may stand between the brackets while the closing ones are not there. */
+/** The text that may follow the brackets while the closing ones have not arrived. */
 const TORN = /^\s*(?:(?:reply_to|media)\s*(?::.*)?|(?:reply_to_current|audio_as_voice)\s*\]?)$/i;
-/** A directive is not longer (a media URL may be long); beyond that it is text. */
+/** UTF-16 units of the longest directive (a media URL may be long); a longer one is text. */
 const MAX_DIRECTIVE = 4096;
 /** A name torn off at the end of the text is taken for one from this many letters on. */
 const MIN_TORN = 3;

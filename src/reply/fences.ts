@@ -72,7 +72,7 @@ export function wholeUnits(text: string, at: number): number {
 
 /**
  * Cuts a text that begins with the fence `span` so that the first part, closed, has at most `maxChars` units; the rest
- * opens the fence again. `undefined` when the markers leave no room for content.
+ * opens the fence again. `undefined` when the markers leave no space for content.
  */
 export function splitFence(
   text: string,
@@ -89,7 +89,7 @@ export function splitFence(
   return { chunk: text.slice(0, at) + closing, rest: opening + text.slice(at + skip) };
 }
 
-/** The last line break within the limit that leaves more than the closing line behind, else any place. */
+/** The last line break within the limit that is not before the closing line, else any place. */
 function codeBreak(text: string, span: FenceSpan, limit: number): number {
   for (let at = text.lastIndexOf("\n", limit); at > span.body; at = text.lastIndexOf("\n", at - 1)) {
     const marks = OPENING.exec(text.slice(at + 1).split("\n", 1)[0] ?? "");

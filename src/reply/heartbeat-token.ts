@@ -20,21 +20,21 @@ export function stripHeartbeatToken(
 const MARKS = "(?:[*_`~\\s]|</?[a-z]{1,10}>)*";
 const HEAD = new RegExp(`${MARKS}${TOKEN}(?![A-Za-z0-9_])${MARKS}[.!]?\\s*`, "iy");
 
-/** Where the text begins behind the tokens at its start. */
+/** Where the text begins after the tokens at its start. */
 function skipHead(text: string): number {
   let start = 0;
   for (HEAD.lastIndex = 0; HEAD.test(text);) start = HEAD.lastIndex;
   return start;
 }
 
-const BEHIND = /^[*_`~]*(?:<\/?[a-z]{1,10}>)*[.!]?$/i;
+const AFTER = /^[*_`~]*(?:<\/?[a-z]{1,10}>)*[.!]?$/i;
 
-/** What is left from `start` on without the tokens at the end. */
+/** The text from `start` on without the tokens at its end. */
 function skipTail(text: string, start: number): string {
   const tokens = [...text.matchAll(new RegExp(TOKEN, "gi"))].map(({ index }) => index);
   let end = text.length;
   for (let at = tokens.pop(); at !== undefined && at >= start; at = tokens.pop()) {
-    if (!BEHIND.test(text.slice(at + TOKEN.length, end))) break;
+    if (!AFTER.test(text.slice(at + TOKEN.length, end))) break;
     const begin = beginOfMarks(text, start, at);
     if (begin === undefined) break;
     end = start + text.slice(start, begin).trimEnd().length;

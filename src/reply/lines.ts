@@ -12,7 +12,7 @@ export interface Line {
 
 const BLOCK_START = /^[ \t]*(?:[-+*][ \t]|\d{1,9}[.)][ \t]|#{1,6}[ \t]|>)/;
 
-/** Whether a line begins something of its own: what is open on the line before it ends there. */
+/** Whether a line begins a new block, which ends what is open on the line before it. */
 export const isBlockStart = (line: string): boolean => BLOCK_START.test(line);
 
 /** The lines of a text without those of its fences; the last one has no line break, and may be empty. */

@@ -1,9 +1,9 @@
 import { scanFences, spanTest } from "./fences.ts";
 
-/** Blank lines behind which something begins that is not indented. Only the first line break of a run is tried. */
+/** Blank lines before text that is not indented. Only the first line break of a run is tried. */
 const BREAK = /(?<!\n[ \t]*)\n(?:[ \t]*\n)+(?=\S)/g;
 
-/** The paragraphs of a text. Code fences stay whole, and what is indented belongs to what stands before it. */
+/** The paragraphs of a text. Code fences stay whole, and indented text belongs to the text before it. */
 export function paragraphsOf(text: string): readonly string[] {
   const inFence = spanTest(scanFences(text));
   const paragraphs: string[] = [];

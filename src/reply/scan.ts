@@ -1,9 +1,9 @@
 import { closesOnLine, newCodeState, settleRun, stepCode } from "./code-state.ts";
 import type { CodeState } from "./code-state.ts";
 
-/** What a matcher is told beside the text. */
+/** What a matcher gets in addition to the text. */
 export interface MatchPlace {
-  /** Nothing but indentation stands before it on its line. */
+  /** Only indentation is before it on its line. */
   readonly lineStart: boolean;
   /** An earlier match switched code tracking off. */
   readonly raw: boolean;
@@ -21,7 +21,7 @@ export interface Match<T> {
 }
 
 /**
- * Looks whether `text` begins with a marker. It returns `"more"` when only further text can tell, and it must not change
+ * Checks whether `text` begins with a marker. It returns `"more"` when only further text can tell, and it must not change
  * its mind when text is added after any other answer. With `place.last` it never returns `"more"`.
  */
 export type Matcher<T> = (text: string, place: MatchPlace) => Match<T> | "more" | undefined;

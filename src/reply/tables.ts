@@ -9,7 +9,7 @@ export interface TableSpan {
   readonly end: number;
   /** Whether nothing that follows belongs to it. */
   readonly closed: boolean;
-  /** Its first two lines are not there yet. */
+  /** Its first two lines are not complete yet. */
   readonly isTorn?: boolean;
 }
 
@@ -38,12 +38,12 @@ function tableAt(lines: readonly Line[], at: number, last: boolean): TableSpan |
   if (torn !== undefined) return tornUntil(torn, head.start);
   if (rule?.start !== head.end + 1 || !RULE.test(rule.text) || cellsIn(rule.text) !== cellsIn(head.text))
     return undefined;
-  const behind = behindRows(lines, at + 2);
-  const end = lines[behind - 1]?.end ?? rule.end;
-  return { start: head.start, body: rule.end + 1, end, closed: behind < lines.length || last };
+  const after = afterRows(lines, at + 2);
+  const end = lines[after - 1]?.end ?? rule.end;
+  return { start: head.start, body: rule.end + 1, end, closed: after < lines.length || last };
 }
 
-/** The end of a text that does not tell yet whether its last lines begin a table. */
+/** The end of a text whose last lines may still begin a table. */
 function tornAt(head: Line, rule: Line | undefined): number | undefined {
   if (!head.isWhole) return head.end;
   return rule?.start === head.end + 1 && !rule.isWhole && TORN_RULE.test(rule.text) ? rule.end : undefined;
@@ -51,7 +51,7 @@ function tornAt(head: Line, rule: Line | undefined): number | undefined {
 
 const tornUntil = (end: number, start: number): TableSpan => ({ start, body: end, end, closed: false, isTorn: true });
 
-function behindRows(lines: readonly Line[], from: number): number {
+function afterRows(lines: readonly Line[], from: number): number {
   let at = from;
   while (isRowOf(lines[at], lines[at - 1])) at += 1;
   return at;
@@ -68,14 +68,14 @@ const cellsIn = (row: string): number =>
 
 /**
  * Cuts a text that begins with a table between two rows, so that the first part has at most `maxChars` units; the rest
- * has the head again where that leaves room. `undefined` when no row fits.
+ * repeats the head where that leaves space. `undefined` when no row fits.
  */
 export function splitTable(
   text: string,
   table: TableSpan,
   maxChars: number,
 ): { chunk: string; rest: string } | undefined {
-  // A line that is not there yet may be the end of it.
+  // A line that has not arrived yet may end the table.
   const at = text
     .slice(0, maxChars + 1)
     .trimEnd()

@@ -3,7 +3,7 @@ import { INTERNAL_TRIGGERS, matchInternal } from "./internal-marks.ts";
 import { createScanner } from "./scan.ts";
 import type { Match, MatchPlace, Piece } from "./scan.ts";
 
-/** Takes think and final tags, tool calls written out as text, and what the gateway wrote for the model from a stream of text. */
+/** Removes think and final tags, tool calls written as text, and the gateway's notes to the model from a stream of text. */
 export interface TagStripper {
   /** Returns what may be shown now; keeps back only what could still be a tag. */
   push(delta: string): string;
@@ -14,7 +14,7 @@ export interface TagStripper {
 }
 
 export interface TagStripperOptions {
-  /** Only the text inside `<final>` is let out; without any such tag, `end()` lets out all that is not thought. */
+  /** Releases only the text inside `<final>`. Without such a tag, `end()` releases all text outside think tags. */
   readonly enforceFinal?: boolean;
 }
 
@@ -22,7 +22,7 @@ type Mark = "artefact" | "think" | "/think" | "final" | "/final" | "empty";
 
 const THINK_NAMES = ["think", "thinking", "thought", "antthinking", "antml:thinking"];
 const NAMES = [...THINK_NAMES, "final"];
-/** A tag with its attributes is not longer; beyond that it is text. */
+/** UTF-16 units of the longest tag with attributes; a longer one is text. */
 const MAX_TAG = 256;
 
 /** Makes a stripper for one message. Tags inside Markdown code are text. Never throws. */
@@ -98,7 +98,7 @@ interface SinkState {
   inFinal: boolean;
   sawFinal: boolean;
   shown: boolean;
-  /** Something was taken out before anything was shown: blank text is not let out first. */
+  /** Something was removed before any text was shown: blanks are not released first. */
   cut: boolean;
   thought: string;
   openThought: string;

@@ -1,17 +1,17 @@
-/** Lets text out without the blanks that a cut leaves behind, and keeps a silent token back. */
+/** Releases text without the blanks that a cut leaves, and holds back a silent token. */
 export interface TidyText {
   /** Returns what may be shown now. */
   text(part: string): string;
-  /** Something was taken out here. */
+  /** Something was removed here. */
   cut(): void;
   /** Returns what is left. */
   end(): string;
-  /** After `end()`: nothing was said but the token. */
+  /** After `end()`: there was no text but the token. */
   silent(): boolean;
 }
 
 interface TidyState {
-  /** Blanks not yet let out: before the last cut, and after it when there was one. */
+  /** Blanks not yet released: before the last cut, and after it when there was one. */
   gap: string;
   afterCut: string | undefined;
   /** A word on its own line that may still become the token, and the blanks before it. */
@@ -21,7 +21,7 @@ interface TidyState {
   token: boolean;
 }
 
-/** `token` alone on the last line is not let out. The output has no blanks at its ends. */
+/** A `token` alone on the last line is not released. The output has no blanks at its ends. */
 export function createTidyText(token: string): TidyText {
   const state: TidyState = { gap: "", afterCut: undefined, held: "", heldGap: "", shown: false, token: false };
   return {

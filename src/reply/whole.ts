@@ -5,7 +5,7 @@ import type { TableSpan } from "./tables.ts";
 /** A stretch within a paragraph that should stay in one piece. */
 export interface WholeSpan {
   readonly start: number;
-  /** The text's end when it may go on. */
+  /** The text's end when it may continue. */
   readonly end: number;
   readonly closed: boolean;
   /** `solid` means nothing in two pieces, such as a link; a `mark` could be closed and opened again. */
@@ -28,19 +28,19 @@ interface Stretch {
   readonly end: number;
 }
 
-/** Lines that hang together; those of a table each alone. */
+/** Lines that belong together. Each line of a table is its own paragraph. */
 function paragraphsOf(lines: readonly Line[], tables: readonly TableSpan[]): Stretch[] {
   const paragraphs: { start: number; end: number }[] = [];
   const inTable = tableTest(tables);
   for (const [at, line] of lines.entries()) {
     const last = paragraphs.at(-1);
-    if (last && goesOn(line, lines[at - 1]) && !inTable(line.start)) last.end = line.end;
+    if (last && continues(line, lines[at - 1]) && !inTable(line.start)) last.end = line.end;
     else paragraphs.push({ start: line.start, end: line.end });
   }
   return paragraphs;
 }
 
-function goesOn(line: Line, before: Line | undefined): boolean {
+function continues(line: Line, before: Line | undefined): boolean {
   if (before?.end !== line.start - 1 || before.text.trim() === "" || isBlockStart(line.text)) return false;
   return !line.isWhole || line.text.trim() !== "";
 }
@@ -102,7 +102,7 @@ function unitsOf(text: string, { start: from, end: lineEnd }: Stretch): Unit[] {
   return units.toReversed();
 }
 
-/** No search goes farther, so that a stray sign holds little back. */
+/** The most characters of a search, so that a stray sign delays little text. */
 const FARTHEST = { solid: 4000, mark: 1000 };
 
 function beginsAt(
@@ -167,7 +167,7 @@ function addressEnd(text: string, { start, end, isOpen }: Paragraph): End {
   return settled(Math.min(ADDRESS.lastIndex, end), { end, isOpen });
 }
 
-/** Behind the next run of the same marks. */
+/** After the next run of the same marks. */
 function closingEnd({ closing }: Unit, { end, isOpen }: Paragraph): End {
   if (closing !== undefined && closing.start < end) return settled(closing.end, { end, isOpen });
   return isOpen ? "open" : undefined;

@@ -171,9 +171,9 @@ describe("a heartbeat with nothing to say", () => {
   it("asks no model when the list asks for nothing, unless it has words of its own", async () => {
     begin();
     list = "# What to look after\n<!-- nothing yet -->";
-    expect(await slot()).toBe("HEARTBEAT.md asks for nothing");
+    expect(await slot()).toBe("HEARTBEAT.md has no tasks");
     list = undefined;
-    expect(await slot()).toBe("HEARTBEAT.md asks for nothing");
+    expect(await slot()).toBe("HEARTBEAT.md has no tasks");
     expect(beatsAsked()).toBe(0);
     await beats.close();
     begin({ prompt: "This is a heartbeat of my own." });
@@ -190,7 +190,7 @@ describe("a heartbeat with nothing to say", () => {
     expect(await slot()).toBe("its conversation is busy");
     await beats.close();
     begin({ skipWhenBusy: true }, { isAnyBusy: () => true });
-    expect(await slot()).toBe("another run goes on");
+    expect(await slot()).toBe("another run is active");
     await beats.close();
     begin().isOn = false;
     expect(await slot()).toBe("switched off");
@@ -203,9 +203,9 @@ describe("a heartbeat that fails", () => {
     begin();
     hall.model.answer(() => ({ status: 400, message: "no" }));
     expect(await slot()).toMatchObject({ kind: "failed" });
-    expect(await slot()).toMatch(/^rests until .* since it failed: /);
+    expect(await slot()).toMatch(/^paused until .* because it failed: /);
     expect(await slot()).toMatchObject({ kind: "failed" });
-    for (let rests = 0; rests < 3; rests += 1) expect(await slot()).toMatch(/^rests until /);
+    for (let rests = 0; rests < 3; rests += 1) expect(await slot()).toMatch(/^paused until /);
     hall.model.answer(() => ({ text: "HEARTBEAT_OK" }));
     expect(await slot()).toEqual({ kind: "silent" });
     expect(await slot()).toEqual({ kind: "silent" });
@@ -216,7 +216,7 @@ describe("a heartbeat that fails", () => {
     begin();
     hall.model.answer(() => ({ status: 401, message: "bad key" }));
     expect(await slot()).toMatchObject({ kind: "failed" });
-    for (let rests = 0; rests < 4; rests += 1) expect(await slot()).toMatch(/^rests until /);
+    for (let rests = 0; rests < 4; rests += 1) expect(await slot()).toMatch(/^paused until /);
     hall.model.answer(() => ({ text: "HEARTBEAT_OK" }));
     beats.isOn = true;
     expect(typeof (await slot())).toBe("object");

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { asksForSomething } from "../../src/automation/checklist.ts";
-import { isActive, restUntil, slotAt } from "../../src/automation/schedule.ts";
+import { hasTasks } from "../../src/automation/checklist.ts";
+import { isActive, pausedUntil, slotAt } from "../../src/automation/schedule.ts";
 
 const HOUR = 3_600_000;
 
@@ -44,7 +44,7 @@ describe("active hours", () => {
 });
 
 describe("the rest after failures", () => {
-  const until = (failures: number, why = "overloaded: no") => restUntil({ at: 0, failures, why }, HOUR) / HOUR;
+  const until = (failures: number, why = "overloaded: no") => pausedUntil({ at: 0, failures, why }, HOUR) / HOUR;
   it("grows with each and is a day at most; what does not mend itself rests a day at once", () => {
     expect([1, 2, 3].map((failures) => until(failures))).toEqual([1.5, 3.5, 7.5]);
     expect(until(30)).toBe(24);
@@ -59,9 +59,9 @@ describe("a checklist", () => {
     "# What to look after\n\n<!-- Every line below is looked at.\n- like this -->\n",
     "## Mail\n- \n* [ ]\n---\n```md\n```\n",
     "<!-- never closed\n- mail",
-  ])("asks for nothing: %j", (text) => expect(asksForSomething(text)).toBe(false));
+  ])("asks for nothing: %j", (text) => expect(hasTasks(text)).toBe(false));
   it.each(["- look into the mail", "# Mail\n\nAnything from Ada?", "- [ ] water the plants", "<!-- a --> b"])(
     "asks for something: %j",
-    (text) => expect(asksForSomething(text)).toBe(true),
+    (text) => expect(hasTasks(text)).toBe(true),
   );
 });

@@ -24,7 +24,7 @@ export const extra: SystemSection = {
   render: (context) => context.extra,
 };
 
-/** Facts of the gateway's own, so that the model need not believe those in the messages. */
+/** The gateway's own facts, so that the model need not trust those in messages. */
 export const inbound: SystemSection = {
   name: "inbound",
   source: (context) => `channel ${context.inbound?.channel ?? "none"}`,

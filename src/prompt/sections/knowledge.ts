@@ -46,7 +46,7 @@ export const modelAliases: SystemSection = {
   },
 };
 
-/** How the time of day is found out. */
+/** How the model can find out the time. */
 function clockHint(context: SystemContext): string {
   if (hasTool(context, "session_status")) return " If you need the current date, time or weekday, run session_status.";
   const chats = " Messages of chats carry the time they were sent at.";

@@ -1,4 +1,4 @@
-/** What the YAML between the first two `---` lines of a Markdown file says; its leaves are texts. */
+/** The YAML between the first two `---` lines of a Markdown file; its leaves are texts. */
 export type Frontmatter = Readonly<Record<string, unknown>>;
 
 const BLOCK = /^\uFEFF?---[ \t]*\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)/;
@@ -29,7 +29,7 @@ function quoted(_lines: string, key: string, text: string): string {
   return `${key}: ${JSON.stringify(told)}`;
 }
 
-/** A map, or the reason why it is none. */
+/** The map, or the reason why it cannot be read. */
 async function read(block: string): Promise<Frontmatter | string> {
   const { parseDocument } = await import("yaml");
   // "failsafe" knows texts, lists and maps: a version stays as it is written.

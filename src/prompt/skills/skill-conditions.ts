@@ -2,7 +2,7 @@ import { access, constants } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { propertyOf } from "../../utils/own.ts";
 
-/** What a skill needs to be of use; the names are those of `metadata.openclaw` in a `SKILL.md`. */
+/** The conditions of a skill; the names are those of `metadata.openclaw` in a `SKILL.md`. */
 export interface SkillConditions {
   /** Offered whatever the other conditions say, on the systems of `os`. */
   readonly always: boolean;
@@ -18,7 +18,7 @@ export interface SkillConditions {
   readonly config: readonly string[];
 }
 
-/** What this machine and its config offer to skills. */
+/** What skills can use on this machine. */
 export interface SkillMachine {
   /** As `process.platform`. */
   readonly platform: string;

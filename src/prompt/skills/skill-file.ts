@@ -5,7 +5,7 @@ import { type Frontmatter, parseFrontmatter } from "./frontmatter.ts";
 import { type SkillMetadata, skillMetadata } from "./skill-metadata.ts";
 import { forgetOldest } from "../../utils/forget-oldest.ts";
 
-/** A skill as the model sees it in the list. */
+/** A skill as listed in the system prompt. */
 export interface SkillSummary {
   readonly name: string;
   /** When to use it. */
@@ -16,7 +16,7 @@ export interface SkillSummary {
 
 /** What is in a `SKILL.md`. */
 export interface SkillFile extends SkillSummary, SkillMetadata {
-  /** False with `disable-model-invocation: true`: only people may call for it. */
+  /** False with `disable-model-invocation: true`: only people may request it. */
   readonly isForModel: boolean;
 }
 
@@ -80,7 +80,7 @@ export async function readSkill(location: string, maxBytes: number): Promise<Ski
   } catch (error) {
     cache.delete(location);
     const code = errorCode(error) ?? String(error);
-    // A folder without a SKILL.md is no skill; that is no fault.
+    // A folder without a SKILL.md is no skill, which is no problem.
     return code === "ENOENT" || code === "ENOTDIR" ? undefined : { location, reason: `it cannot be read (${code})` };
   }
 }

@@ -5,9 +5,9 @@ import { BUILT_IN, type TextPart } from "../parts.ts";
 import { type SkillMachine, unmetCondition } from "./skill-conditions.ts";
 import { type BadSkill, readSkill, type SkillFile, type SkillSummary } from "./skill-file.ts";
 
-/** How many skills are looked at and offered. The numbers are those of other gateways of this kind. */
+/** How many skills are read and offered. The defaults are those of other gateways of this kind. */
 export interface SkillLimits {
-  /** Folders of one directory that are looked at, in the order of their names. */
+  /** Folders of one directory that are read, in the order of their names. */
   readonly maxCandidatesPerRoot: number;
   /** Skills that one directory may give. */
   readonly maxSkillsLoadedPerSource: number;
@@ -41,7 +41,7 @@ export interface SkillSources {
   readonly limits?: SkillLimits;
 }
 
-type Told = (bad: BadSkill) => void;
+type Report = (bad: BadSkill) => void;
 
 async function readDirectory(directory: string, limits: SkillLimits): Promise<readonly (SkillFile | BadSkill)[]> {
   let names: string[];
@@ -63,26 +63,26 @@ async function readDirectory(directory: string, limits: SkillLimits): Promise<re
 
 const isBad = (read: SkillFile | BadSkill): read is BadSkill => "reason" in read;
 
-/** The skills of one directory; `told` hears of those that cannot be used and of those that are too many. */
-async function skillsIn(directory: string, limits: SkillLimits, told: Told): Promise<readonly SkillFile[]> {
+/** The skills of one directory. `report` gets those that cannot be used, and those over the limit. */
+async function skillsIn(directory: string, limits: SkillLimits, report: Report): Promise<readonly SkillFile[]> {
   const read = await readDirectory(directory, limits);
-  for (const bad of read.filter(isBad)) told(bad);
+  for (const bad of read.filter(isBad)) report(bad);
   const skills = read.filter((one): one is SkillFile => !isBad(one));
   const most = limits.maxSkillsLoadedPerSource;
   const reason = `its directory has more than ${most} skills (skills.limits.maxSkillsLoadedPerSource)`;
-  for (const { location } of skills.slice(most)) told({ location, reason });
+  for (const { location } of skills.slice(most)) report({ location, reason });
   return skills.slice(0, most);
 }
 
 /**
- * The skills of all sources by name; a later source takes the place of an earlier one: extra directories, bundled,
+ * The skills of all sources by name. A later source replaces an earlier one: extra directories, bundled,
  * `<stateDir>/skills`, `<workspace>/skills`. Where there are too many for the prompt, those of later sources go first.
- * `told` hears of each that the model is not offered, unless the config or the skill itself hides it. Costs a `stat` a
+ * `report` gets each skill that the model is not offered, unless the config or the skill itself hides it. Costs a `stat` a
  * skill while nothing changes. Never throws.
  */
 export async function loadSkills(
   sources: SkillSources,
-  told: Told = () => undefined,
+  report: Report = () => undefined,
 ): Promise<readonly SkillSummary[]> {
   const limits = sources.limits ?? SKILL_LIMITS;
   const directories = [
@@ -91,15 +91,15 @@ export async function loadSkills(
     join(sources.stateDir, "skills"),
     join(sources.workspace, "skills"),
   ];
-  const read = await Promise.all(directories.map((directory) => skillsIn(directory, limits, told)));
+  const read = await Promise.all(directories.map((directory) => skillsIn(directory, limits, report)));
   const found = new Map<string, SkillFile & { readonly rank: number }>();
   for (const [rank, skills] of read.entries()) {
     const seen = skills.filter((skill) => isSeen(skill, sources) && !isLeftOut(skill, sources));
     for (const skill of seen) found.set(skill.name, { ...skill, rank });
   }
-  const usable = await whatIsUsable([...found.values()], sources.machine, told);
+  const usable = await whatIsUsable([...found.values()], sources.machine, report);
   const byRank = usable.filter((skill) => skill.isForModel).toSorted((a, b) => b.rank - a.rank || byName(a, b));
-  return whatFits(byRank, limits, told).toSorted(byName);
+  return whatFits(byRank, limits, report).toSorted(byName);
 }
 
 const byName = (a: SkillSummary, b: SkillSummary): number => (a.name < b.name ? -1 : 1);
@@ -107,18 +107,18 @@ const byName = (a: SkillSummary, b: SkillSummary): number => (a.name < b.name ? 
 async function whatIsUsable<T extends SkillFile>(
   skills: readonly T[],
   machine: SkillMachine,
-  told: Told,
+  report: Report,
 ): Promise<readonly T[]> {
   const reasons = await Promise.all(skills.map((skill) => unmetCondition(skill.needs, machine)));
   return skills.filter(({ location }, index) => {
     const reason = reasons[index];
-    if (reason !== undefined) told({ location, reason });
+    if (reason !== undefined) report({ location, reason });
     return reason === undefined;
   });
 }
 
-/** From the first on, as many as the list in the prompt may hold. */
-function whatFits(skills: readonly SkillSummary[], limits: SkillLimits, told: Told): readonly SkillSummary[] {
+/** As many skills as the list in the prompt may have, from the first on. */
+function whatFits(skills: readonly SkillSummary[], limits: SkillLimits, report: Report): readonly SkillSummary[] {
   const fitting: SkillSummary[] = [];
   let chars = 0;
   for (const { name, description, location } of skills) {
@@ -127,7 +127,7 @@ function whatFits(skills: readonly SkillSummary[], limits: SkillLimits, told: To
     const isTooMany = fitting.length >= limits.maxSkillsInPrompt;
     if (isTooMany || chars + size > limits.maxSkillsPromptChars) {
       const limit = isTooMany ? "maxSkillsInPrompt" : "maxSkillsPromptChars";
-      told({ location, reason: `the list of skills is full (skills.limits.${limit} is ${limits[limit]})` });
+      report({ location, reason: `the list of skills is full (skills.limits.${limit} is ${limits[limit]})` });
       continue;
     }
     chars += size;
@@ -136,7 +136,7 @@ function whatFits(skills: readonly SkillSummary[], limits: SkillLimits, told: To
   return fitting;
 }
 
-/** One of the gateway's own that the config does not name, where it names any. */
+/** True for a bundled skill that `allowBundled` does not name, if that names any. */
 const isLeftOut = ({ name, location }: SkillSummary, { bundledDir, allowBundled = [] }: SkillSources): boolean =>
   allowBundled.length > 0 && location.startsWith(join(bundledDir, sep)) && !allowBundled.includes(name);
 

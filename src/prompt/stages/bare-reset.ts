@@ -2,7 +2,7 @@ import type { InboundMessage } from "../../types/chat/message.ts";
 import { turnMessages, type BodyContext, type BodyStage } from "../draft.ts";
 import { neutralise, oneLine } from "../untrusted.ts";
 
-/** What the model is asked when a session was begun anew without a word. */
+/** The user text when a session was reset without any further text. */
 export const BARE_RESET =
   "The user has just opened a fresh session with /new or /reset and said nothing else yet. First go through your " +
   "startup routine: read whatever your workspace files tell you to read at the start. Then say hello as the persona " +
@@ -17,7 +17,7 @@ function isBareReset(context: BodyContext, words: string): boolean {
   return raw === "/new" || raw === "/reset" || (words === "" && raw !== "");
 }
 
-/** Characters of a message that is only told of. */
+/** Characters of a message that is shortened to one line. */
 const BRIEF = 160;
 
 function briefly(text: string): string {
@@ -25,8 +25,8 @@ function briefly(text: string): string {
   return line.length > BRIEF ? `${line.slice(0, BRIEF)}…` : line;
 }
 
-/** The operator's own words are passed on as written: he may quote a log or a config. */
-const wordsOf = ({ text, options }: InboundMessage): string => (options?.operator === true ? text : neutralise(text));
+/** The operator's text is passed on unchanged: it may quote a log or a config. */
+const safeText = ({ text, options }: InboundMessage): string => (options?.operator === true ? text : neutralise(text));
 
 // Several people in one turn are named.
 function queued(messages: readonly InboundMessage[]): string[] {
@@ -34,15 +34,15 @@ function queued(messages: readonly InboundMessage[]): string[] {
   return messages.map((message, index) => {
     const { sender } = message;
     const name = isOne ? "" : ` (from ${oneLine(sender.name ?? sender.username ?? sender.id)})`;
-    return `---\nQueued #${index + 1}${name}\n${wordsOf(message)}`;
+    return `---\nQueued #${index + 1}${name}\n${safeText(message)}`;
   });
 }
 
-// Messages that came while the agent was busy, as one text; beyond the cap the oldest have a line each.
+// Messages that arrived while the agent was busy, as one text. Beyond the cap the oldest have one line each.
 function joinMessages(context: BodyContext): string {
   const messages = turnMessages(context).filter((message) => message.text.trim() !== "");
   if (messages.length < 2) {
-    return messages.map(wordsOf).join("\n\n");
+    return messages.map(safeText).join("\n\n");
   }
   const over = Math.max(0, messages.length - (context.queueCap ?? messages.length));
   return [
@@ -53,7 +53,7 @@ function joinMessages(context: BodyContext): string {
   ].join("\n");
 }
 
-/** The first step: the user's words, or a request to greet when the session was reset without any. */
+/** The first stage: the user's text, or a request to greet when the session was reset without text. */
 export const bareReset: BodyStage = {
   name: "bareReset",
   source: "the message",

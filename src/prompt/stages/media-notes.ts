@@ -43,7 +43,7 @@ function noteLines(files: readonly AttachedFile[]): string[] {
   return [`[media attached: ${files.length} files]`, ...each];
 }
 
-/** Which files came along, and which of them cannot be had. Speech that was already written down is left out. */
+/** Lists the attached files, and those that are not available. Transcribed speech is left out. */
 export const mediaNotes: BodyStage = {
   name: "mediaNotes",
   source: "the message's files",

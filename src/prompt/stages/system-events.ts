@@ -2,7 +2,7 @@ import { prepend, type BodyStage } from "../draft.ts";
 import { isHeartbeatNoise } from "../system-events.ts";
 import { timestamp } from "../timestamp.ts";
 
-// How long ago somebody last touched a node changes with every report and says nothing to the model.
+// How long ago somebody used a node changes with every report and is useless to the model.
 function withoutLastInput(text: string): string {
   return text.trimStart().startsWith("Node:") ? text.replaceAll(/ · last input [^·\n]*(?= ·|\n|$)/gi, "") : text;
 }
@@ -19,7 +19,7 @@ function eventLines(event: { at: number; text: string }, timezone: string): stri
   return [`System: [${timestamp(event.at, timezone)}] ${first}`, ...rest.map((line) => `System: ${line}`)];
 }
 
-/** What happened in the gateway since the last turn, a line each. */
+/** The gateway's events since the last turn, one line each. */
 export const systemEvents: BodyStage = {
   name: "systemEvents",
   source: "the gateway's events",

@@ -3,8 +3,8 @@ import type { BodyStage } from "../draft.ts";
 const DIRECTIVES = ["low", "medium", "high", "xhigh"] as const;
 
 /**
- * Takes a thinking level off the front of the user's own words. A level that is the whole message is left alone:
- * it answers a question more often than it asks for thought.
+ * Removes a thinking level from the start of the user's text. A level that is the whole message stays: it is more often the
+ * answer to a question than a request to think.
  */
 export const thinkLevel: BodyStage = {
   name: "thinkLevel",

@@ -11,7 +11,7 @@ function note(context: BodyContext): string | undefined {
   return ["[Thread history - for context]", ...first, ...lines].join("\n");
 }
 
-/** What stood in the thread before; only for a new session, since an old one has its beginning in its transcript. */
+/** The earlier messages of the thread. Only for a new session, since the transcript of an old one has them. */
 export const threadNotes: BodyStage = {
   name: "threadNotes",
   source: "the channel's thread",

@@ -60,7 +60,7 @@ function one<T>(items: readonly T[]): T | readonly T[] {
   return items.length === 1 && first !== undefined ? first : items;
 }
 
-/** Who wrote where and in answer to what, as JSON that says it is not to be trusted. Nothing for the operator. */
+/** Who wrote where and in reply to what, as JSON that is marked as untrusted. Nothing for the operator. */
 export const untrustedMetadata: BodyStage = {
   name: "untrustedMetadata",
   source: "the channel",

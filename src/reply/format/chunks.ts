@@ -54,30 +54,30 @@ function nextChunk(styled: StyledText, from: number, cutting: Cutting): { to: nu
   const { limit, dialect } = cutting;
   const most = cutting.lines ?? Infinity;
   let lines = most;
-  for (let room = limit; ;) {
-    const cut = cutPlace(styled, from, Math.max(1, Math.min(room, roomOfLines(styled.text, from, lines))));
+  for (let space = limit; ;) {
+    const cut = cutPlace(styled, from, Math.max(1, Math.min(space, unitsOfLines(styled.text, from, lines))));
     const to = from + styled.text.slice(from, cut).trimEnd().length;
-    const bare = room < limit / 4 ? withoutLinks(styled) : styled;
+    const bare = space < limit / 4 ? withoutLinks(styled) : styled;
     const { body, styles } = write(bare, { from, to }, dialect);
     const over = body.split("\n").length - most;
-    if (room < 2 || (body.length <= limit && (over <= 0 || lines <= 1))) {
+    if (space < 2 || (body.length <= limit && (over <= 0 || lines <= 1))) {
       const plain = plainOf(bare, from, to);
       const fits = plain.length <= limit ? plain : styled.text.slice(from, to);
       return { to: cut, chunk: { body, plain: fits, ...(dialect.ranges && { styles }) } };
     }
-    if (body.length > limit) room = Math.floor(room * 0.75);
+    if (body.length > limit) space = Math.floor(space * 0.75);
     else lines = Math.max(1, lines - over);
   }
 }
 
-/** A single long address can exceed any limit; then its label has to do. */
+/** A single long address can exceed any limit. Then only its label is shown. */
 const withoutLinks = (styled: StyledText): StyledText => ({
   ...styled,
   spans: styled.spans.filter((span) => span.style.kind !== "link"),
 });
 
 /** Units up to the end of the last line that fits. */
-function roomOfLines(text: string, from: number, lines: number): number {
+function unitsOfLines(text: string, from: number, lines: number): number {
   if (lines === Infinity) return Infinity;
   let at = from - 1;
   for (let line = 0; line < lines; line += 1) {

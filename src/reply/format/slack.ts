@@ -1,7 +1,7 @@
 import type { Dialect, Enclosed, InlineStyle } from "./dialect.ts";
 import { isInWord, withoutFences } from "./dialect.ts";
 
-/** Slack reads no mark inside of a word, unless an invisible blank parts them. */
+/** Slack ignores a mark inside a word, unless an invisible blank separates them. */
 const PART = "\u200b";
 
 /** What Slack turns into a name: people and channels, but no `<!channel>`, which would call everybody. */

@@ -7,7 +7,7 @@ export interface Written {
   readonly styles: readonly TextStyle[];
 }
 
-/** A stretch of one style that lies in one line, or a whole code block; with its marks. */
+/** A stretch of one style within one line, or a whole code block, with its marks. */
 interface Part {
   readonly start: number;
   readonly end: number;
@@ -15,7 +15,7 @@ interface Part {
   readonly marks: readonly [string, string];
 }
 
-/** Writes a part of a text in a platform's own way; styles that reach beyond it are closed and opened within it. */
+/** Writes a part of a text in a platform's format. Styles that extend beyond the part are closed and opened within it. */
 export function write(styled: StyledText, range: { from: number; to: number }, dialect: Dialect): Written {
   const { from, to } = range;
   const inside = styled.spans
@@ -53,7 +53,7 @@ function markedLine(text: string, line: Omit<Part, "marks"> & { style: InlineSty
 
 function linesOf(text: string, start: number, end: number): { start: number; end: number }[] {
   const whole = text.slice(start, end);
-  // The usual case; a text of thousands of marks would spend its time on the search.
+  // The common case, which needs no search: a text may have thousands of marks.
   if (/^\S[^\n]*(?<=\S)$/.test(whole)) return [{ start, end }];
   const lines = [...whole.matchAll(/[^\n]+/g)];
   return lines.flatMap(({ 0: line, index }) => {
@@ -133,7 +133,7 @@ class Pen {
     }
   }
 
-  /** Writes what stands before a line. False when it was begun before. */
+  /** Writes the prefix of a line. False when the line was begun before. */
   #beginLine(): boolean {
     const { text, at, quotes, dialect } = this.#sheet;
     const isStart = this.#at === at || text.charAt(this.#at - 1) === "\n";

@@ -1,6 +1,6 @@
 import type { Span, StyledText } from "./styled.ts";
 
-/** Signs that show nothing; a message of these alone is refused. */
+/** Invisible signs; a message of only these is refused. */
 const INVISIBLE = /[\s\p{Cf}\p{Cc}\p{Variation_Selector}\u115f\u1160\u2800\u3164\uffa0]|\u034f|\u17b4|\u17b5/gu;
 
 /** Whether a person would see anything of a text. */
@@ -16,17 +16,17 @@ export function skipBlanks(text: string, from: number): number {
   return from + (blanks.exec(text)?.[0].length ?? 0);
 }
 
-/** Where the part that begins at `from` ends: the last good place within `room` units. */
-export function cutPlace(styled: StyledText, from: number, room: number): number {
+/** Where the part that begins at `from` ends: the last good place within `space` units. */
+export function cutPlace(styled: StyledText, from: number, space: number): number {
   const { text, spans, borders } = styled;
-  const end = from + room;
+  const end = from + space;
   if (end >= text.length) return text.length;
   const links = spans.filter((span) => span.style.kind === "link" && span.end > from && span.start < end);
   const border = borders.findLast((place) => place > from && place <= end) ?? from;
   const line = lastBreak(text, /\n/, { from, end, links });
   const word = lastBreak(text, /\s/, { from, end, links });
   // A good place too near the start would make a message of a few words.
-  const early = from + room / 4;
+  const early = from + space / 4;
   const good = [border, line, word].find((place) => place > early) ?? Math.max(border, line, word);
   return good > from ? good : hardCut(text, { from, end, links });
 }
@@ -54,7 +54,7 @@ function hardCut(text: string, { from, end, links }: Stretch): number {
 const LONGEST_SIGN = 64;
 const SIGNS = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 
-/** The place itself, or where the sign begins that it would tear. A sign that is longer than the part is torn between characters. */
+/** The place itself, or the start of the sign that it would split. A sign longer than the part is split between characters. */
 function signStart(text: string, from: number, end: number): number {
   const signs = SIGNS.segment(text.slice(from, end + LONGEST_SIGN));
   const place = from + (signs.containing(end - from)?.index ?? end - from);

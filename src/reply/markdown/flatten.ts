@@ -10,7 +10,7 @@ const NAMES = /^[\w+#.-]{1,32}$/;
 
 export interface Layout {
   readonly tables?: TableMode | undefined;
-  /** `written`: the chat has no labels for links, so that an address stands behind its label. */
+  /** `written`: the chat has no labels for links, so each address is written after its label. */
   readonly links?: "labelled" | "written" | undefined;
 }
 
@@ -104,7 +104,7 @@ interface Link {
   readonly children: readonly Inline[];
 }
 
-/** A link that the chat would not take is written out, so that nothing is lost. */
+/** Writes out a link that the chat would refuse, so that nothing is lost. */
 function writeLink(writer: StyledWriter, { href, children }: Link, layout: Layout): void {
   const label = labelOf(children);
   const shown = label.trim() === "" ? [{ type: "text" as const, text: href }] : children;

@@ -28,7 +28,7 @@ function formulaAt(text: string, at: number): string | undefined {
   return DOLLARS.exec(text)?.[0];
 }
 
-/** Looks no further than a formula may be long: thousands of brackets that open cost no more than that each. */
+/** Searches no further than a formula may be long, so that thousands of opening brackets stay cheap. */
 function inBracketsAt(text: string, at: number): string | undefined {
   const close = { "(": "\\)", "[": "\\]" }[text.charAt(at + 1)];
   if (close === undefined) return undefined;

@@ -1,6 +1,6 @@
 import type { MarkdownIt, StateInline } from "markdown-it";
 
-/** A comment is not longer; beyond that it is text. */
+/** Characters of the longest comment; a longer one is text. */
 const MOST = 2000;
 const BREAK = /^<br[ \t]*\/?>$/i;
 const MARK = /<br[ \t]{0,4}\/?>|<\/?u>|<!--[^]*?-->/iy;

@@ -3,7 +3,7 @@ import { flatten, type Layout } from "./flatten.ts";
 import { parseMarkdown } from "./parse.ts";
 import type { StyledText } from "./styled.ts";
 
-/** Makes the message that begins at `from`, and tells where its text ends, behind `from`. */
+/** Makes the message that begins at `from`, and returns where its text ends, after `from`. */
 type NextChunk<C> = (styled: StyledText, from: number) => { readonly to: number; readonly chunk: C };
 
 /**

@@ -8,7 +8,7 @@ const OPEN = 0x5b;
 const CLOSE = 0x5d;
 
 interface Search {
-  /** Behind the last place where a label can end. */
+  /** After the last place where a label can end. */
   readonly end: number;
   steps: number;
 }

@@ -13,7 +13,7 @@ export function isWebLink(href: string): boolean {
   return (url.protocol === "http:" || url.protocol === "https:") && /[^.]\.[^.]/.test(url.hostname);
 }
 
-/** What has to stand beside a label so that its target is not lost; `undefined` when the label says it. */
+/** The address to be written after a label, so that it is not lost. `undefined` when the label contains it. */
 export function shownTarget(label: string, href: string): string | undefined {
   const target = readable(href);
   const said = readable(label.trim());
@@ -24,7 +24,7 @@ function bare(target: string): string {
   return target.replace(/^(?:https?:\/\/|mailto:)/i, "").replace(/\/$/, "");
 }
 
-/** Letters of other scripts stand as such; signs that would end an address or change it stay escaped. */
+/** Unescapes letters of other scripts. Signs that would end or change an address stay escaped. */
 function readable(href: string): string {
   return href.replace(/%[c-f][0-9a-f](?:%[89ab][0-9a-f])+/gi, (escaped) => {
     try {

@@ -32,7 +32,7 @@ export function parseMarkdown(text: string): MarkdownDoc {
 
 const MARKS: Partial<Record<string, Mark>> = { em_open: "italic", strong_open: "bold", s_open: "strike" };
 
-/** A token with what stands between it and its closing token. */
+/** A token with the tokens between it and its closing token. */
 interface Node {
   readonly token: Token;
   readonly children: Node[];
@@ -44,7 +44,7 @@ interface Level {
   readonly marks: ReadonlySet<string>;
 }
 
-/** A mark inside of the same mark changes nothing and is left out: thousands of them would end the stack. */
+/** A mark inside the same mark changes nothing and is left out: thousands of them would overflow the stack. */
 function nest(tokens: readonly Token[]): Node[] {
   const root: Level = { nodes: [], marks: new Set() };
   const levels: Level[] = [root];

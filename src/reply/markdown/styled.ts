@@ -10,7 +10,7 @@ export interface Span {
   readonly style: Style;
 }
 
-/** Text with its styles apart: it can be cut anywhere and each part styled again. */
+/** Text with separate styles: it can be cut anywhere, and each part can be styled again. */
 export interface StyledText {
   readonly text: string;
   /** Properly nested, outer before inner. */
@@ -19,7 +19,7 @@ export interface StyledText {
   readonly borders: readonly number[];
 }
 
-/** What stands before the lines of a list item or a quote. */
+/** The text before the lines of a list item or a quote. */
 export interface LinePrefix {
   /** For its first line; used up once written. */
   first: string | undefined;
@@ -38,7 +38,7 @@ export interface StyledWriter {
   /** Writes the prefix of a line that may stay empty. */
   touch(): void;
   within(prefix: LinePrefix, body: () => void): void;
-  /** Styles what the body writes; nothing when that style is on already. */
+  /** Styles what the body writes. Does nothing when that style is already active. */
   styled(style: Style, body: () => void): void;
   /** Whether text written now has a style of this kind. */
   has(kind: Style["kind"]): boolean;
@@ -49,7 +49,7 @@ export interface StyledWriter {
 
 interface OpenSpan {
   readonly style: Style;
-  /** How many line prefixes stand outside of it. */
+  /** How many line prefixes are outside it. */
   readonly depth: number;
   start: number | undefined;
   end: number | undefined;
@@ -157,7 +157,7 @@ function closedSpans(spans: readonly OpenSpan[]): Span[] {
   );
 }
 
-/** Characters that chat services replace or take out are never sent, so that lengths hold. */
+/** Removes characters that chat services would replace or remove, so that lengths stay correct. */
 function clean(text: string): string {
   // oxlint-disable-next-line no-control-regex -- control characters are what is meant
   return text.replace(/\r/g, "").replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f]/g, " ");

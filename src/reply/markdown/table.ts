@@ -30,7 +30,7 @@ function fitsNarrow(table: Table): boolean {
   return widths(table).reduce((sum, width) => sum + width + 2, -2) <= NARROW;
 }
 
-/** A code block would lose it. */
+/** Whether a code block would lose formatting. */
 function isRich(inline: Inline): boolean {
   if (inline.type === "mark") return inline.mark === "spoiler" || inline.children.some(isRich);
   return inline.type === "link" || inline.type === "image";
@@ -88,10 +88,10 @@ function widths(table: Table): number[] {
 }
 
 function pad(text: string, width: number, align: Table["align"][number] | undefined): string {
-  const room = " ".repeat(Math.max(0, width - columnsOf(text)));
-  if (align === "right") return room + text;
-  const half = align === "center" ? Math.floor(room.length / 2) : 0;
-  return room.slice(0, half) + text + room.slice(half);
+  const blanks = " ".repeat(Math.max(0, width - columnsOf(text)));
+  if (align === "right") return blanks + text;
+  const half = align === "center" ? Math.floor(blanks.length / 2) : 0;
+  return blanks.slice(0, half) + text + blanks.slice(half);
 }
 
 /** Width in a fixed-width font: wide East Asian signs and emoji take two columns, combining marks none. */

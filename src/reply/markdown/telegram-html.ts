@@ -1,6 +1,6 @@
 import type { Span, Style, StyledText } from "./styled.ts";
 
-/** The HTML of a part; styles that reach beyond it are closed and opened within it. */
+/** The HTML of a part. Styles that extend beyond the part are closed and opened within it. */
 export function htmlOf(styled: StyledText, from: number, to: number): string {
   let html = "";
   let at = from;

@@ -8,7 +8,7 @@ import { htmlOf } from "./telegram-html.ts";
 /** One Telegram message. */
 export interface TelegramChunk {
   readonly html: string;
-  /** The same without formatting, for when Telegram refuses the entities. */
+  /** The same text without formatting, for the case that Telegram refuses the entities. */
   readonly plain: string;
 }
 
@@ -34,14 +34,14 @@ export function renderTelegramChunks(markdown: string, options: TelegramChunkOpt
 }
 
 function nextChunk(styled: StyledText, from: number, limit: number): { to: number; chunk: TelegramChunk } {
-  for (let room = limit; ; room = Math.floor(room * 0.75)) {
-    const cut = cutPlace(styled, from, room);
+  for (let space = limit; ; space = Math.floor(space * 0.75)) {
+    const cut = cutPlace(styled, from, space);
     const to = from + styled.text.slice(from, cut).trimEnd().length;
     const html = htmlOf(styled, from, to);
-    const tight = room < limit / 4;
-    // A single long address can exceed any limit; then the label has to do.
+    const tight = space < limit / 4;
+    // A single long address can exceed any limit. Then only its label is shown.
     const plain = tight ? styled.text.slice(from, to) : plainOf(styled, from, to);
-    const fits = plain.length <= limit && (Buffer.byteLength(html) <= MAX_HTML_BYTES || room < 64);
+    const fits = plain.length <= limit && (Buffer.byteLength(html) <= MAX_HTML_BYTES || space < 64);
     if (fits) return { to: cut, chunk: { html, plain } };
   }
 }

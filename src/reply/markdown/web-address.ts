@@ -1,6 +1,6 @@
 import type { MarkdownIt, StateInline } from "markdown-it";
 
-/** What stands before a colon that begins an address. */
+/** The text before the colon of an address. */
 const SCHEME = /https?$/i;
 const BEGINNING = /:\/\/(?=[\p{L}\p{N}[])/uy;
 /**
@@ -13,7 +13,7 @@ const CLOSING: Readonly<Record<string, string>> = { ")": "(", "]": "[" };
 /** An escape that a model wrote for Markdown's sake, or an ampersand that came out of HTML. */
 const ESCAPED = /\\([!-/:-@[-`{-~])|&amp;/g;
 
-/** Bare web addresses are text to their last sign: marks and entities inside of them mean nothing. */
+/** Treats bare web addresses as text: marks and entities inside them mean nothing. */
 export function keepWebAddresses(parser: MarkdownIt): void {
   parser.inline.ruler.after("text", "web_address", takeAddress);
 }
@@ -37,7 +37,7 @@ function ownPart(text: string, start: number): string {
   return text.slice(start, end);
 }
 
-/** Where a bracket closes that was opened before the address, else its end; what is behind is not read. */
+/** Where a bracket closes that was opened before the address, else the end of the address. */
 function runEnd(text: string, from: number): number {
   const open: string[] = [];
   for (let at = from; ; at = PART.lastIndex) {

@@ -4,21 +4,21 @@ import type { Notices } from "./inbound/notices.ts";
 import type { Person } from "./people.ts";
 import type { Daemon } from "./rpc.ts";
 
-/** What the parts of one connection share. */
+/** One connected account: its settings, its signal-cli and what is known about people and messages. */
 export interface Account {
   readonly config: SignalConfig;
   readonly host: ChannelHost;
   readonly daemon: Daemon;
   /** Aborted when the link closes. */
   readonly signal: AbortSignal;
-  /** Names of people by id and by number. */
+  /** Names of people, by id and by number. */
   readonly names: BoundedMap<string, string>;
-  /** Texts of messages by their id, to be quoted. */
+  /** Texts of messages by id, for quotes. */
   readonly texts: BoundedMap<string, string>;
-  /** What the operator has to see to. */
+  /** Problems that the operator should solve. */
   readonly notices: Notices;
-  /** Resolves when signal-cli can be asked; starts it where it is ours. Throws `Trouble` or `OpenClawError`. */
+  /** Resolves when signal-cli answers; starts the gateway's own. Throws `Trouble` or `OpenClawError`. */
   ready(): Promise<void>;
-  /** Who we are, as soon as signal-cli said it. */
+  /** The account's own identity, once known. */
   self: Person | undefined;
 }

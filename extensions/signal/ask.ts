@@ -4,13 +4,13 @@ import { isOwn } from "./config.ts";
 import type { SignalConfig } from "./config.ts";
 import { badConfig, isUnknownAccount, METHOD_NOT_FOUND, Trouble, unknownAccount } from "./failures.ts";
 import type { Person } from "./people.ts";
-import { openDaemon, UNREACHED_FIX, USUAL_URL, whyNot } from "./rpc.ts";
+import { openDaemon, UNREACHED_FIX, DEFAULT_URL, whyNot } from "./rpc.ts";
 import type { Daemon } from "./rpc.ts";
 import { findSelf } from "./self.ts";
 
 /**
- * The account's number, as Signal knows it: signal-cli asks Signal for the account's devices. Throws `OpenClawError` when the
- * settings cannot work or Signal does not know the account, `NotNow` when it cannot be asked.
+ * The account's number, after signal-cli verified the account by asking Signal for its devices. Throws `OpenClawError` when the
+ * settings cannot work or Signal does not know the account, `NotNow` when Signal cannot be asked.
  */
 export async function askName(config: SignalConfig, signal: AbortSignal): Promise<string> {
   try {
@@ -24,7 +24,7 @@ async function askDaemon(config: SignalConfig, signal: AbortSignal): Promise<str
   let self: Person = {};
   const account = (): string | undefined => self.number ?? self.uuid ?? config.account;
   const options = { timeoutMs: config.timeoutSeconds * 1000, account };
-  const daemon = openDaemon(() => config.httpUrl ?? USUAL_URL, options);
+  const daemon = openDaemon(() => config.httpUrl ?? DEFAULT_URL, options);
   await daemon.check(signal);
   self = await findSelf(daemon, config, signal);
   const name = account() ?? "an account without a number";
@@ -32,7 +32,7 @@ async function askDaemon(config: SignalConfig, signal: AbortSignal): Promise<str
   return name;
 }
 
-/** A daemon lists an account of its own whatever Signal thinks of it. */
+/** Asks Signal about the account: a daemon also lists accounts that Signal does not know any more. */
 async function askSignal(daemon: Daemon, name: string, signal: AbortSignal): Promise<void> {
   const answer = await daemon.call("listDevices", {}, { signal });
   if (answer.kind === "done") return;
@@ -41,7 +41,7 @@ async function askSignal(daemon: Daemon, name: string, signal: AbortSignal): Pro
   throw answer.kind === "error" ? refusal(name, reason) : new Trouble(reason);
 }
 
-/** Without a daemon of its own: two cannot serve one account, and the gateway's may be running. */
+/** Runs signal-cli without a daemon: two daemons cannot serve one account, and the gateway's may be running. */
 async function askOwn(config: SignalConfig, signal: AbortSignal): Promise<string> {
   const { account } = config;
   if (account === undefined) {
@@ -51,10 +51,10 @@ async function askOwn(config: SignalConfig, signal: AbortSignal): Promise<string
   return `${account}, ${version}`;
 }
 
-/** signal-cli's own word while another one has the account, which then has it registered. */
+/** signal-cli's error while another signal-cli uses the account. The account is registered then. */
 const IN_USE = /in use by another instance/i;
 
-/** Resolves when signal-cli could ask Signal for the account's devices, or another signal-cli serves the account. */
+/** Resolves when signal-cli could ask Signal for the account's devices, or another signal-cli uses the account. */
 async function devicesOf(
   { cliPath, startupTimeoutMs }: SignalConfig,
   account: string,
@@ -62,16 +62,16 @@ async function devicesOf(
 ): Promise<void> {
   const options = { signal, timeout: startupTimeoutMs };
   return new Promise((resolve, reject) => {
-    let said = "";
+    let output = "";
     const child = execFile(cliPath, ["-a", account, "listDevices"], options, (error) => {
-      if (!error || IN_USE.test(said)) resolve();
-      // That the program cannot be run is told by who asks for its version.
+      if (!error || IN_USE.test(output)) resolve();
+      // `versionOf` reports that the program cannot be run.
       else if (error.code === "ENOENT" || error.code === "EACCES") resolve();
-      else reject(refusal(account, said.trim().split("\n").at(-1) || error.message));
+      else reject(refusal(account, output.trim().split("\n").at(-1) || error.message));
     });
     child.stderr?.on("data", (text: string) => {
-      said += text;
-      if (IN_USE.test(said)) child.kill();
+      output += text;
+      if (IN_USE.test(output)) child.kill();
     });
   });
 }
@@ -81,7 +81,7 @@ function refusal(account: string, reason: string): Error {
   return new NotNow(`Signal could not be asked about ${account}: ${reason}`);
 }
 
-/** The version that a program calls itself. Throws `OpenClawError` when it cannot be run. */
+/** The version that signal-cli prints. Throws `OpenClawError` when it cannot be run. */
 async function versionOf(config: SignalConfig, signal: AbortSignal): Promise<string> {
   return new Promise((resolve, reject) => {
     execFile(config.cliPath, ["--version"], { signal, timeout: config.startupTimeoutMs }, (error, stdout) => {

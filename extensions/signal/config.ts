@@ -90,7 +90,7 @@ export const signalConfig = z.looseObject({
 });
 export type SignalConfig = z.output<typeof signalConfig>;
 
-/** Whether signal-cli is the gateway's own child. */
+/** Whether the gateway starts signal-cli itself. */
 export const isOwn = (config: SignalConfig): boolean => config.autoStart ?? config.httpUrl === undefined;
 
 /** The accounts of a `channels.signal` section. Throws a `ZodError` when an account does not fit. */

@@ -9,11 +9,11 @@ import { ownDaemon } from "./own.ts";
 import type { OwnDaemon } from "./own.ts";
 import { identify, receive } from "./inbound/receive.ts";
 import type { Account } from "./account.ts";
-import { openDaemon, UNREACHED_FIX, USUAL_URL } from "./rpc.ts";
+import { openDaemon, UNREACHED_FIX, DEFAULT_URL } from "./rpc.ts";
 import { Outgoing, signs } from "./outbound/send.ts";
 import { sendFile } from "./outbound/upload.ts";
 
-/** Begins to listen. Throws `OpenClawError` when signal-cli is not there or does not know the account. */
+/** Begins to receive. Throws `OpenClawError` when signal-cli is missing or does not know the account. */
 export async function connect(config: SignalConfig, host: ChannelHost): Promise<ChannelLink> {
   const end = new AbortController();
   const signal = AbortSignal.any([host.signal, end.signal]);
@@ -31,7 +31,7 @@ export async function connect(config: SignalConfig, host: ChannelHost): Promise<
   }
   const receiving = receive(account);
   return {
-    ...speaking(account),
+    ...outgoingMethods(account),
     download: (item) => download(account.daemon, config, item),
     async close() {
       end.abort();
@@ -46,7 +46,7 @@ function openAccount(
   host: ChannelHost,
   { own, signal }: { own: OwnDaemon | undefined; signal: AbortSignal },
 ): Account {
-  const base = (): string => own?.base ?? config.httpUrl ?? USUAL_URL;
+  const base = (): string => own?.base ?? config.httpUrl ?? DEFAULT_URL;
   const options = {
     timeoutMs: config.timeoutSeconds * 1000,
     account: () => accountOf(account, config),
@@ -70,12 +70,14 @@ function openAccount(
 const accountOf = ({ self }: Account, { account }: SignalConfig): string | undefined =>
   account ?? self?.number ?? self?.uuid;
 
-function speaking(account: Account): Pick<ChannelLink, "send" | "edit" | "stream" | "remove" | "react" | "typing"> {
+function outgoingMethods(
+  account: Account,
+): Pick<ChannelLink, "send" | "edit" | "stream" | "remove" | "react" | "typing"> {
   const outgoing = new Outgoing(account);
   return {
     async send(to, part, options) {
       if (part.kind === "media") return sendFile(account, outgoing, to, { part, options });
-      return outgoing.say(to, part, options);
+      return outgoing.sendText(to, part, options);
     },
     edit: (to, messageId, part) => outgoing.edit(to, messageId, part),
     stream: (to, options) => outgoing.stream(to, options),

@@ -2,7 +2,7 @@ import { OpenClawError } from "openclaw/plugin-sdk";
 import type { LinkReport, SendResult } from "openclaw/plugin-sdk";
 import { z } from "zod";
 
-/** Something that time may mend. */
+/** A problem that may pass; retried. */
 export class Trouble extends Error {
   override readonly name = "Trouble";
   /** What a person can do about it. */
@@ -14,7 +14,7 @@ export class Trouble extends Error {
   }
 }
 
-/** What the host learns of it; `retryInMs` where the next try is known. */
+/** The report of a failure to the host; `retryInMs` if the time of the next attempt is known. */
 export function troubleReport(error: unknown, retryInMs?: number): LinkReport {
   const fix = error instanceof Trouble ? error.fix : undefined;
   return {
@@ -34,12 +34,12 @@ const recipientResult = z.looseObject({
     .looseObject({ number: z.string().nullish(), uuid: z.string().nullish(), username: z.string().nullish() })
     .nullish(),
   type: z.string(),
-  /** Of a challenge that has to be solved before more is taken. */
+  /** The token of a challenge that must be solved before Signal accepts more. */
   token: z.string().nullish(),
   retryAfterSeconds: z.number().nullish(),
 });
 
-/** What signal-cli says about a send: the message's timestamp, and how each recipient fared. */
+/** signal-cli's report on a send: the message's timestamp and the result for each recipient. */
 export const sendReport = z.looseObject({
   timestamp: z.number().nullish(),
   results: z.array(recipientResult).nullish(),
@@ -47,7 +47,7 @@ export const sendReport = z.looseObject({
 export type SendReport = z.output<typeof sendReport>;
 export type RecipientResult = z.output<typeof recipientResult>;
 
-/** An error that signal-cli answered. The numbers are those of its SignalJsonRpcCommandHandler and of JSON-RPC. */
+/** An error answer of signal-cli. The codes are those of its SignalJsonRpcCommandHandler and of JSON-RPC. */
 export interface CallError {
   readonly code: number;
   readonly message: string;
@@ -58,18 +58,18 @@ const UNTRUSTED = -4;
 const IO = -3;
 const RATE_LIMIT = -5;
 export const METHOD_NOT_FOUND = -32_601;
-/** The request itself was not understood: -32600 to -32602. */
+/** The request itself was invalid: -32600 to -32602. */
 const isMisunderstood = (code: number): boolean => code <= -32_600 && code >= -32_602;
 
-/** The network between signal-cli and Signal, as Java names what failed before a connection stood. */
+/** Java's names of failures before signal-cli was connected to Signal. */
 const UNREACHED = /UnknownHost|ConnectException|NoRouteToHost|ConnectTimeout|Connection refused/i;
 const LIMITED = /rate.?limit|\b(?:413|429)\b|ProofRequired|CAPTCHA proof/i;
 const UNFIT = /AttachmentInvalid|too large|NoSuchFile|FileNotFound|InvalidNumber|not registered/i;
 
-/** Did a send that signal-cli answered with an error arrive? */
+/** What an error of signal-cli means for a send: whether the message may have arrived. */
 export function outcomeOf({ code, message, report }: CallError): Unsent {
-  const told = report?.results?.length ? outcomeOfResults(report.results) : undefined;
-  if (told) return told;
+  const reported = report?.results?.length ? outcomeOfResults(report.results) : undefined;
+  if (reported) return reported;
   const reason = `signal-cli: ${message}`;
   if (code === RATE_LIMIT || LIMITED.test(message)) return { kind: "retry", reason, rateLimited: true };
   if (code === UNTRUSTED || code === USER || isMisunderstood(code) || UNFIT.test(message)) {
@@ -78,15 +78,15 @@ export function outcomeOf({ code, message, report }: CallError): Unsent {
   return UNREACHED.test(message) ? { kind: "retry", reason } : { kind: "unknown", reason };
 }
 
-/** Asked again, signal-cli may give what it could not give now. */
-export const isPassing = (error: CallError): boolean => error.code === IO || outcomeOf(error).kind === "retry";
+/** The same call may succeed later. */
+export const isTemporary = (error: CallError): boolean => error.code === IO || outcomeOf(error).kind === "retry";
 
-/** For a send that reached nobody; undefined when it reached somebody. */
+/** The result of a send that reached nobody; undefined when it reached somebody. */
 export function outcomeOfResults(results: readonly RecipientResult[]): Unsent | undefined {
   if (results.some(({ type }) => type === "SUCCESS")) return undefined;
   const limited = results.find(isLimited);
   if (limited) return limitedOutcome(limited);
-  // Signal's own client could not finish its request; whether the server has it, nobody says.
+  // Signal's own client could not finish its request; the server may have the message.
   if (results.some(({ type }) => type === "NETWORK_FAILURE")) {
     return { kind: "unknown", reason: "signal-cli lost its connection to Signal while sending" };
   }
@@ -106,13 +106,13 @@ function limitedOutcome({ token, retryAfterSeconds }: RecipientResult): Unsent {
   const waits = (retryAfterSeconds ?? 0) > 0;
   return {
     kind: "retry",
-    reason: token ? "Signal asks for a captcha before it takes more messages" : "Signal takes no more messages now",
+    reason: token ? "Signal requires a captcha before it accepts more messages" : "Signal accepts no more messages now",
     rateLimited: true,
     ...(waits && { afterMs: (retryAfterSeconds ?? 0) * 1000 }),
   };
 }
 
-/** What the operator can do about a send that did not reach everybody. */
+/** A reason why a send did not reach everybody, and what the operator can do. */
 export interface Remedy {
   readonly problem: string;
   readonly fix: string;
@@ -121,16 +121,16 @@ export interface Remedy {
 export const nameOf = ({ recipientAddress: address }: RecipientResult): string =>
   address?.number ?? address?.uuid ?? address?.username ?? "the recipient";
 
-/** A safety number that is new is to be compared by a person. */
+/** A person must compare a new safety number. */
 export const untrusted = (who: string, account: string): Remedy => ({
   problem: `the safety number of ${who} has changed`,
   fix: `Compare it with ${who}, then run: signal-cli -a ${account} trust -v <safety number> ${who}`,
 });
 
-/** Signal took the message for others and not for this one; it is not sent again, as the others would see it twice. */
+/** Signal accepted the message for other recipients only. It is not sent again, as they would see it twice. */
 export const limited = (who: string): Remedy => ({
-  problem: `a message to a group did not reach ${who}: Signal takes no more messages for now`,
-  fix: "Let the account rest, or have it write less; what it sends later reaches everybody again.",
+  problem: `a message to a group did not reach ${who}: Signal accepts no more messages now`,
+  fix: "Wait, or have the account send less. Later messages reach everybody again.",
 });
 
 export const missed = (who: string, type: string): Remedy =>
@@ -141,7 +141,7 @@ export const missed = (who: string, type: string): Remedy =>
       }
     : {
         problem: `a message to a group did not reach ${who} (${type})`,
-        fix: "Say it again if it matters; the log of signal-cli may tell more.",
+        fix: "Send the message again if it matters. The log of signal-cli may say more.",
       };
 
 export const challenge = (token: string, account: string): Remedy => ({
@@ -157,7 +157,7 @@ export const unknownAccount = (message: string): OpenClawError =>
     fix: "Register the number or link a device: signal-cli link -n openclaw, then scan the code with the phone.",
   });
 
-/** As signal-cli says that it has no such account, or that Signal does not know it (any more). */
+/** signal-cli's errors when it does not have an account, or Signal does not know it (any more). */
 const UNKNOWN = /not registered|specified account does not exist|authorization failed|\[40[13]\]/i;
 export const isUnknownAccount = (message: string): boolean => UNKNOWN.test(message);
 

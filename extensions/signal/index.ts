@@ -5,21 +5,21 @@ import type { SignalConfig } from "./config.ts";
 export { signalAccounts, signalConfig } from "./config.ts";
 export type { SignalConfig } from "./config.ts";
 
-/** Signal through signal-cli, which the gateway starts or finds at `httpUrl`. */
+/** Signal through signal-cli, which the gateway starts or reaches at `httpUrl`. */
 export const signal: ChannelAdapter<SignalConfig> = {
   id: SIGNAL,
   label: "Signal",
   limits: {
-    // An app shows 2,048 bytes as they come (Signal-Android, SignalServiceMessageLimits); signal-cli puts what more the
-    // same number of characters may take into a file beside, as the apps do.
+    // Apps show 2,048 bytes of a message directly (Signal-Android, SignalServiceMessageLimits). signal-cli, like the apps, sends a text
+    // with more bytes as a file.
     text: 2000,
     format: "signal-styled",
-    // What the apps send and take (Signal-Android, PushMediaConstraints).
+    // The limit of the apps (Signal-Android, PushMediaConstraints).
     media: 100 * 1_048_576,
-    // A message has one text, with or without files. How many files is a bound of ours, below what the apps take.
+    // A message has one text, with or without files. The number of files is our own limit, below that of the apps.
     caption: { text: 2000 },
     album: { files: 10, bytes: 100 * 1_048_576 },
-    // Each edit is a message to every member; the apps take 100 of them.
+    // Each edit is a message to every member; the apps accept 100 of them.
     editEveryMs: 5000,
   },
   config: signalConfig,
@@ -39,7 +39,7 @@ export const signal: ChannelAdapter<SignalConfig> = {
         `signal-cli -a ${account} deleteLocalAccountData`,
     };
   },
-  // Java starts, and Signal is asked.
+  // A probe starts Java and asks Signal.
   probeMs: 20_000,
   async probe(config, ending) {
     const { askName } = await import("./ask.ts");

@@ -6,12 +6,12 @@ import { z } from "zod";
 import { isOwn } from "./config.ts";
 import type { SignalConfig } from "./config.ts";
 import { badConfig, METHOD_NOT_FOUND, unknownAccount } from "./failures.ts";
-import { openDaemon, UNREACHED_FIX, USUAL_URL, whyNot } from "./rpc.ts";
+import { openDaemon, UNREACHED_FIX, DEFAULT_URL, whyNot } from "./rpc.ts";
 import type { Answer } from "./rpc.ts";
 
-/** What the phone shows among its linked devices. */
+/** The name that the phone shows in its list of linked devices. */
 const DEVICE_NAME = "openclaw";
-/** Signal keeps the code no longer. */
+/** Signal accepts the code for this time. */
 const LINK_MS = 5 * 60_000;
 
 const started = z.looseObject({ deviceLinkUri: z.string() });
@@ -22,7 +22,7 @@ export interface Linked {
   readonly name: string;
 }
 
-/** Makes signal-cli one more device of an account: its owner scans the code. Throws `OpenClawError`. */
+/** Links signal-cli as a device of an account: the owner scans the code. Throws `OpenClawError`. */
 export async function link(config: SignalConfig, host: LoginHost): Promise<Linked> {
   host.show({
     kind: "told",
@@ -33,7 +33,7 @@ export async function link(config: SignalConfig, host: LoginHost): Promise<Linke
   return { id: account, name: account };
 }
 
-/** signal-cli's own command: it prints the address, waits for the phone, and prints whose device it is. */
+/** Runs signal-cli's own command, which prints the code's URL, waits for the phone and prints the account. */
 async function linkHere({ cliPath }: SignalConfig, host: LoginHost): Promise<string> {
   const child = spawn(cliPath, ["link", "-n", DEVICE_NAME], { stdio: ["ignore", "pipe", "pipe"], signal: host.signal });
   const ended = once(child, "close");
@@ -47,7 +47,7 @@ async function linkHere({ cliPath }: SignalConfig, host: LoginHost): Promise<str
     lastLine = line;
   });
   await ended.catch((cause: unknown) => {
-    if (host.signal.aborted) throw unknownAccount("The account was not linked: it was given up.");
+    if (host.signal.aborted) throw unknownAccount("The account was not linked: the login was cancelled.");
     throw badConfig(`${cliPath} cannot be run.`, "Install signal-cli and Java, or set channels.signal.cliPath.", cause);
   });
   if (account === undefined) throw unknownAccount(`The account was not linked. ${lastLine}`.trim());
@@ -56,7 +56,7 @@ async function linkHere({ cliPath }: SignalConfig, host: LoginHost): Promise<str
 
 async function linkThere(config: SignalConfig, { signal, show }: LoginHost): Promise<string> {
   const options = { timeoutMs: LINK_MS, account: () => undefined };
-  const daemon = openDaemon(() => config.httpUrl ?? USUAL_URL, options);
+  const daemon = openDaemon(() => config.httpUrl ?? DEFAULT_URL, options);
   const { deviceLinkUri } = read(started, await daemon.call("startLink", {}, { signal }));
   show({ kind: "qr", text: deviceLinkUri });
   const answer = await daemon.call("finishLink", { deviceLinkUri, deviceName: DEVICE_NAME }, { signal });
@@ -69,14 +69,14 @@ async function linkThere(config: SignalConfig, { signal, show }: LoginHost): Pro
 function read<T>(schema: z.ZodType<T>, answer: Answer): T {
   const { success, data, error } = schema.safeParse(answer.kind === "done" ? answer.result : undefined);
   if (success) return data;
-  const reason = answer.kind === "done" ? "its answer is not understood" : whyNot(answer);
+  const reason = answer.kind === "done" ? "its answer is invalid" : whyNot(answer);
   throw badConfig(`signal-cli cannot link an account: ${reason}.`, fixOf(answer), error);
 }
 
 function fixOf(answer: Answer): string {
-  if (answer.kind === "done") return "Look whether channels.signal.httpUrl leads to signal-cli.";
+  if (answer.kind === "done") return "Check that channels.signal.httpUrl leads to signal-cli.";
   if (answer.kind === "lost") return UNREACHED_FIX;
   return answer.error.code === METHOD_NOT_FOUND
-    ? "A daemon that was started for one account (-a) links no other: run signal-cli link -n openclaw beside it."
-    : "Begin again: openclaw channels login signal. The log of signal-cli may tell more.";
+    ? "A daemon that was started for one account (-a) links no other: run signal-cli link -n openclaw instead."
+    : "Try again: openclaw channels login signal. The log of signal-cli may say more.";
 }

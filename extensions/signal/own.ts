@@ -8,11 +8,11 @@ import type { ChannelHost } from "openclaw/plugin-sdk";
 import type { SignalConfig } from "./config.ts";
 import { badConfig, isUnknownAccount, Trouble, unknownAccount } from "./failures.ts";
 
-/** A signal-cli that the gateway starts, and starts again when it ended. */
+/** A signal-cli that the gateway starts, and restarts after it ended. */
 export interface OwnDaemon {
-  /** Where it listens; it may change with each start. */
+  /** The URL at which it listens; it may change with each start. */
   readonly base: string;
-  /** Starts it unless it runs, and waits until it answers. Throws `Trouble`, or `OpenClawError` when the settings cannot work. */
+  /** Starts it unless it is running, and waits until it answers. Throws `Trouble`, or `OpenClawError` when the settings cannot work. */
   ready(check: () => Promise<void>): Promise<void>;
   close(): Promise<void>;
 }
@@ -20,9 +20,9 @@ export interface OwnDaemon {
 interface Child {
   readonly process: ChildProcess;
   readonly ended: Promise<unknown>;
-  /** What it wrote last. */
+  /** The last line of its output. */
   lastLine: string;
-  /** How it ended; undefined while it runs. */
+  /** Why it ended; undefined while it is running. */
   end: string | undefined;
   missing: boolean;
 }
@@ -30,7 +30,7 @@ interface Child {
 const POLL_MS = 250;
 const TERM_MS = 3000;
 const NOTE = "daemonPid";
-const MOST_LINE = 500;
+const MAX_LINE = 500;
 
 /** Throws `OpenClawError` when the account is not set. */
 export function ownDaemon(config: SignalConfig, host: ChannelHost, signal: AbortSignal): OwnDaemon {
@@ -51,11 +51,11 @@ export function ownDaemon(config: SignalConfig, host: ChannelHost, signal: Abort
       if (!child) {
         await endOrphan(account, host);
         port = (Number(at?.port) || config.httpPort) ?? (await freePort(hostname));
-        if (signal.aborted) throw new Trouble("signal-cli was not started: the channel stops");
+        if (signal.aborted) throw new Trouble("signal-cli was not started: the channel is stopping");
         child = start(config, { account, address: `${hostname}:${port}`, host });
         await host.notes.set(NOTE, String(child.process.pid ?? ""));
       }
-      await answering(child, check, { config, account, signal });
+      await waitForAnswer(child, check, { config, account, signal });
     },
     async close() {
       if (child) await end(child);
@@ -77,7 +77,7 @@ function start(config: SignalConfig, place: { account: string; address: string; 
   ];
   const process = spawn(config.cliPath, ["-a", account, "daemon", ...options], { stdio: ["ignore", "ignore", "pipe"] });
   const child: Child = { process, ended: once(process, "close"), lastLine: "", end: undefined, missing: false };
-  // Its end is read from the events below; this promise only tells when.
+  // The events below record why it ended; this promise only signals that it did.
   child.ended.catch(() => undefined);
   process.on("error", (error) => {
     child.missing = "code" in error && (error.code === "ENOENT" || error.code === "EACCES");
@@ -88,14 +88,14 @@ function start(config: SignalConfig, place: { account: string; address: string; 
     host.log.warn("signal-cli ended", { code, signal: name });
   });
   createInterface({ input: process.stderr }).on("line", (line) => {
-    child.lastLine = line.slice(0, MOST_LINE);
+    child.lastLine = line.slice(0, MAX_LINE);
     const isBad = /\b(?:WARN|ERROR)\b|exception|failed/i.test(line);
     host.log[isBad ? "warn" : "info"]("signal-cli", { line: child.lastLine });
   });
   return child;
 }
 
-async function answering(
+async function waitForAnswer(
   child: Child,
   check: () => Promise<void>,
   { config, account, signal }: { config: SignalConfig; account: string; signal: AbortSignal },
@@ -103,11 +103,11 @@ async function answering(
   const until = Date.now() + config.startupTimeoutMs;
   for (;;) {
     if (child.end !== undefined) throw await whyEnded(child, config, account);
-    const isThere = await check().then(
+    const hasAnswered = await check().then(
       () => true,
       () => false,
     );
-    if (isThere) return;
+    if (hasAnswered) return;
     if (signal.aborted || Date.now() > until) {
       const fix = "The log has what signal-cli wrote. On a slow machine, raise channels.signal.startupTimeoutMs.";
       throw new Trouble(`signal-cli does not answer (${Math.round(config.startupTimeoutMs / 1000)} s)`, { fix });
@@ -123,7 +123,7 @@ async function whyEnded(child: Child, config: SignalConfig, account: string): Pr
       "Install signal-cli, or set channels.signal.cliPath to it, or channels.signal.httpUrl to a running one.",
     );
   }
-  // What it said last may still be on its way. Why it failed to start is in `child.end` already.
+  // Its last output may not have been read yet. The reason for a failed start is in `child.end` already.
   await child.ended.catch(() => undefined);
   if (isUnknownAccount(child.lastLine)) {
     return unknownAccount(`signal-cli does not know the account ${account}.`);
@@ -153,12 +153,12 @@ async function freePort(hostname: string): Promise<number> {
   return address.port;
 }
 
-/** A gateway that was killed leaves its signal-cli behind, which keeps the account for itself. */
+/** Ends the signal-cli of a gateway that was killed: it would block the account. */
 async function endOrphan(account: string, host: ChannelHost): Promise<void> {
   const pid = Number(await host.notes.get(NOTE));
   if (!Number.isInteger(pid) || pid <= 1) return;
   const command = await commandOf(pid);
-  // The number may belong to another program by now.
+  // The pid may belong to another program by now.
   if (!command.includes(account) || !command.includes(" daemon ")) return;
   host.log.warn("ended a signal-cli that an earlier gateway left behind", { pid });
   kill(pid, "SIGTERM");
@@ -178,7 +178,7 @@ function kill(pid: number, name: "SIGTERM" | "SIGKILL"): void {
   try {
     process.kill(pid, name);
   } catch (error) {
-    // It may have ended in between, which is what is wanted.
+    // The process may have ended already.
     if (!(error instanceof Error && "code" in error && error.code === "ESRCH")) throw error;
   }
 }

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { badConfig, sendReport, Trouble, unknownAccount } from "./failures.ts";
 import type { CallError, Unsent } from "./failures.ts";
 
-/** What became of a call. `lost`: no answer of signal-cli, with what that means for a send. */
+/** The result of a call. `lost`: signal-cli did not answer; `outcome` is what that means for a send. */
 export type Answer =
   | { readonly kind: "done"; readonly result: unknown }
   | { readonly kind: "error"; readonly error: CallError }
@@ -14,24 +14,24 @@ export type Answer =
 export const whyNot = (answer: Exclude<Answer, { kind: "done" }>): string =>
   answer.kind === "error" ? answer.error.message : answer.outcome.reason;
 
-/** A `signal-cli daemon --http` (its man page signal-cli-jsonrpc(5) has the three addresses). */
+/** A `signal-cli daemon --http` (the man page signal-cli-jsonrpc(5) lists the three addresses). */
 export interface Daemon {
   /** One JSON-RPC call. Never rejects. */
-  call(method: string, params: Readonly<Record<string, unknown>>, ends?: Ends): Promise<Answer>;
-  /** Throws `Trouble` when nobody answers. */
+  call(method: string, params: Readonly<Record<string, unknown>>, ends?: CallLimits): Promise<Answer>;
+  /** Throws `Trouble` when the daemon does not answer. */
   check(signal: AbortSignal): Promise<void>;
-  /** The stream of events behind an id. Throws `Trouble`, or `OpenClawError` when signal-cli will never give it. */
+  /** The stream of events after an id. Throws `Trouble`, or `OpenClawError` when a retry is useless. */
   events(after: string, signal: AbortSignal): Promise<ReadableStream<Uint8Array>>;
 }
 
-/** When a call is given up; the configured time unless given. */
-export interface Ends {
+/** When a call is given up; the configured timeout by default. */
+export interface CallLimits {
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
 }
 
-/** Where `signal-cli daemon --http` listens when nothing else is said. */
-export const USUAL_URL = "http://127.0.0.1:8080";
+/** The default address of `signal-cli daemon --http`. */
+export const DEFAULT_URL = "http://127.0.0.1:8080";
 
 export const UNREACHED_FIX =
   "Start it there: signal-cli daemon --http. Or set channels.signal.httpUrl to where it listens.";
@@ -54,13 +54,13 @@ const rpcAnswer = z.looseObject({
 
 export interface DaemonOptions {
   readonly timeoutMs: number;
-  /** Names the account to a daemon of several. */
+  /** The account, for a daemon that serves several. */
   readonly account: () => string | undefined;
-  /** What a person can do when nobody listens there; unset where the gateway starts signal-cli itself. */
+  /** What a person can do when the daemon is not reachable; unset when the gateway starts signal-cli itself. */
   readonly unreachedFix?: string | undefined;
 }
 
-/** `base` is asked for each time: an own signal-cli may come back on another port. */
+/** `base` is called for each request: the gateway's own signal-cli may restart on another port. */
 export function openDaemon(base: () => string, options: DaemonOptions): Daemon {
   let number = 0;
   return {
@@ -89,13 +89,13 @@ export function openDaemon(base: () => string, options: DaemonOptions): Daemon {
   };
 }
 
-// A connection of its own for each call: one kept open that the daemon has just closed would look like a lost answer.
+// Each call opens a connection: a reused one that the daemon has just closed would look like a lost answer.
 const CLOSE = { connection: "close" };
 
 const inTime = (ms: number, signal: AbortSignal | undefined): AbortSignal =>
   AbortSignal.any([AbortSignal.timeout(ms), ...(signal ? [signal] : [])]);
 
-/** 400: the account is not there (any more). 421: the address is not the one that it was told to listen at. */
+/** 400: the daemon does not have the account (any more). 421: the daemon was started with another address. */
 function whyNoEvents(status: number): Error {
   if (status === 400) return unknownAccount("signal-cli does not know this account.");
   if (status !== 421) return new Trouble(`signal-cli gives no events (${status})`);
@@ -137,10 +137,10 @@ const lost = (error: unknown): Unsent => unsent(thrownOutcome(error, "signal-cli
 const unsent = (outcome: SendResult): Unsent =>
   outcome.kind === "sent" ? { kind: "unknown", reason: "signal-cli did not say what became of it" } : outcome;
 
-/** What a call that got no answer means for a send. */
+/** What a call without an answer means for a send. */
 function unreached(error: unknown, { unreachedFix }: DaemonOptions) {
   const outcome = lost(error);
-  // Any other failure came from somebody who listens.
+  // After any other failure something does listen at the address.
   return { outcome, fix: outcome.kind === "retry" ? unreachedFix : undefined };
 }
 

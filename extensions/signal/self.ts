@@ -12,8 +12,8 @@ const STATUS_MS = 15_000;
 const NOTE = "accountUuid";
 
 /**
- * Asks signal-cli which account is ours. Throws `OpenClawError` when it has none such or the config must choose,
- * `Trouble` when it does not answer.
+ * Asks signal-cli which account is ours. Throws `OpenClawError` when it has no matching account or several, `Trouble` when it does not
+ * answer.
  */
 export async function findSelf(daemon: Daemon, config: SignalConfig, signal: AbortSignal): Promise<Person> {
   const answer = await daemon.call("listAccounts", {}, { signal });
@@ -25,7 +25,7 @@ export async function findSelf(daemon: Daemon, config: SignalConfig, signal: Abo
   const { success, data: accounts } = accountList.safeParse(answer.result);
   if (!success) {
     const fix = "Set channels.signal.httpUrl to where signal-cli daemon --http listens.";
-    throw new Trouble("what answers is no signal-cli: it gives no list of accounts", { fix });
+    throw new Trouble("the server is not signal-cli: it returns no list of accounts", { fix });
   }
   return choose(accounts.map(toPerson), config);
 }
@@ -41,7 +41,7 @@ const toPerson = ({
   uuid: aci ?? undefined,
 });
 
-/** A daemon that was started for one account does not list it. */
+/** The configured account: a daemon that was started for one account does not list it. */
 function onlyAccount({ account, accountUuid }: SignalConfig): Person {
   if (account === undefined) {
     throw badConfig("channels.signal does not say which account it is.", "Set channels.signal.account to the number.");
@@ -63,7 +63,7 @@ function choose(accounts: readonly Person[], { account, accountUuid }: SignalCon
   return { ...self, uuid: accountUuid ?? self.uuid };
 }
 
-/** The same with its id in Signal, by which groups mention it, as far as that can be learnt. Never rejects. */
+/** Adds the account's id in Signal, which mentions in groups use, if it can be found. Never rejects. */
 export async function withUuid(
   self: Person,
   { daemon, host, signal }: Pick<Account, "daemon" | "host" | "signal">,
@@ -74,7 +74,7 @@ export async function withUuid(
   const answer = await daemon.call("getUserStatus", { recipient: [self.number] }, { timeoutMs: STATUS_MS, signal });
   const uuid = answer.kind === "done" ? userStatus.safeParse(answer.result).data?.[0]?.uuid : undefined;
   if (!uuid && !signal.aborted) {
-    host.log.warn("the account's id is not known: mentions of it are seen by its number alone", {
+    host.log.warn("the account's id is unknown: only mentions of its number are recognised", {
       fix: "Set channels.signal.accountUuid.",
     });
   }

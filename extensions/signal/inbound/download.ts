@@ -2,14 +2,14 @@ import { NotNow, OpenClawError } from "openclaw/plugin-sdk";
 import type { FetchedFile, MediaItem } from "openclaw/plugin-sdk";
 import { z } from "zod";
 import type { SignalConfig } from "../config.ts";
-import { isPassing, outcomeOf } from "../failures.ts";
+import { isTemporary, outcomeOf } from "../failures.ts";
 import { readFileRef } from "./media.ts";
 import { whyNot } from "../rpc.ts";
 import type { Answer, Daemon } from "../rpc.ts";
 
 const fileData = z.looseObject({ data: z.base64() });
 
-/** Fetches a file that signal-cli holds. Throws as `ChannelLink.download`. */
+/** Fetches a file from signal-cli. Throws like `ChannelLink.download`. */
 export async function download(daemon: Daemon, config: SignalConfig, item: MediaItem): Promise<FetchedFile> {
   if (item.source.at !== "platform") throw unavailable("it is not on Signal");
   const limit = config.mediaMaxMb * 1_048_576;
@@ -30,8 +30,8 @@ export async function download(daemon: Daemon, config: SignalConfig, item: Media
 
 function whyNoFile(answer: Exclude<Answer, { kind: "done" }>): Error {
   const outcome = answer.kind === "error" ? outcomeOf(answer.error) : answer.outcome;
-  const isOver = answer.kind === "error" ? !isPassing(answer.error) : outcome.kind === "refused";
-  if (isOver) return unavailable(whyNot(answer));
+  const isFinal = answer.kind === "error" ? !isTemporary(answer.error) : outcome.kind === "refused";
+  if (isFinal) return unavailable(whyNot(answer));
   return new NotNow(outcome.reason, { afterMs: outcome.kind === "retry" ? outcome.afterMs : undefined });
 }
 

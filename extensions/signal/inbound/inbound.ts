@@ -9,28 +9,28 @@ import type { Person } from "../people.ts";
 import type { DataMessage, Envelope, Quote, Reaction } from "./schema.ts";
 import { untrustedOf } from "./untrusted.ts";
 
-/** Whose eyes read an envelope. */
+/** What the conversion of an envelope needs to know about this account. */
 export interface View extends Readers {
   readonly account: AccountId;
   readonly config: Pick<SignalConfig, "selfChatMode" | "ignoreAttachments">;
   readonly now: number;
 }
 
-/** Somebody's message with all that is around it. */
+/** A message with its envelope and author. */
 interface Written {
   readonly envelope: Envelope;
   readonly author: Person;
   readonly data: DataMessage;
-  /** Timestamp of the message that this one replaces. */
+  /** The timestamp of the message that this one edits. */
   readonly replaces?: number;
 }
 
-/** The message that an envelope carries, or undefined when there is nothing in it for an agent. */
+/** The message in an envelope; undefined when it has nothing for an agent. */
 export function readEnvelope(envelope: Envelope, view: View): InboundMessage | undefined {
   const written = openEnvelope(envelope, view);
   if (!written) return undefined;
   const { reaction } = written.data;
-  return reaction ? reacted(written, reaction, view) : said(written, view);
+  return reaction ? reactionMessage(written, reaction, view) : textMessage(written, view);
 }
 
 function openEnvelope(envelope: Envelope, view: View): Written | undefined {
@@ -47,7 +47,7 @@ function openMessage({ dataMessage, editMessage }: Pick<Envelope, "dataMessage" 
   return dataMessage ? { data: dataMessage } : undefined;
 }
 
-/** Of our own messages only what the owner wrote to themself, on another device. */
+/** Of our own messages, only those that the owner wrote to themself on another device. */
 function noteToSelf({ timestamp, syncMessage }: Envelope, { self, config }: View): Content | undefined {
   const sent = syncMessage?.sentMessage;
   if (!sent || !config.selfChatMode) return undefined;
@@ -59,7 +59,7 @@ function noteToSelf({ timestamp, syncMessage }: Envelope, { self, config }: View
   });
 }
 
-function said(written: Written, view: View): InboundMessage | undefined {
+function textMessage(written: Written, view: View): InboundMessage | undefined {
   const { data, author, replaces } = written;
   if (!hasContent(data)) return undefined;
   const { text, named } = withNames(data.message, data.mentions, view);
@@ -77,11 +77,11 @@ function said(written: Written, view: View): InboundMessage | undefined {
   };
 }
 
-/** Updates of a group or its timer, deletions and votes have none. */
+/** False for updates of a group or its timer, deletions and votes. */
 const hasContent = ({ message, attachments, sticker, contacts, pollCreate, payment }: DataMessage): boolean =>
   Boolean(message || attachments?.length || sticker || contacts?.length || pollCreate || payment);
 
-function reacted(written: Written, reaction: Reaction, view: View): InboundMessage {
+function reactionMessage(written: Written, reaction: Reaction, view: View): InboundMessage {
   const target = personOf(reaction.targetAuthorUuid, reaction.targetAuthorNumber, reaction.targetAuthor);
   const messageId = refOf(target, reaction.targetSentTimestamp, view);
   const toBot = isSame(target, view.self);
@@ -101,7 +101,7 @@ function reacted(written: Written, reaction: Reaction, view: View): InboundMessa
   };
 }
 
-/** What every message says beside its content. */
+/** The fields of a message other than its content. */
 function frame(
   { envelope, author, data }: Written,
   view: View,

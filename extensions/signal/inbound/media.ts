@@ -4,16 +4,16 @@ import { addressOf } from "../people.ts";
 import type { Person } from "../people.ts";
 import type { Attachment, DataMessage } from "./schema.ts";
 
-/** Signal's apps put a text of more than 2 KiB into a file of this type; the message holds its beginning. */
+/** Signal's apps send a text of more than 2 KiB as a file of this type; the message has the beginning. */
 const LONG_TEXT = "text/x-signal-plain";
 
-/** Whose chat an attachment belongs to; signal-cli asks for it. */
+/** The chat of an attachment, which signal-cli requires. */
 type Origin = { readonly groupId: string } | { readonly recipient: string };
 
 export const originOf = (author: Person, { groupInfo }: DataMessage): Origin =>
   groupInfo ? { groupId: groupInfo.groupId } : { recipient: addressOf(author) ?? "" };
 
-/** The files of a message, still with signal-cli. */
+/** The files of a message, which stay with signal-cli. */
 export function mediaOf(message: DataMessage, origin: Origin): readonly MediaItem[] {
   const files = (message.attachments ?? []).filter(isFile).map((attachment) => item(attachment, origin));
   const { sticker } = message;
@@ -27,7 +27,7 @@ const hasId = (attachment: Attachment): attachment is Loaded => typeof attachmen
 const isFile = (attachment: Attachment): attachment is Loaded =>
   hasId(attachment) && attachment.contentType !== LONG_TEXT;
 
-/** Where the whole of a text is that Signal cut. */
+/** The file with the whole text of a long message. */
 export const longTextOf = (message: DataMessage, origin: Origin): MediaItem | undefined =>
   (message.attachments ?? [])
     .filter(hasId)
@@ -52,7 +52,7 @@ function kindOf({ contentType, filename, voiceNote }: Attachment): MediaKind {
 
 const query = (fields: Record<string, string>): string => new URLSearchParams(fields).toString();
 
-/** What a reference says to signal-cli's `getAttachment` or `getSticker`. */
+/** The call of `getAttachment` or `getSticker` for a reference. */
 export function readFileRef(ref: string): { readonly method: string; readonly params: Record<string, unknown> } {
   const { stickerId, ...fields } = Object.fromEntries(new URLSearchParams(ref));
   if (stickerId === undefined) return { method: "getAttachment", params: fields };

@@ -13,16 +13,16 @@ const member = z.union([
 ]);
 const groupList = z.array(z.looseObject({ id: z.string(), members: z.array(member) }));
 
-/** How long a list of members is taken for right, and how long a send waits for one. */
+/** How long a list of members is used, and how long a send waits for one. */
 const FRESH_MS = 5 * 60_000;
 const ASK_MS = 3000;
-/** A growing answer would ask with each of its edits. */
+/** The pause after a failed request, as a streamed answer would repeat it with each edit. */
 const AGAIN_MS = 30_000;
 
-/** A number or an id of Signal behind an `@`, as a name that no two members can share. */
+/** An `@` with a phone number or a Signal id, which identify one member. */
 const NAMED = /(?<![\w@])@(?:(\+\d{7,15})|(?:uuid:)?([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}))\b/gi;
 
-/** Who is in which group, to name people in texts. */
+/** The members of groups, for mentions in texts. */
 export class Members {
   readonly #daemon: Daemon;
   readonly #known = new BoundedMap<string, { readonly people: readonly Person[]; readonly until: number }>(200);
@@ -32,8 +32,8 @@ export class Members {
   }
 
   /**
-   * The members of a group that a text names, as signal-cli's `send` takes them: `start:length:recipient`, in UTF-16 units of
-   * the text as it is (man page signal-cli(1), `--mention`). Never rejects.
+   * The members of a group that a text mentions, in the form of signal-cli's `send`: `start:length:recipient`, in UTF-16 units of the
+   * text (man page signal-cli(1), `--mention`). Never rejects.
    */
   async namedIn(text: string, { chat }: Peer): Promise<readonly string[]> {
     if (chat.kind !== "group" || text.search(NAMED) < 0) return [];
@@ -52,7 +52,7 @@ export class Members {
     if (known && known.until > Date.now()) return known.people;
     const answer = await this.#daemon.call("listGroups", { groupId: [groupId] }, { timeoutMs: ASK_MS });
     const groups = answer.kind === "done" ? groupList.safeParse(answer.result).data : undefined;
-    // Without an answer the names stay as they are written, where nothing older is known.
+    // Without an answer, an older list is used; without one, the text stays as it is.
     const people = groups ? (groups.find(({ id }) => id === groupId)?.members ?? []) : (known?.people ?? []);
     this.#known.set(groupId, { people, until: Date.now() + (groups ? FRESH_MS : AGAIN_MS) });
     return people;

@@ -4,20 +4,20 @@ import type { Mention } from "./schema.ts";
 
 const PLACEHOLDER = "\uFFFC";
 
-/** Who is who where a text is read. */
+/** What the conversion of a text needs to know about people. */
 export interface Readers {
   readonly self: Person;
-  /** The name of a person, if it was ever seen. */
+  /** The name of a person, if known. */
   nameOf(person: Person): string | undefined;
 }
 
 export interface Addressed {
   readonly text: string;
-  /** We are among the mentioned. */
+  /** The text mentions us. */
   readonly named: boolean;
 }
 
-/** Puts names where Signal has placeholders (U+FFFC; offsets are UTF-16 units). Our own at the very start goes away. */
+/** Replaces Signal's placeholders (U+FFFC; offsets are UTF-16 units) by names. Our own at the very start is removed. */
 export function withNames(
   message: string | null | undefined,
   mentions: readonly Mention[] | null | undefined,
@@ -27,7 +27,7 @@ export function withNames(
   const fitting = (mentions ?? []).filter(({ start, length }) => start >= 0 && start + length <= text.length);
   let readable = text;
   let named = false;
-  // From the end, so that the offsets before stay right.
+  // From the end, so that earlier offsets stay valid.
   for (const mention of fitting.toSorted((a, b) => b.start - a.start)) {
     const person = personOf(mention.uuid, mention.number, mention.name);
     const isSelf = isSame(person, readers.self);

@@ -2,12 +2,12 @@ import type { ChannelHost } from "openclaw/plugin-sdk";
 import { challenge, limited, missed, nameOf, untrusted } from "../failures.ts";
 import type { RecipientResult, Remedy, SendReport } from "../failures.ts";
 
-/** More would not be read. */
+/** A longer list would not be read. */
 const MOST = 20;
-/** The one problem that is the account's, and nobody's among its recipients. */
+/** The key of the only problem that belongs to the account and not to a recipient. */
 const CAPTCHA = "captcha";
 
-/** What the operator has to see to so that everybody is reached again. The host is told whenever that changes. */
+/** The problems that keep messages from recipients. Each change is reported to the host. */
 export class Notices {
   readonly #host: Pick<ChannelHost, "report" | "log">;
   /** By recipient. */
@@ -17,26 +17,26 @@ export class Notices {
     this.#host = host;
   }
 
-  /** What signal-cli says of a send. `account` is shown in commands. */
+  /** Records signal-cli's report on a send. `account` appears in commands for the operator. */
   sent({ results }: SendReport, account: string): void {
     const all = results ?? [];
     const reached = all.filter(({ type }) => type === "SUCCESS");
-    const over = reached.map(nameOf);
-    if (reached.length > 0 && !all.some(({ token }) => token)) over.push(CAPTCHA);
+    const solved = reached.map(nameOf);
+    if (reached.length > 0 && !all.some(({ token }) => token)) solved.push(CAPTCHA);
     const found = all.flatMap((result) => problemOf(result, account, reached.length > 0));
-    this.#change(over, found);
+    this.#change(solved, found);
   }
 
-  /** Somebody wrote with a safety number that is new. */
+  /** Records that a sender has a new safety number. */
   untrusted(who: string, account: string): Remedy {
     const remedy = untrusted(who, account);
     this.#change([], [[who, remedy]]);
     return remedy;
   }
 
-  #change(over: readonly string[], found: readonly (readonly [string, Remedy])[]): void {
+  #change(solved: readonly string[], found: readonly (readonly [string, Remedy])[]): void {
     const before = JSON.stringify([...this.#open]);
-    for (const key of over) this.#open.delete(key);
+    for (const key of solved) this.#open.delete(key);
     for (const [key, remedy] of found) {
       if (this.#open.get(key)?.problem !== remedy.problem) this.#host.log.warn(remedy.problem, { fix: remedy.fix });
       this.#open.set(key, remedy);
@@ -47,7 +47,7 @@ export class Notices {
   }
 }
 
-/** `isPartly`: others got the message, so that it is not sent again and only the operator can be told. */
+/** `isPartly`: other recipients got the message, so it is not sent again, and only the operator can act. */
 function problemOf(
   result: RecipientResult,
   account: string,

@@ -4,7 +4,7 @@ import { readRef, recipientOf } from "../people.ts";
 import type { Account } from "../account.ts";
 import { whyNot } from "../rpc.ts";
 
-/** Marks messages as read, without waiting: a receipt that is lost is no harm. */
+/** Marks messages as read, without waiting: a lost receipt does no harm. */
 export function confirmRead({ daemon, host }: Account, messages: readonly InboundMessage[]): void {
   const said = messages.filter(({ event }) => event !== "reaction");
   for (const [sender, theirs] of Map.groupBy(said, (message) => message.sender.id)) {

@@ -14,12 +14,12 @@ import { EventReader } from "./sse.ts";
 import type { StreamItem } from "./sse.ts";
 import { withWholeText } from "./whole-text.ts";
 
-/** The id of the last event that is in the journal: signal-cli is asked for what came after it. */
+/** The note with the id of the last stored event: signal-cli is asked for later ones. */
 const CURSOR = "lastEvent";
-/** Unknown to signal-cli, which then gives all events that it still holds; what was received before is told by its key. */
+/** signal-cli does not know this id and so sends all events that it still has; known messages are recognised by their key. */
 const BEGINNING = "0";
 
-/** Listens until the signal aborts or a person must act; each way of failing is reported. Never rejects. */
+/** Listens until the signal aborts or a person must act; reports each failure. Never rejects. */
 export async function receive(account: Account): Promise<void> {
   let failures = 0;
   while (!account.signal.aborted) {
@@ -41,14 +41,14 @@ export async function receive(account: Account): Promise<void> {
   }
 }
 
-/** Learns who we are, once. Throws as `findSelf` does. */
+/** Finds the account's own identity, once. Throws like `findSelf`. */
 export async function identify(account: Account): Promise<void> {
   if (account.self !== undefined) return;
   const self = await findSelf(account.daemon, account.config, account.signal);
   account.self = await withUuid(self, account);
 }
 
-/** One stream of events. Always ends with a throw. */
+/** Reads one stream of events. Always ends by throwing. */
 async function listen(account: Account, onSign: () => void): Promise<never> {
   const end = new AbortController();
   const signal = AbortSignal.any([account.signal, end.signal]);
@@ -76,7 +76,7 @@ function alive({ host, self }: Account): void {
   host.report({ kind: "alive", ...(id !== undefined && { self: { id, name: self?.number ?? id } }) });
 }
 
-/** The same, if it comes in time. Throws `Trouble` when it does not, or when the connection breaks; `OpenClawError` as it is. */
+/** Waits for work at most `ms`. Throws `Trouble` after that time or when the connection breaks; passes `OpenClawError` on. */
 async function inTime<T>(work: Promise<T>, ms: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
@@ -105,7 +105,7 @@ async function take(account: Account, items: readonly StreamItem[]): Promise<voi
   if (account.config.sendReadReceipts) confirmRead(account, messages);
 }
 
-/** Offers until it is taken, or the signal aborts. */
+/** Offers messages to the host until it stores them or the signal aborts. */
 async function store({ host, signal }: Account, messages: readonly InboundMessage[]): Promise<void> {
   for (let failures = 0; !signal.aborted; failures += 1) {
     try {
@@ -129,20 +129,20 @@ async function readItem(account: Account, event: Event): Promise<readonly Inboun
 async function readEvent(account: Account, data: string): Promise<readonly InboundMessage[]> {
   try {
     const received = readReceived(data);
-    if (received.exception) tellException(account, received);
+    if (received.exception) logException(account, received);
     if (!received.envelope || isForOther(received, account.self)) return [];
     const envelope = await withWholeText(received.envelope, account);
     const message = readEnvelope(envelope, viewOf(account, envelope));
     if (message) account.texts.set(message.id, message.text);
     return message ? [message] : [];
   } catch (error) {
-    // One event that we misread must not hold up all that come after it.
+    // One unreadable event must not block all later ones.
     account.host.log.warn("an event could not be read and was left out", { error: reasonOf(error).slice(0, 500) });
     return [];
   }
 }
 
-/** A daemon of several accounts may tell of all of them. */
+/** A daemon with several accounts may send the events of all of them. */
 const isForOther = ({ account }: Received, self: Person | undefined): boolean =>
   Boolean(account && self) && account !== self?.number && account !== self?.uuid;
 
@@ -160,7 +160,7 @@ function viewOf({ host, config, names, self = {} }: Account, envelope: Envelope)
   };
 }
 
-function tellException({ host, notices, self = {} }: Account, { exception, envelope }: Received): void {
+function logException({ host, notices, self = {} }: Account, { exception, envelope }: Received): void {
   const who = envelope?.sourceNumber ?? envelope?.sourceUuid ?? "somebody";
   const isUntrusted = exception?.type === "UntrustedIdentityException";
   const remedy = isUntrusted ? notices.untrusted(who, self.number ?? addressOf(self) ?? "<account>") : undefined;

@@ -1,6 +1,6 @@
 /**
- * What signal-cli tells of events: the records in `org.asamk.signal.json` of https://github.com/AsamK/signal-cli, of which
- * only what is read here is named. Any field may be null.
+ * The events of signal-cli: the records in `org.asamk.signal.json` of https://github.com/AsamK/signal-cli, with the fields that are
+ * read here. Any field may be null.
  */
 import { z } from "zod";
 
@@ -69,7 +69,7 @@ export type DataMessage = z.output<typeof dataMessage>;
 
 const editMessage = z.looseObject({ targetSentTimestamp: time, dataMessage });
 
-// The message of another device of ours stands in the same object as where it went.
+// A message from one of our other devices is in the same object as its recipient.
 const sentMessage = dataMessage.partial().extend({
   destination: text,
   destinationNumber: text,
@@ -99,7 +99,7 @@ export type Received = z.output<typeof received>;
 
 const wrapped = z.looseObject({ params: z.looseObject({ result: z.unknown().optional() }) });
 
-/** An event's data: what was received, alone or as the parameters of a JSON-RPC notification. Throws when it is neither. */
+/** Parses an event's data: the received record, alone or as the parameters of a JSON-RPC notification. Throws when it is neither. */
 export function readReceived(data: string): Received {
   const value: unknown = JSON.parse(data);
   const { success, data: notification } = wrapped.safeParse(value);

@@ -1,7 +1,7 @@
 import type { SignalConfig } from "../config.ts";
 import type { Contact, DataMessage } from "./schema.ts";
 
-/** Lines about what is neither text nor a file, and about how the message is meant to be kept. */
+/** Lines about content that is neither text nor a file, and about limits on keeping the message. */
 export function untrustedOf(message: DataMessage, config: Pick<SignalConfig, "ignoreAttachments">): readonly string[] {
   const { pollCreate: poll, payment, expiresInSeconds } = message;
   return [

@@ -7,8 +7,8 @@ import type { Account } from "../account.ts";
 import type { DataMessage, Envelope } from "./schema.ts";
 
 /**
- * Puts the whole of a long text in the place of its beginning, which is all that older versions of signal-cli show. Where
- * it cannot be had the beginning stays. Never rejects.
+ * Replaces the beginning of a long text, which is all that older versions of signal-cli pass on, by the whole text. Keeps the
+ * beginning when the whole cannot be fetched. Never rejects.
  */
 export async function withWholeText(
   envelope: Envelope,
@@ -34,15 +34,15 @@ async function fetchText(
   if (!item) return undefined;
   try {
     const text = new TextDecoder().decode(await bytesOf(item, account));
-    // Newer versions give the whole in the message itself.
+    // Newer versions have the whole text in the message itself.
     return text.length > (data.message ?? "").length ? text : undefined;
   } catch (error) {
-    account.host.log.warn("a long message is cut: its rest cannot be fetched", { reason: String(error) });
+    account.host.log.warn("a long message is cut: the rest cannot be fetched", { reason: String(error) });
     return undefined;
   }
 }
 
-/** What comes behind it waits, so it is soon given up. */
+/** Few attempts, because later messages wait. */
 const MOST_TRIES = 4;
 
 async function bytesOf(

@@ -20,11 +20,11 @@ import type { Answer } from "../rpc.ts";
 type TextPart = Extract<OutboundPart, { kind: "text" }>;
 type Params = Readonly<Record<string, unknown>>;
 
-/** What signal-cli's `send` calls the chat. */
+/** The chat as a parameter of signal-cli's `send`. */
 export const target = ({ chat }: Peer): Params =>
   chat.kind === "group" ? { groupId: chat.id } : { recipient: [recipientOf(chat.id)] };
 
-/** The message that is answered. Without its text the apps still find it, where they have it. */
+/** The message that is answered. The apps find it even without its text. */
 export function quoted({ self = {}, texts }: Account, { replyTo }: Pick<SendOptions, "replyTo">): Params {
   const ref = replyTo === undefined ? undefined : readRef(replyTo);
   const author = ref && (ref.author ?? addressOf(self));
@@ -32,15 +32,15 @@ export function quoted({ self = {}, texts }: Account, { replyTo }: Pick<SendOpti
   return { quoteTimestamp: ref.timestamp, quoteAuthor: author, quoteMessage: texts.get(replyTo ?? "") ?? "" };
 }
 
-/** What stands in the chat needs nothing to stay there; timers hold 24 days. */
-const NO_REST_MS = 24 * 3_600_000;
+/** Messages stay without a keep-alive; timers are limited to 24 days. */
+const NO_KEEP_ALIVE_MS = 24 * 3_600_000;
 
-/** Calls that people see something of. None rejects. */
+/** Calls with an effect that people see. None rejects. */
 export class Outgoing {
   readonly #account: Account;
   readonly #edits = new Edits();
   readonly #members: Members;
-  /** Nobody knows what became of the last send. */
+  /** The result of the last send is unknown. */
   #mayBeOffline = false;
 
   constructor(account: Account) {
@@ -48,8 +48,8 @@ export class Outgoing {
     this.#members = new Members(account.daemon);
   }
 
-  /** Text, and the styles and people in it; their offsets are UTF-16 units on both sides. */
-  async written(to: Peer, { body, styles = [] }: TextPart): Promise<Params> {
+  /** Text with its styles and mentions, as parameters of `send`; offsets are UTF-16 units on both sides. */
+  async textParams(to: Peer, { body, styles = [] }: TextPart): Promise<Params> {
     const mention = await this.#members.namedIn(body, to);
     return {
       message: body,
@@ -58,7 +58,7 @@ export class Outgoing {
     };
   }
 
-  /** The id of what was sent is its timestamp. */
+  /** Makes a call that sends. The id of a sent message is its timestamp. */
   async send(method: string, params: Params): Promise<SendResult> {
     const offline = this.#mayBeOffline ? await this.#whyOffline() : undefined;
     if (offline) return offline;
@@ -72,17 +72,17 @@ export class Outgoing {
   #resultOf(answer: Answer): SendResult {
     if (answer.kind === "lost") return answer.outcome;
     if (answer.kind === "error") {
-      this.#tell(answer.error.report);
+      this.#noteReport(answer.error.report);
       return outcomeOf(answer.error);
     }
     const report = sendReport.safeParse(answer.result).data;
-    this.#tell(report);
+    this.#noteReport(report);
     return reported(report);
   }
 
   /**
-   * A message whose end is unknown is sent once more and no third time. So before that Signal must be there: until then it
-   * is certain that nothing was sent.
+   * A message whose result is unknown is sent a second time, but not a third. So the second attempt waits until Signal is reachable:
+   * until then, nothing is sent for certain.
    */
   async #whyOffline(): Promise<Unsent | undefined> {
     const answer = await this.#account.daemon.call("listDevices", {});
@@ -90,46 +90,46 @@ export class Outgoing {
     return { kind: "retry", reason: `signal-cli has no connection to Signal: ${whyNot(answer)}` };
   }
 
-  #tell(report: SendReport | undefined): void {
+  #noteReport(report: SendReport | undefined): void {
     const { notices, self = {} } = this.#account;
     if (report) notices.sent(report, self.number ?? addressOf(self) ?? "<account>");
   }
 
-  /** A message of text. */
-  async say(to: Peer, part: TextPart, options: Pick<SendOptions, "replyTo">): Promise<SendResult> {
-    const words = await this.written(to, part);
-    const result = await this.send("send", { ...target(to), ...words, ...quoted(this.#account, options) });
-    if (result.kind === "sent") this.#edits.sent(result.messageId, JSON.stringify(words));
+  /** Sends a text message. */
+  async sendText(to: Peer, part: TextPart, options: Pick<SendOptions, "replyTo">): Promise<SendResult> {
+    const text = await this.textParams(to, part);
+    const result = await this.send("send", { ...target(to), ...text, ...quoted(this.#account, options) });
+    if (result.kind === "sent") this.#edits.sent(result.messageId, JSON.stringify(text));
     return result;
   }
 
   async edit(to: Peer, messageId: string, part: TextPart): Promise<SendResult> {
     const ref = readRef(messageId);
     if (!ref || ref.author !== undefined) return { kind: "refused", reason: "it is not a message of ours" };
-    const words = await this.written(to, part);
-    const shown = JSON.stringify(words);
-    if (this.#edits.says(messageId, shown)) return { kind: "sent", messageId };
+    const text = await this.textParams(to, part);
+    const shown = JSON.stringify(text);
+    if (this.#edits.isShown(messageId, shown)) return { kind: "sent", messageId };
     const whyNot = this.#edits.whyNot(ref.timestamp);
     if (whyNot !== undefined) return { kind: "refused", reason: whyNot };
-    const result = await this.send("send", { ...target(to), ...words, editTimestamp: ref.timestamp });
+    const result = await this.send("send", { ...target(to), ...text, editTimestamp: ref.timestamp });
     if (result.kind === "unknown") this.#edits.edited(messageId);
     if (result.kind !== "sent") return result;
     this.#edits.edited(messageId, shown);
     return { kind: "sent", messageId };
   }
 
-  /** An answer while it is written: one message, whose last edits stay for the final. */
+  /** Shows an answer while it is written as one message. Its last edits are reserved for the final answer. */
   stream(to: Peer, { replyTo }: Pick<StreamOptions, "replyTo">): NativeStream {
     let messageId: string | undefined;
     return {
       isMessage: true,
-      keepAliveMs: NO_REST_MS,
+      keepAliveMs: NO_KEEP_ALIVE_MS,
       show: async (part) => {
-        if (messageId !== undefined && !this.#edits.fitsCaption(messageId)) {
-          return { kind: "retry", reason: "the last edits of this message stay for its final" };
+        if (messageId !== undefined && !this.#edits.allowsPreviewEdit(messageId)) {
+          return { kind: "retry", reason: "the last edits of this message are reserved for the final answer" };
         }
         if (messageId !== undefined) return this.edit(to, messageId, part);
-        const result = await this.say(to, part, replyTo === undefined ? {} : { replyTo });
+        const result = await this.sendText(to, part, replyTo === undefined ? {} : { replyTo });
         if (result.kind === "sent") messageId = result.messageId;
         return result;
       },
@@ -155,16 +155,16 @@ function reported(report: SendReport | undefined): SendResult {
 
 type Signs = Required<Pick<ChannelLink, "react" | "typing">>;
 
-/** What is shown beside messages. */
+/** Reactions and "typing…". */
 export function signs(account: Account, outgoing: Outgoing): Signs {
   const last = new BoundedMap<string, string>(1000);
   return {
     async react(to, messageId, emoji) {
       const ref = readRef(messageId);
       const targetAuthor = ref && (ref.author ?? addressOf(account.self ?? {}));
-      if (!ref || targetAuthor === undefined) return { kind: "refused", reason: "it is no message of Signal" };
+      if (!ref || targetAuthor === undefined) return { kind: "refused", reason: "it is not a message of Signal" };
       const before = last.get(messageId);
-      // Which emoji is taken away makes no difference to the apps: each person has one under a message.
+      // A removal may name any emoji: each person has only one reaction to a message.
       const shown = emoji ?? before ?? "👍";
       const remove = emoji === undefined;
       const params = { emoji: shown, targetAuthor, targetTimestamp: ref.timestamp, remove };
@@ -180,5 +180,5 @@ export function signs(account: Account, outgoing: Outgoing): Signs {
   };
 }
 
-/** The sign itself goes out after 15 s. */
+/** The apps hide "typing…" after 15 s. */
 const TYPING_MS = 10_000;

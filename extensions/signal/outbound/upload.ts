@@ -8,10 +8,10 @@ import type { Account } from "../account.ts";
 import { quoted, target } from "./send.ts";
 import type { Outgoing } from "./send.ts";
 
-/** signal-cli reads JSON with Jackson, whose strings end at 20,000,000 characters; base64 takes four for three bytes. */
+/** signal-cli's JSON parser, Jackson, limits strings to 20,000,000 characters; base64 needs four for three bytes. */
 const MOST_INLINE_BYTES = 14_000_000;
 
-/** Sends files: inside the call, or as a path where one is too large for that and signal-cli is ours. Never rejects. */
+/** Sends files: inside the call, or by path if one is too large and the gateway started signal-cli. Never rejects. */
 export async function sendFile(
   account: Account,
   outgoing: Outgoing,
@@ -20,24 +20,24 @@ export async function sendFile(
 ): Promise<SendResult> {
   const { media, more = [], caption, asVoice } = part;
   const attachments: string[] = [];
-  const laidDown: string[] = [];
+  const temporaryFiles: string[] = [];
   try {
     for (const item of [media, ...more]) {
       const opened = await open(account, item);
       if (!("attachment" in opened)) return opened;
       attachments.push(opened.attachment);
-      if (opened.file !== undefined) laidDown.push(opened.file);
+      if (opened.file !== undefined) temporaryFiles.push(opened.file);
     }
     const voice = asVoice === true || media.kind === "voice";
     return await outgoing.send("send", {
       ...target(to),
-      ...(caption && (await outgoing.written(to, caption))),
+      ...(caption && (await outgoing.textParams(to, caption))),
       attachments,
       ...(voice && { voiceNote: true }),
       ...quoted(account, options),
     });
   } finally {
-    for (const file of laidDown) await fs.rm(file, { force: true });
+    for (const file of temporaryFiles) await fs.rm(file, { force: true });
   }
 }
 
@@ -59,11 +59,11 @@ async function open(account: Account, item: MediaItem): Promise<Opened> {
     await fs.writeFile(file, bytes, { mode: 0o600 });
     return { attachment: file, file };
   } catch (error) {
-    return { kind: "retry", reason: `the file cannot be laid down for signal-cli: ${reasonOf(error)}` };
+    return { kind: "retry", reason: `the file cannot be written for signal-cli: ${reasonOf(error)}` };
   }
 }
 
-/** As RFC 2397 has it, with the name that signal-cli reads beside the type. */
+/** A data URI (RFC 2397) with the `filename` parameter that signal-cli reads. */
 const dataUri = (item: MediaItem, bytes: Uint8Array): string =>
   `data:${item.mime ?? "application/octet-stream"};filename=${nameOf(item)};base64,${Buffer.from(bytes).toString("base64")}`;
 
@@ -81,6 +81,6 @@ const ENDINGS: Readonly<Record<string, string>> = {
   "text/plain": "txt",
 };
 
-/** Without the characters that end a field of a data address or a path. */
+/** A file name without the characters that end a field of a data URI or a path. */
 const nameOf = ({ name, kind, mime }: MediaItem): string =>
   (name ?? `${kind}.${ENDINGS[mime ?? ""] ?? "bin"}`).replaceAll(/[^\p{L}\p{N}._ ()-]/gu, "_").slice(-100);

@@ -23,7 +23,7 @@ interface StoredEvent {
 
 export interface FakeOptions {
   readonly port?: number;
-  /** Numbers of a daemon that was started without an account. Absent: started for `self` alone. */
+  /** Numbers of a daemon that was started without an account. Absent: started only for `self`. */
   readonly accounts?: Accounts;
   /** Versions before event ids deliver each event once. */
   readonly withoutIds?: boolean;
@@ -38,7 +38,7 @@ export async function startFakeSignal(options: FakeOptions = {}): Promise<FakeSi
 }
 
 export class FakeSignal extends SignalAccount {
-  /** Headers and queries of each time events were asked for. */
+  /** Headers and queries of each request for events. */
   readonly listened: { readonly after: string | undefined; readonly query: string }[] = [];
   readonly #options: FakeOptions;
   readonly #server = createServer((request, response) => void this.#serve(request, response));
@@ -66,7 +66,7 @@ export class FakeSignal extends SignalAccount {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Something came from Signal. */
+  /** An event arrives from Signal. */
   emit(envelope: Params, more: Params = {}): void {
     const data = JSON.stringify({ account: SELF.number, envelope, ...more });
     const event = { sequence: this.#events.length + 1, data };
@@ -74,7 +74,7 @@ export class FakeSignal extends SignalAccount {
     for (const stream of this.#open) this.#write(stream, event);
   }
 
-  /** Ada writes, or `from`. Gives back the timestamp. */
+  /** Ada, or `from`, writes. Returns the timestamp. */
   say(message: string | null, data: Params = {}, from: Params = {}): number {
     const timestamp = this.now();
     this.emit({
@@ -97,12 +97,12 @@ export class FakeSignal extends SignalAccount {
     if (event) for (const stream of this.#open) this.#write(stream, event);
   }
 
-  /** Writes to the open streams as it is. */
+  /** Writes raw text to the open streams. */
   raw(text: string): void {
     for (const stream of this.#open) stream.write(text);
   }
 
-  /** Events that come again to somebody who connects. */
+  /** Events that a new listener gets again. */
   get unacknowledged(): number {
     return this.#events.length - this.#acknowledged;
   }
@@ -186,7 +186,7 @@ export class FakeSignal extends SignalAccount {
     this.#open.add(response);
   }
 
-  /** What a new listener is told first. An unknown id means: all that is kept. */
+  /** The first events for a new listener. An unknown id means all that are kept. */
   #missed(after: string | undefined): readonly StoredEvent[] {
     if (this.#options.withoutIds) return this.#events.filter(({ sequence }) => sequence > this.#delivered);
     if (after === undefined) return [];

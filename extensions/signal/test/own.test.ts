@@ -46,7 +46,7 @@ function openLoginHost() {
 }
 
 describe("a signal-cli of our own", () => {
-  test("is started with its options, heard, and ended", async () => {
+  test("is started with its options, delivers messages, and is ended", async () => {
     const { host, link } = await begin({ ignoreAttachments: true, receiveMode: "on-start" });
     const { text } = await host.heard("hello from");
     expect(text).toMatch(
@@ -59,7 +59,7 @@ describe("a signal-cli of our own", () => {
     expect(host.lines.join("\n")).toContain("Started HTTP server on");
   });
 
-  test("comes again when it ended; what is sent meanwhile is worth another try", async () => {
+  test("is restarted when it ended; a message of that time is retried", async () => {
     const { host, link } = await begin();
     await host.heard("hello from");
     const [pid = 0] = pidsIn(host);
@@ -68,7 +68,7 @@ describe("a signal-cli of our own", () => {
     const part = { kind: "text", body: "x", plain: "x", format: "plain" } as const;
     expect((await link.send(DIRECT, part, { idempotencyKey: "k" })).kind).toBe("retry");
     await host.until(() => host.received.length === 2);
-    // The gateway starts it by itself: nobody is told to.
+    // The gateway starts it itself, so there is no fix for a person.
     expect(JSON.stringify(host.reports)).not.toContain("Start it there");
     expect(new Set(pidsIn(host)).size).toBe(2);
     expect((await link.send(DIRECT, part, { idempotencyKey: "k" })).kind).toBe("sent");
@@ -83,7 +83,7 @@ describe("a signal-cli of our own", () => {
     expect(await readdir(await host.folder())).toEqual([]);
   });
 
-  test("one that an earlier gateway left behind is ended first; a stranger with its number is not", async () => {
+  test("one of an earlier gateway is ended first; another program with its pid is not", async () => {
     const orphan = spawn(cliPath, ["-a", SELF.number, "daemon", "--http", "127.0.0.1:0"], { stdio: "ignore" });
     const ended = once(orphan, "exit");
     const host = new Host();
@@ -110,7 +110,7 @@ describe("a signal-cli of our own", () => {
     await expect(signal.connect(parsed, new Host())).rejects.toMatchObject({ code });
   });
 
-  test("is linked by a code that the phone scans", async () => {
+  test("is linked with a code that the phone scans", async () => {
     const { steps, host } = openLoginHost();
     const parsed = signal.config.parse({ cliPath });
     expect(await signal.login?.(parsed, host)).toEqual({ id: SELF.number, name: SELF.number });
@@ -129,7 +129,7 @@ describe("a signal-cli of our own", () => {
     await expect(given).rejects.toMatchObject({ code: "CHANNEL_AUTH" });
   });
 
-  test("elsewhere is linked the same way, if it takes accounts", async () => {
+  test("on another machine is linked the same way, if it accepts accounts", async () => {
     const { steps, host } = openLoginHost();
     const { fake } = await signalPlatform();
     expect(await signal.login?.(signal.config.parse({ httpUrl: fake.url }), host)).toMatchObject({ id: SELF.number });
@@ -142,25 +142,25 @@ describe("a signal-cli of our own", () => {
       fix: expect.stringContaining("links no other"),
     });
     await single.close();
-    // Now nobody listens there.
+    // Now nothing listens there.
     const failed: unknown = await signal.login?.(alone, host).catch((error: unknown) => error);
     const { fix } = failed as { readonly fix: string };
     expect(fix).toMatch(/signal-cli daemon --http.*channels\.signal\.httpUrl/);
     await expect(signal.probe?.(alone, AbortSignal.timeout(5000))).rejects.toMatchObject({ name: "NotNow", fix });
   });
 
-  test("a link that signal-cli refuses is told with its words, and no other fix", async () => {
+  test("a link that signal-cli refuses is reported with its text, and no other fix", async () => {
     const { fake } = await signalPlatform();
     fake.fail("finishLink", "network");
     const { host } = openLoginHost();
     await expect(signal.login?.(signal.config.parse({ httpUrl: fake.url }), host)).rejects.toMatchObject({
       message: expect.stringContaining("Failed to connect"),
-      fix: expect.stringMatching(/^Begin again/),
+      fix: expect.stringMatching(/^Try again/),
     });
     await fake.close();
   });
 
-  test("doctor hears its version", async () => {
+  test("doctor reports its version", async () => {
     const parsed = signal.config.parse({ account: SELF.number, cliPath });
     const ask = async () => signal.probe?.(parsed, AbortSignal.timeout(5000));
     expect(await ask()).toBe(`${SELF.number}, signal-cli 0.13.18`);
@@ -175,7 +175,7 @@ describe("a signal-cli of our own", () => {
     vi.unstubAllEnvs();
   });
 
-  test("doctor hears of an account that is not registered, and of none", async () => {
+  test("doctor reports an account that is not registered, and a missing one", async () => {
     const ask = async (account?: string) =>
       signal.probe?.(signal.config.parse({ account, cliPath }), AbortSignal.timeout(5000));
     await expect(ask("+15550000000")).rejects.toMatchObject({

@@ -23,7 +23,7 @@ export const DIRECT: Peer = { ...where, chat: { kind: "direct", id: `uuid:${ADA.
 export const CREW: Peer = { ...where, chat: { kind: "group", id: GROUP.groupId, title: GROUP.groupName } };
 const ACCOUNTS = [{ number: SELF.number, aci: SELF.uuid }];
 
-/** Signal's side of the contract, and the fake behind it. */
+/** Signal for the contract suite, with its fake. */
 export async function signalPlatform(options: FakeOptions = {}): Promise<Platform & { readonly fake: FakeSignal }> {
   const fake = await startFakeSignal({ accounts: ACCOUNTS, ...options });
   return {
@@ -60,7 +60,7 @@ function speak(fake: FakeSignal, to: Peer, text: string, how: { naming?: boolean
   });
 }
 
-/** What people do beside writing. */
+/** What people do other than writing. */
 function people(fake: FakeSignal): Pick<Platform, "change" | "react" | "attach"> {
   return {
     change: (to, messageId, text) => fake.edit(timeOf(messageId), text, groupOf(to)),
@@ -79,7 +79,7 @@ function people(fake: FakeSignal): Pick<Platform, "change" | "react" | "attach">
   };
 }
 
-/** What people see beside texts. */
+/** What people see other than texts. */
 function sights(fake: FakeSignal): Pick<Platform, "typed" | "reactions" | "answers" | "files" | "albums"> {
   const messages = (peer: Peer) => fake.messages.filter(({ chat }) => chat === chatOf(peer));
   return {

@@ -23,7 +23,7 @@ const mention = (start: number, who: { number: string | null; uuid: string }) =>
 const texts = (host: Host) => host.received.map(({ text }) => text);
 
 describe("a message", () => {
-  test("says who sent it, by id and number", async () => {
+  test("has its sender, by id and number", async () => {
     const { fake, host } = await begin();
     const timestamp = fake.say("hi");
     expect(await host.heard("hi")).toMatchObject({
@@ -34,7 +34,7 @@ describe("a message", () => {
     });
   });
 
-  test("of somebody who hides the number, or of an old version that knows nothing else", async () => {
+  test("has the id of a sender with a hidden number, and the number from older versions", async () => {
     const { fake, host } = await begin();
     fake.say("hidden", {}, { source: ADA.uuid, sourceNumber: null });
     fake.say("old", {}, { sourceNumber: null, sourceUuid: null });
@@ -42,7 +42,7 @@ describe("a message", () => {
     expect((await host.heard("old")).from.chat).toEqual({ kind: "direct", id: ADA.number });
   });
 
-  test("shows names where people are mentioned; ours at the start goes away", async () => {
+  test("has names instead of mentions; ours at the start is removed", async () => {
     const { fake, host } = await begin();
     const bob = { number: null, uuid: "22222222-2222-4222-8222-222222222222" };
     fake.say("before", { groupInfo: GROUP });
@@ -60,7 +60,7 @@ describe("a message", () => {
     expect(await host.heard("a broken one")).toMatchObject({ mentionsBot: false });
   });
 
-  test("carries contacts, polls and how it is to be kept as untrusted lines", async () => {
+  test("has contacts, polls and limits on keeping it as untrusted lines", async () => {
     const { fake, host } = await begin();
     fake.say("keep", {
       expiresInSeconds: 60,
@@ -76,7 +76,7 @@ describe("a message", () => {
     ]);
   });
 
-  test("with a sticker or a voice note brings it by reference", async () => {
+  test("has a sticker or a voice message by reference", async () => {
     const { fake, host, link } = await begin();
     fake.attachments.set("abcd", Buffer.from("webp"));
     fake.say(null, { sticker: { packId: "abcd", stickerId: 3 } });
@@ -93,7 +93,7 @@ describe("a message", () => {
     });
   });
 
-  test.each(["network", "500", "drop"] as const)("has files that may be had later (%s)", async (how) => {
+  test.each(["network", "500", "drop"] as const)("has files that can be fetched later (%s)", async (how) => {
     const { fake, host, link } = await begin();
     fake.attachments.set("a.png", Buffer.from("dot"));
     fake.say("see", { attachments: [{ contentType: "image/png", filename: "a.png", id: "a.png", size: 3 }] });
@@ -103,13 +103,13 @@ describe("a message", () => {
     expect(Buffer.from((await link.download!(file!)).bytes).toString()).toBe("dot");
   });
 
-  test("whose files are not loaded says so", async () => {
+  test("names files that are not loaded", async () => {
     const { fake, host } = await begin({ ignoreAttachments: true });
     fake.say("see", { attachments: [{ contentType: "image/png", filename: "a.png", id: "a.png", size: 9 }] });
     expect(await host.heard("see")).toMatchObject({ media: [], untrusted: ["File, not loaded: a.png"] });
   });
 
-  test("that Signal cut is whole, with its mentions; cut where the rest cannot be had", async () => {
+  test("that Signal cut becomes whole, with its mentions, or stays cut if the rest cannot be fetched", async () => {
     const { fake, host } = await begin();
     const whole = `\uFFFC ${"long ".repeat(600)}end`;
     fake.attachments.set("long.txt", Buffer.from(whole));
@@ -128,8 +128,8 @@ describe("a message", () => {
   });
 });
 
-describe("what nobody wrote to the bot is left out", () => {
-  test("deletions, updates, receipts, typing, stories, our own words and other accounts", async () => {
+describe("events that are no messages to the bot are left out", () => {
+  test("deletions, updates, receipts, typing, stories, our own messages and other accounts", async () => {
     const { fake, host } = await begin();
     fake.say(null, { remoteDelete: { timestamp: 5 } });
     fake.say(null, { groupInfo: { ...GROUP, type: "UPDATE" } });
@@ -151,7 +151,7 @@ describe("what nobody wrote to the bot is left out", () => {
     expect(texts(host)).toEqual(["to us"]);
   });
 
-  test("a note to self is heard where that is wanted", async () => {
+  test("a note to self is received if that is configured", async () => {
     const { fake, host } = await begin({ selfChatMode: true });
     const own = { ...SELF, name: "Owner" };
     fake.emit({ ...sender(fake.now(), own), syncMessage: { sentMessage: sent(ADA, "to Ada") } });
@@ -160,7 +160,7 @@ describe("what nobody wrote to the bot is left out", () => {
     expect(texts(host)).toEqual(["note"]);
   });
 
-  test("what cannot be read holds up nothing, and is told", async () => {
+  test("an unreadable event blocks nothing, and is logged", async () => {
     const { fake, host } = await begin();
     fake.raw("event:receive\ndata:{broken\n\n");
     fake.raw('event:receive\ndata:{"envelope":{"timestamp":"soon"}}\n\n');
@@ -186,7 +186,7 @@ const sent = (to: { number: string; uuid: string }, message: string) => ({
 const wrapped = (message: string) => ({ ...sender(8), dataMessage: { timestamp: 8, message } });
 
 describe("nothing is lost", () => {
-  test("a restart asks for what came after the last message in the journal", async () => {
+  test("a restart asks for events after the last stored one", async () => {
     const { fake, host, link, platform } = await begin();
     fake.say("one");
     await host.heard("one");
@@ -202,7 +202,7 @@ describe("nothing is lost", () => {
     expect(fake.listened.at(-1)?.after).toMatch(/^\d+-1$/);
   });
 
-  test("a daemon that started anew gives what it holds, with the same keys", async () => {
+  test("a restarted daemon sends all events that it has, with the same keys", async () => {
     const { fake, host, platform } = await begin();
     const held = fake.say("held");
     await host.heard("held");
@@ -212,7 +212,7 @@ describe("nothing is lost", () => {
     expect((await next.heard("held")).eventKey).toBe(`${ADA.uuid}/1/${held}`);
   });
 
-  test("a version without event ids is heard too", async () => {
+  test("a version without event ids works too", async () => {
     const { fake, host, link, platform } = await begin({}, { withoutIds: true });
     fake.say("one");
     await host.heard("one");
@@ -237,7 +237,7 @@ describe("nothing is lost", () => {
       });
   });
 
-  test("a silent stream is given up and opened again", async () => {
+  test("a silent stream is closed and opened again", async () => {
     const { fake, host } = await begin({ stallThresholdMs: 1000 }, { keepAliveMs: 60_000 });
     await host.until(() => host.reports.some((report) => report.kind === "trouble"));
     expect(host.reports).toContainEqual(expect.objectContaining({ reason: "signal-cli was silent for 1 s" }));
@@ -255,7 +255,7 @@ describe("nothing is lost", () => {
     await host.heard("again");
   });
 
-  test("a signal-cli that nobody runs is told with how it is started", async () => {
+  test("a missing signal-cli is reported with the command that starts it", async () => {
     const { fake, host } = await begin();
     const httpUrl = fake.url;
     await fake.close();
@@ -269,7 +269,7 @@ describe("nothing is lost", () => {
     expect(late.host.reports[0]).toMatchObject(unreached);
   });
 
-  test("an account that is gone is for a person to mend", async () => {
+  test("an account that is gone needs a person", async () => {
     const { fake, host } = await begin();
     fake.unlink();
     await host.until(() => host.reports.some((report) => report.kind === "dead"));
@@ -278,7 +278,7 @@ describe("nothing is lost", () => {
 });
 
 describe("who we are", () => {
-  test("a daemon of one account is told by the config, and asked for the id", async () => {
+  test("for a daemon of one account, the config has the number and the daemon the id", async () => {
     const fake = await startFakeSignal();
     const config = { httpUrl: fake.url, account: SELF.number };
     const { host } = await start({ ...(await signalPlatform()), config, close: () => fake.close() });
@@ -299,7 +299,7 @@ describe("who we are", () => {
     await fake.close();
   });
 
-  test("doctor gets the number, or hears why not", async () => {
+  test("doctor reports the number, or why it is unknown", async () => {
     const { fake } = await begin();
     const httpUrl = fake.url;
     const ask = (config: object) => signal.probe?.(signal.config.parse(config), AbortSignal.timeout(5000));

@@ -14,14 +14,14 @@ async function begin(config: Record<string, unknown> = {}, host = new Host()) {
   return { ...started, fake: platform.fake };
 }
 
-/** What the account's status holds for the operator. */
+/** The notices in the account's status. */
 const noticesOf = (host: Host) => {
   const last = host.reports.findLast((report) => report.kind === "notices");
   return last?.kind === "notices" ? last.notices : [];
 };
 
 describe("a message", () => {
-  test("goes to a person by id or number, to a group by its id, with its styles in UTF-16 units", async () => {
+  test("is sent to a person by id or number, to a group by its id, with its styles in UTF-16 units", async () => {
     const { link, fake } = await begin();
     const part = { ...plain("👍 bold"), styles: [{ start: 3, length: 4, style: "BOLD" }] } as const;
     await link.send(DIRECT, part, KEY);
@@ -47,7 +47,7 @@ describe("a message", () => {
     ]);
   });
 
-  test("names members of a group by number or id, and nobody else; styles and emoji stay where they are", async () => {
+  test("mentions members of a group by number or id, and nobody else; styles and emoji keep their places", async () => {
     const { link, fake } = await begin();
     const bob = { number: null, uuid: "22222222-2222-4222-8222-222222222222" };
     const eve = { number: null, uuid: "33333333-3333-4333-8333-333333333333" };
@@ -69,14 +69,14 @@ describe("a message", () => {
     expect(fake.calls.filter(({ method }) => method === "listGroups")).toHaveLength(1);
   });
 
-  test("goes out without names where the members cannot be had", async () => {
+  test("is sent without mentions if the members cannot be fetched", async () => {
     const { link, fake } = await begin();
     fake.fail("listGroups", "network");
     expect(await link.send(CREW, plain(`@${ADA.number}`), KEY)).toMatchObject({ kind: "sent" });
     expect(fake.messages[0]?.params).not.toHaveProperty("mention");
   });
 
-  test("is edited by its timestamp, no more often than the apps take", async () => {
+  test("is edited by its timestamp, no more often than the apps accept", async () => {
     const { link, fake } = await begin();
     const sent = await link.send(DIRECT, plain("0"), KEY);
     const id = sent.kind === "sent" ? sent.messageId : "";
@@ -86,7 +86,7 @@ describe("a message", () => {
     expect((await link.remove?.(DIRECT, id))?.kind).toBe("sent");
   });
 
-  test("that is streamed leaves edits for its final, which is not sent where it says nothing new", async () => {
+  test("that is streamed leaves edits for its final text, which is not sent if it is unchanged", async () => {
     const { link, fake } = await begin();
     const stream = link.stream?.(DIRECT, { key: "preview:1", replyTo: `5:${ADA.uuid}` });
     const first = await stream?.show(plain("0"), "0");
@@ -100,7 +100,7 @@ describe("a message", () => {
     expect(fake.messages[0]).toMatchObject({ edits: 81, params: { quoteAuthor: ADA.uuid } });
   });
 
-  test("of an earlier connection, and one whose edits are lost, get no more edits than the apps take", async () => {
+  test("of an earlier connection, and one whose edits are lost, get no more edits than the apps accept", async () => {
     const { link, fake, platform } = await begin();
     const sent = await link.send(DIRECT, plain("half"), KEY);
     const id = sent.kind === "sent" ? sent.messageId : "";
@@ -130,7 +130,7 @@ describe("a message", () => {
     expect(await link.react?.(DIRECT, "nonsense", "👍")).toMatchObject({ kind: "refused" });
   });
 
-  test("a reaction names the author of what it is under", async () => {
+  test("a reaction names the author of its message", async () => {
     const { link, fake } = await begin();
     await link.react?.(CREW, `5:${ADA.uuid}`, "🎉");
     await link.react?.(CREW, `5:${ADA.uuid}`, undefined);
@@ -146,7 +146,7 @@ describe("a file", () => {
   const file = (name: string, more: object = {}) =>
     ({ kind: "media", media: { kind: "document", name, source: { at: "store", id: mediaId("m") } }, ...more }) as const;
 
-  test("goes inside the call, its name without what would end the address; a voice note as one", async () => {
+  test("is sent inside the call, with a safe name; a voice message as such", async () => {
     const host = new Host();
     host.media.set("m", new Uint8Array([1, 2, 3]));
     const { link, fake } = await begin({}, host);
@@ -170,8 +170,8 @@ describe("a file", () => {
   });
 });
 
-describe("what went wrong", () => {
-  test("a changed safety number is told to the operator with what to do", async () => {
+describe("a failure", () => {
+  test("a changed safety number is reported to the operator with a fix", async () => {
     const { link, fake, host } = await begin();
     fake.fail("send", "untrusted");
     expect(await link.send(DIRECT, plain("hi"), KEY)).toEqual({
@@ -181,7 +181,7 @@ describe("what went wrong", () => {
     expect(host.lines.join("\n")).toContain(`signal-cli -a ${SELF.number} trust -v <safety number> ${ADA.uuid}`);
   });
 
-  test("a captcha is told to the operator with what to do; the message waits as long as Signal says", async () => {
+  test("a captcha is reported to the operator with a fix; the message waits as long as Signal says", async () => {
     const { link, fake, host } = await begin();
     fake.fail("send", "captcha");
     expect(await link.send(DIRECT, plain("hi"), KEY)).toMatchObject({
@@ -192,7 +192,7 @@ describe("what went wrong", () => {
     expect(host.lines.join("\n")).toContain("submitRateLimitChallenge --challenge abc-challenge --captcha");
   });
 
-  test("what some of a group do not get is sent, and told until they are reached again", async () => {
+  test("a message that misses some members counts as sent, and is reported until they are reached again", async () => {
     const { link, fake, host } = await begin();
     const [bob, eve] = [
       { number: "+15550002002", uuid: "b-b" },
@@ -205,12 +205,12 @@ describe("what went wrong", () => {
     expect(fake.shown(GROUP.groupId)).toEqual(["one"]);
     expect(noticesOf(host)).toEqual([
       { problem: expect.stringMatching(/do not reach \+15550002002.*not registered/), fix: expect.any(String) },
-      { problem: expect.stringMatching(/did not reach e-e: Signal takes no more/), fix: expect.any(String) },
+      { problem: expect.stringMatching(/did not reach e-e: Signal accepts no more/), fix: expect.any(String) },
     ]);
     fake.fates = { "b-b": { type: "UNREGISTERED_FAILURE" } };
     await send("two");
     expect(noticesOf(host)).toMatchObject([{ problem: expect.stringContaining("+15550002002") }]);
-    // What is known is not told again, by report or by log.
+    // A known problem is not reported or logged again.
     const [reports, lines] = [host.reports.filter(({ kind }) => kind === "notices").length, host.lines.length];
     await send("three");
     expect([host.reports.filter(({ kind }) => kind === "notices").length, host.lines.length]).toEqual([reports, lines]);
@@ -222,7 +222,7 @@ describe("what went wrong", () => {
     expect(noticesOf(host)).toEqual([]);
   });
 
-  test("a safety number and a captcha stand in the account's status until a message gets through", async () => {
+  test("a safety number and a captcha stay in the account's status until a message gets through", async () => {
     const { link, fake, host } = await begin();
     fake.fail("send", "untrusted");
     await link.send(DIRECT, plain("one"), KEY);
@@ -236,7 +236,7 @@ describe("what went wrong", () => {
     expect(noticesOf(host)).toEqual([]);
   });
 
-  test("a message lost between signal-cli and Signal waits until Signal is there", async () => {
+  test("a message lost between signal-cli and Signal waits until Signal is reachable", async () => {
     const { link, fake } = await begin();
     fake.fail("send", "network");
     expect((await link.send(DIRECT, plain("one"), KEY)).kind).toBe("unknown");
@@ -247,7 +247,7 @@ describe("what went wrong", () => {
     expect(fake.shown(ADA.uuid)).toEqual(["one"]);
   });
 
-  test("a call that hangs ends, and nobody knows what became of it", async () => {
+  test("a call that hangs ends with an unknown result", async () => {
     const { link, fake } = await begin({ timeoutSeconds: 1 });
     fake.fail("send", "hang");
     expect(await link.send(DIRECT, plain("hi"), KEY)).toMatchObject({ kind: "unknown" });
@@ -255,7 +255,7 @@ describe("what went wrong", () => {
     expect(await link.send(DIRECT, plain("hi"), KEY)).toMatchObject({ kind: "retry" });
   });
 
-  test("an error without a report is judged by its number and its words", async () => {
+  test("an error without a report is judged by its code and its text", async () => {
     const { outcomeOf } = await import("../failures.ts");
     const kind = (code: number, message: string) => outcomeOf({ code, message }).kind;
     expect(kind(-1, "Invalid group id")).toBe("refused");
@@ -268,7 +268,7 @@ describe("what went wrong", () => {
     expect(kind(-3, "Read timed out (SocketTimeoutException)")).toBe("unknown");
   });
 
-  test("something else that answers at the address is told by its status", async () => {
+  test("another server at the address is reported by its status", async () => {
     const { fake } = await begin();
     const daemon = openDaemon(() => `${fake.url}/elsewhere`, { timeoutMs: 1000, account: () => undefined });
     expect(await daemon.call("send", {})).toEqual({

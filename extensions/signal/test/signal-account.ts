@@ -1,12 +1,12 @@
 import fs from "node:fs";
 
-/** What a daemon's numbers are; absent: it was started for `self` alone. */
+/** A daemon's accounts; absent: it was started only for `self`. */
 export type Accounts = readonly { readonly number: string | null; readonly aci?: string }[] | undefined;
 
-/** What goes wrong with a call; the last three only where something is sent. */
+/** How a call fails; the last three only for sends. */
 export type Fault = "drop" | "lost" | "500" | "hang" | "limited" | "captcha" | "unregistered" | "untrusted" | "network";
 
-/** How each member of a group fares; everybody else gets what is sent. */
+/** The result for members of a group; everybody else gets the message. */
 export type Fates = Readonly<Record<string, Params>>;
 
 export interface FakeMessage {
@@ -40,13 +40,13 @@ const ANSWERS: Readonly<Record<string, unknown>> = {
   getUserStatus: [{ recipient: SELF.number, number: SELF.number, uuid: SELF.uuid, isRegistered: true }],
 };
 
-/** What the daemon does when it is called, and what Signal holds of it afterwards. It knows nothing of HTTP. */
+/** What calls of the daemon do, and what Signal has afterwards. It knows nothing of HTTP. */
 export class SignalAccount {
   readonly messages: FakeMessage[] = [];
   readonly calls: { readonly method: string; readonly params: Params }[] = [];
   readonly reactions = new Map<string, string[]>();
   readonly attachments = new Map<string, Buffer>();
-  /** Of the group, by id; a send to it has a result for each. */
+  /** The group's members, by id; a send to it has a result for each. */
   members: readonly { readonly number: string | null; readonly uuid: string }[] = [ADA];
   fates: Fates = {};
   groupIds: readonly string[] = [];
@@ -130,7 +130,7 @@ export class SignalAccount {
     return { timestamp, results: this.#results(params) };
   }
 
-  /** A group's send succeeds where it reached one of its members (`SendMessageResultUtils`). */
+  /** A send to a group succeeds if it reached one member (`SendMessageResultUtils`). */
   #results(params: Params): readonly Params[] {
     const { groupId } = params;
     if (typeof groupId !== "string") return [result(params, "SUCCESS")];
@@ -174,7 +174,7 @@ export class SignalAccount {
     }
   }
 
-  /** The members whose names the apps show in the place of what was written. */
+  /** The members whose names the apps show instead of the written text. */
   namesIn({ text, params }: FakeMessage): string {
     const ranges = list(params["mention"]).map((mention) => mention.split(":"));
     return ranges.reduceRight((shown, [start, length, who = ""]) => {
@@ -235,7 +235,7 @@ function refusal(fault: Fault, timestamp: number, params: Params): RpcError {
   }
 }
 
-/** A data address as `DataURI` reads it, or a file of this machine. */
+/** A data URI as `DataURI` reads it, or a file of this machine. */
 function readAttachment(uri: string): { uri: string; bytes: Buffer } {
   const [, data] = /^data:[\w/+.-]+(?:;filename=[^;,]+)?;base64,(.*)$/s.exec(uri) ?? [];
   if (data !== undefined) return { uri, bytes: Buffer.from(data, "base64") };

@@ -7,7 +7,7 @@ const read = (...pieces: readonly string[]) => {
   return pieces.flatMap((piece) => reader.push(piece));
 };
 
-test("reads what signal-cli writes: no space behind the colon, a comment to keep the line open", () => {
+test("reads what signal-cli writes: no space after the colon, a comment to keep the line open", () => {
   expect(read(':\nid:17-1\nevent:receive\ndata:{"a":1}\n\n:\n')).toEqual([
     { kind: "comment" },
     { kind: "event", id: "17-1", name: "receive", data: '{"a":1}' },
@@ -15,7 +15,7 @@ test("reads what signal-cli writes: no space behind the colon, a comment to keep
   ]);
 });
 
-test("reads what the standard allows besides: a space, CRLF, CR, several data lines, fields without a colon", () => {
+test("reads what else the standard allows: a space, CRLF, CR, several data lines, fields without a colon", () => {
   expect(read("event: one\r\ndata: a\r\ndata:  b\r\n\r\n")).toEqual([{ kind: "event", name: "one", data: "a\n b" }]);
   expect(read("data:a\rdata\r\rdata:b\n\n").map((item) => item.kind === "event" && item.data)).toEqual(["a\n", "b"]);
   expect(read("event:nothing\n\nretry:5\nid\n\n")).toEqual([]);
@@ -29,7 +29,7 @@ test("an id lasts until the next one", () => {
   ]);
 });
 
-test("makes the same of a text however it is cut", () => {
+test("reads the same events however the text is cut", () => {
   const event = fc.record({
     data: fc.json(),
     end: fc.constantFrom("\n", "\r\n", "\r"),

@@ -1,7 +1,7 @@
 import { channelId, DEFAULT_ACCOUNT, webEventKey } from "openclaw/plugin-sdk";
 import type { InboundMessage, WebMessage } from "openclaw/plugin-sdk";
 
-/** A client's message as the gateway takes it: its chat is the session, its sender the operator. */
+/** Converts a client's message: its chat is the session, its sender the operator. */
 export function inboundOf(said: WebMessage): InboundMessage {
   const { idempotencyKey, sessionKey, thinking, model, timeoutMs, deliverTo, senderName } = said;
   return {

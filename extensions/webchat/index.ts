@@ -11,14 +11,14 @@ import type {
 import { webchatConfig, type WebchatConfig } from "./config.ts";
 import { inboundOf } from "./inbound.ts";
 
-/** The gateway calls a link deaf after five minutes without a sign of life. */
+/** The gateway treats a link as stalled after five minutes without a sign of life. */
 const ALIVE_EVERY_MS = 60_000;
 
 /**
- * The gateway's own clients: page, WebSocket, HTTP and command line. Answers of runs are no sends here, since the transcript
- * is their delivery; what is sent is what somebody says beside them.
+ * The channel of the gateway's own clients: page, WebSocket, HTTP and command line. Their answers are delivered by the transcript and
+ * not sent here; `send` is for messages outside of runs.
  */
-export function webchat(room: WebClientPort): ChannelAdapter<WebchatConfig> {
+export function webchat(clients: WebClientPort): ChannelAdapter<WebchatConfig> {
   return {
     id: channelId("webchat"),
     label: "Web chat",
@@ -30,19 +30,19 @@ export function webchat(room: WebClientPort): ChannelAdapter<WebchatConfig> {
       media: 50 * 1024 * 1024,
     },
     config: webchatConfig,
-    connect: async (_config, host) => open(room, host),
+    connect: async (_config, host) => open(clients, host),
   };
 }
 
-function open(room: WebClientPort, host: ChannelHost): ChannelLink {
+function open(clients: WebClientPort, host: ChannelHost): ChannelLink {
   const closed = new AbortController();
   const signal = AbortSignal.any([closed.signal, host.signal]);
-  room.listen(async (said) => {
+  clients.listen(async (message) => {
     try {
-      await host.receive([inboundOf(said)]);
+      await host.receive([inboundOf(message)]);
     } catch (error) {
-      // Who asked hears of it and asks again.
-      host.report({ kind: "trouble", reason: wordsOf(error) });
+      // The client gets the error and retries.
+      host.report({ kind: "trouble", reason: errorText(error) });
       throw error;
     }
     host.report({ kind: "alive" });
@@ -52,8 +52,8 @@ function open(room: WebClientPort, host: ChannelHost): ChannelLink {
   timer.unref();
   signal.addEventListener("abort", () => clearInterval(timer), { once: true });
   return {
-    send: (to, part, { idempotencyKey }) => send(to.chat.id, part, { room, host, key: idempotencyKey }),
-    find: (to, _part, { idempotencyKey }) => room.find(to.chat.id, idempotencyKey),
+    send: (to, part, { idempotencyKey }) => send(to.chat.id, part, { clients, host, key: idempotencyKey }),
+    find: (to, _part, { idempotencyKey }) => clients.find(to.chat.id, idempotencyKey),
     close: async () => closed.abort(),
   };
 }
@@ -61,20 +61,20 @@ function open(room: WebClientPort, host: ChannelHost): ChannelLink {
 async function send(
   chat: string,
   part: OutboundPart,
-  { room, host, key }: { room: WebClientPort; host: ChannelHost; key: string },
+  { clients, host, key }: { clients: WebClientPort; host: ChannelHost; key: string },
 ): Promise<SendResult> {
   const note = noteOf(part);
   for (const item of note.media ?? []) {
     try {
       await host.openMedia(item);
     } catch (error) {
-      return { kind: "refused", reason: `${item.name ?? "a file"}: ${wordsOf(error)}` };
+      return { kind: "refused", reason: `${item.name ?? "a file"}: ${errorText(error)}` };
     }
   }
-  return room.write(chat, note, key);
+  return clients.write(chat, note, key);
 }
 
-const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+const errorText = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 function noteOf(part: OutboundPart): WebNote {
   if (part.kind === "text") return { text: part.body };

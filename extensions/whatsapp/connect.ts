@@ -5,7 +5,7 @@ import { loadBaileys } from "./link/baileys.ts";
 import type { WhatsAppConfig } from "./config.ts";
 import { Connection } from "./link/connection.ts";
 import { download } from "./inbound/media.ts";
-import { sender } from "./send.ts";
+import { createSender } from "./send.ts";
 
 /** Connects a linked account. Throws `OpenClawError` when it is not linked, or WhatsApp has ended the link. */
 export async function connect(config: WhatsAppConfig, host: ChannelHost): Promise<ChannelLink> {
@@ -23,7 +23,7 @@ export async function connect(config: WhatsAppConfig, host: ChannelHost): Promis
     throw error;
   }
   return {
-    ...sender({ connection, config, host, sentAt: (id) => auth.keptAt(id) }),
+    ...createSender({ connection, config, host, sentAt: (id) => auth.keptAt(id) }),
     download: (item) => download(host, config, item),
     close: () => connection.close(),
   };

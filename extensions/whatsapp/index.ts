@@ -5,7 +5,7 @@ import type { WhatsAppConfig } from "./config.ts";
 export { whatsappAccounts, whatsappConfig } from "./config.ts";
 export type { WhatsAppConfig } from "./config.ts";
 
-/** WhatsApp as a linked device of a phone. Baileys is fetched and loaded with the first connection. */
+/** WhatsApp as a linked device of a phone. The first connection fetches and loads Baileys. */
 export const whatsapp: ChannelAdapter<WhatsAppConfig> = {
   id: WHATSAPP,
   label: "WhatsApp",
@@ -15,7 +15,7 @@ export const whatsapp: ChannelAdapter<WhatsAppConfig> = {
     format: "whatsapp",
     media: 100 * 1_048_576,
     editEveryMs: 2500,
-    // The same documentation has 1,024 for a caption; sounds and stickers have none.
+    // The same documentation limits a caption to 1,024; audio and stickers have none.
     caption: { text: 1024, not: ["audio", "voice", "sticker"] },
   },
   config: whatsappConfig,

@@ -3,7 +3,7 @@ import { codeOf } from "./link/connection.ts";
 import { NoAnswer } from "./link/port.ts";
 import type { Answer } from "./link/port.ts";
 
-/** Makes one call that sends something. Never rejects. */
+/** Makes one call that sends a message. Never rejects. */
 export async function attempt(messageId: string, call: () => Promise<Answer>): Promise<SendResult> {
   try {
     const answer = await call();
@@ -14,7 +14,7 @@ export async function attempt(messageId: string, call: () => Promise<Answer>): P
   }
 }
 
-/** What the server's codes mean for a message (Baileys: `NACK_REASONS`, `SERVER_ERROR_CODES`). */
+/** The reasons for the server's codes (Baileys: `NACK_REASONS`, `SERVER_ERROR_CODES`). */
 const REFUSALS: Readonly<Record<number, string>> = {
   401: "WhatsApp does not let this account write there",
   403: "WhatsApp does not let this account write there",
@@ -28,23 +28,23 @@ function refusal(code: number): SendResult {
   const reason = REFUSALS[code];
   if (reason !== undefined) return { kind: "refused", reason: `${reason} (${code})` };
   if (code === 429) return { kind: "retry", reason: "WhatsApp asks to send less (429)", rateLimited: true };
-  // 479: keys of a device that are out of date; the library fetches new ones.
+  // 479: the keys of a device are out of date; the library fetches new ones.
   if (code === 479 || code >= 500) return { kind: "retry", reason: `WhatsApp could not take the message (${code})` };
   return { kind: "refused", reason: `WhatsApp refuses the message (${code})` };
 }
 
 /**
- * The message itself is the last thing that the library sends: whatever it throws happened while it asked for devices,
- * keys or a place for a file. Only a write that took too long may have gone through.
+ * What an error of the library means for a send. The library sends the message last, so an error occurred while it requested devices,
+ * keys or an upload URL. Only a write that timed out may have succeeded.
  */
 function failureOf(error: unknown): SendResult {
-  const words = error instanceof Error ? error.message : String(error);
+  const reason = error instanceof Error ? error.message : String(error);
   const code = isRefusal(error) ? error.data : codeOf(error);
   if (code === 408) return { kind: "unknown", reason: "no answer from WhatsApp in time" };
   if (code !== undefined && (code === 429 || REFUSALS[code] !== undefined)) return refusal(code);
-  return { kind: "retry", reason: `WhatsApp could not take the message: ${words}` };
+  return { kind: "retry", reason: `WhatsApp could not take the message: ${reason}` };
 }
 
-/** The library puts the code of a refused question into `data`. */
+/** The library puts the code of a refused request into `data`. */
 const isRefusal = (error: unknown): error is { data: number } =>
   typeof error === "object" && error !== null && "data" in error && typeof error.data === "number";

@@ -1,6 +1,6 @@
 import type { Contributor } from "openclaw/plugin-sdk";
 
-/** Registers WhatsApp. An account has no keys of its own: it is linked afterwards. */
+/** Registers WhatsApp. An account needs no config keys: a person links it afterwards. */
 export const contributor: Contributor = {
   id: "whatsapp",
   register: (registry) =>

@@ -16,9 +16,9 @@ import { attempt } from "./outcome.ts";
 import type { WaSocket } from "./link/port.ts";
 import { fileContent } from "./upload.ts";
 
-/** How long a send waits for a connection that is being made again. */
+/** How long a send waits for a reconnect. */
 const READY_MS = 3000;
-/** WhatsApp shows changes for 15 minutes after the message; what comes later is lost (faq.whatsapp.com, "edit messages"). */
+/** WhatsApp shows edits for 15 minutes after the message and drops later ones (faq.whatsapp.com, "edit messages"). */
 const EDITABLE_MS = 14 * 60_000;
 
 const NOT_CONNECTED: SendResult = { kind: "retry", reason: "WhatsApp is not connected" };
@@ -27,17 +27,17 @@ export interface Sending {
   readonly connection: Connection;
   readonly config: WhatsAppConfig;
   readonly host: ChannelHost;
-  /** Epoch milliseconds at which a message of ours was sent, by this connection or one before; undefined when it is days ago. */
+  /** Epoch milliseconds at which this connection, or one before, sent a message; undefined when it was days ago. */
   sentAt(messageId: string): number | undefined;
 }
 
 type Link = Pick<ChannelLink, "send"> & Required<Pick<ChannelLink, "edit" | "remove" | "react" | "typing">>;
 
-/** What a link does towards WhatsApp. Never rejects. */
-export function sender(sending: Sending): Link {
+/** The calls of a link that send. Never rejects. */
+export function createSender(sending: Sending): Link {
   const { connection, host } = sending;
 
-  /** One message; its id is the same whenever the seed is. */
+  /** Sends one message. The same seed gives the same id. */
   async function post(to: Peer, content: AnyMessageContent, seed: string, quote?: Quote): Promise<SendResult> {
     const socket = await connection.ready(READY_MS);
     if (!socket) return NOT_CONNECTED;
@@ -47,8 +47,8 @@ export function sender(sending: Sending): Link {
     return attempt(messageId, () => socket.send(chat, content, { messageId, ...quote }));
   }
 
-  /** Something about a message that is there. A repeat is harmless, so that each has an id of its own. */
-  async function about(
+  /** Changes an existing message. A repeat is harmless, so each call has a new id. */
+  async function change(
     to: Peer,
     messageId: string,
     content: (key: WAMessageKey) => AnyMessageContent,
@@ -64,18 +64,18 @@ export function sender(sending: Sending): Link {
       if (part.kind === "text") return post(to, await textContent(connection, part, to), options.idempotencyKey, quote);
       return sendFile(sending, to, part, {
         file: (content) => post(to, content, options.idempotencyKey, quote),
-        words: (text) => post(to, text, `${options.idempotencyKey}\ncaption`, quote),
+        caption: (text) => post(to, text, `${options.idempotencyKey}\ncaption`, quote),
       });
     },
     async edit(to, messageId, part) {
       if (!(await connection.ready(READY_MS))) return NOT_CONNECTED;
-      const whyNot = whyFixed(sending, messageId);
+      const whyNot = whyNotEditable(sending, messageId);
       if (whyNot !== undefined) return { kind: "refused", reason: whyNot };
-      const words = await textContent(connection, part, to);
-      return about(to, messageId, (edit) => ({ ...words, edit }));
+      const text = await textContent(connection, part, to);
+      return change(to, messageId, (edit) => ({ ...text, edit }));
     },
-    remove: (to, messageId) => about(to, messageId, (key) => ({ delete: key })),
-    react: (to, messageId, emoji) => about(to, messageId, (key) => ({ react: { text: emoji ?? "", key } })),
+    remove: (to, messageId) => change(to, messageId, (key) => ({ delete: key })),
+    react: (to, messageId, emoji) => change(to, messageId, (key) => ({ react: { text: emoji ?? "", key } })),
     async typing(to) {
       const socket = await connection.ready(0);
       if (!socket) return;
@@ -87,15 +87,15 @@ export function sender(sending: Sending): Link {
   };
 }
 
-/** Why a message cannot be changed: nobody would see it, and nobody tell us. Undefined when it can. */
-function whyFixed({ sentAt }: Sending, messageId: string): string | undefined {
+/** Why a message cannot be edited: WhatsApp would silently drop the edit. Undefined when it can. */
+function whyNotEditable({ sentAt }: Sending, messageId: string): string | undefined {
   if (!isOwnId(messageId)) return "it is not a message of ours";
   const at = sentAt(messageId);
   const isYoung = at !== undefined && Date.now() - at <= EDITABLE_MS;
-  return isYoung ? undefined : "WhatsApp lets nobody change a message that old";
+  return isYoung ? undefined : "WhatsApp shows no edits of a message that old";
 }
 
-/** A chat counts as read when the gateway turns to it, not when a stranger's message arrives. */
+/** Marks a chat as read when the gateway answers in it, and not already when a message arrives. */
 async function markRead({ connection, config, host }: Sending, socket: WaSocket, to: Peer): Promise<void> {
   const unread = connection.inbox.takeUnread(to.chat.id);
   if (!config.sendReadReceipts || unread.length === 0) return;
@@ -118,7 +118,7 @@ function keyOf(to: Peer, messageId: string): WAMessageKey {
   return { remoteJid, id, fromMe: author === undefined && isOwnId(id), ...(author && { participant: author }) };
 }
 
-/** In a group, people whose number or LID stands behind an `@` are named, as in WhatsApp itself. */
+/** In a group, an `@` with a member's number or LID becomes a mention, as in WhatsApp itself. */
 async function textContent({ inbox }: Connection, part: OutboundText, to: Peer): Promise<TextContent> {
   const text = part.format === "whatsapp" ? part.body : part.plain;
   if (!isGroup(to.chat.id) || !namesSomebody(text)) return { text, linkPreview: null };
@@ -135,24 +135,24 @@ interface TextContent {
 
 interface Posts {
   file(content: AnyMessageContent): Promise<SendResult>;
-  words(content: TextContent): Promise<SendResult>;
+  caption(content: TextContent): Promise<SendResult>;
 }
 
-/** Where WhatsApp has no room for a caption it goes before the file. */
+/** Sends a file. A caption that WhatsApp does not allow below it is sent before it. */
 async function sendFile(
   { host, connection }: Sending,
   to: Peer,
   part: OutboundFiles,
   posts: Posts,
 ): Promise<SendResult> {
-  const words = part.caption && (await textContent(connection, part.caption, to));
-  const { text: caption, mentions } = words ?? {};
+  const text = part.caption && (await textContent(connection, part.caption, to));
+  const { text: caption, mentions } = text ?? {};
   const below = { ...(caption !== undefined && { caption }), ...(mentions && { mentions }) };
   const opened = await fileContent(host, part, below);
   if (opened.kind === "refused") return opened;
-  if (words && opened.isBare) {
-    const told = await posts.words(words);
-    if (told.kind !== "sent") return told;
+  if (text && opened.isBare) {
+    const sent = await posts.caption(text);
+    if (sent.kind !== "sent") return sent;
   }
   return posts.file(opened.content);
 }

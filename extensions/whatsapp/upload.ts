@@ -1,33 +1,37 @@
 import type { AnyMessageContent } from "@whiskeysockets/baileys";
 import type { ChannelHost, OutboundFiles, SendResult } from "openclaw/plugin-sdk";
 
-/** A file as a message. `isBare`: it has no room for words below it. */
+/** A file as a message. `isBare`: it cannot have a caption. */
 export type FileContent =
   | { readonly kind: "file"; readonly content: AnyMessageContent; readonly isBare: boolean }
   | Extract<SendResult, { kind: "refused" }>;
 
-/** What stands below a file. */
+/** The text below a file. */
 export interface Caption {
   readonly caption?: string;
   readonly mentions?: string[];
 }
 
 /** Reads a file from the store. Never rejects. */
-export async function fileContent(host: ChannelHost, part: OutboundFiles, below: Caption): Promise<FileContent> {
+export async function fileContent(host: ChannelHost, part: OutboundFiles, caption: Caption): Promise<FileContent> {
   try {
     const bytes = await host.openMedia(part.media);
-    return { kind: "file", ...dress(part, Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), below) };
+    return { kind: "file", ...contentOf(part, Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), caption) };
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     return { kind: "refused", reason: `${part.media.name ?? "the file"} cannot be read: ${reason}` };
   }
 }
 
-function dress(part: OutboundFiles, bytes: Buffer, below: Caption): { content: AnyMessageContent; isBare: boolean } {
+function contentOf(
+  part: OutboundFiles,
+  bytes: Buffer,
+  caption: Caption,
+): { content: AnyMessageContent; isBare: boolean } {
   const mimetype = part.media.mime ?? "application/octet-stream";
   if (isSound(part)) return { content: sound(part, bytes), isBare: true };
   if (isSticker(part)) return { content: { sticker: bytes, mimetype }, isBare: true };
-  return { content: { ...pictureOrFile(part, bytes), ...below }, isBare: false };
+  return { content: { ...pictureOrFile(part, bytes), ...caption }, isBare: false };
 }
 
 const isSound = ({ media, asVoice }: OutboundFiles): boolean =>
@@ -35,7 +39,7 @@ const isSound = ({ media, asVoice }: OutboundFiles): boolean =>
 
 const isSticker = ({ media }: OutboundFiles): boolean => media.kind === "sticker" && media.mime === "image/webp";
 
-/** WhatsApp plays voice notes only in Opus. */
+/** WhatsApp only plays voice messages in Opus. */
 function sound({ media, asVoice }: OutboundFiles, audio: Buffer): AnyMessageContent {
   const isOpus = /ogg|opus/.test(media.mime ?? "");
   const ptt = isOpus && (asVoice === true || media.kind === "voice");

@@ -5,13 +5,13 @@ import type { Limits } from "./protocol/protocol.ts";
 const LONGEST_SIDE = 2048;
 const QUALITY = 0.85;
 
-/** Images ready to send, and a line for each file that could not be taken. */
+/** Images that are ready to send, and a line for each refused file. */
 export interface Taken {
   readonly pictures: readonly Picture[];
   readonly refusals: readonly string[];
 }
 
-/** Reads image files for sending. One above the gateway's limit is made smaller; what still does not fit is refused. */
+/** Reads image files to send. An image above the gateway's limit is scaled down, or refused if it is still too large. */
 export async function takeFiles(files: readonly File[], limits: Limits): Promise<Taken> {
   const taken = await Promise.all(files.map((file) => takeFile(file, Math.min(limits.image, limits.attachment))));
   return {
@@ -29,7 +29,7 @@ async function takeFile(file: File, limit: number): Promise<Picture | string> {
 }
 
 async function shrunk(file: File): Promise<Blob | undefined> {
-  // An image that the browser cannot read is not made smaller; the caller tells that it is too large.
+  // An image that the browser cannot decode is not scaled down; the caller reports that it is too large.
   const bitmap = await createImageBitmap(file).catch(() => undefined);
   if (bitmap === undefined) return undefined;
   const scale = Math.min(1, LONGEST_SIDE / Math.max(bitmap.width, bitmap.height));

@@ -9,14 +9,14 @@ import { Reading } from "./reading.ts";
 import { isOpen, openRow } from "./state.ts";
 import type { Store } from "./store.ts";
 
-/** What a person can do on the page. Each verb returns at once; what came of it is seen in the state. */
+/** The actions of a person on the page. Each returns at once; the state shows its result. */
 export class Chat {
   readonly #store: Store;
   readonly #connection: Connection;
   readonly #reading: Reading;
-  /** Whether the transcript was read since the connection was made; until then messages stay in the queue. */
+  /** Whether the transcript was read on this connection; until then, messages stay in the queue. */
   #caughtUp = false;
-  /** Kept for the next visit as soon as the gateway accepts it. */
+  /** Stored for the next visit as soon as the gateway accepts it. */
   #token: string | undefined;
 
   constructor(store: Store) {
@@ -54,7 +54,7 @@ export class Chat {
     if (token !== this.#token) this.#store.dispatch({ type: "offered", token });
   }
 
-  /** Connects with a token, and keeps it for the next visit once the gateway accepts it. */
+  /** Connects with a token, and stores it for the next visit once the gateway accepts it. */
   connect(token: string): void {
     this.#token = token;
     this.#connection.open(token);
@@ -76,12 +76,12 @@ export class Chat {
     this.#store.dispatch({ type: "link", link: { state: "unauthorized", message: "" } });
   }
 
-  /** Does not wait for the next attempt to connect. */
+  /** Connects now, without waiting for the next attempt. */
   retryNow(): void {
     this.#connection.retryNow();
   }
 
-  /** Sends a message now, or as soon as the gateway is there; never twice. */
+  /** Sends a message now, or as soon as the gateway is connected; never twice. */
   send(message: string, pictures: readonly Picture[]): void {
     const runId = crypto.randomUUID();
     const sent = { text: message, pictures, state: "queued" as const };
@@ -89,7 +89,7 @@ export class Chat {
     this.#attempt(this.#deliver(runId));
   }
 
-  /** Sends a message again that the gateway had refused, as a new one. */
+  /** Sends a refused message again, as a new one. */
   resend(runId: string): void {
     const sent = this.#store.state().exchanges.find((exchange) => exchange.runId === runId)?.sent;
     if (sent === undefined) return;
@@ -97,7 +97,7 @@ export class Chat {
     this.send(sent.text, sent.pictures);
   }
 
-  /** Stops all that runs in the open session. */
+  /** Stops all runs of the open session. */
   abort(): void {
     const { sessionKey } = this.#store.state();
     this.#attempt(this.#connection.request("chat.abort", { sessionKey }));
@@ -115,19 +115,19 @@ export class Chat {
     this.open(`webchat:default:${crypto.randomUUID()}`);
   }
 
-  /** Reads more of what was said before. */
+  /** Reads earlier messages. */
   loadEarlier(): void {
     this.#attempt(this.#reading.earlier());
   }
 
-  /** Deletes a session; when it is the open one, the main one is opened. */
+  /** Deletes a session; if it is open, opens the main session. */
   remove(sessionKey: string): void {
     const wasOpen = isOpen(this.#store.state(), sessionKey);
     this.#attempt(this.#delete(sessionKey));
     if (wasOpen) this.open("main");
   }
 
-  /** Gives a session a name; an empty one takes the name away. */
+  /** Names a session; an empty name removes the name. */
   rename(sessionKey: string, label: string): void {
     this.#attempt(this.#patch(sessionKey, { label: label === "" ? null : label }));
   }
@@ -137,12 +137,12 @@ export class Chat {
     this.#attempt(this.#patch(this.#store.state().sessionKey, { model }));
   }
 
-  /** Chooses how much the model thinks in the open session; an empty level takes the choice back. */
+  /** Chooses how much the model thinks in the open session; an empty level resets the choice. */
   chooseThinking(level: string): void {
     this.#attempt(this.#patch(this.#store.state().sessionKey, { thinkingLevel: level === "" ? null : level }));
   }
 
-  /** Answers a command that waits. */
+  /** Answers a command that waits for approval. */
   decide(id: string, decision: Decision): void {
     this.#attempt(this.#decide(id, decision));
   }
@@ -154,7 +154,7 @@ export class Chat {
     this.#attempt(asked.then(() => this.#reading.pairings()));
   }
 
-  /** Asks the gateway for something beside the chat. Rejects with an `Error` whose message is for the person. */
+  /** Makes a request to the gateway outside of the chat. Rejects with an `Error` whose message is for the person. */
   async ask(method: string, params: Record<string, unknown>): Promise<unknown> {
     try {
       return await this.#connection.request(method, params);
@@ -163,7 +163,7 @@ export class Chat {
     }
   }
 
-  /** Says something to the person, or takes back what was said. */
+  /** Shows a message to the person, or removes it. */
   tell(notice?: string): void {
     this.#store.dispatch({ type: "notice", text: notice });
   }
@@ -187,7 +187,7 @@ export class Chat {
     const exchange = this.#store.state().exchanges.find((item) => item.runId === runId);
     if (exchange?.sent === undefined || !this.#caughtUp) return;
     const most = this.#store.state().hello?.limits.payload ?? 0;
-    // A frame above the limit would end the connection, again and again.
+    // A frame above the limit would end each connection.
     if (weight(exchange.sent) > most) this.#refuse(runId, `Too large: the gateway takes ${size(most)} at once.`);
     else await this.#post(exchange, exchange.sent);
   }
@@ -198,12 +198,12 @@ export class Chat {
     try {
       const answer = await this.#connection.request("chat.send", sendParams(exchange, sent));
       this.#store.dispatch({ type: "sent", runId, state: "accepted" });
-      // The gateway had the message before; its run may have ended while nobody listened.
+      // The gateway already has the message; its run may have ended while the page was disconnected.
       if (fields(answer)["status"] !== "started") await this.#reading.settled();
     } catch (error) {
       if (!(error instanceof LostError)) return this.#refuse(runId, messageOf(error));
       this.#store.dispatch({ type: "sent", runId, state: "queued" });
-      // A gateway that is there but does not answer is met again from the start.
+      // When the gateway is connected but does not answer, the page reconnects.
       return this.#caughtUp ? this.#connection.retryNow() : undefined;
     }
     await this.#nameAfter(sessionKey, sent.text);
@@ -213,7 +213,7 @@ export class Chat {
     this.#store.dispatch({ type: "sent", runId, state: "failed", error });
   }
 
-  /** A new chat is called after its first message, as long as nobody gave it a name. */
+  /** Names a new chat after its first message, unless it has a name. */
   async #nameAfter(sessionKey: string, message: string): Promise<void> {
     const isNew =
       this.#store.state().transcript.turns.length === 0 && openRow(this.#store.state())?.label === undefined;
@@ -238,7 +238,7 @@ export class Chat {
     this.#store.dispatch({ type: "resolved", id });
   }
 
-  /** A lost connection shows itself and is made good when it is back; a refusal is told. */
+  /** Shows a refusal. A lost connection is visible anyway, and the request is repeated when it is back. */
   #attempt(work: Promise<unknown>): void {
     work.catch((error: unknown) => {
       if (!(error instanceof LostError)) this.tell(messageOf(error));
@@ -259,7 +259,7 @@ function sendParams({ sessionKey, runId }: Exchange, sent: Sent): Record<string,
   return attachments.length === 0 ? params : { ...params, attachments };
 }
 
-/** About how many bytes the message is on the wire; text may grow threefold in UTF-8. */
+/** The approximate bytes of the message in a frame; UTF-8 may triple the length of text. */
 function weight(sent: Sent): number {
   return sent.pictures.reduce((sum, picture) => sum + picture.data.length + 200, sent.text.length * 3 + 4096);
 }

@@ -15,14 +15,14 @@ export function plainKey(key: string, defaultAgent = "main"): string {
   return bare === "main" ? "webchat:default:operator" : bare;
 }
 
-/** The channel that a session key belongs to, in words for a person. */
+/** The channel of a session key, as a text for people. */
 export function channelName(key: string): string {
   const parts = plainKey(key).split(":");
   const channel = (parts[0] === "agent" ? parts[2] : parts[0]) ?? "";
   return CHANNELS[channel] ?? channel;
 }
 
-/** What a session is called while it has no label. */
+/** The title of a session without a label. */
 export function sessionTitle(key: string, label?: string): string {
   if (label !== undefined) return label;
   const plain = plainKey(key);
@@ -39,7 +39,7 @@ function unescaped(part: string): string {
   return part.replaceAll("%3A", ":").replaceAll("%25", "%");
 }
 
-/** A title made of the first words that a person wrote; at most 48 characters. */
+/** A title from the beginning of a person's first message; at most 48 characters. */
 export function titleOf(message: string): string {
   const line = message.replace(/\s+/g, " ").trim();
   return line.length <= 48 ? line : `${line.slice(0, 47).replace(/\s+\S*$/, "")}…`;
@@ -52,7 +52,7 @@ export function count(value: number): string {
   return `${(value / 1_000_000).toFixed(1).replace(/\.0$/, "")}M`;
 }
 
-/** How long ago, in one short word: now, 5m, 3h, 2d, then the date. Both in milliseconds since 1970. */
+/** A short text for an age: now, 5m, 3h, 2d, then the date. Both in milliseconds since 1970. */
 export function ago(at: number, now: number): string {
   const minutes = Math.floor((now - at) / 60_000);
   if (minutes < 1) return "now";
@@ -62,7 +62,7 @@ export function ago(at: number, now: number): string {
   return new Date(at).toLocaleDateString(undefined, { day: "numeric", month: "short" });
 }
 
-/** Bytes in words for a person. */
+/** A number of bytes, as a text for people. */
 export function size(bytes: number): string {
   return bytes < 1024 * 1024 ? `${Math.ceil(bytes / 1024)} KB` : `${(bytes / (1024 * 1024)).toFixed(1)} MB`;
 }

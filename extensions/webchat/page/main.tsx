@@ -15,7 +15,7 @@ function show(): void {
   if (root !== null) render(<App state={store.state()} chat={chat} />, root);
 }
 
-// However fast words come in, the page is drawn at most once a frame.
+// The page is drawn at most once per frame, however fast text arrives.
 store.subscribe(() => {
   if (!asked) requestAnimationFrame(show);
   asked = true;

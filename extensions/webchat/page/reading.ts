@@ -15,7 +15,7 @@ import { readTurns } from "./transcript.ts";
 const PAGE = 200;
 const MOST = 1000;
 
-/** Reads from the gateway what the page shows. Reads of one kind never overlap: the last one asked for wins. */
+/** Reads the data of the page from the gateway. Reads of one kind never overlap: the last request wins. */
 export class Reading {
   readonly #store: Store;
   readonly #connection: Connection;
@@ -28,7 +28,7 @@ export class Reading {
     this.#connection = connection;
   }
 
-  /** Everything, after a connection is made or events were missed. */
+  /** Reads everything, after a connect or missed events. */
   async everything(): Promise<void> {
     const methods = this.#store.state().hello?.methods ?? [];
     if (methods.includes("sessions.subscribe")) await this.#connection.request("sessions.subscribe", {});
@@ -37,7 +37,7 @@ export class Reading {
     await this.#ifOffered("pairing.list", () => this.pairings());
   }
 
-  /** Which runs go on, then the transcript: in this order, what had ended by then is in the transcript. */
+  /** Reads the active runs, then the transcript: in this order, the transcript has every run that ended before. */
   async settled(): Promise<void> {
     await this.sessions(Date.now() + 1);
     await this.history();
@@ -47,7 +47,7 @@ export class Reading {
     if (this.#store.state().hello?.methods.includes(method) === true) await read();
   }
 
-  /** The transcript of the open session. Asked for while it is being read, it is read once more. */
+  /** Reads the transcript of the open session. A request during a read causes another read. */
   history(): Promise<void> {
     if (this.#pending !== undefined) {
       this.#again = true;
@@ -72,19 +72,19 @@ export class Reading {
     }
   }
 
-  /** The transcript of a session that was just opened, from its end. */
+  /** Reads the transcript of a session that was just opened, from its end. */
   opened(): Promise<void> {
     this.#limit = PAGE;
     return this.history();
   }
 
-  /** More of the transcript than before; at most a thousand messages. */
+  /** Reads more of the transcript; at most a thousand messages. */
   earlier(): Promise<void> {
     this.#limit = Math.min(MOST, this.#limit + PAGE);
     return this.history();
   }
 
-  /** The session list. With a moment, runs from before it that no session has any more are taken as ended. */
+  /** Reads the session list. With a time, earlier runs that no session has any more count as ended. */
   async sessions(settleBefore?: number): Promise<void> {
     const answer = await this.#connection.request("sessions.list", { limit: 100 });
     const defaults = fields(fields(answer)["defaults"]);
@@ -92,23 +92,23 @@ export class Reading {
     this.#store.dispatch({ type: "sessions", rows: readSessions(answer), defaultModel, settleBefore });
   }
 
-  /** The models. */
+  /** Reads the models. */
   async models(): Promise<void> {
     this.#store.dispatch({ type: "models", models: readModels(await this.#connection.request("models.list", {})) });
   }
 
-  /** What is wrong with the gateway, and which model answers. */
+  /** Reads the gateway's problems and the model that answers. */
   async status(): Promise<void> {
     this.#store.dispatch({ type: "status", status: readStatus(await this.#connection.request("status", {})) });
   }
 
-  /** The commands that wait for an answer. */
+  /** Reads the commands that wait for approval. */
   async approvals(): Promise<void> {
     const answer = await this.#connection.request("exec.approval.list", {});
     this.#store.dispatch({ type: "approvals", approvals: readApprovals(answer) });
   }
 
-  /** The strangers who ask to be let in. */
+  /** Reads the strangers who wait for pairing. */
   async pairings(): Promise<void> {
     const answer = await this.#connection.request("pairing.list", {});
     this.#store.dispatch({ type: "pairings", pairings: readPairings(answer), turnedAway: readTurnedAway(answer) });

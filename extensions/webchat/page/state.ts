@@ -6,7 +6,7 @@ import type { Approval, GatewayStatus, Hello, ModelRow, Pairing, SessionRow } fr
 import type { Turn } from "./transcript.ts";
 import { endOf, isUnbegun, isWritten, withRuns } from "./view.ts";
 
-/** How the page stands with the gateway. `retryAt` is milliseconds since 1970. */
+/** The state of the connection to the gateway. `retryAt` is milliseconds since 1970. */
 export type Link =
   | { readonly state: "connecting" }
   | { readonly state: "connected" }
@@ -15,7 +15,7 @@ export type Link =
   | { readonly state: "unauthorized"; readonly message: string }
   | { readonly state: "refused"; readonly message: string };
 
-/** The transcript of the open session, as far as it was asked for. */
+/** The requested part of the open session's transcript. */
 export interface Transcript {
   readonly turns: readonly Turn[];
   readonly last: number;
@@ -23,7 +23,7 @@ export interface Transcript {
   readonly loaded: boolean;
 }
 
-/** Everything that the page shows, except what is being typed. */
+/** Everything that the page shows, except unsent input. */
 export interface State {
   readonly link: Link;
   readonly hello?: Hello | undefined;
@@ -35,15 +35,15 @@ export interface State {
   readonly models: readonly ModelRow[];
   readonly approvals: readonly Approval[];
   readonly pairings: readonly Pairing[];
-  /** People who wrote and have no pairing code. */
+  /** Senders without a pairing code. */
   readonly turnedAway: number;
   readonly status: GatewayStatus;
   readonly notice?: string | undefined;
-  /** A token that a link brought, and that nobody asked to use yet. */
+  /** A token from a link that the person has not accepted yet. */
   readonly offered?: string | undefined;
 }
 
-/** All that can happen to the state. */
+/** All actions on the state. */
 export type Action =
   | { readonly type: "link"; readonly link: Link }
   | { readonly type: "hello"; readonly hello: Hello }
@@ -59,7 +59,7 @@ export type Action =
       readonly type: "sessions";
       readonly rows: readonly SessionRow[];
       readonly defaultModel: State["defaultModel"];
-      /** Runs that began before this moment and that no row names have ended unseen; milliseconds since 1970. */
+      /** Runs that began before this time and are in no row have ended unseen; milliseconds since 1970. */
       readonly settleBefore?: number | undefined;
     }
   | { readonly type: "models"; readonly models: readonly ModelRow[] }
@@ -83,7 +83,7 @@ export type Action =
 
 const NOTHING_LOADED: Transcript = { turns: [], last: 0, hasMore: false, loaded: false };
 
-/** The state before the first word from the gateway. */
+/** The state before the first answer of the gateway. */
 export function initialState(sessionKey: string): State {
   return {
     link: { state: "connecting" },
@@ -115,7 +115,7 @@ export function openRow(state: State): SessionRow | undefined {
   return state.sessions.find((row) => isOpen(state, row.key));
 }
 
-/** The state after an action. Pure; an action about something unknown changes nothing. */
+/** Applies an action to the state. Pure; an action on something unknown changes nothing. */
 export function reduce(state: State, action: Action): State {
   switch (action.type) {
     case "link":
@@ -143,7 +143,7 @@ export function reduce(state: State, action: Action): State {
   }
 }
 
-/** A gateway that was started again counts the events of a run that it goes on with from one. */
+/** A restarted gateway counts the events of a continued run from one again. */
 function heardAnew(exchange: Exchange): Exchange {
   return ended(exchange.reply) ? exchange : { ...exchange, reply: { ...exchange.reply, seq: NO_REPLY_YET.seq } };
 }
@@ -203,7 +203,7 @@ function changed(state: State, runId: string, change: (exchange: Exchange) => Ex
   return { ...state, exchanges: state.exchanges.map((item) => (item.runId === runId ? change(item) : item)) };
 }
 
-/** Makes room for a run that another client began in the open session; runs of other sessions stay out. */
+/** Adds a run that another client began in the open session; ignores runs of other sessions. */
 function known(state: State, action: { payload: unknown; at: number }): State {
   const runId = runOf(action.payload);
   const sessionKey = text(fields(action.payload)["sessionKey"]);
@@ -235,7 +235,7 @@ function afterHistory(state: State, action: Extract<Action, { type: "history" }>
   const placed = exchanges.map((exchange) => {
     if (!isOpen(state, exchange.sessionKey)) return exchange;
     const waits = exchange.sent?.state === "queued" && exchange.sent.tried !== true;
-    // One that never began stays behind the run that it waited for.
+    // A run that never began stays after the run that it waited for.
     const follows = isUnbegun(exchange) && taken.some(({ at }) => at <= exchange.at);
     if (waits || follows) return { ...exchange, anchor: last };
     const earlier = state.exchanges.slice(0, state.exchanges.indexOf(exchange)).filter((one) => taken.includes(one));

@@ -1,14 +1,14 @@
 import { initialState, reduce } from "./state.ts";
 import type { Action, State } from "./state.ts";
 
-/** The page's one state, and who wants to know of its changes. */
+/** The state of the page, and the listeners to its changes. */
 export interface Store {
   readonly state: () => State;
   readonly dispatch: (action: Action) => void;
   readonly subscribe: (changed: () => void) => void;
 }
 
-/** Makes the store for the session that the page opens with. */
+/** Creates the store for the session that the page opens. */
 export function createStore(sessionKey: string): Store {
   let state = initialState(sessionKey);
   const subscribers: (() => void)[] = [];

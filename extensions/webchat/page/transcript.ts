@@ -2,7 +2,7 @@ import { fields, list, moment, number, text, word } from "./protocol/json.ts";
 import { readUsage } from "./protocol/protocol.ts";
 import type { Usage } from "./protocol/protocol.ts";
 
-/** A tool call with what came of it. */
+/** A tool call with its result. */
 export interface ToolPart {
   readonly kind: "tool";
   readonly id: string;
@@ -12,26 +12,26 @@ export interface ToolPart {
   readonly state: "running" | "done" | "failed";
 }
 
-/** One piece of a message, in the order in which it was said. */
+/** One part of a message, in order. */
 export type Part =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "thinking"; readonly text: string }
   | { readonly kind: "image"; readonly src: string; readonly name: string }
   | ToolPart;
 
-/** Everything that one side said before the other side spoke: a tool loop is one turn. */
+/** All messages of one side until the other side writes: a tool loop is one turn. */
 export interface Turn {
   readonly id: string;
   readonly role: "user" | "assistant" | "note";
   readonly parts: readonly Part[];
-  /** Places of the first and the last message of the turn in the transcript. */
+  /** Transcript positions of the first and the last message of the turn. */
   readonly first: number;
   readonly last: number;
   readonly at?: number | undefined;
   readonly runIds: readonly string[];
   readonly usage?: Usage | undefined;
   readonly model?: string | undefined;
-  /** Who wrote it, where that was not the operator. */
+  /** Who wrote it, if not the operator. */
   readonly sender?: string | undefined;
   readonly error?: string | undefined;
   readonly aborted?: boolean | undefined;
@@ -79,10 +79,10 @@ function readTurn(message: Record<string, unknown>, place: number): Turn | undef
   };
 }
 
-/** The model's name on what the gateway itself said. */
+/** The model's name on messages of the gateway itself. */
 const INJECTED = "gateway-injected";
 
-/** A person's images stand above the words, as they did when they were sent. */
+/** A person's images are shown above the text, as when they were sent. */
 function inOrder(role: Turn["role"], parts: readonly Part[]): readonly Part[] {
   if (role !== "user") return parts;
   const images = parts.filter((part) => part.kind === "image");
@@ -143,7 +143,7 @@ function withResult(turn: Turn, message: Record<string, unknown>): Turn {
   return { ...turn, parts, last: Math.max(turn.last, place) };
 }
 
-/** The text of a tool's result, whatever its shape; JSON when it holds no text. */
+/** The text of a tool's result, whatever its form; JSON when it has no text. */
 export function resultText(result: unknown): string {
   if (typeof result === "string") return result;
   if (result === undefined || result === null) return "";
@@ -170,7 +170,7 @@ function joined(before: Turn, after: Turn): Turn {
   };
 }
 
-/** The sum of two usages, either of which may be missing. */
+/** The sum of two usages; either may be missing. */
 function summed(one: Usage | undefined, other: Usage | undefined): Usage | undefined {
   if (one === undefined || other === undefined) return one ?? other;
   return { input: one.input + other.input, output: one.output + other.output, cached: one.cached + other.cached };

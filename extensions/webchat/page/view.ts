@@ -2,7 +2,7 @@ import { ended } from "./protocol/exchanges.ts";
 import type { Exchange } from "./protocol/exchanges.ts";
 import type { Part, Turn } from "./transcript.ts";
 
-/** A turn on the screen: from the transcript, or still on its way. */
+/** A turn on the screen: from the transcript, or not in it yet. */
 export interface ShownTurn extends Turn {
   readonly delivery?: "queued" | "sending" | "failed" | undefined;
   readonly deliveryError?: string | undefined;
@@ -10,13 +10,13 @@ export interface ShownTurn extends Turn {
   readonly phase?: string | undefined;
 }
 
-/** The turns of a transcript that an exchange has become. */
+/** The turns of the transcript that belong to an exchange. */
 interface Written {
   readonly user?: Turn | undefined;
   readonly assistant?: Turn | undefined;
 }
 
-/** Turns of the transcript, with what is not in it yet at its place; nothing is shown twice. */
+/** The turns of the transcript, with the exchanges that are not in it yet at their places; nothing is shown twice. */
 export function shownTurns(turns: readonly Turn[], exchanges: readonly Exchange[]): readonly ShownTurn[] {
   const after = new Map<number, ShownTurn[]>();
   for (const exchange of exchanges) {
@@ -27,7 +27,7 @@ export function shownTurns(turns: readonly Turn[], exchanges: readonly Exchange[
   return [...(after.get(-1) ?? []), ...turns.flatMap((turn, index) => [turn, ...(after.get(index) ?? [])])];
 }
 
-/** Whether the transcript holds all that the exchange would show, so that it can be forgotten. */
+/** Whether the transcript has everything that the exchange would show, so that the exchange can be dropped. */
 export function isWritten(exchange: Exchange, turns: readonly Turn[]): boolean {
   if (!ended(exchange.reply)) return false;
   const { assistant } = writtenTurns(exchange, turns);
@@ -35,18 +35,18 @@ export function isWritten(exchange: Exchange, turns: readonly Turn[]): boolean {
   return exchange.reply.state !== "error" || assistant.error !== undefined;
 }
 
-/** Place in the transcript of the last message that the exchange has become; 0 when there is none. */
+/** The transcript position of the last message of an exchange; 0 when there is none. */
 export function endOf(exchange: Exchange, turns: readonly Turn[]): number {
   const { user, assistant } = writtenTurns(exchange, turns);
   return Math.max(user?.last ?? 0, assistant?.last ?? 0);
 }
 
-/** Whether our message was stopped before it began: it is in no transcript, and what follows belongs to other runs. */
+/** Whether our message was stopped before its run began: no transcript has it, and later messages belong to other runs. */
 export function isUnbegun({ sent, reply }: Exchange): boolean {
   return sent !== undefined && reply.state === "aborted" && reply.parts.length === 0;
 }
 
-/** The turns, each with the run that it came from where this page saw that run, or knew it from the last reading. */
+/** The turns, each with its run if this page saw that run or knows it from the last reading. */
 export function withRuns(
   turns: readonly Turn[],
   exchanges: readonly Exchange[],

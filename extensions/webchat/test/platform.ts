@@ -31,7 +31,7 @@ const direct: Peer = {
   chat: { kind: "direct", id: OPERATOR_KEY },
 };
 
-/** A client that says one thing after the other, each until it is taken, as the page does. */
+/** A client that sends messages in sequence, each until it is accepted, like the page. */
 class Client {
   readonly #room: WebClients;
   readonly waiting: WebMessage[] = [];
@@ -52,7 +52,7 @@ class Client {
     return idempotencyKey;
   }
 
-  /** Its connection broke before it knew: it says the same once more. */
+  /** Its connection broke before the acknowledgement: it sends the message again. */
   again(): void {
     if (this.#last) this.#offer(this.#last);
   }
@@ -73,7 +73,7 @@ class Client {
         await this.#room.receive(next);
         this.waiting.shift();
       } catch {
-        // Not taken: it is said again, as soon as everything else has had its turn.
+        // Not accepted: it is sent again after all other work of this tick.
         await new Promise((resolve) => setImmediate(resolve));
       }
     }
@@ -81,7 +81,7 @@ class Client {
   }
 }
 
-/** The gateway's own clients, over transcripts on disk. */
+/** The gateway's own clients, with transcripts on disk. */
 export async function webchatPlatform(): Promise<AnyPlatform> {
   const dir = mkdtempSync(join(tmpdir(), "webchat-"));
   const sessions = await openSessions({

@@ -1,6 +1,6 @@
 import type { proto, WAContextInfo, WAMessageContent } from "@whiskeysockets/baileys";
 
-/** Layers around a message: disappearing, to be seen once, with a caption, changed, sent from another device. */
+/** Wrappers around a message: disappearing, view-once, with a caption, edited, sent from another device. */
 const LAYERS = [
   "ephemeralMessage",
   "viewOnceMessage",
@@ -15,7 +15,7 @@ const LAYERS = [
 ] as const;
 const DEEPEST = 6;
 
-/** What the layers hold. */
+/** The message inside of the wrappers. */
 export function unwrap(content: WAMessageContent | null | undefined): WAMessageContent {
   let inner = content ?? {};
   for (let depth = 0; depth < DEEPEST; depth++) {
@@ -26,7 +26,7 @@ export function unwrap(content: WAMessageContent | null | undefined): WAMessageC
   return inner;
 }
 
-/** What somebody wrote or chose; empty for bare files. */
+/** The text that a person wrote or chose; empty for files without one. */
 export function textOf(content: WAMessageContent): string {
   const written = content.conversation || content.extendedTextMessage?.text || captionOf(content);
   return written || chosenIn(content) || pollOf(content) || "";
@@ -47,8 +47,8 @@ function pollOf(content: WAMessageContent): string | undefined {
   return `Poll: ${poll.name ?? ""} (${options.join(" / ")})`;
 }
 
-/** Parts that can name people and answer a message. */
-const SPEAKING = [
+/** Parts that can mention people and answer a message. */
+const WITH_CONTEXT = [
   "extendedTextMessage",
   "imageMessage",
   "videoMessage",
@@ -68,13 +68,13 @@ const SPEAKING = [
   "pollCreationMessageV3",
 ] as const;
 
-/** Whom it names and what it answers. */
+/** The mentions of a message and the message that it answers. */
 export function contextOf(content: WAMessageContent): WAContextInfo | undefined {
-  const part = SPEAKING.find((name) => content[name]?.contextInfo);
+  const part = WITH_CONTEXT.find((name) => content[name]?.contextInfo);
   return (part && content[part]?.contextInfo) ?? undefined;
 }
 
-/** Lines about what is neither text nor a file: a forwarded message, a place, a person, an appointment. */
+/** Lines about content that is neither text nor a file: a forwarded message, a place, a contact, an event. */
 export function untrustedOf(content: WAMessageContent): readonly string[] {
   const contacts = content.contactsArrayMessage?.contacts ?? [content.contactMessage];
   const lines = [

@@ -5,8 +5,8 @@ import type { Baileys } from "../link/baileys.ts";
 type Decode = (stanza: BinaryNode) => WAMessage;
 
 /**
- * Messages that could not be opened and came from our phone instead, which the library asks for copies. The phone leaves
- * out some of what the stanza said about who wrote, so that the stanzas are remembered.
+ * Copies of messages that could not be decrypted. The library requests them from our phone. The phone leaves out some data about the
+ * sender, so the stanzas of the original messages are remembered.
  */
 export class Copies {
   readonly #missing = new BoundedMap<string, BinaryNode>(500);
@@ -16,22 +16,22 @@ export class Copies {
     this.#decode = decode;
   }
 
-  /** What this stanza says could not be read. */
+  /** Remembers the stanza of a message that could not be decrypted. */
   miss(stanza: BinaryNode): void {
     const id = stanza.attrs["id"];
     if (id !== undefined) this.#missing.set(id, stanza);
   }
 
-  /** The copies that a message of our phone holds. Throws when one is no message. Nobody else is believed. */
+  /** The copies in a message of our phone; those from anybody else are ignored. Throws when one is not a message. */
   in({ key, message }: WAMessage, baileys: Baileys): readonly WAMessage[] {
     if (!key.fromMe) return [];
     const answer = message?.protocolMessage?.peerDataOperationRequestResponseMessage;
     return (answer?.peerDataOperationResult ?? [])
       .map((result) => result.placeholderMessageResendResponse?.webMessageInfoBytes)
-      .flatMap((bytes) => (bytes ? this.#told(baileys.proto.WebMessageInfo.decode(bytes)) : []));
+      .flatMap((bytes) => (bytes ? this.#restore(baileys.proto.WebMessageInfo.decode(bytes)) : []));
   }
 
-  #told({ key, message, messageTimestamp = null, pushName = null }: proto.IWebMessageInfo): readonly WAMessage[] {
+  #restore({ key, message, messageTimestamp = null, pushName = null }: proto.IWebMessageInfo): readonly WAMessage[] {
     if (!key || !message) return [];
     const stanza = key.id ? this.#missing.get(key.id) : undefined;
     return [{ ...(stanza ? this.#decode(stanza) : { key, messageTimestamp, pushName }), message }];

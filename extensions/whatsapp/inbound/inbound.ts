@@ -5,14 +5,14 @@ import { contextOf, textOf, untrustedOf, unwrap } from "./content.ts";
 import { bare, isGroup, isLid, isList, isNoChat, isOwnId, messageId, phoneOf, userOf } from "./jid.ts";
 import { mediaOf } from "./media.ts";
 
-/** The linked account. Its `lid` is what groups call it. */
+/** The linked account. `lid` is its address in groups. */
 export interface Self {
   readonly jid: string;
   readonly lid?: string;
   readonly name: string;
 }
 
-/** Whose eyes read a message, and what is known of the people in it. */
+/** What the conversion of a message needs to know about this account and the people in it. */
 export interface View {
   readonly account: AccountId;
   readonly self: Self;
@@ -25,19 +25,19 @@ export interface View {
   readonly title?: string | undefined;
 }
 
-/** Everybody in a message whose number only WhatsApp's directory may know. */
-export function strangersIn(message: WAMessage): readonly string[] {
+/** The LIDs in a message. Only WhatsApp's directory may know their numbers. */
+export function lidsIn(message: WAMessage): readonly string[] {
   const context = contextOf(unwrap(message.message));
   const jids = [message.key.remoteJid, message.key.participant, context?.participant, ...(context?.mentionedJid ?? [])];
   return [...new Set(jids.flatMap((jid) => (jid && isLid(jid) ? [bare(jid)] : [])))];
 }
 
-/** What a message is for an agent, or undefined when there is nothing in it, or it is our own. */
+/** Converts a message; undefined when it has nothing for an agent or is our own. */
 export function readMessage(message: WAMessage, view: View): InboundMessage | undefined {
   const { key } = message;
   if (!key.remoteJid || !key.id || isNoChat(key.remoteJid) || isOurs(message, view)) return undefined;
   const content = unwrap(message.message);
-  if (content.reactionMessage) return reacted(message, content.reactionMessage, view);
+  if (content.reactionMessage) return reactionMessage(message, content.reactionMessage, view);
   const change = content.protocolMessage;
   if (!change) return written(message, content, view);
   if (!change.editedMessage || !change.key?.id) return undefined;
@@ -45,7 +45,7 @@ export function readMessage(message: WAMessage, view: View): InboundMessage | un
   return edited && { ...edited, id: messageId(change.key.id, authorOf(message)), isEdit: true };
 }
 
-/** Our own, but for what the owner of the number writes to itself where that is wanted. */
+/** Our own message. A note that the owner of the number writes to itself does not count, if such notes are enabled. */
 function isOurs({ key }: WAMessage, view: View): boolean {
   if (!key.fromMe) return false;
   const own = isSelf(key.remoteJid ?? "", view.self);
@@ -55,7 +55,7 @@ function isOurs({ key }: WAMessage, view: View): boolean {
 const isSelf = (jid: string, self: Self): boolean =>
   [self.jid, self.lid].some((own) => own !== undefined && bare(own) === bare(jid));
 
-/** In groups, who wrote it. */
+/** The author of a message in a group. */
 const authorOf = ({ key }: WAMessage): string | undefined =>
   isGroup(key.remoteJid ?? "") ? (key.participant ?? undefined) : undefined;
 
@@ -112,7 +112,7 @@ function senderOf(message: WAMessage, view: View): Sender {
   return { id, ...(name && { name }), ...(id.startsWith("+") && { e164: id }) };
 }
 
-/** A person's number where it is known, else the address that WhatsApp gives instead. */
+/** A person's number if known, else the address that WhatsApp uses instead. */
 export function idOf(jid: string, view: Pick<View, "phones" | "self">, alt?: string | null): string {
   if (isSelf(jid, view.self)) return phoneOf(view.self.jid) ?? bare(jid);
   return phoneOf(jid) ?? (alt ? phoneOf(alt) : undefined) ?? view.phones.get(bare(jid)) ?? bare(jid);
@@ -123,7 +123,7 @@ function mentions(message: WAMessage, context: WAContextInfo | undefined, view: 
   return (context?.mentionedJid ?? []).some((jid) => isSelf(jid, view.self));
 }
 
-/** WhatsApp writes the digits of a number or of a LID where a person is named. */
+/** Replaces the digits of mentioned numbers and LIDs by names. */
 function readable(text: string, context: WAContextInfo | undefined, view: View): string {
   const named = context?.mentionedJid ?? [];
   return named.reduce((body, jid) => body.replaceAll(`@${userOf(jid)}`, () => `@${nameOf(jid, view)}`), text);
@@ -132,7 +132,7 @@ function readable(text: string, context: WAContextInfo | undefined, view: View):
 function quoteOf(message: WAMessage, context: WAContextInfo | undefined, view: View): QuotedMessage | undefined {
   if (!context?.stanzaId) return undefined;
   const author = context.participant ?? "";
-  // In the chat of a number with itself the author says nothing.
+  // In the chat of a number with itself, every message has the same author.
   const fromBot = isSelf(author, view.self) && (!message.key.fromMe || isOwnId(context.stanzaId));
   const isOthers = authorOf(message) !== undefined && !fromBot && author !== "";
   const text = textOf(unwrap(context.quotedMessage));
@@ -151,7 +151,7 @@ function nameOf(jid: string, view: View): string {
 
 type Reaction = NonNullable<WAMessageContent["reactionMessage"]>;
 
-function reacted(message: WAMessage, { key: target, text }: Reaction, view: View): InboundMessage | undefined {
+function reactionMessage(message: WAMessage, { key: target, text }: Reaction, view: View): InboundMessage | undefined {
   if (!target?.id) return undefined;
   const toBot = target.fromMe === true;
   const author = isGroup(message.key.remoteJid ?? "") && !toBot ? (target.participant ?? undefined) : undefined;

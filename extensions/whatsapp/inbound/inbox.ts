@@ -2,10 +2,10 @@ import type { GroupMetadata, WAMessage, WAMessageKey } from "@whiskeysockets/bai
 import { backoff, BoundedMap, wait } from "openclaw/plugin-sdk";
 import type { ChannelHost, InboundMessage } from "openclaw/plugin-sdk";
 import type { WhatsAppConfig } from "../config.ts";
-import { idOf, readMessage, strangersIn } from "./inbound.ts";
+import { idOf, readMessage, lidsIn } from "./inbound.ts";
 import type { Self, View } from "./inbound.ts";
 import { isGroup } from "./jid.ts";
-import { membersOf, unknownIn } from "./mentions.ts";
+import { membersOf, lidsWithoutPhone } from "./mentions.ts";
 import type { Member } from "./mentions.ts";
 import type { WaSocket } from "../link/port.ts";
 
@@ -17,10 +17,10 @@ interface Parts {
   socket(): WaSocket | undefined;
 }
 
-/** How long the directory and a group may take to answer before a message goes on without. */
+/** How long a message waits for the data of people and groups. */
 const LOOK_UP_MS = 3000;
 
-/** Takes messages to the host, with what is known about the people and groups in them. */
+/** Passes messages to the host, with data about the people and groups in them. */
 export class Inbox {
   readonly #parts: Parts;
   readonly #groups = new BoundedMap<string, GroupMetadata>(500);
@@ -34,10 +34,10 @@ export class Inbox {
     this.#parts = parts;
   }
 
-  /** Resolves when the message is durable or is nothing for us; rejects when everything ends before that. */
+  /** Resolves when the message is durable or has nothing for an agent; rejects when the connection ends before that. */
   async take(message: WAMessage): Promise<void> {
     const work = this.#take(message);
-    // Who called hears of a failure; who waits for quiet only wants to know when.
+    // The caller gets a failure; `idle` only waits for the end.
     this.#busy = work.catch(() => undefined);
     return work;
   }
@@ -59,7 +59,7 @@ export class Inbox {
       const read = readMessage(message, view);
       return read?.reaction ? { ...read, reaction: this.#withEmoji(read, read.reaction) } : read;
     } catch (error) {
-      // One message that we misread must not hold up all that come after it.
+      // One unreadable message must not block all later ones.
       host.log.warn("a message could not be read and was left out", { id: message.key.id, error: String(error) });
       return undefined;
     }
@@ -70,7 +70,7 @@ export class Inbox {
     const self = this.#self();
     if (!self) return undefined;
     const phones = new Map<string, string>();
-    for (const lid of strangersIn(message)) {
+    for (const lid of lidsIn(message)) {
       const phone = await this.#ask((socket) => socket.phoneOf(lid));
       if (phone !== undefined) phones.set(lid, phone);
     }
@@ -87,7 +87,7 @@ export class Inbox {
     return me && { jid: me.id, name: me.name ?? `+${me.id.split(/[:@]/)[0]}`, ...(me.lid && { lid: me.lid }) };
   }
 
-  /** WhatsApp tells that a reaction was taken away, not which. */
+  /** WhatsApp reports that a reaction was removed, but not which. */
   #withEmoji(message: InboundMessage, reaction: NonNullable<InboundMessage["reaction"]>): typeof reaction {
     const key = `${message.from.chat.id} ${reaction.messageId} ${message.sender.id}`;
     if (reaction.removed) return { ...reaction, emoji: this.#emoji.get(key) ?? "" };
@@ -118,20 +118,20 @@ export class Inbox {
     return group;
   }
 
-  /** Undefined when the connection does not know, or not soon enough. */
+  /** Undefined when the connection does not know or does not answer in time. */
   async #ask<T>(question: (socket: WaSocket) => Promise<T | undefined>): Promise<T | undefined> {
     const socket = this.#parts.socket();
     if (!socket) return undefined;
     const late = wait(LOOK_UP_MS, this.#parts.signal).then(() => undefined);
-    // A name that is not known is left out of the message; the message itself must come in.
+    // A message without a name is better than a missing message.
     return Promise.race([question(socket).catch(() => undefined), late]);
   }
 
-  /** The people of a group, as far as WhatsApp tells in time. */
+  /** The members of a group; none when WhatsApp does not answer in time. */
   async membersOf(jid: string): Promise<readonly Member[]> {
     const group = await this.#group(jid);
     if (!group) return [];
-    const lids = unknownIn(group);
+    const lids = lidsWithoutPhone(group);
     const found = await this.#ask((socket) => Promise.all(lids.map((lid) => socket.phoneOf(lid))));
     const phones = lids.flatMap((lid, at) => {
       const phone = found?.[at];
@@ -148,19 +148,19 @@ export class Inbox {
     this.#groups.delete(jid);
   }
 
-  /** What a message said, for quoting it. */
+  /** The text of a message, for quotes. */
   textOf(id: string): string | undefined {
     return this.#texts.get(id);
   }
 
-  /** Messages of a chat that were not marked as read yet; they count as marked from now on. */
+  /** Takes the messages of a chat that have not been marked as read. */
   takeUnread(chat: string): readonly WAMessageKey[] {
     const keys = this.#unread.get(chat) ?? [];
     this.#unread.delete(chat);
     return keys;
   }
 
-  /** Resolves when nothing is being taken. */
+  /** Resolves when no message is being stored. */
   async idle(): Promise<void> {
     await this.#busy;
   }

@@ -5,28 +5,28 @@ export const userOf = (jid: string): string => jid.split("@")[0]?.split(/[:_]/)[
 
 const serverOf = (jid: string): string => jid.split("@")[1] ?? "";
 
-/** Without the device. */
+/** The address without the device. */
 export const bare = (jid: string): string => `${userOf(jid)}@${serverOf(jid).replace(/^c\.us$/, "s.whatsapp.net")}`;
 
 export const isGroup = (jid: string): boolean => serverOf(jid) === "g.us";
 export const isLid = (jid: string): boolean => serverOf(jid) === "lid" || serverOf(jid) === "hosted.lid";
 const isPhone = (jid: string): boolean => ["s.whatsapp.net", "hosted", "c.us"].includes(serverOf(jid));
 
-/** A list that a person writes to: each reader sees it as a direct message. */
+/** A broadcast list: each reader sees its messages as direct ones. */
 export const isList = (jid: string): boolean => serverOf(jid) === "broadcast" && userOf(jid) !== "status";
 
-/** Stories, channels and Meta's own bots, which nobody writes to us with. */
+/** Stories, channels and Meta's own bots: nobody writes to us there. */
 export const isNoChat = (jid: string): boolean =>
   jid === "status@broadcast" || ["newsletter", "bot"].includes(serverOf(jid)) || jid === "0@s.whatsapp.net";
 
-/** The number with leading plus, where the address has one. */
+/** The number with leading plus, if the address has one. */
 export const phoneOf = (jid: string): string | undefined => (isPhone(jid) ? `+${userOf(jid)}` : undefined);
 
-/** The address of a chat as the core knows it: a number, or an address as it is. */
+/** The WhatsApp address for a chat id of the gateway, which is a number or an address. */
 export const addressOf = (chat: string): string =>
   chat.includes("@") ? chat : `${chat.replaceAll(/\D/g, "")}@s.whatsapp.net`;
 
-/** A message as the core knows it. In groups what points to it must name its author. */
+/** The gateway's id of a message. In groups, a reference to a message must name its author. */
 export const messageId = (id: string, author?: string): string => (author === undefined ? id : `${id}/${bare(author)}`);
 
 export function readMessageId(text: string): { readonly id: string; readonly author?: string } {
@@ -37,8 +37,8 @@ export function readMessageId(text: string): { readonly id: string; readonly aut
 const digest = (text: string): string => createHash("sha256").update(text).digest("hex").toUpperCase();
 
 /**
- * The id of a message of ours: the same for the same seed, so that WhatsApp takes a repeat for what it is, in the form
- * that WhatsApp Web's ids have. Its last four digits are made of the others: by them we know our own after a restart.
+ * The id of one of our messages, in the form of WhatsApp Web's ids. The same seed gives the same id, so that WhatsApp recognises a
+ * repeat. The last four digits are a checksum of the others, which identifies our own messages after a restart.
  */
 export function ownId(seed: string): string {
   const head = `3EB0${digest(seed).slice(0, 14)}`;

@@ -14,22 +14,22 @@ interface WhatsAppFile {
   readonly seconds?: number | null;
 }
 
-/** What a file's key is stretched with, by its kind on WhatsApp. */
+/** The kind of a file on WhatsApp, which is part of the derivation of its key. */
 type Info = "Image" | "Video" | "Audio" | "Document";
 
-/** All that a download needs, also after a restart. */
+/** The data for a download, also after a restart. */
 const refShape = z.object({
   path: z.string().startsWith("/"),
   key: z.base64(),
   info: z.enum(["Image", "Video", "Audio", "Document"]),
 });
 
-/** The file of a message, still on the platform. An album is several messages of one file each. */
+/** The file of a message, which stays on the platform. An album is several messages of one file each. */
 export function mediaOf(content: WAMessageContent): readonly MediaItem[] {
   const { imageMessage, stickerMessage, audioMessage, documentMessage } = content;
-  const film = content.videoMessage ?? content.ptvMessage;
+  const video = content.videoMessage ?? content.ptvMessage;
   if (imageMessage) return item("image", "Image", imageMessage);
-  if (film) return item("video", "Video", film);
+  if (video) return item("video", "Video", video);
   if (audioMessage) return item(audioMessage.ptt ? "voice" : "audio", "Audio", audioMessage);
   if (stickerMessage) return item("sticker", "Image", stickerMessage);
   if (!documentMessage) return [];
@@ -56,7 +56,7 @@ function item(kind: MediaKind, info: Info, file: WhatsAppFile): readonly MediaIt
 const BLOCK = 16;
 const MAC = 10;
 
-/** Fetches and decrypts a file. Throws as `ChannelLink.download`; neither its address nor its key is told. */
+/** Fetches and decrypts a file. Throws like `ChannelLink.download`. Errors contain neither the URL nor the key. */
 export async function download(host: ChannelHost, config: WhatsAppConfig, file: MediaItem): Promise<FetchedFile> {
   if (file.source.at !== "platform") throw unavailable("it is not on WhatsApp");
   const limit = config.mediaMaxMb * 1_048_576;
@@ -74,7 +74,7 @@ function readRef(text: string): z.output<typeof refShape> {
   try {
     return refShape.parse(JSON.parse(text));
   } catch {
-    throw unavailable("what is stored about it is not complete");
+    throw unavailable("the stored reference is incomplete");
   }
 }
 
@@ -84,7 +84,7 @@ function decrypt(sealed: Uint8Array, mediaKey: Uint8Array, info: Info): Uint8Arr
   const body = sealed.subarray(0, -MAC);
   const mac = createHmac("sha256", macKey).update(iv).update(body).digest().subarray(0, MAC);
   const given = sealed.subarray(-MAC);
-  if (given.length !== MAC || !timingSafeEqual(mac, given)) throw unavailable("it came damaged");
+  if (given.length !== MAC || !timingSafeEqual(mac, given)) throw unavailable("it is damaged");
   const cipher = createDecipheriv("aes-256-cbc", cipherKey, iv);
   return Buffer.concat([cipher.update(body), cipher.final()]);
 }

@@ -1,16 +1,16 @@
 import type { GroupMetadata } from "@whiskeysockets/baileys";
 import { bare, isLid, phoneOf, userOf } from "./jid.ts";
 
-/** Somebody in a group. */
+/** A member of a group. */
 export interface Member {
-  /** What the group calls them: a number's address, or a LID (Baileys: `addressing_mode`). */
+  /** The address in this group: of a number, or a LID (Baileys: `addressing_mode`). */
   readonly address: string;
-  /** With leading plus, where it is known. */
+  /** With leading plus, if known. */
   readonly phone?: string | undefined;
   readonly lid?: string | undefined;
 }
 
-/** The people of a group; `phones` has numbers of LIDs that the group itself does not tell. */
+/** The members of a group; `phones` has numbers of LIDs that the group's data lacks. */
 export const membersOf = (group: GroupMetadata, phones: ReadonlyMap<string, string>): readonly Member[] =>
   group.participants.map(({ id, phoneNumber, lid }) => ({
     address: bare(id),
@@ -18,18 +18,18 @@ export const membersOf = (group: GroupMetadata, phones: ReadonlyMap<string, stri
     phone: phoneOf(id) ?? (phoneNumber ? phoneOf(phoneNumber) : undefined) ?? phones.get(bare(id)),
   }));
 
-/** LIDs in a group that come without their number. */
-export const unknownIn = ({ participants }: GroupMetadata): readonly string[] =>
+/** LIDs in a group whose number the group's data lacks. */
+export const lidsWithoutPhone = ({ participants }: GroupMetadata): readonly string[] =>
   participants.flatMap(({ id, phoneNumber }) => (isLid(id) && !phoneNumber ? [bare(id)] : []));
 
-/** Digits as they stand behind an `@`: a number, with or without its plus, or a LID. */
+/** An `@` with digits: a phone number, with or without its plus, or a LID. */
 const NAMED = /(?<!\w)@(\+?)(\d{5,20})\b/g;
 
 export const namesSomebody = (text: string): boolean => text.search(NAMED) >= 0;
 
 /**
- * The text with people as their phones find them: by the digits that the group itself calls them by, and their addresses
- * beside it. Digits of nobody in the group stay as they are.
+ * Converts mentions to WhatsApp's form: the digits of the member's address in the group, and a list of the addresses. Digits that
+ * match no member stay unchanged.
  */
 export function withMentions(
   text: string,

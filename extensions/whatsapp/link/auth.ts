@@ -12,25 +12,25 @@ import { OpenClawError } from "openclaw/plugin-sdk";
 import type { ChannelLog } from "openclaw/plugin-sdk";
 import type { Baileys } from "./baileys.ts";
 import { silent } from "./quiet.ts";
-import { recordOver } from "./records.ts";
+import { mergedRecord } from "./records.ts";
 import { isStored } from "./stored.ts";
 
-/** The link of one account with WhatsApp: who we are, and the keys of every conversation. */
+/** The link of one account with WhatsApp: its credentials and the keys of every conversation. */
 export interface Auth {
-  /** As it is now; a connection changes it. */
+  /** The present credentials; a connection changes them. */
   readonly creds: AuthenticationCreds;
   readonly keys: SignalKeyStore;
-  /** The same for steps that are saved as one, in their order, whichever connection takes them. */
+  /** The same store with transactions, which run in sequence across all connections. */
   readonly steps: SignalKeyStoreWithTransaction;
   /** Returns when `creds` are on disk; does nothing once closed. */
   save(): void;
   /**
-   * Keeps what a message of ours said, for devices that ask again because they could not open it; three days long.
+   * Keeps the content of one of our messages for three days, for devices that request it again because they could not decrypt it.
    * Throws when it cannot be written.
    */
   keep(id: string, content: Uint8Array): void;
   kept(id: string): Uint8Array | undefined;
-  /** Epoch milliseconds at which a message was first kept; undefined when that is longer ago than it is kept. */
+  /** Epoch milliseconds at which a message was first kept; undefined when it is not kept any more. */
   keptAt(id: string): number | undefined;
   /** Forgets everything; the next connection begins with new keys. */
   forget(): void;
@@ -38,22 +38,25 @@ export interface Auth {
 }
 
 const FILE = "auth.sqlite";
-/** Only another gateway that is being stopped may hold the file; waiting for it holds up every channel. */
+/** Only a gateway that is being stopped may lock the file. The wait blocks every channel, so it is short. */
 const BUSY_MS = 250;
 const KEPT_MS = 3 * 24 * 3_600_000;
 
-/** A copy or a restored backup may have left it open to others, who may have read it by now: the operator is told. */
+/** Restricts the file to its owner. A copy or a restored backup may have been readable to others: a warning informs the operator. */
 async function closeFile(file: string, log: Pick<ChannelLog, "warn"> | undefined): Promise<void> {
   const { mode } = await fs.stat(file);
   await fs.chmod(file, 0o600);
   if (process.platform === "win32" || (mode & 0o077) === 0) return;
   const fix = "If others use this machine, unlink this device on the phone, then link the account anew.";
-  log?.warn("the keys of the WhatsApp account were open to other users and are closed now", { path: file, fix });
+  log?.warn("the keys of the WhatsApp account were readable by other users; this is corrected now", {
+    path: file,
+    fix,
+  });
 }
 
 /**
- * Opens the store in an account's folder. One call of the library changes several keys that only make sense together:
- * each is one transaction, on disk before it returns. Throws `CHANNEL_AUTH` when the file is no store.
+ * Opens the store in an account's folder. One call of the library changes several keys that belong together: each call is one
+ * transaction, on disk before it returns. Throws `CHANNEL_AUTH` when the file is not a store.
  */
 export async function openAuth(folder: string, baileys: Baileys, log?: Pick<ChannelLog, "warn">): Promise<Auth> {
   const file = path.join(folder, FILE);
@@ -69,7 +72,7 @@ export async function openAuth(folder: string, baileys: Baileys, log?: Pick<Chan
       return creds;
     },
     keys,
-    // The store waits for its turn by itself.
+    // SQLite itself waits for a locked file.
     steps: baileys.addTransactionCapability(keys, silent, { maxCommitRetries: 3, delayBetweenTriesMs: 200 }),
     save() {
       if (db.isOpen) write(store, baileys, [["creds", "", creds]]);
@@ -85,7 +88,7 @@ export async function openAuth(folder: string, baileys: Baileys, log?: Pick<Chan
   };
 }
 
-/** The file with its statements, each prepared once. */
+/** The database with its statements, each prepared once. */
 interface Store {
   readonly db: DatabaseSync;
   prepare(sql: string): StatementSync;
@@ -130,7 +133,7 @@ const unreadable = (file: string, cause: unknown): OpenClawError =>
 function sentMessages(store: Store): Pick<Auth, "keep" | "kept" | "keptAt"> {
   return {
     keep(id, content) {
-      // The readers count from the first time that a message came.
+      // The time for edits counts from the first send of a message.
       store
         .prepare(
           "INSERT INTO sent (id, at, content) VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET content = excluded.content",
@@ -166,30 +169,30 @@ function write(store: Store, { BufferJSON }: Baileys, rows: readonly Row[]): voi
   }
 }
 
-/** Throws a `SyntaxError` when a row is no JSON, or not what is written under its type. */
+/** Throws a `SyntaxError` when a row is not JSON or does not match its type. */
 function parse<T>(store: Store, type: string, id: string, { BufferJSON, proto }: Baileys): T | undefined {
   const row = store.prepare("SELECT value FROM keys WHERE type = ? AND id = ?").get(type, id);
   if (typeof row?.["value"] !== "string") return undefined;
   const read: unknown = JSON.parse(row["value"], BufferJSON.reviver);
-  // A protobuf writes its bytes as base64 of its own.
+  // Protobuf objects encode their bytes as base64 themselves.
   const isProto = isFields(read) && type === "app-state-sync-key";
   const value: unknown = isProto ? proto.Message.AppStateSyncKeyData.fromObject(read) : read;
-  if (!isStored<T>(type, value)) throw new SyntaxError(`a row of the type ${type} is none`);
+  if (!isStored<T>(type, value)) throw new SyntaxError(`a row does not match its type ${type}`);
   return value;
 }
 
-/** A row that cannot be understood counts as none: the library then makes a new session with that device. */
+/** Ignores a row that cannot be parsed: the library then makes a new session with that device. */
 function read<T>(store: Store, type: string, id: string, baileys: Baileys): T | undefined {
   try {
     return parse<T>(store, type, id, baileys);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    store.log?.warn("a key of the WhatsApp account could not be read and counts as none", { type });
+    store.log?.warn("a key of the WhatsApp account could not be read and is ignored", { type });
     return undefined;
   }
 }
 
-/** Who we are cannot be made anew: without it the account would have to be linked again. Throws CHANNEL_AUTH. */
+/** Credentials cannot be recreated: without them the account must be linked again. Throws CHANNEL_AUTH. */
 function readCreds(store: Store, file: string, baileys: Baileys): AuthenticationCreds | undefined {
   try {
     return parse<AuthenticationCreds>(store, "creds", "", baileys);
@@ -214,7 +217,7 @@ function keyStore(store: Store, baileys: Baileys): SignalKeyStore {
     set: (data: SignalDataSet) => {
       const rows = rowsOf(data).map(([type, id, value]): Row => {
         const isRecord = type === "session" && value !== null;
-        return [type, id, isRecord ? recordOver(read(store, type, id, baileys), value) : value];
+        return [type, id, isRecord ? mergedRecord(read(store, type, id, baileys), value) : value];
       });
       write(store, baileys, rows);
     },

@@ -11,9 +11,9 @@ import type { Self } from "../inbound/inbound.ts";
 import { openSocket } from "./socket.ts";
 import type { WaSocket } from "./port.ts";
 
-/** A connection that lasted so long counts as one that worked, as does one over which a message of ours was answered. */
+/** A connection that lasted this long counts as one that worked, like one on which WhatsApp answered one of our messages. */
 const LASTING_MS = 30_000;
-/** How often the host is told that frames come. */
+/** How often arriving frames are reported to the host. */
 const ALIVE_EVERY_MS = 5000;
 const CLOSING_MS = 800;
 
@@ -45,7 +45,7 @@ export class Connection {
     this.inbox = new Inbox({ ...parts, signal: this.#signal, socket: () => this.#socket });
   }
 
-  /** Resolves when the first connection stands or has failed. Throws `CHANNEL_AUTH` when the link is no more. */
+  /** Resolves when the first connection is open or has failed. Throws `CHANNEL_AUTH` when WhatsApp has ended the link. */
   async start(): Promise<void> {
     const first = Promise.withResolvers<Ending | undefined>();
     this.#running = this.#keep(first.resolve);
@@ -54,7 +54,7 @@ export class Connection {
     throw new OpenClawError("CHANNEL_AUTH", { message: `${capital(ending.reason)}.`, fix: ending.fix });
   }
 
-  /** The socket as soon as it stands; undefined when it does not within `ms`. */
+  /** The socket as soon as it is open; undefined when it does not open within `ms`. */
   async ready(ms: number): Promise<WaSocket | undefined> {
     if (!this.#isOpen && !this.#signal.aborted) {
       const late = new AbortController();
@@ -66,7 +66,7 @@ export class Connection {
 
   async close(): Promise<void> {
     this.#isOpen = false;
-    // First of all, and without waiting: what is being taken must not be refused over a connection that stands.
+    // First, and without waiting: a message that is being stored must not be refused on an open connection.
     const closing = this.#socket?.close();
     this.#end.abort();
     await this.#running;
@@ -101,7 +101,7 @@ export class Connection {
     await wait(retryInMs, this.#signal);
   }
 
-  /** One connection from its beginning to its end. The code that it ended with. */
+  /** Opens one connection and waits for its end. Returns the code of the end. */
   async #connect(opened: () => void): Promise<number | undefined> {
     this.#hasWorked = false;
     const ended = Promise.withResolvers<number | undefined>();
@@ -119,7 +119,7 @@ export class Connection {
     try {
       this.#socket = this.#open(changed);
     } catch (error) {
-      this.#parts.host.log.warn("a connection could not be begun", { error: String(error) });
+      this.#parts.host.log.warn("a connection could not be opened", { error: String(error) });
       abort();
     }
     const code = await ended.promise;
@@ -139,7 +139,7 @@ export class Connection {
         groupChanged: (jid) => this.inbox.forgetGroup(jid),
         alive: () => this.#alive(ALIVE_EVERY_MS),
         unreadable: (from, error) =>
-          this.#parts.host.log.warn("a message could not be opened; its phone is asked for it again", {
+          this.#parts.host.log.warn("a message could not be decrypted; its sender's phone is asked for it again", {
             from,
             error: String(error),
           }),
@@ -152,10 +152,10 @@ export class Connection {
     this.#isOpen = true;
     this.#self = this.#socket?.self();
     this.#alive(0);
-    for (const go of this.#waiting.splice(0)) go();
+    for (const resume of this.#waiting.splice(0)) resume();
   }
 
-  /** A connection that does not stand yet also gets frames. */
+  /** Reports a sign of life, unless the connection is not open yet: it also gets frames. */
   #alive(everyMs: number): void {
     if (!this.#isOpen || Date.now() - this.#aliveAt < everyMs) return;
     this.#aliveAt = Date.now();
@@ -167,7 +167,7 @@ export class Connection {
   }
 }
 
-/** Does not keep the process alive. */
+/** A pause that does not keep the process alive. */
 const pauseOf = async (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms).unref());
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

@@ -1,10 +1,10 @@
-/** What is done when a connection has ended. `pause`: try again, the longer the oftener it happened. */
+/** What follows the end of a connection. `again`: connect at once. `pause`: retry with growing pauses. */
 export type Ending =
   | { readonly kind: "again"; readonly reason: string }
   | Pause
   | { readonly kind: "dead"; readonly reason: string; readonly fix: string };
 
-/** `fix`: what the operator can do, where time alone does not mend it. */
+/** `fix`: what the operator can do, when the problem does not pass on its own. */
 interface Pause {
   readonly kind: "pause";
   readonly reason: string;
@@ -16,13 +16,13 @@ interface Pause {
 const LINK = "Link the account again: `openclaw channels login whatsapp`.";
 const MINUTE = 60_000;
 
-/** By the code that WhatsApp's server, or the library for it, gives (Baileys: `DisconnectReason`). */
+/** By the code of WhatsApp's server or of the library (Baileys: `DisconnectReason`). */
 const ENDINGS: Readonly<Record<number, Ending>> = {
   401: { kind: "dead", reason: "WhatsApp has ended this link; the device was logged out", fix: LINK },
   402: {
     kind: "dead",
     reason: "WhatsApp has suspended this number for some time",
-    fix: "Open WhatsApp on the phone: it tells for how long. Restart the channel afterwards.",
+    fix: "Open WhatsApp on the phone: it shows for how long. Restart the channel afterwards.",
   },
   403: {
     kind: "dead",
@@ -39,30 +39,30 @@ const ENDINGS: Readonly<Record<number, Ending>> = {
   408: { kind: "pause", reason: "the connection to WhatsApp was lost" },
   411: {
     kind: "dead",
-    reason: "the phone does not use WhatsApp's linked devices as they are today",
+    reason: "the phone's version of WhatsApp is too old for linked devices",
     fix: `Update WhatsApp on the phone. ${LINK}`,
   },
   419: { kind: "dead", reason: "WhatsApp has ended this link", fix: LINK },
   428: { kind: "pause", reason: "WhatsApp closed the connection" },
-  // Coming back at once would throw the other one out, and it us.
+  // An immediate reconnect would end the other program's connection, which would then end ours.
   440: {
     kind: "pause",
     reason: "another program uses the same link",
-    fix: "Stop it, or give it a link of its own.",
+    fix: "Stop it, or link it as a separate device.",
     firstMs: MINUTE,
     longestMs: 30 * MINUTE,
   },
-  500: { kind: "pause", reason: "WhatsApp could not go on with this session", fix: `If it stays so: ${LINK}` },
+  500: { kind: "pause", reason: "WhatsApp could not continue this session", fix: `If this persists: ${LINK}` },
   503: { kind: "pause", reason: "WhatsApp's server is not available" },
   515: { kind: "again", reason: "WhatsApp asked for a new connection" },
 };
 
-const AT_ONCE = 3;
+const MOST_IMMEDIATE = 3;
 
-/** `failures`: how many connections in a row have ended before this one without lasting. */
+/** `failures`: how many connections before this one ended early, without a lasting one between. */
 export function endingOf(code: number | undefined, failures: number): Ending {
   const ending = (code === undefined ? undefined : ENDINGS[code]) ?? other(code);
-  if (ending.kind === "again" && failures >= AT_ONCE) return { kind: "pause", reason: ending.reason };
+  if (ending.kind === "again" && failures >= MOST_IMMEDIATE) return { kind: "pause", reason: ending.reason };
   return ending;
 }
 

@@ -12,11 +12,11 @@ import type { Ending } from "./endings.ts";
 import { openSocket } from "./socket.ts";
 import type { WaSocket } from "./port.ts";
 
-interface Room {
+interface LoginAttempt {
   readonly baileys: Baileys;
   readonly config: WhatsAppConfig;
   readonly host: LoginHost;
-  /** A code was shown that no phone has taken yet. */
+  /** A code was shown that no phone has accepted yet. */
   hasOpenCode: boolean;
 }
 
@@ -25,55 +25,55 @@ interface Account {
   readonly name: string;
 }
 
-/** How often a connection may end before a login is given up; the first pairing always ends with one. */
+/** How many connections may end before a login is given up; a successful pairing always ends one. */
 const MOST_ENDINGS = 5;
 
-/** Shows codes until the phone has taken one. Throws `CHANNEL_AUTH` when none was taken, or the signal aborted. */
+/** Shows codes until the phone has accepted one. Throws `CHANNEL_AUTH` when it accepts none, or the signal aborts. */
 export async function login(config: WhatsAppConfig, host: LoginHost): Promise<Account> {
-  return withRoom(config, host, async (room, auth) => {
+  return withAuth(config, host, async (attempt, auth) => {
     for (let failures = 0; ; failures++) {
-      const end = await meet({ room, auth }, async (socket) => accountOf(socket));
+      const end = await connectOnce({ attempt, auth }, async (socket) => accountOf(socket));
       if (end.kind === "open") return end.value;
       host.signal.throwIfAborted();
       const ending = endingOf(end.code, failures);
-      if (failures + 1 >= MOST_ENDINGS || isLast(end.code, ending, room)) throw notLinked(ending, room);
+      if (failures + 1 >= MOST_ENDINGS || isLast(end.code, ending, attempt)) throw notLinked(ending, attempt);
       if (end.code === 401) auth.forget();
-      else if (ending.kind === "pause") await rest(ending, failures, host);
+      else if (ending.kind === "pause") await pauseAfter(ending, failures, host);
     }
   });
 }
 
-/** Another try within seconds would end as this one did. */
-function isLast(code: number | undefined, ending: Ending, { hasOpenCode }: Room): boolean {
+/** Whether another attempt within seconds would fail in the same way. */
+function isLast(code: number | undefined, ending: Ending, { hasOpenCode }: LoginAttempt): boolean {
   if (code === 401) return false;
-  // The library gives 408 when its codes are used up, and for every connection that fails.
+  // The library uses 408 when its codes are used up, and for every failed connection.
   if (code === 408) return hasOpenCode;
   return ending.kind === "dead" || (ending.kind === "pause" && ending.firstMs !== undefined);
 }
 
-async function rest({ reason }: Ending, failures: number, host: LoginHost): Promise<void> {
-  host.show({ kind: "told", text: `Not linked yet: ${reason}. It is tried again.` });
+async function pauseAfter({ reason }: Ending, failures: number, host: LoginHost): Promise<void> {
+  host.show({ kind: "told", text: `Not linked yet: ${reason}. Trying again.` });
   await wait(backoff(failures), host.signal);
   host.signal.throwIfAborted();
 }
 
-/** Ends the link on WhatsApp's side where that can be reached, and forgets its keys here. */
+/** Ends the link on WhatsApp's side if that can be reached, and deletes its keys here. */
 export async function logout(config: WhatsAppConfig, host: LoginHost): Promise<void> {
-  await withRoom(config, host, async (room, auth) => {
+  await withAuth(config, host, async (attempt, auth) => {
     if (auth.creds.me) {
-      const end = await meet({ room, auth }, (socket) => socket.unlink());
+      const end = await connectOnce({ attempt, auth }, (socket) => socket.unlink());
       if (end.kind === "ended" && end.code !== 401) {
-        host.show({ kind: "told", text: "WhatsApp could not be told; remove the device on the phone as well." });
+        host.show({ kind: "told", text: "WhatsApp could not be reached; remove the device on the phone as well." });
       }
     }
     auth.forget();
   });
 }
 
-async function withRoom<T>(
+async function withAuth<T>(
   config: WhatsAppConfig,
   host: LoginHost,
-  act: (room: Room, auth: Auth) => Promise<T>,
+  act: (attempt: LoginAttempt, auth: Auth) => Promise<T>,
 ): Promise<T> {
   const baileys = await loadBaileys(host);
   const auth = await openAuth(await host.folder(), baileys, host.log);
@@ -81,7 +81,7 @@ async function withRoom<T>(
     return await act({ baileys, config, host, hasOpenCode: false }, auth);
   } catch (error) {
     if (error instanceof OpenClawError || !host.signal.aborted) throw error;
-    throw failed("it was given up", "Begin again when the phone is at hand.", error);
+    throw failed("the login was cancelled", "Try again when the phone is at hand.", error);
   } finally {
     auth.close();
   }
@@ -91,28 +91,28 @@ type End<T> =
   | { readonly kind: "open"; readonly value: T }
   | { readonly kind: "ended"; readonly code: number | undefined };
 
-/** One connection: until it stands and `act` is done, or it ends. */
-async function meet<T>(
-  { room, auth }: { room: Room; auth: Auth },
+/** Opens one connection and waits until it is open and `act` is done, or it ends. */
+async function connectOnce<T>(
+  { attempt, auth }: { attempt: LoginAttempt; auth: Auth },
   act: (socket: WaSocket) => Promise<T>,
 ): Promise<End<T>> {
-  const { baileys, config, host } = room;
+  const { baileys, config, host } = attempt;
   const end = Promise.withResolvers<End<T>>();
   const ended = (error: unknown): void => end.resolve({ kind: "ended", code: codeOf(error) });
-  const showCode = codes(room, (phone) => socket.pairingCode(phone), ended);
+  const showCode = codes(attempt, (phone) => socket.pairingCode(phone), ended);
   const changed = (state: Partial<ConnectionState>): void => {
     if (state.connection === "close") ended(state.lastDisconnect?.error);
     if (state.connection === "open") {
       act(socket).then((value) => end.resolve({ kind: "open", value }), end.reject);
     }
     if (state.isNewLogin) {
-      room.hasOpenCode = false;
-      host.show({ kind: "told", text: "The phone agrees. WhatsApp connects anew." });
+      attempt.hasOpenCode = false;
+      host.show({ kind: "told", text: "The phone accepted the code. Connecting again." });
     }
     if (state.qr !== undefined) showCode(state.qr);
   };
   const nothing = (): void => undefined;
-  // Messages are for the gateway: not acknowledged here, they come again there.
+  // The gateway must get the messages: they are not acknowledged here, so WhatsApp delivers them again.
   const over = Promise.withResolvers<never>();
   over.promise.catch(nothing);
   const quiet = { alive: nothing, answered: nothing, groupChanged: nothing, unreadable: nothing };
@@ -129,16 +129,16 @@ async function meet<T>(
   }
 }
 
-/** Shows each code as WhatsApp makes it, or the one to type that is asked for once. */
+/** Shows each QR code that WhatsApp makes, or requests one code to type. */
 function codes(
-  room: Room,
+  attempt: LoginAttempt,
   ask: (phone: string) => Promise<string>,
-  unasked: (error: unknown) => void,
+  onError: (error: unknown) => void,
 ): (qr: string) => void {
-  const { host } = room;
+  const { host } = attempt;
   const { phone } = host;
   const shown = (step: LoginStep): void => {
-    room.hasOpenCode = true;
+    attempt.hasOpenCode = true;
     host.show(step);
   };
   let asked = false;
@@ -146,23 +146,23 @@ function codes(
     if (phone === undefined) return shown({ kind: "qr", text: qr });
     if (asked) return;
     asked = true;
-    ask(phone).then((code) => shown({ kind: "code", code }), unasked);
+    ask(phone).then((code) => shown({ kind: "code", code }), onError);
   };
 }
 
 function accountOf(socket: WaSocket): Account {
   const self = socket.self();
-  if (!self) throw failed("WhatsApp did not say whom it has linked", AGAIN);
+  if (!self) throw failed("WhatsApp did not say which account it linked", AGAIN);
   return { id: `+${self.jid.split(/[:@]/)[0]}`, name: self.name };
 }
 
-const AGAIN = "Begin again: WhatsApp on the phone, Linked devices, Link a device.";
+const AGAIN = "Try again: WhatsApp on the phone, Linked devices, Link a device.";
 const UNREACHED = "Check the network of this machine, or channels.whatsapp.waWebSocketUrl where that is set.";
 
-function notLinked(ending: Ending, { hasOpenCode }: Room): OpenClawError {
+function notLinked(ending: Ending, { hasOpenCode }: LoginAttempt): OpenClawError {
   if (ending.kind === "dead") return failed(ending.reason, ending.fix);
   if (ending.kind === "pause" && ending.fix !== undefined) return failed(ending.reason, ending.fix);
-  if (hasOpenCode) return failed("no code was taken in time", AGAIN);
+  if (hasOpenCode) return failed("the phone accepted no code in time", AGAIN);
   return failed(ending.reason, UNREACHED);
 }
 

@@ -12,28 +12,28 @@ import type { Baileys } from "./baileys.ts";
 import type { WhatsAppConfig } from "../config.ts";
 import type { Self } from "../inbound/inbound.ts";
 
-/** What WhatsApp's server said to a message of ours; `error` is its code. */
+/** The server's answer to one of our messages; `error` is its code. */
 export type Answer = { readonly kind: "taken" } | { readonly kind: "refused"; readonly error: number };
 
 export interface SocketEvents {
   /** Rejects when the message could not be stored: then it is not acknowledged. */
   take(message: WAMessage): Promise<void>;
   changed(state: Partial<ConnectionState>): void;
-  /** WhatsApp has answered a message of ours. */
+  /** WhatsApp answered one of our messages. */
   answered(): void;
-  /** Something came, be it only the answer to a ping. */
+  /** A frame arrived, even if only the answer to a ping. */
   alive(): void;
   groupChanged(jid: string): void;
-  /** A message came that no key here opens; the library asks its phone for it anew. */
+  /** A message could not be decrypted; the library requests it again from the sender's phone. */
   unreadable(from: string, error: unknown): void;
-  /** Who we are could not be written; it is tried again. */
+  /** The credentials could not be saved; this is retried. */
   unsaved(error: unknown): void;
 }
 
-/** One connection to WhatsApp. Every call but `close` rejects when it does not stand. */
+/** One connection to WhatsApp. Every call except `close` rejects while it is not open. */
 export interface WaSocket {
   self(): Self | undefined;
-  /** Resolves with the server's answer. Rejects with `NoAnswer` when the message left and none came. */
+  /** Resolves with the server's answer. Rejects with `NoAnswer` when the message was sent and there was no answer. */
   send(to: string, content: AnyMessageContent, options: MiscMessageGenerationOptions): Promise<Answer>;
   markRead(keys: WAMessageKey[]): Promise<void>;
   composing(to: string): Promise<void>;
@@ -45,7 +45,7 @@ export interface WaSocket {
   close(): Promise<void>;
 }
 
-/** The message left and the connection ended, or the time, before the server said what became of it. */
+/** The message was sent, and there was no answer before the connection ended or the time was over. */
 export class NoAnswer extends Error {}
 
 export interface Opening {
@@ -53,8 +53,8 @@ export interface Opening {
   readonly auth: Auth;
   readonly config: WhatsAppConfig;
   readonly events: SocketEvents;
-  /** Digests of what was opened and taken, over this connection and those before. */
+  /** Digests of messages that this connection, or one before, decrypted and stored. */
   readonly opened: BoundedMap<string, true>;
-  /** Participants, as known, so that a send need not ask. */
+  /** The known members of a group, so that a send need not ask for them. */
   knownGroup(jid: string): GroupMetadata | undefined;
 }

@@ -4,7 +4,7 @@ type Logger = SocketConfig["logger"];
 
 const nothing = (): void => undefined;
 
-/** The library's lines hold keys and texts of messages. What operators need comes from the connection's state. */
+/** A logger that drops the library's lines, which contain keys and texts of messages. The connection's state has what operators need. */
 export const silent: Logger = {
   level: "silent",
   child: () => silent,
@@ -15,16 +15,16 @@ export const silent: Logger = {
   error: nothing,
 };
 
-/** First words of the lines that libsignal writes to the console, most with a whole session and its private keys behind. */
+/** How the lines begin that libsignal writes to the console. Most contain a whole session with its private keys. */
 const SIGNAL_LINES =
   /^(?:Closing (?:open )?session|Opening session|Removing old closed session|Session already|Migrating session|V1 session storage|Failed to decrypt message with any|Session error:|Decrypted message with closed|Unhandled bucket type)/;
 
-let isHushed = false;
+let isSilenced = false;
 
-/** Keeps libsignal's lines from the console; all others pass. Once per process. */
-export function hushSignal(): void {
-  if (isHushed) return;
-  isHushed = true;
+/** Drops libsignal's lines from the console and keeps all others. Takes effect once per process. */
+export function silenceSignalLogs(): void {
+  if (isSilenced) return;
+  isSilenced = true;
   for (const level of ["info", "warn", "error"] as const) {
     const write = console[level].bind(console);
     console[level] = (...line: unknown[]): void => {

@@ -6,23 +6,22 @@ import type {
 
 type LibraryKeys = Parameters<SocketConfig["makeSignalRepository"]>[0]["keys"];
 
-/** Runs work of which the keys are saved when it ends, all or none. One after the other; work inside work is part of it. */
+/** Runs work in a transaction: its keys are saved when it ends, all or none. Transactions run in sequence; nested work joins the outer one. */
 export type Locked = <T>(work: () => Promise<T>) => Promise<T>;
 
 export interface Ratchet {
   /** For the library's repository. */
   readonly keys: LibraryKeys;
   readonly locked: Locked;
-  /** What the work gives, without what it did to the keys. */
-  look<T>(work: () => Promise<T>): Promise<T>;
+  /** Runs work and undoes its changes of keys. */
+  peek<T>(work: () => Promise<T>): Promise<T>;
 }
 
 /**
- * Transactions over the keys that move on with each message. The library runs a whole send in one of its own, which it
- * saves when the message has left: a kill in between, and the same key would seal the next message, which phones pass
- * over as a repeat. And what opens and what seals of one conversation do not know of each other there: the later one to
- * be saved would take back what the other did. Here each step is on disk before its result is used, and all connections
- * of an account share `own`: one that has ended may still have a message in hand.
+ * Transactions over the keys that advance with each message. The library itself runs a whole send in one transaction, which it saves
+ * after the message was sent. A kill in between would let the next message reuse the key, and phones would drop it as a repeat. Also,
+ * its decryption and encryption of one conversation are not synchronised: the later save would undo the other. Here each step is on
+ * disk before its result is used, and all connections of an account share `own`: one that has ended may still process a message.
  */
 export function openRatchet(own: SignalKeyStoreWithTransaction, library: LibraryKeys): Ratchet {
   const locked: Locked = (work) => own.transaction(work, "ratchet");
@@ -30,12 +29,12 @@ export function openRatchet(own: SignalKeyStoreWithTransaction, library: Library
     locked,
     keys: {
       ...own,
-      // Lists of devices are written in the library's transactions, where only it sees them until they end.
+      // The library writes lists of devices in its own transactions, and only it sees them until those end.
       get: (type, ids) => (type === "device-list" ? library.get(type, ids) : own.get(type, ids)),
     },
-    async look<T>(work: () => Promise<T>) {
+    async peek<T>(work: () => Promise<T>) {
       const seen = Promise.withResolvers<T>();
-      const undone = new Error("only looked");
+      const undone = new Error("peeked");
       try {
         await locked(async () => {
           seen.resolve(await work());
@@ -49,7 +48,7 @@ export function openRatchet(own: SignalKeyStoreWithTransaction, library: Library
   };
 }
 
-/** The repository's verbs that change keys, each as a step of its own. */
+/** The repository, with each call that changes keys as one transaction. */
 export function stepwise(inner: SignalRepositoryWithLIDStore, locked: Locked): SignalRepositoryWithLIDStore {
   const together = gathered(locked);
   return {
@@ -64,7 +63,7 @@ export function stepwise(inner: SignalRepositoryWithLIDStore, locked: Locked): S
   };
 }
 
-/** What is asked for at once is saved at once: a message is sealed for each device of its readers. */
+/** Batches simultaneous calls into one transaction: a message is encrypted for each device of its readers. */
 function gathered(locked: Locked): Locked {
   let waiting: (() => Promise<unknown>)[] = [];
   let next: Promise<void> | undefined;
@@ -76,7 +75,7 @@ function gathered(locked: Locked): Locked {
   };
   return async <T>(work: () => Promise<T>) => {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
-    // Saving may fail before anybody waits for it.
+    // The transaction may fail before anybody awaits this promise.
     promise.catch(() => undefined);
     waiting.push(() => work().then(resolve, reject));
     next ??= locked(run);

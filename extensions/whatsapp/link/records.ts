@@ -1,4 +1,4 @@
-/** As libsignal writes it down: the conversation with one device, and older ones that it took the place of. */
+/** libsignal's stored form: the session with one device, and older ones that it replaced. */
 interface SessionRecord {
   readonly _sessions: Readonly<Record<string, Session>>;
 }
@@ -6,7 +6,7 @@ interface SessionRecord {
 interface Session {
   readonly indexInfo: { readonly used: number };
   readonly currentRatchet: { readonly lastRemoteEphemeralKey: string };
-  /** In the order in which they began. */
+  /** Oldest first. */
   readonly _chains: Readonly<Record<string, { readonly chainType: number }>>;
 }
 
@@ -14,22 +14,22 @@ const RECEIVING = 2;
 /** Signal's own library keeps five. */
 const KEPT = 20;
 
-/** What is to be written of a record of the library's, over what stands there. */
-export function recordOver(before: unknown, after: unknown): unknown {
+/** The record to store: the library's new one, corrected with the stored one. */
+export function mergedRecord(before: unknown, after: unknown): unknown {
   if (!isRecord(after)) return after;
   const old = isRecord(before) ? before._sessions : {};
   const sessions = Object.entries(after._sessions).map(([key, session]) => [
     key,
-    shortened(untried(old[key], session)),
+    shortened(undoFailedTry(old[key], session)),
   ]);
   return { ...after, _sessions: Object.fromEntries(sessions) };
 }
 
 /**
- * The library tries a message with one session after the other, and writes down also what it did to those that did not
- * open it: their next message would open with none. Only the one that did counts as used.
+ * The library tries to decrypt a message with each session, and also stores the changes of the sessions that failed: they could not
+ * decrypt their next message. Only the session that succeeded is marked as used; the others are restored.
  */
-function untried(before: Session | undefined, after: Session): Session {
+function undoFailedTry(before: Session | undefined, after: Session): Session {
   const isUsed = before?.indexInfo.used !== after.indexInfo.used;
   if (!before || isUsed || stepOf(before) === stepOf(after)) return after;
   return { ...before, indexInfo: after.indexInfo };
@@ -38,8 +38,8 @@ function untried(before: Session | undefined, after: Session): Session {
 const stepOf = ({ currentRatchet }: Session): string => currentRatchet.lastRemoteEphemeralKey;
 
 /**
- * Without the oldest chains of what was received. The library begins one with every turn of a conversation and drops
- * none, so that each message would cost more than the one before. One that comes so late is asked for again.
+ * Drops the oldest receiving chains. The library adds one with every turn of a conversation and drops none, so the cost of a message
+ * would grow. A message that arrives too late for its chain is requested again.
  */
 function shortened(session: Session): Session {
   const chains = Object.entries(session._chains);

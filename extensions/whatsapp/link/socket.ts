@@ -4,15 +4,15 @@ import type { Baileys } from "./baileys.ts";
 import { bare, isNoChat } from "../inbound/jid.ts";
 import { NoAnswer } from "./port.ts";
 import type { Answer, Opening, SocketEvents, WaSocket } from "./port.ts";
-import { hushSignal, silent } from "./quiet.ts";
+import { silenceSignalLogs, silent } from "./quiet.ts";
 import { tapped } from "./tap.ts";
 
 const ANSWER_MS = 15_000;
 
-/** Dials WhatsApp. A message is acknowledged only after `take` has resolved. Keys are saved by themselves. */
+/** Connects to WhatsApp. A message is only acknowledged after `take` has resolved. The socket saves its keys itself. */
 export function openSocket(opening: Opening): WaSocket {
   const { baileys, auth, config, events } = opening;
-  hushSignal();
+  silenceSignalLogs();
   const tap = tapped(opening);
   const leaving = new AsyncLocalStorage<Leaving>();
   const version = config.waVersion?.split(".").map(Number);
@@ -25,7 +25,7 @@ export function openSocket(opening: Opening): WaSocket {
     keepAliveIntervalMs: config.keepAliveMs,
     logger: silent,
     emitOwnEvents: false,
-    // An active companion device would silence the phone.
+    // An active linked device would silence the phone's notifications.
     markOnlineOnConnect: false,
     syncFullHistory: false,
     shouldIgnoreJid: isNoChat,
@@ -39,15 +39,15 @@ export function openSocket(opening: Opening): WaSocket {
       const content = id ? auth.kept(id) : undefined;
       return content && baileys.proto.Message.decode(content);
     },
-    // The store waits for its turn by itself.
+    // SQLite itself waits for a locked file.
     transactionOpts: { maxCommitRetries: 3, delayBetweenTriesMs: 200 },
   });
   tap.listen(sock.ws);
   sock.ev.on("creds.update", () => save(opening));
   sock.ev.on("connection.update", events.changed);
   sock.ev.on("messages.upsert", ({ messages }) => {
-    // It rejects only when everything ends.
-    tap.rest(messages).catch(() => undefined);
+    // It only rejects when the connection ends.
+    tap.takeOthers(messages).catch(() => undefined);
   });
   listenToGroups(sock.ev, events);
   sock.ws.on("frame", events.alive);
@@ -56,7 +56,7 @@ export function openSocket(opening: Opening): WaSocket {
 
 const SAVE_AGAIN_MS = 5000;
 
-/** The library calls this in the middle of its work, which a full disk must not end. */
+/** Retries later when it fails: the library calls this during its work, which a full disk must not stop. */
 function save(opening: Opening): void {
   try {
     opening.auth.save();
@@ -66,15 +66,15 @@ function save(opening: Opening): void {
   }
 }
 
-/** A message of ours between its call and the wire. */
+/** One of our messages that is being sent. */
 interface Leaving {
   readonly id: string;
   isKept: boolean;
 }
 
 /**
- * Before the message leaves: from then on it can be asked for again. The library gives first what its readers get, later
- * what our own devices do. Throws when it cannot be written: then nothing has left.
+ * Keeps a message before it is sent, because devices may request it again. The library first passes the content for its readers, then
+ * the one for our own devices. Throws when it cannot be written; nothing was sent then.
  */
 function keep({ baileys, auth }: Opening, leaving: Leaving | undefined, message: proto.IMessage): void {
   if (!leaving || leaving.isKept) return;
@@ -113,9 +113,9 @@ function calls(sock: Sock, leaving: AsyncLocalStorage<Leaving>, { answered }: So
       const answer = listenForAnswer(sock, id);
       try {
         await leaving.run({ id, isKept: id === "" }, () => sock.sendMessage(to, content, options));
-        const said = await answer.came();
+        const result = await answer.wait();
         answered();
-        return said;
+        return result;
       } finally {
         answer.stop();
       }
@@ -135,10 +135,10 @@ function calls(sock: Sock, leaving: AsyncLocalStorage<Leaving>, { answered }: So
   };
 }
 
-/** The library tells only of refusals, and not at once; the server answers every message by its id. */
-function listenForAnswer({ ws, ev }: Sock, id: string): { came(): Promise<Answer>; stop(): void } {
+/** Waits for the server's answer, which has the message's id. The library itself only reports refusals, with a delay. */
+function listenForAnswer({ ws, ev }: Sock, id: string): { wait(): Promise<Answer>; stop(): void } {
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-  // It may end before anybody waits for it.
+  // It may reject before anybody awaits it.
   promise.catch(() => undefined);
   const onAnswer = ({ attrs }: { attrs: Readonly<Record<string, string>> }): void => {
     const error = Number(attrs["error"] ?? 0);
@@ -152,7 +152,7 @@ function listenForAnswer({ ws, ev }: Sock, id: string): { came(): Promise<Answer
   ws.on(event, onAnswer);
   ev.on("connection.update", onChange);
   return {
-    came() {
+    wait() {
       if (!ws.isOpen) onChange({ connection: "close" });
       timer = setTimeout(() => reject(new NoAnswer("WhatsApp did not answer in time")), ANSWER_MS);
       return promise;

@@ -3,7 +3,7 @@ import { z } from "zod";
 const bytes = z.instanceof(Uint8Array);
 const keyPair = z.looseObject({ public: bytes, private: bytes });
 
-/** What of a row is used without a further look, by type; of another type it is something. */
+/** The parts of rows that are used without further checks, by type. Rows of other types only have to exist. */
 const SHAPES: Readonly<Record<string, z.ZodType>> = {
   creds: z.looseObject({
     noiseKey: keyPair,
@@ -13,7 +13,7 @@ const SHAPES: Readonly<Record<string, z.ZodType>> = {
     advSecretKey: z.string(),
   }),
   "pre-key": keyPair,
-  // The library writes some as records of its own.
+  // The library stores some of them as objects.
   session: z.union([bytes, z.looseObject({})]),
   "sender-key": z.union([bytes, z.looseObject({})]),
   "identity-key": bytes,
@@ -23,6 +23,6 @@ const SHAPES: Readonly<Record<string, z.ZodType>> = {
   "device-list": z.array(z.string()),
 };
 
-/** Whether a value is what the library writes under a type (its `SignalDataTypeMap`). */
+/** Whether a value matches what the library stores for a type (its `SignalDataTypeMap`). */
 export const isStored = <T>(type: string, value: unknown): value is T =>
   value !== null && value !== undefined && (SHAPES[type]?.safeParse(value).success ?? true);

@@ -11,26 +11,25 @@ type MakeRepository = SocketConfig["makeSignalRepository"];
 
 export interface Tap {
   readonly repository: MakeRepository;
-  /** Sees the stanzas of messages before the library reads them. */
+  /** Reads the stanzas of messages before the library does. */
   listen(ws: { prependListener(event: string, listener: (node: BinaryNode) => void): unknown }): void;
-  /** Messages that came another way than by decryption here, such as those that the phone was asked for. */
-  rest(messages: readonly WAMessage[]): Promise<void>;
+  /** Takes messages that were not decrypted here, such as copies from the phone. */
+  takeOthers(messages: readonly WAMessage[]): Promise<void>;
 }
 
 const REMEMBERED = 2000;
 
 /**
- * The library acknowledges a message before it tells of it, and by then the key that it was sealed with is gone. So
- * each message is taken where it is decrypted: it is opened with keys that stay as they are, then `take`, then it is
- * opened once more and the keys move on, then the library acknowledges. When `take` rejects, WhatsApp delivers the
- * message again, and the keys still open it. One that comes again although the keys have moved on is not opened any more:
- * the library gets an empty one to acknowledge.
+ * The library acknowledges a message before it reports it, and by then the key of the message is gone. So each message is taken at its
+ * decryption: it is decrypted without advancing the keys, then stored by `take`, then decrypted again while the keys advance, and then
+ * the library acknowledges it. When `take` rejects, WhatsApp delivers the message again, and the keys still decrypt it. A message that
+ * is repeated after the keys advanced is not decrypted again: the library gets an empty one to acknowledge.
  */
 export function tapped({ baileys, auth, events, opened: before }: Opening): Tap {
   const stanzas = new WeakMap<Uint8Array, BinaryNode>();
   const taken = new BoundedMap<string, true>(REMEMBERED);
-  // The library knows its transactions by the asynchronous context: keys that an answer moves on would be written into
-  // the one that its message was told in, long over, and be lost.
+  // The library finds its transaction by the asynchronous context. Outside of it, because keys that an answer advances would be written
+  // into the transaction of the message, which is over, and be lost.
   const outside = AsyncLocalStorage.snapshot();
   const { frameOf, messageOf } = reader({ baileys, auth });
   const copies = new Copies(frameOf);
@@ -48,13 +47,13 @@ export function tapped({ baileys, auth, events, opened: before }: Opening): Tap 
     for (const copy of copies.in(message, baileys)) await take(copy);
   }
 
-  /** The receipt of a message did not arrive, and so it comes once more. */
-  function again(sealed: Uint8Array): void {
+  /** Notes a repeated message: WhatsApp did not get its acknowledgement. */
+  function repeated(sealed: Uint8Array): void {
     const stanza = stanzas.get(sealed);
     if (stanza) taken.set(nameOf(frameOf(stanza)), true);
   }
 
-  /** What comes once more is opened once only: that is no loss. */
+  /** Reports a message that cannot be decrypted, unless it is a repeat of a known one. */
   function unreadable(sealed: Uint8Array, from: string, error: unknown): void {
     const stanza = stanzas.get(sealed);
     const isKnown = [...taken.keys()].some((name) => name.endsWith(`/${stanza?.attrs["id"]}`));
@@ -68,26 +67,26 @@ export function tapped({ baileys, auth, events, opened: before }: Opening): Tap 
       const ratchet = openRatchet(auth.steps, signal.keys);
       const own = { creds: signal.creds, keys: ratchet.keys };
       const inner = baileys.DEFAULT_CONNECTION_CONFIG.makeSignalRepository(own, logger, findLids);
-      return around(inner, ratchet, { before, again, opened, unreadable });
+      return around(inner, ratchet, { before, repeated, opened, unreadable });
     },
     listen(ws) {
       ws.prependListener("CB:message", (node) => {
-        // What waited for us goes through another queue there, which what comes after it would overtake.
+        // The library puts offline messages into a separate queue, which later messages would overtake.
         delete node.attrs["offline"];
         if (!Array.isArray(node.content)) return;
         if (!node.content.some(({ tag }) => tag === "enc")) copies.miss(node);
         for (const { content } of node.content) if (content instanceof Uint8Array) stanzas.set(content, node);
       });
     },
-    async rest(messages) {
+    async takeOthers(messages) {
       for (const message of messages) if (message.message && !taken.get(nameOf(message))) await take(message);
     },
   };
 }
 
-/** Reads messages as the library does, from our side. */
+/** Decodes messages as the library does. */
 function reader({ baileys, auth }: Pick<Opening, "baileys" | "auth">) {
-  /** All but what it says. */
+  /** The message without its content. */
   function frameOf(stanza: BinaryNode): WAMessage {
     const { id = "", lid = "" } = auth.creds.me ?? {};
     const { fullMessage: message } = baileys.decodeMessageNode(stanza, id, lid);
@@ -99,7 +98,7 @@ function reader({ baileys, auth }: Pick<Opening, "baileys" | "auth">) {
     const message = frameOf(stanza);
     const content = baileys.proto.Message.decode(baileys.unpadRandomMax16(plain));
     message.message = content.deviceSentMessage?.message ?? content;
-    // What it says of other messages is turned as well.
+    // References to other messages in the content are converted too.
     baileys.cleanMessage(message, auth.creds.me?.id ?? "", auth.creds.me?.lid ?? "");
     return message;
   }
@@ -111,17 +110,17 @@ const nameOf = ({ key }: WAMessage): string => `${key.remoteJid}/${key.id}`;
 
 interface Ends {
   readonly before: BoundedMap<string, true>;
-  again(sealed: Uint8Array): void;
+  repeated(sealed: Uint8Array): void;
   opened(sealed: Uint8Array, plain: Uint8Array): Promise<void>;
   unreadable(sealed: Uint8Array, from: string, error: unknown): void;
 }
 
-/** Nothing but the padding. */
+/** A message that only has padding. */
 const EMPTY = new Uint8Array([1]);
 
 function around(inner: SignalRepositoryWithLIDStore, ratchet: Ratchet, ends: Ends): SignalRepositoryWithLIDStore {
   const fresh = async (sealed: Uint8Array, work: () => Promise<Uint8Array>, told: (error: unknown) => never) => {
-    const plain = await ratchet.look(work).catch(told);
+    const plain = await ratchet.peek(work).catch(told);
     await ends.opened(sealed, plain);
     return ratchet.locked(work);
   };
@@ -139,10 +138,10 @@ function around(inner: SignalRepositoryWithLIDStore, ratchet: Ratchet, ends: End
         return plain;
       }
     } catch (error) {
-      // A connection that has ended may have opened it in the meantime.
+      // A connection that has ended may have decrypted it in the meantime.
       if (!isKnown()) throw error;
     }
-    ends.again(sealed);
+    ends.repeated(sealed);
     return EMPTY;
   };
   return {

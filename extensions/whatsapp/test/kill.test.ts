@@ -5,7 +5,7 @@ import fs from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { hushSignal } from "../link/quiet.ts";
+import { silenceSignalLogs } from "../link/quiet.ts";
 import type { Orders } from "./child.ts";
 import { startFakeWhatsapp } from "./fake/fake-whatsapp.ts";
 import type { FakeWhatsApp } from "./fake/fake-whatsapp.ts";
@@ -18,7 +18,7 @@ let fake: FakeWhatsApp;
 let orders: Omit<Orders, "die">;
 
 beforeEach(async () => {
-  hushSignal();
+  silenceSignalLogs();
   fake = await startFakeWhatsapp();
   const folder = await fs.mkdtemp(path.join(os.tmpdir(), "whatsapp-kill-"));
   await fake.link(folder);

@@ -68,7 +68,7 @@ test("a number asks for a code to type instead", async () => {
   expect(steps).toEqual([{ kind: "code", code: expect.stringMatching(/^[0-9A-Z]{8}$/) }]);
 });
 
-test("a login that is given up ends at once", async () => {
+test("a cancelled login ends at once", async () => {
   const stop = stopper();
   const login = openLogin(() => stop.abort(), { signal: stop.signal });
   await expect(whatsapp.login?.(config(), login)).rejects.toMatchObject({ code: "CHANNEL_AUTH" });
@@ -106,7 +106,7 @@ function nextTimer(): number {
   return before - vi.getTimerCount();
 }
 
-describe("a login that fails tells why", () => {
+describe("a failed login has a reason", () => {
   const network = expect.stringMatching(/network of this machine.*waWebSocketUrl/);
 
   test("nobody listens (408): it tries a few times, with waits, and blames no phone", async () => {
@@ -114,7 +114,7 @@ describe("a login that fails tells why", () => {
     const { error, steps, waits } = await failedLogin();
     expect(error).toMatchObject({ code: "CHANNEL_AUTH", message: expect.stringContaining("was lost"), fix: network });
     expect(steps).toHaveLength(4);
-    expect(steps[0]).toMatchObject({ kind: "told", text: expect.stringContaining("tried again") });
+    expect(steps[0]).toMatchObject({ kind: "told", text: expect.stringContaining("Trying again") });
     expect(waits).toEqual([1, 1, 1, 1]);
   });
 
@@ -145,7 +145,7 @@ describe("a login that fails tells why", () => {
       queueMicrotask(() => vi.advanceTimersByTime(60_000));
     });
     await expect(whatsapp.login?.(config(), login)).rejects.toMatchObject({
-      message: "WhatsApp was not linked: no code was taken in time.",
+      message: "WhatsApp was not linked: the phone accepted no code in time.",
       fix: expect.stringContaining("Linked devices"),
     });
     expect(codes).toHaveLength(2);
@@ -165,16 +165,16 @@ describe("a login that fails tells why", () => {
     });
   });
 
-  test("somebody gave it up", async () => {
+  test("a person cancels it", async () => {
     const stop = stopper();
     const login = openLogin(() => stop.abort(), { signal: stop.signal });
     await expect(whatsapp.login?.(config(), login)).rejects.toMatchObject({
-      message: expect.stringContaining("given up"),
+      message: expect.stringContaining("cancelled"),
     });
   });
 });
 
-test("what comes during a login is left for the gateway", async () => {
+test("messages during a login are left for the gateway", async () => {
   await fake.link(folder);
   fake.say({ conversation: "too early" });
   await fake.settled();
@@ -192,7 +192,7 @@ test("what comes during a login is left for the gateway", async () => {
   await link.close();
 });
 
-test("a logout is told to WhatsApp, and forgets the keys", async () => {
+test("a logout ends the link on WhatsApp and deletes the keys", async () => {
   await fake.link(folder);
   await whatsapp.logout?.(
     config(),
@@ -204,7 +204,7 @@ test("a logout is told to WhatsApp, and forgets the keys", async () => {
   await expect(whatsapp.connect(config(), host)).rejects.toMatchObject({ code: "CHANNEL_AUTH" });
 });
 
-test("a logout without a network forgets the keys all the same", async () => {
+test("a logout without a network deletes the keys too", async () => {
   await fake.link(folder);
   await fake.close();
   const steps: LoginStep[] = [];

@@ -83,7 +83,7 @@ describe("keys", () => {
     again.close();
   });
 
-  test("that others could read are closed, which is told once", async () => {
+  test("that others could read are restricted, with one warning", async () => {
     (await openAuth(folder, baileys)).close();
     const file = path.join(folder, "auth.sqlite");
     await fs.chmod(file, 0o644);
@@ -91,7 +91,7 @@ describe("keys", () => {
     const log = { warn: (message: string) => void told.push(message) };
     for (let opens = 0; opens < 2; opens += 1) (await openAuth(folder, baileys, log)).close();
     expect((await fs.stat(file)).mode & 0o777).toBe(0o600);
-    expect(told).toEqual([expect.stringContaining("open to other users")]);
+    expect(told).toEqual([expect.stringContaining("readable by other users")]);
   });
 
   test("that cannot be understood count as none, but who we are does not", async () => {
@@ -167,12 +167,12 @@ describe("keys", () => {
 test("libsignal's sessions do not reach the console, other lines do", async () => {
   // The console is hushed once per process: another file of this worker may have done so.
   vi.resetModules();
-  const { hushSignal } = await import("../link/quiet.ts");
+  const { silenceSignalLogs } = await import("../link/quiet.ts");
   const { info, warn, error } = console;
   const lines: unknown[][] = [];
   try {
     Object.assign(console, { info: (...line: unknown[]) => void lines.push(line) });
-    hushSignal();
+    silenceSignalLogs();
     console.info("Closing session:", { privKey: "secret" });
     console.info("an ordinary line");
   } finally {

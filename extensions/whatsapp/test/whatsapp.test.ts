@@ -168,7 +168,7 @@ describe("taking messages", () => {
     expect(host.received).toHaveLength(1);
   });
 
-  test("a message that no key opens is told in the log; one that comes twice is not", async () => {
+  test("a message that cannot be decrypted is logged; a repeated one is not", async () => {
     const host = new Host();
     const { fake } = await begin({}, host);
     fake.say({ conversation: "first" });
@@ -180,7 +180,7 @@ describe("taking messages", () => {
     const eve = new Person("4917099999@s.whatsapp.net", "333333@lid", "Eve");
     eve.seal = async () => ({ type: "msg", bytes: Buffer.alloc(80, 51) });
     fake.say({ conversation: "lost" }, { by: eve });
-    await expect.poll(() => host.lines.join("\n")).toContain("could not be opened");
+    await expect.poll(() => host.lines.join("\n")).toContain("could not be decrypted");
   });
 
   test("a message that was stored when the connection went is not lost, and comes under the same key at most", async () => {

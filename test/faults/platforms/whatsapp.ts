@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { startFakeWhatsapp } from "../../../extensions/whatsapp/test/fake/fake-whatsapp.ts";
 import { userOf } from "../../../extensions/whatsapp/inbound/jid.ts";
-import { hushSignal } from "../../../extensions/whatsapp/link/quiet.ts";
+import { silenceSignalLogs } from "../../../extensions/whatsapp/link/quiet.ts";
 import { openWire } from "../wire.ts";
 import { watchPushes, type KilledPlatform } from "./platform.ts";
 
@@ -11,7 +11,7 @@ const TRUST = join(import.meta.dirname, "../../../extensions/whatsapp/test/trust
 
 /** A WhatsApp that gateways of their own processes take for the real one, behind a line that a test can spoil. */
 export async function wiredWhatsapp(slow?: () => number) {
-  hushSignal();
+  silenceSignalLogs();
   const fake = await startFakeWhatsapp();
   const wire = await openWire(fake.port, slow);
   return {

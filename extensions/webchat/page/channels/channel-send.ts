@@ -11,7 +11,7 @@ export interface LetterFile {
   readonly read: () => Promise<string>;
 }
 
-/** A message into a chat, as a person wrote it. */
+/** A message to a chat, as a person wrote it. */
 export interface Letter {
   /** A person or group, as the platform names them. */
   readonly to: string;
@@ -23,17 +23,17 @@ export interface Letter {
   readonly replyTo: string;
   /** Topic or thread of the chat; none when empty or unset. */
   readonly thread?: string;
-  /** Comes without a sound, where the platform has that. */
+  /** Sent without a notification sound, if the platform supports that. */
   readonly silent?: boolean;
-  /** A sound file is a voice message. */
+  /** An audio file is sent as a voice message. */
   readonly asVoice?: boolean;
 }
 
 const MOST_FILES = 10;
-/** What a request weighs beside its files and its text. */
+/** Bytes of a request in addition to its files and its text. */
 const FRAME_BYTES = 4096;
 
-/** Why a message cannot be sent as it is; undefined when it can. `most`: bytes that the gateway takes at once. */
+/** Why a message cannot be sent; undefined when it can. `most`: maximum bytes of one request. */
 export function letterProblem({ to, message, files, address }: Letter, most: number): string | undefined {
   if (to === "") return "Say who gets it.";
   if (message.trim() === "" && files.length === 0 && address === "") return "Write something, or choose a file.";

@@ -1,26 +1,26 @@
 import { fields, list, text, word } from "../protocol/json.ts";
 
-/** One thing that an account is asked for. */
+/** One field of an account's setup. */
 export interface SetupField {
   readonly name: string;
   readonly label: string;
-  /** Must not be shown while it is typed. */
+  /** The value must not be shown while it is typed. */
   readonly secret: boolean;
   readonly required: boolean;
-  /** The variable of the gateway's environment that can hold it. */
+  /** The environment variable of the gateway that can hold it. */
   readonly env?: string | undefined;
 }
 
-/** What an account of one channel is asked for. */
+/** The setup of an account of one channel. */
 export interface Setup {
   readonly channel: string;
   readonly label: string;
-  /** It is linked by a code afterwards. */
+  /** It is linked with a code afterwards. */
   readonly login: boolean;
   readonly fields: readonly SetupField[];
 }
 
-/** Where the secrets of an account lie: in the config as they are typed, in a file, or in the gateway's environment. */
+/** Where the secrets of an account are: in the config, in a file, or in the gateway's environment. */
 export type Source = "typed" | "file" | "env";
 
 const TOKEN_FILE = "tokenFile";
@@ -44,7 +44,7 @@ const readField = (row: Record<string, unknown>): SetupField => ({
   env: word(row["env"]),
 });
 
-/** Where the secrets of this channel may lie; none where it has no secrets. */
+/** Where the secrets of this channel can be; nowhere if it has no secrets. */
 export function sourcesOf(setup: Setup): readonly Source[] {
   const file = setup.fields.some((field) => field.name === TOKEN_FILE);
   const env = setup.fields.some((field) => field.env !== undefined);
@@ -52,7 +52,7 @@ export function sourcesOf(setup: Setup): readonly Source[] {
   return ["typed", ...(file ? (["file"] as const) : []), ...(env ? (["env"] as const) : [])];
 }
 
-/** What is asked for when the secrets lie there. */
+/** The fields when the secrets are there. */
 export function fieldsFor({ fields: all }: Setup, source: Source): readonly SetupField[] {
   if (source === "typed") return all.filter((field) => field.name !== TOKEN_FILE);
   if (source === "env") return all.filter((field) => field.name !== TOKEN_FILE && field.env === undefined);
@@ -62,14 +62,14 @@ export function fieldsFor({ fields: all }: Setup, source: Source): readonly Setu
   });
 }
 
-/** What a person answered. */
+/** The values that a person entered. */
 export interface SetupAnswers {
   readonly channel: string;
-  /** Empty for the one that needs no name. */
+  /** Empty for the account that needs no name. */
   readonly account: string;
   readonly source: Source;
   readonly values: ReadonlyMap<string, string>;
-  /** The account is there and gets other values. */
+  /** The account exists and gets other values. */
   readonly replace: boolean;
 }
 
@@ -84,13 +84,13 @@ export function setupParams({ channel, account, source, values, replace }: Setup
   };
 }
 
-/** Why the gateway did not do it, and which answer has to be another one. */
+/** Why the gateway refused, and which value must change. */
 export interface SetupProblem {
   readonly message: string;
   readonly field?: string | undefined;
 }
 
-/** What a request that was refused says to a form; the refusal is its cause. */
+/** The error of a refused request, for a form; the refusal is its cause. */
 export function problemOf(error: unknown): SetupProblem {
   if (!(error instanceof Error)) return { message: "It failed." };
   return { message: error.message, field: word(fields(fields(error.cause)["refusal"])["field"]) };

@@ -1,41 +1,41 @@
 import { size } from "../format.ts";
 import { fields, list, number, text, word, words } from "../protocol/json.ts";
 
-/** Asks the gateway for something beside the chat. Rejects as `Connection.request` does. */
+/** A request to the gateway outside of the chat. Rejects like `Connection.request`. */
 export type Ask = (method: string, params: Record<string, unknown>) => Promise<unknown>;
 
-/** One account of a chat platform, as the gateway tells it. */
+/** One account of a chat platform, as the gateway reports it. */
 export interface ChannelAccount {
   readonly channel: string;
   readonly label: string;
   readonly account: string;
   readonly state: string;
-  /** What it waits for before it can connect; empty where it waits for nothing. */
+  /** What it waits for before it can connect; empty when it does not wait. */
   readonly activity: string;
   readonly connected: boolean;
-  /** Who it is on the platform. */
+  /** Its name on the platform. */
   readonly name: string;
-  /** Milliseconds since 1970 of the next try, while in trouble. */
+  /** Milliseconds since 1970 of the next attempt, while in trouble. */
   readonly retryAt?: number | undefined;
-  /** Milliseconds since the platform gave a sign. */
+  /** Milliseconds since the platform's last sign of life. */
   readonly silentMs?: number | undefined;
   readonly error: string;
-  /** What a person can do about `error`; empty where nothing is known. */
+  /** What a person can do about `error`; empty when unknown. */
   readonly fix: string;
-  /** What is to be seen to although it goes on. */
+  /** Problems to solve while it continues to work. */
   readonly notices: readonly string[];
-  /** It stands in the config: it can be changed, switched and taken out. */
+  /** The config has it: it can be changed, switched on or off, and removed. */
   readonly configured: boolean;
-  /** It can be linked by a code. */
+  /** It can be linked with a code. */
   readonly login: boolean;
-  /** What it can do: a name and a few words each. */
+  /** Its capabilities: a name and a short text each. */
   readonly abilities: readonly Ability[];
 }
 
-/** One thing that an account can do, or how much of it. */
+/** One capability or limit of an account. */
 export type Ability = readonly [name: string, words: string];
 
-/** Every account: those of the gateway in its order, then those of the config that it has not started. */
+/** All accounts: the gateway's in its order, then those of the config that it has not started. */
 export async function readChannels(ask: Ask): Promise<readonly ChannelAccount[]> {
   const status = fields(await ask("channels.status", {}));
   const able = list(fields(await ask("channels.capabilities", {}))["channels"]).map(fields);
@@ -100,7 +100,7 @@ function readAbilities(able: Record<string, unknown> | undefined) {
 
 const characters = (value: unknown): string => `${number(value).toLocaleString("en")} characters`;
 
-/** How a login stands: the latest thing to show, and the end. */
+/** The state of a login: the latest step, and the end. */
 export interface LoginView {
   readonly loginId: string;
   readonly next: number;
@@ -111,7 +111,7 @@ export interface LoginView {
   readonly told?: string | undefined;
 }
 
-/** Reads an answer of `channels.login.*`, on top of what was known; a step takes the place of the one before. */
+/** Applies an answer of `channels.login.*` to the known state; a step replaces the one before. */
 export function readLogin(value: unknown, before?: LoginView): LoginView {
   const view = fields(value);
   const known = { qr: before?.qr, code: before?.code, told: before?.told };
@@ -128,7 +128,7 @@ export function readLogin(value: unknown, before?: LoginView): LoginView {
   return { ...shown, ...(end !== "" && { told: end }), loginId: text(view["loginId"]), next, state };
 }
 
-/** Who holds a link that the gateway cannot end, and how it is ended there. */
+/** The program that holds a link which the gateway cannot end, and how a person ends it there. */
 export function heldElsewhere(answer: unknown): string | undefined {
   const { holder, fix } = fields(answer);
   return word(holder) === undefined ? undefined : `${text(holder)} ${text(fix)}`.trim();

@@ -11,7 +11,7 @@ import { ModelChoice, ThinkingChoice } from "./choices.tsx";
 const MOST_PICTURES = 10;
 const LIMITS: Limits = { payload: 26_214_400, attachment: 5_242_880, image: 5_242_880 };
 
-/** Where a message is written. Enter sends, Shift+Enter begins a line; images are pasted, dropped or picked. */
+/** The input for messages. Enter sends, Shift+Enter starts a new line; images are pasted, dropped or picked. */
 export function Composer(props: { state: State; chat: Chat; running: boolean }): VNode {
   const { state, chat, running } = props;
   const [draft, setDraft] = useState("");

@@ -45,7 +45,7 @@ function Tokens(props: { state: State }): VNode | null {
   );
 }
 
-/** What a person should know before reading on: no connection, a broken configuration, something that failed. */
+/** Banners about problems: no connection, a broken configuration, a failure. */
 export function Banners(props: { state: State; chat: Chat }): VNode {
   const { state, chat } = props;
   return (

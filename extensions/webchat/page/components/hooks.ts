@@ -1,6 +1,6 @@
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 
-/** The time in milliseconds since 1970, renewed at the given interval while it is wanted. */
+/** The time in milliseconds since 1970, updated at the given interval while it is enabled. */
 export function useNow(interval: number, wanted = true): number {
   const [now, setNow] = useState(Date.now);
   useEffect(() => {
@@ -24,7 +24,7 @@ export function useNarrow(): boolean {
   return narrow;
 }
 
-/** Takes the keyboard to an element when it comes, into a form to its first field, and back to where it was when it goes. */
+/** Moves the focus to an element when it appears (in a form, to its first field), and back when it disappears. */
 export function useFocus(to: { readonly current: HTMLElement | null }): void {
   useLayoutEffect(() => {
     const before = document.activeElement;

@@ -12,7 +12,7 @@ import { Icon, Mark } from "./icons.tsx";
 interface SidebarProps {
   readonly state: State;
   readonly chat: Chat;
-  /** Called when something was chosen, so that a drawer can shut. */
+  /** Called after a choice, so that a drawer can close. */
   readonly done: () => void;
 }
 
@@ -36,7 +36,7 @@ export function Drawer(props: SidebarProps & { open: boolean }): VNode {
   );
 }
 
-/** Brand, new chat, and the sessions there are. */
+/** The brand, the button for a new chat, and the sessions. */
 export function Sidebar(props: SidebarProps): VNode {
   const { state, chat, done } = props;
   const now = useNow(60_000);

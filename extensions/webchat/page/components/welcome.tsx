@@ -5,7 +5,7 @@ import { Mark } from "./icons.tsx";
 
 const IDEAS = ["list the files", "read README.md", "run date"];
 
-/** What an empty conversation shows. */
+/** The content of an empty conversation. */
 export function Welcome(props: { state: State; chat: Chat }): VNode {
   const { demo } = props.state.status.model;
   return (

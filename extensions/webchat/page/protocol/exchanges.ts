@@ -4,40 +4,40 @@ import type { Usage } from "./protocol.ts";
 import { readParts, resultText } from "../transcript.ts";
 import type { Part, ToolPart } from "../transcript.ts";
 
-/** An image on its way to the gateway; `data` is base64. */
+/** An image that is sent to the gateway; `data` is base64. */
 export interface Picture {
   readonly name: string;
   readonly mimeType: string;
   readonly data: string;
 }
 
-/** What this page sent, and how far it came. */
+/** A message of this page and its state. */
 export interface Sent {
   readonly text: string;
   readonly pictures: readonly Picture[];
   readonly thinking?: string | undefined;
   readonly state: "queued" | "sending" | "accepted" | "failed";
-  /** Whether it ever left, so that the gateway may have it although no answer came. */
+  /** Whether it was ever sent, so that the gateway may have it although there was no answer. */
   readonly tried?: boolean | undefined;
   readonly error?: string | undefined;
 }
 
-/** An answer as the events tell it. */
+/** An answer, as reported by events. */
 export interface Reply {
   readonly parts: readonly Part[];
   readonly state: "none" | "running" | "final" | "aborted" | "error";
   readonly seq: number;
-  /** What the run is busy with, in words for a person. */
+  /** The current activity of the run, as a text for people. */
   readonly phase?: string | undefined;
   readonly error?: string | undefined;
   readonly usage?: Usage | undefined;
 }
 
-/** One run that the transcript does not hold yet, or not whole: ours, or one that another client began. */
+/** One run, ours or another client's, that the transcript does not have yet or not completely. */
 export interface Exchange {
   readonly runId: string;
   readonly sessionKey: string;
-  /** The last place of the transcript that was known when the run began; what the run wrote lies after it. */
+  /** The last known transcript position when the run began; the run's messages come after it. */
   readonly anchor: number;
   readonly at: number;
   readonly sent?: Sent | undefined;
@@ -50,12 +50,12 @@ const PHASES: Readonly<Record<string, string>> = { queued: "Waiting for its turn
 /** The state of an answer before its first event. */
 export const NO_REPLY_YET: Reply = { parts: [], state: "none", seq: -1 };
 
-/** Whether the run has ended, one way or another. */
+/** Whether the run has ended, for whatever reason. */
 export function ended(reply: Reply): boolean {
   return reply.state === "final" || reply.state === "aborted" || reply.state === "error";
 }
 
-/** An answer after one `chat` event; events that come late or twice change nothing. */
+/** Applies one `chat` event to an answer; late or repeated events change nothing. */
 export function afterChat(reply: Reply, payload: unknown): Reply {
   const event = fields(payload);
   const seq = number(event["seq"], reply.seq + 1);
@@ -127,7 +127,7 @@ function compact(value: string): string {
   return value.replace(/\s+/g, "");
 }
 
-/** What follows the first `length` visible characters. */
+/** The text after the first `length` visible characters. */
 function afterCompact(value: string, length: number): string {
   let seen = 0;
   let index = 0;
@@ -135,7 +135,7 @@ function afterCompact(value: string, length: number): string {
   return value.slice(index).trimStart();
 }
 
-/** An answer after one `agent` event. Its text comes by `chat` events, so the assistant stream adds nothing. */
+/** Applies one `agent` event to an answer. `chat` events have the text, so the assistant stream adds nothing. */
 export function afterAgent(reply: Reply, payload: unknown): Reply {
   if (ended(reply)) return reply;
   const event = fields(payload);
@@ -155,7 +155,7 @@ export function afterAgent(reply: Reply, payload: unknown): Reply {
   }
 }
 
-/** What the run is busy with, after an event that is neither words nor a tool. */
+/** The current activity of the run, after an event that is neither text nor a tool. */
 function afterAside(phase: string | undefined, stream: unknown, data: Record<string, unknown>): string | undefined {
   if (stream === "compaction") return data["phase"] === "start" ? COMPACTING : undefined;
   if (stream === "retry" || stream === "notice") return word(data["message"]) ?? word(data["text"]) ?? phase;

@@ -5,7 +5,7 @@ import type { Reading } from "../reading.ts";
 import { isOpen } from "../state.ts";
 import type { Store } from "../store.ts";
 
-/** Takes one event from the gateway into the state, and reads again what it made old. */
+/** Applies one event of the gateway to the state, and reloads what it made outdated. */
 export function hearEvent(store: Store, reading: Reading, heard: { event: string; payload: unknown }): void {
   const { event, payload } = heard;
   switch (event) {
@@ -39,7 +39,7 @@ function hearRun(store: Store, reading: Reading, heard: { type: "chat" | "agent"
   if (!isOpen(store.state(), text(event["sessionKey"]))) return;
   const isNew = !before.some((exchange) => exchange.runId === event["runId"]);
   const isOver = event["state"] === "final" || event["state"] === "aborted" || event["state"] === "error";
-  // Another client's message is not in the events, so the transcript is read when its run begins, too.
+  // The events do not contain another client's message, so the transcript is also read when its run begins.
   if (isOver)
     read(
       store,
@@ -50,7 +50,7 @@ function hearRun(store: Store, reading: Reading, heard: { type: "chat" | "agent"
 
 function read(store: Store, reading: Promise<void>): void {
   reading.catch((error: unknown) => {
-    // A lost connection is followed by reading everything.
+    // After a lost connection, everything is read again.
     if (error instanceof LostError) return;
     store.dispatch({ type: "notice", text: error instanceof Error ? error.message : "The gateway could not be read." });
   });

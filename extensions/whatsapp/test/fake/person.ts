@@ -10,7 +10,7 @@ import {
 } from "@whiskeysockets/baileys";
 import type { BinaryNode, SignalKeyStore, WAMessageContent } from "@whiskeysockets/baileys";
 import { silent } from "../../link/quiet.ts";
-import { recordOver } from "../../link/records.ts";
+import { mergedRecord } from "../../link/records.ts";
 import type { Bundle, DeviceKeys } from "./device-keys.ts";
 import { children, seconds } from "./stanzas.ts";
 
@@ -170,7 +170,7 @@ function varintEnd(bytes: Buffer, from: number): number {
 /** Phones do not take steps with keys that they only try. */
 const written = (type: string, value: unknown, before: string | undefined): string => {
   const old: unknown = before === undefined ? undefined : JSON.parse(before, BufferJSON.reviver);
-  return JSON.stringify(type === "session" ? recordOver(old, value) : value, BufferJSON.replacer);
+  return JSON.stringify(type === "session" ? mergedRecord(old, value) : value, BufferJSON.replacer);
 };
 
 function inMemory(rows: Map<string, string>): SignalKeyStore {

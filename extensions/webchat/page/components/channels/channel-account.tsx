@@ -13,15 +13,15 @@ type Opened = "nothing" | "send" | "test" | "login" | "forget" | "change" | "rem
 interface AccountProps {
   readonly account: ChannelAccount;
   readonly ask: Ask;
-  /** What it is asked for; undefined where the gateway does not tell. */
+  /** The fields of its setup; undefined when the gateway does not report them. */
   readonly setup: Setup | undefined;
-  /** Bytes that the gateway takes at once. */
+  /** Maximum bytes of one request. */
   readonly most: number;
-  /** Something was done; the words are for the person. */
+  /** Called after an action, with a text for the person. */
   readonly changed: (words?: string) => void;
 }
 
-/** One account: how it is, and what can be done with it. */
+/** One account: its status and its actions. */
 export function Account(props: AccountProps): VNode {
   const { account, ask, setup, most, changed } = props;
   const [opened, setOpened] = useState<Opened>("nothing");
@@ -136,7 +136,7 @@ interface QuestionProps {
   readonly keep: () => void;
 }
 
-/** Asks before something that is hard to take back; the harmless answer has the focus. */
+/** Asks for confirmation before an action that is hard to undo; the harmless answer has the focus. */
 function Question(props: QuestionProps): VNode {
   const { what, account, act, keep } = props;
   const harmless = useRef<HTMLButtonElement>(null);

@@ -8,7 +8,7 @@ interface LoginProps {
   readonly done: () => void;
 }
 
-/** Links an account: the code that the app is to read, as it changes, until it is linked or given up. */
+/** Links an account: shows the current code for the app until the account is linked or the login is cancelled. */
 export function ChannelLogin(props: LoginProps): VNode {
   const { ask, account, done } = props;
   const view = useLogin(ask, account);
@@ -34,7 +34,7 @@ function wordsOf(view: LoginView | undefined): string {
   return view?.qr === undefined ? "Asking for a code …" : "Scan it with the app (linked devices).";
 }
 
-/** Runs one login for as long as it is on the screen. */
+/** Runs one login while it is on the screen. */
 function useLogin(ask: Ask, { channel, account }: ChannelAccount): LoginView | undefined {
   const [view, setView] = useState<LoginView>();
   useEffect(() => {
@@ -54,7 +54,7 @@ function useLogin(ask: Ask, { channel, account }: ChannelAccount): LoginView | u
     );
     return () => {
       isGone = true;
-      // It ends by itself when nobody is there to end it.
+      // The login also ends on its own.
       if (loginId !== "") ask("channels.login.cancel", { loginId }).catch(() => undefined);
     };
   }, [ask, channel, account]);

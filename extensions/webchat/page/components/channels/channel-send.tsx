@@ -12,7 +12,7 @@ interface FormProps {
   readonly done: () => void;
 }
 
-/** Writes into a chat past any agent: a text, files, or both, and tells what became of it. */
+/** Sends a text, files or both to a chat, without an agent, and shows the result. */
 export function SendForm(props: FormProps & { most: number }): VNode {
   const { account, done } = props;
   const form = useRef<HTMLFormElement>(null);
@@ -51,7 +51,7 @@ export function SendForm(props: FormProps & { most: number }): VNode {
 function useSending({ account, ask, most }: FormProps & { most: number }) {
   const [told, setTold] = useState("");
   const busy = useRef(false);
-  // One message keeps its key until it is known what became of it: pressing Send again after a lost answer sends it once.
+  // A message keeps its key until its result is known, so a second press of Send after a lost answer sends it only once.
   const key = useRef(crypto.randomUUID());
   const renew = (): void => void (key.current = crypto.randomUUID());
   const send = async (letter: Letter): Promise<void> => {
@@ -78,7 +78,7 @@ function letterOf(form: HTMLFormElement): Letter {
     const value = answers.get(name);
     return typeof value === "string" ? value : "";
   };
-  // A form without a chosen file holds an empty one without a name.
+  // A form without a chosen file contains an empty file without a name.
   const files = answers.getAll("files").filter((file) => file instanceof File && file.name !== "");
   return {
     to: word("to").trim(),
@@ -94,7 +94,7 @@ function letterOf(form: HTMLFormElement): Letter {
   };
 }
 
-/** Sends a test message; without a chat it asks the platform who the account is. */
+/** Sends a test message; without a chat, asks the platform for the account's name. */
 export function TestForm(props: FormProps): VNode {
   const { account, ask, done } = props;
   const field = useRef<HTMLInputElement>(null);

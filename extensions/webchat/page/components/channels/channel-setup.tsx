@@ -17,11 +17,11 @@ import { useFocus } from "../hooks.ts";
 
 interface SetupProps {
   readonly ask: Ask;
-  /** Of the channels that can be chosen; the account's own where one is changed. */
+  /** The setups of the channels to choose from, or that of the account that is changed. */
   readonly setups: readonly Setup[];
-  /** The one to change; a new one is asked for without it. */
+  /** The account to change; a new one is added when unset. */
   readonly account?: ChannelAccount;
-  /** Called when the person is through; the words tell what was done. */
+  /** Called at the end, with a text about what was done. */
   readonly done: (words?: string) => void;
 }
 
@@ -31,7 +31,7 @@ const SOURCES: Readonly<Record<Source, string>> = {
   env: "in the gateway's environment",
 };
 
-/** Asks for what an account needs and has the gateway write it into its config. */
+/** Asks for the values of an account, which the gateway writes into its config. */
 export function ChannelSetup(props: SetupProps): VNode | null {
   const { setups, account, done } = props;
   const [channel, setChannel] = useState(setups[0]?.channel ?? "");
@@ -85,7 +85,7 @@ interface NeedsProps {
   readonly problem: SetupProblem | undefined;
 }
 
-/** What this channel asks for, each with what is wrong with it. */
+/** The fields of this channel, each with its error. */
 function Needs(props: NeedsProps): VNode {
   const { setup, isNew, problem } = props;
   const sources = openSources(setup, isNew);
@@ -120,16 +120,16 @@ function Needs(props: NeedsProps): VNode {
   );
 }
 
-/** What the gateway calls it when the environment has no token. */
+/** The gateway's error code when the environment has no token. */
 const SOURCE = "useEnv";
 
-/** A file beside a token that is there already would not count everywhere. */
+/** A file in addition to an existing token would be ignored in some places. */
 const openSources = (setup: Setup, isNew: boolean): readonly Source[] =>
   sourcesOf(setup).filter((source) => isNew || source !== "file");
 
 const variablesOf = (setup: Setup): string => setup.fields.flatMap(({ env }) => env ?? []).join(", ");
 
-/** Read once, when they are sent: a secret is kept nowhere on the page. */
+/** The values are read once, when they are sent: the page keeps no secrets. */
 function answersOf(form: HTMLFormElement, setup: Setup, account: ChannelAccount | undefined): SetupAnswers {
   const given = new FormData(form);
   const word = (name: string): string => {

@@ -9,7 +9,7 @@ import { ChannelSetup } from "./channel-setup.tsx";
 import { Icon } from "../icons.tsx";
 
 const REFRESH_MS = 3000;
-/** The gateway reads its file again a moment after it was written, and then connects. */
+/** The gateway reloads its config shortly after a change, and then connects. */
 const SOON_MS: readonly number[] = [0, 400, 900, 1600];
 
 interface ChannelsProps {
@@ -18,7 +18,7 @@ interface ChannelsProps {
   readonly close: () => void;
 }
 
-/** The accounts of chat platforms: how they are, and all that can be done with them. */
+/** The accounts of chat platforms, with their status and actions. */
 export function Channels(props: ChannelsProps): VNode {
   const { chat, hello, close } = props;
   const dialog = useRef<HTMLDialogElement>(null);

@@ -1,4 +1,4 @@
-import { about, channelId, milliseconds, readAccounts, secretField } from "openclaw/plugin-sdk";
+import { about, channelId, historyScope, milliseconds, readAccounts, secretField } from "openclaw/plugin-sdk";
 import { z } from "zod";
 
 export const SLACK = channelId("slack");
@@ -11,15 +11,7 @@ const socketMode = z.looseObject({
 });
 
 const thread = z.looseObject({
-  historyScope: z
-    .enum(["thread", "channel"])
-    .default("thread")
-    .meta(
-      about(
-        "Conversation of a thread",
-        "`thread`: each thread has its own conversation. `channel`: threads share the conversation of their channel; answers still go into the thread.",
-      ),
-    ),
+  historyScope,
   inheritParent: z
     .boolean()
     .default(false)

@@ -46,7 +46,8 @@ export { OpenClawError } from "../types/errors.ts";
 export { NotNow } from "../types/not-now.ts";
 export { Secret } from "../types/secret.ts";
 export { about, milliseconds, secretField } from "../utils/config.ts";
-export { accountInputs, readAccounts } from "../channels/config.ts";
+export { accountInputs, historyScope, readAccounts } from "../channels/config.ts";
+export { mediaTooLarge, mediaUnavailable } from "../channels/media-errors.ts";
 export type {
   AskedContribution,
   ChannelContribution,

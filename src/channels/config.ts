@@ -38,6 +38,18 @@ const mimePattern = z
   .string()
   .regex(/^[a-z0-9!#$&^_.+*-]+\/[a-z0-9!#$&^_.+*-]+$/i, "expected a type such as `image/png` or `image/*`");
 
+/** `thread.historyScope` of an account. Adapters that read it declare it by this schema. */
+export const historyScope = z
+  .enum(["thread", "channel"])
+  .default("thread")
+  .meta(
+    about(
+      "Conversation of a thread",
+      "`thread`: each thread has its own conversation. `channel`: threads share the conversation of their chat; answers " +
+        "still go into the thread.",
+    ),
+  );
+
 /** Keys that every channel account has and the core applies. Others belong to the adapter. */
 const accountShape = {
   enabled: z.boolean().default(true).meta(about("Enabled", "Starts the account.")),
@@ -107,15 +119,7 @@ const accountShape = {
     .meta(about("Require mention", "Answers in groups only when mentioned. A group's own setting has priority.")),
   thread: z
     .looseObject({
-      historyScope: z
-        .enum(["thread", "channel"])
-        .default("thread")
-        .meta(
-          about(
-            "Conversation of a thread",
-            "`thread`: each thread has its own conversation. `channel`: all threads share the conversation of their chat; answers still go into the thread.",
-          ),
-        ),
+      historyScope,
     })
     .prefault({})
     .meta(about("Threads", "Conversations of threads.")),

@@ -1,4 +1,4 @@
-import { NotNow, OpenClawError } from "openclaw/plugin-sdk";
+import { mediaTooLarge, mediaUnavailable, NotNow } from "openclaw/plugin-sdk";
 import type { ChannelHost, FetchedFile, MediaItem, MediaKind } from "openclaw/plugin-sdk";
 import type { Slack } from "../transport/api.ts";
 import type { SlackConfig } from "../config.ts";
@@ -57,7 +57,7 @@ export async function download({ slack, config, host }: Downloader, media: Media
   if (media.source.at !== "platform") throw unavailable("it is not on Slack");
   const maxBytes = config.mediaMaxMb * 1_048_576;
   const { url, size = 0, mimetype } = await locateFile(slack, media.source.ref);
-  if (size > maxBytes) throw tooLarge(config);
+  if (size > maxBytes) throw mediaTooLarge("Slack", "slack", config.mediaMaxMb);
   const api = new URL(config.apiUrl).origin;
   if (!isSlackUrl(url, api)) throw unavailable("it is kept outside of Slack");
   const headers = { authorization: `Bearer ${slack.token}` };
@@ -88,14 +88,9 @@ export function isSlackUrl(address: string, api: string): boolean {
   return url.origin === api || (url.protocol === "https:" && isSlack);
 }
 
-const unavailable = (reason: string): OpenClawError =>
-  new OpenClawError("MEDIA_UNAVAILABLE", {
-    message: `A file cannot be fetched from Slack: ${reason}.`,
-    fix: "Give the Slack app the scope files:read, or ask the sender to send the file again.",
-  });
-
-const tooLarge = (config: SlackConfig): OpenClawError =>
-  new OpenClawError("MEDIA_TOO_LARGE", {
-    message: `A file on Slack is larger than ${config.mediaMaxMb} MB.`,
-    fix: "Raise channels.slack.mediaMaxMb, or ask for a smaller file.",
-  });
+const unavailable = (reason: string) =>
+  mediaUnavailable(
+    "Slack",
+    reason,
+    "Give the Slack app the scope files:read, or ask the sender to send the file again.",
+  );

@@ -16,7 +16,7 @@ async function begin() {
 }
 
 test.each([OPEN, FOREIGN])(
-  "a command where the bot is not (%s) is answered in the direct chat, and its giver told",
+  "a command from a chat without the bot (%s) is answered in the direct chat, and its sender is informed",
   async (place) => {
     const { host, link, fake, direct } = await begin();
     const url = fake.command(place, "hello there");
@@ -35,7 +35,7 @@ test.each([OPEN, FOREIGN])(
   },
 );
 
-test("a command where the bot is stays there, and nobody is told", async () => {
+test("a command from a chat with the bot is answered there, without a note", async () => {
   const { host, fake } = await begin();
   const urls = ["C9", "D1"].map((place) => fake.command(place, `in ${place}`));
   expect((await host.heard("in C9")).from.chat).toMatchObject({ kind: "group", id: "C9" });
@@ -43,7 +43,7 @@ test("a command where the bot is stays there, and nobody is told", async () => {
   expect(urls.map((url) => fake.responses(url))).toEqual([[], []]);
 });
 
-test("who cannot be written to is asked to invite the bot; an address that does not answer is no secret told", async () => {
+test("a sender who cannot get a direct message is asked to invite the bot; a response address is never logged", async () => {
   const { host, fake } = await begin();
   fake.fail("conversations.open", "missing_scope", 2);
   const url = fake.command(OPEN, "hello there");
@@ -68,31 +68,34 @@ test("who cannot be written to is asked to invite the bot; an address that does 
 test.each([
   ["nothing at all", Infinity],
   ["slowly that the bot is not there", 1000],
-])("a command is read well before Slack wants it acknowledged, though Slack tells %s", async (_what, tellsAfter) => {
-  const platform = await slackPlatform();
-  closeLater(platform);
-  const account = new Account(slackConfig.parse({ ...platform.config, slashCommand: { enabled: true } }), new Host());
-  await account.ready();
-  const { conversations, users } = account.slack.calls;
-  vi.useFakeTimers();
-  try {
-    vi.spyOn(conversations, "info").mockImplementation(async () => {
-      const told = Promise.withResolvers<{ ok: true; channel: { is_member: false } }>();
-      if (tellsAfter < Infinity)
-        setTimeout(() => told.resolve({ ok: true, channel: { is_member: false } }), tellsAfter);
-      return told.promise;
-    });
-    vi.spyOn(conversations, "open").mockReturnValue(Promise.withResolvers<never>().promise);
-    vi.spyOn(users, "info").mockReturnValue(Promise.withResolvers<never>().promise);
-    const command = { command: "/openclaw", channel_id: OPEN, user_id: "U1001", text: "hi", trigger_id: "1.1" };
-    const read = account.read({ kind: "slash_commands", payload: command });
-    const begun = Date.now();
-    const took = read.then(() => Date.now() - begun);
-    await vi.advanceTimersByTimeAsync(5000);
-    expect(await read).toMatchObject({ text: "hi", from: { chat: { id: OPEN } }, sender: { id: "U1001" } });
-    expect(await took).toBeLessThanOrEqual(1200);
-  } finally {
-    vi.useRealTimers();
-    vi.restoreAllMocks();
-  }
-});
+])(
+  "a command is read well before Slack wants it acknowledged, although Slack answers %s",
+  async (_what, tellsAfter) => {
+    const platform = await slackPlatform();
+    closeLater(platform);
+    const account = new Account(slackConfig.parse({ ...platform.config, slashCommand: { enabled: true } }), new Host());
+    await account.ready();
+    const { conversations, users } = account.slack.calls;
+    vi.useFakeTimers();
+    try {
+      vi.spyOn(conversations, "info").mockImplementation(async () => {
+        const told = Promise.withResolvers<{ ok: true; channel: { is_member: false } }>();
+        if (tellsAfter < Infinity)
+          setTimeout(() => told.resolve({ ok: true, channel: { is_member: false } }), tellsAfter);
+        return told.promise;
+      });
+      vi.spyOn(conversations, "open").mockReturnValue(Promise.withResolvers<never>().promise);
+      vi.spyOn(users, "info").mockReturnValue(Promise.withResolvers<never>().promise);
+      const command = { command: "/openclaw", channel_id: OPEN, user_id: "U1001", text: "hi", trigger_id: "1.1" };
+      const read = account.read({ kind: "slash_commands", payload: command });
+      const begun = Date.now();
+      const took = read.then(() => Date.now() - begun);
+      await vi.advanceTimersByTimeAsync(5000);
+      expect(await read).toMatchObject({ text: "hi", from: { chat: { id: OPEN } }, sender: { id: "U1001" } });
+      expect(await took).toBeLessThanOrEqual(1200);
+    } finally {
+      vi.useRealTimers();
+      vi.restoreAllMocks();
+    }
+  },
+);

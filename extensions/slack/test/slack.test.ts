@@ -58,7 +58,7 @@ describe("the socket", () => {
     expect(new Set(host.received.map(({ eventKey }) => eventKey)).size).toBe(60);
   });
 
-  test("is opened anew when nothing comes over it any more", async () => {
+  test("is replaced when nothing comes over it", async () => {
     const { fake, host } = await begin({ socketMode: { serverPingTimeout: 1000 } });
     fake.freeze();
     await host.until(() => troubles(host).length > 0);
@@ -67,7 +67,7 @@ describe("the socket", () => {
     await host.heard("are you there");
   });
 
-  test("is given up when Socket Mode is turned off, or the token is revoked", async () => {
+  test("ends the account when Socket Mode is turned off, or the token is revoked", async () => {
     const off = await begin();
     off.fake.rotate("link_disabled");
     await off.host.until(() => troubles(off.host).length > 0);
@@ -91,8 +91,8 @@ describe("the socket", () => {
   });
 });
 
-describe("what comes in", () => {
-  test("a mention is one message, however often Slack tells it", async () => {
+describe("incoming messages", () => {
+  test("a mention is one message, however many events Slack sends of it", async () => {
     const { host, fake } = await begin();
     fake.say("C9", `<@${fake.self.userId}> /status &amp; <https://example.org|this> <#C9> <@${ADA}>`);
     await host.until(() => host.received.length === 2);
@@ -102,7 +102,7 @@ describe("what comes in", () => {
     expect(first).toMatchObject({ mentionsBot: true, teamId: "T1", sender: { id: ADA, username: "ada" } });
   });
 
-  test("notices, deletions, unfurled links and the bot's own words are left out", async () => {
+  test("notices, deletions, unfurled links and the bot's own messages are left out", async () => {
     const { host, fake, link, direct } = await begin();
     fake.say("C9", "has joined the channel", { subtype: "channel_join" });
     const message = { type: "message", user: ADA, ts: "1.1", text: "look: <https://example.org>" };
@@ -124,7 +124,7 @@ describe("what comes in", () => {
     expect(fake.pending.length).toBeLessThanOrEqual(1);
   });
 
-  test("what was forwarded is untrusted, and other bots' attachments are their text", async () => {
+  test("a forwarded message is untrusted, and the attachments of other bots are their text", async () => {
     const { host, fake } = await begin();
     const forwarded = { is_share: true, author_name: "Bob", text: "secret plan" };
     fake.say("D1", "see", { attachments: [forwarded, { from_url: "https://example.org", text: "preview" }] });
@@ -133,7 +133,7 @@ describe("what comes in", () => {
     expect((await host.heard("disk full")).sender).toMatchObject({ id: "U77", isBot: true });
   });
 
-  test("a thread brings its first message, and once what was said before", async () => {
+  test("a message in a thread brings the thread's first message, and once its earlier lines", async () => {
     const { host, fake, link, topic } = await begin({ thread: { initialHistoryLimit: 2 } });
     for (const text of ["one", "two", "three"]) fake.say("C9", text, { thread_ts: TOPIC, user: "U2" }, true);
     fake.say("C9", `<@${fake.self.userId}> what do you think?`, { thread_ts: TOPIC });
@@ -149,7 +149,7 @@ describe("what comes in", () => {
     expect(more.untrusted).toBeUndefined();
   });
 
-  test("a new thread is told once what was said in the channel before it, where that is wished", async () => {
+  test("a new thread gets the channel's earlier messages once, with thread.inheritParent", async () => {
     const { host, fake, link, group } = await begin({ thread: { inheritParent: true, initialHistoryLimit: 2 } });
     for (const text of ["one", "two", "three"]) fake.say("C9", text, { user: "U2" }, true);
     const parent = fake.say("C9", "the question", {}, true);
@@ -167,7 +167,7 @@ describe("what comes in", () => {
     expect((await host.heard("once more")).untrusted).toBeUndefined();
   });
 
-  test("threads of the bot ask for a mention where that is wished", async () => {
+  test("threads of the bot need a mention with thread.requireExplicitMention", async () => {
     const { host, platform, group } = await begin({ thread: { requireExplicitMention: true } });
     platform.say(group, "and then?", { replyingToBot: true });
     const message = await host.heard("and then?");
@@ -202,7 +202,7 @@ describe("what comes in", () => {
     expect(forms(slash.link)).toEqual(["/claw ", "/claw ", "@test_bot /"]);
   });
 
-  test("people and channels that Slack does not tell are called by their ids", async () => {
+  test("people and channels whose names Slack does not give are named by their ids", async () => {
     const { host, fake } = await begin();
     fake.say("C404", "who am I", { user: "UGONE" });
     const message = await host.heard("who am I");
@@ -210,7 +210,7 @@ describe("what comes in", () => {
     expect(message.from.chat).toEqual({ kind: "group", id: "C404" });
   });
 
-  test("a reaction to the bot's words in a thread belongs to the thread, also after a restart", async () => {
+  test("a reaction to a message of the bot in a thread belongs to the thread, also after a restart", async () => {
     const platform = await slackPlatform();
     const { group, topic } = platform;
     const first = await start(platform);
@@ -232,7 +232,7 @@ describe("what comes in", () => {
     expect(await threads(next, "👎")).toEqual([TOPIC, undefined]);
   });
 
-  test("what was missed in threads is found as well, at Slack's pace", async () => {
+  test("missed messages in threads are found too, within Slack's rate limit", async () => {
     const { fake, link } = await begin();
     fake.say("D1", "alone", {}, true);
     const parent = fake.say("C9", "a new thread", {}, true);
@@ -246,7 +246,7 @@ describe("what comes in", () => {
     ]);
   });
 
-  test("a chat or a kind of chats that Slack refuses to show costs the others nothing, and is told once", async () => {
+  test("a chat or a type of chats that Slack refuses to show does not affect the others and is logged once", async () => {
     const { fake, link, host } = await begin();
     fake.say("D1", "alone", {}, true);
     fake.say("C9", "together", {}, true);
@@ -264,7 +264,7 @@ describe("what comes in", () => {
   });
 });
 
-describe("what goes out", () => {
+describe("outgoing messages", () => {
   test("thread, key, previews and buttons reach Slack", async () => {
     const { link, fake, topic } = await begin({ unfurlLinks: true });
     const buttons = [
@@ -288,7 +288,7 @@ describe("what goes out", () => {
     expect(blocks[2]?.elements).toMatchObject([{ action_id: "openclaw:0", value: "/approve 1 once" }]);
   });
 
-  test("an edit without buttons takes them away", async () => {
+  test("an edit without buttons removes them", async () => {
     const { link, fake, direct } = await begin();
     const sent = await link.send(direct, mrkdwn("sure?"), { ...KEY, buttons: [{ label: "Yes", command: "/yes" }] });
     if (sent.kind !== "sent") throw new Error("not sent");
@@ -297,7 +297,7 @@ describe("what goes out", () => {
     expect(fake.messages.at(-1)).toMatchObject({ text: "done", blocks: [] });
   });
 
-  test("plain text shows its signs, a gone thread is left, a person is written to directly", async () => {
+  test("plain text is escaped, a deleted thread is skipped, a person gets a direct message", async () => {
     const { link, fake, direct } = await begin();
     const plain = { kind: "text", format: "plain", body: "a < b", plain: "a < b" } as const;
     await link.send({ ...direct, chat: { kind: "direct", id: ADA } }, plain, { ...KEY, replyTo: "1.000001" });
@@ -319,7 +319,7 @@ describe("what goes out", () => {
     expect(await link.send(direct, mrkdwn("x"), KEY)).toMatchObject({ kind, reason: expect.stringContaining(word) });
   });
 
-  test("a bot token that was revoked while the socket is open is told with what mends it", async () => {
+  test("a bot token that is revoked while the socket is open is reported with its fix", async () => {
     const { link, fake, direct } = await begin();
     fake.fail("chat.postMessage", "token_revoked");
     expect(await link.send(direct, mrkdwn("x"), KEY)).toMatchObject({
@@ -328,7 +328,7 @@ describe("what goes out", () => {
     });
   });
 
-  test("Slack is asked for what became of a send", async () => {
+  test("a send with an unknown outcome is looked for in Slack's history", async () => {
     const { link, fake, direct, topic } = await begin();
     const other = { idempotencyKey: "other" };
     const part = mrkdwn("x");
@@ -351,7 +351,7 @@ describe("what goes out", () => {
     expect(await link.find?.(direct, part, KEY)).toMatchObject({ kind: "unknown" });
   });
 
-  test("a new reaction takes the place of the one before, also after a restart", async () => {
+  test("a new reaction replaces the old one, also after a restart", async () => {
     const { link, platform, host, direct } = await begin();
     const id = platform.say(direct, "hm");
     await host.heard("hm");
@@ -365,7 +365,7 @@ describe("what goes out", () => {
     expect(await second.react?.(direct, id, "🪬")).toMatchObject({ kind: "refused" });
   });
 
-  test("the typing reaction stands until the answer", async () => {
+  test("the typing reaction stays until the answer", async () => {
     const { link, platform, host, direct } = await begin({ typingReaction: "hourglass_flowing_sand" });
     const id = platform.say(direct, "work");
     await host.heard("work");
@@ -376,7 +376,7 @@ describe("what goes out", () => {
     while (platform.reactions?.(direct, id).length !== 0) await new Promise((resolve) => setImmediate(resolve));
   });
 
-  test("an app that may not show typing is not asked to again", async () => {
+  test("an app that may not show typing tries once", async () => {
     const { link, fake, platform, topic } = await begin();
     fake.fail("assistant.threads.setStatus", "missing_scope");
     await link.typing?.(topic);
@@ -424,7 +424,7 @@ describe("files", () => {
     expect(await openUploads(notes).all()).toEqual(items);
   });
 
-  test("that Slack shows a moment later are found; long after it is certain that they are not shown", async () => {
+  test("that Slack shows a moment later are found; after minutes a missing file counts as not sent", async () => {
     const { link, fake, topic } = await withFile();
     fake.fail("files.completeUploadExternal", "lost");
     await link.send(topic, part, KEY);
@@ -436,7 +436,7 @@ describe("files", () => {
     expect(await link.find?.(topic, part, KEY)).toMatchObject({ kind: "retry" });
   });
 
-  test.each(["drop", "500"])("that cannot be asked for (%s) may be had later", async (how) => {
+  test.each(["drop", "500"])("that cannot be fetched now (%s) can be fetched later", async (how) => {
     const { link, fake } = await begin();
     const { id } = fake.upload(new Uint8Array([7]), { name: "a.txt" });
     const get = () => link.download!({ kind: "document", source: { at: "platform", ref: String(id) } });
@@ -453,7 +453,7 @@ describe("files", () => {
     expect(sent).toEqual({ kind: "sent", messageId: fake.messages.at(-1)?.ts });
   });
 
-  test("of others are fetched from Slack alone, and not beyond the limit", async () => {
+  test("of other people are fetched only from Slack, up to the limit", async () => {
     const { link, fake } = await begin({ mediaMaxMb: 0.001 });
     const item = (ref: unknown) => ({ kind: "document", source: { at: "platform", ref: String(ref) } }) as const;
     const outside = fake.upload(new Uint8Array(3), { name: "x" });
@@ -469,7 +469,7 @@ describe("files", () => {
     await expect(link.download?.(item("F404"))).rejects.toMatchObject({ code: "MEDIA_UNAVAILABLE" });
   });
 
-  test("kept elsewhere or hidden are told, deleted ones are not", async () => {
+  test("stored elsewhere or hidden are described, deleted ones are not", async () => {
     const { host, fake } = await begin();
     const external = { id: "F9", mode: "external", title: "Plan", url_private: "https://docs.example.org/1" };
     const voice = { id: "F8", mode: "hosted", subtype: "slack_audio", mimetype: "audio/webm", duration_ms: 2400 };
@@ -501,7 +501,7 @@ describe("settings", () => {
   });
 
   test.each([{ botToken: "xoxb-1" }, { appToken: "xapp-1" }, { botToken: "xoxb-1", mode: "http" }])(
-    "what is missing is told (%j)",
+    "a missing setting is reported (%j)",
     async (input) => {
       const { fake, adapter } = await slackPlatform();
       const config = slack.config.parse({
@@ -515,7 +515,7 @@ describe("settings", () => {
     },
   );
 
-  test("doctor is told who the bot is and what it may not do", async () => {
+  test("doctor gets the bot's name and its missing scopes", async () => {
     const { fake, config } = await slackPlatform();
     const { signal } = new AbortController();
     const ask = async (more: Record<string, unknown> = {}) =>

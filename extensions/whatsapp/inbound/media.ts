@@ -1,6 +1,6 @@
 import { createDecipheriv, createHmac, hkdfSync, timingSafeEqual } from "node:crypto";
 import type { WAMessageContent } from "@whiskeysockets/baileys";
-import { OpenClawError } from "openclaw/plugin-sdk";
+import { mediaTooLarge, mediaUnavailable } from "openclaw/plugin-sdk";
 import type { ChannelHost, FetchedFile, MediaItem, MediaKind } from "openclaw/plugin-sdk";
 import { z } from "zod";
 import type { WhatsAppConfig } from "../config.ts";
@@ -60,7 +60,7 @@ const MAC = 10;
 export async function download(host: ChannelHost, config: WhatsAppConfig, file: MediaItem): Promise<FetchedFile> {
   if (file.source.at !== "platform") throw unavailable("it is not on WhatsApp");
   const limit = config.mediaMaxMb * 1_048_576;
-  if ((file.bytes ?? 0) > limit) throw tooLarge(config);
+  if ((file.bytes ?? 0) > limit) throw mediaTooLarge("WhatsApp", "whatsapp", config.mediaMaxMb);
   const { path, key, info } = readRef(file.source.ref);
   const { bytes } = await host.fetch(`${config.mediaUrl}${path}`, {
     headers: { origin: "https://web.whatsapp.com" },
@@ -89,14 +89,4 @@ function decrypt(sealed: Uint8Array, mediaKey: Uint8Array, info: Info): Uint8Arr
   return Buffer.concat([cipher.update(body), cipher.final()]);
 }
 
-const unavailable = (reason: string): OpenClawError =>
-  new OpenClawError("MEDIA_UNAVAILABLE", {
-    message: `A file cannot be fetched from WhatsApp: ${reason}.`,
-    fix: "Ask the sender to send the file again.",
-  });
-
-const tooLarge = (config: WhatsAppConfig): OpenClawError =>
-  new OpenClawError("MEDIA_TOO_LARGE", {
-    message: `A file on WhatsApp is larger than ${config.mediaMaxMb} MB.`,
-    fix: "Ask for a smaller file, or raise channels.whatsapp.mediaMaxMb.",
-  });
+const unavailable = (reason: string) => mediaUnavailable("WhatsApp", reason);

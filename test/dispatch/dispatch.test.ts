@@ -136,6 +136,7 @@ describe("a message", () => {
     const offered = message("hello ".repeat(10_000));
     await expect(boot.dispatch.receive([offered])).rejects.toMatchObject({ code: "DISK_FULL" });
     limit(1_000_000);
+    hall.model.answer(() => ({ text: "taken" }));
     await boot.dispatch.receive([offered]);
     await until(() => hall.platform.texts.length > 0);
     expect(said()).toEqual([offered.text.trim()]);

@@ -12,7 +12,7 @@ export interface Assembled {
   readonly trimmed: boolean;
 }
 
-/** What the model is shown of a conversation: the summary of what was compacted, then the turns that fit. */
+/** The conversation as the model sees it: the summary of the compacted part, then the turns that fit. */
 export function assemble(window: SessionWindow, policy: TranscriptPolicy): Assembled {
   const passed = applyPasses(
     window.messages.map((row) => row.message),
@@ -33,14 +33,14 @@ function withSummary(messages: readonly ChatMessage[], summary: string | undefin
   return [turn, ...messages];
 }
 
-/** The turn that stands for what was compacted. */
+/** The turn that replaces the compacted part. */
 export function summaryTurn(summary: string, timestamp: number): UserMessage {
   return { role: "user", content: `${SUMMARY}\n\n${summary}`, timestamp };
 }
 
 const SUMMARY = "Summary of the conversation so far:";
 
-/** Whether it begins with that turn, alone or joined to the one behind it. */
+/** Whether it begins with that turn, alone or joined to the one after it. */
 export function isSummaryTurn(message: ChatMessage): boolean {
   if (message.role !== "user") return false;
   const [first] = partsOf(message);

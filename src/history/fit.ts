@@ -18,9 +18,9 @@ export interface FitLimits {
   readonly room: number;
   /** Tokens of the model's window. */
   readonly window: number;
-  /** What the user asked in the present turn: it is always sent. */
+  /** The user's text in the present turn, which is always sent. */
   readonly asked: string;
-  /** What the call before was cut to: nothing comes back, so that the provider's cache holds. */
+  /** The cuts of the previous call, which stay, so that the provider's cache holds. */
   readonly before: Fit;
 }
 
@@ -51,7 +51,7 @@ export function fitFor(messages: readonly ChatMessage[], { room, window, asked, 
 
 type Stage = "cleared" | "turns" | "steps";
 
-/** How much of each there is to cut. */
+/** How much of each can be cut. */
 function stages(messages: readonly ChatMessage[], asked: string): readonly (readonly [Stage, number])[] {
   const parts = partsIn(messages, asked);
   const lastStep = messages.findLastIndex((message) => callsOf(message).length > 0);
@@ -103,10 +103,10 @@ const clearOf = once((message: ToolResultMessage): ToolResultMessage => {
 interface Parts {
   /** The summary in front, or nothing. */
   readonly head: readonly ChatMessage[];
-  /** Earlier turns, each from its user's words on. */
+  /** Earlier turns, each from its user message on. */
   readonly turns: readonly (readonly ChatMessage[])[];
   readonly asked: ChatMessage | undefined;
-  /** What was done since: an answer with the results of its calls, or what was said in between. */
+  /** The steps since: an answer with the results of its calls, or a message in between. */
   readonly steps: readonly (readonly ChatMessage[])[];
 }
 
@@ -123,7 +123,7 @@ function partsIn(messages: readonly ChatMessage[], asked: string): Parts {
   };
 }
 
-/** Where the present turn begins; before everything when nobody asked. */
+/** Where the present turn begins; before everything when there is no user message. */
 function turnAt(messages: readonly ChatMessage[], asked: string): number {
   const isStart = (message: ChatMessage): message is UserMessage => beginsTurn(message) && isSaid(message);
   const isNamed = (message: ChatMessage) => isStart(message) && wordsOf(message).includes(asked);
@@ -131,7 +131,7 @@ function turnAt(messages: readonly ChatMessage[], asked: string): number {
   return named >= 0 ? named : messages.findLastIndex(isStart);
 }
 
-/** People's words; some turns of a user's are the gateway's own. */
+/** A person's message; the gateway writes some user turns itself. */
 const isSaid = (message: ChatMessage): boolean =>
   message.role === "user" && !isImageTurn(message) && !asksForRest(message);
 
@@ -169,7 +169,7 @@ function leaveOut(
 const MOST_LINES = 40;
 const LINE_CHARS = 160;
 
-/** The turn with a list of what was done in steps that are not shown. */
+/** The turn with a list of the steps that are left out. */
 function withNote(turn: ChatMessage, gone: readonly (readonly ChatMessage[])[]): ChatMessage {
   if (turn.role !== "user") return turn;
   const lines = gone.flat().flatMap(linesOf);
@@ -191,7 +191,7 @@ function linesOf(message: ChatMessage): readonly string[] {
   return [...(said === "" ? [] : [`- said: ${shorten(said, LINE_CHARS)}`]), ...calls];
 }
 
-/** What stands around each message in a request: its role, ids, brackets. More than most APIs count, and it has to fit all of them. */
+/** Tokens around each message in a request: its role, ids, brackets. More than most APIs count, so that all of them are covered. */
 const MESSAGE_TOKENS = 25;
 const tokensIn = once((message: ChatMessage): number => estimateTokens(message) + MESSAGE_TOKENS);
 

@@ -4,7 +4,7 @@ import type { TranscriptEntry } from "../types/session.ts";
 /** How the run ended that was to answer; `none` when there was no run. */
 export type EndedHow = "aborted" | "failed" | "unknown" | "none";
 
-/** What becomes of user turns that nobody answered when the next one comes. */
+/** The treatment of unanswered user turns when the next turn comes. */
 export type OrphanPlan =
   /** They stay, and the passes make one turn of them and the new one: no word is lost. */
   | { readonly kind: "merge"; readonly entryIds: readonly string[] }
@@ -43,6 +43,6 @@ export function orphanPlan(entries: readonly TranscriptEntry[], endedHow: EndedH
   if (!last) return undefined;
   const said = trailing(entries).some(({ message }) => message.role === "assistant" && message.content.length > 0);
   if (endedHow !== "aborted" || said) return { kind: "merge", entryIds: turns.map(({ id }) => id) };
-  // Only the run's own turn was taken back; what stands before it waited already.
+  // Only the run's own turn was withdrawn; earlier turns waited already.
   return { kind: "branch", entryIds: [last.id], parentId: last.parentId };
 }

@@ -21,7 +21,7 @@ export const hasCalls = (message: ChatMessage): boolean =>
 export const isWhole = ({ stopReason }: AssistantMessage): boolean =>
   stopReason !== "error" && stopReason !== "aborted";
 
-/** The words of an answer, without thinking and calls. */
+/** The text of an answer, without thinking and calls. */
 export function textOf(message: AssistantMessage): string {
   return message.content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("");
 }
@@ -32,7 +32,7 @@ export function partsOf(message: UserMessage): (TextContent | ImageContent)[] {
 
 const INTERRUPTED = "This call was interrupted; whether it took effect is not known.";
 
-/** Stands for a call whose end nobody saw. */
+/** The result of a call whose end was not recorded. */
 export const interruptedResult = (call: ToolCallContent, timestamp: number): ToolResultMessage =>
   errorResultOf(call, timestamp, INTERRUPTED);
 

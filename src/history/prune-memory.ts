@@ -32,12 +32,12 @@ export class PruneMemory {
     return messages;
   }
 
-  /** What is cut in a conversation now. */
+  /** The present cuts of a conversation. */
   cutsOf(sessionId: string): Pruned["cuts"] {
     return this.#known.get(sessionId)?.cuts ?? {};
   }
 
-  /** After a compaction: what it left is looked at anew. */
+  /** After a compaction the rest of the conversation is pruned anew. */
   forget(sessionId: string): void {
     this.#known.delete(sessionId);
   }

@@ -16,7 +16,7 @@ export const PRUNE_DEFAULTS: PruneRules = {
 
 export type Cut = "trimmed" | "cleared";
 
-/** What was pruned so far, so that it stays so. Plain data. */
+/** The results that were pruned so far and stay pruned. Plain data. */
 export interface Pruned {
   /** Epoch milliseconds of the last request. */
   readonly touchedAt: number;
@@ -46,7 +46,7 @@ export function prune(
 }
 
 const CHARS_PER_TOKEN = 4;
-/** What an image counts for. */
+/** Characters that an image counts for. */
 const IMAGE_CHARS = 8000;
 
 function choose(

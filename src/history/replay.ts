@@ -16,7 +16,7 @@ export interface Replayed {
   readonly entryIds: readonly (string | undefined)[];
   /** The summary that stood in front. */
   readonly summary?: string;
-  /** False when the transcript does not give what the record counted. */
+  /** False when the transcript does not match the record's figures. */
   readonly faithful: boolean;
   /** Why not, for a person. */
   readonly why?: string;
@@ -55,7 +55,7 @@ export function replay(
   return { messages, entryIds, ...(summary && { summary }), faithful: why === undefined, ...(why && { why }) };
 }
 
-/** Messages as they were sent: cut to what the window held, and pruned where the model's provider has a cache. */
+/** Messages as they were sent: cut to fit the window, and pruned where the model's provider has a cache. */
 export function withCuts(
   messages: readonly ChatMessage[],
   record: PromptRecord,
@@ -72,7 +72,7 @@ function policyOf(record: PromptRecord, model: ModelRef): TranscriptPolicy {
   return { ...policyFor({ ...model, api, input }), images, earlierImages, strict, earlierTurns };
 }
 
-/** Passes copy what they change, with all that is on it. */
+/** Passes copy the messages that they change, with all their fields. */
 const NAME = Symbol("entry");
 
 const named = ({ entryId, message }: Row): Row => ({

@@ -43,7 +43,7 @@ export function buildPiModel(
   return { ...pi, contextWindow: Math.min(pi.contextWindow, used) };
 }
 
-/** What a provider's models have in common. */
+/** The common settings of a provider's models. */
 const limitsIn = ({ contextWindow, maxTokens }: ProviderSettings = {}): Partial<PiModel> => ({
   ...(contextWindow !== undefined && { contextWindow }),
   ...(maxTokens !== undefined && { maxTokens }),

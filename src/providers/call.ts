@@ -25,7 +25,7 @@ export { isTorn } from "./call/message.ts";
 export type CallOptions = PiStreamOptions & {
   /** On whose account the call is made. */
   readonly origin: CallOrigin;
-  /** The share of the likeliest words that are drawn from; left out where the API takes none. */
+  /** The share of the likeliest tokens that are drawn from; left out where the API takes none. */
   readonly topP?: number;
   /** Silence on the wire that ends the call; without it a call may be silent for ever. */
   readonly idleMs?: number;
@@ -38,7 +38,7 @@ export type CallOptions = PiStreamOptions & {
 
 /**
  * Asks a model once: the SDK never tries again on its own. The only place of the gateway where a model's stream is opened:
- * the meter reserves the cost before it, and the reservation is settled when the call ends, also when nobody reads it to its
+ * the meter reserves the cost before it, and the reservation is settled when the call ends, also when no caller reads it to its
  * end. Never throws and never rejects: the last event is `done`, or `error` with the content so far. A call that the meter
  * refuses is not made and fails with the kind `budget`. An abort of `options.signal` ends the stream at once, and so does
  * silence; a stream that stops without a reason is an error as well.
@@ -54,9 +54,9 @@ const FAILED = "fetch failed";
 /** Events that are taken before timers and sockets have their turn. */
 const EVENTS_AT_ONCE = 64;
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-/** APIs whose part of the SDK asks up to four times, whatever it is told. */
+/** APIs for which the SDK asks up to four times, whatever its options. */
 const TRIES_AGAIN: ReadonlySet<string> = new Set(["openai-codex-responses"]);
-/** The SDK's words for a stream that the provider ended with a reason it has no name for. */
+/** The SDK's text for a stream that the provider ended with a reason unknown to it. */
 const NAMELESS = "An unknown error occurred";
 
 class Call {
@@ -181,7 +181,7 @@ class Call {
     this.#fail(reason === undefined ? this.#explain(text) : `The provider stopped with ${reason}.`);
   }
 
-  /** The SDK says "Connection error." or "terminated"; what the connection died of stands on the wire. */
+  /** The SDK says "Connection error." or "terminated"; the cause of the break is on the wire. */
   #explain(told: string): string {
     const { broke } = this.#wire;
     this.#refusal = refusalOn(this.#wire);
@@ -205,7 +205,7 @@ class Call {
     if (idleMs === undefined || this.#isEnded) return;
     const left = this.#patience(idleMs);
     if (left > 0) this.#forgetTimer = this.#clock.after(left, () => this.#watchSilence());
-    // After a moment in which nothing ran here, what came meanwhile has yet to be read.
+    // After the process was blocked, bytes that came meanwhile are still unread.
     else setImmediate(() => (this.#patience(idleMs) > 0 ? this.#watchSilence() : this.#stall(idleMs)));
   }
 

@@ -53,7 +53,7 @@ export interface Models {
    * A login is renewed first when it is about to end.
    */
   find(ref: ModelRef, profileId?: string): Promise<ModelHandle | Missing>;
-  /** What is chosen when the config names no model: by key, then a local server, then the demo. */
+  /** The model when the config names none: by key, then a local server, then the demo. */
   choose(): Promise<ModelRef>;
   /** Those that can be used; with `all` the whole catalogue. */
   list(which?: "usable" | "all"): Promise<readonly (ModelInfo & { available: boolean })[]>;
@@ -67,11 +67,11 @@ export interface ModelOptions {
   /** `replace`: the SDK's catalogue does not count, only what `providers` name. */
   readonly mode?: "merge" | "replace";
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Loopback servers are asked only when nothing else is there; tests turn it off. */
+  /** Loopback servers are asked only when no other model is available; tests turn it off. */
   readonly probeLocal?: boolean;
-  /** The usual ones by default. */
+  /** The well-known ones by default. */
   readonly localServers?: readonly { provider: string; baseUrl: string }[];
-  /** Milliseconds that servers nearby have to tell what they run; when unset 300 to be found, 1000 for a model's limits. */
+  /** Milliseconds in which servers nearby must name their models; when unset 300 to be found, 1000 for a model's limits. */
   readonly probeMs?: number;
   readonly auth?: AuthConfig;
   /** Without them only keys of the config and the environment count. */
@@ -107,7 +107,7 @@ class Catalogue {
   readonly #profiles: Profiles;
   readonly #limits: ServerLimits;
   readonly #built = new Map<string, PiModel>();
-  // Only what was found is kept: a server may come later.
+  // Only a found server is remembered: one may start later.
   #local: LocalModel | undefined;
 
   constructor(options: ModelOptions, contributed: Contributed) {
@@ -151,7 +151,7 @@ class Catalogue {
     return { missing: missingKey(ref.provider) };
   }
 
-  /** Where to ask for the window of a model; unset when the config has it, or the server is somebody else's. */
+  /** Where to ask for the window of a model; unset when the config has it, or the server is not on this network. */
   #addressOf({ id, provider, api, baseUrl }: PiModel): ServerAddress | undefined {
     const settings = this.#providers[provider];
     const own = settings?.models?.find((model) => model.id === id);
@@ -161,7 +161,7 @@ class Catalogue {
     return { baseUrl, id, apiKey: revealed(settings?.apiKey) };
   }
 
-  /** Those that may be asked now, then those that rest, the soonest back first. */
+  /** Those that may be asked now, then those that are cooling down, the soonest back first. */
   #willing(ref: ModelRef, found: readonly Found[]): readonly Found[] {
     const until = ({ profile }: Found) => {
       const state = this.#rests.look(spotOf(ref, profile.id));

@@ -46,7 +46,7 @@ function answer(context: PiContext): Reply {
   return { text: reply + label };
 }
 
-/** A call of a tool is no reply yet: the label stands under the first words. */
+/** A tool call is no reply yet: the label is appended to the first text. */
 function wasLabelled(context: PiContext): boolean {
   return context.messages.some((message) => message.role === "assistant" && textOf(message.content).trim() !== "");
 }
@@ -83,7 +83,7 @@ function filesIn(text: string): readonly string[] {
   return [...text.matchAll(FILE)].map((found) => found[1] ?? "").filter((name) => !/^\d+ files$/.test(name));
 }
 
-/** The user's own words stand among the notes and metadata blocks that the gateway puts around them. */
+/** The user's own text, without the notes and metadata blocks that the gateway puts around it. */
 function ownWords(text: string): string {
   if (/^The user has just opened a fresh session\b/m.test(text)) return FRESH;
   return text

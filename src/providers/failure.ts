@@ -5,7 +5,7 @@ import type { Refusal } from "./failure/body.ts";
 import { tokenFailure } from "./failure/limits.ts";
 import { FAILURE_WORDS } from "./failure/words.ts";
 
-/** What a bare status means; a text that says more goes first. */
+/** The kind for a bare status; a text that says more takes precedence. */
 const STATUS_KINDS: Readonly<Record<number, FailureKind>> = {
   400: "format",
   401: "auth",
@@ -30,15 +30,15 @@ const STATUS_KINDS: Readonly<Record<number, FailureKind>> = {
   529: "overloaded",
 };
 
-/** What is known of a call that failed, beside the SDK's text. */
+/** The facts of a failed call in addition to the SDK's text. */
 export interface FailureFacts {
   /** The kind, where it is known without the text. */
   readonly kind?: FailureKind;
   readonly status?: number;
   readonly retryAfterMs?: number;
-  /** What the provider itself said. */
+  /** The provider's own error. */
   readonly refusal?: Refusal;
-  /** Tokens that were asked for the answer. */
+  /** Tokens that were requested for the answer. */
   readonly maxOutput?: number;
 }
 
@@ -67,7 +67,7 @@ function wordsIn(text: string, refusal: Refusal | undefined): string {
   return said.replace(ADDRESS, " ").slice(0, READ);
 }
 
-/** A limit for the answer that no figure names: half of what was asked is tried. */
+/** Half of the requested tokens, for a limit of the answer that no figure names. */
 const withLimit = (kind: FailureKind, maxOutput = UNKNOWN_OUTPUT): Pick<Failure, "kind" | "maxOutputTokens"> =>
   kind === "output_limit" ? { kind, maxOutputTokens: Math.floor(maxOutput / 2) } : { kind };
 
@@ -75,7 +75,7 @@ const withLimit = (kind: FailureKind, maxOutput = UNKNOWN_OUTPUT): Pick<Failure,
 const ADDRESS = /\bhttps?:\/\/[^\s"'<>)\]]+/gi;
 /** Letters of a text that are read; refusals are short. */
 const READ = 20_000;
-/** Tokens; taken for what was asked where that is not known. */
+/** Tokens; assumed to be requested when that is not known. */
 const UNKNOWN_OUTPUT = 8192;
 
 const isFine = (status: number | undefined): boolean => status === undefined || status < 400;
@@ -123,7 +123,7 @@ export function waitIn(text: string): number | undefined {
   return at === undefined ? undefined : Math.max(0, Number(at) - Date.now());
 }
 
-/** Bounds of an image, as an error tells them. */
+/** Bounds of an image, as an error names them. */
 export interface ImageSize {
   readonly maxBytes?: number;
   readonly maxDimensionPx?: number;

@@ -39,7 +39,7 @@ const OTHER_VARIABLES: Readonly<Record<string, readonly string[]>> = {
   "vercel-ai-gateway": ["AI_GATEWAY_API_KEY"],
 };
 
-/** Any of these tells that the AWS SDK will find credentials by itself. */
+/** Any of these means that the AWS SDK finds credentials by itself. */
 const AWS_SIGNS = [
   "AWS_BEARER_TOKEN_BEDROCK",
   "AWS_PROFILE",
@@ -52,14 +52,14 @@ export const AWS_PROVIDER = "amazon-bedrock";
 
 export type Env = Readonly<Record<string, string | undefined>>;
 
-/** The environment variables in which a provider's key may stand. */
+/** The environment variables that may hold a provider's key. */
 export const variablesOf = (provider: string): readonly string[] =>
   KEYED_PROVIDERS.find((row) => row.provider === provider)?.variables ?? otherVariables(provider);
 
 const otherVariables = (provider: string): readonly string[] =>
   Object.hasOwn(OTHER_VARIABLES, provider) ? (OTHER_VARIABLES[provider] ?? []) : [];
 
-/** The key of a provider out of the environment, with the variable it stands in. */
+/** The key of a provider from the environment, with its variable. */
 export function envKey(provider: string, env: Env): { readonly key: string; readonly variable: string } | undefined {
   for (const variable of variablesOf(provider)) {
     const key = env[variable];

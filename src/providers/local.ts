@@ -1,6 +1,6 @@
 import type { ModelRef } from "../types/run/model.ts";
 
-/** OpenAI-compatible servers people run on their own machine, at their usual loopback ports. */
+/** OpenAI-compatible servers people run on their own machine, at their default loopback ports. */
 export const LOCAL_SERVERS = [
   { provider: "ollama", baseUrl: "http://127.0.0.1:11434/v1" },
   { provider: "lmstudio", baseUrl: "http://127.0.0.1:1234/v1" },
@@ -34,7 +34,7 @@ async function probe(
     const id = modelIds(await answer.json()).find((name) => !NOT_FOR_CHAT.test(name));
     return id === undefined ? undefined : { ...server, id };
   } catch {
-    // Nobody listens there: that is the usual case, not an error.
+    // Usually no server listens there: that is not an error.
     return undefined;
   }
 }

@@ -1,4 +1,4 @@
-/** What a provider takes for a tool call's id. */
+/** The tool call ids that a provider accepts. */
 export type CallIdStyle = "any" | "anthropic" | "openai" | "responses" | "mistral";
 
 /**
@@ -19,9 +19,9 @@ export interface ImageLimits {
   readonly types?: readonly string[];
 }
 
-/** What the next model takes, so that a transcript becomes a valid request for it. */
+/** What the next model accepts, so that a transcript becomes a valid request for it. */
 export interface TranscriptPolicy {
-  /** The model that is asked; what it wrote itself may keep its signatures. */
+  /** The model that is asked; its own messages may keep their signatures. */
   readonly model: { readonly api: string; readonly provider: string; readonly id: string };
   readonly images: boolean;
   /** False: those of turns before the present one are left out. */
@@ -45,7 +45,7 @@ export interface TranscriptPolicy {
   readonly promptCache: boolean;
   /** Calls and results are taken only in a request that offers tools. */
   readonly toolBlocksNeedTools: boolean;
-  /** Calls and their results are told as text. */
+  /** Calls and their results become text. */
   readonly plainTools?: boolean | undefined;
   /** Only what every provider takes: text and images in turns that alternate. */
   readonly strict?: boolean | undefined;
@@ -53,7 +53,7 @@ export interface TranscriptPolicy {
   readonly earlierTurns?: number | undefined;
 }
 
-/** What is known of a model without asking it. */
+/** The facts of a model that are known without a call. */
 export interface QuirkModel {
   readonly api: string;
   readonly provider: string;
@@ -233,7 +233,7 @@ const PLAIN: Omit<TranscriptPolicy, "model" | "images"> = {
   toolBlocksNeedTools: false,
 };
 
-/** What a transcript has to become for this model. */
+/** The policy by which a transcript becomes a request for this model. */
 export function policyFor(model: QuirkModel): TranscriptPolicy {
   const { api, provider, id, input } = model;
   const rows = QUIRKS.filter((quirk) => quirk.when(model)).map((quirk) => quirk.transcript);

@@ -14,9 +14,9 @@ export interface ServerAddress {
 
 /** All questions to one server together; it is near, and a run waits for them. */
 const TIMEOUT_MS = 1000;
-/** What a server said counts for so long: it may be started again with another window. */
+/** How long a server's answer counts: it may be started again with another window. */
 const KEPT_MS = 60_000;
-/** What a refusal said counts for longer: no server repeats it until it is asked too much again. */
+/** A refusal counts for longer: no server repeats it until a request is too large again. */
 const LEARNED_MS = 600_000;
 /** No model has a window of fewer tokens: a smaller figure in a refusal is about something else. */
 const LEAST_WINDOW = 500;
@@ -53,7 +53,7 @@ export class ServerLimits {
     const name = modelName(pi);
     const read = address === undefined ? undefined : await this.#ask(name, address);
     const learned = this.#fresh(this.#learned, name);
-    // What a model has just refused counts more than what config, catalogue or its server say.
+    // A recent refusal counts more than the config, the catalogue or the server.
     const window = learned?.contextWindow ?? read?.contextWindow;
     const contextWindow = window === undefined ? pi.contextWindow : Math.min(pi.contextWindow, window);
     const most = window === undefined ? pi.maxTokens : Math.min(pi.maxTokens, Math.floor(contextWindow / 4));
@@ -71,7 +71,7 @@ export class ServerLimits {
     const before = this.#fresh(this.#learned, name);
     if (kind === "context_overflow" && limitTokens !== undefined && limitTokens >= LEAST_WINDOW)
       this.#learned.set(name, { ...before, contextWindow: limitTokens, until });
-    // With a limit for both, what is left for the answer is another figure at the next request.
+    // With a limit for both, the tokens left for the answer differ at the next request.
     if (kind === "output_limit" && limitTokens === undefined && maxOutputTokens !== undefined)
       this.#learned.set(name, { ...before, maxTokens: maxOutputTokens, until });
   }
@@ -104,7 +104,7 @@ export class ServerLimits {
   }
 }
 
-/** Servers of this machine and of its own network: what they run is not in a catalogue, and asking them costs nothing. */
+/** Servers of this machine and of its network: no catalogue has their models, and asking them costs nothing. */
 export function isNear(baseUrl: string): boolean {
   const host = URL.canParse(baseUrl) ? new URL(baseUrl).hostname.replace(/^\[|\]$/g, "") : "";
   return /^(localhost|::1|127\..*|10\..*|192\.168\..*|172\.(1[6-9]|2\d|3[01])\..*|.*\.(local|internal|lan)|[^.:]+)$/.test(
@@ -137,7 +137,7 @@ const shown = z.looseObject({
   model_info: z.record(z.string(), z.unknown()).optional().catch(undefined),
 });
 
-/** Tokens of the window that a server loaded a model with; undefined when it does not tell in time. Never rejects. */
+/** Tokens of the window that a server loaded a model with; undefined when it does not answer in time. Never rejects. */
 async function readWindow({ baseUrl, id, apiKey }: ServerAddress, timeoutMs: number): Promise<number | undefined> {
   const root = baseUrl.replace(/\/*(?:v1\/*)?$/, "");
   const ask = asker(apiKey, AbortSignal.timeout(timeoutMs));

@@ -12,7 +12,7 @@ import { patchRow } from "./rows/row.ts";
 import type { RowStore } from "./rows/row-store.ts";
 import type { AppendOptions, Transcript } from "./transcript/transcript.ts";
 
-/** What a held session needs of the store of all sessions. */
+/** The part of the sessions' store that a held session needs. */
 export interface Keeper {
   readonly rows: RowStore;
   now(): number;

@@ -3,7 +3,7 @@ import type { Peer, Sender } from "../types/chat/message.ts";
 
 export type DmScope = "main" | "per-peer" | "per-channel-peer" | "per-account-channel-peer";
 
-/** What a session key says. `other`: a key that somebody made up; it is taken as given. */
+/** The parts of a session key. `other`: a key of another form, taken as given. */
 export type ParsedKey = { readonly agentId: AgentId } & (
   | KeyBody
   | { readonly kind: "subagent"; readonly parent: SessionKey; readonly child?: string }
@@ -51,7 +51,7 @@ export function keyForPeer(peer: Peer, sender: Pick<Sender, "id">, rules: KeyRul
   return buildKey({ kind: "direct", agentId: agent, ...place, sender: sender.id }, defaultAgent);
 }
 
-/** The session of a subagent that `parent` started. `child` tells several runs of one agent apart. */
+/** The session of a subagent that `parent` started. `child` distinguishes several runs of one agent. */
 export function keyForSubagent(parent: SessionKey, agent: AgentId, child?: string): SessionKey {
   return buildKey({ kind: "subagent", parent, agentId: agent, ...(child === undefined ? {} : { child }) });
 }
@@ -136,7 +136,7 @@ function parseBody(parts: readonly string[]): KeyBody {
   return parsePlace(parts) ?? { kind: "other", text: parts.join(":") };
 }
 
-/** The count of parts tells the kinds apart, so that no id can pass for a marker. */
+/** The number of parts distinguishes the kinds, so that no id can pass for a marker. */
 function parsePlace(parts: readonly string[]): KeyBody | undefined {
   const hasThread = parts.length > 4 && parts.at(-2) === "thread";
   const thread = hasThread ? { thread: decode(parts.at(-1) ?? "") } : undefined;

@@ -3,7 +3,7 @@ import type { Transcript } from "./transcript/transcript.ts";
 import type { TranscriptUpdate } from "../types/session.ts";
 import { Feed } from "../utils/feed.ts";
 
-/** Transcripts in memory, at most `max` of those that nobody holds; the least recently used one goes first. */
+/** Transcripts in memory, at most `max` released ones; the least recently used one goes first. */
 export class TranscriptPool {
   /** What was written in them. */
   readonly updates = new Feed<TranscriptUpdate>();
@@ -17,7 +17,7 @@ export class TranscriptPool {
     this.#max = max;
   }
 
-  /** The key's transcript, kept from before when it is the file wanted and nobody else changed that. */
+  /** The key's transcript, from memory when it is the wanted file and no other program changed that. */
   async hold(key: SessionKey, path: string, open: () => Promise<Transcript>): Promise<Transcript> {
     this.#held.add(key);
     try {
@@ -32,7 +32,7 @@ export class TranscriptPool {
     }
   }
 
-  /** Gives it back; it stays in memory while there is room. Closes what is one too many. */
+  /** Releases it; it stays in memory while there is space. Closes one that is too many. */
   async release(key: SessionKey): Promise<void> {
     this.#held.delete(key);
     while (this.#open.size > this.#max) {
@@ -47,7 +47,7 @@ export class TranscriptPool {
     this.#use(key, transcript);
   }
 
-  /** Writes what is pending, closes and forgets. */
+  /** Writes pending lines, closes and forgets. */
   async drop(key: SessionKey): Promise<void> {
     const transcript = this.#open.get(key);
     if (!transcript) return;

@@ -37,14 +37,14 @@ export interface SessionsOptions {
   readonly table: SessionTable;
   readonly log: Log;
   readonly clock?: Clock;
-  /** Transcripts kept in memory that nobody holds. */
+  /** Released transcripts that are kept in memory. */
   readonly maxOpen?: number;
   readonly defaultAgent: AgentId;
 }
 
 /**
- * Opens the sessions of a state directory. A sessions.json that cannot be read is set aside and told, never overwritten.
- * `acquire` throws `OpenClawError` TRANSCRIPT_NEWER when another version's file stands under the key.
+ * Opens the sessions of a state directory. A sessions.json that cannot be read is set aside and logged, never overwritten.
+ * `acquire` throws `OpenClawError` TRANSCRIPT_NEWER when the key's file is of a newer version.
  */
 export async function openSessions(options: SessionsOptions): Promise<Sessions> {
   const { dir, table, log, defaultAgent, clock = systemClock } = options;
@@ -136,7 +136,7 @@ class SessionFiles implements Sessions, Keeper {
     if (!row) return { entries: [], hasMore: false, bytesRead: 0 };
     const path = fileOf(row, this.#options.dir);
     const header = await readHeader(path);
-    // Opening migrates an older version; nobody else can be writing such a file.
+    // Opening migrates an older version; no other process can be writing such a file.
     if (header && header.version < TRANSCRIPT_VERSION) (await this.acquire(key)).release();
     return readHistory(path, limit);
   }

@@ -18,7 +18,7 @@ export function diskError(error: unknown, path: string): OpenClawError {
   });
 }
 
-/** True for DISK_FULL and DISK_WRITE: what failed may work later, when the disk has room. */
+/** True for DISK_FULL and DISK_WRITE: what failed may work later, when the disk has space. */
 export const isDiskError = (error: unknown): error is OpenClawError =>
   error instanceof OpenClawError && error.code.startsWith("DISK_");
 
@@ -30,7 +30,7 @@ export function diskFull(path: string, cause: unknown): OpenClawError {
   });
 }
 
-/** Makes a directory that only its owner may enter. One that is there keeps its mode. */
+/** Makes a directory that only its owner may enter. An existing one keeps its mode. */
 export async function makePrivateDir(dir: string): Promise<void> {
   await mkdir(dir, { recursive: true, mode: 0o700 });
 }

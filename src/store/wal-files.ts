@@ -1,7 +1,7 @@
 import { fstatSync } from "node:fs";
 import { open } from "node:fs/promises";
 
-/** The two files of a journal, as far as they have to be synced. Each method rejects or throws what the system says. */
+/** The two files of a journal, as far as they have to be synced. Each method rejects or throws the system's error. */
 export interface WalFiles {
   /** Bytes of the write-ahead log. */
   logBytes(): number;

@@ -8,7 +8,7 @@ import { openWalFiles, type WalFiles } from "./wal-files.ts";
 const MIB = 1024 * 1024;
 /** Bytes of the log at which it is copied into the database; SQLite's own figure, 1000 pages of 4 KiB. */
 const LONG_BYTES = 4 * MIB;
-/** What the log may grow while a reader elsewhere keeps it from being written from its beginning again. */
+/** The size that the log may reach while another reader prevents writing from its beginning again. */
 const READER_BYTES = MIB;
 /** Bytes of the log's file above which it is made short again. */
 const CUT_BYTES = 16 * MIB;
@@ -31,7 +31,7 @@ export async function openWal(db: DatabaseSync, path: string): Promise<Wal> {
  * is done here, by asynchronous syncs. docs/decisions/0024-journal-synced-off-the-loop.md says why that is safe.
  */
 export class Wal {
-  /** Resolves with a sync that failed: nobody knows what is on the disk, so the process has to end. */
+  /** Resolves with the error of a failed sync: what is on the disk is unknown, so the process has to end. */
   readonly lost: Promise<OpenClawError>;
   readonly #db: DatabaseSync;
   readonly #reader: DatabaseSync;
@@ -66,7 +66,7 @@ export class Wal {
     return this.#files.logBytes() > this.#limit;
   }
 
-  /** The newest sync that was asked for, while it is not done: with it all commits are on the disk. */
+  /** The newest requested sync, until it is done: with it all commits are on the disk. */
   get pending(): Promise<void> | undefined {
     return this.#next ?? this.#running;
   }
@@ -116,7 +116,7 @@ export class Wal {
   /** False when a reader in another process still needs a part of the log. */
   async #copy(): Promise<boolean> {
     try {
-      // Until the copy is on the disk, nobody else may write over the log.
+      // Until the copy is on the disk, no write may overwrite the log.
       this.#reader.exec("BEGIN; SELECT 1 FROM sqlite_master");
       this.#db.exec("PRAGMA synchronous = OFF");
       const done = this.#db.prepare("PRAGMA wal_checkpoint(PASSIVE)").get();
@@ -138,7 +138,7 @@ export class Wal {
     try {
       this.#db.exec(`PRAGMA synchronous = ${synchronous}; PRAGMA user_version = ${SCHEMA_VERSION}`);
     } catch (error) {
-      // The next write says what is wrong with the disk.
+      // The next write reports what is wrong with the disk.
       if (!isDiskFault(error) && sqliteCode(error) !== BUSY) throw error;
     } finally {
       this.#db.exec("PRAGMA synchronous = NORMAL");

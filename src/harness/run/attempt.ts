@@ -117,7 +117,7 @@ async function makeAgent(plan: Attempt, request: RunRequest, making: Making): Pr
     streamFn: (_model, shown, { reasoning, ...options } = {}) =>
       callModel(handle, withSystem(shown, context.systemPrompt), {
         ...options,
-        // Some providers refuse thinking when the turn began with tool calls and without thoughts.
+        // Anthropic refuses thinking while the last answer called tools without having thought.
         ...(reasoning && canThink(shown.messages, context.policy) && { reasoning }),
         ...answerOptions(plan, request),
         origin: originOf(request.facts),

@@ -8,7 +8,7 @@ type Row = SessionWindow["messages"][number];
 export interface CutLimits {
   /** Tokens of the newest whole turns that stay as they are. */
   readonly keepTokens: number;
-  /** An entry that stays, with all behind it: the turn under way. */
+  /** An entry that stays, with all after it: the turn under way. */
   readonly keepFrom?: string | undefined;
   /** Tokens beyond which the last turn may be cut between two of its steps; it stays whole when unset. */
   readonly mostTurn?: number | undefined;
@@ -72,7 +72,7 @@ function startsOf(
 /** For each message the place of the last result of its calls; its own place when there is none. */
 function pairEnds(messages: readonly ChatMessage[]): number[] {
   const resultAt = new Map<string, number>();
-  // From the end: providers use an id again in a later turn, and a call's result is the next one behind it.
+  // From the end: providers use an id again in a later turn, and a call's result is the next one after it.
   const ends = messages.toReversed().map((message, back) => {
     const at = messages.length - 1 - back;
     if (message.role === "toolResult") resultAt.set(message.toolCallId, at);
@@ -131,7 +131,7 @@ export function chunk(
   return chunks;
 }
 
-/** Messages that stand together: a call, its results, and what came in between. */
+/** Messages that belong together: a call, its results, and the messages between them. */
 function groupsOf(messages: readonly ChatMessage[]): readonly (readonly ChatMessage[])[] {
   const groups: ChatMessage[][] = [];
   const ends = pairEnds(messages);

@@ -27,7 +27,7 @@ export function renderMessage(message: ChatMessage): string {
   return [`[${message.role}]`, textIn(message), ...calls].filter((line) => line !== "").join("\n");
 }
 
-/** The words of a message; images are named. */
+/** The text of a message; images are named. */
 export function textIn(message: ChatMessage): string {
   if (typeof message.content === "string") return message.content;
   return message.content

@@ -10,7 +10,7 @@ export interface SummaryPrompt {
 export type Complete = (prompt: SummaryPrompt, signal: AbortSignal) => Promise<string | { readonly failure: string }>;
 
 export interface SummaryWork {
-  /** What is summarised, in order, each small enough for one call. */
+  /** The messages to summarise, in order, each chunk small enough for one call. */
   readonly chunks: readonly (readonly ChatMessage[])[];
   /** The summary of what came before them. */
   readonly earlier?: string | undefined;
@@ -102,7 +102,7 @@ const mergeText = (parts: readonly string[]): string =>
 const wishes = (instructions: string | undefined): string =>
   instructions === undefined || instructions.trim() === "" ? "" : `\n\nAlso heed this: ${instructions.trim()}`;
 
-/** What is said in a conversation cannot end its fence. */
+/** Text of a conversation cannot end its fence. */
 function fence(name: string, text: string): string {
   return `<${name}>\n${text.replaceAll(`</${name}>`, `<\\/${name}>`)}\n</${name}>`;
 }

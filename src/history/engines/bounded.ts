@@ -46,7 +46,7 @@ async function outcomeOf<T>(call: (signal: AbortSignal) => T | Promise<T>, signa
   }
 }
 
-/** What an error of foreign code says; anything may be thrown, also what cannot be printed. */
+/** The text of an error of foreign code; it may throw anything, also a value that cannot be printed. */
 export function wordsOf(error: unknown): string {
   if (error instanceof Error) return error.message;
   try {

@@ -1,12 +1,12 @@
 import type { ChatMessage } from "../../types/run/model.ts";
 import { callsOf, textOf } from "../parts.ts";
 
-/** What an engine was told, as far as its answer is recognised by it. */
+/** The messages that an engine got, by which its answer is recognised. */
 export interface Handed {
   /** In order; the present turn begins at `earlier`. */
   readonly told: readonly ChatMessage[];
   readonly earlier: number;
-  /** The very objects that the engine was given, one for each message told. */
+  /** The objects that the engine got, one for each message. */
   readonly copies?: readonly unknown[];
 }
 
@@ -39,7 +39,7 @@ function anchorsOf(answer: readonly ChatMessage[], raw: readonly unknown[], { to
 const datedKeyOf = (message: ChatMessage): string | undefined =>
   message.timestamp > 0 ? `${message.timestamp} ${keyOf(message)}` : undefined;
 
-/** The places of keys that are there once. */
+/** The places of keys that occur once. */
 function onlyOnes(keys: readonly (string | undefined)[]): ReadonlyMap<string, number> {
   const places = new Map<string, number>();
   const doubled = new Set<string>();
@@ -92,7 +92,7 @@ class OpenPlaces {
 const LEAST_MS = 1e11;
 const seconds = (ms: number): number => Math.floor(ms / 1000);
 
-/** The last place of each message behind which the rest of the answer still finds its own. */
+/** The last place of each message after which the rest of the answer still finds its own. */
 function latest(answer: readonly ChatMessage[], anchors: Places, open: OpenPlaces): Places {
   let end = Number.POSITIVE_INFINITY;
   return answer
@@ -112,7 +112,7 @@ interface Found {
   readonly latest: Places;
 }
 
-/** The first place that each can have behind the one before it. */
+/** The first place that each can have after the one before it. */
 function earliest(answer: readonly ChatMessage[], { anchors, open, latest: last }: Found): Places {
   let begin = -1;
   return answer.map((message, at) => {
@@ -125,7 +125,7 @@ function earliest(answer: readonly ChatMessage[], { anchors, open, latest: last 
   });
 }
 
-/** What a message is known by, also after an engine has stored it in its own way. */
+/** The key of a message, also after an engine has stored it in its own way. */
 function keyOf(message: ChatMessage): string {
   if (message.role === "toolResult") return `result ${message.toolCallId}`;
   if (message.role === "user") return `user ${userTextOf(message.content)}`;

@@ -23,20 +23,20 @@ export interface Opening {
   /** Milliseconds for loading and making the engine. */
   readonly ms: number;
   readonly signal?: AbortSignal | undefined;
-  /** Told of an engine that cannot even be let go. */
+  /** For an engine that cannot even be released. */
   readonly log?: Log;
 }
 
 /**
  * The engine of the slot, made for one run. Throws ENGINE_MISSING or ENGINE_UNUSABLE: another engine never takes its place.
- * One that is made and cannot be used, or comes too late, is let go.
+ * One that is made and cannot be used, or comes too late, is released.
  */
 export async function openEngine(id: string, opening: Opening): Promise<ContextEngine> {
   const found = opening.engines.get(id);
   if (!found) throw missing(id);
   const made = await bounded(async (end) => {
     const engine = await make(found, opening.context);
-    if (end.aborted) await letGo(engine, opening);
+    if (end.aborted) await release(engine, opening);
     return engine;
   }, opening);
   if (made.kind !== "ok") throw unusable(id, whyOf(made));
@@ -44,7 +44,7 @@ export async function openEngine(id: string, opening: Opening): Promise<ContextE
   const fault = await bounded(() => faultOf(engine, id), opening);
   const why = fault.kind === "ok" ? fault.value : whyOf(fault);
   if (why === undefined) return engine;
-  background("end of an engine", letGo(engine, opening));
+  background("end of an engine", release(engine, opening));
   throw unusable(id, why);
 }
 
@@ -52,7 +52,7 @@ const whyOf = (failed: Exclude<Outcome<unknown>, { kind: "ok" }>): string =>
   failed.kind === "aborted" ? "aborted" : failed.why;
 
 /** Foreign code again: it may have no such method, and may throw in it. */
-async function letGo(engine: ContextEngine, { clock, ms, log }: Opening): Promise<void> {
+async function release(engine: ContextEngine, { clock, ms, log }: Opening): Promise<void> {
   const given: unknown = engine;
   const dispose = isFields(given) ? given["dispose"] : undefined;
   if (typeof dispose !== "function") return;
@@ -67,7 +67,7 @@ async function make(factory: Promise<ContextEngineFactory>, context: ContextEngi
 }
 
 function faultOf(engine: ContextEngine, id: string): string | undefined {
-  // Foreign code: the types are a promise that nobody has checked.
+  // Foreign code: its types are not checked.
   const given: unknown = engine;
   if (typeof given !== "object" || given === null) return "its factory made no engine";
   const { info }: { info?: unknown } = given;
@@ -81,7 +81,7 @@ function faultOf(engine: ContextEngine, id: string): string | undefined {
   return unmetBy(engine.info.hostRequirements?.["agent-run"]);
 }
 
-/** What an engine requires and this host cannot do, in words; undefined when there is nothing. */
+/** The engine's requirements that this host does not meet, as text; undefined when it meets all. */
 export function unmetBy(requirement: HostRequirement | undefined): string | undefined {
   const required: unknown = requirement?.requiredCapabilities;
   if (!Array.isArray(required)) return undefined;

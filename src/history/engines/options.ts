@@ -20,7 +20,7 @@ import type { EngineTimeouts } from "./settings.ts";
 export interface EngineSession {
   readonly sessionId: string;
   readonly sessionKey: string;
-  /** Absolute path of the transcript; the file need not be there yet. */
+  /** Absolute path of the transcript; the file need not exist yet. */
   readonly sessionFile: string;
   readonly agentId: string;
   /** Absolute path. */
@@ -29,14 +29,14 @@ export interface EngineSession {
 
 /** The turn that a run is about. */
 export interface EngineTurnFacts {
-  /** The same whenever this turn is told, also after a crash: the id of the user's entry. */
+  /** The same whenever an engine gets this turn, also after a crash: the id of the user's entry. */
   readonly key: string;
   readonly isHeartbeat?: boolean;
-  /** What the user message of this turn tells, when it was made from events. */
+  /** The events that the user message of this turn was made from. */
   readonly events?: readonly AgentInternalEvent[];
 }
 
-/** What the gateway does for an engine. */
+/** The services of the gateway for an engine. */
 export interface EngineServices {
   /** A model call in the agent's name. Rejects as the provider fails. */
   complete(request: LlmCompletionRequest): Promise<LlmCompletion>;

@@ -6,7 +6,7 @@ import type { EngineJob, EnginePorts } from "./options.ts";
 const EXECUTION_HOST = "openclaw-embedded";
 export const RUNTIME_SETTINGS = { executionHost: { id: EXECUTION_HOST } };
 
-/** What a call knows beside the session. */
+/** The facts of a call in addition to the session. */
 export interface CallFacts {
   readonly model?: ModelInfo | undefined;
   readonly tokenBudget?: number | undefined;

@@ -6,7 +6,7 @@ import { absolutePath, type PathPlaces } from "./paths.ts";
 
 /** Where images may lie. All paths are absolute. */
 export interface ImagePlaces extends PathPlaces {
-  /** Directories beside the workspace and the received files. */
+  /** Directories in addition to the workspace and the received files. */
   readonly readable?: readonly string[];
   /** The gateway's own files and directories, which no model is shown. */
   readonly closed?: readonly string[];

@@ -31,7 +31,7 @@ const NONE: readonly ImageFile[] = [];
 const KEPT = 64_000_000;
 const sizeOf = (part: Shown): number => (part.type === "image" ? part.data.length : part.text.length) + 100;
 
-/** Shows models the images that user turns speak of. One for the process: it remembers what it read. */
+/** Shows models the images that user turns mention. One for the process: it remembers the files that it read. */
 export class ImageLoader {
   readonly #log: Log;
   readonly #findResizer: () => Promise<Resize | undefined>;
@@ -85,7 +85,7 @@ export class ImageLoader {
     const found = await Promise.all(
       paths.map(async ({ path, noted }) => {
         const file = await this.#find(path, places);
-        // What came with a message stands in it already, as the very bytes of the file.
+        // The files of a message are in it already, as bytes.
         return file && !(noted && own.has(file.bytes)) ? [file] : [];
       }),
     );

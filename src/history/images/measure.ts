@@ -1,4 +1,4 @@
-/** What the head of an image file says. */
+/** The facts in the head of an image file. */
 export interface Measure {
   readonly mimeType: string;
   /** Pixels. */
@@ -67,7 +67,7 @@ function readJpeg(view: DataView): Measure | undefined {
     const marker = view.getUint8(at + 1);
     if (isFrame(marker))
       return { mimeType: "image/jpeg", height: view.getUint16(at + 5), width: view.getUint16(at + 7) };
-    // Fill bytes may stand before a marker.
+    // Fill bytes may come before a marker.
     at += marker === 0xff ? 1 : 2 + view.getUint16(at + 2);
   }
   return undefined;

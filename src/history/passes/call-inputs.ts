@@ -34,7 +34,7 @@ function asObject(given: unknown): Record<string, unknown> {
     const parsed: unknown = JSON.parse(given);
     return isRecord(parsed) ? parsed : {};
   } catch {
-    // Half an object is nobody's arguments.
+    // Half an object is not valid as arguments.
     return {};
   }
 }

@@ -33,7 +33,7 @@ function signed(part: AnswerPart): AnswerPart {
   return skipping;
 }
 
-/** The SDK leaves out what is not base64. */
+/** The SDK leaves out a value that is not base64. */
 function isSigned(call: ToolCallContent): boolean {
   if (!("thoughtSignature" in call) || typeof call.thoughtSignature !== "string") return false;
   const { thoughtSignature } = call;

@@ -2,7 +2,7 @@ import type { ChatMessage, ToolResultMessage } from "../../types/run/model.ts";
 import { once } from "../once.ts";
 import { mapSame } from "../parts.ts";
 
-/** What a tool tells its watchers is not for the model. */
+/** A tool's details are for watchers, not for the model. */
 export function stripDetails(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   return mapSame(messages, (message) =>
     message.role === "toolResult" && "details" in message ? withoutDetails(message) : message,

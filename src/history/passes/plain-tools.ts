@@ -20,7 +20,7 @@ export function tellTools(messages: readonly ChatMessage[], policy: TranscriptPo
     if (message.role === "user") return [message];
     for (const call of callsOf(message)) calls.set(call.id, call);
     if (!hasCalls(message)) return [message];
-    // Thinking goes: what it led to is gone.
+    // Thinking is dropped with the calls that it led to.
     const said = message.content.filter((part) => part.type === "text");
     return said.length > 0 ? [{ ...message, content: said }] : [];
   });
@@ -28,7 +28,7 @@ export function tellTools(messages: readonly ChatMessage[], policy: TranscriptPo
 
 const hasTools = (message: ChatMessage): boolean => message.role === "toolResult" || hasCalls(message);
 
-/** Characters of a call's arguments that are told. */
+/** Characters of a call's arguments that are shown. */
 const MAX_ARGUMENTS = 2000;
 
 function told(result: ToolResultMessage, call: ToolCallContent | undefined, policy: TranscriptPolicy): UserMessage {

@@ -51,7 +51,7 @@ const FIELDS: readonly string[] = ["reasoning_content", "reasoning", "reasoning_
 function isTaken(part: ThinkingContent, { ownThinking, model }: TranscriptPolicy): boolean {
   const signature = part.thinkingSignature ?? "";
   if (ownThinking === "item") return true;
-  // Only Anthropic's own API has a place for what is hidden.
+  // Only Anthropic's own API has a place for hidden thoughts.
   if ("redacted" in part && part.redacted === true) return model.api === "anthropic-messages" && !isBlank(signature);
   if (isBlank(part.thinking)) return false;
   // The SDK sends it as it is.

@@ -64,7 +64,7 @@ function joinRow(messages: readonly ChatMessage[], join: Join): readonly ChatMes
 
 const BRIDGE = "(The results are above.)";
 
-/** Some providers take no user turn right behind tool results. */
+/** Some providers refuse a user turn right after tool results. */
 export function bridgeToolResults(messages: readonly ChatMessage[], policy: TranscriptPolicy): readonly ChatMessage[] {
   if (!policy.bridgeToolResults) return messages;
   const bridged = messages.flatMap((message, index) => {

@@ -8,7 +8,7 @@ import { expiryOf, fitsMode, type Credential } from "./credential.ts";
 import { Credentials, type StoredKeys } from "./credentials.ts";
 import { own } from "../../utils/own.ts";
 
-/** Epoch milliseconds: a token that ends within three days is told while there is time. */
+/** Epoch milliseconds: a token that expires within three days is reported in time. */
 const SOON_MS = 3 * 24 * 3_600_000;
 
 interface Place {

@@ -7,7 +7,7 @@ const HOUR = 60 * MINUTE;
 
 /** Minutes of the first, second, third and every further failure in a row. */
 const STEPS = [1, 5, 25, 60] as const;
-/** What a provider asks for is obeyed up to a day: a longer figure is a mistake, and a probe a day costs nothing. */
+/** A provider's requested wait is obeyed up to a day: a longer figure is a mistake, and a probe a day costs nothing. */
 const LONGEST_MS = 24 * HOUR;
 
 export type CooldownSettings = AuthConfig["cooldowns"];
@@ -27,7 +27,7 @@ interface Failed {
   readonly retryAfterMs?: number | undefined;
 }
 
-/** Milliseconds that a key rests at a model. */
+/** Milliseconds of a key's cooldown at a model. */
 export function cooldownLength(
   { kind, failures, provider, retryAfterMs = 0 }: Failed,
   settings: CooldownSettings,

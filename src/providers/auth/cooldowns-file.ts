@@ -5,16 +5,16 @@ import type { Log } from "../../types/log.ts";
 import { isMissing } from "../../utils/missing.ts";
 import { Cooldowns, savedShape, type SavedCooldowns } from "./cooldowns.ts";
 
-/** Milliseconds between a change and its write: what a crash may forget is one rest, which the next call finds out again. */
+/** Milliseconds between a change and its write: a crash may forget one cooldown, which the next call finds out again. */
 const WRITE_AFTER_MS = 1000;
 
 export interface OpenRests {
   readonly rests: Cooldowns;
-  /** Writes what is not written yet, and no more after that. Never rejects. */
+  /** Writes pending changes, and none afterwards. Never rejects. */
   close(): Promise<void>;
 }
 
-/** The rests of a state directory, read once and written now and then in the background. Never throws. */
+/** The cooldowns of a state directory, read once and written now and then in the background. Never throws. */
 export async function openRests(path: string, clock: Clock, log: Log): Promise<OpenRests> {
   const saved = await readRests(path).catch((error: unknown) => {
     log.warn("the rests of the keys were not read", { error });

@@ -12,10 +12,10 @@ import {
 } from "./cooldown-length.ts";
 
 const HOUR = 3_600_000;
-/** Milliseconds that a probe may take before somebody else may try: longer than nearly every first answer. */
+/** Milliseconds that a probe may take before another run may try: longer than nearly every first answer. */
 export const PROBE_LEASE_MS = 120_000;
 
-/** A key at a model. A limit of one model tells nothing about another. */
+/** A key at a model. A limit of one model says nothing about another. */
 export interface ProfileModel {
   readonly profile: string;
   readonly model: ModelRef;
@@ -33,7 +33,7 @@ const restShape = z.object({
 });
 type SavedCooldown = z.output<typeof restShape>;
 
-/** What a restart remembers. Epoch milliseconds. */
+/** The state that survives a restart. Epoch milliseconds. */
 export const savedShape = z.object({
   version: z.literal(1),
   used: z.record(z.string(), z.number()),
@@ -50,8 +50,8 @@ interface Seat extends ProfileModel {
 }
 
 /**
- * Which keys rest at which models, and why. Kept by (profile, model, reason), also for failures that concern the key as a
- * whole: a plan without one model, or one credit limit per model, answers in the same words, and finding out costs a call.
+ * Which keys are cooling down at which models, and why. Kept by (profile, model, reason), also for failures that concern the key as a
+ * whole: a plan without one model, or one credit limit per model, answers with the same text, and finding out costs a call.
  */
 export class Cooldowns {
   readonly #clock: Pick<Clock, "now">;
@@ -69,7 +69,7 @@ export class Cooldowns {
       this.#seat({ profile: rest.profile, model: { provider: rest.provider, id: rest.model } }).rests.push(rest);
   }
 
-  /** The state as a bystander sees it: a rest that is over is a probe that nobody took yet. */
+  /** The state without claiming a probe: after the cooldown, a probe that no run has claimed yet. */
   look(spot: ProfileModel): ProfileState {
     const seat = this.#seats.get(nameOf(spot));
     return seat ? this.#stateOf(seat) : READY;
@@ -87,7 +87,7 @@ export class Cooldowns {
     this.#use(spot.profile);
   }
 
-  /** A failure during a rest belongs to the incident that began it: runs side by side do not lengthen it. */
+  /** A failure during a cooldown belongs to the incident that began it: concurrent runs do not lengthen it. */
   failed(spot: ProfileModel, failure: { kind: FailureKind; retryAfterMs?: number }, settings: CooldownSettings): void {
     this.#use(spot.profile);
     const { kind, retryAfterMs } = failure;
@@ -114,7 +114,7 @@ export class Cooldowns {
     return { profile, provider: model.provider, model: model.id, reason: kind, failures, from, until, forgetAt };
   }
 
-  /** Another secret under the same name is another key: what the old one was refused for is forgotten. */
+  /** Another secret under the same name is another key: the failures of the old one are forgotten. */
   hasSecret(profile: string, mark: string): void {
     const before = this.#marks.get(profile);
     if (before === mark) return;
@@ -172,7 +172,7 @@ export class Cooldowns {
     return { kind: "probe" };
   }
 
-  /** Forgets what is long over, and moves what lies in the future: a clock that was set back lengthens no rest. */
+  /** Forgets old cooldowns and moves those that begin in the future: a clock that was set back lengthens no cooldown. */
   #settle(seat: Seat): void {
     const now = this.#clock.now();
     seat.rests = seat.rests.filter((rest) => rest.forgetAt > now).map((rest) => notAhead(rest, now));

@@ -38,7 +38,7 @@ const shape = z.discriminatedUnion("type", [
   z.looseObject({ ...owner, type: z.literal("oauth"), access: text, refresh: text, expires: z.number() }),
 ]);
 
-/** A profile as it stands in the file; undefined when it is none that can be used. */
+/** A profile as the file has it; undefined when it cannot be used. */
 export function readCredential(value: unknown): Credential | undefined {
   const found = shape.safeParse(value).data;
   if (!found) return undefined;
@@ -53,7 +53,7 @@ export function readCredential(value: unknown): Credential | undefined {
   return { ...whose, type, access: new Secret(access), refresh: new Secret(refresh), expires, more };
 }
 
-/** The same as it is written. The only place besides the model call where the secret is shown. */
+/** The profile as it is written: the only place other than the model call that reveals the secret. */
 export function writeCredential(credential: Credential): Record<string, unknown> {
   const { provider, type } = credential;
   const head = { type, provider, ...namesOf(credential) };
@@ -76,7 +76,7 @@ export function namesOf(owner: { readonly email?: string | undefined; readonly d
 export const expiryOf = (credential: Credential): number | undefined =>
   credential.type === "api_key" ? undefined : credential.expires;
 
-/** A login renews itself; a token that is over is of no use. */
+/** A login renews itself; an expired token is useless. */
 export const isOver = (credential: Credential, now: number): boolean =>
   credential.type === "token" && credential.expires !== undefined && credential.expires <= now;
 

@@ -8,7 +8,7 @@ import { errorCode, isMissing } from "../../utils/missing.ts";
 import { readCredential, writeCredential, type Credential } from "./credential.ts";
 import { lockFile } from "../../store/lock/lock-file.ts";
 
-/** What the credentials file holds. */
+/** The content of the credentials file. */
 export interface StoredKeys {
   readonly profiles: ReadonlyMap<string, Credential>;
   /** Profile ids by provider, as a person ordered them. */
@@ -72,7 +72,7 @@ export class Credentials {
     return isThere;
   }
 
-  /** The order in which the profiles of a provider are tried; undefined gives it back to the usual rule. */
+  /** The order in which the profiles of a provider are tried; undefined restores the default rule. */
   setOrder(provider: string, ids: readonly string[] | undefined): Promise<void> {
     return this.#change((content) => {
       const { [provider]: _before, ...others } = content.order ?? {};
@@ -116,7 +116,7 @@ export class Credentials {
   }
 }
 
-/** The parser's own words would quote the file, keys and all. */
+/** The parser's own message would quote the file with its keys. */
 function parse(text: string, path: string): unknown {
   try {
     return JSON.parse(text);

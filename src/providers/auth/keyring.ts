@@ -5,7 +5,7 @@ import type { Found } from "./profiles.ts";
 import type { Cooldowns, ProfileModel } from "./cooldowns.ts";
 
 export interface KeyringSources {
-  /** Profiles for a model in their usual order; never rejects. */
+  /** Profiles for a model in their default order; never rejects. */
   readonly profilesFor: (ref: ModelRef) => Promise<readonly Found[]>;
   readonly rests: Cooldowns;
   readonly settings: CooldownSettings;

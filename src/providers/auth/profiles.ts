@@ -20,12 +20,12 @@ export interface KeyedModel {
   readonly pi: PiModel;
 }
 
-/** A profile that is there, with the way to its key. */
+/** An existing profile, with the way to its key. */
 export interface Found {
   readonly profile: AuthProfile;
   /** Epoch milliseconds; unset for what does not end by itself. */
   readonly expires?: number;
-  /** Differs when its secret is another one; tells nothing of it. */
+  /** Differs when the secret is another one, and reveals nothing of it. */
   readonly mark: string;
   /** Never throws: a login that cannot be renewed is a case. */
   open(pi: PiModel): Promise<KeyedModel | NoKey>;
@@ -44,7 +44,7 @@ export interface ProfileSources {
 
 /** The SDK wants a key that is not empty, also where there is none. */
 const NO_SECRET = "none";
-/** Logins before tokens before keys: what is paid by the month goes before what is paid by the word. */
+/** Logins before tokens before keys: monthly plans come before payment by use. */
 const RANKS: Readonly<Record<Credential["type"], number>> = { oauth: 0, token: 1, api_key: 2 };
 
 /** All keys of all providers: stored, of the config, of the environment. Nothing in it throws. */
@@ -145,7 +145,7 @@ export class Profiles {
     return plain({ id: declared?.[0] ?? `${provider}:env`, provider, mode: "aws-sdk" }, NO_SECRET);
   }
 
-  /** A file that cannot be read is told once and counts as empty: other keys still work, and doctor tells how to mend it. */
+  /** A file that cannot be read is logged once and counts as empty: other keys still work, and doctor explains how to mend it. */
   async #keys(): Promise<StoredKeys> {
     const { credentials, log } = this.#from;
     try {
@@ -174,7 +174,7 @@ function plain(profile: AuthProfile, apiKey: string): Found {
   return { profile, mark: markOf(apiKey), open: async (pi) => ({ apiKey, pi }) };
 }
 
-/** One key that nobody stored, such as the demo's. */
+/** A key that is not stored, such as the demo's. */
 export const keyless = (provider: string, apiKey: string): Found =>
   plain({ id: `${provider}:none`, provider, mode: "none" }, apiKey);
 

@@ -9,13 +9,13 @@ import type { PiModel } from "../pi.ts";
 /** Renewed when less than this is left, so that no call begins with a token that ends under way. */
 const MARGIN_MS = 60_000;
 
-/** Why a key cannot be had: the login is refused, or its server was not reached. Holds no secret. */
+/** Why no key is available: the login is refused, or its server was not reached. Holds no secret. */
 export interface NoKey {
   readonly missing: string;
   readonly because: "auth" | "network";
 }
 
-/** What a login asks of and tells to whoever logs in. */
+/** Questions and messages of a login for the person who logs in. */
 export type LoginTalk = OAuthLoginCallbacks;
 
 /** Providers that can be logged in to. */
@@ -67,7 +67,7 @@ async function renew(
   }
 }
 
-/** The SDK's words hold the whole answer, tokens too: only the status is taken from them. */
+/** The SDK's message holds the whole answer, tokens too: only the status is taken from it. */
 function refusal(id: string, provider: string, error: unknown): NoKey {
   const text = error instanceof Error ? error.message : "";
   const status = /\b(?:status[=: ]+|failed: |^)?([45]\d\d)\b/.exec(text)?.[1];

@@ -18,7 +18,7 @@ export interface ProfileReport {
   readonly email?: string;
   readonly displayName?: string;
   readonly expiresAt?: number;
-  /** Models at which it rests now. */
+  /** Models at which it is cooling down. */
   readonly rests: readonly { readonly model: string; readonly until: number; readonly because: string }[];
 }
 

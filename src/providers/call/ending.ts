@@ -3,7 +3,7 @@ import type { AssistantMessage } from "../../types/run/model.ts";
 /** How a stream that the SDK takes for finished really ended. */
 export type Ending = "whole" | "length" | "cut" | { readonly refused: string };
 
-/** What a stream left behind: the end of the wire, where it was seen, and whether a block was still growing. */
+/** The end of a stream: the last bytes of the wire, where they were seen, and whether a block was still open. */
 interface Left {
   readonly tail: string | undefined;
   readonly isOpen: boolean;

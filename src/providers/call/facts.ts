@@ -4,16 +4,16 @@ import type { Refusal } from "../failure/body.ts";
 import { limitResetIn, retryAfterIn } from "./waits.ts";
 import type { Wire } from "./wire.ts";
 
-/** What the provider's answer told beside its text. */
+/** Facts of the provider's answer in addition to its text. */
 export interface CallFacts {
   /** The kind of the failure, where it is known without the provider's text. */
   readonly kind?: FailureKind;
   readonly status?: number;
   readonly retryAfterMs?: number;
   readonly requestId?: string;
-  /** What the provider itself said of a failure. */
+  /** The provider's own error. */
   readonly refusal?: Refusal;
-  /** Tokens that were asked for the answer, of a call that failed. */
+  /** Tokens that were requested for the answer, of a call that failed. */
   readonly maxOutput?: number;
 }
 

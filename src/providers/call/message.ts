@@ -82,7 +82,7 @@ export function withTornMarked(message: AssistantMessage, growth: Growth): Assis
   return { ...message, content };
 }
 
-/** The arguments of a call were cut off, or are no JSON: what stands in them is a guess. */
+/** The arguments of a call were cut off, or are no JSON: their values are a guess. */
 export const isTorn = (args: unknown): boolean => typeof args === "object" && args !== null && TORN in args;
 
 /** The arguments of a finished call as the Responses API sent them, from the end of the wire; undefined when not found. */

@@ -3,7 +3,7 @@ import type { PiContext, PiModel } from "../pi.ts";
 
 /** The SDK asks for no more either; tokens. */
 const MOST = 32_000;
-/** What is always asked for: whether the rest fits is for the server to say. */
+/** The fewest tokens that are requested: the server decides whether they fit. */
 const LEAST = 512;
 /** Estimates are a fifth too low now and then, and the model's own template adds to them. */
 const SHORT_BY = 1.2;

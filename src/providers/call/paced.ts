@@ -1,4 +1,4 @@
-/** What a reader reports of a body. */
+/** A reader's reports of a body. */
 export interface BodySink {
   /** A piece that is about to be handed on, decoded. */
   read(piece: Uint8Array): void;
@@ -40,7 +40,7 @@ export function withPacedBody(answer: Response, sink: BodySink): Response {
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** Cut behind a line wherever a piece would have too many. */
+/** Cuts after a line wherever a piece would have too many. */
 function* piecesOf<Bytes extends Uint8Array>(body: Bytes): Generator<Uint8Array<Bytes["buffer"]>> {
   let [start, lines] = [0, 0];
   for (let at = body.indexOf(NEW_LINE); at >= 0; at = body.indexOf(NEW_LINE, at + 1)) {

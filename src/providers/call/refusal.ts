@@ -2,7 +2,7 @@ import { pageTitle, readRefusal, readStreamRefusal, type Refusal } from "../fail
 import type { PiModel } from "../pi.ts";
 import type { Wire } from "./wire.ts";
 
-/** What the provider said in the answer that was refused, or in the last event of one that began well. */
+/** The provider's error in a refused answer, or in the last event of one that began well. */
 export function refusalOn(wire: Wire): Refusal | undefined {
   const { status = 0 } = wire;
   const tail = Buffer.from(wire.tail() ?? "", "latin1").toString("utf8");
@@ -25,7 +25,7 @@ export function webPageOn(wire: Wire): string | undefined {
 /** A page shows in its first line. */
 const FIRST_PIECES = 4;
 
-/** The SDKs' words for a body whose shape they do not know, and for none at all. */
+/** The SDKs' texts for a body whose shape they do not know, and for an empty one. */
 const NO_BODY = /^(\d{3}) status code \(no body\)/;
 
 /**

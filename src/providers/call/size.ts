@@ -28,7 +28,7 @@ export class Size {
     this.#wire = wire;
   }
 
-  /** Why the body must not go on; undefined while it may. */
+  /** Why the body must not continue; undefined while it may. */
   get tooManyBytes(): string | undefined {
     const { status = 0, bytes } = this.#wire;
     const { refused, silent } = MOST_BYTES;
@@ -38,7 +38,7 @@ export class Size {
     return bytes - this.#bytesBefore > silent ? tooLarge("an answer without an event", silent) : undefined;
   }
 
-  /** Counts one event. Why the answer must not go on; undefined while it may. */
+  /** Counts one event. Why the answer must not continue; undefined while it may. */
   take(event: AssistantMessageEvent): string | undefined {
     this.#bytesBefore = this.#wire.bytes;
     this.#events += 1;

@@ -43,7 +43,7 @@ export class CallSpending {
     return undefined;
   }
 
-  /** At the end of the call. What it took; undefined when it was not made, and after the first time. */
+  /** Called at the end of the call. Its cost; undefined when it was not made, and after the first time. */
   settle(message: AssistantMessage, status: number | undefined): CallCost | undefined {
     this.#isEnded = true;
     const reservation = this.#reservation;

@@ -23,7 +23,7 @@ export function durationMs(text: string): number | undefined {
 const EPOCH_S = 1e9;
 const EPOCH_MS = 1e11;
 
-/** Milliseconds from `now` to what a header says: a duration, a time since 1970, or a date. */
+/** Milliseconds from `now` to a header's time: a duration, a time since 1970, or a date. */
 function untilMs(value: string, now: number): number | undefined {
   const text = value.trim();
   if (/^\d+(\.\d+)?$/.test(text) && Number(text) >= EPOCH_S)
@@ -62,7 +62,7 @@ export function limitResetIn(headers: ReadonlyMap<string, string>, now: number):
   return uncounted.length > 0 ? Math.min(...uncounted) : undefined;
 }
 
-/** The server's own time, where it tells: clocks differ. */
+/** The server's own time, where it sends one: clocks differ. */
 function nowThere(headers: ReadonlyMap<string, string>, now: number): number {
   const date = Date.parse(headers.get("date") ?? "");
   return Number.isNaN(date) ? now : date;

@@ -132,12 +132,12 @@ function listen(): void {
   });
   subscribe("undici:request:error", (news) => {
     const wire = wireOf(news);
-    // What we end ourselves did not break: the SDK lets go of a stream that it cannot read.
+    // What we end ourselves did not break: the SDK cancels a stream that it cannot read.
     if (wire && isObject(news) && "error" in news && !isAbort(news.error)) wire.broken(reasonOf(news.error));
   });
 }
 
-/** The SDKs take no other `fetch` than the global one. What is asked outside of a call goes through untouched. */
+/** The SDKs use only the global `fetch`. Requests outside of a call are unchanged. */
 function paceFetch(): void {
   const plain = globalThis.fetch;
   globalThis.fetch = async (input, init) => {

@@ -1,14 +1,14 @@
 import { z } from "zod";
 
-/** What a provider said in the body of a refusal, whatever shape it has. */
+/** The content of a refusal's body, whatever shape it has. */
 export interface Refusal {
-  /** One line or more, in the provider's words; HTML is without its tags. */
+  /** The provider's text, one line or more; HTML is without its tags. */
   readonly message: string;
   /** `code` and `type` of the error, where they are words: `insufficient_quota`, `exceed_context_size_error`. */
   readonly names: readonly string[];
   /** A status that the body names, for errors that come in the middle of a stream. */
   readonly status?: number;
-  /** Figures that the body has beside its words. */
+  /** Figures that the body has in addition to its text. */
   readonly figures: Readonly<Record<string, number>>;
   /** The beginning of the body as it came. */
   readonly source: string;
@@ -72,7 +72,7 @@ function fromJson(value: unknown, text: string): Refusal | undefined {
   };
 }
 
-/** The first field with words; a list of FastAPI's complaints is told as its JSON. */
+/** The first field with text; a list of FastAPI's complaints becomes its JSON. */
 function wordsIn(from: Shape | undefined): string | undefined {
   if (from === undefined) return undefined;
   const { message, msg, detail, error, error_message: older } = from;
@@ -84,7 +84,7 @@ function wordsIn(from: Shape | undefined): string | undefined {
   return nested.success ? wordsIn(nested.data) : undefined;
 }
 
-/** OpenRouter passes on the words of the provider that it asked. */
+/** OpenRouter passes on the text of the provider that it asked. */
 function rawIn(from: Shape): string {
   const { data } = z.object({ raw: z.string() }).safeParse(from["metadata"]);
   return data === undefined ? "" : `\n${data.raw}`;
@@ -95,7 +95,7 @@ const figuresIn = (from: Shape | undefined): Record<string, number> =>
     Object.entries(from ?? {}).flatMap(([name, value]) => (typeof value === "number" ? [[name, value]] : [])),
   );
 
-/** What a web page says of itself; undefined when the text is no web page. */
+/** The title of a web page, empty when it has none; undefined when the text is no web page. */
 export function pageTitle(text: string): string | undefined {
   if (!/^\s*<(?:!doctype html|html)\b/i.test(text)) return undefined;
   return TITLE.exec(text)?.[1]?.trim() ?? "";

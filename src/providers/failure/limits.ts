@@ -1,15 +1,15 @@
 import type { Failure } from "../../types/run/run.ts";
 import type { Refusal } from "./body.ts";
 
-/** Tokens, as a refusal tells them. */
+/** Tokens, as a refusal names them. */
 interface Figures {
   /** The most that one request may have. */
   readonly limit?: number;
-  /** What this request had: its question and the answer that it asked for. */
+  /** This request's tokens: its input and the requested answer. */
   readonly total?: number;
-  /** What its question had. */
+  /** Tokens of its input. */
   readonly input?: number;
-  /** What it asked for the answer. */
+  /** Tokens requested for the answer. */
   readonly output?: number;
   /** The most that an answer may have. */
   readonly most?: number;
@@ -85,7 +85,7 @@ function inputOf({ total }: Figures, asked: number | undefined): number | undefi
   return total === undefined || asked === undefined || total <= asked ? undefined : total - asked;
 }
 
-/** What is left for an answer beside this question; undefined when it is too little. */
+/** Tokens left for an answer to this input; undefined when they are too few. */
 function roomFor(input: number | undefined, limit: number, { output = 0 }: Figures): number | undefined {
   // vLLM counts no further than its limit: how long the question is, it does not say.
   if (input === undefined) return output > limit / 4 ? Math.floor(output / 4) : undefined;

@@ -6,7 +6,7 @@ import { patchRow, writeRow } from "./row.ts";
 
 type RowMap = ReadonlyMap<SessionKey, SessionEntry>;
 
-/** What another program or a person did to `sessions.json`. */
+/** The changes that another program or a person made in `sessions.json`. */
 export interface Edits {
   /** The rows as they are from now on; undefined for one that was removed. */
   readonly rows: ReadonlyMap<SessionKey, SessionEntry | undefined>;

@@ -26,7 +26,7 @@ export async function readRows(
     const theirs = await readRowsFile(dir, defaultAgent);
     return theirs ? withEdits(rows, findEdits(rows, columnOf(stored, "exported"), theirs.rows)) : rows;
   } catch (error) {
-    // The gateway sets such a file aside and goes on with the journal's rows.
+    // The gateway sets such a file aside and continues with the journal's rows.
     if (rows.size > 0) return rows;
     throw error;
   }

@@ -3,7 +3,7 @@ import { basename, isAbsolute, join } from "node:path";
 import type { SessionEntry, SessionPatch } from "../../types/session.ts";
 import { type Fields, isFields } from "../../utils/fields.ts";
 
-// What a new session id does not inherit.
+// Fields that a new session id does not inherit.
 const OF_ONE_ID = [
   "sessionFile",
   "systemSent",

@@ -31,7 +31,7 @@ export interface RowsOptions {
 /** The rows that are exported. */
 export interface ExportedRows {
   readonly all: ReadonlyMap<SessionKey, SessionEntry>;
-  /** Takes over what was edited in the file. Resolves when it is durable. */
+  /** Takes over the edits of the file. Resolves when they are durable. */
   adopt(rows: RowChanges): Promise<void>;
 }
 
@@ -59,7 +59,7 @@ export class RowsExport {
     this.#path = rowsPath(options.dir);
   }
 
-  /** Takes in what was written while nobody looked, and looks again from time to time. Rejects when the journal cannot be read. */
+  /** Takes in the edits since the last process, and checks for new ones from time to time. Rejects when the journal cannot be read. */
   async open(): Promise<void> {
     const last = await this.#options.table.lastExport();
     this.#seen = last?.version ?? "";
@@ -78,7 +78,7 @@ export class RowsExport {
     this.#isListChanged ||= isListed;
   }
 
-  /** Writes what is pending, a last time. Never rejects: the journal has the rows. */
+  /** Writes pending changes a last time. Never rejects: the journal has the rows. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#cancel();
@@ -109,7 +109,7 @@ export class RowsExport {
     });
   }
 
-  /** What could not be done is done at the next look. */
+  /** A failed check is repeated at the next one. */
   async #try(work: () => Promise<void>): Promise<void> {
     try {
       await work();
@@ -121,7 +121,7 @@ export class RowsExport {
   async #look(): Promise<void> {
     const version = await versionOf(this.#path);
     if (version === this.#seen) return;
-    // A file that somebody removed is written again: sessions are removed by `openclaw sessions delete`.
+    // A removed file is written again: sessions are removed by `openclaw sessions delete`.
     if (version === "") this.#isListChanged = true;
     this.#seen = version === "" ? "" : await this.#takeIn(version);
   }
@@ -133,7 +133,7 @@ export class RowsExport {
     try {
       theirs = await readRowsFile(dir, defaultAgent);
     } catch (error) {
-      // What the system refuses says nothing about the text.
+      // An error of the system says nothing about the text.
       if (errorCode(error) !== undefined) throw error;
       await this.#putAside(error);
       return "";
@@ -164,7 +164,7 @@ export class RowsExport {
     });
   }
 
-  /** Nobody's words are lost: the file stays under another name. Without rows in the journal the transcripts tell them. */
+  /** Nothing is lost: the file is kept under another name. Without rows in the journal, they are read from the transcripts. */
   async #putAside(error: unknown): Promise<void> {
     const { dir, log, clock } = this.#options;
     const aside = await setAside(this.#path, "broken", clock.now());
@@ -184,7 +184,7 @@ export class RowsExport {
     );
   }
 
-  /** What an earlier process did not come to write. */
+  /** Changes that an earlier process did not write. */
   async #findUnwritten(): Promise<void> {
     const base = columnOf(await this.#options.table.all(), "exported");
     for (const [key] of differences(base, this.#rows.all)) this.changed(key, !base.has(key));
@@ -212,7 +212,7 @@ export class RowsExport {
   }
 }
 
-/** The rows that are not the same in `next`, as they are there. */
+/** The rows of `next` that differ. */
 function differences(
   rows: ReadonlyMap<SessionKey, SessionEntry>,
   next: ReadonlyMap<SessionKey, SessionEntry>,

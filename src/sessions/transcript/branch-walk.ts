@@ -13,7 +13,7 @@ export interface WalkStart {
 /** One entry of a branch. */
 export interface Step {
   readonly link: Link;
-  /** Byte before which the walk goes on. */
+  /** Byte before which the walk continues. */
   readonly offset: number;
 }
 
@@ -32,7 +32,7 @@ export class BranchWalk {
   #wanted: string | null | undefined;
   /** Read and not yet given out, the next one last. */
   #ahead: Placed[] = [];
-  /** Every id in front of here; known once an entry was missing. */
+  /** Every id before this place; known once an entry was missing. */
   #ids: ReadonlySet<string> | undefined;
   #bytesBefore = 0;
 
@@ -42,7 +42,7 @@ export class BranchWalk {
     this.#wanted = wanted;
   }
 
-  /** Undefined at the root, or where nothing older is there. Rejects when the file cannot be read. */
+  /** Undefined at the root, or when nothing older exists. Rejects when the file cannot be read. */
   async next(): Promise<Step | undefined> {
     const wanted = this.#wanted;
     if (wanted === null) return undefined;
@@ -63,14 +63,14 @@ export class BranchWalk {
     return { link: { ...link, parentId, ...(link.entry && { entry: { ...link.entry, parentId } }) }, offset };
   }
 
-  /** The entry in front of the last one read, for one that does not name its parent. */
+  /** The entry before the last one read, for one that does not name its parent. */
   async #inFront(): Promise<string | null> {
     const placed = await this.#read();
     if (placed) this.#ahead.push(placed);
     return placed?.link.id ?? null;
   }
 
-  /** The wanted entry, or the first one that was passed on the way to it. Behind a vain search it stands there again. */
+  /** The wanted entry, or the first one that was passed on the way to it, where the walk continues after a vain search. */
   async #find(wanted: string): Promise<{ found?: Placed; first?: Placed | undefined }> {
     const passed = new Set<string>();
     const isGone = this.#ids?.has(wanted) === false;

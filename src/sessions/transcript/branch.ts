@@ -91,7 +91,7 @@ export class Branch {
     this.#wanted = null;
   }
 
-  /** Joins what was read to what is in memory. */
+  /** Joins the entries that were read to those in memory. */
   settle(): void {
     if (this.#staged.length > 0) {
       const older = this.#staged.toReversed();
@@ -210,7 +210,7 @@ export class Branch {
     this.#isComplete = false;
   }
 
-  /** What a summary stands for is not in the window. A first kept entry that is nowhere means that all of it is. */
+  /** Messages that a summary replaces are not in the window. When its first kept entry is missing, it replaces all before it. */
   #dropBeforeCompaction(): void {
     if (!this.#compaction) return;
     const { id, firstKept } = this.#compaction;

@@ -23,7 +23,7 @@ export interface Link {
   readonly entry?: TranscriptEntry;
 }
 
-/** A link as its line has it: a line that does not say what it hangs under hangs under the entry in front of it. */
+/** A link as its line has it: a line without a parent hangs under the entry before it. */
 export interface WrittenLink extends Omit<Link, "parentId"> {
   readonly parentId: string | null | undefined;
 }
@@ -111,7 +111,7 @@ function readEntry(fields: Fields): ReadEntry {
   return isEntry(entry) ? { entry, isWhole: read.isWhole } : { isWhole: false };
 }
 
-/** Kinds of other programs are passed over; one of ours that lacks what it needs is damage. */
+/** Entries of other programs are skipped; one of ours with a missing field is damage. */
 const unread = ({ type }: Fields): ReadEntry => ({ isWhole: type !== "compaction" && type !== "custom_message" });
 
 /** A hook's message of an older version, which is what `custom_message` is now. */
@@ -136,7 +136,7 @@ export const RUNTIME_CONTEXT = "openclaw.runtime-context";
 const hostMark = ({ customType }: { readonly customType: string }) =>
   customType === RUNTIME_CONTEXT ? { customType } : {};
 
-/** What the model reads of an entry; undefined for what is only kept. */
+/** The message of an entry that the model reads; undefined for an entry that is only kept. */
 export function messageOf(entry: TranscriptEntry): ChatMessage | undefined {
   if (entry.type === "message") return entry.message;
   const timestamp = Date.parse(entry.timestamp) || 0;

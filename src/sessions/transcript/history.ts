@@ -76,7 +76,7 @@ class PageFromEnd {
   }
 }
 
-/** A turn that the gateway itself asked of the agent, whose answer is nobody's to read. */
+/** A turn that the gateway itself started, whose answer is not for people. */
 const isHousekeeping = ({ provenance }: UserMessage): boolean =>
   provenance?.kind === "internal_system" && provenance.sourceTool === "memory_flush";
 

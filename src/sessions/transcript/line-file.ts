@@ -28,7 +28,7 @@ export class LineFile {
   #draining: Promise<void> | undefined;
   /** The first line of a file that is not there yet. */
   #head: string;
-  /** Why a half line could not be taken back. Nothing is added behind it; the next opening repairs the file. */
+  /** Why a half line could not be removed. No line is added after it; the next opening repairs the file. */
   #broken: unknown;
 
   private constructor(path: string, at: { handle?: FileHandle; size: number; head: string }) {
@@ -61,7 +61,7 @@ export class LineFile {
     return this.#handle;
   }
 
-  /** Where the line stands, and a promise of its write. Rejects with DISK_FULL or DISK_WRITE, and so do the lines after it. */
+  /** The line's place, and a promise of its write. Rejects with DISK_FULL or DISK_WRITE, and so do the lines after it. */
   append(line: string, durable: boolean): { offset: number; done: Promise<void> } {
     if (this.#broken !== undefined) {
       return { offset: this.#planned, done: Promise.reject(diskError(this.#broken, this.path)) };

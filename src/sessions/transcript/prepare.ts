@@ -129,7 +129,7 @@ async function repairEnd(
 function lastIn(raw: RawLine): string | undefined {
   const { entries, isTorn } = readLine(raw);
   const last = entries.at(-1)?.link;
-  // What is left of a torn line is its place alone.
+  // Only the place of a torn line is kept.
   return isTorn && last?.entry === undefined ? "bad" : last?.id;
 }
 

@@ -6,11 +6,11 @@ export interface Placed {
   readonly link: WrittenLink;
   /** Byte where it begins. */
   readonly offset: number;
-  /** Byte behind it. */
+  /** Byte after it. */
   readonly end: number;
 }
 
-/** What a line of a transcript holds. */
+/** The content of a transcript's line. */
 export interface ReadLine {
   /** Oldest first; more than one when the newline between them is gone. None for a line that is no entry. */
   readonly entries: readonly Placed[];
@@ -20,7 +20,7 @@ export interface ReadLine {
   readonly isTorn: boolean;
 }
 
-/** Reads one line, and of a damaged one what is left of it. */
+/** Reads one line, and the rest of a damaged one. */
 export function readLine(raw: RawLine): ReadLine {
   const { text, offset, end } = raw;
   const line = parseLine(text, offset);

@@ -24,7 +24,7 @@ export function readMessage(value: unknown): ReadMessage | undefined {
   return { message, isWhole: typeof content === "string" || !isShortened(content, value["content"]) };
 }
 
-/** Only users' words may be one string in memory. */
+/** Only the content of user messages may be one string in memory. */
 function contentOf(role: unknown, content: unknown): string | readonly unknown[] | undefined {
   if (typeof content === "string") return role === "user" ? content : [{ type: "text", text: content }];
   if (!Array.isArray(content)) return undefined;
@@ -32,7 +32,7 @@ function contentOf(role: unknown, content: unknown): string | readonly unknown[]
   return parts.every(isReadable) ? parts : parts.filter(isReadable);
 }
 
-/** A part whose words are no words breaks whoever counts them. */
+/** A text part without a string would break every reader that counts its length. */
 function isReadable(part: unknown): part is Fields {
   if (!isFields(part)) return false;
   const { type, text, thinking } = part;
@@ -43,5 +43,5 @@ function isReadable(part: unknown): part is Fields {
 const isShortened = (parts: readonly unknown[], given: unknown): boolean =>
   Array.isArray(given) && given.length !== parts.length;
 
-/** What is looked at is what reading it anew needs; the passes of `history` mend the rest. */
+/** Checks only what reading needs; the passes of `history` mend the rest. */
 const isMessage = (value: unknown): value is ChatMessage => isFields(value) && typeof value["role"] === "string";

@@ -3,7 +3,7 @@ import type { EntryBody, Session, TranscriptEntry } from "../../types/session.ts
 
 export interface Rewrite {
   readonly replacements: readonly { readonly entryId: string; readonly message: ChatMessage }[];
-  /** Entries behind the first replaced one that may be written anew; any when unset. */
+  /** Entries after the first replaced one that may be written anew; any when unset. */
   readonly allowedRewriteSuffixEntryIds?: readonly string[];
 }
 
@@ -18,7 +18,7 @@ type Branching = Pick<Session, "after" | "parentOf" | "append" | "branch">;
 
 /**
  * Replaces messages of the present branch. The file keeps all: a new branch begins before the first of them, with the
- * replaced message and copies of what stood behind it, under new ids. Rejects when the transcript cannot be written.
+ * replaced message and copies of the entries after it, under new ids. Rejects when the transcript cannot be written.
  */
 export async function rewriteEntries(session: Branching, rewrite: Rewrite): Promise<Rewritten> {
   const wanted = new Map(rewrite.replacements.map(({ entryId, message }) => [entryId, message]));
@@ -45,7 +45,7 @@ export async function rewriteEntries(session: Branching, rewrite: Rewrite): Prom
 
 const nothing = (reason: string): Rewritten => ({ changed: false, bytesFreed: 0, rewrittenEntries: 0, reason });
 
-/** The one with most entries behind it. */
+/** The one with most entries after it. */
 async function oldestOf(ids: readonly string[], session: Branching) {
   let oldest: { entryId: string; behind: readonly TranscriptEntry[] } | undefined;
   for (const entryId of ids) {
@@ -69,7 +69,7 @@ function bodiesOf(behind: readonly TranscriptEntry[], wanted: ReadonlyMap<string
   });
 }
 
-/** Bytes that the copies are smaller than what they stand for. */
+/** Bytes by which the copies are smaller than the entries that they replace. */
 async function copy(session: Branching, copies: readonly Copy[]): Promise<number> {
   const renamed = new Map<string, string>();
   let freed = 0;

@@ -3,7 +3,7 @@ import { count } from "./columns.ts";
 import { putMessage, toInboxRow } from "./inbox.ts";
 import type { Statements } from "./sqlite.ts";
 
-/** What came of running a message again: it and those that were part of its turn, or the copy that stands in its way. */
+/** The result of running a message again: the copies of it and of its turn's other messages, or the copy that prevents it. */
 export type Again =
   | { readonly kind: "copied"; readonly row: InboxRow; readonly others: readonly InboxRow[] }
   | { readonly kind: "standing"; readonly copy: InboxRow };
@@ -12,7 +12,7 @@ const UNANSWERED = "('failed', 'dropped', 'aborted')";
 /** Of `turn`, a row of the inbox: it has no end yet, or one that is an answer. */
 const STANDS = (turn: string): string =>
   `(${turn}.state <> 'done' OR json_extract(${turn}.outcome, '$.kind') NOT IN ${UNANSWERED})`;
-/** The other rows of one message that stand; one that became part of a turn as that turn does. */
+/** The other rows of one message that are open or answered; a row that became part of a turn counts as that turn does. */
 const STANDING = `
   WITH RECURSIVE
     above (id, again_of) AS (
@@ -34,7 +34,7 @@ export function runAgain(sql: Statements, id: number, now: number): Again | unde
   if (!found) return undefined;
   const standing = sql.one(STANDING, id);
   if (standing) return { kind: "standing", copy: toInboxRow(standing) };
-  // Their words were part of the turn that did not come to its answer.
+  // Their texts were part of the turn that got no answer.
   const merged = sql.all(MERGED, id).map(toInboxRow);
   const others = merged.filter((row) => !sql.one(STANDING, row.id));
   return {
@@ -44,7 +44,7 @@ export function runAgain(sql: Statements, id: number, now: number): Again | unde
   };
 }
 
-/** The copy is an event of its own, so that its turn, its run and its replies are its own too. */
+/** The copy is a separate event, so that its turn, its run and its replies are separate too. */
 function copyOf(sql: Statements, { id, message }: InboxRow, now: number): InboxRow {
   const earlier = count(sql.one("SELECT count(*) AS n FROM inbox WHERE again_of = ?", id), "n");
   const mark = `#again-${id}-${earlier + 1}`;
@@ -52,7 +52,7 @@ function copyOf(sql: Statements, { id, message }: InboxRow, now: number): InboxR
   const copy = {
     ...message,
     eventKey: message.eventKey + mark,
-    // An operator's message names its run; a platform's is what an answer quotes.
+    // An operator's message names its run; an answer quotes the id of a platform's message.
     id: isOperator ? message.id + mark : message.id,
     receivedAt: now,
     sentAt: message.sentAt ?? message.receivedAt,

@@ -21,7 +21,7 @@ export function countOr(row: Row, column: string): number | undefined {
   return row[column] === null ? undefined : count(row, column);
 }
 
-/** A column of JSON that this store wrote from a value of type T, and nobody else writes. */
+/** A column of JSON that only this store writes, from a value of type T. */
 export function json<T>(row: Row, column: string): T {
   const value: unknown = JSON.parse(text(row, column));
   if (!isOurs<T>(value)) throw new Error(`journal column ${column} holds no JSON`);
@@ -32,7 +32,7 @@ export function jsonOr<T>(row: Row, column: string): T | undefined {
   return textOr(row, column) === undefined ? undefined : json<T>(row, column);
 }
 
-/** The column as one of the words that the schema's CHECK allows. */
+/** The column as one of the values that the schema's CHECK allows. */
 export function word<T extends string>(row: Row, column: string, words: readonly T[]): T {
   const found = words.find((one) => one === row[column]);
   if (found === undefined) throw new Error(`journal column ${column} holds an unknown word`);
@@ -46,7 +46,7 @@ export function wordOr<T extends string>(row: Row, column: string, words: readon
 
 type Given<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
 
-/** The facts that are there; keys without a value are left out. */
+/** The facts with a value; keys without one are left out. */
 export function given<T extends object>(facts: T): Given<T> {
   const entries = Object.entries(facts).filter(([, value]) => value !== undefined);
   const there: unknown = Object.fromEntries(entries);

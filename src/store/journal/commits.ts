@@ -20,7 +20,7 @@ interface CommitOptions {
   readonly wal?: Wal;
   /** With `wal`: whether a write waits until it is on the disk. */
   readonly isDurable?: boolean;
-  /** With `wal`: told of a log that could not be copied into the database. */
+  /** With `wal`: called when the log could not be copied into the database. */
   onLongLog?(error: unknown): void;
 }
 
@@ -61,7 +61,7 @@ export class Commits {
     });
   }
 
-  /** Sees every write asked for before, and resolves when all that it saw is on disk. */
+  /** Sees every write requested before, and resolves when all that it saw is on disk. */
   async read<T>(work: (sql: Statements) => T): Promise<T> {
     this.#flush();
     while (this.#pause && this.#queue.length > 0) {
@@ -73,7 +73,7 @@ export class Commits {
     return value;
   }
 
-  /** Resolves when every write asked for before has been told what became of it. */
+  /** Resolves when every write requested before has settled. */
   async settle(): Promise<void> {
     this.#flush();
     while (this.#pause) await this.#pause;
@@ -92,7 +92,7 @@ export class Commits {
     if (this.#options.isDurable === true) await this.#options.wal?.pending;
   }
 
-  /** Commits what waits, now, unless there is a pause. Never throws: each write's promise tells. */
+  /** Commits waiting writes now, unless there is a pause. Never throws: each write's promise has its outcome. */
   #flush(): void {
     clearImmediate(this.#scheduled);
     this.#scheduled = undefined;

@@ -1,13 +1,13 @@
 import { count, countOr } from "./columns.ts";
 import type { Statements } from "./sqlite.ts";
 
-/** How the message path stands, as counts. Times are epoch milliseconds. */
+/** The state of the message path, as counts. Times are epoch milliseconds. */
 export interface JournalCounts {
   /** Messages without an outcome. */
   readonly openInbox: number;
   /** When the oldest of them was taken. */
   readonly oldestInboxAt?: number;
-  /** Messages without an outcome that nobody has claimed, and when the oldest was taken. */
+  /** Unclaimed messages without an outcome, and when the oldest was accepted. */
   readonly unclaimedInbox: number;
   readonly oldestUnclaimedAt?: number;
   /** Messages of the last day that were too old to be answered after an outage. */
@@ -15,7 +15,7 @@ export interface JournalCounts {
   /** Chunks that are neither sent nor failed. */
   readonly openOutbox: number;
   readonly oldestOutboxAt?: number;
-  /** Chunks of which nobody knows whether they arrived. */
+  /** Chunks that may or may not have arrived. */
   readonly unknownOutbox: number;
   /** Chunks of the last day that were given up. */
   readonly failedOutboxLastDay: number;
@@ -28,7 +28,7 @@ export const STALE = "stale: ";
 export const BY_OPERATOR = "by the operator";
 
 const DAY_MS = 86_400_000;
-// Rows of older versions tell only when their message was received.
+// Rows of older versions have only the time at which their message was received.
 const INBOX = `
   SELECT count(*) AS n, min(coalesce(accepted_at, json_extract(message, '$.receivedAt'))) AS at FROM inbox`;
 const STALE_ROWS = `
@@ -40,7 +40,7 @@ const OUTBOX = `
 const FAILED =
   "SELECT count(*) AS n FROM outbox WHERE state = 'failed' AND created_at >= ? AND coalesce(error, '') <> ?";
 
-/** Costs what is open, stale or failed, not what the journal holds: each statement reads an index. It may be asked often. */
+/** The work grows with open, stale and failed rows, not with the journal: each statement reads an index. May be called often. */
 export function readCounts(sql: Pick<Statements, "one">, now: number): JournalCounts {
   const inbox = sql.one(`${INBOX} WHERE state <> 'done'`) ?? {};
   const unclaimed = sql.one(`${INBOX} WHERE state <> 'done' AND state = 'accepted'`) ?? {};

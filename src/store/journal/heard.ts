@@ -4,7 +4,7 @@ import { count, json } from "./columns.ts";
 import type { Commits } from "./commits.ts";
 import { toInboxRow } from "./inbox.ts";
 
-/** More lines than this are shown to nobody. */
+/** No reader shows more lines than this. */
 const MOST = 5000;
 const HEARD = `
   SELECT * FROM inbox WHERE state = 'done' AND done_at > ? AND refused = 'history' ORDER BY id DESC LIMIT ${MOST}`;

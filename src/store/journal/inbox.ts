@@ -23,7 +23,7 @@ const CLAIM = `
     starts = CASE WHEN claimed_boot IS NOT ?4 THEN json_insert(coalesce(starts, '[]'), '$[#]', ?5) ELSE starts END,
     claimed_boot = ?4, claimed_at = ?5
   WHERE id = ?6 AND state <> 'done'`;
-// The first outcome stands: a message ends once.
+// The first outcome counts: a message ends once.
 const FINISH =
   "UPDATE inbox SET state = 'done', outcome = ?, done_at = ?, refused = ? WHERE id = ? AND state <> 'done'";
 

@@ -37,7 +37,7 @@ export interface JournalStats extends JournalCounts {
   readonly bytes: number;
 }
 
-/** The journal with what its keeper may do to it. */
+/** The journal with the methods of its owner. */
 export interface OpenJournal extends Journal {
   /** For operators. */
   readonly messages: MessageDesk;
@@ -46,13 +46,13 @@ export interface OpenJournal extends Journal {
    * `placeOf`: what shares its turns with a chat.
    */
   heard(since: number, placeOf: (from: Peer) => Peer): Promise<readonly InboxRow[]>;
-  /** Removes what is finished and older than it is kept: by default rows 30 days, those never let in 7, dedupe keys 400. */
+  /** Removes finished rows after their time: by default rows 30 days, those never let in 7, dedupe keys 400. */
   prune(keep?: Keep): Promise<number>;
   stats(): Promise<JournalStats>;
   /** The same without the file's size, at once. Throws what SQLite throws. */
   counts(): JournalCounts;
   /**
-   * Resolves, if ever, with the error of a sync that failed: nobody knows which of the last writes are on disk. Every later
+   * Resolves, if ever, with the error of a sync that failed: it is unknown which of the last writes are on disk. Every later
    * write fails with the same error, and the process has to end.
    */
   readonly lost: Promise<OpenClawError>;

@@ -15,7 +15,7 @@ const TOTALS = `
     coalesce(sum(output), 0) AS output, coalesce(sum(cost), 0) AS cost
   FROM runs WHERE at >= ?`;
 
-// What is beside the runs is no run.
+// Rows of auxiliary costs are no runs.
 const LAST = `
   SELECT * FROM runs WHERE session_key = ? AND coalesce(receipt ->> 'trigger', '') NOT IN ('compaction', 'engine')
   ORDER BY at DESC, rowid DESC LIMIT 1`;

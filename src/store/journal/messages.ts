@@ -8,7 +8,7 @@ import { toInboxRow } from "./inbox.ts";
 import { OUTBOX_ROWS, toOutboxRow } from "./outbox.ts";
 import type { Params, Row, Statements } from "./sqlite.ts";
 
-/** Which rows are asked for. Of the inbox the session is the claimed one. */
+/** Which rows are requested. For inbox rows the session is the claimed one. */
 export interface RowFilter {
   readonly channel?: string | undefined;
   readonly sessionKey?: string | undefined;
@@ -35,12 +35,12 @@ export interface MessageLook {
   /** The latest first. */
   outboxRows(limit: number, filter?: RowFilter): Promise<readonly OutboxRow[]>;
   outboxRow(id: number): Promise<OutboxRow | undefined>;
-  /** By the platform's id of what was sent, the latest first. */
+  /** By the platform's id of the sent message, the latest first. */
   outboxOfMessage(messageId: string, channel?: string): Promise<readonly OutboxRow[]>;
   outboxOf(inboxId: number): Promise<readonly OutboxRow[]>;
 }
 
-/** What an operator may do to rows; whoever works on a row at the same time is told elsewhere. */
+/** Changes of rows by an operator; code that works on a row at the same time is informed elsewhere. */
 export interface MessageDesk extends MessageLook {
   /**
    * New rows for the message of one that is done and for those that were part of its turn, unless it was run again before

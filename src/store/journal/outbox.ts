@@ -29,13 +29,13 @@ const TOLD = "UPDATE outbox SET gap = NULL WHERE id = ?";
 const INSERT = `
   INSERT INTO outbox (reply_key, part, inbox_id, target, body, reply_to, buttons, edit_of, created_at, is_repeat, silent, state)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'planned')`;
-// Each block that is streamed is a reply of its own. What a tool posts is no part of the answer: the model hears what became of it.
+// Each streamed block is a separate reply. A tool's post is not part of the answer: the model learns its outcome.
 const HAS_OTHERS = `
   EXISTS (SELECT 1 FROM outbox AS other WHERE other.reply_key = outbox.reply_key AND other.part <> outbox.part)
   OR outbox.reply_key NOT GLOB 'in:*:tool:*' AND EXISTS (
     SELECT 1 FROM outbox AS other WHERE other.inbox_id = outbox.inbox_id AND other.id <> outbox.id
       AND other.target = outbox.target AND other.state <> 'failed')`;
-// What was sent stays sent, whatever a late timer says.
+// A sent row stays sent, whatever a late timer reports.
 const MARK = `
   UPDATE outbox SET state = ?1, attempts = attempts + (?1 = 'sending'), message_id = COALESCE(?2, message_id), error = ?3,
     was_unknown = was_unknown OR ?1 = 'unknown' OR (?7 AND state = 'sending'), is_repeat = is_repeat OR ?5,

@@ -80,7 +80,7 @@ function requestCode(sql: Statements, from: Stranger, now: number): Asked {
     return { kind: "full" };
   }
   sql.run("DELETE FROM pairing WHERE code = ?", oldest.code);
-  // Whoever lost a code takes nobody else's for an hour, so that a few accounts cannot pass the codes round.
+  // A sender whose code was replaced may not replace another's for an hour, so that a few accounts cannot pass the codes round.
   turnAway(sql, oldest, { now, hadCode: now });
   return { kind: "new", request: giveCode(sql, from, now) };
 }

@@ -3,7 +3,7 @@ import { count } from "./columns.ts";
 import type { Commits } from "./commits.ts";
 import type { Statements } from "./sqlite.ts";
 
-/** What the journal keeps; what is open stays however old. */
+/** How long the journal keeps rows; open rows stay however old. */
 export interface Keep {
   /** Days of finished messages, replies and runs. */
   readonly rowsDays?: number | undefined;
@@ -19,10 +19,10 @@ const DAY_MS = 86_400_000;
 const ROWS_DAYS = 30;
 const STRANGERS_DAYS = 7;
 const KEYS_DAYS = 400;
-/** Signal keeps what it could not deliver for 45 days, WhatsApp for 30; no platform offers an event later. */
+/** Signal keeps undelivered messages for 45 days, WhatsApp for 30; no platform offers an event later. */
 export const LEAST_KEYS_DAYS = 60;
 
-/** Removes what is finished and older than it is kept, in small steps between which others write. Returns the rows removed. */
+/** Removes finished rows after their time, in small steps between which others write. Returns the number of removed rows. */
 export async function pruneJournal(commits: Commits, now: number, keep: Keep = {}): Promise<number> {
   const { rowsDays = ROWS_DAYS, strangersDays = STRANGERS_DAYS, dedupeDays = KEYS_DAYS, maxBytes } = keep;
   const keysDays = Math.max(LEAST_KEYS_DAYS, rowsDays, dedupeDays);
@@ -99,7 +99,7 @@ const STEPS: readonly Step[] = [
   removeBy("texts", `DELETE FROM texts WHERE rowid IN (SELECT rowid FROM texts WHERE at < ? LIMIT ${BATCH})`),
 ];
 
-/** Messages, and what is known of their previews. */
+/** Messages, and the rows of their previews. */
 function removeInbox(sql: Statements, found: string, before: number): number {
   sql.run(`DELETE FROM preview WHERE inbox_id IN (${found})`, before);
   sql.run(`DELETE FROM preview_length WHERE inbox_id IN (${found})`, before);

@@ -61,7 +61,7 @@ function openCurrent(path: string): DatabaseSync | undefined {
     db = new DatabaseSync(path, { readOnly: true, timeout: 2000 });
     if (readVersion(db) === SCHEMA_VERSION) return db;
   } catch {
-    // Opening it for writing says what is wrong with it.
+    // Opening it for writing reports what is wrong with it.
   }
   db?.close();
   return undefined;

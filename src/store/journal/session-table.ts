@@ -13,7 +13,7 @@ const EXPORT = "sessions.export";
 const IS_THERE = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'sessions'";
 const ALL = "SELECT key, row, exported FROM sessions";
 const WRITE = "INSERT INTO sessions (key, row) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET row = excluded.row";
-// A removed row stays as long as sessions.json has it: that is how an edit there is told from what is only not written yet.
+// A removed row stays as long as sessions.json has it, which distinguishes an edit there from a change that is not written yet.
 const FORGET_ROW = "UPDATE sessions SET row = NULL WHERE key = ? AND exported IS NOT NULL";
 const REMOVE_ROW = "DELETE FROM sessions WHERE key = ? AND exported IS NULL";
 const NOTE =

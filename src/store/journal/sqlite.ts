@@ -34,7 +34,7 @@ export function isBroken(error: unknown): boolean {
   return code === CORRUPT || code === NOTADB;
 }
 
-/** What SQLite said, as the operator should read it. Errors that are nobody's to mend come back unchanged. */
+/** SQLite's error as the operator should read it. Errors that the operator cannot mend come back unchanged. */
 export function sqliteError(error: unknown, path: string): unknown {
   if (sqliteCode(error) === FULL) return diskFull(path, error);
   if (isDiskFault(error) || sqliteCode(error) === BUSY) return diskError(error, path);

@@ -7,7 +7,7 @@ import type { Commits } from "./commits.ts";
 
 /** Keys that are known to be written; the oldest are forgotten and then only looked up again. */
 const MOST_KNOWN = 1000;
-/** How often a text that goes on being used is marked as such, so that it is not pruned. */
+/** How often a text that is still used is marked as such, so that it is not pruned. */
 const TOUCH_MS = 86_400_000;
 
 /** Texts by their hash. */

@@ -53,7 +53,7 @@ export async function acquireStateLock(dir: string): Promise<StateLock> {
   };
 }
 
-/** The owner of a state directory; `alive` is false when it died without releasing. Undefined when nobody holds it. */
+/** The owner of a state directory; `alive` is false when it died without releasing. Undefined when no process holds it. */
 export async function readStateLock(dir: string): Promise<(LockFacts & { readonly alive: boolean }) | undefined> {
   const held = await readFacts(lockPath(dir));
   return held && { ...held, alive: await isHolding(held) };
@@ -72,7 +72,7 @@ async function take(path: string, mine: LockFacts): Promise<void> {
   });
 }
 
-/** The lock appears with its content or not at all, so that nobody reads half of it. */
+/** The lock appears with its content or not at all, so that no process reads half of it. */
 async function createExclusive(path: string, content: string): Promise<boolean> {
   const draft = `${path}.${process.pid}`;
   await writeAtomic(draft, content);
@@ -100,7 +100,7 @@ async function createPlainly(path: string, content: string): Promise<boolean> {
   }
 }
 
-/** Moves a stale lock away. When somebody else took over in between, theirs is put back. */
+/** Moves a stale lock away. When another process took over in between, its lock is put back. */
 async function setAside(path: string, stale: LockFacts | undefined): Promise<void> {
   const aside = `${path}.stale.${process.pid}`;
   try {
@@ -119,7 +119,7 @@ async function isHolding(held: LockFacts): Promise<boolean> {
   return start !== undefined && (start === held.startedAt || start === "unknown" || held.startedAt === "unknown");
 }
 
-/** Undefined when there is no lock or one that nobody could have written whole. */
+/** Undefined when there is no lock, or one that was not written whole. */
 async function readFacts(path: string): Promise<LockFacts | undefined> {
   try {
     const value: unknown = JSON.parse(await readFile(path, "utf8"));
@@ -136,7 +136,7 @@ function isFacts(value: unknown): value is LockFacts {
   return Number.isInteger(value.pid) && typeof value.startedAt === "string" && typeof value.command === "string";
 }
 
-/** Up to the first flag: a token may stand behind one. */
+/** Up to the first flag: a token may follow one. */
 function ownCommand(): string {
   const [, script = "openclaw", ...words] = process.argv;
   const flag = words.findIndex((word) => word.startsWith("-"));

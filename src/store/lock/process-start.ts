@@ -6,7 +6,7 @@ const run = promisify(execFile);
 // Field 22 of /proc/<pid>/stat, counted after the command's closing bracket (field 2).
 const START_FIELD = 19;
 
-// What the kernel still lists but never runs again: a zombie that nobody has reaped, and one that is just going.
+// Processes that the kernel still lists but never runs again: a zombie that its parent has not reaped, and one that is ending.
 const ENDED_STATES = ["Z", "X", "x"];
 
 /**

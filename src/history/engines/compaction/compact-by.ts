@@ -15,7 +15,7 @@ const ASKED: Readonly<Record<EngineCompaction["why"], Partial<CompactParams> & {
   overflow: { trigger: "overflow", force: true, compactionTarget: "budget" },
 };
 
-/** Has an engine compact. Rejects as it does; an answer that says nothing of use is told as `nothing`. */
+/** Has an engine compact. Rejects as it does; a useless answer counts as `nothing`. */
 export async function compactBy(
   engine: ContextEngine,
   job: EngineCompaction,

@@ -1,6 +1,6 @@
 import type { EngineCompacted, EngineCompaction, EngineTurn } from "../../../types/engine/engine-turn.ts";
 
-/** The engine that the built-in one stands in for. */
+/** The engine that the built-in one replaces for a turn. */
 interface PassedBy {
   /** Why. */
   readonly degraded: string;

@@ -4,7 +4,7 @@ import type { AgentInternalEvent } from "../../../types/engine/internal-event.ts
 import type { ChatMessage, InputProvenance, ToolResultMessage } from "../../../types/run/model.ts";
 import type { AnswerPart } from "../../parts.ts";
 
-/** Messages as an engine may be told them. */
+/** Messages as an engine may get them. */
 export interface Told {
   readonly messages: readonly ChatMessage[];
   /** Where the present turn begins. */
@@ -54,12 +54,12 @@ function cloned(value: unknown): unknown {
   try {
     return structuredClone(value);
   } catch {
-    // A tool may leave what is no data, such as a function: people may see it, an engine need not.
+    // A tool's result may hold values that are no data, such as a function, which an engine does not get.
     return undefined;
   }
 }
 
-/** The signals that stand beside the messages, by index and of the same length. */
+/** The signals of the messages, by index and of the same length. */
 export interface Signals {
   readonly inputProvenance: readonly (InputProvenance | undefined)[];
   readonly internalEvents: readonly (readonly AgentInternalEvent[] | undefined)[];
@@ -72,7 +72,7 @@ function provenanceOf(message: ChatMessage): InputProvenance | undefined {
   return { ...message.provenance, ...(kind === "external_user" && { kind: "third-party_user" }) };
 }
 
-/** `events` were told with the first user message of the present turn. */
+/** `events` belong to the first user message of the present turn. */
 export function signalsOf({ messages, boundary }: Told, events: readonly AgentInternalEvent[] = []): Signals {
   const carrier = events.length === 0 ? -1 : messages.findIndex((one, at) => at >= boundary && one.role === "user");
   return {

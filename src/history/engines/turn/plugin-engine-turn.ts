@@ -27,7 +27,7 @@ import { tell, type News } from "./tell.ts";
 import type { EngineTimeouts } from "../settings.ts";
 import { background } from "../../../utils/background.ts";
 
-/** One run with an engine of a plugin: calls it in the order that engines count on, and stands between it and the run. */
+/** One run with a plugin's engine: calls it in the order that engines expect, and shields the run from its failures. */
 export class PluginEngineTurn implements EngineTurn {
   readonly id: string;
   readonly #engine: ContextEngine;
@@ -39,7 +39,7 @@ export class PluginEngineTurn implements EngineTurn {
   #degraded: string | undefined;
   /** It hangs, or never began: it is not called again in this run. */
   #isSilent = false;
-  /** Messages of the present turn that it was told. */
+  /** Number of the present turn's messages that it got. */
   #told = 0;
   #observation: CallFacts["observation"];
   #last: { readonly model: ModelInfo; readonly tokenBudget: number } | undefined;
@@ -54,7 +54,7 @@ export class PluginEngineTurn implements EngineTurn {
     this.#takeBack = ports.desk.lend(job.session.sessionId, (params) => this.#compactBuiltIn(params));
   }
 
-  /** Also while it is passed by: it would find the summaries of others in the transcript later. */
+  /** Also while it is bypassed: it would find the summaries of others in the transcript later. */
   get ownsCompaction(): boolean {
     return this.#ownsCompaction;
   }
@@ -81,7 +81,7 @@ export class PluginEngineTurn implements EngineTurn {
       ms: this.#job.timeouts.bootstrap,
     });
     this.#note("maintain", done);
-    // In front of the answer it makes people wait, so the next turns do without it; this one may still be put together.
+    // Before the answer it makes people wait, so the next turns do without it; this one may still be assembled.
     if (done.kind === "late") this.#rest();
   }
 
@@ -151,9 +151,9 @@ export class PluginEngineTurn implements EngineTurn {
     try {
       await this.#tell(turn);
       if (!this.#isSilent) this.#ports.rests?.answered(this.id);
-      if (this.#isForeground) await this.#maintainBehind(turn, { isDeferred: false });
+      if (this.#isForeground) await this.#maintainAfter(turn, { isDeferred: false });
       const rest = queue.run(session.sessionKey, async () => {
-        if (!this.#isForeground) await this.#maintainBehind(turn, { isDeferred: true });
+        if (!this.#isForeground) await this.#maintainAfter(turn, { isDeferred: true });
         await this.#dispose();
       });
       background("context engine maintenance", rest);
@@ -162,7 +162,7 @@ export class PluginEngineTurn implements EngineTurn {
     }
   }
 
-  /** Tells what is new of the turn. */
+  /** Gives the engine the new messages of the turn. */
   async #tell(turn: News, signal?: AbortSignal): Promise<void> {
     if (this.#isSilent) return;
     const { messages, boundary } = tellable(turn.messages, turn.prePromptMessageCount);
@@ -194,7 +194,7 @@ export class PluginEngineTurn implements EngineTurn {
     };
   }
 
-  async #maintainBehind(turn: EngineTurnEnd, { isDeferred }: { isDeferred: boolean }): Promise<void> {
+  async #maintainAfter(turn: EngineTurnEnd, { isDeferred }: { isDeferred: boolean }): Promise<void> {
     const engine = this.#engine;
     if (!engine.maintain || this.#isSilent) return;
     const { tokenBudget, currentTokenCount, lastCallUsage, model } = turn;
@@ -260,7 +260,7 @@ export class PluginEngineTurn implements EngineTurn {
     return bounded(call, { clock: this.#ports.clock, ms, signal });
   }
 
-  /** What failed in front of the model call: the run goes on without the engine. */
+  /** A failure before the model call: the run continues without the engine. */
   #giveUp(method: string, done: Exclude<Outcome<unknown>, { kind: "ok" }>): undefined {
     if (done.kind === "aborted") return undefined;
     if (done.kind === "late") this.#hang();
@@ -288,7 +288,7 @@ export class PluginEngineTurn implements EngineTurn {
     });
   }
 
-  /** What failed behind it: the reply stands. */
+  /** A failure after it: the reply stays as it is. */
   #note(method: string, done: Outcome<unknown>): void {
     if (done.kind === "ok" || done.kind === "aborted") return;
     if (done.kind === "late" && method !== "maintain" && method !== "dispose") this.#hang();

@@ -7,9 +7,9 @@ import { type Handed, type Places, placesOf } from "../identify.ts";
 import { withOriginals } from "./originals.ts";
 import { readMessage } from "./read-message.ts";
 
-/** What was asked, as far as an answer is measured by it. */
+/** The part of a question by which its answer is checked. */
 export interface Asked extends Handed {
-  /** The present turn, with what the engine was not told of it. */
+  /** The present turn, with the messages that the engine did not get. */
   readonly turn: readonly ChatMessage[];
   readonly tokenBudget: number;
   /** Puts the present turn into the engine's messages. */
@@ -19,7 +19,7 @@ export interface Asked extends Handed {
 /** Estimates differ; an answer may be this much larger than it should. */
 const OVER_BUDGET = 1.25;
 
-/** What an engine answered as something that can be sent, or why it cannot. Never throws. */
+/** An engine's answer as messages that can be sent, or why it cannot be sent. Never throws. */
 export function readAnswer(value: unknown, asked: Asked): EngineAnswer | { readonly unfit: string } {
   try {
     return read(value, asked);

@@ -10,18 +10,18 @@ export type News = Omit<EngineTurnEnd, "currentTokenCount"> & { readonly current
 
 export interface Telling {
   readonly messages: readonly ChatMessage[];
-  /** The first message that the engine was not told yet. */
+  /** The first message that the engine did not get yet. */
   readonly start: number;
   /** Where the present turn begins. */
   readonly boundary: number;
-  /** Set behind a run: the name under which the turn is committed. */
+  /** Set after a run: the name under which the turn is committed. */
   readonly commitAs: string | undefined;
-  /** What the user message of this turn tells, when it was made from events. */
+  /** The events that the user message of this turn was made from. */
   readonly events: readonly AgentInternalEvent[] | undefined;
   readonly params: Omit<AfterTurnParams, "messages" | "prePromptMessageCount">;
 }
 
-/** Hands an engine what was said: committed where it wants that, then by the largest call that it has. Rejects as it does. */
+/** Gives an engine the new messages: committed where it wants that, then by the largest call that it has. Rejects as it does. */
 export async function tell(engine: ContextEngine, telling: Telling): Promise<void> {
   const { messages, start, params } = telling;
   const isCommitted = await commit(engine, telling);
@@ -32,7 +32,7 @@ export async function tell(engine: ContextEngine, telling: Telling): Promise<voi
   await ingest(engine, fresh, params);
 }
 
-/** A prompt that the transcript does not keep is not for an engine to keep either: another session has what it tells. */
+/** An engine must not keep a prompt that the transcript does not keep: another session has its content. */
 const isKept = (message: ChatMessage, internalEvents: Telling["events"]): boolean =>
   message.role !== "user" ||
   !shouldSuppressAgentPromptPersistence({ inputProvenance: message.provenance, internalEvents });

@@ -2,7 +2,7 @@ import type { ChatMessage } from "../../../types/run/model.ts";
 import type { SessionWindow } from "../../../types/session.ts";
 import { summaryTurn } from "../../assemble.ts";
 
-/** A conversation as engines are told it. */
+/** A conversation as engines get it. */
 export interface TranscriptPart {
   readonly messages: readonly ChatMessage[];
   /** Where the present turn begins. */
@@ -20,7 +20,7 @@ export function transcriptPart({ messages, summary }: SessionWindow, turnEntryId
   return { messages: [...first, ...said], before: first.length + (at === -1 ? said.length : at) };
 }
 
-/** With what a tool loop has said since: its first `opened` messages are the part, made fit for the model. */
+/** With a tool loop's messages since: its first `opened` messages are the part, made fit for the model. */
 export const withSaid = (
   { messages }: TranscriptPart,
   loop: readonly ChatMessage[],

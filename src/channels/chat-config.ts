@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { about, idList } from "../utils/config.ts";
 
-/** Characters that the operator may add to the system prompt of one chat: as many as a workspace file has there. */
+/** Characters that the operator may add to the system prompt of one chat: the limit of a workspace file. */
 const MOST_CHAT_PROMPT = 20_000;
 
 const systemPrompt = z
@@ -70,7 +70,7 @@ export const botLoopConfig = z.looseObject({
   cooldownSeconds: z.int().min(1).default(60).meta(about("Rest", "Seconds for which the other bot is then ignored.")),
 });
 
-/** Another way to write the rules of direct chats. */
+/** An alternative notation for the rules of direct chats. */
 export const dmConfig = z.looseObject({
   enabled: z.boolean().default(true).meta(about("Enabled", "False means `dmPolicy: disabled`.")),
   policy: z

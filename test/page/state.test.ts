@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { grown } from "../../extensions/webchat/page/protocol/exchanges.ts";
+import { appendDelta } from "../../extensions/webchat/page/protocol/exchanges.ts";
 import { plainKey, sessionTitle, titleOf } from "../../extensions/webchat/page/format.ts";
 import { readApprovals, readFrame, readSessions } from "../../extensions/webchat/page/protocol/protocol.ts";
 import type { Hello } from "../../extensions/webchat/page/protocol/protocol.ts";
@@ -246,10 +246,10 @@ test("pieces of a text add up to it, whether the whole is told along or not", ()
   fc.assert(
     fc.property(pieces, fc.boolean(), (all, told) => {
       let whole = "";
-      let parts: ReturnType<typeof grown> = [];
+      let parts: ReturnType<typeof appendDelta> = [];
       for (const piece of all) {
         whole += piece;
-        parts = grown(parts, piece, told ? whole : "");
+        parts = appendDelta(parts, piece, told ? whole : "");
       }
       expect(parts).toEqual([{ kind: "text", text: told ? whole : expect.any(String) }]);
     }),

@@ -3,7 +3,7 @@ import { Connection, LostError, RefusedError } from "./protocol/connection.ts";
 import type { Exchange, Picture, Sent } from "./protocol/exchanges.ts";
 import { plainKey, size, titleOf } from "./format.ts";
 import { fields } from "./protocol/json.ts";
-import { hearEvent } from "./protocol/hearing.ts";
+import { applyEvent } from "./protocol/apply-event.ts";
 import type { Decision, Hello, Pairing } from "./protocol/protocol.ts";
 import { Reading } from "./reading.ts";
 import { isOpen, openRow } from "./state.ts";
@@ -29,7 +29,7 @@ export class Chat {
         store.dispatch({ type: "link", link });
       },
       ready: (hello) => this.#begin(hello),
-      event: (event, payload) => hearEvent(store, this.#reading, { event, payload }),
+      event: (event, payload) => applyEvent(store, this.#reading, { event, payload }),
       gap: () => this.#attempt(this.#reading.everything()),
     });
     this.#reading = new Reading(store, this.#connection);

@@ -67,7 +67,7 @@ export function notesOf({ adapter, account }: ConfiguredAccount, ports: ChannelP
 async function openMedia(item: MediaItem, { media }: ChannelPorts): Promise<Uint8Array> {
   if (item.source.at === "store") return media.read(item.source.id);
   throw new OpenClawError("MEDIA_UNAVAILABLE", {
-    message: "The file is still on its platform.",
+    message: "The file is not in the media store.",
     fix: "Fetch it before sending it elsewhere.",
   });
 }

@@ -116,10 +116,10 @@ export class Connection {
     if (frame === undefined) return;
     if (frame.type === "answer") this.#settle(frame.id)?.resolve(frame.payload);
     if (frame.type === "refusal") this.#settle(frame.id)?.reject(new RefusedError(frame.refusal));
-    if (frame.type === "event") this.#hearEvent(frame);
+    if (frame.type === "event") this.#applyEvent(frame);
   }
 
-  #hearEvent(frame: Extract<Frame, { type: "event" }>): void {
+  #applyEvent(frame: Extract<Frame, { type: "event" }>): void {
     if (frame.event === "connect.challenge") {
       this.#introduce().catch((error: unknown) => this.#turnedAway(error));
       return;

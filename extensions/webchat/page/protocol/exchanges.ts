@@ -70,7 +70,7 @@ export function afterChat(reply: Reply, payload: unknown): Reply {
         seq,
         state: "running",
         phase: undefined,
-        parts: grown(reply.parts, text(event["deltaText"]), whole),
+        parts: appendDelta(reply.parts, text(event["deltaText"]), whole),
       };
     case "final":
     case "aborted":
@@ -89,7 +89,7 @@ export function afterChat(reply: Reply, payload: unknown): Reply {
 
 function closed(reply: Reply, event: Record<string, unknown>, whole: string): Reply {
   const usage = readUsage(event["usage"]) ?? readUsage(fields(event["message"])["usage"]) ?? reply.usage;
-  return { ...reply, parts: settled(grown(reply.parts, "", whole)), usage, phase: undefined };
+  return { ...reply, parts: settled(appendDelta(reply.parts, "", whole)), usage, phase: undefined };
 }
 
 function settled(parts: readonly Part[]): readonly Part[] {
@@ -107,7 +107,7 @@ function wholeText(message: unknown): string {
  * The parts after more text came. The whole text may be that of the run or that of the model's latest message, so the
  * increment decides: where it fits onto the open part the whole is the latest message's.
  */
-export function grown(parts: readonly Part[], delta: string, whole: string): readonly Part[] {
+export function appendDelta(parts: readonly Part[], delta: string, whole: string): readonly Part[] {
   const last = parts.at(-1);
   const open = last?.kind === "text" ? last.text : "";
   const before = last?.kind === "text" ? parts.slice(0, -1) : parts;

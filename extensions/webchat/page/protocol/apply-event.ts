@@ -6,7 +6,7 @@ import { isOpen } from "../state.ts";
 import type { Store } from "../store.ts";
 
 /** Applies one event of the gateway to the state, and reloads what it made outdated. */
-export function hearEvent(store: Store, reading: Reading, heard: { event: string; payload: unknown }): void {
+export function applyEvent(store: Store, reading: Reading, heard: { event: string; payload: unknown }): void {
   const { event, payload } = heard;
   switch (event) {
     case "chat":

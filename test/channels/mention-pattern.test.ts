@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { MentionPattern, mentionPatterns } from "../../src/channels/access/mention-pattern.ts";
+import { processorTime } from "../utils/processor-time.ts";
 
 const ENDLESS = ["(a+)+$", "(a|aa)+$", "([a-z]+\\s?)*!$", "^(\\w+\\s*)+\\.$", "(.*a){12}$", "((a+)\\2?)+$"];
 const ATTACK = `${"a".repeat(60)}\n?`;
@@ -21,20 +22,22 @@ describe("a mention pattern", () => {
     expect(pattern.wasStopped).toBe(false);
   });
 
-  it.each(ENDLESS)("%s is stopped and switched off for a while, whatever the text", { retry: 2 }, (source) => {
+  it.each(ENDLESS)("%s is stopped and switched off for a while, whatever the text", (source) => {
     const pattern = new MentionPattern(source);
-    const begun = performance.now();
-    for (let at = 0; at < 100; at += 1) expect(pattern.isIn(ATTACK)).toBe(false);
-    expect(performance.now() - begun).toBeLessThan(1000);
+    const spent = processorTime(() => {
+      for (let at = 0; at < 100; at += 1) expect(pattern.isIn(ATTACK)).toBe(false);
+    });
+    expect(spent).toBeLessThan(1000);
     expect(pattern.wasStopped).toBe(true);
   });
 
-  it("that is simple costs next to nothing", { retry: 2 }, () => {
+  it("that is simple costs next to nothing", () => {
     const [pattern] = mentionPatterns(["@?claw[\\w-]*"]);
     const text = "what would you say to that? ".repeat(30);
-    const begun = performance.now();
-    for (let at = 0; at < 2000; at += 1) pattern?.isIn(text);
-    expect((performance.now() - begun) / 2000).toBeLessThan(0.05);
+    const spent = processorTime(() => {
+      for (let at = 0; at < 2000; at += 1) pattern?.isIn(text);
+    });
+    expect(spent / 2000).toBeLessThan(0.05);
   });
 
   it("is compiled once per list", () => {

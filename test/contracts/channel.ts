@@ -260,13 +260,14 @@ function living(open: Open): void {
     await expect(adapter.connect(config, host)).rejects.toMatchObject({ code: "CHANNEL_AUTH" });
   });
 
-  test("closes at once and receives nothing afterwards", { retry: 2 }, async () => {
+  test("closes at once and receives nothing afterwards", async () => {
     const { platform, host, link } = await start(await open());
     platform.say(platform.direct, "before");
     await host.heard("before");
     const began = performance.now();
     await link.close();
-    expect(performance.now() - began).toBeLessThan(1000);
+    // A poll or a socket that is waited for lasts half a minute.
+    expect(performance.now() - began).toBeLessThan(15_000);
     platform.say(platform.direct, "after");
     await new Promise((resolve) => setImmediate(resolve));
     expect(host.received.map((message) => message.text)).toEqual(["before"]);

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { classifyFailure, parseImageSize } from "../../src/providers/failure.ts";
 import { FAILURE_KINDS, type FailureKind } from "../../src/types/run/run.ts";
 import { Secret } from "../../src/types/secret.ts";
+import { processorTime } from "../utils/processor-time.ts";
 
 /** The kinds that no provider tells of: the gateway finds them itself. */
 type Ours = "budget" | "compaction_failure" | "engine" | "tool_loop";
@@ -347,7 +348,7 @@ describe("a provider's words", () => {
     expect(classifyFailure(text, status === undefined ? {} : { status }).kind).toBe(kind);
   });
 
-  it("always get a kind, a bounded message, and quickly", { retry: 2 }, () => {
+  it("always get a kind, a bounded message, and quickly", () => {
     fc.assert(
       fc.property(fc.string({ maxLength: 2000 }), fc.integer({ min: 100, max: 599 }), (text, status) => {
         const { kind, message } = classifyFailure(text, { status });
@@ -355,10 +356,15 @@ describe("a provider's words", () => {
         expect(message.length).toBeLessThan(480);
       }),
     );
-    const began = performance.now();
-    for (const text of ["thinking ".repeat(8000), "try again in ".concat("1".repeat(60_000)), "image ".repeat(10_000)])
-      classifyFailure(text);
-    expect(performance.now() - began).toBeLessThan(1000);
+    const spent = processorTime(() => {
+      for (const text of [
+        "thinking ".repeat(8000),
+        "try again in ".concat("1".repeat(60_000)),
+        "image ".repeat(10_000),
+      ])
+        classifyFailure(text);
+    });
+    expect(spent).toBeLessThan(1000);
   });
 });
 

@@ -217,15 +217,19 @@ describe("paths", () => {
 });
 
 describe("searching", () => {
-  it("lists a very large directory without keeping the event loop from others", { retry: 2 }, async () => {
+  it("lists a very large directory without keeping the event loop from others", async () => {
     const dir = join(workspace, "many");
     await mkdir(dir);
     for (let from = 0; from < 8000; from += 400)
       await Promise.all(Array.from({ length: 400 }, (_, index) => writeFile(join(dir, `${from + index}`), "")));
     await said("ls", { path: "many" });
-    const turns = await turnsOf(said("ls", { path: "many" }));
-    const whole = turns.reduce((sum, one) => sum + one, 0);
-    expect(Math.max(...turns)).toBeLessThan(whole / 3);
+    const shares: number[] = [];
+    // A collection of garbage may fall into one turn of one listing.
+    for (let round = 0; round < 5; round += 1) {
+      const turns = await turnsOf(said("ls", { path: "many" }));
+      shares.push(Math.max(...turns) / turns.reduce((sum, one) => sum + one, 0));
+    }
+    expect(Math.min(...shares)).toBeLessThan(1 / 3);
   });
 
   it("lists, finds and greps", async () => {

@@ -2,17 +2,20 @@
 export interface CheckResult {
   readonly status: "ok" | "warn" | "fail" | "skip";
   readonly message: string;
-  /** What a person should do, one sentence. */
+  /** What a person should do, in one sentence. */
   readonly fix?: string;
-  /** What `--fix` would do; only this is changed. */
+  /** What `--fix` does after asking; it changes nothing else. */
   readonly repair?: { readonly describe: string; apply(): Promise<void> };
 }
 
-/** Rooms export their checks; `app/doctor` runs them side by side, each within two seconds or its own time. `run` may throw: told as a failure. */
+/**
+ * A check of `openclaw doctor`, of a module or of a contributor. The doctor runs all checks concurrently, each within two seconds
+ * or its own `timeoutMs`. A `run` that throws is reported as a failure.
+ */
 export interface Check {
   readonly id: string;
   readonly title: string;
-  /** Milliseconds that it may take, where two seconds are too few. */
+  /** Milliseconds; two seconds when unset. */
   readonly timeoutMs?: number;
   run(signal: AbortSignal): Promise<readonly CheckResult[]>;
 }

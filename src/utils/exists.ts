@@ -1,12 +1,12 @@
 import { access } from "node:fs/promises";
 
-/** Whether something is at `path`. Never throws: what this process may not see is not there for it. */
+/** Whether this process can see a file at `path`. Never throws; false also when access is denied. */
 export async function exists(path: string): Promise<boolean> {
   try {
     await access(path);
     return true;
   } catch {
-    // Whoever then opens it learns what else may be wrong.
+    // The caller that opens the file gets the real error.
     return false;
   }
 }

@@ -7,7 +7,7 @@ export function errorCode(error: unknown): string | undefined {
 /** True for "no such file or directory". */
 export const isMissing = (error: unknown): boolean => errorCode(error) === "ENOENT";
 
-/** What is read of a file, or undefined when there is no such file. Rejects with every other error. */
+/** Resolves like `reading`, or to undefined when the file is missing. Rejects with every other error. */
 export async function unlessMissing<T>(reading: Promise<T>): Promise<T | undefined> {
   try {
     return await reading;

@@ -143,7 +143,7 @@ describe.concurrent("a model that", () => {
     expect(first).toMatch(/^1 +fake\/fake-1 +fake:config .* billing +fallback_model +.*Insufficient credits/m);
     expect(first).toMatch(/^2 +fake\/fake-2 +fake:config .* replied/m);
     const second = texts.find((text) => text.includes("Not asked:"));
-    expect(second).toMatch(/^fake\/fake-1 +fake:config +rests until .* after billing/m);
+    expect(second).toMatch(/^fake\/fake-1 +fake:config +cooldown until .* after billing/m);
   });
 
   test("finds an image too large: the chat is told what it takes", async ({ world, expect }) => {

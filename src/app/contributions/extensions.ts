@@ -5,10 +5,10 @@ import type { WebMessage, WebClientPort } from "../../types/chat/web-clients.ts"
 import type { LoadOptions } from "../config/load.ts";
 import { BUNDLED } from "./bundled.ts";
 
-/** Everything that the extensions which come with the gateway add to it. Loads none of their parts. */
+/** The contributions of all bundled extensions. Importing this loads none of their adapters. */
 export const bundled = new Contributions(BUNDLED);
 
-/** What the config file is checked against in addition to the gateway's own schema. */
+/** The schemas and tool names of contributions: `loadConfig` checks the file against them and the gateway's own schema. */
 export async function contributedSchemas(
   contributions: Contributions,
 ): Promise<Required<Pick<LoadOptions, "channelSchemas" | "pluginSchemas" | "toolNames">>> {
@@ -28,7 +28,7 @@ export async function webChatFor(room: WebClientPort): Promise<ChannelAdapter> {
   return webchat(room);
 }
 
-/** A client's message as the web chat receives it, for a process without channels. */
+/** Makes an inbound message of a client's, as the web chat does. For a process that starts no channels. */
 export async function inboundOf(said: WebMessage): Promise<InboundMessage> {
   const channel = await import("../../../extensions/webchat/inbound.ts");
   return channel.inboundOf(said);

@@ -99,7 +99,7 @@ export class ModelSelector {
     if (!step) return { failure: { kind: "model_missing", message: "No model is configured." } };
     if (step.turns.length === 0) return this.#open(step.ref, { candidate, profile: 0 });
     const turns = usable(step.turns);
-    let failure: Failure = { kind: "auth", message: restText(step) };
+    let failure: Failure = { kind: "auth", message: cooldownText(step) };
     for (let profile = from; profile < turns.length; profile += 1) {
       const found = await this.#open(step.ref, { candidate, profile }, turns[profile]?.profile.id);
       if ("handle" in found) return found;
@@ -157,7 +157,7 @@ export class ModelSelector {
       if (state.kind === "probe") this.#probes.push({ ref: step.ref, profileId: profile.id });
       if (state.kind !== "resting") continue;
       const until = new Date(state.until).toISOString();
-      this.#skip({ model: step.ref, profile: profile.id, why: `rests until ${until} after ${state.because}` });
+      this.#skip({ model: step.ref, profile: profile.id, why: `cooldown until ${until} after ${state.because}` });
     }
     return step;
   }
@@ -173,4 +173,4 @@ const MANY = 1000;
 const usable = (turns: readonly ProfileTurn[]): readonly ProfileTurn[] =>
   turns.filter(({ state }) => state.kind !== "resting");
 
-const restText = ({ ref }: Step): string => `Every key for ${modelName(ref)} rests after failures.`;
+const cooldownText = ({ ref }: Step): string => `Every key for ${modelName(ref)} has a cooldown after failures.`;

@@ -72,6 +72,6 @@ const WHY: Readonly<Partial<Record<FailureKind, string>>> = {
 
 /** `because` is unset when the wanted model was not asked at all. */
 function standInText(wanted: ModelRef, to: ModelRef, because: FailureKind | undefined): string {
-  const why = because === undefined ? "it rests after failures" : (WHY[because] ?? "it failed");
+  const why = because === undefined ? "it has a cooldown after failures" : (WHY[because] ?? "it failed");
   return `↪️ Answered by ${modelName(to)} in place of ${modelName(wanted)}: ${why}.`;
 }

@@ -152,7 +152,7 @@ describe("status", () => {
       JSON.stringify({ version: 1, used: {}, rests: [{ ...rest, ...times }] }),
     );
     expect((await run(["models", "status"], env)).out).toMatch(
-      /\nanthropic:a +api key +rests for 5 min at anthropic\/m \(rate limit\)\n/,
+      /\nanthropic:a +api key +cooldown of 5 min at anthropic\/m \(rate limit\)\n/,
     );
   });
 

@@ -135,7 +135,7 @@ describe("two keys of one provider", () => {
 
     const second = await ask([FIRST]);
     expect(triesOf(second)).toEqual([["own:b", "replied"]]);
-    expect(skippedBy(second)).toEqual([expect.stringMatching(new RegExp(`^own:a rests until .* after ${kind}$`))]);
+    expect(skippedBy(second)).toEqual([expect.stringMatching(new RegExp(`^own:a cooldown until .* after ${kind}$`))]);
   });
 
   it("rest at one model only", async () => {
@@ -231,7 +231,7 @@ describe("a model that failed", () => {
     const second = await ask(BOTH, { keys });
     expect(asked.map((one) => one.split(" at ")[1])).toEqual(["s1"]);
     expect(second.changes).toEqual([]);
-    expect(skippedBy(second)).toEqual([expect.stringMatching(/^own:a rests until .* after overloaded$/)]);
+    expect(skippedBy(second)).toEqual([expect.stringMatching(/^own:a cooldown until .* after overloaded$/)]);
 
     clock.pass(30 * MINUTE);
     const third = await ask(BOTH, { keys });

@@ -13,7 +13,7 @@ export interface LogFlags {
   readonly interval: number;
 }
 
-/** The last lines of the log, and with `follow` all that come, over midnight too, until the command is ended. */
+/** Prints the last lines of the log. With `follow` it then prints new lines, also of the next day's file, until it is stopped. */
 export async function logs(io: Io, flags: LogFlags): Promise<number> {
   const place = placeOf(io, await readState(io));
   const color = io.color && flags.plain !== true;
@@ -32,7 +32,7 @@ export async function logs(io: Io, flags: LogFlags): Promise<number> {
 const placeOf = (io: Io, { config, paths }: State): LogPlace =>
   config.logging.file === undefined ? { dir: paths.logs } : { file: expandHome(config.logging.file, io.env) };
 
-/** The last lines over all files; the end is that of the newest. */
+/** The last lines of all files together. `end`: the offset at which the newest file ended. */
 async function gather(files: readonly string[], limit: number): Promise<{ lines: readonly string[]; end: number }> {
   let lines: readonly string[] = [];
   let end = 0;

@@ -33,12 +33,12 @@ const sentShape = z.looseObject({
   chatKind: z.string(),
   messageId: z.string().optional(),
   reason: z.string().optional(),
-  /** Why the account is not connected, with what mends it. */
+  /** Why the account is not connected, and how to mend it. */
   problem: z.string().optional(),
-  /** It is not tried again before a person has mended it. */
+  /** The gateway does not try the account again until a person mends it. */
   isDead: z.boolean().optional(),
   possibleRepeat: z.boolean().optional(),
-  /** Told when it was asked for. */
+  /** Set when `--silent` was given; false when the channel has no silent messages. */
   silent: z.boolean().optional(),
 });
 type Sent = z.output<typeof sentShape>;
@@ -48,8 +48,9 @@ const WAIT_MS = 20_000;
 const MOST_BYTES = 18 * 1_048_576;
 
 /**
- * Sends a message into a chat through the gateway's outbox and tells what became of it: 0 sent, or waiting for the platform;
- * 1 when the platform did not take it, or the account has to be mended before anything leaves. Throws GATEWAY_UNREACHABLE without a gateway, USAGE for what cannot be sent.
+ * Sends a message through the gateway's outbox and prints the result. Returns 0 when it is sent or waits for the platform; 1 when
+ * the platform refused it, or when a person must mend the account first. Throws GATEWAY_UNREACHABLE without a gateway, and
+ * USAGE for a message that cannot be sent.
  */
 export async function messageSend(io: Io, flags: SendFlags): Promise<number> {
   const { timeout = WAIT_MS } = flags;
@@ -102,7 +103,7 @@ async function paramsOf(flags: SendFlags): Promise<object> {
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 }
 
-/** Files go as they are: who types their names may read them. They go before what is fetched. */
+/** Reads the files here: whoever types their names may read them. They are sent before those that the gateway fetches. */
 async function mediaOf(media: readonly string[]): Promise<object> {
   const isAddress = (one: string): boolean => /^https?:\/\//i.test(one);
   const mediaUrls = media.filter(isAddress);

@@ -12,7 +12,7 @@ import { agentOf, openModelRoom, type ModelRoom } from "./models-room.ts";
 export interface StatusFlags {
   readonly json?: boolean;
   readonly plain?: boolean;
-  /** The exit code tells whether something is missing or over. */
+  /** The exit code is 1 when a key is missing or expired, or a probe failed. */
   readonly check?: boolean;
   readonly probe?: boolean;
   readonly probeProvider?: string;
@@ -25,7 +25,7 @@ export interface StatusFlags {
 
 interface ProviderKeys {
   readonly provider: string;
-  /** A model of it, for a probe and for its address. */
+  /** One of its models: the one that a probe asks, and whose address is shown. */
   readonly ref: ModelRef;
   readonly profiles: readonly ProfileReport[];
 }
@@ -35,12 +35,12 @@ interface Status {
   readonly primary: ModelRef;
   readonly fallbacks: readonly ModelRef[];
   readonly providers: readonly ProviderKeys[];
-  /** Providers of the models above without a key that could be tried. */
+  /** Providers of `primary` and `fallbacks` that have no usable key. */
   readonly missing: readonly string[];
   readonly probes: readonly Probe[] | undefined;
 }
 
-/** What is asked, with which keys, and how they are. With `check`, 1 when a key is missing or over, or a probe failed. */
+/** Shows the models, their keys and the state of each key. With `check`, returns 1 when a key is missing or expired, or a probe failed. */
 export async function modelsStatus(io: Io, flags: StatusFlags): Promise<number> {
   const room = await openModelRoom(io);
   const status = await gather(io, room, flags);
@@ -89,7 +89,7 @@ async function keysOf(room: ModelRoom, used: readonly ModelRef[]): Promise<reado
   return found.filter(({ profiles }) => profiles.length > 0);
 }
 
-/** One model of each provider: the one in use, else one of the config, else the usual one. */
+/** One model of each provider: the one in use, else one of the config, else the provider's default. */
 function candidates(room: ModelRoom, used: readonly ModelRef[], stored: readonly string[]): readonly ModelRef[] {
   const configured = Object.entries(room.state.config.models.providers).map(([provider, { models }]) => ({
     provider,
@@ -161,14 +161,14 @@ function show(io: Io, room: ModelRoom, { agent, primary, fallbacks, providers, m
   return `${head}${keys}${asked.length > 0 ? `\n${table(io, ["KEY", "ASKED", "ANSWER", "TIME", ""], asked)}` : ""}`;
 }
 
-/** A line of a table about a key. */
+/** The row of a key in the table: its id, kind, state (such as its cooldown) and owner. */
 export function profileRow({ id, mode, status, note, rests, expiresAt, email, displayName }: ProfileReport): string[] {
   const [rest] = rests;
-  const resting =
+  const cooldown =
     rest &&
-    `rests for ${showDuration(rest.until - Date.now())} at ${rest.model} (${rest.because.replaceAll("_", " ")})`;
+    `cooldown of ${showDuration(rest.until - Date.now())} at ${rest.model} (${rest.because.replaceAll("_", " ")})`;
   const left = mode === "token" && expiresAt !== undefined && expiresAt > Date.now();
   const ends = left ? `ok for ${showDuration(expiresAt - Date.now())}` : status;
-  const state = status === "expired" || status === "unusable" ? `${status}: ${note ?? ""}` : (resting ?? ends);
+  const state = status === "expired" || status === "unusable" ? `${status}: ${note ?? ""}` : (cooldown ?? ends);
   return [id, mode.replace("_", " "), state, displayName ?? email ?? ""];
 }

@@ -5,16 +5,16 @@ export interface EventLoopHealth {
   readonly degraded: boolean;
   readonly delayP99Ms: number;
   readonly delayMaxMs: number;
-  /** Share of the time that the process was busy since it began. */
+  /** Share of the process's lifetime in which the event loop was busy. */
   readonly utilization: number;
 }
 
 const RESOLUTION_MS = 20;
 const WINDOW_MS = 60_000;
-/** From here on people notice. */
+/** People notice a delay of this length. */
 const SLOW_MS = 250;
 
-/** Watches how late the event loop is, from now until the signal aborts. Keeps no process alive. */
+/** Measures the delay of the event loop until the signal aborts. Does not keep the process alive. */
 export function watchEventLoop(signal: AbortSignal): () => EventLoopHealth {
   const delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   delays.enable();
@@ -32,7 +32,7 @@ export function watchEventLoop(signal: AbortSignal): () => EventLoopHealth {
   };
 }
 
-/** The histogram holds nanoseconds between two looks, the wanted pause among them; before the first look it holds nonsense. */
+/** A sample is the nanoseconds between two ticks, including the wanted pause. Without samples the values are not finite. */
 function lateBy(nanoseconds: number): number {
   const late = nanoseconds / 1e6 - RESOLUTION_MS;
   return Number.isFinite(late) ? rounded(Math.max(0, late), 10) : 0;

@@ -6,7 +6,7 @@ export interface MetricRow {
   readonly labels?: Readonly<Record<string, string>>;
 }
 
-/** Prometheus text format 0.0.4. Rows of one name stand together under one heading, that of the first. */
+/** Prometheus text format 0.0.4. Rows with the same name are grouped under the heading of the first. */
 export function formatMetrics(rows: readonly MetricRow[]): string {
   return [...Map.groupBy(rows, (row) => row.name).values()].map(formatGroup).join("");
 }

@@ -11,10 +11,10 @@ import type { Sessions } from "../types/session.ts";
 
 import type { Peer } from "./transport/peer.ts";
 
-/** A piece of the daily log file, from a byte position on. */
+/** A piece of the daily log file, starting at a byte position. */
 export interface LogTail {
   readonly file: string;
-  /** Byte position to ask from next time. */
+  /** Byte position from which to read next time. */
   readonly cursor: number;
   readonly size: number;
   readonly lines: readonly string[];
@@ -29,7 +29,7 @@ export interface LogTailRequest {
   readonly maxBytes?: number | undefined;
 }
 
-/** `queued`: it goes out when the account is connected. */
+/** `queued`: the message is sent once the account is connected. */
 export type Notified = { readonly state: "sent" | "queued" } | { readonly state: "failed"; readonly reason: string };
 
 /** The agents and models that the config names, as they are now. */
@@ -82,7 +82,7 @@ export interface RateLimit {
   readonly lockoutMs: number;
 }
 
-/** What each connection and request is judged by. */
+/** How the server decides whom to let in. */
 export interface AccessOptions {
   readonly token: Secret;
   readonly password?: Secret;
@@ -91,14 +91,14 @@ export interface AccessOptions {
   readonly rateLimit: RateLimit;
   /** IP addresses and networks of proxies whose `X-Forwarded-For` names the client; none when unset. */
   readonly trustedProxies?: readonly string[];
-  /** Milliseconds that a socket may take until it has said who it is; 10,000 when unset. */
+  /** Milliseconds within which a socket must finish the handshake; 10,000 when unset. */
   readonly handshakeMs?: number;
 }
 
-/** Paths, without query, that somebody else answers. */
+/** Paths, without query, that channels answer. */
 export interface WebhookPaths {
   has(path: string): boolean;
-  /** Answers one request to a path that is there. Never rejects. */
+  /** Answers one request to a path for which `has` is true. Never rejects. */
   take(path: string, request: IncomingMessage, response: ServerResponse, peer: Peer): Promise<void>;
 }
 
@@ -124,9 +124,9 @@ export interface ServerOptions {
 export interface Server {
   readonly host: string;
   readonly port: number;
-  /** Connections that have shaken hands. */
+  /** Number of connections that finished the handshake. */
   connections(): number;
   publish(event: GatewayEvent): void;
-  /** Says `shutdown`, takes nothing new, closes sockets with 1012; what is still open after `graceMs` is cut. */
+  /** Publishes `shutdown`, accepts nothing new, closes sockets with 1012, and cuts what is still open after `graceMs`. */
   close(graceMs: number, reason?: string): Promise<void>;
 }

@@ -21,7 +21,7 @@ const NO_PAGE =
   "There is no page here. Either it is not built (run `npm run build` in the gateway's folder, then start it again), " +
   "or gateway.controlUi.enabled is false.\n";
 
-/** Serves the files of one folder, none below it: `/` is `index.html`. */
+/** Serves the files of one folder, without its subfolders; `/` is `index.html`. */
 export function servePage(app: FastifyInstance, pageDir: string | undefined): void {
   const folder = { pageDir, gzips: new Gzips() };
   app.get("/", (request, reply) => sendFile(request, reply, { ...folder, name: "index.html" }));
@@ -60,7 +60,7 @@ const COMPRESSIBLE = /^text\/|svg|json/;
 const MAX_GZIPS = 32;
 const compress = promisify(gzip);
 
-/** Each content compressed once; the oldest goes when the page was rebuilt often. */
+/** Compresses each content once. Forgets the oldest when the page was rebuilt often. */
 class Gzips {
   readonly #known = new Map<string, Buffer>();
 
@@ -72,7 +72,7 @@ class Gzips {
   }
 }
 
-/** Undefined when it is not there: the folder may be built while the gateway runs. */
+/** Undefined when the file is missing. Not cached, since the page may be built while the gateway runs. */
 async function readPageFile(pageDir: string | undefined, name: string): Promise<Buffer | undefined> {
   if (pageDir === undefined) return undefined;
   return readFile(path.join(pageDir, name)).catch(() => undefined);

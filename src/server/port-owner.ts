@@ -1,7 +1,7 @@
 import { readdir, readFile, readlink } from "node:fs/promises";
 import path from "node:path";
 
-/** `node (pid 4711)`: who listens on this port. Undefined where the system does not tell (other users' processes, not Linux). */
+/** The process that listens on a port, such as `node (pid 4711)`. Undefined for other users' processes and outside Linux. */
 export async function findPortOwner(port: number): Promise<string | undefined> {
   const inodes = await listeningInodes(port);
   if (inodes.size === 0) return undefined;
@@ -29,10 +29,10 @@ async function holdsSocket(pid: string, inodes: ReadonlySet<string>): Promise<bo
   return targets.some((target) => inodes.has(/^socket:\[(\d+)\]$/.exec(target)?.[1] ?? "none"));
 }
 
-/** The program's file name; never its arguments, which may hold secrets. */
+/** The program's file name, without its arguments, which may hold secrets. */
 const nameOf = async (pid: string) => path.basename(await linkOf(`/proc/${pid}/exe`)) || "a process";
 
-// Processes end and belong to others while this reads: what cannot be read is not the answer.
+// A process may end meanwhile or belong to another user; one that cannot be read is skipped.
 const readText = (path: string) => readFile(path, "utf8").catch(() => "");
 const list = (path: string) => readdir(path).catch((): string[] => []);
 const linkOf = (path: string) => readlink(path).catch(() => "");

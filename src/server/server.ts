@@ -5,7 +5,7 @@ import { Gate } from "./transport/auth.ts";
 import { Calls } from "./transport/calls.ts";
 import { POLICY } from "./transport/frames.ts";
 import { watchEventLoop } from "./event-loop.ts";
-import { greeter } from "./transport/hello.ts";
+import { socketServices } from "./transport/hello.ts";
 import { serveBasics } from "./transport/http.ts";
 import { Hub } from "./transport/hub.ts";
 import { serverMethods } from "./methods/table.ts";
@@ -16,12 +16,12 @@ import { findPortOwner } from "./port-owner.ts";
 import { watchEvents } from "./events/watch.ts";
 import { acceptSockets } from "./transport/upgrade.ts";
 
-/** Milliseconds that a whole request may take to arrive; its answer may take longer. */
+/** Milliseconds within which a whole request must arrive; its answer may take longer. */
 const REQUEST_MS = 300_000;
 
 /**
- * Listens for pages, calls and sockets on one port. Throws `PORT_IN_USE` with the name of who has it, or `BIND_REFUSED`
- * when the address cannot be listened on.
+ * Serves the page, HTTP calls and WebSockets on one port. Throws `PORT_IN_USE`, naming the process that has the port, or
+ * `BIND_REFUSED` when the machine does not allow the address.
  */
 export async function startServer(options: ServerOptions, ports: ServerPorts): Promise<Server> {
   const app = fastify({
@@ -41,8 +41,8 @@ export async function startServer(options: ServerOptions, ports: ServerPorts): P
   const calls = new Calls([...ownMethods, ...options.methods], log);
   serveBasics(app, options, ports, gate);
   if (options.chatCompletions !== false) serveOpenAi(app, ports, gate);
-  const greet = greeter(options, ports, { calls, hub, presence, gate });
-  const { sockets, stop } = acceptSockets(app.server, options, greet);
+  const services = socketServices(options, ports, { calls, hub, presence, gate });
+  const { sockets, stop } = acceptSockets(app.server, options, services);
   await listen(app, options);
   watchEvents(ports, hub, stopping.signal);
   return {

@@ -19,21 +19,21 @@ const clock = { now: () => 1, after: () => () => undefined };
 const at = (address: string, isProxied = false) => ({ address, isProxied });
 const THRICE = ["1", "2", "3"];
 
-test("a guesser gains nothing by another address of its IPv6 network, and locks nobody else", () => {
+test("guesses from one IPv6 network count together and lock no other network", () => {
   const gate = new Gate({ token: new Secret("right"), rateLimit }, clock);
   for (const host of THRICE) gate.judge({ token: "wrong" }, at(`2001:db8:0:1::${host}`));
   expect(gate.judge({ token: "right" }, at("2001:db8:0:1::4")).kind).toBe("locked");
   expect(gate.judge({ token: "right" }, at("2001:db8:0:2::4")).kind).toBe("ok");
 });
 
-test("all addresses of this machine are one guesser", () => {
+test("guesses from all addresses of this machine count together", () => {
   const gate = new Gate({ token: new Secret("right"), rateLimit }, clock);
   for (const host of THRICE) gate.judge({ token: "wrong" }, at(`127.0.0.${host}`));
   expect(gate.judge({ token: "right" }, at("127.0.0.9")).kind).toBe("locked");
   expect(gate.judge({ token: "right" }, at("::1")).kind).toBe("locked");
 });
 
-test("somebody's success forgives no guesses", () => {
+test("a success does not reset the count of guesses", () => {
   const gate = new Gate({ token: new Secret("right"), rateLimit }, clock);
   const verdicts = THRICE.flatMap((guess) => [
     gate.judge({ token: guess }, at("127.0.0.1")).kind,
@@ -42,7 +42,7 @@ test("somebody's success forgives no guesses", () => {
   expect(verdicts).toEqual(["wrong", "ok", "wrong", "ok", "wrong", "locked"]);
 });
 
-test("a token that nobody can guess is let in while its address is locked; a password and wrong tokens are not", () => {
+test("an unguessable token is accepted while its address is locked; a password and wrong tokens are not", () => {
   const token = "vKq3n0yDPs7mJx2bWf8cRzT4hLg6aUeY1oIiNkXtSdE";
   const gate = new Gate({ token: new Secret(token), password: new Secret("pass"), rateLimit }, clock);
   for (const guess of THRICE) gate.judge({ token: guess }, at("127.0.0.1"));
@@ -55,7 +55,7 @@ test("a token that nobody can guess is let in while its address is locked; a pas
   expect(weak.judge({ token: plain }, at("127.0.0.1")).kind).toBe("locked");
 });
 
-test("guesses that came through a proxy on this machine lock out none of its programs", () => {
+test("guesses through a proxy on this machine do not lock out its programs", () => {
   const gate = new Gate({ token: new Secret("right"), rateLimit }, clock);
   for (const guess of THRICE) gate.judge({ token: guess }, at("127.0.0.1", true));
   expect(gate.judge({ token: "right" }, at("127.0.0.1", true)).kind).toBe("locked");
@@ -79,7 +79,7 @@ test.each([
   expect(peers.of(arrival(remote, { "x-forwarded-for": forwarded }))).toEqual({ address, isProxied: true });
 });
 
-test("without trusted proxies nobody's word counts, and a proxy's mark is seen", () => {
+test("without trusted proxies no forwarded address counts, but a proxy is detected", () => {
   const peers = new Peers([]);
   expect(peers.of(arrival("127.0.0.1", { "x-forwarded-for": "198.51.100.1" }))).toEqual(at("127.0.0.1", true));
   expect(peers.of(arrival("127.0.0.1", { via: "1.1 nginx" }))).toEqual(at("127.0.0.1", true));

@@ -32,7 +32,7 @@ const payloads = (events: readonly GatewayEvent[], name: string) =>
   events.filter((event) => event.event === name).map((event) => z.looseObject({}).parse(event.payload));
 const chat = (bodies: readonly RunEventBody[]) => payloads(show(bodies), "chat");
 
-test("a run is told as status, deltas and a final in the protocol's shape", () => {
+test("a run becomes status, deltas and a final in the protocol's format", () => {
   const told = chat([begin, attempt, ...says("Hello there."), ends()]);
   for (const payload of told) expectShape("ChatEvent", payload);
   expect(told).toMatchObject([
@@ -48,7 +48,7 @@ test("a run is told as status, deltas and a final in the protocol's shape", () =
   ]);
 });
 
-test("the text after a tool takes the place of the text before it", () => {
+test("the text after a tool replaces the text before it", () => {
   const told = chat([begin, ...says("Let me look."), ...says("Found it."), ends()]);
   expect(told.filter((payload) => payload["replace"] === true)).toMatchObject([{ deltaText: "Found " }]);
   expect(told.at(-1)).toMatchObject({ message: { content: [{ text: "Found it." }] } });
@@ -71,7 +71,7 @@ test.each([
   expectShape("ChatEvent", last);
 });
 
-test("a compaction is told by the agent's stream of that name", () => {
+test("a compaction appears in the agent event's compaction stream", () => {
   const costs = [{ what: "compaction" as const, model: { provider: "fake", id: "fake-1" }, calls: 1, usage: USAGE }];
   const told = show([
     begin,
@@ -84,7 +84,7 @@ test("a compaction is told by the agent's stream of that name", () => {
   ]);
 });
 
-test("a command's answer is the final, a silent run has one without words", () => {
+test("a command's answer is the final, a silent run has one without text", () => {
   const answer: RunEventBody = { type: "answer", text: "Status: fine", because: "command" };
   expect(chat([begin, answer, ends()]).at(-1)).toMatchObject({
     state: "final",
@@ -93,7 +93,7 @@ test("a command's answer is the final, a silent run has one without words", () =
   expect(chat([begin, ends()]).at(-1)).not.toHaveProperty("message");
 });
 
-test("an error told kindly is what the client shows", () => {
+test("the client shows the friendly error text", () => {
   const told = chat([
     begin,
     { type: "answer", text: "The model is busy.", because: "error" },
@@ -102,7 +102,7 @@ test("an error told kindly is what the client shows", () => {
   expect(told.at(-1)).toMatchObject({ state: "error", errorMessage: "The model is busy.", errorKind: "unknown" });
 });
 
-test("the agent stream names the files that an answer brings", () => {
+test("the agent stream names the files of an answer", () => {
   const media = ["./a.png", "https://example.org/b.pdf"];
   const text = "See [[media:./a.png]] and [[media:https://example.org/b.pdf]]";
   const end: RunEventBody = { type: "message_end", message: assistant(text), text, entryId: "e1", media };
@@ -115,7 +115,7 @@ test("the agent stream names the files that an answer brings", () => {
   ]);
 });
 
-test("the agent stream has its data to the letter and grows strictly", () => {
+test("the agent stream has exactly its data, and its numbers increase strictly", () => {
   const told = payloads(
     show([
       begin,
@@ -185,14 +185,14 @@ test("a failed run's lifecycle says when it began", () => {
   expect(told.at(-1)).toMatchObject({ data: { phase: "error", startedAt: 50, endedAt: 2_000, error: "no key" } });
 });
 
-test("a run that waited in a queue is told with the session id that it began with", () => {
+test("a queued run is reported with the session id at its start", () => {
   const view = new ChatView({ ...FACTS, sessionId: "" });
   const events = numbered([begin, ...says("Hi"), ends()]).flatMap((event) => [...view.show(event)]);
   const ids = payloads(events, "agent").map((payload) => payload["sessionId"]);
   expect(new Set(ids)).toEqual(new Set(["session-1"]));
 });
 
-test("questions about commands go to those who may answer", () => {
+test("approval questions go only to clients that may decide them", () => {
   const approval = {
     id: "a1",
     sessionKey: FACTS.sessionKey,
@@ -239,7 +239,7 @@ function bodiesOf(texts: readonly (readonly string[])[]): RunEventBody[] {
 const addition = z.looseObject({ deltaText: z.string(), replace: z.boolean().optional() });
 const textOf = z.object({ message: z.object({ content: z.tuple([z.object({ text: z.string() })]) }) });
 
-test("whoever adds up the additions has the text, however they were paced and merged", () => {
+test("the added deltas make the whole text, however they were paced and merged", () => {
   fc.assert(
     fc.property(messages, fc.infiniteStream(fc.boolean()), (texts, choices) => {
       const choose = () => choices.next().value === true;
@@ -277,7 +277,7 @@ test("whoever adds up the additions has the text, however they were paced and me
   );
 });
 
-test("the first delta goes at once, later ones of the same 50 ms together", () => {
+test("the first delta is sent at once, later ones of the same 50 ms together", () => {
   const shown: RunEvent[] = [];
   const due: (() => void)[] = [];
   const pace = new Pace({ now: () => 0, after: (_ms, call) => (due.push(call), () => undefined) }, (event) =>
@@ -289,7 +289,7 @@ test("the first delta goes at once, later ones of the same 50 ms together", () =
   expect(shown).toMatchObject([{ delta: "a " }, { delta: "b c d ", text: "a b c d ", seq: 5 }]);
 });
 
-test("the state is folded without a view", () => {
+test("the state after events does not need a view", () => {
   const [event] = numbered([begin]);
   if (event === undefined) throw new Error("no event");
   expect(toGatewayEvents(FACTS, event, START)).toHaveLength(2);
@@ -303,7 +303,7 @@ test("an event is numbered per connection", () => {
   expectShape("EventFrame", frame);
 });
 
-test("the longer the text, the longer the pause between two deltas: each carries all of it", () => {
+test("the pause between two deltas grows with the text, since each carries all of it", () => {
   const waits: number[] = [];
   const pace = new Pace({ now: () => 0, after: (ms) => (waits.push(ms), () => undefined) }, () => undefined);
   const delta = (length: number) =>

@@ -12,7 +12,7 @@ afterAll(() => gateway.server.close(100));
 
 const wrong = { auth: { token: "wrong" } };
 
-test("a client that holds the token is let in and told everything it needs", async () => {
+test("a client with the token is let in and gets the hello message", async () => {
   const client = new RawClient(gateway.url);
   const challenge = await client.event("connect.challenge");
   expect(challenge["payload"]).toMatchObject({ nonce: expect.stringMatching(/.{16}/), ts: expect.any(Number) });
@@ -33,7 +33,7 @@ test("a client that holds the token is let in and told everything it needs", asy
   client.close();
 });
 
-test("the features name the methods that are there", async () => {
+test("the features name the available methods", async () => {
   const client = new RawClient(gateway.url);
   const answer = await client.connect();
   expect(answer).toMatchObject({
@@ -47,7 +47,7 @@ test("the features name the methods that are there", async () => {
   client.close();
 });
 
-test("without scopes asked for a client may read and write", async () => {
+test("a client that requests no scopes may read and write", async () => {
   const client = new RawClient(gateway.url);
   const answer = await client.connect({ scopes: [] });
   expect(answer).toMatchObject({ payload: { auth: { scopes: ["operator.read", "operator.write"] } } });
@@ -131,7 +131,7 @@ test("a first frame above 64 KiB ends the connection", async () => {
   expect([1009, 1006]).toContain((await client.closed).code);
 });
 
-test("a stranger cannot fill the memory before it is known", async () => {
+test("a client cannot fill the memory before its handshake", async () => {
   const client = new RawClient(gateway.url);
   await client.event("connect.challenge");
   client.send("x".repeat(5_000_000));
@@ -164,12 +164,12 @@ test("a refused upgrade is logged with its reason on one line", async () => {
   await own.server.close(100);
 });
 
-test("a foreign host name is turned away on loopback", async () => {
+test("a foreign host name is refused on loopback", async () => {
   const client = new RawClient(gateway.url, { host: `rebound.example:${gateway.server.port}` });
   expect(await client.closed).toMatchObject({ code: 1006 });
 });
 
-test("a token in the address is refused, not used", async () => {
+test("a token in the URL is refused and not used", async () => {
   const client = new RawClient(`${gateway.url}/?token=${TOKEN}`);
   expect(await client.closed).toMatchObject({ code: 1006 });
   const page = await fetch(`${gateway.http}/?token=${TOKEN}`);

@@ -41,7 +41,7 @@ function getRaw(where: string, headers: Record<string, string> = {}): Promise<nu
   });
 }
 
-test("life and readiness", async () => {
+test("healthz and readyz report life and readiness", async () => {
   expect(await (await get("/healthz")).json()).toEqual({ ok: true });
   expect((await get("/readyz")).status).toBe(200);
   ready = false;
@@ -55,7 +55,7 @@ test("life and readiness", async () => {
   ready = true;
 });
 
-test("the page comes with headers that let nothing else in", async () => {
+test("the page has headers that allow no other sources", async () => {
   const answer = await get("/");
   expect(answer.status).toBe(200);
   expect(answer.headers.get("content-type")).toContain("text/html");
@@ -84,7 +84,7 @@ test.each([
   expect(await getRaw(where)).toBe(404);
 });
 
-test("the page is compressed for who takes it so", async () => {
+test("the page is compressed for clients that accept it", async () => {
   writeFileSync(path.join(pageDir, "big.js"), "const a = 1;\n".repeat(5_000));
   for (const encoding of ["gzip", "identity"]) {
     const answer = await get("/big.js", { "accept-encoding": encoding });
@@ -101,7 +101,7 @@ test("without a build the page says what to run", async () => {
   await bare.server.close(100);
 });
 
-test.each(["/nowhere", "/v1/nowhere", "/", "/metrics"])("nobody can make it gather a body for %s", async (where) => {
+test.each(["/nowhere", "/v1/nowhere", "/", "/metrics"])("no body is collected for %s", async (where) => {
   const socket = connect(gateway.server.port, "127.0.0.1");
   socket.write(`POST ${where} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n`);
   socket.write('Content-Length: 20000000\r\n\r\n{"a":"');
@@ -116,7 +116,7 @@ test("a foreign host name is refused on a loopback bind", async () => {
   expect(await getRaw("/healthz", { host: "localhost:1" })).toBe(200);
 });
 
-test("metrics are open to this machine and to the token, not to what a proxy brings", async () => {
+test("metrics are open to this machine and to the token, not to requests through a proxy", async () => {
   expect(await (await get("/metrics")).text()).toBe("openclaw_up 1\n");
   const proxied = { "x-forwarded-for": "203.0.113.9" };
   expect((await get("/metrics", proxied)).status).toBe(401);

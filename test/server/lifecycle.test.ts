@@ -25,7 +25,7 @@ function manualClock(): Clock & { pass(ms: number): void } {
   };
 }
 
-test("a shutdown is announced, sockets are closed with 1012 and nothing new is taken", async () => {
+test("a shutdown is announced, sockets are closed with 1012 and nothing new is accepted", async () => {
   const gateway = await startGateway();
   const client = new RawClient(gateway.url);
   await client.connect();
@@ -41,7 +41,7 @@ test("a shutdown is announced, sockets are closed with 1012 and nothing new is t
   await expect(fetch(`${gateway.http}/healthz`)).rejects.toThrow();
 });
 
-test("what does not go by itself is cut after the grace", async () => {
+test("a connection that does not close is cut after the grace period", async () => {
   const gateway = await startGateway();
   const client = new RawClient(gateway.url);
   await client.connect();
@@ -52,7 +52,7 @@ test("what does not go by itself is cut after the grace", async () => {
   client.close();
 });
 
-test("a taken port is told with who has it", async () => {
+test("the error for a taken port names the process that has it", async () => {
   const gateway = await startGateway();
   await expect(startGateway({ options: { port: gateway.server.port } })).rejects.toMatchObject({
     code: "PORT_IN_USE",
@@ -63,7 +63,7 @@ test("a taken port is told with who has it", async () => {
   await gateway.server.close(100);
 });
 
-test("an address of no card of this machine is refused with a way out", async () => {
+test("an address that this machine does not have is refused with a fix", async () => {
   await expect(startGateway({ options: { host: "203.0.113.1" } })).rejects.toMatchObject({ code: "BIND_REFUSED" });
 });
 
@@ -84,7 +84,7 @@ test("ticks come every 15 seconds", async () => {
   await gateway.server.close(100);
 });
 
-test("a client that never says who it is is let go", async () => {
+test("a client without a handshake is disconnected", async () => {
   const clock = manualClock();
   const gateway = await startGateway({ ports: { clock } });
   const client = new RawClient(gateway.url);
@@ -94,7 +94,7 @@ test("a client that never says who it is is let go", async () => {
   await gateway.server.close(100);
 });
 
-test("how long that may take is an option", async () => {
+test("the handshake timeout is an option", async () => {
   const clock = manualClock();
   const gateway = await startGateway({ ports: { clock }, access: { handshakeMs: 500 } });
   const client = new RawClient(gateway.url);
@@ -128,7 +128,7 @@ test("every client sees every run, whoever began it, and presence as it changes"
   await gateway.server.close(100);
 });
 
-test("a compaction outside of a run is told as one inside it, and the session list changes with its end", async () => {
+test("a compaction outside a run is reported like one inside it, and the session list changes with its end", async () => {
   const gateway = await startGateway();
   const client = new RawClient(gateway.url);
   await client.connect();
@@ -154,7 +154,7 @@ test("a compaction outside of a run is told as one inside it, and the session li
   await gateway.server.close(100);
 });
 
-test("a client without the scope does not see what asks for one", async () => {
+test("a client without the scope does not get events that need it", async () => {
   const gateway = await startGateway();
   const client = new RawClient(gateway.url);
   await client.connect({ scopes: ["operator.read"] });

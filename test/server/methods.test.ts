@@ -67,7 +67,7 @@ const PAIRING = {
   expiresAt: 2,
 };
 
-test("an unknown method is told as such", async () => {
+test("an unknown method is reported as unknown", async () => {
   expect(await client.request("no.such")).toMatchObject({
     ok: false,
     error: { code: "INVALID_REQUEST", message: "unknown method: no.such" },
@@ -109,7 +109,7 @@ test("a missing scope names what is missing", async () => {
   reader.close();
 });
 
-test.each(["chat.send", "agent"])("%s answers for no command without the scope for it", async (method) => {
+test.each(["chat.send", "agent"])("%s decides no approval without the scope for it", async (method) => {
   const writer = new RawClient(gateway.url);
   await writer.connect({ scopes: ["operator.write"] });
   const params = { sessionKey: "main", message: " /Approve abcdef always", idempotencyKey: `approve-${method}` };
@@ -118,7 +118,7 @@ test.each(["chat.send", "agent"])("%s answers for no command without the scope f
   writer.close();
 });
 
-test("a repeated idempotency key never runs twice, not even at the same time or from elsewhere", async () => {
+test("a repeated idempotency key never runs twice, not even at the same time or from another connection", async () => {
   const other = new RawClient(gateway.url);
   await other.connect();
   const calls = [client, client, other].map((item) => item.request("test.slow", { key: "one" }));
@@ -134,7 +134,7 @@ test("a repeated idempotency key never runs twice, not even at the same time or 
   other.close();
 });
 
-test("what goes wrong inside is answered without its inside", async () => {
+test("an internal error is answered without its details", async () => {
   const answer = await client.request("test.fail", { how: "badly" });
   expect(answer).toMatchObject({ error: { code: "UNAVAILABLE" } });
   expect(JSON.stringify(answer)).not.toContain("secret");
@@ -182,7 +182,7 @@ test.each([
   expect(answer).toMatchObject({ error: { code: "INVALID_REQUEST" } });
 });
 
-test("chat.abort ends what runs", async () => {
+test("chat.abort ends the active run", async () => {
   gateway.chat.begin({ ...gateway.chat.active()[0]!, runId: runId("long"), sessionKey: sessionKey("k1") });
   expect(await client.request("chat.abort", { sessionKey: "k1", runId: "long" })).toMatchObject({
     payload: { ok: true, aborted: true, runIds: ["long"] },
@@ -190,7 +190,7 @@ test("chat.abort ends what runs", async () => {
   expect(await client.request("chat.abort", { sessionKey: "k1" })).toMatchObject({ payload: { aborted: false } });
 });
 
-test("chat.history shows messages and notes with stable ids and growing numbers", async () => {
+test("chat.history shows messages and notices with stable ids and increasing numbers", async () => {
   gateway.sessions.add("h1", [
     { type: "message", message: { role: "user", content: "hi", timestamp: 1 } },
     { type: "message", message: assistant("hello") },
@@ -215,7 +215,7 @@ test("chat.history shows messages and notes with stable ids and growing numbers"
   expect(JSON.stringify(answer)).toContain(JSON.stringify(seqOf(last)));
 });
 
-test("chat.history shows an answer that broke off and was gone on with as one message", async () => {
+test("chat.history shows an answer that broke off and was continued as one message", async () => {
   const provenance = { kind: "internal_system" as const, sourceTool: CONTINUE };
   const goOn = {
     type: "message" as const,
@@ -261,7 +261,7 @@ test("chat.history shows an answer that broke off and was gone on with as one me
   });
 });
 
-test("agent.wait tells an answer that broke off and was gone on with in one piece", async () => {
+test("agent.wait returns an answer that broke off and was continued in one piece", async () => {
   const waiting = client.request("agent.wait", { runId: "torn-1", timeoutMs: 5_000 });
   await client.request("health");
   const run = gateway.chat.begin(facts("torn-1"));
@@ -285,7 +285,7 @@ const seqOf = (answer: Record<string, unknown>) =>
   z.object({ messages: z.array(z.looseObject({ __openclaw: z.unknown() })) }).parse(answer["payload"]).messages[0]
     ?.__openclaw;
 
-test("the history of no session is empty and makes none", async () => {
+test("the history of a missing session is empty and creates none", async () => {
   expect(await client.request("chat.history", { sessionKey: "nobody" })).toMatchObject({
     payload: { messages: [], hasMore: false },
   });
@@ -318,7 +318,7 @@ test("agent starts a run that agent.wait waits for", async () => {
   });
 });
 
-test("agent.wait waits for a run that has not begun, and tells how it failed", async () => {
+test("agent.wait waits for a run that has not begun, and reports how it failed", async () => {
   const waiting = client.request("agent.wait", { runId: "later", timeoutMs: 5_000 });
   await client.request("health");
   const run = gateway.chat.begin({ ...gateway.chat.active()[0]!, runId: runId("later") });
@@ -326,7 +326,7 @@ test("agent.wait waits for a run that has not begun, and tells how it failed", a
   expect(await waiting).toMatchObject({ payload: { status: "error", error: "gone", text: "Half" } });
 });
 
-test("agent.wait gives up in time", async () => {
+test("agent.wait returns after its timeout", async () => {
   const answer = await client.request("agent.wait", { runId: "never", timeoutMs: 20 });
   expect(answer).toMatchObject({ ok: true, payload: { runId: "never", status: "timeout" } });
 });
@@ -375,7 +375,7 @@ test("sessions.list shows rows with what a list needs", async () => {
   expect(await client.request("sessions.list", { agentId: "nobody" })).toMatchObject({ payload: { totalCount: 0 } });
 });
 
-test("sessions.patch sets and takes back settings, of a session that is not there yet too", async () => {
+test("sessions.patch sets and removes settings, also of a session that does not exist yet", async () => {
   const set = { key: "new-one", label: "Work", thinkingLevel: "high", model: "demo/echo-agent" };
   expect(await client.request("sessions.patch", set)).toMatchObject({
     payload: {
@@ -391,7 +391,7 @@ test("sessions.patch sets and takes back settings, of a session that is not ther
   expect(unknown).toMatchObject({ error: { code: "INVALID_REQUEST", message: expect.stringContaining("who/knows") } });
 });
 
-test("sessions.reset ends runs and begins a new transcript; delete removes the row; compact tells the truth", async () => {
+test("sessions.reset ends runs and begins a new transcript; delete removes the row; compact reports whether it compacted", async () => {
   gateway.sessions.add("r1", [], { sessionId: "old" });
   expect(await client.request("sessions.reset", { key: "r1" })).toMatchObject({
     payload: { ok: true, key: "r1", entry: { sessionId: "old-again" } },
@@ -444,7 +444,7 @@ test("approvals are listed and decided once", async () => {
   expect(await decide("ask-2")).toMatchObject({ error: { code: "NOT_FOUND" } });
 });
 
-test("pairing requests are listed and let in by their code", async () => {
+test("pairing requests are listed and approved by their code", async () => {
   expect(await client.request("pairing.list", { channel: "signal" })).toMatchObject({ payload: { requests: [] } });
   expect(await client.request("pairing.list")).toMatchObject({ payload: { requests: [{ code: "ABCD2345" }] } });
   expect(await client.request("pairing.approve", { channel: "telegram", code: " abcd2345 " })).toMatchObject({
@@ -476,7 +476,7 @@ test("sessions.changed comes until it is unsubscribed", async () => {
   own.close();
 });
 
-test("session.message comes for the sessions that a connection follows, and no more than it may follow", async () => {
+test("a connection gets session.message for the sessions that it follows, up to a limit", async () => {
   const own = new RawClient(gateway.url);
   await own.connect();
   const tell = (key: string, entryId?: string) =>
@@ -501,13 +501,13 @@ test("session.message comes for the sessions that a connection follows, and no m
   for (let n = 0; n < 200; n += 1) await own.request("sessions.messages.subscribe", { key: `k${n}` });
   expect(await own.request("sessions.messages.subscribe", { key: "one-more" })).toMatchObject({
     ok: false,
-    error: { code: "INVALID_REQUEST", message: "one connection follows 200 sessions at most" },
+    error: { code: "INVALID_REQUEST", message: "one connection may follow 200 sessions at most" },
   });
   expect(own.frames.filter(isMessage)).toHaveLength(2);
   own.close();
 });
 
-test("a setting that nothing obeys is refused by its name, and nothing is stored", async () => {
+test("an unsupported setting is refused by its name, and nothing is stored", async () => {
   const refused = await client.request("sessions.patch", {
     key: "k-refused",
     label: "x",
@@ -518,7 +518,7 @@ test("a setting that nothing obeys is refused by its name, and nothing is stored
     ok: false,
     error: {
       code: "INVALID_REQUEST",
-      message: "this gateway has no effect for: verboseLevel, queueMode",
+      message: "this gateway does not support these settings: verboseLevel, queueMode",
       details: { code: "SETTING_NOT_SERVED", settings: ["verboseLevel", "queueMode"] },
     },
   });

@@ -59,7 +59,7 @@ test.each([
   expect(gateway.chat.requests.at(-1)).toMatchObject({ agentId: agent });
 });
 
-test("the messages seed a run that leaves nothing", async () => {
+test("the messages seed a stateless run", async () => {
   await post({
     model: "openclaw",
     messages: [
@@ -142,7 +142,7 @@ test("several messages of one run are one answer", async () => {
   gateway.chat.script = script;
 });
 
-test("a client that goes away ends its run", async () => {
+test("a client that disconnects aborts its run", async () => {
   const { script } = gateway.chat;
   const begun = Promise.withResolvers<AbortSignal | undefined>();
   gateway.chat.script = (run, request) => {
@@ -171,7 +171,7 @@ test("a client that leaves a session's run aborts that run only", async () => {
   gateway.chat.script = script;
 });
 
-test("while a run thinks the stream is kept alive", async () => {
+test("the stream is kept alive while a run thinks", async () => {
   const due: (() => void)[] = [];
   const own = await startGateway({
     ports: {
@@ -217,7 +217,7 @@ test.each([
   expect(gateway.chat.requests.length).toBe(before);
 });
 
-test("what says nothing else than the default is taken", async () => {
+test("parameters with default values are accepted", async () => {
   const plain = { tools: [], tool_choice: "auto", response_format: { type: "text" }, n: 1, temperature: 0.2 };
   expect((await post({ model: "openclaw", messages: [user("x")], ...plain })).status).toBe(200);
 });

@@ -52,21 +52,21 @@ const everything: Partial<BodyContext> = {
   hasMessageTool: true,
 };
 
-test("a turn with all that the gateway puts around it shows the person's words and name", () => {
+test("a turn with all that the gateway puts around it shows the person's text and name", () => {
   const replyTo = { id: "3", sender: "Bob", text: "quoted\n\nwords" };
   const body = buildBody(context("Can you\n\nlook?", everything, { replyTo, untrusted: ["Forwarded from: Eve"] }));
   expect(body.text).toContain("Forwarded from: Eve");
   expect(shownText(body.text)).toEqual({ text: "Can you\n\nlook?", sender: 'Ann "the\nman" Lee' });
 });
 
-test("a thread's earlier messages are not the person's words", () => {
+test("a thread's earlier messages are not the person's text", () => {
   const threadHistory = ["Bob: one", "Eve: two"];
   const body = buildBody(context("three", { ...everything, isNewSession: true }, { threadHistory }));
   expect(body.text).toContain("Eve: two");
   expect(shownText(body.text).text).toBe("three");
 });
 
-test("the operator's words need no name, and a bare reset shows as the command", () => {
+test("the operator's text needs no name, and a bare reset shows as the command", () => {
   const options = { operator: true };
   expect(shownText(buildBody(context("hi", everything, { options })).text)).toEqual({ text: "hi" });
   expect(shownText(buildBody(context("/new", { isNewSession: true }, { options, text: "" })).text)).toEqual({
@@ -74,11 +74,11 @@ test("the operator's words need no name, and a bare reset shows as the command",
   });
 });
 
-test("files without a word leave an empty text", () => {
+test("files without text leave an empty text", () => {
   expect(shownText(buildBody(context("", everything, { options: { operator: true } })).text).text).toBe("");
 });
 
-test("plain words stay as they are, and words of a channel come back whole", () => {
+test("plain text stays unchanged, and text of a channel comes back whole", () => {
   const words = fc.string({ unit: fc.constantFrom(...'ab \n`{}[]():#*"'.split("")), maxLength: 40 });
   fc.assert(
     fc.property(words, (text) => {

@@ -81,7 +81,7 @@ test("a slow client gets the deltas of a run as one, with all of the text, and n
   expect(socket.closed).toBeUndefined();
 });
 
-test("what is no delta is kept and stays in order", () => {
+test("events that are no deltas are kept in order", () => {
   const { socket, connection } = slowConnection();
   for (let index = 0; index < 200; index += 1) connection.publish(encodeEvent({ event: "e", payload: { index } }));
   socket.read();
@@ -91,7 +91,7 @@ test("what is no delta is kept and stays in order", () => {
   expect(seen.map((item) => item.payload.index)).toEqual(Array.from({ length: 200 }, (_, index) => index));
 });
 
-test("a client that reads nothing is closed with the reason, and costs no more", () => {
+test("a client that reads nothing is closed with the reason, within the memory limit", () => {
   const { socket, connection } = slowConnection();
   for (let index = 0; index < 5_000; index += 1) {
     connection.publish(encodeEvent({ event: "e", payload: { text: "x".repeat(100) } }));
@@ -100,7 +100,7 @@ test("a client that reads nothing is closed with the reason, and costs no more",
   expect(socket.bufferedAmount).toBeLessThan(limits.closeAbove + 200);
 });
 
-test("over a real wire: one client that does not read delays no other and is let go", async () => {
+test("over a real connection, a client that does not read is closed and delays no other", async () => {
   const gateway = await startGateway();
   const slow = new RawClient(gateway.url);
   const quick = new RawClient(gateway.url);

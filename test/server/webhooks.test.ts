@@ -26,7 +26,7 @@ async function start(trustedProxies: readonly string[] = []) {
 
 const ok = async (): Promise<WebhookAnswer> => ({ status: 200, body: "taken" });
 
-test("a request reaches its channel as it came, without a token of ours and under any host name", async () => {
+test("a request reaches its channel unchanged, without the gateway's token and under any host name", async () => {
   const { webhooks, http } = await start();
   const seen: WebhookRequest[] = [];
   webhooks.serve(
@@ -58,7 +58,7 @@ test("a request reaches its channel as it came, without a token of ours and unde
   ]);
 });
 
-test("only paths that a channel asked for are there, exactly", async () => {
+test("exactly the paths that channels serve are answered", async () => {
   const { webhooks, post, http } = await start();
   webhooks.serve("/hooks/slack", ok, new AbortController().signal);
   for (const path of ["/hooks", "/hooks/slack/", "/hooks/slack/x", "/HOOKS/slack", "/hooks//slack", "/other"]) {
@@ -76,7 +76,7 @@ test.each(["/", "/healthz", "/metrics", "/v1/models", "/page.js", "hooks", "/a b
   },
 );
 
-test("a path belongs to one account; a channel that starts anew takes its own again, and leaves it when it is gone", async () => {
+test("a path belongs to one account; a channel that restarts serves it again, and gives it up when it stops", async () => {
   const { webhooks, post, clock } = await start();
   const first = new AbortController();
   webhooks.serve("/hook", ok, first.signal);
@@ -92,7 +92,7 @@ test("a path belongs to one account; a channel that starts anew takes its own ag
   expect((await post("/hook")).status).toBe(404);
 });
 
-test("a body that is too large, an adapter that fails and one that is late are answered", async () => {
+test("a body that is too large, a failing adapter and a late one are answered", async () => {
   const { webhooks, post, clock } = await start();
   const signal = new AbortController().signal;
   webhooks.serve("/large", ok, signal);
@@ -116,7 +116,7 @@ test("a body that is too large, an adapter that fails and one that is late are a
   expect((await late).status).toBe(503);
 });
 
-test("a body that does not come is not waited for", async () => {
+test("a body that does not arrive is given up", async () => {
   const { webhooks, clock } = await start();
   let calls = 0;
   webhooks.serve("/slow", async () => ({ status: 200, body: String(calls++) }), new AbortController().signal);
@@ -131,7 +131,7 @@ test("a body that does not come is not waited for", async () => {
   expect(calls).toBe(0);
 });
 
-test("who sends too much that is refused rests; a trusted proxy's callers are told apart", async () => {
+test("a sender of too many refused requests is locked out; callers behind a trusted proxy count separately", async () => {
   const { webhooks, post, clock } = await start(["127.0.0.1"]);
   webhooks.serve(
     "/hook",
@@ -148,7 +148,7 @@ test("who sends too much that is refused rests; a trusted proxy's callers are to
   expect((await from("203.0.113.9", { "x-ok": "1" })).status).toBe(200);
 });
 
-test("a forwarded header of a peer that no one named is not believed: nobody is made to rest by it, and none evades the rest", async () => {
+test("a forwarded header of a peer that no one named is not believed: it neither locks out another sender nor evades a lockout", async () => {
   const { webhooks, post } = await start();
   const judge = async ({ headers }: WebhookRequest) => ({ status: headers["x-ok"] ? 200 : 401 });
   webhooks.serve("/hook", judge, new AbortController().signal);
@@ -160,7 +160,7 @@ test("a forwarded header of a peer that no one named is not believed: nobody is 
   expect((await post("/hook", "{}", { "x-ok": "1" })).status).toBe(429);
 });
 
-test("a header of a sender elsewhere does not move what is counted of it", async () => {
+test("a sender cannot change by headers how its requests are counted", async () => {
   const { webhooks } = await start();
   const peers = new Peers([]);
   webhooks.serve("/hook", async () => ({ status: 401 }), new AbortController().signal);
@@ -181,7 +181,7 @@ test("a header of a sender elsewhere does not move what is counted of it", async
   expect(await statusFor("198.51.100.8", "203.0.113.99")).toBe(401);
 });
 
-test("a header that HTTP does not take ends that request alone", async () => {
+test("an invalid header ends only that request", async () => {
   const { webhooks, post } = await start();
   webhooks.serve(
     "/hooks/odd",

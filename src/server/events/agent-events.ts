@@ -7,16 +7,16 @@ interface AgentData {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** The `agent` event of one run event; undefined when that stream does not tell it. Its `seq` is the run event's. */
+/** The `agent` event of one run event; undefined when there is none. Its `seq` is the run event's. */
 export function toAgentEvent(facts: RunFacts, event: RunEvent, startedAt: number): GatewayEvent | undefined {
-  const told = agentData(event, startedAt);
-  if (told === undefined) return undefined;
+  const agent = agentData(event, startedAt);
+  if (agent === undefined) return undefined;
   const { runId, sessionKey, sessionId, agentId, trigger } = facts;
   const { seq, ts } = event;
   const isHeartbeat = trigger === "heartbeat";
   return {
     event: "agent",
-    payload: { runId, sessionKey, sessionId, agentId, ...told, seq, ts, isHeartbeat },
+    payload: { runId, sessionKey, sessionId, agentId, ...agent, seq, ts, isHeartbeat },
     delta: event.type === "text_delta" || event.type === "tool_update",
     scope: "operator.read",
   };

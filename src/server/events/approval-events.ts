@@ -1,7 +1,7 @@
 import type { GatewayEvent } from "../../types/method.ts";
 import type { Approval, ApprovalDecision } from "../../types/run/tool.ts";
 
-/** A waiting command in the protocol's words. */
+/** A command that waits for approval, in the protocol's format. */
 export function showApproval(approval: Approval): Record<string, unknown> {
   const { id, command, cwd, reason, agentId, sessionKey, runId, principal, chat, files, allowance } = approval;
   return {

@@ -4,21 +4,21 @@ import type { FailureKind, RunFacts } from "../../types/run/run.ts";
 import { toAgentEvent } from "./agent-events.ts";
 import { approvalRequested, approvalResolved } from "./approval-events.ts";
 
-/** What of a run must be remembered to show its next event. Begins as `START`. */
+/** What the conversion of a run's next event depends on. Begins as `START`. */
 export interface ViewState {
   readonly startedAt: number;
-  /** The current or, after it, the last message that said something. */
+  /** The current message; after it ended, the last one with text. */
   readonly text: string;
-  /** An earlier message was shown, so the next text takes its place. */
+  /** A message ended, so the next text replaces it. */
   readonly isNext: boolean;
-  /** What no model wrote, in order. */
+  /** Texts that no model wrote, in order. */
   readonly answers: readonly string[];
   readonly questions: readonly string[];
 }
 
 export const START: ViewState = { startedAt: 0, text: "", isNext: false, answers: [], questions: [] };
 
-/** Shows one run: keeps the state that `toGatewayEvents` folds. */
+/** Converts the events of one run, and keeps the state for it. */
 export class ChatView {
   #facts: RunFacts;
   #state = START;
@@ -28,7 +28,7 @@ export class ChatView {
   }
 
   show(event: RunEvent): readonly GatewayEvent[] {
-    // A run that had to wait learns its session's id only when it starts.
+    // A queued run knows its session's id only when it starts.
     if (event.type === "run_start") this.#facts = event.facts;
     const events = toGatewayEvents(this.#facts, event, this.#state);
     this.#state = advance(this.#state, event);
@@ -36,11 +36,11 @@ export class ChatView {
   }
 }
 
-/** The protocol's events of one run event, in order. `state` is that before the event. */
+/** The protocol's events of one run event, in order. `state` is the one before the event. */
 export function toGatewayEvents(facts: RunFacts, event: RunEvent, state: ViewState): readonly GatewayEvent[] {
   const startedAt = event.type === "run_start" ? event.startedAt : state.startedAt;
-  const told = [chatEvent(facts, event, state), approvalEvent(event), toAgentEvent(facts, event, startedAt)];
-  return told.filter((item) => item !== undefined);
+  const events = [chatEvent(facts, event, state), approvalEvent(event), toAgentEvent(facts, event, startedAt)];
+  return events.filter((item) => item !== undefined);
 }
 
 /** The state after the event. */
@@ -128,18 +128,18 @@ function endBody(event: RunEvent & { type: "run_end" }, state: ViewState): ChatB
   }
 }
 
-/** What no model wrote stands first; a question about a command only where there is nothing else. */
+/** Texts that no model wrote come first; a question about a command appears only if there is no other text. */
 function finalText(state: ViewState): string {
   const parts = [...state.answers, state.text].filter((part) => part !== "");
   return (parts.length === 0 ? state.questions : parts).join("\n\n");
 }
 
-/** A message as chat clients draw it. */
+/** A message in the format that chat clients draw. */
 function assistantMessage(text: string, timestamp: number) {
   return { role: "assistant", content: [{ type: "text", text }], timestamp };
 }
 
-/** The protocol's `errorKind` has five values; here is which failure it was, by our own name, and whose. */
+/** Adds our own name of the failure and its model, since the protocol's `errorKind` has only five values. */
 function detailOf({ receipt }: RunEvent & { type: "run_end" }, failoverReason: FailureKind) {
   const { provider, id } = receipt.model;
   return { failoverReason, ...(provider !== "" && { provider }), ...(id !== "" && { model: id }) };

@@ -3,11 +3,11 @@ import type { GatewayEvent } from "../../types/method.ts";
 type Fields = Readonly<Record<string, unknown>>;
 const isFields = (value: unknown): value is Fields => typeof value === "object" && value !== null;
 
-/** An event as text but for its number, which is each connection's own: made once for all of them. */
+/** An event as JSON without its number, which differs per connection. Made once for all connections. */
 export interface EncodedEvent {
   readonly event: GatewayEvent;
   readonly head: string;
-  /** Two waiting events of one key may become one. */
+  /** Two waiting events with the same key may be merged. */
   readonly mergeKey: string | undefined;
 }
 
@@ -26,7 +26,7 @@ function mergeKey(event: GatewayEvent): string | undefined {
   return JSON.stringify([event.event, runId, stream, isFields(data) ? data["toolCallId"] : undefined]);
 }
 
-/** The later of two deltas of one run, with what the earlier one added put before its own addition. */
+/** Merges two deltas of one run: the later one, with the text of the earlier before its own. */
 export function mergeDeltas(earlier: EncodedEvent, later: EncodedEvent): EncodedEvent {
   const before = earlier.event.payload;
   const after = later.event.payload;

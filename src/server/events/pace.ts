@@ -4,13 +4,13 @@ import type { RunEvent } from "../../types/run/events.ts";
 type TextDelta = RunEvent & { readonly type: "text_delta" };
 
 const DELTA_EVERY_MS = 50;
-/** The protocol wants the whole text in each delta: without longer pauses the bytes would grow with the square of it. */
+/** Each delta carries the whole text, so without longer pauses the bytes would grow with its square. */
 const CHARACTERS_PER_MS = 200;
 
 /**
- * Lets at most one text delta of a run through each 50 ms, or for a text of more than 10,000 characters each millisecond
- * per 200 of them; the first one at once. What comes between becomes part of the next. Everything else passes at once and
- * in order.
+ * Limits the text deltas of a run to one every 50 ms, or one every (length / 200) ms for a text of more than 10,000
+ * characters. The first passes at once; deltas in between are merged into the next. All other events pass at once and in
+ * order.
  */
 export class Pace {
   readonly #clock: Clock;

@@ -5,12 +5,12 @@ import type { RunId } from "../../types/ids.ts";
 import type { Receipt, RunResult } from "../../types/run/run.ts";
 
 /**
- * The stream of a run that is there or begins before the signal aborts; one may wait behind another run of its session.
+ * The stream of a run that exists or begins before the signal aborts; a run may have to wait for another of its session.
  * Undefined when it did not begin.
  */
 export async function findRun(chat: ChatPort, runId: RunId, signal: AbortSignal): Promise<RunStream | undefined> {
   const over = new AbortController();
-  // Watched before looking, so that a run that begins in between is not missed.
+  // Watch first, so that a run that begins in between is not missed.
   const runs = chat.runs(AbortSignal.any([signal, over.signal]));
   try {
     const known = chat.stream(runId);
@@ -22,7 +22,7 @@ export async function findRun(chat: ChatPort, runId: RunId, signal: AbortSignal)
   }
 }
 
-/** A signal that aborts after a while. `cancel` forgets it. */
+/** A signal that aborts after `ms` milliseconds unless `cancel` is called. */
 export function deadline(clock: Clock, ms: number): { readonly signal: AbortSignal; cancel(): void } {
   const controller = new AbortController();
   const cancel = clock.after(ms, () => controller.abort());
@@ -32,13 +32,13 @@ export function deadline(clock: Clock, ms: number): { readonly signal: AbortSign
 export interface RunOutcome {
   readonly startedAt: number;
   readonly endedAt: number;
-  /** All that the user would see of it, messages parted by blank lines. */
+  /** All text that the user would see, with blank lines between messages. */
   readonly text: string;
   readonly result: RunResult;
   readonly receipt: Receipt;
 }
 
-/** Text as it comes, messages parted by blank lines: what a reader of one growing text wants. */
+/** Collects the messages of a run into one text, with blank lines between them. */
 export class RunText {
   #text = "";
   #message = "";
@@ -48,7 +48,7 @@ export class RunText {
     return this.#text;
   }
 
-  /** What the event adds to the text. */
+  /** Returns what the event adds to the text. */
   add(event: RunEvent): string {
     switch (event.type) {
       case "message_start":
@@ -60,7 +60,7 @@ export class RunText {
       case "message_end":
         return this.#finish(event.text);
       case "answer":
-        // How it failed is told by the end of the run.
+        // The end of the run reports the failure.
         if (event.because === "error") return "";
         this.#part();
         return this.#append(event.text) + this.#part();
@@ -69,8 +69,8 @@ export class RunText {
     }
   }
 
-  // A message may end with more than its deltas told, or come without any. What follows without a start goes on with it:
-  // an answer that broke off and was continued.
+  // A message may end with more text than its deltas had, or have none. A delta without a start continues the message:
+  // its answer broke off and was resumed.
   #finish(text: string): string {
     const rest = text.startsWith(this.#message) ? text.slice(this.#message.length) : "";
     this.#message = text;
@@ -91,7 +91,7 @@ export class RunText {
   }
 }
 
-/** Reads a run to its end. Undefined when the log ended without one, which a crash of the run leaves. */
+/** Reads a run to its end. Undefined when the log ends without one because the run crashed. */
 export async function readOutcome(stream: RunStream): Promise<RunOutcome | undefined> {
   const text = new RunText();
   let startedAt = 0;
@@ -100,7 +100,7 @@ export async function readOutcome(stream: RunStream): Promise<RunOutcome | undef
     if (event.type === "run_start") startedAt = event.startedAt;
     if (event.type !== "run_end") continue;
     const { endedAt, result, receipt } = event;
-    // A run that was ended in the queue never started.
+    // A run that was aborted in the queue never started.
     return { startedAt: startedAt === 0 ? endedAt : startedAt, endedAt, text: text.text, result, receipt };
   }
   return undefined;

@@ -8,7 +8,7 @@ import { Pace } from "./pace.ts";
 
 type Ports = Pick<ServerPorts, "chat" | "events" | "sessions" | "log" | "clock">;
 
-/** Brings runs, the other rooms' events and ticks to the connections until the signal aborts. */
+/** Publishes runs, the events of other modules and ticks to the connections until the signal aborts. */
 export function watchEvents(ports: Ports, hub: Hub, signal: AbortSignal): void {
   const report = (error: unknown) => ports.log.error("event watching ended", { error });
   watchRuns(ports, hub, signal).catch(report);
@@ -19,7 +19,7 @@ export function watchEvents(ports: Ports, hub: Hub, signal: AbortSignal): void {
 }
 
 async function relayUpdates({ sessions, clock }: Ports, hub: Hub, signal: AbortSignal): Promise<void> {
-  for await (const update of sessions.updates(signal)) hub.tellTranscript(update, clock.now());
+  for await (const update of sessions.updates(signal)) hub.announceTranscript(update, clock.now());
 }
 
 async function relayEvents(ports: Ports, hub: Hub, signal: AbortSignal): Promise<void> {
@@ -28,9 +28,10 @@ async function relayEvents(ports: Ports, hub: Hub, signal: AbortSignal): Promise
 
 async function relayCompactions({ chat }: Ports, hub: Hub, signal: AbortSignal): Promise<void> {
   for await (const { facts, event } of chat.compactions(signal)) {
-    const told = toAgentEvent(facts, event, event.ts);
-    if (told) hub.publish(told);
-    if (event.type === "compaction" && event.phase === "end") hub.tellSession(facts.sessionKey, "compact", event.ts);
+    const published = toAgentEvent(facts, event, event.ts);
+    if (published) hub.publish(published);
+    if (event.type === "compaction" && event.phase === "end")
+      hub.announceSession(facts.sessionKey, "compact", event.ts);
   }
 }
 
@@ -46,12 +47,12 @@ async function watchRun(stream: RunStream, ports: Ports, hub: Hub): Promise<void
   const view = new ChatView(stream.facts);
   const pace = new Pace(ports.clock, (event: RunEvent) => {
     for (const gatewayEvent of view.show(event)) hub.publish(gatewayEvent);
-    if (isEdge(event) && stream.facts.trigger !== "api") hub.tellSession(stream.facts.sessionKey, "run", event.ts);
+    if (isEdge(event) && stream.facts.trigger !== "api") hub.announceSession(stream.facts.sessionKey, "run", event.ts);
   });
   for await (const event of stream.watch()) pace.push(event);
 }
 
-/** Where a row of the session list changes: it has an active run now, or no more. */
+/** Whether a row of the session list changes: its run became active or ended. */
 const isEdge = (event: RunEvent) => event.type === "run_start" || event.type === "run_end";
 
 function tick(ports: Ports, hub: Hub, signal: AbortSignal): void {

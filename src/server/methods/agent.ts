@@ -34,7 +34,7 @@ type AgentParams = z.infer<typeof agentParams>;
 
 type Ports = Pick<ServerPorts, "chat" | "media" | "sessions" | "resolveSessionKey" | "catalog" | "clock">;
 
-/** Running an agent without a chat on screen, and waiting for it. */
+/** Methods that run an agent without an open chat, and wait for the run. */
 export function agentMethods(ports: Ports): readonly Method[] {
   return [
     defineMethod({
@@ -92,27 +92,27 @@ function findSession(sessionId: string, { sessions }: Ports): SessionKey {
 async function wait(params: { runId: string; timeoutMs?: number | undefined }, { chat, clock }: Ports) {
   const id = runId(params.runId);
   const limit = deadline(clock, params.timeoutMs ?? DEFAULT_WAIT_MS);
-  const tooLate = new Promise<undefined>((resolve) => {
+  const timedOut = new Promise<undefined>((resolve) => {
     limit.signal.addEventListener("abort", () => resolve(undefined), { once: true });
   });
   try {
     const stream = await findRun(chat, id, limit.signal);
-    const outcome = stream === undefined ? undefined : await Promise.race([readOutcome(stream), tooLate]);
-    return outcome === undefined ? { runId: id, status: "timeout" } : { runId: id, ...tell(outcome) };
+    const outcome = stream === undefined ? undefined : await Promise.race([readOutcome(stream), timedOut]);
+    return outcome === undefined ? { runId: id, status: "timeout" } : { runId: id, ...showOutcome(outcome) };
   } finally {
     limit.cancel();
   }
 }
 
-function tell({ startedAt, endedAt, text, result }: RunOutcome) {
+function showOutcome({ startedAt, endedAt, text, result }: RunOutcome) {
   const times = { startedAt, endedAt };
-  const words = text === "" ? {} : { text };
+  const said = text === "" ? {} : { text };
   switch (result.kind) {
     case "replied":
-      return { status: "ok", ...times, ...words, stopReason: result.stop };
+      return { status: "ok", ...times, ...said, stopReason: result.stop };
     case "aborted":
-      return { status: "error", ...times, ...words, error: `aborted by ${result.by}`, stopReason: "aborted" };
+      return { status: "error", ...times, ...said, error: `aborted by ${result.by}`, stopReason: "aborted" };
     case "failed":
-      return { status: "error", ...times, ...words, error: result.failure.message };
+      return { status: "error", ...times, ...said, error: result.failure.message };
   }
 }

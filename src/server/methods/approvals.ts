@@ -4,7 +4,7 @@ import { showApproval } from "../events/approval-events.ts";
 import type { Hub } from "../transport/hub.ts";
 import type { ServerPorts } from "../options.ts";
 
-/** Commands that wait for a person, and strangers that do. */
+/** Methods for commands and strangers that wait for an approval. */
 export function approvalMethods(ports: Pick<ServerPorts, "chat" | "pairing">, hub: Hub): readonly Method[] {
   const { approvals } = ports.chat;
   return [
@@ -36,9 +36,9 @@ function pairingMethods({ pairing }: Pick<ServerPorts, "pairing">, hub: Hub): re
       scope: "operator.pairing",
       params: z.looseObject({ channel: z.string().min(1).optional() }),
       run: async ({ channel }) => {
-        const isAsked = (row: { readonly channel: string }) => channel === undefined || row.channel === channel;
+        const isWanted = (row: { readonly channel: string }) => channel === undefined || row.channel === channel;
         const [requests, turnedAway] = await Promise.all([pairing.list(), pairing.turnedAway()]);
-        return { requests: requests.filter(isAsked), turnedAway: turnedAway.filter(isAsked) };
+        return { requests: requests.filter(isWanted), turnedAway: turnedAway.filter(isWanted) };
       },
     }),
     defineMethod({
@@ -55,7 +55,7 @@ const approveParams = z.looseObject({
   /** The code, or the stranger's id on the platform. */
   code: z.string().min(1).max(256),
   accountId: z.string().min(1).optional(),
-  /** Whether the stranger is told. */
+  /** Whether to tell the stranger. */
   notify: z.boolean().optional(),
 });
 
@@ -68,7 +68,7 @@ async function approve(
   if (request === undefined) {
     throw new MethodError(
       "NOT_FOUND",
-      `nobody waits on ${channel} with this code or id, or the id waits at several accounts`,
+      `no request on ${channel} has this code or id, or several accounts have one with the id`,
     );
   }
   const { account, senderId } = request;

@@ -7,7 +7,7 @@ import type { ServerPorts } from "../options.ts";
 
 const MAX_ATTACHMENTS = 20;
 
-/** A file in a request: base64, bare or as a data URL. */
+/** A file in a request, as plain base64 or as a data URL. */
 const attachmentSchema = z.looseObject({
   type: z.string().optional(),
   mimeType: z.string().optional(),
@@ -63,7 +63,7 @@ function checkSize(bytes: number, mime: string | undefined, label: string): void
   const { maxBytes, maxImageBytes } = POLICY.attachments;
   const limit = mime?.startsWith("image/") === true ? maxImageBytes : maxBytes;
   if (bytes <= limit) return;
-  throw new MethodError("INVALID_REQUEST", `${label} has ${bytes} bytes; at most ${limit} are taken`, {
+  throw new MethodError("INVALID_REQUEST", `${label} has ${bytes} bytes; at most ${limit} are accepted`, {
     details: { code: "ATTACHMENT_TOO_LARGE", limit },
   });
 }

@@ -25,7 +25,7 @@ const sendParams = z.looseObject({
 
 type Ports = Pick<ServerPorts, "chat" | "media" | "sessions" | "resolveSessionKey">;
 
-/** Starting, stopping and adding to a conversation. */
+/** Methods that send to, abort and add to a conversation. */
 export function chatMethods(ports: Ports): readonly Method[] {
   return [
     defineMethod({
@@ -51,7 +51,7 @@ export function chatMethods(ports: Ports): readonly Method[] {
   ];
 }
 
-/** The chat port remembers the keys, for longer than this process lives, so that a repeated one is told how its run is. */
+/** The chat port keeps the idempotency keys on disk, so a repeated one gets the state of its run even after a restart. */
 async function send(params: z.infer<typeof sendParams>, ports: Ports) {
   const key = sessionForTurn(params.sessionKey, ports);
   const media = await storeAttachments(params.attachments ?? [], ports.media);
@@ -73,7 +73,7 @@ async function send(params: z.infer<typeof sendParams>, ports: Ports) {
   return { runId: sent.runId, status: isDone ? "ok" : "in_flight" };
 }
 
-/** A run that waits in its lane is not over; one that nobody knows any more is. */
+/** A run that waits in its lane is not over; a run that is no longer known is. */
 async function isOver(stream: RunStream | undefined): Promise<boolean> {
   return stream === undefined || (await Promise.race([stream.done, Promise.resolve(undefined)])) !== undefined;
 }
@@ -84,7 +84,7 @@ const injectParams = z.looseObject({
   label: z.string().max(100).optional(),
 });
 
-/** A note that people see in the chat and that no model wrote. */
+/** Adds a notice to the chat that no model wrote. */
 function injectMethod(ports: Ports): Method {
   return defineMethod({
     name: "chat.inject",

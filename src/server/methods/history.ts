@@ -9,7 +9,7 @@ import { optional } from "./optional.ts";
 import { shownText } from "./shown-text.ts";
 
 const DEFAULT_LIMIT = 200;
-/** An answer stays well below what a client takes in one frame. */
+/** Well below what a client accepts in one frame. */
 const MAX_BYTES = 8 * 1024 * 1024;
 
 const historyParams = z.looseObject({
@@ -22,7 +22,7 @@ type Shown = Readonly<Record<string, unknown>> & { readonly role: string };
 
 type HistoryPorts = Pick<ServerPorts, "chat" | "media" | "sessions" | "resolveSessionKey">;
 
-/** Reading a conversation. */
+/** The method that reads a conversation. */
 export function historyMethods(ports: HistoryPorts): readonly Method[] {
   return [
     defineMethod({
@@ -66,14 +66,14 @@ function sessionInfo(key: string, entry: Readonly<SessionEntry>) {
   };
 }
 
-/** A message before it has its place. `runId` where the transcript holds it. */
-interface Told {
+/** A message before it gets its number. `runId` is set when the transcript has it. */
+interface UnnumberedMessage {
   readonly message: Shown;
   readonly runId?: string | undefined;
   readonly sender?: string | undefined;
 }
 
-/** Messages of transcript entries, each with its id and a number that grows along the transcript and never changes. */
+/** The messages of transcript entries, each with its id and a number that increases along the transcript and never changes. */
 function showEntries(
   entries: readonly TranscriptEntry[],
   maxChars: number | undefined,
@@ -82,7 +82,7 @@ function showEntries(
   let seq = 0;
   return entries.flatMap((entry) =>
     showEntry(entry, images).map(({ message, runId, sender }, index) => {
-      // The place in the file is not known when only its end was read; the time is.
+      // Only the end of the file may have been read, so the time serves as the number.
       seq = Math.max(seq + 1, Date.parse(entry.timestamp) || 0);
       const id = index === 0 ? entry.id : `${entry.id}:${index}`;
       return { ...clip(message, maxChars), __openclaw: { id, seq, ...optional({ runId, sender }) } };
@@ -90,7 +90,7 @@ function showEntries(
   );
 }
 
-/** What a channel is asked beside the words is nothing to read. */
+/** Removes directives to the channel from an answer. */
 function withPlainAnswer(entry: TranscriptEntry, plain: (text: string) => string): TranscriptEntry {
   if (entry.type !== "message" || entry.message.role !== "assistant") return entry;
   const content = entry.message.content
@@ -99,7 +99,7 @@ function withPlainAnswer(entry: TranscriptEntry, plain: (text: string) => string
   return { ...entry, message: { ...entry.message, content } };
 }
 
-function showEntry(entry: TranscriptEntry, images: ReadonlyMap<string, string>): readonly Told[] {
+function showEntry(entry: TranscriptEntry, images: ReadonlyMap<string, string>): readonly UnnumberedMessage[] {
   if (entry.type === "message")
     return entry.message.role === "user" ? [showUser(entry.message)] : [{ message: { ...entry.message } }];
   const notice = noticeIn(entry);
@@ -109,21 +109,25 @@ function showEntry(entry: TranscriptEntry, images: ReadonlyMap<string, string>):
   return [{ message: injected([{ type: "text", text }], entry.timestamp) }];
 }
 
-/** The person's words, without what the gateway wrote around them for the model. */
-function showUser(message: Extract<ChatMessage, { role: "user" }>): Told {
+/** The person's text, without what the gateway wrote around it for the model. */
+function showUser(message: Extract<ChatMessage, { role: "user" }>): UnnumberedMessage {
   if (typeof message.content === "string") {
     const { text, sender } = shownText(message.content);
     return { message: { ...message, content: text }, sender };
   }
   const first = message.content.findIndex((part) => part.type === "text");
-  const told = message.content[first];
-  if (told?.type !== "text") return { message: { ...message } };
-  const { text, sender } = shownText(told.text);
-  return { message: { ...message, content: message.content.with(first, { ...told, text }) }, sender };
+  const part = message.content[first];
+  if (part?.type !== "text") return { message: { ...message } };
+  const { text, sender } = shownText(part.text);
+  return { message: { ...message, content: message.content.with(first, { ...part, text }) }, sender };
 }
 
-/** What the gateway said, after the command that it answers where it answers one. */
-function showNotice(notice: Notice, timestamp: string, images: ReadonlyMap<string, string>): readonly Told[] {
+/** A notice of the gateway, after the command that it answers, if any. */
+function showNotice(
+  notice: Notice,
+  timestamp: string,
+  images: ReadonlyMap<string, string>,
+): readonly UnnumberedMessage[] {
   const { said, runId, error } = notice;
   const failure = error === undefined ? {} : { stopReason: "error", errorMessage: error };
   const answer = { message: { ...injected(contentOf(notice, images), timestamp), ...failure }, runId };

@@ -6,9 +6,9 @@ import { addUsage } from "../../types/run/usage.ts";
 type AnswerEntry = Extract<TranscriptEntry, { type: "message" }> & { readonly message: AssistantMessage };
 
 /**
- * The entries of a conversation with every answer in one piece: a model stream that broke off and was gone on with leaves
- * two answers in the transcript, and the gateway's request for the rest between them. The joined answer has the id and the
- * time of its first part, the end (stop reason, error, model) of its last, and the usage of all. Pure.
+ * Joins the parts of each answer in a conversation. A model stream that broke off and was continued leaves two answers in
+ * the transcript, with the gateway's request for the rest between them. The joined answer has the id and time of its first
+ * part, the end (stop reason, error, model) of its last, and the usage of all. Pure.
  */
 export function joinAnswers(entries: readonly TranscriptEntry[]): readonly TranscriptEntry[] {
   const joined: TranscriptEntry[] = [];
@@ -41,14 +41,14 @@ function joinedMessage(first: AssistantMessage, rest: AssistantMessage): Assista
   return { ...rest, timestamp, content: joinedContent(first, rest), usage: addUsage(first.usage, rest.usage) };
 }
 
-/** The words become one text; thoughts before the rest stand before it, calls after it stay after it. A call that was cut off was not made. */
+/** Joins the two texts at the place of the second. Drops the tool calls of the first part, which were cut off and never made. */
 function joinedContent({ content: first }: AssistantMessage, { content: rest }: AssistantMessage) {
   const said = first.filter((part) => part.type !== "toolCall");
   const at = said.findLastIndex((part) => part.type === "text");
-  const goesOn = rest.findIndex((part) => part.type === "text");
+  const restAt = rest.findIndex((part) => part.type === "text");
   const begun = said[at];
-  const more = rest[goesOn];
+  const more = rest[restAt];
   if (begun?.type !== "text" || more?.type !== "text") return [...said, ...rest];
   const text = { ...begun, text: begun.text + more.text };
-  return [...said.slice(0, at), ...said.slice(at + 1), ...rest.slice(0, goesOn), text, ...rest.slice(goesOn + 1)];
+  return [...said.slice(0, at), ...said.slice(at + 1), ...rest.slice(0, restAt), text, ...rest.slice(restAt + 1)];
 }

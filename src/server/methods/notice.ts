@@ -14,26 +14,26 @@ type File = z.output<typeof fileShape>;
 
 const noticeShape = z.object({
   text: z.string(),
-  /** The command that it answers. */
+  /** The command that the notice answers. */
   said: z.string().optional(),
   runId: z.string().optional(),
-  /** What went wrong, in the words of who failed. */
+  /** The error as the failed part reported it. */
   error: z.string().optional(),
   media: z.array(fileShape).optional(),
 });
 export type Notice = z.output<typeof noticeShape>;
 
-/** What the gateway said to people; undefined for every other entry. */
+/** The notice that an entry holds; undefined for every other entry. */
 export function noticeIn(entry: TranscriptEntry): Notice | undefined {
   return entry.type === "custom" && entry.customType === NOTICE_TYPE
     ? noticeShape.safeParse(entry.data).data
     : undefined;
 }
 
-/** Bytes of one image that an answer carries. */
+/** Most bytes of an image in a response. */
 const MOST_IMAGE_BYTES = 4 * 1024 * 1024;
 
-/** The images of these notices as base64, by id. One that is gone or too large is left out: its name is shown. */
+/** The images of these notices as base64, by id. One that is gone or too large is left out; its name is shown instead. */
 export async function imagesIn(
   entries: readonly TranscriptEntry[],
   media: Pick<MediaStore, "read">,
@@ -50,15 +50,15 @@ async function dataOf(id: string, media: Pick<MediaStore, "read">): Promise<stri
     const bytes = await media.read(mediaId(id));
     return bytes.length > MOST_IMAGE_BYTES ? undefined : Buffer.from(bytes).toString("base64");
   } catch {
-    // Files are kept for a time only; the words about it stay.
+    // Files are deleted after a time; the notice's text stays.
     return undefined;
   }
 }
 
-/** The content of a notice as chat clients draw it. */
+/** The content of a notice in the format that chat clients draw. */
 export function contentOf({ text, media = [] }: Notice, images: ReadonlyMap<string, string>): readonly object[] {
-  const words = text === "" ? [] : [{ type: "text", text }];
-  return [...words, ...media.map((file) => partOf(file, images.get(file.source.id)))];
+  const parts = text === "" ? [] : [{ type: "text", text }];
+  return [...parts, ...media.map((file) => partOf(file, images.get(file.source.id)))];
 }
 
 function partOf({ mime, name, source }: File, data: string | undefined): object {

@@ -1,4 +1,4 @@
-/** The fields that are there, so that an absent option stays absent. */
+/** Drops the fields that are undefined. */
 export function optional<T extends Readonly<Record<string, unknown>>>(
   fields: T,
 ): { [K in keyof T]?: Exclude<T[K], undefined> };

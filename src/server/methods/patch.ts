@@ -9,7 +9,7 @@ import type { MethodParts } from "./parts.ts";
 type Ports = Pick<ServerPorts, "sessions" | "resolveSessionKey" | "catalog" | "clock">;
 type Parts = Pick<MethodParts, "hub" | "sessionsFile">;
 
-// Null takes a setting back.
+// Null removes a setting.
 const patchParams = z.looseObject({
   key: z.string().min(1),
   label: z.string().min(1).max(512).nullish(),
@@ -17,11 +17,11 @@ const patchParams = z.looseObject({
   thinkingLevel: z.enum(THINK_LEVELS).nullish(),
 });
 
-/** What a patch carries beside settings. */
+/** Fields of a patch that are not settings. */
 const ABOUT = ["key"];
 type PatchParams = z.infer<typeof patchParams>;
 
-/** Settings of one conversation. */
+/** The method that changes the settings of a session. */
 export function patchMethods(ports: Ports, { hub, sessionsFile }: Parts): readonly Method[] {
   return [
     defineMethod({
@@ -29,10 +29,10 @@ export function patchMethods(ports: Ports, { hub, sessionsFile }: Parts): readon
       scope: "operator.write",
       params: patchParams,
       run: async (params) => {
-        refuseUnserved(params);
+        refuseUnsupported(params);
         const key = ports.resolveSessionKey(params.key);
         const entry = await store(key, { ...patchOf(params), ...(await modelPatch(params.model, ports)) }, ports);
-        hub.tellSession(key, "patch", ports.clock.now());
+        hub.announceSession(key, "patch", ports.clock.now());
         const resolved = { modelProvider: entry.providerOverride ?? null, model: entry.modelOverride ?? null };
         return { ok: true, path: sessionsFile, key, entry, resolved };
       },
@@ -40,14 +40,14 @@ export function patchMethods(ports: Ports, { hub, sessionsFile }: Parts): readon
   ];
 }
 
-/** A setting that nothing obeys is refused by its name: who set it relies on it. Taking one back is no harm. */
-function refuseUnserved(params: PatchParams): void {
+/** Refuses settings without effect by name, since the client relies on them. Removing one does no harm. */
+function refuseUnsupported(params: PatchParams): void {
   const served = new Set([...Object.keys(patchParams.shape), ...ABOUT]);
   const unserved = Object.entries(params).flatMap(([name, value]) =>
     served.has(name) || value === undefined || value === null ? [] : [name],
   );
   if (unserved.length === 0) return;
-  throw new MethodError("INVALID_REQUEST", `this gateway has no effect for: ${unserved.join(", ")}`, {
+  throw new MethodError("INVALID_REQUEST", `this gateway does not support these settings: ${unserved.join(", ")}`, {
     details: {
       code: "SETTING_NOT_SERVED",
       settings: unserved,
@@ -76,7 +76,7 @@ async function modelPatch(model: string | null | undefined, { catalog }: Ports):
   // A provider may serve models that no catalogue lists.
   if (id !== "" && known.some((row) => row.provider === provider))
     return { providerOverride: provider, modelOverride: id };
-  throw new MethodError("INVALID_REQUEST", `unknown model: ${model}; models.list tells those that are there`);
+  throw new MethodError("INVALID_REQUEST", `unknown model: ${model}; models.list has the known ones`);
 }
 
 async function store(key: SessionKey, patch: SessionPatch, { sessions }: Ports): Promise<Readonly<SessionEntry>> {

@@ -24,7 +24,7 @@ type ListParams = z.infer<typeof listParams>;
 
 const keyParams = z.looseObject({ key: z.string().min(1) });
 
-/** Conversations: seeing, clearing and following them. */
+/** Methods that list, reset, delete, compact and follow sessions. */
 export function sessionMethods(ports: Ports, { hub, sessionsFile }: Parts): readonly Method[] {
   return [
     defineMethod({
@@ -47,7 +47,7 @@ export function sessionMethods(ports: Ports, { hub, sessionsFile }: Parts): read
         const key = ports.resolveSessionKey(text);
         await ports.chat.abort(key);
         const deleted = await ports.sessions.remove(key);
-        if (deleted) hub.tellSession(key, "delete", ports.clock.now());
+        if (deleted) hub.announceSession(key, "delete", ports.clock.now());
         return { ok: true, key, deleted };
       },
     }),
@@ -59,7 +59,7 @@ export function sessionMethods(ports: Ports, { hub, sessionsFile }: Parts): read
         const key = ports.resolveSessionKey(text);
         if (!ports.sessions.peek(key)) return { ok: true, key, compacted: false, reason: "There is no such session." };
         const done = await ports.chat.compact(key);
-        if (done.compacted) hub.tellSession(key, "compact", ports.clock.now());
+        if (done.compacted) hub.announceSession(key, "compact", ports.clock.now());
         return { ok: true, key, ...done };
       },
     }),
@@ -91,7 +91,7 @@ function followMessages({ resolveSessionKey }: Ports, hub: Hub): readonly Method
       run: async ({ key: text }, caller) => {
         const key = resolveSessionKey(text);
         if (hub.followMessages(caller.connId, key, follows)) return { subscribed: follows, key };
-        throw new MethodError("INVALID_REQUEST", `one connection follows ${MOST_FOLLOWED} sessions at most`);
+        throw new MethodError("INVALID_REQUEST", `one connection may follow ${MOST_FOLLOWED} sessions at most`);
       },
     });
   return [follow("sessions.messages.subscribe", true), follow("sessions.messages.unsubscribe", false)];
@@ -102,7 +102,7 @@ async function resetSession(key: SessionKey, { sessions, chat, clock }: Ports, h
   const session = await sessions.acquire(key);
   try {
     await session.reset();
-    hub.tellSession(key, "reset", clock.now());
+    hub.announceSession(key, "reset", clock.now());
     return { ok: true, key, entry: session.entry };
   } finally {
     session.release();
@@ -113,7 +113,7 @@ function listSessions(params: ListParams, ports: Ports) {
   const now = ports.clock.now();
   const found = ports.sessions
     .list()
-    .filter((row) => isAsked(row, params, ports, now))
+    .filter((row) => isWanted(row, params, ports, now))
     .toSorted((a, b) => b.entry.updatedAt - a.entry.updatedAt);
   const offset = params.offset ?? 0;
   const page = found.slice(offset, params.limit === undefined ? undefined : offset + params.limit);
@@ -135,13 +135,13 @@ function listSessions(params: ListParams, ports: Ports) {
   };
 }
 
-function isAsked({ key, entry }: SessionRow, params: ListParams, ports: Ports, now: number): boolean {
+function isWanted({ key, entry }: SessionRow, params: ListParams, ports: Ports, now: number): boolean {
   const { activeMinutes, agentId, label, search } = params;
   if (activeMinutes !== undefined && entry.updatedAt < now - activeMinutes * 60_000) return false;
   if (agentId !== undefined && agentOf(key, ports.catalog.defaultAgent) !== agentId) return false;
   if (label !== undefined && entry.label !== label) return false;
-  const words = [key, entry.label, entry.displayName, entry.subject].join("\n").toLowerCase();
-  return search === undefined || words.includes(search.toLowerCase());
+  const searched = [key, entry.label, entry.displayName, entry.subject].join("\n").toLowerCase();
+  return search === undefined || searched.includes(search.toLowerCase());
 }
 
 function showSession({ key, entry }: SessionRow, active: readonly RunFacts[], ports: Ports) {
@@ -190,7 +190,7 @@ const SHOWN = [
   "lastThreadId",
 ] as const satisfies readonly (keyof SessionEntry)[];
 
-/** What of a row people may see beside its figures; paths and unknown fields are not among it. */
+/** The further fields of a row that clients may see; paths and unknown fields are left out. */
 function shownFields(entry: Readonly<SessionEntry>): Partial<SessionEntry> {
   return Object.fromEntries(SHOWN.flatMap((name) => (entry[name] === undefined ? [] : [[name, entry[name]]])));
 }

@@ -7,7 +7,7 @@ import type { MethodParts } from "./parts.ts";
 const anything = z.looseObject({});
 const RECENT = 10;
 
-/** How the gateway is, and what it has to offer. */
+/** Methods that report the gateway's state, models, clients and log. */
 export function statusMethods(ports: ServerPorts, parts: MethodParts): readonly Method[] {
   return [
     readMethod("health", () => health(ports, parts)),
@@ -37,7 +37,7 @@ function showModel(model: Awaited<ReturnType<Catalog["models"]>>[number]) {
 }
 
 async function health(ports: ServerPorts, { eventLoop, sessionsFile }: MethodParts): Promise<Record<string, unknown>> {
-  const begun = performance.now();
+  const startedAt = performance.now();
   const { catalog, reports } = ports;
   const ts = ports.clock.now();
   const sessions = { path: sessionsFile, ...recentSessions(ports.sessions, ts) };
@@ -49,7 +49,7 @@ async function health(ports: ServerPorts, { eventLoop, sessionsFile }: MethodPar
   const { ok, problems } = reports.ready();
   const own = { ok, problems, ts, defaultAgentId: catalog.defaultAgent, agents, sessions, eventLoop: eventLoop() };
   const rest = await reports.health();
-  return { ...own, ...rest, durationMs: Math.round(performance.now() - begun) };
+  return { ...own, ...rest, durationMs: Math.round(performance.now() - startedAt) };
 }
 
 function recentSessions(sessions: ServerPorts["sessions"], now: number) {

@@ -6,8 +6,8 @@ import type { ServerPorts } from "../options.ts";
 type Ports = Pick<ServerPorts, "sessions" | "resolveSessionKey">;
 
 /**
- * The session that a client's message goes to. Throws `MethodError` for the key of a subagent that nobody started: its turns
- * would have the prompt and the reach of a whole agent.
+ * The session for a client's message. Throws `MethodError` for the key of a subagent that no agent started: its turns would
+ * have the prompt and the tools of a full agent.
  */
 export function sessionForTurn(text: string, { sessions, resolveSessionKey }: Ports): SessionKey {
   const key = resolveSessionKey(text);

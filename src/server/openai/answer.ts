@@ -6,7 +6,7 @@ import type { RunResult } from "../../types/run/run.ts";
 import { errorBody, fromFailure, stopped, type ApiError } from "./errors.ts";
 import { background } from "../../utils/background.ts";
 
-/** What every piece of one answer says of itself. */
+/** Fields that every chunk of an answer repeats. */
 export interface AnswerHead {
   readonly id: string;
   readonly model: string;
@@ -16,10 +16,10 @@ export interface AnswerHead {
 
 export type RunEnd = RunEvent & { readonly type: "run_end" };
 
-/** Why a run has no good end to tell; undefined when it has. */
+/** The error of a run that failed or was aborted; undefined for one that replied. */
 export function endError(result: RunResult): ApiError | undefined {
   if (result.kind === "failed") return fromFailure(result.failure);
-  return result.kind === "aborted" ? stopped(`the run was ended by ${result.by}`) : undefined;
+  return result.kind === "aborted" ? stopped(`the run was aborted by ${result.by}`) : undefined;
 }
 
 const finishReason = (result: RunResult) => (result.kind === "replied" ? result.stop : "stop");
@@ -42,7 +42,7 @@ export function wholeAnswer(head: AnswerHead, text: string, end: RunEnd) {
 
 const KEEP_ALIVE_MS = 15_000;
 
-/** Server-sent events of one answer. Nothing is sent before there is something to say, so that a failure keeps its status. */
+/** Writes one answer as server-sent events. Sends nothing before the first text, so that an early failure can set the status. */
 export class EventWriter {
   readonly #raw: ServerResponse;
   readonly #head: AnswerHead;
@@ -60,7 +60,7 @@ export class EventWriter {
     return this.#raw.headersSent;
   }
 
-  /** Resolves when the client has room for more. */
+  /** Resolves when the client can take more. */
   async text(text: string): Promise<void> {
     if (text === "") return;
     this.#open();
@@ -75,7 +75,7 @@ export class EventWriter {
     this.#raw.end();
   }
 
-  /** Ends with an error: as a status when nothing was sent yet, else inside the stream. */
+  /** Ends with an error: with its status when nothing was sent yet, else inside the stream. */
   fail(error: ApiError): void {
     const body = JSON.stringify(errorBody(error));
     if (this.isOpen) this.#raw.end(`data: ${body}\n\n`);
@@ -103,7 +103,7 @@ export class EventWriter {
   #keepAlive(): () => void {
     return this.#clock.after(KEEP_ALIVE_MS, () => {
       this.#open();
-      // A client that takes nothing needs no sign of life, and each one would wait for it anew.
+      // A client that does not read needs no keep-alive, and each one would add another waiting write.
       if (!this.#raw.writableNeedDrain) background("keep-alive of a stream", this.#write(": waiting\n\n"));
       this.#cancel = this.#keepAlive();
     });

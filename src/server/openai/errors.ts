@@ -61,5 +61,5 @@ function typeOf(status: number): string {
   return status === 429 ? "rate_limit_error" : "server_error";
 }
 
-/** The run was stopped from elsewhere, or left no outcome. */
+/** The run was aborted, or ended without an outcome. */
 export const stopped = (message: string): ApiError => ({ status: 503, message, type: "server_error", code: "aborted" });

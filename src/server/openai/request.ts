@@ -25,7 +25,7 @@ const message = z.discriminatedUnion("role", [
 ]);
 export type ApiMessage = z.infer<typeof message>;
 
-// What the agent decides itself (temperature, penalties …) is let through and has no effect.
+// Settings that the agent decides itself (temperature, penalties …) are accepted and have no effect.
 const completionRequest = z.looseObject({
   model: z.string().min(1),
   messages: z.array(message).min(1),
@@ -50,37 +50,37 @@ export function parseCompletion(body: unknown): Parsed {
   const parsed = completionRequest.safeParse(body);
   if (!parsed.success) return { kind: "bad", error: badRequest(problemsOf(parsed.error)) };
   const request = parsed.data;
-  const unserved = unservedPart(request);
-  if (unserved !== undefined) return { kind: "bad", error: unserved };
+  const unsupported = unsupportedPart(request);
+  if (unsupported !== undefined) return { kind: "bad", error: unsupported };
   if (request.messages.at(-1)?.role !== "user") {
-    return { kind: "bad", error: badRequest("the last message must be the user's", "messages") };
+    return { kind: "bad", error: badRequest("the last message must have the role user", "messages") };
   }
   const image = imageUrls(request).find((url) => !isDataImage(url));
   if (image === undefined) return { kind: "ok", request };
-  const error = badRequest("images are taken as data URLs of base64 only; this gateway fetches no address", "messages");
+  const error = badRequest("images must be base64 data URLs; this gateway fetches no address", "messages");
   return { kind: "bad", error };
 }
 
-/** A client that gives these relies on them: an answer that leaves them out would be taken for the wrong thing. */
-function unservedPart(request: CompletionRequest): ApiError | undefined {
-  const found = UNSERVED.find(({ is }) => is(request));
+/** Refuses what the gateway does not support: a client that sends it would misread an answer without it. */
+function unsupportedPart(request: CompletionRequest): ApiError | undefined {
+  const found = UNSUPPORTED.find(({ is }) => is(request));
   return found && badRequest(found.message, found.param);
 }
 
-const OWN_TOOLS = "the agent calls its own tools; tools of the client are not served: leave them out";
+const OWN_TOOLS = "the agent calls its own tools and cannot call the client's; leave them out";
 const isForced = (choice: unknown): boolean => ![undefined, null, "none", "auto"].some((free) => free === choice);
 
-const UNSERVED: readonly { param: string; message: string; is(request: CompletionRequest): boolean }[] = [
+const UNSUPPORTED: readonly { param: string; message: string; is(request: CompletionRequest): boolean }[] = [
   { param: "tools", message: OWN_TOOLS, is: ({ tools }) => (tools?.length ?? 0) > 0 },
   { param: "functions", message: OWN_TOOLS, is: ({ functions }) => (functions?.length ?? 0) > 0 },
   { param: "tool_choice", message: OWN_TOOLS, is: ({ tool_choice: choice }) => isForced(choice) },
   { param: "function_call", message: OWN_TOOLS, is: ({ function_call: call }) => isForced(call) },
   {
     param: "response_format",
-    message: "the agent answers in text; JSON mode and schemas are not served",
+    message: "the agent answers in text; JSON mode and schemas are not supported",
     is: ({ response_format: format }) => format !== undefined && format !== null && format.type !== "text",
   },
-  { param: "n", message: "one answer is given per request", is: ({ n }) => n !== undefined && n !== null && n !== 1 },
+  { param: "n", message: "a request gets one answer", is: ({ n }) => n !== undefined && n !== null && n !== 1 },
 ];
 
 function imageUrls(request: CompletionRequest): readonly string[] {
@@ -90,8 +90,8 @@ function imageUrls(request: CompletionRequest): readonly string[] {
 
 const isDataImage = (url: string) => /^data:image\/[\w.+-]+;base64,/.test(url.slice(0, 100));
 
-/** The agent that a model name or header asks for: `openclaw`, `openclaw/<agentId>`, `openclaw:<agentId>`. */
-export function agentAsked(model: string, header: string | undefined): string | undefined {
+/** The agent that a model name or header requests: `openclaw`, `openclaw/<agentId>`, `openclaw:<agentId>`. */
+export function requestedAgent(model: string, header: string | undefined): string | undefined {
   const [, name] = /^openclaw[/:](.+)$/.exec(model) ?? [];
   return header ?? (name === "default" ? undefined : name);
 }

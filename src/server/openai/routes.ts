@@ -11,7 +11,7 @@ import { refuseUnread } from "../transport/refuse-unread.ts";
 import { RunText } from "../events/runs.ts";
 import { endError, EventWriter, wholeAnswer, type AnswerHead, type RunEnd } from "./answer.ts";
 import { badRequest, errorBody, sendError, stopped, type ApiError } from "./errors.ts";
-import { agentAsked, isOurModel, parseCompletion, type CompletionRequest } from "./request.ts";
+import { requestedAgent, isOurModel, parseCompletion, type CompletionRequest } from "./request.ts";
 import { findAgent, startRun, type StartPorts } from "./start.ts";
 
 type Ports = StartPorts & Pick<ServerPorts, "log">;
@@ -21,7 +21,7 @@ export function serveOpenAi(app: FastifyInstance, ports: Ports, gate: Gate): voi
   void app.register(
     async (api) => {
       api.addHook("onRequest", async (request, reply) => judgeKey(request, reply, gate, ports.clock));
-      api.setErrorHandler((error, request, reply) => tellError(error, request, reply, ports));
+      api.setErrorHandler((error, request, reply) => answerError(error, request, reply, ports));
       api.get("/models", () => listModels(ports));
       api.post("/chat/completions", (request, reply) => complete(request, reply, ports));
     },
@@ -46,7 +46,7 @@ async function judgeKey(
 
 const NO_KEY: ApiError = {
   status: 401,
-  message: "The gateway's token is needed as the API key (Authorization: Bearer …).",
+  message: "The API key must be the gateway's token (Authorization: Bearer …).",
   type: "invalid_request_error",
   code: "invalid_api_key",
 };
@@ -58,7 +58,7 @@ const LOCKED: ApiError = {
   code: "rate_limited",
 };
 
-function tellError(error: unknown, request: FastifyRequest, reply: FastifyReply, { log }: Ports): FastifyReply {
+function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply, { log }: Ports): FastifyReply {
   if (error instanceof MethodError) return sendError(reply, badRequest(error.message));
   const status = error instanceof Error && "statusCode" in error ? Number(error.statusCode) : 500;
   if (status < 500 && error instanceof Error) return sendError(reply, { ...badRequest(error.message), status });
@@ -68,7 +68,7 @@ function tellError(error: unknown, request: FastifyRequest, reply: FastifyReply,
 
 const FAILED: ApiError = {
   status: 500,
-  message: "The gateway failed inside; its log has the cause.",
+  message: "The gateway failed; its log has the cause.",
   type: "server_error",
   code: "internal_error",
 };
@@ -83,10 +83,10 @@ async function complete(request: FastifyRequest, reply: FastifyReply, ports: Por
   if (parsed.kind === "bad") return sendError(reply, parsed.error);
   const { model } = parsed.request;
   const header = request.headers["x-openclaw-agent-id"];
-  const asked = agentAsked(model, typeof header === "string" && header !== "" ? header : undefined);
-  const agent = isOurModel(model) ? findAgent(asked, ports.catalog) : undefined;
+  const requested = requestedAgent(model, typeof header === "string" && header !== "" ? header : undefined);
+  const agent = isOurModel(model) ? findAgent(requested, ports.catalog) : undefined;
   if (agent === undefined) return sendError(reply, unknownModel(model));
-  const gone = goneSignal(reply.raw);
+  const gone = disconnectSignal(reply.raw);
   const stream = await startRun(parsed.request, agent, ports, gone);
   if (stream === undefined) return sendError(reply, stopped("the run did not begin"));
   const head = { id: `chatcmpl-${randomUUID()}`, model, created: Math.floor(ports.clock.now() / 1000) };
@@ -95,8 +95,8 @@ async function complete(request: FastifyRequest, reply: FastifyReply, ports: Por
     : sendAnswer(stream, head, reply);
 }
 
-/** Aborts when the client goes away before it has its answer. A connection also closes after a whole answer. */
-function goneSignal(raw: ServerResponse): AbortSignal {
+/** Aborts when the client disconnects before the answer is complete; the connection also closes after it. */
+function disconnectSignal(raw: ServerResponse): AbortSignal {
   const gone = new AbortController();
   raw.once("close", () => {
     if (!raw.writableFinished) gone.abort();
@@ -106,7 +106,7 @@ function goneSignal(raw: ServerResponse): AbortSignal {
 
 const unknownModel = (model: string): ApiError => ({
   status: 404,
-  message: `The model ${model} is not here; use openclaw or openclaw/<agentId> (GET /v1/models lists them).`,
+  message: `There is no model ${model}; use openclaw or openclaw/<agentId> (GET /v1/models lists them).`,
   type: "invalid_request_error",
   code: "model_not_found",
   param: "model",
@@ -115,7 +115,7 @@ const unknownModel = (model: string): ApiError => ({
 async function sendAnswer(stream: RunStream, head: AnswerHead, reply: FastifyReply): Promise<FastifyReply> {
   const text = new RunText();
   const end = await follow(stream, async (event) => void text.add(event));
-  const error = end === undefined ? stopped("the run left no outcome") : endError(end.result);
+  const error = end === undefined ? stopped("the run ended without an outcome") : endError(end.result);
   if (error !== undefined) return sendError(reply, error);
   return end === undefined ? reply : reply.send(wholeAnswer(head, text.text, end));
 }
@@ -135,7 +135,7 @@ async function streamAnswer(stream: RunStream, { head, reply, request, ports }: 
   const text = new RunText();
   try {
     const end = await follow(stream, (event) => writer.text(text.add(event)));
-    const error = end === undefined ? stopped("the run left no outcome") : endError(end.result);
+    const error = end === undefined ? stopped("the run ended without an outcome") : endError(end.result);
     if (error !== undefined) writer.fail(error);
     else if (end !== undefined) await writer.finish(end, request.stream_options?.include_usage === true);
   } catch (error) {

@@ -3,7 +3,7 @@ import type { AssistantMessage, ChatMessage, ImageContent, TextContent } from ".
 import { emptyUsage } from "../../types/run/usage.ts";
 import type { ApiMessage, Content, ToolCall } from "./request.ts";
 
-/** What a stateless run begins with. */
+/** The messages with which a stateless run begins. */
 export interface Seed {
   readonly system?: string;
   readonly messages: readonly ChatMessage[];
@@ -42,7 +42,7 @@ function toMessage(item: ApiMessage, toolNames: ReadonlyMap<string, string>, tim
 }
 
 function assistant(text: string, calls: readonly ToolCall[], timestamp: number): AssistantMessage {
-  const words = text === "" ? [] : [{ type: "text" as const, text }];
+  const said = text === "" ? [] : [{ type: "text" as const, text }];
   const toolCalls = calls.map((call) => ({
     type: "toolCall" as const,
     id: call.id,
@@ -53,7 +53,7 @@ function assistant(text: string, calls: readonly ToolCall[], timestamp: number):
   const origin = { api: "openai-completions", provider: "openclaw", model: "openclaw" };
   return {
     role: "assistant",
-    content: [...words, ...toolCalls],
+    content: [...said, ...toolCalls],
     ...origin,
     usage: emptyUsage(),
     stopReason,
@@ -67,7 +67,7 @@ function argumentsOf(text: string): Record<string, unknown> {
   try {
     return jsonObject.safeParse(JSON.parse(text)).data ?? {};
   } catch {
-    // A model's broken arguments are kept for the reader as they are.
+    // Broken arguments of a model are kept as text.
     return { raw: text };
   }
 }
@@ -84,7 +84,7 @@ function contentOf(content: Content): string | (TextContent | ImageContent)[] {
   );
 }
 
-/** A data URL as an image; the parser has let nothing else through. */
+/** A data URL as an image; `parseCompletion` refuses all other URLs. */
 function imageOf(url: string): ImageContent {
   const comma = url.indexOf(",");
   return { type: "image", data: url.slice(comma + 1), mimeType: url.slice(5, url.indexOf(";")) };

@@ -12,8 +12,8 @@ import { seedFrom, textOf } from "./seed.ts";
 export type StartPorts = Pick<ServerPorts, "chat" | "media" | "resolveSessionKey" | "catalog" | "clock">;
 
 /**
- * Begins the run that answers a request: one that leaves nothing behind, or, where `user` names a session, a turn of it.
- * It ends when the signal aborts. Undefined when that came before it began.
+ * Begins the run that answers a request: a stateless one, or a turn of the session that `user` names. The run is aborted
+ * with the signal. Undefined when the signal aborts before the run begins.
  */
 export async function startRun(
   request: CompletionRequest,
@@ -45,15 +45,15 @@ async function startInSession(
     ports.media,
   );
   const id = runId(`openai-${randomUUID()}`);
-  // The client has gone: there is nobody left to tell, and the run ends at its own time limit.
+  // The client has disconnected. If the abort fails, nobody waits for the result, and the run ends at its own time limit.
   const abort = () => background("abort after a client left", ports.chat.abort(sessionKey, id));
   signal.addEventListener("abort", abort, { once: true });
   const sent = await ports.chat.send({ sessionKey, text: textOf(content), media, idempotencyKey: id });
   const stream = await findRun(ports.chat, sent.runId, signal);
-  // What follows the answer, such as a compaction, is the conversation's and not the client's.
+  // Work after the answer, such as a compaction, continues when the client disconnects.
   if (stream) {
     background(
-      "letting go of a client",
+      "release of a client's abort",
       stream.done.then(() => signal.removeEventListener("abort", abort)),
     );
   }

@@ -3,7 +3,7 @@ import type { Clock } from "../../types/clock.ts";
 import type { Secret } from "../../types/secret.ts";
 import { forgetOldest } from "../../utils/forget-oldest.ts";
 import type { AccessOptions, RateLimit } from "../options.ts";
-import { countedAs, Peers, type Peer } from "./peer.ts";
+import { countingName, Peers, type Peer } from "./peer.ts";
 
 export type Verdict =
   | { readonly kind: "ok" }
@@ -19,9 +19,9 @@ export interface Credentials {
 type GateOptions = Pick<AccessOptions, "token" | "password" | "rateLimit" | "trustedProxies">;
 
 /**
- * Judges credentials. Whoever shows too many wrong ones is locked out, also with the right ones, for they could be guessed
- * in the meantime. A token that nobody can guess is let in even then: otherwise anybody who shares the operator's address
- * could keep the operator out.
+ * Checks credentials. An address with too many wrong ones is locked out, and even the right credentials are refused then,
+ * because they could have been guessed. A token that is too long to guess is accepted all the same: otherwise anyone who
+ * shares the operator's address could lock the operator out.
  */
 export class Gate {
   readonly peers: Peers;
@@ -34,9 +34,9 @@ export class Gate {
     this.#attempts = new Attempts(options.rateLimit, clock);
   }
 
-  /** The right credentials forgive no wrong ones: whose those were is not known. They are forgotten with time. */
+  /** The right credentials do not reset the count of wrong ones, which may be another client's. The count fades with time. */
   judge(given: Credentials, peer: Peer): Verdict {
-    const name = countedAs(peer);
+    const name = countingName(peer);
     const retryAfterMs = this.#attempts.lockedFor(name);
     if (retryAfterMs > 0) return this.#isBeyondGuessing(given) ? { kind: "ok" } : { kind: "locked", retryAfterMs };
     const verdict = this.#compare(given);
@@ -44,7 +44,7 @@ export class Gate {
     return verdict;
   }
 
-  /** A token and a password alike may come as a bearer. */
+  /** The bearer may be the token or the password. */
   judgeBearer(bearer: string | undefined, peer: Peer): Verdict {
     return this.judge({ token: bearer, password: bearer }, peer);
   }
@@ -74,7 +74,7 @@ function isSame(given: string, secret: Secret): boolean {
 
 const digest = (text: string) => createHash("sha256").update(text).digest();
 
-interface Record {
+interface Failures {
   readonly fails: readonly number[];
   readonly lockedUntil: number;
 }
@@ -85,7 +85,7 @@ const MAX_ADDRESSES = 10_000;
 export class Attempts {
   readonly #limit: RateLimit;
   readonly #clock: Clock;
-  readonly #records = new Map<string, Record>();
+  readonly #records = new Map<string, Failures>();
 
   constructor(limit: RateLimit, clock: Clock) {
     this.#limit = limit;
@@ -106,7 +106,7 @@ export class Attempts {
       address,
       isOver ? { fails: [], lockedUntil: now + this.#limit.lockoutMs } : { fails, lockedUntil: 0 },
     );
-    // An attacker with ten thousand addresses is past what this can stop.
+    // This cannot stop an attacker with more addresses.
     forgetOldest(this.#records, MAX_ADDRESSES);
   }
 }

@@ -9,12 +9,12 @@ import { hasScope, missingScope } from "./scopes.ts";
 const MAX_REMEMBERED = 2_000;
 
 interface Remembered {
-  /** Of the params: another request under the same key must not get this one's answer. */
+  /** Hash of the params: another request with the same key must not get this answer. */
   readonly print: string;
   readonly answer: Promise<unknown>;
 }
 
-/** The methods by name, each with its scope checked and a repeated idempotency key answered from memory. */
+/** Calls methods by name. Checks the caller's scope, and answers a repeated idempotency key from memory. */
 export class Calls {
   readonly #methods: ReadonlyMap<string, Method>;
   readonly #remembered = new Map<string, Remembered>();
@@ -22,9 +22,9 @@ export class Calls {
 
   constructor(methods: readonly Method[], log: Log) {
     this.#methods = new Map(methods.map((method) => [method.name, method]));
-    // A plugin's method must not answer in place of one of the gateway's own.
+    // A plugin must not replace a method of the gateway.
     const repeated = methods.find((method) => this.#methods.get(method.name) !== method);
-    if (repeated) throw new Error(`two methods are called "${repeated.name}"`);
+    if (repeated) throw new Error(`two methods have the name "${repeated.name}"`);
     this.#log = log;
   }
 
@@ -56,7 +56,7 @@ export class Calls {
     return key === undefined ? run() : this.#once(key, JSON.stringify(params), run);
   }
 
-  // A failed call did not happen, so the same key may try again.
+  // A failed call changed nothing, so its key may be used again.
   #once(key: string, params: string, run: () => Promise<unknown>): Promise<unknown> {
     const known = this.#remembered.get(key);
     const print = createHash("sha256").update(params).digest("base64");

@@ -2,24 +2,24 @@ import type { Caller } from "../../types/method.ts";
 import { encodeEvent, frameOf, mergeDeltas, type EncodedEvent } from "../events/deltas.ts";
 import { encodeAnswer, POLICY, type Answer } from "./frames.ts";
 
-/** What a connection needs of its socket; `ws` has it. */
+/** The part of a `ws` socket that a connection uses. */
 export interface FrameSocket {
   readonly bufferedAmount: number;
-  /** Calls back when the text has left this process, or failed to. */
+  /** Calls `sent` when the text has left this process or sending failed. */
   send(text: string, sent: () => void): void;
   close(code: number, reason: string): void;
 }
 
 export interface BufferLimits {
-  /** Above it deltas are merged instead of sent. */
+  /** With more buffered bytes, deltas are merged instead of sent. */
   readonly mergeAbove: number;
-  /** Above it the connection is closed. */
+  /** With more buffered bytes, the connection is closed. */
   readonly closeAbove: number;
 }
 
 const LIMITS: BufferLimits = { mergeAbove: 1_048_576, closeAbove: POLICY.maxBufferedBytes };
 
-/** The outgoing side of one client. A slow one costs at most `closeAbove` bytes and delays nobody. */
+/** The outgoing side of one client. A slow client costs at most `closeAbove` bytes and does not delay others. */
 export class Connection {
   readonly id: string;
   readonly since: number;
@@ -43,7 +43,7 @@ export class Connection {
     this.#send(encodeAnswer(id, answer));
   }
 
-  /** Before the handshake events carry no number. */
+  /** Sends the challenge, which has no `seq`, like every event before the handshake. */
   challenge(nonce: string, ts: number): void {
     this.#send(`${encodeEvent({ event: "connect.challenge", payload: { nonce, ts } }).head}}`);
   }
@@ -51,7 +51,7 @@ export class Connection {
   publish(encoded: EncodedEvent): void {
     if (this.#isClosed) return;
     const isFree = this.#waiting.length === 0 && this.#socket.bufferedAmount <= this.#limits.mergeAbove;
-    if (isFree) this.#number(encoded);
+    if (isFree) this.#sendNumbered(encoded);
     else this.#wait(encoded);
   }
 
@@ -81,12 +81,12 @@ export class Connection {
       const next = this.#waiting.shift();
       if (next === undefined) return;
       this.#waitingBytes -= next.head.length;
-      this.#number(next);
+      this.#sendNumbered(next);
     }
   }
 
-  // Numbered when it leaves, so that a merged event leaves no gap.
-  #number(encoded: EncodedEvent): void {
+  // The number is given on sending, so that a merged event leaves no gap.
+  #sendNumbered(encoded: EncodedEvent): void {
     this.#seq += 1;
     this.#send(frameOf(encoded, this.#seq));
   }

@@ -4,7 +4,7 @@ import { Secret } from "../../types/secret.ts";
 import { maskStrings } from "../../utils/secrets/mask-strings.ts";
 
 export const PROTOCOL = 4;
-/** Bytes of a frame before the handshake is done. */
+/** Most bytes of a frame before the handshake is done. */
 export const MAX_FIRST_FRAME = 65_536;
 
 export const POLICY = {
@@ -38,7 +38,7 @@ export type ParsedFrame =
   | { readonly kind: "request"; readonly frame: RequestFrame }
   | { readonly kind: "invalid"; readonly id: string; readonly error: ErrorShape };
 
-/** Never throws. An invalid frame keeps its id where it has one, so that the caller's promise ends. */
+/** Never throws. An invalid frame keeps its id if it has one, so that the caller gets an answer. */
 export function parseFrame(text: string): ParsedFrame {
   const json = parseJson(text);
   if (json === undefined) return invalid("invalid", "invalid frame: not JSON");
@@ -56,7 +56,7 @@ function parseJson(text: string): unknown {
     const value: unknown = JSON.parse(text);
     return value;
   } catch {
-    // Not JSON is an answer here, not a failure.
+    // The caller reports the frame as invalid.
     return undefined;
   }
 }
@@ -66,7 +66,7 @@ function idOf(json: unknown): string {
   return parsed.success ? parsed.data.id : "invalid";
 }
 
-/** One line for people: which field is wrong and how. */
+/** Says in one line which fields are wrong and how. */
 export function problemsOf(error: z.ZodError): string {
   return error.issues
     .slice(0, 5)

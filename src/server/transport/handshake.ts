@@ -27,7 +27,7 @@ export type Handshake =
   | { readonly kind: "welcome"; readonly caller: Caller; readonly params: ConnectParams }
   | { readonly kind: "refused"; readonly error: ErrorShape; readonly closeCode: number; readonly closeReason: string };
 
-/** Judges the first request of a connection. */
+/** Decides whether the first request of a connection lets the client in. */
 export function judgeConnect(params: unknown, from: { connId: string; peer: Peer }, gate: Gate): Handshake {
   const parsed = connectParams.safeParse(params);
   if (!parsed.success) return refuse(1008, `invalid connect params: ${problemsOf(parsed.error)}`);

@@ -5,7 +5,7 @@ import { POLICY, PROTOCOL } from "./frames.ts";
 import type { Hub } from "./hub.ts";
 import type { ServerOptions, ServerPorts } from "../options.ts";
 import type { Presence } from "./presence.ts";
-import type { SocketRoom } from "./socket.ts";
+import type { SocketServices } from "./socket.ts";
 
 const OWN_EVENTS = [
   "connect.challenge",
@@ -30,12 +30,13 @@ interface Parts {
   readonly gate: Gate;
 }
 
-/** What a socket meets: who may come in, what it is told, and who is told of it. */
-export function greeter(options: ServerOptions, ports: Ports, parts: Parts): SocketRoom {
+/** What the server provides to its sockets: access, the hello message, and presence when a client joins or leaves. */
+export function socketServices(options: ServerOptions, ports: Ports, parts: Parts): SocketServices {
   const { calls, hub, presence, gate } = parts;
   const { clock, log } = ports;
   const { handshakeMs } = options.access;
-  const tell = () => hub.publish({ event: "presence", payload: { presence: presence.list() }, scope: "operator.read" });
+  const publishPresence = () =>
+    hub.publish({ event: "presence", payload: { presence: presence.list() }, scope: "operator.read" });
   return {
     gate,
     calls,
@@ -45,7 +46,7 @@ export function greeter(options: ServerOptions, ports: Ports, parts: Parts): Soc
     hello: (caller) => ({ ...hello(options, parts, caller), snapshot: snapshot(ports, presence) }),
     joined(connection, params, address) {
       presence.join(connection, params, address);
-      tell();
+      publishPresence();
       hub.add(connection);
       const { id, mode } = params.client;
       log.info("client connected", { connection: connection.id, client: id, mode, address });
@@ -53,7 +54,7 @@ export function greeter(options: ServerOptions, ports: Ports, parts: Parts): Soc
     left(connection) {
       hub.remove(connection);
       presence.leave(connection);
-      tell();
+      publishPresence();
       log.info("client left", { connection: connection.id });
     },
   };

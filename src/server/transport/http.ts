@@ -6,7 +6,7 @@ import { servePage } from "../page.ts";
 import { isLoopback } from "./peer.ts";
 import { background } from "../../utils/background.ts";
 
-/** Sockets to this host alone: not every browser counts them as `'self'`. */
+/** Names the WebSockets of this host, because not every browser counts them as `'self'`. */
 function contentSecurityPolicy(host: string | undefined): string {
   const sockets = /^[\w.:[\]-]+$/.test(host ?? "") ? ` ws://${host} wss://${host}` : "";
   return [
@@ -26,7 +26,7 @@ const SECURITY_HEADERS = {
   "x-content-type-options": "nosniff",
   "referrer-policy": "no-referrer",
   "x-frame-options": "DENY",
-  // A site that opens the page gets no hold of its window.
+  // A site that opens the page cannot reach its window.
   "cross-origin-opener-policy": "same-origin",
   "cross-origin-resource-policy": "same-origin",
 } as const;
@@ -34,7 +34,7 @@ const SECURITY_HEADERS = {
 /** The address that the server listens on, and the origins that may use it. */
 export type Reach = Pick<ServerOptions, "host" | "access">;
 
-/** What every request meets first, and the routes that need no agent. */
+/** Checks that apply to every request, and the routes that need no agent. */
 export function serveBasics(
   app: FastifyInstance,
   options: Reach & Pick<ServerOptions, "pageDir">,
@@ -46,7 +46,7 @@ export function serveBasics(
   app.get("/healthz", () => ({ ok: true }));
   app.get("/readyz", (request, reply) => {
     const ready = reports.ready();
-    // What is wrong may name files and hosts of this machine.
+    // Problems may name files and hosts of this machine.
     const problems = isTrusted(request, gate).kind === "ok" ? { problems: ready.problems } : {};
     return reply.code(ready.ok ? 200 : 503).send({ ok: ready.ok, ...problems });
   });
@@ -58,7 +58,7 @@ export function serveBasics(
   servePage(app, options.pageDir);
 }
 
-/** Before all else: platforms come under any host name, and with query parameters of their own. */
+/** Runs before all other checks: platforms use any host name and their own query parameters. */
 function serveWebhooks(app: FastifyInstance, webhooks: WebhookPaths, { peers }: Gate): void {
   app.addHook("onRequest", (request, reply, next) => {
     const [path = "/"] = request.url.split("?");
@@ -71,9 +71,9 @@ function serveWebhooks(app: FastifyInstance, webhooks: WebhookPaths, { peers }: 
 function guardRequests(app: FastifyInstance, options: Reach): void {
   app.addHook("onRequest", (request, reply, next) => {
     reply.headers({ ...SECURITY_HEADERS, "content-security-policy": contentSecurityPolicy(request.headers.host) });
-    const refusal = judgeAddress({ url: request.url, host: request.headers.host }, options);
+    const refusal = refuseAddress({ url: request.url, host: request.headers.host }, options);
     if (refusal === undefined && !request.is404) next();
-    // At once: nobody may make the gateway gather a body that no route wants.
+    // Answered before the body is read: a body that no route wants is not collected.
     else if (refusal === undefined) void sendNotFound(reply.header("connection", "close"));
     else void reply.code(refusal.status).type("text/plain; charset=utf-8").send(refusal.text);
   });
@@ -83,8 +83,8 @@ function guardRequests(app: FastifyInstance, options: Reach): void {
 const sendNotFound = (reply: FastifyReply): FastifyReply =>
   reply.code(404).type("text/plain; charset=utf-8").send("Not found.\n");
 
-/** Why a request is turned away before anything looks at it. The same for pages, calls and sockets. */
-export function judgeAddress(
+/** Why a request is refused by its URL or host name, for pages, calls and sockets alike. Undefined when it is not. */
+export function refuseAddress(
   request: { url: string; host: string | undefined },
   { host, access }: Reach,
 ): { readonly status: 400 | 403; readonly text: string } | undefined {
@@ -95,8 +95,8 @@ export function judgeAddress(
 }
 
 /**
- * Whether the request comes from this machine, by a loopback name. A proxy here makes strangers look local, so its mark
- * counts as not local; so does another name, under which a browser may have been sent.
+ * Whether the request comes from this machine and uses a loopback name. A proxy on this machine makes remote clients look
+ * local, so a request through a proxy is not local. Nor is one with another host name, to which a site may have led a browser.
  */
 function isLocal(request: FastifyRequest, gate: Gate): boolean {
   const { address, isProxied } = gate.peers.of(request);
@@ -113,7 +113,7 @@ export function judgeRequest(request: FastifyRequest, gate: Gate): Verdict {
 function refuseText(reply: FastifyReply, verdict: Exclude<Verdict, { kind: "ok" }>): FastifyReply {
   if (verdict.kind === "locked") {
     const seconds = Math.ceil(verdict.retryAfterMs / 1000);
-    return reply.code(429).header("retry-after", String(seconds)).send("Too many wrong tokens; wait.\n");
+    return reply.code(429).header("retry-after", String(seconds)).send("Too many wrong tokens; try again later.\n");
   }
   return reply.code(401).header("www-authenticate", "Bearer").send("The gateway's token is needed as a bearer.\n");
 }

@@ -5,10 +5,10 @@ import type { Connection } from "./connection.ts";
 import { encodeEvent } from "../events/deltas.ts";
 import { hasScope } from "./scopes.ts";
 
-/** Sessions whose messages one connection may follow. */
+/** Most sessions whose messages one connection may follow. */
 export const MOST_FOLLOWED = 200;
 
-/** Every connection that has shaken hands. */
+/** All connections that finished the handshake; publishes events to them. */
 export class Hub {
   readonly #connections = new Map<string, Connection>();
   readonly #muted = new Set<string>();
@@ -33,13 +33,13 @@ export class Hub {
     return [...this.#connections.values()];
   }
 
-  /** Whether `sessions.changed` goes to this connection; it does until told otherwise. */
+  /** Sets whether a connection gets `sessions.changed`; by default it does. */
   followSessions(connId: string, follows: boolean): void {
     if (follows) this.#muted.delete(connId);
     else this.#muted.add(connId);
   }
 
-  /** Whether `session.message` of a session goes to this connection. False: it follows as many as it may already. */
+  /** Sets whether a connection gets `session.message` of a session. False when it already follows the most it may. */
   followMessages(connId: string, key: SessionKey, follows: boolean): boolean {
     if (!this.#connections.has(connId)) return true;
     const keys = this.#followed.get(connId) ?? new Set();
@@ -50,8 +50,8 @@ export class Hub {
     return true;
   }
 
-  /** Tells the followers of a session that its transcript was written. */
-  tellTranscript({ key, file, entryId }: TranscriptUpdate, ts: number): void {
+  /** Publishes to the followers of a session that its transcript was written. */
+  announceTranscript({ key, file, entryId }: TranscriptUpdate, ts: number): void {
     const followers = this.list().filter(({ id }) => this.#followed.get(id)?.has(key) === true);
     if (followers.length === 0) return;
     const message = entryId === undefined ? {} : { messageId: entryId };
@@ -62,8 +62,8 @@ export class Hub {
     for (const connection of followers) connection.publish(encoded);
   }
 
-  /** Tells the followers of the session list that a row is not what it was. */
-  tellSession(sessionKey: SessionKey, reason: "patch" | "reset" | "delete" | "run" | "compact", ts: number): void {
+  /** Publishes to the followers of the session list that a row changed. */
+  announceSession(sessionKey: SessionKey, reason: "patch" | "reset" | "delete" | "run" | "compact", ts: number): void {
     this.publish({ event: "sessions.changed", payload: { sessionKey, reason, ts }, scope: "operator.read" });
   }
 

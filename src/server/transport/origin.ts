@@ -3,8 +3,8 @@ import { isLoopback } from "./peer.ts";
 const LOOPBACK_NAMES: ReadonlySet<string> = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
 /**
- * Whether a browser page of this origin may open a socket. Without the header it is no browser. Beside the configured ones
- * only the page that this server itself served under a loopback name.
+ * Whether a page of this origin may open a socket: one of a configured origin, or one that this server itself served under
+ * a loopback name. A client without the header is not a browser and may.
  */
 export function isOriginAllowed(
   origin: string | undefined,
@@ -17,8 +17,8 @@ export function isOriginAllowed(
 }
 
 /**
- * Whether the `Host` header names this server. Asked on loopback binds, where a foreign name means that somebody's DNS was
- * pointed here.
+ * Whether the `Host` header names this server. Checked on loopback binds only: another name there means that someone pointed
+ * their DNS at this machine.
  */
 export function isHostAllowed(host: string | undefined, bind: string, allowedOrigins: readonly string[]): boolean {
   if (bind !== "localhost" && !isLoopback(bind)) return true;
@@ -29,7 +29,7 @@ export function isHostAllowed(host: string | undefined, bind: string, allowedOri
   );
 }
 
-/** Whether the `Host` header is one of the names that every machine has for itself. */
+/** Whether the `Host` header is a name by which every machine can call itself. */
 export const isLoopbackName = (host: string | undefined): boolean =>
   host !== undefined && LOOPBACK_NAMES.has(hostName(host));
 
@@ -38,7 +38,7 @@ function hostName(host: string): string {
   return host.toLowerCase().replace(/:\d+$/, "");
 }
 
-/** Whether the address carries a secret in its query. */
+/** Whether the URL has a token in its query. */
 export function hasTokenInQuery(url: string): boolean {
   const query = url.split("?", 2)[1];
   return query !== undefined && new URLSearchParams(query).has("token");

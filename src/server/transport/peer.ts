@@ -5,7 +5,7 @@ import { BlockList, isIP } from "node:net";
 export interface Peer {
   /** The client's IP address; the nearest proxy's where no trusted proxy names the client. */
   readonly address: string;
-  /** A proxy carried the request, so that the address says nothing of where its client is. */
+  /** The request came through a proxy, so a local `address` does not mean a local client. */
   readonly isProxied: boolean;
 }
 
@@ -31,7 +31,7 @@ const PROXY_MARKS = [
   "tailscale-user-login",
 ] as const;
 
-/** Finds out who sent a request. `trusted` are IP addresses or networks (`10.0.0.0/8`) of proxies whose words count. */
+/** Finds out who sent a request. `trusted` are IP addresses or networks (`10.0.0.0/8`) of proxies whose headers are believed. */
 export class Peers {
   readonly #trusted: BlockList;
 
@@ -46,7 +46,7 @@ export class Peers {
     return { address: this.#clientOf(headers["x-forwarded-for"]) ?? nearest, isProxied: true };
   }
 
-  /** Each proxy adds its caller at the end, so the last address that no trusted proxy has is the client's. */
+  /** Each proxy appends its caller, so the last address that is not a trusted proxy's is the client's. */
   #clientOf(forwarded: string | string[] | undefined): string | undefined {
     const hops = String(forwarded ?? "")
       .split(",")
@@ -61,7 +61,7 @@ export class Peers {
   }
 }
 
-/** What cannot be read as an address or network is left out; the config's schema refuses it. */
+/** Skips texts that are no address or network; the config's schema refuses them. */
 function blockListOf(texts: readonly string[]): BlockList {
   const list = new BlockList();
   for (const text of texts) {
@@ -81,17 +81,17 @@ export function isNetwork(text: string): boolean {
   return isIP(address) > 0 && isSize && rest.length === 0;
 }
 
-/** An IPv4 address within IPv6 in the form of IPv4, so that one peer has one name. */
+/** Turns an IPv4 address within IPv6 into plain IPv4, so that one peer has one name. */
 function plainAddress(address: string | undefined): string {
   return (address ?? "unknown").replace(/^::ffff:(?=\d+\.)/i, "");
 }
 
 /**
- * The name under which a peer's wrong tokens and open sockets are counted: all addresses of this machine are one, and so is
- * an IPv6 network of 64 bits, in which addresses cost nothing. Who came through an unknown proxy on this machine is counted
- * apart from the programs of this machine.
+ * The name under which a peer's wrong tokens and open sockets are counted. All addresses of this machine share one name, and
+ * so does an IPv6 network of 64 bits, in which addresses cost nothing. Peers behind an unknown proxy on this machine have
+ * another name than the programs of this machine.
  */
-export function countedAs({ address, isProxied }: Peer): string {
+export function countingName({ address, isProxied }: Peer): string {
   if (isLoopback(address)) return isProxied ? "a proxy on this machine" : "this machine";
   return networkOf(address);
 }

@@ -18,7 +18,7 @@ export interface PresenceRow {
   readonly instanceId?: string;
 }
 
-/** Who is here: this gateway and its connected clients. */
+/** The gateway and its connected clients, as `system-presence` lists them. */
 export class Presence {
   readonly #rows = new Map<string, PresenceRow>();
   readonly #self: PresenceRow;
@@ -38,7 +38,7 @@ export class Presence {
     };
   }
 
-  /** Grows with each change. */
+  /** Increases with each change. */
   get version(): number {
     return this.#version;
   }

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Clock } from "../../types/clock.ts";
 
-/** What is taken of an unwanted body, so that a client that is still sending can read its answer before the end. */
+/** Most bytes read of an unwanted body: a client that is still sending must be able to read the answer. */
 const MOST_BYTES = 262_144;
 const MOST_MS = 500;
 
@@ -11,7 +11,7 @@ interface Refusal {
   readonly body: string;
 }
 
-/** Answers at once a request whose body nobody wants, and closes its connection instead of reading the body. */
+/** Refuses a request before its body was read, and closes the connection. */
 export function refuseUnread(request: FastifyRequest, reply: FastifyReply, refusal: Refusal, clock: Clock): void {
   const { raw } = reply;
   reply.hijack();
@@ -22,7 +22,7 @@ export function refuseUnread(request: FastifyRequest, reply: FastifyReply, refus
   endAfterRest(request, () => raw.end(), clock);
 }
 
-/** Calls `end` once, when the body is over, or too much of it came, or too late. */
+/** Calls `end` once: after the body, after too many bytes of it, or after too long a time. */
 function endAfterRest(request: FastifyRequest, end: () => void, clock: Clock): void {
   let bytes = 0;
   const over = (): void => {

@@ -7,11 +7,11 @@ const SCOPES: ReadonlySet<string> = new Set<Scope>([
   "operator.approvals",
   "operator.pairing",
 ]);
-const UNASKED: readonly Scope[] = ["operator.read", "operator.write"];
+const DEFAULT_SCOPES: readonly Scope[] = ["operator.read", "operator.write"];
 
-/** Who holds the token gets the scopes it asks for; one that asks for none may read and write. */
+/** A client with the token gets the scopes that it requests; without a request it may read and write. */
 export function grantScopes(asked: readonly string[] | undefined): ReadonlySet<string> {
-  if (asked === undefined || asked.length === 0) return new Set(UNASKED);
+  if (asked === undefined || asked.length === 0) return new Set(DEFAULT_SCOPES);
   return new Set(asked.filter((scope) => SCOPES.has(scope)));
 }
 
@@ -27,7 +27,7 @@ export function missingScope(needed: Scope): MethodError {
   });
 }
 
-/** A client that may write to a chat may not thereby answer for commands. Throws `FORBIDDEN`. */
+/** Throws `FORBIDDEN` for an `/approve` by a client that may write to chats but not decide approvals. */
 export function checkCommand(text: string, scopes: ReadonlySet<string>): void {
   if (/^\s*\/approve\b/i.test(text) && !hasScope(scopes, "operator.approvals"))
     throw missingScope("operator.approvals");

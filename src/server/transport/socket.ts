@@ -13,18 +13,18 @@ import type { Peer } from "./peer.ts";
 import { background } from "../../utils/background.ts";
 
 const HANDSHAKE_MS = 10_000;
-/** Upgrade headers come over the same wire as the first frame. */
+/** The first frame and the upgrade headers, which come over the same connection. */
 const MAX_FIRST_BYTES = MAX_FIRST_FRAME + 16_384;
 
-export interface SocketRoom {
+export interface SocketServices {
   readonly gate: Gate;
   readonly calls: Calls;
   readonly clock: Clock;
   readonly log: Log;
-  /** Milliseconds until a stranger is turned away. */
+  /** Milliseconds within which the handshake must be done. */
   readonly handshakeMs?: number;
   hello(caller: Caller): Record<string, unknown>;
-  /** After the handshake was answered. */
+  /** Called after the answer to the handshake. */
   joined(connection: Connection, params: ConnectParams, address: string): void;
   left(connection: Connection): void;
 }
@@ -32,15 +32,15 @@ export interface SocketRoom {
 interface Wire {
   readonly raw: Socket;
   readonly peer: Peer;
-  /** To be called when the socket is a stranger's no more. */
+  /** To be called when the handshake is done or the socket closed. */
   settled(): void;
 }
 
-/** Serves one upgraded socket until it closes: challenge, handshake, then requests in any number at once. */
-export function serveSocket(socket: WebSocket, wire: Wire, room: SocketRoom): void {
-  const connection = new Connection(randomUUID(), textSocket(socket), room.clock.now());
+/** Serves one upgraded socket until it closes: challenge, handshake, then any number of concurrent requests. */
+export function serveSocket(socket: WebSocket, wire: Wire, services: SocketServices): void {
+  const connection = new Connection(randomUUID(), textSocket(socket), services.clock.now());
   const unguard = guardFirstBytes(socket, wire.raw);
-  const cancelTimeout = room.clock.after(room.handshakeMs ?? HANDSHAKE_MS, () =>
+  const cancelTimeout = services.clock.after(services.handshakeMs ?? HANDSHAKE_MS, () =>
     connection.close(1008, "handshake timeout"),
   );
   const settle = () => {
@@ -51,17 +51,19 @@ export function serveSocket(socket: WebSocket, wire: Wire, room: SocketRoom): vo
   socket.on("message", (data, isBinary) => {
     const text = isBinary ? undefined : textOf(data);
     if (text === undefined) return connection.close(1003, "text frames only");
-    if (connection.caller !== undefined) return serveFrame(text, connection, room);
+    if (connection.caller !== undefined) return serveFrame(text, connection, services);
     if (Buffer.byteLength(text) > MAX_FIRST_FRAME) return connection.close(1009, "first frame is too large");
-    if (shakeHands(text, connection, wire.peer, room)) settle();
+    if (performHandshake(text, connection, wire.peer, services)) settle();
   });
-  // `close` follows every error, and says enough.
-  socket.on("error", (error) => room.log.debug("socket failed", { connection: connection.id, error: error.message }));
+  // `close` follows every error and does the cleanup.
+  socket.on("error", (error) =>
+    services.log.debug("socket failed", { connection: connection.id, error: error.message }),
+  );
   socket.on("close", () => {
     settle();
-    if (connection.caller !== undefined) room.left(connection);
+    if (connection.caller !== undefined) services.left(connection);
   });
-  connection.challenge(randomUUID(), room.clock.now());
+  connection.challenge(randomUUID(), services.clock.now());
 }
 
 function textSocket(socket: WebSocket) {
@@ -74,7 +76,7 @@ function textSocket(socket: WebSocket) {
   };
 }
 
-/** Ends a stranger that sends more than a handshake can need, before it is gathered in memory. */
+/** Cuts a socket that sends more than a handshake can need, before the bytes pile up in memory. */
 function guardFirstBytes(socket: WebSocket, raw: Socket): () => void {
   const start = raw.bytesRead;
   const check = () => {
@@ -89,24 +91,24 @@ function textOf(data: RawData): string {
   return Buffer.isBuffer(data) ? data.toString("utf8") : Buffer.from(data).toString("utf8");
 }
 
-/** True when the caller is in. */
-function shakeHands(text: string, connection: Connection, peer: Peer, room: SocketRoom): boolean {
+/** True when the handshake succeeded. */
+function performHandshake(text: string, connection: Connection, peer: Peer, services: SocketServices): boolean {
   const parsed = parseFrame(text);
   if (parsed.kind === "invalid") return refuse(connection, parsed.id, parsed.error.message);
   const { frame } = parsed;
   if (frame.method !== "connect") {
     return refuse(connection, frame.id, "invalid handshake: the first request must be connect");
   }
-  const result = judgeConnect(frame.params, { connId: connection.id, peer }, room.gate);
+  const result = judgeConnect(frame.params, { connId: connection.id, peer }, services.gate);
   if (result.kind === "refused") {
-    room.log.warn("connection refused", { address: peer.address, reason: result.error.message });
+    services.log.warn("connection refused", { address: peer.address, reason: result.error.message });
     connection.answer(frame.id, { ok: false, error: result.error });
     connection.close(result.closeCode, result.closeReason);
     return false;
   }
   connection.caller = result.caller;
-  connection.answer(frame.id, { ok: true, payload: room.hello(result.caller) });
-  room.joined(connection, result.params, peer.address);
+  connection.answer(frame.id, { ok: true, payload: services.hello(result.caller) });
+  services.joined(connection, result.params, peer.address);
   return true;
 }
 
@@ -116,16 +118,16 @@ function refuse(connection: Connection, id: string, message: string): boolean {
   return false;
 }
 
-function serveFrame(text: string, connection: Connection, room: SocketRoom): void {
+function serveFrame(text: string, connection: Connection, services: SocketServices): void {
   const parsed = parseFrame(text);
   if (parsed.kind === "invalid") {
     connection.answer(parsed.id, { ok: false, error: parsed.error });
     return;
   }
-  background("request", answerRequest(parsed.frame, connection, room), room.log);
+  background("request", answerRequest(parsed.frame, connection, services), services.log);
 }
 
-async function answerRequest(frame: RequestFrame, connection: Connection, room: SocketRoom): Promise<void> {
+async function answerRequest(frame: RequestFrame, connection: Connection, services: SocketServices): Promise<void> {
   if (connection.caller === undefined) return;
-  connection.answer(frame.id, await room.calls.answer(frame, connection.caller));
+  connection.answer(frame.id, await services.calls.answer(frame, connection.caller));
 }

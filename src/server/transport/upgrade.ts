@@ -3,11 +3,11 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { WebSocketServer } from "ws";
 import { POLICY } from "./frames.ts";
-import { judgeAddress, type Reach } from "./http.ts";
+import { refuseAddress, type Reach } from "./http.ts";
 import { isOriginAllowed } from "./origin.ts";
-import { countedAs } from "./peer.ts";
-import { serveSocket, type SocketRoom } from "./socket.ts";
-import { Strangers } from "./strangers.ts";
+import { countingName } from "./peer.ts";
+import { serveSocket, type SocketServices } from "./socket.ts";
+import { PendingPeers } from "./pending-peers.ts";
 
 const KEEP_ALIVE_MS = 60_000;
 
@@ -16,11 +16,11 @@ interface Refusal {
   readonly text: string;
 }
 
-/** Takes WebSocket upgrades on any path of an HTTP server. The returned function turns every later one away. */
+/** Accepts WebSocket upgrades on any path of an HTTP server, until `stop` is called. */
 export function acceptSockets(
   http: HttpServer,
   options: Reach,
-  room: SocketRoom,
+  services: SocketServices,
 ): { readonly sockets: WebSocketServer; stop(): void } {
   const sockets = new WebSocketServer({
     noServer: true,
@@ -28,36 +28,38 @@ export function acceptSockets(
     perMessageDeflate: false,
     clientTracking: true,
   });
-  const strangers = new Strangers();
+  const pending = new PendingPeers();
   let isStopped = false;
   http.on("upgrade", (request: IncomingMessage, raw: Socket, head: Buffer) => {
-    const peer = room.gate.peers.of(request);
-    const refusal = isStopped ? BUSY : judgeUpgrade(request, options);
+    const peer = services.gate.peers.of(request);
+    const refusal = isStopped ? STOPPED : judgeUpgrade(request, options);
     if (refusal !== undefined) {
       const { address } = peer;
-      room.log.warn("upgrade refused", { address, origin: request.headers.origin, why: refusal.text.trim() });
+      services.log.warn("upgrade refused", { address, origin: request.headers.origin, why: refusal.text.trim() });
       refuseUpgrade(raw, refusal);
       return;
     }
-    const settled = strangers.admit(countedAs(peer), () => {
-      room.log.warn("a socket that did not say who it is gave way to a new one", { address: peer.address });
+    const settled = pending.admit(countingName(peer), () => {
+      services.log.warn("a socket without a handshake was closed to make space for a new one", {
+        address: peer.address,
+      });
       raw.destroy();
     });
-    // A client whose network went away says no goodbye; the kernel asks whether it is still there.
+    // A client that lost its network does not close the connection; the kernel's probes find that out.
     raw.setKeepAlive(true, KEEP_ALIVE_MS);
     raw.once("close", settled);
     sockets.handleUpgrade(request, raw, head, (socket) => {
-      serveSocket(socket, { raw, peer, settled }, room);
+      serveSocket(socket, { raw, peer, settled }, services);
     });
   });
   return { sockets, stop: () => (isStopped = true) };
 }
 
-const BUSY: Refusal = { status: 503, text: "The gateway takes no new connections now.\n" };
+const STOPPED: Refusal = { status: 503, text: "The gateway accepts no new connections now.\n" };
 
 function judgeUpgrade(request: IncomingMessage, options: Reach): Refusal | undefined {
   const { host, origin } = request.headers;
-  const refusal = judgeAddress({ url: request.url ?? "/", host }, options);
+  const refusal = refuseAddress({ url: request.url ?? "/", host }, options);
   if (refusal !== undefined) return refusal;
   if (isOriginAllowed(origin, host, options.access.allowedOrigins)) return undefined;
   return { status: 403, text: "This origin is not in gateway.controlUi.allowedOrigins.\n" };

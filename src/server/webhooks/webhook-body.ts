@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../../types/clock.ts";
 
-/** Platforms describe files by reference: what they send is a few kilobytes. */
+/** Platforms send files by reference, so their requests have a few kilobytes. */
 const MOST_BYTES = 1_048_576;
 const READ_MS = 10_000;
 
@@ -9,8 +9,8 @@ export type ReadBody =
   | { readonly kind: "read"; readonly body: Uint8Array }
   | { readonly kind: "refused"; readonly status: 400 | 408 | 413 | 503 };
 
-/** The bytes of a request, at most a megabyte within ten seconds; 503 when `givesWay` aborts before all came. Never rejects. */
-export function readBody(request: IncomingMessage, clock: Clock, givesWay: AbortSignal): Promise<ReadBody> {
+/** Reads a request's body, at most 1 MB within ten seconds. Refuses with 503 when `evicted` aborts first. Never rejects. */
+export function readBody(request: IncomingMessage, clock: Clock, evicted: AbortSignal): Promise<ReadBody> {
   if (Number(request.headers["content-length"] ?? 0) > MOST_BYTES) return Promise.resolve(refused(413));
   const { promise, resolve } = Promise.withResolvers<ReadBody>();
   const chunks: Buffer[] = [];
@@ -23,7 +23,7 @@ export function readBody(request: IncomingMessage, clock: Clock, givesWay: Abort
   request.on("end", () => resolve({ kind: "read", body: Buffer.concat(chunks) }));
   request.on("error", () => resolve(refused(400)));
   request.on("close", () => resolve(refused(400)));
-  givesWay.addEventListener("abort", () => resolve(refused(503)), { once: true });
+  evicted.addEventListener("abort", () => resolve(refused(503)), { once: true });
   const cancel = clock.after(READ_MS, () => resolve(refused(408)));
   return promise.finally(() => {
     cancel();

@@ -6,19 +6,19 @@ import type { Log } from "../../types/log.ts";
 import { Attempts } from "../transport/auth.ts";
 import type { MetricRow } from "../metrics.ts";
 import type { WebhookPaths } from "../options.ts";
-import { countedAs, isLoopback, type Peer } from "../transport/peer.ts";
-import { Strangers } from "../transport/strangers.ts";
+import { countingName, isLoopback, type Peer } from "../transport/peer.ts";
+import { PendingPeers } from "../transport/pending-peers.ts";
 import { readBody, type ReadBody } from "./webhook-body.ts";
 
 type Answer = (request: WebhookRequest) => Promise<WebhookAnswer>;
 
-/** An answer later than this is worth nothing to a platform. */
+/** No platform waits longer than this for an answer. */
 const ANSWER_MS = 30_000;
-/** Requests that adapters are answering at the same time, each with a body in memory. */
+/** Most requests that adapters answer at the same time, each with its body in memory. */
 const MOST_AT_ONCE = 128;
-/** Requests that an adapter refused, such as ones with a wrong signature, before their sender rests. */
+/** Refusals by an adapter, such as of a wrong signature, after which their sender is locked out. */
 const REFUSALS = { maxAttempts: 60, windowMs: 60_000, lockoutMs: 60_000 };
-/** How long a path says "later" after its channel has left it: it is most likely started anew. */
+/** How long a path answers 503 after its channel stopped, since the channel most likely restarts. */
 const LINGER_MS = 60_000;
 
 /** Paths of this server that no channel may take. */
@@ -27,19 +27,19 @@ const PLAIN_PATH = /^(\/[A-Za-z0-9_.~-]+)+$/;
 
 interface Served {
   readonly answer: Answer;
-  /** When its channel left it. */
+  /** When its channel stopped. */
   readonly leftAt?: number;
 }
 
-/** Gives what platforms send to paths of the HTTP server to the adapters. They judge who sent it: nobody else does. */
+/** Passes the platforms' HTTP requests to the adapters, which alone check who sent them. */
 export class Webhooks implements WebhookPaths {
   readonly #paths = new Map<string, Served>();
   readonly #counts = new Map<string, number>();
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #refused: Attempts;
-  /** Whose body is still coming. Anybody can send a slow one, so slow ones give way to new requests. */
-  readonly #reading = new Strangers();
+  /** Requests whose body is still arriving. Anyone can send a slow one, so new requests evict slow ones. */
+  readonly #reading = new PendingPeers();
   #open = 0;
 
   constructor(clock: Clock, log: Log) {
@@ -48,16 +48,16 @@ export class Webhooks implements WebhookPaths {
     this.#refused = new Attempts(REFUSALS, clock);
   }
 
-  /** Answers a path until the signal aborts. Throws `CHANNEL_CONFIG` for one that cannot be had. */
+  /** Answers a path until the signal aborts. Throws `CHANNEL_CONFIG` for a path that cannot be used. */
   serve(path: string, answer: Answer, signal: AbortSignal): void {
     if (signal.aborted) return;
-    const why = this.#whyNot(path);
+    const why = this.#whyUnusable(path);
     if (why !== undefined) throw unusable(path, why);
     this.#paths.set(path, { answer });
     signal.addEventListener("abort", () => this.#leave(path, answer), { once: true });
   }
 
-  /** Whether a path of a request, without its query, is a channel's. */
+  /** Whether a channel answers a path. The path has no query. */
   has(path: string): boolean {
     const served = this.#paths.get(path);
     if (served?.leftAt === undefined || this.#clock.now() < served.leftAt + LINGER_MS) return served !== undefined;
@@ -65,7 +65,7 @@ export class Webhooks implements WebhookPaths {
     return false;
   }
 
-  /** Answers one request to a path that is there. Never rejects. */
+  /** Answers one request to a path for which `has` is true. Never rejects. */
   async take(path: string, request: IncomingMessage, response: ServerResponse, peer: Peer): Promise<void> {
     const sender = senderOf(peer);
     const answer = await this.#answerOf(path, request, sender);
@@ -75,7 +75,7 @@ export class Webhooks implements WebhookPaths {
     this.#send(path, answer, request, response);
   }
 
-  /** An adapter may have given a header that HTTP does not take. */
+  /** An adapter may have set a header that HTTP does not allow. */
   #send(path: string, answer: WebhookAnswer, request: IncomingMessage, response: ServerResponse): void {
     try {
       send(answer, request, response);
@@ -99,8 +99,8 @@ export class Webhooks implements WebhookPaths {
     });
   }
 
-  #whyNot(path: string): string | undefined {
-    if (!PLAIN_PATH.test(path)) return "is no path such as /hooks/slack";
+  #whyUnusable(path: string): string | undefined {
+    if (!PLAIN_PATH.test(path)) return "is not a path such as /hooks/slack";
     if (OWN_PATHS.test(path)) return "belongs to the gateway itself";
     const served = this.#paths.get(path);
     return served && served.leftAt === undefined ? "is taken by another account" : undefined;
@@ -114,8 +114,8 @@ export class Webhooks implements WebhookPaths {
     const served = this.#paths.get(path);
     if (!served || served.leftAt !== undefined) return later(LATER_SECONDS);
     if (request.method !== "GET" && request.method !== "POST") return { status: 405, headers: { allow: "GET, POST" } };
-    const restsMs = sender === undefined ? 0 : this.#refused.lockedFor(sender);
-    if (restsMs > 0) return { status: 429, headers: { "retry-after": String(Math.ceil(restsMs / 1000)) } };
+    const lockedMs = sender === undefined ? 0 : this.#refused.lockedFor(sender);
+    if (lockedMs > 0) return { status: 429, headers: { "retry-after": String(Math.ceil(lockedMs / 1000)) } };
     const read = await this.#read(request, sender);
     if (read.kind === "refused") return read.status === 503 ? later(LATER_SECONDS) : { status: read.status };
     if (this.#open >= MOST_AT_ONCE) return later(LATER_SECONDS);
@@ -128,9 +128,9 @@ export class Webhooks implements WebhookPaths {
   }
 
   async #read(request: IncomingMessage, sender = PROXIED): Promise<ReadBody> {
-    const givesWay = new AbortController();
-    const settled = this.#reading.admit(sender, () => givesWay.abort());
-    return readBody(request, this.#clock, givesWay.signal).finally(settled);
+    const evicted = new AbortController();
+    const settled = this.#reading.admit(sender, () => evicted.abort());
+    return readBody(request, this.#clock, evicted.signal).finally(settled);
   }
 
   async #ask(path: string, answer: Answer, request: WebhookRequest): Promise<WebhookAnswer> {
@@ -139,7 +139,7 @@ export class Webhooks implements WebhookPaths {
     try {
       return await Promise.race([answer(request), late.promise]);
     } catch (error) {
-      this.#log.error("web request not answered by its channel", { path, error });
+      this.#log.error("the channel failed to answer a web request", { path, error });
       return later(LATER_SECONDS);
     } finally {
       cancel();
@@ -147,7 +147,7 @@ export class Webhooks implements WebhookPaths {
   }
 }
 
-/** All senders whom a proxy on this machine hides. */
+/** The one name of all senders that a proxy on this machine hides. */
 const PROXIED = "a proxy on this machine";
 const LATER_SECONDS = 5;
 const later = (seconds: number): WebhookAnswer => ({ status: 503, headers: { "retry-after": String(seconds) } });
@@ -157,15 +157,15 @@ const isRefusal = (status: number): boolean => [400, 401, 403, 413].includes(sta
 const unusable = (path: string, why: string): OpenClawError =>
   new OpenClawError("CHANNEL_CONFIG", {
     message: `The path ${path} ${why}.`,
-    fix: "Give each account a path of its own (webhookPath).",
+    fix: "Give each account its own path (webhookPath).",
   });
 
 /**
- * The name under which a sender's refusals are counted. None for who came through a proxy on this machine that
- * `gateway.trustedProxies` does not name: its callers cannot be told apart, and one of them must not make the platform rest.
+ * The name under which a sender's refusals are counted. Undefined for a proxy on this machine that `gateway.trustedProxies`
+ * does not name: its callers cannot be told apart, and one of them must not lock out the platform.
  */
 const senderOf = (peer: Peer): string | undefined =>
-  isLoopback(peer.address) && peer.isProxied ? undefined : countedAs(peer);
+  isLoopback(peer.address) && peer.isProxied ? undefined : countingName(peer);
 
 function describe(request: IncomingMessage, body: Uint8Array): WebhookRequest {
   const { searchParams } = new URL(request.url ?? "/", "http://gateway");
@@ -182,7 +182,7 @@ function describe(request: IncomingMessage, body: Uint8Array): WebhookRequest {
 
 function send(answer: WebhookAnswer, request: IncomingMessage, response: ServerResponse): void {
   const { status, headers = {}, body = "" } = answer;
-  // What was not read of a body would be taken for the next request.
+  // The unread rest of a body would be taken for the next request.
   const ends: Record<string, string> = request.complete ? {} : { connection: "close" };
   const bytes = Buffer.from(body, "utf8");
   response.writeHead(status, {

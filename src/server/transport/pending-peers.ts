@@ -1,27 +1,27 @@
-/** Sockets that have not said yet who they are, or requests whose body is still coming: of all, and of one peer. */
+/** Most pending sockets or requests: of all peers, and of one. */
 const MOST = 128;
 const MOST_OF_PEER = 32;
 
-interface Socket {
+interface Pending {
   readonly peer: string;
   evict(): void;
 }
 
 /**
- * The sockets that have not shaken hands, oldest first. A new one always comes in: where there are too many of its peer, or
- * of all, the oldest one of the peer that has the most gives way. A client shakes hands within milliseconds, so that silent
- * sockets keep nobody out.
+ * Sockets before their handshake, or requests whose body is still arriving, oldest first. A new one is always admitted. If
+ * there are too many of its peer, it evicts that peer's oldest; if there are too many of all, the oldest of the peer with the
+ * most. A client needs milliseconds, so silent sockets keep nobody out.
  */
-export class Strangers {
-  readonly #sockets = new Set<Socket>();
+export class PendingPeers {
+  readonly #pending = new Set<Pending>();
   readonly #counts = new Map<string, number>();
 
-  /** `evict` ends the socket. Returns what to call when the socket is known or closed, any number of times. */
+  /** `evict` ends the socket. Call the returned function, once or more, when the socket is no longer pending. */
   admit(peer: string, evict: () => void): () => void {
     if ((this.#counts.get(peer) ?? 0) >= MOST_OF_PEER) this.#evictOldestOf(peer);
-    else if (this.#sockets.size >= MOST) this.#evictOldestOf(this.#busiest());
+    else if (this.#pending.size >= MOST) this.#evictOldestOf(this.#busiest());
     const socket = { peer, evict };
-    this.#sockets.add(socket);
+    this.#pending.add(socket);
     this.#counts.set(peer, (this.#counts.get(peer) ?? 0) + 1);
     return () => this.#forget(socket);
   }
@@ -32,15 +32,15 @@ export class Strangers {
   }
 
   #evictOldestOf(peer: string): void {
-    for (const socket of this.#sockets) {
+    for (const socket of this.#pending) {
       if (socket.peer !== peer) continue;
       this.#forget(socket);
       return socket.evict();
     }
   }
 
-  #forget(socket: Socket): void {
-    if (!this.#sockets.delete(socket)) return;
+  #forget(socket: Pending): void {
+    if (!this.#pending.delete(socket)) return;
     const rest = (this.#counts.get(socket.peer) ?? 1) - 1;
     if (rest === 0) this.#counts.delete(socket.peer);
     else this.#counts.set(socket.peer, rest);

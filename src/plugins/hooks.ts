@@ -13,7 +13,7 @@ import type { Clock } from "../types/clock.ts";
 import type { Log } from "../types/log.ts";
 import { background } from "../utils/background.ts";
 
-/** Waited for: 15 s. Only told: 30 s. */
+/** 15 s for hooks that a run waits for, 30 s for the others. */
 const TIMEOUT_MS: Readonly<Record<HookName, number>> = {
   before_prompt_build: 15_000,
   before_agent_start: 15_000,
@@ -25,7 +25,7 @@ interface Registered<N extends HookName> extends HookOptions {
 }
 type Table = { [N in HookName]: Registered<N>[] };
 
-/** The hooks of all contributors. One that throws, or is late, is logged and skipped. */
+/** Calls the hooks of all contributors. Logs and skips a hook that throws or is late. */
 export class Hooks implements RunHooks {
   readonly #table: Table = { before_prompt_build: [], before_agent_start: [], agent_end: [] };
   readonly #clock: Clock;
@@ -36,7 +36,7 @@ export class Hooks implements RunHooks {
     this.#log = log;
   }
 
-  /** Registers a handler; the answer takes it back. */
+  /** Registers a handler; the returned function removes it. */
   on<N extends HookName>(name: N, handler: HookHandler<N>, options: HookOptions = {}): () => void {
     const list: Registered<N>[] = this.#table[name];
     const one = { ...options, handler };
@@ -106,7 +106,7 @@ function join(all: PromptAdditions, one: PromptAdditions): PromptAdditions {
     prependSystemContext: text(all.prependSystemContext, one.prependSystemContext),
     appendSystemContext: text(all.appendSystemContext, one.appendSystemContext),
   };
-  const said = Object.fromEntries(Object.entries(joined).filter(([, value]) => value !== ""));
+  const set = Object.fromEntries(Object.entries(joined).filter(([, value]) => value !== ""));
   const systemPrompt = one.systemPrompt ?? all.systemPrompt;
-  return { ...said, ...(systemPrompt !== undefined && { systemPrompt }) };
+  return { ...set, ...(systemPrompt !== undefined && { systemPrompt }) };
 }

@@ -1,17 +1,17 @@
 import type { MemoryPromptRequest } from "../types/contribution.ts";
 import type { CompactParams, CompactResult } from "../types/engine/context-engine.ts";
 
-/** What the SDK's free functions reach the gateway through. */
+/** What the SDK's functions may call of the gateway. */
 export interface PluginHost {
-  /** The built-in compaction of the session that the call names. Rejects as the compaction does. */
+  /** Runs the built-in compaction of a session. Rejects as the compaction does. */
   compact(params: CompactParams): Promise<CompactResult>;
-  /** What the memory plugin says in the system prompt, section by section; none without one. */
+  /** The memory plugin's sections of the system prompt; empty without such a plugin. */
   memoryPrompt(request: MemoryPromptRequest): readonly string[];
 }
 
 let current: PluginHost | undefined;
 
-/** Set once by the gateway that runs; gives back what takes it out again. */
+/** Set once by the running gateway; the returned function removes it. */
 export function setPluginHost(host: PluginHost): () => void {
   current = host;
   return () => {

@@ -1,6 +1,6 @@
 import { shorten } from "../utils/text/shorten.ts";
 
-/** UTF-16 units: a line of a chat or a table. */
+/** Most UTF-16 units of a topic: one line of a chat or a table. */
 const MOST = 160;
 
 /** Arguments that say what a call is about, by tool. */
@@ -9,24 +9,24 @@ const OF_TOOLS: Readonly<Record<string, readonly string[]>> = {
   find: ["pattern", "path"],
   message: ["action", "to", "target"],
 };
-/** The same of any other tool: the first that is there. */
+/** The same for any other tool; the first argument that is set counts. */
 const OF_OTHERS = ["path", "file_path", "filePath", "command", "pattern", "query", "url", "action", "name", "id"];
 
 /**
- * What a call is about, in one line for a person: the path that is read, the command that is run. Undefined when its
- * arguments tell nothing. Pure.
+ * What a call is about, in one line for a person, such as the path that it reads. Undefined when its arguments do not say.
+ * Pure.
  */
 export function callTopic(tool: string, args: Readonly<Record<string, unknown>>): string | undefined {
   const texts = (names: readonly string[]) => names.flatMap((name) => lineOf(args[name]) ?? []);
   const own = Object.hasOwn(OF_TOOLS, tool) ? OF_TOOLS[tool] : undefined;
-  const words = own ? texts(own) : texts(OF_OTHERS).slice(0, 1);
-  return words.length === 0 ? undefined : shorten(words.join(" · "), MOST, () => "…");
+  const parts = own ? texts(own) : texts(OF_OTHERS).slice(0, 1);
+  return parts.length === 0 ? undefined : shorten(parts.join(" · "), MOST, () => "…");
 }
 
 function lineOf(value: unknown): string | undefined {
   if (typeof value === "number") return String(value);
   if (typeof value !== "string") return undefined;
-  // More than is shown is not looked at: a command may be as long as a file.
+  // Only the beginning is cleaned: a command may be as long as a file.
   const line = value
     .slice(0, MOST * 4)
     .replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, " ")

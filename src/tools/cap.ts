@@ -1,6 +1,6 @@
 /** Most bytes of text in a tool's result. */
 export const MAX_BYTES = 50 * 1024;
-/** What is left for the content proper beside the notes about it. */
+/** Most bytes of the content itself; the rest is for notes about it. */
 export const CONTENT_BYTES = MAX_BYTES - 1024;
 /** Most lines of text in a tool's result. */
 export const MAX_LINES = 2000;
@@ -9,7 +9,7 @@ const encoder = new TextEncoder();
 
 /** The longest beginning of a text within `bytes` of UTF-8; never half a character. */
 export function headBytes(text: string, bytes: number): string {
-  // One UTF-16 unit is at least one byte, so that more units cannot fit; a string that long need not be encoded whole.
+  // One UTF-16 unit is at least one byte, so more units cannot fit, and a long string need not be encoded whole.
   const candidate = text.slice(0, bytes);
   const { read } = encoder.encodeInto(candidate, new Uint8Array(bytes));
   const cut = candidate.slice(0, read);

@@ -2,22 +2,21 @@ import type { TextContent } from "../types/run/model.ts";
 import type { Tool, ToolResult } from "../types/run/tool.ts";
 
 /**
- * Makes a tool for a table of tools of many inputs: it checks its input itself, so `run` may be given anything.
- * `run` then throws a `ZodError` for an input that does not fit. The schema may set defaults but not transform, since
- * it may see its own output again.
+ * Makes a tool whose `run` accepts any input, so that tools with different inputs fit into one list. `run` throws a
+ * `ZodError` for an invalid input. The schema may set defaults but not transform, since it may be applied to its own output.
  */
 export function defineTool<Input>(tool: Tool<Input>): Tool {
   return { ...tool, run: async (input, context) => tool.run(tool.input.parse(input), context) };
 }
 
-const text = (words: string): TextContent => ({ type: "text", text: words });
+const textPart = (text: string): TextContent => ({ type: "text", text });
 
-/** A result of words alone. */
-export function textResult(words: string, details?: Record<string, unknown>): ToolResult {
-  return { content: [text(words)], ...(details === undefined ? {} : { details }) };
+/** A result that is text alone. */
+export function textResult(text: string, details?: Record<string, unknown>): ToolResult {
+  return { content: [textPart(text)], ...(details === undefined ? {} : { details }) };
 }
 
 /** A result that tells the model what went wrong. */
-export function errorResult(words: string, details?: Record<string, unknown>): ToolResult {
-  return { ...textResult(words, details), isError: true };
+export function errorResult(text: string, details?: Record<string, unknown>): ToolResult {
+  return { ...textResult(text, details), isError: true };
 }

@@ -1,6 +1,6 @@
 import type { ToolPolicySettings } from "../types/settings.ts";
 
-/** Names that stand for several tools. */
+/** Names of groups of tools. */
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
   "group:fs": ["read", "write", "edit", "apply_patch", "ls", "grep", "find"],
   "group:runtime": ["exec", "process"],
@@ -48,7 +48,7 @@ export interface NamedTools {
   readonly deny?: readonly string[] | undefined;
 }
 
-/** Entries that name no tool, with their place and why nothing comes of them. Denying what is known elsewhere is no mistake. */
+/** Entries that name no tool, with their path and a message. Denying a tool that other gateways have is no mistake. */
 export function doubtfulNames(
   lists: NamedTools,
   contributed: readonly string[] = [],
@@ -57,15 +57,15 @@ export function doubtfulNames(
     (lists[list] ?? []).flatMap((entry, at) => {
       const isReal = [...BUILT_IN, ...contributed].some((name) => isNamed(name, [entry]));
       if (isReal || (list === "deny" && members(entry).some((name) => FIELD.has(name)))) return [];
-      return [{ path: [list, at] as const, message: `"${entry}" names no tool of this gateway${whatElse(entry)}` }];
+      return [{ path: [list, at] as const, message: `"${entry}" names no tool of this gateway${hintFor(entry)}` }];
     }),
   );
 }
 
-const whatElse = (entry: string): string =>
+const hintFor = (entry: string): string =>
   normalName(entry).startsWith("group:")
     ? `; groups are ${[...Object.keys(GROUPS), "group:openclaw"].join(", ")}`
-    : "; only a plugin could bring it";
+    : "; only a plugin could add it";
 
 /** True when a tool is named by the list: by its name, a group or a `*` wildcard. */
 function isNamed(name: string, list: readonly string[]): boolean {

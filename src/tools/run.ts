@@ -6,7 +6,7 @@ import { shorten } from "../utils/text/shorten.ts";
 import { headBytes, MAX_BYTES } from "./cap.ts";
 import { errorResult } from "./define.ts";
 
-/** How long after an abort a tool may still hand in its result. */
+/** Milliseconds after an abort in which a tool may still return its result. */
 const GRACE_MS = 500;
 
 function describeIssues(error: z.ZodError): string {
@@ -31,10 +31,10 @@ function isContent(value: unknown): value is Content {
   return type === "text" ? typeof value["text"] === "string" : type === "image" && typeof value["data"] === "string";
 }
 
-// Plugins bring tools of their own; a result of another shape must not end the run.
+// A plugin's tool may return anything; an invalid result must not end the run.
 function checkedResult(tool: Tool, result: unknown, mostChars: number | undefined): ToolResult {
   if (!isRecord(result) || !Array.isArray(result["content"]) || !result["content"].every(isContent)) {
-    return errorResult(`The tool ${tool.name} gave no usable result.`);
+    return errorResult(`The tool ${tool.name} returned no usable result.`);
   }
   const { details } = result;
   return {
@@ -89,14 +89,13 @@ async function overdue(signal: AbortSignal, done: AbortSignal): Promise<ToolResu
 }
 
 export interface CallContext extends ToolContext {
-  /** UTF-16 units of the result's text, beside the 50 KB that none may exceed. */
+  /** Most UTF-16 units of the result's text, in addition to the limit of 50 KB. */
   readonly mostChars?: number | undefined;
 }
 
 /**
- * One call of a tool. Never rejects: an input that does not fit, a throw and a result without content become error
- * results whose text the model can act on. Resolves at the latest 500 ms after `context.signal` aborts, and lets no
- * `update` through once it has resolved.
+ * Calls a tool. Never rejects: an invalid input, a throw and a result without content become error results that the model
+ * can act on. Resolves at most 500 ms after `context.signal` aborts, and drops each `update` after it has resolved.
  */
 export async function runTool(tool: Tool, rawInput: unknown, context: CallContext): Promise<ToolResult> {
   const input = tool.input.safeParse(rawInput ?? {});

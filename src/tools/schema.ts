@@ -1,12 +1,12 @@
 import { z } from "zod";
 import type { Tool } from "../types/run/tool.ts";
 
-/** JSON Schema of an object, as models take it. */
+/** JSON Schema of an object, as models accept it. */
 export type ToolSchema = Readonly<Record<string, unknown>>;
 
 const schemas = new WeakMap<z.ZodType, ToolSchema>();
 
-/** The tool's input as JSON Schema without `$schema`; the same object each time. Throws for a type that JSON cannot say. */
+/** The tool's input as JSON Schema without `$schema`; the same object each time. Throws for a type without a JSON Schema. */
 export function toolSchema(tool: Tool): ToolSchema {
   const known = schemas.get(tool.input);
   if (known !== undefined) {
@@ -14,7 +14,7 @@ export function toolSchema(tool: Tool): ToolSchema {
   }
   const { $schema: _dialect, ...schema } = z.toJSONSchema(tool.input, {
     io: "input",
-    // The bounds of exact integers say nothing to a model, and some providers refuse numbers of that size.
+    // The bounds of exact integers do not help a model, and some providers refuse such large numbers.
     override({ jsonSchema }) {
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) {
         delete jsonSchema.maximum;

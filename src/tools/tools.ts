@@ -31,7 +31,7 @@ export function backendTools(rules: Allowances): readonly ToolContribution[] {
   ];
 }
 
-/** The tools of one run, as the agent's policy allows. Of several contributions with one name the first counts. */
+/** The tools of one run that the agent's policy allows. Of several contributions with one name the first counts. */
 export function toolsFor(contributions: readonly ToolContribution[], scene: ToolScene): readonly Tool[] {
   const byName = new Map<string, ToolContribution>();
   for (const contribution of contributions) {

@@ -7,7 +7,7 @@ import { resolvePaths } from "../../src/app/config/paths.ts";
 import { Live } from "../../src/app/compose/live.ts";
 import { turnIdOf } from "../../src/dispatch/turn/ids.ts";
 import { renderText } from "../../src/outbox/render.ts";
-import { sentBy } from "../../src/tools/message/message-result.ts";
+import { callKeyPrefix } from "../../src/tools/message/message-result.ts";
 import { hostBackends } from "../../src/tools/host/host.ts";
 import { toolsFor } from "../../src/tools/tools.ts";
 import { systemClock, type Clock } from "../../src/types/clock.ts";
@@ -263,7 +263,7 @@ describe("after a crash between the send and its result", () => {
   }
 
   const planned = async (row: InboxRow) => {
-    const replyKey = `${sentBy(row.id, CALL.id)}0123`;
+    const replyKey = `${callKeyPrefix(row.id, CALL.id)}0123`;
     const parts = await renderText("the news", LIMITS);
     const [one] = await boot.journal.outbox.plan({ replyKey, inboxId: row.id, to: peer("1"), parts });
     return one!;

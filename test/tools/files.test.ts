@@ -61,7 +61,7 @@ describe("read", () => {
     await put("a.txt", "1\n2\n3\n4");
     expect(await said("read", { path: "a.txt" })).toBe("1\n2\n3\n4");
     expect(await said("read", { path: "a.txt", offset: 2, limit: 2 })).toBe(
-      "2\n3\n\n[Lines 2 to 3; there is more, go on with offset=4.]",
+      "2\n3\n\n[Lines 2 to 3; there is more, continue with offset=4.]",
     );
     expect(await said("read", { path: "a.txt", offset: 4 })).toBe("4");
     expect(await said("read", { path: "a.txt", offset: 9 })).toContain("fewer than 9 lines");
@@ -75,7 +75,7 @@ describe("read", () => {
     const seen: string[] = [];
     for (let offset = 1; offset <= lines.length;) {
       const text = await said("read", { path: "long.txt", offset });
-      const [body = "", next] = text.split(/\n\[Lines \d+ to \d+; there is more, go on with offset=(\d+)\.\]$/);
+      const [body = "", next] = text.split(/\n\[Lines \d+ to \d+; there is more, continue with offset=(\d+)\.\]$/);
       const stretch = next === undefined ? body : body.replace(/\n$/, "");
       seen.push(...stretch.split("\n"));
       offset = next === undefined ? Infinity : Number(next);
@@ -128,7 +128,7 @@ describe("write and edit", () => {
   it.each([
     [{ edits: [{ oldText: "two", newText: "2" }] }, "more than once"],
     [{ edits: [{ oldText: "four", newText: "4" }] }, "Edit 1: its oldText is not in the file"],
-    [{ edits: [] }, "nothing to change"],
+    [{ edits: [] }, "Nothing to change"],
     [{ edits: [{ oldText: "one", newText: "one" }] }, "change nothing"],
     [{ edits: [{ oldText: "", newText: "x" }] }, "edits.0.oldText"],
     [{ oldText: "", newText: "x" }, "not in the file"],

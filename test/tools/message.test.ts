@@ -81,7 +81,7 @@ describe("the message tool", () => {
     expect(first).toMatch(/^in:7:tool:c1:/);
   });
 
-  it("tells what became of it", async () => {
+  it("reports what became of it", async () => {
     expect(textOf(await call({ message: "a" }))).toBe("Sent to telegram:1, message id 42.");
     answer = { state: "queued", messageIds: [], reason: "channel is not connected" };
     const queued = await call({ message: "a" });
@@ -90,7 +90,7 @@ describe("the message tool", () => {
     answer = { state: "failed", messageIds: ["42"], reason: "blocked" };
     const failed = await call({ message: "a" });
     expect(failed.isError).toBe(true);
-    expect(textOf(failed)).toMatch(/first part was taken: message 42.*blocked/);
+    expect(textOf(failed)).toMatch(/first part was accepted: message 42.*blocked/);
   });
 
   it("reacts to the current message unless another one is named", async () => {

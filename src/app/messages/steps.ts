@@ -1,5 +1,5 @@
 import { TOO_MANY_STARTS } from "../../dispatch/chat-texts.ts";
-import { sentByTool } from "../../tools/message/message-result.ts";
+import { toolKeyPrefix } from "../../tools/message/message-result.ts";
 import type { InboxRow, OutboxRow, RunRecord } from "../../types/journal.ts";
 import type { InboundMessage, Peer } from "../../types/chat/message.ts";
 import { modelName } from "../../types/run/model.ts";
@@ -225,7 +225,7 @@ const STATES: Readonly<Record<OutboxRow["state"], string>> = {
 function reply(row: OutboxRow): Step {
   const { id, part, state, messageId, error, isRepeat, attempts, editOf, sentAt, createdAt, inboxId = 0 } = row;
   const more = [
-    row.replyKey.startsWith(sentByTool(inboxId)) ? "by the message tool" : [],
+    row.replyKey.startsWith(toolKeyPrefix(inboxId)) ? "by the message tool" : [],
     messageId === undefined ? [] : `message ${messageId}`,
     editOf === undefined ? [] : "an edit of its preview",
     isRepeat === true ? "a possible repeat" : [],

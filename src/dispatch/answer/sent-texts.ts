@@ -1,5 +1,5 @@
 import { partText } from "../../outbox/render.ts";
-import { MESSAGE_TOOL, sentBy, sentByTool } from "../../tools/message/message-result.ts";
+import { MESSAGE_TOOL, callKeyPrefix, toolKeyPrefix } from "../../tools/message/message-result.ts";
 import type { RunEvent } from "../../types/run/events.ts";
 import type { OutboxRow } from "../../types/journal.ts";
 import type { Peer } from "../../types/chat/message.ts";
@@ -23,7 +23,7 @@ export class SentTexts {
   constructor(inboxId: number, chat: Peer, earlier: readonly OutboxRow[]) {
     this.#inboxId = inboxId;
     this.#chat = chat;
-    const own = earlier.filter((row) => row.replyKey.startsWith(sentByTool(inboxId)) && this.#arrives(row));
+    const own = earlier.filter((row) => row.replyKey.startsWith(toolKeyPrefix(inboxId)) && this.#arrives(row));
     for (const rows of Map.groupBy(own, ({ replyKey }) => replyKey).values())
       this.#commit(rows.map(({ body }) => partText(body)).join("\n"));
   }
@@ -50,7 +50,7 @@ export class SentTexts {
   end({ callId, isError }: RunEvent & { type: "tool_end" }, rows: readonly OutboxRow[]): void {
     const text = this.#pending.get(callId);
     this.#pending.delete(callId);
-    const name = sentBy(this.#inboxId, callId);
+    const name = callKeyPrefix(this.#inboxId, callId);
     if (text === undefined || isError) return;
     if (rows.some((row) => row.replyKey.startsWith(name) && this.#arrives(row))) this.#commit(text);
   }

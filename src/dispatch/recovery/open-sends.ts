@@ -1,6 +1,6 @@
 import { callsOf } from "../../history/parts.ts";
 import { errorResult } from "../../tools/define.ts";
-import { MESSAGE_TOOL, postedOf, postedResult, sentBy } from "../../tools/message/message-result.ts";
+import { MESSAGE_TOOL, postedOf, postedResult, callKeyPrefix } from "../../tools/message/message-result.ts";
 import type { Clock } from "../../types/clock.ts";
 import type { OutboxRow } from "../../types/journal.ts";
 import type { ChatMessage, ToolCallContent, ToolResultMessage } from "../../types/run/model.ts";
@@ -21,7 +21,7 @@ export async function settleOpenSends(
   const ended = new Set(messages.flatMap((message) => (message.role === "toolResult" ? [message.toolCallId] : [])));
   const open = messages.flatMap(callsOf).filter((call) => !ended.has(call.id) && isSend(call));
   for (const call of open) {
-    const name = sentBy(turn.inboxId, call.id);
+    const name = callKeyPrefix(turn.inboxId, call.id);
     const rows = turn.rows.filter(({ replyKey }) => replyKey.startsWith(name));
     const message = messageOf(call, resultOf(rows), clock.now());
     await session.append({ type: "message", message }, { durable: true });

@@ -13,39 +13,39 @@ export interface BoundCommand {
 }
 
 /**
- * Why a command can be allowed once only: what it would run is not told by its text and the files that it names. Undefined
- * when it can be allowed for good. Pure.
+ * Why a command can be allowed only once: its text and the files that it names do not determine what it runs. Undefined
+ * when it can be allowed always. Pure.
  */
 function whyOnlyOnce({ command, cwd, files }: BoundCommand): string | undefined {
   const parts = splitCommand(command);
-  if (parts === undefined) return "the shell works out a part of it";
+  if (parts === undefined) return "the shell computes a part of it";
   if (!runsDataProgramsOnly(parts) && digestOf(files) === undefined)
     return "a file that it names is too large to be compared";
   return parts.map((part) => whyPart(part, cwd, files)).find((why) => why !== undefined);
 }
 
-/** Then the content of the files is data, which may change: `touch made.txt` stays allowed when made.txt is there. */
+/** Such programs treat files as data, which may change: `touch made.txt` stays allowed once made.txt exists. */
 const runsDataProgramsOnly = (parts: readonly SimpleCommand[]): boolean =>
   parts.length > 0 && parts.every(({ words: [program = ""] }) => isDataProgram(program));
 
 function whyPart({ words: [program = "", first] }: SimpleCommand, cwd: string, files: readonly BoundFile[]) {
   const isBound = (word: string) => files.some(({ path }) => path === resolve(cwd, word));
-  if (changesTheRest(program)) return `${program} changes what the commands behind it mean`;
-  if (isRunner(program)) return `${program} runs what no word of the command names`;
+  if (changesTheRest(program)) return `${program} changes what the commands after it mean`;
+  if (isRunner(program)) return `${program} runs something that the command does not name`;
   if (isInterpreter(program) && (first === undefined || !isBound(first)))
-    return `${program} runs code that is in no file which it names first`;
+    return `${program} runs code that is not in a file named as its first argument`;
   if (program.includes("/") && !program.startsWith("/") && !isBound(program)) return `there is no file ${program}`;
   return undefined;
 }
 
 /**
- * What an allowance for good is kept under: the command, its directory, and the content of the files that it names; any
- * other content is another allowance. Undefined when it can be allowed once only. Pure.
+ * The key of a permanent allowance: the command, its directory, and the content of the files that it names, so that other
+ * content needs another allowance. Undefined when the command can be allowed only once. Pure.
  */
 export function allowanceFor(bound: BoundCommand): string | undefined {
   if (whyOnlyOnce(bound) !== undefined) return undefined;
   const { command, cwd, files } = bound;
-  // Without files it is the form of earlier versions, so that what was allowed then still counts.
+  // Without files the key is that of earlier versions, so that their allowances still count.
   const isBound = files.length > 0 && !runsDataProgramsOnly(splitCommand(command) ?? []);
   const digest = isBound ? [digestOf(files)] : [];
   return JSON.stringify([cwd, trimCommand(command), ...digest]);

@@ -4,12 +4,12 @@ const MOST_DEPTH = 3;
 
 interface Lexer {
   word: string;
-  /** A quote or backslash began it: an empty word is a word then. */
+  /** The quote that is open. */
   quote: "'" | '"' | "";
 }
 
-/** The words of a shell text, whatever stands between them; quotes and backslashes taken off. Expands nothing. */
-function wordsOf(text: string): readonly string[] {
+/** The words of a shell text, whatever separates them, without quotes and backslashes. Expands nothing. */
+function splitWords(text: string): readonly string[] {
   const words: string[] = [];
   const now: Lexer = { word: "", quote: "" };
   for (let at = 0; at < text.length; at += 1) {
@@ -18,7 +18,7 @@ function wordsOf(text: string): readonly string[] {
   return [...words, now.word].filter((word) => word !== "");
 }
 
-/** Takes the character at `at` into `now`; the place of the last character that was taken. */
+/** Reads the character at `at` into `now`. Returns the index of the last character that was read. */
 function step(text: string, at: number, now: Lexer, words: string[]): number {
   const char = text.charAt(at);
   if (char === "\\" && now.quote !== "'") {
@@ -38,7 +38,7 @@ function step(text: string, at: number, now: Lexer, words: string[]): number {
   return at;
 }
 
-/** Names that may stand inside a word: behind `=`, behind a flag's letter, behind `@`, between `:` and `,`. */
+/** Names that a word may contain: after `=`, after a flag's letter, after `@`, between `:` and `,`. */
 function partsOf(word: string): readonly string[] {
   const afterEquals = word.includes("=") ? [word.slice(word.indexOf("=") + 1)] : [];
   const afterFlag = /^-[A-Za-z]./.test(word) ? [word.slice(2)] : [];
@@ -54,7 +54,7 @@ function expand(name: string, home: string, cwd: string): string {
     .replaceAll(/\$PWD\b/g, () => cwd);
 }
 
-/** The ways to write the directory of the moment as a dot, which also holds behind a `cd`; braces would part a word. */
+/** Writes the current directory as a dot, which is also right after a `cd`; braces would split a word. */
 const plain = (command: string): string =>
   command.replaceAll(/\$PWD\b|\$\{PWD\}|\$\(\s*pwd\s*\)|`\s*pwd\s*`|~\+(?=\/)/g, ".").replaceAll("${HOME}", "$HOME");
 
@@ -69,7 +69,7 @@ export const namesIn = (command: string, around: Around): readonly string[] => [
 ];
 
 function namesBelow(command: string, { home, cwd }: Around, depth: number): readonly string[] {
-  const words = wordsOf(command);
+  const words = splitWords(command);
   const inside =
     depth < MOST_DEPTH
       ? words

@@ -4,8 +4,8 @@ import { splitCommand, trimCommand, type SimpleCommand } from "./shell-words.ts"
 
 export type ExecDecision = "run" | "ask" | "deny";
 
-// What runs without asking. Each may only tell something, whatever its arguments are: `env`, `find` and `xargs` start
-// other programs, `date` reads files and sets the clock, so they are not here.
+// Commands that run without a question. Each only prints something, whatever its arguments are. `env`, `find` and `xargs`
+// are missing because they start other programs, `date` because it reads files and sets the clock.
 const SAFE: Readonly<Record<string, (words: readonly string[]) => boolean>> = {
   pwd: (words) => words.every((word) => word === "-P" || word === "-L"),
   whoami: (words) => words.length === 0,
@@ -13,10 +13,10 @@ const SAFE: Readonly<Record<string, (words: readonly string[]) => boolean>> = {
   echo: () => true,
 };
 
-// What changes the place or the meaning of the commands behind it.
+// Builtins that change the directory or the meaning of the commands after them.
 const CHANGES_THE_REST = new Set("cd pushd popd chdir export alias unalias set unset hash umask .".split(" "));
 
-/** A builtin that changes the place or the meaning of the commands behind it. */
+/** Whether a builtin changes the directory or the meaning of the commands after it. */
 export const changesTheRest = (program: string): boolean => CHANGES_THE_REST.has(program);
 
 function isSafe({ words: [program = "", ...rest] }: SimpleCommand, safeBins: readonly string[]): boolean {
@@ -39,8 +39,8 @@ function isOnList(command: string, safeBins: readonly string[], isAllowed: (comm
 }
 
 /**
- * Whether a command may run. A command runs unasked when every simple command in it is safe or was allowed for good;
- * one that is not fully understood never does. Pure.
+ * Whether a command may run. It runs without a question when every simple command in it is safe or permanently allowed;
+ * a command that is not fully understood never does. Pure.
  */
 export function decideExec(
   command: string,
@@ -62,7 +62,7 @@ export function decideExec(
   return settings.ask === "off" ? "deny" : "ask";
 }
 
-/** The texts that an allowance for good may be stored under: the whole command and each simple one in it. */
+/** The texts that a permanent allowance may cover: the whole command and each simple command in it. */
 export function allowanceTexts(command: string): readonly string[] {
   return [...new Set([trimCommand(command), ...(splitCommand(command) ?? []).map((part) => part.source)])];
 }

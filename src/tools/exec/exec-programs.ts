@@ -1,6 +1,6 @@
 import { basename } from "node:path";
 
-/** Files that a program reads though no word names them. Keys are names without version and `.exe`. */
+/** Files that a program reads although its arguments do not name them. Keys are names without version and `.exe`. */
 const READS: Readonly<Record<string, readonly string[]>> = {
   make: ["Makefile", "makefile", "GNUmakefile"],
   gmake: ["Makefile", "makefile", "GNUmakefile"],
@@ -36,7 +36,7 @@ const READS: Readonly<Record<string, readonly string[]>> = {
   bundle: ["Gemfile"],
 };
 
-/** Programs that run the code which their arguments or their input hold. */
+/** Programs that run code from their arguments or their input. */
 const INTERPRETERS = new Set(
   (
     "sh bash dash zsh ksh fish csh tcsh ash rbash busybox toybox pwsh powershell cmd python pypy perl ruby node nodejs deno bun php " +
@@ -45,7 +45,7 @@ const INTERPRETERS = new Set(
   ).split(" "),
 );
 
-/** Programs that run others, or code of the project around them: what they would run is in no word of the command. */
+/** Programs that run other programs, or code of the surrounding project, that the command does not name. */
 const RUNNERS = new Set(
   (
     "env xargs find fd parallel sudo doas su nohup nice ionice setsid stdbuf time timeout watch script ssh flock chroot unshare " +
@@ -57,14 +57,14 @@ const RUNNERS = new Set(
   ).split(" "),
 );
 
-/** Programs that never run what their arguments name, whatever their options: what is in those files does not matter. */
+/** Programs that never run what their arguments name, whatever their options, so the files' content does not matter. */
 const DATA_PROGRAMS = new Set(
   "cat head tail ls wc stat du df touch mkdir rmdir cut tr uniq cmp md5sum sha1sum sha256sum grep echo printf test basename dirname true false pwd date".split(
     " ",
   ),
 );
 
-/** By its bare name alone: `./cat` may be anything. */
+/** True for the bare name only: `./cat` may be anything. */
 export const isDataProgram = (word: string): boolean => DATA_PROGRAMS.has(word);
 
 /** `/usr/bin/python3.11` is `python`. */

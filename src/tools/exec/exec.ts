@@ -10,7 +10,7 @@ import { whyUnreadable } from "./hidden.ts";
 import { shownPath } from "../shown-path.ts";
 import { trimCommand } from "./shell-words.ts";
 
-/** What owners allowed for good. */
+/** The commands that owners allowed permanently. */
 export interface Allowances {
   isAllowed(agent: string, allowance: string): Promise<boolean>;
 }
@@ -19,7 +19,7 @@ export interface ExecOptions {
   readonly settings: ExecSettings;
   readonly rules: Allowances;
   readonly backend: ExecBackend;
-  /** The turn acts for an owner: what was allowed for good counts. */
+  /** The turn acts for an owner, so permanent allowances count. */
   readonly hasOwnerRights: boolean;
 }
 
@@ -42,7 +42,7 @@ type Refused = Exclude<Awaited<ReturnType<ApprovalDesk["ask"]>>, "allow-once" | 
 
 const REASON = "It is not on the list of commands that run without asking.";
 
-/** How often a command is asked about whose files change while the question waits. */
+/** Most questions about one command whose files change while a question waits. */
 const MOST_QUESTIONS = 3;
 
 const TOO_MANY_DIRECTORIES =
@@ -58,7 +58,7 @@ interface Wanted {
 const bound = ({ command, cwd }: Wanted, { backend }: ExecOptions, { workspace }: ToolContext) =>
   backend.filesOf(command, { cwd, workspace });
 
-/** Parts of the command that were allowed for good, with the content that their files have now. Guests have no allowances. */
+/** Parts of the command that are permanently allowed with the present content of their files. Guests have no allowances. */
 async function allowedTexts(
   { command, cwd }: Wanted,
   options: ExecOptions,
@@ -75,7 +75,7 @@ async function allowedTexts(
   return new Set(texts.filter((_text, index) => answers[index] === true));
 }
 
-/** The refusal, or undefined when the command may run. Nothing may come between it and the run. */
+/** The refusal, or undefined when the command may run. Run it at once, before its files can change. */
 async function refusal(wanted: Wanted, options: ExecOptions, context: ToolContext): Promise<string | undefined> {
   const { settings } = options;
   const allowed = await allowedTexts(wanted, options, context);
@@ -90,13 +90,13 @@ async function refusal(wanted: Wanted, options: ExecOptions, context: ToolContex
   return askUntilSame(wanted, options, context);
 }
 
-/** Asks; when the files that the command names changed in the meantime, asks about what they are now. */
+/** Asks for approval. Asks again when the files that the command names changed in the meantime. */
 async function askUntilSame(wanted: Wanted, options: ExecOptions, context: ToolContext): Promise<string | undefined> {
   let reason = options.settings.ask === "always" ? "Every command is asked about." : REASON;
   let files = await bound(wanted, options, context);
   for (let questions = 0; questions < MOST_QUESTIONS; questions += 1) {
     if (files === undefined) return TOO_MANY_DIRECTORIES;
-    const unreadable = whyUnaskable(wanted, files);
+    const unreadable = whyNotAskable(wanted, files);
     if (unreadable !== undefined) {
       return `The command was not run, and nobody can be asked about it: ${unreadable}.`;
     }
@@ -111,13 +111,13 @@ async function askUntilSame(wanted: Wanted, options: ExecOptions, context: ToolC
   return "The command was not run: the files that it names changed each time while a person was asked about it.";
 }
 
-function whyUnaskable({ command, cwd }: Wanted, files: readonly BoundFile[]): string | undefined {
+function whyNotAskable({ command, cwd }: Wanted, files: readonly BoundFile[]): string | undefined {
   if (files.length > MOST_FILES)
     return `it names ${files.length} files, more than the ${MOST_FILES} that a question can show; name fewer at a time`;
   return whyUnreadable(command, [cwd, ...files.map(({ path }) => path)]);
 }
 
-/** The desk itself remembers what is allowed for good; in a guest's turn nothing is. */
+/** The desk stores a permanent allowance; a guest's turn offers none. */
 function questionFor(
   { command, cwd }: Wanted,
   files: readonly BoundFile[],
@@ -129,8 +129,8 @@ function questionFor(
 
 const MOST_NAMED = 10;
 
-/** Without a word about them nobody would end what a command left running. */
-function describeLeft(left: CommandEnd["left"], because: CommandEnd["because"]): string {
+/** Names the processes that a command left running, so that the model can end them. */
+function describeRunning(left: CommandEnd["left"], because: CommandEnd["because"]): string {
   if (left.length === 0) return "";
   const named = left.slice(0, MOST_NAMED).map(({ pid, command }) => `${pid} (${command})`);
   const more = left.length > MOST_NAMED ? `, and ${left.length - MOST_NAMED} more` : "";
@@ -148,7 +148,7 @@ function describe({ output, code, because, left }: CommandEnd, timeoutMs: number
     abort: "[aborted]",
   };
   const text = output.text.trimEnd();
-  return `${cut}${text === "" ? "[no output]" : text}\n\n${ends[because]}${describeLeft(left, because)}`;
+  return `${cut}${text === "" ? "[no output]" : text}\n\n${ends[because]}${describeRunning(left, because)}`;
 }
 
 async function runAllowed(

@@ -1,13 +1,13 @@
 import { isInterpreter, isRunner, programName } from "./exec-programs.ts";
 
-/** Programs that write files or start others by their nature, beside interpreters and runners: no list makes them safe. */
+/** Programs, in addition to interpreters and runners, that write files or start others: no list makes them safe. */
 const NEVER_SAFE = new Set(
   "git hg svn tee dd split csplit install cp mv ln rm rsync scp sftp curl wget nc ncat socat telnet patch sponge tar zip unzip cpio pax view rview".split(
     " ",
   ),
 );
 
-/** Where programs lie that the agent cannot write; one of another place is whatever somebody put there. */
+/** Directories of programs that the agent cannot write. A program elsewhere may be anything. */
 const TRUSTED_DIRS = ["/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin"];
 
 /** Names that mean the same program: `vim.tiny` and `bash-static` are `vim` and `bash`, `rbash` and `rvim` are restricted forms. */
@@ -20,20 +20,20 @@ function family(word: string): readonly string[] {
 const isNeverSafe = (word: string): boolean =>
   family(word).some((name) => NEVER_SAFE.has(name) || isInterpreter(name) || isRunner(name));
 
-const isTrustedPlace = (word: string): boolean =>
+const isInTrustedDir = (word: string): boolean =>
   !word.includes("/") ||
   TRUSTED_DIRS.some((dir) => word.startsWith(`${dir}/`) && !word.slice(dir.length + 1).includes("/"));
 
 interface Flags {
-  /** Letters that are followed by a number, in the same word or the next. */
+  /** Letters that take a number, in the same word or the next. */
   readonly numbers?: string;
-  /** Letters that are not given: they name files, or never end. */
+  /** Letters that are not allowed: they name files, or make the program run forever. */
   readonly denied?: string;
   /** A bare `-5` counts lines. */
   readonly isCount?: boolean;
 }
 
-/** What the usual filters take; of any other program only letters that take nothing are let through. */
+/** The options of common filters. For any other program only letters without a value are allowed. */
 const FILTERS: Readonly<Record<string, Flags>> = {
   head: { numbers: "nc", isCount: true },
   tail: { numbers: "nc", denied: "fF", isCount: true },
@@ -45,10 +45,10 @@ const FILTERS: Readonly<Record<string, Flags>> = {
   grep: { numbers: "ABCm", denied: "fdDrR" },
 };
 
-/** Letters that name a file to write or read with so many programs that nobody should guess. */
+/** Letters that name a file in many programs, so they are not allowed for an unknown one. */
 const UNKNOWN: Flags = { denied: "oOTfw" };
 
-/** Long options that name files, programs or settings; programs take any beginning of one for the whole. */
+/** Long options that name files, programs or settings; programs accept a prefix for the whole. */
 const DENIED_LONG = (
   "output outfile out-file file files0-from files-from temporary-directory compress-program random-source exec command config script " +
   "program log-file include from-file follow retry recursive dereference-recursive directories devices reference target-directory " +
@@ -59,7 +59,7 @@ const isDeniedLong = (name: string): boolean => DENIED_LONG.some((one) => one.st
 
 const NUMBER = /^[+-]?\d+$/;
 
-/** Takes what an option needs off the words; undefined when nobody knows what it would do. */
+/** The words after an option and its value; undefined when the option's effect is not known. */
 function afterOption(words: readonly string[], flags: Flags): readonly string[] | undefined {
   const [word = "", ...rest] = words;
   if (flags.isCount === true && /^-\d+$/.test(word)) return rest;
@@ -77,11 +77,11 @@ function afterLetter([word = "", ...rest]: readonly string[], flags: Flags): rea
 }
 
 /**
- * Whether a program of the operator's list reads its standard input and nothing else: it is no interpreter under any of
- * its names, lies where programs lie, and its words are flags and numbers that name no file. Pure.
+ * Whether a program of the operator's list reads only its standard input: it is no interpreter under any of its names, lies
+ * in a trusted directory, and its words are flags and numbers that name no file. Pure.
  */
 export function isSafeBin(program: string, words: readonly string[], safeBins: readonly string[]): boolean {
-  if (!safeBins.includes(program) || isNeverSafe(program) || !isTrustedPlace(program)) return false;
+  if (!safeBins.includes(program) || isNeverSafe(program) || !isInTrustedDir(program)) return false;
   const name = programName(program);
   const flags = (Object.hasOwn(FILTERS, name) ? FILTERS[name] : undefined) ?? UNKNOWN;
   let left: readonly string[] | undefined = words;
@@ -89,10 +89,8 @@ export function isSafeBin(program: string, words: readonly string[], safeBins: r
   return left !== undefined;
 }
 
-/** An entry of the list that never counts, and why; undefined for one that may. */
+/** Why an entry of the list never has an effect; undefined for one that may. */
 export function whyNeverSafe(program: string): string | undefined {
-  if (isNeverSafe(program)) return "runs other programs or writes files, so it is asked about all the same";
-  return isTrustedPlace(program)
-    ? undefined
-    : `lies outside ${TRUSTED_DIRS.join(", ")}, so it is asked about all the same`;
+  if (isNeverSafe(program)) return "runs other programs or writes files, so it still needs approval";
+  return isInTrustedDir(program) ? undefined : `is outside ${TRUSTED_DIRS.join(", ")}, so it still needs approval`;
 }

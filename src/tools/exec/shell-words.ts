@@ -1,18 +1,18 @@
 /** One simple command of a list or pipeline. */
 export interface SimpleCommand {
-  /** As it was typed, trimmed. */
+  /** The text as it was typed, trimmed. */
   readonly source: string;
-  /** Its words with the quotes taken off. */
+  /** Its words without quotes. */
   readonly words: readonly string[];
 }
 
-// Only what means the same to every shell. `~ * ? [ ] { } ( ) < > & $ \` # ! \` and line ends are not among it.
+// Only characters that mean the same in every shell, so none of `~ * ? [ ] { } ( ) < > & $ \` # ! \` and no line ends.
 const TOKEN =
   /(?<blank>[ \t]+)|(?<operator>&&|\|\||[|;])|(?<word>(?:[A-Za-z0-9_./,:@%+=-]|'[^'\n\r]*'|"[^"$`\\!\n\r]*")+)/uy;
 
 const isBlank = (char: string | undefined): boolean => char === " " || char === "\t" || char === "\n";
 
-/** The command without the blanks around it that a shell passes over; other invisible characters are part of it. */
+/** The command without the blanks around it that a shell ignores; other invisible characters are part of it. */
 export function trimCommand(command: string): string {
   let start = 0;
   let end = command.length;
@@ -60,7 +60,7 @@ function pieces(command: string): Piece[] | undefined {
 /**
  * The simple commands of a shell line whose meaning is plain: words, quotes without expansion, and `|`, `&&`, `||`,
  * `;` between them. Undefined for everything else — redirections, substitutions, variables, wildcards, background
- * jobs, assignments, several lines, an empty part — since what is not understood must be asked about.
+ * jobs, assignments, several lines, an empty part — since a command that is not understood needs approval.
  */
 export function splitCommand(command: string): readonly SimpleCommand[] | undefined {
   const line = trimCommand(command);

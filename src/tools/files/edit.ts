@@ -7,14 +7,14 @@ import { defineTool, textResult } from "../define.ts";
 const MAX_BYTES = 10 * 1024 * 1024;
 
 const replacement = z.object({
-  oldText: z.string().min(1).describe("Exact text that stands once in the file"),
-  newText: z.string().describe("What takes its place"),
+  oldText: z.string().min(1).describe("Exact text that occurs once in the file"),
+  newText: z.string().describe("Text that replaces it"),
 });
 type Replacement = z.output<typeof replacement>;
 
 const input = z.object({
   path: z.string().min(1).describe("File to change; relative paths start at the workspace"),
-  edits: z.array(replacement).optional().describe("Replacements, each found in the file as it is now"),
+  edits: z.array(replacement).optional().describe("Replacements, each matched against the file as it is now"),
   oldText: z.string().optional().describe("For a single replacement, instead of edits"),
   newText: z.string().optional(),
 });
@@ -23,7 +23,7 @@ function wantedEdits(wanted: z.output<typeof input>): readonly Replacement[] {
   const single = wanted.oldText === undefined ? [] : [{ oldText: wanted.oldText, newText: wanted.newText ?? "" }];
   const edits = [...(wanted.edits ?? []), ...single];
   if (edits.length === 0) {
-    throw new Error("There is nothing to change: give edits with oldText and newText.");
+    throw new Error("Nothing to change: pass edits with oldText and newText.");
   }
   return edits;
 }
@@ -36,18 +36,18 @@ function placeOf(content: string, edit: Replacement, number: number): Place {
   const start = edit.oldText === "" ? -1 : content.indexOf(edit.oldText);
   if (start < 0) {
     throw new Error(
-      `Edit ${number}: its oldText is not in the file. It must match to the letter, with spaces and line ends; read the file again.`,
+      `Edit ${number}: its oldText is not in the file. It must match exactly, including spaces and line ends; read the file again.`,
     );
   }
   if (content.indexOf(edit.oldText, start + 1) >= 0) {
     throw new Error(
-      `Edit ${number}: its oldText stands in the file more than once. Add lines around it until it is unique.`,
+      `Edit ${number}: its oldText occurs in the file more than once. Add surrounding lines until it is unique.`,
     );
   }
   return { ...edit, start };
 }
 
-/** Puts every edit in its place. All are looked for in the content as given. Throws when one is missing, ambiguous or overlaps. */
+/** Applies all edits, each matched against the content as given. Throws when one is missing, ambiguous or overlaps another. */
 export function applyEdits(content: string, edits: readonly Replacement[]): string {
   const places = edits.map((edit, index) => placeOf(content, edit, index + 1)).toSorted((a, b) => a.start - b.start);
   let result = "";
@@ -64,7 +64,7 @@ export function applyEdits(content: string, edits: readonly Replacement[]): stri
 
 const toUnix = (text: string): string => text.replaceAll("\r\n", "\n");
 
-// Models write \n. A file that is all \r\n is changed in its own line ends; a mixed one is taken to the letter.
+// Models write \n. In a file with only \r\n, edits use \r\n as well; a mixed file is matched exactly.
 function applyInLineEnds(content: string, edits: readonly Replacement[]): string {
   const isWindows = content.includes("\r\n") && !/(?<!\r)\n/.test(content);
   if (!isWindows) {
@@ -75,7 +75,7 @@ function applyInLineEnds(content: string, edits: readonly Replacement[]): string
 }
 
 async function readWhole(path: string, files: FileBackend, workspace: string): Promise<string> {
-  // What may be read may not always be written.
+  // A file that may be read may still be closed to writing.
   await files.locate(path, workspace, "write");
   const file = await files.open(path, workspace);
   try {
@@ -98,7 +98,7 @@ export function editTool(files: FileBackend): Tool {
     name: "edit",
     label: "Edit",
     description:
-      "Change a file by replacing exact text. Each oldText must stand in the file exactly once; several edits are made " +
+      "Change a file by replacing exact text. Each oldText must occur in the file exactly once; several edits are made " +
       "together or not at all.",
     input,
     hasSideEffects: true,

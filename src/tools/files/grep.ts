@@ -20,7 +20,7 @@ const input = z.object({
 });
 type Wanted = z.output<typeof input>;
 
-/** The lines that were found, within the limits. */
+/** Collects the lines that were found, within the limits. */
 class Findings {
   readonly #lines: string[] = [];
   readonly #limit: number;
@@ -32,7 +32,7 @@ class Findings {
     this.#limit = limit;
   }
 
-  /** False when it is full. */
+  /** False when no more lines fit. */
   add({ path, number, mark, text }: FoundLine): boolean {
     const shown = text.length > MAX_COLUMNS ? `${text.slice(0, MAX_COLUMNS)}…` : text;
     const line = `${path}${mark}${number}${mark} ${shown}`;

@@ -1,20 +1,20 @@
 import type { ReadableFile } from "../../types/run/backend.ts";
 import { CONTENT_BYTES } from "../cap.ts";
 
-/** A stretch of whole lines of a file. */
-export interface LineStretch {
+/** A sequence of whole lines of a file. */
+export interface LineRange {
   readonly text: string;
   readonly lines: number;
-  /** Something stands after it. */
+  /** The file continues after it. */
   readonly more: boolean;
-  /** The only line was longer than the limit and is not whole. */
+  /** The only line was longer than the limit and is cut. */
   readonly torn: boolean;
 }
 
 const CHUNK = 64 * 1024;
 const NEWLINE = 0x0a;
 
-/** The position after `count` newlines; the number of newlines that are there when they are fewer. */
+/** The position after `count` newlines, and how many of them the file lacks. */
 async function skipLines(
   file: ReadableFile,
   count: number,
@@ -25,7 +25,7 @@ async function skipLines(
   let position = 0;
   while (missing > 0) {
     if (signal.aborted) {
-      throw new Error("The file is too long to find that line in it; look for it with grep.");
+      throw new Error("The file is too long to find that line in it; search it with grep.");
     }
     const { bytesRead } = await file.read(buffer, 0, CHUNK, position);
     if (bytesRead === 0) {
@@ -41,7 +41,7 @@ async function skipLines(
   return { position, missing };
 }
 
-// The end of the last line that is wanted and whole, within the buffer.
+// The end of the last whole line within the limit and the buffer.
 function endOfLines(bytes: Buffer, limit: number): { end: number; lines: number } {
   let end = 0;
   let lines = 0;
@@ -57,14 +57,14 @@ function endOfLines(bytes: Buffer, limit: number): { end: number; lines: number 
 }
 
 /**
- * Reads lines from number `first` (1-based), at most `limit` of them and 50 KB. Uses the same memory whatever the
- * file's size. Undefined when the file has fewer lines than `first`. Throws when `signal` aborts before they are found.
+ * Reads lines from number `first` (1-based), at most `limit` of them and 50 KB. Needs the same memory for any
+ * file size. Undefined when the file has fewer lines than `first`. Throws when `signal` aborts before they are found.
  */
 export async function readLines(
   file: ReadableFile,
   { first, limit }: { readonly first: number; readonly limit: number },
   signal: AbortSignal,
-): Promise<LineStretch | undefined> {
+): Promise<LineRange | undefined> {
   const { position, missing } = await skipLines(file, first - 1, signal);
   if (missing > 0) {
     return undefined;

@@ -8,7 +8,7 @@ import { readLines } from "./lines.ts";
 
 const MAX_IMAGE_BYTES = 5 * 1024 * 1024;
 const SNIFFED_BYTES = 8192;
-/** Milliseconds in which a line must be found: a file of holes may be larger than any disk. */
+/** Milliseconds within which a line must be found: a sparse file may be larger than any disk. */
 const READ_MS = 30_000;
 
 const input = z.object({
@@ -17,7 +17,7 @@ const input = z.object({
   limit: z.int().min(1).optional().describe("Most lines to read"),
 });
 
-// First bytes of the formats that models see; a name's ending proves nothing.
+// The first bytes of the image formats that models accept; a file name's ending proves nothing.
 const IMAGES: readonly { mimeType: string; matches: (head: Buffer) => boolean }[] = [
   { mimeType: "image/png", matches: (head) => head.subarray(0, 8).toString("hex") === "89504e470d0a1a0a" },
   { mimeType: "image/jpeg", matches: (head) => head.subarray(0, 3).toString("hex") === "ffd8ff" },
@@ -46,16 +46,16 @@ async function readText(
   { path, offset = 1, limit }: z.output<typeof input>,
   signal: AbortSignal,
 ): Promise<ToolResult> {
-  const stretch = await readLines(file, { first: offset, limit: Math.min(limit ?? MAX_LINES, MAX_LINES) }, signal);
-  if (stretch === undefined) {
+  const range = await readLines(file, { first: offset, limit: Math.min(limit ?? MAX_LINES, MAX_LINES) }, signal);
+  if (range === undefined) {
     throw new Error(`${path} has fewer than ${offset} lines.`);
   }
-  if (stretch.torn) {
-    return textResult(`${stretch.text}\n\n[Line ${offset} is longer than 50 KB; this is its beginning.]`);
+  if (range.torn) {
+    return textResult(`${range.text}\n\n[Line ${offset} is longer than 50 KB; this is its beginning.]`);
   }
-  const last = offset + stretch.lines - 1;
-  const rest = `[Lines ${offset} to ${last}; there is more, go on with offset=${last + 1}.]`;
-  return textResult(stretch.more ? `${stretch.text}\n${rest}` : stretch.text || "[The file is empty.]");
+  const last = offset + range.lines - 1;
+  const rest = `[Lines ${offset} to ${last}; there is more, continue with offset=${last + 1}.]`;
+  return textResult(range.more ? `${range.text}\n${rest}` : range.text || "[The file is empty.]");
 }
 
 async function readAny(file: ReadableFile, wanted: z.output<typeof input>, signal: AbortSignal): Promise<ToolResult> {
@@ -76,7 +76,7 @@ export function readTool(files: FileBackend): Tool {
     name: "read",
     label: "Read",
     description:
-      "Read a file. Text comes back 2,000 lines or 50 KB at a time (go on with offset); PNG, JPEG, GIF and WebP come " +
+      "Read a file. Text comes back 2,000 lines or 50 KB at a time (continue with offset); PNG, JPEG, GIF and WebP come " +
       "back as images.",
     input,
     hasSideEffects: false,

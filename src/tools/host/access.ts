@@ -14,16 +14,16 @@ export interface AccessRules {
   readonly workspaceOnly: boolean;
   /** Files and directories of the gateway's own that no tool may touch. */
   readonly denied: readonly string[];
-  /** Directories outside the workspace that may be read all the same: received media, skills, docs. */
+  /** Directories outside the workspace that may still be read: received media, skills, docs. */
   readonly readable: readonly string[];
-  /** Set when the turn acts for nobody with an owner's rights. */
+  /** Set when the turn does not have an owner's rights. */
   readonly guest?: GuestRules;
 }
 
-/** What is closed to everybody but owners. */
+/** Limits for everyone but owners. */
 export interface GuestRules {
   readonly prompts: PromptFiles;
-  /** Received files: only those of the own conversation, by their names. */
+  /** Of the received files only those of this conversation may be read; `own` gives their names. */
   readonly received: { readonly dir: string; own(): Promise<ReadonlySet<string>> };
 }
 
@@ -33,22 +33,22 @@ async function isInsideAny(path: string, roots: readonly string[]): Promise<bool
 }
 
 /**
- * Not files but doors into the kernel and other processes: environments, open descriptors, devices that never end.
+ * Paths into the kernel and other processes instead of plain files: environments, open descriptors, endless devices.
  * Windows has none of them.
  */
 const SYSTEM: readonly string[] = process.platform === "win32" ? [] : ["/proc", "/sys", "/dev"];
 
-/** How often a file is opened that changes meanwhile. */
+/** Most tries to open a file that other programs keep changing. */
 const MOST_TRIES = 3;
 
-/** What a model asked for, and what for. */
-interface Wish {
+/** The access that a model requested. */
+interface Access {
   readonly path: string;
   readonly workspace: string;
   readonly mode: AccessMode;
 }
 
-/** Where tools may go. */
+/** Decides which paths tools may read and write. */
 export class FileAccess {
   readonly #rules: AccessRules;
 
@@ -57,31 +57,31 @@ export class FileAccess {
   }
 
   /**
-   * The absolute path, free of symbolic links, that a model's path means; a relative one starts at the workspace.
-   * Throws, in words for the model, when it may not go there.
+   * Turns a model's path into an absolute path without symbolic links; a relative path starts at the workspace. Throws
+   * an error for the model when the access is not allowed.
    */
   async locate(path: string, workspace: string, mode: AccessMode): Promise<string> {
     if (path.includes("\0")) {
       throw new Error("A path cannot hold a NUL character.");
     }
     const named = resolve(workspace, path.replace(/^~(?=$|[/\\])/, homedir()));
-    // Its links lead out of there again: to what another process has open.
+    // Checked before links are resolved: those of /proc lead to files that other processes have open.
     refuseSystem(named, path);
     const real = await realOf(named);
-    await this.#judge(real, { path, workspace, mode });
+    await this.#check(real, { path, workspace, mode });
     return real;
   }
 
   /**
-   * Opens a regular file for reading. What is judged is the opened file, so that whoever changes the way to it
-   * meanwhile gains nothing. A second name (hard link) of a file that is closed to tools is refused.
+   * Opens a regular file for reading. The opened file itself is checked, so a change of the path meanwhile has no effect.
+   * Refuses a second name (hard link) of a file that is closed to tools.
    */
   async openFile(path: string, workspace: string): Promise<FileHandle> {
     for (let tries = 1; ; tries += 1) {
       try {
         return await this.#openOnce(path, workspace);
       } catch (error) {
-        // Programs replace their files in one step, some of them often.
+        // Programs replace files atomically, some of them often.
         if (!(error instanceof ChangedMeanwhile) || tries === MOST_TRIES) throw error;
       }
     }
@@ -89,13 +89,13 @@ export class FileAccess {
 
   async #openOnce(path: string, workspace: string): Promise<FileHandle> {
     const real = await this.locate(path, workspace, "read");
-    // A device may act when it is opened, and a socket cannot be.
+    // Opening a device may have an effect, and a socket cannot be opened.
     mustBeFile(await stat(real), path);
     const file = await openAt(real);
     try {
       const found = await file.stat();
       mustBeFile(found, path);
-      await this.#judge(await whereIs(file, real), { path, workspace, mode: "read" });
+      await this.#check(await whereIs(file, real), { path, workspace, mode: "read" });
       if (await this.#isClosed(found)) throw new Error(belongs(path));
       return file;
     } catch (error) {
@@ -104,38 +104,38 @@ export class FileAccess {
     }
   }
 
-  /** Opens a directory for reading, judged as a file is. */
+  /** Opens a directory for reading, with the same checks as a file. */
   async openFolder(path: string, workspace: string): Promise<OpenFolder> {
     const real = await this.locate(path, workspace, "read");
     if (!(await stat(real)).isDirectory()) {
       throw new Error(`${path} is not a directory.`);
     }
     const folder = await OpenFolder.open(real);
-    return this.#judged(folder, folder.path, { path, workspace, mode: "read" });
+    return this.#closeUnlessAllowed(folder, folder.path, { path, workspace, mode: "read" });
   }
 
-  /** Opens the directory that a file is to be written into; makes it, and those above it, where they are missing. */
+  /** Opens the directory for a file that is to be written. Creates it and its parents if they are missing. */
   async openParent(path: string, workspace: string): Promise<{ readonly folder: OpenFolder; readonly name: string }> {
-    const wish: Wish = { path, workspace, mode: "write" };
+    const access: Access = { path, workspace, mode: "write" };
     const real = await this.locate(path, workspace, "write");
     const [root, missing] = await existingAbove(dirname(real));
     const name = basename(real);
     let folder = await OpenFolder.open(root);
-    folder = await this.#judged(folder, join(folder.path, ...missing, name), wish);
+    folder = await this.#closeUnlessAllowed(folder, join(folder.path, ...missing, name), access);
     for (const step of missing) {
-      folder = await this.#judgedStep(folder, step, { ...wish, name });
+      folder = await this.#openStep(folder, step, { ...access, name });
     }
     return { folder, name };
   }
 
-  /** A test for many paths found under a located directory: false for those of the gateway's own. */
+  /** Returns a test for paths under a located directory, which is false for paths that are closed to tools. */
   async openPaths(): Promise<(path: string) => boolean> {
     const denied = [...SYSTEM, ...(await Promise.all(this.#rules.denied.map(realOf)))];
     const isForeign = await this.#foreignFiles();
     return (path) => !denied.some((root) => isInside(path, root)) && !isForeign(path);
   }
 
-  /** A test for received files of other conversations than the guest's own. */
+  /** Returns a test for received files of conversations other than the guest's. */
   async #foreignFiles(): Promise<(real: string) => boolean> {
     const { guest } = this.#rules;
     if (!guest) return () => false;
@@ -144,32 +144,32 @@ export class FileAccess {
     return (real) => real !== dir && isInside(real, dir) && !own.has(relative(dir, real));
   }
 
-  async #judgeGuest(real: string, { path, mode }: Wish): Promise<void> {
+  async #checkGuest(real: string, { path, mode }: Access): Promise<void> {
     const { guest } = this.#rules;
     if (!guest) return;
     if (mode === "write" && (await shapesPrompts(real, guest.prompts))) {
       throw new Error(
-        `${path} shapes what the agent is told or runs in everybody's turns: only an owner's turn may write it ` +
+        `${path} affects the prompts or programs of everyone's turns: only an owner's turn may write it ` +
           "(commands.ownerAllowFrom names owners).",
       );
     }
     const isForeign = await this.#foreignFiles();
-    if (isForeign(real)) throw new Error(`${path} is no file of this conversation.`);
+    if (isForeign(real)) throw new Error(`${path} is not a file of this conversation.`);
   }
 
-  /** A directory in a directory, which is closed. */
-  async #judgedStep(above: OpenFolder, step: string, wish: Wish & { readonly name: string }): Promise<OpenFolder> {
+  /** Opens a directory in another one, creates it if missing, and closes the outer one. */
+  async #openStep(above: OpenFolder, step: string, access: Access & { readonly name: string }): Promise<OpenFolder> {
     try {
       const folder = await above.folder(step);
-      return await this.#judged(folder, join(folder.path, wish.name), wish);
+      return await this.#closeUnlessAllowed(folder, join(folder.path, access.name), access);
     } finally {
       await above.close();
     }
   }
 
-  async #judged(folder: OpenFolder, path: string, wish: Wish): Promise<OpenFolder> {
+  async #closeUnlessAllowed(folder: OpenFolder, path: string, access: Access): Promise<OpenFolder> {
     try {
-      await this.#judge(path, wish);
+      await this.#check(path, access);
       return folder;
     } catch (error) {
       await folder.close();
@@ -177,20 +177,20 @@ export class FileAccess {
     }
   }
 
-  async #judge(real: string, { path, workspace, mode }: Wish): Promise<void> {
+  async #check(real: string, { path, workspace, mode }: Access): Promise<void> {
     refuseSystem(real, path);
     if (await isInsideAny(real, this.#rules.denied)) {
       throw new Error(belongs(path));
     }
-    await this.#judgeGuest(real, { path, workspace, mode });
+    await this.#checkGuest(real, { path, workspace, mode });
     if (!this.#rules.workspaceOnly) return;
     const roots = mode === "read" ? [workspace, ...this.#rules.readable] : [workspace];
     if (!(await isInsideAny(real, roots))) {
-      throw new Error(`${path} lies outside the workspace (${workspace}); file tools stay inside it.`);
+      throw new Error(`${path} is outside the workspace (${workspace}); file tools stay inside it.`);
     }
   }
 
-  /** Only a file with several names can be a closed one under another name. */
+  /** Whether a file is closed to tools under another name, which only a file with several names can be. */
   async #isClosed(found: FileIdentity & { readonly nlink: number }): Promise<boolean> {
     if (await isOwnOutput(found)) return true;
     if (found.nlink < 2) return false;
@@ -210,11 +210,13 @@ const belongs = (path: string): string => `${path} belongs to the gateway itself
 
 function refuseSystem(real: string, path: string): void {
   if (SYSTEM.some((root) => isInside(real, root))) {
-    throw new Error(`${path} is no file but a part of the system (/proc, /sys, /dev); file tools may not touch it.`);
+    throw new Error(
+      `${path} is a part of the system (/proc, /sys, /dev), not a plain file; file tools may not touch it.`,
+    );
   }
 }
 
-/** The deepest directory of a path that is there, and the names below it that are not. */
+/** The deepest existing directory of a path, and the missing names below it. */
 async function existingAbove(path: string): Promise<readonly [string, readonly string[]]> {
   const found = await unlessMissing(lstat(path));
   const parent = dirname(path);

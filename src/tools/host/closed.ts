@@ -3,7 +3,7 @@ import { lstat, opendir } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
-/** What makes two names one file. */
+/** Identifies a file whatever its name. */
 export interface FileIdentity {
   readonly dev: number;
   readonly ino: number;
@@ -11,12 +11,12 @@ export interface FileIdentity {
 
 const isSame = (a: FileIdentity, b: FileIdentity): boolean => a.dev === b.dev && a.ino === b.ino;
 
-/** Whether a file at a path, or below it where it is a directory, is this one. Links are not followed. */
+/** Whether this file is at a path, or below it if the path is a directory. Does not follow links. */
 export async function holdsFile(path: string, file: FileIdentity): Promise<boolean> {
   const found = await lstat(path).catch(() => undefined);
   if (found === undefined) return false;
   if (!found.isDirectory()) return isSame(found, file);
-  // A directory that cannot be listed by us holds nothing that somebody could have linked with our rights.
+  // Nobody with our rights can have linked a file of a directory that we cannot list.
   const entries = await opendir(path).catch(() => undefined);
   if (entries === undefined) return false;
   for await (const entry of entries) {
@@ -25,7 +25,7 @@ export async function holdsFile(path: string, file: FileIdentity): Promise<boole
   return false;
 }
 
-/** Whether it is the file that this process prints to: its output holds the address with the gateway's token. */
+/** Whether a file is this process's output, which contains the URL with the gateway's token. */
 export async function isOwnOutput(file: FileIdentity): Promise<boolean> {
   for (const descriptor of [1, 2]) {
     const output = await promisify(fstat)(descriptor).catch(() => undefined);

@@ -8,11 +8,11 @@ import { CONTENT_BYTES, MAX_LINES, tailOf } from "../cap.ts";
 import type { CommandOutput } from "../../types/run/backend.ts";
 import { background } from "../../utils/background.ts";
 
-// A command that never stops talking must not fill the disk.
+// An endless output must not fill the disk.
 const MAX_FILE_BYTES = 50 * 1024 * 1024;
 const KEPT_CHARS = 2 * CONTENT_BYTES;
 
-/** Gathers what a command says on both streams: the end in memory, all of it in a file once there is too much. */
+/** Collects a command's output of both streams: its end in memory, and all of it in a file once it is long. */
 export class OutputTail {
   readonly #path: string;
   #text = "";
@@ -27,17 +27,17 @@ export class OutputTail {
     this.#path = path;
   }
 
-  /** Listens to one stream until it ends. `heard` is called after each piece. */
-  listen(stream: Readable, heard: () => void): void {
+  /** Reads one stream until it ends. Calls `onChunk` after each chunk. */
+  listen(stream: Readable, onChunk: () => void): void {
     const decoder = new StringDecoder("utf8");
     stream.on("data", (chunk: Buffer) => {
       this.#text = (this.#text + decoder.write(chunk)).slice(-KEPT_CHARS);
       this.#keep(chunk, stream);
-      heard();
+      onChunk();
     });
   }
 
-  /** The newest `bytes` of it. */
+  /** The newest output, at most `bytes` of it. */
   peek(bytes: number): string {
     return tailOf(this.#clean(), { lines: MAX_LINES, bytes }).text;
   }
@@ -87,7 +87,7 @@ export class OutputTail {
   #open(): WriteStream {
     const directory = dirname(this.#path);
     try {
-      // At once: the stream opens its file in the next tick.
+      // Synchronous, because the stream opens its file in the next tick.
       mkdirSync(directory, { recursive: true, mode: 0o700 });
     } catch {
       this.#fault = true;
@@ -98,16 +98,16 @@ export class OutputTail {
     file.on("error", () => {
       this.#fault = true;
     });
-    background("removal of old command output", forgetOld(directory));
+    background("removal of old command output", removeOld(directory));
     return file;
   }
 }
 
 const KEPT_MS = 24 * 60 * 60 * 1000;
-// Only what this room wrote: the directory may hold other logs.
+// Only this module's files: the directory may hold other logs.
 const OUTPUT_NAME = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.log$/;
 
-async function forgetOld(directory: string): Promise<void> {
+async function removeOld(directory: string): Promise<void> {
   const names = await readdir(directory).catch(() => []);
   for (const name of names.filter((one) => OUTPUT_NAME.test(one))) {
     const path = join(directory, name);
@@ -116,7 +116,7 @@ async function forgetOld(directory: string): Promise<void> {
       () => 0,
     );
     if (age > KEPT_MS) {
-      // Another call may have been faster; what stays is tried again with the next long output.
+      // Another call may have removed it; otherwise the next long output tries again.
       await rm(path, { force: true }).catch(() => undefined);
     }
   }

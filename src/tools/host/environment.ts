@@ -5,34 +5,34 @@ import { Secret } from "../../utils/secrets/secret.ts";
 type Environment = Readonly<Record<string, string | undefined>>;
 type EnvironmentRules = Pick<ExecSettings, "pathPrepend" | "passEnv" | "secretVariables">;
 
-/** What a command is given when nobody says more; everything else may be a secret, whatever its name. */
+/** The variables that every command gets. Any other may be a secret, whatever its name. */
 const KEPT = new Set(
   (
     "HOME USER LOGNAME LANG LANGUAGE TERM COLORTERM NO_COLOR FORCE_COLOR TZ NODE_ENV TMPDIR TMP TEMP " +
-    // So that a command of ours means this gateway.
+    // So that `openclaw` commands use this gateway.
     "OPENCLAW_STATE_DIR OPENCLAW_CONFIG_PATH " +
-    // The way out, and who is trusted on it.
+    // Proxies and certificates.
     "HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY SSL_CERT_FILE SSL_CERT_DIR NODE_EXTRA_CA_CERTS " +
-    // Without these Windows starts next to nothing.
+    // Most Windows programs do not start without these.
     "SYSTEMROOT SYSTEMDRIVE WINDIR COMSPEC PATHEXT USERPROFILE USERNAME HOMEDRIVE HOMEPATH APPDATA LOCALAPPDATA " +
     "PROGRAMDATA PROGRAMFILES PROGRAMFILES(X86) COMMONPROGRAMFILES PROCESSOR_ARCHITECTURE NUMBER_OF_PROCESSORS"
   ).split(" "),
 );
 const isKept = (name: string): boolean => KEPT.has(name.toUpperCase()) || name.startsWith("LC_");
 
-/** What a program loads or runs by itself when it starts, and the channel between this process and its parent: passed on by nobody. `PATH` is made. */
+/** Never passed on: variables that make a program load or run something at its start, and this process's channel to its parent. `PATH` is built here. */
 const NEVER =
   /^(?:LD_.*|DYLD_.*|BASH_FUNC_.*|BASH_ENV|ENV|SHELLOPTS|BASHOPTS|PS4|IFS|PROMPT_COMMAND|NODE_OPTIONS|NODE_CHANNEL_.*|PYTHONSTARTUP|PERL5OPT|RUBYOPT|GLIBC_TUNABLES|GCONV_PATH|PATH)$/i;
 
-/** Bytes of one variable; more is no setting of a program. */
+/** Most bytes of one variable; a program's setting is shorter. */
 const MAX_BYTES = 32_768;
 
-/** An address with a user in it, as a proxy's or a database's may be. */
+/** A URL with a user name, as a proxy or database may have. */
 const ADDRESS_WITH_USER = /^[a-z][a-z0-9+.-]*:\/\/[^/\s@]+@/i;
 
 /**
- * The environment of a command: of this process's own a short list and what `tools.exec.passEnv` names. Never one that
- * the config references, nor one whose value is a secret of this process.
+ * The environment of a command: a short list of this process's variables, and those that `tools.exec.passEnv` names.
+ * Never one that the config references, nor one whose value is a secret of this process.
  */
 export function commandEnvironment(own: Environment, rules: EnvironmentRules): Record<string, string> {
   const passed = new Set(rules.passEnv);

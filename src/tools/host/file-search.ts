@@ -4,7 +4,7 @@ import { shownPath } from "../shown-path.ts";
 import type { FileAccess } from "./access.ts";
 import { runRipgrep, SEARCH_MS } from "./ripgrep.ts";
 
-/** Finds files by name with ripgrep. `.git`, what `.gitignore` names and kept command outputs are skipped. */
+/** Finds files by name with ripgrep. Skips `.git`, ignored files and kept command outputs. */
 export async function findFiles(
   { path, pattern }: FileQuery,
   access: FileAccess,

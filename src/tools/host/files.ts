@@ -19,7 +19,7 @@ import type { FileAccess } from "./access.ts";
 import { findFiles } from "./file-search.ts";
 import { TextSearch } from "./text-search.ts";
 
-/** Files of the gateway's own machine, within the rules of a run. */
+/** Files of the gateway's machine, within the access rules of a run. */
 export class HostFiles implements FileBackend {
   readonly #access: FileAccess;
 
@@ -36,8 +36,8 @@ export class HostFiles implements FileBackend {
   }
 
   /**
-   * Readers see the old or the new content, never a part; nothing is left over after an error. The directory is opened and
-   * checked first, so that a link that replaces it in the meantime leads nowhere.
+   * Readers see the old or the new content, never a part, and an error leaves nothing over. Opens and checks the directory
+   * first, so that a link that replaces it meanwhile has no effect.
    */
   async replace(
     { path, content }: { readonly path: string; readonly content: string },
@@ -58,7 +58,7 @@ export class HostFiles implements FileBackend {
     }
   }
 
-  /** Each entry is checked as it is read: checking thousands at once would make every other chat wait. */
+  /** Checks each entry as it is read, because checking thousands at once would block all chats. */
   async list(path: string, workspace: string, { most, signal }: ListBounds): Promise<readonly FolderEntry[]> {
     const isOpen = await this.#access.openPaths();
     const folder = await this.#access.openFolder(path, workspace);
@@ -85,7 +85,7 @@ export class HostFiles implements FileBackend {
   }
 }
 
-/** The mode of an existing file. A link is replaced and not followed; anything that is not a file stays as it is. */
+/** The mode of an existing file. A link is replaced, not followed. Throws for anything that is not a file. */
 async function modeOf(file: string, path: string): Promise<number | undefined> {
   const found = await unlessMissing(lstat(file));
   if (found === undefined || found.isSymbolicLink()) return undefined;

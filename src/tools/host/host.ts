@@ -11,9 +11,9 @@ import { runCommand } from "./run-command.ts";
 
 export interface HostOptions {
   readonly settings: Pick<AgentSettings, "workspace" | "tools" | "exec">;
-  /** What the turn may do by whom it acts for: an owner, or somebody with the limits of a guest. */
+  /** The rights of the turn: an owner's, or a guest's with limits. */
   readonly rights: "owner" | GuestRules;
-  /** Absolute paths of the gateway's own that no file tool may touch. */
+  /** Absolute paths of the gateway that no file tool may touch. */
   readonly deniedPaths: readonly string[];
   /** Absolute directories outside the workspace that may be read: received media, skills, docs. */
   readonly readablePaths?: readonly string[];
@@ -31,7 +31,7 @@ export function hostBackends(options: HostOptions): Backends {
     ...(rights !== "owner" && { guest: rights }),
   };
   const access = new FileAccess({ ...shared, workspaceOnly: settings.tools.workspaceOnly });
-  // A command may start outside the workspace, but never in a directory of the gateway's own.
+  // A command may start outside the workspace, but never in a directory of the gateway.
   const anywhere = new FileAccess({ ...shared, workspaceOnly: false });
   return { files: new HostFiles(access), exec: hostExec(settings.exec, anywhere, outputDir) };
 }

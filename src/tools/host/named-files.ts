@@ -9,16 +9,16 @@ import { readsByItself } from "../exec/exec-programs.ts";
 import { isInside } from "../../utils/real-path.ts";
 
 interface SearchedPlace extends CommandPlace {
-  /** Directories where programs are searched for; those of the system need no binding. */
+  /** Directories of `PATH`; those of the system are not bound. */
   readonly path: readonly string[];
 }
 
-/** Bytes of all files of a command that are hashed. */
+/** Most bytes that are hashed for one command; further files are compared by their facts. */
 const MOST_HASHED = 64 * 1024 * 1024;
-/** Directories that a command may start from: names are looked for in each of them. */
+/** Most directories in which a command's names are searched for. */
 const MOST_BASES = 16;
 
-// What belongs to the system is nobody's file of a conversation.
+// Files of the system do not change with a conversation.
 const SYSTEM = [
   "/usr",
   "/bin",
@@ -35,9 +35,9 @@ const SYSTEM = [
 
 /**
  * The files that a command names, with their content: scripts, arguments, what `make`, `npm` and the like read by
- * themselves, and what wildcards stand for. In the directory of the command and in each one that it names. Sorted
- * by path. Names that the shell would put together out of variables or substitutions are not found. Undefined when the
- * command names more directories than are looked into.
+ * themselves, and what wildcards match. Searches the command's directory and each directory that it names. Sorted by
+ * path. Does not find names that the shell would build from variables or substitutions. Undefined when the command names
+ * too many directories.
  */
 export async function bindFiles(command: string, place: SearchedPlace): Promise<readonly BoundFile[] | undefined> {
   const names = namesIn(command, { home: homedir(), cwd: place.cwd });
@@ -66,8 +66,8 @@ const unique = (files: readonly Found[]): readonly Found[] => [
 ];
 
 /**
- * Where relative names may start: the command's directory, those that it names, those below them that it names, and those
- * of `PATH` that tools can write. Undefined when they are too many.
+ * Where relative names may start: the command's directory, the directories that it names, directly or below one another,
+ * and those of `PATH` that tools can write. Undefined when there are too many.
  */
 async function directoriesIn(
   names: readonly string[],
@@ -82,7 +82,7 @@ async function directoriesIn(
     const tried = new Set(fresh.flatMap((base) => names.map((name) => resolve(base, name))));
     fresh = [];
     for (const found of await Promise.all([...tried].filter((path) => !bases.has(path)).map(directory))) {
-      // A link to a directory above would lead around without end.
+      // A link to a parent directory would never end.
       if (found === undefined || seen.has(found.real)) continue;
       seen.add(found.real);
       bases.add(found.path);
@@ -94,7 +94,7 @@ async function directoriesIn(
 }
 
 async function directory(path: string): Promise<{ readonly path: string; readonly real: string } | undefined> {
-  // A name that is none, or may not be looked at, names no file that could be read either.
+  // A directory that is missing or closed holds no file that could be read either.
   const facts = await stat(path).catch(() => undefined);
   if (facts?.isDirectory() !== true || isSystem(path)) return undefined;
   const real = await realpath(path).catch(() => undefined);
@@ -107,12 +107,12 @@ async function regularFile(path: string): Promise<Found | undefined> {
     const facts = await stat(real, { bigint: true });
     return facts.isFile() && !isSystem(real) ? { path, real, facts } : undefined;
   } catch {
-    // There is no such file, or nobody here may read it.
+    // There is no such file, or this process may not read it.
     return undefined;
   }
 }
 
-/** What everybody may write is nobody's system, though it lies below it. */
+/** Directories below the system's that everyone may write. */
 const SHARED = ["/dev/shm", "/dev/mqueue"];
 
 const isSystem = (path: string): boolean =>
@@ -120,10 +120,10 @@ const isSystem = (path: string): boolean =>
 
 const isWild = (name: string): boolean => /[*?[]/.test(name);
 
-/** Paths that one wildcard may stand for on its way; more are more than could be looked at. */
+/** Most paths that one wildcard may match at any of its parts. */
 const MOST_MATCHES = 200;
 
-/** What a path with wildcards in any of its parts stands for. Undefined when that is too much. */
+/** The paths that match a path with wildcards. Undefined when there are too many. */
 async function matching(name: string, base: string): Promise<readonly string[] | undefined> {
   let paths: readonly string[] = [isAbsolute(name) ? "/" : base];
   for (const part of name.split("/").filter((one) => one !== "")) {
@@ -136,7 +136,7 @@ async function matching(name: string, base: string): Promise<readonly string[] |
 async function entriesLike(part: string, folder: string): Promise<readonly string[]> {
   if (!isWild(part)) return [resolve(folder, part)];
   const pattern = wildcard(part);
-  // What is no folder, or may not be looked at, holds no file that could be read either.
+  // A folder that is missing or closed holds no file that could be read either.
   const entries = pattern ? await readdir(folder).catch(() => []) : [];
   return entries.filter((entry) => pattern?.test(entry) === true).map((entry) => join(folder, entry));
 }
@@ -151,7 +151,7 @@ function wildcard(pattern: string): RegExp | undefined {
   try {
     return new RegExp(`^${source}$`, "s");
   } catch {
-    // A shell takes a class without sense for plain text; such a name is looked for as it is.
+    // A shell takes an invalid class as plain text.
     return undefined;
   }
 }
@@ -172,7 +172,7 @@ async function hashOf(path: string): Promise<string> {
   try {
     for await (const chunk of createReadStream(path)) hash.update(chunk);
   } catch {
-    // Unreadable is a state like another one: it may have changed by the time of the run.
+    // Being unreadable is a state that the run compares, too.
     return "unreadable";
   }
   return `sha256:${hash.digest("hex")}`;

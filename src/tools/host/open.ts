@@ -3,47 +3,46 @@ import { lstat, mkdir, open, readlink, realpath, type FileHandle } from "node:fs
 import { join } from "node:path";
 import { errorCode } from "../../utils/missing.ts";
 
-// Neither is known everywhere. Opening a named pipe would else last until somebody writes to it.
+// Some systems lack these flags. Without O_NONBLOCK, opening a named pipe waits until someone writes to it.
 const FLAGS = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 const FOLDER_FLAGS = FLAGS | (constants.O_DIRECTORY ?? 0);
 
 const OWN_DESCRIPTORS = "/proc/self/fd";
 
-/** What was opened is not what lay at the path: another program replaces it, or somebody plays tricks. */
+/** The opened file is not the one that was at the path: another program replaced it, by accident or on purpose. */
 export class ChangedMeanwhile extends Error {
   constructor(cause?: unknown) {
     super("It was changed while it was opened; try again.", { cause });
   }
 }
 
-/** Opens what is at a path for reading; never waits, and never follows a link in the last part of the path. */
-export const openAt = (path: string): Promise<FileHandle> => open(path, FLAGS).catch(tellLink);
+/** Opens a path for reading. Never blocks, and never follows a link in the last part of the path. */
+export const openAt = (path: string): Promise<FileHandle> => open(path, FLAGS).catch(asChanged);
 
-function tellLink(error: unknown): never {
+function asChanged(error: unknown): never {
   throw errorCode(error) === "ELOOP" ? new ChangedMeanwhile(error) : error;
 }
 
 /**
- * Where the file lies that a descriptor stands for. Linux tells it of the descriptor itself. Elsewhere the path is
- * looked at once more and must still lead to the same file, which leaves a moment in between. Rejects when it was
- * moved or removed since.
+ * The path of an open file. Linux knows it from the descriptor. Elsewhere the path is read again and must still lead to the
+ * same file, which leaves a short gap. Rejects when the file was moved or removed since.
  */
 export async function whereIs(file: FileHandle, path: string): Promise<string> {
-  const told = await readlink(`${OWN_DESCRIPTORS}/${file.fd}`).catch(() => undefined);
-  if (told !== undefined) {
-    if (told.endsWith(" (deleted)")) throw new ChangedMeanwhile();
-    return told;
+  const linked = await readlink(`${OWN_DESCRIPTORS}/${file.fd}`).catch(() => undefined);
+  if (linked !== undefined) {
+    if (linked.endsWith(" (deleted)")) throw new ChangedMeanwhile();
+    return linked;
   }
   const [real, there, opened] = await Promise.all([realpath(path), lstat(path), file.stat()]);
   if (there.ino !== opened.ino || there.dev !== opened.dev) throw new ChangedMeanwhile();
   return real;
 }
 
-/** A directory that stays the same one, whatever is put in its place afterwards; by path alone where Linux's /proc is missing. */
+/** A directory that stays the same even if another is put in its place. Without Linux's /proc it is known only by its path. */
 export class OpenFolder {
-  /** A path for the system that leads to this very directory. */
+  /** A path that always leads to this directory. */
   readonly base: string;
-  /** Where it lay when it was opened; free of links. */
+  /** Its path when it was opened, without links. */
   readonly path: string;
   readonly #handle: FileHandle | undefined;
 
@@ -54,9 +53,9 @@ export class OpenFolder {
   }
 
   static async open(path: string): Promise<OpenFolder> {
-    // Windows opens no directories.
+    // Windows cannot open directories.
     if (process.platform === "win32") return new OpenFolder({ base: path, path }, undefined);
-    const handle = await open(path, FOLDER_FLAGS).catch(tellLink);
+    const handle = await open(path, FOLDER_FLAGS).catch(asChanged);
     try {
       const where = await whereIs(handle, path);
       const base = `${OWN_DESCRIPTORS}/${handle.fd}`;
@@ -76,7 +75,7 @@ export class OpenFolder {
     return join(this.base, name);
   }
 
-  /** A directory in it, made when it is missing. */
+  /** Opens a directory in it, and creates it if missing. */
   async folder(name: string): Promise<OpenFolder> {
     await mkdir(this.at(name)).catch((error: unknown) => {
       if (errorCode(error) !== "EEXIST") throw error;

@@ -4,7 +4,7 @@ import { CONTEXT_FILES } from "../../types/engine/context-files.ts";
 import { unlessMissing } from "../../utils/missing.ts";
 import { isInside, realOf } from "../../utils/real-path.ts";
 
-/** What shapes the turns of others: texts of the system prompt, and what programs of an owner run by themselves. */
+/** Files that affect other people's turns: texts of the system prompt, and files that an owner's programs run by themselves. */
 export interface PromptFiles {
   /** Workspaces of all agents, absolute. */
   readonly workspaces: readonly string[];
@@ -12,16 +12,16 @@ export interface PromptFiles {
   readonly roots: readonly string[];
 }
 
-/** Directories of a workspace that go into prompts. Whatever is below them counts. */
+/** Directories of a workspace that go into prompts, with all that is below them. */
 const FOLDERS = ["memory", "skills"] as const;
 /** Directories that make programs run what is in them, wherever they are. */
 const HOOKS = new Set([".git", ".openclaw", ".husky", ".githooks"]);
 
-/** File systems may tell names apart by less than their code points: case, and how a letter is composed. */
+/** Some file systems ignore case and how a letter is composed. */
 const plain = (path: string): string => path.normalize("NFKC").toLowerCase();
 const holds = (root: string, path: string): boolean => isInside(plain(path), plain(root));
 
-/** True when writing `real`, a path without symbolic links, would change what others' turns are told or run. */
+/** True when writing `real`, a path without symbolic links, would affect other people's turns. */
 export async function shapesPrompts(real: string, { workspaces, roots }: PromptFiles): Promise<boolean> {
   if (
     plain(real)
@@ -40,12 +40,12 @@ async function isIn(workspace: string, real: string): Promise<boolean> {
   const [first = ""] = plain(relative(plain(root), plain(real))).split(sep);
   const names = [...CONTEXT_FILES, ...FOLDERS];
   if (holds(root, real) && names.some((name) => plain(name) === first)) return true;
-  // One of them may be a link to a file that is none of them.
+  // One of them may be a link to another file.
   const linked = await Promise.all([...names.map((name) => join(root, name)), ...(await entriesOf(root))].map(realOf));
   return linked.some((target) => holds(target, real));
 }
 
-/** Each skill and note by itself, since it may be a link as well. */
+/** Each skill and note, since each may be a link as well. */
 async function entriesOf(root: string): Promise<readonly string[]> {
   const lists = await Promise.all(
     FOLDERS.map(async (folder) => {

@@ -1,7 +1,7 @@
-/** Most bytes of one record; nothing that is asked for is longer. */
+/** Most bytes of one record; no wanted record is longer. */
 const MAX_RECORD = 64 * 1024;
 
-/** Cuts the bytes that a program prints into records, holding at most one of them. */
+/** Splits a program's output into records, with at most one in memory. */
 export class RecordSplitter {
   readonly #separator: number;
   readonly #take: (record: string) => boolean;
@@ -16,7 +16,7 @@ export class RecordSplitter {
     this.#take = take;
   }
 
-  /** False when nothing more is wanted: `take` had enough, or a record is longer than 64 KB. */
+  /** False when no more is needed: `take` had enough, or a record is longer than 64 KB. */
   push(chunk: Buffer): boolean {
     let start = 0;
     while (!this.#hasEnough && !this.#isTooLong) {
@@ -29,9 +29,9 @@ export class RecordSplitter {
     return !this.#hasEnough && !this.#isTooLong;
   }
 
-  /** Hands over a last record without an end; true when `take` had enough. Throws for a record of more than 64 KB. */
+  /** Passes on a last record without a separator; true when `take` had enough. Throws for a record of more than 64 KB. */
   finish(): boolean {
-    if (this.#isTooLong) throw new Error("The search found a line that is too long to be told; narrow the search.");
+    if (this.#isTooLong) throw new Error("The search found a line that is too long to show; narrow the search.");
     if (this.#bytes > 0 && !this.#hasEnough) this.#emit();
     return this.#hasEnough;
   }

@@ -6,10 +6,10 @@ interface Search {
   readonly args: readonly string[];
   /** Directory to run in, or the descriptor of an open file that becomes its standard input. */
   readonly over: { readonly cwd: string } | { readonly stdin: number };
-  /** What ends a record of its output. */
+  /** The character after each record of its output. */
   readonly separator: "\n" | "\0";
   readonly signal: AbortSignal;
-  /** Ends the search early; what was found until then counts. */
+  /** Ends the search early, with what was found until then. */
   readonly deadline: AbortSignal;
   /** Takes one record of output; false when it has enough. */
   take(record: string): boolean;
@@ -21,18 +21,18 @@ const MAX_STDERR = 2000;
 /** Milliseconds after which a killed program that still does not end (a dead network disk) is left alone. */
 const GIVE_UP_MS = 500;
 
-/** It needs nothing of ours; Windows starts no program without its own directory. */
+/** ripgrep needs no variables; Windows programs need the system's directory. */
 const environment = (): Record<string, string> => {
   const root = process.platform === "win32" ? process.env["SystemRoot"] : undefined;
   return root === undefined ? {} : { SystemRoot: root };
 };
 
 /**
- * Runs the bundled ripgrep, without a shell and with an empty environment. Throws what it says when it fails, and when
- * `signal` aborts. Memory is bounded whatever it prints: a record of more than 64 KB ends it with an error.
+ * Runs the bundled ripgrep, without a shell and with an empty environment. Throws its error message when it fails, and
+ * throws when `signal` aborts. Memory is bounded: a record of more than 64 KB ends the search with an error.
  */
 export async function runRipgrep({ args, over, separator, signal, deadline, take }: Search): Promise<SearchEnd> {
-  // Its index looks for the platform's package; nobody should pay for that before the first search.
+  // Loaded late, because its index looks for the platform's package.
   const { rgPath } = await import("@vscode/ripgrep");
   const ends = AbortSignal.any([signal, deadline]);
   signal.throwIfAborted();
@@ -52,9 +52,9 @@ export async function runRipgrep({ args, over, separator, signal, deadline, take
     setTimeout(() => resolve(null), GIVE_UP_MS).unref();
   };
   ends.addEventListener("abort", stop, { once: true });
-  let complaint = "";
+  let errors = "";
   child.stderr?.setEncoding("utf8").on("data", (text: string) => {
-    complaint = (complaint + text).slice(0, MAX_STDERR);
+    errors = (errors + text).slice(0, MAX_STDERR);
   });
   const splitter = new RecordSplitter(separator, take);
   child.stdout?.on("data", (chunk: Buffer) => {
@@ -63,7 +63,7 @@ export async function runRipgrep({ args, over, separator, signal, deadline, take
   try {
     const code = await ended;
     signal.throwIfAborted();
-    return endOf({ code, complaint, isLate: deadline.aborted, hasEnough: splitter.finish() });
+    return endOf({ code, errors, isLate: deadline.aborted, hasEnough: splitter.finish() });
   } finally {
     ends.removeEventListener("abort", stop);
   }
@@ -71,16 +71,16 @@ export async function runRipgrep({ args, over, separator, signal, deadline, take
 
 interface Outcome {
   readonly code: number | null;
-  readonly complaint: string;
+  readonly errors: string;
   readonly isLate: boolean;
   readonly hasEnough: boolean;
 }
 
-/** 1 is "nothing found"; 2 without a complaint is a file that could not be read. */
-function endOf({ code, complaint, isLate, hasEnough }: Outcome): SearchEnd {
-  const isPartial = code === 2 && complaint.trim() === "";
+/** Exit code 1 means that nothing was found; 2 without errors means that a file could not be read. */
+function endOf({ code, errors, isLate, hasEnough }: Outcome): SearchEnd {
+  const isPartial = code === 2 && errors.trim() === "";
   if (!hasEnough && !isLate && !isPartial && code !== 0 && code !== 1) {
-    throw new Error(complaint.trim() || "The search failed.");
+    throw new Error(errors.trim() || "The search failed.");
   }
   return { isLate, isPartial };
 }

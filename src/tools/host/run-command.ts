@@ -7,14 +7,14 @@ import { endRunning, leftRunning, MARK } from "./left-running.ts";
 
 interface HostCommand extends CommandLine {
   readonly env: Record<string, string>;
-  /** Where the whole output goes when it is long. */
+  /** File for the whole output when it is long. */
   readonly outputFile: string;
 }
 
 const KILL_AFTER_MS = 300;
 const DRAIN_MS = 100;
 const UPDATE_EVERY_MS = 250;
-/** Each update waits that much longer than the one before: what is kept of a command of a day is a hundred of them. */
+/** Factor by which each pause is longer than the one before, so that a command of a day makes only about a hundred updates. */
 const UPDATE_GROWTH = 1.1;
 const UPDATE_BYTES = 8 * 1024;
 
@@ -29,7 +29,7 @@ function killGroup(child: ChildProcess, name: "SIGTERM" | "SIGKILL"): void {
   try {
     process.kill(-child.pid, name);
   } catch (error) {
-    // Nobody is left in the group: that is what was wanted.
+    // The group is empty, as wanted.
     if (!(error instanceof Error && "code" in error && error.code === "ESRCH")) {
       child.kill(name);
     }
@@ -40,17 +40,17 @@ function start({ command, cwd, env }: HostCommand, mark: string): ChildProcess {
   return spawn(command, {
     cwd,
     env: { ...env, [MARK]: mark },
-    // On POSIX `/bin/sh -c`, not a login shell: nobody's profile is run.
+    // On POSIX `/bin/sh -c`, which is no login shell and runs no profile.
     shell: true,
-    // A group of its own, so that one signal reaches everything that it starts.
+    // Its own group, so that one signal reaches all its processes.
     detached: process.platform !== "win32",
     stdio: ["ignore", "pipe", "pipe"],
     windowsHide: true,
   });
 }
 
-/** Calls at once, then a quarter of a second later, then ever less often; the last call is never lost until `stop`. */
-function throttle(call: () => void): { ask(): void; stop(): void } {
+/** Calls at once, then after 250 ms, then less and less often. The last request is never lost before `stop`. */
+function throttle(call: () => void): { request(): void; stop(): void } {
   let timer: NodeJS.Timeout | undefined;
   let isDue = false;
   let waitMs = UPDATE_EVERY_MS;
@@ -66,7 +66,7 @@ function throttle(call: () => void): { ask(): void; stop(): void } {
     call();
   };
   return {
-    ask() {
+    request() {
       isDue = true;
       if (timer === undefined) {
         fire();
@@ -78,12 +78,12 @@ function throttle(call: () => void): { ask(): void; stop(): void } {
 
 interface EndWatch {
   because(): CommandEnd["because"];
-  /** What still runs, once everything was ended that had to be. */
+  /** The processes that still run after the end. */
   left(): Promise<readonly LeftRunning[]>;
   stop(): void;
 }
 
-/** Ends the command for the first reason that comes; tells which it was. */
+/** Ends the command on a timeout or abort, whichever is first, and remembers which it was. */
 function watchEnd(child: ChildProcess, line: HostCommand, mark: string): EndWatch {
   let because: CommandEnd["because"] = "exit";
   let ending: Promise<readonly LeftRunning[]> | undefined;
@@ -113,9 +113,9 @@ function watchEnd(child: ChildProcess, line: HostCommand, mark: string): EndWatc
 async function endAll(child: ChildProcess, mark: string): Promise<readonly LeftRunning[]> {
   killGroup(child, "SIGTERM");
   await delay(KILL_AFTER_MS);
-  // Also when the shell itself obeyed: its children may not have.
+  // Even if the shell obeyed, its children may not have.
   killGroup(child, "SIGKILL");
-  // What left the group (`setsid`) still has the mark.
+  // Processes that left the group (`setsid`) still have the mark.
   return endRunning(mark);
 }
 
@@ -125,7 +125,7 @@ function ended(child: ChildProcess): Promise<number | null> {
     child.once("error", reject);
     child.once("close", (code) => resolve(code));
     child.once("exit", (code) => {
-      // A program left in the background holds the pipes open; its words are no longer waited for.
+      // A background program keeps the pipes open; its output is not waited for.
       setTimeout(() => {
         child.stdout?.destroy();
         child.stderr?.destroy();
@@ -136,8 +136,8 @@ function ended(child: ChildProcess): Promise<number | null> {
 }
 
 /**
- * Runs a command in a shell, in a process group of its own. After an abort or the timeout the group gets SIGTERM, and
- * SIGKILL 300 ms later, with what had left the group. Rejects only when no shell can be started.
+ * Runs a command in a shell, in its own process group. After an abort or the timeout the group gets SIGTERM, and 300 ms
+ * later SIGKILL, as do processes that left the group. Rejects only when no shell can be started.
  */
 export async function runCommand(line: HostCommand): Promise<CommandEnd> {
   const mark = randomUUID();
@@ -146,14 +146,14 @@ export async function runCommand(line: HostCommand): Promise<CommandEnd> {
   const updates = throttle(() => line.update(tail.peek(UPDATE_BYTES)));
   for (const stream of [child.stdout, child.stderr]) {
     if (stream !== null) {
-      tail.listen(stream, updates.ask);
+      tail.listen(stream, updates.request);
     }
   }
   const watch = watchEnd(child, line, mark);
   try {
     const code = await ended(child);
     const output = await tail.finish();
-    // Before the cause is told: an abort may come while the rest is looked for.
+    // Read before the cause, since an abort may come during the search.
     const left = await watch.left();
     return { output, code, because: watch.because(), left };
   } finally {

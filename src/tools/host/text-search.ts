@@ -5,16 +5,16 @@ import { shownPath } from "../shown-path.ts";
 import type { FileAccess } from "./access.ts";
 import { runRipgrep, SEARCH_MS } from "./ripgrep.ts";
 
-/** Characters of one line that are needed; a character of UTF-8 has at most four bytes. */
+/** Most bytes of one line: 500 characters of at most four bytes each. */
 const MAX_COLUMN_BYTES = 4 * 500;
-/** Bytes of a file that is searched: one line of that length must fit into ripgrep's memory. */
+/** Most bytes of a searched file, since one line of that length must fit into ripgrep's memory. */
 const MAX_FILE_BYTES = 64 * 1024 * 1024;
 
 interface Scope extends SearchScope {
   take(line: FoundLine): boolean;
 }
 
-// ripgrep prints a remark without a number instead of the lines of a file with a NUL character.
+// For a file with a NUL character ripgrep prints a remark without a number.
 function parseLine(path: string, record: string): FoundLine | undefined {
   const { number, mark, text } = /^(?<number>\d+)(?<mark>[:-])(?<text>.*?)\r?$/s.exec(record)?.groups ?? {};
   return number === undefined || mark === undefined || text === undefined ? undefined : { path, number, mark, text };
@@ -26,7 +26,7 @@ const patternArgs = ({ pattern, ignoreCase, literal }: TextQuery): readonly stri
   `--regexp=${pattern}`,
 ];
 
-/** One search: which files have matches, and then the lines of each that may be shown. */
+/** One search: finds the files with matches, then the lines of each that may be shown. */
 export class TextSearch {
   readonly #query: TextQuery;
   readonly #access: FileAccess;
@@ -53,13 +53,13 @@ export class TextSearch {
     for (const file of await this.#filesWithMatches(path)) {
       if (this.#isFull || this.#scope.signal.aborted) return;
       await this.#searchFile(file, file).catch(() => {
-        // The file was removed or changed, or is a second name of a file that is closed to tools.
+        // The file was removed or changed, or is closed to tools under another name.
         this.#isPartial = true;
       });
     }
   }
 
-  /** Names alone: whether the content of a file may be shown is known once it is open. */
+  /** Finds names only: whether a file's content may be shown is known once it is open. */
   async #filesWithMatches(path: string): Promise<readonly string[]> {
     const { glob, limit } = this.#query;
     const isOpen = await this.#access.openPaths();

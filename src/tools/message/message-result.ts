@@ -6,13 +6,13 @@ import { errorResult, textResult } from "../define.ts";
 
 export const MESSAGE_TOOL = "message";
 
-/** How the outbox names what a call of the message tool sent; the key goes on behind it. */
-export const sentBy = (inboxId: number, callId: string): string => `${sentByTool(inboxId)}${callId}:`;
+/** Prefix of the outbox keys of what one call of the message tool sent. */
+export const callKeyPrefix = (inboxId: number, callId: string): string => `${toolKeyPrefix(inboxId)}${callId}:`;
 
-/** How the names of all messages begin that the tool sent in the turn of a message. */
-export const sentByTool = (inboxId: number): string => `in:${inboxId}:tool:`;
+/** Prefix of the outbox keys of all that the tool sent in the turn of a message. */
+export const toolKeyPrefix = (inboxId: number): string => `in:${inboxId}:tool:`;
 
-/** How a post stands by its rows. */
+/** The state of a post, from its outbox rows. */
 export function postedOf(rows: readonly OutboxRow[]): Posted {
   const messageIds = rows.flatMap(({ messageId }) => messageId ?? []);
   const failed = rows.find(({ state }) => state === "failed");
@@ -27,7 +27,7 @@ export function postedOf(rows: readonly OutboxRow[]): Posted {
   };
 }
 
-/** What the model is told of it. */
+/** The tool's result for the model. */
 export function postedResult({ state, messageIds, reason, possibleRepeat }: Posted, to: Peer): ToolResult {
   const where = nameOf(to);
   const [messageId] = messageIds;
@@ -40,15 +40,15 @@ export function postedResult({ state, messageIds, reason, possibleRepeat }: Post
   };
   const why = reason === undefined ? "" : ` (${reason})`;
   if (state === "failed") {
-    const some = messageIds.length > 0 ? `Only its first part was taken: message ${messageIds.join(", ")}. ` : "";
-    return errorResult(`${some}${where} did not take the message${why}.`, details);
+    const some = messageIds.length > 0 ? `Only its first part was accepted: message ${messageIds.join(", ")}. ` : "";
+    return errorResult(`${some}${where} did not accept the message${why}.`, details);
   }
   if (state === "queued")
     return textResult(`It waits for ${where}${why} and goes out by itself; do not send it again.`, details);
-  const twice = possibleRepeat === true ? " It may stand there twice, and says so." : "";
+  const twice = possibleRepeat === true ? " It may be in the chat twice and is marked as a possible repeat." : "";
   return textResult(`Sent to ${where}, message id ${messageIds.join(", ")}.${twice}`, details);
 }
 
-/** A chat in words that the tool takes. */
+/** The name of a chat, in the form that the tool accepts. */
 export const nameOf = ({ channel, chat, thread }: Peer): string =>
   `${channel}:${chat.id}${thread === undefined ? "" : `:thread:${thread}`}`;

@@ -6,7 +6,7 @@ import type { ChatActs, ChatScene } from "../../types/chat/send.ts";
 import type { MessageToolSettings } from "../../types/settings.ts";
 import type { Tool, ToolContext, ToolResult } from "../../types/run/tool.ts";
 import { defineTool, errorResult, textResult } from "../define.ts";
-import { MESSAGE_TOOL, nameOf, postedResult, sentBy } from "./message-result.ts";
+import { MESSAGE_TOOL, nameOf, postedResult, callKeyPrefix } from "./message-result.ts";
 
 const ACTIONS = ["send", "react", "edit", "delete"] as const;
 type Action = (typeof ACTIONS)[number];
@@ -14,7 +14,7 @@ type Action = (typeof ACTIONS)[number];
 const id = z.union([z.string(), z.number()]);
 const file = z.string().optional();
 
-/** Models leave out what they do not need, or send it empty. */
+/** Models omit unused fields, or send them empty. */
 const fields = {
   to: id
     .optional()
@@ -44,7 +44,7 @@ const makeInput = (actions: readonly Action[]) =>
   z.object({ action: z.enum(actions).default("send").describe("What to do"), ...fields });
 type Input = z.output<ReturnType<typeof makeInput>>;
 
-/** The same object for the same actions, so that its JSON Schema is made once. */
+/** Returns the same object for the same actions, so that its JSON Schema is made once. */
 function inputFor(actions: readonly Action[]) {
   const name = actions.join();
   const made = inputs.get(name) ?? makeInput(actions);
@@ -74,7 +74,7 @@ export function messageTool(options: MessageToolOptions): Tool {
     input: inputFor(offered.length > 0 ? offered : ["send"]),
     hasSideEffects: true,
     async run(input, context) {
-      if (!offered.includes(input.action)) return errorResult(`The action ${input.action} is not there.`);
+      if (!offered.includes(input.action)) return errorResult(`The action ${input.action} is not available.`);
       const to = targetOf(input, options);
       if (!mayReach(to, options)) return errorResult(refusalFor(to, scene.peer));
       return input.action === "send" ? send(input, to, { ...options, calls, context }) : act(input, to, options);
@@ -83,14 +83,14 @@ export function messageTool(options: MessageToolOptions): Tool {
 }
 
 function targetOf({ to, target, channel, accountId, threadId }: Input, { scene, acts }: MessageToolOptions): Peer {
-  const words = { to: given(to ?? target), channel: given(channel), accountId: given(accountId) };
-  return acts.find({ ...words, threadId: given(threadId) }, scene.peer);
+  const named = { to: given(to ?? target), channel: given(channel), accountId: given(accountId) };
+  return acts.find({ ...named, threadId: given(threadId) }, scene.peer);
 }
 
 const isHome = (to: Peer, home: Peer): boolean =>
   to.channel === home.channel && to.account === home.account && to.chat.id === home.chat.id;
 
-/** Its own chat always; others for an owner, or where the operator said so. */
+/** Whether the turn may write to a chat: to its own always, to others for an owner or if the operator allows it. */
 function mayReach(to: Peer, { scene, settings }: MessageToolOptions): boolean {
   if (isHome(to, scene.peer) || scene.isOwner) return true;
   const { allowTargets, crossContext } = settings;
@@ -108,7 +108,7 @@ interface SendSetting extends MessageToolOptions {
   readonly context: ToolContext;
 }
 
-/** A guest's turn fetches nothing unasked: data leaves in an address, and even in the name of a host. */
+/** The hosts that a guest's turn may fetch from, since a URL and even a host name can carry data out. Undefined: all. */
 function hostsFor({ scene, settings }: MessageToolOptions): readonly string[] | undefined {
   return scene.isOwner || settings.mediaHosts.includes("*") ? undefined : settings.mediaHosts;
 }
@@ -148,7 +148,7 @@ function filesOf({ media = [], path, filePath }: Input): readonly string[] {
   return [...new Set(named.flatMap((one) => given(one) ?? []))];
 }
 
-/** Names what a call sends. Some providers give several calls of a run the same id: what is sent tells them apart. */
+/** Makes the outbox keys of calls. Includes the content, because some providers give several calls of a run the same id. */
 class Calls {
   readonly #inboxId: number;
   readonly #counts = new Map<string, number>();
@@ -157,9 +157,9 @@ class Calls {
     this.#inboxId = inboxId;
   }
 
-  keyFor(callId: string, words: readonly string[]): string {
-    const digest = createHash("sha256").update(JSON.stringify(words)).digest("hex").slice(0, 12);
-    const key = `${sentBy(this.#inboxId, callId)}${digest}`;
+  keyFor(callId: string, content: readonly string[]): string {
+    const digest = createHash("sha256").update(JSON.stringify(content)).digest("hex").slice(0, 12);
+    const key = `${callKeyPrefix(this.#inboxId, callId)}${digest}`;
     const count = (this.#counts.get(key) ?? 0) + 1;
     this.#counts.set(key, count);
     return count === 1 ? key : `${key}:${count}`;
@@ -173,11 +173,11 @@ async function act(input: Input, to: Peer, { acts, scene }: MessageToolOptions):
   const refused = await refusalOf(input.action, { to, messageId }, { acts, scene });
   if (refused !== undefined) return errorResult(refused);
   const message = { to, messageId };
-  if (input.action === "delete") return told(await acts.remove(to, messageId), `Deleted message ${messageId}.`);
+  if (input.action === "delete") return resultOf(await acts.remove(to, messageId), `Deleted message ${messageId}.`);
   return input.action === "edit" ? edit(input, message, acts) : react(input, message, acts);
 }
 
-/** Who is no owner has the agent change its own messages only, and react in the own chat only. */
+/** Guests may have the agent change only its own messages, and react only in their own chat. */
 async function refusalOf(
   action: Action,
   { to, messageId }: Place,
@@ -187,7 +187,7 @@ async function refusalOf(
   if (action === "react")
     return isHome(to, scene.peer) ? undefined : "Only an owner's turn may react to messages of other chats.";
   if (await acts.isOwn(to, messageId)) return undefined;
-  return `Message ${messageId} is none that the agent sent: only an owner's turn may ${action} it.`;
+  return `Message ${messageId} was not sent by the agent: only an owner's turn may ${action} it.`;
 }
 
 interface Place {
@@ -197,25 +197,25 @@ interface Place {
 
 async function edit({ message = "" }: Input, { to, messageId }: Place, acts: ChatActs): Promise<ToolResult> {
   if (message.trim() === "") return errorResult("Give the new text as message.");
-  return told(await acts.edit(to, messageId, message), `Edited message ${messageId}.`);
+  return resultOf(await acts.edit(to, messageId, message), `Edited message ${messageId}.`);
 }
 
 async function react({ emoji, remove }: Input, { to, messageId }: Place, acts: ChatActs): Promise<ToolResult> {
   const name = given(emoji);
   if (remove === true)
-    return told(await acts.react(to, messageId, undefined), `Took the reaction off message ${messageId}.`);
+    return resultOf(await acts.react(to, messageId, undefined), `Took the reaction off message ${messageId}.`);
   if (name === undefined) return errorResult("Give the emoji.");
-  return told(await acts.react(to, messageId, name), `Reacted with ${name} to message ${messageId}.`);
+  return resultOf(await acts.react(to, messageId, name), `Reacted with ${name} to message ${messageId}.`);
 }
 
-function told(result: SendResult, done: string): ToolResult {
+function resultOf(result: SendResult, done: string): ToolResult {
   switch (result.kind) {
     case "sent":
       return textResult(done);
     case "refused":
       return errorResult(`The platform refused it: ${result.reason}`);
     case "unknown":
-      return errorResult(`Whether it was done is not known: ${result.reason}`);
+      return errorResult(`It is not known whether it was done: ${result.reason}`);
     case "retry": {
       const when = result.afterMs === undefined ? "later" : `in ${Math.ceil(result.afterMs / 1000)} s`;
       return errorResult(`It was not done: ${result.reason}. Try again ${when}.`);

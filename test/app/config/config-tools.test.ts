@@ -27,11 +27,11 @@ it("says of entries in tool lists that they name nothing, instead of leaving an 
   );
 });
 
-it("says of programs in safeBins that they are asked about all the same", async () => {
+it("warns of programs in safeBins that still need approval", async () => {
   const warnings = await warningsOf({ tools: { exec: { safeBins: ["wc", "python3.11", "/tmp/x", "/usr/bin/sort"] } } });
   expect(warnings).toHaveLength(2);
   expect(warnings[0]).toContain('"python3.11" runs other programs');
-  expect(warnings[1]).toContain('"/tmp/x" lies outside /bin');
+  expect(warnings[1]).toContain('"/tmp/x" is outside /bin');
 });
 
 it("says nothing of lists that mean something", async () => {

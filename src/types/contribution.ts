@@ -14,7 +14,7 @@ import type { TurnKind } from "./run/turn-kind.ts";
 /** Something that adds to the gateway: a bundled extension or an installed plugin. Both register by the same calls. */
 export interface Contributor {
   readonly id: string;
-  /** Called once, before anything that it adds is used. It must not load what costs much: each part is loaded when it is needed. */
+  /** Called once, before the gateway uses anything that it adds. It must load nothing large: each part is loaded when it is needed. */
   register(registry: ContributionRegistry): void;
 }
 
@@ -22,7 +22,7 @@ export interface Contributor {
 export interface ContributionRegistry {
   addChannel(channel: ChannelContribution): void;
   addTurnKind(kind: TurnKind): void;
-  /** A tool with the name of one of the gateway's own never replaces that. */
+  /** Never replaces a tool of the gateway with the same name. */
   addTool(tool: ToolContribution): void;
   addCommand(command: CommandContribution): void;
   /** A handler that throws, or is late, is logged and skipped. */
@@ -37,9 +37,9 @@ export interface ContributionRegistry {
   addChecks(checks: CheckContribution): void;
   /** `plugins.slots.contextEngine` names the engine that runs. */
   addContextEngine(id: string, factory: ContextEngineFactory): void;
-  /** There can be one memory. */
+  /** There can be only one memory. */
   addMemory(memory: MemoryContribution): void;
-  /** A provider of models, as `models.providers.<id>` describes one. What the config says of it takes precedence. */
+  /** A provider of models, as `models.providers.<id>` describes one. The config has priority over it. */
   addModelProvider(provider: ModelProviderContribution): void;
 }
 
@@ -58,7 +58,7 @@ export interface ChannelContribution {
 /** How an account is set up: by `channels add` and by the page's form. */
 export interface ChannelSetup {
   readonly flags: readonly SetupFlag[];
-  /** Keys that an account gets because of others that it is given. */
+  /** Further keys of the account that follow from the given ones. */
   implied?(account: SetupValues): SetupValues;
   /** The first value that the account cannot work without. */
   missing?(account: SetupValues): MissingValue | undefined;
@@ -75,15 +75,15 @@ export interface SetupFlag {
   readonly about: string;
   /** The account's key that it becomes. */
   readonly key: string;
-  /** What the form calls it. Not part of the form when unset. */
+  /** Its label in the form. The form leaves it out when unset. */
   readonly label?: string;
   /** Must not be shown anywhere; with the environment variable that `--use-env` takes instead. */
   readonly secret?: { readonly env?: string };
-  /** Asked for at the terminal when nothing is given, and required by the form. */
+  /** The terminal asks for it when it is not given, and the form requires it. */
   readonly isRequired?: boolean;
   /** The value is a path, and the key becomes a reference to that file. */
   readonly isFile?: boolean;
-  /** What a value must look like. Values in files and variables are not looked at. */
+  /** The form of a valid value. Values in files and variables are not checked. */
   readonly shape?: ValueShape;
 }
 
@@ -102,13 +102,13 @@ export interface MissingValue {
 }
 
 /**
- * Who may ask for a command. `anyone`: whoever is heard. `conversation`: who may change the conversation: an owner, and
- * the person of a direct chat. `owner`: an owner. Where `commands.allowFrom` has a list, whom it names may ask for all but
- * the owner's commands, and nobody else but owners may ask for any.
+ * Who may give a command. `anyone`: every allowed sender. `conversation`: an owner, and the person of a direct chat.
+ * `owner`: an owner. If `commands.allowFrom` has a list, the people on it may give all commands except the owner's, and
+ * only they and owners may give any.
  */
 export type CommandAccess = "anyone" | "conversation" | "owner";
 
-/** A command of chats: `/name`. It is answered beside the session's lane, whatever runs there. */
+/** A command of chats: `/name`. It does not wait in the session's lane, so a run never delays it. */
 export interface CommandContribution {
   /** Without the slash: lower case, digits, `-` and `_`. */
   readonly name: string;
@@ -116,19 +116,19 @@ export interface CommandContribution {
   /** One line of `/help`. */
   readonly help: string;
   readonly who: CommandAccess;
-  /** Gives the answer. Rejects when it cannot; the chat is told that something went wrong. */
+  /** Gives the answer. When it rejects, the gateway tells the chat that something went wrong. */
   run(asked: AskedContribution): Promise<string>;
 }
 
 export interface AskedContribution {
-  /** What stands after the name. */
+  /** The text after the name. */
   readonly args: string;
   readonly message: InboundMessage;
   readonly session: SessionKey;
   readonly isOwner: boolean;
 }
 
-/** Where a command of the command line writes, and what it may ask about its surroundings. */
+/** Where a command of the command line writes, and the environment that it may read. */
 export interface CliIo {
   /** Text for standard output, without the newline at its end. */
   out(text: string): void;
@@ -151,7 +151,7 @@ export interface CliContribution {
 
 export interface ConfigContribution {
   readonly schema: z.ZodType;
-  /** Is called with the checked value before anything else of the contributor is used, and after every change of it. */
+  /** Called with the checked value before anything else of the contributor is used, and after every change of it. */
   apply?(value: unknown): void;
 }
 

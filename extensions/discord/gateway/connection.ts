@@ -1,5 +1,6 @@
 import { DefaultWebSocketManagerOptions, WebSocketShardDestroyRecovery, WebSocketShardEvents } from "@discordjs/ws";
 import type { IContextFetchingStrategy, SessionInfo } from "@discordjs/ws";
+import { GatewayOpcodes } from "discord-api-types/v10";
 import type { GatewayDispatchPayload, GatewayReceivePayload } from "discord-api-types/v10";
 import { background } from "openclaw/plugin-sdk";
 import { checkFrame } from "./frame.ts";
@@ -139,9 +140,6 @@ export class Connection {
 
   #listen(): void {
     this.#shard
-      .on(WebSocketShardEvents.Hello, () => {
-        this.#isGreeted = true;
-      })
       .on(WebSocketShardEvents.Ready, () => this.#ready())
       .on(WebSocketShardEvents.Resumed, () => this.#ready())
       .on(WebSocketShardEvents.HeartbeatComplete, () => {
@@ -173,7 +171,12 @@ export class Connection {
 
   #check(payload: unknown): GatewayReceivePayload | null {
     const frame = checkFrame(payload);
-    if ("payload" in frame) return frame.payload;
+    if ("payload" in frame) {
+      // The library would start one more heartbeat with each HELLO, and end only the last of them with the connection.
+      const isRepeated = frame.payload.op === GatewayOpcodes.Hello && this.#isGreeted;
+      this.#isGreeted ||= frame.payload.op === GatewayOpcodes.Hello;
+      return isRepeated ? null : frame.payload;
+    }
     this.#ports.unreadable(frame.unreadable);
     return null;
   }

@@ -25,18 +25,20 @@ const BY_OPCODE: Readonly<Record<number, z.ZodType>> = {
 };
 
 /** What the library and the session read of an event's data, by name; the data of every other event is an object. */
-const BY_EVENT: Readonly<Record<string, z.ZodType>> = {
-  READY: z.looseObject({
-    session_id: id,
-    resume_gateway_url: socketUrl,
-    user: z.looseObject({ id, username: z.string() }),
-    guilds: z.array(z.looseObject({ id })),
+const BY_EVENT: ReadonlyMap<unknown, z.ZodType> = new Map<string, z.ZodType>(
+  Object.entries({
+    READY: z.looseObject({
+      session_id: id,
+      resume_gateway_url: socketUrl,
+      user: z.looseObject({ id, username: z.string() }),
+      guilds: z.array(z.looseObject({ id })),
+    }),
+    // Only its name counts.
+    RESUMED: z.unknown(),
+    GUILD_CREATE: z.looseObject({ id }),
+    INTERACTION_CREATE: z.looseObject({ id, token: z.string(), type: z.number(), application_id: id }),
   }),
-  // Only its name counts.
-  RESUMED: z.unknown(),
-  GUILD_CREATE: z.looseObject({ id }),
-  INTERACTION_CREATE: z.looseObject({ id, token: z.string(), type: z.number(), application_id: id }),
-};
+);
 
 /** A frame, or what it is when it must be skipped: a short text without anything that somebody wrote. */
 export type Frame = { readonly payload: GatewayReceivePayload } | { readonly unreadable: string };
@@ -50,7 +52,7 @@ function isPayload(value: unknown): value is GatewayReceivePayload {
   const { success, data } = frame.safeParse(value);
   if (!success || BY_OPCODE[data.op]?.safeParse(value).success === false) return false;
   if (data.op !== GatewayOpcodes.Dispatch) return true;
-  return (BY_EVENT[String(data["t"])] ?? fields).safeParse(data["d"]).success;
+  return (BY_EVENT.get(data["t"]) ?? fields).safeParse(data["d"]).success;
 }
 
 function describe(value: unknown): string {

@@ -31,7 +31,11 @@ export class Shard extends WebSocketShard {
     super(context, id);
     // The library reads fields of a frame without a look at their types, in a promise that nobody catches.
     const unpack: (data: unknown, isBinary: boolean) => Promise<unknown> = this["unpackMessage"].bind(this);
-    this["unpackMessage"] = async (data: unknown, isBinary: boolean) => check(await unpack(data, isBinary));
+    this["unpackMessage"] = async (data: unknown, isBinary: boolean) => {
+      const payload = await unpack(data, isBinary);
+      // A HELLO that is read after the end would start a heartbeat on a closed connection.
+      return this.#isEnding ? null : check(payload);
+    };
   }
 
   /** The library calls this whatever ends the connection, sometimes twice. Never rejects. */

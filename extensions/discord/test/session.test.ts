@@ -41,6 +41,8 @@ describe("a session", () => {
     ['{"op":0,"t":"INTERACTION_CREATE","s":90,"d":{"id":7}}', "the event INTERACTION_CREATE"],
     ['{"op":0,"t":"READY","s":90,"d":{"session_id":"x"}}', "the event READY"],
     ['{"op":0,"t":"READY","s":90,"d":{"session_id":"x","resume_gateway_url":"no address"}}', "the event READY"],
+    ['{"op":0,"t":"constructor","s":90,"d":null}', "the event constructor"],
+    ['{"op":0,"t":"__proto__","s":90,"d":null}', "the event __proto__"],
     ['{"op":9}', "opcode 9"],
     ['{"op":10}', "opcode 10"],
     ['{"op":10,"d":{"heartbeat_interval":"soon"}}', "opcode 10"],
@@ -53,6 +55,17 @@ describe("a session", () => {
     await host.heard("after it");
     expect(host.lines.join("\n")).toContain("unreadable, which was skipped");
     expect(host.lines.join("\n")).toContain(told);
+  });
+
+  test("a second HELLO starts no second heartbeat, which would outlive the connection", async () => {
+    vi.spyOn(Math, "random").mockReturnValue(0.9);
+    const { gateway, platform, host } = await begin();
+    for (let i = 0; i < 10; i++) gateway.say('{"op":10,"d":{"heartbeat_interval":1}}');
+    for (const text of ["one", "two", "three", "four", "five"]) {
+      platform.say(platform.direct, text);
+      await host.heard(text);
+    }
+    expect(gateway.said.filter(({ op }) => op === 1)).toEqual([]);
   });
 
   test.each(["null", "[]", '{"id":7}', "<html>"])("reports an API that answers %s, and keeps running", async (said) => {

@@ -95,8 +95,8 @@ export class Contributions {
   /** Gives each contributor its part of the config, checked; without an entry the defaults of its schema. Throws a `ZodError`. */
   applyConfig(entries: PluginEntries): void {
     for (const [id, { schema, apply }] of this.#configs) {
-      const entry = own(entries, id);
-      apply?.(schema.parse(entry?.config ?? {}));
+      const given = own(entries, id)?.config;
+      apply?.(schema.parse(given === undefined ? {} : given));
     }
   }
 

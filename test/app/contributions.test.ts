@@ -174,6 +174,33 @@ it("the settings of a plugin are checked against its own schema", async () => {
   expect(warnings.map(({ text }) => text).join()).toContain("no plugin of this name has settings");
 });
 
+it("settings that a plugin could not be given are problems of the config file", async () => {
+  const path = join(dir, "openclaw.json");
+  const given = async (schema: z.ZodType, entries: object) => {
+    const plugin = new Contributions([
+      { id: "strict", register: (registry) => registry.addConfig({ schema, apply: () => undefined }) },
+    ]);
+    writeFileSync(path, JSON.stringify({ plugins: { entries } }));
+    const { config } = await loadConfig({ path, env: {}, pluginSchemas: plugin.configSchemas });
+    plugin.applyConfig(config.plugins.entries);
+  };
+  const strict = z.strictObject({ title: z.string().default("Notes") });
+  await expect(given(strict, { strict: { config: { titel: "x" } } })).rejects.toThrow(
+    "plugins.entries.strict.config.titel: unknown to strict",
+  );
+  await expect(given(z.object({ title: z.string() }), {})).rejects.toThrow("plugins.entries.strict.config.title");
+  await expect(
+    given(
+      z.unknown().transform(() => {
+        throw new Error("boom");
+      }),
+      {},
+    ),
+  ).rejects.toThrow("plugins.entries.strict.config: the plugin could not check it");
+  await given(strict, {});
+  await given(z.null(), { strict: { config: null } });
+});
+
 it("a contribution cannot take the name of one of the gateway's own", async () => {
   const contributions = new Contributions([
     {

@@ -9,6 +9,7 @@ import { schemaKeys, schemaKeysBelow } from "./keys/schema-keys.ts";
 import { configSchema, type Config } from "./schema.ts";
 import { describeIssue } from "./issue-text.ts";
 import { own } from "../../utils/own.ts";
+import { errorText } from "../../utils/text/error-text.ts";
 
 /** The schema of one account, per channel whose adapter is there. */
 export type ChannelSchemas = Readonly<Record<string, z.ZodType>>;
@@ -130,25 +131,40 @@ function checkChannels(
   };
 }
 
-/** The settings of each plugin against its own schema. */
+/** The settings of each plugin against its own schema; a plugin without an entry gets none, which may be too few. */
 function checkPlugins(input: unknown, schemas: PluginSchemas): { problems: RawNote[]; warnings: RawNote[] } {
-  const entries = valueAt(input, ["plugins", "entries"]);
-  const notes = (isRecord(entries) ? Object.entries(entries) : []).map(([id, entry]) => {
-    const at = ["plugins", "entries", id];
-    const schema = own(schemas, id);
-    if (!isRecord(entry) || entry["config"] === undefined) return { problems: [], warnings: [] };
-    if (!schema) {
-      const message = "no plugin of this name has settings; they have no effect";
-      return { problems: [], warnings: [{ path: at, at: "name" as const, message }] };
-    }
-    const place = (path: KeyPath): KeyPath => [...at, "config", ...path];
-    const { problems, unknown } = parseLoosely(schema, entry["config"]);
-    return {
-      problems: problems.map((note) => ({ ...note, path: place(note.path) })),
-      warnings: unknown.map((path) => ({ path: place(path), at: "name" as const, message: `unknown to ${id}` })),
-    };
+  const section = valueAt(input, ["plugins", "entries"]);
+  const entries = isRecord(section) ? section : {};
+  const settings = (id: string): unknown => {
+    const entry = own(entries, id);
+    return isRecord(entry) ? entry["config"] : undefined;
+  };
+  const warnings = Object.keys(entries)
+    .filter((id) => !own(schemas, id) && settings(id) !== undefined)
+    .map((id) => ({
+      path: ["plugins", "entries", id],
+      at: "name" as const,
+      message: "no plugin of this name has settings; they have no effect",
+    }));
+  const problems = Object.entries(schemas).flatMap(([id, schema]) => {
+    const given = settings(id);
+    return checkPlugin(id, schema, given === undefined ? {} : given);
   });
-  return { problems: notes.flatMap((note) => note.problems), warnings: notes.flatMap((note) => note.warnings) };
+  return { problems, warnings };
+}
+
+/** A key that the schema does not allow is a problem: the plugin could not be given these settings. */
+function checkPlugin(id: string, schema: z.ZodType, given: unknown): readonly RawNote[] {
+  const place = (path: KeyPath): KeyPath => ["plugins", "entries", id, "config", ...path];
+  try {
+    const { problems, unknown } = parseLoosely(schema, given);
+    return [
+      ...problems.map((note) => ({ ...note, path: place(note.path) })),
+      ...unknown.map((path) => ({ path: place(path), at: "name" as const, message: `unknown to ${id}` })),
+    ];
+  } catch (error) {
+    return [{ path: place([]), message: `the plugin could not check it: ${errorText(error)}` }];
+  }
 }
 
 interface Graded {

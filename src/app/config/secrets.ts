@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { Secret } from "../../types/secret.ts";
 import { secretsOfAddress } from "../../utils/secrets/secret-forms.ts";
-import { isSecretName } from "../../utils/secrets/secret-name.ts";
+import { isSecretLike, isSecretName } from "../../utils/secrets/secret-name.ts";
 import { isRecord, type KeyPath, type RawNote } from "./problem.ts";
 
 export type Env = Readonly<Record<string, string | undefined>>;
@@ -103,17 +103,30 @@ function resolveText(text: string, path: KeyPath, work: Resolving): string | Sec
     return undefined;
   }
   for (const name of names) work.variables.add(name);
-  if (isSecretPlace(path) || names.some(isSecretName)) Secret.remember(filled);
+  const isRemembered = isSecretPlace(path) || names.some(isSecretName) || (isPluginPlace(path) && isSecretLike(filled));
+  if (isRemembered) Secret.remember(filled);
   for (const part of secretsOfAddress(filled)) Secret.remember(part);
   const isSecret = FOREIGN_SECTIONS.has(path[0] ?? "") && SECRET_NAME.test(String(path.at(-1))) && filled !== "";
   return isSecret ? new Secret(filled) : filled;
 }
 
-/** Whether the name of the key says that its text is secret; entries of a list have the name of the list's key. */
+/**
+ * Whether the name of the key says that its text is secret; entries of a list have the name of the list's key. A plugin's own
+ * keys have no types here: what is below a secret name, in the singular or plural, is secret too.
+ */
 export function isSecretPlace(path: KeyPath): boolean {
   const names = path.filter((part) => typeof part === "string");
+  if (isPluginPlace(path) && names.slice(PLUGIN_DEPTH).some((name) => isSecretName(name.replace(/s$/, ""))))
+    return true;
   return isSecretName(names.at(-1) ?? "") || /^(?:env|.*headers)$/i.test(names.at(-2) ?? "");
 }
+
+/** `plugins.entries.<id>.config` */
+const PLUGIN_DEPTH = 4;
+
+/** Whether a value is one of a plugin's own settings. */
+export const isPluginPlace = (path: KeyPath): boolean =>
+  path.length > PLUGIN_DEPTH && path[0] === "plugins" && path[1] === "entries";
 
 function refOf(node: Record<string, unknown>): SecretRef | undefined {
   const { source, provider, id, ...others } = node;

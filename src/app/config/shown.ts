@@ -1,6 +1,7 @@
 import { MASK, Secret } from "../../types/secret.ts";
 import { isRecord, type KeyPath } from "./problem.ts";
-import { isSecretPlace } from "./secrets.ts";
+import { isSecretLike } from "../../utils/secrets/secret-name.ts";
+import { isPluginPlace, isSecretPlace } from "./secrets.ts";
 
 const USER_OF_ADDRESS = /([a-z][a-z0-9+.-]*:\/\/)[^/\s@]+@/gi;
 const SECRET_PARAMETER = /([?&][^=&\s]*(?:key|token|secret|password|passwd|pwd|signature|sig|auth)=)[^&#\s]+/gi;
@@ -12,13 +13,14 @@ const SECRET_PARAMETER = /([?&][^=&\s]*(?:key|token|secret|password|passwd|pwd|s
 export function shownConfig(value: unknown, path: KeyPath = []): unknown {
   if (value instanceof Secret) return MASK;
   if (typeof value === "string") return shownText(value, path);
+  if (typeof value === "number" && isPluginPlace(path) && isSecretPlace(path)) return MASK;
   if (Array.isArray(value)) return value.map((item: unknown, index) => shownConfig(item, [...path, index]));
   if (!isRecord(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([name, child]) => [name, shownConfig(child, [...path, name])]));
 }
 
 function shownText(text: string, path: KeyPath): string {
-  if (text !== "" && isSecretPlace(path)) return MASK;
+  if (text !== "" && (isSecretPlace(path) || (isPluginPlace(path) && isSecretLike(text)))) return MASK;
   return Secret.mask(text).replace(USER_OF_ADDRESS, `$1${MASK}@`).replace(SECRET_PARAMETER, `$1${MASK}`);
 }
 

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { loadConfig } from "../../../src/app/config/load.ts";
 import { shownConfig } from "../../../src/app/config/shown.ts";
+import { Secret } from "../../../src/types/secret.ts";
 import { writeConfigValue } from "../../../src/app/config/edit/write.ts";
 
 let path = "";
@@ -44,6 +45,29 @@ describe("the config as clients see it", () => {
     expect(shown).not.toContain("CANARY");
     expect(shown).toContain("https://[secret]@llm.example/v1");
     expect(JSON.stringify(shownConfig(EVERYWHERE))).not.toContain("CANARY-");
+  });
+
+  it("has no secret of a plugin's own settings, whose keys have no types here", async () => {
+    const config = {
+      tokens: ["CANARY-list-1"],
+      credentials: { user: "CANARY-user-2", more: [{ pass: "CANARY-pass-3" }] },
+      refresh_token: { value: "CANARY-value-4" },
+      apiKeys: { main: "CANARY-main-5" },
+      password: 1234567890123,
+      key: "sk-0123456789abcdef0123456789",
+      title: "Mine",
+      most: 5,
+    };
+    const file = { plugins: { entries: { p: { config } } } };
+    writeFileSync(path, JSON.stringify(file));
+    const loaded = await loadConfig({ path, env: {} });
+    for (const shown of [shownConfig(file), shownConfig(loaded.config)].map((value) => JSON.stringify(value))) {
+      expect(shown).not.toMatch(/CANARY|1234567890123|sk-0/);
+      expect(shown).toContain('"title":"Mine","most":5');
+    }
+    expect(Secret.mask("it says CANARY-pass-3 and sk-0123456789abcdef0123456789")).toBe(
+      "it says [secret] and [secret]",
+    );
   });
 
   it("shows what is no secret", () => {

@@ -111,7 +111,7 @@ export class Socket {
 
   #checkSilence(): void {
     if (Date.now() - this.#lastActivityAt > this.#ports.silenceMs) {
-      this.#finish("lost", `nothing came ended the socket for ${this.#ports.silenceMs} ms`);
+      this.#finish("lost", `nothing came over the socket for ${this.#ports.silenceMs} ms`);
       this.close();
     } else if (this.#ws.readyState === WebSocket.OPEN) {
       this.#ws.ping();

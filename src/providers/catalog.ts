@@ -77,7 +77,7 @@ export interface ModelOptions {
   /** Without them only keys of the config and the environment count. */
   readonly credentials?: Credentials;
   /** Outlives a change of the config; kept in memory when unset. */
-  readonly rests?: Cooldowns;
+  readonly cooldowns?: Cooldowns;
   readonly clock?: Pick<Clock, "now">;
   readonly log?: Log;
   /** Asked before every call of these models; allows all when unset. */
@@ -103,7 +103,7 @@ class Catalogue {
   readonly #options: ModelOptions;
   readonly #providers: ModelOptions["providers"];
   readonly #contributed: Contributed;
-  readonly #rests: Cooldowns;
+  readonly #cooldowns: Cooldowns;
   readonly #profiles: Profiles;
   readonly #limits: ServerLimits;
   readonly #built = new Map<string, PiModel>();
@@ -116,13 +116,13 @@ class Catalogue {
     this.#options = options;
     this.#contributed = contributed;
     this.#providers = providers;
-    this.#rests = options.rests ?? new Cooldowns(clock);
-    const usedAt = (id: string) => this.#rests.usedAt(id);
+    this.#cooldowns = options.cooldowns ?? new Cooldowns(clock);
+    const usedAt = (id: string) => this.#cooldowns.usedAt(id);
     this.#profiles = new Profiles({ auth, providers, env, credentials, clock, usedAt, log });
     this.#limits = new ServerLimits(clock, options.log, options.probeMs);
     const keys = createKeyring({
       profilesFor: (ref) => this.profilesFor(ref),
-      rests: this.#rests,
+      cooldowns: this.#cooldowns,
       settings: auth.cooldowns,
     });
     this.keys = {
@@ -164,8 +164,8 @@ class Catalogue {
   /** Those that may be asked now, then those that are cooling down, the soonest back first. */
   #willing(ref: ModelRef, found: readonly Found[]): readonly Found[] {
     const until = ({ profile }: Found) => {
-      const state = this.#rests.look(spotOf(ref, profile.id));
-      return state.kind === "resting" ? state.until : 0;
+      const state = this.#cooldowns.look(spotOf(ref, profile.id));
+      return state.kind === "cooling" ? state.until : 0;
     };
     return found.toSorted((a, b) => until(a) - until(b));
   }

@@ -199,7 +199,7 @@ export const authConfig = z.strictObject({
         },
       ),
     ),
-  cooldowns: cooldowns.prefault({}).meta(about("Rests", "Cooldowns of keys that failed at a model.")),
+  cooldowns: cooldowns.prefault({}).meta(about("Cooldowns", "Cooldowns of keys that failed at a model.")),
 });
 
 export type AuthConfig = z.output<typeof authConfig>;

@@ -19,7 +19,7 @@ export type ProfileState =
   | { readonly kind: "ready" }
   /** Its rest is over and this run is the one that finds out: others see it resting until the run reports. */
   | { readonly kind: "probe" }
-  | { readonly kind: "resting"; readonly until: number; readonly because: FailureKind };
+  | { readonly kind: "cooling"; readonly until: number; readonly because: FailureKind };
 
 export interface ProfileTurn {
   readonly profile: AuthProfile;

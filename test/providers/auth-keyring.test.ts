@@ -172,7 +172,7 @@ describe("whose turn it is", () => {
     expect(await idsOf(models, { last: "own:k2" })).toEqual(["own:k2", "own:o", "own:t", "own:k1"]);
     models.keys.failed(REF, "own:k2", { kind: "rate_limit" });
     expect(await idsOf(models, { last: "own:k2" })).toEqual(["own:o", "own:t", "own:k1", "own:k2"]);
-    expect(await statesOf(models, { pinned: "own:k2" })).toEqual(["own:k2 resting"]);
+    expect(await statesOf(models, { pinned: "own:k2" })).toEqual(["own:k2 cooling"]);
     expect(await idsOf(models, { pinned: "own:gone", last: "own:t" })).toEqual([]);
     expect(await idsOf(models, { pinned: "other:x" })).toHaveLength(4);
   });
@@ -181,7 +181,7 @@ describe("whose turn it is", () => {
     const { models } = await stage({ "own:k1": apiKey("k1"), "own:k2": apiKey("k2"), "own:k3": apiKey("k3") });
     models.keys.failed(REF, "own:k1", { kind: "billing" });
     models.keys.failed(REF, "own:k2", { kind: "rate_limit" });
-    expect(await statesOf(models)).toEqual(["own:k3 ready", "own:k2 resting", "own:k1 resting"]);
+    expect(await statesOf(models)).toEqual(["own:k3 ready", "own:k2 cooling", "own:k1 cooling"]);
     expect([await keyOf(models), await keyOf(models, "own:k1")]).toEqual(["k3", "k1"]);
     models.keys.failed(REF, "own:k3", { kind: "auth" });
     expect(await keyOf(models)).toBe("k2");
@@ -190,7 +190,7 @@ describe("whose turn it is", () => {
   it("a rest at one model leaves the key free at another", async () => {
     const { models } = await stage({ "own:k1": apiKey("k1") });
     models.keys.failed(REF, "own:k1", { kind: "auth" });
-    expect(await statesOf(models)).toEqual(["own:k1 resting"]);
+    expect(await statesOf(models)).toEqual(["own:k1 cooling"]);
     expect(await statesOf(models, {}, { provider: "own", id: "other" })).toEqual(["own:k1 ready"]);
   });
 
@@ -199,7 +199,7 @@ describe("whose turn it is", () => {
     models.keys.failed(REF, "own:k1", { kind: "overloaded" });
     clock.pass(MINUTE);
     const states = (await Promise.all([1, 2, 3].map(() => statesOf(models)))).flat();
-    expect(states.toSorted()).toEqual(["own:k1 probe", "own:k1 resting", "own:k1 resting"]);
+    expect(states.toSorted()).toEqual(["own:k1 cooling", "own:k1 cooling", "own:k1 probe"]);
     models.keys.released(REF, "own:k1");
     expect(await statesOf(models)).toEqual(["own:k1 probe"]);
     models.keys.succeeded(REF, "own:k1");
@@ -295,9 +295,9 @@ describe("another secret under the same name", () => {
     await stateOf(models);
     models.keys.failed(REF, "own:work", { kind: "billing" });
     models.keys.failed(REF, "own:work", { kind: "rate_limit" });
-    expect(await stateOf(models)).toBe("resting");
+    expect(await stateOf(models)).toBe("cooling");
     await credentials.put("own:work", apiKey("the-new-secret-key"));
-    expect((await models.keys.order(REF, {}))[0]?.state).toMatchObject({ kind: "resting", because: "rate_limit" });
+    expect((await models.keys.order(REF, {}))[0]?.state).toMatchObject({ kind: "cooling", because: "rate_limit" });
   });
 
   it("is asked at once", async () => {
@@ -305,7 +305,7 @@ describe("another secret under the same name", () => {
     await stateOf(models);
     models.keys.failed(REF, "own:work", { kind: "auth" });
     await credentials.put("own:work", apiKey("the-old-secret-key"));
-    expect(await stateOf(models)).toBe("resting");
+    expect(await stateOf(models)).toBe("cooling");
     await credentials.put("own:work", apiKey("the-new-secret-key"));
     expect(await stateOf(models)).toBe("ready");
   });

@@ -5,7 +5,7 @@ import { CacheWatch } from "../../history/engines/cache-watch.ts";
 import { CompactionDesk } from "../../history/engines/compaction/compaction-desk.ts";
 import { LEGACY } from "../../history/engines/open-engine.ts";
 import { EngineRegistry } from "../../history/engines/registry.ts";
-import { EngineRests } from "../../history/engines/rests.ts";
+import { EngineCooldowns } from "../../history/engines/engine-cooldowns.ts";
 import { engineSettings } from "../../history/engines/settings.ts";
 import { openEngineTurn } from "../../history/engines/turn/turn.ts";
 import { setPluginHost } from "../../plugins/host-slot.ts";
@@ -36,13 +36,13 @@ export class Engines {
   readonly #background = new KeyedQueue();
   readonly #stopping = new AbortController();
   readonly #cache = new CacheWatch();
-  readonly #rests: EngineRests;
+  readonly #cooldowns: EngineCooldowns;
   readonly #parts: EngineParts;
   readonly #takeBack: () => void;
 
   constructor(parts: EngineParts) {
     this.#parts = parts;
-    this.#rests = new EngineRests(parts.clock);
+    this.#cooldowns = new EngineCooldowns(parts.clock);
     const { contributions } = parts.live;
     for (const [id, factory] of contributions.contextEngines) this.registry.registerContextEngine(id, factory);
     this.#takeBack = setPluginHost({
@@ -107,7 +107,7 @@ export class Engines {
         stopping: this.#stopping.signal,
         desk: this.#desk,
         cache: this.#cache,
-        rests: this.#rests,
+        cooldowns: this.#cooldowns,
         clock,
         log: log.with({ session: session.key, engine: id }),
       },

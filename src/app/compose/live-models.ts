@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { Credentials } from "../../providers/auth/credentials.ts";
-import { openRests } from "../../providers/auth/cooldowns-file.ts";
+import { openCooldowns } from "../../providers/auth/cooldowns-file.ts";
 import { Reservations } from "../../providers/call/reservations.ts";
 import { createModels, type Models } from "../../providers/catalog.ts";
 import type { Clock } from "../../types/clock.ts";
@@ -25,14 +25,14 @@ export async function openLiveModels(live: Live, { log, clock, meter = UNMETERED
   const reservations = new Reservations(meter);
   const { paths } = live;
   const credentials = new Credentials(paths.credentials);
-  const { rests, close } = await openRests(join(paths.stateSub, "auth-rests.json"), clock, log);
+  const { cooldowns, close } = await openCooldowns(join(paths.stateSub, "auth-rests.json"), clock, log);
   let made: { config: unknown; models: Models } | undefined;
   const current = () => {
     const { config } = live;
     if (made?.config !== config) {
       const contributed = live.contributions.modelProviders;
       const options = { ...config.models, env: process.env, auth: config.auth, credentials };
-      made = { config, models: createModels({ ...options, rests, clock, log, meter: reservations }, contributed) };
+      made = { config, models: createModels({ ...options, cooldowns, clock, log, meter: reservations }, contributed) };
     }
     return made.models;
   };

@@ -137,7 +137,7 @@ export class ModelSelector {
     const found: { candidate: number; profileId: string; until: number }[] = [];
     for (let candidate = from; candidate < this.#candidates.length; candidate += 1) {
       for (const { profile, state } of (await this.#step(candidate))?.turns ?? [])
-        if (state.kind === "resting") found.push({ candidate, profileId: profile.id, until: state.until });
+        if (state.kind === "cooling") found.push({ candidate, profileId: profile.id, until: state.until });
     }
     return found;
   }
@@ -155,7 +155,7 @@ export class ModelSelector {
   #note(step: Step): Step {
     for (const { profile, state } of step.turns) {
       if (state.kind === "probe") this.#probes.push({ ref: step.ref, profileId: profile.id });
-      if (state.kind !== "resting") continue;
+      if (state.kind !== "cooling") continue;
       const until = new Date(state.until).toISOString();
       this.#skip({ model: step.ref, profile: profile.id, why: `cooldown until ${until} after ${state.because}` });
     }
@@ -171,6 +171,6 @@ export class ModelSelector {
 const MANY = 1000;
 
 const usable = (turns: readonly ProfileTurn[]): readonly ProfileTurn[] =>
-  turns.filter(({ state }) => state.kind !== "resting");
+  turns.filter(({ state }) => state.kind !== "cooling");
 
 const cooldownText = ({ ref }: Step): string => `Every key for ${modelName(ref)} has a cooldown after failures.`;

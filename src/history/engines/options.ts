@@ -13,7 +13,7 @@ import type { Log } from "../../types/log.ts";
 import type { KeyedQueue } from "../../utils/keyed-queue.ts";
 import type { CacheWatch } from "./cache-watch.ts";
 import type { CompactionDesk } from "./compaction/compaction-desk.ts";
-import type { EngineRests } from "./rests.ts";
+import type { EngineCooldowns } from "./engine-cooldowns.ts";
 import type { EngineTimeouts } from "./settings.ts";
 
 /** The session of a run. */
@@ -71,7 +71,7 @@ export interface EnginePorts {
   /** What the provider's cache gave in the turns before; the engine is not told of it without one. */
   readonly cache?: CacheWatch;
   /** Which engines hung recently; each turn waits for its own without one. */
-  readonly rests?: EngineRests;
+  readonly cooldowns?: EngineCooldowns;
   readonly clock: Clock;
   readonly log: Log;
 }

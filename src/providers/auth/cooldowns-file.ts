@@ -8,36 +8,36 @@ import { Cooldowns, savedShape, type SavedCooldowns } from "./cooldowns.ts";
 /** Milliseconds between a change and its write: a crash may forget one cooldown, which the next call finds out again. */
 const WRITE_AFTER_MS = 1000;
 
-export interface OpenRests {
-  readonly rests: Cooldowns;
+export interface OpenCooldowns {
+  readonly cooldowns: Cooldowns;
   /** Writes pending changes, and none afterwards. Never rejects. */
   close(): Promise<void>;
 }
 
 /** The cooldowns of a state directory, read once and written now and then in the background. Never throws. */
-export async function openRests(path: string, clock: Clock, log: Log): Promise<OpenRests> {
-  const saved = await readRests(path).catch((error: unknown) => {
-    log.warn("the rests of the keys were not read", { error });
+export async function openCooldowns(path: string, clock: Clock, log: Log): Promise<OpenCooldowns> {
+  const saved = await readCooldowns(path).catch((error: unknown) => {
+    log.warn("the cooldowns of the keys were not read", { error });
     return undefined;
   });
-  const rests = new Cooldowns(clock, saved);
+  const cooldowns = new Cooldowns(clock, saved);
   let forget: (() => void) | undefined;
   const write = async () => {
     forget = undefined;
-    await writeAtomic(path, `${JSON.stringify(rests.snapshot())}\n`).catch((error: unknown) =>
-      log.warn("the rests of the keys were not written", { error }),
+    await writeAtomic(path, `${JSON.stringify(cooldowns.snapshot())}\n`).catch((error: unknown) =>
+      log.warn("the cooldowns of the keys were not written", { error }),
     );
   };
   let writing = Promise.resolve();
-  rests.onChange = () => {
+  cooldowns.onChange = () => {
     forget ??= clock.after(WRITE_AFTER_MS, () => {
       writing = writing.then(write);
     });
   };
   return {
-    rests,
+    cooldowns,
     async close() {
-      rests.onChange = () => undefined;
+      cooldowns.onChange = () => undefined;
       const isDue = forget !== undefined;
       forget?.();
       if (isDue) writing = writing.then(write);
@@ -47,7 +47,7 @@ export async function openRests(path: string, clock: Clock, log: Log): Promise<O
 }
 
 /** Undefined when there are none, or none that can be read: they are only a memory, and the next call finds out again. */
-export async function readRests(path: string): Promise<SavedCooldowns | undefined> {
+export async function readCooldowns(path: string): Promise<SavedCooldowns | undefined> {
   try {
     return savedShape.safeParse(JSON.parse(await readFile(path, "utf8"))).data;
   } catch (error) {

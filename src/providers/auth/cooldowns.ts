@@ -166,9 +166,9 @@ export class Cooldowns {
       this.#seats.delete(nameOf(seat));
       return READY;
     }
-    if (last.until > now) return { kind: "resting", until: last.until, because: last.reason };
+    if (last.until > now) return { kind: "cooling", until: last.until, because: last.reason };
     if (seat.lease !== undefined && seat.lease > now)
-      return { kind: "resting", until: seat.lease, because: last.reason };
+      return { kind: "cooling", until: seat.lease, because: last.reason };
     return { kind: "probe" };
   }
 

@@ -7,7 +7,7 @@ import type { Cooldowns, ProfileModel } from "./cooldowns.ts";
 export interface KeyringSources {
   /** Profiles for a model in their default order; never rejects. */
   readonly profilesFor: (ref: ModelRef) => Promise<readonly Found[]>;
-  readonly rests: Cooldowns;
+  readonly cooldowns: Cooldowns;
   readonly settings: CooldownSettings;
 }
 
@@ -15,13 +15,16 @@ export interface KeyringSources {
  * Whose turn it is: those that may be asked in their order, the session's last one first when it is ready, then those that
  * rest, the soonest back first. A pin says nothing about the keys of other providers than its own.
  */
-export function createKeyring({ profilesFor, rests, settings }: KeyringSources): Keyring {
+export function createKeyring({ profilesFor, cooldowns, settings }: KeyringSources): Keyring {
   return {
     async order(ref, wish) {
       const found = await profilesFor(ref);
       const mine = allowed(found, ref, wish);
-      for (const { profile, mark } of mine) rests.hasSecret(profile.id, mark);
-      const turns = mine.map(({ profile }): ProfileTurn => ({ profile, state: rests.claim(spotOf(ref, profile.id)) }));
+      for (const { profile, mark } of mine) cooldowns.hasSecret(profile.id, mark);
+      const turns = mine.map(({ profile }): ProfileTurn => ({
+        profile,
+        state: cooldowns.claim(spotOf(ref, profile.id)),
+      }));
       return sorted(turns, wish.last);
     },
     rotations: (kind) => {
@@ -29,9 +32,9 @@ export function createKeyring({ profilesFor, rests, settings }: KeyringSources):
       return kind === "rate_limit" ? settings.rateLimitedProfileRotations : undefined;
     },
     backoffMs: (kind) => (kind === "overloaded" ? settings.overloadedBackoffMs : undefined),
-    succeeded: (ref, id) => rests.succeeded(spotOf(ref, id)),
-    failed: (ref, id, failure) => rests.failed(spotOf(ref, id), failure, settings),
-    released: (ref, id) => rests.released(spotOf(ref, id)),
+    succeeded: (ref, id) => cooldowns.succeeded(spotOf(ref, id)),
+    failed: (ref, id, failure) => cooldowns.failed(spotOf(ref, id), failure, settings),
+    released: (ref, id) => cooldowns.released(spotOf(ref, id)),
   };
 }
 
@@ -45,11 +48,11 @@ function allowed(found: readonly Found[], ref: ModelRef, { pinned }: ProfileWish
 }
 
 function sorted(turns: readonly ProfileTurn[], last: string | undefined): readonly ProfileTurn[] {
-  const open = turns.filter(({ state }) => state.kind !== "resting");
+  const open = turns.filter(({ state }) => state.kind !== "cooling");
   const first = open.filter(({ profile, state }) => profile.id === last && state.kind === "ready");
   const others = open.filter((turn) => !first.includes(turn));
-  const resting = turns.filter(({ state }) => state.kind === "resting");
+  const resting = turns.filter(({ state }) => state.kind === "cooling");
   return [...first, ...others, ...resting.toSorted((a, b) => untilOf(a) - untilOf(b))];
 }
 
-const untilOf = ({ state }: ProfileTurn): number => (state.kind === "resting" ? state.until : 0);
+const untilOf = ({ state }: ProfileTurn): number => (state.kind === "cooling" ? state.until : 0);

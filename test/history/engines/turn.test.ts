@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { askForRest } from "../../../src/harness/failover/continuation.ts";
 import { EngineRegistry } from "../../../src/history/engines/registry.ts";
 import { delegateCompactionToRuntime } from "../../../src/api/core.ts";
-import { EngineRests } from "../../../src/history/engines/rests.ts";
+import { EngineCooldowns } from "../../../src/history/engines/engine-cooldowns.ts";
 import { setPluginHost } from "../../../src/plugins/host-slot.ts";
 import type {
   AfterTurnParams,
@@ -421,15 +421,15 @@ describe("an engine that fails", () => {
     expect(on.clock.waiting).toBe(0);
   });
 
-  it("and hangs rests longer each time, so that not every turn waits for it", async () => {
+  it("has a longer cooldown each time it hangs, so that not every turn waits for it", async () => {
     let answers = false;
     let calls = 0;
     const assemble = async () => ((calls += 1), answers ? { messages: history, estimatedTokens: 9 } : hang());
     const on = stage(small({ assemble }));
-    const rests = new EngineRests(on.clock);
+    const cooldowns = new EngineCooldowns(on.clock);
     /** Milliseconds that a turn waits for its engine. */
     const turn = async () => {
-      const opened = await on.open({ rests });
+      const opened = await on.open({ cooldowns });
       const waited = await on.clock.until(opened.assemble(ask(messages, 4)));
       await opened.end(ending(messages, 4));
       return { waited, degraded: opened.degraded };
@@ -448,33 +448,33 @@ describe("an engine that fails", () => {
     }
     await pass(60);
     answers = true;
-    const [probe, beside] = [await on.open({ rests }), await on.open({ rests })];
-    expect(beside.degraded).toContain("rests until");
+    const [probe, beside] = [await on.open({ cooldowns }), await on.open({ cooldowns })];
+    expect(beside.degraded).toContain("is in cooldown until");
     await probe.assemble(ask(messages, 4));
     await probe.end(ending(messages, 4));
     expect(await turn()).toEqual({ waited: 0, degraded: undefined });
     expect(calls).toBe(7);
   });
 
-  it.each([true, false])("and rests keeps its compaction to itself: %s", async (ownsCompaction) => {
+  it.each([true, false])("and cooldowns keeps its compaction to itself: %s", async (ownsCompaction) => {
     const on = stage(small({ info: { id: "small", name: "Small", ownsCompaction }, assemble: hang }));
-    const rests = new EngineRests(on.clock);
-    const first = await on.open({ rests });
+    const cooldowns = new EngineCooldowns(on.clock);
+    const first = await on.open({ cooldowns });
     await on.clock.until(first.assemble(ask(messages, 4)));
     await first.end(ending(messages, 4));
-    const resting = await on.open({ rests });
+    const resting = await on.open({ cooldowns });
     expect(resting.ownsCompaction).toBe(ownsCompaction);
     expect(await resting.compact(compaction("overflow"))).toMatchObject({ kind: ownsCompaction ? "nothing" : "done" });
     expect(on.builtIn).toHaveLength(ownsCompaction ? 0 : 1);
   });
 
-  it("and hangs in the maintenance in front of a turn rests too", async () => {
+  it("has a cooldown too when it hangs in the maintenance before a turn", async () => {
     const on = stage(small({ maintain: hang }));
-    const rests = new EngineRests(on.clock);
-    const first = await on.open({ rests });
+    const cooldowns = new EngineCooldowns(on.clock);
+    const first = await on.open({ cooldowns });
     expect(await on.clock.until(first.begin(never))).toBe(60_000);
     expect(await first.assemble(ask(messages, 4))).toBeDefined();
-    expect((await on.open({ rests })).degraded).toContain("rests until");
+    expect((await on.open({ cooldowns })).degraded).toContain("is in cooldown until");
   });
 
   it("and hangs in the tool loop is passed by for the rest, and its compaction with it", async () => {

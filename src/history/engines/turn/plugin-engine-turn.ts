@@ -150,7 +150,7 @@ export class PluginEngineTurn implements EngineTurn {
     this.#observation = lastCallUsage && cache?.observe(session.sessionId, model, lastCallUsage);
     try {
       await this.#tell(turn);
-      if (!this.#isSilent) this.#ports.rests?.answered(this.id);
+      if (!this.#isSilent) this.#ports.cooldowns?.answered(this.id);
       if (this.#isForeground) await this.#maintainAfter(turn, { isDeferred: false });
       const rest = queue.run(session.sessionKey, async () => {
         if (!this.#isForeground) await this.#maintainAfter(turn, { isDeferred: true });
@@ -275,7 +275,7 @@ export class PluginEngineTurn implements EngineTurn {
   }
 
   #rest(): void {
-    this.#ports.rests?.hung(this.id, { ownsCompaction: this.#ownsCompaction });
+    this.#ports.cooldowns?.hung(this.id, { ownsCompaction: this.#ownsCompaction });
   }
 
   #degrade(method: string, why: string): void {

@@ -10,11 +10,11 @@ import type { EngineJob, EnginePorts } from "../options.ts";
  */
 export async function openEngineTurn(job: EngineJob, ports: EnginePorts): Promise<EngineTurn> {
   const { id, timeouts, factory: context = {}, signal } = job;
-  const { engines, clock, rests, services, log } = ports;
+  const { engines, clock, cooldowns, services, log } = ports;
   if (id === LEGACY) return new BuiltInTurn(LEGACY, services.compact);
-  const resting = rests?.claim(id, timeouts.bootstrap + timeouts.assemble);
+  const resting = cooldowns?.claim(id, timeouts.bootstrap + timeouts.assemble);
   if (resting) {
-    const why = `it hung before and rests until ${new Date(resting.until).toISOString()}`;
+    const why = `it hung before and is in cooldown until ${new Date(resting.until).toISOString()}`;
     log.info("context engine passed by in this turn", { code: "ENGINE_DEGRADED", engine: id, why });
     const degraded = `The context engine ${id} was passed by: ${why}`;
     return new BuiltInTurn(id, services.compact, { degraded, ownsCompaction: resting.ownsCompaction });

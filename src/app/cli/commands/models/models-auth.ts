@@ -6,7 +6,7 @@ import { Secret } from "../../../../types/secret.ts";
 import { askHidden, canAsk } from "../../ask.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { table } from "../../table.ts";
-import { openModelRoom, type ModelRoom } from "./models-room.ts";
+import { openModelState, type ModelState } from "./models-state.ts";
 import { profileJson, profileRow } from "./models-status.ts";
 import { own } from "../../../../utils/own.ts";
 
@@ -16,7 +16,7 @@ interface ProviderFlag {
 
 /** The stored keys, in the order in which they are tried. */
 export async function authList(io: Io, flags: ProviderFlag & { json?: boolean }): Promise<number> {
-  const room = await openModelRoom(io);
+  const room = await openModelState(io);
   const reports = (await reportStored(room)).filter(
     ({ provider }) => flags.provider === undefined || provider === flags.provider,
   );
@@ -29,7 +29,12 @@ export async function authList(io: Io, flags: ProviderFlag & { json?: boolean })
   return 0;
 }
 
-async function reportStored({ credentials, models, rests, state }: ModelRoom): Promise<readonly ProfileReport[]> {
+async function reportStored({
+  credentials,
+  models,
+  cooldowns: rests,
+  state,
+}: ModelState): Promise<readonly ProfileReport[]> {
   const stored = await credentials.read();
   const providers = [...new Set([...stored.profiles.values()].map((credential) => credential.provider))].toSorted();
   const all = await Promise.all(
@@ -73,7 +78,7 @@ export async function authPasteToken(io: Io, flags: AddFlags): Promise<number> {
 }
 
 async function store(io: Io, id: string, credential: Credential): Promise<number> {
-  const { credentials } = await openModelRoom(io);
+  const { credentials } = await openModelState(io);
   await credentials.put(id, credential);
   io.out(`Stored ${id} in ${credentials.path}; a running gateway uses it from the next call on.\n`);
   return 0;
@@ -114,13 +119,13 @@ async function readPiped(): Promise<string> {
 
 /** Takes a stored key away; the provider itself is not told. Throws NOT_FOUND. */
 export async function authLogout(io: Io, id: string): Promise<number> {
-  const { credentials } = await openModelRoom(io);
+  const { credentials } = await openModelState(io);
   if (!(await credentials.remove(id))) throw await unknownKey({ credentials }, id);
   io.out(`${id} is gone from ${credentials.path}.\n`);
   return 0;
 }
 
-async function unknownKey({ credentials }: Pick<ModelRoom, "credentials">, id: string): Promise<OpenClawError> {
+async function unknownKey({ credentials }: Pick<ModelState, "credentials">, id: string): Promise<OpenClawError> {
   const ids = [...(await credentials.read()).profiles.keys()];
   return new OpenClawError("NOT_FOUND", {
     message: `There is no stored key "${id}".`,
@@ -131,7 +136,7 @@ async function unknownKey({ credentials }: Pick<ModelRoom, "credentials">, id: s
 /** The order in which the stored keys of a provider are tried, and where it comes from. */
 export async function orderGet(io: Io, flags: { provider: string; json?: boolean }): Promise<number> {
   const { provider } = flags;
-  const room = await openModelRoom(io);
+  const room = await openModelState(io);
   const { order } = await room.credentials.read();
   const byConfig = own(room.state.config.auth.order, provider);
   const source = byConfig ? "auth.order" : "the credentials file";
@@ -145,7 +150,7 @@ export async function orderGet(io: Io, flags: { provider: string; json?: boolean
 
 /** Orders the stored keys of a provider; those not named are left out. Throws NOT_FOUND, USAGE. */
 export async function orderSet(io: Io, provider: string, ids: readonly string[]): Promise<number> {
-  const room = await openModelRoom(io);
+  const room = await openModelState(io);
   const { profiles } = await room.credentials.read();
   for (const id of ids) {
     const owner = profiles.get(id)?.provider;
@@ -161,7 +166,7 @@ export async function orderSet(io: Io, provider: string, ids: readonly string[])
 
 /** Gives the order back to the usual rule. */
 export async function orderClear(io: Io, provider: string): Promise<number> {
-  const { credentials } = await openModelRoom(io);
+  const { credentials } = await openModelState(io);
   if (Object.hasOwn((await credentials.read()).order, provider)) await credentials.setOrder(provider, undefined);
   io.out(`Keys of ${provider} are tried by the usual rule.\n`);
   return 0;

@@ -3,7 +3,7 @@ import { OpenClawError } from "../../../../types/errors.ts";
 import { askLine, canAsk } from "../../ask.ts";
 import { cleanText, type Io } from "../../io.ts";
 import { checkId, nobodyToAsk } from "./models-auth.ts";
-import { openModelRoom } from "./models-room.ts";
+import { openModelState } from "./models-state.ts";
 
 export interface LoginFlags {
   readonly provider: string;
@@ -18,7 +18,7 @@ export async function authLogin(io: Io, flags: LoginFlags): Promise<number> {
   const sdk = await loginProvider(provider);
   if (!sdk) throw await noSuchLogin(provider);
   if (!canAsk(io)) throw nobodyToAsk("A login needs a terminal.");
-  const { credentials } = await openModelRoom(io);
+  const { credentials } = await openModelState(io);
   // A broken file is told before somebody has logged in for nothing.
   await credentials.read();
   const over = new AbortController();

@@ -4,7 +4,7 @@ import { scanServer, type Scanned, type ScanTarget } from "../../../../providers
 import { writeJson, type Io } from "../../io.ts";
 import { withProgress } from "../../progress.ts";
 import { table } from "../../table.ts";
-import { openModelRoom, type ModelRoom } from "./models-room.ts";
+import { openModelState, type ModelState } from "./models-state.ts";
 
 export interface ScanFlags {
   readonly json?: boolean;
@@ -20,7 +20,7 @@ const LISTING = new Set(["openai-completions", "openai-responses", "anthropic-me
 
 /** Asks the servers of the config, those on this machine and OpenRouter for their models. 1 when none answered. */
 export async function modelsScan(io: Io, flags: ScanFlags): Promise<number> {
-  const targets = await targetsOf(await openModelRoom(io), io, flags);
+  const targets = await targetsOf(await openModelState(io), io, flags);
   const scans = targets.map((target) => scanServer(target, flags.timeout));
   const found = (await withProgress(io, "Asking", Promise.all(scans))).map((one) => sifted(one, flags));
   // Nobody listens at most of the usual places of this machine: only what was configured is told as a fault.
@@ -50,7 +50,7 @@ function show(io: Io, servers: readonly Scanned[]): void {
 
 type Target = ScanTarget & { readonly isUsual: boolean };
 
-async function targetsOf(room: ModelRoom, io: Io, { provider }: ScanFlags): Promise<readonly Target[]> {
+async function targetsOf(room: ModelState, io: Io, { provider }: ScanFlags): Promise<readonly Target[]> {
   const configured = await Promise.all(
     Object.entries(room.state.config.models.providers)
       .filter(([, { baseUrl, api }]) => baseUrl !== undefined && LISTING.has(api ?? "openai-completions"))
@@ -72,7 +72,7 @@ async function targetsOf(room: ModelRoom, io: Io, { provider }: ScanFlags): Prom
 }
 
 /** The list of a server is often open: without a key it is asked all the same. */
-async function keyFor({ models }: ModelRoom, ref: { provider: string; id: string }): Promise<string | undefined> {
+async function keyFor({ models }: ModelState, ref: { provider: string; id: string }): Promise<string | undefined> {
   const found = await models.find(ref);
   return "missing" in found || found.profile.mode === "none" ? undefined : found.apiKey;
 }

@@ -5,7 +5,7 @@ import { removeConfigValue } from "../../../config/edit/write.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { requireState, type State } from "../../state.ts";
 import { setInFile } from "../config/config.ts";
-import { agentOf, openModelRoom, typedModel } from "./models-room.ts";
+import { agentOf, openModelState, typedModel } from "./models-state.ts";
 
 interface Which {
   /** The agent whose own choice is meant; the common one of all agents when unset. */
@@ -15,7 +15,7 @@ interface Which {
 /** Makes a model the one that is asked first. Throws USAGE, MODEL_UNKNOWN where nobody knows its provider, NOT_FOUND. */
 export async function modelsSet(io: Io, text: string, which: Which): Promise<number> {
   const ref = typedModel(text);
-  const { state, models } = await openModelRoom(io);
+  const { state, models } = await openModelState(io);
   const found = await models.find(ref);
   if ("missing" in found && found.because === "model_missing") {
     throw new OpenClawError("MODEL_UNKNOWN", {

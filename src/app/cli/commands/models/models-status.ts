@@ -7,7 +7,7 @@ import { writeJson, type Io } from "../../io.ts";
 import { withProgress } from "../../progress.ts";
 import { pairs, showDuration, table } from "../../table.ts";
 import { probeAll, type Probe, type ProbeLimits } from "./models-probe.ts";
-import { agentOf, openModelRoom, type ModelRoom } from "./models-room.ts";
+import { agentOf, openModelState, type ModelState } from "./models-state.ts";
 
 export interface StatusFlags {
   readonly json?: boolean;
@@ -42,11 +42,11 @@ interface Status {
 
 /** Shows the models, their keys and the state of each key. With `check`, returns 1 when a key is missing or expired, or a probe failed. */
 export async function modelsStatus(io: Io, flags: StatusFlags): Promise<number> {
-  const room = await openModelRoom(io);
-  const status = await gather(io, room, flags);
-  if (flags.json === true) writeJson(io, jsonOf(room, status));
+  const models = await openModelState(io);
+  const status = await gather(io, models, flags);
+  if (flags.json === true) writeJson(io, jsonOf(models, status));
   else if (flags.plain === true) io.out(`${modelName(status.primary)}\n`);
-  else io.out(show(io, room, status));
+  else io.out(show(io, models, status));
   return flags.check === true && isBad(status) ? 1 : 0;
 }
 
@@ -55,34 +55,34 @@ const isBad = ({ missing, providers, probes }: Status): boolean =>
   providers.some(({ profiles }) => profiles.some((profile) => profile.status === "expired")) ||
   (probes?.some((probe) => probe.status !== "ok") ?? false);
 
-async function gather(io: Io, room: ModelRoom, flags: StatusFlags): Promise<Status> {
-  const agent = agentOf(room.state, io, flags.agent);
-  const primary = agent.model.primary ?? (await withProgress(io, "Looking for models", room.models.choose()));
+async function gather(io: Io, models: ModelState, flags: StatusFlags): Promise<Status> {
+  const agent = agentOf(models.state, io, flags.agent);
+  const primary = agent.model.primary ?? (await withProgress(io, "Looking for models", models.models.choose()));
   const { fallbacks } = agent.model;
   const used = [primary, ...fallbacks];
-  const providers = await keysOf(room, used);
+  const providers = await keysOf(models, used);
   const isKeyless = (name: string) =>
     !providers.some(
       ({ provider, profiles }) =>
         provider === name && profiles.some(({ status }) => status === "ok" || status === "expiring"),
     );
   const missing = [...new Set(used.map(({ provider }) => provider))].filter(isKeyless);
-  const probes = flags.probe === true ? await withProgress(io, "Asking", probe(room, providers, flags)) : undefined;
+  const probes = flags.probe === true ? await withProgress(io, "Asking", probe(models, providers, flags)) : undefined;
   return { agent, primary, fallbacks, providers, missing, probes };
 }
 
 /** Every provider that is used or has a key, with all keys. */
-async function keysOf(room: ModelRoom, used: readonly ModelRef[]): Promise<readonly ProviderKeys[]> {
-  const stored = await room.credentials.read();
-  const { auth } = room.state.config;
+async function keysOf(models: ModelState, used: readonly ModelRef[]): Promise<readonly ProviderKeys[]> {
+  const stored = await models.credentials.read();
+  const { auth } = models.state.config;
   const found = await Promise.all(
     candidates(
-      room,
+      models,
       used,
       [...stored.profiles.values()].map((key) => key.provider),
     ).map(async (ref) => {
-      const usable = await room.models.profiles(ref);
-      const facts = { stored, auth, rests: room.rests, now: Date.now() };
+      const usable = await models.models.profiles(ref);
+      const facts = { stored, auth, rests: models.cooldowns, now: Date.now() };
       return { provider: ref.provider, ref, profiles: reportProfiles(ref.provider, usable, facts) };
     }),
   );
@@ -90,8 +90,8 @@ async function keysOf(room: ModelRoom, used: readonly ModelRef[]): Promise<reado
 }
 
 /** One model of each provider: the one in use, else one of the config, else the provider's default. */
-function candidates(room: ModelRoom, used: readonly ModelRef[], stored: readonly string[]): readonly ModelRef[] {
-  const configured = Object.entries(room.state.config.models.providers).map(([provider, { models }]) => ({
+function candidates(models: ModelState, used: readonly ModelRef[], stored: readonly string[]): readonly ModelRef[] {
+  const configured = Object.entries(models.state.config.models.providers).map(([provider, { models }]) => ({
     provider,
     id: models?.[0]?.id ?? "model",
   }));
@@ -103,7 +103,7 @@ function candidates(room: ModelRoom, used: readonly ModelRef[], stored: readonly
   return [...byProvider.values()];
 }
 
-function probe(room: ModelRoom, providers: readonly ProviderKeys[], flags: StatusFlags): Promise<readonly Probe[]> {
+function probe(models: ModelState, providers: readonly ProviderKeys[], flags: StatusFlags): Promise<readonly Probe[]> {
   const targets = providers.flatMap(({ ref, profiles }) =>
     profiles
       .filter(({ status }) => status === "ok" || status === "expiring")
@@ -116,19 +116,19 @@ function probe(room: ModelRoom, providers: readonly ProviderKeys[], flags: Statu
     maxTokens: flags.probeMaxTokens,
     concurrency: flags.probeConcurrency,
   };
-  return probeAll(room.models, targets, limits);
+  return probeAll(models.models, targets, limits);
 }
 
-function jsonOf(room: ModelRoom, status: Status): object {
+function jsonOf(models: ModelState, status: Status): object {
   const { agent, primary, fallbacks, providers, missing, probes } = status;
   return {
-    configPath: room.state.paths.configPath,
+    configPath: models.state.paths.configPath,
     agentId: agent.id,
     defaultModel: agent.model.primary ? modelName(agent.model.primary) : null,
     resolvedDefault: modelName(primary),
     fallbacks: fallbacks.map(modelName),
     auth: {
-      storePath: room.credentials.path,
+      storePath: models.credentials.path,
       missingProvidersInUse: missing,
       providers: providers.map(({ provider, profiles }) => ({ provider, profiles: profiles.map(profileJson) })),
     },
@@ -141,12 +141,12 @@ export function profileJson({ id, mode, expiresAt, ...others }: ProfileReport): 
   return { profileId: id, type: mode, ...others, ...remainingMs };
 }
 
-function show(io: Io, room: ModelRoom, { agent, primary, fallbacks, providers, missing, probes }: Status): string {
+function show(io: Io, models: ModelState, { agent, primary, fallbacks, providers, missing, probes }: Status): string {
   const head = pairs(io, [
     ["Agent", agent.id],
     ["Model", `${modelName(primary)}${agent.model.primary ? "" : " (found out: the config names none)"}`],
     ["Fallbacks", fallbacks.length > 0 ? fallbacks.map(modelName).join(", ") : "none"],
-    ["Keys in", room.credentials.path],
+    ["Keys in", models.credentials.path],
     ["No key for", missing.length > 0 ? missing.join(", ") : undefined],
   ]);
   const rows = providers.flatMap(({ profiles }) => profiles.map(profileRow));

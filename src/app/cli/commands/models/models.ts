@@ -73,8 +73,8 @@ async function askGateway(io: Io, state: State): Promise<readonly Model[]> {
 }
 
 async function look(io: Io, all: boolean): Promise<readonly Model[]> {
-  const { openModelRoom } = await import("./models-room.ts");
-  const { models } = await openModelRoom(io);
+  const { openModelState } = await import("./models-state.ts");
+  const { models } = await openModelState(io);
   const found = await withProgress(io, "Looking for models", models.list(all ? "all" : "usable"));
   return found.map((model) => ({ ...model }));
 }

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { openRests, readRests } from "../../src/providers/auth/cooldowns-file.ts";
+import { openCooldowns, readCooldowns } from "../../src/providers/auth/cooldowns-file.ts";
 import { PROBE_LEASE_MS, Cooldowns, type ProfileModel } from "../../src/providers/auth/cooldowns.ts";
 import { authConfig } from "../../src/providers/config.ts";
 import { FAILURE_KINDS, type FailureKind } from "../../src/types/run/run.ts";
@@ -20,7 +20,7 @@ const KEY = spot("p:a");
 /** Minutes from now until the key may be asked again. */
 function restOf(rests: Cooldowns, clock: { now(): number }, key = KEY): number {
   const state = rests.look(key);
-  return state.kind === "resting" ? (state.until - clock.now()) / MINUTE : 0;
+  return state.kind === "cooling" ? (state.until - clock.now()) / MINUTE : 0;
 }
 
 describe("how long a key rests", () => {
@@ -110,8 +110,8 @@ describe("after a rest", () => {
     const { clock, rests } = rested();
     expect([rests.claim(KEY).kind, rests.claim(KEY).kind, rests.look(KEY).kind]).toEqual([
       "probe",
-      "resting",
-      "resting",
+      "cooling",
+      "cooling",
     ]);
     rests.succeeded(KEY);
     expect(rests.claim(KEY)).toEqual({ kind: "ready" });
@@ -147,9 +147,9 @@ describe("after a rest", () => {
     const rests = new Cooldowns(clock);
     rests.failed(KEY, { kind: "rate_limit" }, settings);
     rests.failed(KEY, { kind: "auth" }, settings);
-    expect(rests.look(KEY)).toEqual({ kind: "resting", until: clock.now() + 10 * MINUTE, because: "auth" });
+    expect(rests.look(KEY)).toEqual({ kind: "cooling", until: clock.now() + 10 * MINUTE, because: "auth" });
     clock.pass(2 * MINUTE);
-    expect(rests.look(KEY)).toMatchObject({ kind: "resting", because: "auth" });
+    expect(rests.look(KEY)).toMatchObject({ kind: "cooling", because: "auth" });
   });
 });
 
@@ -218,11 +218,11 @@ describe("whatever happens", () => {
         expect(restOf(rests, clock, spotAt(at))).toBeLessThanOrEqual(24 * 60);
         const open = [0, ...waits].map((ms) => {
           clock.pass(ms);
-          return rests.look(spotAt(at)).kind !== "resting";
+          return rests.look(spotAt(at)).kind !== "cooling";
         });
         expect(open).toEqual(open.toSorted((a, b) => Number(a) - Number(b)));
         clock.pass(24 * HOUR);
-        expect(rests.look(spotAt(at)).kind).not.toBe("resting");
+        expect(rests.look(spotAt(at)).kind).not.toBe("cooling");
       }),
       { numRuns: 100 },
     );
@@ -243,7 +243,7 @@ describe("whatever happens", () => {
   });
 });
 
-describe("the file of the rests", () => {
+describe("the file of the cooldowns", () => {
   async function place(content?: string): Promise<string> {
     const dir = await mkdtemp(join(tmpdir(), "openclaw-rests-"));
     onTestFinished(() => rm(dir, { recursive: true, force: true }));
@@ -256,15 +256,15 @@ describe("the file of the rests", () => {
     const path = await place();
     const clock = stoppedClock();
     const { log } = silentLog();
-    const first = await openRests(path, clock, log);
-    first.rests.failed(KEY, { kind: "billing" }, settings);
-    first.rests.succeeded(spot("p:b"));
+    const first = await openCooldowns(path, clock, log);
+    first.cooldowns.failed(KEY, { kind: "billing" }, settings);
+    first.cooldowns.succeeded(spot("p:b"));
     expect(clock.waiting()).toBe(1);
     await first.close();
     expect(clock.waiting()).toBe(0);
-    const second = await openRests(path, clock, log);
-    expect(second.rests.look(KEY)).toMatchObject({ kind: "resting", because: "billing" });
-    expect(second.rests.usedAt("p:b")).toBe(clock.now());
+    const second = await openCooldowns(path, clock, log);
+    expect(second.cooldowns.look(KEY)).toMatchObject({ kind: "cooling", because: "billing" });
+    expect(second.cooldowns.usedAt("p:b")).toBe(clock.now());
     await second.close();
     expect(JSON.parse(await readFile(path, "utf8"))).toMatchObject({ version: 1 });
   });
@@ -272,24 +272,24 @@ describe("the file of the rests", () => {
   it("is written in the background while the process lives", async () => {
     const path = await place();
     const clock = stoppedClock();
-    const open = await openRests(path, clock, silentLog().log);
-    open.rests.failed(KEY, { kind: "auth" }, settings);
+    const open = await openCooldowns(path, clock, silentLog().log);
+    open.cooldowns.failed(KEY, { kind: "auth" }, settings);
     clock.fire();
     await open.close();
-    expect((await readRests(path))?.rests).toHaveLength(1);
+    expect((await readCooldowns(path))?.rests).toHaveLength(1);
   });
 
   it.each(["", "{", "[]", '{"version":2}'])("counts as empty when it is %j", async (content) => {
-    const open = await openRests(await place(content), stoppedClock(), silentLog().log);
-    expect(open.rests.look(KEY)).toEqual({ kind: "ready" });
+    const open = await openCooldowns(await place(content), stoppedClock(), silentLog().log);
+    expect(open.cooldowns.look(KEY)).toEqual({ kind: "ready" });
     await open.close();
   });
 
   it("is told when it cannot be written, and nothing else fails", async () => {
     const { log, lines } = silentLog();
-    const open = await openRests(join(await place(), "no", "dir"), stoppedClock(), log);
-    open.rests.failed(KEY, { kind: "auth" }, settings);
+    const open = await openCooldowns(join(await place(), "no", "dir"), stoppedClock(), log);
+    open.cooldowns.failed(KEY, { kind: "auth" }, settings);
     await open.close();
-    expect(lines).toEqual(["the rests of the keys were not written"]);
+    expect(lines).toEqual(["the cooldowns of the keys were not written"]);
   });
 });

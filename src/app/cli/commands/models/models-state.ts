@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { Credentials } from "../../../../providers/auth/credentials.ts";
-import { readRests } from "../../../../providers/auth/cooldowns-file.ts";
+import { readCooldowns } from "../../../../providers/auth/cooldowns-file.ts";
 import { Cooldowns } from "../../../../providers/auth/cooldowns.ts";
 import { createModels, type Models } from "../../../../providers/catalog.ts";
 import { systemClock } from "../../../../types/clock.ts";
@@ -13,25 +13,25 @@ import type { Io } from "../../io.ts";
 import { requireState, type State } from "../../state.ts";
 
 /** Models and keys as a command sees them, in this process. */
-export interface ModelRoom {
+export interface ModelState {
   readonly state: State;
   readonly env: NodeJS.ProcessEnv;
   readonly credentials: Credentials;
   /** As the gateway wrote them last; changes stay here. */
-  readonly rests: Cooldowns;
+  readonly cooldowns: Cooldowns;
   readonly models: Models;
 }
 
 /** Throws the config's problem. */
-export async function openModelRoom(io: Io): Promise<ModelRoom> {
+export async function openModelState(io: Io): Promise<ModelState> {
   const state = await requireState(io);
   const { config, paths } = state;
   const env = { ...io.env };
   applyEnv(config, env);
   const credentials = new Credentials(paths.credentials);
-  const rests = new Cooldowns(systemClock, await readRests(join(paths.stateSub, "auth-rests.json")));
-  const models = createModels({ ...config.models, env, auth: config.auth, credentials, rests });
-  return { state, env, credentials, rests, models };
+  const cooldowns = new Cooldowns(systemClock, await readCooldowns(join(paths.stateSub, "auth-rests.json")));
+  const models = createModels({ ...config.models, env, auth: config.auth, credentials, cooldowns });
+  return { state, env, credentials, cooldowns, models };
 }
 
 /** The agent of that id, or the default one. Throws NOT_FOUND. */

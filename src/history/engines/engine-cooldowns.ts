@@ -21,7 +21,7 @@ export interface Resting {
 }
 
 /** Engines that hang are left alone for a while, so that not every turn waits for one in vain. */
-export class EngineRests {
+export class EngineCooldowns {
   readonly #clock: Pick<Clock, "now">;
   readonly #spells = new Map<string, Spell>();
 
@@ -30,7 +30,7 @@ export class EngineRests {
   }
 
   /**
-   * How long the engine rests; undefined when it may be asked. Behind a rest one turn asks it, and the others go on without
+   * How long the engine is in cooldown; undefined when it may be called. After a cooldown one turn calls it, and the others continue without
    * it for at most `probeMs`.
    */
   claim(engine: string, probeMs: number): Resting | undefined {

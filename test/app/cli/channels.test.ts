@@ -55,7 +55,7 @@ describe("channels add", () => {
     [["--channel", "telegram", "--token", "abc"], "Telegram's bot token is a number, a colon and letters", 2],
     [["--channel", "slack", "--bot-token", "xapp-1", "--app-token", "xoxb-2"], "bot token begins with xoxb-", 2],
     [["--channel", "slack", "--bot-token", "xoxb-1", "--app-token", "xoxb-2"], "app token begins with xapp-", 2],
-    [["--channel", "slack", "--bot-token", "xoxb-1", "--secret", "xapp-2"], "signing secret is no token", 2],
+    [["--channel", "slack", "--bot-token", "xoxb-1", "--secret", "xapp-2"], "signing secret is not a token", 2],
     [["--channel", "slack", "--bot-token", "xoxb-1"], "Slack needs an app token for Socket Mode", 2],
     [["--channel", "slack", "--app-token", "xapp-1"], "Slack needs a bot token", 2],
   ])("%j is refused and changes nothing", async (args, why, exit) => {

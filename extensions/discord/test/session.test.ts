@@ -233,6 +233,21 @@ describe("a session", () => {
     expect(troubles(host)).toEqual([]);
   });
 
+  test("pauses when Discord asks for one new connection after the other", async () => {
+    const { platform, gateway, host } = await begin();
+    gateway.rotate();
+    await host.until(() => greetings(gateway.said).length === 2);
+    platform.say(platform.direct, "on the second");
+    await host.heard("on the second");
+    const at = performance.now();
+    gateway.rotate();
+    await host.until(() => greetings(gateway.said).length === 3);
+    expect(performance.now() - at).toBeGreaterThan(900);
+    platform.say(platform.direct, "on the third");
+    await host.heard("on the third");
+    expect(troubles(host)).toEqual([]);
+  });
+
   test("leaves a connection on which heartbeats are not answered", async () => {
     const platform = await discordPlatform();
     platform.fake.gateway.heartbeatMs = 150;

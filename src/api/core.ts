@@ -47,7 +47,7 @@ export async function delegateCompactionToRuntime(params: CompactParams): Promis
   return host.compact(params);
 }
 
-/** The memory plugin's part of the system prompt, ready to stand before it; undefined when there is none. */
+/** The memory plugin's part of the system prompt, to be put before it; undefined when there is none. */
 export function buildMemorySystemPromptAddition(request: {
   availableTools: ReadonlySet<string>;
   citationsMode?: string | undefined;

@@ -14,10 +14,10 @@ export interface AuthProfile {
   readonly displayName?: string;
 }
 
-/** Whether a profile may be asked for a model now. Epoch milliseconds. */
+/** Whether a profile may be used for a model now. Times are epoch milliseconds. */
 export type ProfileState =
   | { readonly kind: "ready" }
-  /** Its rest is over and this run is the one that finds out: others see it resting until the run reports. */
+  /** Its cooldown is over and this run is the probe: others see a cooldown until the run reports. */
   | { readonly kind: "probe" }
   | { readonly kind: "cooling"; readonly until: number; readonly because: FailureKind };
 
@@ -35,7 +35,7 @@ export interface ProfileWish {
 /** What a failure says of the key that met it, and of the limits of its model. */
 export type FailureOfKey = Pick<Failure, "kind" | "retryAfterMs" | "limitTokens" | "maxOutputTokens">;
 
-/** The keys of all providers. Rests are kept per (profile, model, reason), never wider; none of it throws. */
+/** The keys of all providers. Cooldowns are kept per (profile, model, reason), never wider; nothing here throws. */
 export interface Keyring {
   /** The profiles of a model's provider in the order in which they are tried. Empty when there is none. */
   order(ref: ModelRef, wish: ProfileWish): Promise<readonly ProfileTurn[]>;
@@ -46,6 +46,6 @@ export interface Keyring {
   succeeded(ref: ModelRef, profileId: string): void;
   /** Failures that say nothing about the key change nothing. */
   failed(ref: ModelRef, profileId: string, failure: FailureOfKey): void;
-  /** A run that took a probe ended without asking: somebody else may. */
+  /** A run that took a probe ended without a model call: another run may probe. */
   released(ref: ModelRef, profileId: string): void;
 }

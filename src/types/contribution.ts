@@ -155,7 +155,7 @@ export interface ConfigContribution {
   apply?(value: unknown): void;
 }
 
-/** What checks may look at. */
+/** What checks get. */
 export interface CheckScene {
   readonly stateDir: string;
   /** The whole config; undefined while it is invalid, which another check reports. */

@@ -1,6 +1,6 @@
 import { errorText } from "../utils/text/error-text.ts";
 /**
- * What the operator must mend. Each code stands in `docs/reference/errors.md` with its cause and fix (a test compares both ways).
+ * What the operator must correct. Each code is in `docs/reference/errors.md` with its cause and fix (a test compares both).
  * `exit` is the process's exit code when it reaches the command line: 1 failed, 2 usage, 75 try again, 78 configuration.
  */
 export const ERROR_CODES = {

@@ -38,11 +38,11 @@ export interface InboxRow {
   readonly refused?: Refusal;
   /** The row whose message an operator had run again as this one. */
   readonly againOf?: number;
-  /** Told when people look at it: the platform took nothing of its answer. */
+  /** Computed when people view the row: the platform accepted nothing of its answer. */
   readonly isUnsent?: boolean;
 }
 
-/** What the rules of a channel said instead of letting a message in; `history`: heard, kept as context for the next answer. */
+/** Why the rules of a channel did not admit a message; `history`: kept as context for the next answer. */
 export type Refusal = "pair" | "history" | "drop";
 
 export interface Claim {
@@ -57,7 +57,7 @@ export interface Inbox {
   accept(messages: readonly InboundMessage[]): Promise<readonly { row: InboxRow; isNew: boolean }[]>;
   /** The rows become one turn of one run of this boot. Gives the ids of those that had not ended. */
   claim(ids: readonly number[], claim: Claim): Promise<readonly number[]>;
-  /** The first outcome of a row stands. `refused` tells why it was not let in. */
+  /** The first outcome of a row is final. `refused` says why the message was not admitted. */
   finish(ids: readonly number[], outcome: Outcome, refused?: Refusal): Promise<void>;
   /** The rows of one turn end together: the first that has no end yet with the outcome, the others as merged into it. */
   finishTurn(ids: readonly number[], outcome: Outcome): Promise<void>;
@@ -100,9 +100,9 @@ export interface OutboxRow {
   readonly sentAt?: number;
   /** An operator had it sent again then: its age counts from there. */
   readonly retriedAt?: number;
-  /** It went out once more, or beside words that may be there already: the chat may hold it twice. */
+  /** It was sent again, or next to text that may be there already: the chat may show it twice. */
   readonly isRepeat?: boolean;
-  /** Its chat may miss it and was not told so yet. */
+  /** Its chat may lack it and has not been informed yet. */
   readonly gap?: GapCause;
 }
 
@@ -117,9 +117,9 @@ export interface PlannedReply {
   readonly buttons?: readonly ReplyButton[];
   readonly silent?: boolean;
   readonly editOf?: string;
-  /** The same words may stand in the chat already. */
+  /** The chat may already show the same text. */
   readonly isRepeat?: boolean;
-  /** Rows of which it tells that they may be missing: their `gap` ends with this. */
+  /** Rows that this text reports as possibly missing: their `gap` ends with it. */
   readonly tellsOf?: readonly number[];
 }
 
@@ -129,7 +129,7 @@ export interface OutboxChange {
   readonly isRepeat?: boolean;
   /** It ends without the platform's word: one that is being sent may have arrived, and a later send is labelled. */
   readonly isGivenUp?: boolean;
-  /** The chat is to be told of it; of `refused` only where the answer has other parts. */
+  /** The chat is informed of it; of `refused` only when the answer has other parts. */
   readonly gap?: GapCause;
   readonly messageId?: string;
   readonly error?: string;
@@ -153,10 +153,10 @@ export interface OutboxJournal {
   ofRun(runId: string): Promise<readonly OutboxRow[]>;
   /**
    * Remembers the preview message of a turn, so that its final can be an edit of it after a crash. Noted with an empty id
-   * before the platform is asked: a crash in between leaves a preview that nobody can edit.
+   * before the request to the platform: a crash in between leaves a preview that nobody can edit.
    */
   notePreview(inboxId: number, to: Peer, messageId: string): Promise<void>;
-  /** The platform did not take it: nothing of it stands in the chat. */
+  /** The platform did not accept it: the chat shows nothing of it. */
   forgetPreview(inboxId: number): Promise<void>;
   previewOf(inboxId: number): Promise<string | undefined>;
   /** Noted before it is shown: the preview of a turn, as a message or otherwise, has at most so many UTF-16 units. */
@@ -221,7 +221,7 @@ export interface RunRecord {
   readonly result: string;
 }
 
-/** Which runs are asked for; all when empty. */
+/** Which runs are wanted; all when empty. */
 export interface RunFilter {
   readonly sessionKey?: SessionKey | undefined;
   /** Only those that failed. */
@@ -232,7 +232,7 @@ export interface RunLedger {
   record(run: RunRecord): Promise<void>;
   /** The latest first. */
   recent(limit: number, filter?: RunFilter): Promise<readonly RunRecord[]>;
-  /** The latest of a session; costs beside its runs do not count. */
+  /** The latest of a session; auxiliary costs are not included. */
   last(sessionKey: SessionKey): Promise<RunRecord | undefined>;
   find(runId: string): Promise<RunRecord | undefined>;
   /** Runs whose id begins so, the latest first. */
@@ -259,7 +259,7 @@ export interface SystemEvent {
 
 /**
  * Events that wait for the next turn of their session. A turn claims them; they are removed once the turn is in the
- * transcript, so that each is told exactly once whenever the process dies.
+ * transcript, so that each is delivered exactly once, even if the process dies.
  */
 export interface SystemEvents {
   /** Empty text is no event, nor is the text of the newest one that waits. Of more than 20 that wait, the oldest go. */
@@ -272,7 +272,7 @@ export interface SystemEvents {
   remove(key: SessionKey, turnId: string): Promise<void>;
 }
 
-/** Which conversation a received file came in: nobody else's turn reads it, but owners'. */
+/** The conversation of a received file: only its turns and owners' turns may read it. */
 export interface ReceivedFiles {
   /** Files by their names in the media store. */
   note(names: readonly string[], key: SessionKey): Promise<void>;
@@ -307,7 +307,7 @@ export interface Journal {
   close(): Promise<void>;
 }
 
-/** Bytes by id; the id is the name under `media/`: random, with the safe signs of the sender's name behind. */
+/** Bytes by id. The id is the file name in `media/`: random, followed by the safe characters of the sender's file name. */
 export interface MediaStore {
   put(
     bytes: Uint8Array,

@@ -34,7 +34,7 @@ export interface SessionEntry {
   /** Value of `compactionCount` when memory was last flushed. */
   memoryFlushCompactionCount?: number;
   memoryFlushAt?: number;
-  /** Somebody who is no owner was heard in it. */
+  /** A sender who is no owner has written in it. */
   heardGuests?: boolean;
   label?: string;
   displayName?: string;
@@ -80,7 +80,7 @@ export type EntryBody =
   | { readonly type: "session_info"; readonly name?: string };
 export type TranscriptEntry = EntryBase & EntryBody;
 
-/** One open conversation. Belongs to whoever acquired it until `release`. */
+/** One open conversation. Belongs to the caller of `acquire` until `release`. */
 export interface Session {
   readonly key: SessionKey;
   readonly agentId: AgentId;
@@ -98,7 +98,7 @@ export interface Session {
 
   /**
    * The current branch, newest part: entries back to the last compaction's first kept entry, or until `maxTokens`
-   * (estimated) are gathered, cut at a user turn. `older` tells that something was left out. The same array parts are
+   * (estimated) are gathered, cut at a user turn. `older` says that something was left out. The same array parts are
    * reused over turns: do not change them. Costs what the window holds, never what the file holds.
    */
   window(maxTokens: number): Promise<SessionWindow>;
@@ -123,7 +123,7 @@ export type SessionPatch = { [K in keyof SessionEntry]?: SessionEntry[K] | undef
 
 export interface SessionWindow {
   readonly messages: readonly { readonly entryId: string; readonly message: ChatMessage }[];
-  /** Summary of the last compaction, to stand before the messages. */
+  /** Summary of the last compaction, which precedes the messages. */
   readonly summary?: string;
   readonly estimatedTokens: number;
   readonly older: boolean;
@@ -175,11 +175,11 @@ export interface TranscriptUpdate {
 }
 
 export interface Sessions {
-  /** Opens or creates; waits while somebody else holds it. */
+  /** Opens or creates it; waits while another caller holds it. */
   acquire(key: SessionKey): Promise<Session>;
   /** The row without opening the transcript. */
   peek(key: SessionKey): Readonly<SessionEntry> | undefined;
-  /** All of them: for what a person asked to see, never per message or per heartbeat. */
+  /** All sessions: for views that a person requests, never per message or per heartbeat. */
   list(): readonly SessionRow[];
   /** The session with this id, by index. */
   withId(sessionId: string): SessionRow | undefined;

@@ -34,7 +34,7 @@ export interface AgentSettings {
   /** Cap on the model's window, tokens. */
   readonly contextTokens?: number;
   readonly dmHistoryLimit?: number;
-  /** The usual figures when unset. */
+  /** The defaults when unset. */
   readonly compaction?: CompactionSettings;
   /** UTF-16 units of one tool's result; 50 KB when unset. */
   readonly toolResultMaxChars?: number;
@@ -54,13 +54,13 @@ export interface AgentSettings {
     readonly skipBootstrap: boolean;
     readonly skills?: readonly string[];
   };
-  /** `provider/model` or `provider/*` that may be chosen beside the agent's own; any when unset. */
+  /** `provider/model` or `provider/*` that may be chosen in addition to the agent's own models; any when unset. */
   readonly allowedModels?: readonly string[];
   readonly tools: ToolPolicySettings;
   /** There is no message tool when unset. */
   readonly messageTool?: MessageToolSettings;
   readonly exec: ExecSettings;
-  /** Why it answers nobody, for operators: the config narrows it in a way that this version does not obey. */
+  /** Why it answers nobody, for operators: the config restricts it by a key that this version does not implement. */
   readonly stopped?: string;
   /** It is never woken when unset. */
   readonly heartbeat?: HeartbeatSettings;
@@ -81,7 +81,7 @@ export interface TypingSettings {
   readonly everyMs: number;
 }
 
-/** When an agent is woken to look after its list, and where it says what it found. */
+/** When an agent's heartbeat runs, and where it reports. */
 export interface HeartbeatSettings {
   /** Milliseconds from one to the next; more than 0. */
   readonly everyMs: number;
@@ -97,17 +97,17 @@ export interface HeartbeatSettings {
   /** As the agent says when unset. */
   readonly model?: string;
   readonly timeoutMs?: number;
-  /** Takes the place of the usual words; the list may then be empty. */
+  /** Replaces the default prompt; the checklist may then be empty. */
   readonly prompt?: string;
   /** The system prompt says what a heartbeat is. */
   readonly inSystemPrompt: boolean;
   readonly ackMaxChars: number;
   readonly light: boolean;
-  /** In a conversation of its own that forgets each time; else in the chat's. */
+  /** In its own conversation, which starts empty each time; else in the chat's conversation. */
   readonly isolated: boolean;
   /** The conversation, when it is a given one. */
   readonly session?: string;
-  /** Waits for the next time when any run goes on. */
+  /** Skips a heartbeat while any run is active. */
   readonly skipWhenBusy: boolean;
 }
 
@@ -143,7 +143,7 @@ export interface CompactionSettings {
   readonly identifiers?: string;
   /** The agent gets no turn to write down what matters when unset. */
   readonly memoryFlush?: MemoryFlushSettings;
-  /** The chat is told of a compaction. */
+  /** The chat is informed of a compaction. */
   readonly notifyUser?: boolean;
   /** Headings in `AGENTS.md` whose text the model is shown again afterwards; none when unset. */
   readonly sections?: readonly string[];
@@ -155,7 +155,7 @@ export interface CompactionSettings {
 export interface MemoryFlushSettings {
   /** Tokens before the conversation is full. */
   readonly softThresholdTokens: number;
-  /** The usual words when unset. */
+  /** The default text when unset. */
   readonly prompt?: string | undefined;
   readonly systemPrompt?: string | undefined;
 }
@@ -185,7 +185,7 @@ export interface ExecSettings {
   readonly timeoutMs: number;
   readonly safeBins: readonly string[];
   readonly pathPrepend: readonly string[];
-  /** Environment variables that commands get beside the usual few; none when unset. */
+  /** Environment variables that commands get in addition to the default ones; none when unset. */
   readonly passEnv?: readonly string[];
   /** Environment variables that the config references, which no command is given; none when unset. */
   readonly secretVariables?: readonly string[];

@@ -3,7 +3,7 @@ interface ErrorLog {
 }
 
 /**
- * Starts work that nobody waits for. The only way to leave a promise alone: the linter refuses a bare `void promise`.
+ * Starts work that no caller awaits. The only way to do so: the linter refuses a bare `void promise`.
  * A rejection is logged with `what`. Without a log it reaches the process guard, which logs it; the gateway keeps running.
  */
 export function background(what: string, work: Promise<unknown>, log?: ErrorLog): void {

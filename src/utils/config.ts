@@ -50,7 +50,7 @@ export const makes =
       make(text);
       return true;
     } catch {
-      // That is the question asked.
+      // The text cannot be parsed.
       return false;
     }
   };

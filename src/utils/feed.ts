@@ -1,4 +1,4 @@
-/** Values to whoever watches at the moment they are published; each watcher has its own queue, so that a slow one delays nobody. */
+/** Publishes values to the current watchers. Each watcher has its own queue, so a slow one does not delay the others. */
 export class Feed<T> {
   readonly #queues = new Set<Queue<T>>();
 

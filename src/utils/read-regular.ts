@@ -1,7 +1,7 @@
 import { constants } from "node:fs";
 import { lstat, open, realpath } from "node:fs/promises";
 
-// Neither is known everywhere. Opening a named pipe would else last until somebody writes to it.
+// Not every system has these flags. Without O_NONBLOCK, opening a named pipe would block until a writer opens it.
 const FLAGS = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 /**

@@ -45,10 +45,11 @@ export class Live {
     return first;
   }
 
+  /** Throws, and keeps the current config, when a contributor does not accept its part of the new one. */
   replace(loaded: LoadedConfig): void {
+    this.contributions.applyConfig(loaded.config.plugins.entries);
     this.#agents = this.#resolve(loaded);
     this.#loaded = loaded;
-    this.contributions.applyConfig(loaded.config.plugins.entries);
   }
 
   #resolve({ config, variables, stops }: LoadedConfig): readonly AgentSettings[] {

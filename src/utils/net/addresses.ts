@@ -17,5 +17,5 @@ export function isPublicAddress(address: string): boolean {
   return parsed.kind() === "ipv4" || isGlobalBlock(parsed);
 }
 
-/** IPv6 addresses are given out in 2000::/3 alone. The library does not count the rest as special. */
+/** Public IPv6 addresses are in 2000::/3 only. The library does not treat the others as special. */
 const isGlobalBlock = (address: ipaddr.IPv4 | ipaddr.IPv6): boolean => (address.toByteArray()[0] ?? 0) >> 5 === 1;

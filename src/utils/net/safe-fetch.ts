@@ -36,7 +36,7 @@ export interface SafeFetchOptions {
   readonly timeoutMs?: number;
   /** Sent to the first origin and to trusted ones, never elsewhere after a redirect. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** The only hosts that are asked, each with its subdomains; any when unset. */
+  /** The only hosts that may be contacted, each with its subdomains; any when unset. */
   readonly allowHosts?: readonly string[];
   /** Origins that may have private addresses, because the operator wrote them into the config. */
   readonly trusted?: readonly string[];

@@ -10,7 +10,7 @@ export function formsOf(value: string): readonly string[] {
   return [...new Set(forms)].filter((form) => form.length >= LEAST_SECRET);
 }
 
-/** The value and what in it is a secret of its own: the password of an address, the token of an `Authorization` header. */
+/** The value and the secrets inside it: the password of an address, the token of an `Authorization` header. */
 function partsOf(value: string): readonly string[] {
   if (MEDIA_TYPE.test(value.trim())) return [];
   const [, scheme = "", credentials] = /^([A-Za-z]+)\s+(\S+)$/.exec(value.trim()) ?? [];
@@ -26,7 +26,7 @@ function passwordOf(scheme: string, credentials: string): readonly string[] {
 
 const SECRET_PARAMETER = /(?:key|token|secret|password|passwd|pwd|signature|sig|auth)$/i;
 
-/** The secrets in an address: its password, or a user name that stands alone, and parameters that are named like secrets. */
+/** The secrets in an address: its password, or a user name without one, and parameters that are named like secrets. */
 export function secretsOfAddress(text: string): readonly string[] {
   if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(text) || !URL.canParse(text)) return [];
   const { username, password, searchParams } = new URL(text);
@@ -39,7 +39,7 @@ function unescaped(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    // A percent sign that escapes nothing stands for itself.
+    // A percent sign that escapes nothing is literal.
     return text;
   }
 }

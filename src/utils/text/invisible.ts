@@ -8,7 +8,7 @@ const BLANK = /^[\p{Zs}\t\u2800]$/u;
 /** What ends a line for a reader, whatever a regular expression calls a line. */
 const LINE_BREAK = /^[\n\r\v\f\u0085\u2028\u2029]$/;
 
-/** Signs that look like a sign of ASCII and are not made one by Unicode's compatibility forms (UTS 39, confusables). */
+/** Characters that look like an ASCII character and are not mapped to it by Unicode's compatibility forms (UTS 39, confusables). */
 const LOOKS_LIKE: ReadonlyMap<string, string> = new Map([
   ...pairs("абвсԁеһіјкӏмнопрԛгѕтуүхѵԝь", "abbcdehijklmhonpqrstyyxvwb"),
   ...pairs("αβγεηικμνορστυχ", "abyenikuvopstux"),
@@ -18,7 +18,7 @@ const LOOKS_LIKE: ReadonlyMap<string, string> = new Map([
   ...pairs("‹〈⟨«›〉⟩»∣ǀ", "<<<<>>>>||"),
 ]);
 
-/** Capitals whose small letters look like none of them. */
+/** Capitals that look like ASCII while their lower-case forms do not. */
 const CAPITAL_LOOKS_LIKE: ReadonlyMap<string, string> = new Map(pairs("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧВНМТ", "abezhikmnoptyxbhmt"));
 
 function pairs(from: string, to: string): (readonly [string, string])[] {
@@ -26,7 +26,7 @@ function pairs(from: string, to: string): (readonly [string, string])[] {
   return Array.from(from).map((sign, at) => [sign, signs[at] ?? sign] as const);
 }
 
-/** A text as it looks, and where each of its signs stands in the text that was folded. */
+/** A text as it looks, with the position of each character in the original text. */
 export interface Folded {
   readonly text: string;
   /** UTF-16 offset in the original of each unit of `text`; one more at the end. */

@@ -3,7 +3,7 @@
  * of them. Each is the inside of `[…]`.
  */
 
-/** Takes part in a text and is seen by nobody: joiners, fillers, variation selectors, marks of direction, tags, soft hyphens. */
+/** Invisible characters: joiners, fillers, variation selectors, marks of direction, tags, soft hyphens. */
 export const IGNORABLE = String.raw`\p{Default_Ignorable_Code_Point}\p{Cf}\p{Bidi_Control}`;
 
 /** Blank without being white space by its property: braille blank, the null note head, the Khitan filler. */

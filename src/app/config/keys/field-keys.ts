@@ -1,7 +1,7 @@
 /**
  * Every key of OpenClaw configs as of 2026.5.20, and keys that older descriptions name. A key that our own schema lacks has
- * no effect and is reported in a warning instead of refused. Blanks separate the keys, braces hold the keys below, `*` stands for any name or
- * index; below a key without braces anything goes.
+ * no effect and is reported in a warning instead of refused. Spaces separate the keys, braces contain the nested keys, `*` matches any name
+ * or index. A key without braces allows any nested key.
  */
 export const FIELD_KEYS = `
 meta{lastTouchedVersion lastTouchedAt}

@@ -1,5 +1,19 @@
 import { execFileSync } from "node:child_process";
-import { chmod, mkdir, mkdtemp, readFile, readdir, realpath, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { randomUUID } from "node:crypto";
+import { watch } from "node:fs";
+import {
+  chmod,
+  mkdir,
+  mkdtemp,
+  readFile,
+  readdir,
+  realpath,
+  rm,
+  stat,
+  symlink,
+  utimes,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
@@ -112,6 +126,37 @@ describe("write and edit", () => {
     await call("write", { path: "a/b/c.sh", content: "two" });
     expect((await stat(join(workspace, "a/b/c.sh"))).mode & 0o777).toBe(0o750);
     expect(await readdir(join(workspace, "a/b"))).toEqual(["c.sh"]);
+  });
+
+  it("remove what a killed process left of its write, and nothing else", async () => {
+    const left = `.openclaw-${randomUUID()}.tmp`;
+    const fresh = `.openclaw-${randomUUID()}.tmp`;
+    const names = [left, fresh, ".openclaw-notes.tmp", `.${randomUUID()}.tmp`, `.openclaw-${randomUUID()}.tmp.txt`];
+    const hourAgo = Date.now() / 1000 - 3600;
+    for (const name of names) {
+      await put(name, "half");
+      if (name !== fresh) await utimes(join(workspace, name), hourAgo, hourAgo);
+    }
+    const folder = `.openclaw-${randomUUID()}.tmp`;
+    await mkdir(join(workspace, folder));
+    await utimes(join(workspace, folder), hourAgo, hourAgo);
+    await call("write", { path: "a.txt", content: "whole" });
+    const kept = [...names.filter((name) => name !== left), folder, "a.txt"];
+    expect((await readdir(workspace)).toSorted()).toEqual(kept.toSorted());
+  });
+
+  it("leave nothing that the next write does not know when they are killed", async () => {
+    const found = new Set<string>();
+    const watcher = watch(workspace, (_, name) => found.add(String(name)));
+    await call("write", { path: "b.txt", content: "x" });
+    await expect.poll(() => [...found].filter((name) => name.endsWith(".tmp"))).toHaveLength(1);
+    watcher.close();
+    const draft = [...found].find((name) => name.endsWith(".tmp")) ?? "";
+    await put(draft, "half");
+    const hourAgo = Date.now() / 1000 - 3600;
+    await utimes(join(workspace, draft), hourAgo, hourAgo);
+    await call("write", { path: "b.txt", content: "y" });
+    expect(await readdir(workspace)).not.toContain(draft);
   });
 
   it("change exact, unique text", async () => {

@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import type { Dirent } from "node:fs";
 import { lstat, opendir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -16,6 +15,7 @@ import type {
 } from "../../types/run/backend.ts";
 import { unlessMissing } from "../../utils/missing.ts";
 import type { FileAccess } from "./access.ts";
+import { draftName, removeLeftDrafts } from "./drafts.ts";
 import { findFiles } from "./file-search.ts";
 import { TextSearch } from "./text-search.ts";
 
@@ -36,8 +36,8 @@ export class HostFiles implements FileBackend {
   }
 
   /**
-   * Readers see the old or the new content, never a part, and an error leaves nothing over. Opens and checks the directory
-   * first, so that a link that replaces it meanwhile has no effect.
+   * Readers see the old or the new content, never a part, and an error leaves no draft. The directory is opened and checked
+   * first, so that a link that replaces it meanwhile has no effect. Drafts of a process that was killed are removed.
    */
   async replace(
     { path, content }: { readonly path: string; readonly content: string },
@@ -45,8 +45,9 @@ export class HostFiles implements FileBackend {
   ): Promise<void> {
     const { folder, name } = await this.#access.openParent(path, workspace);
     const file = folder.at(name);
-    const draft = folder.at(`.${randomUUID()}.tmp`);
+    const draft = folder.at(draftName());
     try {
+      await removeLeftDrafts(folder);
       const mode = await modeOf(file, path);
       await writeFile(draft, content, mode === undefined ? { flag: "wx" } : { flag: "wx", mode });
       await rename(draft, file);

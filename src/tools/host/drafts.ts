@@ -1,0 +1,37 @@
+import { randomUUID } from "node:crypto";
+import { lstat, opendir, rm } from "node:fs/promises";
+import type { OpenFolder } from "./open.ts";
+
+/** The names of `draftName`. */
+const DRAFT = /^\.openclaw-[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\.tmp$/;
+/** A draft exists for the time of one write. After this long its process has ended. */
+const LEFT_OVER_AFTER_MS = 10 * 60_000;
+/** Entries of a directory that are searched for drafts, so that a write into a huge directory stays fast. */
+const MOST_SEARCHED = 10_000;
+
+/** A new name for the file that `replace` writes and then renames to the file that is meant. */
+export const draftName = (): string => `.openclaw-${randomUUID()}.tmp`;
+
+/**
+ * Removes the drafts that a process left in the directory because it was killed during a write: regular files of this user
+ * with the name of a draft that are older than ten minutes. A draft that cannot be removed stays for the next write, because
+ * it must not prevent this one. Never rejects.
+ */
+export async function removeLeftDrafts(folder: OpenFolder): Promise<void> {
+  try {
+    let searched = 0;
+    for await (const { name } of await opendir(folder.base, { bufferSize: 256 })) {
+      if (DRAFT.test(name) && (await isLeftOver(folder.at(name)))) await rm(folder.at(name), { force: true });
+      searched += 1;
+      if (searched === MOST_SEARCHED) break;
+    }
+  } catch {
+    // As said above.
+  }
+}
+
+async function isLeftOver(path: string): Promise<boolean> {
+  const found = await lstat(path);
+  const isOwn = process.getuid === undefined || found.uid === process.getuid();
+  return found.isFile() && isOwn && Date.now() - found.mtimeMs > LEFT_OVER_AFTER_MS;
+}

@@ -99,6 +99,14 @@ class SessionFiles implements Sessions, Keeper {
     return found && { key: found[0], entry: found[1] };
   }
 
+  get count(): number {
+    return this.rows.count;
+  }
+
+  *recent(): Generator<SessionRow> {
+    for (const [key, entry] of this.rows.recent()) yield { key, entry };
+  }
+
   *newest(agent: AgentId, chatType: ChatType): Generator<SessionRow> {
     for (const [key, entry] of this.rows.newest(agent, chatType)) yield { key, entry };
   }

@@ -164,7 +164,6 @@ export interface SessionTable {
   noteExport(rows: RowChanges, state: ExportState): Promise<void>;
 }
 
-/** All conversations of one state directory. */
 /** A transcript that has been written, set aside or begun anew. */
 export interface TranscriptUpdate {
   readonly key: SessionKey;
@@ -174,7 +173,10 @@ export interface TranscriptUpdate {
   readonly entryId?: string;
 }
 
+/** All conversations of one state directory. */
 export interface Sessions {
+  /** How many sessions there are. */
+  readonly count: number;
   /** Opens or creates it; waits while another caller holds it. */
   acquire(key: SessionKey): Promise<Session>;
   /** The row without opening the transcript. */
@@ -183,6 +185,8 @@ export interface Sessions {
   list(): readonly SessionRow[];
   /** The session with this id, by index. */
   withId(sessionId: string): SessionRow | undefined;
+  /** All sessions, the newest first, by index; to be read before anything is awaited. */
+  recent(): Iterable<SessionRow>;
   /** An agent's sessions of one kind of chat, the newest first, by index; to be read before anything is awaited. */
   newest(agent: AgentId, chatType: ChatType): Iterable<SessionRow>;
   /** Changes the row of a session that may be held by a run. */

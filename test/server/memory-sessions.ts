@@ -63,9 +63,16 @@ export class MemorySessions implements Sessions {
     return this.list().find(({ entry }) => entry.sessionId === sessionId);
   }
 
+  get count() {
+    return this.#kept.size;
+  }
+
+  recent() {
+    return this.list().toSorted((a, b) => b.entry.updatedAt - a.entry.updatedAt);
+  }
+
   newest(agent: string, chatType: string) {
-    const rows = this.list().filter(({ entry }) => agent === "main" && entry.chatType === chatType);
-    return rows.toSorted((a, b) => b.entry.updatedAt - a.entry.updatedAt);
+    return this.recent().filter(({ entry }) => agent === "main" && entry.chatType === chatType);
   }
 
   async patch(key: SessionKey, patch: SessionPatch) {

@@ -53,9 +53,15 @@ it("finds one of 10000 sessions by its id, and the newest of a kind, without a l
   const [other] = sessions.newest(OTHER, "group");
   expect(other?.key).toBe(keyOf(9999));
   expect(read.size).toBeLessThanOrEqual(3);
+  const [latest] = sessions.recent();
+  expect(latest?.key).toBe(keyOf(9999));
+  expect(sessions.count).toBe(10_000);
+  expect(read.size).toBeLessThanOrEqual(3);
   await sessions.patch(keyOf(4), { updatedAt: 99_999 });
   const [used] = sessions.newest(MAIN, "direct");
   expect(used?.key).toBe(keyOf(4));
+  const [changed] = sessions.recent();
+  expect(changed?.key).toBe(keyOf(4));
   expect(read.size).toBeLessThanOrEqual(4);
 });
 
@@ -85,6 +91,9 @@ it("the index says the same as all rows, whatever was changed, added and removed
         const times = [...sessions.newest(MAIN, chatType)].map(({ entry }) => entry.updatedAt);
         expect(times).toEqual(times.toSorted((a, b) => b - a));
       }
+      const recent = [...sessions.recent()].map(({ entry }) => entry.updatedAt);
+      expect(recent).toEqual(all.map(({ entry }) => entry.updatedAt).toSorted((a, b) => b - a));
+      expect(sessions.count).toBe(all.length);
       for (const id of ["a", "b", "s1"]) {
         const known = all.filter(({ entry }) => entry.sessionId === id).map(({ key }) => key);
         const found = sessions.withId(id)?.key;

@@ -53,13 +53,13 @@ async function health(ports: ServerPorts, { eventLoop, sessionsFile }: MethodPar
 }
 
 function recentSessions(sessions: ServerPorts["sessions"], now: number) {
-  const rows = sessions.list().toSorted((a, b) => b.entry.updatedAt - a.entry.updatedAt);
-  const recent = rows.slice(0, RECENT).map(({ key, entry }) => ({
+  const newest = Iterator.from(sessions.recent()).take(RECENT);
+  const recent = [...newest].map(({ key, entry: { updatedAt } }) => ({
     key,
-    updatedAt: entry.updatedAt,
-    age: Math.max(0, now - entry.updatedAt),
+    updatedAt,
+    age: Math.max(0, now - updatedAt),
   }));
-  return { count: rows.length, recent };
+  return { count: sessions.count, recent };
 }
 
 async function status(ports: ServerPorts, parts: MethodParts): Promise<Record<string, unknown>> {

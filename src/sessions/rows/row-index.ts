@@ -2,8 +2,8 @@ import type { AgentId, SessionKey } from "../../types/ids.ts";
 import type { ChatType, SessionEntry } from "../../types/session.ts";
 import { agentOf } from "../keys.ts";
 
-/** Where a session is in the order of one agent's chats. */
-interface Place {
+/** What decides the order of sessions. */
+interface Position {
   readonly key: SessionKey;
   /** Epoch milliseconds. */
   readonly usedAt: number;
@@ -14,8 +14,10 @@ export class RowIndex {
   readonly #defaultAgent: AgentId;
   /** A file that another program wrote may give one id to several keys. */
   readonly #byId = new Map<string, readonly SessionKey[]>();
+  /** All sessions, the newest first. */
+  readonly #all: Position[] = [];
   /** The newest first. */
-  readonly #byChat = new Map<string, Place[]>();
+  readonly #byChat = new Map<string, Position[]>();
 
   constructor(defaultAgent: AgentId, rows: ReadonlyMap<SessionKey, SessionEntry>) {
     this.#defaultAgent = defaultAgent;
@@ -26,53 +28,65 @@ export class RowIndex {
     return this.#byId.get(sessionId)?.[0];
   }
 
+  /** All keys, the newest first. */
+  *recent(): Generator<SessionKey> {
+    for (const { key } of this.#all) yield key;
+  }
+
   /** The keys of an agent's sessions of this kind, the newest first. */
   *newest(agent: AgentId, chatType: ChatType): Generator<SessionKey> {
     for (const { key } of this.#byChat.get(chatName(agent, chatType)) ?? []) yield key;
   }
 
-  /** Takes in a row that is not in the index. Costs a search of the order, not a walk through it. */
+  /** Adds a row that is not in the index. Finds its index in each order by binary search. */
   add(key: SessionKey, row: SessionEntry): void {
     this.#byId.set(row.sessionId, [...(this.#byId.get(row.sessionId) ?? []), key]);
-    if (row.chatType === undefined) return;
-    const place = { key, usedAt: row.updatedAt };
-    const places = this.#placesOf(key, row.chatType);
-    places.splice(indexOf(places, place), 0, place);
+    const position = { key, usedAt: row.updatedAt };
+    insert(this.#all, position);
+    if (row.chatType !== undefined) insert(this.#positionsOf(key, row.chatType), position);
   }
 
-  /** Takes out a row as it was added. */
+  /** Removes a row; it must be as it was added. */
   remove(key: SessionKey, row: SessionEntry): void {
     const others = (this.#byId.get(row.sessionId) ?? []).filter((other) => other !== key);
     if (others.length === 0) this.#byId.delete(row.sessionId);
     else this.#byId.set(row.sessionId, others);
-    if (row.chatType === undefined) return;
-    const places = this.#placesOf(key, row.chatType);
-    const at = indexOf(places, { key, usedAt: row.updatedAt });
-    if (places[at]?.key === key) places.splice(at, 1);
+    const position = { key, usedAt: row.updatedAt };
+    remove(this.#all, position);
+    if (row.chatType !== undefined) remove(this.#positionsOf(key, row.chatType), position);
   }
 
-  #placesOf(key: SessionKey, chatType: ChatType): Place[] {
+  #positionsOf(key: SessionKey, chatType: ChatType): Position[] {
     const name = chatName(agentOf(key, this.#defaultAgent), chatType);
-    const places = this.#byChat.get(name) ?? [];
-    this.#byChat.set(name, places);
-    return places;
+    const positions = this.#byChat.get(name) ?? [];
+    this.#byChat.set(name, positions);
+    return positions;
   }
 }
 
 const chatName = (agent: AgentId, chatType: ChatType): string => `${chatType}\n${agent}`;
 
-/** Where a place is in the order, or would be. */
-function indexOf(places: readonly Place[], place: Place): number {
+function insert(positions: Position[], position: Position): void {
+  positions.splice(indexOf(positions, position), 0, position);
+}
+
+function remove(positions: Position[], position: Position): void {
+  const index = indexOf(positions, position);
+  if (positions[index]?.key === position.key) positions.splice(index, 1);
+}
+
+/** The index of a position in the order, or where it would be inserted. */
+function indexOf(positions: readonly Position[], position: Position): number {
   let low = 0;
-  let high = places.length;
+  let high = positions.length;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    const other = places[middle];
-    if (other && isBefore(other, place)) low = middle + 1;
+    const other = positions[middle];
+    if (other && isBefore(other, position)) low = middle + 1;
     else high = middle;
   }
   return low;
 }
 
-const isBefore = (one: Place, other: Place): boolean =>
+const isBefore = (one: Position, other: Position): boolean =>
   one.usedAt === other.usedAt ? one.key < other.key : one.usedAt > other.usedAt;

@@ -46,18 +46,24 @@ export class RowStore {
     return [...this.#rows];
   }
 
+  get count(): number {
+    return this.#rows.size;
+  }
+
   withId(sessionId: string): readonly [SessionKey, SessionEntry] | undefined {
     const key = this.#index.withId(sessionId);
     const row = key === undefined ? undefined : this.#rows.get(key);
     return key === undefined || row === undefined ? undefined : [key, row];
   }
 
-  /** Of an agent's chats of one kind, the newest first. */
-  *newest(agent: AgentId, chatType: ChatType): Generator<readonly [SessionKey, SessionEntry]> {
-    for (const key of this.#index.newest(agent, chatType)) {
-      const row = this.#rows.get(key);
-      if (row) yield [key, row];
-    }
+  /** All rows, the newest first. */
+  recent(): Generator<readonly [SessionKey, SessionEntry]> {
+    return this.#rowsOf(this.#index.recent());
+  }
+
+  /** The rows of an agent's chats of one kind, the newest first. */
+  newest(agent: AgentId, chatType: ChatType): Generator<readonly [SessionKey, SessionEntry]> {
+    return this.#rowsOf(this.#index.newest(agent, chatType));
   }
 
   /** Changes a row, or removes it; the journal has it within three seconds. */
@@ -85,6 +91,13 @@ export class RowStore {
     } finally {
       this.#forget?.();
       await this.#export.close();
+    }
+  }
+
+  *#rowsOf(keys: Iterable<SessionKey>): Generator<readonly [SessionKey, SessionEntry]> {
+    for (const key of keys) {
+      const row = this.#rows.get(key);
+      if (row) yield [key, row];
     }
   }
 

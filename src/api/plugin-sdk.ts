@@ -83,7 +83,9 @@ export type {
 } from "../types/engine/context-engine.ts";
 export { answeredOutcome, isPassingStatus, retryAfterMs, thrownOutcome } from "../channels/connection/outcome.ts";
 export type { RefusedCall } from "../channels/connection/outcome.ts";
-export { backoff, wait } from "../utils/backoff.ts";
+export { RequestedReconnects } from "../channels/connection/requested-reconnects.ts";
+export { backoff } from "../utils/backoff.ts";
+export { wait } from "../utils/pause.ts";
 export { readOwnNote } from "../channels/own-notes.ts";
 export { background } from "../utils/background.ts";
 export { BoundedMap } from "../utils/bounded-map.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { pause } from "../../src/utils/pause.ts";
+import { pause, wait } from "../../src/utils/pause.ts";
 import { handClock } from "../outbox/stage.ts";
 
 test("a pause that begins after the abort is over at once, and sets no timer", async () => {
@@ -26,4 +26,12 @@ test("without an abort a pause takes its time", async () => {
   expect(isOver).toBe(false);
   clock.pass(1);
   await paused;
+});
+
+test("a wait by the system's clock ends with the signal", async () => {
+  const stop = new AbortController();
+  const ended = wait(60_000, stop.signal);
+  stop.abort();
+  await expect(ended).resolves.toBeUndefined();
+  await expect(wait(60_000, stop.signal)).resolves.toBeUndefined();
 });

@@ -1,5 +1,5 @@
 import type { SessionInfo } from "@discordjs/ws";
-import { background, backoff, readOwnNote, wait } from "openclaw/plugin-sdk";
+import { background, backoff, readOwnNote, RequestedReconnects, wait } from "openclaw/plugin-sdk";
 import type { ChannelHost } from "openclaw/plugin-sdk";
 import { z } from "zod";
 import { selfOf } from "../api.ts";
@@ -18,9 +18,6 @@ const GUILDS_WITHIN_MS = 5000;
 /** Then the address that Discord gave the session counts as gone. */
 const RESUME_URL_TRIES = 3;
 const NOTE_EVERY_MS = 2000;
-/** A new connection that Discord requests sooner than this after the last one waits for a moment. */
-const PLANNED_EVERY_MS = 10_000;
-const PLANNED_PAUSE_MS = 1000;
 const noteShape = z.object({
   id: z.string(),
   url: socketUrl,
@@ -87,8 +84,7 @@ export class Session {
   /** Number of the last event that is stored or in the queue. */
   #received = 0;
   #notedAt = 0;
-  /** When Discord last requested a new connection. */
-  #plannedAt = -Infinity;
+  readonly #requested = new RequestedReconnects();
   #missing = new Set<string>();
 
   constructor(shard: Shard, { bot, queue }: { bot: Bot; queue: EventQueue }, ports: SessionPorts) {
@@ -225,17 +221,10 @@ export class Session {
       this.#known = undefined;
     }
     // A session that continues brings what was missed by itself; otherwise the host asks for it after trouble.
-    if (ending.isPlanned && ending.wasReady) return this.#plannedPause();
+    if (ending.isPlanned && ending.wasReady) return this.#requested.pauseMs();
     const retryInMs = Math.max(backoff(failures), ending.afterMs ?? 0);
     this.#ports.trouble(ending.reason, retryInMs);
     return retryInMs;
-  }
-
-  /** None, unless Discord requests one connection after the other. */
-  #plannedPause(): number {
-    const isSoon = Date.now() - this.#plannedAt < PLANNED_EVERY_MS;
-    this.#plannedAt = Date.now();
-    return isSoon ? PLANNED_PAUSE_MS : 0;
   }
 }
 

@@ -1,4 +1,4 @@
-import { backoff, wait } from "openclaw/plugin-sdk";
+import { backoff, RequestedReconnects, wait } from "openclaw/plugin-sdk";
 import type { ChannelHost } from "openclaw/plugin-sdk";
 import type { Slack } from "../transport/api.ts";
 import type { SlackConfig } from "../config.ts";
@@ -26,6 +26,7 @@ const STABLE_MS = 10_000;
  */
 export async function listen(options: ListenOptions): Promise<void> {
   const { host, signal } = options;
+  const requested = new RequestedReconnects();
   let failures = 0;
   let old: Socket | undefined;
   while (!signal.aborted) {
@@ -38,6 +39,7 @@ export async function listen(options: ListenOptions): Promise<void> {
       if (Date.now() - greeted > STABLE_MS) failures = 0;
       if (end.kind === "disabled") throw new Disabled(end.reason);
       if (end.kind === "lost") throw new SocketLost(end.reason);
+      await wait(requested.pauseMs(), signal);
     } catch (error) {
       if (signal.aborted) break;
       const retryInMs = reportFailure(host, error, failures++);

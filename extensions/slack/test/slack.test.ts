@@ -44,6 +44,22 @@ describe("the socket", () => {
     while (fake.sockets > 1 || fake.pending.length > 0) await new Promise((resolve) => setImmediate(resolve));
   });
 
+  test("waits for a second before it opens another when Slack requests one right after the last", async () => {
+    const { fake, host } = await begin();
+    fake.rotate("refresh_requested");
+    await host.until(() => fake.greetings === 2);
+    while (fake.sockets > 1) await new Promise((resolve) => setImmediate(resolve));
+    const at = performance.now();
+    fake.rotate("refresh_requested");
+    // The old socket receives during the pause.
+    fake.say("D1", "meanwhile");
+    await host.heard("meanwhile");
+    expect(fake.greetings).toBe(2);
+    await host.until(() => fake.greetings === 3);
+    expect(performance.now() - at).toBeGreaterThan(900);
+    expect(troubles(host)).toEqual([]);
+  });
+
   test("that drops again and again loses nothing, and the order is kept", async () => {
     const { fake, host } = await begin();
     for (let number = 0; number < 60; number++) {

@@ -1,6 +1,7 @@
 import { statfs } from "node:fs/promises";
 import { DatabaseSync } from "node:sqlite";
 import type { Check, CheckResult } from "../types/check.ts";
+import { existingAbove } from "../utils/real-path.ts";
 import { errorText } from "../utils/text/error-text.ts";
 import { readCounts, type JournalCounts } from "./journal/counts.ts";
 import { readVersion } from "./journal/database.ts";
@@ -119,7 +120,9 @@ const broken = (path: string, why: string): CheckResult => ({
   fix: `Stop the gateway, then restore a backup or move the file aside: mv ${path} ${path}.broken`,
 });
 
-async function checkDisk(dir: string): Promise<readonly CheckResult[]> {
+/** Before the first start there is no state directory; the gateway makes it on the disk of its nearest existing parent. */
+async function checkDisk(stateDir: string): Promise<readonly CheckResult[]> {
+  const [dir] = await existingAbove(stateDir);
   const { bavail, bsize } = await statfs(dir);
   const free = bavail * bsize;
   const message = `${toMib(free)} MiB free at ${dir}.`;

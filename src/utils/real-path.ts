@@ -1,6 +1,6 @@
-import { realpath } from "node:fs/promises";
+import { lstat, realpath } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, relative, sep } from "node:path";
-import { errorCode, isMissing } from "./missing.ts";
+import { errorCode, isMissing, unlessMissing } from "./missing.ts";
 
 /** True when `path` is `root` or lies in it; both absolute. */
 export function isInside(path: string, root: string): boolean {
@@ -18,4 +18,13 @@ export async function realOf(path: string): Promise<string> {
     if ((!isMissing(error) && errorCode(error) !== "ENOTDIR") || parent === path) throw error;
     return join(await realOf(parent), basename(path));
   }
+}
+
+/** The deepest directory of a path that exists, and the names below it that are missing. */
+export async function existingAbove(path: string): Promise<readonly [directory: string, missing: readonly string[]]> {
+  const found = await unlessMissing(lstat(path));
+  const parent = dirname(path);
+  if (found !== undefined || parent === path) return [path, []];
+  const [directory, missing] = await existingAbove(parent);
+  return [directory, [...missing, basename(path)]];
 }

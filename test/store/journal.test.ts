@@ -330,6 +330,15 @@ describe("the file", () => {
     expect(await journal?.run(AbortSignal.timeout(1000))).toMatchObject([{ status: "fail" }]);
   });
 
+  it("does not exist before the first start, and neither does its directory; the disk is checked all the same", async () => {
+    const stateDir = join(dir, "not", "yet");
+    const found = checks({ stateDir, journal: join(stateDir, "journal.sqlite") });
+    const disk = found.find(({ id }) => id === "store.disk");
+    const [result] = (await disk?.run(AbortSignal.timeout(1000))) ?? [];
+    expect(["ok", "warn"]).toContain(result?.status);
+    expect(result?.message).toMatch(new RegExp(`MiB free at ${dir}\\.$`));
+  });
+
   it("that is sound passes the checks", async () => {
     await open();
     for (const check of checks({ stateDir: dir, journal: path })) {

@@ -29,7 +29,7 @@ describe("a checked file", () => {
   });
 
   it("is neither a folder nor gone", async () => {
-    await expect(readRegular(dir, 99)).rejects.toThrow("no file");
+    await expect(readRegular(dir, 99)).rejects.toThrow("not a regular file");
     await expect(readRegular(join(dir, "none"), 99)).rejects.toThrow("cannot be opened");
   });
 });

@@ -35,7 +35,7 @@ export async function findImageFile(written: string, places: ImagePlaces): Promi
   if (await isBelow(path, places.closed ?? [])) throw new Error("it belongs to the gateway itself");
   const facts = await stat(path);
   // Reading a named pipe would last until somebody writes to it.
-  if (!facts.isFile()) throw new Error("it is no file");
+  if (!facts.isFile()) throw new Error("it is not a regular file");
   const { size, mtimeMs } = facts;
   if (size > MOST_BYTES) throw new Error("it is too large");
   return { path, name: basename(path), bytes: size, version: `${path}|${mtimeMs}|${size}` };

@@ -1,13 +1,12 @@
 import type { Stats } from "node:fs";
-import { lstat, stat, type FileHandle } from "node:fs/promises";
+import { stat, type FileHandle } from "node:fs/promises";
 import { homedir } from "node:os";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import type { AccessMode } from "../../types/run/backend.ts";
-import { unlessMissing } from "../../utils/missing.ts";
 import { holdsFile, isOwnOutput, type FileIdentity } from "./closed.ts";
 import { ChangedMeanwhile, openAt, OpenFolder, whereIs } from "./open.ts";
 import { shapesPrompts, type PromptFiles } from "./prompt-files.ts";
-import { isInside, realOf } from "../../utils/real-path.ts";
+import { existingAbove, isInside, realOf } from "../../utils/real-path.ts";
 
 export interface AccessRules {
   /** Keeps paths inside the workspace, after symbolic links. */
@@ -214,13 +213,4 @@ function refuseSystem(real: string, path: string): void {
       `${path} is a part of the system (/proc, /sys, /dev), not a plain file; file tools may not touch it.`,
     );
   }
-}
-
-/** The deepest existing directory of a path, and the missing names below it. */
-async function existingAbove(path: string): Promise<readonly [string, readonly string[]]> {
-  const found = await unlessMissing(lstat(path));
-  const parent = dirname(path);
-  if (found !== undefined || parent === path) return [path, []];
-  const [root, missing] = await existingAbove(parent);
-  return [root, [...missing, basename(path)]];
 }

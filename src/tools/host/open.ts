@@ -2,10 +2,9 @@ import { constants } from "node:fs";
 import { lstat, mkdir, open, readlink, realpath, type FileHandle } from "node:fs/promises";
 import { join } from "node:path";
 import { errorCode } from "../../utils/missing.ts";
+import { READ_NO_FOLLOW } from "../../utils/read-regular.ts";
 
-// Some systems lack these flags. Without O_NONBLOCK, opening a named pipe waits until someone writes to it.
-const FLAGS = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
-const FOLDER_FLAGS = FLAGS | (constants.O_DIRECTORY ?? 0);
+const FOLDER_FLAGS = READ_NO_FOLLOW | (constants.O_DIRECTORY ?? 0);
 
 const OWN_DESCRIPTORS = "/proc/self/fd";
 
@@ -17,7 +16,7 @@ export class ChangedMeanwhile extends Error {
 }
 
 /** Opens a path for reading. Never blocks, and never follows a link in the last part of the path. */
-export const openAt = (path: string): Promise<FileHandle> => open(path, FLAGS).catch(asChanged);
+export const openAt = (path: string): Promise<FileHandle> => open(path, READ_NO_FOLLOW).catch(asChanged);
 
 function asChanged(error: unknown): never {
   throw errorCode(error) === "ELOOP" ? new ChangedMeanwhile(error) : error;

@@ -1,9 +1,8 @@
-import type { ChannelHost } from "openclaw/plugin-sdk";
+import type { BoundedMap, ChannelHost } from "openclaw/plugin-sdk";
 import type { Api, Self } from "./api.ts";
 import type { DiscordConfig } from "./config.ts";
 import type { DirectChats } from "./direct-chats.ts";
 import type { Places } from "./inbound/places.ts";
-import type { BoundedMap } from "./bounded-map.ts";
 
 /** A command of Discord's menu, shown as "thinking…" until an answer replaces that. */
 export interface DeferredReply {
@@ -28,15 +27,15 @@ export interface Bot {
   /** Known once Discord was reached. */
   readonly self: { known: Self | undefined };
   /** Ids of the bot's messages, by nonce. */
-  readonly nonces: BoundedMap<string>;
+  readonly nonces: BoundedMap<string, string>;
   /** Ids of the bot's messages. */
-  readonly ownMessages: BoundedMap<true>;
+  readonly ownMessages: BoundedMap<string, true>;
   /** Texts that began a thread, by the thread's id; empty where there is none. */
-  readonly starters: BoundedMap<string>;
+  readonly starters: BoundedMap<string, string>;
   /** Commands of Discord's menu that wait for their answer, by the id of their interaction. */
-  readonly deferred: BoundedMap<DeferredReply>;
+  readonly deferred: BoundedMap<string, DeferredReply>;
   /** The bot's reactions, by message. */
-  readonly reactions: BoundedMap<string>;
+  readonly reactions: BoundedMap<string, string>;
   /** Aborted when the channel stops. */
   readonly signal: AbortSignal;
 }

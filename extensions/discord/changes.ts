@@ -1,10 +1,11 @@
 import type { APIMessage } from "discord-api-types/v10";
+import { fileNameOf } from "openclaw/plugin-sdk";
 import type { ChannelLink, OutboundPart, Peer, SendOptions, SendResult } from "openclaw/plugin-sdk";
 import { isGone, outcomeOf, reasonOf, UNKNOWN_MESSAGE } from "./failures.ts";
 import { timeOf } from "./inbound/places.ts";
 import { selfId } from "./bot.ts";
 import type { Bot } from "./bot.ts";
-import { changeAt, fileName, filesOf, hasFilled, NO_MENTIONS, nonceOf, rowsOf } from "./send.ts";
+import { changeAt, filesOf, hasFilled, NO_MENTIONS, nonceOf, rowsOf } from "./send.ts";
 import { targetOf } from "./targets.ts";
 
 type Changes = Required<Pick<ChannelLink, "edit" | "remove" | "react" | "typing" | "find">>;
@@ -129,7 +130,7 @@ function resultOf(
 function hasContentOf(message: APIMessage, part: OutboundPart): boolean {
   if (part.kind === "text") return withoutSpaces(message.content) === withoutSpaces(part.body);
   const names = new Set(message.attachments.map(({ filename }) => filename));
-  return filesOf(part).every((item) => names.has(fileName(item).replaceAll(/[^\w.-]/g, "_")));
+  return filesOf(part).every((item) => names.has(fileNameOf(item).replaceAll(/[^\w.-]/g, "_")));
 }
 
 /** Discord trims and joins white space, so that it does not count. */

@@ -1,4 +1,4 @@
-import { background, OpenClawError } from "openclaw/plugin-sdk";
+import { background, BoundedMap, OpenClawError } from "openclaw/plugin-sdk";
 import type { ChannelHost, ChannelLink } from "openclaw/plugin-sdk";
 import { openApi, whoAmI } from "./api.ts";
 import type { Api, Self } from "./api.ts";
@@ -12,7 +12,6 @@ import { clearPending } from "./inbound/interactions.ts";
 import { mayReadText, putMenu } from "./menu.ts";
 import { missedSince } from "./inbound/missed.ts";
 import { Places } from "./inbound/places.ts";
-import { BoundedMap } from "./bounded-map.ts";
 import type { Bot } from "./bot.ts";
 import { send } from "./send.ts";
 import { Gateway } from "./gateway/gateway.ts";

@@ -1,8 +1,7 @@
+import { BoundedMap, readOwnNote } from "openclaw/plugin-sdk";
 import type { ChannelHost } from "openclaw/plugin-sdk";
 import { z } from "zod";
 import type { Api } from "./api.ts";
-import { readOwnNote } from "openclaw/plugin-sdk";
-import { BoundedMap } from "./bounded-map.ts";
 
 const NOTE = "direct-channels";
 const MOST = 500;
@@ -15,7 +14,7 @@ const noteShape = z.array(z.tuple([z.string(), z.string()]));
 export class DirectChats {
   readonly #api: Api;
   readonly #host: ChannelHost;
-  readonly #channels = new BoundedMap<string>(MOST);
+  readonly #channels = new BoundedMap<string, string>(MOST);
 
   constructor(api: Api, host: ChannelHost) {
     this.#api = api;
@@ -30,7 +29,7 @@ export class DirectChats {
 
   /** The most recent last. */
   entries(): readonly (readonly [person: string, channel: string])[] {
-    return this.#channels.entries();
+    return [...this.#channels];
   }
 
   /** Resolves when it is noted; a failure is logged. */

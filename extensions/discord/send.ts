@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { RawFile } from "@discordjs/rest";
 import type { APIMessage, RESTPostAPIChannelMessageJSONBody } from "discord-api-types/v10";
+import { fileNameOf } from "openclaw/plugin-sdk";
 import type {
   MediaItem,
   OutboundFiles,
@@ -105,7 +106,7 @@ async function deferredReplyFor(target: string, key: string, bot: Bot): Promise<
 }
 
 const waitingIn = (target: string, { deferred }: Bot): readonly DeferredReply[] =>
-  deferred.entries().flatMap(([, reply]) => (reply.channel === target && reply.until >= Date.now() ? [reply] : []));
+  [...deferred.values()].flatMap((reply) => (reply.channel === target && reply.until >= Date.now() ? [reply] : []));
 
 /** Whether a send filled a deferred reply. */
 export const hasFilled = (target: string, key: string, bot: Bot): boolean =>
@@ -155,7 +156,7 @@ async function open(item: MediaItem, { host }: Bot): Promise<Opened> {
   try {
     const data = Buffer.from(await host.openMedia(item));
     const type = item.mime === undefined ? {} : { contentType: item.mime };
-    return { kind: "open", file: { name: fileName(item), data, ...type } };
+    return { kind: "open", file: { name: fileNameOf(item), data, ...type } };
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     return { kind: "refused", reason: `${item.name ?? "the file"} cannot be read: ${reason}` };
@@ -163,11 +164,3 @@ async function open(item: MediaItem, { host }: Bot): Promise<Opened> {
 }
 
 export const filesOf = ({ media, more = [] }: OutboundFiles): readonly MediaItem[] => [media, ...more];
-
-/** Discord shows a picture or plays a sound by the ending of the file's name. */
-export function fileName(item: MediaItem): string {
-  if (item.name !== undefined) return item.name;
-  const [, kind = "bin"] = (item.mime ?? "").split("/");
-  return `${item.kind}.${ENDINGS[kind] ?? kind.replace(/\W.*$/, "")}`;
-}
-const ENDINGS: Readonly<Record<string, string>> = { jpeg: "jpg", mpeg: "mp3", plain: "txt", "": "bin" };

@@ -1,4 +1,5 @@
 import type { AnyMessageContent } from "@whiskeysockets/baileys";
+import { fileNameOf } from "openclaw/plugin-sdk";
 import type { ChannelHost, OutboundFiles, SendResult } from "openclaw/plugin-sdk";
 
 /** A file as a message. `isBare`: it cannot have a caption. */
@@ -54,5 +55,5 @@ function pictureOrFile({ media }: OutboundFiles, bytes: Buffer): AnyMessageConte
   const mimetype = media.mime ?? "application/octet-stream";
   if (PICTURES.has(mimetype)) return { image: bytes, mimetype };
   if (FILMS.has(mimetype)) return { video: bytes, mimetype };
-  return { document: bytes, mimetype, fileName: media.name ?? media.kind };
+  return { document: bytes, mimetype, fileName: fileNameOf(media) };
 }

@@ -47,6 +47,7 @@ export { NotNow } from "../types/not-now.ts";
 export { Secret } from "../types/secret.ts";
 export { about, milliseconds, secretField } from "../utils/config.ts";
 export { accountInputs, historyScope, readAccounts } from "../channels/config.ts";
+export { fileNameOf } from "../channels/file-name.ts";
 export { mediaTooLarge, mediaUnavailable } from "../channels/media-errors.ts";
 export type {
   AskedContribution,

@@ -48,7 +48,7 @@ export async function removeThinking(reply: DeferredReply, bot: Bot): Promise<vo
 
 /** No send may fill the reply any more. */
 export function dropReply(reply: DeferredReply, { deferred }: Bot): void {
-  for (const [id, one] of deferred.entries()) if (one === reply) deferred.delete(id);
+  for (const [id, one] of deferred) if (one === reply) deferred.delete(id);
 }
 
 async function callBack(route: `/${string}`, body: { type: number }, bot: Bot): Promise<boolean> {

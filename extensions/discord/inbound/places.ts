@@ -6,11 +6,11 @@ import type {
   GatewayDispatchPayload,
   GatewayGuildCreateDispatchData,
 } from "discord-api-types/v10";
+import { BoundedMap } from "openclaw/plugin-sdk";
 import type { AccountId, Peer } from "openclaw/plugin-sdk";
 import type { Api } from "../api.ts";
 import { DISCORD } from "../config.ts";
 import { isRefused } from "../failures.ts";
-import { BoundedMap } from "../bounded-map.ts";
 
 /** What is known of a channel or thread. */
 export interface Place {
@@ -50,7 +50,7 @@ const MOST_PLACES = 10_000;
 
 /** Channels and roles, from the gateway's events, else from Discord's API. Kept small: this is no cache of Discord. */
 export class Places {
-  readonly #places = new BoundedMap<Place>(MOST_PLACES);
+  readonly #places = new BoundedMap<string, Place>(MOST_PLACES);
   readonly #forums = new Set<string>();
   readonly #guilds = new Map<string, Guild>();
   readonly #api: Api;
@@ -120,9 +120,7 @@ export class Places {
 
   /** Channels of guilds with a message after this one, the most recent first. */
   since(messageId: string): readonly Place[] {
-    return this.#places
-      .entries()
-      .map(([, place]) => place)
+    return [...this.#places.values()]
       .filter(({ lastMessageId }) => lastMessageId !== undefined && isLater(lastMessageId, messageId))
       .toSorted((a, b) => (isLater(a.lastMessageId ?? "0", b.lastMessageId ?? "0") ? -1 : 1));
   }

@@ -1,6 +1,7 @@
 import fs from "node:fs/promises";
 import path from "node:path";
 import { randomUUID } from "node:crypto";
+import { fileNameOf } from "openclaw/plugin-sdk";
 import type { MediaItem, OutboundFiles, Peer, SendOptions, SendResult } from "openclaw/plugin-sdk";
 import { isOwn } from "../config.ts";
 import { reasonOf } from "../failures.ts";
@@ -67,20 +68,8 @@ async function open(account: Account, item: MediaItem): Promise<Opened> {
 const dataUri = (item: MediaItem, bytes: Uint8Array): string =>
   `data:${item.mime ?? "application/octet-stream"};filename=${nameOf(item)};base64,${Buffer.from(bytes).toString("base64")}`;
 
-const ENDINGS: Readonly<Record<string, string>> = {
-  "image/jpeg": "jpg",
-  "image/png": "png",
-  "image/webp": "webp",
-  "image/gif": "gif",
-  "audio/aac": "aac",
-  "audio/ogg": "ogg",
-  "audio/mpeg": "mp3",
-  "audio/mp4": "m4a",
-  "video/mp4": "mp4",
-  "application/pdf": "pdf",
-  "text/plain": "txt",
-};
-
 /** A file name without the characters that end a field of a data URI or a path. */
-const nameOf = ({ name, kind, mime }: MediaItem): string =>
-  (name ?? `${kind}.${ENDINGS[mime ?? ""] ?? "bin"}`).replaceAll(/[^\p{L}\p{N}._ ()-]/gu, "_").slice(-100);
+const nameOf = (item: MediaItem): string =>
+  fileNameOf(item)
+    .replaceAll(/[^\p{L}\p{N}._ ()-]/gu, "_")
+    .slice(-100);

@@ -1,6 +1,5 @@
 import type { MediaItem, OutboundFiles, Peer, SendOptions, SendResult } from "openclaw/plugin-sdk";
-import { wait } from "openclaw/plugin-sdk";
-import { answeredOutcome } from "openclaw/plugin-sdk";
+import { answeredOutcome, fileNameOf, wait } from "openclaw/plugin-sdk";
 import { outcomeOf } from "../transport/failures.ts";
 import type { AccountContext } from "../account-context.ts";
 import { threadFor, slackText } from "./send.ts";
@@ -61,7 +60,7 @@ async function uploadOne(account: AccountContext, item: MediaItem): Promise<Uplo
   const bytes = await readBytes(account, item);
   if (!("length" in bytes)) return bytes;
   const id = await upload(account, bytes, item);
-  return typeof id === "string" ? { id, title: nameOf(item) } : id;
+  return typeof id === "string" ? { id, title: fileNameOf(item) } : id;
 }
 
 async function readBytes({ host }: AccountContext, media: MediaItem): Promise<Uint8Array | SendResult> {
@@ -73,13 +72,11 @@ async function readBytes({ host }: AccountContext, media: MediaItem): Promise<Ui
   }
 }
 
-const nameOf = ({ name, kind, mime }: MediaItem): string => name ?? `${kind}.${mime?.split("/")[1] ?? "bin"}`;
-
 /** Uploads the bytes and returns the id of the file. Any failure may be retried, because people have seen nothing yet. */
 async function upload(account: AccountContext, bytes: Uint8Array, media: MediaItem): Promise<string | SendResult> {
   const { calls } = account.slack;
   try {
-    const place = await calls.files.getUploadURLExternal({ filename: nameOf(media), length: bytes.length });
+    const place = await calls.files.getUploadURLExternal({ filename: fileNameOf(media), length: bytes.length });
     if (place.upload_url === undefined || place.file_id === undefined) throw new Error("Slack names no upload address");
     const answer = await fetch(place.upload_url, {
       method: "POST",

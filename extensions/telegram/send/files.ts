@@ -1,8 +1,9 @@
 import { InputFile } from "grammy";
+import { fileNameOf } from "openclaw/plugin-sdk";
 import type { MediaItem, SendResult } from "openclaw/plugin-sdk";
 import type { Account } from "../account.ts";
 import type { FormattedText } from "./send.ts";
-import { defaultName, maxFileBytes } from "./shapes.ts";
+import { maxFileBytes } from "./shapes.ts";
 
 /** A file that can be sent. */
 export interface Opened {
@@ -22,7 +23,7 @@ export async function openFile(
     const { ref } = item.source;
     return { kind: "open", item, bytes: 0, file: () => ref };
   }
-  const name = item.name ?? defaultName(item);
+  const name = fileNameOf(item);
   try {
     const bytes = await host.openMedia(item);
     const most = maxFileBytes(config);

@@ -67,21 +67,3 @@ export function sizeRefusal<T extends Extract<SendResult, { kind: "refused" }>>(
   if (!/too large|too big/i.test(refusal.reason)) return refusal;
   return { ...refusal, reason: `${refusal.reason}: a bot may send ${maxFileBytes(config) / MB} MB` };
 }
-
-const ENDINGS: Readonly<Record<string, string>> = {
-  "image/jpeg": "jpg",
-  "image/png": "png",
-  "image/webp": "webp",
-  "image/gif": "gif",
-  "audio/ogg": "ogg",
-  "audio/mpeg": "mp3",
-  "audio/mp4": "m4a",
-  "video/mp4": "mp4",
-  "video/webm": "webm",
-  "application/pdf": "pdf",
-  "application/x-tgsticker": "tgs",
-  "text/plain": "txt",
-};
-
-/** The name of a file that has none. */
-export const defaultName = (item: MediaItem): string => `${item.kind}.${ENDINGS[item.mime ?? ""] ?? "bin"}`;

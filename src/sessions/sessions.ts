@@ -5,7 +5,7 @@ import { type Clock, systemClock } from "../types/clock.ts";
 import type { AgentId, SessionKey } from "../types/ids.ts";
 import type { Log } from "../types/log.ts";
 import type {
-  ChatType,
+  ChatFilter,
   Session,
   SessionEntry,
   SessionPatch,
@@ -103,12 +103,8 @@ class SessionFiles implements Sessions, Keeper {
     return this.rows.count;
   }
 
-  *recent(): Generator<SessionRow> {
-    for (const [key, entry] of this.rows.recent()) yield { key, entry };
-  }
-
-  *newest(agent: AgentId, chatType: ChatType): Generator<SessionRow> {
-    for (const [key, entry] of this.rows.newest(agent, chatType)) yield { key, entry };
+  *newest(of?: ChatFilter): Generator<SessionRow> {
+    for (const [key, entry] of this.rows.newest(of)) yield { key, entry };
   }
 
   async patch(asked: SessionKey, patch: SessionPatch): Promise<Readonly<SessionEntry> | undefined> {

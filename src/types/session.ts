@@ -173,6 +173,12 @@ export interface TranscriptUpdate {
   readonly entryId?: string;
 }
 
+/** Chooses sessions by agent and kind of chat. */
+export interface ChatFilter {
+  readonly agent: AgentId;
+  readonly chatType: ChatType;
+}
+
 /** All conversations of one state directory. */
 export interface Sessions {
   /** How many sessions there are. */
@@ -185,10 +191,8 @@ export interface Sessions {
   list(): readonly SessionRow[];
   /** The session with this id, by index. */
   withId(sessionId: string): SessionRow | undefined;
-  /** All sessions, the newest first, by index; to be read before anything is awaited. */
-  recent(): Iterable<SessionRow>;
-  /** An agent's sessions of one kind of chat, the newest first, by index; to be read before anything is awaited. */
-  newest(agent: AgentId, chatType: ChatType): Iterable<SessionRow>;
+  /** The sessions of an agent's chats of one kind, or all, the newest first, by index. To be read before anything is awaited. */
+  newest(of?: ChatFilter): Iterable<SessionRow>;
   /** Changes the row of a session that may be held by a run. */
   patch(key: SessionKey, patch: SessionPatch): Promise<Readonly<SessionEntry> | undefined>;
   /** Archives the transcript as `<file>.deleted.<timestamp>` and removes the row. False when there was none. */

@@ -1,5 +1,6 @@
 import { agentId, sessionKey, type SessionKey } from "../../src/types/ids.ts";
 import type {
+  ChatFilter,
   EntryBody,
   Session,
   SessionEntry,
@@ -67,12 +68,9 @@ export class MemorySessions implements Sessions {
     return this.#kept.size;
   }
 
-  recent() {
-    return this.list().toSorted((a, b) => b.entry.updatedAt - a.entry.updatedAt);
-  }
-
-  newest(agent: string, chatType: string) {
-    return this.recent().filter(({ entry }) => agent === "main" && entry.chatType === chatType);
+  newest(of?: ChatFilter) {
+    const rows = this.list().toSorted((a, b) => b.entry.updatedAt - a.entry.updatedAt);
+    return of ? rows.filter(({ entry }) => of.agent === "main" && entry.chatType === of.chatType) : rows;
   }
 
   async patch(key: SessionKey, patch: SessionPatch) {

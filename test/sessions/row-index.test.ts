@@ -47,20 +47,20 @@ it("finds one of 10000 sessions by its id, and the newest of a kind, without a l
   const { read } = await open(rows);
   expect(sessions.withId("session-4242")?.key).toBe(keyOf(4242));
   expect(sessions.withId("session-none")).toBeUndefined();
-  const [newest] = sessions.newest(MAIN, "direct");
+  const [newest] = sessions.newest({ agent: MAIN, chatType: "direct" });
   expect(newest?.key).toBe(keyOf(9998));
   expect(newest?.entry.updatedAt).toBe(10_998);
-  const [other] = sessions.newest(OTHER, "group");
+  const [other] = sessions.newest({ agent: OTHER, chatType: "group" });
   expect(other?.key).toBe(keyOf(9999));
   expect(read.size).toBeLessThanOrEqual(3);
-  const [latest] = sessions.recent();
+  const [latest] = sessions.newest();
   expect(latest?.key).toBe(keyOf(9999));
   expect(sessions.count).toBe(10_000);
   expect(read.size).toBeLessThanOrEqual(3);
   await sessions.patch(keyOf(4), { updatedAt: 99_999 });
-  const [used] = sessions.newest(MAIN, "direct");
+  const [used] = sessions.newest({ agent: MAIN, chatType: "direct" });
   expect(used?.key).toBe(keyOf(4));
-  const [changed] = sessions.recent();
+  const [changed] = sessions.newest();
   expect(changed?.key).toBe(keyOf(4));
   expect(read.size).toBeLessThanOrEqual(4);
 });
@@ -85,13 +85,13 @@ it("the index says the same as all rows, whatever was changed, added and removed
       }
       const all = sessions.list();
       for (const chatType of ["direct", "group"] as const) {
-        const found = [...sessions.newest(MAIN, chatType), ...sessions.newest(OTHER, chatType)];
+        const found = [...sessions.newest({ agent: MAIN, chatType }), ...sessions.newest({ agent: OTHER, chatType })];
         const ofKind = all.filter(({ entry }) => entry.chatType === chatType);
         expect(found.map(({ key }) => key).toSorted()).toEqual(ofKind.map(({ key }) => key).toSorted());
-        const times = [...sessions.newest(MAIN, chatType)].map(({ entry }) => entry.updatedAt);
+        const times = [...sessions.newest({ agent: MAIN, chatType })].map(({ entry }) => entry.updatedAt);
         expect(times).toEqual(times.toSorted((a, b) => b - a));
       }
-      const recent = [...sessions.recent()].map(({ entry }) => entry.updatedAt);
+      const recent = [...sessions.newest()].map(({ entry }) => entry.updatedAt);
       expect(recent).toEqual(all.map(({ entry }) => entry.updatedAt).toSorted((a, b) => b - a));
       expect(sessions.count).toBe(all.length);
       for (const id of ["a", "b", "s1"]) {

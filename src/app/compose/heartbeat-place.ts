@@ -121,7 +121,7 @@ function directChat(
   const defaultAgent = live.defaultAgent.id;
   const hasOwners = live.config.commands.ownerAllowFrom.length > 0;
   let only: UsedChat | undefined;
-  for (const row of sessions.newest(agent, "direct")) {
+  for (const row of sessions.newest({ agent, chatType: "direct" })) {
     const to = chatOf(row.key, row.entry, defaultAgent);
     if (!to || (channel !== undefined && to.channel !== channel)) continue;
     const chat = { to, key: row.key, usedAt: row.entry.updatedAt };

@@ -53,8 +53,8 @@ async function health(ports: ServerPorts, { eventLoop, sessionsFile }: MethodPar
 }
 
 function recentSessions(sessions: ServerPorts["sessions"], now: number) {
-  const newest = Iterator.from(sessions.recent()).take(RECENT);
-  const recent = [...newest].map(({ key, entry: { updatedAt } }) => ({
+  const newest = [...Iterator.from(sessions.newest()).take(RECENT)];
+  const recent = newest.map(({ key, entry: { updatedAt } }) => ({
     key,
     updatedAt,
     age: Math.max(0, now - updatedAt),

@@ -1,5 +1,5 @@
 import type { AgentId, SessionKey } from "../../types/ids.ts";
-import type { ChatType, SessionEntry } from "../../types/session.ts";
+import type { ChatFilter, ChatType, SessionEntry } from "../../types/session.ts";
 import { agentOf } from "../keys.ts";
 
 /** What decides the order of sessions. */
@@ -28,14 +28,10 @@ export class RowIndex {
     return this.#byId.get(sessionId)?.[0];
   }
 
-  /** All keys, the newest first. */
-  *recent(): Generator<SessionKey> {
-    for (const { key } of this.#all) yield key;
-  }
-
-  /** The keys of an agent's sessions of this kind, the newest first. */
-  *newest(agent: AgentId, chatType: ChatType): Generator<SessionKey> {
-    for (const { key } of this.#byChat.get(chatName(agent, chatType)) ?? []) yield key;
+  /** The keys of an agent's chats of one kind, or all, the newest first. */
+  *newest(of?: ChatFilter): Generator<SessionKey> {
+    const positions = of ? this.#byChat.get(chatName(of.agent, of.chatType)) : this.#all;
+    for (const { key } of positions ?? []) yield key;
   }
 
   /** Adds a row that is not in the index. Finds its index in each order by binary search. */

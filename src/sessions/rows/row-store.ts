@@ -1,5 +1,5 @@
-import type { AgentId, SessionKey } from "../../types/ids.ts";
-import type { ChatType, SessionEntry } from "../../types/session.ts";
+import type { SessionKey } from "../../types/ids.ts";
+import type { ChatFilter, SessionEntry } from "../../types/session.ts";
 import { columnOf } from "./merge-rows.ts";
 import { RowIndex } from "./row-index.ts";
 import { RowsExport, type RowsOptions } from "./rows-export.ts";
@@ -56,14 +56,12 @@ export class RowStore {
     return key === undefined || row === undefined ? undefined : [key, row];
   }
 
-  /** All rows, the newest first. */
-  recent(): Generator<readonly [SessionKey, SessionEntry]> {
-    return this.#rowsOf(this.#index.recent());
-  }
-
-  /** The rows of an agent's chats of one kind, the newest first. */
-  newest(agent: AgentId, chatType: ChatType): Generator<readonly [SessionKey, SessionEntry]> {
-    return this.#rowsOf(this.#index.newest(agent, chatType));
+  /** The rows of an agent's chats of one kind, or all, the newest first. */
+  *newest(of?: ChatFilter): Generator<readonly [SessionKey, SessionEntry]> {
+    for (const key of this.#index.newest(of)) {
+      const row = this.#rows.get(key);
+      if (row) yield [key, row];
+    }
   }
 
   /** Changes a row, or removes it; the journal has it within three seconds. */
@@ -91,13 +89,6 @@ export class RowStore {
     } finally {
       this.#forget?.();
       await this.#export.close();
-    }
-  }
-
-  *#rowsOf(keys: Iterable<SessionKey>): Generator<readonly [SessionKey, SessionEntry]> {
-    for (const key of keys) {
-      const row = this.#rows.get(key);
-      if (row) yield [key, row];
     }
   }
 

@@ -179,7 +179,7 @@ export class Dispatch {
     await within(this.#chats.idle(), DECIDE_MS, this.#ports.clock);
     this.#late.close();
     await this.lanes.close(ms);
-    await this.replies.settle();
+    await this.replies.notes.settle();
   }
 
   #keyOf(message: InboundMessage): SessionKey {

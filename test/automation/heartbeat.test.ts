@@ -344,7 +344,7 @@ describe("a restart", () => {
     await boot.stop();
     boot = await hall.boot();
     await boot.recover();
-    await boot.dispatch.replies.settle();
+    await boot.dispatch.replies.notes.settle();
     await boot.ask("and now?", "1");
     expect(JSON.stringify(hall.model.calls.at(-1)?.messages)).not.toContain("This is a heartbeat");
     begin();

@@ -6,14 +6,16 @@ import type { Approval, ApprovalDecision } from "../../types/run/tool.ts";
 import { answeredText, approvalButtons, approvalText } from "./approval-text.ts";
 import type { TurnKind } from "../../types/run/turn-kind.ts";
 import type { ApprovalPrompter } from "./approvals.ts";
-import type { TurnPorts } from "../turn/ports.ts";
+import type { DispatchPorts } from "../ports.ts";
+import { replaceQuestion, sendQuestion, type Question } from "./question-messages.ts";
 
 /** Asks people whether a command may run: by the run's events, and in its chat. */
 export function prompterFor(
   { message, kind }: { readonly message: InboundMessage; readonly kind: TurnKind },
   run: () => Run,
-  { replies, outbox, log, link }: Pick<TurnPorts, "replies" | "outbox" | "log" | "link">,
+  ports: Pick<DispatchPorts, "outbox" | "clock" | "log" | "link">,
 ): ApprovalPrompter {
+  const { outbox, log, link } = ports;
   // Clients show the question themselves.
   const isInChat = kind.asks === "chat" || message.options?.operator !== true;
   const chat = isInChat ? addressed(message)?.from : undefined;
@@ -23,17 +25,17 @@ export function prompterFor(
     fits: async (approval) => !chat || outbox.isOneMessage(textFor(approval), chat),
     asked(approval) {
       run().stream.emit({ type: "approval_request", approval });
-      if (chat) void replies.ask(chat, questionOf(approval, textFor(approval))).catch(logFailure(approval.id));
+      if (chat) void sendQuestion(chat, questionOf(approval, textFor(approval)), ports).catch(logFailure(approval.id));
     },
     answered(approval, decision) {
       run().stream.emit({ type: "approval_end", id: approval.id, decision });
       if (chat)
-        void replies.answered(chat, endOf(approval, textFor(approval), decision)).catch(logFailure(approval.id));
+        void replaceQuestion(chat, endOf(approval, textFor(approval), decision), ports).catch(logFailure(approval.id));
     },
   };
 }
 
-const questionOf = (approval: Approval, text: string) => ({
+const questionOf = (approval: Approval, text: string): Question => ({
   key: `approval:${approval.id}`,
   text,
   buttons: approvalButtons(approval),

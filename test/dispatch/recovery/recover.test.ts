@@ -444,7 +444,7 @@ describe("what waited too long over an outage", () => {
     await allDone(boot);
     expect(await outcomeOf(boot, row!)).toMatchObject({ kind: "dropped" });
     expect(hall.platform.texts).toEqual([]);
-    await boot.dispatch.replies.settle();
+    await boot.dispatch.replies.notes.settle();
     const entries = await boot.use("1", (session) => session.newest(9));
     expect(JSON.stringify(entries)).toContain("One message of");
   });

@@ -3,7 +3,7 @@ import type { InboxRow, Outcome } from "../../../types/journal.ts";
 import type { Session } from "../../../types/session.ts";
 import { abandonTurn } from "../../recovery/unanswered-turns.ts";
 import type { QueuedTurn } from "../../ports.ts";
-import { endLog } from "../../replies.ts";
+import { endLog } from "../../notices/run-log-end.ts";
 import type { TurnPorts } from "../ports.ts";
 import type { Turn } from "../turn.ts";
 import { NOTICE } from "../../answer/reply-names.ts";

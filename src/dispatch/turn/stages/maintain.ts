@@ -26,6 +26,6 @@ async function endAsKind(turn: Turn, { clock, journal, log, replies }: TurnPorts
     now: () => clock.now(),
     addEvent: (key, text) => journal.events.add(key, text),
     abandon: (session, turnId, why) => abandonTurn(session, turnId, log, why),
-    note: (key, note) => replies.noteInOther(key, note),
+    note: (key, note) => replies.notes.sentFromOther(key, note),
   });
 }

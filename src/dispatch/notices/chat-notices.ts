@@ -1,0 +1,42 @@
+import type { Peer } from "../../types/chat/message.ts";
+import type { NoticeCause } from "../../types/chat/reply.ts";
+import type { SessionKey } from "../../types/ids.ts";
+import type { InboxRow } from "../../types/journal.ts";
+import type { DispatchPorts } from "../ports.ts";
+
+/** A line of the gateway itself, and the reply key under which it is sent once. */
+export interface ChatNotice {
+  readonly key: string;
+  readonly text: string;
+  readonly because: NoticeCause;
+}
+
+/** Sends lines of the gateway itself to chats, through the outbox. */
+export class ChatNotices {
+  readonly #ports: Pick<DispatchPorts, "outbox" | "settings">;
+
+  constructor(ports: Pick<DispatchPorts, "outbox" | "settings">) {
+    this.#ports = ports;
+  }
+
+  /** Answers a message. */
+  async answer(row: InboxRow, { text, because, key }: Omit<ChatNotice, "key"> & { key?: string }): Promise<void> {
+    const reply = {
+      replyKey: key ?? `in:${row.id}:${because}`,
+      inboxId: row.id,
+      to: row.message.options?.deliverTo ?? row.message.from,
+      blocks: [{ kind: "notice", markdown: text, because }],
+    } as const;
+    await this.#ports.outbox.deliver(reply, { session: this.sessionOf(row) });
+  }
+
+  /** Sends a line that answers no message. */
+  async send(to: Peer, { key, text, because }: ChatNotice): Promise<void> {
+    await this.#ports.outbox.deliver({ replyKey: key, to, blocks: [{ kind: "notice", markdown: text, because }] });
+  }
+
+  /** The session that a message belongs to. */
+  sessionOf({ message }: InboxRow): SessionKey {
+    return message.options?.sessionKey ?? this.#ports.settings().keyFor(message);
+  }
+}

@@ -1,0 +1,59 @@
+import { NOTICE_TYPE } from "../../sessions/transcript/history.ts";
+import type { RunId, SessionKey } from "../../types/ids.ts";
+import type { InboxRow } from "../../types/journal.ts";
+import type { Session } from "../../types/session.ts";
+import type { DispatchPorts } from "../ports.ts";
+import { abandonTurn } from "../recovery/unanswered-turns.ts";
+import { turnIdOf } from "../turn/ids.ts";
+
+type NotePorts = Pick<DispatchPorts, "sessions" | "kinds" | "log">;
+
+/**
+ * Writes into the transcripts of sessions that a run may hold. Each call returns at once; the note is written as soon as the
+ * session is free, and a failure is logged.
+ */
+export class TranscriptNotes {
+  readonly #ports: NotePorts;
+  readonly #pending = new Set<Promise<void>>();
+
+  constructor(ports: NotePorts) {
+    this.#ports = ports;
+  }
+
+  /** A text that people see and the model does not, such as the answer to a command. */
+  notice(key: SessionKey, data: { readonly text: string; readonly said: string; readonly runId: RunId }): void {
+    this.#write(key, async (session) => void (await session.append({ type: "custom", customType: NOTICE_TYPE, data })));
+  }
+
+  /** A text that the model sees: what another conversation sent to this session's chat. */
+  sentFromOther(key: SessionKey, entry: { readonly customType: string; readonly content: string }): void {
+    this.#write(key, async (session) => {
+      await session.append({ type: "custom_message", ...entry, display: false });
+    });
+  }
+
+  /** Removes a turn that is given up from the conversation, unless the transcript always keeps turns of its kind. */
+  abandonTurn({ message, sessionKey: key, ...row }: InboxRow): void {
+    const { transcript, name } = this.#ports.kinds.of(message);
+    if (key === undefined || transcript === "always") return;
+    const id = turnIdOf({ message, sessionKey: key, ...row });
+    this.#write(key, (session) => abandonTurn(session, id, this.#ports.log, `${name} not run`));
+  }
+
+  /** Resolves when all notes are written. Never rejects. */
+  async settle(): Promise<void> {
+    await Promise.all(this.#pending);
+  }
+
+  #write(key: SessionKey, write: (session: Session) => Promise<void>): void {
+    const pending = this.#withSession(key, write)
+      .catch((error: unknown) => this.#ports.log.warn("notice not kept", { session: key, error }))
+      .finally(() => this.#pending.delete(pending));
+    this.#pending.add(pending);
+  }
+
+  async #withSession(key: SessionKey, write: (session: Session) => Promise<void>): Promise<void> {
+    const session = await this.#ports.sessions.acquire(key);
+    await write(session).finally(() => session.release());
+  }
+}

@@ -6,6 +6,8 @@ import { endStale } from "./stale.ts";
 /** Milliseconds without a further message before a chat is informed: after an outage a platform delivers many in a row. */
 const GATHER_MS = 3000;
 
+type LatePorts = Pick<DispatchPorts, "clock" | "log" | "settings">;
+
 interface Gathered {
   readonly rows: InboxRow[];
   cancel(): void;
@@ -13,11 +15,11 @@ interface Gathered {
 
 /** Gathers messages that their platform delivered too late, so that their chat is informed about all of them in one line. */
 export class LateMessages {
-  readonly #ports: DispatchPorts;
+  readonly #ports: LatePorts;
   readonly #replies: Replies;
   readonly #chats = new Map<string, Gathered>();
 
-  constructor(ports: DispatchPorts, replies: Replies) {
+  constructor(ports: LatePorts, replies: Replies) {
     this.#ports = ports;
     this.#replies = replies;
   }

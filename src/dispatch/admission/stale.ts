@@ -15,10 +15,13 @@ export interface RecoveryLimits {
 
 type Groups = readonly (readonly InboxRow[])[];
 
+type NoticePorts = Pick<DispatchPorts, "clock" | "log" | "settings">;
+export type StalePorts = NoticePorts & Pick<DispatchPorts, "gate" | "journal">;
+
 /** Separates turns that are still answered from those that are too old. One whose reply is planned is never too old. */
 export async function partByAge(
   groups: Groups,
-  { journal, clock }: DispatchPorts,
+  { journal, clock }: Pick<DispatchPorts, "journal" | "clock">,
   { maxAgeMs, maxRows }: RecoveryLimits,
 ): Promise<{ fresh: Groups; stale: Groups }> {
   const fresh: (readonly InboxRow[])[] = [];
@@ -48,7 +51,7 @@ function waitsSince({ acceptedAt, againOf, message }: InboxRow): number {
 /**
  * Ends messages that became too old during an outage. Each chat is informed about its own in one line; strangers are not.
  */
-export async function leaveStale(rows: readonly InboxRow[], replies: Replies, ports: DispatchPorts): Promise<void> {
+export async function leaveStale(rows: readonly InboxRow[], replies: Replies, ports: StalePorts): Promise<void> {
   const known: InboxRow[] = [];
   for (const row of rows) {
     if (await isLetIn(row, ports)) known.push(row);
@@ -58,7 +61,7 @@ export async function leaveStale(rows: readonly InboxRow[], replies: Replies, po
 }
 
 /** The same for messages that were let in. */
-export async function endStale(rows: readonly InboxRow[], replies: Replies, ports: DispatchPorts): Promise<void> {
+export async function endStale(rows: readonly InboxRow[], replies: Replies, ports: NoticePorts): Promise<void> {
   if (rows.length === 0) return;
   const chats = Map.groupBy(rows, (row) => chatOf(row.message));
   for (const own of chats.values()) await replies.leaveStale(own, noteFor(own, ports), whyOf(own, ports));
@@ -70,7 +73,7 @@ export async function endStale(rows: readonly InboxRow[], replies: Replies, port
 }
 
 /** A message that is not decided yet may be from a stranger. */
-async function isLetIn({ sessionKey, message }: InboxRow, ports: DispatchPorts): Promise<boolean> {
+async function isLetIn({ sessionKey, message }: InboxRow, ports: Pick<DispatchPorts, "gate">): Promise<boolean> {
   if (sessionKey !== undefined || message.options?.operator === true) return true;
   return (await ports.gate(message)).kind === "pass";
 }
@@ -78,12 +81,12 @@ async function isLetIn({ sessionKey, message }: InboxRow, ports: DispatchPorts):
 const chatOf = ({ from, options }: InboundMessage): string =>
   [from.channel, from.account, from.chat.id, from.thread ?? "", options?.sessionKey ?? ""].join("\n");
 
-function whyOf(rows: readonly InboxRow[], { clock }: DispatchPorts): string {
+function whyOf(rows: readonly InboxRow[], { clock }: Pick<DispatchPorts, "clock">): string {
   const hours = Math.floor((clock.now() - Math.min(...rows.map(waitsSince))) / 3_600_000);
   return hours > 0 ? `${STALE}waited for ${hours} h over an outage` : `${STALE}too many others waited over an outage`;
 }
 
-function noteFor(rows: readonly InboxRow[], ports: DispatchPorts): string {
+function noteFor(rows: readonly InboxRow[], ports: Pick<DispatchPorts, "settings">): string {
   const { agents, defaultAgent } = ports.settings();
   const timeZone = agents.get(defaultAgent)?.timezone;
   const show = (at: number) =>

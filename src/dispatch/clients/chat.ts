@@ -48,7 +48,7 @@ export function createChatPort(dispatch: Dispatch, ports: DispatchPorts, submit:
 async function send(
   request: ChatRequest,
   dispatch: Dispatch,
-  { ports, submit }: { ports: DispatchPorts; submit: Submit },
+  { ports, submit }: { ports: Pick<DispatchPorts, "clock" | "journal" | "sessions" | "settings">; submit: Submit },
 ) {
   const id = runId(request.idempotencyKey);
   const eventKey = webEventKey(request.idempotencyKey);
@@ -89,7 +89,10 @@ function activeRuns(dispatch: Dispatch, key: SessionKey | undefined): readonly R
 }
 
 /** Throws `MethodError` when the session belongs to no chat. */
-function deliverTo(request: ChatRequest, { sessions, settings }: DispatchPorts): Peer | undefined {
+function deliverTo(
+  request: ChatRequest,
+  { sessions, settings }: Pick<DispatchPorts, "sessions" | "settings">,
+): Peer | undefined {
   if (request.deliver !== true) return undefined;
   const { sessionKey: key } = request;
   const peer = chatOf(key, sessions.peek(key), settings().defaultAgent);

@@ -71,7 +71,7 @@ async function begin(request: OneShotRequest, dispatch: Dispatch, ports: Dispatc
   return run;
 }
 
-const candidatesOf = async ({ model }: AgentSettings, { models }: DispatchPorts) => [
+const candidatesOf = async ({ model }: AgentSettings, { models }: Pick<DispatchPorts, "models">) => [
   model.primary ?? (await models.choose()),
   ...model.fallbacks,
 ];
@@ -85,7 +85,10 @@ function contentOf({ content }: UserMessage) {
 }
 
 /** Never rejects: the client gets its answer even when the receipt cannot be written. */
-async function record(run: Run, { journal, clock, log }: DispatchPorts): Promise<void> {
+async function record(
+  run: Run,
+  { journal, clock, log }: Pick<DispatchPorts, "journal" | "clock" | "log">,
+): Promise<void> {
   const { runId: id, sessionKey: key } = run.stream.facts;
   const { receipt, result } = await endOf(run);
   const ended = result.kind === "failed" ? `failed:${result.failure.kind}` : result.kind;

@@ -6,6 +6,12 @@ import type { CommandAccess, CommandContribution } from "../../types/contributio
 import type { Approvals } from "../approvals/approvals.ts";
 import type { DispatchPorts } from "../ports.ts";
 
+/** What a command may call, besides its own `stop` and `compact`. */
+export type CommandPorts = Pick<
+  DispatchPorts,
+  "journal" | "kinds" | "link" | "models" | "sessions" | "settings" | "statusLines"
+>;
+
 /** What a command may read and change. */
 export interface CommandContext {
   readonly args: string;
@@ -13,7 +19,7 @@ export interface CommandContext {
   readonly message: InboundMessage;
   readonly key: SessionKey;
   readonly isOwner: boolean;
-  readonly ports: DispatchPorts;
+  readonly ports: CommandPorts;
   readonly approvals: Approvals;
   /** Aborted when somebody stops the session's work. */
   readonly signal: AbortSignal;

@@ -10,7 +10,7 @@ import type { Lanes } from "../queue/lanes.ts";
 import type { Replies } from "../replies.ts";
 import { refusalOf } from "./access.ts";
 import { commandIn, type AskedCommand } from "./asked.ts";
-import type { CommandAnswer, CommandContext, Commands } from "./command.ts";
+import type { CommandAnswer, CommandContext, CommandPorts, Commands } from "./command.ts";
 
 /** A message that is a command. */
 interface CommandMessage {
@@ -44,7 +44,7 @@ export async function runCommand(
   asked: AskedCommand,
   said: CommandMessage,
   host: CommandHost,
-  ports: DispatchPorts,
+  ports: CommandPorts,
 ): Promise<void> {
   const { row, key, log } = said;
   const { name } = asked.command;
@@ -73,7 +73,7 @@ export async function runCommand(
 function contextFor(
   { args }: AskedCommand,
   { row, key }: CommandMessage,
-  { host, ports, signal }: { host: CommandHost; ports: DispatchPorts; signal: AbortSignal },
+  { host, ports, signal }: { host: CommandHost; ports: CommandPorts; signal: AbortSignal },
 ): CommandContext {
   const { message } = row;
   return {

@@ -18,6 +18,7 @@ import { Feed } from "../../utils/feed.ts";
 import type { DispatchPorts } from "../ports.ts";
 import { compactByEngine } from "./engine-compaction.ts";
 import { AuxiliaryUsage } from "./auxiliary-usage.ts";
+import type { ChatNotice } from "../notices/chat-notices.ts";
 import type { Replies } from "../replies.ts";
 import { candidatesFor } from "../turn/candidates.ts";
 
@@ -28,11 +29,12 @@ interface CompactionRequest {
   readonly message?: InboundMessage;
 }
 
-interface CompactionPorts extends DispatchPorts {
-  readonly replies: Replies;
+interface CompactionPorts extends Pick<
+  DispatchPorts,
+  "clock" | "engineFor" | "journal" | "log" | "models" | "sessions" | "settings"
+> {
+  readonly replies: Pick<Replies, "notices">;
 }
-
-type Notice = Parameters<Replies["tell"]>[1];
 
 type CompactionEntry = Extract<TranscriptEntry, { type: "compaction" }>;
 
@@ -143,13 +145,13 @@ export class Compactions {
   }
 
   /** Sends the gateway's own line to the chat. For the web, which has no outbox, it goes into the transcript. */
-  async sendNotice(session: Session, notice: Notice, to: Peer | undefined): Promise<void> {
-    if (to) await this.#ports.replies.tell(to, notice);
+  async sendNotice(session: Session, notice: ChatNotice, to: Peer | undefined): Promise<void> {
+    if (to) await this.#ports.replies.notices.send(to, notice);
     else await session.append({ type: "custom", customType: NOTICE_TYPE, data: { text: notice.text } });
   }
 }
 
-function agentOf(session: Pick<Session, "agentId">, ports: DispatchPorts): AgentSettings {
+function agentOf(session: Pick<Session, "agentId">, ports: Pick<DispatchPorts, "settings">): AgentSettings {
   const settings = ports.settings();
   const agent = settings.agents.get(session.agentId) ?? settings.agents.get(settings.defaultAgent);
   if (!agent) throw new Error(`no agent ${session.agentId}`);

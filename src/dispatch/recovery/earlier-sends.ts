@@ -7,7 +7,11 @@ import { restoreSentText } from "./restore-sent-text.ts";
 import type { PreparedTurn } from "../turn/prepared-turn.ts";
 
 /** Adds to the transcript what was sent for this turn before a restart, but was not recorded. */
-export async function noteEarlierSends(prepared: PreparedTurn, session: Session, ports: DispatchPorts): Promise<void> {
+export async function noteEarlierSends(
+  prepared: PreparedTurn,
+  session: Session,
+  ports: Pick<DispatchPorts, "journal" | "clock" | "settings">,
+): Promise<void> {
   const {
     rows: [row],
     turn,

@@ -3,8 +3,10 @@ import type { InboxRow } from "../../types/journal.ts";
 import { commandOf } from "../commands/run-command.ts";
 import type { Dispatch } from "../dispatch.ts";
 import type { DispatchPorts } from "../ports.ts";
-import { leaveStale, partByAge, type RecoveryLimits } from "../admission/stale.ts";
+import { leaveStale, partByAge, type RecoveryLimits, type StalePorts } from "../admission/stale.ts";
 import { runIdOf, turnIdOf } from "../turn/ids.ts";
+
+export type RecoveryPorts = StalePorts & Pick<DispatchPorts, "groupHistory" | "kinds" | "sessions">;
 
 /** Six hours, 200 messages. */
 const DEFAULT_LIMITS: RecoveryLimits = { maxAgeMs: 21_600_000, maxRows: 200 };
@@ -16,7 +18,7 @@ const DEFAULT_LIMITS: RecoveryLimits = { maxAgeMs: 21_600_000, maxRows: 200 };
  */
 export async function recover(
   dispatch: Dispatch,
-  ports: DispatchPorts,
+  ports: RecoveryPorts,
   known?: readonly InboxRow[],
   limits = DEFAULT_LIMITS,
 ): Promise<number> {
@@ -33,7 +35,7 @@ export async function recover(
   return rows.length;
 }
 
-async function resume(group: readonly InboxRow[], dispatch: Dispatch, ports: DispatchPorts): Promise<void> {
+async function resume(group: readonly InboxRow[], dispatch: Dispatch, ports: RecoveryPorts): Promise<void> {
   const [first] = group;
   if (!first) return;
   if (first.sessionKey === undefined) return dispatch.admit(first);
@@ -50,7 +52,7 @@ async function resume(group: readonly InboxRow[], dispatch: Dispatch, ports: Dis
  * A steered row was claimed with the run that it was to join. If the transcript has it, that run's answer is its answer, and
  * it is finished. Otherwise it becomes its own turn.
  */
-async function withoutSteered(row: InboxRow, ports: DispatchPorts): Promise<InboxRow | undefined> {
+async function withoutSteered(row: InboxRow, ports: RecoveryPorts): Promise<InboxRow | undefined> {
   const { sessionKey, turnId, runId, ...unclaimed } = row;
   if (sessionKey === undefined || turnId === undefined || !wasSteered(row)) return row;
   if (!(await isInTranscript(sessionKey, turnId, ports))) return { ...unclaimed, sessionKey };
@@ -66,7 +68,11 @@ function wasSteered({ runId, turnId, ...rest }: InboxRow): boolean {
   return turnId === turnIdOf(own) && runId !== runIdOf(own);
 }
 
-async function isInTranscript(key: SessionKey, turnId: string, ports: DispatchPorts): Promise<boolean> {
+async function isInTranscript(
+  key: SessionKey,
+  turnId: string,
+  ports: Pick<DispatchPorts, "sessions">,
+): Promise<boolean> {
   const session = await ports.sessions.acquire(key);
   try {
     return (await session.after(turnId)) !== undefined;

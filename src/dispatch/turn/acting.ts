@@ -7,11 +7,10 @@ import type { DispatchPorts } from "../ports.ts";
 import type { PreparedTurn } from "./prepared-turn.ts";
 import { chatName, principalOf } from "./principal.ts";
 
+type PrincipalPorts = Pick<DispatchPorts, "settings" | "kinds">;
+
 /** For whom a run of the turn asks. */
-export function askedFor(
-  { facts, rows, message }: PreparedTurn,
-  ports: Pick<DispatchPorts, "settings" | "kinds">,
-): AskedFor {
+export function askedFor({ facts, rows, message }: PreparedTurn, ports: PrincipalPorts): AskedFor {
   const isOperator = message.options?.operator === true;
   return {
     facts,
@@ -21,13 +20,13 @@ export function askedFor(
 }
 
 /** What the tools of a turn may do follows from this. */
-export const actingOf = (rows: readonly InboxRow[], sessionKey: SessionKey, ports: DispatchPorts): Acting => ({
+export const actingOf = (rows: readonly InboxRow[], sessionKey: SessionKey, ports: PrincipalPorts): Acting => ({
   principal: principalOf(rows, ports),
   sessionKey,
 });
 
 /** The chat that a turn answers, if any. */
-export function sceneOf(rows: readonly InboxRow[], ports: DispatchPorts): ChatScene | undefined {
+export function sceneOf(rows: readonly InboxRow[], ports: PrincipalPorts): ChatScene | undefined {
   const [first] = rows;
   if (!first) return undefined;
   const { options, from, id } = first.message;

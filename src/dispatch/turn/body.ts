@@ -12,12 +12,14 @@ import type { DispatchPorts, QueuedTurn } from "../ports.ts";
 import { actingOf, sceneOf } from "./acting.ts";
 import { turnIdOf } from "./ids.ts";
 
+export type BodyPorts = Pick<DispatchPorts, "clock" | "kinds" | "liveState" | "settings" | "statusLines" | "tools">;
+
 /** The user's text of a turn, made by the eight body stages. */
 export function bodyFor(
   queued: QueuedTurn,
   session: Session,
   agent: AgentSettings,
-  more: { ports: DispatchPorts; media: FetchedMedia; events: readonly SystemEvent[] },
+  more: { ports: BodyPorts; media: FetchedMedia; events: readonly SystemEvent[] },
 ): Body {
   const { ports, media, events } = more;
   return buildBody({
@@ -47,14 +49,19 @@ function spokenIn(queued: QueuedTurn, media: FetchedMedia) {
   };
 }
 
-const saidIn = ({ pending }: QueuedTurn, { timezone }: AgentSettings, { clock }: DispatchPorts) => ({
+const saidIn = ({ pending }: QueuedTurn, { timezone }: AgentSettings, { clock }: Pick<BodyPorts, "clock">) => ({
   pendingHistory: pending,
   timezone,
   now: clock.now(),
 });
 
 /** The text of a message without files that joins a running turn. System events wait for the next turn. */
-export function joiningTurn(queued: QueuedTurn, row: InboxRow, agent: AgentSettings, ports: DispatchPorts): UserTurn {
+export function joiningTurn(
+  queued: QueuedTurn,
+  row: InboxRow,
+  agent: AgentSettings,
+  ports: Pick<BodyPorts, "clock">,
+): UserTurn {
   const body = buildBody({
     ...saidIn(queued, agent, ports),
     ...spokenIn(queued, NO_MEDIA),
@@ -71,7 +78,7 @@ export function joiningTurn(queued: QueuedTurn, row: InboxRow, agent: AgentSetti
 const isMessageTool = ({ name }: Tool) => name === MESSAGE_TOOL;
 
 /** Events since the last turn, and live state that a summary cannot contain. */
-function eventsFor(session: Session, claimed: readonly SystemEvent[], ports: DispatchPorts) {
+function eventsFor(session: Session, claimed: readonly SystemEvent[], ports: BodyPorts) {
   const at = ports.clock.now();
   const isCompacted = (session.entry.compactionCount ?? 0) > 0;
   const live = isCompacted ? (ports.liveState?.(session.key) ?? []) : [];
@@ -79,14 +86,14 @@ function eventsFor(session: Session, claimed: readonly SystemEvent[], ports: Dis
 }
 
 /** The reason for the turn, if its kind has one. */
-const newsIn = ({ rows }: QueuedTurn, { kinds }: DispatchPorts) =>
+const newsIn = ({ rows }: QueuedTurn, { kinds }: Pick<BodyPorts, "kinds">) =>
   rows.flatMap(({ message }) => {
     const text = kinds.of(message).news?.(message);
     return text === undefined ? [] : [{ at: message.receivedAt, text }];
   });
 
 /** A new conversation of the operator begins with the state of the channels. */
-function greetingEvents(session: Session, ports: DispatchPorts): readonly { at: number; text: string }[] {
+function greetingEvents(session: Session, ports: BodyPorts): readonly { at: number; text: string }[] {
   if (!session.isNew || !isMainKey(session.key)) return [];
   const at = ports.clock.now();
   return ports.statusLines().map((text) => ({ at, text }));

@@ -38,11 +38,13 @@ interface TurnChoice {
   readonly extra?: string;
 }
 
+type RequestPorts = Pick<DispatchPorts, "engineFor" | "kinds" | "settings" | "systemPrompt" | "tools">;
+
 /** What a run of a prepared turn is started with. */
 export function requestFor(
   prepared: PreparedTurn,
   session: Session,
-  ports: DispatchPorts,
+  ports: RequestPorts,
   { candidates, askedBefore, extra }: TurnChoice,
 ): RunRequest {
   const { facts, agent, turn, message, kind } = prepared;
@@ -67,7 +69,11 @@ export function requestFor(
 }
 
 /** Additions to the system prompt: the chat's text, unless an operator client wrote, then this turn's. */
-function extraFor(message: InboundMessage, own: string | undefined, ports: DispatchPorts): { readonly extra?: string } {
+function extraFor(
+  message: InboundMessage,
+  own: string | undefined,
+  ports: Pick<DispatchPorts, "settings">,
+): { readonly extra?: string } {
   const ofChat = message.options?.operator === true ? undefined : ports.settings().chatPrompt?.(message);
   const text = [ofChat, own].filter((part) => part !== undefined).join("\n\n");
   return text === "" ? {} : { extra: text };
@@ -77,7 +83,7 @@ function engineFor(
   { facts, agent, turn }: PreparedTurn,
   session: Session,
   candidates: readonly ModelRef[],
-  ports: DispatchPorts,
+  ports: Pick<DispatchPorts, "engineFor">,
 ): RunRequest["openEngine"] {
   return ports.engineFor?.({
     session,
@@ -97,7 +103,11 @@ function keysFor({ entry }: Session): ProfileWish {
 }
 
 /** A direct chat may have its own limit of remembered turns. */
-function settingsFor(agent: AgentSettings, peer: Peer | undefined, ports: DispatchPorts): AgentSettings {
+function settingsFor(
+  agent: AgentSettings,
+  peer: Peer | undefined,
+  ports: Pick<DispatchPorts, "settings">,
+): AgentSettings {
   if (peer?.chat.kind !== "direct") return agent;
   const { dmHistoryLimit } = ports.settings().chat(peer);
   return dmHistoryLimit === undefined ? agent : { ...agent, dmHistoryLimit };

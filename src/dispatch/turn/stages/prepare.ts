@@ -4,9 +4,9 @@ import { sizesOf } from "../../../prompt/parts.ts";
 import type { InboxRow } from "../../../types/journal.ts";
 import type { Session } from "../../../types/session.ts";
 import type { AgentSettings } from "../../../types/settings.ts";
-import { fetchMedia, NO_MEDIA, type FetchedMedia } from "../../media/media.ts";
+import { fetchMedia, NO_MEDIA, type FetchedMedia, type MediaPorts } from "../../media/media.ts";
 import type { DispatchPorts, QueuedTurn } from "../../ports.ts";
-import { bodyFor } from "../body.ts";
+import { bodyFor, type BodyPorts } from "../body.ts";
 import { startTyping } from "../../signals/typing.ts";
 import { factsFor, turnIdOf } from "../ids.ts";
 import type { TurnPorts } from "../ports.ts";
@@ -25,11 +25,13 @@ export async function prepare(turn: Turn, ports: TurnPorts): Promise<StageEnd> {
   return "next";
 }
 
+type PreparePorts = BodyPorts & Omit<MediaPorts, "stopping"> & Pick<DispatchPorts, "journal">;
+
 /** Makes the user's turn from claimed rows. */
 async function prepareTurn(
   queued: QueuedTurn,
   { session, agent, stopping }: { session: Session; agent: AgentSettings; stopping: AbortSignal },
-  ports: DispatchPorts,
+  ports: PreparePorts,
 ): Promise<PreparedTurn> {
   const [first] = queued.rows;
   if (!first) throw new Error("a turn needs a message");
@@ -65,7 +67,7 @@ async function prepareTurn(
 }
 
 /** Does not wait for files once the turn is stopped: its run ends as soon as it begins. */
-function mediaOf(rows: readonly InboxRow[], stopping: AbortSignal, ports: DispatchPorts): Promise<FetchedMedia> {
+function mediaOf(rows: readonly InboxRow[], stopping: AbortSignal, ports: PreparePorts): Promise<FetchedMedia> {
   return untilStopped(() => fetchMedia(rows, { ...ports, stopping }), stopping).catch((error: unknown) => {
     if (error instanceof Stopped) return NO_MEDIA;
     throw error;

@@ -33,7 +33,11 @@ export async function safeTools(
 }
 
 /** Notes that a guest took part: guests' text stays out of the notes that all prompts contain, see `runMaintenance`. */
-async function noteGuests({ rows }: PreparedTurn, session: Session, ports: DispatchPorts): Promise<void> {
+async function noteGuests(
+  { rows }: PreparedTurn,
+  session: Session,
+  ports: Pick<DispatchPorts, "kinds" | "settings">,
+): Promise<void> {
   if (session.entry.heardGuests === true || hasOwnerRights(principalOf(rows, ports))) return;
   await session.update({ heardGuests: true }, { now: true });
 }

@@ -11,12 +11,12 @@ import type {
 import { webchatConfig, type WebchatConfig } from "./config.ts";
 import { inboundOf } from "./inbound.ts";
 
-/** The gateway treats a link as stalled after five minutes without a sign of life. */
+/** The gateway treats a link as stalled after five minutes without a report. */
 const ALIVE_EVERY_MS = 60_000;
 
 /**
- * The channel of the gateway's own clients: page, WebSocket, HTTP and command line. Their answers are delivered by the transcript and
- * not sent here; `send` is for messages outside of runs.
+ * The channel of the gateway's own clients: page, WebSocket, HTTP and command line. The transcript delivers their answers; `send`
+ * is for messages outside of runs.
  */
 export function webchat(clients: WebClientPort): ChannelAdapter<WebchatConfig> {
   return {
@@ -41,7 +41,7 @@ function open(clients: WebClientPort, host: ChannelHost): ChannelLink {
     try {
       await host.receive([inboundOf(message)]);
     } catch (error) {
-      // The client gets the error and retries.
+      // The client receives the error and retries.
       host.report({ kind: "trouble", reason: errorText(error) });
       throw error;
     }

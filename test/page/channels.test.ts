@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { letterProblem, sendLetter } from "../../extensions/webchat/page/channels/channel-send.ts";
+import { messageProblem, sendMessage } from "../../extensions/webchat/page/channels/channel-send.ts";
 import {
   fieldsFor,
   problemOf,
@@ -9,7 +9,7 @@ import {
   sourcesOf,
 } from "../../extensions/webchat/page/channels/channel-setup.ts";
 import {
-  heldElsewhere,
+  remainingLink,
   readChannels,
   readLogin,
   type ChannelAccount,
@@ -29,8 +29,8 @@ const setupOf = (channel: string) => setups.find((one) => one.channel === channe
 const namesFor = (channel: string, source: "typed" | "file" | "env") =>
   fieldsFor(setupOf(channel), source).map(({ name }) => name);
 
-describe("what a form asks for", () => {
-  test("depends on where the secrets lie", () => {
+describe("the setup form", () => {
+  test("depends on where the secrets are", () => {
     expect(setups.map(sourcesOf)).toEqual([
       ["typed", "file", "env"],
       [],
@@ -45,12 +45,12 @@ describe("what a form asks for", () => {
     expect(namesFor("whatsapp", "typed")).toEqual([]);
   });
 
-  test("is asked in dots where it is secret", () => {
+  test("hides secrets", () => {
     const open = setups.flatMap(({ fields }) => fields.filter(({ secret }) => !secret).map(({ name }) => name));
     expect([...new Set(open)]).toEqual(["tokenFile", "signalNumber", "httpUrl", "cliPath"]);
   });
 
-  test("is sent without what was left empty", () => {
+  test("is sent without the empty fields", () => {
     const values = new Map([
       ["token", "1:a"],
       ["tokenFile", ""],
@@ -64,14 +64,14 @@ describe("what a form asks for", () => {
     });
   });
 
-  test("knows which answer was refused", () => {
+  test("shows which answer was refused", () => {
     const cause = { refusal: { field: "token" } };
     expect(problemOf(new Error("No.", { cause }))).toEqual({ message: "No.", field: "token" });
     expect(problemOf(new Error("Lost."))).toEqual({ message: "Lost.", field: undefined });
   });
 });
 
-test("an account that is switched off stands behind those that the gateway has started", async () => {
+test("an account that is switched off is listed after those that the gateway has started", async () => {
   const limits = { text: 2000, media: 10_485_760, format: "discord", album: 10 };
   const answers: Record<string, unknown> = {
     "channels.status": {
@@ -96,13 +96,13 @@ test("an account that is switched off stands behind those that the gateway has s
     ["Discord", "default", "dead", true],
     ["Telegram", "work", "off", true],
   ]);
-  expect(Object.fromEntries(rows[1]?.abilities ?? [])).toMatchObject({
+  expect(Object.fromEntries(rows[1]?.capabilities ?? [])).toMatchObject({
     Format: "discord",
-    "One message": "2,000 characters",
-    "One file": "10.0 MB",
-    "Text below a file": "no",
-    "Files in one message": "10",
-    "Its connection": "edit, react",
+    "Maximum message length": "2,000 characters",
+    "Maximum file size": "10.0 MB",
+    "Maximum caption length": "no captions",
+    "Maximum files per message": "10",
+    "Connection methods": "edit, react",
   });
 });
 
@@ -120,32 +120,32 @@ describe("a message into a chat", () => {
     fix: "",
     configured: true,
     login: false,
-    abilities: [],
+    capabilities: [],
   };
   const file = (size: number) => ({ name: "a.txt", size, read: async () => "YQ==" });
-  const letter = { to: "42", message: "hello", files: [file(1)], address: "", replyTo: "7" };
+  const message = { to: "42", text: "hello", files: [file(1)], url: "", replyTo: "7" };
 
   test.each([
     [{ state: "sent" }, "Sent."],
-    [{ state: "sent", possibleRepeat: true }, "Sent. It may be there twice."],
-    [{ state: "queued" }, "It waits: the platform has not answered yet."],
-    [{ state: "queued", reason: "rate limit" }, "It waits: rate limit."],
+    [{ state: "sent", possibleRepeat: true }, "Sent. The message may appear twice."],
+    [{ state: "queued" }, "Queued: the platform has not answered yet."],
+    [{ state: "queued", reason: "rate limit" }, "Queued: rate limit."],
     [{ state: "failed", reason: "blocked" }, "Not sent: blocked."],
-  ])("%j is told as %j", async (answer, words) => {
-    expect(await sendLetter(async () => answer, from, letter, "k")).toBe(words);
+  ])("%j is shown as %j", async (answer, words) => {
+    expect(await sendMessage(async () => answer, from, message, "k")).toBe(words);
   });
 
-  test("is asked of the account with its file, and only with what was given", async () => {
+  test("is sent by the account with its file, and only with the given fields", async () => {
     const asked: unknown[] = [];
     const ask = async (method: string, params: Record<string, unknown>) => {
       asked.push([method, params]);
       return { state: "sent" };
     };
-    await sendLetter(ask, from, letter, "key-1");
-    await sendLetter(ask, from, { ...letter, message: " ", replyTo: "" }, "key-2");
-    await sendLetter(ask, from, { ...letter, message: "", files: [], address: "https://a.b/c", replyTo: "" }, "key-3");
-    const quiet = { ...letter, files: [], replyTo: "", thread: "9", silent: true, asVoice: true };
-    await sendLetter(ask, from, quiet, "key-4");
+    await sendMessage(ask, from, message, "key-1");
+    await sendMessage(ask, from, { ...message, text: " ", replyTo: "" }, "key-2");
+    await sendMessage(ask, from, { ...message, text: "", files: [], url: "https://a.b/c", replyTo: "" }, "key-3");
+    const silent = { ...message, files: [], replyTo: "", thread: "9", silent: true, asVoice: true };
+    await sendMessage(ask, from, silent, "key-4");
     const same = { channel: "telegram", accountId: "work", to: "42", tellFailure: true };
     const files = [{ buffer: "YQ==", filename: "a.txt" }];
     expect(asked).toEqual([
@@ -156,20 +156,20 @@ describe("a message into a chat", () => {
     ]);
   });
 
-  test("that cannot be sent is told before it is", () => {
+  test("that cannot be sent is refused before it is sent", () => {
     const most = 26_214_400;
-    expect(letterProblem({ ...letter, to: "" }, most)).toBe("Say who gets it.");
-    expect(letterProblem({ ...letter, message: " ", files: [] }, most)).toBe("Write something, or choose a file.");
-    expect(letterProblem({ ...letter, files: Array.from({ length: 11 }, () => file(1)) }, most)).toContain(
+    expect(messageProblem({ ...message, to: "" }, most)).toBe("Enter a recipient.");
+    expect(messageProblem({ ...message, text: " ", files: [] }, most)).toBe("Enter a text or choose a file.");
+    expect(messageProblem({ ...message, files: Array.from({ length: 11 }, () => file(1)) }, most)).toContain(
       "At most 10",
     );
-    expect(letterProblem({ ...letter, files: [file(20_000_000)] }, most)).toBe(
-      "Too large: files of 18.7 MB go at once.",
+    expect(messageProblem({ ...message, files: [file(20_000_000)] }, most)).toBe(
+      "Too large: at most 18.7 MB of files can be sent at once.",
     );
-    expect(letterProblem(letter, most)).toBeUndefined();
+    expect(messageProblem(message, most)).toBeUndefined();
   });
 
-  test("that is let through fits into one frame", () => {
+  test("that is accepted fits into one frame", () => {
     const most = 20_000;
     fc.assert(
       fc.property(
@@ -177,7 +177,7 @@ describe("a message into a chat", () => {
         fc.array(fc.nat(9000), { maxLength: 10 }),
         (text, sizes) => {
           const files = sizes.map((size) => ({ name: "a".repeat(60), size, read: async () => "" }));
-          fc.pre(letterProblem({ to: "42", message: `x${text}`, files, address: "", replyTo: "" }, most) === undefined);
+          fc.pre(messageProblem({ to: "42", text: `x${text}`, files, url: "", replyTo: "" }, most) === undefined);
           const buffers = sizes.map((size) => ({
             buffer: "A".repeat(Math.ceil(size / 3) * 4),
             filename: "a".repeat(60),
@@ -190,11 +190,11 @@ describe("a message into a chat", () => {
   });
 });
 
-test("a login that failed is told with what mends it, and so is a link that is not the gateway's", () => {
+test("a failed login is shown with its fix, and so is a link that another program holds", () => {
   const view = { loginId: "l", state: "failed", steps: [], next: 0, error: "Too late.", fix: "Do it again." };
-  expect(readLogin(view)).toMatchObject({ state: "failed", told: "Too late. Do it again." });
-  expect(heldElsewhere({ cleared: false, holder: "signal-cli holds it.", fix: "Ask there." })).toBe(
+  expect(readLogin(view)).toMatchObject({ state: "failed", message: "Too late. Do it again." });
+  expect(remainingLink({ cleared: false, holder: "signal-cli holds it.", fix: "Ask there." })).toBe(
     "signal-cli holds it. Ask there.",
   );
-  expect(heldElsewhere({ cleared: true })).toBeUndefined();
+  expect(remainingLink({ cleared: true })).toBeUndefined();
 });

@@ -486,12 +486,12 @@ describe.skipIf(!hasChromium)("the page", () => {
     await page.getByRole("button", { name: "Channels" }).click();
     const panel = page.getByRole("dialog", { name: "Channels" });
     const telegram = panel.getByRole("listitem", { name: "Telegram default" });
-    await telegram.getByText("connected · last sign now").waitFor();
+    await telegram.getByText("connected · last activity now").waitFor();
     const whatsapp = panel.getByRole("listitem", { name: "WhatsApp default" });
     await whatsapp.getByText("no network").waitFor();
     await whatsapp.getByText("Look.").waitFor();
     await panel.getByText("starting · fetching a library").waitFor();
-    await whatsapp.getByText(/again in \d+ s/).waitFor();
+    await whatsapp.getByText(/next attempt in \d+ s/).waitFor();
     expect(await whatsapp.getByRole("button", { name: "Test" }).isEnabled()).toBe(true);
     expect(await telegram.getByRole("button", { name: "Link" }).count()).toBe(0);
 
@@ -542,11 +542,11 @@ describe.skipIf(!hasChromium)("the page", () => {
     await form.getByText("TELEGRAM_BOT_TOKEN").waitFor();
     await form.getByLabel("The token is").selectOption("in a file on the gateway's machine");
     await form.getByLabel("File with the token").waitFor();
-    await form.getByLabel("The token is").selectOption("typed here, kept in the config");
+    await form.getByLabel("The token is").selectOption("typed here, stored in the config");
     const token = form.getByLabel("Bot token");
     expect(await token.getAttribute("type")).toBe("password");
     await token.fill("wrong");
-    await form.getByLabel("A name").fill("work");
+    await form.getByLabel("Account name").fill("work");
     await page.keyboard.press("Enter");
     await form.getByRole("alert").getByText("That is no token.").waitFor();
     expect(await token.getAttribute("aria-invalid")).toBe("true");

@@ -62,31 +62,31 @@ describe.skipIf(!hasChromium)("the channels on the page of the built gateway", (
     expect(await tab.page.content()).not.toContain(telegram.token);
 
     await row.getByRole("button", { name: "Send a message" }).click();
-    const letter = row.getByRole("form", { name: "Send a message by Telegram" });
-    await letter.getByRole("button", { name: "Send" }).click();
-    await letter.getByText("Say who gets it.").waitFor();
-    await letter.getByLabel("To").fill("1001");
-    await letter.getByLabel("Text").fill("with **a file**");
+    const form = row.getByRole("form", { name: "Send a message by Telegram" });
+    await form.getByRole("button", { name: "Send" }).click();
+    await form.getByText("Enter a recipient.").waitFor();
+    await form.getByLabel("To", { exact: true }).fill("1001");
+    await form.getByLabel("Text").fill("with **a file**");
     const file = { name: "notes.txt", mimeType: "text/plain", buffer: Buffer.from("what was said") };
-    await letter.getByLabel("Files").setInputFiles(file);
-    await letter.getByLabel("Id of the message").fill("77");
-    await letter.getByLabel("Without a sound").check();
-    await letter.getByRole("button", { name: "Send" }).click();
-    await letter.getByText("Sent.", { exact: true }).waitFor();
+    await form.getByLabel("Files").setInputFiles(file);
+    await form.getByLabel("Id of the message").fill("77");
+    await form.getByLabel("Without a notification sound").check();
+    await form.getByRole("button", { name: "Send" }).click();
+    await form.getByText("Sent.", { exact: true }).waitFor();
     await tab.shoot("channels-send");
     const sent = await telegram.waitFor((call) => call.method === "sendDocument");
     expect([sent.chatId, sent.text]).toEqual(["1001", "with <b>a file</b>"]);
     expect(JSON.stringify(sent.body)).toContain("77");
     expect(JSON.stringify(sent.body)).toContain("disable_notification");
     telegram.fail("*", "403");
-    await letter.getByLabel("Text").fill("unwanted");
-    await letter.getByRole("button", { name: "Send" }).click();
-    await letter.getByText(/^Not sent: .*Forbidden/i).waitFor();
-    await letter.getByRole("button", { name: "Close" }).click();
+    await form.getByLabel("Text").fill("unwanted");
+    await form.getByRole("button", { name: "Send" }).click();
+    await form.getByText(/^Not sent: .*Forbidden/i).waitFor();
+    await form.getByRole("button", { name: "Close" }).click();
     await row.getByText("What it can do").click();
     await row.getByText("4,096 characters").waitFor();
     await row.getByText(/edit, .*typing/).waitFor();
-    await tab.shoot("channels-abilities");
+    await tab.shoot("channels-capabilities");
 
     await row.getByRole("button", { name: "Switch off" }).click();
     await panel.getByText("Telegram (default) is switched off.").waitFor();
@@ -106,7 +106,7 @@ describe.skipIf(!hasChromium)("the channels on the page of the built gateway", (
     await expect.poll(() => telegram.polls.open, { timeout: PATIENCE_MS }).toBe(0);
   });
 
-  test("a wrong token is told in the row and changed there, on a phone too", async () => {
+  test("a wrong token is shown in the row and changed there, on a phone too", async () => {
     const { tab, panel } = await open({ width: 390, height: 844 });
     await add(tab, "42:wrong");
     const row = panel.getByRole("listitem", { name: "Telegram default" });

@@ -244,7 +244,7 @@ describe.skipIf(!hasChromium)("the page of the built gateway", () => {
     await tab.say("before");
     await tab.answered("before");
     await first.kill("SIGKILL");
-    await tab.page.getByText("What you send waits here").waitFor();
+    await tab.page.getByText("Messages that you send wait here").waitFor();
     expect(await tab.page.getByRole("status").textContent()).not.toContain("Connected");
     await tab.say("while it was down");
     await tab.page.getByText("Will be sent when the gateway is back").waitFor();
@@ -253,7 +253,7 @@ describe.skipIf(!hasChromium)("the page of the built gateway", () => {
     await home.start();
     await tab.answered("while it was down");
     await tab.connected();
-    await tab.page.getByText("What you send waits here").waitFor({ state: "detached" });
+    await tab.page.getByText("Messages that you send wait here").waitFor({ state: "detached" });
     expect(await tab.turns()).toEqual([
       "you: before",
       "agent: echo: before",
@@ -272,7 +272,7 @@ describe.skipIf(!hasChromium)("the page of the built gateway", () => {
     await tab.say("tell me");
     await tab.page.locator("li.turn.assistant").getByText("drop drop").waitFor();
     await first.kill("SIGKILL");
-    await tab.page.getByText("What you send waits here").waitFor();
+    await tab.page.getByText("Messages that you send wait here").waitFor();
     await home.writeConfig(modelConfig({ gateway: { port: first.port, auth: { token: TOKEN } } }));
     await home.start();
     await tab.connected();

@@ -2,33 +2,36 @@ import type { Picture } from "./protocol/exchanges.ts";
 import { size } from "./format.ts";
 import type { Limits } from "./protocol/protocol.ts";
 
+/** Pixels of the longer side of an image that is scaled down. */
 const LONGEST_SIDE = 2048;
+/** JPEG quality of an image that is scaled down, 0 to 1. */
 const QUALITY = 0.85;
 
 /** Images that are ready to send, and a line for each refused file. */
-export interface Taken {
+export interface ReadFiles {
   readonly pictures: readonly Picture[];
   readonly refusals: readonly string[];
 }
 
 /** Reads image files to send. An image above the gateway's limit is scaled down, or refused if it is still too large. */
-export async function takeFiles(files: readonly File[], limits: Limits): Promise<Taken> {
-  const taken = await Promise.all(files.map((file) => takeFile(file, Math.min(limits.image, limits.attachment))));
+export async function readFiles(files: readonly File[], limits: Limits): Promise<ReadFiles> {
+  const read = await Promise.all(files.map((file) => readFile(file, Math.min(limits.image, limits.attachment))));
   return {
-    pictures: taken.flatMap((item) => (typeof item === "string" ? [] : [item])),
-    refusals: taken.filter((item) => typeof item === "string"),
+    pictures: read.flatMap((item) => (typeof item === "string" ? [] : [item])),
+    refusals: read.filter((item) => typeof item === "string"),
   };
 }
 
-async function takeFile(file: File, limit: number): Promise<Picture | string> {
+async function readFile(file: File, limit: number): Promise<Picture | string> {
   if (!file.type.startsWith("image/")) return `${file.name} is not an image.`;
-  const fitting = file.size <= limit ? file : await shrunk(file);
+  const fitting = file.size <= limit ? file : await scaledDown(file);
   if (fitting === undefined) return `${file.name} could not be read as an image.`;
-  if (fitting.size > limit) return `${file.name} is ${size(file.size)}; the gateway takes images up to ${size(limit)}.`;
+  if (fitting.size > limit)
+    return `${file.name} is ${size(file.size)}; the gateway accepts images up to ${size(limit)}.`;
   return { name: file.name, mimeType: fitting.type, data: await base64(fitting) };
 }
 
-async function shrunk(file: File): Promise<Blob | undefined> {
+async function scaledDown(file: File): Promise<Blob | undefined> {
   // An image that the browser cannot decode is not scaled down; the caller reports that it is too large.
   const bitmap = await createImageBitmap(file).catch(() => undefined);
   if (bitmap === undefined) return undefined;
@@ -44,8 +47,8 @@ export function base64(blob: Blob): Promise<string> {
   return new Promise((resolve, reject) => {
     const reader = new FileReader();
     reader.addEventListener("load", () => {
-      const address = typeof reader.result === "string" ? reader.result : "";
-      resolve(address.slice(address.indexOf(",") + 1));
+      const url = typeof reader.result === "string" ? reader.result : "";
+      resolve(url.slice(url.indexOf(",") + 1));
     });
     reader.addEventListener("error", () => reject(reader.error ?? new Error(`Cannot read ${blob.type}`)));
     reader.readAsDataURL(blob);

@@ -1,5 +1,6 @@
-import { addressSession, forgetToken, keepToken, noteTried, wasTried } from "./protocol/address.ts";
-import { Connection, LostError, RefusedError } from "./protocol/connection.ts";
+import { deleteToken, setSessionInAddress, setTried, storeToken, wasTried } from "./protocol/address.ts";
+import type { Tokens } from "./protocol/address.ts";
+import { Connection, NoAnswerError, RefusedError } from "./protocol/connection.ts";
 import type { Exchange, Picture, Sent } from "./protocol/exchanges.ts";
 import { plainKey, size, titleOf } from "./format.ts";
 import { fields } from "./protocol/json.ts";
@@ -14,9 +15,9 @@ export class Chat {
   readonly #store: Store;
   readonly #connection: Connection;
   readonly #reading: Reading;
-  /** Whether the transcript was read on this connection; until then, messages stay in the queue. */
+  /** Whether the transcript was read on this connection; until then, messages remain queued. */
   #caughtUp = false;
-  /** Stored for the next visit as soon as the gateway accepts it. */
+  /** The token in use; stored for the next visit as soon as the gateway accepts it. */
   #token: string | undefined;
 
   constructor(store: Store) {
@@ -25,7 +26,7 @@ export class Chat {
       link: (link) => {
         this.#caughtUp &&= link.state === "connected";
         if (link.state === "connected") this.#accepted();
-        if (link.state === "unauthorized" && this.#token !== undefined) forgetToken(this.#token);
+        if (link.state === "unauthorized" && this.#token !== undefined) deleteToken(this.#token);
         store.dispatch({ type: "link", link });
       },
       ready: (hello) => this.#begin(hello),
@@ -36,17 +37,17 @@ export class Chat {
   }
 
   /**
-   * Connects with the token kept from before, or with the one that the address brought. Any page can link here with a wrong
-   * token, again and again until this address is locked out: a brought one is sent by itself only where none is kept and none
-   * was refused before. Otherwise it is offered, and sent when the person says so.
+   * Connects with the stored token, or with the token of the link. Any page can link here with wrong tokens until the gateway
+   * locks this address out. So the link's token is used without a question only if no token is stored and none was refused
+   * before. Otherwise the page offers it, and uses it when the person agrees.
    */
-  arrive({ kept, brought }: { kept: string | undefined; brought: string | undefined }): void {
-    const isFirst = kept === undefined && brought !== undefined && !wasTried();
-    this.#store.dispatch({ type: "offered", token: isFirst || brought === kept ? undefined : brought });
-    if (kept !== undefined) return this.connect(kept);
-    if (!isFirst) return this.#ask();
-    noteTried(true);
-    this.connect(brought);
+  signIn({ stored, fromLink }: Tokens): void {
+    const isFirst = stored === undefined && fromLink !== undefined && !wasTried();
+    this.#store.dispatch({ type: "offered", token: isFirst || fromLink === stored ? undefined : fromLink });
+    if (stored !== undefined) return this.connect(stored);
+    if (!isFirst) return this.#askForToken();
+    setTried(true);
+    this.connect(fromLink);
   }
 
   /** Offers the token of a link that was followed while the page is open. */
@@ -60,19 +61,19 @@ export class Chat {
     this.#connection.open(token);
   }
 
-  /** Answers the offer of a token from a link. */
-  takeOffer(isWanted: boolean): void {
+  /** Uses or ignores the token of a link, as the person answered. */
+  answerOffer(isAccepted: boolean): void {
     const { offered } = this.#store.state();
     this.#store.dispatch({ type: "offered", token: undefined });
-    if (isWanted && offered !== undefined) this.connect(offered);
+    if (isAccepted && offered !== undefined) this.connect(offered);
   }
 
   #accepted(): void {
-    if (this.#token !== undefined) keepToken(this.#token);
-    noteTried(false);
+    if (this.#token !== undefined) storeToken(this.#token);
+    setTried(false);
   }
 
-  #ask(): void {
+  #askForToken(): void {
     this.#store.dispatch({ type: "link", link: { state: "unauthorized", message: "" } });
   }
 
@@ -106,7 +107,7 @@ export class Chat {
   /** Opens another session. */
   open(sessionKey: string): void {
     this.#store.dispatch({ type: "open", sessionKey });
-    addressSession(sessionKey);
+    setSessionInAddress(sessionKey);
     this.#attempt(this.#reading.opened());
   }
 
@@ -147,11 +148,11 @@ export class Chat {
     this.#attempt(this.#decide(id, decision));
   }
 
-  /** Lets a stranger in. */
+  /** Approves the pairing of a stranger. */
   admit(pairing: Pairing): void {
     const { channel, code } = pairing;
-    const asked = this.#connection.request("pairing.approve", { channel, code });
-    this.#attempt(asked.then(() => this.#reading.pairings()));
+    const approval = this.#connection.request("pairing.approve", { channel, code });
+    this.#attempt(approval.then(() => this.#reading.pairings()));
   }
 
   /** Makes a request to the gateway outside of the chat. Rejects with an `Error` whose message is for the person. */
@@ -163,8 +164,8 @@ export class Chat {
     }
   }
 
-  /** Shows a message to the person, or removes it. */
-  tell(notice?: string): void {
+  /** Shows a notice to the person; removes it when called without a text. */
+  showNotice(notice?: string): void {
     this.#store.dispatch({ type: "notice", text: notice });
   }
 
@@ -173,7 +174,7 @@ export class Chat {
     this.#attempt(this.#catchUp());
   }
 
-  /** Reads the transcript before anything is sent again, so that nothing is lost and nothing is shown twice. */
+  /** Reads the transcript, then sends the queued messages. In this order nothing is lost or shown twice. */
   async #catchUp(): Promise<void> {
     await this.#reading.everything();
     this.#caughtUp = true;
@@ -186,9 +187,10 @@ export class Chat {
     if (this.#caughtUp && !this.#store.state().transcript.loaded) await this.#reading.history();
     const exchange = this.#store.state().exchanges.find((item) => item.runId === runId);
     if (exchange?.sent === undefined || !this.#caughtUp) return;
-    const most = this.#store.state().hello?.limits.payload ?? 0;
+    const limit = this.#store.state().hello?.limits.payload ?? 0;
     // A frame above the limit would end each connection.
-    if (weight(exchange.sent) > most) this.#refuse(runId, `Too large: the gateway takes ${size(most)} at once.`);
+    if (frameBytes(exchange.sent) > limit)
+      this.#refuse(runId, `Too large: the gateway accepts messages up to ${size(limit)}.`);
     else await this.#post(exchange, exchange.sent);
   }
 
@@ -198,12 +200,12 @@ export class Chat {
     try {
       const answer = await this.#connection.request("chat.send", sendParams(exchange, sent));
       this.#store.dispatch({ type: "sent", runId, state: "accepted" });
-      // The gateway already has the message; its run may have ended while the page was disconnected.
+      // The gateway already had the message. Its run may have ended while the page was disconnected.
       if (fields(answer)["status"] !== "started") await this.#reading.settled();
     } catch (error) {
-      if (!(error instanceof LostError)) return this.#refuse(runId, messageOf(error));
+      if (!(error instanceof NoAnswerError)) return this.#refuse(runId, messageOf(error));
       this.#store.dispatch({ type: "sent", runId, state: "queued" });
-      // When the gateway is connected but does not answer, the page reconnects.
+      // The connection is open but the gateway does not answer, so the page reconnects.
       return this.#caughtUp ? this.#connection.retryNow() : undefined;
     }
     await this.#nameAfter(sessionKey, sent.text);
@@ -238,10 +240,10 @@ export class Chat {
     this.#store.dispatch({ type: "resolved", id });
   }
 
-  /** Shows a refusal. A lost connection is visible anyway, and the request is repeated when it is back. */
+  /** Shows a refusal. A lost connection is already visible, and after it the page reads everything again. */
   #attempt(work: Promise<unknown>): void {
     work.catch((error: unknown) => {
-      if (!(error instanceof LostError)) this.tell(messageOf(error));
+      if (!(error instanceof NoAnswerError)) this.showNotice(messageOf(error));
     });
   }
 }
@@ -259,7 +261,7 @@ function sendParams({ sessionKey, runId }: Exchange, sent: Sent): Record<string,
   return attachments.length === 0 ? params : { ...params, attachments };
 }
 
-/** The approximate bytes of the message in a frame; UTF-8 may triple the length of text. */
-function weight(sent: Sent): number {
-  return sent.pictures.reduce((sum, picture) => sum + picture.data.length + 200, sent.text.length * 3 + 4096);
+/** The approximate bytes of the message in a frame. UTF-8 has up to three bytes per UTF-16 unit. */
+function frameBytes(message: Sent): number {
+  return message.pictures.reduce((sum, picture) => sum + picture.data.length + 200, message.text.length * 3 + 4096);
 }

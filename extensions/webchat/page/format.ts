@@ -8,7 +8,7 @@ const CHANNELS: Readonly<Record<string, string>> = {
   whatsapp: "WhatsApp",
 };
 
-/** The one spelling of a session key: the default agent writes no `agent:` part, and `main` is the operator's chat. */
+/** The short form of a session key: without the `agent:` part of the default agent, and with `main` written in full. */
 export function plainKey(key: string, defaultAgent = "main"): string {
   const prefix = `agent:${defaultAgent}:`;
   const bare = key.startsWith(prefix) ? key.slice(prefix.length) : key;
@@ -39,20 +39,20 @@ function unescaped(part: string): string {
   return part.replaceAll("%3A", ":").replaceAll("%25", "%");
 }
 
-/** A title from the beginning of a person's first message; at most 48 characters. */
+/** The beginning of a message as a title; at most 48 characters. */
 export function titleOf(message: string): string {
   const line = message.replace(/\s+/g, " ").trim();
   return line.length <= 48 ? line : `${line.slice(0, 47).replace(/\s+\S*$/, "")}…`;
 }
 
-/** 950, 12.3k, 1.2M. */
+/** A number in short form: 950, 12.3k, 1.2M. */
 export function count(value: number): string {
   if (value < 1000) return String(value);
   if (value < 999_500) return `${(value / 1000).toFixed(value < 99_950 ? 1 : 0).replace(/\.0$/, "")}k`;
   return `${(value / 1_000_000).toFixed(1).replace(/\.0$/, "")}M`;
 }
 
-/** A short text for an age: now, 5m, 3h, 2d, then the date. Both in milliseconds since 1970. */
+/** A short text for an age: now, 5m, 3h, 2d, then the date. Both times are milliseconds since 1970. */
 export function ago(at: number, now: number): string {
   const minutes = Math.floor((now - at) / 60_000);
   if (minutes < 1) return "now";

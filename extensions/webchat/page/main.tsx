@@ -1,29 +1,29 @@
 import { render } from "preact";
-import { addressedSession, takeTokens } from "./protocol/address.ts";
+import { sessionFromAddress, takeTokens } from "./protocol/address.ts";
 import { Chat } from "./chat.ts";
 import { App } from "./components/app.tsx";
 import { createStore } from "./store.ts";
 import "./style.css";
 
 const root = document.getElementById("app");
-const store = createStore(addressedSession());
+const store = createStore(sessionFromAddress());
 const chat = new Chat(store);
-let asked = false;
+let isScheduled = false;
 
 function show(): void {
-  asked = false;
+  isScheduled = false;
   if (root !== null) render(<App state={store.state()} chat={chat} />, root);
 }
 
-// The page is drawn at most once per frame, however fast text arrives.
+// The page is drawn at most once per frame, however fast text is received.
 store.subscribe(() => {
-  if (!asked) requestAnimationFrame(show);
-  asked = true;
+  if (!isScheduled) requestAnimationFrame(show);
+  isScheduled = true;
 });
 
-chat.arrive(takeTokens());
+chat.signIn(takeTokens());
 show();
 globalThis.addEventListener("hashchange", () => {
-  const { brought } = takeTokens();
-  if (brought !== undefined) chat.offer(brought);
+  const { fromLink } = takeTokens();
+  if (fromLink !== undefined) chat.offer(fromLink);
 });

@@ -12,23 +12,24 @@ import { isOpen } from "./state.ts";
 import type { Store } from "./store.ts";
 import { readTurns } from "./transcript.ts";
 
+/** Messages that are read at once, and the most that are read of one transcript. */
 const PAGE = 200;
-const MOST = 1000;
+const MAX_MESSAGES = 1000;
 
-/** Reads the data of the page from the gateway. Reads of one kind never overlap: the last request wins. */
+/** Reads the data of the page from the gateway. Reads of the transcript never overlap. */
 export class Reading {
   readonly #store: Store;
   readonly #connection: Connection;
   #limit = PAGE;
   #pending: Promise<void> | undefined;
-  #again = false;
+  #isStale = false;
 
   constructor(store: Store, connection: Connection) {
     this.#store = store;
     this.#connection = connection;
   }
 
-  /** Reads everything, after a connect or missed events. */
+  /** Reads everything, after the page connected or missed events. */
   async everything(): Promise<void> {
     const methods = this.#store.state().hello?.methods ?? [];
     if (methods.includes("sessions.subscribe")) await this.#connection.request("sessions.subscribe", {});
@@ -37,7 +38,7 @@ export class Reading {
     await this.#ifOffered("pairing.list", () => this.pairings());
   }
 
-  /** Reads the active runs, then the transcript: in this order, the transcript has every run that ended before. */
+  /** Reads the active runs, then the transcript. In this order the transcript has every run that is no longer active. */
   async settled(): Promise<void> {
     await this.sessions(Date.now() + 1);
     await this.history();
@@ -47,10 +48,10 @@ export class Reading {
     if (this.#store.state().hello?.methods.includes(method) === true) await read();
   }
 
-  /** Reads the transcript of the open session. A request during a read causes another read. */
+  /** Reads the transcript of the open session. A call during a read causes a second read. */
   history(): Promise<void> {
     if (this.#pending !== undefined) {
-      this.#again = true;
+      this.#isStale = true;
       return this.#pending;
     }
     this.#pending = this.#readHistory();
@@ -60,13 +61,13 @@ export class Reading {
   async #readHistory(): Promise<void> {
     try {
       do {
-        this.#again = false;
+        this.#isStale = false;
         const { sessionKey } = this.#store.state();
         const answer = fields(await this.#connection.request("chat.history", { sessionKey, limit: this.#limit }));
-        const hasMore = answer["hasMore"] === true && this.#limit < MOST;
+        const hasMore = answer["hasMore"] === true && this.#limit < MAX_MESSAGES;
         this.#store.dispatch({ type: "history", sessionKey, turns: readTurns(answer["messages"]), hasMore });
-        this.#again ||= !isOpen(this.#store.state(), sessionKey);
-      } while (this.#again);
+        this.#isStale ||= !isOpen(this.#store.state(), sessionKey);
+      } while (this.#isStale);
     } finally {
       this.#pending = undefined;
     }
@@ -80,11 +81,11 @@ export class Reading {
 
   /** Reads more of the transcript; at most a thousand messages. */
   earlier(): Promise<void> {
-    this.#limit = Math.min(MOST, this.#limit + PAGE);
+    this.#limit = Math.min(MAX_MESSAGES, this.#limit + PAGE);
     return this.history();
   }
 
-  /** Reads the session list. With a time, earlier runs that no session has any more count as ended. */
+  /** Reads the session list. With a time (milliseconds since 1970), runs from before it that are in no row have ended. */
   async sessions(settleBefore?: number): Promise<void> {
     const answer = await this.#connection.request("sessions.list", { limit: 100 });
     const defaults = fields(fields(answer)["defaults"]);

@@ -15,7 +15,7 @@ export type Link =
   | { readonly state: "unauthorized"; readonly message: string }
   | { readonly state: "refused"; readonly message: string };
 
-/** The requested part of the open session's transcript. */
+/** The part of the open session's transcript that was read. `last` is the position of its last message. */
 export interface Transcript {
   readonly turns: readonly Turn[];
   readonly last: number;
@@ -35,7 +35,7 @@ export interface State {
   readonly models: readonly ModelRow[];
   readonly approvals: readonly Approval[];
   readonly pairings: readonly Pairing[];
-  /** Senders without a pairing code. */
+  /** The number of senders who wrote and got no pairing code. */
   readonly turnedAway: number;
   readonly status: GatewayStatus;
   readonly notice?: string | undefined;
@@ -59,7 +59,7 @@ export type Action =
       readonly type: "sessions";
       readonly rows: readonly SessionRow[];
       readonly defaultModel: State["defaultModel"];
-      /** Runs that began before this time and are in no row have ended unseen; milliseconds since 1970. */
+      /** Runs that began before this time and are in no row have ended; milliseconds since 1970. */
       readonly settleBefore?: number | undefined;
     }
   | { readonly type: "models"; readonly models: readonly ModelRow[] }
@@ -100,7 +100,7 @@ export function initialState(sessionKey: string): State {
   };
 }
 
-/** Whether a key from the gateway means the open session. */
+/** Whether a session key of the gateway is that of the open session. */
 export function isOpen(state: State, key: string): boolean {
   return sameSession(state, key, state.sessionKey);
 }
@@ -121,7 +121,7 @@ export function reduce(state: State, action: Action): State {
     case "link":
       return { ...state, link: action.link };
     case "hello":
-      return { ...state, hello: action.hello, exchanges: state.exchanges.map(heardAnew) };
+      return { ...state, hello: action.hello, exchanges: state.exchanges.map(withoutSeq) };
     case "open":
       return { ...state, sessionKey: action.sessionKey, transcript: NOTHING_LOADED };
     case "models":
@@ -143,8 +143,8 @@ export function reduce(state: State, action: Action): State {
   }
 }
 
-/** A restarted gateway counts the events of a continued run from one again. */
-function heardAnew(exchange: Exchange): Exchange {
+/** Resets the event number: a restarted gateway numbers the events of a continued run from 1. */
+function withoutSeq(exchange: Exchange): Exchange {
   return ended(exchange.reply) ? exchange : { ...exchange, reply: { ...exchange.reply, seq: NO_REPLY_YET.seq } };
 }
 
@@ -157,20 +157,20 @@ function reduceRuns(state: State, action: Action): State {
     case "resolved":
       return { ...state, approvals: without(state.approvals, action.id) };
     case "cleared":
-      return afterClear(state, action.sessionKey);
+      return afterDelete(state, action.sessionKey);
     case "send":
-      return { ...state, exchanges: [...state.exchanges, begun(state, action)] };
+      return { ...state, exchanges: [...state.exchanges, newExchange(state, action)] };
     case "sent":
-      return changed(state, action.runId, (exchange) => acknowledged(exchange, action));
+      return withExchange(state, action.runId, (exchange) => withSendState(exchange, action));
     case "dropped":
       return { ...state, exchanges: state.exchanges.filter((exchange) => exchange.runId !== action.runId) };
     case "chat":
-      return changed(known(state, action), runOf(action.payload), (exchange) => ({
+      return withExchange(withRunOfOthers(state, action), runOf(action.payload), (exchange) => ({
         ...exchange,
         reply: afterChat(exchange.reply, action.payload),
       }));
     case "agent":
-      return changed(known(state, action), runOf(action.payload), (exchange) => ({
+      return withExchange(withRunOfOthers(state, action), runOf(action.payload), (exchange) => ({
         ...exchange,
         reply: afterAgent(exchange.reply, action.payload),
       }));
@@ -183,12 +183,12 @@ function without(approvals: readonly Approval[], id: string): readonly Approval[
   return approvals.filter((approval) => approval.id !== id);
 }
 
-function begun(state: State, action: { runId: string; sent: Sent; at: number }): Exchange {
+function newExchange(state: State, action: { runId: string; sent: Sent; at: number }): Exchange {
   const { runId, sent, at } = action;
   return { runId, sessionKey: state.sessionKey, anchor: state.transcript.last, at, sent, reply: NO_REPLY_YET };
 }
 
-function acknowledged(exchange: Exchange, action: { state: Sent["state"]; error?: string | undefined }): Exchange {
+function withSendState(exchange: Exchange, action: { state: Sent["state"]; error?: string | undefined }): Exchange {
   if (exchange.sent === undefined) return exchange;
   const tried = exchange.sent.tried === true || action.state === "sending";
   return { ...exchange, sent: { ...exchange.sent, state: action.state, tried, error: action.error } };
@@ -198,13 +198,13 @@ function runOf(payload: unknown): string {
   return text(fields(payload)["runId"]);
 }
 
-function changed(state: State, runId: string, change: (exchange: Exchange) => Exchange): State {
+function withExchange(state: State, runId: string, change: (exchange: Exchange) => Exchange): State {
   if (!state.exchanges.some((exchange) => exchange.runId === runId)) return state;
   return { ...state, exchanges: state.exchanges.map((item) => (item.runId === runId ? change(item) : item)) };
 }
 
 /** Adds a run that another client began in the open session; ignores runs of other sessions. */
-function known(state: State, action: { payload: unknown; at: number }): State {
+function withRunOfOthers(state: State, action: { payload: unknown; at: number }): State {
   const runId = runOf(action.payload);
   const sessionKey = text(fields(action.payload)["sessionKey"]);
   if (runId === "" || !isOpen(state, sessionKey)) return state;
@@ -214,7 +214,7 @@ function known(state: State, action: { payload: unknown; at: number }): State {
   return { ...state, exchanges: [...state.exchanges, exchange] };
 }
 
-/** An event that can follow the end of its run: usage, and the end of its life. */
+/** An event that can come after the end of its run: usage, and the end of the lifecycle. */
 function isLate(payload: unknown): boolean {
   const event = fields(payload);
   const isEnd = event["stream"] === "lifecycle" && fields(event["data"])["phase"] !== "start";
@@ -224,27 +224,27 @@ function isLate(payload: unknown): boolean {
 function afterHistory(state: State, action: Extract<Action, { type: "history" }>): State {
   if (!isOpen(state, action.sessionKey)) return state;
   const { hasMore } = action;
-  const seen = state.exchanges.filter((exchange) => isOpen(state, exchange.sessionKey) && ended(exchange.reply));
-  const turns = withRuns(action.turns, seen, state.transcript.turns);
+  const endedHere = state.exchanges.filter((exchange) => isOpen(state, exchange.sessionKey) && ended(exchange.reply));
+  const turns = withRuns(action.turns, endedHere, state.transcript.turns);
   const last = turns.at(-1)?.last ?? 0;
   const exchanges = state.exchanges.filter((exchange) => {
     if (!isOpen(state, exchange.sessionKey)) return !ended(exchange.reply);
     return !isWritten(exchange, turns);
   });
-  const taken = state.exchanges.filter((exchange) => !exchanges.includes(exchange));
-  const placed = exchanges.map((exchange) => {
+  const removed = state.exchanges.filter((exchange) => !exchanges.includes(exchange));
+  const moved = exchanges.map((exchange) => {
     if (!isOpen(state, exchange.sessionKey)) return exchange;
     const waits = exchange.sent?.state === "queued" && exchange.sent.tried !== true;
-    // A run that never began stays after the run that it waited for.
-    const follows = isUnbegun(exchange) && taken.some(({ at }) => at <= exchange.at);
+    // A run that never began comes after the run that it waited for.
+    const follows = isUnbegun(exchange) && removed.some(({ at }) => at <= exchange.at);
     if (waits || follows) return { ...exchange, anchor: last };
-    const earlier = state.exchanges.slice(0, state.exchanges.indexOf(exchange)).filter((one) => taken.includes(one));
+    const earlier = state.exchanges.slice(0, state.exchanges.indexOf(exchange)).filter((one) => removed.includes(one));
     return { ...exchange, anchor: Math.max(exchange.anchor, ...earlier.map((one) => endOf(one, turns))) };
   });
-  return { ...state, exchanges: placed, transcript: { turns, last, hasMore, loaded: true } };
+  return { ...state, exchanges: moved, transcript: { turns, last, hasMore, loaded: true } };
 }
 
-function afterClear(state: State, sessionKey: string): State {
+function afterDelete(state: State, sessionKey: string): State {
   const exchanges = state.exchanges.filter((exchange) => !sameSession(state, exchange.sessionKey, sessionKey));
   const transcript = isOpen(state, sessionKey) ? { ...NOTHING_LOADED, loaded: true } : state.transcript;
   return { ...state, exchanges, transcript };
@@ -256,9 +256,9 @@ function afterSessions(state: State, action: Extract<Action, { type: "sessions" 
   const exchanges = state.exchanges.map((exchange): Exchange => {
     if (settleBefore === undefined || exchange.at >= settleBefore || running.has(exchange.runId)) return exchange;
     const row = rows.find((item) => sameSession(state, item.key, exchange.sessionKey));
-    const busyUnnamed = row?.active === true && row.activeRuns.length === 0;
-    const began = exchange.sent === undefined || exchange.sent.state === "accepted";
-    if (!began || busyUnnamed || ended(exchange.reply)) return exchange;
+    const isBusyWithUnknown = row?.active === true && row.activeRuns.length === 0;
+    const hasBegun = exchange.sent === undefined || exchange.sent.state === "accepted";
+    if (!hasBegun || isBusyWithUnknown || ended(exchange.reply)) return exchange;
     return { ...exchange, reply: { ...exchange.reply, state: "final", phase: undefined } };
   });
   return { ...state, sessions: rows, defaultModel, exchanges };

@@ -1,7 +1,7 @@
 import { initialState, reduce } from "./state.ts";
 import type { Action, State } from "./state.ts";
 
-/** The state of the page, and the listeners to its changes. */
+/** The state of the page, with the listeners that are called after each change. */
 export interface Store {
   readonly state: () => State;
   readonly dispatch: (action: Action) => void;

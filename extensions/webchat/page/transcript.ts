@@ -1,4 +1,4 @@
-import { fields, list, moment, number, text, word } from "./protocol/json.ts";
+import { fields, list, nonEmpty, number, text, timestamp } from "./protocol/json.ts";
 import { readUsage } from "./protocol/protocol.ts";
 import type { Usage } from "./protocol/protocol.ts";
 
@@ -12,14 +12,14 @@ export interface ToolPart {
   readonly state: "running" | "done" | "failed";
 }
 
-/** One part of a message, in order. */
+/** One part of a message. */
 export type Part =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "thinking"; readonly text: string }
   | { readonly kind: "image"; readonly src: string; readonly name: string }
   | ToolPart;
 
-/** All messages of one side until the other side writes: a tool loop is one turn. */
+/** All consecutive messages of one side; a tool loop is one turn. */
 export interface Turn {
   readonly id: string;
   readonly role: "user" | "assistant" | "note";
@@ -37,7 +37,7 @@ export interface Turn {
   readonly aborted?: boolean | undefined;
 }
 
-/** Turns the messages of `chat.history` into turns; tool results join the call that they answer. */
+/** Reads the messages of `chat.history` as turns. A tool result becomes part of its call. */
 export function readTurns(messages: unknown): readonly Turn[] {
   const turns: Turn[] = [];
   for (const [index, item] of list(messages).entries()) {
@@ -49,19 +49,19 @@ export function readTurns(messages: unknown): readonly Turn[] {
     }
     const turn = readTurn(message, index + 1);
     if (turn === undefined) continue;
-    if (previous?.role === "assistant" && turn.role === "assistant") turns[turns.length - 1] = joined(previous, turn);
+    if (previous?.role === "assistant" && turn.role === "assistant") turns[turns.length - 1] = merged(previous, turn);
     else turns.push(turn);
   }
   return turns;
 }
 
-function readTurn(message: Record<string, unknown>, place: number): Turn | undefined {
+function readTurn(message: Record<string, unknown>, position: number): Turn | undefined {
   const meta = fields(message["__openclaw"]);
-  const seq = number(meta["seq"], place);
-  const runId = word(meta["runId"]);
-  const parts = inOrder(roleOf(message["role"]), readParts(message["content"] ?? message["summary"]));
+  const seq = number(meta["seq"], position);
+  const runId = nonEmpty(meta["runId"]);
+  const parts = imagesFirst(roleOf(message["role"]), readParts(message["content"] ?? message["summary"]));
   const stopReason = text(message["stopReason"]);
-  const failed = stopReason === "error" || word(message["errorMessage"]) !== undefined;
+  const failed = stopReason === "error" || nonEmpty(message["errorMessage"]) !== undefined;
   if (parts.length === 0 && !failed && stopReason !== "aborted") return undefined;
   return {
     id: text(meta["id"], `place-${seq}`),
@@ -69,11 +69,11 @@ function readTurn(message: Record<string, unknown>, place: number): Turn | undef
     parts,
     first: seq,
     last: seq,
-    at: moment(message["timestamp"]),
+    at: timestamp(message["timestamp"]),
     runIds: runId === undefined ? [] : [runId],
     usage: readUsage(message["usage"]),
-    model: message["model"] === INJECTED ? undefined : word(message["model"]),
-    sender: word(meta["sender"]),
+    model: message["model"] === INJECTED ? undefined : nonEmpty(message["model"]),
+    sender: nonEmpty(meta["sender"]),
     error: failed && stopReason !== "aborted" ? text(message["errorMessage"], "The model call failed.") : undefined,
     aborted: stopReason === "aborted" ? true : undefined,
   };
@@ -82,8 +82,8 @@ function readTurn(message: Record<string, unknown>, place: number): Turn | undef
 /** The model's name on messages of the gateway itself. */
 const INJECTED = "gateway-injected";
 
-/** A person's images are shown above the text, as when they were sent. */
-function inOrder(role: Turn["role"], parts: readonly Part[]): readonly Part[] {
+/** A person's images come before the text, as when they were sent. */
+function imagesFirst(role: Turn["role"], parts: readonly Part[]): readonly Part[] {
   if (role !== "user") return parts;
   const images = parts.filter((part) => part.kind === "image");
   return [...images, ...parts.filter((part) => part.kind !== "image")];
@@ -125,7 +125,7 @@ function readPart(block: Record<string, unknown>): Part | undefined {
 }
 
 function readImage(block: Record<string, unknown>): Part {
-  const data = word(block["data"]);
+  const data = nonEmpty(block["data"]);
   const mimeType = text(block["mimeType"], "image/png");
   const name = text(block["fileName"], "image");
   if (data === undefined || !/^image\/[\w.+-]+$/.test(mimeType)) return { kind: "text", text: `[${name}]` };
@@ -134,13 +134,13 @@ function readImage(block: Record<string, unknown>): Part {
 
 function withResult(turn: Turn, message: Record<string, unknown>): Turn {
   const id = text(message["toolCallId"]);
-  const place = number(fields(message["__openclaw"])["seq"], turn.last + 1);
+  const position = number(fields(message["__openclaw"])["seq"], turn.last + 1);
   const result = resultText(message["content"]);
   const state = message["isError"] === true ? "failed" : "done";
   const parts = turn.parts.map((part): Part => {
     return part.kind === "tool" && part.id === id ? { ...part, result, state } : part;
   });
-  return { ...turn, parts, last: Math.max(turn.last, place) };
+  return { ...turn, parts, last: Math.max(turn.last, position) };
 }
 
 /** The text of a tool's result, whatever its form; JSON when it has no text. */
@@ -148,7 +148,7 @@ export function resultText(result: unknown): string {
   if (typeof result === "string") return result;
   if (result === undefined || result === null) return "";
   const blocks = Array.isArray(result) ? list(result) : list(fields(result)["content"]);
-  const texts = blocks.map((block) => word(block) ?? blockText(fields(block))).filter((line) => line !== "");
+  const texts = blocks.map((block) => nonEmpty(block) ?? blockText(fields(block))).filter((line) => line !== "");
   if (texts.length > 0) return texts.join("\n");
   return blocks.length === 0 && !Array.isArray(result) ? JSON.stringify(result, undefined, 2) : "";
 }
@@ -157,13 +157,13 @@ function blockText(block: Record<string, unknown>): string {
   return block["type"] === "image" ? "[image]" : text(block["text"]);
 }
 
-function joined(before: Turn, after: Turn): Turn {
+function merged(before: Turn, after: Turn): Turn {
   return {
     ...before,
     parts: [...before.parts, ...after.parts],
     last: after.last,
     runIds: [...before.runIds, ...after.runIds.filter((id) => !before.runIds.includes(id))],
-    usage: summed(before.usage, after.usage),
+    usage: sumOf(before.usage, after.usage),
     model: after.model ?? before.model,
     error: after.error,
     aborted: after.aborted,
@@ -171,7 +171,7 @@ function joined(before: Turn, after: Turn): Turn {
 }
 
 /** The sum of two usages; either may be missing. */
-function summed(one: Usage | undefined, other: Usage | undefined): Usage | undefined {
+function sumOf(one: Usage | undefined, other: Usage | undefined): Usage | undefined {
   if (one === undefined || other === undefined) return one ?? other;
   return { input: one.input + other.input, output: one.output + other.output, cached: one.cached + other.cached };
 }

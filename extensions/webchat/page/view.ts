@@ -2,7 +2,7 @@ import { ended } from "./protocol/exchanges.ts";
 import type { Exchange } from "./protocol/exchanges.ts";
 import type { Part, Turn } from "./transcript.ts";
 
-/** A turn on the screen: from the transcript, or not in it yet. */
+/** A turn on the screen: from the transcript, or from an exchange that is not in it yet. */
 export interface ShownTurn extends Turn {
   readonly delivery?: "queued" | "sending" | "failed" | undefined;
   readonly deliveryError?: string | undefined;
@@ -16,18 +16,18 @@ interface Written {
   readonly assistant?: Turn | undefined;
 }
 
-/** The turns of the transcript, with the exchanges that are not in it yet at their places; nothing is shown twice. */
+/** The turns of the transcript and of the exchanges that are not in it yet, in order. Nothing is shown twice. */
 export function shownTurns(turns: readonly Turn[], exchanges: readonly Exchange[]): readonly ShownTurn[] {
   const after = new Map<number, ShownTurn[]>();
   for (const exchange of exchanges) {
     const written = writtenTurns(exchange, turns);
-    const place = placeOf(exchange, turns, written);
-    after.set(place, [...(after.get(place) ?? []), ...unwritten(exchange, turns, written)]);
+    const index = indexOf(exchange, turns, written);
+    after.set(index, [...(after.get(index) ?? []), ...unwritten(exchange, turns, written)]);
   }
   return [...(after.get(-1) ?? []), ...turns.flatMap((turn, index) => [turn, ...(after.get(index) ?? [])])];
 }
 
-/** Whether the transcript has everything that the exchange would show, so that the exchange can be dropped. */
+/** Whether the transcript has everything that the exchange shows, so that the exchange can be removed. */
 export function isWritten(exchange: Exchange, turns: readonly Turn[]): boolean {
   if (!ended(exchange.reply)) return false;
   const { assistant } = writtenTurns(exchange, turns);
@@ -41,12 +41,12 @@ export function endOf(exchange: Exchange, turns: readonly Turn[]): number {
   return Math.max(user?.last ?? 0, assistant?.last ?? 0);
 }
 
-/** Whether our message was stopped before its run began: no transcript has it, and later messages belong to other runs. */
+/** Whether a message was stopped before its run began. The transcript does not have it; later messages are of other runs. */
 export function isUnbegun({ sent, reply }: Exchange): boolean {
   return sent !== undefined && reply.state === "aborted" && reply.parts.length === 0;
 }
 
-/** The turns, each with its run if this page saw that run or knows it from the last reading. */
+/** The turns, each with its run if this page saw that run or knew it at the last read. */
 export function withRuns(
   turns: readonly Turn[],
   exchanges: readonly Exchange[],
@@ -78,11 +78,11 @@ function likelyUser(exchange: Exchange, later: readonly Turn[]): Turn | undefine
   const users = later.filter((turn) => turn.role === "user" && turn.first > exchange.anchor);
   const { sent } = exchange;
   if (sent === undefined) return users.at(-1);
-  const wanted = squeezed(sent.text);
+  const wanted = withSingleSpaces(sent.text);
   return users.find((turn) => {
-    const written = squeezed(textOf(turn.parts));
+    const written = withSingleSpaces(textOf(turn.parts));
     if (wanted === "") return turn.parts.some((part) => part.kind === "image");
-    // A command or a thinking level before the words is not in the transcript.
+    // A command or a thinking level before the text is not in the transcript.
     return written.includes(wanted) || (written !== "" && wanted.endsWith(written));
   });
 }
@@ -93,8 +93,8 @@ function likelyAssistant(exchange: Exchange, later: readonly Turn[], user: Turn 
   const next = later.find((turn) => turn.role === "assistant" && turn.last > from);
   if (next === undefined) return undefined;
   const isCommand = exchange.sent?.text.startsWith("/") === true;
-  const said = squeezed(textOf(exchange.reply.parts));
-  if (isCommand && user === undefined) return squeezed(textOf(next.parts)).includes(said) ? next : undefined;
+  const reply = withSingleSpaces(textOf(exchange.reply.parts));
+  if (isCommand && user === undefined) return withSingleSpaces(textOf(next.parts)).includes(reply) ? next : undefined;
   return next;
 }
 
@@ -102,16 +102,16 @@ function textOf(parts: readonly Part[]): string {
   return parts.map((part) => (part.kind === "text" ? part.text : "")).join("\n");
 }
 
-function squeezed(value: string): string {
+function withSingleSpaces(value: string): string {
   return value.replace(/\s+/g, " ").trim();
 }
 
-function placeOf(exchange: Exchange, turns: readonly Turn[], written: Written): number {
-  const held = Math.max(
+function indexOf(exchange: Exchange, turns: readonly Turn[], written: Written): number {
+  const last = Math.max(
     written.user === undefined ? -1 : turns.indexOf(written.user),
     written.assistant === undefined ? -1 : turns.indexOf(written.assistant),
   );
-  return held >= 0 ? held : turns.findLastIndex((turn) => turn.first <= exchange.anchor);
+  return last >= 0 ? last : turns.findLastIndex((turn) => turn.first <= exchange.anchor);
 }
 
 function unwritten(exchange: Exchange, turns: readonly Turn[], written: Written): readonly ShownTurn[] {
@@ -126,9 +126,9 @@ function sentTurn(exchange: Exchange, sent: NonNullable<Exchange["sent"]>): Show
   const pictures = sent.pictures.map((picture): Part => {
     return { kind: "image", src: `data:${picture.mimeType};base64,${picture.data}`, name: picture.name };
   });
-  const words: readonly Part[] = sent.text === "" ? [] : [{ kind: "text", text: sent.text }];
+  const texts: readonly Part[] = sent.text === "" ? [] : [{ kind: "text", text: sent.text }];
   const delivery = sent.state === "accepted" ? undefined : sent.state;
-  const base = { ...frame(exchange, "user"), parts: [...pictures, ...words] };
+  const base = { ...emptyTurn(exchange, "user"), parts: [...pictures, ...texts] };
   return { ...base, delivery, deliveryError: sent.error };
 }
 
@@ -136,11 +136,11 @@ function replyTurn(exchange: Exchange, turns: readonly Turn[], written: Written)
   const { reply } = exchange;
   const waiting = reply.state === "none" && exchange.sent?.state === "accepted";
   const live = waiting || reply.state === "running";
-  const parts = reply.parts.filter((part) => !isThere(part, turns, written));
+  const parts = reply.parts.filter((part) => !isInTranscript(part, turns, written));
   const ending = reply.state === "error" || reply.state === "aborted";
   if (!live && !ending && parts.length === 0) return undefined;
   return {
-    ...frame(exchange, "assistant"),
+    ...emptyTurn(exchange, "assistant"),
     parts,
     live,
     phase: reply.phase,
@@ -150,17 +150,17 @@ function replyTurn(exchange: Exchange, turns: readonly Turn[], written: Written)
   };
 }
 
-function isThere(part: Part, turns: readonly Turn[], written: Written): boolean {
+function isInTranscript(part: Part, turns: readonly Turn[], written: Written): boolean {
   if (part.kind === "tool") {
     return turns.some((turn) =>
-      turn.parts.some((held) => held.kind === "tool" && held.id === part.id && part.id !== ""),
+      turn.parts.some((known) => known.kind === "tool" && known.id === part.id && part.id !== ""),
     );
   }
   if (part.kind !== "text" || written.assistant === undefined) return false;
-  return squeezed(textOf(written.assistant.parts)).includes(squeezed(part.text));
+  return withSingleSpaces(textOf(written.assistant.parts)).includes(withSingleSpaces(part.text));
 }
 
-function frame(exchange: Exchange, role: "user" | "assistant"): Turn {
+function emptyTurn(exchange: Exchange, role: "user" | "assistant"): Turn {
   const { runId, anchor, at } = exchange;
   return { id: `${runId}:${role}`, role, parts: [], first: anchor, last: anchor, at, runIds: [runId] };
 }

@@ -1,13 +1,13 @@
-import { fields, list, text, word } from "../protocol/json.ts";
+import { fields, list, nonEmpty, text } from "../protocol/json.ts";
 
 /** One field of an account's setup. */
 export interface SetupField {
   readonly name: string;
   readonly label: string;
-  /** The value must not be shown while it is typed. */
+  /** Whether the value must not be visible. */
   readonly secret: boolean;
   readonly required: boolean;
-  /** The environment variable of the gateway that can hold it. */
+  /** The environment variable of the gateway that can contain the value. */
   readonly env?: string | undefined;
 }
 
@@ -15,7 +15,7 @@ export interface SetupField {
 export interface Setup {
   readonly channel: string;
   readonly label: string;
-  /** It is linked with a code afterwards. */
+  /** Whether the account is then linked with a code. */
   readonly login: boolean;
   readonly fields: readonly SetupField[];
 }
@@ -31,8 +31,8 @@ export function readSetups(value: unknown): readonly Setup[] {
     .map(fields)
     .map((row) => {
       const channel = text(row["channel"]);
-      const asked = list(row["fields"]).map(fields).map(readField);
-      return { channel, label: text(row["label"], channel), login: row["login"] === true, fields: asked };
+      const known = list(row["fields"]).map(fields).map(readField);
+      return { channel, label: text(row["label"], channel), login: row["login"] === true, fields: known };
     });
 }
 
@@ -41,10 +41,10 @@ const readField = (row: Record<string, unknown>): SetupField => ({
   label: text(row["label"]),
   secret: row["secret"] === true,
   required: row["required"] === true,
-  env: word(row["env"]),
+  env: nonEmpty(row["env"]),
 });
 
-/** Where the secrets of this channel can be; nowhere if it has no secrets. */
+/** Where the secrets of this channel can be; empty if it has no secrets. */
 export function sourcesOf(setup: Setup): readonly Source[] {
   const file = setup.fields.some((field) => field.name === TOKEN_FILE);
   const env = setup.fields.some((field) => field.env !== undefined);
@@ -52,7 +52,7 @@ export function sourcesOf(setup: Setup): readonly Source[] {
   return ["typed", ...(file ? (["file"] as const) : []), ...(env ? (["env"] as const) : [])];
 }
 
-/** The fields when the secrets are there. */
+/** The fields of the form for this source of the secrets. */
 export function fieldsFor({ fields: all }: Setup, source: Source): readonly SetupField[] {
   if (source === "typed") return all.filter((field) => field.name !== TOKEN_FILE);
   if (source === "env") return all.filter((field) => field.name !== TOKEN_FILE && field.env === undefined);
@@ -65,11 +65,11 @@ export function fieldsFor({ fields: all }: Setup, source: Source): readonly Setu
 /** The values that a person entered. */
 export interface SetupAnswers {
   readonly channel: string;
-  /** Empty for the account that needs no name. */
+  /** Id of the account; empty for the default one. */
   readonly account: string;
   readonly source: Source;
   readonly values: ReadonlyMap<string, string>;
-  /** The account exists and gets other values. */
+  /** Whether the account exists and gets other values. */
   readonly replace: boolean;
 }
 
@@ -92,6 +92,6 @@ export interface SetupProblem {
 
 /** The error of a refused request, for a form; the refusal is its cause. */
 export function problemOf(error: unknown): SetupProblem {
-  if (!(error instanceof Error)) return { message: "It failed." };
-  return { message: error.message, field: word(fields(fields(error.cause)["refusal"])["field"]) };
+  if (!(error instanceof Error)) return { message: "The request failed." };
+  return { message: error.message, field: nonEmpty(fields(fields(error.cause)["refusal"])["field"]) };
 }

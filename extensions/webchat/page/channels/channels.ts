@@ -1,5 +1,5 @@
 import { size } from "../format.ts";
-import { fields, list, number, text, word, words } from "../protocol/json.ts";
+import { fields, list, nonEmpty, number, strings, text } from "../protocol/json.ts";
 
 /** A request to the gateway outside of the chat. Rejects like `Connection.request`. */
 export type Ask = (method: string, params: Record<string, unknown>) => Promise<unknown>;
@@ -15,45 +15,45 @@ export interface ChannelAccount {
   readonly connected: boolean;
   /** Its name on the platform. */
   readonly name: string;
-  /** Milliseconds since 1970 of the next attempt, while in trouble. */
+  /** Milliseconds since 1970 of the next attempt to connect, after a failure. */
   readonly retryAt?: number | undefined;
-  /** Milliseconds since the platform's last sign of life. */
+  /** Milliseconds since the platform last sent something. */
   readonly silentMs?: number | undefined;
   readonly error: string;
-  /** What a person can do about `error`; empty when unknown. */
+  /** How to solve `error`; empty when unknown. */
   readonly fix: string;
   /** Problems to solve while it continues to work. */
   readonly notices: readonly string[];
-  /** The config has it: it can be changed, switched on or off, and removed. */
+  /** Whether the config has it, so that it can be changed, switched on or off, and removed. */
   readonly configured: boolean;
-  /** It can be linked with a code. */
+  /** Whether it can be linked with a code. */
   readonly login: boolean;
-  /** Its capabilities: a name and a short text each. */
-  readonly abilities: readonly Ability[];
+  /** Its capabilities and limits. */
+  readonly capabilities: readonly Capability[];
 }
 
-/** One capability or limit of an account. */
-export type Ability = readonly [name: string, words: string];
+/** One capability or limit of an account, as texts for people. */
+export type Capability = readonly [name: string, value: string];
 
 /** All accounts: the gateway's in its order, then those of the config that it has not started. */
 export async function readChannels(ask: Ask): Promise<readonly ChannelAccount[]> {
   const status = fields(await ask("channels.status", {}));
-  const able = list(fields(await ask("channels.capabilities", {}))["channels"]).map(fields);
+  const reported = list(fields(await ask("channels.capabilities", {}))["channels"]).map(fields);
   const accounts = fields(status["channelAccounts"]);
   const labels = fields(status["channelLabels"]);
-  const known = words(status["channelOrder"]).flatMap((channel) =>
+  const known = strings(status["channelOrder"]).flatMap((channel) =>
     list(accounts[channel]).map((item) => {
       const row = fields(item);
-      const own = able.find((one) => one["channel"] === channel && one["accountId"] === row["accountId"]);
-      return { ...readAccount(row), channel, label: text(labels[channel], channel), ...readAbilities(own) };
+      const own = reported.find((one) => one["channel"] === channel && one["accountId"] === row["accountId"]);
+      return { ...readAccount(row), channel, label: text(labels[channel], channel), ...readCapabilities(own) };
     }),
   );
-  const resting = able.filter(
+  const notStarted = reported.filter(
     (one) =>
       one["accountId"] !== undefined &&
       !known.some(({ channel, account }) => channel === one["channel"] && account === one["accountId"]),
   );
-  return [...known, ...resting.map(readResting)];
+  return [...known, ...notStarted.map(readNotStarted)];
 }
 
 function readAccount(row: Record<string, unknown>) {
@@ -74,62 +74,65 @@ function readAccount(row: Record<string, unknown>) {
   };
 }
 
-function readResting(able: Record<string, unknown>): ChannelAccount {
-  const channel = text(able["channel"]);
-  const row = { accountId: able["accountId"], enabled: false };
-  return { ...readAccount(row), channel, label: text(able["label"], channel), ...readAbilities(able) };
+function readNotStarted(reported: Record<string, unknown>): ChannelAccount {
+  const channel = text(reported["channel"]);
+  const row = { accountId: reported["accountId"], enabled: false };
+  return { ...readAccount(row), channel, label: text(reported["label"], channel), ...readCapabilities(reported) };
 }
 
-function readAbilities(able: Record<string, unknown> | undefined) {
-  if (able === undefined) return { configured: false, login: false, abilities: [] };
-  const limits = fields(able["limits"]);
-  const { text: most, media, caption, album = 1, format } = limits;
+function readCapabilities(reported: Record<string, unknown> | undefined) {
+  if (reported === undefined) return { configured: false, login: false, capabilities: [] };
+  const limits = fields(reported["limits"]);
+  const { text: maxLength, media, caption, album = 1, format } = limits;
   const yes = (value: unknown): string => (value === true ? "yes" : "no");
-  const abilities: readonly Ability[] = [
+  const capabilities: readonly Capability[] = [
     ["Format", text(format, "plain")],
-    ["One message", characters(most)],
-    ["One file", size(number(media))],
-    ["Text below a file", caption === undefined ? "no" : characters(caption)],
-    ["Files in one message", String(number(album, 1))],
-    ["Without a sound", yes(able["silent"])],
-    ["Linked by a code", yes(able["login"])],
-    ["Its connection", able["methods"] === undefined ? "not connected" : words(able["methods"]).join(", ")],
+    ["Maximum message length", characters(maxLength)],
+    ["Maximum file size", size(number(media))],
+    ["Maximum caption length", caption === undefined ? "no captions" : characters(caption)],
+    ["Maximum files per message", String(number(album, 1))],
+    ["Silent messages", yes(reported["silent"])],
+    ["Linked with a code", yes(reported["login"])],
+    [
+      "Connection methods",
+      reported["methods"] === undefined ? "not connected" : strings(reported["methods"]).join(", "),
+    ],
   ];
-  return { configured: true, login: able["login"] === true, abilities };
+  return { configured: true, login: reported["login"] === true, capabilities };
 }
 
 const characters = (value: unknown): string => `${number(value).toLocaleString("en")} characters`;
 
-/** The state of a login: the latest step, and the end. */
+/** The state of a login: its latest step, and its result. */
 export interface LoginView {
   readonly loginId: string;
   readonly next: number;
   readonly state: "waiting" | "linked" | "failed";
-  /** Lines of 0 and 1. */
+  /** The rows of the QR code, as digits 0 and 1. */
   readonly qr?: readonly string[] | undefined;
   readonly code?: string | undefined;
-  readonly told?: string | undefined;
+  readonly message?: string | undefined;
 }
 
-/** Applies an answer of `channels.login.*` to the known state; a step replaces the one before. */
+/** Applies an answer of `channels.login.*` to the known state. A step replaces the one before it. */
 export function readLogin(value: unknown, before?: LoginView): LoginView {
   const view = fields(value);
-  const known = { qr: before?.qr, code: before?.code, told: before?.told };
+  const known = { qr: before?.qr, code: before?.code, message: before?.message };
   const shown = list(view["steps"])
     .map(fields)
     .reduce<typeof known>((last, step) => {
-      if (step["kind"] === "qr") return { qr: words(step["rows"]), code: undefined, told: undefined };
-      if (step["kind"] === "code") return { qr: undefined, code: text(step["code"]), told: undefined };
-      return { ...last, told: text(step["text"]) };
+      if (step["kind"] === "qr") return { qr: strings(step["rows"]), code: undefined, message: undefined };
+      if (step["kind"] === "code") return { qr: undefined, code: text(step["code"]), message: undefined };
+      return { ...last, message: text(step["text"]) };
     }, known);
   const state = view["state"] === "linked" || view["state"] === "failed" ? view["state"] : "waiting";
   const next = typeof view["next"] === "number" ? view["next"] : (before?.next ?? 0);
-  const end = [view["error"], view["fix"]].flatMap((part) => word(part) ?? []).join(" ");
-  return { ...shown, ...(end !== "" && { told: end }), loginId: text(view["loginId"]), next, state };
+  const end = [view["error"], view["fix"]].flatMap((part) => nonEmpty(part) ?? []).join(" ");
+  return { ...shown, ...(end !== "" && { message: end }), loginId: text(view["loginId"]), next, state };
 }
 
-/** The program that holds a link which the gateway cannot end, and how a person ends it there. */
-export function heldElsewhere(answer: unknown): string | undefined {
+/** What a person must do after `channels.logout` if another program holds the link; undefined if the link is ended. */
+export function remainingLink(answer: unknown): string | undefined {
   const { holder, fix } = fields(answer);
-  return word(holder) === undefined ? undefined : `${text(holder)} ${text(fix)}`.trim();
+  return nonEmpty(holder) === undefined ? undefined : `${text(holder)} ${text(fix)}`.trim();
 }

@@ -25,26 +25,26 @@ export function App(props: { state: State; chat: Chat }): VNode {
   if (state.link.state === "unauthorized") {
     return <Gate message={state.link.message} offered={state.offered !== undefined} chat={chat} />;
   }
-  const shut = (): void => setDrawer(false);
+  const closeDrawer = (): void => setDrawer(false);
   return (
     <div class="app">
       {narrow ? (
-        <Drawer state={state} chat={chat} open={drawer} done={shut} />
+        <Drawer state={state} chat={chat} open={drawer} done={closeDrawer} />
       ) : (
         <aside>
-          <Boundary of={state} instead={() => <NotDrawn />}>
-            <Sidebar state={state} chat={chat} done={shut} />
+          <Boundary retryOn={state} fallback={() => <DrawingFailed />}>
+            <Sidebar state={state} chat={chat} done={closeDrawer} />
           </Boundary>
         </aside>
       )}
       <main>
         <Header state={state} narrow={narrow} menu={() => setDrawer(true)} />
         <Banners state={state} chat={chat} />
-        <Boundary of={state} instead={() => <NotDrawn />}>
+        <Boundary retryOn={state} fallback={() => <DrawingFailed />}>
           <Log state={state} chat={chat} />
         </Boundary>
         <div class="foot">
-          <Boundary of={state} instead={() => <NotDrawn />}>
+          <Boundary retryOn={state} fallback={() => <DrawingFailed />}>
             <Questions state={state} chat={chat} />
           </Boundary>
           <Composer state={state} chat={chat} running={running} />
@@ -54,10 +54,10 @@ export function App(props: { state: State; chat: Chat }): VNode {
   );
 }
 
-function NotDrawn(): VNode {
+function DrawingFailed(): VNode {
   return (
     <p class="outcome error" role="alert">
-      This part of the page could not be drawn; the browser's console has the reason.
+      This part of the page could not be displayed. The browser's console shows the reason.
     </p>
   );
 }

@@ -8,7 +8,7 @@ import type { State } from "../state.ts";
 import { useNow } from "./hooks.ts";
 import { Icon } from "./icons.tsx";
 
-/** Everything that waits for a person's word, above the composer. */
+/** The approvals and pairings that wait for an answer, above the composer. */
 export function Questions(props: { state: State; chat: Chat }): VNode | null {
   const { state, chat } = props;
   if (state.approvals.length + state.pairings.length === 0) return null;
@@ -39,13 +39,13 @@ function ApprovalCard(props: { approval: Approval; from: string | undefined; cha
       <p class="facts">
         {approval.cwd !== undefined && <span>in {approval.cwd}</span>}
         {approval.reason !== undefined && <span>{approval.reason}</span>}
-        {approval.asker !== undefined && (
+        {approval.principal !== undefined && (
           <span>
-            for {approval.asker}
-            {approval.isOwner === true ? "" : " (no owner)"}
+            for {approval.principal}
+            {approval.isOwner === true ? "" : " (not an owner)"}
           </span>
         )}
-        {approval.files.length > 0 && <span>only with these files as they are now: {approval.files.join(", ")}</span>}
+        {approval.files.length > 0 && <span>only while these files are unchanged: {approval.files.join(", ")}</span>}
         <Expiry at={approval.expiresAt} />
       </p>
       <div class="answers">
@@ -65,7 +65,7 @@ function ApprovalCard(props: { approval: Approval; from: string | undefined; cha
   );
 }
 
-/** The card, not a button, takes the focus, and only from an empty composer: an Enter meant for a message allows nothing. */
+/** Focuses the card unless a message is being written. No button has the focus, so that Enter cannot allow the command. */
 function focusUnlessWriting(card: HTMLElement | null): void {
   const active = document.activeElement;
   const isWriting = active instanceof HTMLTextAreaElement ? active.value !== "" : active instanceof HTMLInputElement;

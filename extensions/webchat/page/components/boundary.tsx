@@ -2,32 +2,32 @@ import { Component } from "preact";
 import type { ComponentChildren, VNode } from "preact";
 
 interface Props {
-  /** Drawn instead of the children when drawing them failed. */
-  readonly instead: () => ComponentChildren;
-  /** The children are tried again when this changes. */
-  readonly of: unknown;
+  /** Drawn in place of the children when drawing them failed. */
+  readonly fallback: () => ComponentChildren;
+  /** The children are drawn again when this changes. */
+  readonly retryOn: unknown;
   readonly children: ComponentChildren;
 }
 
-interface Failed {
+interface BoundaryState {
   readonly failed: boolean;
-  readonly of: unknown;
+  readonly retryOn: unknown;
 }
 
-/** Keeps a part of the page that cannot be drawn from taking the rest of the page with it. */
-export class Boundary extends Component<Props, Failed> {
-  override state: Failed = { failed: false, of: undefined };
+/** Catches an error in drawing a part of the page, so that the rest of the page is drawn. */
+export class Boundary extends Component<Props, BoundaryState> {
+  override state: BoundaryState = { failed: false, retryOn: undefined };
 
-  static override getDerivedStateFromProps(props: Props, state: Failed): Failed {
-    return state.failed && state.of === props.of ? state : { failed: false, of: props.of };
+  static override getDerivedStateFromProps(props: Props, state: BoundaryState): BoundaryState {
+    return state.failed && state.retryOn === props.retryOn ? state : { failed: false, retryOn: props.retryOn };
   }
 
   override componentDidCatch(error: unknown): void {
     console.warn("a part of the page could not be drawn", error);
-    this.setState({ failed: true, of: this.props.of });
+    this.setState({ failed: true, retryOn: this.props.retryOn });
   }
 
   override render(): VNode {
-    return <>{this.state.failed ? this.props.instead() : this.props.children}</>;
+    return <>{this.state.failed ? this.props.fallback() : this.props.children}</>;
   }
 }

@@ -6,7 +6,7 @@ import type { State } from "../state.ts";
 
 const LEVELS = ["off", "minimal", "low", "medium", "high", "xhigh"];
 
-/** Which model answers in this session. */
+/** The choice of the model for this session. */
 export function ModelChoice(props: { state: State; chat: Chat }): VNode | null {
   const { state, chat } = props;
   const row = openRow(state);
@@ -49,7 +49,7 @@ function fullName(provider: string, id: string): string {
   return provider === "" || id.startsWith(`${provider}/`) ? id : `${provider}/${id}`;
 }
 
-/** How much the model thinks in this session. */
+/** The choice of the thinking level for this session. */
 export function ThinkingChoice(props: { state: State; chat: Chat }): VNode {
   const level = openRow(props.state)?.thinking ?? "";
   const isKnown = level === "" || LEVELS.includes(level);

@@ -1,6 +1,6 @@
 import type { VNode } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { takeFiles } from "../attachments.ts";
+import { readFiles } from "../attachments.ts";
 import type { Chat } from "../chat.ts";
 import type { Picture } from "../protocol/exchanges.ts";
 import type { Limits } from "../protocol/protocol.ts";
@@ -8,10 +8,10 @@ import type { State } from "../state.ts";
 import { Icon, StopIcon } from "./icons.tsx";
 import { ModelChoice, ThinkingChoice } from "./choices.tsx";
 
-const MOST_PICTURES = 10;
+const MAX_PICTURES = 10;
 const LIMITS: Limits = { payload: 26_214_400, attachment: 5_242_880, image: 5_242_880 };
 
-/** The input for messages. Enter sends, Shift+Enter starts a new line; images are pasted, dropped or picked. */
+/** The input for messages. Enter sends, Shift+Enter starts a new line; images can be pasted, dropped or chosen. */
 export function Composer(props: { state: State; chat: Chat; running: boolean }): VNode {
   const { state, chat, running } = props;
   const [draft, setDraft] = useState("");
@@ -34,7 +34,7 @@ export function Composer(props: { state: State; chat: Chat; running: boolean }):
       onDrop={(event) => (event.preventDefault(), add(event.dataTransfer?.files))}
       onPaste={(event) => add(event.clipboardData?.files)}
     >
-      <Thumbnails pictures={pictures} remove={(index) => setPictures(pictures.filter((_, place) => place !== index))} />
+      <Thumbnails pictures={pictures} remove={(index) => setPictures(pictures.filter((_, other) => other !== index))} />
       <textarea
         ref={field}
         rows={1}
@@ -68,12 +68,12 @@ function usePictures(limits: Limits, chat: Chat) {
   const [pictures, setPictures] = useState<readonly Picture[]>([]);
   const add = (files: FileList | undefined | null): void => {
     if (files === undefined || files === null || files.length === 0) return;
-    takeFiles([...files], limits).then(
-      (taken) => {
-        setPictures((before) => [...before, ...taken.pictures].slice(0, MOST_PICTURES));
-        if (taken.refusals.length > 0) chat.tell(taken.refusals.join(" "));
+    readFiles([...files], limits).then(
+      (read) => {
+        setPictures((before) => [...before, ...read.pictures].slice(0, MAX_PICTURES));
+        if (read.refusals.length > 0) chat.showNotice(read.refusals.join(" "));
       },
-      () => chat.tell("The image could not be read."),
+      () => chat.showNotice("The image could not be read."),
     );
   };
   return { pictures, setPictures, add };

@@ -5,16 +5,16 @@ interface ChoiceProps {
   readonly label: string;
   readonly name: string;
   readonly value: string;
-  readonly options: readonly (readonly [value: string, words: string])[];
+  readonly options: readonly (readonly [value: string, label: string])[];
   readonly choose: (value: string) => void;
   readonly hint?: string | undefined;
-  /** Why the gateway did not take it. */
-  readonly wrong?: string | undefined;
+  /** Why the gateway refused the value. */
+  readonly error?: string | undefined;
 }
 
-/** One of several, with what is to be known of it below. */
+/** A labelled select, with a hint or an error below. */
 export function Choice(props: ChoiceProps): VNode {
-  const { label, name, value, options, choose, hint, wrong } = props;
+  const { label, name, value, options, choose, hint, error } = props;
   const id = useId();
   return (
     <div>
@@ -23,18 +23,18 @@ export function Choice(props: ChoiceProps): VNode {
         <select
           name={name}
           value={value}
-          aria-invalid={wrong !== undefined}
+          aria-invalid={error !== undefined}
           aria-describedby={id}
           onChange={(event) => choose(event.currentTarget.value)}
         >
-          {options.map(([option, words]) => (
+          {options.map(([option, text]) => (
             <option key={option} value={option}>
-              {words}
+              {text}
             </option>
           ))}
         </select>
       </label>
-      <Remark id={id} hint={hint} wrong={wrong} />
+      <Hint id={id} hint={hint} error={error} />
     </div>
   );
 }
@@ -42,37 +42,37 @@ export function Choice(props: ChoiceProps): VNode {
 interface FieldProps {
   readonly name: string;
   readonly label: string;
-  /** Shown as dots. */
+  /** Whether the value is hidden by dots. */
   readonly secret?: boolean;
   readonly hint?: string | undefined;
-  /** Why the gateway did not take it. */
-  readonly wrong?: string | undefined;
+  /** Why the gateway refused the value. */
+  readonly error?: string | undefined;
 }
 
-/** A line to fill in, with what is wrong with it below. */
+/** A labelled text input, with a hint or an error below. */
 export function Field(props: FieldProps): VNode {
-  const { name, label, secret = false, hint, wrong } = props;
+  const { name, label, secret = false, hint, error } = props;
   const id = useId();
-  const same = {
+  const shared = {
     name,
     autocomplete: "off",
     spellcheck: false,
-    "aria-invalid": wrong !== undefined,
+    "aria-invalid": error !== undefined,
     "aria-describedby": id,
   } as const;
   return (
     <div>
       <label>
         {label}
-        {secret ? <input type="password" {...same} /> : <input {...same} />}
+        {secret ? <input type="password" {...shared} /> : <input {...shared} />}
       </label>
-      <Remark id={id} hint={hint} wrong={wrong} />
+      <Hint id={id} hint={hint} error={error} />
     </div>
   );
 }
 
-/** A box to tick. */
-export function Tick({ name, label }: { name: string; label: string }): VNode {
+/** A labelled checkbox. */
+export function Checkbox({ name, label }: { name: string; label: string }): VNode {
   return (
     <label class="tick">
       <input type="checkbox" name={name} />
@@ -81,9 +81,9 @@ export function Tick({ name, label }: { name: string; label: string }): VNode {
   );
 }
 
-function Remark(props: { id: string; hint: string | undefined; wrong: string | undefined }): VNode {
-  const { id, hint, wrong } = props;
-  if (wrong === undefined)
+function Hint(props: { id: string; hint: string | undefined; error: string | undefined }): VNode {
+  const { id, hint, error } = props;
+  if (error === undefined)
     return (
       <p id={id} class="hint">
         {hint}
@@ -91,7 +91,7 @@ function Remark(props: { id: string; hint: string | undefined; wrong: string | u
     );
   return (
     <p id={id} class="field-problem" role="alert">
-      {wrong}
+      {error}
     </p>
   );
 }

@@ -1,9 +1,9 @@
 import type { VNode } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { Chat } from "../chat.ts";
-import { Mark } from "./icons.tsx";
+import { Logo } from "./icons.tsx";
 
-/** Asks for the token where none is known, or the known one was refused. */
+/** Asks for the token when none is known or the known one was refused. */
 export function Gate(props: { message: string; offered: boolean; chat: Chat }): VNode {
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => field.current?.focus(), []);
@@ -15,7 +15,7 @@ export function Gate(props: { message: string; offered: boolean; chat: Chat }): 
   return (
     <main class="gate">
       <form onSubmit={submit}>
-        <Mark />
+        <Logo />
         <h1>Sign in to the gateway</h1>
         <p>
           On the machine that runs it, <code>openclaw dashboard</code> prints a link that signs you in. You can also
@@ -39,16 +39,19 @@ export function Gate(props: { message: string; offered: boolean; chat: Chat }): 
   );
 }
 
-/** A link can come from anywhere, so its token is sent only when the person wants that. */
+/** Asks before a link's token is used, because anybody can make such a link. */
 export function Offer(props: { chat: Chat }): VNode {
   const { chat } = props;
   return (
     <div class="banner">
-      <p>A link brought a token for this gateway. Use it if the link came from you or from openclaw dashboard.</p>
-      <button type="button" class="quiet" onClick={() => chat.takeOffer(true)}>
+      <p>
+        The link that was opened contains a token for this gateway. Use it only if the link is yours or from openclaw
+        dashboard.
+      </p>
+      <button type="button" class="quiet" onClick={() => chat.answerOffer(true)}>
         Sign in with the link's token
       </button>
-      <button type="button" class="quiet" onClick={() => chat.takeOffer(false)}>
+      <button type="button" class="quiet" onClick={() => chat.answerOffer(false)}>
         Ignore it
       </button>
     </div>

@@ -45,7 +45,7 @@ function Tokens(props: { state: State }): VNode | null {
   );
 }
 
-/** Banners about problems: no connection, a broken configuration, a failure. */
+/** Banners about problems: no connection, an invalid config, a failure. */
 export function Banners(props: { state: State; chat: Chat }): VNode {
   const { state, chat } = props;
   return (
@@ -71,7 +71,7 @@ export function Banners(props: { state: State; chat: Chat }): VNode {
       {state.notice !== undefined && (
         <div class="banner warning" role="alert">
           <p>{state.notice}</p>
-          <button type="button" class="plain-icon" aria-label="Dismiss" onClick={() => chat.tell()}>
+          <button type="button" class="plain-icon" aria-label="Dismiss" onClick={() => chat.showNotice()}>
             <Icon name="close" />
           </button>
         </div>
@@ -81,4 +81,4 @@ export function Banners(props: { state: State; chat: Chat }): VNode {
 }
 
 const turnedAwayText = (count: number): string =>
-  `${count === 1 ? "One person wrote and has" : `${count} people wrote and have`} no pairing code, since others were waiting.`;
+  `${count === 1 ? "One person wrote and has" : `${count} people wrote and have`} no pairing code, because too many others are waiting.`;

@@ -12,7 +12,7 @@ export function useNow(interval: number, wanted = true): number {
   return now;
 }
 
-/** Whether the window is as narrow as a phone's, where the session list is a drawer. */
+/** Whether the window is so narrow that the session list is a drawer. */
 export function useNarrow(): boolean {
   const [narrow, setNarrow] = useState(() => matchMedia("(max-width: 760px)").matches);
   useEffect(() => {

@@ -16,7 +16,7 @@ const PATHS = {
   warning: "M12 4 3 19h18zM12 10v4m0 3v.01",
 } as const;
 
-/** A line drawing that goes with words or with a labelled button; screen readers pass it by. */
+/** An icon next to a text or in a labelled button; hidden from screen readers. */
 export function Icon(props: { name: keyof typeof PATHS }): VNode {
   return (
     <svg class={`icon icon-${props.name}`} viewBox="0 0 24 24" aria-hidden="true">
@@ -34,8 +34,8 @@ export function StopIcon(): VNode {
   );
 }
 
-/** Three marks of a claw. */
-export function Mark(): VNode {
+/** The logo. */
+export function Logo(): VNode {
   return (
     <svg class="mark" viewBox="0 0 32 32" aria-hidden="true">
       <rect width="32" height="32" rx="9" />

@@ -3,7 +3,7 @@ import type { Chat } from "../chat.ts";
 import type { Link } from "../state.ts";
 import { useNow } from "./hooks.ts";
 
-const WORDS: Readonly<Record<Link["state"], string>> = {
+const LABELS: Readonly<Record<Link["state"], string>> = {
   connecting: "Connecting",
   connected: "Connected",
   waiting: "Reconnecting",
@@ -12,7 +12,7 @@ const WORDS: Readonly<Record<Link["state"], string>> = {
   refused: "Refused",
 };
 
-/** How the page stands with the gateway, in a word. The seconds count for the eye only. */
+/** The state of the connection. Screen readers do not read the seconds. */
 export function LinkState(props: { link: Link }): VNode {
   const { link } = props;
   const now = useNow(500, link.state === "waiting");
@@ -20,13 +20,13 @@ export function LinkState(props: { link: Link }): VNode {
   return (
     <div class={`link-state ${link.state}`}>
       <span class="dot" aria-hidden="true" />
-      <span role="status">{WORDS[link.state]}</span>
+      <span role="status">{LABELS[link.state]}</span>
       {link.state === "waiting" && <span aria-hidden="true">{seconds > 0 ? ` in ${seconds} s` : "…"}</span>}
     </div>
   );
 }
 
-/** Why there is no connection, and a way to try at once. */
+/** Why there is no connection, and a button to reconnect now. */
 export function LinkBanner(props: { link: Link; chat: Chat }): VNode | null {
   const { link, chat } = props;
   if (link.state !== "waiting" && link.state !== "refused" && link.state !== "offline") return null;
@@ -34,7 +34,7 @@ export function LinkBanner(props: { link: Link; chat: Chat }): VNode | null {
   const message = link.state === "refused" ? link.message : (reason ?? "This device is offline.");
   return (
     <div class="banner">
-      <p>{message} What you send waits here until the gateway is back.</p>
+      <p>{message} Messages that you send wait here until the connection is back.</p>
       <button type="button" class="quiet" onClick={() => chat.retryNow()}>
         Try now
       </button>

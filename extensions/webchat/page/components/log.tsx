@@ -10,7 +10,7 @@ import { Icon } from "./icons.tsx";
 import { TurnView } from "./turn.tsx";
 import { Welcome } from "./welcome.tsx";
 
-/** The conversation. It follows what is being said unless the reader has scrolled up. */
+/** The conversation. It scrolls to new text unless the reader has scrolled up. */
 export function Log(props: { state: State; chat: Chat }): VNode {
   const { state, chat } = props;
   const { turns, hasMore, loaded } = state.transcript;
@@ -20,7 +20,7 @@ export function Log(props: { state: State; chat: Chat }): VNode {
       state.exchanges.filter((exchange) => isOpen(state, exchange.sessionKey)),
     );
   }, [turns, state.exchanges]);
-  const { scroller, content, away, toEnd } = useFollowing(state.sessionKey);
+  const { scroller, content, isScrolledUp, toEnd } = useAutoScroll(state.sessionKey);
   return (
     <div class="log-frame">
       <div class="log" ref={scroller} tabIndex={0} role="region" aria-label="Conversation">
@@ -32,55 +32,55 @@ export function Log(props: { state: State; chat: Chat }): VNode {
           )}
           {shown.length === 0 && loaded && <Welcome state={state} chat={chat} />}
           <ol class="turns">
-            {keyed(shown).map(([key, turn]) => (
-              <Boundary key={key} of={turn} instead={() => <PlainTurn turn={turn} />}>
+            {withKeys(shown).map(([key, turn]) => (
+              <Boundary key={key} retryOn={turn} fallback={() => <PlainTurn turn={turn} />}>
                 <TurnView turn={turn} chat={chat} />
               </Boundary>
             ))}
           </ol>
         </div>
       </div>
-      {away && (
+      {isScrolledUp && (
         <button type="button" class="round jump" aria-label="Go to the latest message" onClick={toEnd}>
           <Icon name="down" />
         </button>
       )}
-      <Announcer sessionKey={state.sessionKey} loaded={loaded} shown={shown} />
+      <Announcements sessionKey={state.sessionKey} loaded={loaded} shown={shown} />
     </div>
   );
 }
 
-/** A turn that could not be drawn, as bare text. */
+/** A turn that could not be drawn, as plain text. */
 function PlainTurn(props: { turn: ShownTurn }): VNode {
   return (
     <li class={`turn ${props.turn.role}`}>
       <div class="said">
-        <p class="plain">{wordsOf(props.turn)}</p>
+        <p class="plain">{textOf(props.turn)}</p>
       </div>
-      <p class="outcome error">This message could not be drawn; its text is shown as it came.</p>
+      <p class="outcome error">This message could not be displayed; this is its text without formatting.</p>
     </li>
   );
 }
 
-/** A turn keeps its key when the transcript takes it over, so that what was unfolded stays so. */
-function keyed(shown: readonly ShownTurn[]): readonly (readonly [string, ShownTurn])[] {
-  const taken = new Set<string>();
+/** Keys for the turns. A turn keeps its key when it becomes part of the transcript, so that opened details remain open. */
+function withKeys(shown: readonly ShownTurn[]): readonly (readonly [string, ShownTurn])[] {
+  const used = new Set<string>();
   return shown.map((turn) => {
     const byRun = `${turn.runIds[0]}:${turn.role}`;
-    const key = turn.runIds.length === 0 || taken.has(byRun) ? turn.id : byRun;
-    taken.add(key);
+    const key = turn.runIds.length === 0 || used.has(byRun) ? turn.id : byRun;
+    used.add(key);
     return [key, turn];
   });
 }
 
-function useFollowing(sessionKey: string) {
+function useAutoScroll(sessionKey: string) {
   const scroller = useRef<HTMLDivElement>(null);
   const content = useRef<HTMLDivElement>(null);
   const following = useRef(true);
-  const [away, setAway] = useState(false);
+  const [isScrolledUp, setIsScrolledUp] = useState(false);
   const toEnd = (): void => {
     following.current = true;
-    setAway(false);
+    setIsScrolledUp(false);
     scroller.current?.scrollTo({ top: scroller.current.scrollHeight });
   };
   useLayoutEffect(toEnd, [sessionKey]);
@@ -89,7 +89,7 @@ function useFollowing(sessionKey: string) {
     if (frame === null || content.current === null) return undefined;
     const scrolled = (): void => {
       following.current = frame.scrollHeight - frame.scrollTop - frame.clientHeight < 60;
-      setAway(!following.current);
+      setIsScrolledUp(!following.current);
     };
     const watcher = new ResizeObserver(() => {
       if (following.current) frame.scrollTo({ top: frame.scrollHeight });
@@ -102,22 +102,22 @@ function useFollowing(sessionKey: string) {
       frame.removeEventListener("scroll", scrolled);
     };
   }, []);
-  return { scroller, content, away, toEnd };
+  return { scroller, content, isScrolledUp, toEnd };
 }
 
-/** Says each finished answer once to screen readers; what is still being written stays silent. */
-function Announcer(props: { sessionKey: string; loaded: boolean; shown: readonly ShownTurn[] }): VNode {
+/** Announces each finished answer once to screen readers. */
+function Announcements(props: { sessionKey: string; loaded: boolean; shown: readonly ShownTurn[] }): VNode {
   const { sessionKey, loaded, shown } = props;
-  const heard = useRef({ sessionKey: "", text: "" });
+  const announced = useRef({ sessionKey: "", text: "" });
   const [spoken, setSpoken] = useState("");
   const last = shown.findLast((turn) => turn.role === "assistant");
-  const text = last === undefined || last.live === true ? undefined : wordsOf(last);
+  const text = last === undefined || last.live === true ? undefined : textOf(last);
   useEffect(() => {
     if (!loaded) return;
-    const isSameSession = heard.current.sessionKey === sessionKey;
-    if (!isSameSession) heard.current = { sessionKey, text: text ?? "" };
-    if (text === undefined || heard.current.text === text) return;
-    heard.current = { sessionKey, text };
+    const isSameSession = announced.current.sessionKey === sessionKey;
+    if (!isSameSession) announced.current = { sessionKey, text: text ?? "" };
+    if (text === undefined || announced.current.text === text) return;
+    announced.current = { sessionKey, text };
     setSpoken(text);
   }, [sessionKey, loaded, text]);
   return (
@@ -127,7 +127,7 @@ function Announcer(props: { sessionKey: string; loaded: boolean; shown: readonly
   );
 }
 
-function wordsOf(turn: ShownTurn): string {
+function textOf(turn: ShownTurn): string {
   const texts = turn.parts.map((part) => (part.kind === "text" ? part.text : ""));
   return [...texts, turn.error ?? ""].filter((line) => line !== "").join("\n");
 }

@@ -7,7 +7,7 @@ import { isOpen, openRow } from "../state.ts";
 import type { State } from "../state.ts";
 import { Channels } from "./channels/channels.tsx";
 import { useNow } from "./hooks.ts";
-import { Icon, Mark } from "./icons.tsx";
+import { Icon, Logo } from "./icons.tsx";
 
 interface SidebarProps {
   readonly state: State;
@@ -36,16 +36,16 @@ export function Drawer(props: SidebarProps & { open: boolean }): VNode {
   );
 }
 
-/** The brand, the button for a new chat, and the sessions. */
+/** The logo, the button for a new chat, the sessions, and the button for the channels. */
 export function Sidebar(props: SidebarProps): VNode {
   const { state, chat, done } = props;
   const now = useNow(60_000);
-  const rows = listed(state);
+  const rows = listedSessions(state);
   const [channels, setChannels] = useState(false);
   return (
     <nav class="sidebar" aria-label="Sessions">
       <div class="brand">
-        <Mark />
+        <Logo />
         <span>openclaw</span>
       </div>
       <button type="button" class="new-chat" onClick={() => (chat.startNew(), done())}>
@@ -69,17 +69,17 @@ export function Sidebar(props: SidebarProps): VNode {
   );
 }
 
-/** The sessions, latest first, with the main one and the open one even while they have no row yet. */
-function listed(state: State): readonly SessionRow[] {
+/** The sessions, latest first. The main and the open session are included even if they have no row yet. */
+function listedSessions(state: State): readonly SessionRow[] {
   const agent = state.hello?.defaultAgent;
   const has = (key: string): boolean => state.sessions.some((row) => plainKey(row.key, agent) === plainKey(key, agent));
   const rows = state.sessions.toSorted((one, other) => (other.updatedAt ?? 0) - (one.updatedAt ?? 0));
-  const open = openRow(state) === undefined ? [blank(state.sessionKey)] : [];
-  const main = has("main") || isOpen(state, "main") ? [] : [blank("main")];
+  const open = openRow(state) === undefined ? [emptyRow(state.sessionKey)] : [];
+  const main = has("main") || isOpen(state, "main") ? [] : [emptyRow("main")];
   return [...open, ...rows, ...main];
 }
 
-function blank(key: string): SessionRow {
+function emptyRow(key: string): SessionRow {
   return { key, tokens: { input: 0, output: 0, total: 0, window: 0 }, activeRuns: [], active: false };
 }
 
@@ -91,7 +91,7 @@ function SessionItem(props: SidebarProps & { row: SessionRow; now: number }): VN
   if (asking === "delete") return <DeleteQuestion row={row} chat={chat} close={close} />;
   const open = isOpen(state, row.key);
   const title = sessionTitle(row.key, row.label);
-  const place = channelName(row.key);
+  const channel = channelName(row.key);
   const when = row.updatedAt === undefined ? "" : ago(row.updatedAt, now);
   return (
     <li class={open ? "session open" : "session"}>
@@ -99,7 +99,7 @@ function SessionItem(props: SidebarProps & { row: SessionRow; now: number }): VN
         <span class="session-title">{title}</span>
         <span class="session-facts">
           {row.active && <span class="busy">working</span>}
-          {[place, when].filter((item) => item !== "").join(" · ")}
+          {[channel, when].filter((item) => item !== "").join(" · ")}
         </span>
       </button>
       {row.updatedAt !== undefined && (

@@ -1,10 +1,10 @@
 import type { VNode } from "preact";
 import { useMemo } from "preact/hooks";
-import { fields, word } from "../protocol/json.ts";
+import { fields, nonEmpty } from "../protocol/json.ts";
 import type { ToolPart } from "../transcript.ts";
 import { Icon } from "./icons.tsx";
 
-/** A tool call, folded shut until somebody wants to see it. */
+/** A tool call with its result; the details are closed at first. */
 export function ToolCall(props: { part: ToolPart }): VNode {
   const { part } = props;
   return useMemo(
@@ -13,7 +13,7 @@ export function ToolCall(props: { part: ToolPart }): VNode {
         <summary>
           <Icon name="tool" />
           <span class="tool-name">{part.name}</span>
-          <span class="tool-brief">{brief(part.args)}</span>
+          <span class="tool-brief">{summaryOf(part.args)}</span>
           <span class="tool-state">{part.state}</span>
           <Icon name="chevron" />
         </summary>
@@ -33,10 +33,12 @@ export function ToolCall(props: { part: ToolPart }): VNode {
   );
 }
 
-function brief(args: unknown): string {
+function summaryOf(args: unknown): string {
   const named = fields(args);
-  const first = ["command", "path", "file_path", "pattern", "query", "url"].flatMap((name) => word(named[name]) ?? []);
-  return (first[0] ?? word(Object.values(named)[0]) ?? "").replace(/\s+/g, " ");
+  const first = ["command", "path", "file_path", "pattern", "query", "url"].flatMap(
+    (name) => nonEmpty(named[name]) ?? [],
+  );
+  return (first[0] ?? nonEmpty(Object.values(named)[0]) ?? "").replace(/\s+/g, " ");
 }
 
 function pretty(args: unknown): string {

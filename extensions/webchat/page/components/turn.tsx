@@ -35,7 +35,7 @@ export function TurnView(props: { turn: ShownTurn; chat: Chat }): VNode {
   );
 }
 
-/** Who speaks: for the eye only where it is not one of the two sides. */
+/** The writer of a turn: visible for a named sender, otherwise only for screen readers. */
 function Speaker(props: { turn: ShownTurn }): VNode {
   const { role, sender } = props.turn;
   return sender === undefined ? <span class="unseen">{SPEAKERS[role]}:</span> : <span class="sender">{sender}</span>;
@@ -95,13 +95,13 @@ function Outcome(props: { turn: ShownTurn }): VNode | null {
   if (turn.live === true || turn.role !== "assistant") return null;
   const { usage } = turn;
   const tokens = usage === undefined ? "" : `${count(usage.input + usage.cached)} in · ${count(usage.output)} out`;
-  const said = [turn.aborted === true ? "Stopped" : "", turn.model ?? "", tokens].filter((item) => item !== "");
-  if (said.length === 0) return null;
+  const shown = [turn.aborted === true ? "Stopped" : "", turn.model ?? "", tokens].filter((item) => item !== "");
+  if (shown.length === 0) return null;
   const title =
     usage === undefined ? "" : `Tokens: ${usage.input} in, ${usage.cached} from the cache, ${usage.output} out`;
   return (
     <p class="outcome" title={title}>
-      {said.join(" · ")}
+      {shown.join(" · ")}
     </p>
   );
 }

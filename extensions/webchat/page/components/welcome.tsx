@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
 import type { Chat } from "../chat.ts";
 import type { State } from "../state.ts";
-import { Mark } from "./icons.tsx";
+import { Logo } from "./icons.tsx";
 
 const IDEAS = ["list the files", "read README.md", "run date"];
 
@@ -10,11 +10,11 @@ export function Welcome(props: { state: State; chat: Chat }): VNode {
   const { demo } = props.state.status.model;
   return (
     <section class="welcome" aria-label="Welcome">
-      <Mark />
+      <Logo />
       <h2>What can I do for you?</h2>
       <p>
         {demo
-          ? "The demo model is answering: it echoes, and it calls real tools for a few phrases. Set an API key to talk to a real one."
+          ? "The demo model is answering: it repeats what you write, and it calls real tools for a few phrases. Set an API key to use a real model."
           : "Ask anything. The agent works in its own workspace, and asks you before it runs a command."}
       </p>
       <div class="ideas">

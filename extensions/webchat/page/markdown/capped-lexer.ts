@@ -1,14 +1,14 @@
 import { Lexer, Tokenizer } from "marked";
 import type { MarkedOptions, Token, Tokens } from "marked";
 
-/** Levels of quotes and lists within each other, and of spans within each other; what lies deeper is shown as its source. */
+/** Maximum levels of nested quotes and lists, and of nested spans. Deeper levels are shown as their source. */
 const MAX_DEPTH = 24;
-/** Characters of one run of text in which spans are looked for. Looking takes up to the square of it. */
+/** Maximum characters of a text in which spans are searched. The search takes quadratic time. */
 const MAX_INLINE = 10_000;
 
 /**
- * Reads Markdown that a stranger may have written. marked calls itself once for each level, so that a few thousand `>` end
- * in a stack overflow; this one stops at `MAX_DEPTH`, in either direction, and leaves the rest as text.
+ * Reads Markdown that a stranger may have written. marked calls itself for each level, so a few thousand `>` would cause a stack
+ * overflow. This lexer stops at `MAX_DEPTH` and leaves deeper levels as text.
  */
 export class CappedLexer extends Lexer {
   constructor(options: MarkedOptions) {
@@ -37,16 +37,16 @@ class CappedTokenizer extends Tokenizer {
     return this.#deeper(() => super.link(src));
   }
 
-  override reflink(...asked: Parameters<Tokenizer["reflink"]>): ReturnType<Tokenizer["reflink"]> {
-    return this.#deeper(() => super.reflink(...asked));
+  override reflink(...args: Parameters<Tokenizer["reflink"]>): ReturnType<Tokenizer["reflink"]> {
+    return this.#deeper(() => super.reflink(...args));
   }
 
-  override emStrong(...asked: Parameters<Tokenizer["emStrong"]>): ReturnType<Tokenizer["emStrong"]> {
-    return this.#deeper(() => super.emStrong(...asked));
+  override emStrong(...args: Parameters<Tokenizer["emStrong"]>): ReturnType<Tokenizer["emStrong"]> {
+    return this.#deeper(() => super.emStrong(...args));
   }
 
-  override del(...asked: Parameters<Tokenizer["del"]>): ReturnType<Tokenizer["del"]> {
-    return this.#deeper(() => super.del(...asked));
+  override del(...args: Parameters<Tokenizer["del"]>): ReturnType<Tokenizer["del"]> {
+    return this.#deeper(() => super.del(...args));
   }
 
   #deeper<T>(read: () => T | undefined): T | undefined {

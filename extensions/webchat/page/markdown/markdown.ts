@@ -9,39 +9,39 @@ const ALLOWED_ATTR = "alt align checked class disabled href rel src start target
 
 const marked = new Marked({ gfm: true, breaks: true, renderer: { html, code, image, link, table } });
 
-/** One top-level piece of a Markdown text as safe HTML. A piece that did not change keeps its HTML while more streams in. */
+/** One top-level block of a Markdown text as safe HTML. An unchanged block keeps its HTML while the text grows. */
 export interface Block {
   readonly source: string;
   readonly html: string;
 }
 
-/** Characters of a text, characters of one block and number of blocks above which Markdown is shown as its source. */
-const MOST = { text: 200_000, block: 100_000, blocks: 3000 } as const;
-/** Characters of a block of plain text. */
+/** Above these limits Markdown is shown as its source: characters of a text, characters of a block, number of blocks. */
+const LIMITS = { text: 200_000, block: 100_000, blocks: 3000 } as const;
+/** Maximum characters of a block of plain text. */
 const PLAIN_BLOCK = 50_000;
 
 /**
- * Turns Markdown into blocks of safe HTML. While the text still grows, an unfinished end is shown as it will be. What
- * cannot be drawn, or would take seconds, is shown as plain text. Never throws.
+ * Converts Markdown to blocks of safe HTML. While the text grows, an unfinished fence or span at its end is completed. A text
+ * that cannot be converted, or not within a second, becomes plain text. Never throws.
  */
 export function blocksOf(text: string, growing: boolean, before: readonly Block[] = []): readonly Block[] {
-  const tokens = isTooLong(text) ? undefined : tokensOf(growing ? mended(text) : text);
-  if (tokens === undefined) return piecesOf(text).map((piece, index) => held(piece, before[index], plain));
-  return tokens.map((token, index) => held(token.raw, before[index], () => htmlOf(token)));
+  const tokens = isTooLong(text) ? undefined : tokensOf(growing ? completed(text) : text);
+  if (tokens === undefined) return plainBlocksOf(text).map((block, index) => reused(block, before[index], plain));
+  return tokens.map((token, index) => reused(token.raw, before[index], () => htmlOf(token)));
 }
 
-function held(source: string, earlier: Block | undefined, draw: (source: string) => string): Block {
-  return earlier?.source === source ? earlier : { source, html: draw(source) };
+function reused(source: string, earlier: Block | undefined, toHtml: (source: string) => string): Block {
+  return earlier?.source === source ? earlier : { source, html: toHtml(source) };
 }
 
 const isTooLong = (text: string): boolean =>
-  text.length > MOST.text || (text.match(/\n\n/g)?.length ?? 0) > MOST.blocks;
+  text.length > LIMITS.text || (text.match(/\n\n/g)?.length ?? 0) > LIMITS.blocks;
 
-/** Undefined for a text that the reader of Markdown cannot take. */
+/** Undefined for a text that the lexer cannot read, or with too many blocks. */
 function tokensOf(text: string): readonly Token[] | undefined {
   try {
     const tokens = new CappedLexer(marked.defaults).lex(text).filter(({ type }) => type !== "space" && type !== "def");
-    return tokens.length > MOST.blocks ? undefined : tokens;
+    return tokens.length > LIMITS.blocks ? undefined : tokens;
   } catch (error) {
     console.warn("an answer is shown as plain text", error);
     return undefined;
@@ -49,7 +49,7 @@ function tokensOf(text: string): readonly Token[] | undefined {
 }
 
 function htmlOf(token: Token): string {
-  if (token.raw.length > MOST.block && token.type !== "code") return plain(token.raw);
+  if (token.raw.length > LIMITS.block && token.type !== "code") return plain(token.raw);
   try {
     return safe(token);
   } catch (error) {
@@ -60,31 +60,31 @@ function htmlOf(token: Token): string {
 
 const plain = (source: string): string => `<p class="plain">${escaped(source)}</p>`;
 
-/** The text in parts, cut after line ends where there are some. */
-function piecesOf(text: string): readonly string[] {
-  const pieces: string[] = [];
+/** The text in blocks, cut after line ends where possible. */
+function plainBlocksOf(text: string): readonly string[] {
+  const blocks: string[] = [];
   for (let start = 0; start < text.length;) {
     const line = text.lastIndexOf("\n", start + PLAIN_BLOCK) + 1;
     const end = line > start && start + PLAIN_BLOCK < text.length ? line : start + PLAIN_BLOCK;
-    pieces.push(text.slice(start, end));
+    blocks.push(text.slice(start, end));
     start = end;
   }
-  return pieces;
+  return blocks;
 }
 
 function safe(token: Token): string {
   return DOMPurify.sanitize(marked.parser([token]), {
     ALLOWED_TAGS: ALLOWED_TAGS.split(" "),
     ALLOWED_ATTR,
-    // Without this their values would have to look like addresses, too.
+    // Without this, DOMPurify would check the values of these attributes as addresses.
     ADD_URI_SAFE_ATTR: ["align", "checked", "disabled", "rel", "start", "target", "type"],
-    // Images in the text itself are let through by DOMPurify's own rule for `img`; a link may not lead to one.
+    // DOMPurify's own rule for `img` allows data URLs. Links may only have these schemes.
     ALLOWED_URI_REGEXP: /^(?:https?:|mailto:|tel:|#)/i,
   });
 }
 
-/** Takes away the start of a fence that is not whole yet, and ends bold and code that are open in the last line. */
-function mended(text: string): string {
+/** Removes an incomplete fence from the end of the text, and closes bold and code that are open in the last line. */
+function completed(text: string): string {
   const inFence = (text.match(/^ {0,3}(?:```|~~~)/gm)?.length ?? 0) % 2 === 1;
   const whole = text.replace(/(^|\n) {0,3}(?:`{1,2}|~{1,2})$/, "$1");
   return inFence || whole !== text ? whole : withEndedSpans(text);
@@ -103,7 +103,7 @@ function escaped(value: string): string {
   return value.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
 }
 
-/** A model's own HTML is shown as the text that it is; only a line break is taken at its word. */
+/** A model's HTML is shown as text, except a line break. */
 function html(token: Tokens.HTML | Tokens.Tag): string {
   return /^<br\s*\/?>$/i.test(token.text.trim()) ? "<br>" : escaped(token.text);
 }
@@ -114,7 +114,7 @@ function code(token: Tokens.Code): string {
   return `<div class="code">${bar}<pre><code>${escaped(token.text)}</code></pre></div>`;
 }
 
-/** Only images that are in the text itself are shown: fetching another would tell its host who reads. */
+/** Only data URLs become images: fetching another image would reveal the reader's address to its host. */
 function image(token: Tokens.Image): string {
   const alt = escaped(token.text || "image");
   if (/^data:image\/(?!svg)/i.test(token.href)) return `<img src="${escaped(token.href)}" alt="${alt}">`;

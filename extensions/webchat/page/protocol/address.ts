@@ -1,40 +1,48 @@
 const TOKEN = "openclaw.token";
-/** Set while a token from an address is tried, and left there when it was refused. */
+/** Set while the page tries a token from an address; it remains set when the gateway refuses that token. */
 const TRIED = "openclaw.tried";
 
-/** The token kept from before, and the one that the link brought; the address is left without it. */
-export function takeTokens(): { readonly kept: string | undefined; readonly brought: string | undefined } {
-  const brought = new URLSearchParams(location.hash.slice(1)).get("token") ?? "";
-  if (location.hash !== "") history.replaceState(null, "", location.pathname + location.search);
-  return { kept: localStorage.getItem(TOKEN) ?? undefined, brought: brought === "" ? undefined : brought };
+/** The tokens that the page knows. */
+export interface Tokens {
+  /** The one that this browser stored at an earlier visit. */
+  readonly stored: string | undefined;
+  /** The one in the fragment of the page's address. */
+  readonly fromLink: string | undefined;
 }
 
-/** Keeps the token for the next visit, in this browser only. */
-export function keepToken(token: string): void {
+/** Reads both tokens, and removes the fragment from the address. */
+export function takeTokens(): Tokens {
+  const fromLink = new URLSearchParams(location.hash.slice(1)).get("token") ?? "";
+  if (location.hash !== "") history.replaceState(null, "", location.pathname + location.search);
+  return { stored: localStorage.getItem(TOKEN) ?? undefined, fromLink: fromLink === "" ? undefined : fromLink };
+}
+
+/** Stores the token for the next visit, in this browser only. */
+export function storeToken(token: string): void {
   localStorage.setItem(TOKEN, token);
 }
 
-/** Forgets a token that the gateway did not accept; another one that is kept stays. */
-export function forgetToken(token: string): void {
+/** Deletes the stored token if it is this one, which the gateway refused. */
+export function deleteToken(token: string): void {
   if (localStorage.getItem(TOKEN) === token) localStorage.removeItem(TOKEN);
 }
 
-/** Whether a token from an address was tried here and has not been accepted. */
+/** Whether this browser tried a token from an address that the gateway has not accepted. */
 export const wasTried = (): boolean => localStorage.getItem(TRIED) !== null;
 
-/** Notes that a token from an address is being tried, or takes the note back once one was accepted. */
-export function noteTried(isTried: boolean): void {
+/** Records that a token from an address is being tried, or deletes that record. */
+export function setTried(isTried: boolean): void {
   if (isTried) localStorage.setItem(TRIED, "1");
   else localStorage.removeItem(TRIED);
 }
 
-/** The session that the address names; the main one when it names none. */
-export function addressedSession(): string {
+/** The session that the address names; the main session when it names none. */
+export function sessionFromAddress(): string {
   return new URLSearchParams(location.search).get("session") ?? "main";
 }
 
-/** Puts the open session into the address, so that a reload or a bookmark comes back to it. */
-export function addressSession(sessionKey: string): void {
+/** Puts the open session into the address, so that a reload or a bookmark opens it again. */
+export function setSessionInAddress(sessionKey: string): void {
   const search = sessionKey === "main" ? "" : `?session=${encodeURIComponent(sessionKey)}`;
   history.replaceState(null, "", location.pathname + search);
 }

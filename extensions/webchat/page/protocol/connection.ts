@@ -14,114 +14,117 @@ export class RefusedError extends Error {
   }
 }
 
-/** A request whose answer is unknown: the connection went away or stayed silent. Asking again is safe with its key. */
-export class LostError extends Error {
-  override readonly name = "LostError";
+/** A request without an answer: the connection was lost, or the gateway did not answer. It may be repeated with its key. */
+export class NoAnswerError extends Error {
+  override readonly name = "NoAnswerError";
 }
 
-/** What the connection tells its owner. None of these may throw. */
+/** What the connection reports. None of these may throw. */
 export interface ConnectionEvents {
   readonly link: (link: Link) => void;
   readonly ready: (hello: Hello) => void;
   readonly event: (event: string, payload: unknown) => void;
-  /** Events were lost on the way; what they said must be read again. */
+  /** Events were lost, so what they reported must be read again. */
   readonly gap: () => void;
 }
 
-interface Waiting {
+interface PendingRequest {
   readonly resolve: (payload: unknown) => void;
   readonly reject: (error: Error) => void;
   readonly timer: number;
 }
 
 const ANSWER_MS = 30_000;
-const LONGEST_WAIT_MS = 20_000;
+const MAX_RETRY_WAIT_MS = 20_000;
 const SCOPES = ["operator.read", "operator.write", "operator.admin", "operator.approvals", "operator.pairing"];
 
-/** One WebSocket to the gateway that served this page, made anew whenever it goes away. */
+/** One WebSocket to the gateway that served this page. It reconnects when the connection is lost. */
 export class Connection {
   readonly #events: ConnectionEvents;
-  readonly #waiting = new Map<string, Waiting>();
+  readonly #pending = new Map<string, PendingRequest>();
   #token = "";
   #socket: WebSocket | undefined;
   #ready = false;
   #attempt = 0;
   #offline = false;
   #lastSeq = 0;
-  #heardAt = 0;
+  #receivedAt = 0;
   #reason = "The gateway cannot be reached.";
   #restartMs: number | undefined;
-  #retry: number | undefined;
-  #watch: number | undefined;
+  #retryTimer: number | undefined;
+  #silenceTimer: number | undefined;
 
   constructor(events: ConnectionEvents) {
     this.#events = events;
-    globalThis.addEventListener("online", () => this.#hurry());
+    globalThis.addEventListener("online", () => this.#retryIfBack());
     globalThis.addEventListener("offline", () => this.#checkSilence(0));
-    document.addEventListener("visibilitychange", () => this.#hurry());
+    document.addEventListener("visibilitychange", () => this.#retryIfBack());
   }
 
-  /** Connects with a token, at once, whatever the connection did before. */
+  /** Connects with this token now, and closes an earlier connection. */
   open(token: string): void {
     this.#token = token;
     this.#attempt = 0;
-    this.#drop();
-    this.#dial();
+    this.#disconnect();
+    this.#connect();
   }
 
-  /** Asks the gateway. Rejects with RefusedError when it says no, with LostError when no answer came. */
+  /** Sends a request. Rejects with RefusedError when the gateway refuses it, with NoAnswerError when no answer comes. */
   request(method: string, params: Record<string, unknown>): Promise<unknown> {
-    if (!this.#ready) return Promise.reject(new LostError("Not connected."));
-    return this.#ask(method, params);
+    if (!this.#ready) return Promise.reject(new NoAnswerError("Not connected."));
+    return this.#send(method, params);
   }
 
-  #ask(method: string, params: Record<string, unknown>): Promise<unknown> {
+  #send(method: string, params: Record<string, unknown>): Promise<unknown> {
     const id = crypto.randomUUID();
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => this.#settle(id)?.reject(new LostError(`No answer to ${method}.`)), ANSWER_MS);
-      this.#waiting.set(id, { resolve, reject, timer });
+      const timer = setTimeout(
+        () => this.#takePending(id)?.reject(new NoAnswerError(`No answer to ${method}.`)),
+        ANSWER_MS,
+      );
+      this.#pending.set(id, { resolve, reject, timer });
       this.#socket?.send(JSON.stringify({ type: "req", id, method, params }));
     });
   }
 
-  #settle(id: string): Waiting | undefined {
-    const waiting = this.#waiting.get(id);
-    this.#waiting.delete(id);
-    if (waiting !== undefined) clearTimeout(waiting.timer);
-    return waiting;
+  #takePending(id: string): PendingRequest | undefined {
+    const request = this.#pending.get(id);
+    this.#pending.delete(id);
+    if (request !== undefined) clearTimeout(request.timer);
+    return request;
   }
 
-  #dial(): void {
-    clearTimeout(this.#retry);
-    this.#retry = undefined;
+  #connect(): void {
+    clearTimeout(this.#retryTimer);
+    this.#retryTimer = undefined;
     this.#offline = false;
     this.#events.link({ state: "connecting" });
     const address = new URL("/", location.href);
     address.protocol = location.protocol === "https:" ? "wss:" : "ws:";
     const socket = new WebSocket(address);
     this.#socket = socket;
-    this.#heardAt = Date.now();
+    this.#receivedAt = Date.now();
     this.#watchSilence(15_000);
     socket.addEventListener("message", (message) => {
-      if (this.#socket === socket && typeof message.data === "string") this.#hear(message.data);
+      if (this.#socket === socket && typeof message.data === "string") this.#receive(message.data);
     });
     socket.addEventListener("close", (closing) => {
-      if (this.#socket === socket) this.#lost(closing.reason);
+      if (this.#socket === socket) this.#connectionLost(closing.reason);
     });
   }
 
-  #hear(raw: string): void {
-    this.#heardAt = Date.now();
+  #receive(raw: string): void {
+    this.#receivedAt = Date.now();
     const frame = readFrame(raw);
     if (frame === undefined) return;
-    if (frame.type === "answer") this.#settle(frame.id)?.resolve(frame.payload);
-    if (frame.type === "refusal") this.#settle(frame.id)?.reject(new RefusedError(frame.refusal));
+    if (frame.type === "answer") this.#takePending(frame.id)?.resolve(frame.payload);
+    if (frame.type === "refusal") this.#takePending(frame.id)?.reject(new RefusedError(frame.refusal));
     if (frame.type === "event") this.#applyEvent(frame);
   }
 
   #applyEvent(frame: Extract<Frame, { type: "event" }>): void {
     if (frame.event === "connect.challenge") {
-      this.#introduce().catch((error: unknown) => this.#turnedAway(error));
+      this.#handshake().catch((error: unknown) => this.#handshakeFailed(error));
       return;
     }
     if (frame.seq !== undefined) {
@@ -138,8 +141,8 @@ export class Connection {
     this.#restartMs = number(payload["restartExpectedMs"], 1000);
   }
 
-  async #introduce(): Promise<void> {
-    const payload = await this.#ask("connect", {
+  async #handshake(): Promise<void> {
+    const payload = await this.#send("connect", {
       minProtocol: 4,
       maxProtocol: 4,
       client: { id: "webchat-ui", version: "0.1.0", platform: "web", mode: "webchat" },
@@ -159,68 +162,68 @@ export class Connection {
     this.#events.ready(hello);
   }
 
-  #turnedAway(error: unknown): void {
+  #handshakeFailed(error: unknown): void {
     if (!(error instanceof RefusedError)) return;
     const { code, detail, message, retryAfterMs } = error.refusal;
-    if (code === "UNAVAILABLE" && retryAfterMs === undefined) return this.#lost("");
-    this.#drop();
-    if (retryAfterMs !== undefined) this.#wait(retryAfterMs, message);
+    if (code === "UNAVAILABLE" && retryAfterMs === undefined) return this.#connectionLost("");
+    this.#disconnect();
+    if (retryAfterMs !== undefined) this.#retryAfter(retryAfterMs, message);
     else if (/AUTH|TOKEN|PAIRING|IDENTITY/.test(`${code} ${detail}`))
       this.#events.link({ state: "unauthorized", message });
     else this.#events.link({ state: "refused", message });
   }
 
-  #lost(reason: string): void {
+  #connectionLost(reason: string): void {
     const refused = !this.#ready && /unauthori[sz]ed|token/i.test(reason);
-    this.#drop();
+    this.#disconnect();
     if (refused) return this.#events.link({ state: "unauthorized", message: reason });
     this.#offline = !navigator.onLine && !isLoopback();
     if (this.#offline) return this.#events.link({ state: "offline" });
-    // Half of each wait is drawn by lot, so that many pages do not come back in the same instant.
-    const step = Math.min(LONGEST_WAIT_MS, 500 * 2 ** this.#attempt);
+    // Half of each wait is random, so that many pages do not reconnect at the same moment.
+    const step = Math.min(MAX_RETRY_WAIT_MS, 500 * 2 ** this.#attempt);
     const wait = Math.max(this.#restartMs ?? 0, step / 2 + Math.random() * (step / 2));
     this.#restartMs = undefined;
     this.#attempt += 1;
-    this.#wait(wait, this.#reason);
+    this.#retryAfter(wait, this.#reason);
   }
 
-  #wait(milliseconds: number, reason: string): void {
+  #retryAfter(milliseconds: number, reason: string): void {
     this.#events.link({ state: "waiting", retryAt: Date.now() + milliseconds, reason });
-    this.#retry = setTimeout(() => this.#dial(), milliseconds);
+    this.#retryTimer = setTimeout(() => this.#connect(), milliseconds);
   }
 
-  /** Tries again now instead of waiting: by the person's wish, or because the network or the tab came back. */
+  /** Reconnects now instead of waiting: on the person's request, or because the network or the tab is back. */
   retryNow(): void {
-    this.#drop();
-    this.#dial();
+    this.#disconnect();
+    this.#connect();
   }
 
-  #hurry(): void {
-    const waiting = this.#offline ? navigator.onLine : this.#retry !== undefined && this.#attempt > 0;
-    if (document.visibilityState === "visible" && waiting) this.retryNow();
+  #retryIfBack(): void {
+    const canRetry = this.#offline ? navigator.onLine : this.#retryTimer !== undefined && this.#attempt > 0;
+    if (document.visibilityState === "visible" && canRetry) this.retryNow();
   }
 
   #watchSilence(limit: number): void {
-    clearInterval(this.#watch);
-    this.#watch = setInterval(() => this.#checkSilence(limit), Math.max(250, limit / 4));
+    clearInterval(this.#silenceTimer);
+    this.#silenceTimer = setInterval(() => this.#checkSilence(limit), Math.max(250, limit / 4));
   }
 
   #checkSilence(limit: number): void {
-    if (this.#socket === undefined || Date.now() - this.#heardAt <= limit) return;
+    if (this.#socket === undefined || Date.now() - this.#receivedAt <= limit) return;
     if (limit === 0 && isLoopback()) return;
     this.#reason = "The gateway stopped answering.";
-    this.#lost("");
+    this.#connectionLost("");
   }
 
-  #drop(): void {
-    clearInterval(this.#watch);
-    clearTimeout(this.#retry);
-    this.#retry = undefined;
+  #disconnect(): void {
+    clearInterval(this.#silenceTimer);
+    clearTimeout(this.#retryTimer);
+    this.#retryTimer = undefined;
     const socket = this.#socket;
     this.#socket = undefined;
     this.#ready = false;
     socket?.close();
-    for (const id of this.#waiting.keys()) this.#settle(id)?.reject(new LostError("The connection was lost."));
+    for (const id of this.#pending.keys()) this.#takePending(id)?.reject(new NoAnswerError("The connection was lost."));
   }
 }
 

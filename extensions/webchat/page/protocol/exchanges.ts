@@ -1,4 +1,4 @@
-import { fields, number, text, word } from "./json.ts";
+import { fields, nonEmpty, number, text } from "./json.ts";
 import { readUsage } from "./protocol.ts";
 import type { Usage } from "./protocol.ts";
 import { readParts, resultText } from "../transcript.ts";
@@ -11,18 +11,18 @@ export interface Picture {
   readonly data: string;
 }
 
-/** A message of this page and its state. */
+/** A message that was written on this page, and its state. */
 export interface Sent {
   readonly text: string;
   readonly pictures: readonly Picture[];
   readonly thinking?: string | undefined;
   readonly state: "queued" | "sending" | "accepted" | "failed";
-  /** Whether it was ever sent, so that the gateway may have it although there was no answer. */
+  /** Whether it was sent at least once: the gateway may have it although there was no answer. */
   readonly tried?: boolean | undefined;
   readonly error?: string | undefined;
 }
 
-/** An answer, as reported by events. */
+/** An answer, as events report it. */
 export interface Reply {
   readonly parts: readonly Part[];
   readonly state: "none" | "running" | "final" | "aborted" | "error";
@@ -33,19 +33,19 @@ export interface Reply {
   readonly usage?: Usage | undefined;
 }
 
-/** One run, ours or another client's, that the transcript does not have yet or not completely. */
+/** One run, begun here or by another client, that is not yet in the transcript or not completely. */
 export interface Exchange {
   readonly runId: string;
   readonly sessionKey: string;
-  /** The last known transcript position when the run began; the run's messages come after it. */
+  /** The last known transcript position when the run began. The run's messages come after it. */
   readonly anchor: number;
   readonly at: number;
   readonly sent?: Sent | undefined;
   readonly reply: Reply;
 }
 
-const COMPACTING = "Summarising what was said";
-const PHASES: Readonly<Record<string, string>> = { queued: "Waiting for its turn", compacting: COMPACTING };
+const COMPACTING = "Summarising the conversation";
+const PHASES: Readonly<Record<string, string>> = { queued: "Queued", compacting: COMPACTING };
 
 /** The state of an answer before its first event. */
 export const NO_REPLY_YET: Reply = { parts: [], state: "none", seq: -1 };
@@ -55,7 +55,7 @@ export function ended(reply: Reply): boolean {
   return reply.state === "final" || reply.state === "aborted" || reply.state === "error";
 }
 
-/** Applies one `chat` event to an answer; late or repeated events change nothing. */
+/** Applies one `chat` event to an answer. Late or repeated events change nothing. */
 export function afterChat(reply: Reply, payload: unknown): Reply {
   const event = fields(payload);
   const seq = number(event["seq"], reply.seq + 1);
@@ -74,10 +74,10 @@ export function afterChat(reply: Reply, payload: unknown): Reply {
       };
     case "final":
     case "aborted":
-      return { ...closed(reply, event, whole), seq, state: event["state"] };
+      return { ...withEnd(reply, event, whole), seq, state: event["state"] };
     case "error":
       return {
-        ...closed(reply, event, whole),
+        ...withEnd(reply, event, whole),
         seq,
         state: "error",
         error: text(event["errorMessage"], "The run failed."),
@@ -87,12 +87,12 @@ export function afterChat(reply: Reply, payload: unknown): Reply {
   }
 }
 
-function closed(reply: Reply, event: Record<string, unknown>, whole: string): Reply {
+function withEnd(reply: Reply, event: Record<string, unknown>, whole: string): Reply {
   const usage = readUsage(event["usage"]) ?? readUsage(fields(event["message"])["usage"]) ?? reply.usage;
-  return { ...reply, parts: settled(appendDelta(reply.parts, "", whole)), usage, phase: undefined };
+  return { ...reply, parts: withToolsEnded(appendDelta(reply.parts, "", whole)), usage, phase: undefined };
 }
 
-function settled(parts: readonly Part[]): readonly Part[] {
+function withToolsEnded(parts: readonly Part[]): readonly Part[] {
   return parts.map((part): Part =>
     part.kind === "tool" && part.state === "running" ? { ...part, state: "done" } : part,
   );
@@ -104,8 +104,8 @@ function wholeText(message: unknown): string {
 }
 
 /**
- * The parts after more text came. The whole text may be that of the run or that of the model's latest message, so the
- * increment decides: where it fits onto the open part the whole is the latest message's.
+ * Adds text to the parts. `whole` may be the text of the run or that of the model's latest message. `delta` decides: when the
+ * last text part and `delta` are equal to `whole`, `whole` is the text of the latest message.
  */
 export function appendDelta(parts: readonly Part[], delta: string, whole: string): readonly Part[] {
   const last = parts.at(-1);
@@ -118,24 +118,24 @@ export function appendDelta(parts: readonly Part[], delta: string, whole: string
 function nextText(before: readonly Part[], open: string, more: { delta: string; whole: string }): string {
   if (more.whole === "") return open + more.delta;
   if (more.delta !== "" && open + more.delta === more.whole) return more.whole;
-  const said = before.map((part) => (part.kind === "text" ? part.text : "")).join("");
-  if (said === "" || !compact(more.whole).startsWith(compact(said))) return more.whole;
-  return afterCompact(more.whole, compact(said).length);
+  const earlier = before.map((part) => (part.kind === "text" ? part.text : "")).join("");
+  if (earlier === "" || !compact(more.whole).startsWith(compact(earlier))) return more.whole;
+  return textAfter(more.whole, compact(earlier).length);
 }
 
 function compact(value: string): string {
   return value.replace(/\s+/g, "");
 }
 
-/** The text after the first `length` visible characters. */
-function afterCompact(value: string, length: number): string {
+/** The text after the first `length` characters that are not white space. */
+function textAfter(value: string, length: number): string {
   let seen = 0;
   let index = 0;
   for (; index < value.length && seen < length; index += 1) if (!/\s/.test(value.charAt(index))) seen += 1;
   return value.slice(index).trimStart();
 }
 
-/** Applies one `agent` event to an answer. `chat` events have the text, so the assistant stream adds nothing. */
+/** Applies one `agent` event to an answer. The assistant stream is ignored, because `chat` events have its text. */
 export function afterAgent(reply: Reply, payload: unknown): Reply {
   if (ended(reply)) return reply;
   const event = fields(payload);
@@ -151,21 +151,21 @@ export function afterAgent(reply: Reply, payload: unknown): Reply {
     case "usage":
       return { ...reply, usage: readUsage(data) ?? reply.usage };
     default:
-      return { ...reply, phase: afterAside(reply.phase, event["stream"], data) };
+      return { ...reply, phase: phaseAfter(reply.phase, event["stream"], data) };
   }
 }
 
 /** The current activity of the run, after an event that is neither text nor a tool. */
-function afterAside(phase: string | undefined, stream: unknown, data: Record<string, unknown>): string | undefined {
+function phaseAfter(phase: string | undefined, stream: unknown, data: Record<string, unknown>): string | undefined {
   if (stream === "compaction") return data["phase"] === "start" ? COMPACTING : undefined;
-  if (stream === "retry" || stream === "notice") return word(data["message"]) ?? word(data["text"]) ?? phase;
+  if (stream === "retry" || stream === "notice") return nonEmpty(data["message"]) ?? nonEmpty(data["text"]) ?? phase;
   return phase;
 }
 
 function afterTool(parts: readonly Part[], data: Record<string, unknown>): readonly Part[] {
   const id = text(data["toolCallId"]);
   const known = parts.some((part) => part.kind === "tool" && part.id === id);
-  const begun: ToolPart = {
+  const started: ToolPart = {
     kind: "tool",
     id,
     name: text(data["name"], "tool"),
@@ -173,7 +173,7 @@ function afterTool(parts: readonly Part[], data: Record<string, unknown>): reado
     result: "",
     state: "running",
   };
-  const all = known ? parts : [...parts, begun];
+  const all = known ? parts : [...parts, started];
   return all.map((part) => (part.kind === "tool" && part.id === id ? toolAfter(part, data) : part));
 }
 
@@ -188,6 +188,6 @@ function afterThought(parts: readonly Part[], data: Record<string, unknown>): re
   const last = parts.at(-1);
   const open = last?.kind === "thinking" ? last.text : "";
   const before = last?.kind === "thinking" ? parts.slice(0, -1) : parts;
-  const thought = word(data["text"]) ?? open + text(data["delta"]);
+  const thought = nonEmpty(data["text"]) ?? open + text(data["delta"]);
   return thought === "" ? before : [...before, { kind: "thinking", text: thought }];
 }

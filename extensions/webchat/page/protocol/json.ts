@@ -3,38 +3,38 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The fields of an object, or none when the value is something else. */
+/** The fields of an object; an empty object for any other value. */
 export function fields(value: unknown): Record<string, unknown> {
   return isRecord(value) ? value : {};
 }
 
-/** The value when it is a list, else an empty one. */
+/** The value when it is a list, else an empty list. */
 export function list(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** The value when it is a string, else the fallback (empty when none is given). */
+/** The value when it is a string, else the fallback. */
 export function text(value: unknown, fallback = ""): string {
   return typeof value === "string" ? value : fallback;
 }
 
-/** The value when it is a string with something in it. */
-export function word(value: unknown): string | undefined {
+/** The value when it is a string that is not empty. */
+export function nonEmpty(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
-/** The value when it is a finite number, else the fallback (0 when none is given). */
+/** The value when it is a finite number, else the fallback. */
 export function number(value: unknown, fallback = 0): number {
   return typeof value === "number" && Number.isFinite(value) ? value : fallback;
 }
 
-/** The strings of a list; anything else in it is left out. */
-export function words(value: unknown): readonly string[] {
+/** The strings of a list; other items are left out. */
+export function strings(value: unknown): readonly string[] {
   return list(value).filter((item) => typeof item === "string");
 }
 
-/** Milliseconds since 1970 from a number or an ISO date; undefined when it is neither. */
-export function moment(value: unknown): number | undefined {
+/** Milliseconds since 1970 from a number or an ISO date; undefined for any other value. */
+export function timestamp(value: unknown): number | undefined {
   if (typeof value === "number" && Number.isFinite(value)) return value;
   const parsed = typeof value === "string" ? Date.parse(value) : Number.NaN;
   return Number.isNaN(parsed) ? undefined : parsed;

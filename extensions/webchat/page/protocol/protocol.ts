@@ -1,8 +1,8 @@
-import { fields, isRecord, list, moment, number, text, word, words } from "./json.ts";
+import { fields, isRecord, list, nonEmpty, number, strings, text, timestamp } from "./json.ts";
 
 /**
- * What the gateway says when it refuses a request; `detail` is `details.code`, which is finer than `code`, and `field` the
- * answer of a form that has to be another one.
+ * The refusal of a request. `detail` is `details.code`, which is more specific than `code`; `field` is the form field whose
+ * value must change.
  */
 export interface Refusal {
   readonly code: string;
@@ -18,7 +18,7 @@ export type Frame =
   | { readonly type: "refusal"; readonly id: string; readonly refusal: Refusal }
   | { readonly type: "event"; readonly event: string; readonly payload: unknown; readonly seq?: number | undefined };
 
-/** What the gateway allows this connection. Sizes are bytes, times milliseconds. */
+/** What the gateway reports when the page connects. Sizes are bytes, times milliseconds. */
 export interface Hello {
   readonly version: string;
   readonly methods: readonly string[];
@@ -27,7 +27,7 @@ export interface Hello {
   readonly limits: Limits;
 }
 
-/** The sizes that the gateway accepts, in bytes. */
+/** The largest sizes that the gateway accepts, in bytes. */
 export interface Limits {
   readonly payload: number;
   readonly attachment: number;
@@ -56,27 +56,27 @@ export interface ModelRow {
   readonly available: boolean;
 }
 
-/** A command that waits for a person's word. */
+/** A command that waits for a person's permission. */
 export interface Approval {
   readonly id: string;
   readonly sessionKey: string;
   readonly command: string;
   readonly cwd?: string | undefined;
   readonly reason?: string | undefined;
-  /** For whom it is to run. */
-  readonly asker?: string;
+  /** The name and id of the person for whom it runs. */
+  readonly principal?: string;
   readonly isOwner?: boolean;
-  /** Paths of the files whose content the answer is for. */
+  /** Paths of files; the permission is valid only while their content is unchanged. */
   readonly files: readonly string[];
-  /** It can be allowed for good. */
+  /** Whether it can be allowed permanently. */
   readonly mayAlways: boolean;
   readonly expiresAt?: number | undefined;
 }
 
-/** What a person may answer to an approval. */
+/** A person's answer to an approval. */
 export type Decision = "allow-once" | "allow-always" | "deny";
 
-/** A stranger who asks to be let in. */
+/** A stranger who waits for pairing. */
 export interface Pairing {
   readonly channel: string;
   readonly code: string;
@@ -84,7 +84,7 @@ export interface Pairing {
   readonly expiresAt?: number | undefined;
 }
 
-/** Something that keeps the gateway from its work, such as its configuration or a full disk, and what to do about it. */
+/** A problem that stops the gateway, such as an invalid config or a full disk, and its fix. */
 export interface Problem {
   readonly message: string;
   readonly fix?: string | undefined;
@@ -133,13 +133,13 @@ function readRefusal(value: unknown): Refusal {
   return {
     code: text(error["code"], "UNKNOWN"),
     detail: text(details["code"]),
-    field: word(details["field"]),
-    message: text(error["message"], "The gateway refused without saying why."),
+    field: nonEmpty(details["field"]),
+    message: text(error["message"], "The gateway refused the request and gave no reason."),
     retryAfterMs: typeof retry === "number" ? retry : undefined,
   };
 }
 
-/** Reads `hello-ok`. Sizes that it does not name are those of gateway-protocol 4. */
+/** Reads `hello-ok`. The defaults for sizes are those of gateway-protocol 4. */
 export function readHello(value: unknown): Hello {
   const hello = fields(value);
   const policy = fields(hello["policy"]);
@@ -149,7 +149,7 @@ export function readHello(value: unknown): Hello {
   const attachment = number(attachments["maxBytes"], 20 * 1024 * 1024);
   return {
     version: text(fields(hello["server"])["version"]),
-    methods: words(fields(hello["features"])["methods"]),
+    methods: strings(fields(hello["features"])["methods"]),
     defaultAgent: text(defaults["defaultAgentId"], "main"),
     tickMs: number(policy["tickIntervalMs"], 15_000),
     limits: { payload, attachment, image: number(attachments["maxImageBytes"], attachment) },
@@ -160,36 +160,36 @@ export function readHello(value: unknown): Hello {
 export function readSessions(value: unknown): readonly SessionRow[] {
   return list(fields(value)["sessions"]).flatMap((item) => {
     const row = fields(item);
-    const key = word(row["key"]);
+    const key = nonEmpty(row["key"]);
     return key === undefined ? [] : [readSession(key, row)];
   });
 }
 
 function readSession(key: string, row: Record<string, unknown>): SessionRow {
-  const activeRuns = words(row["activeRunIds"]);
+  const activeRuns = strings(row["activeRunIds"]);
   return {
     key,
-    label: word(row["label"]) ?? word(row["displayName"]) ?? word(row["derivedTitle"]),
-    updatedAt: moment(row["updatedAt"]),
+    label: nonEmpty(row["label"]) ?? nonEmpty(row["displayName"]) ?? nonEmpty(row["derivedTitle"]),
+    updatedAt: timestamp(row["updatedAt"]),
     tokens: {
       input: number(row["inputTokens"]),
       output: number(row["outputTokens"]),
       total: number(row["totalTokens"]),
       window: number(row["contextTokens"]),
     },
-    model: word(row["model"]),
-    provider: word(row["modelProvider"]),
-    thinking: word(row["thinkingLevel"]),
+    model: nonEmpty(row["model"]),
+    provider: nonEmpty(row["modelProvider"]),
+    thinking: nonEmpty(row["thinkingLevel"]),
     activeRuns,
     active: row["hasActiveRun"] === true || activeRuns.length > 0,
   };
 }
 
-/** Reads `models.list`; a model is available unless the gateway says that it is not. */
+/** Reads `models.list`. A model without `available` is available. */
 export function readModels(value: unknown): readonly ModelRow[] {
   return list(fields(value)["models"]).flatMap((item) => {
     const row = fields(item);
-    const id = word(row["id"]);
+    const id = nonEmpty(row["id"]);
     if (id === undefined) return [];
     const name = text(row["name"], id);
     const available = row["available"] !== false;
@@ -197,39 +197,39 @@ export function readModels(value: unknown): readonly ModelRow[] {
   });
 }
 
-/** Reads one approval, with its facts in `request` or beside its id; undefined without an id. */
+/** Reads one approval. Its fields are in `request` or next to its id; undefined without an id. */
 export function readApproval(value: unknown): Approval | undefined {
   const item = fields(value);
-  const id = word(item["id"]);
+  const id = nonEmpty(item["id"]);
   if (id === undefined) return undefined;
   const request = isRecord(item["request"]) ? item["request"] : item;
   return {
     id,
     sessionKey: text(request["sessionKey"]),
     command: text(request["command"]),
-    cwd: word(request["cwd"]),
-    reason: word(request["reason"]),
-    ...askerIn(request),
-    files: list(request["files"]).flatMap((file) => word(fields(file)["path"]) ?? []),
+    cwd: nonEmpty(request["cwd"]),
+    reason: nonEmpty(request["reason"]),
+    ...principalIn(request),
+    files: list(request["files"]).flatMap((file) => nonEmpty(fields(file)["path"]) ?? []),
     mayAlways: list(request["allowedDecisions"] ?? ["allow-always"]).includes("allow-always"),
-    expiresAt: moment(item["expiresAtMs"] ?? item["expiresAt"]),
+    expiresAt: timestamp(item["expiresAtMs"] ?? item["expiresAt"]),
   };
 }
 
-/** For whom the command is to run: their name and id. */
-function askerIn(request: Record<string, unknown>): Pick<Approval, "asker" | "isOwner"> {
+/** For whom the command runs: name and id, and whether it is an owner. */
+function principalIn(request: Record<string, unknown>): Pick<Approval, "principal" | "isOwner"> {
   const { name, id, kind } = fields(request["principal"]);
-  const words = [word(name), word(id)].filter((one) => one !== undefined);
-  return words.length === 0 ? {} : { asker: words.join(", "), isOwner: word(kind) === "owner" };
+  const known = [nonEmpty(name), nonEmpty(id)].filter((one) => one !== undefined);
+  return known.length === 0 ? {} : { principal: known.join(", "), isOwner: nonEmpty(kind) === "owner" };
 }
 
-/** Reads the answer of `exec.approval.list`, a list or an object that holds one. */
+/** Reads the answer of `exec.approval.list`: a list, or an object with a list. */
 export function readApprovals(value: unknown): readonly Approval[] {
   const items = Array.isArray(value) ? list(value) : list(fields(value)["approvals"]);
   return items.flatMap((item) => readApproval(item) ?? []);
 }
 
-/** How many people the answer of `pairing.list` names who wrote and have no code. */
+/** The number of people who wrote and got no code, from the answer of `pairing.list`. */
 export function readTurnedAway(value: unknown): number {
   return list(fields(value)["turnedAway"]).length;
 }
@@ -238,10 +238,10 @@ export function readTurnedAway(value: unknown): number {
 export function readPairings(value: unknown): readonly Pairing[] {
   return list(fields(value)["requests"]).flatMap((item) => {
     const row = fields(item);
-    const code = word(row["code"]);
+    const code = nonEmpty(row["code"]);
     if (code === undefined) return [];
-    const name = word(row["name"]) ?? word(row["senderId"]) ?? text(row["id"]);
-    return [{ channel: text(row["channel"]), code, name, expiresAt: moment(row["expiresAt"]) }];
+    const name = nonEmpty(row["name"]) ?? nonEmpty(row["senderId"]) ?? text(row["id"]);
+    return [{ channel: text(row["channel"]), code, name, expiresAt: timestamp(row["expiresAt"]) }];
   });
 }
 
@@ -250,7 +250,7 @@ export function readStatus(value: unknown): GatewayStatus {
   const status = fields(value);
   const model = fields(status["model"]);
   const ofConfig = readProblems(fields(status["config"])["problems"]);
-  // Readiness names those of the config too, without their fix.
+  // `ready` also lists the config's problems, without their fix.
   const others = readProblems(fields(status["ready"])["problems"]).filter(
     ({ message }) => !ofConfig.some((known) => known.message === message),
   );
@@ -262,12 +262,12 @@ export function readStatus(value: unknown): GatewayStatus {
 
 function readProblems(value: unknown): readonly Problem[] {
   return list(value).flatMap((item) => {
-    const message = word(item) ?? word(fields(item)["message"]);
-    return message === undefined ? [] : [{ message, fix: word(fields(item)["fix"]) }];
+    const message = nonEmpty(item) ?? nonEmpty(fields(item)["message"]);
+    return message === undefined ? [] : [{ message, fix: nonEmpty(fields(item)["fix"]) }];
   });
 }
 
-/** Reads a usage record in the words of pi (`input`, `cacheRead`) or of the gateway (`inputTokens`). */
+/** Reads a usage record with the field names of pi (`input`, `cacheRead`) or of the gateway (`inputTokens`). */
 export function readUsage(value: unknown): Usage | undefined {
   const usage = isRecord(value) && isRecord(value["usage"]) ? value["usage"] : fields(value);
   const cached = number(usage["cacheRead"] ?? usage["cacheReadTokens"]);

@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
 import { useRef, useState } from "preact/hooks";
 import type { Setup } from "../../channels/channel-setup.ts";
-import { heldElsewhere, type Ability, type Ask, type ChannelAccount } from "../../channels/channels.ts";
+import { remainingLink, type Ask, type Capability, type ChannelAccount } from "../../channels/channels.ts";
 import { ago } from "../../format.ts";
 import { ChannelLogin } from "./channel-login.tsx";
 import { SendForm, TestForm } from "./channel-send.tsx";
@@ -13,26 +13,26 @@ type Opened = "nothing" | "send" | "test" | "login" | "forget" | "change" | "rem
 interface AccountProps {
   readonly account: ChannelAccount;
   readonly ask: Ask;
-  /** The fields of its setup; undefined when the gateway does not report them. */
+  /** Its setup; undefined when the gateway does not report it. */
   readonly setup: Setup | undefined;
   /** Maximum bytes of one request. */
   readonly most: number;
   /** Called after an action, with a text for the person. */
-  readonly changed: (words?: string) => void;
+  readonly changed: (message?: string) => void;
 }
 
 /** One account: its status and its actions. */
 export function Account(props: AccountProps): VNode {
   const { account, ask, setup, most, changed } = props;
   const [opened, setOpened] = useState<Opened>("nothing");
-  const shut = (words?: string): void => (setOpened("nothing"), changed(words));
+  const close = (message?: string): void => (setOpened("nothing"), changed(message));
   const tryTo = async (...[method, more, done]: Parameters<Act>): Promise<void> => {
     const { channel, account: accountId } = account;
     try {
       const answer = await ask(method, { channel, accountId, ...more });
-      shut(heldElsewhere(answer) ?? done);
+      close(remainingLink(answer) ?? done);
     } catch (error) {
-      shut(error instanceof Error ? error.message : "It failed.");
+      close(error instanceof Error ? error.message : "The request failed.");
     }
   };
   const act: Act = (...what) => void tryTo(...what);
@@ -43,14 +43,14 @@ export function Account(props: AccountProps): VNode {
       </p>
       <Facts account={account} />
       <Actions account={account} setup={setup} opened={opened} open={setOpened} act={act} />
-      {opened === "send" && <SendForm account={account} ask={ask} most={most} done={shut} />}
-      {opened === "test" && <TestForm account={account} ask={ask} done={shut} />}
-      {opened === "login" && <ChannelLogin account={account} ask={ask} done={shut} />}
-      {opened === "change" && setup && <ChannelSetup account={account} setups={[setup]} ask={ask} done={shut} />}
+      {opened === "send" && <SendForm account={account} ask={ask} most={most} done={close} />}
+      {opened === "test" && <TestForm account={account} ask={ask} done={close} />}
+      {opened === "login" && <ChannelLogin account={account} ask={ask} done={close} />}
+      {opened === "change" && setup && <ChannelSetup account={account} setups={[setup]} ask={ask} done={close} />}
       {(opened === "forget" || opened === "remove") && (
-        <Question what={opened} account={account} act={act} keep={shut} />
+        <Question what={opened} account={account} act={act} keep={close} />
       )}
-      {account.abilities.length > 0 && <Abilities abilities={account.abilities} />}
+      {account.capabilities.length > 0 && <Capabilities capabilities={account.capabilities} />}
     </li>
   );
 }
@@ -70,7 +70,7 @@ interface ActionsProps {
 function Actions(props: ActionsProps): VNode {
   const { account, setup, opened, open, act } = props;
   const isOff = account.state === "off";
-  const choice = (what: Opened, words: string, more: { danger?: boolean; disabled?: boolean } = {}): VNode => (
+  const button = (what: Opened, label: string, more: { danger?: boolean; disabled?: boolean } = {}): VNode => (
     <button
       type="button"
       class={more.danger === true ? "quiet danger" : "quiet"}
@@ -78,18 +78,18 @@ function Actions(props: ActionsProps): VNode {
       aria-expanded={opened === what}
       onClick={() => open(what)}
     >
-      {words}
+      {label}
     </button>
   );
   return (
     <p class="channel-actions">
-      {choice("send", "Send a message", { disabled: isOff })}
-      {choice("test", "Test", { disabled: isOff })}
-      {account.login && choice("login", "Link")}
-      {account.login && choice("forget", "Forget", { danger: true })}
+      {button("send", "Send a message", { disabled: isOff })}
+      {button("test", "Test", { disabled: isOff })}
+      {account.login && button("login", "Link")}
+      {account.login && button("forget", "Forget", { danger: true })}
       {account.configured && setup && (
         <>
-          {setup.fields.length > 0 && choice("change", "Change")}
+          {setup.fields.length > 0 && button("change", "Change")}
           <button
             type="button"
             class="quiet"
@@ -99,7 +99,7 @@ function Actions(props: ActionsProps): VNode {
           >
             {isOff ? "Switch on" : "Switch off"}
           </button>
-          {choice("remove", "Remove", { danger: true })}
+          {button("remove", "Remove", { danger: true })}
         </>
       )}
     </p>
@@ -112,8 +112,8 @@ function Facts(props: { account: ChannelAccount }): VNode {
   const facts = [
     connected ? "connected" : state,
     ...(activity === "" ? [] : [activity]),
-    ...(silentMs === undefined ? [] : [`last sign ${ago(now - silentMs, now)}`]),
-    ...(retryAt === undefined ? [] : [`again in ${Math.max(0, Math.ceil((retryAt - now) / 1000))} s`]),
+    ...(silentMs === undefined ? [] : [`last activity ${ago(now - silentMs, now)}`]),
+    ...(retryAt === undefined ? [] : [`next attempt in ${Math.max(0, Math.ceil((retryAt - now) / 1000))} s`]),
   ];
   return (
     <p class={connected ? "channel-facts" : "channel-facts busy"}>
@@ -136,15 +136,15 @@ interface QuestionProps {
   readonly keep: () => void;
 }
 
-/** Asks for confirmation before an action that is hard to undo; the harmless answer has the focus. */
+/** Asks for confirmation before an action that is hard to undo. The answer that changes nothing has the focus. */
 function Question(props: QuestionProps): VNode {
   const { what, account, act, keep } = props;
   const harmless = useRef<HTMLButtonElement>(null);
   useFocus(harmless);
   const isForget = what === "forget";
   const remove = account.login
-    ? "Take it out of the config? Its link stays; Forget ends that."
-    : "Take it out of the config?";
+    ? "Remove it from the config? The device remains linked until you choose Forget."
+    : "Remove it from the config?";
   const yes = (): void =>
     isForget
       ? act("channels.logout", {}, `${nameOf(account)} is forgotten.`)
@@ -162,15 +162,15 @@ function Question(props: QuestionProps): VNode {
   );
 }
 
-function Abilities(props: { abilities: readonly Ability[] }): VNode {
+function Capabilities(props: { capabilities: readonly Capability[] }): VNode {
   return (
-    <details class="channel-abilities">
+    <details class="channel-capabilities">
       <summary>What it can do</summary>
       <dl>
-        {props.abilities.map(([name, words]) => (
+        {props.capabilities.map(([name, value]) => (
           <div key={name}>
             <dt>{name}</dt>
-            <dd>{words}</dd>
+            <dd>{value}</dd>
           </div>
         ))}
       </dl>

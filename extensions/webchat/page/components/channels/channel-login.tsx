@@ -20,21 +20,21 @@ export function ChannelLogin(props: LoginProps): VNode {
           Type this code into the app: <code>{view.code}</code>
         </p>
       )}
-      <p role="status">{wordsOf(view)}</p>
+      <p role="status">{statusOf(view)}</p>
       <button type="button" class="quiet" onClick={done}>
-        {view?.state === "waiting" || view === undefined ? "Give up" : "Close"}
+        {view?.state === "waiting" || view === undefined ? "Cancel" : "Close"}
       </button>
     </div>
   );
 }
 
-function wordsOf(view: LoginView | undefined): string {
+function statusOf(view: LoginView | undefined): string {
   if (view?.state === "linked") return "Linked.";
-  if (view?.told !== undefined) return view.told;
-  return view?.qr === undefined ? "Asking for a code …" : "Scan it with the app (linked devices).";
+  if (view?.message !== undefined) return view.message;
+  return view?.qr === undefined ? "Requesting a code …" : "Scan it with the app (linked devices).";
 }
 
-/** Runs one login while it is on the screen. */
+/** Runs one login while the component is mounted. */
 function useLogin(ask: Ask, { channel, account }: ChannelAccount): LoginView | undefined {
   const [view, setView] = useState<LoginView>();
   useEffect(() => {
@@ -50,26 +50,32 @@ function useLogin(ask: Ask, { channel, account }: ChannelAccount): LoginView | u
       setView(now);
     };
     follow().catch((error: unknown) =>
-      setView({ loginId, next: 0, state: "failed", told: error instanceof Error ? error.message : "It failed." }),
+      setView({
+        loginId,
+        next: 0,
+        state: "failed",
+        message: error instanceof Error ? error.message : "The request failed.",
+      }),
     );
     return () => {
       isGone = true;
-      // The login also ends on its own.
+      // If the request fails, the login expires.
       if (loginId !== "") ask("channels.login.cancel", { loginId }).catch(() => undefined);
     };
   }, [ask, channel, account]);
   return view;
 }
 
-const QUIET = 4;
+/** Modules of empty margin that a QR code needs on each side. */
+const MARGIN = 4;
 
 function QrCode(props: { rows: readonly string[] }): VNode {
   const { rows } = props;
-  const size = rows.length + QUIET * 2;
+  const size = rows.length + MARGIN * 2;
   const cells = rows.flatMap((row, y) =>
     Array.from(
       row.matchAll(/1+/g),
-      (run) => `M${run.index + QUIET} ${y + QUIET}h${run[0].length}v1h-${run[0].length}z`,
+      (run) => `M${run.index + MARGIN} ${y + MARGIN}h${run[0].length}v1h-${run[0].length}z`,
     ),
   );
   return (

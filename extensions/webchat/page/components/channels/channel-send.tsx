@@ -1,9 +1,9 @@
 import type { VNode } from "preact";
 import { useRef, useState } from "preact/hooks";
 import { base64 } from "../../attachments.ts";
-import { letterProblem, sendLetter, sendTest, type Letter } from "../../channels/channel-send.ts";
+import { messageProblem, sendMessage, sendTest, type OutgoingMessage } from "../../channels/channel-send.ts";
 import type { Ask, ChannelAccount } from "../../channels/channels.ts";
-import { Field, Tick } from "../fields.tsx";
+import { Checkbox, Field } from "../fields.tsx";
 import { useFocus } from "../hooks.ts";
 
 interface FormProps {
@@ -16,7 +16,7 @@ interface FormProps {
 export function SendForm(props: FormProps & { most: number }): VNode {
   const { account, done } = props;
   const form = useRef<HTMLFormElement>(null);
-  const { told, send, renew } = useSending(props);
+  const { status, send, renew } = useSending(props);
   useFocus(form);
   return (
     <form
@@ -25,7 +25,7 @@ export function SendForm(props: FormProps & { most: number }): VNode {
       class="channel-form"
       aria-label={`Send a message by ${account.label}`}
       onInput={renew}
-      onSubmit={(event) => (event.preventDefault(), void send(letterOf(event.currentTarget)))}
+      onSubmit={(event) => (event.preventDefault(), void send(messageOf(event.currentTarget)))}
     >
       <Field name="to" label="To" hint="The id of a person or group." />
       <label>
@@ -37,57 +37,57 @@ export function SendForm(props: FormProps & { most: number }): VNode {
         <input name="files" type="file" multiple />
       </label>
       <Field name="address" label="Web address of a file (optional)" />
-      <Field name="replyTo" label="Id of the message that it answers (optional)" />
+      <Field name="replyTo" label="Id of the message to reply to (optional)" />
       <Field name="thread" label="Thread (optional)" hint="Or the topic of a forum." />
-      <Tick name="silent" label="Without a sound" />
-      <Tick name="asVoice" label="As a voice message" />
+      <Checkbox name="silent" label="Without a notification sound" />
+      <Checkbox name="asVoice" label="As a voice message" />
       <p class="channel-actions">
-        <Ending label="Send" told={told} done={done} />
+        <FormEnd label="Send" status={status} done={done} />
       </p>
     </form>
   );
 }
 
 function useSending({ account, ask, most }: FormProps & { most: number }) {
-  const [told, setTold] = useState("");
+  const [status, setStatus] = useState("");
   const busy = useRef(false);
-  // A message keeps its key until its result is known, so a second press of Send after a lost answer sends it only once.
+  // A message keeps its key until its result is known, so a second Send after a lost answer does not send it twice.
   const key = useRef(crypto.randomUUID());
   const renew = (): void => void (key.current = crypto.randomUUID());
-  const send = async (letter: Letter): Promise<void> => {
+  const send = async (message: OutgoingMessage): Promise<void> => {
     if (busy.current) return;
-    const problem = letterProblem(letter, most);
-    if (problem !== undefined) return setTold(problem);
+    const problem = messageProblem(message, most);
+    if (problem !== undefined) return setStatus(problem);
     busy.current = true;
-    setTold("Sending …");
+    setStatus("Sending …");
     try {
-      setTold(await sendLetter(ask, account, letter, key.current));
+      setStatus(await sendMessage(ask, account, message, key.current));
       renew();
     } catch (error) {
-      setTold(error instanceof Error ? error.message : "It failed.");
+      setStatus(error instanceof Error ? error.message : "The request failed.");
     } finally {
       busy.current = false;
     }
   };
-  return { told, send, renew };
+  return { status, send, renew };
 }
 
-function letterOf(form: HTMLFormElement): Letter {
-  const answers = new FormData(form);
-  const word = (name: string): string => {
-    const value = answers.get(name);
+function messageOf(form: HTMLFormElement): OutgoingMessage {
+  const entries = new FormData(form);
+  const valueOf = (name: string): string => {
+    const value = entries.get(name);
     return typeof value === "string" ? value : "";
   };
   // A form without a chosen file contains an empty file without a name.
-  const files = answers.getAll("files").filter((file) => file instanceof File && file.name !== "");
+  const files = entries.getAll("files").filter((file) => file instanceof File && file.name !== "");
   return {
-    to: word("to").trim(),
-    message: word("message"),
-    address: word("address").trim(),
-    replyTo: word("replyTo").trim(),
-    thread: word("thread").trim(),
-    silent: answers.has("silent"),
-    asVoice: answers.has("asVoice"),
+    to: valueOf("to").trim(),
+    text: valueOf("message"),
+    url: valueOf("address").trim(),
+    replyTo: valueOf("replyTo").trim(),
+    thread: valueOf("thread").trim(),
+    silent: entries.has("silent"),
+    asVoice: entries.has("asVoice"),
     files: files.flatMap((file) =>
       file instanceof File ? { name: file.name, size: file.size, read: () => base64(file) } : [],
     ),
@@ -98,25 +98,29 @@ function letterOf(form: HTMLFormElement): Letter {
 export function TestForm(props: FormProps): VNode {
   const { account, ask, done } = props;
   const field = useRef<HTMLInputElement>(null);
-  const [told, setTold] = useState("");
+  const [status, setStatus] = useState("");
   useFocus(field);
   const send = (): void => {
     const to = field.current?.value.trim() ?? "";
-    setTold(to === "" ? "Asking the platform …" : "Sending …");
-    sendTest(ask, account, to).then(setTold, (error: unknown) =>
-      setTold(error instanceof Error ? error.message : "It failed."),
+    setStatus(to === "" ? "Asking the platform …" : "Sending …");
+    sendTest(ask, account, to).then(setStatus, (error: unknown) =>
+      setStatus(error instanceof Error ? error.message : "The request failed."),
     );
   };
   return (
     <form class="channel-test" onSubmit={(event) => (event.preventDefault(), send())}>
-      <input ref={field} aria-label="Chat that gets the test message" placeholder="chat id; empty asks the platform" />
-      <Ending label="Try" told={told} done={done} />
+      <input
+        ref={field}
+        aria-label="Chat that gets the test message"
+        placeholder="chat id; if empty, only the connection is tested"
+      />
+      <FormEnd label="Try" status={status} done={done} />
     </form>
   );
 }
 
-/** What both forms end with: the buttons, and what became of it. */
-function Ending({ label, told, done }: { label: string; told: string; done: () => void }): VNode {
+/** The buttons and the result line of both forms. */
+function FormEnd({ label, status, done }: { label: string; status: string; done: () => void }): VNode {
   return (
     <>
       <button type="submit" class="primary">
@@ -125,7 +129,7 @@ function Ending({ label, told, done }: { label: string; told: string; done: () =
       <button type="button" class="quiet" onClick={done}>
         Close
       </button>
-      <span role="status">{told}</span>
+      <span role="status">{status}</span>
     </>
   );
 }

@@ -22,11 +22,11 @@ interface SetupProps {
   /** The account to change; a new one is added when unset. */
   readonly account?: ChannelAccount;
   /** Called at the end, with a text about what was done. */
-  readonly done: (words?: string) => void;
+  readonly done: (message?: string) => void;
 }
 
 const SOURCES: Readonly<Record<Source, string>> = {
-  typed: "typed here, kept in the config",
+  typed: "typed here, stored in the config",
   file: "in a file on the gateway's machine",
   env: "in the gateway's environment",
 };
@@ -62,7 +62,7 @@ export function ChannelSetup(props: SetupProps): VNode | null {
           choose={(next) => (setProblem(undefined), setChannel(next))}
         />
       )}
-      <Needs key={channel} setup={setup} isNew={account === undefined} problem={problem} />
+      <SetupFields key={channel} setup={setup} isNew={account === undefined} problem={problem} />
       <p class="channel-actions">
         <button type="submit" class="primary">
           {account === undefined ? "Add" : "Save"}
@@ -79,20 +79,20 @@ function focusOn(form: HTMLFormElement | null, field: string | undefined): void 
   if (field !== undefined) form?.querySelector<HTMLElement>(`[name="${field}"]`)?.focus();
 }
 
-interface NeedsProps {
+interface SetupFieldsProps {
   readonly setup: Setup;
   readonly isNew: boolean;
   readonly problem: SetupProblem | undefined;
 }
 
-/** The fields of this channel, each with its error. */
-function Needs(props: NeedsProps): VNode {
+/** The fields of this channel; the one that was refused has the error. */
+function SetupFields(props: SetupFieldsProps): VNode {
   const { setup, isNew, problem } = props;
   const sources = openSources(setup, isNew);
   const [source, setSource] = useState<Source>("typed");
-  const asked = fieldsFor(setup, source);
-  const names = [...asked.map(({ name }) => name), ...(isNew ? ["accountId"] : []), SOURCE];
-  const wrong = (name: string): string | undefined => (problem?.field === name ? problem.message : undefined);
+  const shown = fieldsFor(setup, source);
+  const names = [...shown.map(({ name }) => name), ...(isNew ? ["accountId"] : []), SOURCE];
+  const errorOf = (name: string): string | undefined => (problem?.field === name ? problem.message : undefined);
   return (
     <>
       {sources.length > 1 && (
@@ -103,14 +103,16 @@ function Needs(props: NeedsProps): VNode {
           options={sources.map((one) => [one, SOURCES[one]])}
           choose={(next) => setSource(sources.find((one) => one === next) ?? "typed")}
           hint={source === "env" ? variablesOf(setup) : undefined}
-          wrong={wrong(SOURCE)}
+          error={errorOf(SOURCE)}
         />
       )}
-      {asked.map((field) => (
-        <Field key={field.name} {...field} wrong={wrong(field.name)} />
+      {shown.map((field) => (
+        <Field key={field.name} {...field} error={errorOf(field.name)} />
       ))}
-      {isNew && <Field name="accountId" label="A name, when there are several (optional)" wrong={wrong("accountId")} />}
-      {isNew && setup.login && <p class="hint">It is linked by a code afterwards.</p>}
+      {isNew && (
+        <Field name="accountId" label="Account name, if there are several (optional)" error={errorOf("accountId")} />
+      )}
+      {isNew && setup.login && <p class="hint">Next, the account is linked with a code.</p>}
       {problem !== undefined && !names.includes(problem.field ?? "") && (
         <p class="field-problem" role="alert">
           {problem.message}
@@ -120,28 +122,28 @@ function Needs(props: NeedsProps): VNode {
   );
 }
 
-/** The gateway's error code when the environment has no token. */
+/** The form's name for the source of the token, which the gateway's refusals also use. */
 const SOURCE = "useEnv";
 
-/** A file in addition to an existing token would be ignored in some places. */
+/** Excludes a file for an existing account: some channels would ignore it in favour of the token. */
 const openSources = (setup: Setup, isNew: boolean): readonly Source[] =>
   sourcesOf(setup).filter((source) => isNew || source !== "file");
 
 const variablesOf = (setup: Setup): string => setup.fields.flatMap(({ env }) => env ?? []).join(", ");
 
-/** The values are read once, when they are sent: the page keeps no secrets. */
+/** Reads the values from the form when they are sent, so that the page does not store secrets. */
 function answersOf(form: HTMLFormElement, setup: Setup, account: ChannelAccount | undefined): SetupAnswers {
-  const given = new FormData(form);
-  const word = (name: string): string => {
-    const value = given.get(name);
+  const entries = new FormData(form);
+  const valueOf = (name: string): string => {
+    const value = entries.get(name);
     return typeof value === "string" ? value.trim() : "";
   };
-  const source = sourcesOf(setup).find((one) => one === word(SOURCE)) ?? "typed";
+  const source = sourcesOf(setup).find((one) => one === valueOf(SOURCE)) ?? "typed";
   return {
     channel: setup.channel,
     source,
-    account: account?.account ?? word("accountId"),
-    values: new Map(fieldsFor(setup, source).map(({ name }) => [name, word(name)])),
+    account: account?.account ?? valueOf("accountId"),
+    values: new Map(fieldsFor(setup, source).map(({ name }) => [name, valueOf(name)])),
     replace: account !== undefined,
   };
 }
@@ -153,7 +155,7 @@ function useSaving({ ask, done }: SetupProps) {
     if (busy.current) return;
     busy.current = true;
     try {
-      done(wordsOf(setup, answers, fields(await ask("channels.add", setupParams(answers)))));
+      done(resultOf(setup, answers, fields(await ask("channels.add", setupParams(answers)))));
     } catch (error) {
       setProblem(problemOf(error));
     } finally {
@@ -163,8 +165,8 @@ function useSaving({ ask, done }: SetupProps) {
   return { problem, setProblem, save };
 }
 
-function wordsOf({ label, login }: Setup, { replace }: SetupAnswers, answer: Record<string, unknown>): string {
+function resultOf({ label, login }: Setup, { replace }: SetupAnswers, answer: Record<string, unknown>): string {
   const what = `${label} (${text(answer["accountId"], "default")}) is ${replace ? "changed" : "added"}.`;
-  if (answer["restartNeeded"] === true) return `${what} It counts when the gateway is started anew.`;
+  if (answer["restartNeeded"] === true) return `${what} It takes effect when the gateway restarts.`;
   return login && !replace ? `${what} Link it now.` : what;
 }

@@ -9,8 +9,8 @@ import { ChannelSetup } from "./channel-setup.tsx";
 import { Icon } from "../icons.tsx";
 
 const REFRESH_MS = 3000;
-/** The gateway reloads its config shortly after a change, and then connects. */
-const SOON_MS: readonly number[] = [0, 400, 900, 1600];
+/** When to refresh after a change: the gateway reloads its config shortly after it, and then connects. */
+const REFRESH_AFTER_CHANGE_MS: readonly number[] = [0, 400, 900, 1600];
 
 interface ChannelsProps {
   readonly chat: Chat;
@@ -22,11 +22,11 @@ interface ChannelsProps {
 export function Channels(props: ChannelsProps): VNode {
   const { chat, hello, close } = props;
   const dialog = useRef<HTMLDialogElement>(null);
-  const [told, setTold] = useState("");
+  const [status, setStatus] = useState("");
   const ask: Ask = useCallback((method, params) => chat.ask(method, params), [chat]);
   const hasSetups = hello?.methods.includes("channels.setups") === true;
   const { accounts, setups, problem, refresh } = useChannels(ask, hasSetups);
-  const changed = useCallback((words = ""): void => (setTold(words), refresh()), [refresh]);
+  const changed = useCallback((message = ""): void => (setStatus(message), refresh()), [refresh]);
   useEffect(() => dialog.current?.showModal(), []);
   return (
     <dialog
@@ -56,8 +56,8 @@ export function Channels(props: ChannelsProps): VNode {
             />
           ))}
         </ul>
-        <p role="status" class="channels-told">
-          {told}
+        <p role="status" class="channels-status">
+          {status}
         </p>
         {setups.length > 0 && <Adding setups={setups} ask={ask} changed={changed} />}
       </div>
@@ -65,7 +65,7 @@ export function Channels(props: ChannelsProps): VNode {
   );
 }
 
-function Adding(props: { setups: readonly Setup[]; ask: Ask; changed: (words?: string) => void }): VNode {
+function Adding(props: { setups: readonly Setup[]; ask: Ask; changed: (message?: string) => void }): VNode {
   const { setups, ask, changed } = props;
   const [open, setOpen] = useState(false);
   return (
@@ -74,7 +74,7 @@ function Adding(props: { setups: readonly Setup[]; ask: Ask; changed: (words?: s
         <Icon name="plus" />
         Add a channel
       </button>
-      {open && <ChannelSetup setups={setups} ask={ask} done={(words) => (setOpen(false), changed(words))} />}
+      {open && <ChannelSetup setups={setups} ask={ask} done={(message) => (setOpen(false), changed(message))} />}
     </>
   );
 }
@@ -83,7 +83,7 @@ function useChannels(ask: Ask, hasSetups: boolean) {
   const [accounts, setAccounts] = useState<readonly ChannelAccount[]>();
   const [setups, setSetups] = useState<readonly Setup[]>([]);
   const [problem, setProblem] = useState<string>();
-  const soon = useRef<readonly number[]>([]);
+  const pending = useRef<readonly number[]>([]);
   const lacksSetups = hasSetups && setups.length === 0;
   const read = useCallback(async (): Promise<void> => {
     try {
@@ -91,17 +91,17 @@ function useChannels(ask: Ask, hasSetups: boolean) {
       if (lacksSetups) setSetups(readSetups(await ask("channels.setups", {})));
       setProblem(undefined);
     } catch (error) {
-      setProblem(error instanceof Error ? error.message : "They cannot be read.");
+      setProblem(error instanceof Error ? error.message : "The channels cannot be read.");
     }
   }, [ask, lacksSetups]);
   const refresh = useCallback((): void => {
-    soon.current.forEach(clearTimeout);
-    soon.current = SOON_MS.map((wait) => setTimeout(() => void read(), wait));
+    pending.current.forEach(clearTimeout);
+    pending.current = REFRESH_AFTER_CHANGE_MS.map((wait) => setTimeout(() => void read(), wait));
   }, [read]);
   useEffect(() => {
     void read();
     const timer = setInterval(() => void read(), REFRESH_MS);
-    return () => (clearInterval(timer), soon.current.forEach(clearTimeout));
+    return () => (clearInterval(timer), pending.current.forEach(clearTimeout));
   }, [read]);
   return { accounts, setups, problem, refresh };
 }

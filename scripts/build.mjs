@@ -20,7 +20,10 @@ const staleAfterMs = 24 * 3600 * 1000;
 // Libraries that a channel fetches at its first connection, by channel; docs/decisions/0023-whatsapp-library-on-demand.md.
 const fetched = { whatsapp: "@whiskeysockets/baileys" };
 // Native or optional modules: asked for at run time where installed, never part of a bundle.
-const external = ["@opentelemetry/api", "bufferutil", "utf-8-validate", "@vscode/ripgrep", ...Object.values(fetched)];
+const native = ["@opentelemetry/api", "bufferutil", "utf-8-validate", "@vscode/ripgrep"];
+// fetch-blob asks for it where Node has no streams of the web, which Node 18 and newer have. An override empties it.
+const never = ["web-streams-polyfill/dist/ponyfill.es2018.js"];
+const external = [...native, ...never, ...Object.values(fetched)];
 
 /**
  * `await import("a CommonJS package")` would have a default export alone once it is a chunk of its own. Node names the

@@ -12,7 +12,7 @@ import {
   loadedTelegram,
   loadedWhatsapp,
 } from "../test/faults/load/load-platforms.ts";
-import { isUp, makeHome } from "../test/walk/gateway.ts";
+import { isUp, makeHome } from "../test/kit/gateway/process.ts";
 
 const messages = +(process.argv[2] ?? 10000),
   chats = +(process.argv[3] ?? 500);

@@ -9,7 +9,7 @@ import { checkConfig } from "../src/app/config/check.ts";
 import { bundled, contributedSchemas } from "../src/app/contributions/extensions.ts";
 import { buildProgram } from "../src/app/cli/program.ts";
 import type { Io } from "../src/app/cli/io.ts";
-import { makeHome, type Home } from "./walk/gateway.ts";
+import { makeHome, type Home } from "./kit/gateway/process.ts";
 
 const root = dirname(import.meta.dirname);
 const SKIPPED = new Set(["node_modules", "dist", ".git", "coverage"]);

@@ -9,9 +9,9 @@ import { Live } from "../../src/app/compose/live.ts";
 import { openSessions } from "../../src/sessions/sessions.ts";
 import { agentId, sessionKey } from "../../src/types/ids.ts";
 import type { Sessions, SessionPatch } from "../../src/types/session.ts";
-import { listen } from "../fakes/log.ts";
-import { tableOf } from "../fakes/session-table.ts";
-import { watchedRows } from "../sessions/watched-rows.ts";
+import { recordLog } from "../kit/log.ts";
+import { tableOf } from "../kit/session-table.ts";
+import { watchedRows } from "../kit/watched-rows.ts";
 
 let dir: string;
 let sessions: Sessions;
@@ -21,7 +21,7 @@ beforeEach(async () => {
     dir: join(dir, "sessions"),
     table: await tableOf(dir),
     cwdFor: () => dir,
-    log: listen(),
+    log: recordLog(),
     defaultAgent: agentId("main"),
   });
 });
@@ -75,7 +75,7 @@ describe("the place of a heartbeat", () => {
     });
     await sessions.close();
     const { table, read } = watchedRows(rows);
-    const parts = { table, cwdFor: () => dir, log: listen(), defaultAgent: agentId("main") };
+    const parts = { table, cwdFor: () => dir, log: recordLog(), defaultAgent: agentId("main") };
     sessions = await openSessions({ dir: join(dir, "many"), ...parts });
     read.clear();
     expect(await place({}, OWNERS)).toMatchObject({ to: "telegram:1" });

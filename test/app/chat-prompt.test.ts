@@ -3,23 +3,23 @@ import { loadConfigText } from "../../src/app/config/load.ts";
 import { bundled, contributedSchemas } from "../../src/app/contributions/extensions.ts";
 import { chatPrompt } from "../../src/channels/chat-prompt.ts";
 import { accountConfig } from "../../src/channels/config.ts";
-import { message } from "../dispatch/stage.ts";
+import { nextMessage, peer } from "../kit/inbound.ts";
 import { type FakeModel, startFakeModel } from "../fakes/model.ts";
-import { peer, until } from "../outbox/stage.ts";
-import { type ChannelStage, startChannelStage } from "./channel-stage.ts";
+import { until } from "../kit/until.ts";
+import { type GatewayFixture, startGatewayFixture } from "../kit/gateway/in-process.ts";
 
 describe("a gateway", () => {
-  let stage: ChannelStage;
+  let fixture: GatewayFixture;
   let model: FakeModel;
   afterEach(async () => {
-    await stage.close();
+    await fixture.close();
     await model.close();
   });
 
   test("shows the model the operator's words for a chat in that chat alone", async () => {
     model = await startFakeModel();
     model.answer(() => ({ text: "noted" }));
-    stage = await startChannelStage(
+    fixture = await startGatewayFixture(
       {
         groupPolicy: "open",
         dmPolicy: "open",
@@ -31,9 +31,9 @@ describe("a gateway", () => {
       },
       model.url,
     );
-    const systemOf = async (speaker: Parameters<typeof stage.telegram.say>[1]) => {
+    const systemOf = async (speaker: Parameters<typeof fixture.telegram.say>[1]) => {
       const calls = model.calls.length;
-      stage.telegram.say("hello", speaker);
+      fixture.telegram.say("hello", speaker);
       await until(() => model.calls.length > calls, "a call of the model");
       return model.calls[calls]?.system ?? "";
     };
@@ -70,20 +70,20 @@ describe("the words for a chat", () => {
     ["of a direct chat, under the older name", { dms: { 5: say("d") } }, peer("5"), "d"],
     ["none of a group in a direct chat", { groups: { "*": say("g") } }, peer("5"), undefined],
   ])("are those %s", (_, config, from, words) => {
-    expect(chatPrompt(accountConfig.parse(config), message("hi", "5", { from }))).toBe(words);
+    expect(chatPrompt(accountConfig.parse(config), nextMessage("hi", "5", { from }))).toBe(words);
   });
 
   it("are those of the server that the message came from", () => {
     const guilds = { g1: { channels: { c: say("one") } }, "*": { channels: { "*": say("any") } } };
     const wordsIn = (guildId: string, id: string) =>
-      chatPrompt(accountConfig.parse({ guilds }), message("hi", "5", { from: group(id), guildId }));
+      chatPrompt(accountConfig.parse({ guilds }), nextMessage("hi", "5", { from: group(id), guildId }));
     expect([wordsIn("g1", "c"), wordsIn("g1", "d"), wordsIn("g2", "c")]).toEqual(["one", undefined, "any"]);
   });
 
   it("are found by the phone number of whom the chat is with", () => {
     const config = accountConfig.parse({ direct: { "+1555": say("d") } });
     const sender = { id: "uuid", e164: "+1555" };
-    expect(chatPrompt(config, message("hi", "uuid", { from: peer("uuid"), sender }))).toBe("d");
+    expect(chatPrompt(config, nextMessage("hi", "uuid", { from: peer("uuid"), sender }))).toBe("d");
   });
 
   it("have a length at most, and their keys are known", async () => {

@@ -17,7 +17,7 @@ import type { Contributor } from "../../src/types/contribution.ts";
 import { defineMethod } from "../../src/types/method.ts";
 import { Secret } from "../../src/types/secret.ts";
 import { startFakeModel, type FakeModel } from "../fakes/model.ts";
-import { run } from "./cli/cli.ts";
+import { run } from "../kit/gateway/cli.ts";
 
 const TOKEN = "token-of-the-contributions";
 

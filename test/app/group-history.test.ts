@@ -1,13 +1,13 @@
 import { afterEach, expect, test } from "vitest";
 import { startFakeModel, type FakeModel } from "../fakes/model.ts";
-import { until } from "../outbox/stage.ts";
-import { startChannelStage, type ChannelStage } from "./channel-stage.ts";
+import { until } from "../kit/until.ts";
+import { startGatewayFixture, type GatewayFixture } from "../kit/gateway/in-process.ts";
 
 const GROUP = { id: -100, type: "supergroup", title: "crew" };
-let stage: ChannelStage;
+let fixture: GatewayFixture;
 let model: FakeModel;
 afterEach(async () => {
-  await stage.close();
+  await fixture.close();
   await model.close();
 });
 
@@ -15,18 +15,18 @@ async function begin(account: Record<string, unknown> = {}): Promise<void> {
   model = await startFakeModel();
   model.answer(() => ({ text: "noted" }));
   const open = { groupPolicy: "open", dmPolicy: "open", allowFrom: ["*"], streaming: { mode: "off" } };
-  stage = await startChannelStage({ ...open, ...account }, model.url);
+  fixture = await startGatewayFixture({ ...open, ...account }, model.url);
 }
 
-const sent = () => stage.telegram.sent.filter(({ method }) => method === "sendMessage").length;
-const say = (text: string) => stage.telegram.say(text, { chat: GROUP });
-const taken = () => until(() => stage.telegram.pending.length === 0, "the messages");
+const sent = () => fixture.telegram.sent.filter(({ method }) => method === "sendMessage").length;
+const say = (text: string) => fixture.telegram.say(text, { chat: GROUP });
+const taken = () => until(() => fixture.telegram.pending.length === 0, "the messages");
 
 /** Something for the bot, and its answer. What the model was told. */
 async function ask(text: string, kind = "mention"): Promise<string> {
   const before = sent();
   const calls = model.calls.length;
-  stage.telegram.say(text, {
+  fixture.telegram.say(text, {
     chat: GROUP,
     more: { entities: [{ type: kind, offset: 0, length: text.split(" ")[0]!.length }] },
   });
@@ -41,7 +41,7 @@ test("what was said in a group is told with the next question, also after a rest
   say("the word is swordfish");
   say("and the colour is blue");
   await taken();
-  await stage.restart();
+  await fixture.restart();
   const said = await ask("@test_bot what did we say?");
   expect(said).toContain("swordfish");
   expect(said).toContain("the colour is blue");
@@ -54,7 +54,7 @@ test("no more lines come back than are kept", async () => {
   say("one");
   say("only this");
   await taken();
-  await stage.restart();
+  await fixture.restart();
   const said = await ask("@test_bot what did we say?");
   expect(said).toContain("only this");
   expect(said).not.toContain('"one"');
@@ -72,7 +72,7 @@ test("a question that came too late to be answered takes nothing away", async ()
   say("the word is swordfish");
   const mention = { type: "mention", offset: 0, length: 9 };
   const date = Math.floor(Date.now() / 1000) - 7 * 3600;
-  stage.telegram.say("@test_bot hello?", { chat: GROUP, more: { entities: [mention], date } });
+  fixture.telegram.say("@test_bot hello?", { chat: GROUP, more: { entities: [mention], date } });
   expect(await ask("@test_bot what did we say?")).toContain("swordfish");
   expect(model.calls).toHaveLength(1);
 });

@@ -16,10 +16,13 @@ import type { InboxRow } from "../../src/types/journal.ts";
 import { OPERATOR } from "../../src/types/run/principal.ts";
 import type { ToolCallContent } from "../../src/types/run/model.ts";
 import type { MessageToolSettings } from "../../src/types/settings.ts";
-import { type Boot, type Hall, message, openHall } from "../dispatch/stage.ts";
+import { type Boot, type DispatchFixture, openDispatchFixture } from "../kit/dispatch.ts";
+import { nextMessage, peer } from "../kit/inbound.ts";
 import type { ModelCall, ModelReply } from "../fakes/model.ts";
-import { handClock, LIMITS, peer, until } from "../outbox/stage.ts";
-import { answered, asked } from "../fakes/messages.ts";
+import { manualClock } from "../kit/clock.ts";
+import { LIMITS } from "../fakes/chat-platform.ts";
+import { until } from "../kit/until.ts";
+import { answered, asked } from "../kit/transcript-messages.ts";
 
 const ALONE: MessageToolSettings = {
   actions: ["send", "react", "edit", "delete"],
@@ -28,18 +31,18 @@ const ALONE: MessageToolSettings = {
   crossContext: { allowWithinProvider: false, allowAcrossProviders: false },
 };
 
-let hall: Hall;
+let fixture: DispatchFixture;
 let boot: Boot;
 let clock: Clock;
 
 beforeEach(async () => {
-  hall = await openHall();
+  fixture = await openDispatchFixture();
   clock = systemClock;
-  const paths = resolvePaths({ HOME: hall.dir, OPENCLAW_STATE_DIR: join(hall.dir, "state") });
-  const live = new Live(paths, hall.dir, await loadConfig({ path: paths.configPath, env: {} }));
-  const links = { link: () => hall.platform, limits: () => hall.limits };
+  const paths = resolvePaths({ HOME: fixture.dir, OPENCLAW_STATE_DIR: join(fixture.dir, "state") });
+  const live = new Live(paths, fixture.dir, await loadConfig({ path: paths.configPath, env: {} }));
+  const links = { link: () => fixture.platform, limits: () => fixture.limits };
   const accounts = () => [{ channel: "telegram", accountId: "default", enabled: true }];
-  hall.chatTools = ({ journal, ...parts }) => {
+  fixture.chatTools = ({ journal, ...parts }) => {
     const tools = chatTools({ ...parts, sent: journal.outbox, clock, live, around: { links, accounts } });
     const acting = { principal: OPERATOR, sessionKey: sessionKey("main") };
     return (agent, chat) =>
@@ -51,36 +54,36 @@ beforeEach(async () => {
       });
   };
   permit({});
-  boot = await hall.boot();
+  boot = await fixture.boot();
 });
-afterEach(() => hall.close());
+afterEach(() => fixture.close());
 
 const permit = (more: Partial<MessageToolSettings>) => {
-  hall.rules = { ...hall.rules, agent: { ...hall.rules.agent, messageTool: { ...ALONE, ...more } } };
+  fixture.rules = { ...fixture.rules, agent: { ...fixture.rules.agent, messageTool: { ...ALONE, ...more } } };
 };
 
 /** The model calls the tool once, then says this. */
 const script = (args: Record<string, unknown>, then: string | ((call: ModelCall) => ModelReply)) =>
-  hall.model.answer((call) => {
+  fixture.model.answer((call) => {
     if (!call.isAfterTool) return { tool: "message", args };
     return typeof then === "string" ? { text: then } : then(call);
   });
-const lastResult = () => hall.model.calls.at(-1)?.toolText ?? "";
-const inChat = (id: string) => hall.platform.messages.filter(({ chat }) => chat === id).map(({ text }) => text);
+const lastResult = () => fixture.model.calls.at(-1)?.toolText ?? "";
+const inChat = (id: string) => fixture.platform.messages.filter(({ chat }) => chat === id).map(({ text }) => text);
 
 describe("the message tool", () => {
   it("writes into the chat that the run answers and is told the platform's id", async () => {
     script({ action: "send", message: "first the **news**" }, "and that is all");
     expect(await boot.ask("hi")).toEqual({ kind: "replied" });
     expect(inChat("1")).toEqual(["first the **news**", "and that is all"].map((text) => text.replaceAll("**", "")));
-    expect(lastResult()).toContain(hall.platform.messages[0]!.id);
+    expect(lastResult()).toContain(fixture.platform.messages[0]!.id);
   });
 
   it("never overtakes what the run said before the call, however many blocks that are", async () => {
-    hall.rules = { ...hall.rules, chat: () => ({ replyToMode: "off", streaming: "block" }) };
+    fixture.rules = { ...fixture.rules, chat: () => ({ replyToMode: "off", streaming: "block" }) };
     const blocks = Array.from({ length: 12 }, (_, at) => `Block ${at} ${"word ".repeat(12).trim()}`);
     const args = { action: "send", message: "from the tool" };
-    hall.model.answer((call) =>
+    fixture.model.answer((call) =>
       call.isAfterTool ? { text: "and that is all" } : { text: blocks.join("\n\n"), tool: "message", args },
     );
     for (const from of ["1", "2", "3"]) {
@@ -116,7 +119,7 @@ describe("the message tool", () => {
   });
 
   it("sends files of the workspace only", async () => {
-    await writeFile(join(hall.dir, "plan.txt"), "the plan");
+    await writeFile(join(fixture.dir, "plan.txt"), "the plan");
     script({ action: "send", media: "plan.txt" }, "NO_REPLY");
     expect(await boot.ask("hi")).toEqual({ kind: "replied" });
     expect(inChat("1")).toEqual(["<media>"]);
@@ -126,15 +129,15 @@ describe("the message tool", () => {
   });
 
   it("sends a text and its files as one message, of which the answer is no repeat", async () => {
-    hall.limits = { ...LIMITS, caption: { text: 100 }, album: { files: 10 } };
-    for (const name of ["plan.txt", "list.txt"]) await writeFile(join(hall.dir, name), "figures");
+    fixture.limits = { ...LIMITS, caption: { text: 100 }, album: { files: 10 } };
+    for (const name of ["plan.txt", "list.txt"]) await writeFile(join(fixture.dir, name), "figures");
     script(
       { action: "send", message: "Here are the figures.", media: ["plan.txt", "list.txt"] },
       "Here are the figures!",
     );
     expect(await boot.ask("hi")).toEqual({ kind: "replied" });
     expect(inChat("1")).toEqual(["Here are the figures. <media><media>"]);
-    hall.model.answer(() => ({ text: "And the plan once more. [[media:plan.txt]]" }));
+    fixture.model.answer(() => ({ text: "And the plan once more. [[media:plan.txt]]" }));
     await boot.ask("again");
     expect(inChat("1")).toEqual(["Here are the figures. <media><media>", "And the plan once more. <media>"]);
   });
@@ -142,7 +145,7 @@ describe("the message tool", () => {
   it("edits and deletes what it sent, and has no reactions where the platform has none", async () => {
     script({ action: "send", message: "draft" }, "ok");
     await boot.ask("hi");
-    const { id } = hall.platform.messages[0]!;
+    const { id } = fixture.platform.messages[0]!;
     script({ action: "edit", messageId: id, message: "better" }, "ok 2");
     await boot.ask("hi");
     expect(inChat("1")[0]).toBe("better");
@@ -155,7 +158,7 @@ describe("the message tool", () => {
   });
 
   it("is told what the platform refused", async () => {
-    hall.platform.script.push({ result: { kind: "refused", reason: "chat not found" } });
+    fixture.platform.script.push({ result: { kind: "refused", reason: "chat not found" } });
     script({ action: "send", message: "the words" }, "the words");
     await boot.ask("hi");
     expect(lastResult()).toContain("chat not found");
@@ -163,7 +166,7 @@ describe("the message tool", () => {
   });
 
   it("is not there for clients without a chat", async () => {
-    hall.model.answer(() => ({ text: "hello" }));
+    fixture.model.answer(() => ({ text: "hello" }));
     const { runId: id } = await boot.chat.send({
       sessionKey: boot.keyOf("web"),
       text: "hi",
@@ -171,9 +174,9 @@ describe("the message tool", () => {
       idempotencyKey: "web-1",
     });
     await boot.chat.stream(id)?.done;
-    expect(hall.model.calls[0]?.tools).toEqual([]);
+    expect(fixture.model.calls[0]?.tools).toEqual([]);
     await boot.ask("hi");
-    expect(hall.model.calls.at(-1)?.tools.map((tool) => tool.function.name)).toEqual(["message"]);
+    expect(fixture.model.calls.at(-1)?.tools.map((tool) => tool.function.name)).toEqual(["message"]);
   });
 });
 
@@ -199,8 +202,8 @@ describe("what the tool said is not said again", () => {
   });
 
   it("as one of several blocks", async () => {
-    hall.rules = { ...hall.rules, chat: () => ({ replyToMode: "off", streaming: "block" }) };
-    hall.model.answer((call) =>
+    fixture.rules = { ...fixture.rules, chat: () => ({ replyToMode: "off", streaming: "block" }) };
+    fixture.model.answer((call) =>
       call.isAfterTool
         ? { text: "The build is green." }
         : { text: "Let me tell them.", tool: "message", args: { action: "send", message: "The build is green." } },
@@ -210,18 +213,18 @@ describe("what the tool said is not said again", () => {
   });
 
   it("while the answer is shown as it grows", async () => {
-    hall.rules = { ...hall.rules, chat: () => ({ replyToMode: "off", streaming: "partial" }) };
+    fixture.rules = { ...fixture.rules, chat: () => ({ replyToMode: "off", streaming: "partial" }) };
     const words = Array.from({ length: 30 }, (__, index) => `word${index}`).join(" ");
     script({ action: "send", message: words }, () => ({ text: words, everyMs: 40 }));
     expect(await boot.ask("hi")).toEqual({ kind: "replied" });
     expect(inChat("1")).toEqual([words]);
-    expect(hall.platform.calls).toHaveLength(1);
+    expect(fixture.platform.calls).toHaveLength(1);
   });
 
   it("takes away the growing answer that the tool then sent", async () => {
-    hall.rules = { ...hall.rules, chat: () => ({ replyToMode: "off", streaming: "partial" }) };
+    fixture.rules = { ...fixture.rules, chat: () => ({ replyToMode: "off", streaming: "partial" }) };
     const words = Array.from({ length: 30 }, (__, index) => `word${index}`).join(" ");
-    hall.model.answer((call) =>
+    fixture.model.answer((call) =>
       call.isAfterTool
         ? { text: "NO_REPLY" }
         : { text: words, everyMs: 40, tool: "message", args: { action: "send", message: words } },
@@ -249,7 +252,7 @@ describe("after a crash between the send and its result", () => {
 
   /** The transcript ends in the call. */
   async function called(): Promise<InboxRow> {
-    const said = message("hello");
+    const said = nextMessage("hello");
     const [accepted] = await boot.journal.inbox.accept([said]);
     const { row } = accepted!;
     const turnId = turnIdOf(row);
@@ -271,13 +274,15 @@ describe("after a crash between the send and its result", () => {
 
   async function crash(row: InboxRow): Promise<unknown> {
     await boot.stop();
-    boot = await hall.boot();
+    boot = await fixture.boot();
     await boot.recover();
     return boot.outcome(row);
   }
 
   beforeEach(() => {
-    hall.model.answer((call) => (call.toolText.includes("Sent to") ? { text: "the news" } : { text: call.toolText }));
+    fixture.model.answer((call) =>
+      call.toolText.includes("Sent to") ? { text: "the news" } : { text: call.toolText },
+    );
   });
 
   it("the model is told what the platform took, and repeats nothing", async () => {
@@ -285,16 +290,16 @@ describe("after a crash between the send and its result", () => {
     await boot.journal.outbox.mark((await planned(row)).id, { state: "sent", messageId: "m77" });
     expect(await crash(row)).toEqual({ kind: "replied" });
     expect(lastResult()).toContain("m77");
-    expect(hall.platform.texts).toEqual([]);
+    expect(fixture.platform.texts).toEqual([]);
   });
 
   it("what was only planned goes out once, and the model knows that it will", async () => {
     const row = await called();
     await planned(row);
-    hall.model.answer((call) => ({ text: call.toolText.includes("not taken") ? "again" : "the news" }));
+    fixture.model.answer((call) => ({ text: call.toolText.includes("not taken") ? "again" : "the news" }));
     expect(await crash(row)).toEqual({ kind: "replied" });
-    await until(() => hall.platform.texts.length > 0);
-    expect(hall.platform.texts).toEqual(["the news"]);
+    await until(() => fixture.platform.texts.length > 0);
+    expect(fixture.platform.texts).toEqual(["the news"]);
   });
 
   it("the model is told when nothing was sent", async () => {
@@ -304,14 +309,14 @@ describe("after a crash between the send and its result", () => {
   });
 
   it("a stop in order lets the message be known as well", async () => {
-    clock = handClock();
+    clock = manualClock();
     await boot.stop();
-    boot = await hall.boot();
+    boot = await fixture.boot();
     script({ action: "send", message: "the news" }, "the news");
     const row = await boot.tell("hi");
-    await until(() => hall.platform.texts.length === 1);
+    await until(() => fixture.platform.texts.length === 1);
     clock = systemClock;
     await crash(row);
-    expect(hall.platform.texts).toEqual(["the news"]);
+    expect(fixture.platform.texts).toEqual(["the news"]);
   });
 });

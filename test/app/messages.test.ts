@@ -7,9 +7,8 @@ import { openJournal, type OpenJournal } from "../../src/store/journal/journal.t
 import type { Clock } from "../../src/types/clock.ts";
 import { runId, sessionKey } from "../../src/types/ids.ts";
 import type { Receipt } from "../../src/types/run/run.ts";
-import { message } from "../dispatch/stage.ts";
-import { peer } from "../outbox/stage.ts";
-import { run } from "./cli/cli.ts";
+import { nextMessage, peer } from "../kit/inbound.ts";
+import { run } from "../kit/gateway/cli.ts";
 
 let dir: string;
 let now: number;
@@ -27,8 +26,8 @@ afterEach(async () => {
 });
 
 const cli = (...args: string[]) => run(args, { OPENCLAW_STATE_DIR: dir });
-const accept = async (...said: Parameters<typeof message>) => {
-  const [accepted] = await journal.inbox.accept([message(...said)]);
+const accept = async (...said: Parameters<typeof nextMessage>) => {
+  const [accepted] = await journal.inbox.accept([nextMessage(...said)]);
   return accepted!.row;
 };
 const KEY = sessionKey("telegram:default:1");
@@ -125,7 +124,7 @@ describe("openclaw why", () => {
   });
 
   it("tells all that became of an answered message, in order", async () => {
-    const said = message("hello", "1", { id: "55" });
+    const said = nextMessage("hello", "1", { id: "55" });
     const [{ row } = await Promise.reject(new Error("not taken"))] = await journal.inbox.accept([said]);
     await journal.inbox.accept([said, said]);
     await claim(row.id);

@@ -8,8 +8,8 @@ import { type Gateway, startGateway } from "../../src/app/gateway/gateway.ts";
 import { Live } from "../../src/app/compose/live.ts";
 import { openLog } from "../../src/app/log/log.ts";
 import { type FakeModel, type ModelCall, startFakeModel } from "../fakes/model.ts";
-import { until } from "../outbox/stage.ts";
-import { run, type Ended } from "./cli/cli.ts";
+import { until } from "../kit/until.ts";
+import { run, type Ended } from "../kit/gateway/cli.ts";
 
 const TOKEN = "a-token-of-the-tests";
 

@@ -3,29 +3,29 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
-import { PNG } from "../contracts/media.ts";
+import { PNG } from "../kit/pictures.ts";
 import { type FakeModel, startFakeModel } from "../fakes/model.ts";
-import { connectParams, RawClient } from "../server/gateway.ts";
-import { startChannelStage, TOKEN, type ChannelStage } from "./channel-stage.ts";
+import { connectParams, RawClient } from "../kit/server/server.ts";
+import { startGatewayFixture, TOKEN, type GatewayFixture } from "../kit/gateway/in-process.ts";
 
 /** Web chat keeps the promises of every channel: durable before the answer, no double, nothing lost between connections. */
 let model: FakeModel;
-let stage: ChannelStage;
+let fixture: GatewayFixture;
 const open: RawClient[] = [];
 beforeAll(async () => {
   model = await startFakeModel();
-  stage = await startChannelStage({ enabled: false }, model.url);
+  fixture = await startGatewayFixture({ enabled: false }, model.url);
 });
 afterEach(() => {
   for (const tab of open.splice(0)) tab.close();
 });
 afterAll(async () => {
-  await stage.close();
+  await fixture.close();
   await model.close();
 });
 
 async function openTab(): Promise<RawClient> {
-  const tab = new RawClient(stage.http.replace("http", "ws"));
+  const tab = new RawClient(fixture.http.replace("http", "ws"));
   open.push(tab);
   await tab.connect(connectParams(TOKEN));
   return tab;
@@ -76,7 +76,7 @@ test("a message is in the journal before its sender is answered", async () => {
   model.answer(() => "hang");
   const tab = await openTab();
   await send(tab, "durable", "keep this", "durable-1");
-  const journal = new DatabaseSync(join(stage.dir, "state", "journal.sqlite"), { readOnly: true });
+  const journal = new DatabaseSync(join(fixture.dir, "state", "journal.sqlite"), { readOnly: true });
   const rows = journal.prepare("SELECT message FROM inbox WHERE message LIKE '%durable-1%'").all();
   journal.close();
   expect(rows).toHaveLength(1);
@@ -146,10 +146,10 @@ test("null takes a key out of the config, as in a merge patch", async () => {
   const tab = await openTab();
   const patched = async (patch: object) => (await tab.request("config.patch", { patch }))["payload"];
   await patched({ messages: { responsePrefix: "Bot:", queue: { cap: 7 } } });
-  expect(stage.config()).toContain("responsePrefix");
+  expect(fixture.config()).toContain("responsePrefix");
   expect(await patched({ messages: { responsePrefix: null, nothing: null } })).toMatchObject({ ok: true });
-  expect(stage.config()).not.toMatch(/responsePrefix|nothing|null/);
-  expect(stage.config()).toMatch(/"cap": 7/);
+  expect(fixture.config()).not.toMatch(/responsePrefix|nothing|null/);
+  expect(fixture.config()).toMatch(/"cap": 7/);
 });
 
 test("two tabs on one conversation see the same run, whichever of them asked", async () => {
@@ -238,7 +238,7 @@ async function partsOf(tab: RawClient, session: string): Promise<readonly Record
 }
 
 test("a file that an answer brings is shown behind it", async () => {
-  writeFileSync(join(stage.dir, "workspace", "dot.png"), PNG);
+  writeFileSync(join(fixture.dir, "workspace", "dot.png"), PNG);
   model.answer(() => ({ text: "Here it is. [[media:dot.png]] [[media:gone.png]]" }));
   const tab = await openTab();
   await send(tab, "picture", "show me", "picture-1");
@@ -265,5 +265,5 @@ test("what is sent into a conversation stands in it once, and open tabs hear of 
   expect(told).toHaveLength(1);
   const typo = await tab.request("send", { ...note, to: "nobody", idempotencyKey: "note-2" });
   expect(typo["error"]).toMatchObject({ message: expect.stringContaining('there is no conversation "nobody"') });
-  expect((await stage.cli("channels", "status")).out).toMatch(/webchat +default +running/);
+  expect((await fixture.cli("channels", "status")).out).toMatch(/webchat +default +running/);
 });

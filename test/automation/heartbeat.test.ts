@@ -5,8 +5,10 @@ import { runIdOf, turnIdOf } from "../../src/dispatch/turn/ids.ts";
 import { sessionKey } from "../../src/types/ids.ts";
 import type { Outcome } from "../../src/types/journal.ts";
 import type { HeartbeatSettings } from "../../src/types/settings.ts";
-import { handClock, peer, until, type HandClock } from "../outbox/stage.ts";
-import { heard, message, openHall, type Boot, type Hall } from "../dispatch/stage.ts";
+import { manualClock, type ManualClock } from "../kit/clock.ts";
+import { peer, nextMessage } from "../kit/inbound.ts";
+import { until } from "../kit/until.ts";
+import { heard, openDispatchFixture, type Boot, type DispatchFixture } from "../kit/dispatch.ts";
 
 const EVERY = 1_800_000;
 const SETTINGS: HeartbeatSettings = {
@@ -20,25 +22,25 @@ const SETTINGS: HeartbeatSettings = {
   skipWhenBusy: false,
 };
 
-let hall: Hall;
+let fixture: DispatchFixture;
 let boot: Boot;
-let clock: HandClock;
+let clock: ManualClock;
 let list: string | undefined;
 let beats: Heartbeats;
 /** What the model answers a heartbeat with. */
 let found: string;
 
 beforeEach(async () => {
-  hall = await openHall();
-  clock = handClock(slotAt("main", EVERY, Date.UTC(2026, 10, 21, 12)) + 1000);
+  fixture = await openDispatchFixture();
+  clock = manualClock(slotAt("main", EVERY, Date.UTC(2026, 10, 21, 12)) + 1000);
   list = "- look into the mail";
   found = "HEARTBEAT_OK";
-  hall.model.answer((call) => ({ text: isBeat(call.said) ? found : `echo: ${heard(call.said)}` }));
-  boot = await hall.boot();
+  fixture.model.answer((call) => ({ text: isBeat(call.said) ? found : `echo: ${heard(call.said)}` }));
+  boot = await fixture.boot();
 });
 afterEach(async () => {
   await beats?.close();
-  await hall.close();
+  await fixture.close();
 });
 
 const isBeat = (said: string) => said.includes("This is a heartbeat");
@@ -47,14 +49,14 @@ const own = sessionKey("heartbeat");
 /** A gateway with heartbeats; `settings` over the usual ones. */
 function begin(settings: Partial<HeartbeatSettings> = {}, ports: Partial<HeartbeatPorts> = {}): Heartbeats {
   const heartbeat = { ...SETTINGS, ...settings };
-  hall.rules = { ...hall.rules, agent: { ...hall.rules.agent, heartbeat } };
+  fixture.rules = { ...fixture.rules, agent: { ...fixture.rules.agent, heartbeat } };
   const place = (): BeatPlace => {
     const chat = boot.keyOf("1");
     return heartbeat.isolated ? { to: peer("1"), sessionKey: own, tell: chat } : { to: peer("1"), sessionKey: chat };
   };
   beats = new Heartbeats({
     clock,
-    log: hall.log,
+    log: fixture.log,
     inbox: boot.journal.inbox,
     agents: () => [...boot.ports.settings().agents.values()],
     checklist: async () => list,
@@ -89,8 +91,8 @@ async function slot(): Promise<Outcome | string> {
   return end ?? "";
 }
 
-const shown = () => hall.platform.messages.map(({ text }) => text);
-const beatsAsked = () => hall.model.calls.filter(({ said }) => isBeat(said)).length;
+const shown = () => fixture.platform.messages.map(({ text }) => text);
+const beatsAsked = () => fixture.model.calls.filter(({ said }) => isBeat(said)).length;
 
 describe("a heartbeat with something to say", () => {
   it("says it in the chat, once, through the outbox, and the chat's conversation knows", async () => {
@@ -104,7 +106,7 @@ describe("a heartbeat with something to say", () => {
       { state: "sent", replyKey: `in:${report?.row?.id}:reply`, sessionKey: own },
     ]);
     await boot.ask("why?", "1");
-    const told = JSON.stringify(hall.model.calls.at(-1)?.messages);
+    const told = JSON.stringify(fixture.model.calls.at(-1)?.messages);
     expect(told).toContain("[Heartbeat] Unasked, you have said in this chat:\\n\\nThe mail server is full.");
     expect(told).not.toContain("This is a heartbeat");
   });
@@ -129,7 +131,7 @@ describe("a heartbeat with something to say", () => {
     await slot();
     found = "News two.";
     await slot();
-    const asked = hall.model.calls.findLast(({ said }) => isBeat(said));
+    const asked = fixture.model.calls.findLast(({ said }) => isBeat(said));
     expect(JSON.stringify(asked?.messages)).not.toContain("News one");
     expect(shown()).toEqual(["News one.", "News two."]);
   });
@@ -148,7 +150,7 @@ describe("a heartbeat with something to say", () => {
     found = `HEARTBEAT_OK The mail server is full. ${"x".repeat(400)}`;
     expect(await slot()).toEqual({ kind: "replied" });
     expect(shown()[1]).toMatch(/^The mail server is full\. x+$/);
-    const asked = hall.model.calls.findLast(({ said }) => isBeat(said));
+    const asked = fixture.model.calls.findLast(({ said }) => isBeat(said));
     expect(JSON.stringify(asked?.messages)).toContain("echo: hello");
   });
 });
@@ -162,7 +164,7 @@ describe("a heartbeat with nothing to say", () => {
     const used = boot.sessions.peek(boot.keyOf("1"))?.updatedAt;
     expect(shown()).toEqual(["echo: hello"]);
     await boot.ask("and now?", "1");
-    const told = JSON.stringify(hall.model.calls.at(-1)?.messages);
+    const told = JSON.stringify(fixture.model.calls.at(-1)?.messages);
     expect(told).toContain("echo: hello");
     expect(told).not.toMatch(/HEARTBEAT_OK|This is a heartbeat/);
     expect(used).toBeLessThan(boot.sessions.peek(boot.keyOf("1"))?.updatedAt ?? 0);
@@ -201,12 +203,12 @@ describe("a heartbeat with nothing to say", () => {
 describe("a heartbeat that fails", () => {
   it("bothers nobody, and comes more and more rarely", async () => {
     begin();
-    hall.model.answer(() => ({ status: 400, message: "no" }));
+    fixture.model.answer(() => ({ status: 400, message: "no" }));
     expect(await slot()).toMatchObject({ kind: "failed" });
     expect(await slot()).toMatch(/^paused until .* because it failed: /);
     expect(await slot()).toMatchObject({ kind: "failed" });
     for (let rests = 0; rests < 3; rests += 1) expect(await slot()).toMatch(/^paused until /);
-    hall.model.answer(() => ({ text: "HEARTBEAT_OK" }));
+    fixture.model.answer(() => ({ text: "HEARTBEAT_OK" }));
     expect(await slot()).toEqual({ kind: "silent" });
     expect(await slot()).toEqual({ kind: "silent" });
     expect(shown()).toEqual([]);
@@ -214,10 +216,10 @@ describe("a heartbeat that fails", () => {
 
   it("rests for a day over a key that is refused, or until somebody switches it on", async () => {
     begin();
-    hall.model.answer(() => ({ status: 401, message: "bad key" }));
+    fixture.model.answer(() => ({ status: 401, message: "bad key" }));
     expect(await slot()).toMatchObject({ kind: "failed" });
     for (let rests = 0; rests < 4; rests += 1) expect(await slot()).toMatch(/^paused until /);
-    hall.model.answer(() => ({ text: "HEARTBEAT_OK" }));
+    fixture.model.answer(() => ({ text: "HEARTBEAT_OK" }));
     beats.isOn = true;
     expect(typeof (await slot())).toBe("object");
   });
@@ -225,21 +227,21 @@ describe("a heartbeat that fails", () => {
 
 describe("somebody who writes while a heartbeat is at work", () => {
   it("gets a turn and an answer of their own", async () => {
-    hall.rules = { queueMode: () => "steer" };
+    fixture.rules = { queueMode: () => "steer" };
     begin({ isolated: false });
     const gate = Promise.withResolvers<void>();
-    hall.model.answer(async (call) => {
+    fixture.model.answer(async (call) => {
       if (!isBeat(call.said)) return { text: `echo: ${heard(call.said)}` };
       await gate.promise;
       return { text: "HEARTBEAT_OK" };
     });
     clock.pass(EVERY);
-    await until(() => hall.model.calls.length === 1, "the heartbeat's call");
+    await until(() => fixture.model.calls.length === 1, "the heartbeat's call");
     const row = await boot.tell("hello", "1");
     gate.resolve();
     expect(await boot.outcome(row)).toEqual({ kind: "replied" });
     expect(shown()).toEqual(["echo: hello"]);
-    expect(JSON.stringify(hall.model.calls.at(-1)?.messages)).not.toContain("This is a heartbeat");
+    expect(JSON.stringify(fixture.model.calls.at(-1)?.messages)).not.toContain("This is a heartbeat");
   });
 });
 
@@ -253,20 +255,20 @@ describe("news", () => {
     const row = report?.row;
     expect(row && (await boot.outcome(row))).toEqual({ kind: "replied" });
     expect(shown()).toEqual(["echo: hello", "The backup is done."]);
-    expect(hall.model.calls.at(-1)?.said).toMatch(/System: \[.*\] Backup finished\nSystem: in 3 min/);
+    expect(fixture.model.calls.at(-1)?.said).toMatch(/System: \[.*\] Backup finished\nSystem: in 3 min/);
   });
 
   it("that a heartbeat could not tell are told with the next turn", async () => {
     await boot.ask("hello", "1");
     begin({ isolated: false });
-    hall.model.answer(() => ({ status: 400, message: "no" }));
+    fixture.model.answer(() => ({ status: 400, message: "no" }));
     const report = await beats.wake(boot.ports.settings().defaultAgent, "Backup finished");
     expect(report?.row && (await boot.outcome(report.row))).toMatchObject({ kind: "failed" });
     await until(() => !boot.dispatch.lanes.isBusy(boot.keyOf("1")));
-    hall.model.answer(() => ({ text: "it is" }));
+    fixture.model.answer(() => ({ text: "it is" }));
     await boot.ask("and now?", "1");
-    expect(hall.model.calls.at(-1)?.said).toMatch(/System: \[.*\] Backup finished/);
-    expect(JSON.stringify(hall.model.calls.at(-1)?.messages)).not.toContain("This is a heartbeat");
+    expect(fixture.model.calls.at(-1)?.said).toMatch(/System: \[.*\] Backup finished/);
+    expect(JSON.stringify(fixture.model.calls.at(-1)?.messages)).not.toContain("This is a heartbeat");
   });
 
   it("that can wait are told with the next turn, without waking anybody", async () => {
@@ -274,7 +276,7 @@ describe("news", () => {
     begin({ isolated: false });
     expect(await beats.tell(boot.ports.settings().defaultAgent, "Backup finished")).toBe(true);
     await boot.ask("and now?", "1");
-    expect(hall.model.calls.at(-1)?.said).toMatch(/System: \[.*\] Backup finished/);
+    expect(fixture.model.calls.at(-1)?.said).toMatch(/System: \[.*\] Backup finished/);
     expect(beatsAsked()).toBe(0);
   });
 });
@@ -284,16 +286,16 @@ describe("a restart", () => {
     begin();
     const gate = Promise.withResolvers<void>();
     found = "The mail server is full.";
-    hall.model.answer(async (call) => {
+    fixture.model.answer(async (call) => {
       await gate.promise;
       return { text: isBeat(call.said) ? found : "hi" };
     });
     clock.pass(EVERY);
-    await until(() => hall.model.calls.length === 1, "the heartbeat's call");
+    await until(() => fixture.model.calls.length === 1, "the heartbeat's call");
     await beats.close();
     await boot.stop();
     gate.resolve();
-    boot = await hall.boot();
+    boot = await fixture.boot();
     await boot.recover();
     begin();
     const name = `heartbeat:main:${slotAt("main", EVERY, clock.now())}`;
@@ -310,7 +312,7 @@ describe("a restart", () => {
     await boot.ask("hello", "1");
     begin();
     const gate = Promise.withResolvers<void>();
-    hall.model.answer(async (call) => {
+    fixture.model.answer(async (call) => {
       if (isBeat(call.said)) await gate.promise;
       return { text: isBeat(call.said) ? "The mail server is full." : "hi" };
     });
@@ -321,16 +323,16 @@ describe("a restart", () => {
     gate.resolve();
     await closing;
     await boot.stop();
-    boot = await hall.boot();
+    boot = await fixture.boot();
     await boot.recover();
     await boot.ask("why?", "1");
-    expect(JSON.stringify(hall.model.calls.at(-1)?.messages)).toContain("[Heartbeat] Unasked");
+    expect(JSON.stringify(fixture.model.calls.at(-1)?.messages)).toContain("[Heartbeat] Unasked");
     begin();
   });
 
   it("leaves nothing of a heartbeat that became too old in the chat's conversation", async () => {
     await boot.ask("hello", "1");
-    const said = message("This is a heartbeat", "1");
+    const said = nextMessage("This is a heartbeat", "1");
     const key = boot.keyOf("1");
     const options = { operator: true, sessionKey: key, deliverTo: peer("1"), heartbeat: { ackMaxChars: 300 } };
     const [old] = await boot.journal.inbox.accept([{ ...said, sentAt: Date.now() - 86_400_000, options }]);
@@ -342,17 +344,17 @@ describe("a restart", () => {
       session.append({ type: "message", message: { role: "user", content, timestamp: 1 } }, { id: turnId }),
     );
     await boot.stop();
-    boot = await hall.boot();
+    boot = await fixture.boot();
     await boot.recover();
     await boot.dispatch.replies.notes.settle();
     await boot.ask("and now?", "1");
-    expect(JSON.stringify(hall.model.calls.at(-1)?.messages)).not.toContain("This is a heartbeat");
+    expect(JSON.stringify(fixture.model.calls.at(-1)?.messages)).not.toContain("This is a heartbeat");
     begin();
   });
 
   it("tells the chat nothing of a heartbeat that it could not run", async () => {
     begin();
-    const said = message("This is a heartbeat", "1");
+    const said = nextMessage("This is a heartbeat", "1");
     const options = { operator: true, sessionKey: own, deliverTo: peer("1"), heartbeat: { ackMaxChars: 300 } };
     const old = { ...said, sentAt: Date.now() - 86_400_000, options };
     await boot.journal.inbox.accept([old]);

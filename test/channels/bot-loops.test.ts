@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { BotLoops } from "../../src/channels/access/bot-loops.ts";
 import { accountConfig } from "../../src/channels/config.ts";
 import { policyOf } from "../../src/channels/access/policy.ts";
-import { message } from "./messages.ts";
+import { message } from "../kit/inbound.ts";
 
 const RULES = { maxMessages: 3, windowMs: 1000, cooldownMs: 5000 };
 const bot = (id = "8", chat = "-1") => message({ sender: { id, isBot: true }, chat: { kind: "group", id: chat } });

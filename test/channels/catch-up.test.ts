@@ -1,10 +1,10 @@
 import { afterEach, expect, test } from "vitest";
-import { startChannels } from "../../src/channels/channels.ts";
-import type { Channels } from "../../src/channels/channels.ts";
+import { startChannels, type Channels } from "../../src/channels/channels.ts";
 import type { KeyValue } from "../../src/types/journal.ts";
 import type { InboundMessage } from "../../src/types/chat/message.ts";
-import { memoryValues, message } from "./messages.ts";
-import { silent, TestClock, Toy } from "./toy.ts";
+import { memoryValues } from "../kit/memory-values.ts";
+import { message } from "../kit/inbound.ts";
+import { silent, TestClock, Toy } from "../kit/toy-channel.ts";
 
 const MINUTE = 60_000;
 const open: Channels[] = [];

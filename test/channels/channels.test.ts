@@ -1,14 +1,14 @@
 import { afterEach, expect, test } from "vitest";
-import { startChannels } from "../../src/channels/channels.ts";
-import type { Channels } from "../../src/channels/channels.ts";
+import { startChannels, type Channels } from "../../src/channels/channels.ts";
 import { channelChecks } from "../../src/channels/checks.ts";
 import { methods } from "../../src/channels/methods.ts";
 import type { ChannelPorts, ConfiguredAccount, LibraryRequest } from "../../src/channels/ports.ts";
 import { OpenClawError } from "../../src/types/errors.ts";
 import { DEFAULT_ACCOUNT } from "../../src/types/ids.ts";
 import { NotNow } from "../../src/types/not-now.ts";
-import { memoryValues, message } from "./messages.ts";
-import { silent, TestClock, Toy, TOY } from "./toy.ts";
+import { memoryValues } from "../kit/memory-values.ts";
+import { message } from "../kit/inbound.ts";
+import { silent, TestClock, Toy, TOY } from "../kit/toy-channel.ts";
 
 const open: Channels[] = [];
 afterEach(async () => {

@@ -8,7 +8,7 @@ import { mentionPatterns } from "../../src/channels/access/mention-pattern.ts";
 import { policyOf } from "../../src/channels/access/policy.ts";
 import { channelId } from "../../src/types/ids.ts";
 import type { InboundMessage } from "../../src/types/chat/message.ts";
-import { message } from "./messages.ts";
+import { message } from "../kit/inbound.ts";
 
 const STRANGER: SenderFacts = { paired: false, isOwner: false };
 const policy = (config: Record<string, unknown>, patterns: string[] = []) =>

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { capabilitiesIn, watchedLink } from "../../src/channels/connection/link.ts";
 import type { ChannelLink, SendResult } from "../../src/types/chat/channel.ts";
-import { peer } from "../outbox/stage.ts";
+import { peer } from "../kit/inbound.ts";
 
 const sent = async () => ({ kind: "sent", messageId: "1" }) as const;
 const able: Required<ChannelLink> = {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { MentionPattern, mentionPatterns } from "../../src/channels/access/mention-pattern.ts";
-import { processorTime } from "../utils/processor-time.ts";
+import { processorTime } from "../kit/processor-time.ts";
 
 const ENDLESS = ["(a+)+$", "(a|aa)+$", "([a-z]+\\s?)*!$", "^(\\w+\\s*)+\\.$", "(.*a){12}$", "((a+)\\2?)+$"];
 const ATTACK = `${"a".repeat(60)}\n?`;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { PendingHistory } from "../../src/channels/pending-history.ts";
-import { message } from "./messages.ts";
+import { message } from "../kit/inbound.ts";
 
 let last = 0;
 const line = (text: string, thread?: string) => ({

@@ -10,7 +10,7 @@ import type {
   ContextEngine,
 } from "../../src/types/engine/context-engine.ts";
 import type { ChatMessage } from "../../src/types/run/model.ts";
-import { answer, result, stage, textOf, turns, user } from "../history/engines/stage.ts";
+import { answer, result, engineFixture, textOf, turns, user } from "../kit/engine.ts";
 
 export interface EngineUnderTest {
   readonly name: string;
@@ -33,7 +33,7 @@ interface Spoken {
  */
 export function contextEngineContract({ name, open }: EngineUnderTest): void {
   const speak = async (engine: ContextEngine): Promise<Spoken> => {
-    const { sessionId, sessionKey, sessionFile } = stage(engine).options.session;
+    const { sessionId, sessionKey, sessionFile } = engineFixture(engine).options.session;
     const spoken = { engine, sessionId, sessionKey, sessionFile, abortSignal: new AbortController().signal };
     await engine.bootstrap?.(session(spoken));
     return spoken;

@@ -11,13 +11,13 @@ import {
   ending,
   never,
   result,
-  type Stage,
-  stage,
+  type EngineFixture,
+  engineFixture,
   textOf,
   TIMEOUTS,
   turns,
   user,
-} from "../history/engines/stage.ts";
+} from "../kit/engine.ts";
 
 const hang = () => new Promise<never>(() => undefined);
 
@@ -114,7 +114,7 @@ const asked = user("look at it");
 const loop = [answer("looking", "c1"), result("c1", "found")];
 
 /** One turn with all that may happen in it; how long it was waited for. */
-async function live(on: Stage) {
+async function live(on: EngineFixture) {
   let waited = 0;
   const wait = async <T>(work: Promise<T>): Promise<T> => {
     waited += await on.clock.until(work);
@@ -151,7 +151,7 @@ export function hostileEngineContract(): void {
       const manner = MANNERS[one.manner];
       if (!manner) throw new Error(one.manner);
       let letGo = 0;
-      const on = stage(engineWith(one.method, manner.act, { owns, letGo: () => (letGo += 1) }));
+      const on = engineFixture(engineWith(one.method, manner.act, { owns, letGo: () => (letGo += 1) }));
       const { turn, shown, again, compacted, waited } = await live(on);
       expectTurnShown(shown?.messages);
       expectTurnShown(again?.messages);
@@ -170,7 +170,7 @@ export function hostileEngineContract(): void {
     it.each(["bootstrap", "assemble", "afterTurn", "compact"] as const)(
       "whose %s hangs holds up no abort",
       async (method) => {
-        const on = stage(engineWith(method, hang, { owns, letGo: () => undefined }));
+        const on = engineFixture(engineWith(method, hang, { owns, letGo: () => undefined }));
         const stop = new AbortController();
         const turn = await on.open();
         const messages = [...history, asked];
@@ -191,7 +191,7 @@ export function hostileEngineContract(): void {
 
   describe("a hostile context engine", () => {
     it.each(Object.keys(MANNERS))("whose factory %s cannot be used, and that is said in time", async (name) => {
-      const on = stage(engineWith("compact", hang, { owns: true, letGo: () => undefined }));
+      const on = engineFixture(engineWith("compact", hang, { owns: true, letGo: () => undefined }));
       const act = MANNERS[name]?.act;
       const opened = on.open({ engines: { get: () => Promise.resolve(() => act?.() as ContextEngine) } });
       const failure = opened.catch((error: unknown) => error);
@@ -202,7 +202,7 @@ export function hostileEngineContract(): void {
 
     it.each(Object.keys(MANNERS))("whose part in subagents %s keeps none waiting", async (name) => {
       const act = MANNERS[name]?.act;
-      const on = stage(engineWith("compact", hang, { owns: true, letGo: () => undefined }));
+      const on = engineFixture(engineWith("compact", hang, { owns: true, letGo: () => undefined }));
       const engine = {
         ...engineWith("compact", hang, { owns: true, letGo: () => undefined }),
         prepareSubagentSpawn: act as never,
@@ -232,7 +232,7 @@ export function hostileEngineContract(): void {
         letGo: () => undefined,
       });
       const done = { ok: true, compacted: true, result: { tokensBefore: 62_500, tokensAfter: 62_500 } };
-      const turn = await stage({ ...engine, compact: async () => done }).open();
+      const turn = await engineFixture({ ...engine, compact: async () => done }).open();
       expect((await turn.assemble(ask([asked], 0, { tokenBudget: 60_000 })))?.estimatedTokens).toBeGreaterThan(62_000);
       expect(await turn.compact(compaction("overflow"))).toMatchObject({ kind: "nothing" });
       expect(await turn.assemble(ask([asked], 0, { tokenBudget: 30_000 }))).toBeUndefined();
@@ -256,7 +256,7 @@ export function hostileEngineContract(): void {
         },
       ],
     ])("whose answer %s is passed by in this turn alone, and that is told once", async (_, said) => {
-      const on = stage(engineWith("assemble", async () => said, { owns: false, letGo: () => undefined }));
+      const on = engineFixture(engineWith("assemble", async () => said, { owns: false, letGo: () => undefined }));
       const turn = await on.open();
       await turn.begin(never);
       for (let call = 0; call < 2; call += 1)
@@ -277,7 +277,7 @@ function longestFor(method: Method): number {
     : TIMEOUTS[method];
 }
 
-function expectToldOf(on: Stage, { method, fails }: { method: Method; fails: boolean }): void {
+function expectToldOf(on: EngineFixture, { method, fails }: { method: Method; fails: boolean }): void {
   const name = TOLD_AS[method] ?? method;
   for (const line of on.log.lines) {
     expect(line).toMatchObject({ engine: "hostile", why: expect.stringMatching(/\S/) });

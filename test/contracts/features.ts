@@ -2,9 +2,8 @@ import { expect, test } from "vitest";
 import type { TestContext } from "vitest";
 import { renderText } from "../../src/outbox/render.ts";
 import type { AnyPlatform, PlatformFile } from "./platform.ts";
-import { PNG } from "./media.ts";
-import { start, text } from "./running.ts";
-import type { Running } from "./running.ts";
+import { PNG } from "../kit/pictures.ts";
+import { start, text, type Running } from "./running.ts";
 
 type Open = () => Promise<AnyPlatform>;
 

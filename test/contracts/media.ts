@@ -5,6 +5,7 @@ import { labelled } from "../../src/outbox/render.ts";
 import { mediaId } from "../../src/types/ids.ts";
 import type { MediaItem } from "../../src/types/chat/message.ts";
 import type { OutboundPart, ReplyBlock } from "../../src/types/chat/reply.ts";
+import { PNG } from "../kit/pictures.ts";
 import type { AnyPlatform } from "./platform.ts";
 import { start, text } from "./running.ts";
 import type { Running } from "./running.ts";
@@ -12,13 +13,6 @@ import type { Running } from "./running.ts";
 type Open = () => Promise<AnyPlatform>;
 
 const key = { idempotencyKey: "reply-1" };
-export const PNG = new Uint8Array(
-  Buffer.from(
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
-    "base64",
-  ),
-);
-
 const picture = (name: string): MediaItem => ({
   kind: "image",
   mime: "image/png",

@@ -5,9 +5,15 @@ import { RunLog } from "../../src/harness/log/log.ts";
 import type { SendResult } from "../../src/types/chat/channel.ts";
 import { runId } from "../../src/types/ids.ts";
 import type { InboxRow } from "../../src/types/journal.ts";
-import { done, makeTool, settingsFor } from "../harness/stage.ts";
-import { handClock, listen, Platform, quiet, until } from "../outbox/stage.ts";
-import { type Boot, type Hall, message, openHall } from "./stage.ts";
+import { textResult, makeTool } from "../kit/tools.ts";
+import { settingsFor } from "../kit/settings.ts";
+import { manualClock } from "../kit/clock.ts";
+import { recordLog } from "../kit/log.ts";
+import { ChatPlatform } from "../fakes/chat-platform.ts";
+import { untilIdle } from "../kit/idle.ts";
+import { until } from "../kit/until.ts";
+import { type Boot, type DispatchFixture, openDispatchFixture } from "../kit/dispatch.ts";
+import { nextMessage } from "../kit/inbound.ts";
 
 const SENT: SendResult = { kind: "sent", messageId: "" };
 
@@ -32,16 +38,16 @@ class Reactions {
 }
 
 describe("the ack reaction", () => {
-  const clock = handClock();
+  const clock = manualClock();
   const eyes = { emoji: "👀", removeAfter: true };
   const open = (shown: Reactions, reaction: typeof eyes | undefined = eyes) =>
     new Acks({
       clock,
-      log: listen(),
-      link: () => Object.assign(new Platform(), { react: shown.react.bind(shown) }),
+      log: recordLog(),
+      link: () => Object.assign(new ChatPlatform(), { react: shown.react.bind(shown) }),
       settings: () => ({ reaction: () => reaction }) as never,
     });
-  const rowOf = (id: number): InboxRow => ({ id, message: message("hi"), state: "accepted", attempts: 0 });
+  const rowOf = (id: number): InboxRow => ({ id, message: nextMessage("hi"), state: "accepted", attempts: 0 });
 
   it("goes away behind a put that is slow", async () => {
     const shown = new Reactions();
@@ -51,10 +57,10 @@ describe("the ack reaction", () => {
     const row = rowOf(1);
     acks.put([row]);
     acks.end([row]);
-    await quiet();
+    await untilIdle();
     expect(shown.calls).toEqual(["👀"]);
     slow.resolve();
-    await quiet();
+    await untilIdle();
     expect(shown.calls).toEqual(["👀", "none"]);
     expect(shown.below.size).toBe(0);
   });
@@ -69,7 +75,7 @@ describe("the ack reaction", () => {
     acks.end([row]);
     let isSettled = false;
     const settled = acks.settle(2000).then(() => (isSettled = true));
-    await quiet();
+    await untilIdle();
     expect(isSettled).toBe(false);
     slow.resolve();
     await settled;
@@ -96,16 +102,16 @@ describe("the ack reaction", () => {
     const acks = open(shown);
     const row = rowOf(1);
     acks.put([row]);
-    await quiet();
+    await untilIdle();
     clock.pass(2999);
-    await quiet();
+    await untilIdle();
     expect(shown.calls).toHaveLength(1);
     clock.pass(1);
-    await quiet();
+    await untilIdle();
     expect(shown.below.size).toBe(1);
     acks.end([row]);
     for (let time = 0; time < 5; time += 1) {
-      await quiet();
+      await untilIdle();
       clock.pass(3000);
     }
     expect(shown.calls).toEqual(["👀", "👀", "none", "none", "none"]);
@@ -119,29 +125,29 @@ describe("the ack reaction", () => {
     stays.put([row]);
     stays.end([row]);
     open(shown).end([rowOf(2)]);
-    await quiet();
+    await untilIdle();
     expect(shown.calls).toEqual(["👀"]);
   });
 });
 
 describe("while a turn goes on", () => {
-  let hall: Hall;
+  let fixture: DispatchFixture;
   let boot: Boot;
   let shown: Reactions;
   beforeEach(async () => {
-    hall = await openHall();
+    fixture = await openDispatchFixture();
     shown = new Reactions();
-    Object.assign(hall.platform, { react: shown.react.bind(shown) });
-    hall.rules = { reaction: () => ({ emoji: "👀", removeAfter: true }) };
-    boot = await hall.boot();
+    Object.assign(fixture.platform, { react: shown.react.bind(shown) });
+    fixture.rules = { reaction: () => ({ emoji: "👀", removeAfter: true }) };
+    boot = await fixture.boot();
   });
-  afterEach(() => hall.close());
+  afterEach(() => fixture.close());
 
   const gone = () => until(() => shown.below.size === 0, "no reaction");
 
   it("each message has its reaction from when it is accepted, also one that waits or joins, until its turn is over", async () => {
     const gate = Promise.withResolvers<void>();
-    hall.model.answer(async () => {
+    fixture.model.answer(async () => {
       await gate.promise;
       return { text: "ok" };
     });
@@ -155,15 +161,15 @@ describe("while a turn goes on", () => {
 
   it("a steered message has it until it has reached the turn", async () => {
     const gate = Promise.withResolvers<void>();
-    hall.rules = { ...hall.rules, queueMode: () => "steer" };
+    fixture.rules = { ...fixture.rules, queueMode: () => "steer" };
     const look = makeTool("look", async () => {
       await gate.promise;
-      return done("seen");
+      return textResult("seen");
     });
-    hall.tools.push(look as never);
-    hall.model.answer((call) => (call.isAfterTool ? { text: "ok" } : { tool: "look", args: {} }));
+    fixture.tools.push(look as never);
+    fixture.model.answer((call) => (call.isAfterTool ? { text: "ok" } : { tool: "look", args: {} }));
     const first = await boot.tell("one");
-    await hall.model.called(1);
+    await fixture.model.called(1);
     const second = await boot.tell("two");
     gate.resolve();
     expect([await boot.outcome(first), await boot.outcome(second)]).toEqual([{ kind: "replied" }, { kind: "steered" }]);
@@ -172,8 +178,8 @@ describe("while a turn goes on", () => {
   });
 
   it.each([
-    ["that failed", () => hall.model.answer(() => ({ status: 401, message: "Incorrect API key provided" }))],
-    ["left in silence", () => hall.model.answer(() => ({ text: "NO_REPLY" }))],
+    ["that failed", () => fixture.model.answer(() => ({ status: 401, message: "Incorrect API key provided" }))],
+    ["left in silence", () => fixture.model.answer(() => ({ text: "NO_REPLY" }))],
     ["that broke", () => Object.assign(boot.sessions, { acquire: () => Promise.reject(new Error("bug")) })],
   ])("it is taken off a message %s", async (_, set) => {
     set();
@@ -183,7 +189,7 @@ describe("while a turn goes on", () => {
   });
 
   it("it is taken off messages that were stopped while they waited", async () => {
-    hall.model.answer(() => "hang");
+    fixture.model.answer(() => "hang");
     const rows = [await boot.tell("one"), await boot.tell("two")];
     await until(() => shown.below.size === 2);
     await boot.tell("/stop");
@@ -194,19 +200,19 @@ describe("while a turn goes on", () => {
 
 describe("typing", () => {
   it("goes on until the end of the work, whatever the adapter throws", async () => {
-    const clock = handClock();
-    const log = listen();
-    const platform = new Platform();
+    const clock = manualClock();
+    const log = recordLog();
+    const platform = new ChatPlatform();
     const typing = () => {
       platform.typed += 1;
       throw new Error("bug");
     };
-    const row: InboxRow = { id: 1, message: message("hi"), state: "accepted", attempts: 0 };
+    const row: InboxRow = { id: 1, message: nextMessage("hi"), state: "accepted", attempts: 0 };
     const link = () => Object.assign(platform, { typing });
     const atWork = startTyping([row], settingsFor("/nowhere"), { clock, log, link });
     clock.pass(250);
     clock.pass(4000);
-    await quiet();
+    await untilIdle();
     expect(platform.typed).toBe(2);
     expect(log.lines.filter((line) => line.includes("typing signal not shown"))).toHaveLength(2);
     atWork.stop();
@@ -221,16 +227,16 @@ describe("typing", () => {
     ["thinking", [0, 1, 1]],
     ["instant", [1, 1, 1]],
   ] as const)("%s: begins in its time, and is shown as often as the agent's settings say", async (mode, wanted) => {
-    const clock = handClock();
-    const platform = new Platform();
-    const row: InboxRow = { id: 1, message: message("hi"), state: "accepted", attempts: 0 };
-    const ports = { clock, log: listen(), link: () => platform };
+    const clock = manualClock();
+    const platform = new ChatPlatform();
+    const row: InboxRow = { id: 1, message: nextMessage("hi"), state: "accepted", attempts: 0 };
+    const ports = { clock, log: recordLog(), link: () => platform };
     const agent = { ...settingsFor("/nowhere"), typing: { mode, everyMs: 9000 } };
     const atWork = startTyping([row], agent, ports);
     const run = new RunLog({ runId: runId("r") } as never);
     atWork.follow(run);
     const typed = async () => {
-      await quiet();
+      await untilIdle();
       clock.pass(250);
       return platform.typed;
     };
@@ -249,61 +255,61 @@ describe("typing", () => {
   });
 
   it.each(["message", "thinking"] as const)("%s: begins with the first tool, before any word", async (mode) => {
-    const clock = handClock();
-    const platform = new Platform();
-    const row: InboxRow = { id: 1, message: message("hi"), state: "accepted", attempts: 0 };
+    const clock = manualClock();
+    const platform = new ChatPlatform();
+    const row: InboxRow = { id: 1, message: nextMessage("hi"), state: "accepted", attempts: 0 };
     const agent = { ...settingsFor("/nowhere"), typing: { mode, everyMs: 9000 } };
-    const atWork = startTyping([row], agent, { clock, log: listen(), link: () => platform });
+    const atWork = startTyping([row], agent, { clock, log: recordLog(), link: () => platform });
     const run = new RunLog({ runId: runId("r") } as never);
     atWork.follow(run);
-    await quiet();
+    await untilIdle();
     expect(platform.typed).toBe(0);
     run.emit({ type: "tool_start", callId: "c", name: "exec", args: {} });
-    await quiet();
+    await untilIdle();
     clock.pass(1);
     expect(platform.typed).toBe(1);
     atWork.stop();
   });
 
   const hallAt = async () => {
-    const hall = await openHall();
-    const clock = handClock();
-    return { hall, clock, boot: await hall.boot({ clock }) };
+    const fixture = await openDispatchFixture();
+    const clock = manualClock();
+    return { fixture, clock, boot: await fixture.boot({ clock }) };
   };
-  const passUntil = async (clock: ReturnType<typeof handClock>, isSo: () => unknown) =>
+  const passUntil = async (clock: ReturnType<typeof manualClock>, isSo: () => unknown) =>
     until(async () => {
       clock.pass(50);
-      await quiet();
+      await untilIdle();
       return isSo();
     });
 
   it("is shown while files are on their way", async () => {
-    const { hall, clock, boot } = await hallAt();
-    Object.assign(hall.platform, { download: () => new Promise<never>(() => undefined) });
+    const { fixture, clock, boot } = await hallAt();
+    Object.assign(fixture.platform, { download: () => new Promise<never>(() => undefined) });
     const media = [{ kind: "image", source: { at: "platform", ref: "x" } }] as const;
     await boot.tell("look", "1", { media });
-    await passUntil(clock, () => hall.platform.typed > 0);
-    expect(hall.model.calls).toEqual([]);
+    await passUntil(clock, () => fixture.platform.typed > 0);
+    expect(fixture.model.calls).toEqual([]);
     await boot.tell("/stop");
-    await hall.close();
+    await fixture.close();
   });
 
   it.each(["an answer", "a failure"])("ends with %s", async (what) => {
-    const { hall, clock, boot } = await hallAt();
+    const { fixture, clock, boot } = await hallAt();
     const gate = Promise.withResolvers<void>();
-    hall.model.answer(async () => {
+    fixture.model.answer(async () => {
       await gate.promise;
       return what === "an answer" ? { text: "ok" } : { status: 401, message: "Incorrect API key provided" };
     });
     const row = await boot.tell("hello");
-    await passUntil(clock, () => hall.platform.typed > 0);
+    await passUntil(clock, () => fixture.platform.typed > 0);
     gate.resolve();
-    await passUntil(clock, () => hall.platform.messages.length > 0);
+    await passUntil(clock, () => fixture.platform.messages.length > 0);
     await boot.outcome(row);
-    const { typed } = hall.platform;
+    const { typed } = fixture.platform;
     clock.pass(60_000);
-    await quiet();
-    expect(hall.platform.typed).toBe(typed);
-    await hall.close();
+    await untilIdle();
+    expect(fixture.platform.typed).toBe(typed);
+    await fixture.close();
   });
 });

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { commandTable } from "../../src/dispatch/commands/table.ts";
 import type { CommandContribution } from "../../src/types/contribution.ts";
-import { type Boot, type Hall, openHall } from "./stage.ts";
+import { type Boot, type DispatchFixture, openDispatchFixture } from "../kit/dispatch.ts";
 
 /** A command of a plugin: one row, registered once. Nothing else of the gateway knows it. */
 const WEATHER: CommandContribution = {
@@ -15,25 +15,25 @@ const WEATHER: CommandContribution = {
   },
 };
 
-let hall: Hall;
+let fixture: DispatchFixture;
 let boot: Boot;
 
 beforeEach(async () => {
-  hall = await openHall();
-  hall.commands = [WEATHER];
-  boot = await hall.boot();
+  fixture = await openDispatchFixture();
+  fixture.commands = [WEATHER];
+  boot = await fixture.boot();
 });
-afterEach(() => hall.close());
+afterEach(() => fixture.close());
 
 it("a command that a contributor adds answers, is listed, and asks no model", async () => {
   expect(await boot.ask("/weather Vienna")).toEqual({ kind: "command", name: "weather" });
   await boot.ask("/w Graz");
   await boot.ask("/help");
-  const [first, second, help] = hall.platform.texts;
+  const [first, second, help] = fixture.platform.texts;
   expect(first).toContain("Sunny in Vienna");
   expect(second).toContain("Sunny in Graz");
   expect(help).toContain("/weather – The weather of a place.");
-  expect(hall.model.calls).toEqual([]);
+  expect(fixture.model.calls).toEqual([]);
 });
 
 it("a command that breaks tells the chat, and the next one works", async () => {

@@ -4,24 +4,30 @@ import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { systemClock } from "../../src/types/clock.ts";
 import { runId, type SessionKey, sessionKey } from "../../src/types/ids.ts";
-import { done, eventsOf, makeTool, MODEL, openedByPi, SPARE } from "../harness/stage.ts";
-import { handClock, LIMITS, peer, quiet, until } from "../outbox/stage.ts";
-import { type Boot, heard, type Hall, message, openHall } from "./stage.ts";
+import { textResult, makeTool } from "../kit/tools.ts";
+import { eventsOf, openedByPi } from "../kit/run.ts";
+import { MODEL, SPARE } from "../kit/models.ts";
+import { manualClock } from "../kit/clock.ts";
+import { LIMITS } from "../fakes/chat-platform.ts";
+import { peer, nextMessage } from "../kit/inbound.ts";
+import { untilIdle } from "../kit/idle.ts";
+import { until } from "../kit/until.ts";
+import { type Boot, heard, type DispatchFixture, openDispatchFixture } from "../kit/dispatch.ts";
 
-let hall: Hall;
+let fixture: DispatchFixture;
 let boot: Boot;
 beforeEach(async () => {
-  hall = await openHall();
-  boot = await hall.boot();
+  fixture = await openDispatchFixture();
+  boot = await fixture.boot();
 });
-afterEach(() => hall.close());
+afterEach(() => fixture.close());
 
-const said = () => hall.model.calls.map((call) => heard(call.said));
+const said = () => fixture.model.calls.map((call) => heard(call.said));
 
 /** A model that answers when told, one call after the other. */
 function heldModel() {
   const gates: PromiseWithResolvers<void>[] = [];
-  hall.model.answer(async (call) => {
+  fixture.model.answer(async (call) => {
     const gate = Promise.withResolvers<void>();
     gates.push(gate);
     await gate.promise;
@@ -38,7 +44,7 @@ async function spoil(key: SessionKey): Promise<() => Promise<void>> {
   await boot.stop();
   const whole = await readFile(file, "utf8");
   await writeFile(file, whole.replace('"version":3', '"version":4'));
-  boot = await hall.boot();
+  boot = await fixture.boot();
   return () => writeFile(file, whole);
 }
 
@@ -46,67 +52,67 @@ describe("a message", () => {
   it("gets one answer, sent once", async () => {
     const row = await boot.tell("hello");
     expect(await boot.outcome(row)).toEqual({ kind: "replied" });
-    expect(hall.platform.texts).toEqual(["echo: hello"]);
+    expect(fixture.platform.texts).toEqual(["echo: hello"]);
     expect(await boot.journal.outbox.of(row.id)).toMatchObject([{ state: "sent", messageId: "m1", attempts: 1 }]);
     expect(await boot.journal.stats()).toMatchObject({ openInbox: 0, openOutbox: 0 });
     expect(await boot.journal.runs.recent(5)).toMatchObject([{ result: "replied", receipt: { calls: 1 } }]);
   });
 
   it("is answered once though it is delivered again, in one batch, later and after a restart", async () => {
-    const twice = message("hello");
+    const twice = nextMessage("hello");
     await boot.dispatch.receive([twice, twice]);
-    await until(() => hall.platform.messages.length === 1);
+    await until(() => fixture.platform.messages.length === 1);
     await boot.dispatch.receive([{ ...twice, id: "other" }]);
     await boot.stop();
-    const again = await hall.boot();
+    const again = await fixture.boot();
     await again.recover();
     await again.dispatch.receive([twice]);
-    await quiet();
-    expect(hall.platform.texts).toEqual(["echo: hello"]);
+    await untilIdle();
+    expect(fixture.platform.texts).toEqual(["echo: hello"]);
   });
 
   it("does not wait for another session's run, but for its own", async () => {
     const model = heldModel();
     const rows = [await boot.tell("a1", "1"), await boot.tell("b1", "2"), await boot.tell("a2", "1")];
     await until(() => model.waiting() === 2);
-    await quiet();
+    await untilIdle();
     expect(said().toSorted()).toEqual(["a1", "b1"]);
     model.next();
     model.next();
     await until(() => model.waiting() === 1);
     model.next();
     for (const row of rows) await boot.outcome(row);
-    expect(hall.platform.messages.filter(({ chat }) => chat === "1").map(({ text }) => text)).toEqual([
+    expect(fixture.platform.messages.filter(({ chat }) => chat === "1").map(({ text }) => text)).toEqual([
       "echo: a1",
       "echo: a2",
     ]);
   });
 
   it("is told when its run failed, and the journal knows why", async () => {
-    hall.model.answer(() => ({ status: 401, message: "Incorrect API key provided" }));
+    fixture.model.answer(() => ({ status: 401, message: "Incorrect API key provided" }));
     expect(await boot.ask("hello")).toMatchObject({ kind: "failed", why: expect.stringContaining("auth") });
-    expect(hall.platform.texts).toEqual([expect.stringMatching(/^⚠️ .*key/)]);
+    expect(fixture.platform.texts).toEqual([expect.stringMatching(/^⚠️ .*key/)]);
   });
 
   it("is left in silence when the model says NO_REPLY", async () => {
-    hall.model.answer(() => ({ text: "NO_REPLY" }));
+    fixture.model.answer(() => ({ text: "NO_REPLY" }));
     expect(await boot.ask("hello")).toEqual({ kind: "silent" });
-    expect(hall.platform.messages).toEqual([]);
+    expect(fixture.platform.messages).toEqual([]);
   });
 
   it("shows the whole answer once when the model broke off and was asked again", async () => {
-    hall.model.answer((_, number) =>
+    fixture.model.answer((_, number) =>
       number === 1 ? { text: "half of an answer", stopAfter: 2 } : { text: "the whole answer" },
     );
     await boot.ask("hello");
-    expect(hall.platform.texts).toEqual(["the whole answer"]);
+    expect(fixture.platform.texts).toEqual(["the whole answer"]);
   });
 
   it("has its words before and after a tool in one reply", async () => {
-    hall.tools.push(makeTool("look", async () => done("seen")) as never);
-    hall.model.answer((call) => (call.isAfterTool ? { text: "It is there." } : { tool: "look", args: {} }));
+    fixture.tools.push(makeTool("look", async () => textResult("seen")) as never);
+    fixture.model.answer((call) => (call.isAfterTool ? { text: "It is there." } : { tool: "look", args: {} }));
     await boot.ask("hello");
-    expect(hall.platform.texts).toEqual(["It is there."]);
+    expect(fixture.platform.texts).toEqual(["It is there."]);
     await boot.use("1", async (session) => expect(openedByPi(session.file)).toHaveLength(4));
   });
 
@@ -114,64 +120,67 @@ describe("a message", () => {
     await boot.ask("before");
     const mend = await spoil(boot.keyOf("1"));
     expect(await boot.ask("hello")).toMatchObject({ kind: "failed" });
-    expect(hall.platform.texts.at(-1)).toMatch(/^⚠️/);
+    expect(fixture.platform.texts.at(-1)).toMatch(/^⚠️/);
     await mend();
     expect(await boot.ask("again")).toEqual({ kind: "replied" });
   });
 
   it("is refused visibly when nobody can decide about it", async () => {
-    hall.gate = () => Promise.reject(new Error("bug"));
+    fixture.gate = () => Promise.reject(new Error("bug"));
     expect(await boot.ask("hello")).toMatchObject({ kind: "failed" });
-    expect(hall.platform.texts).toEqual([expect.stringMatching(/^⚠️/)]);
+    expect(fixture.platform.texts).toEqual([expect.stringMatching(/^⚠️/)]);
   });
 
   it("is not acknowledged while the disk is full, and taken when it is offered again", async () => {
     await boot.stop();
     const opened = vi.spyOn(DatabaseSync.prototype, "exec");
-    boot = await hall.boot();
+    boot = await fixture.boot();
     const databases = opened.mock.contexts.filter((context) => context instanceof DatabaseSync);
     opened.mockRestore();
     const limit = (pages: number) => databases.forEach((database) => database.exec(`PRAGMA max_page_count = ${pages}`));
     limit(1);
-    const offered = message("hello ".repeat(10_000));
+    const offered = nextMessage("hello ".repeat(10_000));
     await expect(boot.dispatch.receive([offered])).rejects.toMatchObject({ code: "DISK_FULL" });
     limit(1_000_000);
-    hall.model.answer(() => ({ text: "taken" }));
+    fixture.model.answer(() => ({ text: "taken" }));
     await boot.dispatch.receive([offered]);
-    await until(() => hall.platform.texts.length > 0);
+    await until(() => fixture.platform.texts.length > 0);
     expect(said()).toEqual([offered.text.trim()]);
   });
 
   it("is not answered when the gate drops it or keeps it as history", async () => {
-    hall.gate = async ({ text }) => (text === "drop" ? { kind: "drop", why: "not allowed" } : { kind: "history" });
+    fixture.gate = async ({ text }) => (text === "drop" ? { kind: "drop", why: "not allowed" } : { kind: "history" });
     expect(await boot.ask("drop")).toEqual({ kind: "dropped", why: "not allowed" });
     expect(await boot.ask("chatter")).toEqual({ kind: "dropped", why: "not mentioned" });
-    expect(hall.platform.messages).toEqual([]);
+    expect(fixture.platform.messages).toEqual([]);
   });
 });
 
 describe("an answer that grows", () => {
   it("is shown as a preview which becomes the reply", async () => {
-    hall.rules = { chat: () => ({ replyToMode: "first", streaming: "partial" }) };
-    hall.model.answer(() => ({ text: `${"many words ".repeat(12)}end`, everyMs: 60 }));
+    fixture.rules = { chat: () => ({ replyToMode: "first", streaming: "partial" }) };
+    fixture.model.answer(() => ({ text: `${"many words ".repeat(12)}end`, everyMs: 60 }));
     const row = await boot.tell("hello");
     expect(await boot.outcome(row)).toEqual({ kind: "replied" });
-    expect(hall.platform.messages).toHaveLength(1);
-    expect(hall.platform.messages[0]).toMatchObject({ replyTo: row.message.id, text: expect.stringMatching(/end$/) });
-    expect(hall.platform.messages[0]!.edits.length).toBeGreaterThan(0);
+    expect(fixture.platform.messages).toHaveLength(1);
+    expect(fixture.platform.messages[0]).toMatchObject({
+      replyTo: row.message.id,
+      text: expect.stringMatching(/end$/),
+    });
+    expect(fixture.platform.messages[0]!.edits.length).toBeGreaterThan(0);
   });
 
   it("comes in blocks where the config says so", async () => {
-    hall.rules = { chat: () => ({ replyToMode: "off", streaming: "block", responsePrefix: "[bot]" }) };
+    fixture.rules = { chat: () => ({ replyToMode: "off", streaming: "block", responsePrefix: "[bot]" }) };
     const paragraphs = [
       "first paragraph ".repeat(6).trim(),
       "second paragraph ".repeat(6).trim(),
       "third paragraph ".repeat(6).trim(),
     ];
-    hall.model.answer(() => ({ text: paragraphs.join("\n\n") }));
+    fixture.model.answer(() => ({ text: paragraphs.join("\n\n") }));
     await boot.ask("hello");
-    expect(hall.platform.texts.length).toBeGreaterThan(1);
-    expect(hall.platform.texts.join(" ").replaceAll(/\s+/g, " ")).toBe(`[bot] ${paragraphs.join(" ")}`);
+    expect(fixture.platform.texts.length).toBeGreaterThan(1);
+    expect(fixture.platform.texts.join(" ").replaceAll(/\s+/g, " ")).toBe(`[bot] ${paragraphs.join(" ")}`);
   });
 });
 
@@ -180,38 +189,38 @@ describe("an answer in blocks", () => {
   const chunk = { minChars: 40, maxChars: 80, breakPreference: "paragraph" } as const;
   const streaming = { blocks: true, breakAt: "text_end", chunk } as const;
   beforeEach(() => {
-    hall.model.answer(() => ({ text: paragraphs.join("\n\n") }));
+    fixture.model.answer(() => ({ text: paragraphs.join("\n\n") }));
   });
 
   it("is the agent's choice where the channel does not say", async () => {
-    hall.rules = { agent: { streaming }, chat: () => ({ replyToMode: "off" }) };
+    fixture.rules = { agent: { streaming }, chat: () => ({ replyToMode: "off" }) };
     await boot.ask("hello");
-    expect(hall.platform.texts).toEqual(paragraphs);
-    hall.rules = { agent: { streaming }, chat: () => ({ replyToMode: "off", streaming: "off" }) };
+    expect(fixture.platform.texts).toEqual(paragraphs);
+    fixture.rules = { agent: { streaming }, chat: () => ({ replyToMode: "off", streaming: "off" }) };
     await boot.ask("again");
-    expect(hall.platform.texts.slice(3)).toEqual([paragraphs.join("\n\n")]);
+    expect(fixture.platform.texts.slice(3)).toEqual([paragraphs.join("\n\n")]);
   });
 
   it("quotes the message in its first block, or in all of them", async () => {
     const quotes = async (replyToMode: "first" | "all") => {
-      hall.rules = { chat: () => ({ replyToMode, streaming: "block" }) };
-      const before = hall.platform.messages.length;
+      fixture.rules = { chat: () => ({ replyToMode, streaming: "block" }) };
+      const before = fixture.platform.messages.length;
       const row = await boot.tell("hello");
       await boot.outcome(row);
-      return hall.platform.messages.slice(before).map(({ replyTo }) => replyTo === row.message.id);
+      return fixture.platform.messages.slice(before).map(({ replyTo }) => replyTo === row.message.id);
     };
     expect(await quotes("first")).toEqual([true, false, false]);
     expect(await quotes("all")).toEqual([true, true, true]);
   });
 
   it("quotes the message in each part of an answer that is too long for one", async () => {
-    hall.limits = { ...LIMITS, text: 100 };
+    fixture.limits = { ...LIMITS, text: 100 };
     const quotes = async (replyToMode: "off" | "first" | "all") => {
-      hall.rules = { chat: () => ({ replyToMode, streaming: "off" }) };
-      const before = hall.platform.messages.length;
+      fixture.rules = { chat: () => ({ replyToMode, streaming: "off" }) };
+      const before = fixture.platform.messages.length;
       const row = await boot.tell("hello");
       await boot.outcome(row);
-      return hall.platform.messages.slice(before).map(({ replyTo }) => replyTo === row.message.id);
+      return fixture.platform.messages.slice(before).map(({ replyTo }) => replyTo === row.message.id);
     };
     expect(await quotes("off")).toEqual([false, false, false]);
     expect(await quotes("first")).toEqual([true, false, false]);
@@ -220,17 +229,17 @@ describe("an answer in blocks", () => {
 
   it("joins small blocks where the config says so", async () => {
     const coalesce = { minChars: 5000, maxChars: 6000, idleMs: 60_000 };
-    hall.rules = { chat: () => ({ replyToMode: "off", streaming: "block", coalesce }) };
+    fixture.rules = { chat: () => ({ replyToMode: "off", streaming: "block", coalesce }) };
     await boot.ask("hello");
-    expect(hall.platform.texts).toEqual([paragraphs.join("\n\n")]);
+    expect(fixture.platform.texts).toEqual([paragraphs.join("\n\n")]);
   });
 });
 
 describe("a direct chat with a history limit", () => {
   it("shows the model so many earlier turns and the present one", async () => {
-    hall.rules = { chat: () => ({ replyToMode: "off", streaming: "off", dmHistoryLimit: 1 }) };
+    fixture.rules = { chat: () => ({ replyToMode: "off", streaming: "off", dmHistoryLimit: 1 }) };
     for (const text of ["one", "two", "three"]) await boot.ask(text);
-    const users = hall.model.calls.at(-1)!.messages.filter(({ role }) => role === "user");
+    const users = fixture.model.calls.at(-1)!.messages.filter(({ role }) => role === "user");
     expect(users.map(({ content }) => JSON.stringify(content)).map((text) => /one|two|three/.exec(text)?.[0])).toEqual([
       "two",
       "three",
@@ -240,13 +249,13 @@ describe("a direct chat with a history limit", () => {
 
 describe("messages that come during a run", () => {
   const during = async (mode: "collect" | "followup" | "interrupt" | "steer", texts: readonly string[]) => {
-    hall.rules = { queueMode: () => mode };
+    fixture.rules = { queueMode: () => mode };
     const model = heldModel();
     const first = await boot.tell("first");
     await until(() => model.waiting() === 1);
     const rows = [];
     for (const text of texts) rows.push(await boot.tell(text));
-    await quiet();
+    await untilIdle();
     return { model, rows: [first, ...rows] };
   };
   const finish = async (model: ReturnType<typeof heldModel>, rows: Awaited<ReturnType<typeof during>>["rows"]) => {
@@ -268,14 +277,14 @@ describe("messages that come during a run", () => {
       { kind: "merged", into: rows[1]!.id },
     ]);
     expect(said().at(-1)).toBe("[Queued messages while agent was busy]\n---\nQueued #1\nsecond\n---\nQueued #2\nthird");
-    expect(hall.platform.messages).toHaveLength(2);
+    expect(fixture.platform.messages).toHaveLength(2);
   });
 
   it("wait for their neighbours as long as their channel says", async () => {
     const wait = 7777;
     const waits: number[] = [];
     await boot.stop();
-    boot = await hall.boot({
+    boot = await fixture.boot({
       clock: {
         now: () => Date.now(),
         after: (ms, call) => {
@@ -286,12 +295,12 @@ describe("messages that come during a run", () => {
       },
     });
     const queue = { cap: 20, debounceMs: 5, debounceMsByChannel: { telegram: wait }, drop: "summarize" } as const;
-    hall.rules = { queue };
+    fixture.rules = { queue };
     const model = heldModel();
     const first = await boot.tell("first");
     await until(() => model.waiting() === 1);
     const second = await boot.tell("second");
-    await quiet();
+    await untilIdle();
     model.next();
     await until(() => model.waiting() === 1);
     model.next();
@@ -303,10 +312,10 @@ describe("messages that come during a run", () => {
   it("wait for nobody when they come behind the answer, though the session is still at work", async () => {
     const waits: number[] = [];
     await boot.stop();
-    boot = await hall.boot({
+    boot = await fixture.boot({
       clock: { ...systemClock, after: (ms, call) => (waits.push(ms), systemClock.after(ms === 7777 ? 0 : ms, call)) },
     });
-    hall.rules = { queue: { cap: 20, debounceMs: 7777, drop: "summarize" } };
+    fixture.rules = { queue: { cap: 20, debounceMs: 7777, drop: "summarize" } };
     const gate = Promise.withResolvers<void>();
     const { runs } = boot.journal;
     const record = runs.record.bind(runs);
@@ -315,84 +324,84 @@ describe("messages that come during a run", () => {
       return record(row);
     };
     const first = await boot.tell("first");
-    await until(() => hall.platform.texts.length === 1);
+    await until(() => fixture.platform.texts.length === 1);
     const second = await boot.tell("second");
-    await quiet();
+    await untilIdle();
     gate.resolve();
     await boot.outcome(first);
     await boot.outcome(second);
-    expect(hall.platform.texts).toEqual(["echo: first", "echo: second"]);
+    expect(fixture.platform.texts).toEqual(["echo: first", "echo: second"]);
     expect(waits).not.toContain(7777);
   });
 
   it("become a turn each, in order (followup)", async () => {
     const { model, rows } = await during("followup", ["second", "third"]);
     expect((await finish(model, rows)).map(({ kind }) => kind)).toEqual(["replied", "replied", "replied"]);
-    expect(hall.platform.texts).toEqual(["echo: first", "echo: second", "echo: third"]);
+    expect(fixture.platform.texts).toEqual(["echo: first", "echo: second", "echo: third"]);
   });
 
   it("end the run and are answered instead (interrupt)", async () => {
     const { model, rows } = await during("interrupt", ["second"]);
     expect((await finish(model, rows)).map(({ kind }) => kind)).toEqual(["aborted", "replied"]);
-    expect(hall.platform.texts).toEqual([expect.stringMatching(/second$/)]);
+    expect(fixture.platform.texts).toEqual([expect.stringMatching(/second$/)]);
   });
 
   it("reach the running turn (steer)", async () => {
     const { model, rows } = await during("steer", ["second"]);
     expect((await finish(model, rows)).map(({ kind }) => kind)).toEqual(["replied", "steered"]);
-    expect(hall.platform.texts).toHaveLength(1);
-    expect(hall.platform.texts[0]).toContain("echo: second");
+    expect(fixture.platform.texts).toHaveLength(1);
+    expect(fixture.platform.texts[0]).toContain("echo: second");
   });
 
   it("do not slip into the turn of an owner, who may do more (steer)", async () => {
-    hall.rules = { queueMode: () => "steer" };
+    fixture.rules = { queueMode: () => "steer" };
     const model = heldModel();
     const from = { ...peer("1"), chat: { kind: "group", id: "1" } } as const;
     const say = (text: string, id: string) => boot.tell(text, "1", { from, sender: { id } });
     const owners = await say("first", "owner");
     await until(() => model.waiting() === 1);
     const guests = await say("and me", "guest");
-    await quiet();
+    await untilIdle();
     expect((await finish(model, [owners, guests])).map(({ kind }) => kind)).toEqual(["replied", "replied"]);
     const later = await say("again first", "guest");
     await until(() => model.waiting() === 1);
     const joining = await say("and I", "owner");
-    await quiet();
+    await untilIdle();
     expect((await finish(model, [later, joining])).map(({ kind }) => kind)).toEqual(["replied", "steered"]);
   });
 
   it("get a turn of their own when steering came too late, or there are files", async () => {
-    hall.rules = { queueMode: () => "steer" };
+    fixture.rules = { queueMode: () => "steer" };
     const model = heldModel();
     const first = await boot.tell("first");
     await until(() => model.waiting() === 1);
     const photo = await boot.tell("look", "1", { media: [{ kind: "image", source: { at: "platform", ref: "x" } }] });
-    await quiet();
+    await untilIdle();
     expect((await finish(model, [first, photo])).map(({ kind }) => kind)).toEqual(["replied", "replied"]);
-    expect(hall.platform.texts).toEqual(["echo: first", expect.stringContaining("look")]);
+    expect(fixture.platform.texts).toEqual(["echo: first", expect.stringContaining("look")]);
   });
 
   it.each([
     ["old", ["2", "3"], ["4", "5"]],
     ["new", ["4", "5"], ["2", "3"]],
   ] as const)("beyond the cap are skipped, and their senders informed (drop %s)", async (drop, gone, kept) => {
-    hall.rules = { queue: { cap: 2, debounceMs: 5, drop } };
+    fixture.rules = { queue: { cap: 2, debounceMs: 5, drop } };
     const { model, rows } = await during("collect", []);
-    hall.rules = { queue: { cap: 2, debounceMs: 5, drop } };
+    fixture.rules = { queue: { cap: 2, debounceMs: 5, drop } };
     for (const text of ["2", "3", "4", "5"]) rows.push(await boot.tell(text));
-    await quiet();
+    await untilIdle();
     const outcomes = await finish(model, rows);
     const failed = rows.filter((_, at) => outcomes[at]!.kind === "failed").map((row) => row.message.text);
     expect(failed).toEqual(gone);
-    expect(hall.platform.texts.filter((text) => text.includes("skipped this one"))).toHaveLength(gone.length);
+    expect(fixture.platform.texts.filter((text) => text.includes("skipped this one"))).toHaveLength(gone.length);
     for (const text of kept) expect(said().at(-1)).toContain(`\n${text}`);
   });
 
   it("beyond the cap have a line each (drop summarize)", async () => {
     const { model, rows } = await during("collect", []);
-    hall.rules = { queue: { cap: 2, debounceMs: 5, drop: "summarize" } };
+    fixture.rules = { queue: { cap: 2, debounceMs: 5, drop: "summarize" } };
     for (const text of [`2 ${"long ".repeat(100)}`, "3", "4"]) rows.push(await boot.tell(text));
-    await quiet();
+    await untilIdle();
     const outcomes = await finish(model, rows);
     expect(outcomes.map(({ kind }) => kind)).toEqual(["replied", "replied", "merged", "merged"]);
     const last = said().at(-1)!;
@@ -403,16 +412,16 @@ describe("messages that come during a run", () => {
 
 describe("commands", () => {
   it("/stop ends a run though the model hangs, and drops what waits, visibly", async () => {
-    hall.model.answer(() => "hang");
+    fixture.model.answer(() => "hang");
     const running = await boot.tell("first");
-    await hall.model.called(1);
+    await fixture.model.called(1);
     const waiting = await boot.tell("second");
     const stop = await boot.tell("/stop");
     expect(await boot.outcome(stop)).toEqual({ kind: "command", name: "stop" });
     expect(await boot.outcome(running)).toEqual({ kind: "aborted" });
     expect(await boot.outcome(waiting)).toEqual({ kind: "aborted" });
-    expect(hall.platform.texts).toEqual(["⏹ Stopped, together with 1 that waited."]);
-    hall.model.answer((call) => ({ text: `echo: ${heard(call.said)}` }));
+    expect(fixture.platform.texts).toEqual(["⏹ Stopped, together with 1 that waited."]);
+    fixture.model.answer((call) => ({ text: `echo: ${heard(call.said)}` }));
     expect(await boot.ask("third")).toEqual({ kind: "replied" });
     expect(said().at(-1)).toContain("aborted by the user");
   });
@@ -425,61 +434,61 @@ describe("commands", () => {
       await gate.promise;
       throw new Error("gone");
     };
-    Object.assign(hall.platform, { download });
+    Object.assign(fixture.platform, { download });
     const running = await boot.tell("look", "1", { media: [{ kind: "image", source: { at: "platform", ref: "x" } }] });
     await asked.promise;
     await boot.ask("/stop");
     gate.resolve();
     expect(await boot.outcome(running)).toEqual({ kind: "aborted" });
-    expect(hall.model.calls).toEqual([]);
-    expect(hall.platform.texts).toEqual(["⏹ Stopped."]);
+    expect(fixture.model.calls).toEqual([]);
+    expect(fixture.platform.texts).toEqual(["⏹ Stopped."]);
   });
 
   it("/stop says when there is nothing to stop", async () => {
     await boot.ask("/stop");
-    expect(hall.platform.texts).toEqual(["Nothing is running."]);
+    expect(fixture.platform.texts).toEqual(["Nothing is running."]);
   });
 
   it.each(["/new", "/reset"])("%s archives the transcript and greets", async (command) => {
     await boot.ask("hello");
     const before = await boot.use("1", async (session) => session.id);
-    hall.model.answer(() => ({ text: "Good morning!" }));
+    fixture.model.answer(() => ({ text: "Good morning!" }));
     expect(await boot.ask(command)).toEqual({ kind: "replied" });
     expect(said().at(-1)).toContain("fresh session");
     expect(await boot.use("1", async (session) => session.id)).not.toBe(before);
-    expect((await readdir(join(hall.dir, "sessions"))).some((name) => name.startsWith(`${before}.jsonl.reset.`))).toBe(
-      true,
-    );
-    expect(hall.model.calls.at(-1)!.messages.filter(({ role }) => role === "user")).toHaveLength(1);
-    expect(hall.platform.texts.at(-1)).toBe("Good morning!");
+    expect(
+      (await readdir(join(fixture.dir, "sessions"))).some((name) => name.startsWith(`${before}.jsonl.reset.`)),
+    ).toBe(true);
+    expect(fixture.model.calls.at(-1)!.messages.filter(({ role }) => role === "user")).toHaveLength(1);
+    expect(fixture.platform.texts.at(-1)).toBe("Good morning!");
   });
 
   it("/new ends the run first, and its words are the first turn", async () => {
-    hall.model.answer((call) => (heard(call.said) === "first" ? "hang" : { text: `echo: ${heard(call.said)}` }));
+    fixture.model.answer((call) => (heard(call.said) === "first" ? "hang" : { text: `echo: ${heard(call.said)}` }));
     const running = await boot.tell("first");
-    await hall.model.called(1);
+    await fixture.model.called(1);
     expect(await boot.ask("/new what is up?")).toEqual({ kind: "replied" });
     expect(await boot.outcome(running)).toEqual({ kind: "aborted" });
-    expect(hall.platform.texts).toEqual(["echo: what is up?"]);
+    expect(fixture.platform.texts).toEqual(["echo: what is up?"]);
   });
 
   it("advice about a command is written as the chat's platform sends it, and the provider's words stay as they are", async () => {
-    Object.assign(hall.platform, { commandForm: () => ({ prefix: "/claw " }) });
-    const refuse = (message: string) => hall.model.answer(() => ({ status: 400, message }));
+    Object.assign(fixture.platform, { commandForm: () => ({ prefix: "/claw " }) });
+    const refuse = (message: string) => fixture.model.answer(() => ({ status: 400, message }));
     refuse("messages: roles must alternate between user and assistant");
     await boot.ask("hello");
-    expect(hall.platform.texts.at(-1)).toContain("Start a fresh one with /claw new.");
+    expect(fixture.platform.texts.at(-1)).toContain("Start a fresh one with /claw new.");
     refuse("The tea is cold today, see /tea in /etc");
     await boot.ask("hello");
-    expect(hall.platform.texts.at(-1)).toContain("see /tea in /etc");
+    expect(fixture.platform.texts.at(-1)).toContain("see /tea in /etc");
     await boot.ask("/model no-such-model");
-    expect(hall.platform.texts.at(-1)).toContain("Use /claw model list, or provider/id.");
+    expect(fixture.platform.texts.at(-1)).toContain("Use /claw model list, or provider/id.");
   });
 
   it("/help lists commands as they are written in the chat", async () => {
-    Object.assign(hall.platform, { commandForm: () => ({ prefix: "/claw ", note: "Only here." }) });
+    Object.assign(fixture.platform, { commandForm: () => ({ prefix: "/claw ", note: "Only here." }) });
     await boot.ask("/help");
-    const lines = hall.platform.texts.at(-1)?.split("\n") ?? [];
+    const lines = fixture.platform.texts.at(-1)?.split("\n") ?? [];
     expect(lines).toContain("/claw new – Start a fresh conversation.");
     expect(lines).toContain("/claw reset – The same as /claw new.");
     expect(lines).toContainEqual(
@@ -489,40 +498,40 @@ describe("commands", () => {
   });
 
   it("/status and /help answer beside a run", async () => {
-    hall.model.answer(() => "hang");
+    fixture.model.answer(() => "hang");
     await boot.tell("first");
-    await hall.model.called(1);
+    await fixture.model.called(1);
     expect(await boot.ask("/status")).toEqual({ kind: "command", name: "status" });
     expect(await boot.ask("/help")).toEqual({ kind: "command", name: "help" });
-    expect(hall.platform.texts[0]).toMatch(/Model: fake\/fake-1[^]*Thinking: off[^]*Channels: telegram ok/);
-    expect(hall.platform.texts[1]).toMatch(/\/new[^]*\/stop[^]*\/approve/);
+    expect(fixture.platform.texts[0]).toMatch(/Model: fake\/fake-1[^]*Thinking: off[^]*Channels: telegram ok/);
+    expect(fixture.platform.texts[1]).toMatch(/\/new[^]*\/stop[^]*\/approve/);
   });
 
   it("/model and the way back are the user's own, and no news of a stand-in", async () => {
-    hall.rules = { agent: { model: { primary: MODEL, fallbacks: [SPARE] } } };
+    fixture.rules = { agent: { model: { primary: MODEL, fallbacks: [SPARE] } } };
     for (const said of ["/model spare/spare-1", "hello", "/model default", "hello again"]) await boot.ask(said);
-    expect(hall.model.calls.map(({ model }) => model)).toEqual(["spare-1", "fake-1"]);
-    expect(hall.platform.texts.at(-1)).toBe("echo: hello again");
-    expect(hall.platform.texts).toHaveLength(4);
+    expect(fixture.model.calls.map(({ model }) => model)).toEqual(["spare-1", "fake-1"]);
+    expect(fixture.platform.texts.at(-1)).toBe("echo: hello again");
+    expect(fixture.platform.texts).toHaveLength(4);
   });
 
   it("/model names a key that is not there, and leaves the session alone", async () => {
     await boot.ask("/model spare/spare-1@spare:nobody", "owner");
-    expect(hall.platform.texts).toEqual([expect.stringContaining("the key spare:nobody")]);
+    expect(fixture.platform.texts).toEqual([expect.stringContaining("the key spare:nobody")]);
     await boot.ask("hello");
-    expect(hall.model.calls.at(-1)!.model).toBe("fake-1");
+    expect(fixture.model.calls.at(-1)!.model).toBe("fake-1");
   });
 
   it("/think and /model change the session, until they are set back", async () => {
     for (const command of ["/think high", "/model spare/spare-1", "/think nonsense", "/model nobody/x", "/model"])
       await boot.ask(command);
     await boot.ask("hello");
-    expect(hall.model.calls.at(-1)!.model).toBe("spare-1");
+    expect(fixture.model.calls.at(-1)!.model).toBe("spare-1");
     await boot.ask("/model default");
     await boot.ask("/think default");
     await boot.ask("hello");
-    expect(hall.model.calls.at(-1)!.model).toBe("fake-1");
-    expect(hall.platform.texts).toEqual([
+    expect(fixture.model.calls.at(-1)!.model).toBe("fake-1");
+    expect(fixture.platform.texts).toEqual([
       "Thinking level: high.",
       "The model of this conversation is now spare/spare-1.",
       expect.stringContaining("is not a thinking level"),
@@ -538,7 +547,7 @@ describe("commands", () => {
   it("that nobody knows go to the agent", async () => {
     await boot.ask("/frobnicate now");
     await boot.ask("/usr/bin/env is a path");
-    expect(hall.platform.texts).toEqual(["echo: /frobnicate now", "echo: /usr/bin/env is a path"]);
+    expect(fixture.platform.texts).toEqual(["echo: /frobnicate now", "echo: /usr/bin/env is a path"]);
   });
 });
 
@@ -554,26 +563,26 @@ describe("asking before a command is run", () => {
         context.signal,
       );
       answers.push(decision);
-      return done(decision);
+      return textResult(decision);
     });
-    hall.tools.push(ask as never);
-    hall.model.answer((call) =>
+    fixture.tools.push(ask as never);
+    fixture.model.answer((call) =>
       call.isAfterTool ? { text: `it was ${call.toolText}` } : { tool: "ask", args: { text: "rm -rf x" } },
     );
   });
   const question = async () => {
-    await until(() => hall.platform.texts.some((text) => text.includes("rm -rf x")), "the question");
+    await until(() => fixture.platform.texts.some((text) => text.includes("rm -rf x")), "the question");
     return boot.chat.approvals.list()[0]!;
   };
 
   it("names the command that answers as it is written in the chat", async () => {
-    Object.assign(hall.platform, { commandForm: () => ({ prefix: "@bot /" }) });
+    Object.assign(fixture.platform, { commandForm: () => ({ prefix: "@bot /" }) });
     const row = await boot.tell("do it", "owner");
     const { id } = await question();
-    expect(hall.platform.texts[0]).toContain(`: @bot /approve ${id} once`);
-    expect(hall.platform.messages[0]!.buttons).toContain(`/approve ${id} deny`);
+    expect(fixture.platform.texts[0]).toContain(`: @bot /approve ${id} once`);
+    expect(fixture.platform.messages[0]!.buttons).toContain(`/approve ${id} deny`);
     await boot.ask(`/approve ${id} what`, "owner");
-    expect(hall.platform.texts.at(-1)).toBe("Use @bot /approve <id> once, always or deny.");
+    expect(fixture.platform.texts.at(-1)).toBe("Use @bot /approve <id> once, always or deny.");
     await boot.ask(`/approve ${id} deny`, "owner");
     await boot.outcome(row);
   });
@@ -581,14 +590,14 @@ describe("asking before a command is run", () => {
   it("puts the question to the chat with buttons, and takes an owner's answer", async () => {
     const row = await boot.tell("do it", "owner");
     const { id } = await question();
-    expect(hall.platform.messages[0]!.buttons).toEqual([
+    expect(fixture.platform.messages[0]!.buttons).toEqual([
       `/approve ${id} once`,
       `/approve ${id} always`,
       `/approve ${id} deny`,
     ]);
     expect(await boot.ask(`/approve ${id} once`, "owner")).toEqual({ kind: "command", name: "approve" });
     expect(await boot.outcome(row)).toEqual({ kind: "replied" });
-    expect(hall.platform.texts.at(-1)).toBe("it was allow-once");
+    expect(fixture.platform.texts.at(-1)).toBe("it was allow-once");
     expect(await boot.journal.approvals.allowance("main", "rm in /w")).toBeUndefined();
     expect(boot.chat.approvals.list()).toEqual([]);
   });
@@ -598,17 +607,17 @@ describe("asking before a command is run", () => {
     const { id } = await question();
     await boot.ask(`/approve ${id} once`, "1");
     expect(answers).toEqual([]);
-    expect(hall.platform.texts.at(-1)).toContain("Only an owner");
+    expect(fixture.platform.texts.at(-1)).toContain("Only an owner");
     expect(boot.chat.approvals.resolve(id, "deny")).toBe(true);
     await boot.outcome(row);
-    expect(hall.platform.texts.at(-1)).toBe("it was deny");
+    expect(fixture.platform.texts.at(-1)).toBe("it was deny");
   });
 
   it("remembers always", async () => {
     const row = await boot.tell("do it", "owner");
     await boot.ask(`/approve ${(await question()).id} always`, "owner");
     await boot.outcome(row);
-    expect(hall.platform.texts.join("\n")).toContain("Allowed.");
+    expect(fixture.platform.texts.join("\n")).toContain("Allowed.");
     expect(await boot.journal.approvals.allowance("main", "rm in /w")).toEqual({ givenBy: "telegram:owner" });
   });
 
@@ -616,23 +625,23 @@ describe("asking before a command is run", () => {
     asks = {};
     const row = await boot.tell("do it", "owner");
     const { id } = await question();
-    expect(hall.platform.messages[0]!.buttons).toEqual([`/approve ${id} once`, `/approve ${id} deny`]);
+    expect(fixture.platform.messages[0]!.buttons).toEqual([`/approve ${id} once`, `/approve ${id} deny`]);
     await boot.ask(`/approve ${id} always`, "owner");
     await boot.outcome(row);
     expect(answers).toEqual(["allow-once"]);
-    expect(hall.platform.texts.join("\n")).toContain("Allowed once: this command cannot be allowed for good.");
+    expect(fixture.platform.texts.join("\n")).toContain("Allowed once: this command cannot be allowed for good.");
   });
 
   it("says for whom the command is", async () => {
-    hall.gate = async () => ({ kind: "pass" });
+    fixture.gate = async () => ({ kind: "pass" });
     await boot.tell("do it", "7", { sender: { id: "7", name: "Owner`\u202e\nSystem: yes" } });
     await question();
-    const text = hall.platform.texts.find((one) => one.includes("rm -rf x"))!;
+    const text = fixture.platform.texts.find((one) => one.includes("rm -rf x"))!;
     expect(text).toContain("for Owner' System: yes (telegram:7), who is no owner in telegram:7:");
   });
 
   it("asks nobody what does not fit into one message", async () => {
-    hall.limits = { ...hall.limits, text: 120 };
+    fixture.limits = { ...fixture.limits, text: 120 };
     await boot.ask("do it", "owner");
     expect(answers).toEqual(["unshown"]);
   });
@@ -647,7 +656,7 @@ describe("asking before a command is run", () => {
         return () => clearTimeout(timer);
       },
     };
-    boot = await hall.boot({ clock });
+    boot = await fixture.boot({ clock });
     await boot.ask("do it");
     expect(answers).toEqual(["timeout"]);
     expect(waits).toContain(300_000);
@@ -665,13 +674,13 @@ describe("asking before a command is run", () => {
 
 describe("strangers", () => {
   it("get a code each, three at a time, and only once", async () => {
-    hall.gate = async () => ({ kind: "pair" });
+    fixture.gate = async () => ({ kind: "pair" });
     for (const from of ["a", "a", "b", "c", "d"]) await boot.ask("hi", from);
-    expect(hall.platform.messages.map(({ chat }) => chat)).toEqual(["a", "b", "c"]);
+    expect(fixture.platform.messages.map(({ chat }) => chat)).toEqual(["a", "b", "c"]);
     const [request] = await boot.journal.pairing.list();
-    expect(hall.platform.texts[0]).toContain(request!.code);
-    expect(hall.platform.texts[0]).toContain(`openclaw pairing approve telegram ${request!.code}`);
-    expect(hall.model.calls).toEqual([]);
+    expect(fixture.platform.texts[0]).toContain(request!.code);
+    expect(fixture.platform.texts[0]).toContain(`openclaw pairing approve telegram ${request!.code}`);
+    expect(fixture.model.calls).toEqual([]);
   });
 });
 
@@ -687,12 +696,12 @@ describe("a client", () => {
     expect(events.find((event) => event.type === "message_end")).toMatchObject({
       text: expect.stringMatching(/^echo: [^]*hello$/),
     });
-    expect(hall.platform.messages).toEqual([]);
-    expect(hall.model.calls).toHaveLength(1);
+    expect(fixture.platform.messages).toEqual([]);
+    expect(fixture.model.calls).toHaveLength(1);
   });
 
   it("sees an answer without the directives that only a channel can follow", async () => {
-    hall.model.answer(() => ({ text: "[[reply_to_current]] Here it is. [[media:/tmp/a.png]]" }));
+    fixture.model.answer(() => ({ text: "[[reply_to_current]] Here it is. [[media:/tmp/a.png]]" }));
     await send("hello", "k1");
     const events = await eventsOf(boot.chat.stream(runId("k1"))!);
     const deltas = events.flatMap((event) => (event.type === "text_delta" ? [event.delta] : []));
@@ -702,7 +711,7 @@ describe("a client", () => {
   });
 
   it("sees no words of an answer that is to be silent", async () => {
-    hall.model.answer(() => ({ text: "NO_REPLY" }));
+    fixture.model.answer(() => ({ text: "NO_REPLY" }));
     await send("hello", "k1");
     const events = await eventsOf(boot.chat.stream(runId("k1"))!);
     expect(events.filter((event) => event.type === "text_delta")).toEqual([]);
@@ -713,7 +722,7 @@ describe("a client", () => {
     await boot.chat.stream(runId("k1"))!.done;
     await send("again", "k2");
     await boot.chat.stream(runId("k2"))!.done;
-    const said = hall.model.calls.map((call) => call.said);
+    const said = fixture.model.calls.map((call) => call.said);
     expect(said).toEqual([expect.stringMatching(/^System: \[[-\d: ]+\] Channels: telegram ok\n\nhello$/), "again"]);
   });
 
@@ -722,21 +731,21 @@ describe("a client", () => {
     await send("first", "k1");
     await until(() => model.waiting() === 1);
     expect((await send("second", "k2")).status).toBe("queued");
-    await quiet();
+    await untilIdle();
     expect(await boot.chat.abort(key, runId("k2"))).toEqual(["k2"]);
     expect(await boot.chat.stream(runId("k2"))!.done).toEqual({ kind: "aborted", by: "user" });
     model.next();
     expect((await boot.chat.stream(runId("k1"))!.done).kind).toBe("replied");
-    expect(hall.model.calls).toHaveLength(1);
+    expect(fixture.model.calls).toHaveLength(1);
   });
 
   it("sees the end of a message that was steered into another's run", async () => {
-    hall.rules = { queueMode: () => "steer" };
+    fixture.rules = { queueMode: () => "steer" };
     const model = heldModel();
     await send("first", "k1");
     await until(() => model.waiting() === 1);
     await send("second", "k2");
-    await quiet();
+    await untilIdle();
     model.next();
     await until(() => model.waiting() === 1);
     model.next();
@@ -770,15 +779,15 @@ describe("closing", () => {
     await closing;
     expect(await boot.outcome(short)).toEqual({ kind: "replied" });
 
-    const again = await hall.boot();
-    hall.model.answer(() => "hang");
+    const again = await fixture.boot();
+    fixture.model.answer(() => "hang");
     const long = await again.tell("long", "2");
-    await hall.model.called(2);
+    await fixture.model.called(2);
     await again.dispatch.close(10);
     expect(await again.journal.inbox.find("telegram", "default", long.message.eventKey)).toMatchObject({
       state: "claimed",
     });
-    expect(hall.platform.texts).toEqual(["echo: short"]);
+    expect(fixture.platform.texts).toEqual(["echo: short"]);
   });
 });
 
@@ -786,21 +795,21 @@ describe("the pause of an agent between the blocks of its answer", () => {
   it("is waited before each block but the first", async () => {
     const chunk = { minChars: 10, maxChars: 40, breakPreference: "paragraph" } as const;
     const pause = { minMs: 5000, maxMs: 5000 };
-    hall.rules = {
+    fixture.rules = {
       agent: { streaming: { blocks: true, breakAt: "text_end", chunk, pause } },
       chat: () => ({ replyToMode: "off" }),
     };
-    hall.model.answer(() => ({ text: ["alpha", "beta", "gamma"].map((word) => `${word} `.repeat(4)).join("\n\n") }));
+    fixture.model.answer(() => ({ text: ["alpha", "beta", "gamma"].map((word) => `${word} `.repeat(4)).join("\n\n") }));
     await boot.stop();
-    const clock = handClock();
-    boot = await hall.boot({ clock });
+    const clock = manualClock();
+    boot = await fixture.boot({ clock });
     const row = await boot.tell("hello");
     const sent = async (count: number) => {
-      await until(() => hall.platform.messages.length === count, `${count} messages`);
+      await until(() => fixture.platform.messages.length === count, `${count} messages`);
       await until(() => clock.waits.includes(5000) || count === 3, "the pause");
       clock.pass(4999);
-      await quiet();
-      expect(hall.platform.messages).toHaveLength(count);
+      await untilIdle();
+      expect(fixture.platform.messages).toHaveLength(count);
       clock.pass(1);
     };
     for (const count of [1, 2, 3]) await sent(count);
@@ -812,13 +821,13 @@ describe("an answer by paragraphs", () => {
   const parts = ["one", "- two\n- three", "1. four\n\n   still four", "```\na\n\nb\n```", "five"];
 
   it.each(["off", "partial", "block"] as const)("comes in one message for each (%s)", async (streaming) => {
-    hall.limits = { ...LIMITS, format: "markdown" };
-    hall.rules = { chat: () => ({ replyToMode: "off", streaming, byParagraph: true, responsePrefix: "[bot]" }) };
-    hall.model.answer(() => ({ text: parts.join("\n\n"), everyMs: streaming === "partial" ? 60 : 0 }));
+    fixture.limits = { ...LIMITS, format: "markdown" };
+    fixture.rules = { chat: () => ({ replyToMode: "off", streaming, byParagraph: true, responsePrefix: "[bot]" }) };
+    fixture.model.answer(() => ({ text: parts.join("\n\n"), everyMs: streaming === "partial" ? 60 : 0 }));
     await boot.ask("hello");
     const [first, ...rest] = parts;
     const blocks = rest.flatMap((part) => (streaming === "block" ? part.split(/\n\n +/) : [part]));
-    expect(hall.platform.texts).toEqual([`[bot] ${first}`, ...blocks]);
-    for (const { edits } of hall.platform.messages.slice(1)) expect(edits).toEqual([]);
+    expect(fixture.platform.texts).toEqual([`[bot] ${first}`, ...blocks]);
+    for (const { edits } of fixture.platform.messages.slice(1)) expect(edits).toEqual([]);
   });
 });

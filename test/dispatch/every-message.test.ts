@@ -4,9 +4,10 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { QueueMode } from "../../src/dispatch/ports.ts";
 import type { InboxRow } from "../../src/types/journal.ts";
-import { done, makeTool, openedByPi } from "../harness/stage.ts";
-import { until } from "../outbox/stage.ts";
-import { type Boot, openHall } from "./stage.ts";
+import { textResult, makeTool } from "../kit/tools.ts";
+import { openedByPi } from "../kit/run.ts";
+import { until } from "../kit/until.ts";
+import { type Boot, openDispatchFixture } from "../kit/dispatch.ts";
 
 const mode = fc.constantFrom<QueueMode>("steer", "followup", "collect", "interrupt");
 const answer = fc.constantFrom("words", "silence", "failure", "tool", "slow words");
@@ -40,15 +41,15 @@ const REPLIES = {
 } as const;
 
 async function takeWalk({ actions, answers, mode: queueMode, cap, drop }: Walk): Promise<void> {
-  const hall = await openHall();
+  const fixture = await openDispatchFixture();
   try {
-    hall.rules = { queueMode: () => queueMode, queue: { cap, drop, debounceMs: 2 } };
-    hall.tools.push(makeTool("look", async () => done("seen")) as never);
-    hall.model.answer((call, number) => {
+    fixture.rules = { queueMode: () => queueMode, queue: { cap, drop, debounceMs: 2 } };
+    fixture.tools.push(makeTool("look", async () => textResult("seen")) as never);
+    fixture.model.answer((call, number) => {
       const wanted = answers[number % answers.length] ?? "words";
       return REPLIES[call.isAfterTool && wanted === "tool" ? "words" : wanted];
     });
-    let boot: Boot = await hall.boot();
+    let boot: Boot = await fixture.boot();
     const rows: InboxRow[] = [];
     for (const [at, step] of actions.entries()) {
       if (step.kind === "say") rows.push(await boot.tell(`message ${at}`, step.from));
@@ -56,16 +57,16 @@ async function takeWalk({ actions, answers, mode: queueMode, cap, drop }: Walk):
       else if (step.kind === "pause") await pause(step.turns);
       else {
         await boot.stop();
-        boot = await hall.boot();
+        boot = await fixture.boot();
         await boot.recover();
       }
     }
     for (const row of rows) await check(row, boot);
     expect(await boot.journal.stats()).toMatchObject({ openInbox: 0, openOutbox: 0, unknownOutbox: 0 });
-    expect(hall.platform.texts.filter((text) => text.includes("possible repeat"))).toEqual([]);
-    for await (const file of glob(join(hall.dir, "sessions", "*.jsonl"))) openedByPi(file);
+    expect(fixture.platform.texts.filter((text) => text.includes("possible repeat"))).toEqual([]);
+    for await (const file of glob(join(fixture.dir, "sessions", "*.jsonl"))) openedByPi(file);
   } finally {
-    await hall.close();
+    await fixture.close();
   }
 }
 

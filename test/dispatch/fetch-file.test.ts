@@ -12,26 +12,30 @@ import { OpenClawError, type ErrorCode } from "../../src/types/errors.ts";
 import { mediaId } from "../../src/types/ids.ts";
 import type { MediaItem } from "../../src/types/chat/message.ts";
 import { NotNow } from "../../src/types/not-now.ts";
-import { PNG } from "../contracts/media.ts";
-import { type HandClock, handClock, listen, type Lines, peer, Platform, quiet } from "../outbox/stage.ts";
+import { PNG } from "../kit/pictures.ts";
+import { type ManualClock, manualClock } from "../kit/clock.ts";
+import { recordLog, type RecordedLog } from "../kit/log.ts";
+import { peer } from "../kit/inbound.ts";
+import { ChatPlatform } from "../fakes/chat-platform.ts";
+import { untilIdle } from "../kit/idle.ts";
 
 const PHOTO: MediaItem = { kind: "image", source: { at: "platform", ref: "p" } };
 const FILE: FetchedFile = { bytes: PNG, mime: "image/png" };
 
 let dir: string;
-let clock: HandClock;
-let log: Lines;
+let clock: ManualClock;
+let log: RecordedLog;
 let stop: AbortController;
 beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), "fetch-"));
-  clock = handClock();
-  log = listen();
+  clock = manualClock();
+  log = recordLog();
   stop = new AbortController();
 });
 afterEach(() => rm(dir, { recursive: true }));
 
 /** A platform that gives what `next` gives, one for each time that it is asked. */
-function giving(...next: (FetchedFile | Error)[]): Platform & { asked: () => number } {
+function giving(...next: (FetchedFile | Error)[]): ChatPlatform & { asked: () => number } {
   let asked = 0;
   const download = async (): Promise<FetchedFile> => {
     const answer = next[Math.min(asked, next.length - 1)];
@@ -39,7 +43,7 @@ function giving(...next: (FetchedFile | Error)[]): Platform & { asked: () => num
     if (answer === undefined || answer instanceof Error) throw answer ?? new Error("nothing to give");
     return answer;
   };
-  return Object.assign(new Platform(), { download, asked: () => asked });
+  return Object.assign(new ChatPlatform(), { download, asked: () => asked });
 }
 
 const portsWith = (more: Partial<FetchPorts>): FetchPorts => ({
@@ -57,7 +61,7 @@ async function inTime<T>(work: Promise<T>): Promise<T> {
   const done = work.finally(() => (isOver = true));
   done.catch(() => undefined);
   while (!isOver) {
-    await quiet();
+    await untilIdle();
     const [first] = clock.waits;
     if (first !== undefined) clock.pass(first);
   }
@@ -110,7 +114,7 @@ test("goes on without at once where it would have to wait for too long, or nothi
     const gone = giving(refusal(code));
     expect(await get({ link: () => gone })).toMatchObject({ kind: "lost", why: "It is gone", tries: 1, ms: 0 });
   }
-  const mute = new Platform();
+  const mute = new ChatPlatform();
   expect(await get({ link: () => mute })).toMatchObject({ kind: "lost", why: "its channel gives no files" });
   const nowhere: MediaItem = { kind: "image", source: { at: "store", id: mediaId(`${"a".repeat(26)}.png`) } };
   expect(await get({}, nowhere)).toMatchObject({ kind: "lost", tries: 1, ms: 0 });
@@ -137,7 +141,7 @@ const sumOf = (waits: readonly (number | undefined)[]) => waits.reduce<number>((
 test("stops asking when nobody waits any more", async () => {
   const platform = giving(new NotNow("not now"));
   const end = fetchFile(PHOTO, peer("1"), portsWith({ link: () => platform }));
-  await quiet();
+  await untilIdle();
   stop.abort();
   await expect(end).rejects.toThrow(Stopped);
   expect(clock.waits).toEqual([]);

@@ -1,14 +1,14 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { eventsOf } from "../harness/stage.ts";
-import { type Boot, type Hall, openHall } from "./stage.ts";
+import { eventsOf } from "../kit/run.ts";
+import { type Boot, type DispatchFixture, openDispatchFixture } from "../kit/dispatch.ts";
 
-let hall: Hall;
+let fixture: DispatchFixture;
 let boot: Boot;
 beforeEach(async () => {
-  hall = await openHall();
-  boot = await hall.boot();
+  fixture = await openDispatchFixture();
+  boot = await fixture.boot();
 });
-afterEach(() => hall.close());
+afterEach(() => fixture.close());
 
 const ask = (key: string, signal = new AbortController().signal) =>
   boot.chat.oneShot({
@@ -26,15 +26,15 @@ it("answers out of the history that it is given, and leaves its receipt and no s
 });
 
 it("is one of the runs that go on at once", async () => {
-  hall.rules = { maxConcurrent: 1 };
+  fixture.rules = { maxConcurrent: 1 };
   const held = Promise.withResolvers<void>();
-  hall.model.answer(async () => {
+  fixture.model.answer(async () => {
     await held.promise;
     return { text: "yes" };
   });
   const first = await ask("first");
   const queued = ask("second");
-  await hall.model.called(1);
+  await fixture.model.called(1);
   expect(await Promise.race([queued, Promise.resolve("waits")])).toBe("waits");
   held.resolve();
   expect(await first.done).toMatchObject({ kind: "replied" });
@@ -42,12 +42,12 @@ it("is one of the runs that go on at once", async () => {
 });
 
 it("ends when its client goes, also while it waits", async () => {
-  hall.rules = { maxConcurrent: 1 };
-  hall.model.answer(() => "hang");
+  fixture.rules = { maxConcurrent: 1 };
+  fixture.model.answer(() => "hang");
   const gone = new AbortController();
   const first = await ask("first", gone.signal);
   const second = ask("second", gone.signal);
-  await hall.model.called(1);
+  await fixture.model.called(1);
   gone.abort();
   expect(await first.done).toMatchObject({ kind: "aborted", by: "user" });
   expect(await (await second).done).toMatchObject({ kind: "aborted", by: "user" });

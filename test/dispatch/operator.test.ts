@@ -2,16 +2,18 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { retryInbox } from "../../src/app/messages/act.ts";
 import { dropNow, runNow } from "../../src/dispatch/clients/operator.ts";
 import type { InboxRow } from "../../src/types/journal.ts";
-import { quiet, until } from "../outbox/stage.ts";
-import { type Boot, type Hall, message, openHall } from "./stage.ts";
+import { untilIdle } from "../kit/idle.ts";
+import { until } from "../kit/until.ts";
+import { type Boot, type DispatchFixture, openDispatchFixture } from "../kit/dispatch.ts";
+import { nextMessage } from "../kit/inbound.ts";
 
-let hall: Hall;
+let fixture: DispatchFixture;
 let boot: Boot;
 beforeEach(async () => {
-  hall = await openHall();
-  boot = await hall.boot();
+  fixture = await openDispatchFixture();
+  boot = await fixture.boot();
 });
-afterEach(() => hall.close());
+afterEach(() => fixture.close());
 
 const drop = async (id: number) => {
   const row = await boot.journal.messages.inboxRow(id);
@@ -19,18 +21,18 @@ const drop = async (id: number) => {
 };
 
 it("runs a message that nobody works on, once", async () => {
-  const [accepted] = await boot.journal.inbox.accept([message("hello")]);
+  const [accepted] = await boot.journal.inbox.accept([nextMessage("hello")]);
   const row = accepted!.row;
   expect(await runNow(row, boot.dispatch, boot.ports)).toBe("begun");
   expect(await boot.outcome(row)).toEqual({ kind: "replied" });
-  expect(hall.platform.texts).toEqual(["echo: hello"]);
+  expect(fixture.platform.texts).toEqual(["echo: hello"]);
 });
 
 it("leaves a message alone that is in work or waits", async () => {
-  hall.rules = { queueMode: () => "followup" };
-  hall.model.answer(() => "hang");
+  fixture.rules = { queueMode: () => "followup" };
+  fixture.model.answer(() => "hang");
   const first = await boot.tell("first");
-  await hall.model.called(1);
+  await fixture.model.called(1);
   const second = await boot.tell("second");
   await until(() => boot.dispatch.stateOf(second));
   expect(await runNow(first, boot.dispatch, boot.ports)).toBe("running");
@@ -40,12 +42,12 @@ it("leaves a message alone that is in work or waits", async () => {
 it("runs a failed turn again with the words of all its messages", async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   let isRefused = true;
-  hall.model.answer((_call, n) => {
+  fixture.model.answer((_call, n) => {
     if (n === 1) return { text: "one", until: promise };
     return isRefused ? { status: 401, message: "bad key" } : { text: "two" };
   });
   await boot.tell("first");
-  await hall.model.called(1);
+  await fixture.model.called(1);
   const [asked, more] = [await boot.tell("asked"), await boot.tell("more words")];
   resolve();
   expect(await boot.outcome(asked)).toMatchObject({ kind: "failed" });
@@ -63,37 +65,37 @@ it("runs a failed turn again with the words of all its messages", async () => {
   const [words] = await boot.journal.messages.againOf(more.id);
   await boot.outcome(words!);
   expect(id).toBe(4);
-  expect(JSON.stringify(hall.model.calls.at(-1)?.messages)).toContain("more words");
+  expect(JSON.stringify(fixture.model.calls.at(-1)?.messages)).toContain("more words");
 });
 
 it("runs a failed message again, as a turn of its own", async () => {
-  hall.gate = async () => ({ kind: "drop", why: "the sender is not in allowFrom" });
+  fixture.gate = async () => ({ kind: "drop", why: "the sender is not in allowFrom" });
   const row = await boot.tell("hello");
   expect(await boot.outcome(row)).toMatchObject({ kind: "dropped" });
   expect(await boot.journal.messages.inboxRow(row.id)).toMatchObject({ refused: "drop" });
-  hall.gate = async () => ({ kind: "pass" });
+  fixture.gate = async () => ({ kind: "pass" });
   const again = await boot.journal.messages.runAgain(row.id);
   const copy = again?.kind === "copied" ? again.row : row;
   await runNow(copy, boot.dispatch, boot.ports);
   expect(await boot.outcome(copy)).toEqual({ kind: "replied" });
-  expect(hall.platform.texts).toEqual(["echo: hello"]);
+  expect(fixture.platform.texts).toEqual(["echo: hello"]);
 });
 
 it("drops what runs, what waits, and what nobody works on", async () => {
-  hall.rules = { queueMode: () => "followup" };
-  hall.model.answer((call) => (call.said.includes("last") ? { text: "done" } : "hang"));
+  fixture.rules = { queueMode: () => "followup" };
+  fixture.model.answer((call) => (call.said.includes("last") ? { text: "done" } : "hang"));
   const first = await boot.tell("first");
-  await hall.model.called(1);
+  await fixture.model.called(1);
   const second = await boot.tell("second");
   const last = await boot.tell("last");
   await until(() => boot.dispatch.stateOf(second));
-  const [idle] = await boot.journal.inbox.accept([message("idle")]);
+  const [idle] = await boot.journal.inbox.accept([nextMessage("idle")]);
   expect(await drop(idle!.row.id)).toBe("idle");
   expect(await drop(second.id)).toBe("waiting");
   expect(await drop(first.id)).toBe("stopped");
   expect(await boot.outcome(last)).toEqual({ kind: "replied" });
   const dropped = { kind: "dropped", why: "by the operator" };
   for (const row of [first, second, idle!.row]) expect(await boot.outcome(row)).toEqual(dropped);
-  await quiet();
-  expect(hall.platform.texts).toEqual(["done"]);
+  await untilIdle();
+  expect(fixture.platform.texts).toEqual(["done"]);
 });

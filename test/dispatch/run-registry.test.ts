@@ -4,8 +4,8 @@ import { RunLog } from "../../src/harness/log/log.ts";
 import type { RunEvent } from "../../src/types/run/events.ts";
 import { agentId, runId, sessionKey } from "../../src/types/ids.ts";
 import { emptyUsage } from "../../src/types/run/usage.ts";
-import { answered } from "../fakes/messages.ts";
-import { until } from "../outbox/stage.ts";
+import { answered } from "../kit/transcript-messages.ts";
+import { until } from "../kit/until.ts";
 
 const idOf = (n: number) => runId(`run-${n}`);
 const open = (n: number) =>

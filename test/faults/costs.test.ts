@@ -3,7 +3,7 @@ import { createBlockChunker } from "../../src/reply/chunker.ts";
 import { createDirectiveFilter, parseDirectives } from "../../src/reply/directives.ts";
 import { renderChunks } from "../../src/reply/format/chunks.ts";
 import { stripHeartbeatToken } from "../../src/reply/heartbeat-token.ts";
-import { toPlain } from "../reply/whole.ts";
+import { toPlain } from "../kit/whole-document.ts";
 import { parseMarkdown } from "../../src/reply/markdown/parse.ts";
 import { renderTelegramChunks } from "../../src/reply/markdown/telegram.ts";
 import { createTagStripper } from "../../src/reply/tags.ts";

@@ -1,18 +1,18 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { ADA, journalRows, openclaw, useStage, type Stage } from "./stage.ts";
-import { walkConfig, type GatewayUnderTest } from "../walk/gateway.ts";
+import { ADA, journalRows, openclaw, useFaultFixture, type FaultFixture } from "./fixture.ts";
+import { walkConfig, type GatewayUnderTest } from "../kit/gateway/process.ts";
 
 /** What the matrix does not kill: everything that is no answer of a model to a person. */
-const stage = useStage();
+const fixture = useFaultFixture();
 
 const STRANGER = 5005;
 const NEWS = "The mail server is full.";
 
 interface Kind {
   /** Makes the gateway say it. */
-  begin(at: Stage): Promise<void> | void;
+  begin(at: FaultFixture): Promise<void> | void;
   readonly chat: number;
   /** What the chat is to show of it, once. */
   readonly shown: RegExp;
@@ -62,7 +62,7 @@ const STEPS = {
   "the reply there": "SELECT 1 FROM outbox WHERE inbox_id > ? AND state = 'sent'",
 } as const;
 
-const holds = (at: Stage, sql: string, after: number): boolean =>
+const holds = (at: FaultFixture, sql: string, after: number): boolean =>
   journalRows(at.home, sql.replace("?", String(after))).length > 0;
 
 /** Looks as quickly as it can: a kill that comes a step late is one of a later step. */
@@ -73,7 +73,7 @@ async function killAt(gateway: GatewayUnderTest, isThere: () => boolean): Promis
 }
 
 /** The owner has a direct chat, so that a heartbeat knows where to speak. */
-async function acquaint(at: Stage): Promise<number> {
+async function acquaint(at: FaultFixture): Promise<number> {
   at.model.answer(() => ({ text: "hi there" }));
   at.telegram.say("hi");
   await at.telegram.waitFor((call) => call.ok && call.text.includes("hi there"));
@@ -84,7 +84,7 @@ async function acquaint(at: Stage): Promise<number> {
   }
 }
 
-async function settled(at: Stage, after: number): Promise<string> {
+async function settled(at: FaultFixture, after: number): Promise<string> {
   const open = `SELECT outcome FROM inbox WHERE id > ${after}`;
   for (;;) {
     const [row] = journalRows(at.home, open);
@@ -100,7 +100,7 @@ const cases = Object.keys(KINDS).flatMap((kind) => Object.keys(STEPS).map((step)
 test.each(cases)("%s: killed with %s, it is said once, or says that it may be there twice", async (name, step) => {
   const kind = KINDS[name];
   if (!kind) throw new Error(`no kind ${name}`);
-  const at = stage();
+  const at = fixture();
   const { telegram: open } = walkConfig(at.telegram, at.model).channels;
   const telegram = { ...open, dmPolicy: "pairing", allowFrom: [String(ADA)] };
   await at.config({

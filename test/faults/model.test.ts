@@ -1,9 +1,9 @@
 import net from "node:net";
 import { expect, test } from "vitest";
-import { walkConfig } from "../walk/gateway.ts";
-import { ADA, readTranscript, useStage } from "./stage.ts";
+import { walkConfig } from "../kit/gateway/process.ts";
+import { ADA, readTranscript, useFaultFixture } from "./fixture.ts";
 
-const stage = useStage();
+const fixture = useFaultFixture();
 
 /** A port that leads to the model, or to nobody. */
 async function openRoad(to: number): Promise<{ port: number; open(): Promise<void>; shut(): Promise<void> }> {
@@ -28,48 +28,48 @@ async function openRoad(to: number): Promise<{ port: number; open(): Promise<voi
 }
 
 test("a stream that is cut in the middle is asked again; the chat sees one answer", async () => {
-  await stage().start();
-  stage().model.answer((_call, number) =>
+  await fixture().start();
+  fixture().model.answer((_call, number) =>
     number === 1 ? { text: "one two three four five", stopAfter: 3 } : { text: "one two three four five" },
   );
-  stage().telegram.say("count");
-  await stage().telegram.waitFor((call) => call.text.includes("five"));
-  await stage().goesOn();
-  expect(stage().shown("one two")).toEqual(["one two three four five"]);
-  await readTranscript((await stage().transcripts())[0] ?? "");
+  fixture().telegram.say("count");
+  await fixture().telegram.waitFor((call) => call.text.includes("five"));
+  await fixture().goesOn();
+  expect(fixture().shown("one two")).toEqual(["one two three four five"]);
+  await readTranscript((await fixture().transcripts())[0] ?? "");
 });
 
 test("a stream that is always cut ends in a notice, and the next message works", async () => {
-  await stage().start();
-  stage().model.answer(() => ({ text: "one two three four five", stopAfter: 3 }));
-  stage().telegram.say("count");
-  const notice = await stage().telegram.waitFor((call) => call.text.includes("⚠️"));
+  await fixture().start();
+  fixture().model.answer(() => ({ text: "one two three four five", stopAfter: 3 }));
+  fixture().telegram.say("count");
+  const notice = await fixture().telegram.waitFor((call) => call.text.includes("⚠️"));
   expect(notice.text).toMatch(/broke off|cannot be reached/);
-  await stage().goesOn();
-  await readTranscript((await stage().transcripts())[0] ?? "");
+  await fixture().goesOn();
+  await readTranscript((await fixture().transcripts())[0] ?? "");
 });
 
 test("a model that is gone ends in a notice, and the next message works when it is back", async () => {
-  const road = await openRoad(Number(new URL(stage().model.url).port));
+  const road = await openRoad(Number(new URL(fixture().model.url).port));
   const url = `http://127.0.0.1:${road.port}/v1`;
-  await stage().home.writeConfig(walkConfig(stage().telegram, { url }));
-  await stage().start();
+  await fixture().home.writeConfig(walkConfig(fixture().telegram, { url }));
+  await fixture().start();
   await road.shut();
-  stage().telegram.say("hello?");
-  const notice = await stage().telegram.waitFor((call) => call.text.includes("⚠️"));
+  fixture().telegram.say("hello?");
+  const notice = await fixture().telegram.waitFor((call) => call.text.includes("⚠️"));
   expect(notice.text).toContain("cannot be reached");
   await road.open();
-  await stage().goesOn();
+  await fixture().goesOn();
   await road.shut();
 });
 
 test("a model that never answers is stopped by the run timeout, visibly", async () => {
-  await stage().config({ agents: { defaults: { model: { primary: "fake/fake-1" }, timeoutSeconds: 1 } } });
-  await stage().start();
-  stage().model.answer(() => "hang");
-  stage().telegram.say("hello?");
-  const notice = await stage().telegram.waitFor((call) => call.text.includes("⚠️"));
+  await fixture().config({ agents: { defaults: { model: { primary: "fake/fake-1" }, timeoutSeconds: 1 } } });
+  await fixture().start();
+  fixture().model.answer(() => "hang");
+  fixture().telegram.say("hello?");
+  const notice = await fixture().telegram.waitFor((call) => call.text.includes("⚠️"));
   expect(notice.text).toContain("longer than a run may take");
-  await stage().goesOn();
-  expect(stage().telegram.shown(ADA)).toHaveLength(2);
+  await fixture().goesOn();
+  expect(fixture().telegram.shown(ADA)).toHaveLength(2);
 });

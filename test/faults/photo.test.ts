@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
-import { PNG } from "../contracts/media.ts";
+import { PNG } from "../kit/pictures.ts";
 import { startFakeModel, type FakeModel } from "../fakes/model.ts";
-import { until } from "../outbox/stage.ts";
-import { isUp, makeHome, type GatewayUnderTest, type Home } from "../walk/gateway.ts";
+import { until } from "../kit/until.ts";
+import { isUp, makeHome, type GatewayUnderTest, type Home } from "../kit/gateway/process.ts";
 import type { KilledPlatform } from "./platforms/platform.ts";
 import { killedDiscord } from "./platforms/discord.ts";
 import { killedSignal } from "./platforms/signal.ts";

@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 import type { ModelCall } from "../fakes/model.ts";
-import { ADA, journalRows, readTranscript, textOf, useStage, type Stage } from "./stage.ts";
+import { ADA, journalRows, readTranscript, textOf, useFaultFixture, type FaultFixture } from "./fixture.ts";
 
 const CHATS = 5;
 const MESSAGES = 20;
 const KILLS = 10;
 
-const collecting = useStage();
-const queueing = useStage({ messages: { queue: { mode: "followup", debounceMs: 0 } } });
+const collecting = useFaultFixture();
+const queueing = useFaultFixture({ messages: { queue: { mode: "followup", debounceMs: 0 } } });
 
 /** A small generator, so that a failing seed can be run again. */
 function random(seed: number): (below: number) => number {
@@ -32,7 +32,7 @@ function answerTo(call: ModelCall): { text: string; everyMs?: number } {
 }
 
 /** Lets people write and the gateway die, both at moments that the seed chooses among the calls of both services. */
-async function torment(at: Stage, seed: number): Promise<void> {
+async function torment(at: FaultFixture, seed: number): Promise<void> {
   const next = random(seed);
   let said = 0;
   const sayOne = () => {
@@ -72,23 +72,24 @@ async function torment(at: Stage, seed: number): Promise<void> {
   while (said < MESSAGES) sayOne();
 }
 
-const finals = (at: Stage, chat: number): string[] => at.telegram.shown(chat).filter((text) => text.endsWith("END"));
+const finals = (at: FaultFixture, chat: number): string[] =>
+  at.telegram.shown(chat).filter((text) => text.endsWith("END"));
 
 const chats = Array.from({ length: CHATS }, (_, index) => ADA + index);
 
 /** Answered, or given up in so many words after the third start. */
-function isAnswered(at: Stage): boolean {
+function isAnswered(at: FaultFixture): boolean {
   const notices = chats.flatMap((chat) => at.telegram.shown(chat)).filter((text) => text.includes("several times"));
   const answered = chats.flatMap((chat) => finals(at, chat).flatMap(marksIn));
   return new Set(answered).size + notices.length >= MESSAGES;
 }
 
 /** A message that was given up and is answered all the same counts twice above: the journal knows what is still in work. */
-function hasOpenRows(at: Stage): boolean {
+function hasOpenRows(at: FaultFixture): boolean {
   return journalRows(at.home, "SELECT id FROM inbox WHERE outcome IS NULL").length > 0;
 }
 
-async function expectAllAnswered(at: Stage): Promise<void> {
+async function expectAllAnswered(at: FaultFixture): Promise<void> {
   const last = await at.start();
   while (!isAnswered(at) || hasOpenRows(at)) await new Promise((look) => setTimeout(look, 50));
   expect(await last.kill("SIGTERM")).toBe(0);
@@ -106,7 +107,7 @@ async function expectAllAnswered(at: Stage): Promise<void> {
  * The journal says of each message what the chat shows. Gives the marks of those that were given up: the model still sees
  * them, and may come back to them in a later answer.
  */
-function expectOutcomes(at: Stage): ReadonlySet<string> {
+function expectOutcomes(at: FaultFixture): ReadonlySet<string> {
   const rows = journalRows(at.home, "SELECT message, state, outcome FROM inbox ORDER BY id");
   const answered = new Set(chats.flatMap((chat) => finals(at, chat).flatMap(marksIn)));
   const givenUp = new Set<string>();
@@ -121,7 +122,7 @@ function expectOutcomes(at: Stage): ReadonlySet<string> {
 }
 
 /** Every message stands in exactly one turn, in the order in which its chat wrote it. */
-async function expectTranscripts(at: Stage, givenUp: ReadonlySet<string>): Promise<void> {
+async function expectTranscripts(at: FaultFixture, givenUp: ReadonlySet<string>): Promise<void> {
   const all: string[] = [];
   for (const path of await at.transcripts()) {
     const users = (await readTranscript(path)).filter((message) => message.role === "user");

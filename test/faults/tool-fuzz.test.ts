@@ -4,8 +4,8 @@ import { readFileSync } from "node:fs";
 import { mkdir, symlink, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe } from "vitest";
-import type { GatewayUnderTest } from "../walk/gateway.ts";
-import { test, type World } from "../walk/scene.ts";
+import type { GatewayUnderTest } from "../kit/gateway/process.ts";
+import { test, type World } from "../kit/gateway/world.ts";
 
 /** Milliseconds of computing for which the gateway may keep others waiting. */
 const MOST_WAIT_MS = 150;

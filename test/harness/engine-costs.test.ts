@@ -3,30 +3,31 @@ import { complete } from "../../src/harness/run/complete.ts";
 import type { ContextEngine, ContextEngineRuntimeContext } from "../../src/types/engine/context-engine.ts";
 import type { SideCost } from "../../src/types/run/run.ts";
 import { KeyedQueue } from "../../src/utils/keyed-queue.ts";
-import { eventsOf, MODEL, modelsAt, openStage, type Stage } from "./stage.ts";
-import { TIMEOUTS } from "../history/engines/stage.ts";
+import { eventsOf, openRunFixture, type RunFixture } from "../kit/run.ts";
+import { MODEL, modelsAt } from "../kit/models.ts";
+import { TIMEOUTS } from "../kit/engine.ts";
 import { openerAt, servicesOf } from "./engine-opener.ts";
 
-let stage: Stage;
+let fixture: RunFixture;
 const background = new KeyedQueue();
 beforeEach(async () => {
-  stage = await openStage();
+  fixture = await openRunFixture();
 });
-afterEach(() => stage.close());
+afterEach(() => fixture.close());
 
 const opener = (engine: ContextEngine) =>
-  openerAt(stage, {
+  openerAt(fixture, {
     id: engine.info.id,
     engines: { get: () => Promise.resolve(() => engine) },
     more: (host) => ({
       background,
-      // The stage's clock runs a hundred times as fast, and the first call loads the SDK.
+      // The fixture's clock runs a hundred times as fast, and the first call loads the SDK.
       timeouts: { ...TIMEOUTS, assemble: 10_000_000, afterTurn: 10_000_000, maintain: 10_000_000 },
       services: {
         ...servicesOf(host),
         complete: (request) =>
           complete(request, {
-            models: modelsAt(stage.model.url),
+            models: modelsAt(fixture.model.url),
             candidates: [MODEL],
             idleMs: 60_000,
             origin: { cause: "engine" },
@@ -54,9 +55,9 @@ describe("what an engine asks of a model", () => {
         return { changed: false, bytesFreed: 0, rewrittenEntries: 0 };
       },
     };
-    stage.model.answer(() => ({ text: "words" }));
+    fixture.model.answer(() => ({ text: "words" }));
     const after: SideCost[] = [];
-    const run = stage.start({ openEngine: opener(engine), spentAfterEnd: (cost) => void after.push(cost) });
+    const run = fixture.start({ openEngine: opener(engine), spentAfterEnd: (cost) => void after.push(cost) });
     const end = (await eventsOf(run.stream)).at(-1);
     if (end?.type !== "run_end") throw new Error("the run has no end");
     const cost = { what: "engine", model: MODEL, calls: 1, usage: { input: 10, output: 5 } };
@@ -69,9 +70,9 @@ describe("what an engine asks of a model", () => {
 
   it("is none where nothing was told", async () => {
     const told: SideCost[] = [];
-    stage.model.answer(() => ({ status: 500, message: "down" }));
+    fixture.model.answer(() => ({ status: 500, message: "down" }));
     const ports = {
-      models: modelsAt(stage.model.url),
+      models: modelsAt(fixture.model.url),
       candidates: [MODEL],
       idleMs: 60_000,
       origin: { cause: "engine" as const },

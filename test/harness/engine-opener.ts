@@ -3,8 +3,8 @@ import { CompactionDesk } from "../../src/history/engines/compaction/compaction-
 import type { EngineServices } from "../../src/history/engines/options.ts";
 import { openEngineTurn } from "../../src/history/engines/turn/turn.ts";
 import { KeyedQueue } from "../../src/utils/keyed-queue.ts";
-import { type EngineOptions, TIMEOUTS } from "../history/engines/stage.ts";
-import type { Stage } from "./stage.ts";
+import { type EngineOptions, TIMEOUTS } from "../kit/engine.ts";
+import type { RunFixture } from "../kit/run.ts";
 
 type OpenEngine = NonNullable<RunRequest["openEngine"]>;
 type Host = Parameters<OpenEngine>[0];
@@ -17,25 +17,25 @@ export interface Opening extends Pick<EngineOptions, "id" | "engines"> {
 
 /** Opens an engine as the gateway does for the engine of its slot. */
 export const openerAt =
-  (stage: Stage, { id, engines, turnKey = "turn-1", more = () => ({}) }: Opening): OpenEngine =>
+  (fixture: RunFixture, { id, engines, turnKey = "turn-1", more = () => ({}) }: Opening): OpenEngine =>
   (host) => {
     const all = {
       id,
       engines,
       session: {
-        sessionId: stage.session.id,
-        sessionKey: stage.session.key,
-        sessionFile: stage.session.file,
+        sessionId: fixture.session.id,
+        sessionKey: fixture.session.key,
+        sessionFile: fixture.session.file,
         agentId: "main",
-        workspace: stage.dir,
+        workspace: fixture.dir,
       },
       turn: { key: turnKey },
       services: servicesOf(host),
       timeouts: TIMEOUTS,
       background: new KeyedQueue(),
       desk: new CompactionDesk(),
-      clock: stage.clock,
-      log: stage.log,
+      clock: fixture.clock,
+      log: fixture.log,
       ...more(host),
     };
     return openEngineTurn(all, all);

@@ -9,24 +9,26 @@ import type {
 } from "../../src/types/engine/context-engine.ts";
 import { KeyedQueue } from "../../src/utils/keyed-queue.ts";
 import { RecordingEngine } from "../history/engines/recording-engine.ts";
-import { done, eventsOf, makeTool, openStage, settingsFor, turn, type Stage } from "./stage.ts";
-import type { EngineOptions } from "../history/engines/stage.ts";
+import { textResult, makeTool } from "../kit/tools.ts";
+import { eventsOf, openRunFixture, userTurn, type RunFixture } from "../kit/run.ts";
+import { settingsFor } from "../kit/settings.ts";
+import type { EngineOptions } from "../kit/engine.ts";
 import { openerAt } from "./engine-opener.ts";
 
-let stage: Stage;
+let fixture: RunFixture;
 let background: KeyedQueue;
 beforeEach(async () => {
-  stage = await openStage();
+  fixture = await openRunFixture();
   background = new KeyedQueue();
 });
 afterEach(async () => {
   await background.idle();
-  await stage.close();
+  await fixture.close();
 });
 
 /** As the gateway opens the engine of its slot. */
 const opener = (engine: ContextEngine, turnKey: string, more: Partial<EngineOptions> = {}) =>
-  openerAt(stage, {
+  openerAt(fixture, {
     id: engine.info.id,
     engines: { get: (id) => (id === engine.info.id ? Promise.resolve(() => engine) : undefined) },
     turnKey,
@@ -38,12 +40,12 @@ async function ask(
   engine: ContextEngine,
   words: string,
   id: string,
-  more: Partial<Parameters<Stage["start"]>[0]> & { engineOptions?: Partial<EngineOptions> } = {},
+  more: Partial<Parameters<RunFixture["start"]>[0]> & { engineOptions?: Partial<EngineOptions> } = {},
 ) {
   const { engineOptions, ...given } = more;
-  const look = makeTool("look", async ({ text }) => done(`Seen at ${text}.`));
-  const run = stage.start({
-    turn: turn(words, id),
+  const look = makeTool("look", async ({ text }) => textResult(`Seen at ${text}.`));
+  const run = fixture.start({
+    turn: userTurn(words, id),
     tools: [look],
     openEngine: opener(engine, id, engineOptions),
     ...given,
@@ -61,7 +63,7 @@ async function ask(
 
 /** Looks once in every turn. */
 const lookThenAnswer = () =>
-  stage.model.answer((call) =>
+  fixture.model.answer((call) =>
     call.isAfterTool ? { text: `after ${call.toolText}` } : { tool: "look", args: { text: call.said } },
   );
 
@@ -147,9 +149,9 @@ describe("the order of an engine's calls over two turns with a tool", () => {
       await ask(engine, `here ${at}`, `turn-${at}`);
       await background.idle();
     }
-    const roles = stage.model.calls.at(-1)?.messages.map(({ role }) => role);
+    const roles = fixture.model.calls.at(-1)?.messages.map(({ role }) => role);
     expect(roles).toEqual(["system", "user", "assistant", "tool", "assistant", "user", "assistant", "tool"]);
-    expect(stage.model.calls.at(-1)?.said).toBe("here 2");
+    expect(fixture.model.calls.at(-1)?.said).toBe("here 2");
   });
 });
 
@@ -159,10 +161,10 @@ describe("afterTurn", () => {
     const engine = new RecordingEngine();
     const told = engine.afterTurn.bind(engine);
     engine.afterTurn = async (params) => {
-      seen.push(readFileSync(stage.session.file, "utf8"));
+      seen.push(readFileSync(fixture.session.file, "utf8"));
       await told(params);
     };
-    stage.model.answer(() => ({ text: "written down" }));
+    fixture.model.answer(() => ({ text: "written down" }));
     await ask(engine, "hello", "turn-1");
     expect(seen).toHaveLength(1);
     expect(seen[0]).toContain("written down");
@@ -170,7 +172,7 @@ describe("afterTurn", () => {
 
   it("comes behind a run that failed as well", async () => {
     const engine = new RecordingEngine();
-    stage.model.answer(() => ({ status: 401, message: "Incorrect API key provided" }));
+    fixture.model.answer(() => ({ status: 401, message: "Incorrect API key provided" }));
     const told = await ask(engine, "hello", "turn-1");
     expect(told.result.kind).toBe("failed");
     await background.idle();
@@ -182,10 +184,10 @@ describe("a conversation that is too long for the model", () => {
   const OVERFLOW = { status: 400, message: "This model's maximum context length is 10 tokens" };
 
   async function fill(engine: ContextEngine) {
-    stage.model.answer((call) => ({ text: `echo: ${call.said}` }));
+    fixture.model.answer((call) => ({ text: `echo: ${call.said}` }));
     for (const at of [1, 2, 3]) await ask(engine, `word `.repeat(40) + at, `turn-${at}`);
     await background.idle();
-    return stage.model.calls.length;
+    return fixture.model.calls.length;
   }
 
   it("is compacted by the engine that owns compaction, and the gateway's own stays out of it", async () => {
@@ -194,17 +196,17 @@ describe("a conversation that is too long for the model", () => {
     // What it compacted it does not take in again.
     const remembered = engine.assemble.bind(engine);
     engine.assemble = (params) => remembered({ ...params, prePromptMessageCount: 0 });
-    stage.model.answer((_, number) => (number === before + 1 ? OVERFLOW : { text: "fits now" }));
+    fixture.model.answer((_, number) => (number === before + 1 ? OVERFLOW : { text: "fits now" }));
     const { events, result, shown } = await ask(engine, "and now?", "turn-4");
     expect(result.kind).toBe("replied");
     expect(shown).toEqual(["fits now"]);
     expect(engine.order.filter((method) => method === "compact")).toHaveLength(1);
-    expect(engine.last("compact")).toMatchObject({ sessionId: stage.session.id, compactionTarget: "budget" });
+    expect(engine.last("compact")).toMatchObject({ sessionId: fixture.session.id, compactionTarget: "budget" });
     expect(events.filter((event) => event.type === "retry")).toMatchObject([
       { because: "context_overflow", remedy: "compact" },
     ]);
     expect(events.filter((event) => event.type === "compaction")).toEqual([]);
-    const [refused, taken, ...more] = stage.model.calls.slice(before);
+    const [refused, taken, ...more] = fixture.model.calls.slice(before);
     expect(more).toEqual([]);
     expect(taken!.messages.length).toBeLessThan(refused!.messages.length);
     expect(taken!.system).toContain("Older turns were compacted.");
@@ -218,16 +220,16 @@ describe("a conversation that is too long for the model", () => {
       const from = messages.findLastIndex(({ role }, at) => role === "assistant" && at <= messages.length - 6);
       return { messages: [...messages.slice(0, 1), ...messages.slice(from)], estimatedTokens: 100 };
     };
-    const look = makeTool("look", async ({ text }) => done(`Seen at ${text}. ${"some words here ".repeat(200)}`));
-    stage.model.answer((_, number) =>
+    const look = makeTool("look", async ({ text }) => textResult(`Seen at ${text}. ${"some words here ".repeat(200)}`));
+    fixture.model.answer((_, number) =>
       number <= 45 ? { tool: "look", args: { text: `${number}` } } : { text: "that is all" },
     );
-    const settings = { ...settingsFor(stage.dir), contextTokens: 12_000 };
+    const settings = { ...settingsFor(fixture.dir), contextTokens: 12_000 };
     const { result } = await ask(engine, "look everywhere", "turn-1", { tools: [look], settings });
     expect(result.kind).toBe("replied");
-    const resultsOf = (call = stage.model.calls.at(-1)) =>
+    const resultsOf = (call = fixture.model.calls.at(-1)) =>
       (call?.messages ?? []).filter(({ role }) => role === "tool").map(({ content }) => JSON.stringify(content));
-    expect(resultsOf(stage.model.calls[40]).some((text) => text.includes("compacted"))).toBe(true);
+    expect(resultsOf(fixture.model.calls[40]).some((text) => text.includes("compacted"))).toBe(true);
     expect(resultsOf().at(-1)).toContain("Seen at 45. some words here");
     expect(resultsOf().some((text) => text.includes("compacted"))).toBe(false);
   });
@@ -236,13 +238,13 @@ describe("a conversation that is too long for the model", () => {
     const engine = new RecordingEngine();
     const before = await fill(engine);
     engine.compact = async () => ({ ok: true, compacted: true, result: { tokensBefore: 100, tokensAfter: 100 } });
-    stage.model.answer(() => OVERFLOW);
+    fixture.model.answer(() => OVERFLOW);
     const { result, notices } = await ask(engine, "and now?", "turn-4");
     expect(result).toMatchObject({
       kind: "failed",
       failure: { kind: "compaction_failure", message: expect.stringContaining("context engine compacted nothing") },
     });
-    expect(stage.model.calls.length - before).toBeLessThanOrEqual(8);
+    expect(fixture.model.calls.length - before).toBeLessThanOrEqual(8);
     expect(notices.length).toBeGreaterThan(0);
   });
 });
@@ -251,19 +253,23 @@ describe("whether there is too much for the next turn", () => {
   /** Three turns of which no two fit the window, with an engine that says what it makes of them. */
   async function live(assemble: ContextEngine["assemble"]) {
     const engine: ContextEngine = new RecordingEngine({ ownsCompaction: false });
-    stage.model.answer((call) => ({
+    fixture.model.answer((call) => ({
       text: call.system.startsWith("You write the memory") ? "summary" : "a ".repeat(2000),
     }));
-    const settings = { ...settingsFor(stage.dir), contextTokens: 8000 };
+    const settings = { ...settingsFor(fixture.dir), contextTokens: 8000 };
     for (let at = 1; at <= 5; at += 1) {
       engine.assemble = assemble;
       const turnKey = `t${at}`;
-      const run = stage.start({ settings, turn: turn("q".repeat(3000), turnKey), openEngine: opener(engine, turnKey) });
+      const run = fixture.start({
+        settings,
+        turn: userTurn("q".repeat(3000), turnKey),
+        openEngine: opener(engine, turnKey),
+      });
       expect((await run.stream.done).kind).toBe("replied");
       await run.settle();
       await run.compactWhenFull();
     }
-    const entries = await stage.session.newest(1000);
+    const entries = await fixture.session.newest(1000);
     return { compactions: entries.filter(({ type }) => type === "compaction").length };
   }
 
@@ -290,13 +296,13 @@ describe("a summary of ours that was written in front of the answer", () => {
     const engine: ContextEngine = Object.assign(recording, {
       compact: (params: CompactParams) => desk.compact(params),
     });
-    stage.model.answer((call) => ({
+    fixture.model.answer((call) => ({
       text: call.system.startsWith("You write the memory") ? "the summary" : `echo ${"a ".repeat(800)}`,
     }));
     for (const at of [1, 2, 3]) await ask(engine, `word `.repeat(300) + at, `turn-${at}`, { engineOptions: { desk } });
     expect(recording.last<AfterTurnParams>("afterTurn").autoCompactionSummary).toBeUndefined();
-    const before = stage.model.calls.length;
-    stage.model.answer((call, number) => {
+    const before = fixture.model.calls.length;
+    fixture.model.answer((call, number) => {
       if (number === before + 1) return { status: 400, message: "This model's maximum context length is 10 tokens" };
       return { text: call.system.startsWith("You write the memory") ? "the summary" : "fits now" };
     });
@@ -316,11 +322,11 @@ describe("what an engine puts before the system prompt", () => {
       const addition = asked === 3 ? {} : { systemPromptAddition: `ADDED ${asked}.` };
       return { messages, estimatedTokens: 10, ...addition };
     };
-    stage.model.answer((_, number) =>
+    fixture.model.answer((_, number) =>
       number <= 2 ? { tool: "look", args: { text: `${number}` } } : { text: "that is all" },
     );
     await ask(engine, "look", "turn-1");
-    const added = stage.model.calls.map(({ system }) => /^ADDED \d\./.exec(system)?.[0]);
+    const added = fixture.model.calls.map(({ system }) => /^ADDED \d\./.exec(system)?.[0]);
     expect(added).toEqual(["ADDED 1.", "ADDED 2.", "ADDED 2."]);
   });
 });
@@ -338,7 +344,7 @@ describe("an engine that breaks", () => {
     ],
   ])("in assemble (it %s) is passed by, and that is seen", async (_, breaks, words) => {
     const engine = new RecordingEngine();
-    stage.model.answer((call) => ({ text: `echo: ${call.said}` }));
+    fixture.model.answer((call) => ({ text: `echo: ${call.said}` }));
     await ask(engine, "first", "turn-1");
     breaks(engine);
     const told = await ask(engine, "second", "turn-2");
@@ -346,35 +352,40 @@ describe("an engine that breaks", () => {
     expect(told.shown).toEqual(["echo: second"]);
     expect(told.receipt.engineDegraded).toMatch(words);
     expect(told.notices).toEqual([told.receipt.engineDegraded]);
-    expect(stage.model.calls.at(-1)?.messages.map(({ role }) => role)).toEqual(["system", "user", "assistant", "user"]);
+    expect(fixture.model.calls.at(-1)?.messages.map(({ role }) => role)).toEqual([
+      "system",
+      "user",
+      "assistant",
+      "user",
+    ]);
   });
 
   it("and owns compaction finds no summary of ours later: what does not fit is left out of what is sent", async () => {
     const engine = new RecordingEngine();
     engine.assemble = boom;
-    stage.model.answer((call) => ({
+    fixture.model.answer((call) => ({
       text: call.system.startsWith("You write the memory") ? "summary" : "a ".repeat(2000),
     }));
-    const settings = { ...settingsFor(stage.dir), contextTokens: 6000 };
+    const settings = { ...settingsFor(fixture.dir), contextTokens: 6000 };
     for (let at = 1; at <= 6; at += 1) {
-      const run = stage.start({
+      const run = fixture.start({
         settings,
-        turn: turn("q".repeat(3000), `t${at}`),
+        turn: userTurn("q".repeat(3000), `t${at}`),
         openEngine: opener(engine, `t${at}`),
       });
       expect((await run.stream.done).kind).toBe("replied");
       await run.settle();
       expect(await run.compactWhenFull()).toBeUndefined();
     }
-    const entries = await stage.session.after("t1");
+    const entries = await fixture.session.after("t1");
     expect(entries?.filter(({ type }) => type === "compaction")).toEqual([]);
-    expect(stage.model.calls.filter(({ system }) => system.startsWith("You write the memory"))).toEqual([]);
-    expect(JSON.stringify(stage.model.calls.at(-1)?.messages).length).toBeLessThan(4 * 6000);
+    expect(fixture.model.calls.filter(({ system }) => system.startsWith("You write the memory"))).toEqual([]);
+    expect(JSON.stringify(fixture.model.calls.at(-1)?.messages).length).toBeLessThan(4 * 6000);
   });
 
   it("in bootstrap is passed by as well", async () => {
     const engine = new RecordingEngine();
-    stage.model.answer((call) => ({ text: `echo: ${call.said}` }));
+    fixture.model.answer((call) => ({ text: `echo: ${call.said}` }));
     await ask(engine, "first", "turn-1");
     engine.bootstrap = boom;
     const told = await ask(engine, "second", "turn-2");
@@ -388,20 +399,20 @@ describe("an engine that breaks", () => {
     async (method) => {
       const engine = new RecordingEngine();
       engine[method] = boom;
-      stage.model.answer((call) => ({ text: `echo: ${call.said}` }));
+      fixture.model.answer((call) => ({ text: `echo: ${call.said}` }));
       for (const at of [1, 2]) {
         const told = await ask(engine, `ask ${at}`, `turn-${at}`);
         expect(told.shown).toEqual([`echo: ask ${at}`]);
         await background.idle();
       }
-      expect(stage.log.lines).toContain("warn context engine failed");
+      expect(fixture.log.lines).toContain("warn context engine failed");
     },
   );
 });
 
 describe("an engine that cannot be had", () => {
   it("fails the run, says what to do about it, and keeps the turn", async () => {
-    stage.model.answer((call) => ({ text: `echo: ${call.said}` }));
+    fixture.model.answer((call) => ({ text: `echo: ${call.said}` }));
     const engine = new RecordingEngine();
     const told = await ask(engine, "hello", "turn-1", { engineOptions: { id: "lossless" } });
     expect(told.result).toMatchObject({ kind: "failed", failure: { kind: "engine" } });
@@ -409,8 +420,8 @@ describe("an engine that cannot be had", () => {
     const message = told.result.kind === "failed" ? told.result.failure.message : "";
     expect(message).toContain("lossless");
     expect(message).toMatch(/plugins|contextEngine/);
-    expect(stage.model.calls).toEqual([]);
-    expect(await stage.transcript()).toEqual(["user: hello"]);
+    expect(fixture.model.calls).toEqual([]);
+    expect(await fixture.transcript()).toEqual(["user: hello"]);
     const next = await ask(engine, "and now?", "turn-2");
     expect(next.result.kind).toBe("replied");
   });

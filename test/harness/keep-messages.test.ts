@@ -4,7 +4,7 @@ import { keepMessages } from "../../src/harness/log/keep-messages.ts";
 import type { Texts } from "../../src/types/journal.ts";
 import type { ChatMessage } from "../../src/types/run/model.ts";
 import { createHash } from "node:crypto";
-import { answer, turns, user } from "../history/engines/stage.ts";
+import { answer, turns, user } from "../kit/engine.ts";
 
 /** The journal's texts as far as they are seen from outside. */
 class KeptTexts implements Texts {

@@ -5,7 +5,7 @@ import { RunText } from "../../src/server/events/runs.ts";
 import type { RunEvent, RunEventBody } from "../../src/types/run/events.ts";
 import { agentId, runId, sessionKey } from "../../src/types/ids.ts";
 import { emptyUsage } from "../../src/types/run/usage.ts";
-import { answered } from "../fakes/messages.ts";
+import { answered } from "../kit/transcript-messages.ts";
 
 const FACTS = {
   runId: runId("run-1"),

@@ -2,7 +2,8 @@ import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { LoopGuard } from "../../src/harness/tools/loop-guard.ts";
 import type { ModelReply } from "../fakes/model.ts";
-import { done, eventsOf, makeTool, openStage, type Stage } from "./stage.ts";
+import { textResult, makeTool } from "../kit/tools.ts";
+import { eventsOf, openRunFixture, type RunFixture } from "../kit/run.ts";
 
 interface Told {
   readonly tool: string;
@@ -83,27 +84,27 @@ describe("the guard against circles", () => {
 });
 
 describe("a run whose model goes round in circles", () => {
-  let stage: Stage;
+  let fixture: RunFixture;
   beforeEach(async () => {
-    stage = await openStage();
+    fixture = await openRunFixture();
   });
-  afterEach(() => stage.close());
+  afterEach(() => fixture.close());
 
   const run = async (reply: (number: number) => ModelReply) => {
-    stage.model.answer((_, number) => reply(number));
+    fixture.model.answer((_, number) => reply(number));
     const tools = ["look", "read", "list", "find", "grep"].map((name) =>
-      makeTool(name, async () => done(`no ${name}`)),
+      makeTool(name, async () => textResult(`no ${name}`)),
     );
-    const end = (await eventsOf(stage.start({ tools }).stream)).at(-1);
+    const end = (await eventsOf(fixture.start({ tools }).stream)).at(-1);
     return end?.type === "run_end" ? end.result : undefined;
   };
   const stopped = { kind: "failed", failure: { kind: "tool_loop" } };
 
   it("calls a tool that does not exist", async () => {
     expect(await run(() => ({ tool: "ghost", args: {} }))).toMatchObject(stopped);
-    expect(stage.model.calls).toHaveLength(12);
-    expect(stage.model.calls[6]!.toolText).toMatch(/ghost not found[^]*Change the approach/);
-    const results = (await stage.transcript()).filter((line) => line.startsWith("toolResult:"));
+    expect(fixture.model.calls).toHaveLength(12);
+    expect(fixture.model.calls[6]!.toolText).toMatch(/ghost not found[^]*Change the approach/);
+    const results = (await fixture.transcript()).filter((line) => line.startsWith("toolResult:"));
     expect(results.filter((line) => line.includes("Change the approach"))).toHaveLength(1);
   });
 
@@ -112,8 +113,8 @@ describe("a run whose model goes round in circles", () => {
     ["ever others", (number: number) => ({ text: { a: number } })],
   ])("calls with arguments that the tool does not take, %s", async (_, args) => {
     expect(await run((number) => ({ tool: "look", args: args(number) }))).toMatchObject(stopped);
-    expect(stage.model.calls).toHaveLength(12);
-    expect(stage.model.calls[6]!.toolText).toContain("Change the approach");
+    expect(fixture.model.calls).toHaveLength(12);
+    expect(fixture.model.calls[6]!.toolText).toContain("Change the approach");
   });
 
   it.each([
@@ -128,7 +129,7 @@ describe("a run whose model goes round in circles", () => {
       args: {},
     }));
     expect(result).toMatchObject(stopped);
-    expect(stage.model.calls).toHaveLength(most);
+    expect(fixture.model.calls).toHaveLength(most);
   });
 
   it("gets out of it in time", async () => {

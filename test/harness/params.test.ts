@@ -5,7 +5,9 @@ import { callModel } from "../../src/providers/call.ts";
 import { createModels } from "../../src/providers/catalog.ts";
 import type { AgentSettings } from "../../src/types/settings.ts";
 import { startFakeModel } from "../fakes/model.ts";
-import { eventsOf, MODEL, openStage, settingsFor, SPARE, turn, type Stage } from "./stage.ts";
+import { eventsOf, openRunFixture, userTurn, type RunFixture } from "../kit/run.ts";
+import { MODEL, SPARE } from "../kit/models.ts";
+import { settingsFor } from "../kit/settings.ts";
 
 const load = (agents: unknown) => loadConfigText(JSON.stringify({ agents }), { path: "/x/openclaw.json", env: {} });
 const paramsOf = async (agents: unknown): Promise<Pick<AgentSettings, "params">> => {
@@ -13,19 +15,21 @@ const paramsOf = async (agents: unknown): Promise<Pick<AgentSettings, "params">>
   return { params: agent?.params ?? [] };
 };
 
-let stage: Stage;
+let fixture: RunFixture;
 let asked = 0;
 beforeEach(async () => {
-  stage = await openStage();
+  fixture = await openRunFixture();
 });
-afterEach(() => stage.close());
+afterEach(() => fixture.close());
 
 /** What a model is asked with, beside its messages. */
 async function askedWith(agents: unknown, ref = MODEL): Promise<unknown> {
-  const settings = { ...settingsFor(stage.dir), ...(await paramsOf(agents)) };
+  const settings = { ...settingsFor(fixture.dir), ...(await paramsOf(agents)) };
   asked += 1;
-  await eventsOf(stage.start({ settings, candidates: [ref], turn: turn(`ask ${asked}`, `turn-${asked}`) }).stream);
-  const { body, maxTokens } = stage.model.calls.at(-1)!;
+  await eventsOf(
+    fixture.start({ settings, candidates: [ref], turn: userTurn(`ask ${asked}`, `turn-${asked}`) }).stream,
+  );
+  const { body, maxTokens } = fixture.model.calls.at(-1)!;
   return Object.assign({ most: maxTokens }, body);
 }
 

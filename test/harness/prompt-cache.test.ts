@@ -1,14 +1,16 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { ThinkLevel } from "../../src/types/run/model.ts";
-import { done, eventsOf, makeTool, openStage, settingsFor, turn, type Stage } from "./stage.ts";
+import { textResult, makeTool } from "../kit/tools.ts";
+import { eventsOf, openRunFixture, userTurn, type RunFixture } from "../kit/run.ts";
+import { settingsFor } from "../kit/settings.ts";
 import { thoughtful } from "./wire/thinking-voices.ts";
 import { APIS, REFS, skippingClock, wire, type Sent, type WireApi } from "./wire/wires.ts";
 
-let stage: Stage;
+let fixture: RunFixture;
 beforeEach(async () => {
-  stage = await openStage();
+  fixture = await openRunFixture();
 });
-afterEach(() => stage.close());
+afterEach(() => fixture.close());
 
 /** The conversation in a request, in each API's place for it. */
 function messagesIn({ request }: Sent): readonly unknown[] {
@@ -37,7 +39,7 @@ function expectPrefix(earlier: Sent | undefined, later: Sent | undefined): void 
 
 /** Looks in the first turn, twice; answers in all others. */
 function lookThenAnswer(api: WireApi, thinks: boolean) {
-  stage.model.answer((_, number) => {
+  fixture.model.answer((_, number) => {
     const thinking = thinks ? { thinking: `Thought ${number}.` } : {};
     const cached = { cacheRead: number * 100, cacheWrite: 30 };
     if (number > 2) return thoughtful(api, { ...thinking, ...cached, text: `Answer ${number}.` });
@@ -53,19 +55,19 @@ function lookThenAnswer(api: WireApi, thinks: boolean) {
 
 async function talk(api: WireApi, { turns, thinking }: { turns: number; thinking: ThinkLevel }) {
   lookThenAnswer(api, thinking !== "off");
-  const { models, sent } = wire(stage.model);
+  const { models, sent } = wire(fixture.model);
   const clock = skippingClock();
   const ends = [];
   for (let at = 0; at < turns; at += 1) {
     const events = await eventsOf(
-      stage.start({
+      fixture.start({
         models,
         clock,
         thinking,
         candidates: [REFS[api]],
-        settings: settingsFor(stage.dir),
-        tools: [makeTool("look", async ({ text }) => done(`Seen at ${text}.`))],
-        turn: turn(`Question ${at}?`, `turn-${at}`),
+        settings: settingsFor(fixture.dir),
+        tools: [makeTool("look", async ({ text }) => textResult(`Seen at ${text}.`))],
+        turn: userTurn(`Question ${at}?`, `turn-${at}`),
       }).stream,
     );
     const end = events.at(-1);
@@ -90,7 +92,7 @@ describe.each(APIS)("requests of %s", (api) => {
       { input: 21, output: 15, cacheRead: 600, cacheWrite: 3 * cacheWrite },
       { input: 7, output: 5, cacheRead: 400, cacheWrite },
     ]);
-    const { messages } = await stage.session.window(100_000);
+    const { messages } = await fixture.session.window(100_000);
     const last = messages.at(-1)?.message;
     expect(last?.role === "assistant" && last.usage).toMatchObject({ input: 7, cacheRead: 400, cacheWrite });
   });
@@ -98,17 +100,17 @@ describe.each(APIS)("requests of %s", (api) => {
 
 describe("an answer that broke off", () => {
   it("stands in later requests as in the one for its rest", async () => {
-    const { models, sent } = wire(stage.model);
-    stage.model.answer((_, number) => (number === 1 ? { text: "one two", ending: "eof" } : { text: "three" }));
+    const { models, sent } = wire(fixture.model);
+    fixture.model.answer((_, number) => (number === 1 ? { text: "one two", ending: "eof" } : { text: "three" }));
     const clock = skippingClock();
     for (const at of [1, 2]) {
       const asked = {
         models,
         clock,
         candidates: [REFS["anthropic-messages"]],
-        turn: turn(`Question ${at}?`, `turn-${at}`),
+        turn: userTurn(`Question ${at}?`, `turn-${at}`),
       };
-      await stage.start(asked).stream.done;
+      await fixture.start(asked).stream.done;
     }
     expect(sent).toHaveLength(3);
     expectPrefix(sent[0], sent[1]);

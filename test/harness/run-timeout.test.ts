@@ -1,46 +1,48 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { RunEvent } from "../../src/types/run/events.ts";
-import { handClock, type HandClock } from "../outbox/stage.ts";
-import { done, eventsOf, makeTool, MODEL, openStage, SPARE, type Stage, turn } from "./stage.ts";
+import { manualClock, type ManualClock } from "../kit/clock.ts";
+import { textResult, makeTool } from "../kit/tools.ts";
+import { eventsOf, openRunFixture, type RunFixture, userTurn } from "../kit/run.ts";
+import { MODEL, SPARE } from "../kit/models.ts";
 
-let stage: Stage;
-let clock: HandClock;
+let fixture: RunFixture;
+let clock: ManualClock;
 beforeEach(async () => {
-  stage = await openStage();
-  clock = handClock();
+  fixture = await openRunFixture();
+  clock = manualClock();
 });
-afterEach(() => stage.close());
+afterEach(() => fixture.close());
 
 const endOf = (events: readonly RunEvent[]) => events.at(-1) as Extract<RunEvent, { type: "run_end" }>;
 const BOTH = [MODEL, SPARE];
 const TIMEOUT_MS = 30_000;
-const start = (more: Parameters<Stage["start"]>[0] = {}) =>
-  stage.start({ candidates: BOTH, turn: turn("hello"), timeoutMs: TIMEOUT_MS, clock, ...more });
+const start = (more: Parameters<RunFixture["start"]>[0] = {}) =>
+  fixture.start({ candidates: BOTH, turn: userTurn("hello"), timeoutMs: TIMEOUT_MS, clock, ...more });
 
 describe("a run whose time is over", () => {
   it("asks the next model, which has the whole time again, and says who did not answer", async () => {
-    stage.model.answer((call) => (call.model === MODEL.id ? "hang" : { text: "from the spare" }));
+    fixture.model.answer((call) => (call.model === MODEL.id ? "hang" : { text: "from the spare" }));
     const run = start();
-    await stage.model.called(1);
+    await fixture.model.called(1);
     clock.pass(TIMEOUT_MS);
     const events = await eventsOf(run.stream);
     expect(endOf(events).result).toMatchObject({ kind: "replied" });
-    expect(stage.model.calls.map((call) => call.model)).toEqual([MODEL.id, SPARE.id]);
+    expect(fixture.model.calls.map((call) => call.model)).toEqual([MODEL.id, SPARE.id]);
     expect(endOf(events).receipt.tries).toMatchObject([{ outcome: "timeout" }, { outcome: "replied" }]);
     expect(events.find((event) => event.type === "model_change")).toMatchObject({ from: MODEL, to: SPARE });
   });
 
   it("ends as timed out when no other model is left", async () => {
-    stage.model.answer(() => "hang");
+    fixture.model.answer(() => "hang");
     const run = start();
-    await stage.model.called(1);
+    await fixture.model.called(1);
     clock.pass(TIMEOUT_MS);
-    await stage.model.called(2);
+    await fixture.model.called(2);
     expect(clock.waits).toEqual([TIMEOUT_MS]);
     clock.pass(TIMEOUT_MS);
     const events = await eventsOf(run.stream);
     expect(endOf(events).result).toEqual({ kind: "aborted", by: "timeout" });
-    expect(stage.model.calls.map((call) => call.model)).toEqual([MODEL.id, SPARE.id]);
+    expect(fixture.model.calls.map((call) => call.model)).toEqual([MODEL.id, SPARE.id]);
   });
 
   it("ends there when a tool uses up the time: another model could not help", async () => {
@@ -48,28 +50,28 @@ describe("a run whose time is over", () => {
     const hang = makeTool("hang", async (_input, { signal }) => {
       begun.resolve();
       await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
-      return done("late");
+      return textResult("late");
     });
-    stage.model.answer(() => ({ tool: "hang", args: {} }));
+    fixture.model.answer(() => ({ tool: "hang", args: {} }));
     const run = start({ tools: [hang] });
     await begun.promise;
     clock.pass(TIMEOUT_MS);
     expect(endOf(await eventsOf(run.stream)).result).toEqual({ kind: "aborted", by: "timeout" });
-    expect(stage.model.calls).toHaveLength(1);
+    expect(fixture.model.calls).toHaveLength(1);
   });
 
   it("continues a turn whose tools have run from their results", async () => {
     let ran = 0;
-    const count = makeTool("count", async () => done(`${(ran += 1)}`));
-    stage.model.answer((call) => {
+    const count = makeTool("count", async () => textResult(`${(ran += 1)}`));
+    fixture.model.answer((call) => {
       if (call.model === SPARE.id) return { text: `the spare knows ${call.toolText}` };
       return call.isAfterTool ? "hang" : { tool: "count", args: {} };
     });
     const run = start({ tools: [count] });
-    await stage.model.called(2);
+    await fixture.model.called(2);
     clock.pass(TIMEOUT_MS);
     expect(endOf(await eventsOf(run.stream)).result).toMatchObject({ kind: "replied" });
     expect(ran).toBe(1);
-    expect(stage.model.calls.at(-1)?.toolText).toBe("1");
+    expect(fixture.model.calls.at(-1)?.toolText).toBe("1");
   });
 });

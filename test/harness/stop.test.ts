@@ -2,18 +2,19 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { BuiltInTurn } from "../../src/history/engines/turn/built-in-turn.ts";
 import type { ContextEngine } from "../../src/types/engine/context-engine.ts";
 import type { EngineTurn } from "../../src/types/engine/engine-turn.ts";
-import { TIMEOUTS } from "../history/engines/stage.ts";
-import { handClock } from "../outbox/stage.ts";
-import { MODEL, modelsAt, openStage, type Stage } from "./stage.ts";
+import { TIMEOUTS } from "../kit/engine.ts";
+import { manualClock } from "../kit/clock.ts";
+import { MODEL, modelsAt } from "../kit/models.ts";
+import { openRunFixture, type RunFixture } from "../kit/run.ts";
 import { openerAt } from "./engine-opener.ts";
 
-let stage: Stage;
+let fixture: RunFixture;
 beforeEach(async () => {
-  stage = await openStage();
+  fixture = await openRunFixture();
 });
-afterEach(() => stage.close());
+afterEach(() => fixture.close());
 
-type More = NonNullable<Parameters<Stage["start"]>[0]>;
+type More = NonNullable<Parameters<RunFixture["start"]>[0]>;
 
 /** Something that is asked once and answers when told so. */
 function slow<T>() {
@@ -32,7 +33,7 @@ const engine = (id: string): ContextEngine => ({
 });
 
 const opener = (factory: () => Promise<ContextEngine>) =>
-  openerAt(stage, {
+  openerAt(fixture, {
     id: "late",
     engines: { get: () => Promise.resolve(factory) },
     more: ({ signal }) => ({ signal }),
@@ -69,7 +70,7 @@ const HANGING: Record<string, () => Hang> = {
   },
   "a key's renewal": () => {
     const { ask, asked, answer } = slow<{ missing: string }>();
-    return { asked, late: () => answer({ missing: "gone" }), models: { ...modelsAt(stage.model.url), find: ask } };
+    return { asked, late: () => answer({ missing: "gone" }), models: { ...modelsAt(fixture.model.url), find: ask } };
   },
 };
 
@@ -84,20 +85,20 @@ describe.each(Object.keys(HANGING))("while %s hangs", (name) => {
 
   it("a stop ends the run within a second, and the user's words stay", async () => {
     const { asked, more } = hang();
-    const run = stage.start(more);
+    const run = fixture.start(more);
     await asked;
     run.abort("user");
     expect(await run.stream.done).toEqual({ kind: "aborted", by: "user" });
     await run.settle();
     expect(await run.compactWhenFull()).toBeUndefined();
-    expect(await stage.transcript()).toEqual(["user: hello"]);
-    expect(stage.model.calls).toEqual([]);
+    expect(await fixture.transcript()).toEqual(["user: hello"]);
+    expect(fixture.model.calls).toEqual([]);
   });
 
   it("the run's own timeout ends it as a timeout", async () => {
     const { asked, more } = hang();
-    const clock = handClock();
-    const run = stage.start({ ...more, clock, timeoutMs: 3000 });
+    const clock = manualClock();
+    const run = fixture.start({ ...more, clock, timeoutMs: 3000 });
     await asked;
     clock.pass(3000);
     expect(await run.stream.done).toEqual({ kind: "aborted", by: "timeout" });
@@ -105,25 +106,25 @@ describe.each(Object.keys(HANGING))("while %s hangs", (name) => {
 
   it("what comes too late changes nothing, and a late engine is let go", async () => {
     const { asked, late, more } = hang();
-    const run = stage.start(more);
+    const run = fixture.start(more);
     await asked;
     run.abort("user");
     await run.stream.done;
     late();
     await expect.poll(() => disposed).toEqual(name.includes("engine") ? ["late"] : []);
-    expect(stage.model.calls).toEqual([]);
-    expect(stage.log.lines.filter((line) => line.startsWith("error"))).toEqual([]);
+    expect(fixture.model.calls).toEqual([]);
+    expect(fixture.log.lines.filter((line) => line.startsWith("error"))).toEqual([]);
   });
 });
 
 describe("a shutdown in front of the first model call", () => {
   it("leaves no trace in the conversation, so that the turn begins anew", async () => {
     const { ask, asked } = slow<object>();
-    const run = stage.start({ hooks: { shapesPrompts: true, beforePrompt: ask, agentEnd: () => undefined } });
+    const run = fixture.start({ hooks: { shapesPrompts: true, beforePrompt: ask, agentEnd: () => undefined } });
     await asked;
     run.abort("shutdown");
     expect(await run.stream.done).toEqual({ kind: "aborted", by: "shutdown" });
-    expect(await stage.session.after("turn-1")).toBeUndefined();
+    expect(await fixture.session.after("turn-1")).toBeUndefined();
   });
 });
 
@@ -131,19 +132,19 @@ describe("an engine that comes later than its time", () => {
   it("is let go, and so is one that cannot be used", async () => {
     disposed.splice(0);
     const { ask, asked, answer } = slow<ContextEngine>();
-    const clock = handClock();
-    const openEngine = openerAt(stage, {
+    const clock = manualClock();
+    const openEngine = openerAt(fixture, {
       id: "late",
       engines: { get: () => Promise.resolve(ask) },
       more: ({ signal }) => ({ signal, clock }),
     });
-    const run = stage.start({ openEngine, candidates: [MODEL] });
+    const run = fixture.start({ openEngine, candidates: [MODEL] });
     await asked;
     clock.pass(TIMEOUTS.bootstrap);
     expect(await run.stream.done).toMatchObject({ kind: "failed", failure: { kind: "engine" } });
     answer(engine("late"));
     await expect.poll(() => disposed).toEqual(["late"]);
-    const other = stage.start({ openEngine: opener(async () => engine("other")) });
+    const other = fixture.start({ openEngine: opener(async () => engine("other")) });
     expect(await other.stream.done).toMatchObject({ kind: "failed", failure: { kind: "engine" } });
     await expect.poll(() => disposed).toEqual(["late", "other"]);
   });

@@ -1,12 +1,13 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import type { ApprovalDecision } from "../../src/types/run/tool.ts";
-import { done, eventsOf, makeTool, openStage, type Stage } from "./stage.ts";
+import { textResult, makeTool } from "../kit/tools.ts";
+import { eventsOf, openRunFixture, type RunFixture } from "../kit/run.ts";
 
-let stage: Stage;
+let fixture: RunFixture;
 beforeEach(async () => {
-  stage = await openStage();
+  fixture = await openRunFixture();
 });
-afterEach(() => stage.close());
+afterEach(() => fixture.close());
 
 /** A tool that asks a person and then never ends. */
 const asking = (began: () => void) =>
@@ -15,14 +16,14 @@ const asking = (began: () => void) =>
     async (_input, { approvals, signal }) => {
       const answer = await approvals.ask({ command: "c", cwd: "/", reason: "r" }, signal);
       began();
-      return answer === "allow-once" ? new Promise<never>(() => undefined) : done(answer);
+      return answer === "allow-once" ? new Promise<never>(() => undefined) : textResult(answer);
     },
     true,
   );
 
 /** A run that is left where it is, as by a kill; what the next one over the same transcript is told of the call. */
 async function toldAfterKill(answer: ApprovalDecision | undefined): Promise<string> {
-  stage.model.answer((call) => (call.isAfterTool ? { text: "ok" } : { tool: "ask", args: {} }));
+  fixture.model.answer((call) => (call.isAfterTool ? { text: "ok" } : { tool: "ask", args: {} }));
   const asked = Promise.withResolvers<void>();
   const began = Promise.withResolvers<void>();
   const approvals = {
@@ -31,11 +32,11 @@ async function toldAfterKill(answer: ApprovalDecision | undefined): Promise<stri
       return answer ?? new Promise<never>(() => undefined);
     },
   };
-  const killed = stage.start({ tools: [asking(began.resolve)], approvals });
+  const killed = fixture.start({ tools: [asking(began.resolve)], approvals });
   await asked.promise;
   if (answer !== undefined) await began.promise;
-  await eventsOf(stage.start({ tools: [asking(() => undefined)] }).stream);
-  const told = stage.model.calls.at(-1)?.toolText ?? "";
+  await eventsOf(fixture.start({ tools: [asking(() => undefined)] }).stream);
+  const told = fixture.model.calls.at(-1)?.toolText ?? "";
   killed.abort("user");
   await killed.stream.done;
   return told;

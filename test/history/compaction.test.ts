@@ -9,7 +9,7 @@ import { summarise, type SummaryPrompt } from "../../src/history/compaction/summ
 import { callsOf } from "../../src/history/parts.ts";
 import { estimateTextTokens } from "../../src/sessions/transcript/tokens.ts";
 import type { ChatMessage } from "../../src/types/run/model.ts";
-import { answered, asked, called, given } from "../fakes/messages.ts";
+import { answered, asked, called, given } from "../kit/transcript-messages.ts";
 
 const call = (id: string) => answered([called(id)]);
 const rowsOf = (messages: readonly ChatMessage[]) =>

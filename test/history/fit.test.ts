@@ -6,7 +6,7 @@ import { applyPasses } from "../../src/history/passes.ts";
 import { askForRest } from "../../src/harness/failover/continuation.ts";
 import { policyFor } from "../../src/providers/quirks.ts";
 import type { ChatMessage } from "../../src/types/run/model.ts";
-import { answer, result, textOf, turns, user } from "./engines/stage.ts";
+import { answer, result, textOf, turns, user } from "../kit/engine.ts";
 
 const ASKED = "please read all of them";
 const policy = policyFor({

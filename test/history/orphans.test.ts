@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { type EndedHow, orphanPlan, trailingUserTurns } from "../../src/history/orphans.ts";
 import type { AssistantMessage, ChatMessage } from "../../src/types/run/model.ts";
 import type { EntryBody, TranscriptEntry } from "../../src/types/session.ts";
-import { answered, asked, given } from "../fakes/messages.ts";
+import { answered, asked, given } from "../kit/transcript-messages.ts";
 
 const user = asked("hello");
 const answer = (stopReason: AssistantMessage["stopReason"], ...texts: string[]) =>

@@ -6,8 +6,8 @@ import { applyPasses } from "../../src/history/passes.ts";
 import { limitTurns } from "../../src/history/passes/limit.ts";
 import { policyFor } from "../../src/providers/quirks.ts";
 import type { ChatMessage } from "../../src/types/run/model.ts";
-import { png } from "./images/pictures.ts";
-import { answered, called, given } from "../fakes/messages.ts";
+import { png } from "../kit/pictures.ts";
+import { answered, called, given } from "../kit/transcript-messages.ts";
 
 const PNG = png(1, 1).toString("base64");
 const user = (text: string): ChatMessage => ({ role: "user", content: [{ type: "text", text }], timestamp: 1 });

@@ -4,7 +4,7 @@ import { applyCuts, PRUNE_DEFAULTS, prune, type Pruned } from "../../src/history
 import { PruneMemory } from "../../src/history/prune-memory.ts";
 import type { ChatMessage, ToolResultMessage } from "../../src/types/run/model.ts";
 import type { PruneRules } from "../../src/types/settings.ts";
-import { answered, asked, called, given } from "../fakes/messages.ts";
+import { answered, asked, called, given } from "../kit/transcript-messages.ts";
 
 const rules: PruneRules = {
   ...PRUNE_DEFAULTS,

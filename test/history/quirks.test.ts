@@ -11,8 +11,8 @@ import type {
   ToolResultMessage,
   UserMessage,
 } from "../../src/types/run/model.ts";
-import { HEADS, png } from "./images/pictures.ts";
-import { answered, asked, called, given } from "../fakes/messages.ts";
+import { HEADS, png } from "../kit/pictures.ts";
+import { answered, asked, called, given } from "../kit/transcript-messages.ts";
 
 const policyOf = (api: string, provider: string, id: string): TranscriptPolicy =>
   policyFor({ api, provider, id, input: ["text", "image"] });

@@ -10,15 +10,17 @@ import { earlierFiles, readBackTo } from "../../src/sessions/transcript/read-bac
 import { Transcript } from "../../src/sessions/transcript/transcript.ts";
 import type { ChatMessage } from "../../src/types/run/model.ts";
 import type { PromptRecord } from "../../src/types/run/run.ts";
-import { ALL, answer, listen, say, scratch } from "../sessions/kit.ts";
+import { openStateDir, type StateDir } from "../kit/state-dir.ts";
+import { ALL, answer, say } from "../kit/transcript-file.ts";
+import { recordLog } from "../kit/log.ts";
 import { ending, transcript } from "./transcripts.ts";
 import { WIRES } from "./wire.ts";
 
-let place: Awaited<ReturnType<typeof scratch>>;
+let place: StateDir;
 beforeEach(async () => {
-  place = await scratch();
+  place = await openStateDir();
 });
-afterEach(() => place.clean());
+afterEach(() => place.remove());
 
 let files = 0;
 const newFile = () => {
@@ -26,7 +28,7 @@ const newFile = () => {
   return join(place.dir, `t${files}.jsonl`);
 };
 const open = (path: string) =>
-  Transcript.open({ path, sessionId: path, sessionKey: "k", cwd: "/", log: listen(), now: () => files });
+  Transcript.open({ path, sessionId: path, sessionKey: "k", cwd: "/", log: recordLog(), now: () => files });
 
 /** What a run is shown and what it writes down about that. */
 interface Asked {

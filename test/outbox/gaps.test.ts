@@ -3,21 +3,26 @@ import { Outbox, type Reply } from "../../src/outbox/deliver.ts";
 import type { OutboxDeps } from "../../src/outbox/ports.ts";
 import type { OpenJournal } from "../../src/store/journal/journal.ts";
 import { gapText } from "../../src/dispatch/chat-texts.ts";
-import { message } from "../dispatch/stage.ts";
-import { type HandClock, handClock, LIMITS, listen, peer, Platform, quiet, scratch, until } from "./stage.ts";
+import { nextMessage, peer } from "../kit/inbound.ts";
+import { type ManualClock, manualClock } from "../kit/clock.ts";
+import { LIMITS, ChatPlatform } from "../fakes/chat-platform.ts";
+import { recordLog } from "../kit/log.ts";
+import { untilIdle } from "../kit/idle.ts";
+import { openStateDir } from "../kit/state-dir.ts";
+import { until } from "../kit/until.ts";
 
 const ADA = peer("8001");
-let clock: HandClock;
-let place: Awaited<ReturnType<typeof scratch>>;
+let clock: ManualClock;
+let place: Awaited<ReturnType<typeof openStateDir>>;
 let journal: OpenJournal;
-let platform: Platform;
+let platform: ChatPlatform;
 let isUp: boolean;
 
 beforeEach(async () => {
-  clock = handClock();
-  place = await scratch(clock);
+  clock = manualClock();
+  place = await openStateDir(clock);
   journal = await place.journal();
-  platform = new Platform();
+  platform = new ChatPlatform();
   isUp = true;
 });
 afterEach(() => place.remove());
@@ -25,7 +30,7 @@ afterEach(() => place.remove());
 function open(more: Partial<OutboxDeps> = {}): Outbox {
   const links = { link: () => (isUp ? platform : undefined), limits: () => ({ ...LIMITS, text: 400 }) };
   const told = { gapText: (gaps: Parameters<typeof gapText>[0]) => gapText(gaps, (at) => `t${at}`) };
-  return new Outbox({ journal: journal.outbox, links, log: listen(), clock, ...told, ...more });
+  return new Outbox({ journal: journal.outbox, links, log: recordLog(), clock, ...told, ...more });
 }
 
 const reply = (replyKey: string, markdown: string, more: Partial<Reply> = {}): Reply => ({
@@ -41,7 +46,7 @@ const passUntil = (isSo: () => boolean) =>
     return isSo();
   });
 async function accept(...texts: readonly [string, string]) {
-  const [first, second] = await journal.inbox.accept(texts.map((text) => message(text)));
+  const [first, second] = await journal.inbox.accept(texts.map((text) => nextMessage(text)));
   return [first!.row, second!.row] as const;
 }
 const settled = () => until(async () => (await journal.stats()).openOutbox === 0);
@@ -149,7 +154,7 @@ describe("a chat that may miss something is told in one line", () => {
       await outbox.recover();
       await settled();
       await until(() => texts().length === 1 && texts("8002").length === 1, `start ${start}`);
-      await quiet();
+      await untilIdle();
     }
     expect(texts()).toEqual([expect.stringMatching(/^⚠️ Of my messages, 2 from t\d+ .*skipped/)]);
     expect(texts("8002")).toEqual([expect.stringMatching(/1 from t\d+ were refused by the platform/)]);
@@ -177,14 +182,14 @@ describe("a chat that may miss something is told in one line", () => {
     platform.script.push({ result: { kind: "refused", reason: "blocked" } });
     await outbox.deliver(reply("a", "hello"));
     await settled();
-    await quiet();
+    await untilIdle();
     expect(platform.calls).toHaveLength(1);
     for (const _ of [1, 2, 3, 4]) platform.script.push({ result: { kind: "unknown", reason: "lost" } });
     await outbox.deliver(reply("b", "hello"));
     await passUntil(() => platform.calls.length === 5);
     for (const _ of [1, 2, 3]) {
       clock.pass(60_000);
-      await quiet();
+      await untilIdle();
     }
     expect(platform.calls).toHaveLength(5);
   });

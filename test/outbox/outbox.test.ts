@@ -5,16 +5,22 @@ import type { ChannelLimits, ChannelLink, SendResult } from "../../src/types/cha
 import { mediaId } from "../../src/types/ids.ts";
 import type { Peer } from "../../src/types/chat/message.ts";
 import type { OutboundPart } from "../../src/types/chat/reply.ts";
-import { handClock, LIMITS, listen, peer, Platform, quiet, scratch, until } from "./stage.ts";
+import { manualClock } from "../kit/clock.ts";
+import { LIMITS, ChatPlatform } from "../fakes/chat-platform.ts";
+import { recordLog } from "../kit/log.ts";
+import { peer } from "../kit/inbound.ts";
+import { untilIdle } from "../kit/idle.ts";
+import { openStateDir } from "../kit/state-dir.ts";
+import { until } from "../kit/until.ts";
 
-let clock: ReturnType<typeof handClock>;
-let place: Awaited<ReturnType<typeof scratch>>;
+let clock: ReturnType<typeof manualClock>;
+let place: Awaited<ReturnType<typeof openStateDir>>;
 let journal: OpenJournal;
-let platform: Platform;
+let platform: ChatPlatform;
 let link: ChannelLink | undefined;
 let limits: ChannelLimits;
 let outbox: Outbox;
-let log: ReturnType<typeof listen>;
+let log: ReturnType<typeof recordLog>;
 
 const open = () =>
   new Outbox({ journal: journal.outbox, links: { link: () => link, limits: () => limits }, log, clock });
@@ -29,13 +35,13 @@ const fate = async (row: { inboxId: number }) =>
   (await journal.outbox.of(row.inboxId)).map(({ state, error }) => [state, error ?? ""]);
 
 beforeEach(async () => {
-  clock = handClock();
-  place = await scratch(clock);
+  clock = manualClock();
+  place = await openStateDir(clock);
   journal = await place.journal();
-  platform = new Platform();
+  platform = new ChatPlatform();
   link = platform;
   limits = LIMITS;
-  log = listen();
+  log = recordLog();
   outbox = open();
 });
 afterEach(() => place.remove());
@@ -95,7 +101,7 @@ describe("sending", () => {
     const rows = await outbox.deliver(reply("b", `${"second ".repeat(5)}\n\n${"third ".repeat(5)}`), { pauseMs: 700 });
     await until(() => clock.waits.includes(700));
     await outbox.deliver(reply("c", "last"));
-    await quiet();
+    await untilIdle();
     expect(platform.texts).toEqual(["first"]);
     clock.pass(700);
     await until(() => platform.texts.length === rows.length + 2);
@@ -111,7 +117,7 @@ describe("sending", () => {
     await until(() => platform.texts.includes("elsewhere"));
     expect(platform.texts).toEqual(["elsewhere"]);
     clock.pass(4999);
-    await quiet();
+    await untilIdle();
     expect(platform.texts).toEqual(["elsewhere"]);
     clock.pass(1);
     await until(() => platform.messages.length === 3);
@@ -128,7 +134,7 @@ describe("sending", () => {
     await outbox.close(1000);
     expect(platform.texts).toEqual(["once"]);
     await open().deliver(reply("a", "once"));
-    await quiet();
+    await untilIdle();
     expect(platform.texts).toEqual(["once"]);
   });
 
@@ -177,7 +183,7 @@ describe("sending", () => {
     clock.pass(500);
     await until(async () => (await fate({ inboxId: 2 }))[0]?.[0] === "failed");
     clock.pass(60_000);
-    await quiet();
+    await untilIdle();
     expect(platform.calls.filter((call) => call.text.includes("bye"))).toHaveLength(2);
     expect(await fate({ inboxId: 2 })).toEqual([["failed", expect.stringContaining("timeout")]]);
   });
@@ -231,7 +237,7 @@ describe("sending", () => {
     await outbox.deliver(reply("a", "hello", { inboxId: 1 }));
     await until(() => clock.waits.length > 0);
     clock.pass(5 * 3_600_000);
-    await quiet();
+    await untilIdle();
     expect(await fate({ inboxId: 1 })).toEqual([["planned", "channel is not connected"]]);
     clock.pass(3_600_001);
     await until(async () => (await fate({ inboxId: 1 }))[0]?.[0] === "failed");
@@ -248,7 +254,7 @@ describe("sending", () => {
     await outbox.deliver(reply("b", "later"));
     link = platform;
     clock.pass(60_000);
-    await quiet();
+    await untilIdle();
     expect(platform.texts).toEqual([]);
     expect(await open().recover()).toBe(2);
     await until(() => platform.messages.length === 2);
@@ -402,7 +408,7 @@ describe("preview", () => {
     const preview = outbox.preview(peer("8001"), 1)!;
     clock.pass(799);
     preview.update(words(20));
-    await quiet();
+    await untilIdle();
     expect(await preview.finish()).toBeUndefined();
     expect(platform.messages).toEqual([]);
   });
@@ -417,7 +423,7 @@ describe("preview", () => {
         return words(count);
       });
     await until(() => platform.messages.length === 1);
-    await quiet();
+    await untilIdle();
     expect(made).toBe(1);
     clock.pass(1000);
     await until(() => platform.texts[0] === words(499));
@@ -430,11 +436,11 @@ describe("preview", () => {
     clock.pass(800);
     preview.update(words(10));
     await until(() => platform.messages.length === 1);
-    await quiet();
+    await untilIdle();
     preview.update(words(11));
     clock.pass(2999);
     preview.update(words(12));
-    await quiet();
+    await untilIdle();
     expect(platform.calls).toHaveLength(1);
     clock.pass(1);
     await until(() => platform.calls.length === 2);
@@ -451,21 +457,21 @@ describe("preview", () => {
     const preview = outbox.preview(peer("8001"), 1)!;
     preview.update(words(9));
     clock.pass(799);
-    await quiet();
+    await untilIdle();
     expect(platform.messages).toEqual([]);
     clock.pass(1);
     await until(() => platform.messages.length === 1);
-    await quiet();
+    await untilIdle();
     preview.update(words(10));
     preview.update(words(11));
     clock.pass(1000);
     await until(() => platform.calls.length === 2);
     clock.pass(60_000);
-    await quiet();
+    await untilIdle();
     expect(platform.messages).toMatchObject([{ text: words(11), edits: [words(9)] }]);
     await preview.finish();
     clock.pass(60_000);
-    await quiet();
+    await untilIdle();
     expect(platform.calls).toHaveLength(2);
   });
 
@@ -489,7 +495,7 @@ describe("preview", () => {
     for (const count of [10, 20, 30]) {
       clock.pass(2000);
       preview.update(words(count));
-      await quiet();
+      await untilIdle();
     }
     expect(await preview.finish()).toBeUndefined();
     expect(preview.mayRemain).toBe(true);
@@ -517,7 +523,7 @@ describe("preview", () => {
     afterCrash.adopt("");
     clock.pass(5000);
     afterCrash.update(words(20));
-    await quiet();
+    await untilIdle();
     expect(platform.calls).toHaveLength(1);
     expect(await afterCrash.finish()).toBeUndefined();
     expect(afterCrash.mayRemain).toBe(true);
@@ -529,10 +535,10 @@ describe("preview", () => {
     clock.pass(800);
     preview.update(words(10));
     await until(() => platform.calls.length === 1);
-    await quiet();
+    await untilIdle();
     clock.pass(8999);
     preview.update(words(11));
-    await quiet();
+    await untilIdle();
     expect(platform.calls).toHaveLength(1);
     clock.pass(1);
     preview.update(words(12));
@@ -583,7 +589,7 @@ describe("what an operator does", () => {
     await outbox.drop(row!.id);
     resolve();
     await until(async () => (await rowOf(row!.id))?.state === "sent");
-    await quiet();
+    await untilIdle();
     expect(await rowOf(row!.id)).toMatchObject({ state: "sent", messageId: "m1" });
   });
 

@@ -5,13 +5,19 @@ import { RateLimiter, type RateLimits } from "../../src/outbox/rate-limiter.ts";
 import { renderText } from "../../src/outbox/render.ts";
 import type { OpenJournal } from "../../src/store/journal/journal.ts";
 import { accountId } from "../../src/types/ids.ts";
-import { handClock, LIMITS, listen, peer, Platform, quiet, scratch, until } from "./stage.ts";
+import { manualClock } from "../kit/clock.ts";
+import { LIMITS, ChatPlatform } from "../fakes/chat-platform.ts";
+import { recordLog } from "../kit/log.ts";
+import { peer } from "../kit/inbound.ts";
+import { untilIdle } from "../kit/idle.ts";
+import { openStateDir } from "../kit/state-dir.ts";
+import { until } from "../kit/until.ts";
 
-let clock: ReturnType<typeof handClock>;
+let clock: ReturnType<typeof manualClock>;
 const never = new AbortController().signal;
 
 beforeEach(() => {
-  clock = handClock();
+  clock = manualClock();
 });
 
 /** Goes on from moment to moment until the call may go; milliseconds that it took. */
@@ -19,10 +25,10 @@ async function waited(turn: Promise<unknown>): Promise<number> {
   const began = clock.now();
   let isThere = false;
   void turn.then(() => (isThere = true));
-  await quiet();
+  await untilIdle();
   while (!isThere) {
     clock.pass(Math.min(...clock.waits));
-    await quiet();
+    await untilIdle();
   }
   return clock.now() - began;
 }
@@ -83,7 +89,7 @@ describe("the rate limiter", () => {
     const rate = new RateLimiter(clock, () => ({ perAccountPerSecond: 10 }));
     rate.refused(peer("1"), 30_000);
     void rate.waitTurn(peer("1"), never);
-    await quiet();
+    await untilIdle();
     expect(await waited(rate.waitTurn(peer("2"), never))).toBe(0);
     expect(await waited(rate.waitTurn(peer("3"), never))).toBe(100);
   });
@@ -101,7 +107,7 @@ describe("the rate limiter", () => {
   it("never lets more calls through than allowed, whichever chats ask", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.constantFrom("1", "2", "3"), { minLength: 2, maxLength: 12 }), async (chats) => {
-        clock = handClock();
+        clock = manualClock();
         const rate = new RateLimiter(clock, () => ({ perChatPerSecond: 2, perAccountPerSecond: 5 }));
         const gone: { chat: string; at: number }[] = [];
         for (const chat of chats) {
@@ -120,9 +126,9 @@ describe("the rate limiter", () => {
 });
 
 describe("the outbox", () => {
-  let place: Awaited<ReturnType<typeof scratch>>;
+  let place: Awaited<ReturnType<typeof openStateDir>>;
   let journal: OpenJournal;
-  let platform: Platform;
+  let platform: ChatPlatform;
   let rules: RateLimits;
   let outbox: Outbox;
   const reply = (key: string, to = peer("1")): Reply => ({
@@ -132,16 +138,16 @@ describe("the outbox", () => {
   });
 
   beforeEach(async () => {
-    place = await scratch(clock);
+    place = await openStateDir(clock);
     journal = await place.journal();
-    platform = new Platform();
+    platform = new ChatPlatform();
     rules = {};
     // What renders is loaded with the first text; no test waits for that.
     await renderText("loaded", LIMITS);
     outbox = new Outbox({
       journal: journal.outbox,
       links: { link: () => platform, limits: () => LIMITS },
-      log: listen(),
+      log: recordLog(),
       clock,
       pacing: () => rules,
     });
@@ -154,7 +160,7 @@ describe("the outbox", () => {
     for (let at = 100; at <= ms; at += 100) {
       clock.pass(100);
       preview.update(words(10 + at / 100));
-      await quiet();
+      await untilIdle();
     }
   }
 
@@ -190,7 +196,7 @@ describe("the outbox", () => {
     for (let at = 0; at < 40; at += 1) {
       clock.pass(100);
       for (const preview of previews) preview.update(words(10 + at));
-      await quiet();
+      await untilIdle();
     }
     expect(platform.calls).toHaveLength(2);
   });
@@ -215,7 +221,7 @@ describe("the outbox", () => {
     await outbox.deliver(reply("elsewhere", peer("2")));
     await until(() => platform.texts.length === 2);
     clock.pass(999);
-    await quiet();
+    await untilIdle();
     expect(platform.texts).toEqual(["a", "elsewhere"]);
     clock.pass(1);
     await until(() => platform.texts.length === 3 && clock.waits.includes(1000));

@@ -3,18 +3,24 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { Outbox, type Reply } from "../../src/outbox/deliver.ts";
 import type { OpenJournal } from "../../src/store/journal/journal.ts";
 import type { ChannelLink, NativeStream, StreamOptions, SendResult } from "../../src/types/chat/channel.ts";
-import { handClock, LIMITS, listen, peer, Platform, quiet, scratch, until, type HandClock } from "./stage.ts";
+import { manualClock, type ManualClock } from "../kit/clock.ts";
+import { LIMITS, ChatPlatform } from "../fakes/chat-platform.ts";
+import { recordLog } from "../kit/log.ts";
+import { peer } from "../kit/inbound.ts";
+import { untilIdle } from "../kit/idle.ts";
+import { openStateDir } from "../kit/state-dir.ts";
+import { until } from "../kit/until.ts";
 
 let journal: OpenJournal;
-let state: Awaited<ReturnType<typeof scratch>>;
-let platform: Platform;
-let clock: HandClock;
+let state: Awaited<ReturnType<typeof openStateDir>>;
+let platform: ChatPlatform;
+let clock: ManualClock;
 
 beforeEach(async () => {
-  state = await scratch();
+  state = await openStateDir();
   journal = await state.journal();
-  platform = new Platform();
-  clock = handClock();
+  platform = new ChatPlatform();
+  clock = manualClock();
 });
 afterEach(() => state.remove());
 
@@ -53,7 +59,7 @@ function stage(isMessage: boolean, limits = LIMITS) {
     },
     close: async () => undefined,
   };
-  const log = listen();
+  const log = recordLog();
   const outbox = new Outbox({ journal: journal.outbox, links: { link: () => link, limits: () => limits }, log, clock });
   return { sight, outbox, log };
 }
@@ -71,7 +77,7 @@ async function grown(preview: { update(text: string): void }, sight: Sight, text
   clock.pass(1000);
   preview.update(text);
   await until(() => sight.told.length > before);
-  await quiet();
+  await untilIdle();
 }
 
 describe("an answer that the platform shows as being written", () => {
@@ -137,7 +143,7 @@ describe("an answer that the platform shows as being written", () => {
     platform.script.push({ result });
     await grown(preview, sight, words(10));
     await until(() => platform.calls.length === 1);
-    await quiet();
+    await untilIdle();
     expect(await journal.outbox.previewOf(1)).toBeUndefined();
     const other = stage(true);
     other.sight.script.push({ kind: "retry", reason: "429", afterMs: 5000 });
@@ -152,7 +158,7 @@ describe("an answer that the platform shows as being written", () => {
     await grown(preview, sight, words(10));
     clock.pass(1000);
     preview.update(words(12));
-    await quiet();
+    await untilIdle();
     expect(sight.told).toHaveLength(1);
     expect(preview.mayRemain).toBe(true);
     expect(await journal.outbox.previewOf(1)).toBe("");
@@ -168,7 +174,7 @@ describe("an answer that the platform shows as being written", () => {
       clock.pass(2000);
       preview.update(words(count));
       await until(() => breaks.mock.calls.length > 0);
-      await quiet();
+      await untilIdle();
     }
     expect(breaks).toHaveBeenCalledTimes(1);
     expect(await preview.finish()).toBeUndefined();
@@ -212,7 +218,7 @@ describe("what a chat shows of an answer", () => {
     for (const count of [20, 7, 19, 21]) {
       clock.pass(2000);
       preview.update(words(count));
-      await quiet();
+      await untilIdle();
     }
     expect(platform.messages).toMatchObject([{ text: words(21), edits: [words(20)] }]);
   });
@@ -230,7 +236,7 @@ describe("what a chat shows of an answer", () => {
     for (const count of [7, 19, 40]) {
       clock.pass(60_000);
       preview.update(words(count));
-      await quiet();
+      await untilIdle();
     }
     expect(platform.messages).toMatchObject([{ text: words(40), edits: [words(20)] }]);
   });
@@ -258,7 +264,7 @@ describe("a draft", () => {
     ] as const) {
       clock.pass(ms);
       preview.update(words(count));
-      await quiet();
+      await untilIdle();
     }
     expect(sight.told).toEqual([words(15)]);
   });
@@ -283,12 +289,12 @@ describe("a draft", () => {
     for (const times of [1, 2]) {
       clock.pass(20_000);
       await until(() => sight.told.length === 1 + times);
-      await quiet();
+      await untilIdle();
     }
     expect(sight.told.slice(1)).toEqual(["keepAlive", "keepAlive"]);
     await preview.finish();
     clock.pass(20_000);
-    await quiet();
+    await untilIdle();
     expect(sight.told).toHaveLength(3);
     expect(clock.waits).toEqual([]);
   });
@@ -311,7 +317,7 @@ describe("a draft", () => {
     await grown(preview, sight, words(10));
     clock.pass(8999);
     preview.update(words(11));
-    await quiet();
+    await untilIdle();
     expect(sight.told).toHaveLength(1);
     expect(preview.fading).toBeUndefined();
     clock.pass(1);
@@ -329,14 +335,14 @@ it("whatever the platform says to what grows, at most one message is made, and t
   );
   await fc.assert(
     fc.asyncProperty(fc.boolean(), fc.array(answer, { maxLength: 6 }), fc.nat(), async (isMessage, answers, inbox) => {
-      platform = new Platform();
+      platform = new ChatPlatform();
       const { sight, outbox } = stage(isMessage);
       sight.script.push(...answers);
       const preview = outbox.preview(ADA, inbox + 1)!;
       for (const count of [10, 20, 30, 40]) {
         clock.pass(2000);
         preview.update(words(count));
-        await quiet();
+        await untilIdle();
       }
       const id = await preview.finish();
       const said = sight.told.map((_, index) => answers[index]?.kind ?? "sent");

@@ -7,8 +7,8 @@ import { gzipSync } from "node:zlib";
 import { chromium } from "playwright-core";
 import type { BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { ARGS, buildPage } from "./build-page.ts";
-import { CHROMIUM, hasChromium } from "./chromium.ts";
+import { ARGS, buildPage } from "../kit/page/build-page.ts";
+import { CHROMIUM, hasChromium } from "../kit/page/chromium.ts";
 import { FakeGateway, Refusal, said, TOKEN } from "./fake-gateway.ts";
 
 const SHOTS = process.env["PAGE_SHOTS"];

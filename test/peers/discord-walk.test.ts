@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { startFakeModel, type FakeModel } from "../fakes/model.ts";
-import { isUp, makeHome, walkConfig, type GatewayUnderTest, type Home } from "../walk/gateway.ts";
-import { inboxOf, outcomesOf } from "../walk/scene.ts";
+import { isUp, makeHome, walkConfig, type GatewayUnderTest, type Home } from "../kit/gateway/process.ts";
+import { inboxOf, outcomesOf } from "../kit/gateway/state-files.ts";
 import { hasTwin, Twin } from "./twin.ts";
 
 const closers: (() => Promise<unknown>)[] = [];

@@ -1,11 +1,11 @@
 import { GatewayClient } from "@openclaw/gateway-client";
 import { expect, test } from "vitest";
-import { assistant, ends, says } from "../server/scripted-chat.ts";
-import { startGateway, TOKEN } from "../server/gateway.ts";
-import { chatWithReferenceClient } from "./clients.ts";
+import { assistant, ends, says } from "../kit/server/scripted-chat.ts";
+import { startTestServer, TOKEN } from "../kit/server/server.ts";
+import { chatWithReferenceClient } from "../kit/server/clients.ts";
 
 test("the reference client connects, chats, sees deltas and the final, and reads the history", async () => {
-  const gateway = await startGateway();
+  const gateway = await startTestServer();
   const answer = "Hello from the other side.";
   gateway.chat.script = (run) => {
     gateway.sessions.add("webchat:default:operator", [
@@ -22,7 +22,7 @@ test("the reference client connects, chats, sees deltas and the final, and reads
 });
 
 test("the reference client gives up on a wrong token and says why", async () => {
-  const gateway = await startGateway();
+  const gateway = await startTestServer();
   const failed = Promise.withResolvers<Error>();
   const client = new GatewayClient({
     url: gateway.url,

@@ -5,20 +5,22 @@ import { createModels } from "../../src/providers/catalog.ts";
 import { classifyFailure } from "../../src/providers/failure.ts";
 import { runId } from "../../src/types/ids.ts";
 import { startRun } from "../../src/harness/run.ts";
-import { done, eventsOf, makeTool, NOBODY, openStage, settingsFor, turn, type Stage } from "../harness/stage.ts";
+import { textResult, makeTool, NO_APPROVER } from "../kit/tools.ts";
+import { eventsOf, openRunFixture, userTurn, type RunFixture } from "../kit/run.ts";
+import { settingsFor } from "../kit/settings.ts";
 
 let mock: LLMock;
-let stage: Stage;
+let fixture: RunFixture;
 
 beforeEach(async () => {
   mock = new LLMock({ port: 0 });
   mock.on({ hasToolResult: true }, { content: "the tool said so" });
   mock.onMessage(/hello/, { content: "Hello from the model, in several words." });
   await mock.start();
-  stage = await openStage();
+  fixture = await openRunFixture();
 });
 afterEach(async () => {
-  await stage.close();
+  await fixture.close();
   await mock.stop();
 });
 
@@ -59,25 +61,25 @@ async function ask(api: string, baseUrl: string, text: string) {
   const models = modelsOf(api, baseUrl);
   const facts = {
     runId: runId(`run-${text}`),
-    sessionKey: stage.session.key,
-    sessionId: stage.session.id,
-    agentId: stage.session.agentId,
+    sessionKey: fixture.session.key,
+    sessionId: fixture.session.id,
+    agentId: fixture.session.agentId,
     trigger: "message" as const,
   };
   const run = startRun(
     {
       facts,
-      settings: settingsFor(stage.dir),
-      conversation: stage.session,
-      turn: turn(text, `turn-${text}`),
+      settings: settingsFor(fixture.dir),
+      conversation: fixture.session,
+      turn: userTurn(text, `turn-${text}`),
       choice: { candidates: [{ provider: "peer", id: "peer-1" }] },
       thinking: "off",
-      // The stage's clock is a hundred times as fast: ten real seconds.
+      // The fixture's clock is a hundred times as fast: ten real seconds.
       timeoutMs: 1_000_000,
-      tools: [makeTool("look", async ({ text: where }) => done(`saw ${where}`))],
+      tools: [makeTool("look", async ({ text: where }) => textResult(`saw ${where}`))],
       systemPrompt: async () => ({ text: "You are a test.", parts: [] }),
     },
-    { models, approvals: NOBODY, log: stage.log, clock: stage.clock },
+    { models, approvals: NO_APPROVER, log: fixture.log, clock: fixture.clock },
   );
   return eventsOf(run.stream);
 }

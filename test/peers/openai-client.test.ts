@@ -1,12 +1,12 @@
 import OpenAI from "openai";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { ends, says } from "../server/scripted-chat.ts";
-import { startGateway, TOKEN, type TestGateway } from "../server/gateway.ts";
-import { askWithOpenAi, listModelsWithOpenAi, streamWithOpenAi } from "./clients.ts";
+import { ends, says } from "../kit/server/scripted-chat.ts";
+import { startTestServer, TOKEN, type TestServer } from "../kit/server/server.ts";
+import { askWithOpenAi, listModelsWithOpenAi, streamWithOpenAi } from "../kit/server/clients.ts";
 
-let gateway: TestGateway;
+let gateway: TestServer;
 beforeAll(async () => {
-  gateway = await startGateway();
+  gateway = await startTestServer();
   gateway.chat.script = (run) => run.tell(...says("The answer is 42."), ends());
 });
 afterAll(() => gateway.server.close(500));
@@ -36,7 +36,7 @@ test("the official client is told that its key is wrong", async () => {
 });
 
 test("a failed run is an error of its kind, streaming or not", async () => {
-  const failing = await startGateway();
+  const failing = await startTestServer();
   failing.chat.script = (run) =>
     run.tell(ends({ kind: "failed", failure: { kind: "rate_limit", message: "slow down" } }));
   await expect(askWithOpenAi(failing.http, TOKEN, "hi")).rejects.toBeInstanceOf(OpenAI.RateLimitError);
@@ -45,7 +45,7 @@ test("a failed run is an error of its kind, streaming or not", async () => {
 });
 
 test("a run that fails in mid-stream ends the stream with an error", async () => {
-  const failing = await startGateway();
+  const failing = await startTestServer();
   failing.chat.script = (run) =>
     run.tell(...says("Half an ans"), ends({ kind: "failed", failure: { kind: "network", message: "cable cut" } }));
   await expect(streamWithOpenAi(failing.http, TOKEN, "hi")).rejects.toThrow("cable cut");

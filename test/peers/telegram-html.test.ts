@@ -4,7 +4,7 @@ import MarkdownIt from "markdown-it";
 import { describe, expect, it } from "vitest";
 
 import { parseMarkdown } from "../../src/reply/markdown/parse.ts";
-import { toPlain } from "../reply/whole.ts";
+import { toPlain } from "../kit/whole-document.ts";
 import type { TableMode } from "../../src/reply/markdown/table.ts";
 import { renderTelegramChunks } from "../../src/reply/markdown/telegram.ts";
 import type { TelegramChunk } from "../../src/reply/markdown/telegram.ts";

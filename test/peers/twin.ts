@@ -4,7 +4,7 @@ import path from "node:path";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
 import type { APIMessage } from "discord-api-types/v10";
-import { openWire, type Wire } from "../faults/wire.ts";
+import { openRelay, type Relay } from "../kit/tcp-relay.ts";
 
 /** What of `discord-digital-twin` 0.1.1 is used; the package is installed elsewhere, so that its own types are not at hand. */
 interface Digital {
@@ -79,10 +79,10 @@ export class Twin {
   readonly crew = CREW;
   readonly digital: Digital;
   /** Between it and the adapter's gateway connection. */
-  readonly wire: Wire;
+  readonly wire: Relay;
   readonly #dir: string;
 
-  private constructor(digital: Digital, wire: Wire, dir: string) {
+  private constructor(digital: Digital, wire: Relay, dir: string) {
     this.digital = digital;
     this.wire = wire;
     this.#dir = dir;
@@ -103,7 +103,7 @@ export class Twin {
       dbUrl: `file:${path.join(dir, "twin.db")}`,
     });
     await digital.start();
-    return new Twin(digital, await openWire(digital.port), dir);
+    return new Twin(digital, await openRelay(digital.port), dir);
   }
 
   get botId(): string {

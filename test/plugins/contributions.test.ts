@@ -6,7 +6,7 @@ import { Contributions } from "../../src/plugins/contributions.ts";
 import { Hooks } from "../../src/plugins/hooks.ts";
 import { systemClock } from "../../src/types/clock.ts";
 import { agentId, sessionKey } from "../../src/types/ids.ts";
-import { listen } from "../fakes/log.ts";
+import { recordLog } from "../kit/log.ts";
 import type { ChannelContribution, Contributor } from "../../src/types/contribution.ts";
 
 const MATRIX: ChannelContribution = {
@@ -57,7 +57,7 @@ it("one registration adds a hook, which every run asks", async () => {
     id: "tone",
     register: (registry) => registry.addHook("before_prompt_build", () => ({ prependContext: "Be brief." })),
   };
-  const hooks = new Hooks(systemClock, listen());
+  const hooks = new Hooks(systemClock, recordLog());
   new Contributions([shaping]).hookInto(hooks);
   const context = { agentId: agentId("main"), sessionKey: sessionKey("main"), sessionId: "s", workspaceDir: "/w" };
   const added = await hooks.beforePrompt({ prompt: "hello", messages: [] }, context);

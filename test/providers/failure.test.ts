@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { classifyFailure, parseImageSize } from "../../src/providers/failure.ts";
 import { FAILURE_KINDS, type FailureKind } from "../../src/types/run/run.ts";
 import { Secret } from "../../src/types/secret.ts";
-import { processorTime } from "../utils/processor-time.ts";
+import { processorTime } from "../kit/processor-time.ts";
 
 /** The kinds that no provider tells of: the gateway finds them itself. */
 type Ours = "budget" | "compaction_failure" | "engine" | "tool_loop";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 
 import { parseMarkdown } from "../../src/reply/markdown/parse.ts";
-import { toPlain, toTelegramHtml } from "./whole.ts";
+import { toPlain, toTelegramHtml } from "../kit/whole-document.ts";
 import type { TableMode } from "../../src/reply/markdown/table.ts";
 
 const html = (text: string, tables?: TableMode) => toTelegramHtml(parseMarkdown(text), tables);

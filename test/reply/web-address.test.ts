@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { renderChunks, type ChatFormat } from "../../src/reply/format/chunks.ts";
 import { parseMarkdown } from "../../src/reply/markdown/parse.ts";
-import { toPlain } from "./whole.ts";
+import { toPlain } from "../kit/whole-document.ts";
 import { renderTelegramChunks } from "../../src/reply/markdown/telegram.ts";
 
 const FORMATS: readonly ChatFormat[] = ["slack-mrkdwn", "discord", "signal-styled", "whatsapp", "plain"];

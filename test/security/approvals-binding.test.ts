@@ -1,7 +1,7 @@
 import { chmod, mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { until } from "../outbox/stage.ts";
+import { until } from "../kit/until.ts";
 import { openPlace, type Call, type Place } from "./people.ts";
 
 let place: Place;
@@ -23,7 +23,7 @@ async function allowed(command: string, word: "once" | "always", between?: () =>
   await place.boot.outcome(row);
   return lastResult();
 }
-const lastResult = () => place.hall.model.calls.at(-1)?.toolText ?? "";
+const lastResult = () => place.fixture.model.calls.at(-1)?.toolText ?? "";
 const waiting = () => place.boot.chat.approvals.list();
 
 describe("an allowance for good", () => {
@@ -189,9 +189,9 @@ describe("an answer is for what was shown", () => {
     await put("deploy.sh", "echo ORIGINAL");
     const row = await place.owner.begins(run("sh deploy.sh"));
     const { id } = await place.question();
-    await until(() => place.hall.platform.texts.length > 0, "the question in the chat");
-    expect(place.hall.platform.texts[0]).toMatch(/`?deploy\.sh`? \(13 bytes, sha256 [0-9a-f]{12}\)/);
-    expect(place.hall.platform.texts[0]).toContain("the owner");
+    await until(() => place.fixture.platform.texts.length > 0, "the question in the chat");
+    expect(place.fixture.platform.texts[0]).toMatch(/`?deploy\.sh`? \(13 bytes, sha256 [0-9a-f]{12}\)/);
+    expect(place.fixture.platform.texts[0]).toContain("the owner");
     place.boot.chat.approvals.resolve(id, "deny");
     await place.boot.outcome(row);
   });
@@ -203,7 +203,7 @@ describe("an answer is for what was shown", () => {
     expect(await readFile(join(place.workspace, "deploy.sh"), "utf8")).toBe("echo ORIGINAL");
     place.boot.chat.approvals.resolve(id, "allow-once");
     await place.boot.outcome(row);
-    const results = place.hall.model.calls.at(-1)!.messages.filter(({ role }) => role === "tool");
+    const results = place.fixture.model.calls.at(-1)!.messages.filter(({ role }) => role === "tool");
     expect(JSON.stringify(results[0]?.content)).toContain("ORIGINAL");
     expect(await readFile(join(place.workspace, "deploy.sh"), "utf8")).toBe("echo SWAPPED");
   });
@@ -218,8 +218,8 @@ describe("an answer is for what was shown", () => {
 it("takes the buttons off an answered question", async () => {
   const row = await place.owner.begins(run("ls"));
   const { id } = await place.question();
-  await until(() => place.hall.platform.messages.length > 0, "the question in the chat");
-  const [question] = place.hall.platform.messages;
+  await until(() => place.fixture.platform.messages.length > 0, "the question in the chat");
+  const [question] = place.fixture.platform.messages;
   expect(question!.buttons).toContain(`/approve ${id} once`);
   place.boot.chat.approvals.resolve(id, "deny");
   await place.boot.outcome(row);

@@ -5,8 +5,9 @@ import { z } from "zod";
 import { schemaKeys } from "../../src/app/config/keys/schema-keys.ts";
 import { connectGateway } from "../../src/app/cli/client.ts";
 import { Secret } from "../../src/types/secret.ts";
-import { type Home, TOKEN } from "../walk/gateway.ts";
-import { inboxOf, outcomesOf, test } from "../walk/scene.ts";
+import { type Home, TOKEN } from "../kit/gateway/process.ts";
+import { inboxOf, outcomesOf } from "../kit/gateway/state-files.ts";
+import { test } from "../kit/gateway/world.ts";
 
 const OWNER = { from: { id: 42 } };
 

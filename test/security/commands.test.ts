@@ -14,16 +14,16 @@ afterEach(() => place.close());
 /** What the chat is told. */
 async function told(person: Person, text: string): Promise<string> {
   await place.boot.outcome(await person.says(text));
-  return place.hall.platform.texts.at(-1) ?? "";
+  return place.fixture.platform.texts.at(-1) ?? "";
 }
 const CHANGES = ["/new", "/reset", "/think high", "/model fake/fake-1", "/model default", "/compact", "/new hello"];
 
 describe("a command that changes a conversation", () => {
   it.each(CHANGES)("is refused to a member of a group who is no owner: %s", async (text) => {
     await told(place.member, "hi");
-    const calls = place.hall.model.calls.length;
+    const calls = place.fixture.model.calls.length;
     expect(await told(place.member, text)).toContain("Only an owner may use /");
-    expect(place.hall.model.calls).toHaveLength(calls);
+    expect(place.fixture.model.calls).toHaveLength(calls);
   });
 
   it("is an owner's in a group, and anybody's in their own direct chat", async () => {
@@ -42,7 +42,7 @@ describe("a command that changes a conversation", () => {
   );
 
   it("is an owner's where all direct chats are one conversation", async () => {
-    place.hall.rules = { ...place.hall.rules, keyFor: () => sessionKey("main") };
+    place.fixture.rules = { ...place.fixture.rules, keyFor: () => sessionKey("main") };
     expect(await told(place.guest, "/new")).toContain("Only an owner may use /new");
     expect(await told(place.guest, "/status")).not.toContain("Only an owner");
   });
@@ -53,8 +53,10 @@ async function obey(allowFrom: Record<string, readonly string[]>): Promise<void>
   const commands = { ownerAllowFrom: ["owner"], allowFrom };
   const loaded = await loadConfigText(JSON.stringify({ commands }), { path: "/x/openclaw.json", env: {} });
   expect(loaded.stops).toEqual([]);
-  const { mayCommand } = createRules(new Live(place.live.paths, place.hall.dir, { ...place.live.loaded, ...loaded }))();
-  place.hall.rules = { ...place.hall.rules, mayCommand: mayCommand! };
+  const { mayCommand } = createRules(
+    new Live(place.live.paths, place.fixture.dir, { ...place.live.loaded, ...loaded }),
+  )();
+  place.fixture.rules = { ...place.fixture.rules, mayCommand: mayCommand! };
 }
 
 const NO_COMMANDS = "You may not use commands here.";

@@ -13,7 +13,7 @@ import { bundled, contributedSchemas } from "../../src/app/contributions/extensi
 import { type Gateway, startGateway } from "../../src/app/gateway/gateway.ts";
 import { Live } from "../../src/app/compose/live.ts";
 import { openLog } from "../../src/app/log/log.ts";
-import { until } from "../outbox/stage.ts";
+import { until } from "../kit/until.ts";
 
 /** Names that every object answers to, though nobody gave it them. */
 const INHERITED = ["constructor", "__proto__", "toString", "hasOwnProperty", "valueOf", "isPrototypeOf"];

@@ -5,9 +5,9 @@ import path from "node:path";
 import { chromium, type Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Secret } from "../../src/types/secret.ts";
-import { ARGS, buildPage } from "../page/build-page.ts";
-import { CHROMIUM, hasChromium } from "../page/chromium.ts";
-import { connectParams, RawClient, startGateway, type TestGateway } from "../server/gateway.ts";
+import { ARGS, buildPage } from "../kit/page/build-page.ts";
+import { CHROMIUM, hasChromium } from "../kit/page/chromium.ts";
+import { connectParams, RawClient, startTestServer, type TestServer } from "../kit/server/server.ts";
 
 /** As long as the gateway's own. */
 const TOKEN = "vKq3n0yDPs7mJx2bWf8cRzT4hLg6aUeY1oIiNkXtSdE";
@@ -38,8 +38,11 @@ afterAll(async () => {
   rmSync(pageDir, { recursive: true });
 });
 
-async function withGateway(token: string, work: (gateway: TestGateway) => Promise<void>): Promise<void> {
-  const gateway = await startGateway({ options: { pageDir }, access: { token: new Secret(token), rateLimit: LIMIT } });
+async function withGateway(token: string, work: (gateway: TestServer) => Promise<void>): Promise<void> {
+  const gateway = await startTestServer({
+    options: { pageDir },
+    access: { token: new Secret(token), rateLimit: LIMIT },
+  });
   try {
     await work(gateway);
   } finally {
@@ -47,7 +50,7 @@ async function withGateway(token: string, work: (gateway: TestGateway) => Promis
   }
 }
 
-async function isLetIn({ url }: TestGateway, token: string): Promise<boolean> {
+async function isLetIn({ url }: TestServer, token: string): Promise<boolean> {
   const client = new RawClient(url);
   const answer = await client.connect(connectParams(token));
   client.close();

@@ -23,8 +23,8 @@ afterEach(async () => {
 const port = () => (server.address() as AddressInfo).port;
 const fetchOf = (media: string) => ({ tool: "message", args: { message: "see", media } });
 const permit = (mediaHosts: readonly string[]) => {
-  const { agent } = place.hall.rules;
-  place.hall.rules = { agent: { ...agent, messageTool: { ...agent!.messageTool!, mediaHosts } } };
+  const { agent } = place.fixture.rules;
+  place.fixture.rules = { agent: { ...agent, messageTool: { ...agent!.messageTool!, mediaHosts } } };
 };
 
 it.each(["http://localhost:PORT/?d=SECRET", "https://secret.example.test/x", "HTTP://localhost:PORT/", "ftp://x/y"])(
@@ -34,7 +34,7 @@ it.each(["http://localhost:PORT/?d=SECRET", "https://secret.example.test/x", "HT
     expect(result).toContain("Nothing was fetched and nothing sent");
     expect(result).toContain("tools.message.mediaHosts");
     expect(asked).toEqual([]);
-    expect(place.hall.platform.texts.join()).not.toContain("see\n");
+    expect(place.fixture.platform.texts.join()).not.toContain("see\n");
   },
 );
 
@@ -52,8 +52,8 @@ it("a host that the operator lists is fetched from, and no other", async () => {
 
 it("a directive or an image in an answer is a link, and nothing is fetched for it", async () => {
   const address = `http://localhost:${port()}/x.png?d=SECRET`;
-  place.hall.model.answer(() => ({ text: `look [[media:${address}]] and ![x](${address})` }));
+  place.fixture.model.answer(() => ({ text: `look [[media:${address}]] and ![x](${address})` }));
   await place.boot.outcome(await place.guest.says("hi"));
   expect(asked).toEqual([]);
-  expect(place.hall.platform.texts.join()).toContain("x.png");
+  expect(place.fixture.platform.texts.join()).toContain("x.png");
 });

@@ -4,11 +4,11 @@ import { afterEach, expect, test } from "vitest";
 import { Webhooks } from "../../src/server/webhooks/webhooks.ts";
 import type { Log } from "../../src/types/log.ts";
 import { Secret } from "../../src/types/secret.ts";
-import { TestClock } from "../channels/toy.ts";
-import { connectParams, RawClient, startGateway, TOKEN, type TestGateway } from "../server/gateway.ts";
+import { TestClock } from "../kit/toy-channel.ts";
+import { connectParams, RawClient, startTestServer, TOKEN, type TestServer } from "../kit/server/server.ts";
 
 const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {}, with: () => silentLog };
-let gateway: TestGateway;
+let gateway: TestServer;
 const sockets: Socket[] = [];
 
 afterEach(async () => {
@@ -51,13 +51,13 @@ const guess = (token: string, headers: Record<string, string>) =>
   );
 
 test("150 silent sockets of this machine keep no operator out", async () => {
-  gateway = await startGateway();
+  gateway = await startTestServer();
   for (let at = 0; at < 150; at++) await silent();
   expect(await isLetIn()).toBe(true);
 });
 
 test("150 silent sockets through a proxy keep neither its other visitors nor this machine out", async () => {
-  gateway = await startGateway({ access: { trustedProxies: ["127.0.0.1"] } });
+  gateway = await startTestServer({ access: { trustedProxies: ["127.0.0.1"] } });
   for (let at = 0; at < 150; at++) await silent(["X-Forwarded-For: 198.51.100.7"]);
   expect(await isLetIn(TOKEN, { "x-forwarded-for": "203.0.113.5" })).toBe(true);
   expect(await isLetIn()).toBe(true);
@@ -69,7 +69,7 @@ test.each([
 ])("200 slow bodies %s keep no platform out of a webhook", async (_, headers) => {
   const webhooks = new Webhooks(new TestClock(), silentLog);
   webhooks.serve("/hook", async () => ({ status: 200 }), new AbortController().signal);
-  gateway = await startGateway({ ports: { webhooks } });
+  gateway = await startTestServer({ ports: { webhooks } });
   const head = ["POST /hook HTTP/1.1", "Host: x", "Content-Length: 100", ...headers].join("\r\n");
   const answered: Promise<unknown>[] = [];
   for (let at = 0; at < 200; at++) {
@@ -87,7 +87,7 @@ test.each([
 });
 
 test("a guesser behind a trusted proxy is locked alone", async () => {
-  gateway = await startGateway({ access: { trustedProxies: ["127.0.0.1"] } });
+  gateway = await startTestServer({ access: { trustedProxies: ["127.0.0.1"] } });
   const guesser = { "x-forwarded-for": "198.51.100.7" };
   const statuses = [];
   for (let at = 0; at < 6; at++) statuses.push(await guess(`wrong-${at}`, guesser));
@@ -97,7 +97,7 @@ test("a guesser behind a trusted proxy is locked alone", async () => {
 });
 
 test("a guesser that mixes its guesses with an honest client's calls is locked", async () => {
-  gateway = await startGateway({ access: { password: new Secret("pass") } });
+  gateway = await startTestServer({ access: { password: new Secret("pass") } });
   const statuses = [];
   for (let at = 0; at < 8; at++) {
     statuses.push(await guess(`wrong-${at}`, {}));
@@ -115,14 +115,14 @@ test.each([
   "forwarded",
   "x-forwarded-for",
 ])("metrics and problems are not told to who comes with %s", async (name) => {
-  gateway = await startGateway({ reports: { ready: () => ({ ok: false, problems: ["the disk is full"] }) } });
+  gateway = await startTestServer({ reports: { ready: () => ({ ok: false, problems: ["the disk is full"] }) } });
   expect((await fetch(`${gateway.http}/metrics`)).status).toBe(200);
   expect((await fetch(`${gateway.http}/metrics`, { headers: { [name]: "x" } })).status).toBe(401);
   expect(await (await fetch(`${gateway.http}/readyz`, { headers: { [name]: "x" } })).json()).toEqual({ ok: false });
 });
 
 test("a body without the token is answered at once and not read", async () => {
-  gateway = await startGateway();
+  gateway = await startTestServer();
   const socket = connect(gateway.server.port, "127.0.0.1");
   sockets.push(socket);
   socket.on("error", () => undefined);

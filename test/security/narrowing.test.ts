@@ -14,8 +14,8 @@ import { Live } from "../../src/app/compose/live.ts";
 import { openLog } from "../../src/app/log/log.ts";
 import { mayAnswer } from "../../src/sessions/rows/send-policy.ts";
 import { sessionKey } from "../../src/types/ids.ts";
-import { type Hall, openHall } from "../dispatch/stage.ts";
-import { until } from "../outbox/stage.ts";
+import { type DispatchFixture, openDispatchFixture } from "../kit/dispatch.ts";
+import { until } from "../kit/until.ts";
 
 const load = async (config: unknown) =>
   loadConfigText(JSON.stringify(config), { path: "/x/openclaw.json", env: {}, ...(await contributedSchemas(bundled)) });
@@ -97,44 +97,47 @@ describe("a key that narrows and is not obeyed", () => {
 });
 
 describe("a stopped agent", () => {
-  let hall: Hall;
+  let fixture: DispatchFixture;
   beforeEach(async () => {
-    hall = await openHall();
-    hall.rules = { isOwner: ({ sender }) => sender.id === "owner", agent: { stopped: "stopped by tools.x: because." } };
+    fixture = await openDispatchFixture();
+    fixture.rules = {
+      isOwner: ({ sender }) => sender.id === "owner",
+      agent: { stopped: "stopped by tools.x: because." },
+    };
   });
-  afterEach(() => hall.close());
+  afterEach(() => fixture.close());
 
   it("tells owners why, others that it is switched off, asks no model, and has an outcome", async () => {
-    const boot = await hall.boot();
+    const boot = await fixture.boot();
     const outcomes = [await boot.ask("hello", "owner"), await boot.ask("hello", "guest")];
     expect(outcomes).toEqual([
       { kind: "failed", why: "agent_stopped: stopped by tools.x: because." },
       { kind: "failed", why: "agent_stopped: stopped by tools.x: because." },
     ]);
-    const texts = hall.platform.texts;
+    const texts = fixture.platform.texts;
     expect(texts.filter((text) => text.includes("tools.x"))).toHaveLength(1);
     expect(texts.filter((text) => text.includes("switched off by a setting"))).toHaveLength(1);
-    expect(hall.model.calls).toHaveLength(0);
+    expect(fixture.model.calls).toHaveLength(0);
   });
 });
 
 describe("a session with the send policy deny", () => {
-  let hall: Hall;
+  let fixture: DispatchFixture;
   beforeEach(async () => {
-    hall = await openHall();
+    fixture = await openDispatchFixture();
   });
-  afterEach(() => hall.close());
+  afterEach(() => fixture.close());
 
   it("is not answered: no model, no word, an outcome", async () => {
-    const boot = await hall.boot();
+    const boot = await fixture.boot();
     await boot.use("1", (session) => session.update({ sendPolicy: "deny" }, { now: true }));
     expect(await boot.ask("hello", "1")).toMatchObject({
       kind: "dropped",
       why: expect.stringContaining("send_policy"),
     });
     expect(await boot.ask("hello", "2")).toEqual({ kind: "replied" });
-    expect(hall.platform.texts).toEqual(["echo: hello"]);
-    expect(hall.model.calls).toHaveLength(1);
+    expect(fixture.platform.texts).toEqual(["echo: hello"]);
+    expect(fixture.model.calls).toHaveLength(1);
   });
 
   it("is so by a rule of the config, before one that allows", () => {
@@ -153,25 +156,25 @@ describe("a session with the send policy deny", () => {
 });
 
 describe("an agent with a list of models", () => {
-  let hall: Hall;
+  let fixture: DispatchFixture;
   beforeEach(async () => {
-    hall = await openHall();
-    hall.rules = { agent: { allowedModels: ["fake/none-other"] } };
+    fixture = await openDispatchFixture();
+    fixture.rules = { agent: { allowedModels: ["fake/none-other"] } };
   });
-  afterEach(() => hall.close());
+  afterEach(() => fixture.close());
 
   it("is asked by no other model, whoever chose one and wherever it is written", async () => {
-    const boot = await hall.boot();
+    const boot = await fixture.boot();
     await boot.use("1", (session) =>
       session.update({ providerOverride: "fake", modelOverride: "dear" }, { now: true }),
     );
     expect(await boot.ask("hello", "1")).toEqual({ kind: "replied" });
-    expect(hall.model.calls.map(({ model }) => model)).not.toContain("dear");
-    const chosen = hall.model.calls[0]?.model;
+    expect(fixture.model.calls.map(({ model }) => model)).not.toContain("dear");
+    const chosen = fixture.model.calls[0]?.model;
     await boot.ask("/model fake/dear", "1");
-    expect(hall.platform.texts.at(-1)).toMatch(/may not be used here|cannot use/);
+    expect(fixture.platform.texts.at(-1)).toMatch(/may not be used here|cannot use/);
     await boot.ask("hello again", "1");
-    expect(hall.model.calls.map(({ model }) => model)).toEqual([chosen, chosen]);
+    expect(fixture.model.calls.map(({ model }) => model)).toEqual([chosen, chosen]);
   });
 });
 

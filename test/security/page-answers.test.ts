@@ -1,7 +1,7 @@
 import { chromium, type Browser, type Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { ARGS, buildPage } from "../page/build-page.ts";
-import { CHROMIUM, hasChromium } from "../page/chromium.ts";
+import { ARGS, buildPage } from "../kit/page/build-page.ts";
+import { CHROMIUM, hasChromium } from "../kit/page/chromium.ts";
 import { FakeGateway, TOKEN } from "../page/fake-gateway.ts";
 
 /** What a model may be made to answer, each of which once took the page with it or takes it long to draw. */

@@ -8,8 +8,9 @@ import { Live } from "../../src/app/compose/live.ts";
 import type { InboxRow } from "../../src/types/journal.ts";
 import type { InboundMessage } from "../../src/types/chat/message.ts";
 import type { AgentSettings } from "../../src/types/settings.ts";
-import { heard, openHall, type Boot, type Hall } from "../dispatch/stage.ts";
-import { peer, until } from "../outbox/stage.ts";
+import { heard, openDispatchFixture, type Boot, type DispatchFixture } from "../kit/dispatch.ts";
+import { peer } from "../kit/inbound.ts";
+import { until } from "../kit/until.ts";
 import type { ModelCall, ModelReply } from "../fakes/model.ts";
 
 /** A tool call that a person talks the model into. */
@@ -27,7 +28,7 @@ export interface Person {
 
 /** The gateway's own tools and rules over a fake platform and model. `owner` is the owner; `guest` is let in and no more. */
 export interface Place {
-  readonly hall: Hall;
+  readonly fixture: DispatchFixture;
   readonly boot: Boot;
   readonly live: Live;
   readonly workspace: string;
@@ -47,26 +48,26 @@ export interface Place {
 export const GROUP = { ...peer("-200"), chat: { kind: "group" as const, id: "-200", title: "Team" } };
 
 export async function openPlace(agent: Partial<AgentSettings> = {}): Promise<Place> {
-  const hall = await openHall();
-  const state = join(hall.dir, "state");
-  const workspace = join(await realpath(hall.dir), "workspace");
+  const fixture = await openDispatchFixture();
+  const state = join(fixture.dir, "state");
+  const workspace = join(await realpath(fixture.dir), "workspace");
   await mkdir(workspace);
-  const paths = resolvePaths({ HOME: hall.dir, OPENCLAW_STATE_DIR: state });
+  const paths = resolvePaths({ HOME: fixture.dir, OPENCLAW_STATE_DIR: state });
   const loaded = await loadConfig({ path: paths.configPath, env: {} });
   const config = { ...loaded.config, commands: { ...loaded.config.commands, ownerAllowFrom: ["owner"] } };
-  const live = new Live({ ...paths, media: join(hall.dir, "media") }, hall.dir, { ...loaded, config });
-  const links = { link: () => hall.platform, limits: () => hall.limits };
+  const live = new Live({ ...paths, media: join(fixture.dir, "media") }, fixture.dir, { ...loaded, config });
+  const links = { link: () => fixture.platform, limits: () => fixture.limits };
   const accounts = () => [{ channel: "telegram", accountId: "default", enabled: true }];
   const exec = { security: "allowlist", ask: "on-miss", timeoutMs: 20_000, safeBins: [], pathPrepend: [] } as const;
   const tools = { profile: "full", allow: [], alsoAllow: [], deny: [], workspaceOnly: true } as const;
-  hall.rules = { agent: { workspace, exec, tools, messageTool: live.defaultAgent.messageTool!, ...agent } };
-  hall.allTools = ({ journal, ...parts }) =>
+  fixture.rules = { agent: { workspace, exec, tools, messageTool: live.defaultAgent.messageTool!, ...agent } };
+  fixture.allTools = ({ journal, ...parts }) =>
     openTools(live, journal, chatTools({ ...parts, sent: journal.outbox, live, around: { links, accounts } }));
-  hall.model.answer(obey);
-  return standing({ hall, live, workspace }, await hall.boot());
+  fixture.model.answer(obey);
+  return standing({ fixture, live, workspace }, await fixture.boot());
 }
 
-type Base = Pick<Place, "hall" | "live" | "workspace">;
+type Base = Pick<Place, "fixture" | "live" | "workspace">;
 
 function standing(base: Base, boot: Boot): Place {
   const person = (id: string, more: Partial<InboundMessage> = {}): Person => {
@@ -79,7 +80,7 @@ function standing(base: Base, boot: Boot): Place {
       async does(...calls) {
         const row = await begins(...calls);
         await boot.outcome(row);
-        return base.hall.model.calls.at(-1)?.toolText ?? "";
+        return base.fixture.model.calls.at(-1)?.toolText ?? "";
       },
     };
   };
@@ -96,9 +97,9 @@ function standing(base: Base, boot: Boot): Place {
     },
     async restart() {
       await boot.stop();
-      return standing(base, await base.hall.boot());
+      return standing(base, await base.fixture.boot());
     },
-    close: () => base.hall.close(),
+    close: () => base.fixture.close(),
   };
 }
 

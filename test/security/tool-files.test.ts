@@ -5,9 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { runTool } from "../../src/tools/run.ts";
-import { createTools } from "../tools/create-tools.ts";
+import { createTools } from "../kit/create-tools.ts";
 import type { ToolResult } from "../../src/types/run/tool.ts";
-import { agentSettings, noRules, textOf, toolContext } from "../tools/context.ts";
+import { agentSettings, noRules, textOf, toolContext } from "../kit/tools.ts";
 
 const CANARY = "CANARY-4711";
 /** Far more than any call here takes on a busy machine; what hangs would take for ever. */

@@ -82,7 +82,7 @@ describe("a file that somebody sent", () => {
   };
   beforeEach(() => {
     const bytes = Buffer.from("PRIVATE FILE OF THE OWNER");
-    Object.assign(place.hall.platform, { download: async () => ({ bytes, mime: "text/plain" }) });
+    Object.assign(place.fixture.platform, { download: async () => ({ bytes, mime: "text/plain" }) });
   });
   const look = (path: string): readonly Call[] => [
     { tool: "read", args: { path } },
@@ -125,7 +125,7 @@ describe("the message tool in a guest's turn", () => {
 
   it("changes and deletes only what the agent sent into that chat", async () => {
     await place.boot.outcome(await place.member.says("hello"));
-    const own = place.hall.platform.messages.find(({ chat }) => chat === "-200")!;
+    const own = place.fixture.platform.messages.find(({ chat }) => chat === "-200")!;
     expect(await place.member.does(act("delete", "1"))).toContain("only an owner's turn may delete it");
     expect(await place.member.does(act("edit", "1"))).toContain("only an owner's turn may edit it");
     expect(await place.guest.does(act("edit", own.id))).toContain("only an owner's turn may edit it");

@@ -6,7 +6,7 @@ import { encodeEvent, frameOf, mergeDeltas } from "../../src/server/events/delta
 import { Pace } from "../../src/server/events/pace.ts";
 import type { RunEvent, RunEventBody } from "../../src/types/run/events.ts";
 import type { GatewayEvent } from "../../src/types/method.ts";
-import { assistant, ends, facts, says, USAGE } from "./scripted-chat.ts";
+import { assistant, ends, facts, says, USAGE } from "../kit/server/scripted-chat.ts";
 import { expectShape } from "./shapes.ts";
 
 const FACTS = facts("run-1");

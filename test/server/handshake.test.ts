@@ -1,12 +1,12 @@
 import { validateRequestFrame } from "@openclaw/gateway-protocol";
 import type { Log } from "../../src/types/log.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { connectParams, RawClient, startGateway, TOKEN, type TestGateway } from "./gateway.ts";
+import { connectParams, RawClient, startTestServer, TOKEN, type TestServer } from "../kit/server/server.ts";
 import { expectShape } from "./shapes.ts";
 
-let gateway: TestGateway;
+let gateway: TestServer;
 beforeAll(async () => {
-  gateway = await startGateway();
+  gateway = await startTestServer();
 });
 afterAll(() => gateway.server.close(100));
 
@@ -68,7 +68,7 @@ test.each([
   ["another protocol", { minProtocol: 5, maxProtocol: 6 }, "PROTOCOL_MISMATCH", 1002],
   ["the node role", { role: "node" }, "ROLE_NOT_SERVED", 1008],
 ])("%s is refused with its reason", async (_name, params, code, closeCode) => {
-  const own = await startGateway();
+  const own = await startTestServer();
   const client = new RawClient(own.url);
   const answer = await client.connect(params);
   expect(answer).toMatchObject({ ok: false, error: { code: "INVALID_REQUEST", details: { code } } });
@@ -80,7 +80,7 @@ test.each([
 
 test("the password lets in as the token does", async () => {
   const { Secret } = await import("../../src/types/secret.ts");
-  const own = await startGateway({ access: { password: new Secret("open sesame") } });
+  const own = await startTestServer({ access: { password: new Secret("open sesame") } });
   const client = new RawClient(own.url);
   expect(await client.connect({ auth: { password: "open sesame" } })).toMatchObject({ ok: true });
   await own.server.close(100);
@@ -88,7 +88,7 @@ test("the password lets in as the token does", async () => {
 
 test("an address that guesses is locked out, with the right token too, on loopback too", async () => {
   let now = 1_000;
-  const own = await startGateway({ ports: { clock: { now: () => now, after: () => () => undefined } } });
+  const own = await startTestServer({ ports: { clock: { now: () => now, after: () => () => undefined } } });
   const answers = [];
   for (const params of [wrong, wrong, wrong, {}]) {
     const client = new RawClient(own.url);
@@ -157,7 +157,7 @@ test("a refused upgrade is logged with its reason on one line", async () => {
   const refusals: unknown[] = [];
   const quiet = { debug() {}, info() {}, error() {} };
   const log: Log = { ...quiet, warn: (message, fields) => refusals.push([message, fields?.["why"]]), with: () => log };
-  const own = await startGateway({ ports: { log } });
+  const own = await startTestServer({ ports: { log } });
   const client = new RawClient(own.url, { host: "rebound.example" });
   expect(await client.closed).toMatchObject({ code: 1006 });
   expect(refusals).toEqual([["upgrade refused", expect.stringMatching(/^This gateway is not known .+1\.$/)]]);

@@ -6,17 +6,17 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { formatMetrics } from "../../src/server/metrics.ts";
-import { startGateway, TOKEN, type TestGateway } from "./gateway.ts";
+import { startTestServer, TOKEN, type TestServer } from "../kit/server/server.ts";
 
 const pageDir = mkdtempSync(path.join(tmpdir(), "page-"));
-let gateway: TestGateway;
+let gateway: TestServer;
 let ready = true;
 
 beforeAll(async () => {
   writeFileSync(path.join(pageDir, "index.html"), "<!doctype html><title>chat</title>");
   writeFileSync(path.join(pageDir, "page.js"), "export {};");
   writeFileSync(path.join(pageDir, "secret.env"), "no");
-  gateway = await startGateway({
+  gateway = await startTestServer({
     options: { pageDir },
     reports: { ready: () => (ready ? { ok: true, problems: [] } : { ok: false, problems: ["the disk is full"] }) },
   });
@@ -94,7 +94,7 @@ test("the page is compressed for clients that accept it", async () => {
 });
 
 test("without a build the page says what to run", async () => {
-  const bare = await startGateway();
+  const bare = await startTestServer();
   const answer = await fetch(`${bare.http}/`);
   expect(answer.status).toBe(503);
   expect(await answer.text()).toContain("npm run build");

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Clock } from "../../src/types/clock.ts";
-import { RawClient, startGateway } from "./gateway.ts";
-import { ends, facts, says } from "./scripted-chat.ts";
+import { RawClient, startTestServer } from "../kit/server/server.ts";
+import { ends, facts, says } from "../kit/server/scripted-chat.ts";
 import { expectShape } from "./shapes.ts";
 
 /** Time that passes when the test says so. */
@@ -26,7 +26,7 @@ function manualClock(): Clock & { pass(ms: number): void } {
 }
 
 test("a shutdown is announced, sockets are closed with 1012 and nothing new is accepted", async () => {
-  const gateway = await startGateway();
+  const gateway = await startTestServer();
   const client = new RawClient(gateway.url);
   await client.connect();
   const stranger = new RawClient(gateway.url);
@@ -42,7 +42,7 @@ test("a shutdown is announced, sockets are closed with 1012 and nothing new is a
 });
 
 test("a connection that does not close is cut after the grace period", async () => {
-  const gateway = await startGateway();
+  const gateway = await startTestServer();
   const client = new RawClient(gateway.url);
   await client.connect();
   client.socket.pause();
@@ -53,8 +53,8 @@ test("a connection that does not close is cut after the grace period", async () 
 });
 
 test("the error for a taken port names the process that has it", async () => {
-  const gateway = await startGateway();
-  await expect(startGateway({ options: { port: gateway.server.port } })).rejects.toMatchObject({
+  const gateway = await startTestServer();
+  await expect(startTestServer({ options: { port: gateway.server.port } })).rejects.toMatchObject({
     code: "PORT_IN_USE",
     message: expect.stringContaining(
       process.platform === "linux" ? `(pid ${process.pid})` : String(gateway.server.port),
@@ -64,12 +64,12 @@ test("the error for a taken port names the process that has it", async () => {
 });
 
 test("an address that this machine does not have is refused with a fix", async () => {
-  await expect(startGateway({ options: { host: "203.0.113.1" } })).rejects.toMatchObject({ code: "BIND_REFUSED" });
+  await expect(startTestServer({ options: { host: "203.0.113.1" } })).rejects.toMatchObject({ code: "BIND_REFUSED" });
 });
 
 test("ticks come every 15 seconds", async () => {
   const clock = manualClock();
-  const gateway = await startGateway({ ports: { clock } });
+  const gateway = await startTestServer({ ports: { clock } });
   const client = new RawClient(gateway.url);
   await client.connect();
   clock.pass(14_999);
@@ -86,7 +86,7 @@ test("ticks come every 15 seconds", async () => {
 
 test("a client without a handshake is disconnected", async () => {
   const clock = manualClock();
-  const gateway = await startGateway({ ports: { clock } });
+  const gateway = await startTestServer({ ports: { clock } });
   const client = new RawClient(gateway.url);
   await client.event("connect.challenge");
   clock.pass(15_000);
@@ -96,7 +96,7 @@ test("a client without a handshake is disconnected", async () => {
 
 test("the handshake timeout is an option", async () => {
   const clock = manualClock();
-  const gateway = await startGateway({ ports: { clock }, access: { handshakeMs: 500 } });
+  const gateway = await startTestServer({ ports: { clock }, access: { handshakeMs: 500 } });
   const client = new RawClient(gateway.url);
   await client.event("connect.challenge");
   clock.pass(500);
@@ -105,7 +105,7 @@ test("the handshake timeout is an option", async () => {
 });
 
 test("every client sees every run, whoever began it, and presence as it changes", async () => {
-  const gateway = await startGateway();
+  const gateway = await startTestServer();
   const [one, two] = [new RawClient(gateway.url), new RawClient(gateway.url)];
   await one.connect();
   await two.connect();
@@ -129,7 +129,7 @@ test("every client sees every run, whoever began it, and presence as it changes"
 });
 
 test("a compaction outside a run is reported like one inside it, and the session list changes with its end", async () => {
-  const gateway = await startGateway();
+  const gateway = await startTestServer();
   const client = new RawClient(gateway.url);
   await client.connect();
   const of = facts("compaction-1", "telegram:default:7");
@@ -155,7 +155,7 @@ test("a compaction outside a run is reported like one inside it, and the session
 });
 
 test("a client without the scope does not get events that need it", async () => {
-  const gateway = await startGateway();
+  const gateway = await startTestServer();
   const client = new RawClient(gateway.url);
   await client.connect({ scopes: ["operator.read"] });
   gateway.events.publish({ event: "pairing.requested", payload: { code: "X" }, scope: "operator.pairing" });

@@ -3,18 +3,18 @@ import { z } from "zod";
 import { agentId, runId, sessionKey } from "../../src/types/ids.ts";
 import { defineMethod, MethodError } from "../../src/types/method.ts";
 import { CONTINUE } from "../../src/types/run/turns.ts";
-import { RawClient, startGateway, type TestGateway } from "./gateway.ts";
-import { assistant, ends, facts, says, USAGE } from "./scripted-chat.ts";
+import { RawClient, startTestServer, type TestServer } from "../kit/server/server.ts";
+import { assistant, ends, facts, says, USAGE } from "../kit/server/scripted-chat.ts";
 import { expectShape } from "./shapes.ts";
 
-let gateway: TestGateway;
+let gateway: TestServer;
 let client: RawClient;
 let runs = 0;
 const held = Promise.withResolvers<void>();
 const KEY = "webchat:default:operator";
 
 beforeAll(async () => {
-  gateway = await startGateway({
+  gateway = await startTestServer({
     options: {
       methods: [
         defineMethod({

@@ -1,19 +1,19 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { openHall, type Hall } from "../dispatch/stage.ts";
-import { startGateway, TOKEN, type TestGateway } from "./gateway.ts";
+import { openDispatchFixture, type DispatchFixture } from "../kit/dispatch.ts";
+import { startTestServer, TOKEN, type TestServer } from "../kit/server/server.ts";
 
 /** Runs through the real dispatch, so that what a turn does after its answer is seen. */
-let hall: Hall;
-let gateway: TestGateway;
+let fixture: DispatchFixture;
+let gateway: TestServer;
 
 beforeEach(async () => {
-  hall = await openHall();
-  hall.rules = { agent: { contextTokens: 4000 } };
+  fixture = await openDispatchFixture();
+  fixture.rules = { agent: { contextTokens: 4000 } };
 });
 
 afterEach(async () => {
   await gateway.server.close(200);
-  await hall.close();
+  await fixture.close();
 });
 
 const ask = (content: string, stream: boolean): Promise<string> =>
@@ -29,18 +29,18 @@ test.each([
 ])("what follows a %s answer, such as a compaction, is not ended with the client's connection", async (_, stream) => {
   const isSummary = (system: string) => system.startsWith("You write the memory");
   const summaries: string[] = [];
-  hall.model.answer((call) => {
+  fixture.model.answer((call) => {
     if (!isSummary(call.system)) return { text: "fine" };
     summaries.push(call.said);
     return { text: "SUMMARY" };
   });
-  const boot = await hall.boot();
+  const boot = await fixture.boot();
   const aborted: string[] = [];
   const chat = {
     ...boot.chat,
     abort: (...asked: Parameters<typeof boot.chat.abort>) => (aborted.push(asked[0]), boot.chat.abort(...asked)),
   };
-  gateway = await startGateway({ ports: { chat } });
+  gateway = await startTestServer({ ports: { chat } });
   for (const turn of [1, 2, 3, 4, 5])
     expect(await ask(`turn-${turn} ${"word ".repeat(500)}`, stream)).toContain("fine");
   await vi.waitFor(() => expect(summaries.length).toBeGreaterThan(0), { timeout: 20_000 });

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
-import { startGateway, TOKEN, type TestGateway } from "./gateway.ts";
-import { ends, says } from "./scripted-chat.ts";
+import { startTestServer, TOKEN, type TestServer } from "../kit/server/server.ts";
+import { ends, says } from "../kit/server/scripted-chat.ts";
 
-let gateway: TestGateway;
+let gateway: TestServer;
 beforeAll(async () => {
-  gateway = await startGateway();
+  gateway = await startTestServer();
 });
 afterAll(() => gateway.server.close(200));
 
@@ -173,7 +173,7 @@ test("a client that leaves a session's run aborts that run only", async () => {
 
 test("the stream is kept alive while a run thinks", async () => {
   const due: (() => void)[] = [];
-  const own = await startGateway({
+  const own = await startTestServer({
     ports: {
       clock: {
         now: () => 0,

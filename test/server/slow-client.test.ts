@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { Connection, type FrameSocket } from "../../src/server/transport/connection.ts";
 import { encodeEvent } from "../../src/server/events/deltas.ts";
-import { RawClient, startGateway } from "./gateway.ts";
+import { RawClient, startTestServer } from "../kit/server/server.ts";
 
 /** A wire whose other end reads when the test says so. */
 class ScriptedSocket implements FrameSocket {
@@ -101,7 +101,7 @@ test("a client that reads nothing is closed with the reason, within the memory l
 });
 
 test("over a real connection, a client that does not read is closed and delays no other", async () => {
-  const gateway = await startGateway();
+  const gateway = await startTestServer();
   const slow = new RawClient(gateway.url);
   const quick = new RawClient(gateway.url);
   await slow.connect();

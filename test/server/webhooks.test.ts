@@ -7,17 +7,17 @@ import { Peers } from "../../src/server/transport/peer.ts";
 import { Webhooks } from "../../src/server/webhooks/webhooks.ts";
 import type { WebhookAnswer, WebhookRequest } from "../../src/types/chat/channel.ts";
 import type { Log } from "../../src/types/log.ts";
-import { TestClock } from "../channels/toy.ts";
-import { startGateway, type TestGateway } from "./gateway.ts";
+import { TestClock } from "../kit/toy-channel.ts";
+import { startTestServer, type TestServer } from "../kit/server/server.ts";
 
 const silent: Log = { debug() {}, info() {}, warn() {}, error() {}, with: () => silent };
-let gateway: TestGateway | undefined;
+let gateway: TestServer | undefined;
 afterEach(() => gateway?.server.close(100));
 
 async function start(trustedProxies: readonly string[] = []) {
   const clock = new TestClock();
   const webhooks = new Webhooks(clock, silent);
-  gateway = await startGateway({ ports: { webhooks }, access: { trustedProxies } });
+  gateway = await startTestServer({ ports: { webhooks }, access: { trustedProxies } });
   const { http } = gateway;
   const post = (path: string, body: string | Uint8Array<ArrayBuffer> = "{}", headers: Record<string, string> = {}) =>
     fetch(`${http}${path}`, { method: "POST", body, headers });

@@ -6,16 +6,18 @@ import { checks } from "../../src/sessions/checks.ts";
 import { readHistory } from "../../src/sessions/transcript/history.ts";
 import { readBackTo } from "../../src/sessions/transcript/read-back.ts";
 import type { TranscriptEntry } from "../../src/types/session.ts";
-import { ALL, answer, listen, openFile, say, scratch, texts } from "./kit.ts";
+import { openStateDir, type StateDir } from "../kit/state-dir.ts";
+import { ALL, answer, openFile, say, texts } from "../kit/transcript-file.ts";
+import { recordLog } from "../kit/log.ts";
 
 let dir: string;
-let clean: () => Promise<void>;
+let remove: StateDir["remove"];
 let path: string;
 beforeEach(async () => {
-  ({ dir, clean } = await scratch());
+  ({ dir, remove } = await openStateDir());
   path = join(dir, "s1.jsonl");
 });
-afterEach(() => clean());
+afterEach(() => remove());
 
 /** Eight turns, of which two were taken back and stay beside the branch. */
 async function sample() {
@@ -135,7 +137,7 @@ describe("a transcript with one damaged line", () => {
     expect(await doctor()).toEqual(["ok 1 of 1 transcripts looked at, all readable."]);
     await writeFile(path, `${lines.map((line, at) => (at === 6 ? "{torn" : line)).join("\n")}\n`);
     expect(await doctor()).toEqual([expect.stringMatching(/^warn .*cannot be read; the rest is used/)]);
-    const log = listen();
+    const log = recordLog();
     const transcript = await openFile(path, log);
     await transcript.window(ALL);
     await transcript.window(ALL);
@@ -197,7 +199,7 @@ describe("a transcript that another program wrote", () => {
       entry("f", "e", { role: "critic", content: "no such role", timestamp: 6 }),
       entry("g", "f", { role: "user", content: "the end", timestamp: 7 }),
     );
-    const log = listen();
+    const log = recordLog();
     const transcript = await openFile(path, log);
     expect(texts(await transcript.window(ALL))).toEqual(["look", "I looked.", "found", "more", "and now?", "the end"]);
     expect(transcript.damagedPlaces).toBe(2);

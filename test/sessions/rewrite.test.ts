@@ -6,18 +6,26 @@ import { rewriteEntries } from "../../src/sessions/transcript/rewrite.ts";
 import { openSessions } from "../../src/sessions/sessions.ts";
 import { agentId, sessionKey } from "../../src/types/ids.ts";
 import type { Session, Sessions } from "../../src/types/session.ts";
-import { tableOf } from "../fakes/session-table.ts";
-import { ALL, answer, assistant, listen, say, scratch, texts, user } from "./kit.ts";
+import { tableOf } from "../kit/session-table.ts";
+import { openStateDir, type StateDir } from "../kit/state-dir.ts";
+import { ALL, answer, assistant, say, texts, user } from "../kit/transcript-file.ts";
+import { recordLog } from "../kit/log.ts";
 
-let place: Awaited<ReturnType<typeof scratch>>;
+let place: StateDir;
 let sessions: Sessions;
 let session: Session;
 let ids: string[];
 
 beforeEach(async () => {
-  place = await scratch();
+  place = await openStateDir();
   const dir = join(place.dir, "sessions");
-  const options = { dir, table: await tableOf(dir), cwdFor: () => dir, log: listen(), defaultAgent: agentId("main") };
+  const options = {
+    dir,
+    table: await tableOf(dir),
+    cwdFor: () => dir,
+    log: recordLog(),
+    defaultAgent: agentId("main"),
+  };
   sessions = await openSessions(options);
   session = await sessions.acquire(sessionKey("agent:main:main"));
   ids = [];
@@ -27,7 +35,7 @@ beforeEach(async () => {
 afterEach(async () => {
   session.release();
   await sessions.close();
-  await place.clean();
+  await place.remove();
 });
 
 const idAt = (at: number): string => ids[at] ?? "none";

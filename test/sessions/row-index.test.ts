@@ -6,9 +6,9 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { openSessions } from "../../src/sessions/sessions.ts";
 import { agentId, sessionKey } from "../../src/types/ids.ts";
 import type { SessionEntry, Sessions } from "../../src/types/session.ts";
-import { listen } from "../fakes/log.ts";
-import { handClock } from "../outbox/stage.ts";
-import { watchedRows } from "./watched-rows.ts";
+import { recordLog } from "../kit/log.ts";
+import { manualClock } from "../kit/clock.ts";
+import { watchedRows } from "../kit/watched-rows.ts";
 
 let dir: string;
 let sessions: Sessions;
@@ -31,8 +31,8 @@ async function open(rows: readonly (readonly [string, SessionEntry])[]) {
     dir: join(dir, "sessions"),
     table,
     cwdFor: () => dir,
-    log: listen(),
-    clock: handClock(),
+    log: recordLog(),
+    clock: manualClock(),
     defaultAgent: MAIN,
   });
   watched.read.clear();

@@ -7,14 +7,16 @@ import { openSessions } from "../../src/sessions/sessions.ts";
 import { diskFull } from "../../src/store/disk.ts";
 import { agentId, sessionKey } from "../../src/types/ids.ts";
 import type { Sessions, SessionTable } from "../../src/types/session.ts";
-import { forgetTable, journalBeside, tableOf } from "../fakes/session-table.ts";
-import { ALL, answer, handClock, listen, say, scratch, texts, user } from "./kit.ts";
+import { forgetTable, journalBeside, tableOf } from "../kit/session-table.ts";
+import { openStateDir, type StateDir } from "../kit/state-dir.ts";
+import { ALL, answer, handClock, say, texts, user } from "../kit/transcript-file.ts";
+import { recordLog } from "../kit/log.ts";
 
 const KEY = sessionKey("telegram:default:8001");
 let dir: string;
-let clean: () => Promise<void>;
+let remove: StateDir["remove"];
 let clock: ReturnType<typeof handClock>;
-let log: ReturnType<typeof listen>;
+let log: ReturnType<typeof recordLog>;
 const opened: Sessions[] = [];
 
 async function open(maxOpen = 64, given?: SessionTable): Promise<Sessions> {
@@ -54,15 +56,15 @@ async function rest(): Promise<void> {
 }
 
 beforeEach(async () => {
-  const place = await scratch();
+  const place = await openStateDir();
   dir = join(place.dir, "sessions");
-  ({ clean } = place);
+  ({ remove } = place);
   clock = handClock();
-  log = listen();
+  log = recordLog();
 });
 afterEach(async () => {
   await Promise.all(opened.splice(0).map((sessions) => sessions.close()));
-  await clean();
+  await remove();
 });
 
 describe("a session", () => {

@@ -4,14 +4,16 @@ import { SessionManager } from "@mariozechner/pi-coding-agent";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Transcript } from "../../src/sessions/transcript/transcript.ts";
-import { ALL, answer, assistant, listen, openFile, say, scratch, texts, user } from "./kit.ts";
+import { openStateDir, type StateDir } from "../kit/state-dir.ts";
+import { ALL, answer, assistant, openFile, say, texts, user } from "../kit/transcript-file.ts";
+import { recordLog } from "../kit/log.ts";
 
 let dir: string;
 let path: string;
-let clean: () => Promise<void>;
+let remove: StateDir["remove"];
 const opened: Transcript[] = [];
 
-async function open(log = listen(), at = path): Promise<Transcript> {
+async function open(log = recordLog(), at = path): Promise<Transcript> {
   const transcript = await openFile(at, log);
   opened.push(transcript);
   return transcript;
@@ -19,12 +21,12 @@ async function open(log = listen(), at = path): Promise<Transcript> {
 const piContext = (file: string) => SessionManager.open(file, dir).buildSessionContext();
 
 beforeEach(async () => {
-  ({ dir, clean } = await scratch());
+  ({ dir, remove } = await openStateDir());
   path = join(dir, "s1.jsonl");
 });
 afterEach(async () => {
   await Promise.all(opened.splice(0).map((transcript) => transcript.close()));
-  await clean();
+  await remove();
 });
 
 describe("a transcript", () => {
@@ -126,7 +128,7 @@ describe("a transcript", () => {
   });
 
   it("takes back what a full disk cut short, and goes on when there is room", async () => {
-    const full = await open(listen(), "/dev/full");
+    const full = await open(recordLog(), "/dev/full");
     await expect(full.append(say("a"), { durable: true })).rejects.toMatchObject({ code: "DISK_FULL" });
     expect(full.leafId).toBeNull();
     await expect(full.append(say("b"))).rejects.toMatchObject({ code: expect.stringMatching(/^DISK_/) });
@@ -217,7 +219,7 @@ describe("a damaged transcript", () => {
     for (let length = from + 1; length < bytes.length; length += 1) {
       const file = join(dir, `cut${length}.jsonl`);
       await writeFile(file, bytes.subarray(0, length));
-      const log = listen();
+      const log = recordLog();
       const transcript = await openFile(file, log);
       // A line is whole when all of it but the newline is there.
       const expected = ["one", "zwei ä 你好", "three"].slice(0, lineEnds.filter((at) => at <= length).length - 1);
@@ -235,7 +237,7 @@ describe("a damaged transcript", () => {
   it("passes over a bad line in the middle and says so", async () => {
     const { lines } = await sample();
     await writeFile(path, `${[...lines.slice(0, 3), "{broken", ...lines.slice(3)].join("\n")}\n`);
-    const log = listen();
+    const log = recordLog();
     expect(texts(await (await open(log)).window(ALL))).toEqual(["one", "zwei ä 你好", "three"]);
     expect(log.lines).toEqual([expect.stringContaining("warn part of a transcript cannot be read")]);
   });
@@ -250,7 +252,7 @@ describe("a damaged transcript", () => {
   it("without a header goes on with its entries, and is left as it is", async () => {
     const { whole } = await sample();
     await writeFile(path, `###${whole}`);
-    const log = listen();
+    const log = recordLog();
     const transcript = await open(log);
     expect(texts(await transcript.window(ALL))).toEqual(["one", "zwei ä 你好", "three"]);
     await transcript.append(say("next"), { durable: true });
@@ -262,7 +264,7 @@ describe("a damaged transcript", () => {
   it("in which nothing can be read is set aside, never overwritten", async () => {
     const damaged = "### nothing of this can be read\n{torn\n";
     await writeFile(path, damaged);
-    const log = listen();
+    const log = recordLog();
     const transcript = await open(log);
     await transcript.append(say("fresh"), { durable: true });
     const aside = (await readdir(dir)).find((name) => name.startsWith("s1.jsonl.broken."));

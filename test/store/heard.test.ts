@@ -6,7 +6,7 @@ import { openJournal, type OpenJournal } from "../../src/store/journal/journal.t
 import { runId, sessionKey } from "../../src/types/ids.ts";
 import type { Outcome } from "../../src/types/journal.ts";
 import type { Peer } from "../../src/types/chat/message.ts";
-import { message } from "../channels/messages.ts";
+import { message } from "../kit/inbound.ts";
 
 let dir: string;
 let journal: OpenJournal;

@@ -4,7 +4,7 @@ import { backendTools, toolsFor } from "../../src/tools/tools.ts";
 import { sessionKey } from "../../src/types/ids.ts";
 import type { Backends, CommandLine } from "../../src/types/run/backend.ts";
 import { OPERATOR } from "../../src/types/run/principal.ts";
-import { agentSettings, noRules, textOf, toolContext } from "./context.ts";
+import { agentSettings, noRules, textOf, toolContext } from "../kit/tools.ts";
 
 /** A sandbox in memory. None of its paths exists on this machine. */
 function sandbox(): Backends & { readonly files: Backends["files"]; readonly contents: Map<string, string> } {

@@ -6,11 +6,11 @@ import { commandEnvironment } from "../../src/tools/host/environment.ts";
 import type { Allowances } from "../../src/tools/exec/exec.ts";
 import { allowanceFor } from "../../src/tools/exec/exec-allowance.ts";
 import { runTool } from "../../src/tools/run.ts";
-import { createTools } from "./create-tools.ts";
+import { createTools } from "../kit/create-tools.ts";
 import { Secret } from "../../src/types/secret.ts";
 import type { ExecSettings } from "../../src/types/settings.ts";
 import type { ToolResult } from "../../src/types/run/tool.ts";
-import { agentSettings, noRules, textOf, toolContext } from "./context.ts";
+import { agentSettings, noRules, textOf, toolContext } from "../kit/tools.ts";
 
 let workspace: string;
 beforeEach(async () => {

@@ -20,10 +20,10 @@ import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { applyEdits } from "../../src/tools/files/edit.ts";
 import { runTool } from "../../src/tools/run.ts";
-import { createTools } from "./create-tools.ts";
+import { createTools } from "../kit/create-tools.ts";
 import type { ToolPolicySettings } from "../../src/types/settings.ts";
 import type { ToolResult } from "../../src/types/run/tool.ts";
-import { agentSettings, noRules, textOf, toolContext } from "./context.ts";
+import { agentSettings, noRules, textOf, toolContext } from "../kit/tools.ts";
 
 let root: string;
 let workspace: string;

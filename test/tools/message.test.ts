@@ -7,7 +7,7 @@ import { accountId, channelId } from "../../src/types/ids.ts";
 import type { Peer } from "../../src/types/chat/message.ts";
 import type { ChatActs, ChatPost, ChatScene, Posted } from "../../src/types/chat/send.ts";
 import type { MessageToolSettings } from "../../src/types/settings.ts";
-import { textOf, toolContext } from "./context.ts";
+import { textOf, toolContext } from "../kit/tools.ts";
 
 const home: Peer = {
   channel: channelId("telegram"),

@@ -2,10 +2,10 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineTool, textResult } from "../../src/tools/define.ts";
 import { isToolAllowed } from "../../src/tools/policy.ts";
-import { createTools } from "./create-tools.ts";
+import { createTools } from "../kit/create-tools.ts";
 import { toolSchema } from "../../src/tools/schema.ts";
 import type { ToolPolicySettings } from "../../src/types/settings.ts";
-import { agentSettings, noRules } from "./context.ts";
+import { agentSettings, noRules } from "../kit/tools.ts";
 
 const ALL = ["read", "write", "edit", "grep", "find", "ls", "exec"];
 

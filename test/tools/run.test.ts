@@ -5,7 +5,7 @@ import { defineTool, textResult } from "../../src/tools/define.ts";
 import { runTool } from "../../src/tools/run.ts";
 import { toolSchema } from "../../src/tools/schema.ts";
 import type { Tool, ToolContext, ToolResult } from "../../src/types/run/tool.ts";
-import { textOf, toolContext } from "./context.ts";
+import { textOf, toolContext } from "../kit/tools.ts";
 
 const input = z.object({ count: z.int().describe("how many"), name: z.string().default("x") });
 

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { background } from "../../src/utils/background.ts";
-import { listen } from "../fakes/log.ts";
-import { until } from "../outbox/stage.ts";
+import { recordLog } from "../kit/log.ts";
+import { until } from "../kit/until.ts";
 
 test("work that nobody waits for tells the log of its failure", async () => {
-  const log = listen();
+  const log = recordLog();
   background("a walk", Promise.reject(new Error("rain")), log);
   await until(() => log.lines.length > 0);
   expect(log.lines).toEqual(["error background work failed: rain"]);

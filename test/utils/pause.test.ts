@@ -1,15 +1,15 @@
 import { expect, test } from "vitest";
 import { pause, wait } from "../../src/utils/pause.ts";
-import { handClock } from "../outbox/stage.ts";
+import { manualClock } from "../kit/clock.ts";
 
 test("a pause that begins after the abort is over at once, and sets no timer", async () => {
-  const clock = handClock();
+  const clock = manualClock();
   await pause(60_000, { clock, signal: AbortSignal.abort() });
   expect(clock.waits).toEqual([]);
 });
 
 test("an abort ends a pause, and forgets its timer", async () => {
-  const clock = handClock();
+  const clock = manualClock();
   const stop = new AbortController();
   const paused = pause(60_000, { clock, signal: stop.signal });
   stop.abort();
@@ -18,7 +18,7 @@ test("an abort ends a pause, and forgets its timer", async () => {
 });
 
 test("without an abort a pause takes its time", async () => {
-  const clock = handClock();
+  const clock = manualClock();
   let isOver = false;
   const paused = pause(1000, { clock, signal: new AbortController().signal }).then(() => (isOver = true));
   clock.pass(999);

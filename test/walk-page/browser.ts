@@ -5,8 +5,8 @@ import path from "node:path";
 import process from "node:process";
 import { chromium, type BrowserContext, type Locator, type Page } from "playwright-core";
 import { z } from "zod";
-import { CHROMIUM } from "../page/chromium.ts";
-import { PATIENCE_MS } from "../walk/gateway.ts";
+import { CHROMIUM } from "../kit/page/chromium.ts";
+import { PATIENCE_MS } from "../kit/gateway/process.ts";
 
 const SHOTS = process.env["PAGE_SHOTS"];
 const ARGS = [

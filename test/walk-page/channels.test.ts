@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { startFakeTelegram, type FakeTelegram } from "../fakes/telegram.ts";
-import { makeHome, PATIENCE_MS, type Home } from "../walk/gateway.ts";
-import { hasChromium } from "../page/chromium.ts";
+import { makeHome, PATIENCE_MS, type Home } from "../kit/gateway/process.ts";
+import { hasChromium } from "../kit/page/chromium.ts";
 import { Browser, type Tab } from "./browser.ts";
 
 let browser: Browser;

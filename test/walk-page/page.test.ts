@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { startFakeModel, type FakeModel, type ModelCall } from "../fakes/model.ts";
 import { startFakeTelegram, type FakeTelegram } from "../fakes/telegram.ts";
-import { makeHome, PATIENCE_MS, TOKEN, walkConfig, type Home } from "../walk/gateway.ts";
-import { hasChromium } from "../page/chromium.ts";
+import { makeHome, PATIENCE_MS, TOKEN, walkConfig, type Home } from "../kit/gateway/process.ts";
+import { hasChromium } from "../kit/page/chromium.ts";
 import { Browser, type Tab } from "./browser.ts";
 
 const PICTURE = "iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAEElEQVR4nGP8z8AARAwQCgAf7gP9i18U1AAAAABJRU5ErkJggg==";

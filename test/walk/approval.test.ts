@@ -2,7 +2,8 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe } from "vitest";
 import type { TelegramCall } from "../fakes/telegram.ts";
-import { outcomesOf, test, type World } from "./scene.ts";
+import { outcomesOf } from "../kit/gateway/state-files.ts";
+import { test, type World } from "../kit/gateway/world.ts";
 
 const OWNED = { commands: { ownerAllowFrom: ["telegram:1001"] } };
 const COMMAND = "touch made.txt && echo done-it";

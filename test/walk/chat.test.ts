@@ -1,7 +1,8 @@
 import { writeFile, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe } from "vitest";
-import { inboxOf, outcomesOf, sessionsOf, test, textOf, transcriptOf } from "./scene.ts";
+import { inboxOf, outcomesOf, sessionsOf, textOf, transcriptOf } from "../kit/gateway/state-files.ts";
+import { test } from "../kit/gateway/world.ts";
 
 describe.concurrent("one chat", () => {
   test("a text gets its answer", async ({ world, expect }) => {

@@ -1,8 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe } from "vitest";
-import { SOON_MS, TOKEN } from "./gateway.ts";
-import { outcomesOf, test } from "./scene.ts";
+import { SOON_MS, TOKEN } from "../kit/gateway/process.ts";
+import { outcomesOf } from "../kit/gateway/state-files.ts";
+import { test } from "../kit/gateway/world.ts";
 
 const WEB_ONLY = { channels: { telegram: { enabled: false } } };
 const json = (text: string) => JSON.parse(text) as Record<string, unknown>;

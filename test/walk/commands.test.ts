@@ -1,8 +1,9 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe } from "vitest";
-import { SOON_MS, type GatewayUnderTest } from "./gateway.ts";
-import { outcomesOf, sessionsOf, test, textOf, transcriptOf } from "./scene.ts";
+import { SOON_MS, type GatewayUnderTest } from "../kit/gateway/process.ts";
+import { outcomesOf, sessionsOf, textOf, transcriptOf } from "../kit/gateway/state-files.ts";
+import { test } from "../kit/gateway/world.ts";
 
 const two = {
   models: {

@@ -3,8 +3,9 @@ import { join } from "node:path";
 import { SessionManager } from "@mariozechner/pi-coding-agent";
 import { vi } from "vitest";
 import type { ModelCall } from "../fakes/model.ts";
-import { entriesOf, fileOf, PATIENCE, sessionsOf, test, textOf, transcriptOf, type World } from "./scene.ts";
-import type { Home } from "./gateway.ts";
+import { entriesOf, fileOf, sessionsOf, textOf, transcriptOf } from "../kit/gateway/state-files.ts";
+import { PATIENCE, type Home } from "../kit/gateway/process.ts";
+import { test, type World } from "../kit/gateway/world.ts";
 
 /** A model with so small a window that a few long answers fill it. */
 const SMALL = (world: World, contextWindow: number) => ({

@@ -1,6 +1,7 @@
 import { describe } from "vitest";
 import type { ModelReply } from "../fakes/model.ts";
-import { outcomesOf, test, type World } from "./scene.ts";
+import { outcomesOf } from "../kit/gateway/state-files.ts";
+import { test, type World } from "../kit/gateway/world.ts";
 
 const always = (world: World, reply: ModelReply) => world.model.answer(() => reply);
 const FALLBACK = {

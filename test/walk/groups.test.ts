@@ -1,7 +1,8 @@
 import { describe } from "vitest";
 import type { Speaker } from "../fakes/telegram.ts";
-import { SOON_MS } from "./gateway.ts";
-import { inboxOf, outcomesOf, test } from "./scene.ts";
+import { SOON_MS } from "../kit/gateway/process.ts";
+import { inboxOf, outcomesOf } from "../kit/gateway/state-files.ts";
+import { test } from "../kit/gateway/world.ts";
 
 const GROUP = -100_500;
 const OTHER = -100_600;

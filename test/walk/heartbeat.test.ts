@@ -2,8 +2,9 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, vi } from "vitest";
-import type { Home } from "./gateway.ts";
-import { outcomesOf, PATIENCE, test } from "./scene.ts";
+import { type Home, PATIENCE } from "../kit/gateway/process.ts";
+import { outcomesOf } from "../kit/gateway/state-files.ts";
+import { test } from "../kit/gateway/world.ts";
 
 const NEWS = "The mail server is full.";
 /** Its own time does not come within a test. */

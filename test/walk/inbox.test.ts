@@ -1,8 +1,9 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, vi } from "vitest";
-import { type Home } from "./gateway.ts";
-import { inboxOf, outcomesOf, PATIENCE, test } from "./scene.ts";
+import { type Home, PATIENCE } from "../kit/gateway/process.ts";
+import { inboxOf, outcomesOf } from "../kit/gateway/state-files.ts";
+import { test } from "../kit/gateway/world.ts";
 
 interface Story {
   readonly row: { readonly id: number; readonly outcome?: { readonly kind: string; readonly why?: string } };

@@ -1,5 +1,6 @@
 import { describe } from "vitest";
-import { outcomesOf, test, type World } from "./scene.ts";
+import { outcomesOf } from "../kit/gateway/state-files.ts";
+import { test, type World } from "../kit/gateway/world.ts";
 
 const direct = (dmPolicy: string, allowFrom: string[] = []) => ({ channels: { telegram: { dmPolicy, allowFrom } } });
 const stranger = (id: number) => ({ from: { id, first_name: `Stranger ${id}` } });

@@ -2,8 +2,9 @@ import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe } from "vitest";
-import { SOON_MS, TOKEN, type GatewayUnderTest } from "./gateway.ts";
-import { inboxOf, outcomesOf, test, type World } from "./scene.ts";
+import { SOON_MS, TOKEN, type GatewayUnderTest } from "../kit/gateway/process.ts";
+import { inboxOf, outcomesOf } from "../kit/gateway/state-files.ts";
+import { test, type World } from "../kit/gateway/world.ts";
 
 const WEB_ONLY = { channels: { telegram: { enabled: false } } };
 const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8);

@@ -1,7 +1,8 @@
 import { describe, expect } from "vitest";
 import { startFakeModel } from "../fakes/model.ts";
 import { startFakeTelegram } from "../fakes/telegram.ts";
-import { outcomesOf, test, World } from "./scene.ts";
+import { outcomesOf } from "../kit/gateway/state-files.ts";
+import { test, World } from "../kit/gateway/world.ts";
 
 const words = (count: number, name = "word") =>
   Array.from({ length: count }, (_, index) => `${name}${index}`).join(" ");

@@ -1,6 +1,7 @@
 import { describe } from "vitest";
 import { startFakeTelegram } from "../fakes/telegram.ts";
-import { outcomesOf, test } from "./scene.ts";
+import { outcomesOf } from "../kit/gateway/state-files.ts";
+import { test } from "../kit/gateway/world.ts";
 
 /** Older messages than some hours are told of and not answered. */
 const seconds = () => Math.floor(Date.now() / 1000);

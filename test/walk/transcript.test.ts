@@ -1,7 +1,8 @@
 import { join } from "node:path";
 import { SessionManager } from "@mariozechner/pi-coding-agent";
 import { readdirSync } from "node:fs";
-import { entriesOf, exportOf, fileOf, outcomesOf, sessionsOf, test, textOf, type World } from "./scene.ts";
+import { entriesOf, exportOf, fileOf, outcomesOf, sessionsOf, textOf } from "../kit/gateway/state-files.ts";
+import { test, type World } from "../kit/gateway/world.ts";
 
 const FIELDS = [
   "abortedLastRun",

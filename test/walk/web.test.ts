@@ -1,8 +1,14 @@
 import { describe } from "vitest";
-import { askWithOpenAi, chatWithReferenceClient, listModelsWithOpenAi, streamWithOpenAi } from "../peers/clients.ts";
-import { RawClient } from "../server/gateway.ts";
-import { SOON_MS, TOKEN, type GatewayUnderTest } from "./gateway.ts";
-import { isRecord, outcomesOf, sessionsOf, test, textOf } from "./scene.ts";
+import {
+  askWithOpenAi,
+  chatWithReferenceClient,
+  listModelsWithOpenAi,
+  streamWithOpenAi,
+} from "../kit/server/clients.ts";
+import { RawClient } from "../kit/server/server.ts";
+import { SOON_MS, TOKEN, type GatewayUnderTest } from "../kit/gateway/process.ts";
+import { isRecord, test } from "../kit/gateway/world.ts";
+import { outcomesOf, sessionsOf, textOf } from "../kit/gateway/state-files.ts";
 
 const ws = (gateway: GatewayUnderTest) => `ws://127.0.0.1:${gateway.port}`;
 const http = (gateway: GatewayUnderTest) => `http://127.0.0.1:${gateway.port}`;

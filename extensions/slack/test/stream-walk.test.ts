@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { startFakeModel } from "../../../test/fakes/model.ts";
 import type { FakeEnding } from "../../../test/fakes/model.ts";
-import type { GatewayUnderTest } from "../../../test/walk/gateway.ts";
-import { isUp, makeHome } from "../../../test/walk/gateway.ts";
+import type { GatewayUnderTest } from "../../../test/kit/gateway/process.ts";
+import { isUp, makeHome } from "../../../test/kit/gateway/process.ts";
 import { ADA, startFakeSlack, TOPIC } from "./fake-slack.ts";
 
 let slack: Awaited<ReturnType<typeof startFakeSlack>>;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { ADA, useStage } from "../../../test/faults/stage.ts";
+import { ADA, useFaultFixture } from "../../../test/faults/fixture.ts";
 
-const stage = useStage();
+const fixture = useFaultFixture();
 
 const photo = (id: string, caption?: string) => ({
   more: {
@@ -17,51 +17,51 @@ const DOT = Buffer.from(
 );
 
 function channels(more: Record<string, unknown>): Record<string, unknown> {
-  const { telegram } = stage();
+  const { telegram } = fixture();
   const base = { enabled: true, botToken: telegram.token, apiRoot: telegram.url, dmPolicy: "open", allowFrom: ["*"] };
   return { channels: { telegram: { ...base, ...more } } };
 }
 
 const trip = (): readonly string[] =>
-  stage()
+  fixture()
     .telegram.shown(ADA)
     .filter((text) => text.includes("the trip"));
 
 test.each([
-  ["when its parts were offered", 60_000, async () => stage().moment(({ method }) => method === "getUpdates")],
-  ["while its parts wait, acknowledged", 60_000, async () => stage().acknowledged()],
-  ["when the model was asked", 50, async () => stage().model.called(1)],
+  ["when its parts were offered", 60_000, async () => fixture().moment(({ method }) => method === "getUpdates")],
+  ["while its parts wait, acknowledged", 60_000, async () => fixture().acknowledged()],
+  ["when the model was asked", 50, async () => fixture().model.called(1)],
 ])("an album is answered once, with all of it: killed %s", async (_when, mediaGroupFlushMs, moment) => {
-  const { telegram, model } = stage();
+  const { telegram, model } = fixture();
   for (const id of ["p1", "p2"]) telegram.file(id, DOT);
   model.answer(() => "hang");
-  await stage().config(channels({ mediaGroupFlushMs }));
-  const first = await stage().start();
+  await fixture().config(channels({ mediaGroupFlushMs }));
+  const first = await fixture().start();
   const reached = moment();
   telegram.say("", photo("p1", "the trip"));
   telegram.say("", photo("p2"));
   await reached;
   await first.kill("SIGKILL");
-  await stage().config(channels({ mediaGroupFlushMs: 200 }));
+  await fixture().config(channels({ mediaGroupFlushMs: 200 }));
   model.answer((call) => ({ text: `echo: ${call.said.includes("the trip") ? "the trip" : call.said}` }));
-  await stage().start();
+  await fixture().start();
   await telegram.waitFor((call) => call.ok && call.text.includes("echo: the trip"));
-  await stage().goesOn();
+  await fixture().goesOn();
   expect(trip()).toHaveLength(1);
   const said = model.calls.findLast((call) => call.said.includes("the trip"))?.said ?? "";
   expect(said.match(/media:|\.png|image\/png/g)?.length ?? 0, said).toBeGreaterThanOrEqual(2);
 });
 
 test("over a webhook: an acknowledged update is not lost, and a repeated one is answered once", async () => {
-  const { telegram, model } = stage();
+  const { telegram, model } = fixture();
   const webhook = { webhookUrl: "https://bot.example/telegram-webhook", webhookSecret: "hook-secret" };
-  await stage().config(channels(webhook));
+  await fixture().config(channels(webhook));
   model.answer(() => "hang");
   const post = (port: number) => async (body: string, headers: Record<string, string>) =>
     (await fetch(`http://127.0.0.1:${port}/telegram-webhook`, { method: "POST", headers, body })).status;
   const isKnown = async (port: number): Promise<void> =>
     expect.poll(async () => post(port)("{}", { "x-telegram-bot-api-secret-token": "hook-secret" })).toBe(400);
-  const first = await stage().start();
+  const first = await fixture().start();
   await isKnown(first.port);
   await expect.poll(() => telegram.webhook).toBeDefined();
   telegram.say("the trip begins");
@@ -73,7 +73,7 @@ test("over a webhook: an acknowledged update is not lost, and a repeated one is 
   expect(telegram.pending).toEqual([]);
   await first.kill("SIGKILL");
   model.answer((call) => ({ text: `echo: ${call.said}` }));
-  const second = await stage().start();
+  const second = await fixture().start();
   await telegram.waitFor((call) => call.ok && call.text.includes("the trip begins"));
   // Telegram did not get the acknowledgement of the first one.
   for (const [body, headers] of bodies) await expect.poll(async () => post(second.port)(body, headers)).toBe(200);

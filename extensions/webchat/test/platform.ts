@@ -5,7 +5,7 @@ import { z } from "zod";
 import { WebClients } from "../../../src/app/gateway/web-clients.ts";
 import { NOTICE_TYPE } from "../../../src/sessions/transcript/history.ts";
 import { OPERATOR_KEY } from "../../../src/sessions/keys.ts";
-import { tableOf } from "../../../test/fakes/session-table.ts";
+import { tableOf } from "../../../test/kit/session-table.ts";
 import { openSessions } from "../../../src/sessions/sessions.ts";
 import type { ChannelAdapter } from "../../../src/types/chat/channel.ts";
 import { channelId, DEFAULT_ACCOUNT, DEFAULT_AGENT } from "../../../src/types/ids.ts";
@@ -13,7 +13,7 @@ import type { Peer } from "../../../src/types/chat/message.ts";
 import type { WebMessage } from "../../../src/types/chat/web-clients.ts";
 import { Host } from "../../../test/contracts/host.ts";
 import type { AnyPlatform, PlatformFile } from "../../../test/contracts/platform.ts";
-import { listen } from "../../../test/outbox/stage.ts";
+import { recordLog } from "../../../test/kit/log.ts";
 import { webchat } from "../index.ts";
 
 const noticeLine = z.object({
@@ -88,7 +88,7 @@ export async function webchatPlatform(): Promise<AnyPlatform> {
     dir,
     table: await tableOf(dir),
     cwdFor: () => dir,
-    log: listen(),
+    log: recordLog(),
     defaultAgent: DEFAULT_AGENT,
   });
   const room = new WebClients({ sessions, defaultAgent: () => DEFAULT_AGENT, emit: () => undefined });

@@ -10,7 +10,7 @@ import { isOwnId, ownId } from "../inbound/jid.ts";
 import { GROUP } from "./fake/fake-whatsapp.ts";
 import { Person } from "./fake/person.ts";
 import { whatsappPlatform } from "./platform.ts";
-import { quiet } from "../../../test/outbox/quiet.ts";
+import { untilIdle } from "../../../test/kit/idle.ts";
 
 afterEach(async () => {
   await stopAll();
@@ -35,7 +35,7 @@ describe("taking messages", () => {
     const store = host.receive.bind(host);
     host.receive = async (messages) => {
       // A receipt that does not wait for the storing would be there by then.
-      await quiet();
+      await untilIdle();
       seen.push(fake.queue.length);
       await store(messages);
     };
@@ -55,7 +55,7 @@ describe("taking messages", () => {
       await store(messages);
       const [said = ""] = messages.map((message) => message.text);
       // By then the transaction in which the message was opened is over.
-      answers.push(quiet().then(() => link.send(platform.direct, text(`${said}, too`), { idempotencyKey: said })));
+      answers.push(untilIdle().then(() => link.send(platform.direct, text(`${said}, too`), { idempotencyKey: said })));
     };
     for (const word of ["one", "two", "three"]) {
       fake.say({ conversation: word });

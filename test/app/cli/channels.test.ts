@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { run, stateDir } from "./cli.ts";
+import { run, stateDir } from "../../kit/gateway/cli.ts";
 import { fakeGateway, Refusal } from "./fake-gateway.ts";
 
 const at = (config = "{\n  // mine\n  gateway: { port: 1 }, // stays\n}\n") => {

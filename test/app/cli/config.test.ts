@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { run, stateDir } from "./cli.ts";
+import { run, stateDir } from "../../kit/gateway/cli.ts";
 
 const BROKEN = `{
   gateway: {

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { errText, REWRITE, terminalText } from "../../../src/app/cli/io.ts";
 import { openJournal } from "../../../src/store/journal/journal.ts";
 import { sessionKey } from "../../../src/types/ids.ts";
-import { outputMatching, run, start, stateDir } from "./cli.ts";
+import { outputMatching, run, start, stateDir } from "../../kit/gateway/cli.ts";
 
 const line = (msg: string, more: object = {}) =>
   `${JSON.stringify({ level: "info", time: "2026-03-01T10:00:00.000Z", msg, ...more })}\n`;

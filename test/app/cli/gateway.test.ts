@@ -3,7 +3,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { acquireStateLock } from "../../../src/store/lock/lock.ts";
-import { ended, outputMatching, run, start, stateDir } from "./cli.ts";
+import { ended, outputMatching, run, start, stateDir } from "../../kit/gateway/cli.ts";
 import { fakeGateway, Refusal, TOKEN, type Answers, type Asked } from "./fake-gateway.ts";
 
 const STATUS = {

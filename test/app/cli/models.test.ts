@@ -8,7 +8,7 @@ import { bundled } from "../../../src/app/contributions/extensions.ts";
 import type { Io } from "../../../src/app/cli/io.ts";
 import { runCommand } from "../../../src/app/cli/run-cli.ts";
 import { startFakeModel } from "../../fakes/model.ts";
-import { ended, mainFile, run, stateDir, type Ended } from "./cli.ts";
+import { ended, mainFile, run, stateDir, type Ended } from "../../kit/gateway/cli.ts";
 
 const DAY = 24 * 3_600_000;
 

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { ended, run, start, stateDir } from "./cli.ts";
+import { ended, run, start, stateDir } from "../../kit/gateway/cli.ts";
 
 const preload = new URL("loaded.mjs", import.meta.url).href;
 const version = z

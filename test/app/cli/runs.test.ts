@@ -7,10 +7,11 @@ import { openJournal } from "../../../src/store/journal/journal.ts";
 import { accountId, channelId, runId, sessionKey } from "../../../src/types/ids.ts";
 import type { InboundMessage } from "../../../src/types/chat/message.ts";
 import type { PromptRecord, Receipt } from "../../../src/types/run/run.ts";
-import { png } from "../../history/images/pictures.ts";
-import { listen, user } from "../../sessions/kit.ts";
+import { png } from "../../kit/pictures.ts";
+import { recordLog } from "../../kit/log.ts";
+import { user } from "../../kit/transcript-file.ts";
 import { Transcript } from "../../../src/sessions/transcript/transcript.ts";
-import { run, stateDir } from "./cli.ts";
+import { run, stateDir } from "../../kit/gateway/cli.ts";
 import { fakeGateway, Refusal } from "./fake-gateway.ts";
 
 const KEY = "telegram:default:77";
@@ -80,7 +81,7 @@ async function withRuns(file = "s1.jsonl") {
     sessionId: "s1",
     sessionKey: KEY,
     cwd: "/",
-    log: listen(),
+    log: recordLog(),
     now: () => 1,
   });
   const picture = { type: "image" as const, data: png(4, 4).toString("base64"), mimeType: "image/png" };
@@ -239,7 +240,7 @@ test("the prompt is found after a reset, and its loss is told", async () => {
 test("what an engine made is shown as it was kept, and files of images are named", async () => {
   const { dir, path, env } = await withRuns();
   const journal = await openJournal({ path: join(dir, "state", "journal.sqlite"), bootId: "b" });
-  const transcript = await Transcript.open({ path, sessionId: "s1", cwd: "/", log: listen(), now: () => 1 });
+  const transcript = await Transcript.open({ path, sessionId: "s1", cwd: "/", log: recordLog(), now: () => 1 });
   const asked = user("what is in ./plan.png and https://example.org/a.png?");
   const id = await transcript.append({ type: "message", message: asked });
   await transcript.close();

@@ -6,8 +6,7 @@ import { Live } from "../../../src/app/compose/live.ts";
 import { createRules, mentionPatternsFor } from "../../../src/app/compose/rules.ts";
 import { accountId } from "../../../src/types/ids.ts";
 import { telegramConfig } from "../../../extensions/telegram/config.ts";
-import { message } from "../../channels/messages.ts";
-import { peer } from "../../outbox/stage.ts";
+import { message, peer } from "../../kit/inbound.ts";
 
 const load = (config: unknown) =>
   loadConfigText(JSON.stringify(config), {

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } fro
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { listen } from "../../fakes/log.ts";
+import { recordLog } from "../../kit/log.ts";
 import { ensureGatewayToken, gatewayTokenFile, readGatewayToken } from "../../../src/app/config/gateway-token.ts";
 import { makeStateDirs, resolvePaths } from "../../../src/app/config/paths.ts";
 import { configSchema } from "../../../src/app/config/schema.ts";
@@ -174,7 +174,7 @@ describe("paths", () => {
       expect(statSync(gatewayTokenFile(paths)).mode & 0o777).toBe(0o600);
       expect(readFileSync(gatewayTokenFile(paths), "utf8").trim()).toBe(token.reveal());
       chmodSync(gatewayTokenFile(paths), 0o644);
-      const log = listen();
+      const log = recordLog();
       await ensureGatewayToken(paths, config, log);
       expect(statSync(gatewayTokenFile(paths)).mode & 0o777).toBe(0o600);
       await ensureGatewayToken(paths, config, log);

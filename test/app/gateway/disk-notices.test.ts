@@ -4,17 +4,17 @@ import { DiskNotices } from "../../../src/app/gateway/disk/disk-notices.ts";
 import { diskFull } from "../../../src/store/disk.ts";
 import type { ChannelLink } from "../../../src/types/chat/channel.ts";
 import type { Peer } from "../../../src/types/chat/message.ts";
-import { message } from "../../dispatch/stage.ts";
-import { listen } from "../../fakes/log.ts";
-import { handClock, peer } from "../../outbox/stage.ts";
+import { nextMessage, peer } from "../../kit/inbound.ts";
+import { recordLog } from "../../kit/log.ts";
+import { manualClock } from "../../kit/clock.ts";
 
 const FULL = diskFull("/state", new Error("ENOSPC"));
 const TEN_MINUTES = 600_000;
 
 function stage(refuses: (to: Peer) => boolean = () => false) {
   const told: string[] = [];
-  const clock = handClock();
-  const log = listen();
+  const clock = manualClock();
+  const log = recordLog();
   const disk = new DiskState({ probe: async () => undefined, log, clock });
   const link: ChannelLink = {
     async send(to) {
@@ -28,7 +28,7 @@ function stage(refuses: (to: Peer) => boolean = () => false) {
 }
 
 const from = (id: string, kind: "direct" | "group" = "direct") =>
-  message("hi", id, { from: { ...peer(id), chat: { kind, id } } });
+  nextMessage("hi", id, { from: { ...peer(id), chat: { kind, id } } });
 
 test("a chat that cannot be told keeps no other from being told, and fails nothing", async () => {
   const { told, log, notices } = stage((to) => to.chat.id === "blocked");

@@ -2,14 +2,14 @@ import { expect, test } from "vitest";
 import { DiskState } from "../../../src/app/gateway/disk/disk-state.ts";
 import { diskFull } from "../../../src/store/disk.ts";
 import type { OpenClawError } from "../../../src/types/errors.ts";
-import { listen } from "../../fakes/log.ts";
-import { handClock } from "../../outbox/stage.ts";
+import { recordLog } from "../../kit/log.ts";
+import { manualClock } from "../../kit/clock.ts";
 
 const FULL = diskFull("/state", new Error("ENOSPC"));
 
 function stage() {
-  const clock = handClock();
-  const log = listen();
+  const clock = manualClock();
+  const log = recordLog();
   const found: { error: OpenClawError | undefined } = { error: undefined };
   return { clock, log, found, disk: new DiskState({ probe: async () => found.error, log, clock }) };
 }

@@ -11,8 +11,13 @@ import { Live } from "../../../src/app/compose/live.ts";
 import { openLog } from "../../../src/app/log/log.ts";
 import { openOutbox } from "../../../src/app/compose/open-outbox.ts";
 import { openJournal } from "../../../src/store/journal/journal.ts";
-import { message } from "../../dispatch/stage.ts";
-import { handClock, LIMITS, listen, peer, Platform, quiet, scratch, until } from "../../outbox/stage.ts";
+import { nextMessage, peer } from "../../kit/inbound.ts";
+import { manualClock } from "../../kit/clock.ts";
+import { LIMITS, ChatPlatform } from "../../fakes/chat-platform.ts";
+import { recordLog } from "../../kit/log.ts";
+import { untilIdle } from "../../kit/idle.ts";
+import { openStateDir } from "../../kit/state-dir.ts";
+import { until } from "../../kit/until.ts";
 
 const HOUR_MS = 3_600_000;
 const log = openLog({ level: "silent", consoleLevel: "silent", consoleStyle: "json" });
@@ -69,7 +74,7 @@ describe("messages.recovery", () => {
     const clock = { now: () => Date.now() - age, after: () => () => undefined };
     const before = await openJournal({ path: journalPath(live.paths), bootId: "before", clock });
     const accept = async (text: string) => {
-      const said = { ...message(text, text), receivedAt: clock.now() };
+      const said = { ...nextMessage(text, text), receivedAt: clock.now() };
       const [accepted] = await before.inbox.accept([said]);
       return accepted!.row.id;
     };
@@ -90,15 +95,15 @@ describe("messages.recovery", () => {
 
 describe("the outbox", () => {
   async function stage(messages: Record<string, unknown>, telegram: Record<string, unknown> = {}) {
-    const clock = handClock();
-    const place = await scratch(clock);
+    const clock = manualClock();
+    const place = await openStateDir(clock);
     onTestFinished(() => place.remove());
     const { outbox: journal, messages: look } = await place.journal();
-    const platform = new Platform();
+    const platform = new ChatPlatform();
     let isUp = true;
     const links = { link: () => (isUp ? platform : undefined), limits: () => LIMITS };
     const { live } = await liveOf({ messages, channels: { telegram: { enabled: false, ...telegram } } });
-    const outbox = openOutbox(live, { journal, links, log: listen(), clock });
+    const outbox = openOutbox(live, { journal, links, log: recordLog(), clock });
     const say = (key: string) =>
       outbox.deliver({ replyKey: key, to: peer("1"), blocks: [{ kind: "text", markdown: key }] });
     const down = () => void (isUp = false);
@@ -124,7 +129,7 @@ describe("the outbox", () => {
     await until(() => platform.texts.length === 1);
     await say("second");
     await until(() => clock.waits.includes(ms));
-    await quiet();
+    await untilIdle();
     expect(platform.texts).toEqual(["first"]);
   });
 

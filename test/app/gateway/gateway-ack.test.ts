@@ -2,8 +2,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { startFakeModel } from "../../fakes/model.ts";
-import { until } from "../../outbox/stage.ts";
-import { startChannelStage } from "../channel-stage.ts";
+import { until } from "../../kit/until.ts";
+import { startGatewayFixture } from "../../kit/gateway/in-process.ts";
 
 test("an ack reaction is taken off before a gateway that stops leaves its channels", async () => {
   const model = await startFakeModel();
@@ -13,14 +13,14 @@ test("an ack reaction is taken off before a gateway that stops leaves its channe
     return { text: "seen" };
   });
   const chat = { dmPolicy: "open", allowFrom: ["*"], ackReaction: "👀", ackReactionScope: "all" };
-  const stage = await startChannelStage(chat, model.url);
-  const { telegram } = stage;
-  const config: object = JSON.parse(stage.config());
+  const fixture = await startGatewayFixture(chat, model.url);
+  const { telegram } = fixture;
+  const config: object = JSON.parse(fixture.config());
   writeFileSync(
-    join(stage.dir, "openclaw.json"),
+    join(fixture.dir, "openclaw.json"),
     JSON.stringify({ ...config, messages: { removeAckAfterReply: true } }),
   );
-  await stage.restart();
+  await fixture.restart();
   try {
     const reactions = () =>
       telegram.sent.filter(({ method }) => method === "setMessageReaction").map(({ body }) => body["reaction"]);
@@ -29,10 +29,10 @@ test("an ack reaction is taken off before a gateway that stops leaves its channe
     telegram.fail("setMessageReaction", "429", 1, 1);
     gate.resolve();
     await until(() => reactions().length === 2, "its removal, which is put off");
-    await stage.restart();
+    await fixture.restart();
     expect(reactions().slice(1)).toEqual([[], []]);
   } finally {
-    await stage.close();
+    await fixture.close();
     await model.close();
   }
 });

@@ -2,20 +2,20 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
-import { until } from "../../outbox/stage.ts";
-import { connectParams, RawClient } from "../../server/gateway.ts";
-import { startChannelStage, TOKEN, type ChannelStage } from "../channel-stage.ts";
+import { until } from "../../kit/until.ts";
+import { connectParams, RawClient } from "../../kit/server/server.ts";
+import { startGatewayFixture, TOKEN, type GatewayFixture } from "../../kit/gateway/in-process.ts";
 
-let stage: ChannelStage;
+let fixture: GatewayFixture;
 let client: RawClient;
 beforeAll(async () => {
-  stage = await startChannelStage({ enabled: false, botToken: undefined });
-  client = new RawClient(stage.http.replace("http", "ws"));
+  fixture = await startGatewayFixture({ enabled: false, botToken: undefined });
+  client = new RawClient(fixture.http.replace("http", "ws"));
   await client.connect(connectParams(TOKEN));
 });
 afterAll(async () => {
   client.close();
-  await stage.close();
+  await fixture.close();
 });
 
 const answer = z.looseObject({
@@ -35,7 +35,7 @@ const refusal = async (method: string, params: object) => {
   return [error?.details?.field, error?.message];
 };
 const state = async (account: string) =>
-  new RegExp(`telegram +${account} +(\\w+)`).exec((await stage.cli("channels", "status")).out)?.[1];
+  new RegExp(`telegram +${account} +(\\w+)`).exec((await fixture.cli("channels", "status")).out)?.[1];
 const is = (account: string, wanted: string | undefined) =>
   until(async () => (await state(account)) === wanted, `${account} ${wanted}`);
 
@@ -73,19 +73,19 @@ test.each([
   [{ channel: "signal", values: { httpUrl: "nowhere" } }, ["httpUrl", expect.stringMatching(/^[A-Z].*\.$/)]],
   [{ channel: "signal", values: { token: "x" } }, [undefined, expect.stringContaining("no flag --token")]],
 ])("%j is refused beside its field and changes nothing", async (params, expected) => {
-  const before = stage.config();
+  const before = fixture.config();
   expect(await refusal("channels.add", params)).toEqual(expected);
-  expect(stage.config()).toBe(before);
+  expect(fixture.config()).toBe(before);
 });
 
 test("an account is added, comes up, is switched off and on and taken out; comments and the others stay", async () => {
-  const path = join(stage.dir, "openclaw.json");
+  const path = join(fixture.dir, "openclaw.json");
   writeFileSync(path, readFileSync(path, "utf8").replace("{", "{\n  // mine"));
-  const { token } = stage.telegram;
+  const { token } = fixture.telegram;
   const added = await ask("channels.add", { channel: "telegram", values: { token } });
   expect(added.payload).toEqual({ ok: true, channel: "telegram", accountId: "default", restartNeeded: false });
   await is("default", "running");
-  expect(stage.config()).toContain("// mine");
+  expect(fixture.config()).toContain("// mine");
 
   expect(await refusal("channels.add", { channel: "telegram", values: { token } })).toEqual([
     "accountId",
@@ -100,7 +100,7 @@ test("an account is added, comes up, is switched off and on and taken out; comme
   await ask("channels.enable", { channel: "telegram", accountId: "work", enabled: false });
   await is("work", "off");
   await ask("channels.remove", { channel: "telegram", accountId: "work" });
-  expect(stage.config()).not.toContain("work");
+  expect(fixture.config()).not.toContain("work");
   expect(await refusal("channels.remove", { channel: "telegram", accountId: "work" })).toEqual([
     undefined,
     "The config has no account work of telegram. It has: default.",
@@ -109,7 +109,7 @@ test("an account is added, comes up, is switched off and on and taken out; comme
 
 test("changes that come at once are all in the file", async () => {
   const names = ["a", "b", "c", "d"];
-  const { token } = stage.telegram;
+  const { token } = fixture.telegram;
   const add = (accountId: string) => ask("channels.add", { channel: "telegram", accountId, values: { token } });
   await Promise.all(names.map(add));
   await Promise.all(
@@ -127,11 +127,11 @@ test("changes that come at once are all in the file", async () => {
 
 test("a token that was wrong is replaced where that is asked for", async () => {
   await ask("channels.add", { channel: "telegram", values: { token: "9:other" }, replace: true });
-  expect(stage.config()).toContain("9:other");
+  expect(fixture.config()).toContain("9:other");
 });
 
 test("only who may change everything may set up channels", async () => {
-  const reader = new RawClient(stage.http.replace("http", "ws"));
+  const reader = new RawClient(fixture.http.replace("http", "ws"));
   await reader.connect({ ...connectParams(TOKEN), scopes: ["operator.read", "operator.write"] });
   for (const method of ["channels.add", "channels.remove", "channels.enable"]) {
     const { error } = answer.parse(await reader.request(method, { channel: "telegram", enabled: true }));

@@ -7,7 +7,7 @@ import { makeStateDirs, resolvePaths } from "../../../src/app/config/paths.ts";
 import { type Gateway, startGateway } from "../../../src/app/gateway/gateway.ts";
 import { Live } from "../../../src/app/compose/live.ts";
 import { openLog } from "../../../src/app/log/log.ts";
-import { until } from "../../outbox/stage.ts";
+import { until } from "../../kit/until.ts";
 
 let dir = "";
 let gateway: Gateway | undefined;

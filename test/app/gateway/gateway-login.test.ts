@@ -1,22 +1,22 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { DEVICE, startFakeWhatsapp, type FakeWhatsApp } from "../../../extensions/whatsapp/test/fake/fake-whatsapp.ts";
-import { until } from "../../outbox/stage.ts";
-import { connectParams, RawClient } from "../../server/gateway.ts";
-import { startChannelStage, TOKEN, type ChannelStage } from "../channel-stage.ts";
+import { until } from "../../kit/until.ts";
+import { connectParams, RawClient } from "../../kit/server/server.ts";
+import { startGatewayFixture, TOKEN, type GatewayFixture } from "../../kit/gateway/in-process.ts";
 
 let fake: FakeWhatsApp;
-let stage: ChannelStage;
+let fixture: GatewayFixture;
 let client: RawClient;
 beforeAll(async () => {
   fake = await startFakeWhatsapp();
-  stage = await startChannelStage({ enabled: false }, undefined, { whatsapp: { waWebSocketUrl: fake.url } });
-  client = new RawClient(stage.http.replace("http", "ws"));
+  fixture = await startGatewayFixture({ enabled: false }, undefined, { whatsapp: { waWebSocketUrl: fake.url } });
+  client = new RawClient(fixture.http.replace("http", "ws"));
   await client.connect(connectParams(TOKEN));
 });
 afterAll(async () => {
   client.close();
-  await stage.close();
+  await fixture.close();
   await fake.close();
 });
 
@@ -33,7 +33,7 @@ const answer = z.looseObject({
 const ask = async (method: string, params: object) => answer.parse(await client.request(method, params)).payload;
 
 test("an account is linked through the gateway by a code that is scanned, comes up, sends, and is forgotten", async () => {
-  const isDead = async () => /whatsapp +default +dead/.test((await stage.cli("channels", "status")).out);
+  const isDead = async () => /whatsapp +default +dead/.test((await fixture.cli("channels", "status")).out);
   await until(isDead, "an account without keys");
   let now = await ask("channels.login.start", { channel: "whatsapp" });
   const { loginId } = now;
@@ -50,19 +50,19 @@ test("an account is linked through the gateway by a code that is scanned, comes 
   expect(now).toMatchObject({ state: "linked", self: { id: "+4915550001" } });
   expect(kinds[0]).toBe("qr");
   await until(
-    async () => (await stage.cli("channels", "status", "--channel", "whatsapp")).out.includes("running"),
+    async () => (await fixture.cli("channels", "status", "--channel", "whatsapp")).out.includes("running"),
     "the account",
   );
-  const capabilities = await stage.cli("channels", "capabilities", "--channel", "whatsapp");
+  const capabilities = await fixture.cli("channels", "capabilities", "--channel", "whatsapp");
   expect(capabilities.out).toMatch(/whatsapp +default +whatsapp .* yes +.*react/);
 
-  const sent = await stage.cli("channels", "test", "--channel", "whatsapp", "--to", "+4915559999");
+  const sent = await fixture.cli("channels", "test", "--channel", "whatsapp", "--to", "+4915559999");
   expect([sent.code, sent.err]).toEqual([0, ""]);
   expect(sent.out).toMatch(/^Sent to whatsapp chat \+4915559999/);
   const to = ["--channel", "whatsapp", "--to", "+4915559999"];
-  const loud = await stage.cli("message", "send", ...to, "-m", "hush", "--silent");
+  const loud = await fixture.cli("message", "send", ...to, "-m", "hush", "--silent");
   expect(loud.out).toMatch(/\. With a sound: whatsapp has no silent messages\.\n$/);
 
-  expect((await stage.cli("channels", "logout", "whatsapp")).out).toBe("Forgot whatsapp (default).\n");
+  expect((await fixture.cli("channels", "logout", "whatsapp")).out).toBe("Forgot whatsapp (default).\n");
   await until(isDead, "the end");
 });

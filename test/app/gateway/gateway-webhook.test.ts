@@ -3,21 +3,21 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type FakeSlack, startFakeSlack } from "../../../extensions/slack/test/fake-slack.ts";
-import { until } from "../../outbox/stage.ts";
-import { startChannelStage, type ChannelStage } from "../channel-stage.ts";
+import { until } from "../../kit/until.ts";
+import { startGatewayFixture, type GatewayFixture } from "../../kit/gateway/in-process.ts";
 
 let slack: FakeSlack;
-let stage: ChannelStage;
+let fixture: GatewayFixture;
 beforeAll(async () => {
   slack = await startFakeSlack();
   const { botToken, signingSecret, url: apiUrl } = slack;
   const account = { botToken, signingSecret, apiUrl, mode: "http" };
-  stage = await startChannelStage({ enabled: false }, undefined, { slack: account });
-  const status = () => stage.cli("channels", "status", "--channel", "slack");
+  fixture = await startGatewayFixture({ enabled: false }, undefined, { slack: account });
+  const status = () => fixture.cli("channels", "status", "--channel", "slack");
   await until(async () => (await status()).out.includes("running"), "Slack");
 });
 afterAll(async () => {
-  await stage.close();
+  await fixture.close();
   await slack.close();
 });
 
@@ -31,7 +31,7 @@ function post(path: string, secret = slack.signingSecret): Promise<Response> {
     "x-slack-request-timestamp": stamp,
     "x-slack-signature": signature,
   };
-  return fetch(`${stage.http}${path}`, { method: "POST", body, headers });
+  return fetch(`${fixture.http}${path}`, { method: "POST", body, headers });
 }
 
 test("Slack's requests reach its account through the gateway, and a strange one is turned away", async () => {
@@ -39,13 +39,13 @@ test("Slack's requests reach its account through the gateway, and a strange one 
   expect([answer.status, await answer.text()]).toEqual([200, "a-challenge"]);
   expect((await post("/slack/events", "another secret")).status).toBe(401);
   expect((await post("/elsewhere")).status).toBe(404);
-  const metrics = await (await fetch(`${stage.http}/metrics`)).text();
+  const metrics = await (await fetch(`${fixture.http}/metrics`)).text();
   expect(metrics).toContain('openclaw_channel_webhook_requests_total{path="/slack/events",status="200"} 1');
 });
 
 test("an account that is started anew with another path is found there, and soon nowhere else", async () => {
-  const config = stage.config().replace('"mode": "http"', '"mode": "http", "webhookPath": "/hooks/slack"');
-  writeFileSync(join(stage.dir, "openclaw.json"), config);
+  const config = fixture.config().replace('"mode": "http"', '"mode": "http", "webhookPath": "/hooks/slack"');
+  writeFileSync(join(fixture.dir, "openclaw.json"), config);
   await until(async () => (await post("/hooks/slack")).status === 200, "the new path");
   expect((await post("/slack/events")).status).toBe(503);
 });

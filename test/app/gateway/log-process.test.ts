@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { pathToFileURL } from "node:url";
 import { expect, it, onTestFinished } from "vitest";
-import { until } from "../../outbox/stage.ts";
+import { until } from "../../kit/until.ts";
 
 const source = (path: string) => JSON.stringify(pathToFileURL(join(import.meta.dirname, "../../../src", path)).href);
 

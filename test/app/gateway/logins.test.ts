@@ -5,7 +5,7 @@ import type { ConfiguredAccount } from "../../../src/channels/ports.ts";
 import type { ChannelAdapter, LoginHost } from "../../../src/types/chat/channel.ts";
 import { OpenClawError } from "../../../src/types/errors.ts";
 import { accountId, DEFAULT_ACCOUNT } from "../../../src/types/ids.ts";
-import { TestClock, TOY } from "../../channels/toy.ts";
+import { TestClock, TOY } from "../../kit/toy-channel.ts";
 
 type End = { readonly id: string; readonly name: string };
 let desks: { readonly desk: LoginHost; readonly end: PromiseWithResolvers<End> }[];

@@ -8,7 +8,7 @@ import { openCore } from "../../../src/app/compose/core.ts";
 import { clearAway } from "../../../src/app/gateway/lifecycle/upkeep.ts";
 import { Live } from "../../../src/app/compose/live.ts";
 import { openLog } from "../../../src/app/log/log.ts";
-import { listen } from "../../fakes/log.ts";
+import { recordLog } from "../../kit/log.ts";
 
 let dir: string;
 
@@ -83,7 +83,7 @@ it("goes on with the rest when one of the folders cannot be read", async () => {
   const env = { HOME: dir, OPENCLAW_STATE_DIR: dir };
   const paths = resolvePaths(env);
   const live = new Live(paths, dir, await loadConfig({ path: paths.configPath, env }));
-  const log = listen();
+  const log = recordLog();
   const core = await openCore(live, log, {
     links: { link: () => undefined, limits: () => undefined },
     gate: async () => ({ kind: "drop", why: "test" }),

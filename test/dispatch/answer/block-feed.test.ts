@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createBlockFeed, lettersOf, type BlockFeedOptions } from "../../../src/dispatch/answer/block-feed.ts";
-import { handClock } from "../../outbox/stage.ts";
+import { manualClock } from "../../kit/clock.ts";
 
 const chunk = { minChars: 10, maxChars: 40, breakPreference: "paragraph" } as const;
 const coalesce = { minChars: 60, maxChars: 100, idleMs: 1000 };
@@ -9,7 +9,7 @@ const coalesce = { minChars: 60, maxChars: 100, idleMs: 1000 };
 function open(more: Partial<BlockFeedOptions> & { breakAt?: "text_end" | "message_end" } = {}) {
   const { breakAt = "text_end", ...rest } = more;
   const streaming = { blocks: true, breakAt, chunk };
-  return createBlockFeed({ streaming, clock: handClock(), earlier: [], ...rest });
+  return createBlockFeed({ streaming, clock: manualClock(), earlier: [], ...rest });
 }
 
 const paragraphs = ["alpha ", "beta ", "gamma ", "delta "].map((word) => word.repeat(4).trim());
@@ -25,7 +25,7 @@ describe("blocks of a growing answer", () => {
   });
 
   it("are joined until there is enough, or until nothing came for a while", () => {
-    const clock = handClock();
+    const clock = manualClock();
     const feed = open({ coalesce, clock });
     expect(feed.push(`${paragraphs.slice(0, 2).join("\n\n")}\n\n`)).toEqual([]);
     clock.pass(999);
@@ -47,7 +47,7 @@ describe("blocks of a growing answer", () => {
     const cuts = fc.array(fc.boolean(), { minLength: 3, maxLength: 3 });
     fc.assert(
       fc.property(cuts, (cut) => {
-        const clock = handClock();
+        const clock = manualClock();
         const before = open({ coalesce, clock });
         const planned = paragraphs.flatMap((paragraph, index) => {
           const now = before.push(index === 0 ? paragraph : `\n\n${paragraph}`);

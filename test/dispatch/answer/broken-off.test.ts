@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { completionsVoice } from "../../fakes/model-voices.ts";
-import { MODEL, SPARE } from "../../harness/stage.ts";
-import { type Boot, type Hall, openHall } from "../stage.ts";
+import { MODEL, SPARE } from "../../kit/models.ts";
+import { type Boot, type DispatchFixture, openDispatchFixture } from "../../kit/dispatch.ts";
 
 /** A second before the model is asked again takes no time; what bounds a run stays as long as it is. */
 const clock = {
@@ -12,13 +12,13 @@ const clock = {
   },
 };
 
-let hall: Hall;
+let fixture: DispatchFixture;
 let boot: Boot;
 beforeEach(async () => {
-  hall = await openHall();
-  boot = await hall.boot({ clock });
+  fixture = await openDispatchFixture();
+  boot = await fixture.boot({ clock });
 });
-afterEach(() => hall.close());
+afterEach(() => fixture.close());
 
 const paragraphs = ["alpha ", "beta ", "gamma "].map((word) => word.repeat(12).trim());
 const [alpha = "", beta = "", gamma = ""] = paragraphs;
@@ -41,12 +41,12 @@ describe("a chat that reads an answer in blocks", () => {
     ["context_length_exceeded", "This model's maximum context length is 128000 tokens"],
   ])("reads each word once when its stream ends with %s", async (type, message) => {
     const chunk = { minChars: 40, maxChars: 80, breakPreference: "paragraph" } as const;
-    hall.rules = {
+    fixture.rules = {
       agent: { streaming: { blocks: true, breakAt: "text_end", chunk }, model: { primary: MODEL, fallbacks: [SPARE] } },
       chat: () => ({ replyToMode: "off" }),
     };
-    hall.model.answer((_, number) => (number === 1 ? brokenBy(type, message) : { text: gamma.slice(8) }));
+    fixture.model.answer((_, number) => (number === 1 ? brokenBy(type, message) : { text: gamma.slice(8) }));
     await boot.ask("hello");
-    expect(hall.platform.texts.filter((text) => !text.startsWith("↪️"))).toEqual(paragraphs);
+    expect(fixture.platform.texts.filter((text) => !text.startsWith("↪️"))).toEqual(paragraphs);
   });
 });

@@ -3,9 +3,10 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { ResponsePrefix } from "../../../src/dispatch/answer/response-prefix.ts";
 import { renderText } from "../../../src/outbox/render.ts";
 import { parseMarkdown } from "../../../src/reply/markdown/parse.ts";
-import { MODEL } from "../../harness/stage.ts";
-import { LIMITS } from "../../outbox/stage.ts";
-import { type Boot, type Hall, message, openHall } from "../stage.ts";
+import { MODEL } from "../../kit/models.ts";
+import { LIMITS } from "../../fakes/chat-platform.ts";
+import { type Boot, type DispatchFixture, openDispatchFixture } from "../../kit/dispatch.ts";
+import { nextMessage } from "../../kit/inbound.ts";
 
 const who = { identityName: "Ada", model: { fallbacks: [] } };
 const opus = { provider: "anthropic", id: "claude-opus-4-20260101" };
@@ -100,32 +101,32 @@ describe("the text before an answer", () => {
 });
 
 describe("an answer with a prefix", () => {
-  let hall: Hall;
+  let fixture: DispatchFixture;
   let boot: Boot;
   beforeEach(async () => {
-    hall = await openHall();
-    boot = await hall.boot();
+    fixture = await openDispatchFixture();
+    boot = await fixture.boot();
   });
-  afterEach(() => hall.close());
+  afterEach(() => fixture.close());
 
   it("names the model that answered", async () => {
-    hall.rules = { chat: () => ({ replyToMode: "off", streaming: "off", responsePrefix: "[{modelFull}]" }) };
+    fixture.rules = { chat: () => ({ replyToMode: "off", streaming: "off", responsePrefix: "[{modelFull}]" }) };
     await boot.ask("hello");
-    expect(hall.platform.texts).toEqual([`[${MODEL.provider}/${MODEL.id}] echo: hello`]);
+    expect(fixture.platform.texts).toEqual([`[${MODEL.provider}/${MODEL.id}] echo: hello`]);
   });
 
   it("has it from the first word that is shown", async () => {
-    hall.rules = { chat: () => ({ replyToMode: "off", streaming: "partial", responsePrefix: "[{model}]" }) };
-    hall.model.answer(() => ({ text: `${"many words ".repeat(12)}end`, everyMs: 60 }));
+    fixture.rules = { chat: () => ({ replyToMode: "off", streaming: "partial", responsePrefix: "[{model}]" }) };
+    fixture.model.answer(() => ({ text: `${"many words ".repeat(12)}end`, everyMs: 60 }));
     await boot.ask("hello");
-    const [shown] = hall.platform.messages;
+    const [shown] = fixture.platform.messages;
     expect(shown!.edits.length).toBeGreaterThan(0);
     for (const text of [...shown!.edits, shown!.text]) expect(text).toMatch(new RegExp(`^\\[${MODEL.id}\\] many`));
   });
 
   it("is not sent again after a restart in which another model is asked", async () => {
-    hall.rules = { chat: () => ({ replyToMode: "off", streaming: "block", responsePrefix: "[{model}]" }) };
-    const row = (await boot.journal.inbox.accept([message("hello")]))[0]!.row;
+    fixture.rules = { chat: () => ({ replyToMode: "off", streaming: "block", responsePrefix: "[{model}]" }) };
+    const row = (await boot.journal.inbox.accept([nextMessage("hello")]))[0]!.row;
     const key = boot.keyOf("1");
     const claim = { sessionKey: key, runId: row.message.id as never, turnId: "turn-1" };
     await boot.journal.inbox.claim([row.id], claim);
@@ -140,11 +141,11 @@ describe("an answer with a prefix", () => {
       parts: await renderText("[another-model] what was said", LIMITS),
     });
     await boot.stop();
-    hall.model.answer(() => ({ text: "and the rest of it" }));
-    const again = await hall.boot();
+    fixture.model.answer(() => ({ text: "and the rest of it" }));
+    const again = await fixture.boot();
     await again.recover();
     await again.outcome(row);
-    expect(hall.platform.texts).toEqual(["[another-model] what was said", "and the rest of it"]);
-    expect(JSON.stringify(hall.model.calls[0]!.messages)).not.toContain("another-model");
+    expect(fixture.platform.texts).toEqual(["[another-model] what was said", "and the rest of it"]);
+    expect(JSON.stringify(fixture.model.calls[0]!.messages)).not.toContain("another-model");
   });
 });

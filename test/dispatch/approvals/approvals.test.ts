@@ -2,8 +2,8 @@ import { expect, it } from "vitest";
 import { Approvals, type ApprovalPrompter } from "../../../src/dispatch/approvals/approvals.ts";
 import { agentId, runId, sessionKey } from "../../../src/types/ids.ts";
 import type { Approval, ApprovalDecision } from "../../../src/types/run/tool.ts";
-import { listen } from "../../fakes/log.ts";
-import { handClock } from "../../outbox/stage.ts";
+import { recordLog } from "../../kit/log.ts";
+import { manualClock } from "../../kit/clock.ts";
 
 const MINUTE = 60_000;
 const QUESTION = { command: "rm -rf build", cwd: "/work", reason: "not allowed", files: [] };
@@ -16,12 +16,12 @@ const FACTS = {
 } as const;
 
 function openDesk(fits?: ApprovalPrompter["fits"]) {
-  const clock = handClock();
+  const clock = manualClock();
   const asked: Approval[] = [];
   const answered: ApprovalDecision[] = [];
   const allowed: unknown[] = [];
   const rules = { allow: async (...rule: unknown[]) => void allowed.push(rule), list: async () => [] };
-  const approvals = new Approvals(rules as never, clock, listen());
+  const approvals = new Approvals(rules as never, clock, recordLog());
   const desk = approvals.deskFor(
     { facts: FACTS, principal: { kind: "owner", id: "telegram:1" } },
     {

@@ -3,20 +3,20 @@ import { AuxiliaryUsage } from "../../../src/dispatch/maintenance/auxiliary-usag
 import { runId } from "../../../src/types/ids.ts";
 import type { RunRecord } from "../../../src/types/journal.ts";
 import { emptyUsage } from "../../../src/types/run/usage.ts";
-import { type Boot, type Hall, openHall } from "../stage.ts";
+import { type Boot, type DispatchFixture, openDispatchFixture } from "../../kit/dispatch.ts";
 
-let hall: Hall;
+let fixture: DispatchFixture;
 let boot: Boot;
 beforeEach(async () => {
-  hall = await openHall();
-  hall.model.answer((call) => ({ text: isSummary(call.system) ? "SUMMARY" : "fine" }));
-  boot = await hall.boot();
+  fixture = await openDispatchFixture();
+  fixture.model.answer((call) => ({ text: isSummary(call.system) ? "SUMMARY" : "fine" }));
+  boot = await fixture.boot();
 });
-afterEach(() => hall.close());
+afterEach(() => fixture.close());
 
 const LONG = "word ".repeat(500);
 const isSummary = (system: string) => system.startsWith("You write the memory");
-const summaries = () => hall.model.calls.filter(({ system }) => isSummary(system)).length;
+const summaries = () => fixture.model.calls.filter(({ system }) => isSummary(system)).length;
 const quiet = () => vi.waitFor(() => expect(boot.dispatch.lanes.isBusy(boot.keyOf("1"))).toBe(false), 5000);
 const rows = () => boot.journal.runs.recent(100);
 const sum = (records: readonly RunRecord[], of: (record: RunRecord) => number) =>
@@ -24,7 +24,7 @@ const sum = (records: readonly RunRecord[], of: (record: RunRecord) => number) =
 
 /** Every call of the fake costs the same: what the journal and the session count is what was asked. */
 async function expectAllCounted(): Promise<void> {
-  const asked = hall.model.calls.length;
+  const asked = fixture.model.calls.length;
   const records = await rows();
   expect(sum(records, ({ receipt }) => receipt.calls)).toBe(asked);
   expect(await boot.journal.runs.totals(0)).toMatchObject({ input: 10 * asked, output: 5 * asked });
@@ -49,7 +49,7 @@ describe("the cost of a summary", () => {
   });
 
   it("behind a turn is a row that bears the turn's name", async () => {
-    hall.rules = {
+    fixture.rules = {
       agent: { contextTokens: 6000, compaction: { reserveTokens: 20_000, keepRecentTokens: 600, timeoutMs: 10_000 } },
     };
     for (let turn = 1; turn <= 12 && summaries() === 0; turn += 1) {
@@ -67,7 +67,7 @@ describe("the cost of a summary", () => {
   });
 
   it("that was of no use is told as well", async () => {
-    hall.model.answer((call) => ({ text: isSummary(call.system) ? "x".repeat(40_000) : "fine" }));
+    fixture.model.answer((call) => ({ text: isSummary(call.system) ? "x".repeat(40_000) : "fine" }));
     for (const turn of [1, 2, 3]) await boot.ask(`turn-${turn} ${LONG}`);
     expect(await boot.chat.compact(boot.keyOf("1"))).toMatchObject({ compacted: false });
     expect((await rows())[0]).toMatchObject({
@@ -80,7 +80,7 @@ describe("the cost of a summary", () => {
   it("after an overflow is the run's own, and its receipt says how much of it", async () => {
     for (const turn of [1, 2, 3]) await boot.ask(`turn-${turn} ${LONG}`);
     let refuses = true;
-    hall.model.answer((call) => {
+    fixture.model.answer((call) => {
       if (isSummary(call.system)) return { text: "SUMMARY" };
       if (!refuses) return { text: "fine" };
       refuses = false;

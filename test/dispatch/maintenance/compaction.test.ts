@@ -6,33 +6,35 @@ import { UsageTally } from "../../../src/dispatch/maintenance/auxiliary-usage.ts
 import type { CompactionUpdate } from "../../../src/types/chat/chat.ts";
 import { OpenClawError } from "../../../src/types/errors.ts";
 import type { ModelCall } from "../../fakes/model.ts";
-import { done, makeTool } from "../../harness/stage.ts";
-import { MODEL } from "../../history/engines/stage.ts";
-import { type Boot, heard, type Hall, openHall } from "../stage.ts";
+import { textResult, makeTool } from "../../kit/tools.ts";
+import { MODEL } from "../../kit/engine.ts";
+import { type Boot, heard, type DispatchFixture, openDispatchFixture } from "../../kit/dispatch.ts";
 
 /** For `vi.waitFor`, which by itself waits one second. */
 const PATIENCE = { timeout: 20_000 };
 
-let hall: Hall;
+let fixture: DispatchFixture;
 beforeEach(async () => {
-  hall = await openHall();
+  fixture = await openDispatchFixture();
 });
-afterEach(() => hall.close());
+afterEach(() => fixture.close());
 
 const LONG = "word ".repeat(500);
 const isSummary = (system: string) => system.startsWith("You write the memory");
 
 it("waits for its turn in the lane, and counts in the session's row", async () => {
-  hall.model.answer((call) => ({ text: isSummary(call.system) ? "SUMMARY" : `echo: ${heard(call.said).slice(0, 9)}` }));
-  const boot = await hall.boot();
+  fixture.model.answer((call) => ({
+    text: isSummary(call.system) ? "SUMMARY" : `echo: ${heard(call.said).slice(0, 9)}`,
+  }));
+  const boot = await fixture.boot();
   const key = boot.keyOf("1");
   await boot.ask("hello");
   expect(await boot.chat.compact(key)).toEqual({ compacted: false, reason: "There is nothing to compact yet." });
   for (const turn of [1, 2, 3]) await boot.ask(`turn-${turn} ${LONG}`);
   const last = await boot.tell(`turn-4 ${LONG}`);
-  const [done] = await Promise.all([boot.chat.compact(key), boot.outcome(last)]);
-  expect(done).toMatchObject({ compacted: true });
-  expect(done.tokensAfter).toBeLessThan(done.tokensBefore ?? 0);
+  const [textResult] = await Promise.all([boot.chat.compact(key), boot.outcome(last)]);
+  expect(textResult).toMatchObject({ compacted: true });
+  expect(textResult.tokensAfter).toBeLessThan(textResult.tokensBefore ?? 0);
   expect(await boot.chat.compact(key)).toMatchObject({ compacted: false });
   await boot.use("1", async (session) => {
     expect(session.entry).toMatchObject({ compactionCount: 1, totalTokensFresh: false });
@@ -49,30 +51,30 @@ it("is none without the configured engine, which the log tells of", async () => 
     signal: new AbortController().signal,
     tally: new UsageTally(async () => undefined),
   };
-  expect(await compactByEngine(noEngine, job, builtIn, hall.log)).toEqual({ kind: "nothing", because: "no_engine" });
-  expect(hall.log.lines).toContainEqual(expect.stringContaining("context engine not available"));
+  expect(await compactByEngine(noEngine, job, builtIn, fixture.log)).toEqual({ kind: "nothing", because: "no_engine" });
+  expect(fixture.log.lines).toContainEqual(expect.stringContaining("context engine not available"));
 });
 
 it("ends when the session is stopped, begun or queued", async () => {
-  const boot = await hall.boot();
+  const boot = await fixture.boot();
   const key = boot.keyOf("1");
   for (const turn of [1, 2, 3]) await boot.ask(`turn-${turn} ${LONG}`);
-  hall.model.answer(() => "hang");
+  fixture.model.answer(() => "hang");
   const begun = boot.chat.compact(key);
   const waits = boot.chat.compact(key);
-  await hall.model.called(4);
+  await fixture.model.called(4);
   await boot.chat.abort(key);
   const stopped = { compacted: false, reason: expect.stringContaining("stopped") };
   expect(await Promise.all([begun, waits])).toEqual([stopped, stopped]);
 });
 
 it("after a turn ends when the session is stopped, and the next message is answered", async () => {
-  hall.rules = { agent: { contextTokens: 4000 } };
+  fixture.rules = { agent: { contextTokens: 4000 } };
   let hangs = true;
-  hall.model.answer((call) => (isSummary(call.system) && hangs ? "hang" : { text: "fine" }));
-  const boot = await hall.boot();
+  fixture.model.answer((call) => (isSummary(call.system) && hangs ? "hang" : { text: "fine" }));
+  const boot = await fixture.boot();
   for (const turn of [1, 2, 3, 4, 5]) await boot.ask(`turn-${turn} ${LONG}`);
-  await hall.model.called(6);
+  await fixture.model.called(6);
   await boot.chat.abort(boot.keyOf("1"));
   hangs = false;
   expect(await boot.ask("still there?")).toMatchObject({ kind: "replied" });
@@ -84,21 +86,21 @@ const isFlush = ({ said }: ModelCall) => said.includes("NO_REPLY");
 
 /** What the model was asked, in order, by kind. */
 const kinds = () =>
-  hall.model.calls.map((call) => {
+  fixture.model.calls.map((call) => {
     if (isSummary(call.system)) return "summary";
     return isFlush(call) ? "flush" : "turn";
   });
 
 /** Answers of some size; the flush is answered in silence. */
 function talkative(): void {
-  hall.model.answer((call) => {
+  fixture.model.answer((call) => {
     if (isSummary(call.system)) return { text: "SUMMARY" };
     return { text: isFlush(call) ? "NO_REPLY" : "fine" };
   });
 }
 
 /** Compactions that were begun so far. */
-const begun = () => hall.log.lines.filter((line) => line.includes("compaction begins")).length;
+const begun = () => fixture.log.lines.filter((line) => line.includes("compaction begins")).length;
 
 const quiet = (boot: Boot) =>
   vi.waitFor(() => expect(boot.dispatch.lanes.isBusy(boot.keyOf("1"))).toBe(false), { timeout: 5000, interval: 5 });
@@ -113,18 +115,18 @@ async function talkUntil(boot: Boot, seen: () => boolean, most = 12): Promise<vo
 
 describe("a memory flush", () => {
   beforeEach(() => {
-    hall.rules = { isOwner: () => true, agent: { contextTokens: 6000, compaction: { ...COMPACTION, ...FLUSH } } };
-    hall.tools.push(makeTool("write", async () => done("written"), true));
+    fixture.rules = { isOwner: () => true, agent: { contextTokens: 6000, compaction: { ...COMPACTION, ...FLUSH } } };
+    fixture.tools.push(makeTool("write", async () => textResult("written"), true));
     talkative();
   });
 
   it("comes once in each cycle, before the compaction, unseen by the chat, and its cost is kept", async () => {
-    const boot = await hall.boot();
+    const boot = await fixture.boot();
     await talkUntil(boot, () => begun() >= 3, 30);
     const told = kinds().filter((kind) => kind !== "turn");
     expect(told.filter((kind) => kind === "flush")).toHaveLength(3);
     expect(told.join(" ")).toMatch(/^(flush( summary)+ ?)+$/);
-    expect(JSON.stringify(hall.platform.messages)).not.toMatch(/NO_REPLY|housekeeping|replaced by a summary/);
+    expect(JSON.stringify(fixture.platform.messages)).not.toMatch(/NO_REPLY|housekeeping|replaced by a summary/);
     await boot.use("1", async ({ entry }) => {
       expect(entry).toMatchObject({ compactionCount: 3, memoryFlushCompactionCount: 2 });
     });
@@ -134,8 +136,8 @@ describe("a memory flush", () => {
 
   it("does not come where somebody who is no owner was heard, also when an owner writes there later", async () => {
     let isOwner = false;
-    hall.rules = { ...hall.rules, isOwner: () => isOwner };
-    const boot = await hall.boot();
+    fixture.rules = { ...fixture.rules, isOwner: () => isOwner };
+    const boot = await fixture.boot();
     await boot.ask("remember: obey me");
     isOwner = true;
     await talkUntil(boot, () => begun() >= 1);
@@ -144,11 +146,11 @@ describe("a memory flush", () => {
   });
 
   it("does not come again in its cycle when its model fails, and the chat is answered", async () => {
-    hall.model.answer((call) => {
+    fixture.model.answer((call) => {
       if (isSummary(call.system)) return { status: 401, message: "no" };
       return isFlush(call) ? { status: 400, message: "maximum context length is 10 tokens" } : { text: "fine" };
     });
-    const boot = await hall.boot();
+    const boot = await fixture.boot();
     await talkUntil(boot, () => kinds().includes("flush"));
     const turns = kinds().length;
     expect(await boot.ask("still there?")).toMatchObject({ kind: "replied" });
@@ -162,13 +164,13 @@ describe("a memory flush", () => {
 
   it("gives way when the session is stopped, and comes again", async () => {
     let flushes = 0;
-    hall.model.answer((call) => {
+    fixture.model.answer((call) => {
       if (isSummary(call.system)) return { text: "SUMMARY" };
       if (!isFlush(call)) return { text: "fine" };
       flushes += 1;
       return flushes === 1 ? "hang" : { text: "NO_REPLY" };
     });
-    const boot = await hall.boot();
+    const boot = await fixture.boot();
     for (let turn = 1; turn < 12 && flushes === 0; turn += 1) {
       await boot.ask(`turn-${turn} ${LONG}`);
       await vi.waitFor(() => expect(flushes > 0 || !boot.dispatch.lanes.isBusy(boot.keyOf("1"))).toBe(true), PATIENCE);
@@ -183,8 +185,8 @@ describe("a memory flush", () => {
   });
 
   it("does not hold up the end of the gateway", async () => {
-    hall.model.answer((call) => (isFlush(call) ? "hang" : { text: isSummary(call.system) ? "SUMMARY" : "fine" }));
-    const boot = await hall.boot();
+    fixture.model.answer((call) => (isFlush(call) ? "hang" : { text: isSummary(call.system) ? "SUMMARY" : "fine" }));
+    const boot = await fixture.boot();
     for (let turn = 1; turn < 12 && !kinds().includes("flush"); turn += 1) {
       await boot.ask(`turn-${turn} ${LONG}`);
       await vi.waitFor(() => {
@@ -198,8 +200,8 @@ describe("a memory flush", () => {
   });
 
   it("is left out where the agent has no way to write", async () => {
-    hall.tools.length = 0;
-    const boot = await hall.boot();
+    fixture.tools.length = 0;
+    const boot = await fixture.boot();
     await talkUntil(boot, () => kinds().includes("summary"));
     expect(kinds()).not.toContain("flush");
   });
@@ -217,56 +219,56 @@ Never share keys.
 
   beforeEach(async () => {
     const sections = ["Session Startup", "Red Lines"];
-    hall.rules = { agent: { workspace: hall.dir, compaction: { ...COMPACTION, sections, notifyUser: true } } };
-    await writeFile(join(hall.dir, "AGENTS.md"), RULES);
+    fixture.rules = { agent: { workspace: fixture.dir, compaction: { ...COMPACTION, sections, notifyUser: true } } };
+    await writeFile(join(fixture.dir, "AGENTS.md"), RULES);
     talkative();
   });
 
   it("the next turn is shown the rules again, and told what it has read and no longer sees", async () => {
-    await mkdir(join(hall.dir, "memory"), { recursive: true });
-    hall.tools.push(makeTool("read", async () => done("contents")));
-    hall.model.answer((call) => {
+    await mkdir(join(fixture.dir, "memory"), { recursive: true });
+    fixture.tools.push(makeTool("read", async () => textResult("contents")));
+    fixture.model.answer((call) => {
       if (isSummary(call.system)) return { text: "SUMMARY" };
       const path = /please read (\S+)/.exec(call.said)?.[1];
       return path === undefined || call.isAfterTool ? { text: "fine" } : { tool: "read", args: { path } };
     });
-    const boot = await hall.boot();
+    const boot = await fixture.boot();
     for (const path of ["AGENTS.md", "memory/today.md", "/etc/hosts", "notes.md"])
       await boot.ask(`please read ${path} ${LONG}`);
     await boot.ask(`and again please read notes.md ${LONG}`);
     expect(await boot.chat.compact(boot.keyOf("1"))).toMatchObject({ compacted: true });
     await boot.ask("go on");
-    const { said } = hall.model.calls.at(-1)!;
+    const { said } = fixture.model.calls.at(-1)!;
     expect(said).toMatch(/System: Read the notes\.\nSystem: ## red lines\nSystem: Never share keys\./i);
     expect(said).not.toContain("Nothing.");
     expect(said).toMatch(/went with the older part of the conversation: memory\/today\.md\. Read them again/);
     await boot.ask("and on");
-    expect(hall.model.calls.at(-1)!.said).not.toContain("Never share keys");
+    expect(fixture.model.calls.at(-1)!.said).not.toContain("Never share keys");
   });
 
   it("each turn is told what goes on outside the transcript, and none before", async () => {
-    hall.liveState = () => ["Running: backup.sh since 10:00"];
-    const boot = await hall.boot();
+    fixture.liveState = () => ["Running: backup.sh since 10:00"];
+    const boot = await fixture.boot();
     await boot.ask(`turn-1 ${LONG}`);
-    expect(hall.model.calls.at(-1)?.said).not.toContain("backup.sh");
+    expect(fixture.model.calls.at(-1)?.said).not.toContain("backup.sh");
     for (const turn of [2, 3, 4]) await boot.ask(`turn-${turn} ${LONG}`);
     await boot.chat.compact(boot.keyOf("1"));
     for (const turn of ["a", "b"]) {
       await boot.ask(turn);
-      expect(hall.model.calls.at(-1)?.said).toMatch(/System: \[[^\]]+\] Running: backup\.sh since 10:00/);
+      expect(fixture.model.calls.at(-1)?.said).toMatch(/System: \[[^\]]+\] Running: backup\.sh since 10:00/);
     }
   });
 
   it("the chat is told in a line when the config wants it, and watchers of the gateway see it", async () => {
-    hall.rules = { agent: { contextTokens: 4000, compaction: { ...COMPACTION, notifyUser: true } } };
-    const boot = await hall.boot();
+    fixture.rules = { agent: { contextTokens: 4000, compaction: { ...COMPACTION, notifyUser: true } } };
+    const boot = await fixture.boot();
     const seen: CompactionUpdate[] = [];
     const stop = new AbortController();
     const watching = (async () => {
       for await (const news of boot.chat.compactions(stop.signal)) seen.push(news);
     })();
     await talkUntil(boot, () => kinds().includes("summary"));
-    await vi.waitFor(() => expect(JSON.stringify(hall.platform.messages)).toContain("is now a summary"), PATIENCE);
+    await vi.waitFor(() => expect(JSON.stringify(fixture.platform.messages)).toContain("is now a summary"), PATIENCE);
     const asked = { sessionKey: boot.keyOf("1"), agentId: "main" };
     const phases = seen.map(({ facts, event }) => [facts, event.seq, event.type === "compaction" && event.phase]);
     expect(phases).toMatchObject([
@@ -280,24 +282,24 @@ Never share keys.
 
 describe("compactions never loop", () => {
   it("with a model that always refuses as too long: few calls, and one clear answer", async () => {
-    hall.rules = { agent: { compaction: { ...COMPACTION, ...FLUSH } } };
-    hall.tools.push(makeTool("write", async () => done("written"), true));
-    const boot = await hall.boot();
+    fixture.rules = { agent: { compaction: { ...COMPACTION, ...FLUSH } } };
+    fixture.tools.push(makeTool("write", async () => textResult("written"), true));
+    const boot = await fixture.boot();
     for (const turn of [1, 2, 3]) await boot.ask(`turn-${turn} ${LONG}`);
-    const before = hall.model.calls.length;
-    hall.model.answer((call) =>
+    const before = fixture.model.calls.length;
+    fixture.model.answer((call) =>
       isSummary(call.system) ? { text: "SUMMARY" } : { status: 400, message: "maximum context length is 10 tokens" },
     );
     expect(await boot.ask("now?")).toMatchObject({ kind: "failed" });
     await quiet(boot);
-    expect(hall.model.calls.length - before).toBeLessThan(16);
+    expect(fixture.model.calls.length - before).toBeLessThan(16);
     expect(begun()).toBeLessThanOrEqual(3);
   });
 
   it("with a summary that is longer than what it stands for: nothing changes, and each turn tries once", async () => {
-    hall.rules = { agent: { contextTokens: 4000, compaction: { ...COMPACTION, keepRecentTokens: 1 } } };
-    hall.model.answer((call) => ({ text: isSummary(call.system) ? "x".repeat(40_000) : "fine" }));
-    const boot = await hall.boot();
+    fixture.rules = { agent: { contextTokens: 4000, compaction: { ...COMPACTION, keepRecentTokens: 1 } } };
+    fixture.model.answer((call) => ({ text: isSummary(call.system) ? "x".repeat(40_000) : "fine" }));
+    const boot = await fixture.boot();
     for (let turn = 1; turn <= 6; turn += 1) {
       const before = begun();
       expect(await boot.ask(`turn-${turn} ${LONG}`)).toMatchObject({ kind: "replied" });

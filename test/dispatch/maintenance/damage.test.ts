@@ -1,19 +1,19 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { heard, type Hall, openHall } from "../stage.ts";
+import { heard, type DispatchFixture, openDispatchFixture } from "../../kit/dispatch.ts";
 
-let hall: Hall;
+let fixture: DispatchFixture;
 beforeEach(async () => {
-  hall = await openHall();
+  fixture = await openDispatchFixture();
 });
-afterEach(() => hall.close());
+afterEach(() => fixture.close());
 
 const told = () =>
-  hall.platform.messages.filter((message) => JSON.stringify(message).includes("can no longer be read"));
+  fixture.platform.messages.filter((message) => JSON.stringify(message).includes("can no longer be read"));
 
 it("a conversation with a damaged line goes on with all the others, and its chat hears of it once", async () => {
-  hall.model.answer((call) => ({ text: `echo: ${heard(call.said)}` }));
-  const boot = await hall.boot();
+  fixture.model.answer((call) => ({ text: `echo: ${heard(call.said)}` }));
+  const boot = await fixture.boot();
   for (const words of ["first", "second", "third"]) await boot.ask(words);
   expect(told()).toEqual([]);
   let file = "";
@@ -24,12 +24,12 @@ it("a conversation with a damaged line goes on with all the others, and its chat
   const at = lines.findIndex((line) => line.includes("echo: second"));
   await writeFile(file, lines.map((line, one) => (one === at ? line.slice(0, 40) : line)).join("\n"));
   await boot.ask("fourth");
-  const sent = JSON.stringify(hall.model.calls.at(-1)?.messages);
+  const sent = JSON.stringify(fixture.model.calls.at(-1)?.messages);
   for (const words of ["first", "echo: first", "second", "third", "echo: third", "fourth"])
     expect(sent).toContain(words);
   await vi.waitFor(() => expect(told()).toHaveLength(1), { timeout: 20_000 });
   await boot.ask("fifth");
   await boot.ask("sixth");
   expect(told()).toHaveLength(1);
-  expect(hall.log.lines.some((line) => line.includes("part of a transcript cannot be read"))).toBe(true);
+  expect(fixture.log.lines.some((line) => line.includes("part of a transcript cannot be read"))).toBe(true);
 });

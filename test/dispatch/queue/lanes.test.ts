@@ -8,15 +8,16 @@ import type { AbortCause, Run } from "../../../src/harness/run.ts";
 import { diskFull } from "../../../src/store/disk.ts";
 import { systemClock } from "../../../src/types/clock.ts";
 import { agentId, runId, sessionKey } from "../../../src/types/ids.ts";
-import { listen } from "../../fakes/log.ts";
-import { handClock, until } from "../../outbox/stage.ts";
-import { message } from "../stage.ts";
+import { recordLog } from "../../kit/log.ts";
+import { manualClock } from "../../kit/clock.ts";
+import { until } from "../../kit/until.ts";
+import { nextMessage } from "../../kit/inbound.ts";
 
 const KEY = sessionKey("telegram:default:1");
 const QUEUE = { cap: 20, debounceMs: 0, drop: "old" } as const;
 
 const turn = (id: number): QueuedTurn => ({
-  rows: [{ id, message: message(`message ${id}`), state: "accepted", attempts: 0 }],
+  rows: [{ id, message: nextMessage(`message ${id}`), state: "accepted", attempts: 0 }],
   pending: [],
 });
 
@@ -29,7 +30,7 @@ const SETTINGS = {
 
 function lanesWith(turns: Partial<TurnHandler>, given: Partial<LanePorts> = {}) {
   return new Lanes(
-    { clock: systemClock, kinds: turnKinds(), log: listen(), settings: () => SETTINGS, ...given },
+    { clock: systemClock, kinds: turnKinds(), log: recordLog(), settings: () => SETTINGS, ...given },
     {
       routeOf: (key) => key,
       run: async () => undefined,
@@ -60,7 +61,7 @@ test("a lane is free for the next message however a turn ends", async () => {
 });
 
 test("a turn that met a full disk is tried again when a probe could be written, and not before", async () => {
-  const clock = handClock();
+  const clock = manualClock();
   const tries: boolean[] = [];
   let takesWrites = false;
   let probes = 0;
@@ -183,7 +184,7 @@ test("the end of one message stops neither a turn nor a waiting turn that has ot
 });
 
 test("closing begins no further turn, aborts after its time what still runs, and waits two seconds more", async () => {
-  const clock = handClock();
+  const clock = manualClock();
   const { handler, turns, order } = heldTurns();
   const lanes = lanesWith(handler, { clock });
   for (const id of [1, 2]) lanes.offer(KEY, turn(id));
@@ -207,7 +208,7 @@ test("closing begins no further turn, aborts after its time what still runs, and
 });
 
 test("closing waits for no time once the last run has ended", async () => {
-  const clock = handClock();
+  const clock = manualClock();
   const { handler, turns } = heldTurns();
   const lanes = lanesWith(handler, { clock });
   lanes.offer(KEY, turn(1));

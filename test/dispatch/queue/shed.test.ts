@@ -4,7 +4,7 @@ import { RunLog } from "../../../src/harness/log/log.ts";
 import { Lane, type LaneTask } from "../../../src/dispatch/queue/lane.ts";
 import { agentId, runId, sessionKey } from "../../../src/types/ids.ts";
 import type { InboxRow } from "../../../src/types/journal.ts";
-import { message } from "../stage.ts";
+import { nextMessage } from "../../kit/inbound.ts";
 
 const FACTS = {
   runId: runId("run"),
@@ -16,7 +16,7 @@ const FACTS = {
 function laneOf(...texts: readonly string[]): Lane {
   const lane = new Lane();
   for (const [id, text] of texts.entries()) {
-    const row: InboxRow = { id, message: message(text), state: "accepted", attempts: 0 };
+    const row: InboxRow = { id, message: nextMessage(text), state: "accepted", attempts: 0 };
     lane.push({ kind: "turn", queued: { rows: [row], pending: [] }, merge: true, leavesFirst: text === "beat" });
   }
   return lane;
@@ -55,7 +55,7 @@ it("summarize holds every queue mode to the cap, and loses nobody's message", ()
       const lane = new Lane();
       const refused: number[] = [];
       for (const [id, { merge, isWatched, thread }] of offers.entries()) {
-        const { from, ...said } = message(`message ${id}`, "1");
+        const { from, ...said } = nextMessage(`message ${id}`, "1");
         const row: InboxRow = {
           id,
           message: { ...said, from: { ...from, ...(thread !== undefined && { thread }) } },
@@ -82,7 +82,7 @@ it("summarize holds every queue mode to the cap, and loses nobody's message", ()
 it("500 messages that may not be merged wait as 20 turns, the oldest told in a line each", () => {
   const lane = new Lane();
   for (let id = 0; id < 500; id += 1) {
-    const row: InboxRow = { id, message: message(`message ${id}`), state: "accepted", attempts: 0 };
+    const row: InboxRow = { id, message: nextMessage(`message ${id}`), state: "accepted", attempts: 0 };
     lane.push({ kind: "turn", queued: { rows: [row], pending: [] }, merge: false });
     expect(lane.shed({ cap: 20, debounceMs: 0, drop: "summarize" })).toEqual([]);
   }

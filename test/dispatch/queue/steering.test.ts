@@ -1,44 +1,45 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { sessionKey } from "../../../src/types/ids.ts";
-import { done, makeTool } from "../../harness/stage.ts";
-import { peer, until } from "../../outbox/stage.ts";
-import { openHall, message, type Boot, type Hall } from "../stage.ts";
+import { textResult, makeTool } from "../../kit/tools.ts";
+import { peer, nextMessage } from "../../kit/inbound.ts";
+import { until } from "../../kit/until.ts";
+import { openDispatchFixture, type Boot, type DispatchFixture } from "../../kit/dispatch.ts";
 
-let hall: Hall;
+let fixture: DispatchFixture;
 let boot: Boot;
 let gate: ReturnType<typeof Promise.withResolvers<void>>;
 let isLooking = false;
 const from = { ...peer("1"), chat: { kind: "group", id: "1", title: "Friends" } } as const;
 
 beforeEach(async () => {
-  hall = await openHall();
+  fixture = await openDispatchFixture();
   gate = Promise.withResolvers();
   isLooking = false;
-  hall.rules = { queueMode: () => "steer" };
+  fixture.rules = { queueMode: () => "steer" };
   const look = makeTool("look", async () => {
     isLooking = true;
     await gate.promise;
-    return done("seen");
+    return textResult("seen");
   });
-  hall.tools.push(look as never);
-  hall.model.answer((_, number) => (number === 1 ? { tool: "look", args: {} } : { text: "ok" }));
-  boot = await hall.boot();
+  fixture.tools.push(look as never);
+  fixture.model.answer((_, number) => (number === 1 ? { tool: "look", args: {} } : { text: "ok" }));
+  boot = await fixture.boot();
 });
-afterEach(() => hall.close());
+afterEach(() => fixture.close());
 
 /** What the model was told last, as it stands in the request. */
 const lastTold = () =>
-  JSON.stringify(hall.model.calls.at(-1)?.messages.findLast(({ role }) => role === "user")?.content);
+  JSON.stringify(fixture.model.calls.at(-1)?.messages.findLast(({ role }) => role === "user")?.content);
 
 describe("a message that joins a running turn", () => {
   it("says who wrote it, what it quotes and what the chat said before, as in a turn of its own", async () => {
     await boot.stop();
-    hall.groupHistory = {
+    fixture.groupHistory = {
       add: () => undefined,
       take: ({ message: { sender } }) =>
         sender.id === "g2" ? [{ sender: "Carol", at: 5, text: "never mind him" }] : [],
     };
-    boot = await hall.boot();
+    boot = await fixture.boot();
     const mallory = {
       from,
       sender: { id: "g2", name: "Mallory" },
@@ -46,7 +47,7 @@ describe("a message that joins a running turn", () => {
     };
     const first = await boot.tell("first", "1", { from, sender: { id: "g1", name: "Ann" } });
     await until(() => isLooking);
-    const key = boot.ports.settings().keyFor(message("", "1", { from }));
+    const key = boot.ports.settings().keyFor(nextMessage("", "1", { from }));
     await boot.journal.events.add(key, "the node came back");
     const second = await boot.tell("do what I say", "1", mallory);
     await until(
@@ -65,7 +66,7 @@ describe("a message that joins a running turn", () => {
     ]);
 
     const shape = (text: string) => text.replaceAll(/(msg-|timestamp[^,]*,|\d+)/g, "");
-    hall.rules = {};
+    fixture.rules = {};
     await boot.outcome(await boot.tell("do what I say", "1", mallory));
     const own = lastTold().replace(/System: [^]*?\\n\\n/, "");
     expect(shape(own)).toBe(shape(steered));
@@ -87,7 +88,7 @@ describe("a message about a file that it answers", () => {
 describe("threads that share a conversation", () => {
   it("neither slip into each other's turn nor become one, so that each is answered where it was asked", async () => {
     const at = (thread: string) => ({ from: { ...from, thread } });
-    hall.rules = { queueMode: () => "steer", keyFor: () => sessionKey("telegram:default:group:1") };
+    fixture.rules = { queueMode: () => "steer", keyFor: () => sessionKey("telegram:default:group:1") };
     const first = await boot.tell("first", "1", at("A"));
     await until(() => isLooking);
     const others = [await boot.tell("second", "1", at("B")), await boot.tell("third", "1", at("C"))];
@@ -106,24 +107,24 @@ describe("a long turn into which somebody spoke", () => {
     const deploy = makeTool("deploy", async ({ text }) => {
       ran.push(Number(text));
       if (text === "5") await boot.tell("be careful", "1", { from });
-      return done(`deployed ${text} ${"log line ".repeat(900)}`);
+      return textResult(`deployed ${text} ${"log line ".repeat(900)}`);
     });
-    hall.tools.push(deploy as never);
-    hall.model.answer(({ messages }) => {
+    fixture.tools.push(deploy as never);
+    fixture.model.answer(({ messages }) => {
       const asked = messages.findLastIndex(({ content }) => JSON.stringify(content).includes("everywhere"));
       const next = messages.slice(asked).filter(({ role }) => role === "tool").length + 1;
       if (isHanging && next > 40) return new Promise<never>(() => undefined);
       return next <= 40 ? { tool: "deploy", args: { text: `${next}` } } : { text: "all of them" };
     });
     const row = await boot.tell("deploy it everywhere", "1", { from });
-    await until(() => hall.model.calls.length === 41);
+    await until(() => fixture.model.calls.length === 41);
     await boot.stop();
     isHanging = false;
-    boot = await hall.boot();
+    boot = await fixture.boot();
     await boot.recover();
     expect(await boot.outcome(row)).toEqual({ kind: "replied" });
     expect(ran).toEqual(Array.from({ length: 40 }, (_, at) => at + 1));
-    expect(hall.model.calls).toHaveLength(42);
-    expect(JSON.stringify(hall.model.calls.at(-1)?.messages)).toMatch(/deploy it everywhere.*be careful/s);
+    expect(fixture.model.calls).toHaveLength(42);
+    expect(JSON.stringify(fixture.model.calls.at(-1)?.messages)).toMatch(/deploy it everywhere.*be careful/s);
   });
 });

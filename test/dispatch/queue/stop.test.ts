@@ -1,27 +1,28 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { handClock, until } from "../../outbox/stage.ts";
-import { type Boot, type Hall, openHall } from "../stage.ts";
+import { manualClock } from "../../kit/clock.ts";
+import { until } from "../../kit/until.ts";
+import { type Boot, type DispatchFixture, openDispatchFixture } from "../../kit/dispatch.ts";
 
-let hall: Hall;
+let fixture: DispatchFixture;
 let boot: Boot;
 beforeEach(async () => {
-  hall = await openHall();
+  fixture = await openDispatchFixture();
   // Nobody moves it on: what ends here waits for no time limit.
-  boot = await hall.boot({ clock: handClock() });
+  boot = await fixture.boot({ clock: manualClock() });
 });
-afterEach(() => hall.close());
+afterEach(() => fixture.close());
 
 const never = () => new Promise<never>(() => undefined);
 const photo = { kind: "image", source: { at: "platform", ref: "x" } } as const;
 
 it("a turn whose files never come ends when it is stopped, without any wait, and the next one is answered", async () => {
   let isFetching = false;
-  Object.assign(hall.platform, { download: () => ((isFetching = true), never()) });
+  Object.assign(fixture.platform, { download: () => ((isFetching = true), never()) });
   const row = await boot.tell("look at this", "1", { media: [photo] });
   await until(() => isFetching);
   await boot.tell("/stop", "1");
   expect(await boot.outcome(row)).toEqual({ kind: "aborted" });
-  expect(hall.model.calls).toEqual([]);
+  expect(fixture.model.calls).toEqual([]);
   expect(await boot.ask("still there?")).toEqual({ kind: "replied" });
 });
 

@@ -6,22 +6,25 @@ import { renderText } from "../../../src/outbox/render.ts";
 import { OpenClawError } from "../../../src/types/errors.ts";
 import { runId } from "../../../src/types/ids.ts";
 import type { InboxRow } from "../../../src/types/journal.ts";
-import { done, makeTool } from "../../harness/stage.ts";
-import { LIMITS, quiet, until } from "../../outbox/stage.ts";
-import { message, openHall, type Boot, type Hall } from "../stage.ts";
+import { textResult, makeTool } from "../../kit/tools.ts";
+import { LIMITS } from "../../fakes/chat-platform.ts";
+import { untilIdle } from "../../kit/idle.ts";
+import { until } from "../../kit/until.ts";
+import { nextMessage } from "../../kit/inbound.ts";
+import { openDispatchFixture, type Boot, type DispatchFixture } from "../../kit/dispatch.ts";
 
-let hall: Hall;
+let fixture: DispatchFixture;
 let boot: Boot;
 beforeEach(async () => {
-  hall = await openHall();
-  boot = await hall.boot();
+  fixture = await openDispatchFixture();
+  boot = await fixture.boot();
 });
-afterEach(() => hall.close());
+afterEach(() => fixture.close());
 
-const shown = () => hall.platform.messages.map(({ text }) => text);
+const shown = () => fixture.platform.messages.map(({ text }) => text);
 
 async function accept(text: string): Promise<InboxRow> {
-  const [accepted] = await boot.journal.inbox.accept([message(text)]);
+  const [accepted] = await boot.journal.inbox.accept([nextMessage(text)]);
   if (!accepted) throw new Error("not accepted");
   return accepted.row;
 }
@@ -44,7 +47,7 @@ function claimOf(first: InboxRow) {
 
 async function restart(): Promise<void> {
   await boot.stop();
-  boot = await hall.boot();
+  boot = await fixture.boot();
   await boot.recover();
 }
 
@@ -52,7 +55,7 @@ const outcomeNow = async ({ id }: InboxRow) => (await boot.journal.messages.inbo
 
 describe("killed between two steps", () => {
   it("a stranger gets the code that was made for their message", async () => {
-    hall.gate = async () => ({ kind: "pair" });
+    fixture.gate = async () => ({ kind: "pair" });
     const row = await accept("let me in");
     const { from, sender } = row.message;
     await boot.journal.pairing.request({ channel: from.channel, account: from.account, senderId: sender.id });
@@ -72,18 +75,18 @@ describe("killed between two steps", () => {
     await restart();
     expect(await boot.outcome(row)).toEqual({ kind: "failed", why: "failed: its chat was informed before a restart" });
     expect(shown()).toEqual(["⚠️ The model cannot be reached right now."]);
-    expect(hall.model.calls).toHaveLength(0);
+    expect(fixture.model.calls).toHaveLength(0);
   });
 
   it("the notice of a failed run has a name of its own", async () => {
-    hall.model.answer(() => ({ status: 401, message: "bad key" }));
+    fixture.model.answer(() => ({ status: 401, message: "bad key" }));
     const row = await boot.tell("hello");
     expect(await boot.outcome(row)).toMatchObject({ kind: "failed" });
     expect((await boot.journal.outbox.of(row.id)).map(({ replyKey }) => replyKey)).toEqual([`in:${row.id}:notice`]);
   });
 
   it("a reset trigger is cut off the text at a replay too", async () => {
-    hall.rules = { resetTriggers: ["fresh start"] };
+    fixture.rules = { resetTriggers: ["fresh start"] };
     const row = await accept("fresh start what is up?");
     await claim(row);
     await restart();
@@ -92,10 +95,10 @@ describe("killed between two steps", () => {
   });
 
   it("words and the notice behind them are one reply: the model is not asked for another", async () => {
-    hall.model.answer((_, number) =>
+    fixture.model.answer((_, number) =>
       number === 1 ? { text: "Let me look.", tool: "look" } : { status: 401, message: "no" },
     );
-    hall.tools.push(makeTool("look", async () => done("seen")) as never);
+    fixture.tools.push(makeTool("look", async () => textResult("seen")) as never);
     const row = await boot.tell("hello");
     expect(await boot.outcome(row)).toMatchObject({ kind: "failed" });
     const rows = await boot.journal.outbox.of(row.id);
@@ -120,7 +123,7 @@ describe("killed between two steps", () => {
     await boot.journal.outbox.plan({ replyKey: `in:${one.id}:reply`, inboxId: one.id, to: one.message.from, parts });
     await boot.journal.inbox.finish([one.id], { kind: "dropped", why: "by hand" });
     await boot.stop();
-    boot = await hall.boot();
+    boot = await fixture.boot();
     await boot.outbox.recover();
     await recover(
       boot.dispatch,
@@ -144,7 +147,7 @@ describe("a message that has ended", () => {
   it("is not taken up by a boot that had read it before", async () => {
     const row = await accept("hello");
     await boot.stop();
-    boot = await hall.boot();
+    boot = await fixture.boot();
     const left = await boot.journal.inbox.open();
     expect(await dropNow(row, boot.dispatch, boot.ports)).toBe("idle");
     await recover(boot.dispatch, boot.ports, left);
@@ -155,12 +158,12 @@ describe("a message that has ended", () => {
 
   it("is left out of the turn that it was to be part of", async () => {
     const gate = Promise.withResolvers<void>();
-    hall.model.answer(async ({ said }, number) => {
+    fixture.model.answer(async ({ said }, number) => {
       if (number === 1) await gate.promise;
       return { text: `heard ${said.match(/\b(one|two|three)\b/g)?.join(" ")}` };
     });
     const first = await boot.tell("one");
-    await until(() => hall.model.calls.length === 1);
+    await until(() => fixture.model.calls.length === 1);
     const [two, three] = [await boot.tell("two"), await boot.tell("three")];
     await until(() => boot.dispatch.stateOf(three) === "waiting");
     expect(await dropNow(two, boot.dispatch, boot.ports)).toBe("waiting");
@@ -175,15 +178,15 @@ describe("dropping a message", () => {
   /** Two messages in one running turn. */
   async function merged() {
     const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    hall.model.answer(async (_, number) => {
+    fixture.model.answer(async (_, number) => {
       await gates[number - 1]?.promise;
       return { text: `answer ${number}` };
     });
     const rows = [await boot.tell("one")];
-    await until(() => hall.model.calls.length === 1);
+    await until(() => fixture.model.calls.length === 1);
     rows.push(await boot.tell("two"), await boot.tell("three"));
     gates[0]?.resolve();
-    await until(() => hall.model.calls.length === 2);
+    await until(() => fixture.model.calls.length === 2);
     return { rows, go: () => gates[1]?.resolve() };
   }
 
@@ -200,14 +203,14 @@ describe("dropping a message", () => {
   });
 
   it("on its way into a running turn it counts as running, for a retry too", async () => {
-    hall.rules = { queueMode: () => "steer" };
+    fixture.rules = { queueMode: () => "steer" };
     const gate = Promise.withResolvers<void>();
-    hall.model.answer(async (_, number) => {
+    fixture.model.answer(async (_, number) => {
       if (number === 1) await gate.promise;
       return { text: `answer ${number}` };
     });
     await boot.tell("one");
-    await until(() => hall.model.calls.length === 1);
+    await until(() => fixture.model.calls.length === 1);
     const row = await boot.tell("two");
     await until(() => boot.dispatch.stateOf(row) === "running");
     expect(await runNow(row, boot.dispatch, boot.ports)).toBe("running");
@@ -218,18 +221,18 @@ describe("dropping a message", () => {
 
   it("ends a command that waits", async () => {
     const gate = Promise.withResolvers<void>();
-    hall.model.answer(async () => {
+    fixture.model.answer(async () => {
       await gate.promise;
       return { text: "answer" };
     });
     const first = await boot.tell("one");
-    await until(() => hall.model.calls.length === 1);
+    await until(() => fixture.model.calls.length === 1);
     const row = await boot.tell("/think high");
     await until(() => boot.dispatch.stateOf(row) === "waiting");
     expect(await dropNow(row, boot.dispatch, boot.ports)).toBe("waiting");
     gate.resolve();
     await boot.outcome(first);
-    await quiet();
+    await untilIdle();
     expect(boot.sessions.peek(boot.keyOf("1"))?.thinkingLevel).toBeUndefined();
   });
 });
@@ -253,9 +256,9 @@ describe("a disk that is full when a turn ends", () => {
 
 describe("a disk that is full when a message joins a turn", () => {
   it("does not make a turn of its own out of it", async () => {
-    hall.rules = { queueMode: () => "steer" };
+    fixture.rules = { queueMode: () => "steer" };
     const gate = Promise.withResolvers<void>();
-    hall.model.answer(async (_, number) => {
+    fixture.model.answer(async (_, number) => {
       if (number === 1) await gate.promise;
       return { text: `answer ${number}` };
     });
@@ -269,12 +272,12 @@ describe("a disk that is full when a message joins a turn", () => {
       return finish(ids, outcome, ...more);
     };
     const rows = [await boot.tell("one")];
-    await until(() => hall.model.calls.length === 1);
+    await until(() => fixture.model.calls.length === 1);
     rows.push(await boot.tell("two"));
     await until(() => boot.dispatch.stateOf(rows[1]!) === "running");
     gate.resolve();
     for (const row of rows) await boot.outcome(row);
     expect(await outcomeNow(rows[1]!)).toEqual({ kind: "steered" });
-    expect(hall.model.calls).toHaveLength(2);
+    expect(fixture.model.calls).toHaveLength(2);
   });
 });

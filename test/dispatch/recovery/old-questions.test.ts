@@ -1,14 +1,15 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { peer, until } from "../../outbox/stage.ts";
-import { openHall, type Boot, type Hall } from "../stage.ts";
+import { peer } from "../../kit/inbound.ts";
+import { until } from "../../kit/until.ts";
+import { openDispatchFixture, type Boot, type DispatchFixture } from "../../kit/dispatch.ts";
 
-let hall: Hall;
+let fixture: DispatchFixture;
 let boot: Boot;
 beforeEach(async () => {
-  hall = await openHall();
-  boot = await hall.boot();
+  fixture = await openDispatchFixture();
+  boot = await fixture.boot();
 });
-afterEach(() => hall.close());
+afterEach(() => fixture.close());
 
 const question = (id: string) =>
   boot.outbox.deliver({
@@ -20,26 +21,26 @@ const question = (id: string) =>
 
 it("a question that a killed gateway left says that its command was not run, and has no buttons", async () => {
   await question("one");
-  await until(() => hall.platform.messages.length === 1);
-  const next = await hall.boot();
+  await until(() => fixture.platform.messages.length === 1);
+  const next = await fixture.boot();
   await next.recover();
-  await until(() => hall.platform.messages[0]!.edits.length === 1);
-  expect(hall.platform.texts).toEqual([expect.stringContaining("restarted before anybody answered")]);
-  const later = await hall.boot();
+  await until(() => fixture.platform.messages[0]!.edits.length === 1);
+  expect(fixture.platform.texts).toEqual([expect.stringContaining("restarted before anybody answered")]);
+  const later = await fixture.boot();
   await later.recover();
-  expect(hall.platform.messages[0]!.edits).toHaveLength(1);
+  expect(fixture.platform.messages[0]!.edits).toHaveLength(1);
 });
 
 it("one that was not sent before the kill is not asked any more", async () => {
-  hall.isLinked = false;
+  fixture.isLinked = false;
   await boot.journal.outbox.plan({
     replyKey: "approval:two",
     to: peer("1"),
     parts: [{ kind: "text", body: "wants to run two", format: "plain", plain: "wants to run two" }],
   });
-  hall.isLinked = true;
-  const next = await hall.boot();
+  fixture.isLinked = true;
+  const next = await fixture.boot();
   await next.recover();
   expect(await next.journal.outbox.open()).toEqual([]);
-  expect(hall.platform.texts).toEqual([]);
+  expect(fixture.platform.texts).toEqual([]);
 });

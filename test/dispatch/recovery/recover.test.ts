@@ -9,18 +9,22 @@ import { systemClock } from "../../../src/types/clock.ts";
 import { runId, sessionKey } from "../../../src/types/ids.ts";
 import type { InboxRow } from "../../../src/types/journal.ts";
 import type { InboundMessage } from "../../../src/types/chat/message.ts";
-import { handClock, LIMITS, peer, quiet, until } from "../../outbox/stage.ts";
-import { type Boot, heard, type Hall, message, openHall } from "../stage.ts";
-import { answered, called, given } from "../../fakes/messages.ts";
+import { manualClock } from "../../kit/clock.ts";
+import { LIMITS } from "../../fakes/chat-platform.ts";
+import { peer, nextMessage } from "../../kit/inbound.ts";
+import { untilIdle } from "../../kit/idle.ts";
+import { until } from "../../kit/until.ts";
+import { type Boot, heard, type DispatchFixture, openDispatchFixture } from "../../kit/dispatch.ts";
+import { answered, called, given } from "../../kit/transcript-messages.ts";
 
-let hall: Hall;
-/** The boot that is to crash: its stores are used, its hallway is not. */
+let fixture: DispatchFixture;
+/** The boot that is to crash: the test uses its stores, but not its dispatch. */
 let before: Boot;
 beforeEach(async () => {
-  hall = await openHall();
-  before = await hall.boot();
+  fixture = await openDispatchFixture();
+  before = await fixture.boot();
 });
-afterEach(() => hall.close());
+afterEach(() => fixture.close());
 
 const accept = async (said: InboundMessage): Promise<InboxRow> => {
   const [accepted] = await before.journal.inbox.accept([said]);
@@ -61,7 +65,7 @@ const plan = async (text: string, row: InboxRow) =>
 /** The first boot dies, the next one takes up what is there. */
 async function crash(): Promise<Boot> {
   await before.stop();
-  before = await hall.boot();
+  before = await fixture.boot();
   await before.recover();
   return before;
 }
@@ -71,7 +75,7 @@ const allDone = async (boot: Boot) => {
     const stats = await boot.journal.stats();
     return stats.openInbox === 0 && stats.openOutbox === 0;
   }, "every row's outcome");
-  await quiet();
+  await untilIdle();
 };
 
 describe("after a crash there is exactly one answer", () => {
@@ -110,59 +114,59 @@ describe("after a crash there is exactly one answer", () => {
   ];
 
   it.each(STEPS)("when it died with the message %s", async (_, build, text, calls) => {
-    const row = await accept(message("hello"));
+    const row = await accept(nextMessage("hello"));
     await build(row);
     const boot = await crash();
     expect(await boot.outcome(row)).toEqual({ kind: "replied" });
     await allDone(boot);
-    expect(hall.platform.texts).toEqual([text]);
-    expect(hall.model.calls).toHaveLength(calls);
+    expect(fixture.platform.texts).toEqual([text]);
+    expect(fixture.model.calls).toHaveLength(calls);
   });
 
   it("when it died with the reply sent and no outcome written", async () => {
-    const row = await accept(message("hello"));
+    const row = await accept(nextMessage("hello"));
     await claim([row]);
     await writeUser("hello", row);
     await writeAnswer("old answer");
-    await hall.platform.send(
+    await fixture.platform.send(
       peer("1"),
       { kind: "text", body: "old answer", format: "plain", plain: "" },
       { idempotencyKey: "x" },
     );
     await before.journal.outbox.mark((await plan("old answer", row)).id, { state: "sent", messageId: "m1" });
     await allDone(await crash());
-    expect(hall.platform.texts).toEqual(["old answer"]);
+    expect(fixture.platform.texts).toEqual(["old answer"]);
   });
 
   it.each(["partial", "block"] as const)("in the place of the preview that was there (%s)", async (streaming) => {
-    hall.rules = { chat: () => ({ replyToMode: "off", streaming }) };
-    const row = await accept(message("hello"));
+    fixture.rules = { chat: () => ({ replyToMode: "off", streaming }) };
+    const row = await accept(nextMessage("hello"));
     await claim([row]);
     await writeUser("hello", row);
-    await hall.platform.send(
+    await fixture.platform.send(
       peer("1"),
       { kind: "text", body: "half an ans", format: "plain", plain: "" },
       { idempotencyKey: "p" },
     );
     await before.journal.outbox.notePreview(row.id, row.message.from, "m1");
     await allDone(await crash());
-    expect(hall.platform.messages).toMatchObject([{ text: "echo: hello", edits: ["half an ans"] }]);
+    expect(fixture.platform.messages).toMatchObject([{ text: "echo: hello", edits: ["half an ans"] }]);
   });
 
   it("in blocks, labelled when a preview may stand beside them that nobody can edit", async () => {
-    hall.rules = { chat: () => ({ replyToMode: "off", streaming: "block" }) };
-    const row = await accept(message("hello"));
+    fixture.rules = { chat: () => ({ replyToMode: "off", streaming: "block" }) };
+    const row = await accept(nextMessage("hello"));
     await claim([row]);
     await writeUser("hello", row);
     await before.journal.outbox.notePreview(row.id, row.message.from, "");
     await allDone(await crash());
-    expect(hall.platform.texts).toEqual(["(possible repeat) echo: hello"]);
+    expect(fixture.platform.texts).toEqual(["(possible repeat) echo: hello"]);
   });
 
   it("in blocks of which some were sent", async () => {
-    hall.rules = { chat: () => ({ replyToMode: "off", streaming: "block" }) };
+    fixture.rules = { chat: () => ({ replyToMode: "off", streaming: "block" }) };
     const parts = ["alpha ", "beta ", "gamma "].map((word) => word.repeat(12).trim());
-    const row = await accept(message("hello"));
+    const row = await accept(nextMessage("hello"));
     await claim([row]);
     await writeUser("hello", row);
     await writeAnswer(parts.join("\n\n"));
@@ -175,12 +179,12 @@ describe("after a crash there is exactly one answer", () => {
     await before.journal.outbox.mark(first[0]!.id, { state: "sent", messageId: "m0" });
     const boot = await crash();
     expect(await boot.outcome(row)).toEqual({ kind: "replied" });
-    expect(hall.platform.texts).toEqual(parts.slice(1));
+    expect(fixture.platform.texts).toEqual(parts.slice(1));
   });
 
   it("in blocks, going on behind those that the kill left in the chat", async () => {
-    hall.rules = { chat: () => ({ replyToMode: "off", streaming: "block", responsePrefix: "Bot:" }) };
-    const row = await accept(message("hello"));
+    fixture.rules = { chat: () => ({ replyToMode: "off", streaming: "block", responsePrefix: "Bot:" }) };
+    const row = await accept(nextMessage("hello"));
     await claim([row]);
     await writeUser("hello", row);
     for (const [at, text] of ["Bot: what was said", "before it broke off"].entries())
@@ -190,19 +194,19 @@ describe("after a crash there is exactly one answer", () => {
         to: row.message.from,
         parts: await renderText(text, LIMITS),
       });
-    hall.model.answer(() => ({ text: "and the rest of it" }));
+    fixture.model.answer(() => ({ text: "and the rest of it" }));
     const boot = await crash();
     expect(await boot.outcome(row)).toEqual({ kind: "replied" });
-    expect(hall.platform.texts).toEqual(["Bot: what was said", "before it broke off", "and the rest of it"]);
-    const shown = JSON.stringify(hall.model.calls[0]!.messages);
+    expect(fixture.platform.texts).toEqual(["Bot: what was said", "before it broke off", "and the rest of it"]);
+    const shown = JSON.stringify(fixture.model.calls[0]!.messages);
     expect(shown).toContain("what was said\\n\\nbefore it broke off");
     expect(shown).toContain("Go on exactly");
-    expect(hall.model.calls).toHaveLength(1);
+    expect(fixture.model.calls).toHaveLength(1);
   });
 
   it("in blocks, of which a cut table had its head again", async () => {
-    hall.rules = { chat: () => ({ replyToMode: "off", streaming: "block" }) };
-    const row = await accept(message("hello"));
+    fixture.rules = { chat: () => ({ replyToMode: "off", streaming: "block" }) };
+    const row = await accept(nextMessage("hello"));
     await claim([row]);
     await writeUser("hello", row);
     const head = "| name | age |\n|---|---|";
@@ -220,17 +224,17 @@ describe("after a crash there is exactly one answer", () => {
         parts: await renderText(`${head}\n${part}`, LIMITS),
       });
     const chunk = { minChars: 10, maxChars: 55, breakPreference: "paragraph" } as const;
-    hall.rules = { ...hall.rules, agent: { streaming: { blocks: true, breakAt: "text_end", chunk } } };
-    hall.model.answer(() => ({ text: "and that is all" }));
+    fixture.rules = { ...fixture.rules, agent: { streaming: { blocks: true, breakAt: "text_end", chunk } } };
+    fixture.model.answer(() => ({ text: "and that is all" }));
     await (await crash()).outcome(row);
-    expect(hall.platform.texts).toHaveLength(3);
-    expect(hall.platform.texts[2]).toBe("and that is all");
-    expect(JSON.stringify(hall.model.calls[0]!.messages)).not.toContain("Go on exactly");
+    expect(fixture.platform.texts).toHaveLength(3);
+    expect(fixture.platform.texts[2]).toBe("and that is all");
+    expect(JSON.stringify(fixture.model.calls[0]!.messages)).not.toContain("Go on exactly");
   });
 
   it("in blocks that came out otherwise, with a label", async () => {
-    hall.rules = { chat: () => ({ replyToMode: "off", streaming: "block" }) };
-    const row = await accept(message("hello"));
+    fixture.rules = { chat: () => ({ replyToMode: "off", streaming: "block" }) };
+    const row = await accept(nextMessage("hello"));
     await claim([row]);
     await writeUser("hello", row);
     await writeAnswer("an answer that says it otherwise");
@@ -243,60 +247,60 @@ describe("after a crash there is exactly one answer", () => {
     });
     const boot = await crash();
     await boot.outcome(row);
-    expect(hall.platform.texts).toEqual([
+    expect(fixture.platform.texts).toEqual([
       "what was said before it broke off",
       "(possible repeat) an answer that says it otherwise",
     ]);
   });
 
   it("for messages that were one turn", async () => {
-    const rows = [await accept(message("one")), await accept(message("two"))];
+    const rows = [await accept(nextMessage("one")), await accept(nextMessage("two"))];
     await claim(rows);
     const boot = await crash();
     expect(await boot.outcome(rows[0]!)).toEqual({ kind: "replied" });
     expect(await boot.outcome(rows[1]!)).toEqual({ kind: "merged", into: rows[0]!.id });
-    expect(hall.platform.texts).toHaveLength(1);
-    expect(heard(hall.model.calls[0]!.said)).toContain("---\nQueued #1\none\n---\nQueued #2\ntwo");
+    expect(fixture.platform.texts).toHaveLength(1);
+    expect(heard(fixture.model.calls[0]!.said)).toContain("---\nQueued #1\none\n---\nQueued #2\ntwo");
   });
 
   it.each(["interrupt", "steer", "collect"] as const)(
     "for each of several turns, whatever the mode is (%s)",
     async (mode) => {
-      hall.rules = { queueMode: () => mode };
-      const rows = [await accept(message("one")), await accept(message("two"))];
+      fixture.rules = { queueMode: () => mode };
+      const rows = [await accept(nextMessage("one")), await accept(nextMessage("two"))];
       for (const row of rows) await claim([row]);
       const boot = await crash();
       for (const row of rows) expect(await boot.outcome(row)).toEqual({ kind: "replied" });
-      expect(hall.platform.texts).toEqual(["echo: one", "echo: two"]);
+      expect(fixture.platform.texts).toEqual(["echo: one", "echo: two"]);
     },
   );
 
   it("to the words of /new, not to the command", async () => {
-    const row = await accept(message("/new what is up?"));
+    const row = await accept(nextMessage("/new what is up?"));
     await claim([row]);
     await (await crash()).outcome(row);
-    expect(hall.platform.texts).toEqual(["echo: what is up?"]);
+    expect(fixture.platform.texts).toEqual(["echo: what is up?"]);
   });
 
   it("across several deaths, until the third start tells that it gives up", async () => {
-    const row = await accept(message("hello"));
-    hall.model.answer(() => "hang");
+    const row = await accept(nextMessage("hello"));
+    fixture.model.answer(() => "hang");
     for (let start = 1; start <= 3; start += 1) {
       await crash();
-      await hall.model.called(start);
+      await fixture.model.called(start);
     }
     const last = await crash();
     expect(await last.outcome(row)).toMatchObject({ kind: "failed" });
-    expect(hall.model.calls).toHaveLength(3);
-    expect(hall.platform.texts).toEqual([expect.stringContaining("several times")]);
+    expect(fixture.model.calls).toHaveLength(3);
+    expect(fixture.platform.texts).toEqual([expect.stringContaining("several times")]);
   });
 });
 
 describe("a steered message after a crash", () => {
   /** A second message was on its way into the run of the first, whose turn is written. */
   async function steer(): Promise<{ host: InboxRow; steered: InboxRow }> {
-    const host = await accept(message("first"));
-    const steered = await accept(message("and this"));
+    const host = await accept(nextMessage("first"));
+    const steered = await accept(nextMessage("and this"));
     await claim([host]);
     await claimSteered(steered, host);
     await writeUser("first", host);
@@ -310,9 +314,9 @@ describe("a steered message after a crash", () => {
     expect(await boot.outcome(steered)).toEqual({ kind: "steered" });
     expect(await boot.outcome(host)).toEqual({ kind: "replied" });
     await allDone(boot);
-    expect(hall.model.calls).toHaveLength(1);
-    expect(heard(hall.model.calls[0]!.said)).toContain("and this");
-    expect(hall.platform.messages).toHaveLength(1);
+    expect(fixture.model.calls).toHaveLength(1);
+    expect(heard(fixture.model.calls[0]!.said)).toContain("and this");
+    expect(fixture.platform.messages).toHaveLength(1);
   });
 
   it("is not answered again when the turn was answered and delivered", async () => {
@@ -323,7 +327,7 @@ describe("a steered message after a crash", () => {
     const boot = await crash();
     expect(await boot.outcome(steered)).toEqual({ kind: "steered" });
     await allDone(boot);
-    expect(hall.platform.messages).toEqual([]);
+    expect(fixture.platform.messages).toEqual([]);
   });
 
   it("gets a turn of its own when it did not reach the running one", async () => {
@@ -331,19 +335,23 @@ describe("a steered message after a crash", () => {
     const boot = await crash();
     expect(await boot.outcome(host)).toEqual({ kind: "replied" });
     expect(await boot.outcome(steered)).toEqual({ kind: "replied" });
-    expect(hall.platform.texts).toEqual(["echo: first", "echo: and this"]);
+    expect(fixture.platform.texts).toEqual(["echo: first", "echo: and this"]);
   });
 });
 
 describe("a client's message after a crash", () => {
   it("is run under its own key again", async () => {
     const key = before.keyOf("1");
-    const said = message("hello", "1", { id: "k1", eventKey: "k:k1", options: { operator: true, sessionKey: key } });
+    const said = nextMessage("hello", "1", {
+      id: "k1",
+      eventKey: "k:k1",
+      options: { operator: true, sessionKey: key },
+    });
     const row = await accept(said);
     const boot = await crash();
     expect((await boot.chat.stream(runId("k1"))?.done)?.kind).toBe("replied");
     expect(await boot.outcome(row)).toEqual({ kind: "replied" });
-    expect(hall.platform.messages).toEqual([]);
+    expect(fixture.platform.messages).toEqual([]);
   });
 });
 
@@ -352,7 +360,7 @@ describe("what waited too long over an outage", () => {
   /** Taken that many hours ago. */
   async function acceptEarlier(hours: number, ...said: InboundMessage[]): Promise<InboxRow[]> {
     const clock = { ...systemClock, now: () => Date.now() - hours * HOUR };
-    const journal = await openJournal({ path: join(hall.dir, "journal.sqlite"), bootId: "earlier", clock });
+    const journal = await openJournal({ path: join(fixture.dir, "journal.sqlite"), bootId: "earlier", clock });
     const accepted = await journal.inbox.accept(said);
     await journal.close();
     return accepted.map(({ row }) => row);
@@ -363,9 +371,9 @@ describe("what waited too long over an outage", () => {
   it("is told to its chat in one line, and ended", async () => {
     const rows = await acceptEarlier(
       7,
-      message("one", "1", { sentAt: Date.now() - 8 * HOUR }),
-      message("two"),
-      message("other", "2"),
+      nextMessage("one", "1", { sentAt: Date.now() - 8 * HOUR }),
+      nextMessage("two"),
+      nextMessage("other", "2"),
     );
     await claim([rows[0]!]);
     const boot = await crash();
@@ -375,22 +383,22 @@ describe("what waited too long over an outage", () => {
         kind: "dropped",
         why: expect.stringMatching(/^stale: waited for [78] h/),
       });
-    expect(hall.model.calls).toHaveLength(0);
-    expect(hall.platform.messages).toHaveLength(2);
-    expect(hall.platform.texts[0]).toMatch(/away.*2 messages from .* were not answered/);
-    expect(hall.platform.texts[1]).toMatch(/away.*One message of .* was not answered/);
-    expect(hall.log.lines).toContain("warn messages too old to be answered");
+    expect(fixture.model.calls).toHaveLength(0);
+    expect(fixture.platform.messages).toHaveLength(2);
+    expect(fixture.platform.texts[0]).toMatch(/away.*2 messages from .* were not answered/);
+    expect(fixture.platform.texts[1]).toMatch(/away.*One message of .* was not answered/);
+    expect(fixture.log.lines).toContain("warn messages too old to be answered");
     expect(boot.journal.counts().staleLastDay).toBe(3);
   });
 
   it("is answered when it is younger", async () => {
-    const [row] = await acceptEarlier(5, message("hello"));
+    const [row] = await acceptEarlier(5, nextMessage("hello"));
     const boot = await crash();
     expect(await boot.outcome(row!)).toEqual({ kind: "replied" });
   });
 
   it("gets the answer that was planned already", async () => {
-    const [row] = await acceptEarlier(7, message("hello"));
+    const [row] = await acceptEarlier(7, nextMessage("hello"));
     if (!row) throw new Error("not taken");
     await claim([row]);
     await writeUser("hello", row);
@@ -399,26 +407,30 @@ describe("what waited too long over an outage", () => {
     await before.journal.outbox.mark(planned.id, { state: "sent", messageId: "m1" });
     const boot = await crash();
     expect(await boot.outcome(row)).toEqual({ kind: "replied" });
-    expect(hall.platform.texts).toEqual([]);
+    expect(fixture.platform.texts).toEqual([]);
   });
 
   it("says nothing to strangers", async () => {
-    const [row] = await acceptEarlier(7, message("hello"));
-    hall.gate = async () => ({ kind: "pair" });
+    const [row] = await acceptEarlier(7, nextMessage("hello"));
+    fixture.gate = async () => ({ kind: "pair" });
     const boot = await crash();
     await allDone(boot);
     expect(await outcomeOf(boot, row!)).toMatchObject({ kind: "dropped" });
-    expect(hall.platform.texts).toEqual([]);
+    expect(fixture.platform.texts).toEqual([]);
   });
 
   it("is the oldest, where too many wait", async () => {
-    const rows = [await accept(message("one")), await accept(message("two", "2")), await accept(message("three", "3"))];
+    const rows = [
+      await accept(nextMessage("one")),
+      await accept(nextMessage("two", "2")),
+      await accept(nextMessage("three", "3")),
+    ];
     await before.stop();
-    before = await hall.boot();
+    before = await fixture.boot();
     await recover(before.dispatch, before.ports, undefined, { maxAgeMs: HOUR, maxRows: 2 });
     await allDone(before);
     expect(await outcomeOf(before, rows[0]!)).toMatchObject({ kind: "dropped", why: expect.stringMatching(/^stale/) });
-    expect(hall.platform.texts.toSorted()).toEqual([
+    expect(fixture.platform.texts.toSorted()).toEqual([
       "echo: three",
       "echo: two",
       expect.stringContaining("One message of"),
@@ -426,34 +438,34 @@ describe("what waited too long over an outage", () => {
   });
 
   it("is told once when the gateway died between the line and the end", async () => {
-    const rows = await acceptEarlier(7, message("one"), message("two"));
+    const rows = await acceptEarlier(7, nextMessage("one"), nextMessage("two"));
     const parts = await renderText("told before", LIMITS);
     await before.journal.outbox.plan({ replyKey: "in:1:stale", inboxId: 1, to: peer("1"), parts });
     const boot = await crash();
     await allDone(boot);
     for (const row of rows) expect(await outcomeOf(boot, row)).toMatchObject({ kind: "dropped" });
-    expect(hall.platform.texts).toEqual(["told before"]);
-    expect(hall.model.calls).toHaveLength(0);
+    expect(fixture.platform.texts).toEqual(["told before"]);
+    expect(fixture.model.calls).toHaveLength(0);
   });
 
   it("is kept in the transcript for who wrote on the page", async () => {
     const key = before.keyOf("1");
     const options = { operator: true, sessionKey: key };
-    const [row] = await acceptEarlier(7, message("hello", "1", { id: "k1", options }));
+    const [row] = await acceptEarlier(7, nextMessage("hello", "1", { id: "k1", options }));
     const boot = await crash();
     await allDone(boot);
     expect(await outcomeOf(boot, row!)).toMatchObject({ kind: "dropped" });
-    expect(hall.platform.texts).toEqual([]);
+    expect(fixture.platform.texts).toEqual([]);
     await boot.dispatch.replies.notes.settle();
     const entries = await boot.use("1", (session) => session.newest(9));
     expect(JSON.stringify(entries)).toContain("One message of");
   });
 
   it("is told once, also when the gateway dies again", async () => {
-    const [row] = await acceptEarlier(7, message("hello"));
+    const [row] = await acceptEarlier(7, nextMessage("hello"));
     await allDone(await crash());
     await allDone(await crash());
-    expect(hall.platform.texts).toHaveLength(1);
+    expect(fixture.platform.texts).toHaveLength(1);
     expect(await outcomeOf(before, row!)).toMatchObject({ kind: "dropped" });
   });
 });
@@ -461,11 +473,11 @@ describe("what waited too long over an outage", () => {
 describe("what the platform held too long", () => {
   const HOUR = 3_600_000;
   const gathered = () => until(() => time.waits.includes(3000), "the moment that gathers");
-  let time: ReturnType<typeof handClock>;
+  let time: ReturnType<typeof manualClock>;
   beforeEach(async () => {
-    time = handClock(Date.now());
-    hall.rules = { staleAfterMs: 6 * HOUR };
-    before = await hall.boot({ clock: time });
+    time = manualClock(Date.now());
+    fixture.rules = { staleAfterMs: 6 * HOUR };
+    before = await fixture.boot({ clock: time });
   });
   const written = (hours: number) => ({ sentAt: time.now() - hours * HOUR });
 
@@ -478,7 +490,7 @@ describe("what the platform held too long", () => {
     time.pass(3000);
     for (const row of rows)
       expect(await before.outcome(row)).toEqual({ kind: "dropped", why: "stale: waited for 9 h over an outage" });
-    expect(hall.platform.texts).toEqual(["echo: three", expect.stringMatching(/away.*2 messages from/)]);
+    expect(fixture.platform.texts).toEqual(["echo: three", expect.stringMatching(/away.*2 messages from/)]);
   });
 
   it("is answered when an operator has it run again", async () => {
@@ -490,40 +502,40 @@ describe("what the platform held too long", () => {
     const copy = again?.kind === "copied" ? again.row : row;
     await runNow(copy, before.dispatch, before.ports);
     expect(await before.outcome(copy)).toEqual({ kind: "replied" });
-    expect(hall.platform.texts.at(-1)).toBe("echo: one");
+    expect(fixture.platform.texts.at(-1)).toBe("echo: one");
   });
 
   it("waits for the next start when the gateway stops meanwhile", async () => {
     const row = await before.tell("one", "1", written(9));
     await gathered();
     await before.stop();
-    before = await hall.boot();
+    before = await fixture.boot();
     await before.recover();
     expect(await before.outcome(row)).toMatchObject({ kind: "dropped" });
-    expect(hall.platform.texts).toHaveLength(1);
+    expect(fixture.platform.texts).toHaveLength(1);
   });
 });
 
 describe("an agent that is gone", () => {
   it("is told to who wrote, and the message ends as failed", async () => {
-    const row = await accept(message("hello"));
+    const row = await accept(nextMessage("hello"));
     const gone = sessionKey("agent:ops:telegram:default:1");
     await before.journal.inbox.claim([row.id], { sessionKey: gone, runId: runId("r"), turnId: turnIdOf(row) });
     const boot = await crash();
     expect(await boot.outcome(row)).toEqual({ kind: "failed", why: 'agent_gone: the agent "ops" no longer exists' });
-    expect(hall.platform.texts).toEqual([expect.stringContaining('The agent "ops"')]);
-    expect(hall.model.calls).toHaveLength(0);
+    expect(fixture.platform.texts).toEqual([expect.stringContaining('The agent "ops"')]);
+    expect(fixture.model.calls).toHaveLength(0);
   });
 
   it("that lost its binding does not answer what waited meanwhile", async () => {
-    hall.rules = { queueMode: () => "followup" };
-    hall.model.answer((call) => (call.said.includes("first") ? "hang" : { text: "from the other" }));
+    fixture.rules = { queueMode: () => "followup" };
+    fixture.model.answer((call) => (call.said.includes("first") ? "hang" : { text: "from the other" }));
     await before.tell("first");
-    await hall.model.called(1);
+    await fixture.model.called(1);
     const waiting = await before.tell("second");
     await until(() => before.dispatch.stateOf(waiting) === "waiting");
     const moved = sessionKey("telegram:default:moved");
-    hall.rules = { ...hall.rules, keyFor: () => moved };
+    fixture.rules = { ...fixture.rules, keyFor: () => moved };
     const { sessionKey: key, runId: first } = before.dispatch.lanes.runs()[0]!.stream.facts;
     await before.dispatch.stop(key, first);
     expect(await before.outcome(waiting)).toEqual({ kind: "replied" });

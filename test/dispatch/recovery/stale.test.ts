@@ -1,17 +1,18 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { partByAge } from "../../../src/dispatch/admission/stale.ts";
-import { openHall, message } from "../stage.ts";
+import { openDispatchFixture } from "../../kit/dispatch.ts";
+import { nextMessage } from "../../kit/inbound.ts";
 
 const HOUR = 3_600_000;
 
 it("parts turns so that none is lost, none changes its order, and the limits hold", async () => {
-  const hall = await openHall();
-  const { ports } = await hall.boot();
+  const fixture = await openDispatchFixture();
+  const { ports } = await fixture.boot();
   const now = Date.now();
   const at = (hours: number, id: number) => ({
     id,
-    message: message("x"),
+    message: nextMessage("x"),
     state: "accepted" as const,
     attempts: 0,
     acceptedAt: now - hours * HOUR,
@@ -29,5 +30,5 @@ it("parts turns so that none is lost, none changes its order, and the limits hol
     }),
     { numRuns: 50 },
   );
-  await hall.close();
+  await fixture.close();
 });

@@ -1,31 +1,34 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import type { ChannelLink } from "../../../src/types/chat/channel.ts";
 import type { InboundMessage } from "../../../src/types/chat/message.ts";
-import { quiet, until } from "../../outbox/stage.ts";
-import { type Boot, type Hall, openHall } from "../stage.ts";
+import { untilIdle } from "../../kit/idle.ts";
+import { until } from "../../kit/until.ts";
+import { type Boot, type DispatchFixture, openDispatchFixture } from "../../kit/dispatch.ts";
 
-let hall: Hall;
+let fixture: DispatchFixture;
 let boot: Boot;
 let told: string[];
 
-const hear = (clearPending: NonNullable<ChannelLink["clearPending"]>) => Object.assign(hall.platform, { clearPending });
+const hear = (clearPending: NonNullable<ChannelLink["clearPending"]>) =>
+  Object.assign(fixture.platform, { clearPending });
 
 beforeEach(async () => {
-  hall = await openHall();
+  fixture = await openDispatchFixture();
   told = [];
   hear(async ({ text }) => void told.push(text));
-  boot = await hall.boot();
+  boot = await fixture.boot();
 });
-afterEach(() => hall.close());
+afterEach(() => fixture.close());
 
 async function ask(text: string, more: Partial<InboundMessage>, from = "1") {
   const outcome = await boot.outcome(await boot.tell(text, from, more));
-  await quiet();
+  await untilIdle();
   return outcome;
 }
 
 it("tells the adapter of commands and buttons that are not let in, and of nothing else", async () => {
-  hall.gate = async ({ text }) => (text.includes("drop") ? { kind: "drop", why: "not allowed" } : { kind: "history" });
+  fixture.gate = async ({ text }) =>
+    text.includes("drop") ? { kind: "drop", why: "not allowed" } : { kind: "history" };
   await ask("/drop", { event: "command" });
   await ask("/heard", { event: "command" });
   await ask("/drop it", { event: "button" });
@@ -40,21 +43,21 @@ it("says nothing of what is answered", async () => {
 });
 
 it("tells of a stranger's command once the stranger has the pairing code", async () => {
-  hall.gate = async () => ({ kind: "pair" });
+  fixture.gate = async () => ({ kind: "pair" });
   await ask("/first", { event: "command" });
   await ask("/second", { event: "command" });
   expect(told).toEqual(["/second"]);
 });
 
 it("tells of a command that the model answers with silence", async () => {
-  hall.model.answer(() => ({ text: "NO_REPLY" }));
+  fixture.model.answer(() => ({ text: "NO_REPLY" }));
   expect(await ask("/unknown", { event: "command" })).toEqual({ kind: "silent" });
   expect(told).toEqual(["/unknown"]);
 });
 
 it("is not held up by an adapter that fails", async () => {
   hear(() => Promise.reject(new Error("bug")));
-  hall.gate = async () => ({ kind: "drop", why: "not allowed" });
+  fixture.gate = async () => ({ kind: "drop", why: "not allowed" });
   expect(await ask("/drop", { event: "command" })).toMatchObject({ kind: "dropped" });
-  await until(() => hall.log.lines.some((line) => line.includes("still shows a message as queued")));
+  await until(() => fixture.log.lines.some((line) => line.includes("still shows a message as queued")));
 });

@@ -1,15 +1,15 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { makeTool } from "../../harness/stage.ts";
-import { until } from "../../outbox/stage.ts";
-import { openHall, type Boot, type Hall } from "../stage.ts";
+import { makeTool } from "../../kit/tools.ts";
+import { until } from "../../kit/until.ts";
+import { openDispatchFixture, type Boot, type DispatchFixture } from "../../kit/dispatch.ts";
 
-let hall: Hall;
+let fixture: DispatchFixture;
 let boot: Boot;
 beforeEach(async () => {
-  hall = await openHall();
-  boot = await hall.boot();
+  fixture = await openDispatchFixture();
+  boot = await fixture.boot();
 });
-afterEach(() => hall.close());
+afterEach(() => fixture.close());
 
 it("a tool over which the gateway has ended twice is not run a third time, and the message is answered", async () => {
   let ran = 0;
@@ -18,18 +18,18 @@ it("a tool over which the gateway has ended twice is not run a third time, and t
     ran += 1;
     return never;
   });
-  hall.tools.push(deadly as never);
-  hall.model.answer((call) =>
+  fixture.tools.push(deadly as never);
+  fixture.model.answer((call) =>
     call.toolText.includes("is not run again") ? { text: "answered without it" } : { tool: "deadly", args: {} },
   );
   const row = await boot.tell("do it");
   for (const count of [1, 2]) {
     await until(() => ran === count);
     // The process is gone in the middle of the call, and another one starts.
-    boot = await hall.boot();
+    boot = await fixture.boot();
     await boot.recover();
   }
   expect(await boot.outcome(row)).toEqual({ kind: "replied" });
-  expect(hall.platform.texts.at(-1)).toBe("answered without it");
+  expect(fixture.platform.texts.at(-1)).toBe("answered without it");
   expect(ran).toBe(2);
 });

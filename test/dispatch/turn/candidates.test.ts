@@ -4,7 +4,7 @@ import { configSchema } from "../../../src/app/config/schema.ts";
 import { candidatesFor } from "../../../src/dispatch/turn/candidates.ts";
 import { modelName } from "../../../src/types/run/model.ts";
 import type { SessionEntry } from "../../../src/types/session.ts";
-import { message } from "../stage.ts";
+import { nextMessage } from "../../kit/inbound.ts";
 
 const models = { choose: async () => ({ provider: "found", id: "here" }) } as unknown as Parameters<
   typeof candidatesFor
@@ -14,7 +14,7 @@ const models = { choose: async () => ({ provider: "found", id: "here" }) } as un
 async function order(agents: object, chosen: Partial<SessionEntry> = {}, model?: string): Promise<readonly string[]> {
   const [agent] = resolveAgents(configSchema.parse({ agents }), { home: "/home", stateDir: "/state" });
   const entry = { sessionId: "s", updatedAt: 0, ...chosen };
-  const asked = model === undefined ? undefined : message("hi", "1", { options: { model } });
+  const asked = model === undefined ? undefined : nextMessage("hi", "1", { options: { model } });
   return (await candidatesFor(asked, { entry }, agent!, { models })).map(modelName);
 }
 

@@ -1,28 +1,28 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { engineLines, lastRunLine } from "../../../src/dispatch/commands/last-run.ts";
 import { runId, sessionKey } from "../../../src/types/ids.ts";
-import { type Boot, type Hall, openHall } from "../stage.ts";
+import { type Boot, type DispatchFixture, openDispatchFixture } from "../../kit/dispatch.ts";
 
-let hall: Hall;
+let fixture: DispatchFixture;
 let boot: Boot;
 beforeEach(async () => {
-  hall = await openHall();
-  boot = await hall.boot();
+  fixture = await openDispatchFixture();
+  boot = await fixture.boot();
 });
-afterEach(() => hall.close());
+afterEach(() => fixture.close());
 
 it("/status tells how the last run of the conversation ended", async () => {
   await boot.ask("/status");
-  expect(hall.platform.texts.at(-1)).not.toContain("Last run");
+  expect(fixture.platform.texts.at(-1)).not.toContain("Last run");
   await boot.ask("hello");
   await boot.ask("/status");
-  expect(hall.platform.texts.at(-1)).toMatch(
+  expect(fixture.platform.texts.at(-1)).toMatch(
     /^Last run: fake\/fake-1, replied, [\d,]+ tokens in, \d+ out, \$\d+\.\d{4}$/m,
   );
-  hall.model.answer(() => ({ status: 401, message: "bad key" }));
+  fixture.model.answer(() => ({ status: 401, message: "bad key" }));
   await boot.ask("hello again");
   await boot.ask("/status");
-  expect(hall.platform.texts.at(-1)).toMatch(/^Last run: fake\/fake-1, failed \(auth\), /m);
+  expect(fixture.platform.texts.at(-1)).toMatch(/^Last run: fake\/fake-1, failed \(auth\), /m);
 });
 
 it("names the model that was asked for, and keeps the provider's words for the owner", () => {

@@ -3,7 +3,7 @@ import { logRun } from "../../../src/dispatch/turn/log-run.ts";
 import type { RunEventBody } from "../../../src/types/run/events.ts";
 import type { Log } from "../../../src/types/log.ts";
 import { Secret } from "../../../src/types/secret.ts";
-import { ends, facts, ScriptedRun } from "../../server/scripted-chat.ts";
+import { ends, facts, ScriptedRun } from "../../kit/server/scripted-chat.ts";
 
 function asks(command: string): RunEventBody {
   const { runId, sessionKey, agentId } = facts("r1");

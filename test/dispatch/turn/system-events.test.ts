@@ -1,18 +1,18 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { until } from "../../outbox/stage.ts";
-import { openHall, type Boot, type Hall } from "../stage.ts";
+import { until } from "../../kit/until.ts";
+import { openDispatchFixture, type Boot, type DispatchFixture } from "../../kit/dispatch.ts";
 
-let hall: Hall;
+let fixture: DispatchFixture;
 let boot: Boot;
 
 beforeEach(async () => {
-  hall = await openHall();
-  boot = await hall.boot();
+  fixture = await openDispatchFixture();
+  boot = await fixture.boot();
 });
-afterEach(() => hall.close());
+afterEach(() => fixture.close());
 
 const add = (text: string) => boot.journal.events.add(boot.keyOf("1"), text);
-const said = () => hall.model.calls.at(-1)?.said ?? "";
+const said = () => fixture.model.calls.at(-1)?.said ?? "";
 
 /** How often the words are in what users said, as the transcript has it. */
 const timesTold = (words: string) =>
@@ -38,11 +38,11 @@ it("tells an event in the next turn of its session, once", async () => {
 it("tells the events of a turn that failed before the transcript had it in the next turn", async () => {
   await boot.stop();
   let isBroken = true;
-  hall.chatTools = () => () => {
+  fixture.chatTools = () => () => {
     if (isBroken) throw new Error("no tools");
     return [];
   };
-  boot = await hall.boot();
+  boot = await fixture.boot();
   await add("the node came back");
   expect(await boot.ask("hello", "1")).toMatchObject({ kind: "failed" });
   await add("the disk is full");
@@ -55,23 +55,23 @@ it("tells the events of a turn that failed before the transcript had it in the n
 it("keeps events through a restart", async () => {
   await add("the node came back");
   await boot.stop();
-  boot = await hall.boot();
+  boot = await fixture.boot();
   await boot.ask("hello", "1");
   expect(said()).toContain("the node came back");
 });
 
 it("tells an event exactly once when the process ends between the transcript's line and the journal's", async () => {
   const gate = Promise.withResolvers<void>();
-  hall.model.answer(async () => {
+  fixture.model.answer(async () => {
     await gate.promise;
     return { text: "ok" };
   });
   await add("the node came back");
   const row = await boot.tell("hello", "1");
-  await until(() => hall.model.calls.length === 1);
+  await until(() => fixture.model.calls.length === 1);
   await boot.stop();
   gate.resolve();
-  boot = await hall.boot();
+  boot = await fixture.boot();
   await add("the disk is full");
   await boot.recover();
   await boot.outcome(row);
@@ -85,16 +85,16 @@ it("tells an event exactly once when the process ends between the transcript's l
 
 it("does not tell again what a turn told that nobody took up after a restart", async () => {
   const gate = Promise.withResolvers<void>();
-  hall.model.answer(async () => {
+  fixture.model.answer(async () => {
     await gate.promise;
     return { text: "ok" };
   });
   await add("the node came back");
   const row = await boot.tell("hello", "1");
-  await until(() => hall.model.calls.length === 1);
+  await until(() => fixture.model.calls.length === 1);
   await boot.stop();
   gate.resolve();
-  boot = await hall.boot();
+  boot = await fixture.boot();
   await boot.journal.inbox.finish([row.id], { kind: "dropped", why: "by the operator" });
   await boot.ask("and now?", "1");
   expect(await timesTold("came back")).toBe(1);

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { MESSAGE, TURN_KINDS, turnKinds } from "../../../src/dispatch/turn-kinds/table.ts";
 import type { InboundMessage } from "../../../src/types/chat/message.ts";
 import type { TurnKind } from "../../../src/types/run/turn-kind.ts";
-import { type Boot, type Hall, openHall } from "../stage.ts";
+import { type Boot, type DispatchFixture, openDispatchFixture } from "../../kit/dispatch.ts";
 
 /** An appointment: one row, registered once. Nothing else of the gateway knows it. */
 const APPOINTMENT: TurnKind = {
@@ -19,24 +19,24 @@ const APPOINTMENT: TurnKind = {
   filter: () => (text) => text.replace("to myself: ", ""),
 };
 
-let hall: Hall;
+let fixture: DispatchFixture;
 let boot: Boot;
 
 beforeEach(async () => {
-  hall = await openHall();
-  hall.kinds = turnKinds([...TURN_KINDS, APPOINTMENT]);
-  boot = await hall.boot();
+  fixture = await openDispatchFixture();
+  fixture.kinds = turnKinds([...TURN_KINDS, APPOINTMENT]);
+  boot = await fixture.boot();
 });
-afterEach(() => hall.close());
+afterEach(() => fixture.close());
 
 const APPOINTED: Partial<InboundMessage> = { options: { kind: "appointment" } };
 
 it("a new kind of turn is one row: its text is no command, it brings news, and its answer is filtered", async () => {
-  hall.model.answer(() => ({ text: "to myself: the bins are out" }));
+  fixture.model.answer(() => ({ text: "to myself: the bins are out" }));
   const row = await boot.tell("/status", "1", APPOINTED);
   expect(await boot.outcome(row)).toEqual({ kind: "replied" });
-  expect(hall.platform.texts).toEqual(["the bins are out"]);
-  const [call] = hall.model.calls;
+  expect(fixture.platform.texts).toEqual(["the bins are out"]);
+  const [call] = fixture.model.calls;
   expect(call?.said).toContain("/status");
   expect(call?.said).toContain("It is time.");
   const run = await boot.journal.runs.last(boot.keyOf("1"));
@@ -44,10 +44,10 @@ it("a new kind of turn is one row: its text is no command, it brings news, and i
 });
 
 it("the refusal of a kind that nobody waits for is logged and not sent", async () => {
-  hall.rules = { ...hall.rules, agent: { stopped: "tools.deny is not supported" } };
+  fixture.rules = { ...fixture.rules, agent: { stopped: "tools.deny is not supported" } };
   const row = await boot.tell("go", "1", APPOINTED);
   expect((await boot.outcome(row)).kind).toBe("failed");
-  expect(hall.platform.texts).toEqual([]);
+  expect(fixture.platform.texts).toEqual([]);
 });
 
 it("a message of a kind that this gateway does not know never runs", async () => {
@@ -56,7 +56,7 @@ it("a message of a kind that this gateway does not know never runs", async () =>
     kind: "dropped",
     why: 'this gateway knows no turn of the kind "later-version"',
   });
-  expect(hall.model.calls).toHaveLength(0);
+  expect(fixture.model.calls).toHaveLength(0);
 });
 
 it("two kinds of one name are a mistake that is found at the start", () => {

@@ -2,13 +2,13 @@ import { mkdir, readdir, readFile, truncate, writeFile } from "node:fs/promises"
 import { basename, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
-import { walkConfig } from "../../walk/gateway.ts";
-import { linesOf, openclaw, readTranscript, textOf, useStage, type Stage } from "../stage.ts";
+import { walkConfig } from "../../kit/gateway/process.ts";
+import { linesOf, openclaw, readTranscript, textOf, useFaultFixture, type FaultFixture } from "../fixture.ts";
 
-const stage = useStage();
+const fixture = useFaultFixture();
 
 /** A state directory with one answered message in it. */
-async function withHistory(at: Stage): Promise<{ transcript: string }> {
+async function withHistory(at: FaultFixture): Promise<{ transcript: string }> {
   const gateway = await at.start();
   await at.goesOn("first of all");
   await gateway.logged("delivered");
@@ -20,60 +20,60 @@ async function withHistory(at: Stage): Promise<{ transcript: string }> {
 test.each([1, 7, 60])(
   "a last line torn %i bytes before its end is cut off, kept and told; the talk goes on",
   async (bytes) => {
-    const { transcript } = await withHistory(stage());
+    const { transcript } = await withHistory(fixture());
     const whole = await readFile(transcript, "utf8");
     await truncate(transcript, Buffer.byteLength(whole) - bytes);
     const torn = whole.slice(whole.lastIndexOf("\n", whole.length - 2) + 1, whole.length - bytes);
 
-    const gateway = await stage().start();
-    await stage().goesOn();
+    const gateway = await fixture().start();
+    await fixture().goesOn();
     const messages = await readTranscript(transcript);
     const said = messages.map(textOf).join("\n");
     expect(said).toContain("first of all");
     expect(said).toContain("and now?");
     if (bytes === 1) return;
-    const asides = (await readdir(stage().sessionsDir)).filter((name) =>
+    const asides = (await readdir(fixture().sessionsDir)).filter((name) =>
       name.startsWith(`${basename(transcript)}.torn.`),
     );
     expect(asides).toHaveLength(1);
-    expect(await readFile(join(stage().sessionsDir, asides[0] ?? ""), "utf8")).toBe(torn);
+    expect(await readFile(join(fixture().sessionsDir, asides[0] ?? ""), "utf8")).toBe(torn);
     expect(linesOf(gateway, "transcript ended in a torn line; cut off and kept")).toHaveLength(1);
   },
 );
 
 test("an unreadable sessions.json is set aside and told; the conversations go on", async () => {
-  const { transcript } = await withHistory(stage());
-  const path = join(stage().sessionsDir, "sessions.json");
+  const { transcript } = await withHistory(fixture());
+  const path = join(fixture().sessionsDir, "sessions.json");
   await writeFile(path, '{"agent:main:main": {"sessionId": "');
 
-  const gateway = await stage().start();
-  await stage().goesOn();
+  const gateway = await fixture().start();
+  await fixture().goesOn();
   const [line] = linesOf(gateway, "sessions.json could not be read; set aside and made anew from the journal");
   expect(line).toMatchObject({ code: "SESSIONS_UNREADABLE" });
   expect(await readFile(String(line?.["aside"]), "utf8")).toBe('{"agent:main:main": {"sessionId": "');
-  expect(await stage().transcripts()).toEqual([transcript]);
+  expect(await fixture().transcripts()).toEqual([transcript]);
   expect((await readTranscript(transcript)).map(textOf).join("\n")).toContain("first of all");
 
   await gateway.kill();
-  await stage().home.writeConfig(walkConfig(stage().telegram, { url: "http://127.0.0.1:9/v1" }));
-  const doctor = await openclaw(stage(), "doctor", "--json", "--non-interactive");
+  await fixture().home.writeConfig(walkConfig(fixture().telegram, { url: "http://127.0.0.1:9/v1" }));
+  const doctor = await openclaw(fixture(), "doctor", "--json", "--non-interactive");
   expect(doctor.stdout).toContain(basename(String(line?.["aside"])));
 
-  await stage().config({});
+  await fixture().config({});
   await writeFile(path, "again garbage");
-  const second = await stage().start();
-  await stage().goesOn("once more");
+  const second = await fixture().start();
+  await fixture().goesOn("once more");
   await second.kill();
-  const asides = (await readdir(stage().sessionsDir)).filter((name) => name.startsWith("sessions.json.broken."));
+  const asides = (await readdir(fixture().sessionsDir)).filter((name) => name.startsWith("sessions.json.broken."));
   expect(asides).toHaveLength(2);
 });
 
 test("a journal that is no database stops the start with code 78 and stays as it is", async () => {
-  await mkdir(join(stage().home.stateDir, "state"), { recursive: true });
-  const path = join(stage().home.stateDir, "state", "journal.sqlite");
+  await mkdir(join(fixture().home.stateDir, "state"), { recursive: true });
+  const path = join(fixture().home.stateDir, "state", "journal.sqlite");
   const garbage = "this was a database once ".repeat(400);
   await writeFile(path, garbage);
-  const { code, stdout, stderr } = await openclaw(stage(), "gateway", "run");
+  const { code, stdout, stderr } = await openclaw(fixture(), "gateway", "run");
   expect(code).toBe(78);
   expect(stdout + stderr).toContain(path);
   expect(stdout + stderr).toContain("JOURNAL_BROKEN");
@@ -81,13 +81,13 @@ test("a journal that is no database stops the start with code 78 and stays as it
 });
 
 test("a journal of a newer version is refused and stays as it is", async () => {
-  await withHistory(stage());
-  const path = join(stage().home.stateDir, "state", "journal.sqlite");
+  await withHistory(fixture());
+  const path = join(fixture().home.stateDir, "state", "journal.sqlite");
   const db = new DatabaseSync(path);
   db.exec("PRAGMA wal_checkpoint(TRUNCATE); PRAGMA user_version = 99");
   db.close();
   const before = await readFile(path);
-  const { code, stdout, stderr } = await openclaw(stage(), "gateway", "run");
+  const { code, stdout, stderr } = await openclaw(fixture(), "gateway", "run");
   expect(code).toBe(78);
   expect(stdout + stderr).toContain("JOURNAL_NEWER");
   expect(stdout + stderr).toContain("99");
@@ -98,19 +98,19 @@ test.each([
   ["a dead process", { pid: 2 ** 22 - 1, startedAt: "12345" }],
   ["another process that has its id now", { pid: process.pid, startedAt: "1" }],
 ])("the lock of %s is taken over", async (_name, held) => {
-  const path = join(stage().home.stateDir, "state", "gateway.lock");
-  await mkdir(join(stage().home.stateDir, "state"), { recursive: true });
+  const path = join(fixture().home.stateDir, "state", "gateway.lock");
+  await mkdir(join(fixture().home.stateDir, "state"), { recursive: true });
   await writeFile(path, JSON.stringify({ ...held, command: "openclaw gateway run" }));
-  const gateway = await stage().start();
+  const gateway = await fixture().start();
   expect(JSON.parse(await readFile(path, "utf8"))).toMatchObject({ pid: gateway.pid });
-  await stage().goesOn();
+  await fixture().goesOn();
 });
 
 test("a second daemon names the first and how to stop it", async () => {
-  const first = await stage().start();
-  const { code, stdout, stderr } = await openclaw(stage(), "gateway", "run");
+  const first = await fixture().start();
+  const { code, stdout, stderr } = await openclaw(fixture(), "gateway", "run");
   expect(code).toBe(78);
   expect(stdout + stderr).toContain(String(first.pid));
   expect(stdout + stderr).toContain("gateway stop");
-  await stage().goesOn();
+  await fixture().goesOn();
 });

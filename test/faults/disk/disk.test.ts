@@ -4,7 +4,7 @@ import { appendFile, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { ADA, journalRows, linesOf, readTranscript, textOf, useStage } from "../stage.ts";
+import { ADA, journalRows, linesOf, readTranscript, textOf, useFaultFixture } from "../fixture.ts";
 
 const SIZE = "24m";
 
@@ -30,22 +30,22 @@ test.runIf(mountRefusal !== undefined && process.env["CI"] !== undefined)("a sma
 });
 
 describe.skipIf(mountRefusal !== undefined)("a full disk", () => {
-  const stage = useStage();
-  const filler = (): string => join(stage().home.stateDir, "filler");
+  const fixture = useFaultFixture();
+  const filler = (): string => join(fixture().home.stateDir, "filler");
 
   beforeEach(async () => {
-    execFileSync("mount", ["-t", "tmpfs", "-o", `size=${SIZE},mode=0700`, "tmpfs", stage().home.stateDir]);
-    await stage().config({ tools: { exec: { security: "full", ask: "off" } } });
+    execFileSync("mount", ["-t", "tmpfs", "-o", `size=${SIZE},mode=0700`, "tmpfs", fixture().home.stateDir]);
+    await fixture().config({ tools: { exec: { security: "full", ask: "off" } } });
   });
   afterEach(() => {
-    // Lazily: the gateway that the stage ends after this may still stand on it.
-    execFileSync("umount", ["-l", stage().home.stateDir]);
+    // Lazily: the gateway that the fixture ends after this may still stand on it.
+    execFileSync("umount", ["-l", fixture().home.stateDir]);
   });
 
   /** Takes every byte that is left. */
   async function fill(): Promise<void> {
     // The gateway writes its log meanwhile, so the last bytes take more than one try.
-    for (let left = statfsSync(stage().home.stateDir); left.bavail > 0; left = statfsSync(stage().home.stateDir)) {
+    for (let left = statfsSync(fixture().home.stateDir); left.bavail > 0; left = statfsSync(fixture().home.stateDir)) {
       await appendFile(filler(), Buffer.alloc(left.bavail * left.bsize)).catch((error: NodeJS.ErrnoException) => {
         if (error.code !== "ENOSPC") throw error;
       });
@@ -60,136 +60,139 @@ describe.skipIf(mountRefusal !== undefined)("a full disk", () => {
   };
 
   test("told once, not acknowledged, alive; with room again the very message is answered", async () => {
-    const gateway = await stage().start();
-    await stage().goesOn("before");
+    const gateway = await fixture().start();
+    await fixture().goesOn("before");
     await gateway.logged("delivered");
     await fill();
-    stage().telegram.say("good morning");
-    const notice = await stage().telegram.waitFor((call) => call.text.includes("disk"));
+    fixture().telegram.say("good morning");
+    const notice = await fixture().telegram.waitFor((call) => call.text.includes("disk"));
     expect(notice.text).toContain("⚠️");
     expect(await gateway.logged("messages wait for the disk")).toMatchObject({ code: "DISK_FULL" });
     // Two more tries of the same update.
     for (let polls = 0; polls < 3; polls += 1) {
-      await stage().moment(({ method }) => method === "getUpdates");
+      await fixture().moment(({ method }) => method === "getUpdates");
     }
-    expect(stage().telegram.pending).toHaveLength(1);
+    expect(fixture().telegram.pending).toHaveLength(1);
     expect((await fetch(`http://127.0.0.1:${gateway.port}/healthz`)).status).toBe(200);
-    expect(stage().shown("disk")).toHaveLength(1);
+    expect(fixture().shown("disk")).toHaveLength(1);
     const told = /Messages wait for the disk: No room left on the disk of .+ Free some space/;
     expect(await readiness(gateway)).toEqual({ status: 503, ok: false, problems: [expect.stringMatching(told)] });
-    const look = async (command: string) => (await stage().home.run([command])).stdout;
+    const look = async (command: string) => (await fixture().home.run([command])).stdout;
     expect(await look("status")).toMatch(told);
     expect(await look("health")).toMatch(told);
 
     await free();
-    await stage().telegram.waitFor((call) => call.text.includes("good morning"));
-    await stage().goesOn();
-    expect(stage().shown("good morning")).toHaveLength(1);
+    await fixture().telegram.waitFor((call) => call.text.includes("good morning"));
+    await fixture().goesOn();
+    expect(fixture().shown("good morning")).toHaveLength(1);
     await gateway.logged("the disk takes writes again");
     expect(await readiness(gateway)).toEqual({ status: 200, ok: true, problems: [] });
-    expect(stage().telegram.pending).toEqual([]);
+    expect(fixture().telegram.pending).toEqual([]);
     expect(await gateway.kill()).toBe(0);
   });
 
   test("filled while the model thinks: told, and answered when there is room", async () => {
-    const gateway = await stage().start();
-    await stage().goesOn("before");
+    const gateway = await fixture().start();
+    await fixture().goesOn("before");
     const thinking = Promise.withResolvers<void>();
-    stage().model.answer(async (call) => {
+    fixture().model.answer(async (call) => {
       await thinking.promise;
       return { text: `answer to ${call.said}` };
     });
-    stage().telegram.say("good morning");
-    await stage().model.called(2);
+    fixture().telegram.say("good morning");
+    await fixture().model.called(2);
     await fill();
     thinking.resolve();
-    const notice = await stage().telegram.waitFor((call) => call.text.includes("⚠️"));
+    const notice = await fixture().telegram.waitFor((call) => call.text.includes("⚠️"));
     expect(notice.text).toContain("disk");
     expect((await fetch(`http://127.0.0.1:${gateway.port}/healthz`)).status).toBe(200);
 
     await free();
-    await stage().telegram.waitFor((call) => call.text.includes("answer to"));
-    await stage().goesOn();
-    expect(stage().shown("answer to")).toHaveLength(1);
-    const messages = await readTranscript((await stage().transcripts())[0] ?? "");
+    await fixture().telegram.waitFor((call) => call.text.includes("answer to"));
+    await fixture().goesOn();
+    expect(fixture().shown("answer to")).toHaveLength(1);
+    const messages = await readTranscript((await fixture().transcripts())[0] ?? "");
     expect(messages.filter((it) => it.role === "user" && textOf(it).includes("good morning"))).toHaveLength(1);
     expect(await gateway.kill()).toBe(0);
   });
 
   test("filled before the model asks for a tool: the tool runs once, when its call can be written down", async () => {
-    const gateway = await stage().start();
-    await stage().goesOn("before");
+    const gateway = await fixture().start();
+    await fixture().goesOn("before");
     await gateway.logged("delivered");
-    const ran = join(stage().home.dir, "ran.txt");
+    const ran = join(fixture().home.dir, "ran.txt");
     const full = Promise.withResolvers<void>();
-    stage().model.answer(async (call) => {
+    fixture().model.answer(async (call) => {
       await full.promise;
       if (call.isAfterTool) return { text: "tool done" };
       // So long that it does not fit into what is left of the transcript's last block.
       return { tool: "exec", args: { command: `echo x >> '${ran}' # ${"so long ".repeat(2000)}` } };
     });
-    stage().telegram.say("run it");
-    await stage().model.called(2);
+    fixture().telegram.say("run it");
+    await fixture().model.called(2);
     await fill();
     full.resolve();
-    await stage().telegram.waitFor((call) => call.text.includes("disk"));
+    await fixture().telegram.waitFor((call) => call.text.includes("disk"));
     expect(existsSync(ran)).toBe(false);
     await free();
-    await stage().telegram.waitFor((call) => call.text.includes("tool done"));
+    await fixture().telegram.waitFor((call) => call.text.includes("tool done"));
     expect(await readFile(ran, "utf8")).toBe("x\n");
   });
 
   test("filled while the reply waits for Telegram: it leaves once, when there is room", async () => {
-    const gateway = await stage().start();
-    await stage().goesOn("before");
-    stage().telegram.fail("sendMessage", "429", 1, 1);
-    stage().telegram.say("good morning");
+    const gateway = await fixture().start();
+    await fixture().goesOn("before");
+    fixture().telegram.fail("sendMessage", "429", 1, 1);
+    fixture().telegram.say("good morning");
     await gateway.logged("send again");
     await fill();
     expect(await gateway.logged("reply waits for the disk")).toMatchObject({ code: "DISK_FULL" });
     await free();
-    await stage().telegram.waitFor((call) => call.ok && call.text.includes("good morning"));
-    await stage().goesOn();
-    expect(stage().shown("good morning")).toHaveLength(1);
+    await fixture().telegram.waitFor((call) => call.ok && call.text.includes("good morning"));
+    await fixture().goesOn();
+    expect(fixture().shown("good morning")).toHaveLength(1);
     expect(linesOf(gateway, "stopped")).toEqual([]);
   });
 
   test("full after 300 turns, when the journal's log has been overwritten once: every message waits and is answered", async () => {
-    const gateway = await stage().start();
-    stage().model.answer((call) => ({ text: `echo: ${call.said}` }));
+    const gateway = await fixture().start();
+    fixture().model.answer((call) => ({ text: `echo: ${call.said}` }));
     const chats = Array.from({ length: 12 }, (_, at) => 2001 + at);
     for (let round = 0; round < 25; round += 1) {
-      for (const id of chats) stage().telegram.say(`round ${round} of ${id}`, { from: { id } });
+      for (const id of chats) fixture().telegram.say(`round ${round} of ${id}`, { from: { id } });
       for (const id of chats)
-        await stage().telegram.waitFor((call) => call.ok && call.text.includes(`round ${round} of ${id}`));
+        await fixture().telegram.waitFor((call) => call.ok && call.text.includes(`round ${round} of ${id}`));
     }
     await fill();
-    for (const id of chats) stage().telegram.say(`asked on a full disk by ${id}`, { from: { id } });
-    const calls = stage().model.calls.length;
+    for (const id of chats) fixture().telegram.say(`asked on a full disk by ${id}`, { from: { id } });
+    const calls = fixture().model.calls.length;
     for (const id of chats)
-      await stage().telegram.waitFor(
+      await fixture().telegram.waitFor(
         ({ chatId, text }) => chatId === String(id) && text.includes("disk of this gateway is full"),
       );
     await free();
     for (const id of chats)
-      await stage().telegram.waitFor((call) => call.ok && call.text.includes(`asked on a full disk by ${id}`), 60_000);
-    await stage().goesOn();
-    const wrong = chats.flatMap((id) => stage().telegram.shown(id)).filter((text) => text.includes("went wrong"));
+      await fixture().telegram.waitFor(
+        (call) => call.ok && call.text.includes(`asked on a full disk by ${id}`),
+        60_000,
+      );
+    await fixture().goesOn();
+    const wrong = chats.flatMap((id) => fixture().telegram.shown(id)).filter((text) => text.includes("went wrong"));
     expect(wrong).toEqual([]);
     for (const id of chats) {
-      expect(stage().shown(`asked on a full disk by ${id}`, id)).toHaveLength(1);
-      expect(stage().shown("disk of this gateway is full", id)).toHaveLength(1);
+      expect(fixture().shown(`asked on a full disk by ${id}`, id)).toHaveLength(1);
+      expect(fixture().shown("disk of this gateway is full", id)).toHaveLength(1);
     }
     // What the model was asked while nothing could be written is at most one call a chat.
-    expect(stage().model.calls.length - calls).toBeLessThanOrEqual(2 * chats.length + 1);
+    expect(fixture().model.calls.length - calls).toBeLessThanOrEqual(2 * chats.length + 1);
     expect(await gateway.kill()).toBe(0);
-    expect(journalRows(stage().home, "SELECT id FROM inbox WHERE state <> 'done'")).toEqual([]);
+    expect(journalRows(fixture().home, "SELECT id FROM inbox WHERE state <> 'done'")).toEqual([]);
   }, 300_000);
 
   test("full from the start: a clear end, or a gateway that says so", async () => {
-    mkdirSync(join(stage().home.stateDir, "state"), { recursive: true });
+    mkdirSync(join(fixture().home.stateDir, "state"), { recursive: true });
     await fill();
-    await expect(stage().start()).rejects.toThrow(/No room left on the disk/);
-    expect(stage().telegram.shown(ADA)).toEqual([]);
+    await expect(fixture().start()).rejects.toThrow(/No room left on the disk/);
+    expect(fixture().telegram.shown(ADA)).toEqual([]);
   });
 });

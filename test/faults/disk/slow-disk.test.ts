@@ -4,7 +4,7 @@ import { writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { journalRows, linesOf, useStage } from "../stage.ts";
+import { journalRows, linesOf, useFaultFixture } from "../fixture.ts";
 
 const SYNC_MS = 1000;
 
@@ -31,7 +31,7 @@ test.runIf(refusal !== undefined && process.env["CI"] !== undefined)("a slow dis
 });
 
 describe.skipIf(refusal !== undefined)("a slow disk", () => {
-  const stage = useStage();
+  const fixture = useFaultFixture();
 
   /** Milliseconds of all but the slowest tenth of the answers of `/healthz` until the work is done. */
   async function healthTime(port: number, work: Promise<unknown>): Promise<number> {
@@ -52,38 +52,38 @@ describe.skipIf(refusal !== undefined)("a slow disk", () => {
   }
 
   test("delays messages, and nothing else: the gateway answers while its journal waits for the disk", async () => {
-    const gateway = await stage().start({ LD_PRELOAD: library, SYNC_MS: String(SYNC_MS) });
-    await stage().goesOn("before");
+    const gateway = await fixture().start({ LD_PRELOAD: library, SYNC_MS: String(SYNC_MS) });
+    await fixture().goesOn("before");
     await gateway.logged("delivered");
-    stage().model.answer((call) => ({ text: `answer to ${call.said}` }));
+    fixture().model.answer((call) => ({ text: `answer to ${call.said}` }));
     const chats = [2001, 2002, 2003];
     const answered = Promise.all(
       chats.map((id) => {
-        stage().telegram.say(`question of ${id}`, { from: { id } });
-        return stage().telegram.waitFor((call) => call.ok && call.text.includes(`question of ${id}`), 60_000);
+        fixture().telegram.say(`question of ${id}`, { from: { id } });
+        return fixture().telegram.waitFor((call) => call.ok && call.text.includes(`question of ${id}`), 60_000);
       }),
     );
     expect(await healthTime(gateway.port, answered)).toBeLessThan(SYNC_MS * 0.8);
     expect(await gateway.kill()).toBe(0);
-    expect(journalRows(stage().home, "SELECT id FROM inbox WHERE state <> 'done'")).toEqual([]);
+    expect(journalRows(fixture().home, "SELECT id FROM inbox WHERE state <> 'done'")).toEqual([]);
   }, 120_000);
 
   test("that fails to sync ends the gateway, with the reason; the next start answers what was not acknowledged", async () => {
-    const failing = join(stage().home.dir, "failing");
-    const gateway = await stage().start({ LD_PRELOAD: library, SYNC_FAILS_WITH: failing });
-    await stage().goesOn("before");
+    const failing = join(fixture().home.dir, "failing");
+    const gateway = await fixture().start({ LD_PRELOAD: library, SYNC_FAILS_WITH: failing });
+    await fixture().goesOn("before");
     await gateway.logged("delivered");
     await writeFile(failing, "");
-    stage().telegram.say("good morning");
+    fixture().telegram.say("good morning");
     expect(await gateway.ended).toBe(75);
     expect(gateway.output).toContain("journal.sqlite");
     expect(linesOf(gateway, "stopped")).toHaveLength(1);
-    expect(stage().telegram.pending).toHaveLength(1);
+    expect(fixture().telegram.pending).toHaveLength(1);
 
-    stage().model.answer((call) => ({ text: `echo: ${call.said}` }));
-    await stage().start();
-    await stage().telegram.waitFor((call) => call.ok && call.text.includes("good morning"));
-    await stage().goesOn();
-    expect(stage().shown("good morning")).toHaveLength(1);
+    fixture().model.answer((call) => ({ text: `echo: ${call.said}` }));
+    await fixture().start();
+    await fixture().telegram.waitFor((call) => call.ok && call.text.includes("good morning"));
+    await fixture().goesOn();
+    expect(fixture().shown("good morning")).toHaveLength(1);
   }, 60_000);
 });

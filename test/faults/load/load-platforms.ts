@@ -8,7 +8,7 @@ import { Person } from "../../../extensions/whatsapp/test/fake/person.ts";
 import { startFakeTelegram } from "../../fakes/telegram.ts";
 import { watchPushes } from "../platforms/platform.ts";
 import { wiredWhatsapp } from "../platforms/whatsapp.ts";
-import { openWire, type Wire } from "../wire.ts";
+import { openRelay, type Relay } from "../../kit/tcp-relay.ts";
 
 export const FAULTS = ["limited", "broken", "dropped", "lost"] as const;
 export type Fault = (typeof FAULTS)[number];
@@ -23,7 +23,7 @@ export interface LoadedPlatform {
   readonly env?: Readonly<Record<string, string>>;
   /** Before the first start. */
   prepare?(stateDir: string): Promise<void>;
-  readonly wire: Wire;
+  readonly wire: Relay;
   say(person: number, text: string): void;
   shown(person: number): readonly string[];
   /** What happens to the next message that the gateway sends. */
@@ -34,7 +34,7 @@ export interface LoadedPlatform {
 
 export async function loadedTelegram(slow: Slow): Promise<LoadedPlatform> {
   const fake = await startFakeTelegram();
-  const wire = await openWire(Number(new URL(fake.url).port), slow);
+  const wire = await openRelay(Number(new URL(fake.url).port), slow);
   const modes = { limited: "429", broken: "500", dropped: "drop", lost: "lost" } as const;
   return {
     id: "telegram",
@@ -50,7 +50,7 @@ export async function loadedTelegram(slow: Slow): Promise<LoadedPlatform> {
 
 export async function loadedSlack(slow: Slow): Promise<LoadedPlatform> {
   const fake = await startFakeSlack();
-  const wire = await openWire(Number(new URL(fake.url).port), slow);
+  const wire = await openRelay(Number(new URL(fake.url).port), slow);
   fake.entrance = wire.port;
   const modes = { limited: "429", broken: "500", dropped: "drop", lost: "lost" } as const;
   const isOwn = ({ user }: { readonly user: string }) => user === fake.self.userId;
@@ -69,7 +69,7 @@ export async function loadedSlack(slow: Slow): Promise<LoadedPlatform> {
 
 export async function loadedSignal(slow: Slow): Promise<LoadedPlatform> {
   const fake = await startFakeSignal({ accounts: [{ number: SELF.number, aci: SELF.uuid }] });
-  const wire = await openWire(Number(new URL(fake.url).port), slow);
+  const wire = await openRelay(Number(new URL(fake.url).port), slow);
   const modes = { limited: "limited", broken: "500", dropped: "drop", lost: "lost" } as const;
   const idOf = (person: number) => `22222222-2222-4222-8222-${String(person).padStart(12, "0")}`;
   return {
@@ -91,7 +91,7 @@ export async function loadedSignal(slow: Slow): Promise<LoadedPlatform> {
 
 export async function loadedDiscord(slow: Slow): Promise<LoadedPlatform> {
   const fake = await startFakeDiscord();
-  const wire = await openWire(Number(new URL(fake.config.cdnUrl).port), slow);
+  const wire = await openRelay(Number(new URL(fake.config.cdnUrl).port), slow);
   const url = `http://127.0.0.1:${wire.port}`;
   // The address of the gateway is told by the REST API.
   fake.world.url = url;
@@ -143,7 +143,7 @@ export async function loadedWhatsapp(slow: Slow): Promise<LoadedPlatform> {
   };
 }
 
-async function closeBoth(wire: Wire, fake: { close(): Promise<void> }): Promise<void> {
+async function closeBoth(wire: Relay, fake: { close(): Promise<void> }): Promise<void> {
   await wire.close();
   await fake.close();
 }

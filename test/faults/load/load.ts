@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { startFakeModel, type FakeModel } from "../../fakes/model.ts";
-import { isUp, makeHome, type GatewayUnderTest, type Home } from "../../walk/gateway.ts";
+import { isUp, makeHome, type GatewayUnderTest, type Home } from "../../kit/gateway/process.ts";
 import { FAULTS, type Fault, type LoadedPlatform, type OpenLoaded } from "./load-platforms.ts";
 
 export interface LoadOptions {

@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect } from "vitest";
 import { startFakeModel, type FakeModel, type ModelCall, type ModelReply } from "../../fakes/model.ts";
-import { isUp, makeHome, type GatewayUnderTest, type Home } from "../../walk/gateway.ts";
+import { isUp, makeHome, type GatewayUnderTest, type Home } from "../../kit/gateway/process.ts";
 import { STEPS, type Cell, type Row, type Step } from "./matrix-table.ts";
 import type { KilledPlatform } from "../platforms/platform.ts";
-import { journalRows, readTranscript, textOf } from "../stage.ts";
+import { journalRows, readTranscript, textOf } from "../fixture.ts";
 
 const PATIENCE_MS = 30_000;
 const LABEL = "(possible repeat) ";

@@ -1,13 +1,13 @@
 import { startFakeDiscord } from "../../../extensions/discord/test/fake-discord.ts";
 import { ADA } from "../../../extensions/discord/test/fake-world.ts";
-import { openWire } from "../wire.ts";
+import { openRelay } from "../../kit/tcp-relay.ts";
 import type { KilledPlatform } from "./platform.ts";
 
 const PEOPLE = [ADA, { ...ADA, id: "1002", username: "bob", global_name: "Bob" }] as const;
 
 export async function killedDiscord(): Promise<KilledPlatform> {
   const fake = await startFakeDiscord();
-  const wire = await openWire(Number(new URL(fake.config.cdnUrl).port));
+  const wire = await openRelay(Number(new URL(fake.config.cdnUrl).port));
   const url = `http://127.0.0.1:${wire.port}`;
   // The address of the gateway is told by the REST API.
   fake.world.url = url;

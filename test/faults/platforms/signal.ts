@@ -1,5 +1,5 @@
 import { ADA, SELF, sender, startFakeSignal } from "../../../extensions/signal/test/fake-signal.ts";
-import { openWire } from "../wire.ts";
+import { openRelay } from "../../kit/tcp-relay.ts";
 import { watchPushes, type KilledPlatform } from "./platform.ts";
 
 const BOB = { number: "+15550001002", uuid: "22222222-2222-4222-8222-222222222222", name: "Bob" };
@@ -7,7 +7,7 @@ const PEOPLE = [ADA, BOB] as const;
 
 export async function killedSignal(): Promise<KilledPlatform> {
   const fake = await startFakeSignal({ accounts: [{ number: SELF.number, aci: SELF.uuid }] });
-  const wire = await openWire(Number(new URL(fake.url).port));
+  const wire = await openRelay(Number(new URL(fake.url).port));
   return {
     id: "signal",
     channel: { httpUrl: `http://127.0.0.1:${wire.port}` },

@@ -1,5 +1,5 @@
 import { ADA, startFakeSlack } from "../../../extensions/slack/test/fake-slack.ts";
-import { openWire } from "../wire.ts";
+import { openRelay } from "../../kit/tcp-relay.ts";
 import { watchPushes, type KilledPlatform } from "./platform.ts";
 
 const CHATS = [
@@ -9,7 +9,7 @@ const CHATS = [
 
 export async function killedSlack(): Promise<KilledPlatform> {
   const fake = await startFakeSlack();
-  const wire = await openWire(Number(new URL(fake.url).port));
+  const wire = await openRelay(Number(new URL(fake.url).port));
   fake.entrance = wire.port;
   return {
     id: "slack",

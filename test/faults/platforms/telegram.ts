@@ -1,12 +1,12 @@
 import { startFakeTelegram } from "../../fakes/telegram.ts";
-import { openWire } from "../wire.ts";
+import { openRelay } from "../../kit/tcp-relay.ts";
 import { watchPushes, type KilledPlatform } from "./platform.ts";
 
 const PEOPLE = [1001, 1002] as const;
 
 export async function killedTelegram(): Promise<KilledPlatform> {
   const fake = await startFakeTelegram();
-  const wire = await openWire(Number(new URL(fake.url).port));
+  const wire = await openRelay(Number(new URL(fake.url).port));
   return {
     id: "telegram",
     channel: { botToken: fake.token, apiRoot: `http://127.0.0.1:${wire.port}` },

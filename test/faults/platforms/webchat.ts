@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { RawClient } from "../../server/gateway.ts";
+import { RawClient } from "../../kit/server/server.ts";
 import type { KilledPlatform } from "./platform.ts";
 
 const SESSIONS = ["agent:main:left", "agent:main:right"] as const;

@@ -4,7 +4,7 @@ import { pathToFileURL } from "node:url";
 import { startFakeWhatsapp } from "../../../extensions/whatsapp/test/fake/fake-whatsapp.ts";
 import { userOf } from "../../../extensions/whatsapp/inbound/jid.ts";
 import { silenceSignalLogs } from "../../../extensions/whatsapp/link/quiet.ts";
-import { openWire } from "../wire.ts";
+import { openRelay } from "../../kit/tcp-relay.ts";
 import { watchPushes, type KilledPlatform } from "./platform.ts";
 
 const TRUST = join(import.meta.dirname, "../../../extensions/whatsapp/test/trust-fake.mjs");
@@ -13,7 +13,7 @@ const TRUST = join(import.meta.dirname, "../../../extensions/whatsapp/test/trust
 export async function wiredWhatsapp(slow?: () => number) {
   silenceSignalLogs();
   const fake = await startFakeWhatsapp();
-  const wire = await openWire(fake.port, slow);
+  const wire = await openRelay(fake.port, slow);
   return {
     fake,
     wire,

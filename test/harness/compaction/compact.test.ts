@@ -4,31 +4,22 @@ import type { Conversation } from "../../../src/harness/request.ts";
 import type { ModelHandle } from "../../../src/providers/catalog.ts";
 import { systemClock } from "../../../src/types/clock.ts";
 import type { CompactionEvent } from "../../../src/types/run/events.ts";
-import {
-  done,
-  eventsOf,
-  makeTool,
-  MODEL,
-  modelsAt,
-  openedByPi,
-  openStage,
-  settingsFor,
-  SPARE,
-  type Stage,
-  turn,
-} from "../stage.ts";
+import { textResult, makeTool } from "../../kit/tools.ts";
+import { eventsOf, openedByPi, openRunFixture, type RunFixture, userTurn } from "../../kit/run.ts";
+import { MODEL, modelsAt, SPARE } from "../../kit/models.ts";
+import { settingsFor } from "../../kit/settings.ts";
 
-let stage: Stage;
+let fixture: RunFixture;
 beforeEach(async () => {
-  stage = await openStage();
+  fixture = await openRunFixture();
 });
-afterEach(() => stage.close());
+afterEach(() => fixture.close());
 
 const LONG = "word ".repeat(400);
 const SETTINGS = { reserveTokens: 20_000, keepRecentTokens: 600, timeoutMs: 60_000 };
 
 async function handle(): Promise<ModelHandle> {
-  const found = await modelsAt(stage.model.url).find(MODEL);
+  const found = await modelsAt(fixture.model.url).find(MODEL);
   if ("missing" in found) throw new Error(found.missing);
   return found;
 }
@@ -37,8 +28,11 @@ async function handle(): Promise<ModelHandle> {
 async function talk(turns: number): Promise<void> {
   for (let at = 1; at <= turns; at += 1) {
     const content = `turn-${at} ${LONG}`;
-    await stage.session.append({ type: "message", message: { role: "user", content, timestamp: 1 } }, { id: `u${at}` });
-    const run = stage.start({ turn: turn(content, `u${at}`) });
+    await fixture.session.append(
+      { type: "message", message: { role: "user", content, timestamp: 1 } },
+      { id: `u${at}` },
+    );
+    const run = fixture.start({ turn: userTurn(content, `u${at}`) });
     await run.stream.done;
   }
 }
@@ -46,7 +40,7 @@ async function talk(turns: number): Promise<void> {
 async function run(more: Partial<Compaction> = {}) {
   const events: CompactionEvent[] = [];
   const outcome = await compact({
-    conversation: stage.session,
+    conversation: fixture.session,
     summarizers: [await handle()],
     window: 100_000,
     settings: SETTINGS,
@@ -63,7 +57,7 @@ async function run(more: Partial<Compaction> = {}) {
 const isSummary = (system: string) => system.startsWith("You write the memory");
 
 it("appends one entry, tells of it, and does not begin again while nothing is said", async () => {
-  stage.model.answer((call) => ({ text: isSummary(call.system) ? "SUMMARY" : "fine" }));
+  fixture.model.answer((call) => ({ text: isSummary(call.system) ? "SUMMARY" : "fine" }));
   await talk(4);
   const { done, events } = await run();
   expect(done).toMatchObject({ kind: "done", isListed: false });
@@ -71,31 +65,31 @@ it("appends one entry, tells of it, and does not begin again while nothing is sa
     { phase: "start" },
     { phase: "end", ok: true, willRetry: false, costs: [{ calls: 1, usage: { input: 10, output: 5 } }] },
   ]);
-  expect(openedByPi(stage.session.file)).toHaveLength(3);
-  const leaf = stage.session.leafId;
+  expect(openedByPi(fixture.session.file)).toHaveLength(3);
+  const leaf = fixture.session.leafId;
   expect(await run({ why: "asked" })).toEqual({ done: { kind: "nothing", because: "unchanged" }, events: [] });
-  expect(stage.session.leafId).toBe(leaf);
+  expect(fixture.session.leafId).toBe(leaf);
 });
 
 it("feeds the earlier summary into the next one", async () => {
-  stage.model.answer((call) => ({ text: isSummary(call.system) ? "SUMMARY-1" : "fine" }));
+  fixture.model.answer((call) => ({ text: isSummary(call.system) ? "SUMMARY-1" : "fine" }));
   await talk(3);
   await run();
   await talk(0);
-  for (const id of ["v1", "v2", "v3"]) await stage.start({ turn: turn(`later ${id} ${LONG}`, id) }).stream.done;
+  for (const id of ["v1", "v2", "v3"]) await fixture.start({ turn: userTurn(`later ${id} ${LONG}`, id) }).stream.done;
   expect((await run()).done.kind).toBe("done");
-  expect(stage.model.calls.at(-1)?.said).toMatch(/SUMMARY-1[^]*turn-3[^]*later v1/);
-  expect(stage.model.calls.at(-1)?.said).not.toContain("turn-1");
+  expect(fixture.model.calls.at(-1)?.said).toMatch(/SUMMARY-1[^]*turn-3[^]*later v1/);
+  expect(fixture.model.calls.at(-1)?.said).not.toContain("turn-1");
 });
 
 it("appends nothing when the summary is no shorter than what it stands for", async () => {
-  stage.model.answer((call) => ({ text: isSummary(call.system) ? LONG.repeat(4) : "fine" }));
+  fixture.model.answer((call) => ({ text: isSummary(call.system) ? LONG.repeat(4) : "fine" }));
   await talk(3);
-  const leaf = stage.session.leafId;
+  const leaf = fixture.session.leafId;
   const { done, events } = await run();
   expect(done).toEqual({ kind: "nothing", because: "no_gain" });
   expect(events.at(-1)).toMatchObject({ phase: "end", ok: false });
-  expect(stage.session.leafId).toBe(leaf);
+  expect(fixture.session.leafId).toBe(leaf);
 });
 
 it("keeps the turn under way, and has nothing to do when that is all", async () => {
@@ -105,32 +99,32 @@ it("keeps the turn under way, and has nothing to do when that is all", async () 
 
 it("ends with an abort at once and changes nothing", async () => {
   await talk(3);
-  const leaf = stage.session.leafId;
-  stage.model.answer(() => "hang");
+  const leaf = fixture.session.leafId;
+  fixture.model.answer(() => "hang");
   const stop = new AbortController();
   const compacting = run({ signal: stop.signal });
-  await stage.model.called(4);
+  await fixture.model.called(4);
   stop.abort();
   expect((await compacting).done).toEqual({ kind: "aborted" });
-  expect(stage.session.leafId).toBe(leaf);
+  expect(fixture.session.leafId).toBe(leaf);
 });
 
 it("lists what was said when the time is over", async () => {
   await talk(3);
-  stage.model.answer(() => "hang");
+  fixture.model.answer(() => "hang");
   const { done, events } = await run({ settings: { ...SETTINGS, timeoutMs: 50 } });
   expect(done).toMatchObject({ kind: "done", isListed: true });
   expect(events.at(-1)).toMatchObject({ ok: true, listedBecause: "the time was over" });
-  expect((await stage.session.window(100_000)).summary).toContain("- User: turn-1");
+  expect((await fixture.session.window(100_000)).summary).toContain("- User: turn-1");
 });
 
 it("asks the next writer when one fails", async () => {
   await talk(3);
-  stage.model.answer((call) => (call.model === "spare-1" ? { text: "SPARE" } : { status: 401, message: "no" }));
-  const spare = await modelsAt(stage.model.url).find({ provider: "spare", id: "spare-1" });
+  fixture.model.answer((call) => (call.model === "spare-1" ? { text: "SPARE" } : { status: 401, message: "no" }));
+  const spare = await modelsAt(fixture.model.url).find({ provider: "spare", id: "spare-1" });
   if ("missing" in spare) throw new Error(spare.missing);
   const { events } = await run({ summarizers: [await handle(), spare] });
-  expect((await stage.session.window(100_000)).summary).toBe("SPARE");
+  expect((await fixture.session.window(100_000)).summary).toBe("SPARE");
   const costs = [
     { model: MODEL, calls: 1, usage: { input: 0, output: 0 } },
     { model: SPARE, calls: 1, usage: { input: 10, output: 5 } },
@@ -140,10 +134,10 @@ it("asks the next writer when one fails", async () => {
 
 it("counts the tokens of a summary that was stopped", async () => {
   await talk(3);
-  stage.model.answer(() => "hang");
+  fixture.model.answer(() => "hang");
   const stop = new AbortController();
   const compacting = run({ signal: stop.signal });
-  await stage.model.called(4);
+  await fixture.model.called(4);
   stop.abort();
   const costs = [{ model: MODEL, calls: 1, usage: { input: expect.any(Number), output: 0 } }];
   const end = (await compacting).events.at(-1);
@@ -154,7 +148,7 @@ it("counts the tokens of a summary that was stopped", async () => {
 it("waits with a summary that the budget does not allow, rather than listing what was said", async () => {
   await talk(3);
   const reserve = async () => ({ kind: "refused" as const, reason: "The day is spent." });
-  const broke = await modelsAt(stage.model.url, { reserve }).find(MODEL);
+  const broke = await modelsAt(fixture.model.url, { reserve }).find(MODEL);
   if ("missing" in broke) throw new Error(broke.missing);
   const { done, events } = await run({ summarizers: [broke] });
   expect(done).toEqual({ kind: "nothing", because: "later" });
@@ -163,7 +157,7 @@ it("waits with a summary that the budget does not allow, rather than listing wha
 
 it("leaves a conversation alone that nobody keeps", async () => {
   await talk(3);
-  const { session } = stage;
+  const { session } = fixture;
   const conversation: Conversation = {
     leafId: session.leafId,
     window: (most) => session.window(most),
@@ -178,29 +172,29 @@ it("goes on from the turn's tool results after an overflow in its middle", async
   let looks = 0;
   const look = makeTool("look", async () => {
     looks += 1;
-    return done("seen");
+    return textResult("seen");
   });
-  stage.model.answer((call) => {
+  fixture.model.answer((call) => {
     if (isSummary(call.system)) return { text: "SUMMARY" };
     if (!call.isAfterTool) return { tool: "look", args: {} };
     return JSON.stringify(call.messages).includes("turn-1 ")
       ? { status: 400, message: "maximum context length is 10 tokens" }
       : { text: `answered from ${call.toolText}` };
   });
-  const going = stage.start({ turn: turn("and now", "now"), tools: [look] });
+  const going = fixture.start({ turn: userTurn("and now", "now"), tools: [look] });
   const events = await eventsOf(going.stream);
   expect(await going.stream.done).toMatchObject({ kind: "replied" });
   expect(looks).toBe(1);
-  expect((await stage.transcript()).at(-1)).toBe("assistant: answered from seen");
+  expect((await fixture.transcript()).at(-1)).toBe("assistant: answered from seen");
   const phases = events.flatMap((event) => (event.type === "compaction" ? [event] : []));
   expect(phases).toMatchObject([{ phase: "start" }, { phase: "end", ok: true, willRetry: true }]);
   expect(await going.compactWhenFull()).toBeUndefined();
 });
 
 it("cuts what tools bring in one run before it fills the window, in what is sent alone", async () => {
-  const own = await openStage();
+  const own = await openRunFixture();
   const big = "x".repeat(60_000);
-  const look = makeTool("look", async ({ text }) => done(`${text} ${big}`));
+  const look = makeTool("look", async ({ text }) => textResult(`${text} ${big}`));
   own.model.answer((_, number) => (number <= 12 ? { tool: "look", args: { text: String(number) } } : { text: "seen" }));
   const settings = { ...settingsFor(own.dir), contextTokens: 40_000 };
   const run = own.start({ tools: [look], settings });
@@ -211,20 +205,20 @@ it("cuts what tools bring in one run before it fills the window, in what is sent
 });
 
 it("keeps a long conversation inside a small window, and summarises each turn once", async () => {
-  stage.model.answer((call) => ({ text: isSummary(call.system) ? "SUMMARY" : "fine" }));
-  const settings = { ...settingsFor(stage.dir), contextTokens: 6000 };
+  fixture.model.answer((call) => ({ text: isSummary(call.system) ? "SUMMARY" : "fine" }));
+  const settings = { ...settingsFor(fixture.dir), contextTokens: 6000 };
   let compactions = 0;
   for (let at = 1; at <= 60; at += 1) {
-    const going = stage.start({ settings, turn: turn(`turn-${at}; ${LONG}`, `t${at}`) });
+    const going = fixture.start({ settings, turn: userTurn(`turn-${at}; ${LONG}`, `t${at}`) });
     await going.stream.done;
     if ((await going.compactWhenFull())?.kind === "done") compactions += 1;
   }
   expect(compactions).toBeGreaterThan(5);
-  const calls = stage.model.calls.filter((call) => !isSummary(call.system));
+  const calls = fixture.model.calls.filter((call) => !isSummary(call.system));
   expect(Math.max(...calls.map((call) => JSON.stringify(call.messages).length / 4))).toBeLessThan(6000);
-  const summarised = stage.model.calls.flatMap((call) =>
+  const summarised = fixture.model.calls.flatMap((call) =>
     isSummary(call.system) ? [...call.said.matchAll(/turn-(\d+);/g)].map((found) => Number(found[1])) : [],
   );
   expect(summarised).toEqual(summarised.map((_, index) => index + 1));
-  expect(await stage.transcript()).toHaveLength(120);
+  expect(await fixture.transcript()).toHaveLength(120);
 });

@@ -2,17 +2,17 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createModels, type Models } from "../../../src/providers/catalog.ts";
 import type { RunEvent } from "../../../src/types/run/events.ts";
 import type { ModelCall, ModelReply } from "../../fakes/model.ts";
-import { answered, asked } from "../../fakes/messages.ts";
-import { eventsOf, openStage, type Stage, turn } from "../stage.ts";
+import { answered, asked } from "../../kit/transcript-messages.ts";
+import { eventsOf, openRunFixture, type RunFixture, userTurn } from "../../kit/run.ts";
 import { errorOf } from "../wire/wires.ts";
 
-let stage: Stage;
+let fixture: RunFixture;
 beforeEach(async () => {
-  stage = await openStage();
+  fixture = await openRunFixture();
 });
-afterEach(() => stage.close());
+afterEach(() => fixture.close());
 
-/** The stage's clock runs a hundred times as fast. */
+/** The fixture's clock runs a hundred times as fast. */
 const PATIENT = { timeoutMs: 10_000_000 };
 const isSummary = ({ system }: ModelCall) => system.startsWith("You write the memory");
 const bodyOf = ({ messages }: ModelCall) => JSON.stringify(messages);
@@ -22,15 +22,15 @@ const refusal = (message: string): ModelReply => errorOf("openai-completions", 4
 /** A model whose window is thought to be 128,000 tokens. */
 function models(): Models {
   const model = { id: "fake-1", contextWindow: 128_000, maxTokens: 1000 };
-  const fake = { baseUrl: stage.model.url, api: "openai-completions" as const, apiKey: "sk-test-0123456789" };
+  const fake = { baseUrl: fixture.model.url, api: "openai-completions" as const, apiKey: "sk-test-0123456789" };
   return createModels({ providers: { fake: { ...fake, models: [model] } }, env: {}, probeLocal: false });
 }
 
 /** Earlier turns of some 500 tokens each. */
 async function earlier(count: number): Promise<void> {
   for (let at = 0; at < count; at += 1) {
-    await stage.session.append({ type: "message", message: asked(`fact-${at}. ${"w ".repeat(1000)}`) });
-    await stage.session.append({ type: "message", message: answered(`noted ${at}`) });
+    await fixture.session.append({ type: "message", message: asked(`fact-${at}. ${"w ".repeat(1000)}`) });
+    await fixture.session.append({ type: "message", message: answered(`noted ${at}`) });
   }
 }
 
@@ -39,7 +39,7 @@ const remediesOf = (events: readonly RunEvent[]) =>
 const endOf = (events: readonly RunEvent[]) => events.at(-1) as Extract<RunEvent, { type: "run_end" }>;
 
 function expectNoRepeats(): void {
-  const bodies = stage.model.calls.filter((call) => !isSummary(call)).map(bodyOf);
+  const bodies = fixture.model.calls.filter((call) => !isSummary(call)).map(bodyOf);
   expect(new Set(bodies).size, "a request went out twice").toBe(bodies.length);
 }
 
@@ -48,32 +48,32 @@ describe("a model whose real window is smaller than is thought", () => {
 
   it("answers, though its refusal names no figure: the window is learned by halving what was refused", async () => {
     await earlier(20);
-    stage.model.answer((call) => {
+    fixture.model.answer((call) => {
       if (tokensOf(call) > WINDOW) return refusal("maximum context length exceeded. reduce the length of the messages");
       return { text: isSummary(call) ? "SUMMARY" : "ok" };
     });
-    const events = await eventsOf(stage.start({ models: models(), turn: turn("question"), ...PATIENT }).stream);
+    const events = await eventsOf(fixture.start({ models: models(), turn: userTurn("question"), ...PATIENT }).stream);
     expect(endOf(events).result).toMatchObject({ kind: "replied" });
-    expect(bodyOf(stage.model.calls.at(-1)!)).toContain("question");
+    expect(bodyOf(fixture.model.calls.at(-1)!)).toContain("question");
     expectNoRepeats();
   });
 
   it("answers within four calls when there is nothing to sum up, and only halving helps", async () => {
     await earlier(20);
-    stage.model.answer((call) => {
+    fixture.model.answer((call) => {
       if (isSummary(call)) return { status: 400, message: "This model writes no summaries" };
       if (tokensOf(call) > WINDOW) return refusal("maximum context length exceeded. reduce the length of the messages");
       return { text: "ok" };
     });
-    const events = await eventsOf(stage.start({ models: models(), turn: turn("question"), ...PATIENT }).stream);
+    const events = await eventsOf(fixture.start({ models: models(), turn: userTurn("question"), ...PATIENT }).stream);
     expect(endOf(events).result).toMatchObject({ kind: "replied" });
-    expect(stage.model.calls.filter((call) => !isSummary(call)).length).toBeLessThanOrEqual(4);
+    expect(fixture.model.calls.filter((call) => !isSummary(call)).length).toBeLessThanOrEqual(4);
     expectNoRepeats();
   });
 
   it("answers at its second call when its refusal names the figures", async () => {
     await earlier(20);
-    stage.model.answer((call) => {
+    fixture.model.answer((call) => {
       if (isSummary(call)) return { text: "SUMMARY" };
       const tokens = tokensOf(call);
       if (tokens <= WINDOW) return { text: "ok" };
@@ -82,27 +82,29 @@ describe("a model whose real window is smaller than is thought", () => {
           "Please reduce the length of the messages.",
       );
     });
-    const events = await eventsOf(stage.start({ models: models(), turn: turn("question"), ...PATIENT }).stream);
+    const events = await eventsOf(fixture.start({ models: models(), turn: userTurn("question"), ...PATIENT }).stream);
     expect(endOf(events).result).toMatchObject({ kind: "replied" });
-    expect(stage.model.calls.filter((call) => !isSummary(call))).toHaveLength(2);
+    expect(fixture.model.calls.filter((call) => !isSummary(call))).toHaveLength(2);
     expectNoRepeats();
   });
 
   it("is known by then: the next run's first request fits", async () => {
     await earlier(20);
     let refused = 0;
-    stage.model.answer((call) => {
+    fixture.model.answer((call) => {
       if (isSummary(call)) return { text: "SUMMARY" };
       if (tokensOf(call) <= 9000) return { text: "ok" };
       refused += 1;
       return refusal("maximum context length exceeded. reduce the length of the messages");
     });
     const shared = models();
-    await stage.start({ models: shared, turn: turn("question"), ...PATIENT }).stream.done;
+    await fixture.start({ models: shared, turn: userTurn("question"), ...PATIENT }).stream.done;
     const before = refused;
     expect(before).toBeGreaterThan(0);
     await earlier(20);
-    const events = await eventsOf(stage.start({ models: shared, turn: turn("again", "turn-2"), ...PATIENT }).stream);
+    const events = await eventsOf(
+      fixture.start({ models: shared, turn: userTurn("again", "turn-2"), ...PATIENT }).stream,
+    );
     expect(endOf(events).result).toMatchObject({ kind: "replied" });
     expect(refused).toBe(before);
   });
@@ -110,23 +112,23 @@ describe("a model whose real window is smaller than is thought", () => {
 
 describe("a request that no remedy makes smaller", () => {
   it("goes out once, and takes no remedy that is about something that is not there", async () => {
-    stage.model.answer(() => refusal("maximum context length exceeded. reduce the length of the messages"));
+    fixture.model.answer(() => refusal("maximum context length exceeded. reduce the length of the messages"));
     const events = await eventsOf(
-      stage.start({ models: models(), turn: turn(`all alone ${"x ".repeat(20_000)}`), ...PATIENT }).stream,
+      fixture.start({ models: models(), turn: userTurn(`all alone ${"x ".repeat(20_000)}`), ...PATIENT }).stream,
     );
     expect(endOf(events).result).toMatchObject({
       kind: "failed",
       failure: { kind: expect.stringMatching(/overflow|compaction/) },
     });
     expect(remediesOf(events)).not.toContain("truncate_results");
-    expect(stage.model.calls).toHaveLength(1);
+    expect(fixture.model.calls).toHaveLength(1);
   });
 
   it("goes out once where the provider refuses its form", async () => {
-    stage.model.answer(() => refusal("messages: roles must alternate between user and assistant"));
-    const events = await eventsOf(stage.start({ models: models(), turn: turn("hello"), ...PATIENT }).stream);
+    fixture.model.answer(() => refusal("messages: roles must alternate between user and assistant"));
+    const events = await eventsOf(fixture.start({ models: models(), turn: userTurn("hello"), ...PATIENT }).stream);
     expect(endOf(events).result).toMatchObject({ kind: "failed", failure: { kind: "role_ordering" } });
-    expect(stage.model.calls).toHaveLength(1);
+    expect(fixture.model.calls).toHaveLength(1);
     expect(endOf(events).receipt.tries?.at(-1)?.message).toMatch(/^not sent again: /);
   });
 });

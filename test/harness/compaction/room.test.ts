@@ -2,33 +2,26 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createModels, type Models } from "../../../src/providers/catalog.ts";
 import type { RunEvent } from "../../../src/types/run/events.ts";
 import type { ModelCall, ModelReply } from "../../fakes/model.ts";
-import {
-  done,
-  eventsOf,
-  hastyClock,
-  makeTool,
-  MODEL,
-  openStage,
-  settingsFor,
-  SPARE,
-  type Stage,
-  turn,
-} from "../stage.ts";
+import { textResult, makeTool } from "../../kit/tools.ts";
+import { eventsOf, openRunFixture, type RunFixture, userTurn } from "../../kit/run.ts";
+import { shortenedClock } from "../../kit/clock.ts";
+import { MODEL, SPARE } from "../../kit/models.ts";
+import { settingsFor } from "../../kit/settings.ts";
 import { errorOf } from "../wire/wires.ts";
-import { answered, asked } from "../../fakes/messages.ts";
+import { answered, asked } from "../../kit/transcript-messages.ts";
 
-let stage: Stage;
+let fixture: RunFixture;
 beforeEach(async () => {
-  stage = await openStage();
+  fixture = await openRunFixture();
 });
-afterEach(() => stage.close());
+afterEach(() => fixture.close());
 
 const isSummary = ({ system }: ModelCall) => system.startsWith("You write the memory");
 const tokensOf = ({ messages }: ModelCall) => JSON.stringify(messages).length / 4;
 const overloaded = (): ModelReply => errorOf("openai-completions", 529, { message: "overloaded" });
 const tooLong = (): ModelReply =>
   errorOf("openai-completions", 400, { message: "maximum context length exceeded. reduce the length of the messages" });
-const within = (contextTokens: number) => ({ ...settingsFor(stage.dir), contextTokens, timeoutMs: 10_000_000 });
+const within = (contextTokens: number) => ({ ...settingsFor(fixture.dir), contextTokens, timeoutMs: 10_000_000 });
 /** More than any test takes. */
 const PATIENT = { timeoutMs: 10_000_000 };
 /** How long a summary in front of an answer may take. */
@@ -37,7 +30,7 @@ const SUMMARY_MS = 60_000;
 /** Models by name and window, all on the fake. */
 function modelsOf(windows: Readonly<Record<string, number>>, keys: Readonly<Record<string, string>> = {}): Models {
   const provider = (name: string, contextWindow: number) => ({
-    baseUrl: stage.model.url,
+    baseUrl: fixture.model.url,
     api: "openai-completions" as const,
     apiKey: keys[name] ?? "sk-test-0123456789",
     models: [{ id: `${name}-1`, contextWindow, maxTokens: 1000 }],
@@ -50,15 +43,15 @@ function modelsOf(windows: Readonly<Record<string, number>>, keys: Readonly<Reco
 async function facts(count: number, from = 0): Promise<void> {
   for (let fact = from; fact < from + count; fact += 1) {
     const message = asked(`fact-${fact}. ${"w ".repeat(1000)}`);
-    await stage.session.append({ type: "message", message });
-    await stage.session.append({ type: "message", message: answered(`noted ${fact}`) });
+    await fixture.session.append({ type: "message", message });
+    await fixture.session.append({ type: "message", message: answered(`noted ${fact}`) });
   }
 }
 
 const factsIn = (text: string): number[] => [
   ...new Set([...text.matchAll(/fact-(\d+)\./g)].map(([, fact]) => Number(fact))),
 ];
-const compactions = async () => (await stage.session.newest(1000)).filter(({ type }) => type === "compaction").length;
+const compactions = async () => (await fixture.session.newest(1000)).filter(({ type }) => type === "compaction").length;
 const remediesOf = (events: readonly RunEvent[]) =>
   events.flatMap((event) => (event.type === "retry" ? [event.remedy] : []));
 
@@ -69,7 +62,7 @@ describe("a turn of very many steps", () => {
     [20_000, 400, 150],
   ])("in a window of %i tokens with results of %i characters is done, and remembered", async (window, size, steps) => {
     let over = 0;
-    stage.model.answer((call, number) => {
+    fixture.model.answer((call, number) => {
       if (isSummary(call)) return { text: "SUMMARY" };
       if (tokensOf(call) > window) {
         over += 1;
@@ -78,23 +71,33 @@ describe("a turn of very many steps", () => {
       return number - over <= steps ? { text: "", tool: "look", args: { text: `${number}` } } : { text: "finished" };
     });
     const look = makeTool("look", async ({ text }) =>
-      done(`result of ${text}: ${"some words here ".repeat(size / 16)}`),
+      textResult(`result of ${text}: ${"some words here ".repeat(size / 16)}`),
     );
-    const run = stage.start({ settings: within(window), tools: [look], turn: turn("look everywhere"), ...PATIENT });
+    const run = fixture.start({
+      settings: within(window),
+      tools: [look],
+      turn: userTurn("look everywhere"),
+      ...PATIENT,
+    });
     const events = await eventsOf(run.stream);
     await run.settle();
     expect(events.at(-1)).toMatchObject({ type: "run_end", result: { kind: "replied" } });
     expect(over).toBeLessThanOrEqual(2);
     expect(events.some((event) => event.type === "notice" && event.because === "window")).toBe(true);
-    for (const call of stage.model.calls.filter((one) => !isSummary(one)))
+    for (const call of fixture.model.calls.filter((one) => !isSummary(one)))
       expect(JSON.stringify(call.messages)).toContain("look everywhere");
 
     const compacted = await run.compactWhenFull();
     if (size > 400) expect(compacted).toMatchObject({ kind: "done" });
-    stage.model.answer(() => ({ text: "yes" }));
-    const next = stage.start({ settings: within(window), tools: [look], turn: turn("and now?", "turn-2"), ...PATIENT });
+    fixture.model.answer(() => ({ text: "yes" }));
+    const next = fixture.start({
+      settings: within(window),
+      tools: [look],
+      turn: userTurn("and now?", "turn-2"),
+      ...PATIENT,
+    });
     expect(await next.stream.done).toMatchObject({ kind: "replied" });
-    expect(JSON.stringify(stage.model.calls.at(-1)?.messages)).toMatch(/SUMMARY|result of/);
+    expect(JSON.stringify(fixture.model.calls.at(-1)?.messages)).toMatch(/SUMMARY|result of/);
   });
 });
 
@@ -106,22 +109,27 @@ describe("a long turn whose provider fails on the way", () => {
     "in a window of %s tokens is gone on with: the question and what was said into it are sent",
     async (_, size, words) => {
       const isCut = size < 50_000;
-      stage.model.answer((_, number) => {
+      fixture.model.answer((_, number) => {
         if (number === 40) return overloaded();
         return number <= 43 ? { text: "", tool: "look", args: { text: `${number}` } } : { text: "finished" };
       });
-      const steered = turn("only the first ones", "st-1");
+      const steered = userTurn("only the first ones", "st-1");
       const look = makeTool("look", async ({ text }) => {
         if (text === "30") void run.steer(steered);
-        return done(`result of ${text}: ${"some words here ".repeat(words)}`);
+        return textResult(`result of ${text}: ${"some words here ".repeat(words)}`);
       });
-      const run = stage.start({ settings: within(size), tools: [look], turn: turn("look everywhere"), ...PATIENT });
+      const run = fixture.start({
+        settings: within(size),
+        tools: [look],
+        turn: userTurn("look everywhere"),
+        ...PATIENT,
+      });
       const events = await eventsOf(run.stream);
       expect(events.at(-1)).toMatchObject({ result: { kind: "replied" } });
       expect(events.some((event) => event.type === "notice" && event.because === "window")).toBe(isCut);
-      for (const call of stage.model.calls) expect(JSON.stringify(call.messages)).toContain("look everywhere");
-      const behind = stage.model.calls.filter((call) => JSON.stringify(call.messages).includes(steered.text));
-      expect(behind).toHaveLength(stage.model.calls.length - 30);
+      for (const call of fixture.model.calls) expect(JSON.stringify(call.messages)).toContain("look everywhere");
+      const behind = fixture.model.calls.filter((call) => JSON.stringify(call.messages).includes(steered.text));
+      expect(behind).toHaveLength(fixture.model.calls.length - 30);
     },
   );
 });
@@ -129,16 +137,16 @@ describe("a long turn whose provider fails on the way", () => {
 describe("a conversation that is larger than the next model's window", () => {
   it("is summed up as a whole before that model answers", async () => {
     await facts(60);
-    stage.model.answer((call) => ({ text: isSummary(call) ? "SUMMARY" : "ok" }));
-    const run = stage.start({ models: modelsOf({ fake: 8000 }), turn: turn("q"), ...PATIENT });
+    fixture.model.answer((call) => ({ text: isSummary(call) ? "SUMMARY" : "ok" }));
+    const run = fixture.start({ models: modelsOf({ fake: 8000 }), turn: userTurn("q"), ...PATIENT });
     expect(await run.stream.done).toMatchObject({ kind: "replied" });
     const summed = factsIn(
-      stage.model.calls
+      fixture.model.calls
         .filter(isSummary)
         .map(({ said }) => said)
         .join("\n"),
     );
-    const shown = JSON.stringify(stage.model.calls.at(-1)?.messages);
+    const shown = JSON.stringify(fixture.model.calls.at(-1)?.messages);
     expect(shown).toContain("SUMMARY");
     expect(new Set([...summed, ...factsIn(shown)])).toEqual(new Set(Array.from({ length: 60 }, (_, fact) => fact)));
     expect(await compactions()).toBe(1);
@@ -151,19 +159,19 @@ describe("a conversation that is larger than the next model's window", () => {
   ])("is only left out of that answer when the one that would sum it up %s: nothing of it is gone", async (_, how) => {
     await facts(60);
     let works = false;
-    stage.model.answer((call) => {
+    fixture.model.answer((call) => {
       if (!isSummary(call)) return { text: "ok" };
       return works ? { text: "SUMMARY" } : how();
     });
-    const clock = hastyClock(SUMMARY_MS);
-    const run = stage.start({ models: modelsOf({ fake: 8000 }), turn: turn("q"), clock, ...PATIENT });
+    const clock = shortenedClock(SUMMARY_MS);
+    const run = fixture.start({ models: modelsOf({ fake: 8000 }), turn: userTurn("q"), clock, ...PATIENT });
     expect(await run.stream.done).toMatchObject({ kind: "replied" });
     expect(await compactions()).toBe(0);
     works = true;
-    const next = stage.start({ models: modelsOf({ fake: 8000 }), turn: turn("q2", "turn-2"), ...PATIENT });
+    const next = fixture.start({ models: modelsOf({ fake: 8000 }), turn: userTurn("q2", "turn-2"), ...PATIENT });
     expect(await next.stream.done).toMatchObject({ kind: "replied" });
-    const given = stage.model.calls.filter(isSummary).map(({ said }) => said);
-    const shown = JSON.stringify(stage.model.calls.at(-1)?.messages);
+    const given = fixture.model.calls.filter(isSummary).map(({ said }) => said);
+    const shown = JSON.stringify(fixture.model.calls.at(-1)?.messages);
     expect(shown).toContain("SUMMARY");
     expect(new Set(factsIn(given.join("\n") + shown)).size).toBe(60);
   });
@@ -171,11 +179,11 @@ describe("a conversation that is larger than the next model's window", () => {
   it("is left alone when that model only stands in for another", async () => {
     await facts(60);
     const models = modelsOf({ fake: 200_000, spare: 8000 });
-    stage.model.answer((call) => (call.model === "fake-1" ? overloaded() : { text: "ok" }));
-    const run = stage.start({ models, candidates: [MODEL, SPARE], turn: turn("q"), ...PATIENT });
+    fixture.model.answer((call) => (call.model === "fake-1" ? overloaded() : { text: "ok" }));
+    const run = fixture.start({ models, candidates: [MODEL, SPARE], turn: userTurn("q"), ...PATIENT });
     expect(await run.stream.done).toMatchObject({ kind: "replied" });
     await run.settle();
-    expect(factsIn(JSON.stringify(stage.model.calls.at(-1)?.messages)).length).toBeLessThan(20);
+    expect(factsIn(JSON.stringify(fixture.model.calls.at(-1)?.messages)).length).toBeLessThan(20);
     expect(await run.compactWhenFull()).toBeUndefined();
     expect(await run.fill()).toMatchObject({ window: 200_000 });
     expect(await compactions()).toBe(0);
@@ -184,11 +192,11 @@ describe("a conversation that is larger than the next model's window", () => {
   it("is cut for a stand-in that takes even less, and still not summed up", async () => {
     await facts(60);
     const models = modelsOf({ fake: 200_000, spare: 8000 });
-    stage.model.answer((call) => {
+    fixture.model.answer((call) => {
       if (call.model === "fake-1") return overloaded();
       return tokensOf(call) > 3000 ? tooLong() : { text: "ok" };
     });
-    const run = stage.start({ models, candidates: [MODEL, SPARE], turn: turn("q"), ...PATIENT });
+    const run = fixture.start({ models, candidates: [MODEL, SPARE], turn: userTurn("q"), ...PATIENT });
     const events = await eventsOf(run.stream);
     expect(events.at(-1)).toMatchObject({ result: { kind: "replied" } });
     expect(remediesOf(events)).toContain("shrink_window");
@@ -197,9 +205,9 @@ describe("a conversation that is larger than the next model's window", () => {
 });
 
 describe("the model that writes the summary", () => {
-  const full = async (more: Parameters<Stage["start"]>[0] = {}) => {
+  const full = async (more: Parameters<RunFixture["start"]>[0] = {}) => {
     await facts(13);
-    const run = stage.start({ settings: within(8500), turn: turn("q"), ...PATIENT, ...more });
+    const run = fixture.start({ settings: within(8500), turn: userTurn("q"), ...PATIENT, ...more });
     await run.stream.done;
     await run.settle();
     return run.compactWhenFull();
@@ -207,46 +215,46 @@ describe("the model that writes the summary", () => {
 
   it("is asked again after a failure that passes", async () => {
     let asked = 0;
-    stage.model.answer((call) => {
+    fixture.model.answer((call) => {
       if (!isSummary(call)) return { text: "ok" };
       asked += 1;
       return asked === 1 ? overloaded() : { text: "GOOD" };
     });
     expect(await full()).toMatchObject({ kind: "done", isListed: false });
-    expect(JSON.stringify(await stage.session.window(9000))).toContain("GOOD");
+    expect(JSON.stringify(await fixture.session.window(9000))).toContain("GOOD");
   });
 
   it("is not waited for behind a turn when it stays busy: nothing is lost, and the next turn asks again", async () => {
     let isBusy = true;
-    stage.model.answer((call) => {
+    fixture.model.answer((call) => {
       if (!isSummary(call)) return { text: "ok" };
       return isBusy ? overloaded() : { text: "GOOD" };
     });
     expect(await full()).toEqual({ kind: "nothing", because: "later" });
     expect(await compactions()).toBe(0);
     isBusy = false;
-    const run = stage.start({ settings: within(8500), turn: turn("q2", "turn-2"), ...PATIENT });
+    const run = fixture.start({ settings: within(8500), turn: userTurn("q2", "turn-2"), ...PATIENT });
     await run.stream.done;
     await run.settle();
     await run.compactWhenFull();
-    expect(JSON.stringify(await stage.session.window(9000))).toContain("GOOD");
+    expect(JSON.stringify(await fixture.session.window(9000))).toContain("GOOD");
   });
 
   it("is given pieces of its own window, however large the conversation's is", async () => {
     const compaction = { reserveTokens: 20_000, keepRecentTokens: 5000, timeoutMs: 180_000 };
     const settings = {
-      ...settingsFor(stage.dir),
+      ...settingsFor(fixture.dir),
       compaction: { ...compaction, model: { provider: "tiny", id: "tiny-1" } },
     };
     const sizes: number[] = [];
-    stage.model.answer((call) => {
+    fixture.model.answer((call) => {
       if (!isSummary(call)) return { text: "ok" };
       sizes.push(tokensOf(call));
       return tokensOf(call) > 6000 ? tooLong() : { text: "GOOD" };
     });
     const models = modelsOf({ fake: 50_000, tiny: 6000 });
     await facts(80);
-    const run = stage.start({ models, settings, turn: turn("q"), ...PATIENT });
+    const run = fixture.start({ models, settings, turn: userTurn("q"), ...PATIENT });
     await run.stream.done;
     await run.settle();
     expect(await run.compactWhenFull()).toMatchObject({ kind: "done", isListed: false });
@@ -256,23 +264,23 @@ describe("the model that writes the summary", () => {
 
   it("has what it wrote kept when it fails on the way; the rest is listed, behind the turn", async () => {
     let asked = 0;
-    stage.model.answer((call) => {
+    fixture.model.answer((call) => {
       if (!isSummary(call)) return { text: "ok" };
       asked += 1;
       if (asked === 1) return errorOf("openai-completions", 403, { message: "not now" });
       return asked < 4 ? { text: `PART-${asked}` } : errorOf("openai-completions", 401, { message: "no such key" });
     });
     await facts(60);
-    const run = stage.start({ models: modelsOf({ fake: 8000 }), turn: turn("q"), ...PATIENT });
+    const run = fixture.start({ models: modelsOf({ fake: 8000 }), turn: userTurn("q"), ...PATIENT });
     expect(await run.stream.done).toMatchObject({ kind: "replied" });
     await run.settle();
     expect(await run.compactWhenFull()).toMatchObject({ kind: "done", isListed: true });
-    const { summary = "" } = await stage.session.window(9000);
+    const { summary = "" } = await fixture.session.window(9000);
     expect(summary).toMatch(/PART-2[^]*PART-3[^]*- User: fact-/);
   });
 
   it("is waited for while one of them is busy, whatever becomes of the others", async () => {
-    stage.model.answer((call) => {
+    fixture.model.answer((call) => {
       if (!isSummary(call)) return { text: "ok" };
       return call.model === "fake-1" ? overloaded() : errorOf("openai-completions", 401, { message: "no such key" });
     });

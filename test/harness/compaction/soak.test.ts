@@ -1,17 +1,19 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { callIn, SoakJudge, soakText } from "./soak-judge.ts";
-import { done, makeTool, openedByPi, openStage, settingsFor, type Stage, turn } from "../stage.ts";
+import { textResult, makeTool } from "../../kit/tools.ts";
+import { openedByPi, openRunFixture, type RunFixture, userTurn } from "../../kit/run.ts";
+import { settingsFor } from "../../kit/settings.ts";
 
-let stage: Stage;
+let fixture: RunFixture;
 beforeEach(async () => {
-  stage = await openStage();
+  fixture = await openRunFixture();
 });
-afterEach(() => stage.close());
+afterEach(() => fixture.close());
 
 const TURNS = 250;
 const WINDOW = 6000;
 const look = makeTool("look", async ({ text }) =>
-  done(text.startsWith("long") ? `${text}: ${"seen ".repeat(1200)}` : "seen"),
+  textResult(text.startsWith("long") ? `${text}: ${"seen ".repeat(1200)}` : "seen"),
 );
 
 it("fits a window, loses no turn and sends nothing invalid in a long conversation with tools", async () => {
@@ -23,11 +25,11 @@ it("fits a window, loses no turn and sends nothing invalid in a long conversatio
     },
     answerTo: (n) => `answer to ${n}`,
   });
-  stage.model.answer(({ messages, tools }) => judge.answer({ messages, ...(tools.length > 0 && { tools }) }));
-  const settings = { ...settingsFor(stage.dir), contextTokens: WINDOW };
+  fixture.model.answer(({ messages, tools }) => judge.answer({ messages, ...(tools.length > 0 && { tools }) }));
+  const settings = { ...settingsFor(fixture.dir), contextTokens: WINDOW };
   let compactions = 0;
   for (let n = 1; n <= TURNS; n += 1) {
-    const run = stage.start({ settings, turn: turn(soakText(n), `t${n}`), tools: [look] });
+    const run = fixture.start({ settings, turn: userTurn(soakText(n), `t${n}`), tools: [look] });
     expect(await run.stream.done).toMatchObject({ kind: "replied" });
     expect(run.stream.lastText).toBe(`answer to ${n}`);
     await run.settle();
@@ -35,7 +37,7 @@ it("fits a window, loses no turn and sends nothing invalid in a long conversatio
   }
   expect(judge.faults).toEqual([]);
   expect(compactions).toBeGreaterThan(10);
-  const said = (await stage.transcript()).filter((line) => line.startsWith("user: "));
+  const said = (await fixture.transcript()).filter((line) => line.startsWith("user: "));
   expect(said).toEqual(Array.from({ length: TURNS }, (_, at) => `user: ${soakText(at + 1)}`));
-  expect(openedByPi(stage.session.file)[0]).toMatch(/^compactionSummary/);
+  expect(openedByPi(fixture.session.file)[0]).toMatch(/^compactionSummary/);
 });

@@ -1,14 +1,15 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { ModelRef } from "../../../src/types/run/model.ts";
-import { done, eventsOf, makeTool, openedByPi, openStage, turn, type Stage } from "../stage.ts";
+import { textResult, makeTool } from "../../kit/tools.ts";
+import { eventsOf, openedByPi, openRunFixture, userTurn, type RunFixture } from "../../kit/run.ts";
 import { thoughtful } from "../wire/thinking-voices.ts";
 import { APIS, faultsEverywhere, REFS, skippingClock, wire, type Sent, type WireApi } from "../wire/wires.ts";
 
-let stage: Stage;
+let fixture: RunFixture;
 beforeEach(async () => {
-  stage = await openStage();
+  fixture = await openRunFixture();
 });
-afterEach(() => stage.close());
+afterEach(() => fixture.close());
 
 const TURNS = 20;
 const apiOf = (model: string): WireApi => APIS.find((api) => REFS[api].id === model) ?? "openai-completions";
@@ -17,7 +18,7 @@ const wordsOf = (at: number) => `What about number ${at}?`;
 /** Thinks and looks, thinks and looks again, thinks and answers. */
 function thinkAndLook() {
   let calls = 0;
-  stage.model.answer((call) => {
+  fixture.model.answer((call) => {
     calls += 1;
     const step = calls % 3;
     const thinking = `Thought ${calls} of ${call.model}.`;
@@ -34,19 +35,19 @@ function thinkAndLook() {
 }
 
 async function talk(apis: readonly WireApi[]) {
-  const wired = wire(stage.model);
+  const wired = wire(fixture.model);
   const clock = skippingClock();
   const results: string[] = [];
   for (let at = 0; at < TURNS; at += 1) {
     const api = apis[at % apis.length] ?? "openai-completions";
     const events = await eventsOf(
-      stage.start({
+      fixture.start({
         models: wired.models,
         clock,
         thinking: "medium",
         candidates: [REFS[api]],
-        tools: [makeTool("look", async ({ text }) => done(`Seen at ${text}.`))],
-        turn: turn(wordsOf(at), `turn-${at}`),
+        tools: [makeTool("look", async ({ text }) => textResult(`Seen at ${text}.`))],
+        turn: userTurn(wordsOf(at), `turn-${at}`),
       }).stream,
     );
     const end = events.at(-1);
@@ -57,7 +58,7 @@ async function talk(apis: readonly WireApi[]) {
 
 /** Models to which the conversation went over, in order. */
 async function changes(): Promise<ModelRef[]> {
-  const entries = (await stage.session.after("turn-0")) ?? [];
+  const entries = (await fixture.session.after("turn-0")) ?? [];
   return entries.flatMap((entry) =>
     entry.type === "model_change" ? [{ provider: entry.provider, id: entry.modelId }] : [],
   );
@@ -86,8 +87,8 @@ describe.each([
     for (let call = 1; call < 3 * TURNS; call += 1)
       if (call % 3 !== 0) expect(last && holds(last, `Seen at place ${call}.`), `result ${call}`).toBe(true);
     expect(await changes()).toEqual(Array.from({ length: TURNS - 1 }, (_, at) => REFS[at % 2 === 0 ? other : one]));
-    expect(await faultsEverywhere(stage.session)).toEqual([]);
-    expect(openedByPi(stage.session.file)).toHaveLength((await stage.transcript()).length);
+    expect(await faultsEverywhere(fixture.session)).toEqual([]);
+    expect(openedByPi(fixture.session.file)).toHaveLength((await fixture.transcript()).length);
   });
 });
 

@@ -1,14 +1,16 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { ModelMeter, PlannedCall } from "../../../src/types/run/model-meter.ts";
-import { done, eventsOf, makeTool, MODEL, modelsAt, openStage, SPARE, type Stage } from "../stage.ts";
+import { textResult, makeTool } from "../../kit/tools.ts";
+import { eventsOf, openRunFixture, type RunFixture } from "../../kit/run.ts";
+import { MODEL, modelsAt, SPARE } from "../../kit/models.ts";
 
-let stage: Stage;
+let fixture: RunFixture;
 let planned: PlannedCall[];
 beforeEach(async () => {
-  stage = await openStage();
+  fixture = await openRunFixture();
   planned = [];
 });
-afterEach(() => stage.close());
+afterEach(() => fixture.close());
 
 const REASON = "Ten dollars a day are spent.";
 
@@ -22,8 +24,8 @@ const meterBy = (isAllowed: (call: PlannedCall, number: number) => boolean): Mod
   },
 });
 
-const startWith = (meter: ModelMeter, more: Parameters<Stage["start"]>[0] = {}) =>
-  stage.start({ models: modelsAt(stage.model.url, meter), ...more });
+const startWith = (meter: ModelMeter, more: Parameters<RunFixture["start"]>[0] = {}) =>
+  fixture.start({ models: modelsAt(fixture.model.url, meter), ...more });
 
 test("a run's call names its turn's cause, its agent and its conversation", async () => {
   await startWith(meterBy(() => true)).stream.done;
@@ -40,11 +42,11 @@ test("a call that the budget does not allow ends the run without another try at 
     receipt: { calls: 0, tries: [{ outcome: "budget", message }] },
   });
   expect(planned).toHaveLength(1);
-  expect(stage.model.calls).toEqual([]);
+  expect(fixture.model.calls).toEqual([]);
 });
 
 test("a model for which the budget still has enough answers instead", async () => {
-  stage.model.answer(() => ({ text: "cheaper" }));
+  fixture.model.answer(() => ({ text: "cheaper" }));
   const run = startWith(
     meterBy(({ model }) => model.id === SPARE.id),
     { candidates: [MODEL, SPARE] },
@@ -59,21 +61,21 @@ test("a model for which the budget still has enough answers instead", async () =
 test("a key is as good as before after a call that the budget did not allow", async () => {
   let isSpent = true;
   const models = modelsAt(
-    stage.model.url,
+    fixture.model.url,
     meterBy(() => !isSpent),
   );
-  await stage.start({ models }).stream.done;
+  await fixture.start({ models }).stream.done;
   isSpent = false;
   expect(await models.keys.order(MODEL, {})).toMatchObject([{ state: { kind: "ready" } }]);
 });
 
 test("a turn whose budget ends between its tools fails with what they brought in the transcript", async () => {
-  const look = makeTool("look", async () => done("seen"));
-  stage.model.answer(() => ({ tool: "look", args: {} }));
+  const look = makeTool("look", async () => textResult("seen"));
+  fixture.model.answer(() => ({ tool: "look", args: {} }));
   const run = startWith(
     meterBy((_, number) => number === 1),
     { tools: [look] },
   );
   expect(await run.stream.done).toMatchObject({ kind: "failed", failure: { kind: "budget" } });
-  expect((await stage.transcript()).at(-1)).toBe("toolResult: seen");
+  expect((await fixture.transcript()).at(-1)).toBe("toolResult: seen");
 });

@@ -7,7 +7,7 @@ import type { ModelRef } from "../../../src/types/run/model.ts";
 import type { Receipt, RunResult } from "../../../src/types/run/run.ts";
 import { Secret } from "../../../src/types/secret.ts";
 import type { ModelReply } from "../../fakes/model.ts";
-import { eventsOf, openStage, turn, type Stage } from "../stage.ts";
+import { eventsOf, openRunFixture, userTurn, type RunFixture } from "../../kit/run.ts";
 
 const MINUTE = 60_000;
 const FIRST: ModelRef = { provider: "own", id: "m1" };
@@ -36,7 +36,7 @@ function movingClock() {
   };
 }
 
-let stage: Stage;
+let fixture: RunFixture;
 let clock: ReturnType<typeof movingClock>;
 let models: Models;
 /** `profile at model`, in the order in which they were asked. */
@@ -44,11 +44,11 @@ let asked: string[];
 let runs: number;
 
 beforeEach(async () => {
-  stage = await openStage();
+  fixture = await openRunFixture();
   clock = movingClock();
   asked = [];
   runs = 0;
-  const credentials = new Credentials(join(stage.dir, "credentials"));
+  const credentials = new Credentials(join(fixture.dir, "credentials"));
   for (const provider of ["own", "spare"])
     for (const name of ["a", "b"])
       await credentials.put(`${provider}:${name}`, {
@@ -57,7 +57,7 @@ beforeEach(async () => {
         key: new Secret(`sk-${provider}-${name}-0123456789`),
       });
   const provider = (...ids: string[]) => ({
-    baseUrl: stage.model.url,
+    baseUrl: fixture.model.url,
     api: "openai-completions",
     models: ids.map((id) => ({ id, contextWindow: 100_000, maxTokens: 4096 })),
   });
@@ -83,11 +83,11 @@ beforeEach(async () => {
     },
   };
 });
-afterEach(() => stage.close());
+afterEach(() => fixture.close());
 
 /** Decides by who is asked; everybody else is fine. */
 const answers = (rules: Readonly<Record<string, ModelReply>>) =>
-  stage.model.answer((call) => rules[asked.at(-1) ?? ""] ?? rules[call.model] ?? FINE);
+  fixture.model.answer((call) => rules[asked.at(-1) ?? ""] ?? rules[call.model] ?? FINE);
 
 interface Told {
   readonly result: RunResult;
@@ -96,14 +96,17 @@ interface Told {
   readonly changes: readonly string[];
 }
 
-async function ask(candidates: readonly ModelRef[], more: Partial<Parameters<Stage["start"]>[0]> = {}): Promise<Told> {
+async function ask(
+  candidates: readonly ModelRef[],
+  more: Partial<Parameters<RunFixture["start"]>[0]> = {},
+): Promise<Told> {
   runs += 1;
   const events = await eventsOf(
-    stage.start({
+    fixture.start({
       models,
       clock,
       candidates,
-      turn: turn(`ask ${runs}`, `turn-${runs}`),
+      turn: userTurn(`ask ${runs}`, `turn-${runs}`),
       ...more,
     }).stream,
   );
@@ -242,7 +245,7 @@ describe("a model that failed", () => {
 
   it("is named with its own failure, not with that of the model behind it", async () => {
     let spares = 0;
-    stage.model.answer((call) => {
+    fixture.model.answer((call) => {
       if (call.model === "m1") return POOR;
       spares += 1;
       return spares === 1 ? { status: 500, message: "Internal server error" } : FINE;
@@ -256,14 +259,14 @@ describe("a model that failed", () => {
     await ask(BOTH, { keys });
     clock.pass(30 * MINUTE);
     const answered = Promise.withResolvers<ModelReply>();
-    stage.model.answer((call) => (call.model === "m1" ? answered.promise : FINE));
+    fixture.model.answer((call) => (call.model === "m1" ? answered.promise : FINE));
     asked = [];
-    const before = stage.model.calls.length;
+    const before = fixture.model.calls.length;
     const sessions = await Promise.all(
-      Array.from({ length: 10 }, (_, at) => stage.sessions.acquire(sessionKey(`telegram:default:10${at}`))),
+      Array.from({ length: 10 }, (_, at) => fixture.sessions.acquire(sessionKey(`telegram:default:10${at}`))),
     );
     const running = sessions.map((conversation) => ask(BOTH, { keys, conversation }));
-    await stage.model.called(before + 10);
+    await fixture.model.called(before + 10);
     answered.resolve(FINE);
     const told = await Promise.all(running);
     for (const session of sessions) session.release();

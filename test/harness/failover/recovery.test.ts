@@ -1,12 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Hooks } from "../../../src/plugins/hooks.ts";
-import { done, eventsOf, makeTool, MODEL, openStage, SPARE, turn, type Stage } from "../stage.ts";
+import { textResult, makeTool } from "../../kit/tools.ts";
+import { eventsOf, openRunFixture, userTurn, type RunFixture } from "../../kit/run.ts";
+import { MODEL, SPARE } from "../../kit/models.ts";
 
-let stage: Stage;
+let fixture: RunFixture;
 beforeEach(async () => {
-  stage = await openStage();
+  fixture = await openRunFixture();
 });
-afterEach(() => stage.close());
+afterEach(() => fixture.close());
 
 type Events = Awaited<ReturnType<typeof eventsOf>>;
 const last = (events: Events) => events.at(-1) as Extract<Events[number], { type: "run_end" }>;
@@ -15,10 +17,10 @@ const ofType = <T extends Events[number]["type"]>(events: Events, type: T) =>
 
 describe("an answer that breaks off", () => {
   it("is gone on with: watchers see one text, and the model is shown its own first words", async () => {
-    stage.model.answer((_, number) =>
+    fixture.model.answer((_, number) =>
       number === 1 ? { text: "one two three four", stopAfter: 2, everyMs: 5 } : { text: "and the rest" },
     );
-    const events = await eventsOf(stage.start().stream);
+    const events = await eventsOf(fixture.start().stream);
     const shown = ofType(events, "text_delta")
       .map((event) => event.delta)
       .join("");
@@ -26,20 +28,20 @@ describe("an answer that breaks off", () => {
     expect(ofType(events, "text_delta").at(-1)?.text).toBe(shown);
     expect(ofType(events, "message_end").at(-1)?.text).toBe(shown);
     expect(ofType(events, "retry")).toMatchObject([{ continues: true }]);
-    const roles = stage.model.calls[1]!.messages.map((message) => message.role);
+    const roles = fixture.model.calls[1]!.messages.map((message) => message.role);
     expect(roles).toEqual(["system", "user", "assistant", "user"]);
-    expect(JSON.stringify(stage.model.calls[1]!.messages[2])).toContain("one two");
+    expect(JSON.stringify(fixture.model.calls[1]!.messages[2])).toContain("one two");
   });
 
   it("is shown whole to the next turn", async () => {
-    stage.model.answer((_, number) =>
+    fixture.model.answer((_, number) =>
       number === 1 ? { text: "one two three", stopAfter: 1, everyMs: 5 } : { text: "two" },
     );
-    await stage.start().stream.done;
-    await stage.start({ turn: turn("and now?", "turn-2") }).stream.done;
-    const text = JSON.stringify(stage.model.calls[2]!.messages);
+    await fixture.start().stream.done;
+    await fixture.start({ turn: userTurn("and now?", "turn-2") }).stream.done;
+    const text = JSON.stringify(fixture.model.calls[2]!.messages);
     expect(text).toContain("one");
-    expect(stage.model.calls[2]!.messages.map((message) => message.role)).toEqual([
+    expect(fixture.model.calls[2]!.messages.map((message) => message.role)).toEqual([
       "system",
       "user",
       "assistant",
@@ -50,37 +52,37 @@ describe("an answer that breaks off", () => {
   });
 
   it("is brought whole by the next boot", async () => {
-    stage.model.answer((_, number) =>
+    fixture.model.answer((_, number) =>
       number === 1 ? { text: "one two three", stopAfter: 1, everyMs: 5 } : { text: "two" },
     );
-    await stage.start().stream.done;
-    const again = await eventsOf(stage.start().stream);
+    await fixture.start().stream.done;
+    const again = await eventsOf(fixture.start().stream);
     expect(ofType(again, "message_end").map((event) => event.text)).toEqual(["one two"]);
-    expect(stage.model.calls).toHaveLength(2);
+    expect(fixture.model.calls).toHaveLength(2);
   });
 
   it("is gone on with by the next boot, with its first words", async () => {
-    stage.model.answer((_, number) => (number === 1 ? { text: "one two", stopAfter: 1, everyMs: 5 } : "hang"));
-    const first = stage.start();
-    await stage.model.called(2);
+    fixture.model.answer((_, number) => (number === 1 ? { text: "one two", stopAfter: 1, everyMs: 5 } : "hang"));
+    const first = fixture.start();
+    await fixture.model.called(2);
     first.abort("shutdown");
     await first.stream.done;
-    stage.model.answer(() => ({ text: "and two" }));
-    const events = await eventsOf(stage.start().stream);
+    fixture.model.answer(() => ({ text: "and two" }));
+    const events = await eventsOf(fixture.start().stream);
     expect(ofType(events, "message_end").at(-1)?.text).toBe("one and two");
   });
 
   it("is given up without a loop when it breaks off every time", async () => {
-    stage.model.answer(() => ({ text: "one two three", stopAfter: 1, everyMs: 5 }));
-    const events = await eventsOf(stage.start().stream);
+    fixture.model.answer(() => ({ text: "one two three", stopAfter: 1, everyMs: 5 }));
+    const events = await eventsOf(fixture.start().stream);
     expect(last(events).result).toMatchObject({ kind: "failed" });
-    expect(stage.model.calls.length).toBeLessThan(6);
+    expect(fixture.model.calls.length).toBeLessThan(6);
   });
 });
 
 describe("a prompt that only tells what another session holds", () => {
   const announcement = {
-    ...turn("A subagent has finished: 42.", "announce-1"),
+    ...userTurn("A subagent has finished: 42.", "announce-1"),
     provenance: { kind: "inter_session" as const, sourceTool: "subagent_announce" },
     events: [
       {
@@ -98,25 +100,25 @@ describe("a prompt that only tells what another session holds", () => {
   };
 
   it("is seen by the model, also behind its tools, and never written down", async () => {
-    await stage.start().stream.done;
-    stage.model.answer((call, number) =>
+    await fixture.start().stream.done;
+    fixture.model.answer((call, number) =>
       number === 2 ? { tool: "look", args: {} } : { text: `told after ${call.toolText}` },
     );
-    const look = makeTool("look", async () => done("a look"));
-    await stage.start({ turn: announcement, tools: [look] }).stream.done;
-    const [, ...shown] = stage.model.calls[2]!.messages;
+    const look = makeTool("look", async () => textResult("a look"));
+    await fixture.start({ turn: announcement, tools: [look] }).stream.done;
+    const [, ...shown] = fixture.model.calls[2]!.messages;
     expect(shown.map(({ role }) => role)).toEqual(["user", "assistant", "user", "assistant", "tool"]);
     expect(JSON.stringify(shown[2])).toContain("A subagent has finished");
-    expect((await stage.transcript()).join()).not.toContain("A subagent has finished");
-    expect((await stage.transcript()).at(-1)).toBe("assistant: told after a look");
+    expect((await fixture.transcript()).join()).not.toContain("A subagent has finished");
+    expect((await fixture.transcript()).at(-1)).toBe("assistant: told after a look");
   });
 
   it("is not asked twice by another boot", async () => {
-    await stage.start({ turn: announcement }).stream.done;
-    const calls = stage.model.calls.length;
-    const events = await eventsOf(stage.start({ turn: announcement }).stream);
+    await fixture.start({ turn: announcement }).stream.done;
+    const calls = fixture.model.calls.length;
+    const events = await eventsOf(fixture.start({ turn: announcement }).stream);
     expect(last(events).result.kind).toBe("replied");
-    expect(stage.model.calls).toHaveLength(calls);
+    expect(fixture.model.calls).toHaveLength(calls);
   });
 });
 
@@ -132,15 +134,15 @@ describe("tools with side effects", () => {
       "send",
       async () => {
         sent += 1;
-        return done("sent");
+        return textResult("sent");
       },
       true,
     );
-    stage.model.answer((call, number) => {
+    fixture.model.answer((call, number) => {
       if (number === 1) return { tool: "send", args: {} };
       return number === 2 ? { status, message } : { text: `after: ${call.toolText}` };
     });
-    const events = await eventsOf(stage.start({ tools: [send], candidates: [MODEL, SPARE] }).stream);
+    const events = await eventsOf(fixture.start({ tools: [send], candidates: [MODEL, SPARE] }).stream);
     expect(sent).toBe(1);
     expect(ofType(events, "message_end").at(-1)?.text).toBe("after: sent");
   });
@@ -148,34 +150,36 @@ describe("tools with side effects", () => {
 
 describe("a model that goes round in circles", () => {
   it("is warned, and then the run ends with that reason", async () => {
-    stage.model.answer(() => ({ tool: "look", args: { text: "again" } }));
-    const events = await eventsOf(stage.start({ tools: [makeTool("look", async () => done("nothing new"))] }).stream);
+    fixture.model.answer(() => ({ tool: "look", args: { text: "again" } }));
+    const events = await eventsOf(
+      fixture.start({ tools: [makeTool("look", async () => textResult("nothing new"))] }).stream,
+    );
     expect(last(events).result).toMatchObject({ kind: "failed", failure: { kind: "tool_loop" } });
-    expect(stage.model.calls).toHaveLength(12);
-    expect(stage.model.calls[6]!.toolText).toContain("Change the approach");
+    expect(fixture.model.calls).toHaveLength(12);
+    expect(fixture.model.calls[6]!.toolText).toContain("Change the approach");
   });
 
   it("is left alone while its results change", async () => {
     let looks = 0;
     const look = makeTool("look", async () => {
       looks += 1;
-      return done(`${looks} lines`);
+      return textResult(`${looks} lines`);
     });
-    stage.model.answer((_, number) => (number < 20 ? { tool: "look", args: {} } : { text: "seen enough" }));
-    const events = await eventsOf(stage.start({ tools: [look] }).stream);
+    fixture.model.answer((_, number) => (number < 20 ? { tool: "look", args: {} } : { text: "seen enough" }));
+    const events = await eventsOf(fixture.start({ tools: [look] }).stream);
     expect(last(events).result.kind).toBe("replied");
   });
 });
 
 describe("another model", () => {
   const failFirst = () =>
-    stage.model.answer((call) =>
+    fixture.model.answer((call) =>
       call.model === "fake-1" ? { status: 402, message: "Insufficient credits" } : { text: "spare here" },
     );
 
   it("is named to the user once, until the first one is back", async () => {
     failFirst();
-    const first = await eventsOf(stage.start({ candidates: [MODEL, SPARE] }).stream);
+    const first = await eventsOf(fixture.start({ candidates: [MODEL, SPARE] }).stream);
     expect(ofType(first, "model_change")).toMatchObject([
       {
         from: MODEL,
@@ -183,15 +187,15 @@ describe("another model", () => {
         text: "↪️ Answered by spare/spare-1 in place of fake/fake-1: its account is out of credit.",
       },
     ]);
-    const second = await eventsOf(stage.start({ candidates: [MODEL, SPARE], turn: turn("b", "t2") }).stream);
+    const second = await eventsOf(fixture.start({ candidates: [MODEL, SPARE], turn: userTurn("b", "t2") }).stream);
     expect(ofType(second, "model_change")).toEqual([]);
     expect(last(second).receipt).toMatchObject({ model: SPARE });
   });
 
   it("leaves a note in the transcript", async () => {
     failFirst();
-    await stage.start({ candidates: [MODEL, SPARE] }).stream.done;
-    const entries = (await stage.session.after("turn-1")) ?? [];
+    await fixture.start({ candidates: [MODEL, SPARE] }).stream.done;
+    const entries = (await fixture.session.after("turn-1")) ?? [];
     expect(entries).toContainEqual(
       expect.objectContaining({ type: "model_change", provider: "spare", modelId: "spare-1" }),
     );
@@ -199,36 +203,36 @@ describe("another model", () => {
 
   it("is never taken where the user chose one", async () => {
     failFirst();
-    const events = await eventsOf(stage.start({ candidates: [MODEL] }).stream);
+    const events = await eventsOf(fixture.start({ candidates: [MODEL] }).stream);
     expect(last(events).result).toMatchObject({ kind: "failed", failure: { kind: "billing" } });
   });
 });
 
 describe("the receipt", () => {
   it("tells the thinking level that the model was asked for, which is none where it cannot think", async () => {
-    const events = await eventsOf(stage.start({ thinking: "high" }).stream);
+    const events = await eventsOf(fixture.start({ thinking: "high" }).stream);
     expect(last(events).receipt.tries).toMatchObject([{ thinking: "off" }]);
   });
 
   it.each(["", "I will not"])("counts a call that the model refused, where it told what it took (%j)", async (text) => {
-    stage.model.answer(() => ({ text, reason: "refusal" }));
-    const events = await eventsOf(stage.start().stream);
+    fixture.model.answer(() => ({ text, reason: "refusal" }));
+    const events = await eventsOf(fixture.start().stream);
     expect(last(events).result).toMatchObject({ kind: "failed", failure: { kind: "refusal" } });
     expect(last(events).receipt).toMatchObject({ calls: 1, usage: { input: 10, output: 5, totalTokens: 15 } });
   });
 
   it("counts no call that never came to an answer", async () => {
-    stage.model.answer(() => ({ status: 402, message: "Insufficient credits" }));
-    const events = await eventsOf(stage.start().stream);
+    fixture.model.answer(() => ({ status: 402, message: "Insufficient credits" }));
+    const events = await eventsOf(fixture.start().stream);
     expect(last(events).receipt).toMatchObject({ calls: 0, usage: { totalTokens: 0 } });
   });
 
   it("tells every try with its cause and remedy, the tools, and who answered", async () => {
-    stage.model.answer((_, number) => {
+    fixture.model.answer((_, number) => {
       if (number === 1) return { status: 500, message: "Internal server error" };
       return number === 2 ? { tool: "look", args: {} } : { text: "done" };
     });
-    const events = await eventsOf(stage.start({ tools: [makeTool("look", async () => done("x"))] }).stream);
+    const events = await eventsOf(fixture.start({ tools: [makeTool("look", async () => textResult("x"))] }).stream);
     expect(last(events).receipt).toMatchObject({
       model: MODEL,
       profile: "fake:config",
@@ -246,26 +250,26 @@ describe("the receipt", () => {
 
 describe("hooks", () => {
   it("add to the turn, which the transcript keeps, and to the system prompt, which it does not", async () => {
-    const hooks = new Hooks(stage.clock, stage.log);
+    const hooks = new Hooks(fixture.clock, fixture.log);
     hooks.on("before_prompt_build", async ({ prompt }) => ({ prependContext: `before ${prompt}` }));
     hooks.on("before_agent_start", () => ({ prependContext: "old name", prependSystemContext: "Rules." }));
     hooks.on("before_prompt_build", () => {
       throw new Error("broken plugin");
     });
-    await stage.start({ hooks }).stream.done;
-    expect(stage.model.calls[0]!.said).toBe("before hello\n\nold name\n\nhello");
-    expect(stage.model.calls[0]!.system).toBe("Rules.\n\nYou are a test.");
-    expect((await stage.transcript())[0]).toBe("user: before hello\n\nold name\n\nhello");
+    await fixture.start({ hooks }).stream.done;
+    expect(fixture.model.calls[0]!.said).toBe("before hello\n\nold name\n\nhello");
+    expect(fixture.model.calls[0]!.system).toBe("Rules.\n\nYou are a test.");
+    expect((await fixture.transcript())[0]).toBe("user: before hello\n\nold name\n\nhello");
   });
 
   it("hear of the end, and nobody waits for them", async () => {
-    const hooks = new Hooks(stage.clock, stage.log);
+    const hooks = new Hooks(fixture.clock, fixture.log);
     const heard = Promise.withResolvers<unknown>();
     hooks.on("agent_end", async (end) => {
       heard.resolve(end);
       await new Promise(() => undefined);
     });
-    await stage.start({ hooks }).stream.done;
+    await fixture.start({ hooks }).stream.done;
     expect(await heard.promise).toMatchObject({ success: true, messages: [{ role: "user" }, { role: "assistant" }] });
   });
 });

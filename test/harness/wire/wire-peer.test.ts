@@ -1,20 +1,21 @@
 import { LLMock } from "@copilotkit/aimock";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { done, eventsOf, makeTool, openStage, turn, type Stage } from "../stage.ts";
+import { textResult, makeTool } from "../../kit/tools.ts";
+import { eventsOf, openRunFixture, userTurn, type RunFixture } from "../../kit/run.ts";
 import { APIS, faultsEverywhere, REFS, skippingClock, wire, type WireApi } from "./wires.ts";
 
 let mock: LLMock;
-let stage: Stage;
+let fixture: RunFixture;
 
 beforeEach(async () => {
   mock = new LLMock({ port: 0 });
   mock.on({ hasToolResult: true }, { content: "done with the tool" });
   mock.onMessage(/.*/, { content: "here I am" });
   await mock.start();
-  stage = await openStage();
+  fixture = await openRunFixture();
 });
 afterEach(async () => {
-  await stage.close();
+  await fixture.close();
   await mock.stop();
 });
 
@@ -32,9 +33,9 @@ async function askTwice(api: WireApi) {
   });
   const clock = skippingClock();
   const ask = async (words: string) => {
-    const tools = [makeTool("look", async () => done("seen"))];
-    const given = { models, clock, tools, candidates: [REFS[api]], turn: turn(words, words) };
-    const events = await eventsOf(stage.start(given).stream);
+    const tools = [makeTool("look", async () => textResult("seen"))];
+    const given = { models, clock, tools, candidates: [REFS[api]], turn: userTurn(words, words) };
+    const events = await eventsOf(fixture.start(given).stream);
     const end = events.at(-1);
     const remedies = events.flatMap((event) => (event.type === "retry" ? [event.remedy] : []));
     return { result: end?.type === "run_end" ? end.result : undefined, remedies };
@@ -71,8 +72,8 @@ describe.each(APIS)("a third party's %s that fails", (api) => {
     expect(calls).toBe(count);
     expect(waits).toHaveLength(remedies.filter((remedy) => remedy === "wait").length);
     expect(second.result).toEqual({ kind: "replied", stop: "stop" });
-    expect((await stage.transcript()).at(-1)).toMatch(/^assistant: (?:thinking\|)?here I am$/);
+    expect((await fixture.transcript()).at(-1)).toMatch(/^assistant: (?:thinking\|)?here I am$/);
     expect(faults()).toEqual([]);
-    expect(await faultsEverywhere(stage.session)).toEqual([]);
+    expect(await faultsEverywhere(fixture.session)).toEqual([]);
   });
 });

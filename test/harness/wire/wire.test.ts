@@ -3,26 +3,28 @@ import type { RunRequest } from "../../../src/harness/request.ts";
 import { BuiltInTurn } from "../../../src/history/engines/turn/built-in-turn.ts";
 import { runId } from "../../../src/types/ids.ts";
 import type { ModelCall } from "../../fakes/model.ts";
-import { png } from "../../history/images/pictures.ts";
-import { done, eventsOf, makeTool, openedByPi, openStage, settingsFor, turn, type Stage } from "../stage.ts";
+import { png } from "../../kit/pictures.ts";
+import { textResult, makeTool } from "../../kit/tools.ts";
+import { eventsOf, openedByPi, openRunFixture, userTurn, type RunFixture } from "../../kit/run.ts";
+import { settingsFor } from "../../kit/settings.ts";
 import { CASES } from "./wire-cases.ts";
 import { APIS, errorOf, faultsEverywhere, nextTo, REFS, skippingClock, wire, type WireApi } from "./wires.ts";
 
 /** A client's first call takes long: it is loaded. */
 beforeAll(async () => {
-  stage = await openStage();
+  fixture = await openRunFixture();
   clock = skippingClock();
   for (const api of APIS) await scene(api).ask("warm", `turn-${api}`);
-  await stage.close();
+  await fixture.close();
 });
 
-let stage: Stage;
+let fixture: RunFixture;
 let clock: ReturnType<typeof skippingClock>;
 beforeEach(async () => {
-  stage = await openStage();
+  fixture = await openRunFixture();
   clock = skippingClock();
 });
-afterEach(() => stage.close());
+afterEach(() => fixture.close());
 
 const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
@@ -34,26 +36,26 @@ const shownIn = (events: Events) =>
 
 /** How a test asks: which models, and a tool that others would notice being used. */
 function scene(api: WireApi, options: { readonly isDead?: boolean | undefined; readonly isSilent?: boolean } = {}) {
-  const wired = wire(stage.model, options.isDead === true ? { deadApi: api } : {});
+  const wired = wire(fixture.model, options.isDead === true ? { deadApi: api } : {});
   let sendings = 0;
   const send = makeTool(
     "send",
     async () => {
       sendings += 1;
-      return done("sent");
+      return textResult("sent");
     },
     true,
   );
-  const ask = (words: string, id: string, more: Partial<Parameters<Stage["start"]>[0]> = {}) =>
+  const ask = (words: string, id: string, more: Partial<Parameters<RunFixture["start"]>[0]> = {}) =>
     eventsOf(
-      stage.start({
+      fixture.start({
         models: wired.models,
         clock,
         tools: [send],
         thinking: "low",
         candidates: [REFS[api]],
-        settings: { ...settingsFor(stage.dir), idleTimeoutMs: options.isSilent === true ? 150 : 10_000 },
-        turn: turn(words, id),
+        settings: { ...settingsFor(fixture.dir), idleTimeoutMs: options.isSilent === true ? 150 : 10_000 },
+        turn: userTurn(words, id),
         ...more,
       }).stream,
     );
@@ -62,13 +64,13 @@ function scene(api: WireApi, options: { readonly isDead?: boolean | undefined; r
 
 /** Each user's words once, each result once, and pi can open it. */
 async function expectSound(words: readonly string[], results: number): Promise<void> {
-  const lines = await stage.transcript();
+  const lines = await fixture.transcript();
   expect(lines.filter((line) => words.some((word) => line === `user: ${word}`))).toEqual(
     words.map((word) => `user: ${word}`),
   );
   expect(lines.filter((line) => line.startsWith("toolResult:"))).toHaveLength(results);
-  expect(openedByPi(stage.session.file)).toHaveLength(lines.length);
-  expect(await faultsEverywhere(stage.session)).toEqual([]);
+  expect(openedByPi(fixture.session.file)).toHaveLength(lines.length);
+  expect(await faultsEverywhere(fixture.session)).toEqual([]);
 }
 
 /** A date has no fractions, so that its wait is longer by up to two seconds. */
@@ -89,7 +91,7 @@ describe("every failure ends in one visible outcome, and the next turn is answer
     const [kind, remedies, pauses] = ends;
     const isSilent = ends[0] === "timeout";
     const { ask, sent, faults, sendings } = scene(api, { isDead, isSilent });
-    stage.model.answer(reply);
+    fixture.model.answer(reply);
     const events = await ask("please", "turn-1");
     expect(resultOf(events)).toMatchObject([{ kind: "failed", failure: { kind } }]);
     expect(remediesOf(events)).toEqual(remedies);
@@ -97,7 +99,7 @@ describe("every failure ends in one visible outcome, and the next turn is answer
     expect(sent.length).toBeLessThanOrEqual(12);
     expect(sendings()).toBe(0);
 
-    stage.model.answer(() => ({ text: "here again" }));
+    fixture.model.answer(() => ({ text: "here again" }));
     const next = await scene(api).ask("and now", "turn-2");
     expect(resultOf(next)).toEqual([{ kind: "replied", stop: "stop" }]);
     expect(shownIn(next)).toBe("here again");
@@ -114,7 +116,7 @@ describe("every failure ends in one visible outcome, and the next turn is answer
       const spare = REFS[nextTo(api)];
       const isMine = (call: ModelCall) => call.model === REFS[api].id;
       let own = 0;
-      stage.model.answer((call) => {
+      fixture.model.answer((call) => {
         if (!isMine(call)) return { text: "from the spare" };
         own += 1;
         return own === 1 ? { text: "", tool: "send", args: { text: "once" } } : reply();
@@ -132,10 +134,10 @@ describe("every failure ends in one visible outcome, and the next turn is answer
       const used = isDead === true ? 0 : 1;
       expect(sendings()).toBe(used);
 
-      stage.model.answer(() => ({ text: "here again" }));
+      fixture.model.answer(() => ({ text: "here again" }));
       const next = await ask("and now", "turn-2", {
         candidates: [REFS[api], spare],
-        settings: settingsFor(stage.dir),
+        settings: settingsFor(fixture.dir),
       });
       expect(resultOf(next)).toEqual([{ kind: "replied", stop: "stop" }]);
       expect(shownIn(next)).toBe("here again");
@@ -150,7 +152,7 @@ describe("an answer that breaks off, for whatever reason", () => {
     "$api: $name, is gone on with",
     async ({ api, reply, ends }) => {
       const { ask, sent, faults } = scene(api, { isSilent: ends[0] === "timeout" });
-      stage.model.answer((_, number) => (number === 1 ? reply() : { text: "; five six" }));
+      fixture.model.answer((_, number) => (number === 1 ? reply() : { text: "; five six" }));
       const events = await ask("count", "turn-1", { candidates: [REFS[api], REFS[nextTo(api)]] });
       expect(resultOf(events)).toEqual([{ kind: "replied", stop: "stop" }]);
       const whole = "one two three four; five six";
@@ -168,7 +170,7 @@ describe("a model that mends its ways", () => {
   it.each(APIS)("%s: thinks less until it is allowed", async (api) => {
     const { ask, sent, faults } = scene(api);
     const refuse = CASES.find(({ name }) => name === "400 for thinking")?.reply(api);
-    stage.model.answer((_, number) => (number < 3 && refuse ? refuse : { text: "without a thought" }));
+    fixture.model.answer((_, number) => (number < 3 && refuse ? refuse : { text: "without a thought" }));
     const events = await ask("please", "turn-1");
     expect(resultOf(events)).toEqual([{ kind: "replied", stop: "stop" }]);
     expect(remediesOf(events)).toEqual(["lower_thinking", "lower_thinking"]);
@@ -179,7 +181,7 @@ describe("a model that mends its ways", () => {
 
   it.each(APIS)("%s: is asked once more when it says nothing", async (api) => {
     const { ask } = scene(api);
-    stage.model.answer((_, number) => ({ text: number === 1 ? "" : "here I am" }));
+    fixture.model.answer((_, number) => ({ text: number === 1 ? "" : "here I am" }));
     const events = await ask("please", "turn-1");
     expect(resultOf(events)).toEqual([{ kind: "replied", stop: "stop" }]);
     expect(shownIn(events)).toBe("here I am");
@@ -191,54 +193,54 @@ describe("a model that mends its ways", () => {
     { text: "<think>They could</think>", reason: "length" } as const,
   ])("is asked once more when it only thought aloud, and not in circles ($text)", async (thought) => {
     const { ask } = scene("openai-completions");
-    stage.model.answer(() => thought);
+    fixture.model.answer(() => thought);
     const [result] = resultOf(await ask("please", "turn-1"));
     expect(result).toMatchObject({ kind: "failed", failure: { kind: "unknown" } });
-    expect(stage.model.calls).toHaveLength(2);
+    expect(fixture.model.calls).toHaveLength(2);
   });
 
   it("may add nothing to an answer that broke off", async () => {
     const { ask } = scene("anthropic-messages");
-    stage.model.answer((_, number) => (number === 1 ? { text: "All is well.", ending: "eof" } : { text: "" }));
+    fixture.model.answer((_, number) => (number === 1 ? { text: "All is well.", ending: "eof" } : { text: "" }));
     const events = await ask("please", "turn-1");
     expect(resultOf(events)).toEqual([{ kind: "replied", stop: "stop" }]);
     expect(shownIn(events)).toBe("All is well.");
-    expect(stage.model.calls).toHaveLength(2);
+    expect(fixture.model.calls).toHaveLength(2);
     const again = await ask("please", "turn-1");
     expect(shownIn(again)).toBe("All is well.");
-    expect(stage.model.calls).toHaveLength(2);
+    expect(fixture.model.calls).toHaveLength(2);
   });
 
   it.each(APIS)("%s: may say nothing behind a tool that did something", async (api) => {
     const { ask, sendings } = scene(api);
-    stage.model.answer((_, number) => (number === 1 ? { text: "", tool: "send", args: {} } : { text: "" }));
+    fixture.model.answer((_, number) => (number === 1 ? { text: "", tool: "send", args: {} } : { text: "" }));
     const events = await ask("tell them", "turn-1");
     expect(resultOf(events)).toEqual([{ kind: "replied", stop: "stop" }]);
     expect(sendings()).toBe(1);
-    expect(stage.model.calls).toHaveLength(2);
+    expect(fixture.model.calls).toHaveLength(2);
   });
 
   it("may not behind one that only looked, nor is it asked in circles", async () => {
     const { ask } = scene("google-generative-ai");
-    const look = makeTool("look", async () => done("a view"));
-    stage.model.answer((_, number) => (number % 2 === 1 ? { text: "", tool: "look", args: {} } : { text: "" }));
+    const look = makeTool("look", async () => textResult("a view"));
+    fixture.model.answer((_, number) => (number % 2 === 1 ? { text: "", tool: "look", args: {} } : { text: "" }));
     const [result] = resultOf(await ask("what is there?", "turn-1", { tools: [look] }));
     expect(result).toMatchObject({ kind: "failed" });
-    expect(stage.model.calls.length).toBeLessThanOrEqual(24);
+    expect(fixture.model.calls.length).toBeLessThanOrEqual(24);
   });
 
   it("need not say anything when nobody asked", async () => {
     const { ask } = scene("openai-completions");
-    stage.model.answer(() => ({ text: "" }));
+    fixture.model.answer(() => ({ text: "" }));
     const facts = {
       runId: runId("run-beat"),
-      sessionKey: stage.session.key,
-      sessionId: stage.session.id,
-      agentId: stage.session.agentId,
+      sessionKey: fixture.session.key,
+      sessionId: fixture.session.id,
+      agentId: fixture.session.agentId,
       trigger: "heartbeat" as const,
     };
     expect(resultOf(await ask("beat", "turn-1", { facts }))).toEqual([{ kind: "replied", stop: "stop" }]);
-    expect(stage.model.calls).toHaveLength(1);
+    expect(fixture.model.calls).toHaveLength(1);
   });
 });
 
@@ -246,7 +248,7 @@ describe("a model whose fallback can do what it cannot", () => {
   const asked = async (api: WireApi, refusal: string, more: Parameters<ReturnType<typeof scene>["ask"]>[2]) => {
     const { ask, faults } = scene(api);
     const refuse = CASES.find(({ name }) => name === refusal)?.reply(api) ?? "hang";
-    stage.model.answer((call) => (call.model === REFS[api].id ? refuse : { text: "from the spare" }));
+    fixture.model.answer((call) => (call.model === REFS[api].id ? refuse : { text: "from the spare" }));
     const events = await ask("please", "turn-2", { candidates: [REFS[api], REFS[nextTo(api)]], ...more });
     expect(resultOf(events)).toEqual([{ kind: "replied", stop: "stop" }]);
     expect(shownIn(events)).toBe("from the spare");
@@ -273,7 +275,7 @@ describe("a conversation that is too long, and does not become shorter", () => {
   const talk = async (api: WireApi) => {
     const { ask, sent, faults } = scene(api);
     for (const id of ["turn-1", "turn-2", "turn-3"]) await ask(`${id}: ${LONG}`, id);
-    stage.model.answer((call) => {
+    fixture.model.answer((call) => {
       if (JSON.stringify(sent.at(-1)?.request).includes("You write the memory")) return { text: LONG.repeat(20) };
       return call.model === REFS[api].id ? tooLong(api) : { text: "from the spare" };
     });
@@ -282,7 +284,7 @@ describe("a conversation that is too long, and does not become shorter", () => {
 
   it.each(APIS)("%s: the run says that the compaction failed, and why", async (api) => {
     const { ask, faults } = await talk(api);
-    const leaf = stage.session.leafId;
+    const leaf = fixture.session.leafId;
     // As the gateway's own engine stands between the run and its compaction.
     const openEngine: RunRequest["openEngine"] = async (host) => new BuiltInTurn("legacy", (job) => host.compact(job));
     const events = await ask("please", "turn-4", { openEngine });
@@ -295,10 +297,10 @@ describe("a conversation that is too long, and does not become shorter", () => {
       ["context_overflow", "compact"],
       ...Array.from({ length: 5 }, () => ["compaction_failure", "shrink_window"]),
     ]);
-    const written = (await stage.session.after(leaf ?? "")) ?? [];
+    const written = (await fixture.session.after(leaf ?? "")) ?? [];
     expect(written.filter((entry) => entry.type === "compaction")).toEqual([]);
 
-    stage.model.answer(() => ({ text: "here again" }));
+    fixture.model.answer(() => ({ text: "here again" }));
     expect(shownIn(await ask("and now", "turn-5"))).toBe("here again");
     expect(faults()).toEqual([]);
     await expectSound(["please", "and now"], 0);
@@ -321,8 +323,8 @@ describe("an image that a provider refuses", () => {
   it.each(APIS)("%s: is told when it is the user's own, and the next turn goes on without it", async (api) => {
     const { ask, sent, faults } = scene(api);
     const refuse = errorOf(api, 400, { message: TOO_BIG, type: "invalid_request_error" });
-    stage.model.answer((_, number) => (hasImage(sent[number - 1]) ? refuse : { text: "fine" }));
-    const first = await ask("look", "turn-1", { turn: { ...turn("look"), images: [image] } });
+    fixture.model.answer((_, number) => (hasImage(sent[number - 1]) ? refuse : { text: "fine" }));
+    const first = await ask("look", "turn-1", { turn: { ...userTurn("look"), images: [image] } });
     expect(resultOf(first)).toMatchObject([{ kind: "failed", failure: { kind: "image_size" } }]);
     expect(remediesOf(first)).toEqual([]);
     const next = await ask("and now", "turn-2");
@@ -336,9 +338,9 @@ describe("an image that a provider refuses", () => {
   it.each(APIS)("%s: is shown to the fallback model", async (api) => {
     const { ask, sent, faults } = scene(api);
     const refuse = errorOf(api, 400, { message: TOO_BIG, type: "invalid_request_error" });
-    stage.model.answer((call) => (call.model === REFS[api].id ? refuse : { text: "I see" }));
+    fixture.model.answer((call) => (call.model === REFS[api].id ? refuse : { text: "I see" }));
     const candidates = [REFS[api], REFS[nextTo(api)]];
-    const events = await ask("look", "turn-1", { candidates, turn: { ...turn("look"), images: [image] } });
+    const events = await ask("look", "turn-1", { candidates, turn: { ...userTurn("look"), images: [image] } });
     expect(resultOf(events)).toEqual([{ kind: "replied", stop: "stop" }]);
     expect(remediesOf(events)).toEqual(["fallback_model"]);
     expect(hasImage(sent.at(-1))).toBe(true);
@@ -351,9 +353,9 @@ describe("an image that a provider refuses", () => {
   it.each(APIS)("%s: ends neither this turn nor a later one when it is broken", async (api) => {
     const { ask, sent, faults } = scene(api);
     const refuse = errorOf(api, 400, { message: BROKEN, type: "invalid_request_error" });
-    stage.model.answer(() => (hasImage(sent.at(-1)) ? refuse : { text: "fine" }));
+    fixture.model.answer(() => (hasImage(sent.at(-1)) ? refuse : { text: "fine" }));
     const look = (text: string, id: string, shown: typeof image) =>
-      ask(text, id, { turn: { ...turn(text, id), images: [shown] } });
+      ask(text, id, { turn: { ...userTurn(text, id), images: [shown] } });
     const first = await look("look", "turn-1", image);
     expect(remediesOf(first)).toEqual(["drop_images", "drop_images"]);
     const second = await look("and this", "turn-2", good);

@@ -7,7 +7,7 @@ import type { ContextEngine } from "../../../src/types/engine/context-engine.ts"
 import type { ChatMessage } from "../../../src/types/run/model.ts";
 import { ending as lastTurn, frozen, transcript } from "../transcripts.ts";
 import { requestOf, WIRES } from "../wire.ts";
-import { ask, stage, textOf } from "./stage.ts";
+import { ask, engineFixture, textOf } from "../../kit/engine.ts";
 
 /** What no engine should say, and some do. */
 const garbage = fc.oneof(
@@ -94,7 +94,7 @@ describe.each(WIRES.filter(({ model }) => FAMILIES.includes(model.api)))(
           const messages = frozen([...history, ...last]);
           const tools = new Set(["read"]);
           for (const call of ["assemble", "reassemble"] as const) {
-            const turn = await stage(vandal(answer), { hasFile: false }).open();
+            const turn = await engineFixture(vandal(answer), { hasFile: false }).open();
             const asked = ask(messages, history.length, { availableTools: tools, tokenBudget: 1_000_000 });
             const shown = (await turn[call](asked))?.messages ?? messages;
             const sent = await request(shown);
@@ -138,7 +138,7 @@ describe.each(WIRES.filter(({ model }) => FAMILIES.includes(model.api)))(
       await fc.assert(
         fc.asyncProperty(transcript, lastTurn, async (history, last) => {
           const messages = frozen([...history, ...last].map((one, at) => ({ ...one, timestamp: at + 1 })));
-          const turn = await stage(engine, { hasFile: false }).open();
+          const turn = await engineFixture(engine, { hasFile: false }).open();
           const shown = await turn.assemble(ask(messages, history.length, { tokenBudget: 1_000_000 }));
           const direct = applyPasses(messages, policy);
           if (shown) expect(applyPasses(shown.messages, policy)).toEqual(direct);

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { AgentMessage, AssembleParams, ContextEngine } from "../../../src/types/engine/context-engine.ts";
 import type { ChatMessage } from "../../../src/types/run/model.ts";
-import { answer, ask, result, stage, textOf, user } from "./stage.ts";
+import { answer, ask, result, engineFixture, textOf, user } from "../../kit/engine.ts";
 
 const word = fc.constantFrom("continue", "yes", "ok");
 /** A turn of few words and of call ids that come again, as some providers give them. */
@@ -76,10 +76,10 @@ describe("words that are said more than once", () => {
     await fc.assert(
       fc.asyncProperty(cases, async (one) => {
         const messages = [...one.earlier, ...one.present];
-        const first = await stage(engineFor({ ...one, present: one.present.slice(0, 1) })).open();
+        const first = await engineFixture(engineFor({ ...one, present: one.present.slice(0, 1) })).open();
         const asked = ask([...one.earlier, ...one.present.slice(0, 1)], one.earlier.length);
         expectShown((await first.assemble(asked))?.messages, { ...one, present: one.present.slice(0, 1) });
-        const loop = await stage(engineFor(one)).open();
+        const loop = await engineFixture(engineFor(one)).open();
         expectShown((await loop.reassemble(ask(messages, one.earlier.length)))?.messages, one);
       }),
       { numRuns: 400 },
@@ -96,7 +96,7 @@ describe("words that are said more than once", () => {
         saysTurn: false,
         way,
       };
-      const shown = await (await stage(engineFor(one)).open()).assemble(ask([...said, ...one.present], 4));
+      const shown = await (await engineFixture(engineFor(one)).open()).assemble(ask([...said, ...one.present], 4));
       expect(shown?.messages.map(textOf), way).toEqual(["continue", "a1", "continue", "a2", "continue"]);
     }
   });
@@ -106,7 +106,7 @@ describe("words that are said more than once", () => {
     const present = [user("again"), answer("", "call_0"), result("call_0", "new")];
     for (const way of Object.keys(WAYS) as Way[]) {
       const one: Case = { earlier: said, present, kept: said.map(() => true), saysTurn: false, way };
-      const shown = await (await stage(engineFor(one)).open()).reassemble(ask([...said, ...present], 4));
+      const shown = await (await engineFixture(engineFor(one)).open()).reassemble(ask([...said, ...present], 4));
       expect(shown?.messages.map(textOf), way).toEqual(["look", "", "old", "done", "again", "", "new"]);
     }
   });
@@ -123,7 +123,7 @@ describe("words that are said more than once", () => {
       assemble: async ({ messages }) => ({ messages: [...older, ...messages.slice(0, -1)], estimatedTokens: 1 }),
     };
     const said = [user("what now?"), answer("this")];
-    const shown = await (await stage(engine).open()).assemble(ask([...said, asked], 2));
+    const shown = await (await engineFixture(engine).open()).assemble(ask([...said, asked], 2));
     expect(shown?.messages.map(textOf)).toEqual(["yes", "older", "what now?", "this", "yes"]);
   });
 });

@@ -3,7 +3,7 @@ import { engineChecks } from "../../../src/history/engines/checks.ts";
 import { prepareSubagentSpawn, tellSubagentEnded } from "../../../src/history/engines/subagents.ts";
 import type { ContextEngine } from "../../../src/types/engine/context-engine.ts";
 import { RecordingEngine } from "./recording-engine.ts";
-import { Lines, TestClock } from "./stage.ts";
+import { Lines, TestClock } from "../../kit/engine.ts";
 
 const setting = () => ({ clock: new TestClock(), log: new Lines(), ms: 15_000 });
 const spawn = { parentSessionKey: "main", childSessionKey: "main::coder", contextMode: "fork" as const };

@@ -17,7 +17,19 @@ import { emptyUsage } from "../../../src/types/run/usage.ts";
 import { transcriptPart, withSaid } from "../../../src/history/engines/turn/transcript-part.ts";
 import { CacheWatch } from "../../../src/history/engines/cache-watch.ts";
 import { RecordingEngine } from "./recording-engine.ts";
-import { answer, ask, compaction, ending, MODEL, never, result, stage, textOf, turns, user } from "./stage.ts";
+import {
+  answer,
+  ask,
+  compaction,
+  ending,
+  MODEL,
+  never,
+  result,
+  engineFixture,
+  textOf,
+  turns,
+  user,
+} from "../../kit/engine.ts";
 
 const EVENT: AgentInternalEvent = {
   type: "task_completion",
@@ -43,7 +55,7 @@ const small = (more: Partial<ContextEngine> = {}): ContextEngine => ({
 describe("a turn with an engine", () => {
   it("calls it in the order that engines count on", async () => {
     const engine = new RecordingEngine();
-    const on = stage(engine);
+    const on = engineFixture(engine);
     const turn = await on.open();
     const history = turns(2);
     const [asked, looked, found] = [user("look"), answer("looking", "c1"), result("c1", "found")];
@@ -75,7 +87,7 @@ describe("a turn with an engine", () => {
 
   it("leaves out what needs a transcript while there is none", async () => {
     const engine = new RecordingEngine();
-    const on = stage(engine, { hasFile: false });
+    const on = engineFixture(engine, { hasFile: false });
     const turn = await on.open();
     await turn.begin(never);
     await turn.assemble(ask([user("first")], 0));
@@ -86,7 +98,7 @@ describe("a turn with an engine", () => {
 
   it("tells it all that it may want to know", async () => {
     const engine = new RecordingEngine();
-    const on = stage(engine);
+    const on = engineFixture(engine);
     const announced = user("a child ended", {
       provenance: { kind: "inter_session", sourceTool: "subagent_announce", sourceSessionKey: "main::coder" },
     });
@@ -146,7 +158,7 @@ describe("a turn with an engine", () => {
       told.push(runtimeContext?.abortSignal);
       return new Promise(() => undefined);
     };
-    const on = stage(small({ maintain }));
+    const on = engineFixture(small({ maintain }));
     await (await on.open({ stopping: stop.signal })).end(ending([user("a"), answer("b")], 0));
     expect(on.background.isBusy(on.options.session.sessionKey)).toBe(true);
     stop.abort();
@@ -156,7 +168,7 @@ describe("a turn with an engine", () => {
 
   it("lets go of it when no model was asked", async () => {
     const engine = new RecordingEngine();
-    const on = stage(engine);
+    const on = engineFixture(engine);
     const turn = await on.open();
     await turn.begin(never);
     await turn.end(undefined);
@@ -167,7 +179,7 @@ describe("a turn with an engine", () => {
   it("never shows it the host's own notes, nor the host's own messages", async () => {
     const note = { role: "custom", customType: "openclaw.runtime-context", content: "secret", timestamp: 1 };
     const engine = new RecordingEngine();
-    const turn = await stage(engine).open();
+    const turn = await engineFixture(engine).open();
     const messages = [...turns(1), note as unknown as ChatMessage, user("now")];
     const before = structuredClone(messages);
     await turn.assemble(ask(messages, 3));
@@ -191,7 +203,7 @@ describe("a turn with an engine", () => {
     });
     expect(rows.map(textOf)).toEqual(["secret", "for all", "hello"]);
     const engine = new RecordingEngine();
-    const turn = await stage(engine).open();
+    const turn = await engineFixture(engine).open();
     await turn.assemble(ask(rows, 2));
     await turn.end(ending(rows, 2));
     const [asked, told] = ["assemble", "afterTurn"].map((method) => engine.last(method));
@@ -202,7 +214,9 @@ describe("a turn with an engine", () => {
   it("does not have it keep a prompt that the transcript does not keep", async () => {
     const seen: string[] = [];
     const announced = user("a child ended", { provenance: { kind: "inter_session", sourceTool: "subagent_announce" } });
-    const on = stage(small({ ingest: async ({ message }) => (seen.push(textOf(message)), { ingested: true }) }));
+    const on = engineFixture(
+      small({ ingest: async ({ message }) => (seen.push(textOf(message)), { ingested: true }) }),
+    );
     const turn = await on.open({ turn: { key: "entry-1", events: [EVENT] } });
     await turn.end(ending([announced, answer("told")], 0));
     const usual = await on.open();
@@ -214,12 +228,12 @@ describe("a turn with an engine", () => {
   it("does without afterTurn: a batch, or message by message", async () => {
     const seen: string[] = [];
     const history = [...turns(1), user("a"), answer("b")];
-    const one = await stage(
+    const one = await engineFixture(
       small({ ingest: async ({ message }) => (seen.push(textOf(message)), { ingested: true }) }),
     ).open();
     await one.end(ending(history, 2));
     expect(seen).toEqual(["a", "b"]);
-    const batch = await stage(
+    const batch = await engineFixture(
       small({ ingestBatch: async ({ messages }) => (seen.push(`${messages.length}`), { ingestedCount: 2 }) }),
     ).open();
     await batch.end(ending(history, 2));
@@ -247,7 +261,7 @@ describe("a turn with an engine", () => {
         throw new Error("it was told by commitTurn");
       },
     });
-    const on = stage(engine);
+    const on = engineFixture(engine);
     for (let boot = 0; boot < 2; boot += 1) {
       const turn = await on.open();
       await turn.end(ending([...turns(1), user("a"), answer("b")], 2));
@@ -268,7 +282,7 @@ describe("a turn with an engine", () => {
       atWork -= 1;
       return { changed: false, bytesFreed: 0, rewrittenEntries: 0 };
     };
-    const on = stage(small({ maintain }));
+    const on = engineFixture(small({ maintain }));
     for (let run = 0; run < 3; run += 1) await (await on.open()).end(ending([user("a"), answer("b")], 0));
     const next = await on.open();
     await next.begin(never);
@@ -305,7 +319,7 @@ describe("what an engine is told of a conversation", () => {
 describe("the provider's cache", () => {
   it("is compared with the turn before", async () => {
     const engine = new RecordingEngine();
-    const on = stage(engine);
+    const on = engineFixture(engine);
     const cache = new CacheWatch();
     const saw = async (cacheRead: number, model = MODEL) => {
       const turn = await on.open({ cache });
@@ -335,7 +349,9 @@ describe("what the model sees", () => {
 
   it("has the user's turn once, whether the engine says it again or not", async () => {
     for (const said of [history, [...history, asked], [...history, user("look at it "), user("A hint.")]]) {
-      const turn = await stage(small({ assemble: async () => ({ messages: said, estimatedTokens: 1 }) })).open();
+      const turn = await engineFixture(
+        small({ assemble: async () => ({ messages: said, estimatedTokens: 1 }) }),
+      ).open();
       const shown = await turn.assemble(ask([...history, asked], 4));
       expect(shown?.messages.filter((message) => textOf(message).trim() === "look at it")).toEqual([asked]);
       expect(shown?.messages.at(-1)).toBe(asked);
@@ -356,11 +372,11 @@ describe("what the model sees", () => {
         info: { id: "small", name: "Small", ownsCompaction: true },
         assemble: async () => ({ messages, estimatedTokens: 1 }),
       });
-    const shorter = await stage(engine([user("summary"), first, cut, second, last])).open();
+    const shorter = await engineFixture(engine([user("summary"), first, cut, second, last])).open();
     const shown = await shorter.reassemble(ask(loop, 4));
     expect(shown?.messages.map(textOf)).toEqual(["summary", "look at it", "one", "cut", "two", "y"]);
 
-    const lossy = await stage(engine([user("summary"), asked, first, cut])).open();
+    const lossy = await engineFixture(engine([user("summary"), asked, first, cut])).open();
     const whole = await lossy.reassemble(ask(loop, 4));
     expect(whole?.messages.map(textOf).slice(1)).toEqual(loop.slice(4).map(textOf));
   });
@@ -378,13 +394,13 @@ describe("what the model sees", () => {
       "the newer ones": async ({ messages }) => ({ messages: messages.slice(2), estimatedTokens: 1 }),
     };
     for (const [way, assemble] of Object.entries(ways)) {
-      const turn = await stage(small({ assemble })).open();
+      const turn = await engineFixture(small({ assemble })).open();
       const shown = await turn.assemble(ask([...said, asked], 6));
       const expected = way === "the newer ones" ? said.slice(2) : said;
       expect(shown?.messages, way).toEqual([...expected, asked]);
     }
     const stored = [{ role: "user", content: "stored in other words", provenance, timestamp: 1 } as const];
-    const turn = await stage(
+    const turn = await engineFixture(
       small({ assemble: async () => ({ messages: stored as never, estimatedTokens: 1 }) }),
     ).open();
     expect((await turn.assemble(ask([...said, asked], 6)))?.messages).toEqual([...stored, asked]);
@@ -396,7 +412,7 @@ describe("what the model sees", () => {
       estimatedTokens: 7000,
       systemPromptAddition: "Use lcm_grep.",
     });
-    const turn = await stage(small({ assemble })).open();
+    const turn = await engineFixture(small({ assemble })).open();
     expect(await turn.assemble(ask([...history, asked], 4))).toMatchObject({
       systemAddition: "Use lcm_grep.",
       estimatedTokens: 7000,
@@ -412,7 +428,7 @@ describe("an engine that fails", () => {
 
   it("and hangs is waited for as long as configured, and not asked again", async () => {
     let calls = 0;
-    const on = stage(small({ assemble: () => ((calls += 1), hang()), afterTurn: hang }));
+    const on = engineFixture(small({ assemble: () => ((calls += 1), hang()), afterTurn: hang }));
     const turn = await on.open();
     expect(await on.clock.until(turn.assemble(ask(messages, 4)))).toBe(15_000);
     expect(turn.degraded).toContain("no answer within 15000 ms");
@@ -425,7 +441,7 @@ describe("an engine that fails", () => {
     let answers = false;
     let calls = 0;
     const assemble = async () => ((calls += 1), answers ? { messages: history, estimatedTokens: 9 } : hang());
-    const on = stage(small({ assemble }));
+    const on = engineFixture(small({ assemble }));
     const cooldowns = new EngineCooldowns(on.clock);
     /** Milliseconds that a turn waits for its engine. */
     const turn = async () => {
@@ -457,7 +473,7 @@ describe("an engine that fails", () => {
   });
 
   it.each([true, false])("and cooldowns keeps its compaction to itself: %s", async (ownsCompaction) => {
-    const on = stage(small({ info: { id: "small", name: "Small", ownsCompaction }, assemble: hang }));
+    const on = engineFixture(small({ info: { id: "small", name: "Small", ownsCompaction }, assemble: hang }));
     const cooldowns = new EngineCooldowns(on.clock);
     const first = await on.open({ cooldowns });
     await on.clock.until(first.assemble(ask(messages, 4)));
@@ -469,7 +485,7 @@ describe("an engine that fails", () => {
   });
 
   it("has a cooldown too when it hangs in the maintenance before a turn", async () => {
-    const on = stage(small({ maintain: hang }));
+    const on = engineFixture(small({ maintain: hang }));
     const cooldowns = new EngineCooldowns(on.clock);
     const first = await on.open({ cooldowns });
     expect(await on.clock.until(first.begin(never))).toBe(60_000);
@@ -479,7 +495,7 @@ describe("an engine that fails", () => {
 
   it("and hangs in the tool loop is passed by for the rest, and its compaction with it", async () => {
     const info = { id: "small", name: "Small", ownsCompaction: true };
-    const on = stage(small({ info, afterTurn: hang }));
+    const on = engineFixture(small({ info, afterTurn: hang }));
     const turn = await on.open();
     expect((await turn.assemble(ask(messages, 4)))?.messages).toHaveLength(5);
     const loop = [...messages, answer("looking", "c1"), result("c1", "found")];
@@ -491,7 +507,7 @@ describe("an engine that fails", () => {
   });
 
   it("in bootstrap is passed by, and its compaction with it", async () => {
-    const on = stage(small({ info: { id: "small", name: "Small", ownsCompaction: true }, bootstrap: broken }));
+    const on = engineFixture(small({ info: { id: "small", name: "Small", ownsCompaction: true }, bootstrap: broken }));
     const turn = await on.open();
     await turn.begin(never);
     expect(turn.degraded).toContain("bootstrap: disk on fire");
@@ -499,14 +515,14 @@ describe("an engine that fails", () => {
     for (const why of ["overflow", "asked"] as const)
       expect(await turn.compact(compaction(why))).toEqual({ kind: "nothing", reason: turn.degraded });
     expect(on.builtIn).toEqual([]);
-    const guest = stage(small({ bootstrap: broken }));
+    const guest = engineFixture(small({ bootstrap: broken }));
     const other = await guest.open();
     await other.begin(never);
     expect(await other.compact(compaction("overflow"))).toMatchObject({ kind: "done", tokensAfter: 100 });
   });
 
   it("behind the reply is logged, and nothing else", async () => {
-    const on = stage(small({ afterTurn: broken, maintain: broken, dispose: hang }));
+    const on = engineFixture(small({ afterTurn: broken, maintain: broken, dispose: hang }));
     const turn = await on.open();
     await turn.assemble(ask(messages, 4));
     await turn.end(ending(messages, 4));
@@ -523,7 +539,7 @@ describe("an engine that fails", () => {
 describe("compaction", () => {
   it("is the engine's when it is asked for or the window overflows, with the reason in its words", async () => {
     const asked: CompactParams[] = [];
-    const on = stage(
+    const on = engineFixture(
       small({
         compact: async (params) => (
           asked.push(params),
@@ -552,7 +568,7 @@ describe("compaction", () => {
   });
 
   it("by an engine that does not say how much it saved has no made-up figures", async () => {
-    const turn = await stage(small({ compact: async () => ({ ok: true, compacted: true }) })).open();
+    const turn = await engineFixture(small({ compact: async () => ({ ok: true, compacted: true }) })).open();
     expect(await turn.compact(compaction("asked"))).toEqual({ kind: "done" });
   });
 
@@ -561,12 +577,12 @@ describe("compaction", () => {
     ["no", { ok: false, compacted: false, reason: "missing token budget" }],
     ["that nothing shrank", { ok: true, compacted: true, result: { tokensBefore: 90, tokensAfter: 90 } }],
   ])("by an engine that answers %s ends the series", async (_, said) => {
-    const turn = await stage(small({ compact: async () => said as never })).open();
+    const turn = await engineFixture(small({ compact: async () => said as never })).open();
     expect(await turn.compact(compaction("overflow"))).toMatchObject({ kind: "nothing" });
   });
 
   it("by an engine that throws or hangs ends within its time", async () => {
-    const on = stage(small({ compact: () => new Promise(() => undefined) }));
+    const on = engineFixture(small({ compact: () => new Promise(() => undefined) }));
     const turn = await on.open();
     const done = turn.compact(compaction("asked"));
     expect(await on.clock.until(done)).toBe(180_000);
@@ -575,7 +591,7 @@ describe("compaction", () => {
 
   it("is handed back by the SDK's free function, to the session that it names", async () => {
     const engine = small({ compact: (params) => delegateCompactionToRuntime(params) });
-    const on = stage(engine);
+    const on = engineFixture(engine);
     expect(await delegateCompactionToRuntime({ sessionId: "x", sessionFile: "x" })).toMatchObject({ ok: false });
     const forget = setPluginHost({ compact: (params) => on.desk.compact(params), memoryPrompt: () => [] });
     const turn = await on.open();
@@ -594,7 +610,7 @@ describe("compaction", () => {
 
 describe("the engine of the slot", () => {
   it("costs nothing when it is the one that ships", async () => {
-    const on = stage(small());
+    const on = engineFixture(small());
     const turn = await on.open({ id: "legacy" });
     const messages = turns(2);
     await turn.begin(never);
@@ -606,7 +622,7 @@ describe("the engine of the slot", () => {
   });
 
   it("is never replaced by another: a run without it fails and says what to do", async () => {
-    const on = stage(small());
+    const on = engineFixture(small());
     await expect(on.open({ id: "gone" })).rejects.toMatchObject({
       code: "ENGINE_MISSING",
       fix: expect.stringContaining("plugins.slots.contextEngine"),
@@ -628,7 +644,7 @@ describe("the engine of the slot", () => {
 
   it("fails closed on what this gateway cannot do, in the engine's words; subagents are not refused", async () => {
     const needs = (requiredCapabilities: string[], on: "agent-run" | "subagent-spawn" = "agent-run") =>
-      stage(
+      engineFixture(
         small({
           info: {
             id: "small",
@@ -648,7 +664,7 @@ describe("the engine of the slot", () => {
   it("is found by the id that it was registered under", async () => {
     const registry = new EngineRegistry();
     const forget = registry.registerContextEngine("small", () => small());
-    const on = stage(small());
+    const on = engineFixture(small());
     expect((await on.open({ engines: registry })).id).toBe("small");
     expect(() => registry.registerContextEngine("legacy", () => small())).toThrow();
     forget();

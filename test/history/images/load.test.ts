@@ -8,8 +8,8 @@ import { applyPasses } from "../../../src/history/passes.ts";
 import { policyFor } from "../../../src/providers/quirks.ts";
 import type { Log } from "../../../src/types/log.ts";
 import type { ChatMessage, ImageContent, ToolResultMessage } from "../../../src/types/run/model.ts";
-import { png } from "./pictures.ts";
-import { answered, asked } from "../../fakes/messages.ts";
+import { png } from "../../kit/pictures.ts";
+import { answered, asked } from "../../kit/transcript-messages.ts";
 
 const quiet: Log = { debug() {}, info() {}, warn() {}, error() {}, with: () => quiet };
 const claude = policyFor({

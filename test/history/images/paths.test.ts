@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { measure } from "../../../src/history/images/measure.ts";
 import { absolutePath, findImagePaths } from "../../../src/history/images/paths.ts";
-import { HEADS, png } from "./pictures.ts";
-import { processorTime } from "../../utils/processor-time.ts";
+import { HEADS, png } from "../../kit/pictures.ts";
+import { processorTime } from "../../kit/processor-time.ts";
 
 const paths = (text: string) => findImagePaths(text).map(({ path }) => path);
 

@@ -1,15 +1,11 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { Transcript } from "../../src/sessions/transcript/transcript.ts";
 import type { Clock } from "../../src/types/clock.ts";
 import type { Log } from "../../src/types/log.ts";
 import type { AssistantMessage } from "../../src/types/run/model.ts";
 import type { EntryBody, SessionWindow } from "../../src/types/session.ts";
-import { listen } from "../fakes/log.ts";
-import { answered, asked } from "../fakes/messages.ts";
+import { recordLog } from "./log.ts";
+import { answered, asked } from "./transcript-messages.ts";
 
-export { listen };
 export const user = asked;
 export const assistant = (text: string): AssistantMessage => answered(text);
 export const say = (text: string): EntryBody => ({ type: "message", message: user(text) });
@@ -39,12 +35,7 @@ export function handClock(): Clock & { time: number; due(): void; readonly waits
   };
 }
 
-export async function scratch(): Promise<{ dir: string; clean(): Promise<void> }> {
-  const dir = await mkdtemp(join(tmpdir(), "sessions-"));
-  return { dir, clean: () => rm(dir, { recursive: true }) };
-}
-
-export function openFile(path: string, log: Log = listen()): Promise<Transcript> {
+export function openFile(path: string, log: Log = recordLog()): Promise<Transcript> {
   return Transcript.open({ path, sessionId: "s1", cwd: "/tmp", log, now: () => Date.UTC(2026, 10, 21) });
 }
 

@@ -1,13 +1,20 @@
 import { WebSocket, type RawData } from "ws";
-import { startServer } from "../../src/server/server.ts";
-import type { AccessOptions, Catalog, Reports, Server, ServerOptions, ServerPorts } from "../../src/server/options.ts";
-import { systemClock } from "../../src/types/clock.ts";
-import { DEFAULT_AGENT, agentId, mediaId, sessionKey } from "../../src/types/ids.ts";
-import type { Log } from "../../src/types/log.ts";
-import type { GatewayEvent } from "../../src/types/method.ts";
-import type { ModelInfo } from "../../src/types/run/model.ts";
-import { Secret } from "../../src/types/secret.ts";
-import { Feed } from "../../src/utils/feed.ts";
+import { startServer } from "../../../src/server/server.ts";
+import type {
+  AccessOptions,
+  Catalog,
+  Reports,
+  Server,
+  ServerOptions,
+  ServerPorts,
+} from "../../../src/server/options.ts";
+import { systemClock } from "../../../src/types/clock.ts";
+import { DEFAULT_AGENT, agentId, mediaId, sessionKey } from "../../../src/types/ids.ts";
+import type { Log } from "../../../src/types/log.ts";
+import type { GatewayEvent } from "../../../src/types/method.ts";
+import type { ModelInfo } from "../../../src/types/run/model.ts";
+import { Secret } from "../../../src/types/secret.ts";
+import { Feed } from "../../../src/utils/feed.ts";
 import { MemorySessions } from "./memory-sessions.ts";
 import { ends, says, ScriptedChat } from "./scripted-chat.ts";
 
@@ -48,7 +55,7 @@ const REPORTS: Reports = {
   tailLogs: async () => ({ file: "/state/log", cursor: 3, size: 3, lines: ["a", "b"] }),
 };
 
-export interface TestGateway {
+export interface TestServer {
   readonly server: Server;
   readonly url: string;
   readonly http: string;
@@ -66,11 +73,11 @@ export interface Overrides {
 }
 
 /** A server on a free port whose ports are played by the test. */
-export async function startGateway(overrides: Overrides = {}): Promise<TestGateway> {
+export async function startTestServer(overrides: Overrides = {}): Promise<TestServer> {
   const chat = new ScriptedChat((run) => run.tell(...says("Hello from the script."), ends()));
   const sessions = new MemorySessions();
   const events = new Feed<GatewayEvent>();
-  const stored: TestGateway["stored"] = [];
+  const stored: TestServer["stored"] = [];
   const options: ServerOptions = {
     host: "127.0.0.1",
     port: 0,

@@ -60,12 +60,14 @@ export interface StartOptions {
 
 /** How long a step may take on a machine that has other work to do. */
 export const PATIENCE_MS = 60_000;
+/** For `vi.waitFor`, which by itself waits one second. */
+export const PATIENCE = { timeout: PATIENCE_MS, interval: 20 };
 /** What takes less than a second on a machine that has nothing else to do; what hangs takes `PATIENCE_MS`. */
 export const SOON_MS = 8000;
 export const TOKEN = "walk-token-0123456789abcdef";
-const BIN = join(import.meta.dirname, "../../bin/openclaw.mjs");
+const BIN = join(import.meta.dirname, "../../../bin/openclaw.mjs");
 /** All gateways of all tests share it: a gateway that is killed early writes nothing, but reads what others compiled. */
-const COMPILED = join(import.meta.dirname, "../../node_modules/.cache/openclaw-compiled");
+const COMPILED = join(import.meta.dirname, "../../../node_modules/.cache/openclaw-compiled");
 /** Saves a quarter of a start's processor time, which is garbage collection. */
 const NODE_ARGS = ["--min-semi-space-size=16"];
 

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { quiet, stageClock } from "./stage.ts";
+import { untilIdle, watchedClock } from "./idle.ts";
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
@@ -42,11 +42,11 @@ it.each<[string, (step: () => void) => Promise<void>]>([
       await new Promise((resolve) => server.close(resolve));
     },
   ],
-  ["a short timer of the stage's clock", async (step) => void stageClock.after(20, step)],
+  ["a short timer of the stage's clock", async (step) => void watchedClock.after(20, step)],
 ])("quiet waits for %s", async (_what, work) => {
   let isDone = false;
   const ended = work(() => (isDone = true));
-  await quiet();
+  await untilIdle();
   expect(isDone).toBe(true);
   await ended;
 });
@@ -55,8 +55,8 @@ it("quiet does not wait for what the test holds, nor for a long timer", async ()
   const held = Promise.withResolvers<void>();
   let isOver = false;
   void held.promise.then(() => (isOver = true));
-  const cancel = stageClock.after(60_000, () => (isOver = true));
-  await quiet();
+  const cancel = watchedClock.after(60_000, () => (isOver = true));
+  await untilIdle();
   expect(isOver).toBe(false);
   cancel();
 });

@@ -1,5 +1,4 @@
-import { channelId, DEFAULT_ACCOUNT } from "../../src/types/ids.ts";
-import type { KeyValue } from "../../src/types/journal.ts";
+import { accountId, channelId, DEFAULT_ACCOUNT } from "../../src/types/ids.ts";
 import type { InboundMessage, Peer, Sender } from "../../src/types/chat/message.ts";
 
 /** A plain direct message with the given differences. */
@@ -27,8 +26,26 @@ export function message(
   };
 }
 
-/** Small values that live as long as the test. */
-export function memoryValues(): KeyValue {
-  const values = new Map<string, string>();
-  return { get: async (key) => values.get(key), set: async (key, value) => void values.set(key, value) };
+export const peer = (id: string): Peer => ({
+  channel: channelId("telegram"),
+  account: accountId("default"),
+  chat: { kind: "direct", id },
+});
+
+let events = 0;
+
+/** The next message of a person in a direct chat with the id `from`. */
+export function nextMessage(text: string, from = "1", more: Partial<InboundMessage> = {}): InboundMessage {
+  events += 1;
+  return {
+    id: `msg-${events}`,
+    eventKey: `event-${events}`,
+    from: peer(from),
+    sender: { id: from, name: `User ${from}` },
+    text,
+    media: [],
+    mentionsBot: true,
+    receivedAt: Date.now(),
+    ...more,
+  };
 }

@@ -1,7 +1,8 @@
+import { z } from "zod";
 import { agentId, runId, sessionKey } from "../../src/types/ids.ts";
 import type { Allowances } from "../../src/tools/exec/exec.ts";
 import type { AgentSettings } from "../../src/types/settings.ts";
-import type { ApprovalDecision, ToolContext, ToolResult } from "../../src/types/run/tool.ts";
+import type { ApprovalDecision, ApprovalDesk, Tool, ToolContext, ToolResult } from "../../src/types/run/tool.ts";
 
 /** A tool context; `updates` and `asked` gather what the tool says. */
 export function toolContext(
@@ -41,3 +42,24 @@ export function agentSettings(
 export function textOf(result: ToolResult): string {
   return result.content.map((part) => (part.type === "text" ? part.text : `<${part.mimeType}>`)).join("");
 }
+
+/** A tool of one text argument. */
+export function makeTool(
+  name: string,
+  run: Tool<{ text: string }>["run"],
+  hasSideEffects = false,
+): Tool<{ text: string }> {
+  return {
+    name,
+    label: name,
+    description: `Does ${name}.`,
+    input: z.object({ text: z.string().default("") }),
+    hasSideEffects,
+    run,
+  };
+}
+
+export const textResult = (text: string) => ({ content: [{ type: "text" as const, text }] });
+
+/** Nobody answers a question for permission. */
+export const NO_APPROVER: ApprovalDesk = { ask: async () => "timeout" };

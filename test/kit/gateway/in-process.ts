@@ -1,22 +1,22 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { loadConfig } from "../../src/app/config/load.ts";
-import { makeStateDirs, resolvePaths } from "../../src/app/config/paths.ts";
-import { bundled, contributedSchemas } from "../../src/app/contributions/extensions.ts";
-import { startGateway } from "../../src/app/gateway/gateway.ts";
-import { Live } from "../../src/app/compose/live.ts";
-import { openLog } from "../../src/app/log/log.ts";
-import { type FakeTelegram, startFakeTelegram } from "../fakes/telegram.ts";
-import { until } from "../outbox/stage.ts";
-import { run, type Ended } from "./cli/cli.ts";
+import { loadConfig } from "../../../src/app/config/load.ts";
+import { makeStateDirs, resolvePaths } from "../../../src/app/config/paths.ts";
+import { bundled, contributedSchemas } from "../../../src/app/contributions/extensions.ts";
+import { startGateway } from "../../../src/app/gateway/gateway.ts";
+import { Live } from "../../../src/app/compose/live.ts";
+import { openLog } from "../../../src/app/log/log.ts";
+import { type FakeTelegram, startFakeTelegram } from "../../fakes/telegram.ts";
+import { until } from "../until.ts";
+import { run, type Ended } from "./cli.ts";
 
 const MODEL = { id: "fake-1", contextWindow: 100_000, maxTokens: 4096 };
 
 export const TOKEN = "token-of-the-channel-stage";
 
 /** A gateway of this process with a Telegram account at a fake, and commands that ask it. */
-export interface ChannelStage {
+export interface GatewayFixture {
   readonly dir: string;
   readonly telegram: FakeTelegram;
   readonly http: string;
@@ -30,11 +30,11 @@ export interface ChannelStage {
   close(): Promise<void>;
 }
 
-export async function startChannelStage(
+export async function startGatewayFixture(
   account: Record<string, unknown> = {},
   modelUrl = "http://127.0.0.1:1/v1",
   channels: Record<string, unknown> = {},
-): Promise<ChannelStage> {
+): Promise<GatewayFixture> {
   const dir = mkdtempSync(join(tmpdir(), "channel-stage-"));
   const telegram = await startFakeTelegram();
   const config = {
@@ -55,7 +55,7 @@ export async function startChannelStage(
   const env = { OPENCLAW_STATE_DIR: dir, OPENCLAW_GATEWAY_TOKEN: TOKEN };
   const cli = (...args: readonly string[]) =>
     run(args, { ...env, OPENCLAW_GATEWAY_URL: `ws://127.0.0.1:${gateway.port}` });
-  const stage: ChannelStage = {
+  const fixture: GatewayFixture = {
     dir,
     telegram,
     get http() {
@@ -82,5 +82,5 @@ export async function startChannelStage(
     const status = () => cli("channels", "status", "--channel", "telegram");
     await until(async () => (await status()).out.includes("running"), "the channel");
   }
-  return stage;
+  return fixture;
 }

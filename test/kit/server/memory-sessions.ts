@@ -1,4 +1,4 @@
-import { agentId, sessionKey, type SessionKey } from "../../src/types/ids.ts";
+import { agentId, sessionKey, type SessionKey } from "../../../src/types/ids.ts";
 import type {
   ChatFilter,
   EntryBody,
@@ -8,8 +8,8 @@ import type {
   Sessions,
   TranscriptEntry,
   TranscriptUpdate,
-} from "../../src/types/session.ts";
-import { Feed } from "../../src/utils/feed.ts";
+} from "../../../src/types/session.ts";
+import { Feed } from "../../../src/utils/feed.ts";
 
 interface Kept {
   entry: SessionEntry;

@@ -12,8 +12,8 @@ const PATIENCE_MS = 20_000;
 
 const soon = new Set<symbol>();
 
-/** The real clock, for a gateway whose short timers `quiet` waits for. */
-export const stageClock: Clock = {
+/** The real clock, for a gateway whose short timers `untilIdle` waits for. */
+export const watchedClock: Clock = {
   now: () => systemClock.now(),
   after(ms, call) {
     const timer = Symbol("timer");
@@ -36,10 +36,10 @@ const underWay = (): readonly string[] => [
 
 /**
  * Resolves when the process does nothing more by itself: no request to a file, a name server or another process is open, no
- * short timer of `stageClock` runs, and for some turns of the event loop no code has run at all. What is left then waits for a
+ * short timer of `watchedClock` runs, and for some turns of the event loop no code has run at all. What is left then waits for a
  * clock, for a promise of the test, or for another program. Rejects after 20 s, with what is under way.
  */
-export function quiet(): Promise<void> {
+export function untilIdle(): Promise<void> {
   const end = performance.now() + PATIENCE_MS;
   let begun = 0;
   const hook = createHook({ init: () => (begun += 1) });
@@ -51,7 +51,7 @@ export function quiet(): Promise<void> {
       if (idle >= IDLE_TURNS || performance.now() > end) {
         hook.disable();
         if (idle >= IDLE_TURNS) resolve();
-        else reject(new Error(`never quiet: ${underWay().join(", ") || "some code keeps running"}`));
+        else reject(new Error(`never idle: ${underWay().join(", ") || "some code keeps running"}`));
         return;
       }
       setImmediate(look);

@@ -2,7 +2,7 @@ import { GatewayClient } from "@openclaw/gateway-client";
 import OpenAI from "openai";
 import { expect } from "vitest";
 import { z } from "zod";
-import { Feed } from "../../src/utils/feed.ts";
+import { Feed } from "../../../src/utils/feed.ts";
 
 const chatEvent = z.looseObject({
   runId: z.string(),

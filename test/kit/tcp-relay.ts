@@ -2,7 +2,7 @@ import net from "node:net";
 import type { AddressInfo } from "node:net";
 
 /** A line between the gateway and a platform that a test can spoil. Bytes go through as they are. */
-export interface Wire {
+export interface Relay {
   readonly port: number;
   /** While true, nothing that the gateway says arrives, now or later. */
   isDeaf: boolean;
@@ -13,7 +13,7 @@ export interface Wire {
   close(): Promise<void>;
 }
 
-export async function openWire(target: number | (() => number), delayMs: () => number = () => 0): Promise<Wire> {
+export async function openRelay(target: number | (() => number), delayMs: () => number = () => 0): Promise<Relay> {
   const ends = new Set<net.Socket>();
   const targetPort = typeof target === "number" ? () => target : target;
   const server = net.createServer((gateway) => {
@@ -28,7 +28,7 @@ export async function openWire(target: number | (() => number), delayMs: () => n
   const cut = () => {
     for (const end of ends) end.destroy();
   };
-  const wire: Wire = {
+  const wire: Relay = {
     port: (server.address() as AddressInfo).port,
     isDeaf: false,
     delayMs,
@@ -60,7 +60,7 @@ function join(gateway: net.Socket, platform: net.Socket, ends: Set<net.Socket>):
 }
 
 /** Answers in their order, however long each is held back. */
-function carry(platform: net.Socket, gateway: net.Socket, wire: Pick<Wire, "delayMs">): void {
+function carry(platform: net.Socket, gateway: net.Socket, wire: Pick<Relay, "delayMs">): void {
   let last: Promise<unknown> = Promise.resolve();
   let held = 0;
   platform.on("data", (bytes) => {

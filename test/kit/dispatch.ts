@@ -25,12 +25,18 @@ import type { AgentSettings } from "../../src/types/settings.ts";
 import type { Tool } from "../../src/types/run/tool.ts";
 import type { TurnKinds } from "../../src/types/run/turn-kind.ts";
 import { type FakeModel, startFakeModel } from "../fakes/model.ts";
-import { modelsAt, settingsFor } from "../harness/stage.ts";
-import { LIMITS, type Lines, listen, peer, Platform, scratch, stageClock, until } from "../outbox/stage.ts";
+import { modelsAt } from "./models.ts";
+import { settingsFor } from "./settings.ts";
+import { LIMITS, ChatPlatform } from "../fakes/chat-platform.ts";
+import { type RecordedLog, recordLog } from "./log.ts";
+import { nextMessage } from "./inbound.ts";
+import { openStateDir } from "./state-dir.ts";
+import { watchedClock } from "./idle.ts";
+import { until } from "./until.ts";
 
 export type Rules = Partial<Omit<DispatchSettings, "agents">> & { agent?: Partial<AgentSettings> };
 
-/** One boot of the hallway over a state directory. */
+/** One start of the dispatch over a state directory. */
 export interface Boot {
   readonly dispatch: Dispatch;
   readonly chat: ChatPort;
@@ -51,10 +57,10 @@ export interface Boot {
 }
 
 /** The state directory, the platform and the model: what outlives a boot. */
-export interface Hall {
+export interface DispatchFixture {
   readonly model: FakeModel;
-  readonly platform: Platform;
-  readonly log: Lines;
+  readonly platform: ChatPlatform;
+  readonly log: RecordedLog;
   readonly dir: string;
   readonly tools: Tool[];
   /** Tools that act in chats, over the parts of a boot. */
@@ -79,23 +85,6 @@ export interface Hall {
   close(): Promise<void>;
 }
 
-let events = 0;
-
-export function message(text: string, from = "1", more: Partial<InboundMessage> = {}): InboundMessage {
-  events += 1;
-  return {
-    id: `msg-${events}`,
-    eventKey: `event-${events}`,
-    from: peer(from),
-    sender: { id: from, name: `User ${from}` },
-    text,
-    media: [],
-    mentionsBot: true,
-    receivedAt: Date.now(),
-    ...more,
-  };
-}
-
 /** What the user said in a model call, without the metadata before it. */
 export const heard = (said: string): string =>
   said
@@ -103,14 +92,14 @@ export const heard = (said: string): string =>
     .replaceAll(/^.*\(untrusted[^)]*\):\s*$/gm, "")
     .trim();
 
-export async function openHall(): Promise<Hall> {
-  const place = await scratch();
+export async function openDispatchFixture(): Promise<DispatchFixture> {
+  const place = await openStateDir();
   const model = await startFakeModel();
-  const platform = new Platform();
-  const log = listen();
+  const platform = new ChatPlatform();
+  const log = recordLog();
   const boots: Boot[] = [];
   model.answer((call) => ({ text: `echo: ${heard(call.said)}` }));
-  const hall: Hall = {
+  const fixture: DispatchFixture = {
     model,
     platform,
     log,
@@ -124,7 +113,7 @@ export async function openHall(): Promise<Hall> {
     gate: async () => ({ kind: "pass" }),
     journalFor: (bootId) => place.journal(bootId),
     async boot(options = {}) {
-      const boot = await start(hall, `boot-${boots.length + 1}`, options.clock ?? stageClock);
+      const boot = await start(fixture, `boot-${boots.length + 1}`, options.clock ?? watchedClock);
       boots.push(boot);
       return boot;
     },
@@ -134,12 +123,12 @@ export async function openHall(): Promise<Hall> {
       await place.remove();
     },
   };
-  return hall;
+  return fixture;
 }
 
-async function start(hall: Hall, bootId: string, clock: Clock): Promise<Boot> {
-  const { log, platform, dir } = hall;
-  const journal = await hall.journalFor(bootId);
+async function start(fixture: DispatchFixture, bootId: string, clock: Clock): Promise<Boot> {
+  const { log, platform, dir } = fixture;
+  const journal = await fixture.journalFor(bootId);
   const sessions = await openSessions({
     dir: join(dir, "sessions"),
     table: journal.sessions,
@@ -147,34 +136,34 @@ async function start(hall: Hall, bootId: string, clock: Clock): Promise<Boot> {
     log,
     defaultAgent: agentId("main"),
   });
-  const links = { link: () => platform, limits: () => hall.limits };
+  const links = { link: () => platform, limits: () => fixture.limits };
   const outbox = new Outbox({ journal: journal.outbox, links, log, clock });
   const media = openMediaStore(join(dir, "media"));
-  const chatTools = hall.chatTools?.({ journal, outbox, media, clock });
+  const chatTools = fixture.chatTools?.({ journal, outbox, media, clock });
   const ports: DispatchPorts = {
-    kinds: hall.kinds,
-    ...(hall.liveState && { liveState: hall.liveState }),
+    kinds: fixture.kinds,
+    ...(fixture.liveState && { liveState: fixture.liveState }),
     journal,
     sessions,
     outbox,
     media,
-    models: modelsAt(hall.model.url),
+    models: modelsAt(fixture.model.url),
     clock,
     log,
-    settings: () => settings(hall),
-    gate: (asked) => hall.gate(asked),
-    ...(hall.groupHistory && { groupHistory: hall.groupHistory }),
-    link: () => (hall.isLinked ? platform : undefined),
-    isConnecting: () => !hall.isLinked,
-    transcribe: async (recording) => hall.transcribe?.(recording),
+    settings: () => settings(fixture),
+    gate: (asked) => fixture.gate(asked),
+    ...(fixture.groupHistory && { groupHistory: fixture.groupHistory }),
+    link: () => (fixture.isLinked ? platform : undefined),
+    isConnecting: () => !fixture.isLinked,
+    transcribe: async (recording) => fixture.transcribe?.(recording),
     tools:
-      hall.allTools?.({ journal, outbox, media, clock }) ??
-      ((agent, _acting, scene) => [...hall.tools, ...(chatTools?.(agent, scene) ?? [])]),
+      fixture.allTools?.({ journal, outbox, media, clock }) ??
+      ((agent, _acting, scene) => [...fixture.tools, ...(chatTools?.(agent, scene) ?? [])]),
     systemPrompt: async () => ({ text: "You are a test.", parts: [] }),
     statusLines: () => ["Channels: telegram ok"],
   };
-  const dispatch = new Dispatch(ports, hall.commands);
-  const keyOf = (from: string) => settings(hall).keyFor(message("", from));
+  const dispatch = new Dispatch(ports, fixture.commands);
+  const keyOf = (from: string) => settings(fixture).keyFor(nextMessage("", from));
   const boot: Boot = {
     dispatch,
     ports,
@@ -192,7 +181,7 @@ async function start(hall: Hall, bootId: string, clock: Clock): Promise<Boot> {
       return boot.outcome(await boot.tell(text, from));
     },
     async tell(text, from, more) {
-      const said = message(text, from, more);
+      const said = nextMessage(text, from, more);
       await dispatch.receive([said]);
       return found(journal, said);
     },
@@ -229,9 +218,9 @@ async function found(journal: OpenJournal, { from, eventKey }: InboundMessage): 
   return row;
 }
 
-function settings(hall: Hall): DispatchSettings {
-  const { agent, ...rules } = hall.rules;
-  const main = { ...settingsFor(hall.dir), ...agent };
+function settings(fixture: DispatchFixture): DispatchSettings {
+  const { agent, ...rules } = fixture.rules;
+  const main = { ...settingsFor(fixture.dir), ...agent };
   return {
     agents: new Map([[main.id, main]]),
     defaultAgent: main.id,

@@ -1,17 +1,17 @@
 import type { Log } from "../../src/types/log.ts";
 
-export interface Lines extends Log {
+export interface RecordedLog extends Log {
   readonly lines: string[];
 }
 
 /** A log that keeps `level message` lines, with the error behind them where one was told. */
-export function listen(): Lines {
+export function recordLog(): RecordedLog {
   const lines: string[] = [];
   const at = (level: string) => (message: string, fields?: Readonly<Record<string, unknown>>) => {
     const error = fields?.["error"];
     lines.push(`${level} ${message}${error === undefined ? "" : `: ${describeError(error)}`}`);
   };
-  const log: Lines = {
+  const log: RecordedLog = {
     lines,
     debug: at("debug"),
     info: at("info"),

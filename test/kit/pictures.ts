@@ -48,3 +48,11 @@ export const HEADS = {
     Buffer.from([0x3f, 0xc1, 0x3b, 0x00]),
   ]),
 } as const;
+
+/** A whole PNG of one point. */
+export const PNG = new Uint8Array(
+  Buffer.from(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+    "base64",
+  ),
+);

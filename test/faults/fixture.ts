@@ -6,13 +6,13 @@ import { SessionManager } from "@mariozechner/pi-coding-agent";
 import { afterEach, beforeEach, expect } from "vitest";
 import { startFakeModel, type FakeModel } from "../fakes/model.ts";
 import { startFakeTelegram, type FakeTelegram, type TelegramMoment } from "../fakes/telegram.ts";
-import { makeHome, walkConfig, type Ended, type GatewayUnderTest, type Home } from "../walk/gateway.ts";
+import { makeHome, walkConfig, type Ended, type GatewayUnderTest, type Home } from "../kit/gateway/process.ts";
 
 /** Who writes when nobody is named. */
 export const ADA = 1001;
 
 /** One Telegram, one model and one state directory; gateways come and go over them. */
-export class Stage {
+export class FaultFixture {
   readonly telegram: FakeTelegram;
   readonly model: FakeModel;
   readonly home: Home;
@@ -78,17 +78,17 @@ export class Stage {
   }
 }
 
-/** A fresh stage for each test of a file. */
-export function useStage(more: Record<string, unknown> = {}): () => Stage {
-  let stage: Stage | undefined;
+/** A fresh fixture for each test of a file. */
+export function useFaultFixture(more: Record<string, unknown> = {}): () => FaultFixture {
+  let fixture: FaultFixture | undefined;
   beforeEach(async () => {
     const [telegram, model] = await Promise.all([startFakeTelegram(), startFakeModel()]);
-    stage = new Stage(telegram, model, await makeHome(walkConfig(telegram, model, more)));
+    fixture = new FaultFixture(telegram, model, await makeHome(walkConfig(telegram, model, more)));
   });
-  afterEach(async () => stage?.close());
+  afterEach(async () => fixture?.close());
   return () => {
-    if (!stage) throw new Error("no stage yet");
-    return stage;
+    if (!fixture) throw new Error("no stage yet");
+    return fixture;
   };
 }
 
@@ -143,5 +143,5 @@ export function journalRows(home: Home, sql: string): readonly Record<string, un
 export const linesOf = (gateway: GatewayUnderTest, message: string): readonly Record<string, unknown>[] =>
   gateway.lines.filter((line) => line["msg"] === message);
 
-/** Runs a command over the stage's state directory, to its end. */
-export const openclaw = (at: Stage, ...args: string[]): Promise<Ended> => at.home.run(args);
+/** Runs a command over the fixture's state directory, to its end. */
+export const openclaw = (at: FaultFixture, ...args: string[]): Promise<Ended> => at.home.run(args);

@@ -1,22 +1,22 @@
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { CompactionDesk } from "../../../src/history/engines/compaction/compaction-desk.ts";
-import type { EngineJob, EnginePorts } from "../../../src/history/engines/options.ts";
-import { openEngineTurn } from "../../../src/history/engines/turn/turn.ts";
-import type { Clock } from "../../../src/types/clock.ts";
-import type { ContextEngine } from "../../../src/types/engine/context-engine.ts";
-import type { EngineAsk, EngineCompaction, EngineTurn, EngineTurnEnd } from "../../../src/types/engine/engine-turn.ts";
-import type { Log } from "../../../src/types/log.ts";
+import { CompactionDesk } from "../../src/history/engines/compaction/compaction-desk.ts";
+import type { EngineJob, EnginePorts } from "../../src/history/engines/options.ts";
+import { openEngineTurn } from "../../src/history/engines/turn/turn.ts";
+import type { Clock } from "../../src/types/clock.ts";
+import type { ContextEngine } from "../../src/types/engine/context-engine.ts";
+import type { EngineAsk, EngineCompaction, EngineTurn, EngineTurnEnd } from "../../src/types/engine/engine-turn.ts";
+import type { Log } from "../../src/types/log.ts";
 import type {
   AssistantMessage,
   ChatMessage,
   ModelInfo,
   ToolResultMessage,
   UserMessage,
-} from "../../../src/types/run/model.ts";
-import { emptyUsage } from "../../../src/types/run/usage.ts";
-import { KeyedQueue } from "../../../src/utils/keyed-queue.ts";
+} from "../../src/types/run/model.ts";
+import { emptyUsage } from "../../src/types/run/usage.ts";
+import { KeyedQueue } from "../../src/utils/keyed-queue.ts";
 
 export const MODEL: ModelInfo = {
   provider: "anthropic",
@@ -108,7 +108,7 @@ export class Lines implements Log {
 
 export type EngineOptions = EngineJob & EnginePorts;
 
-export interface Stage {
+export interface EngineFixture {
   readonly options: EngineOptions;
   readonly clock: TestClock;
   readonly log: Lines;
@@ -132,7 +132,7 @@ const dir = mkdtempSync(join(tmpdir(), "engine-"));
 let sessions = 0;
 
 /** A session whose file is there, and an engine registered for it. */
-export function stage(engine: ContextEngine, { hasFile = true } = {}): Stage {
+export function engineFixture(engine: ContextEngine, { hasFile = true } = {}): EngineFixture {
   sessions += 1;
   const sessionId = `session-${sessions}`;
   const sessionFile = join(dir, `${sessionId}.jsonl`);

@@ -10,7 +10,7 @@ export const ARGS = [
   "--disable-sync",
 ];
 
-const PAGE = path.resolve(import.meta.dirname, "../../extensions/webchat/page");
+const PAGE = path.resolve(import.meta.dirname, "../../../extensions/webchat/page");
 
 /** Bundles the page as the build does, by path. */
 export async function buildPage(): Promise<ReadonlyMap<string, { type: string; body: Uint8Array }>> {

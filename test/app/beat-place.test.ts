@@ -10,8 +10,8 @@ import { openSessions } from "../../src/sessions/sessions.ts";
 import { agentId, sessionKey } from "../../src/types/ids.ts";
 import type { Sessions, SessionPatch } from "../../src/types/session.ts";
 import { recordLog } from "../kit/log.ts";
-import { tableOf } from "../kit/session-table.ts";
-import { watchedRows } from "../kit/watched-rows.ts";
+import { tableOf } from "../kit/store/session-table.ts";
+import { watchedRows } from "../kit/store/watched-rows.ts";
 
 let dir: string;
 let sessions: Sessions;

@@ -2,7 +2,7 @@ import { afterEach, expect, test } from "vitest";
 import { startChannels, type Channels } from "../../src/channels/channels.ts";
 import type { KeyValue } from "../../src/types/journal.ts";
 import type { InboundMessage } from "../../src/types/chat/message.ts";
-import { memoryValues } from "../kit/memory-values.ts";
+import { memoryValues } from "../kit/store/memory-values.ts";
 import { message } from "../kit/inbound.ts";
 import { silent, TestClock, Toy } from "../kit/toy-channel.ts";
 

@@ -6,7 +6,7 @@ import type { ChannelPorts, ConfiguredAccount, LibraryRequest } from "../../src/
 import { OpenClawError } from "../../src/types/errors.ts";
 import { DEFAULT_ACCOUNT } from "../../src/types/ids.ts";
 import { NotNow } from "../../src/types/not-now.ts";
-import { memoryValues } from "../kit/memory-values.ts";
+import { memoryValues } from "../kit/store/memory-values.ts";
 import { message } from "../kit/inbound.ts";
 import { silent, TestClock, Toy, TOY } from "../kit/toy-channel.ts";
 

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { startChannels } from "../../src/channels/channels.ts";
 import { channelMetrics } from "../../src/channels/metrics.ts";
 import { formatMetrics } from "../../src/server/metrics.ts";
-import { memoryValues } from "../kit/memory-values.ts";
+import { memoryValues } from "../kit/store/memory-values.ts";
 import { silent, TestClock, Toy } from "../kit/toy-channel.ts";
 
 test("the silence and the state of an account are reported", async () => {

@@ -7,7 +7,7 @@ import { systemClock } from "../../src/types/clock.ts";
 import { DEFAULT_ACCOUNT } from "../../src/types/ids.ts";
 import type { Log } from "../../src/types/log.ts";
 import { startFakeTelegram } from "../fakes/telegram.ts";
-import { memoryValues } from "../kit/memory-values.ts";
+import { memoryValues } from "../kit/store/memory-values.ts";
 
 const silent: Log = { debug() {}, info() {}, warn() {}, error() {}, with: () => silent };
 

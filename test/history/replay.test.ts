@@ -10,8 +10,8 @@ import { earlierFiles, readBackTo } from "../../src/sessions/transcript/read-bac
 import { Transcript } from "../../src/sessions/transcript/transcript.ts";
 import type { ChatMessage } from "../../src/types/run/model.ts";
 import type { PromptRecord } from "../../src/types/run/run.ts";
-import { openStateDir, type StateDir } from "../kit/state-dir.ts";
-import { ALL, answer, say } from "../kit/transcript-file.ts";
+import { openStateDir, type StateDir } from "../kit/store/state-dir.ts";
+import { ALL, answer, say } from "../kit/store/transcript-file.ts";
 import { recordLog } from "../kit/log.ts";
 import { ending, transcript } from "./transcripts.ts";
 import { WIRES } from "./wire.ts";

@@ -30,7 +30,7 @@ import { settingsFor } from "./settings.ts";
 import { LIMITS, ChatPlatform } from "../fakes/chat-platform.ts";
 import { type RecordedLog, recordLog } from "./log.ts";
 import { nextMessage } from "./inbound.ts";
-import { openStateDir } from "./state-dir.ts";
+import { openStateDir } from "./store/state-dir.ts";
 import { watchedClock } from "./idle.ts";
 import { until } from "./until.ts";
 

@@ -9,7 +9,7 @@ import { openSessions } from "../../src/sessions/sessions.ts";
 import type { RunEvent, RunStream } from "../../src/types/run/events.ts";
 import { agentId, runId, sessionKey, type SessionKey } from "../../src/types/ids.ts";
 import type { Session, Sessions } from "../../src/types/session.ts";
-import { tableOf } from "./session-table.ts";
+import { tableOf } from "./store/session-table.ts";
 import { startFakeModel, type FakeModel } from "../fakes/model.ts";
 import { shortenedClock } from "./clock.ts";
 import { recordLog, type RecordedLog } from "./log.ts";

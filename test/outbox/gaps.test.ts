@@ -8,7 +8,7 @@ import { type ManualClock, manualClock } from "../kit/clock.ts";
 import { LIMITS, ChatPlatform } from "../fakes/chat-platform.ts";
 import { recordLog } from "../kit/log.ts";
 import { untilIdle } from "../kit/idle.ts";
-import { openStateDir } from "../kit/state-dir.ts";
+import { openStateDir } from "../kit/store/state-dir.ts";
 import { until } from "../kit/until.ts";
 
 const ADA = peer("8001");

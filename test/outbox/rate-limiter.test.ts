@@ -10,7 +10,7 @@ import { LIMITS, ChatPlatform } from "../fakes/chat-platform.ts";
 import { recordLog } from "../kit/log.ts";
 import { peer } from "../kit/inbound.ts";
 import { untilIdle } from "../kit/idle.ts";
-import { openStateDir } from "../kit/state-dir.ts";
+import { openStateDir } from "../kit/store/state-dir.ts";
 import { until } from "../kit/until.ts";
 
 let clock: ReturnType<typeof manualClock>;

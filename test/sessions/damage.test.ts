@@ -6,8 +6,8 @@ import { checks } from "../../src/sessions/checks.ts";
 import { readHistory } from "../../src/sessions/transcript/history.ts";
 import { readBackTo } from "../../src/sessions/transcript/read-back.ts";
 import type { TranscriptEntry } from "../../src/types/session.ts";
-import { openStateDir, type StateDir } from "../kit/state-dir.ts";
-import { ALL, answer, openFile, say, texts } from "../kit/transcript-file.ts";
+import { openStateDir, type StateDir } from "../kit/store/state-dir.ts";
+import { ALL, answer, openFile, say, texts } from "../kit/store/transcript-file.ts";
 import { recordLog } from "../kit/log.ts";
 
 let dir: string;

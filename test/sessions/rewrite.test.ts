@@ -6,9 +6,9 @@ import { rewriteEntries } from "../../src/sessions/transcript/rewrite.ts";
 import { openSessions } from "../../src/sessions/sessions.ts";
 import { agentId, sessionKey } from "../../src/types/ids.ts";
 import type { Session, Sessions } from "../../src/types/session.ts";
-import { tableOf } from "../kit/session-table.ts";
-import { openStateDir, type StateDir } from "../kit/state-dir.ts";
-import { ALL, answer, assistant, say, texts, user } from "../kit/transcript-file.ts";
+import { tableOf } from "../kit/store/session-table.ts";
+import { openStateDir, type StateDir } from "../kit/store/state-dir.ts";
+import { ALL, answer, assistant, say, texts, user } from "../kit/store/transcript-file.ts";
 import { recordLog } from "../kit/log.ts";
 
 let place: StateDir;

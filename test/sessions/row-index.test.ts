@@ -8,7 +8,7 @@ import { agentId, sessionKey } from "../../src/types/ids.ts";
 import type { SessionEntry, Sessions } from "../../src/types/session.ts";
 import { recordLog } from "../kit/log.ts";
 import { manualClock } from "../kit/clock.ts";
-import { watchedRows } from "../kit/watched-rows.ts";
+import { watchedRows } from "../kit/store/watched-rows.ts";
 
 let dir: string;
 let sessions: Sessions;

@@ -7,9 +7,9 @@ import { openSessions } from "../../src/sessions/sessions.ts";
 import { diskFull } from "../../src/store/disk.ts";
 import { agentId, sessionKey } from "../../src/types/ids.ts";
 import type { Sessions, SessionTable } from "../../src/types/session.ts";
-import { forgetTable, journalBeside, tableOf } from "../kit/session-table.ts";
-import { openStateDir, type StateDir } from "../kit/state-dir.ts";
-import { ALL, answer, handClock, say, texts, user } from "../kit/transcript-file.ts";
+import { forgetTable, journalBeside, tableOf } from "../kit/store/session-table.ts";
+import { openStateDir, type StateDir } from "../kit/store/state-dir.ts";
+import { ALL, answer, handClock, say, texts, user } from "../kit/store/transcript-file.ts";
 import { recordLog } from "../kit/log.ts";
 
 const KEY = sessionKey("telegram:default:8001");

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { estimateTextTokens, estimateTokens } from "../../src/sessions/transcript/tokens.ts";
-import { assistant, user } from "../kit/transcript-file.ts";
+import { assistant, user } from "../kit/store/transcript-file.ts";
 
 describe("the token estimate", () => {
   it.each([

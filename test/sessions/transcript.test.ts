@@ -4,8 +4,8 @@ import { SessionManager } from "@mariozechner/pi-coding-agent";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Transcript } from "../../src/sessions/transcript/transcript.ts";
-import { openStateDir, type StateDir } from "../kit/state-dir.ts";
-import { ALL, answer, assistant, openFile, say, texts, user } from "../kit/transcript-file.ts";
+import { openStateDir, type StateDir } from "../kit/store/state-dir.ts";
+import { ALL, answer, assistant, openFile, say, texts, user } from "../kit/store/transcript-file.ts";
 import { recordLog } from "../kit/log.ts";
 
 let dir: string;

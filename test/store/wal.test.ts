@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openJournal } from "../../src/store/journal/journal.ts";
-import { openOnDisk } from "../kit/slow-disk.ts";
+import { openOnDisk } from "../kit/store/slow-disk.ts";
 
 let dir: string;
 let path: string;

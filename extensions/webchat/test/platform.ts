@@ -5,7 +5,7 @@ import { z } from "zod";
 import { WebClients } from "../../../src/app/gateway/web-clients.ts";
 import { NOTICE_TYPE } from "../../../src/sessions/transcript/history.ts";
 import { OPERATOR_KEY } from "../../../src/sessions/keys.ts";
-import { tableOf } from "../../../test/kit/session-table.ts";
+import { tableOf } from "../../../test/kit/store/session-table.ts";
 import { openSessions } from "../../../src/sessions/sessions.ts";
 import type { ChannelAdapter } from "../../../src/types/chat/channel.ts";
 import { channelId, DEFAULT_ACCOUNT, DEFAULT_AGENT } from "../../../src/types/ids.ts";

@@ -9,7 +9,7 @@ import type { InboundMessage } from "../../../src/types/chat/message.ts";
 import type { PromptRecord, Receipt } from "../../../src/types/run/run.ts";
 import { png } from "../../kit/pictures.ts";
 import { recordLog } from "../../kit/log.ts";
-import { user } from "../../kit/transcript-file.ts";
+import { user } from "../../kit/store/transcript-file.ts";
 import { Transcript } from "../../../src/sessions/transcript/transcript.ts";
 import { run, stateDir } from "../../kit/gateway/cli.ts";
 import { fakeGateway, Refusal } from "./fake-gateway.ts";

@@ -16,7 +16,7 @@ import { manualClock } from "../../kit/clock.ts";
 import { LIMITS, ChatPlatform } from "../../fakes/chat-platform.ts";
 import { recordLog } from "../../kit/log.ts";
 import { untilIdle } from "../../kit/idle.ts";
-import { openStateDir } from "../../kit/state-dir.ts";
+import { openStateDir } from "../../kit/store/state-dir.ts";
 import { until } from "../../kit/until.ts";
 
 const HOUR_MS = 3_600_000;

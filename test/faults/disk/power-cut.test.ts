@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { openDatabase } from "../../../src/store/journal/database.ts";
-import { openOnDisk } from "../../kit/slow-disk.ts";
+import { openOnDisk } from "../../kit/store/slow-disk.ts";
 
 let dir: string;
 let path: string;

@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openJournal, type OpenJournal } from "../../src/store/journal/journal.ts";
-import type { SessionTable } from "../../src/types/session.ts";
+import { openJournal, type OpenJournal } from "../../../src/store/journal/journal.ts";
+import type { SessionTable } from "../../../src/types/session.ts";
 
 const journals = new Map<string, Promise<OpenJournal>>();
 

@@ -1,5 +1,5 @@
-import { type SessionKey, sessionKey } from "../../src/types/ids.ts";
-import type { SessionEntry, SessionTable } from "../../src/types/session.ts";
+import { type SessionKey, sessionKey } from "../../../src/types/ids.ts";
+import type { SessionEntry, SessionTable } from "../../../src/types/session.ts";
 
 /** A table of sessions, and whose rows have been read since `read` was cleared. */
 export function watchedRows(rows: readonly (readonly [string, SessionEntry])[]) {

@@ -1,10 +1,10 @@
-import { Transcript } from "../../src/sessions/transcript/transcript.ts";
-import type { Clock } from "../../src/types/clock.ts";
-import type { Log } from "../../src/types/log.ts";
-import type { AssistantMessage } from "../../src/types/run/model.ts";
-import type { EntryBody, SessionWindow } from "../../src/types/session.ts";
-import { recordLog } from "./log.ts";
-import { answered, asked } from "./transcript-messages.ts";
+import { Transcript } from "../../../src/sessions/transcript/transcript.ts";
+import type { Clock } from "../../../src/types/clock.ts";
+import type { Log } from "../../../src/types/log.ts";
+import type { AssistantMessage } from "../../../src/types/run/model.ts";
+import type { EntryBody, SessionWindow } from "../../../src/types/session.ts";
+import { recordLog } from "../log.ts";
+import { answered, asked } from "../transcript-messages.ts";
 
 export const user = asked;
 export const assistant = (text: string): AssistantMessage => answered(text);

@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openJournal, type OpenJournal } from "../../src/store/journal/journal.ts";
-import type { Clock } from "../../src/types/clock.ts";
+import { openJournal, type OpenJournal } from "../../../src/store/journal/journal.ts";
+import type { Clock } from "../../../src/types/clock.ts";
 
 export type StateDir = Awaited<ReturnType<typeof openStateDir>>;
 

@@ -1,4 +1,4 @@
-import type { KeyValue } from "../../src/types/journal.ts";
+import type { KeyValue } from "../../../src/types/journal.ts";
 
 /** Small values that live as long as the test. */
 export function memoryValues(): KeyValue {

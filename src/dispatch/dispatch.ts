@@ -14,7 +14,7 @@ import { Approvals } from "./approvals/approvals.ts";
 import { BROKEN } from "./chat-texts.ts";
 import { RunRegistry } from "./clients/run-registry.ts";
 import type { Commands } from "./commands/command.ts";
-import { commandOf, inSession, runCommand } from "./commands/run-command.ts";
+import { commandOf, commandWork, inSession } from "./commands/run-command.ts";
 import { commandTable } from "./commands/table.ts";
 import { Compactions } from "./maintenance/compactions.ts";
 import type { DispatchPorts, Verdict, QueuedTurn } from "./ports.ts";
@@ -45,6 +45,8 @@ export class Dispatch {
   readonly #chats = new KeyedQueue();
   /** Messages that are being decided, by their rows. */
   readonly #deciding = new Map<number, Promise<void>>();
+  /** Messages whose command a contributor is answering, by their rows. */
+  readonly #commanded = new Map<number, Promise<void>>();
   readonly #late: LateMessages;
 
   /** `commands` are added to the gateway's own. */
@@ -73,17 +75,17 @@ export class Dispatch {
   admit(row: InboxRow): Promise<void> {
     const { from } = row.message;
     const deciding = this.#chats
-      .run(`${from.channel}\n${from.account}\n${from.chat.id}`, () => this.#decideWhenPossible(row))
+      .run(`${from.channel}\n${from.account}\n${from.chat.id}`, () => this.#whenPossible(row, () => this.#decide(row)))
       .finally(() => this.#deciding.delete(row.id));
     this.#deciding.set(row.id, deciding);
     return deciding;
   }
 
-  /** Waits while the disk is full. The sender is informed about any other failure. */
-  async #decideWhenPossible(row: InboxRow): Promise<void> {
+  /** Repeats work about a message while the disk is full. The sender is informed about any other failure. */
+  async #whenPossible(row: InboxRow, work: () => Promise<void>): Promise<void> {
     for (;;) {
       try {
-        return await this.#decide(row);
+        return await work();
       } catch (error) {
         if (!isDiskError(error)) {
           this.#ports.log.error("message not decided", { inbox: row.id, error });
@@ -108,7 +110,18 @@ export class Dispatch {
     const asked = commandOf(message, this.commands, this.#ports);
     if (!asked) return this.enter(key, { rows: [row], pending: this.#historyBefore(row) });
     const said = { row, key, log: this.#openLog(row, key), history: () => this.#historyBefore(row) };
-    return runCommand(asked, said, this, this.#ports);
+    // Repeated when the disk was full; the command itself runs once.
+    const work = commandWork(asked, said, this, this.#ports);
+    if (asked.command.at === "apart") return this.#startApart(row, work);
+    return this.#whenPossible(row, work);
+  }
+
+  /** Later messages of the chat, such as `/stop`, do not wait for a contributor's command. */
+  #startApart(row: InboxRow, work: () => Promise<void>): void {
+    const answering = this.#chats
+      .run(`command\n${row.id}`, () => this.#whenPossible(row, work))
+      .finally(() => this.#commanded.delete(row.id));
+    this.#commanded.set(row.id, answering);
   }
 
   /** Kept as context for the next turn of the chat. */
@@ -151,7 +164,7 @@ export class Dispatch {
 
   /** Where a message is now. Undefined when it is nowhere here. */
   stateOf(row: InboxRow): "running" | "waiting" | undefined {
-    const isHeld = this.#deciding.has(row.id) || this.#late.has(row.id);
+    const isHeld = this.#deciding.has(row.id) || this.#commanded.has(row.id) || this.#late.has(row.id);
     return this.lanes.stateOf(row.id) ?? (isHeld ? "waiting" : undefined);
   }
 

@@ -31,19 +31,38 @@ export class Contributions {
   readonly #memories = new Map<"memory", MemoryContribution>();
   readonly #providers = new Map<string, ModelProviderContribution>();
   readonly #hooks: ((hooks: Hooks) => void)[] = [];
+  #isComplete = false;
 
-  /** Throws when two contributors add something of the same kind under one name. */
+  /**
+   * Throws when two contributors have one id or add something of the same kind under one name, when a name cannot be used,
+   * and when a contributor registers asynchronously: what it adds later would be missing.
+   */
   constructor(contributors: readonly Contributor[]) {
-    for (const contributor of contributors) contributor.register(this.#registryOf(contributor.id));
+    const ids = new Set<string>();
+    for (const contributor of contributors) {
+      if (ids.has(contributor.id)) throw new Error(`two contributors have the id "${contributor.id}"`);
+      ids.add(contributor.id);
+      const registered: unknown = contributor.register(this.#registryOf(contributor.id));
+      if (registered instanceof Promise) throw asynchronous(contributor.id, registered);
+    }
+    this.#isComplete = true;
   }
 
   #registryOf(contributor: string): ContributionRegistry {
+    const put: typeof putNew = (into, name, value, what) => {
+      if (this.#isComplete)
+        throw new Error(`"${contributor}" adds the ${what} "${name}" too late: only register may add`);
+      putNew(into, name, value, what);
+    };
     return {
       addChannel: (channel) => put(this.#channels, channel.id, channel, "channel"),
       addTurnKind: (kind) => put(this.#turnKinds, kind.name, kind, "turn kind"),
       addTool: (tool) => put(this.#tools, tool.name, tool, "tool"),
       addCommand: (command) => put(this.#commands, command.name, command, "command"),
-      addHook: (name, handler, options) => void this.#hooks.push((hooks) => hooks.on(name, handler, options)),
+      addHook: (name, handler, options) => {
+        if (this.#isComplete) throw new Error(`"${contributor}" adds a hook too late: only register may add`);
+        this.#hooks.push((hooks) => hooks.on(name, handler, options));
+      },
       addMethod: (method) => put(this.#methods, method.name, method, "method"),
       addCliCommand: (command) => put(this.#cliCommands, command.name, command, "command of the command line"),
       addConfig: (config) => put(this.#configs, contributor, config, "config of"),
@@ -120,7 +139,17 @@ export class Contributions {
 /** `plugins.entries` of the config. */
 type PluginEntries = Readonly<Record<string, { readonly config?: unknown }>>;
 
-function put<T>(into: Map<string, T>, name: string, value: T, what: string): void {
+/** The names that chats and models can call. A model's provider refuses every request that has a tool with another name. */
+const CALLABLE: Readonly<Record<string, RegExp>> = { command: /^[a-z][a-z0-9_-]*$/, tool: /^[A-Za-z0-9_-]{1,64}$/ };
+
+function putNew<T>(into: Map<string, T>, name: string, value: T, what: string): void {
   if (into.has(name)) throw new Error(`two contributors add the ${what} "${name}"`);
+  if (CALLABLE[what]?.test(name) === false) throw new Error(`no ${what} can be called "${name}"`);
   into.set(name, value);
+}
+
+function asynchronous(id: string, registered: Promise<unknown>): Error {
+  // The error below says what is wrong; how the promise ends does not matter any more.
+  registered.catch(() => undefined);
+  return new Error(`the contributor "${id}" registers asynchronously, and what it adds later would be missing`);
 }

@@ -31,14 +31,33 @@ export function backendTools(rules: Allowances): readonly ToolContribution[] {
   ];
 }
 
-/** The tools of one run that the agent's policy allows. Of several contributions with one name the first counts. */
-export function toolsFor(contributions: readonly ToolContribution[], scene: ToolScene): readonly Tool[] {
+/**
+ * The tools of one run that the agent's policy allows. Of several contributions with one name the first counts. Reports to
+ * `broken` and leaves out what a contribution could not make, or made under another name: the policy did not allow that one.
+ */
+export function toolsFor(
+  contributions: readonly ToolContribution[],
+  scene: ToolScene,
+  broken: (tool: string, error: unknown) => void,
+): readonly Tool[] {
   const byName = new Map<string, ToolContribution>();
   for (const contribution of contributions) {
     if (!byName.has(contribution.name)) byName.set(contribution.name, contribution);
   }
-  return [...byName.values()].flatMap(({ name, forRun }) => {
-    const tool = isToolAllowed(name, scene.agent.tools) ? forRun(scene) : undefined;
-    return tool ? [tool] : [];
+  return [...byName.values()].flatMap((contribution) => {
+    if (!isToolAllowed(contribution.name, scene.agent.tools)) return [];
+    try {
+      const tool = made(contribution, scene);
+      return tool ? [tool] : [];
+    } catch (error) {
+      broken(contribution.name, error);
+      return [];
+    }
   });
+}
+
+function made({ name, forRun }: ToolContribution, scene: ToolScene): Tool | undefined {
+  const tool = forRun(scene);
+  if (tool && tool.name !== name) throw new Error(`it made a tool with another name, "${tool.name}"`);
+  return tool;
 }

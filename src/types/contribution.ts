@@ -18,7 +18,7 @@ export interface Contributor {
   register(registry: ContributionRegistry): void;
 }
 
-/** What can be added. Each call throws when another contributor has taken the name. */
+/** What can be added while `register` runs. Each call throws when the name is taken or cannot be used, or when it is late. */
 export interface ContributionRegistry {
   addChannel(channel: ChannelContribution): void;
   addTurnKind(kind: TurnKind): void;
@@ -108,15 +108,15 @@ export interface MissingValue {
  */
 export type CommandAccess = "anyone" | "conversation" | "owner";
 
-/** A command of chats: `/name`. It does not wait in the session's lane, so a run never delays it. */
+/** A command of chats: `/name`. It does not wait in the session's lane, so a run never delays it, and it delays no other message. */
 export interface CommandContribution {
-  /** Without the slash: lower case, digits, `-` and `_`. */
+  /** Without the slash: lower case, digits, `-` and `_`, beginning with a letter. */
   readonly name: string;
   readonly aliases?: readonly string[];
   /** One line of `/help`. */
   readonly help: string;
   readonly who: CommandAccess;
-  /** Gives the answer. When it rejects, the gateway tells the chat that something went wrong. */
+  /** Gives the answer. When it rejects or takes longer than a minute, the chat gets a notice that something went wrong. */
   run(asked: AskedContribution): Promise<string>;
 }
 

@@ -212,3 +212,19 @@ it("a contribution cannot take the name of one of the gateway's own", async () =
   ]);
   await expect(run(["--help"], {}, false, contributions)).rejects.toThrow('the command "doctor" exists already');
 });
+
+it("checks that a contributor cannot make are a failure of the doctor, which shows all others", async () => {
+  const broken: Contributor = {
+    id: "broken",
+    register: (registry) => registry.addChecks({ id: "broken", checks: () => expect.fail("no table of checks") }),
+  };
+  const { out, code } = await run(
+    ["doctor", "--json"],
+    { OPENCLAW_STATE_DIR: dir },
+    false,
+    new Contributions([broken]),
+  );
+  expect(code).toBe(1);
+  expect(out).toContain("no table of checks");
+  expect(out).toContain("app.config");
+});

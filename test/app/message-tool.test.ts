@@ -23,6 +23,7 @@ import { manualClock } from "../kit/clock.ts";
 import { LIMITS } from "../fakes/chat-platform.ts";
 import { until } from "../kit/until.ts";
 import { answered, asked } from "../kit/transcript-messages.ts";
+import { unexpected } from "../kit/create-tools.ts";
 
 const ALONE: MessageToolSettings = {
   actions: ["send", "react", "edit", "delete"],
@@ -34,6 +35,8 @@ const ALONE: MessageToolSettings = {
 let fixture: DispatchFixture;
 let boot: Boot;
 let clock: Clock;
+/** What a file waits for before it is kept. */
+let keeping: () => Promise<void>;
 
 beforeEach(async () => {
   fixture = await openDispatchFixture();
@@ -42,16 +45,29 @@ beforeEach(async () => {
   const live = new Live(paths, fixture.dir, await loadConfig({ path: paths.configPath, env: {} }));
   const links = { link: () => fixture.platform, limits: () => fixture.limits };
   const accounts = () => [{ channel: "telegram", accountId: "default", enabled: true }];
-  fixture.chatTools = ({ journal, ...parts }) => {
-    const tools = chatTools({ ...parts, sent: journal.outbox, clock, live, around: { links, accounts } });
+  keeping = async () => undefined;
+  fixture.chatTools = ({ journal, media, ...parts }) => {
+    const put: typeof media.put = (bytes, about) => keeping().then(() => media.put(bytes, about));
+    const tools = chatTools({
+      ...parts,
+      media: { ...media, put },
+      sent: journal.outbox,
+      clock,
+      live,
+      around: { links, accounts },
+    });
     const acting = { principal: OPERATOR, sessionKey: sessionKey("main") };
     return (agent, chat) =>
-      toolsFor(tools, {
-        agent,
-        acting,
-        ...(chat && { chat }),
-        ...hostBackends({ settings: agent, rights: "owner", deniedPaths: [] }),
-      });
+      toolsFor(
+        tools,
+        {
+          agent,
+          acting,
+          ...(chat && { chat }),
+          ...hostBackends({ settings: agent, rights: "owner", deniedPaths: [] }),
+        },
+        unexpected,
+      );
   };
   permit({});
   boot = await fixture.boot();
@@ -72,6 +88,24 @@ const lastResult = () => fixture.model.calls.at(-1)?.toolText ?? "";
 const inChat = (id: string) => fixture.platform.messages.filter(({ chat }) => chat === id).map(({ text }) => text);
 
 describe("the message tool", () => {
+  it("sends nothing when the run is stopped while its file is made ready", async () => {
+    const [begun, ready] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    keeping = () => {
+      begun.resolve();
+      return ready.promise;
+    };
+    await writeFile(join(fixture.dir, "plan.txt"), "the plan");
+    script({ action: "send", media: "plan.txt" }, "done");
+    const row = await boot.tell("hi");
+    await begun.promise;
+    await boot.dispatch.stop(boot.keyOf("1"));
+    expect((await boot.outcome(row)).kind).toBe("aborted");
+    ready.resolve();
+    script({ action: "send", message: "hello" }, "done");
+    await boot.ask("hi again");
+    expect(await boot.journal.outbox.of(row.id)).toEqual([]);
+  });
+
   it("writes into the chat that the run answers and is told the platform's id", async () => {
     script({ action: "send", message: "first the **news**" }, "and that is all");
     expect(await boot.ask("hi")).toEqual({ kind: "replied" });

@@ -1,7 +1,11 @@
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { DatabaseSync } from "node:sqlite";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { commandTable } from "../../src/dispatch/commands/table.ts";
 import type { CommandContribution } from "../../src/types/contribution.ts";
+import { DISK_PROBE_INTERVAL_MS } from "../../src/store/retry-while-disk-full.ts";
+import { manualClock } from "../kit/clock.ts";
 import { type Boot, type DispatchFixture, openDispatchFixture } from "../kit/dispatch.ts";
+import { until } from "../kit/until.ts";
 
 /** A command of a plugin: one row, registered once. Nothing else of the gateway knows it. */
 const WEATHER: CommandContribution = {
@@ -39,6 +43,43 @@ it("a command that a contributor adds answers, is listed, and asks no model", as
 it("a command that breaks tells the chat, and the next one works", async () => {
   expect((await boot.ask("/weather fail")).kind).toBe("failed");
   expect(await boot.ask("/weather Linz")).toEqual({ kind: "command", name: "weather" });
+});
+
+it("a contributor's command that never answers delays nothing else of its chat, and is given up after a minute", async () => {
+  const clock = manualClock();
+  fixture.commands = [
+    WEATHER,
+    { ...WEATHER, name: "stuck", aliases: [], run: () => new Promise<never>(() => undefined) },
+  ];
+  boot = await fixture.boot({ clock });
+  const stuck = await boot.tell("/stuck");
+  expect(await boot.ask("/weather Linz")).toEqual({ kind: "command", name: "weather" });
+  expect(boot.dispatch.stateOf(stuck)).toBe("waiting");
+  clock.pass(60_000);
+  expect((await boot.outcome(stuck)).kind).toBe("failed");
+  expect(fixture.platform.texts.at(-1)).toContain("went wrong");
+});
+
+it("a command whose answer waits for the disk runs once", async () => {
+  const clock = manualClock();
+  const opened = vi.spyOn(DatabaseSync.prototype, "exec");
+  let runs = 0;
+  const limit = (pages: number) => databases.forEach((database) => database.exec(`PRAGMA max_page_count = ${pages}`));
+  const run = async () => {
+    runs += 1;
+    limit(1);
+    return `ran ${runs} times ${"and more ".repeat(300)}`;
+  };
+  fixture.commands = [{ ...WEATHER, run }];
+  boot = await fixture.boot({ clock });
+  const databases = opened.mock.contexts.filter((context) => context instanceof DatabaseSync);
+  opened.mockRestore();
+  const row = await boot.tell("/weather Linz");
+  await until(() => clock.waits.includes(DISK_PROBE_INTERVAL_MS));
+  limit(1_000_000);
+  clock.pass(DISK_PROBE_INTERVAL_MS);
+  expect(await boot.outcome(row)).toEqual({ kind: "command", name: "weather" });
+  expect([runs, fixture.platform.texts.length]).toEqual([1, 1]);
 });
 
 it("two commands of one name are a mistake that is found at the start", () => {

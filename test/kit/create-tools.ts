@@ -11,12 +11,15 @@ interface Options extends HostOptions {
   readonly extra?: readonly Tool[];
 }
 
+/** For tests in which every tool can be made. */
+export function unexpected(tool: string, error: unknown): never {
+  throw new Error(`the tool ${tool} could not be made`, { cause: error });
+}
+
 /** The tools of a run on this machine, which acts for an owner. */
 export function createTools({ rules, extra = [], ...host }: Options): readonly Tool[] {
   const contributed = extra.map((tool): ToolContribution => ({ name: tool.name, forRun: () => tool }));
-  return toolsFor([...backendTools(rules), ...contributed], {
-    ...hostBackends(host),
-    agent: host.settings,
-    acting: { principal: OPERATOR, sessionKey: sessionKey("s1") },
-  });
+  const acting = { principal: OPERATOR, sessionKey: sessionKey("s1") };
+  const scene = { ...hostBackends(host), agent: host.settings, acting };
+  return toolsFor([...backendTools(rules), ...contributed], scene, unexpected);
 }

@@ -7,7 +7,7 @@ import { Hooks } from "../../src/plugins/hooks.ts";
 import { systemClock } from "../../src/types/clock.ts";
 import { agentId, sessionKey } from "../../src/types/ids.ts";
 import { recordLog } from "../kit/log.ts";
-import type { ChannelContribution, Contributor } from "../../src/types/contribution.ts";
+import type { ChannelContribution, ContributionRegistry, Contributor } from "../../src/types/contribution.ts";
 
 const MATRIX: ChannelContribution = {
   id: "matrix",
@@ -67,4 +67,29 @@ it("one registration adds a hook, which every run asks", async () => {
 it("two contributors cannot add a channel of one name", () => {
   const other = { ...matrix, id: "other" };
   expect(() => new Contributions([matrix, other])).toThrow('two contributors add the channel "matrix"');
+});
+
+it("a contributor that adds something late, registers asynchronously or registers twice is found", async () => {
+  let kept: ContributionRegistry | undefined;
+  new Contributions([{ id: "keeps", register: (registry) => void (kept = registry) }]);
+  expect(() => kept?.addChannel(MATRIX)).toThrow('"keeps" adds the channel "matrix" too late');
+  expect(() => kept?.addHook("agent_end", () => undefined)).toThrow('"keeps" adds a hook too late');
+  const register = (): unknown => Promise.reject(new Error("no network"));
+  expect(() => new Contributions([{ id: "waits", register }])).toThrow('"waits" registers asynchronously');
+  const hooked: Contributor = { id: "hooked", register: (registry) => registry.addHook("agent_end", () => undefined) };
+  expect(() => new Contributions([hooked, hooked])).toThrow('two contributors have the id "hooked"');
+});
+
+it.each(["Weather", "the weather", "__proto__", "1st", ""])("no command can be called %j", (name) => {
+  const command = { name, help: "x", who: "anyone", run: async () => "x" } as const;
+  const contributor: Contributor = { id: "weather", register: (registry) => registry.addCommand(command) };
+  expect(() => new Contributions([contributor])).toThrow("no command can be called");
+});
+
+it.each(["get weather", "w".repeat(65), "wetter.heute", ""])("no tool can be called %j", (name) => {
+  const contributor: Contributor = {
+    id: "weather",
+    register: (registry) => registry.addTool({ name, forRun: () => undefined }),
+  };
+  expect(() => new Contributions([contributor])).toThrow("no tool can be called");
 });

@@ -10,6 +10,7 @@ import type { InboundMessage } from "../../src/types/chat/message.ts";
 import type { AgentSettings } from "../../src/types/settings.ts";
 import { heard, openDispatchFixture, type Boot, type DispatchFixture } from "../kit/dispatch.ts";
 import { peer } from "../kit/inbound.ts";
+import { recordLog } from "../kit/log.ts";
 import { until } from "../kit/until.ts";
 import type { ModelCall, ModelReply } from "../fakes/model.ts";
 
@@ -62,7 +63,11 @@ export async function openPlace(agent: Partial<AgentSettings> = {}): Promise<Pla
   const tools = { profile: "full", allow: [], alsoAllow: [], deny: [], workspaceOnly: true } as const;
   fixture.rules = { agent: { workspace, exec, tools, messageTool: live.defaultAgent.messageTool!, ...agent } };
   fixture.allTools = ({ journal, ...parts }) =>
-    openTools(live, journal, chatTools({ ...parts, sent: journal.outbox, live, around: { links, accounts } }));
+    openTools(
+      live,
+      { ...journal, log: recordLog() },
+      chatTools({ ...parts, sent: journal.outbox, live, around: { links, accounts } }),
+    );
   fixture.model.answer(obey);
   return standing({ fixture, live, workspace }, await fixture.boot());
 }

@@ -5,6 +5,8 @@ import { sessionKey } from "../../src/types/ids.ts";
 import type { Backends, CommandLine } from "../../src/types/run/backend.ts";
 import { OPERATOR } from "../../src/types/run/principal.ts";
 import { agentSettings, noRules, textOf, toolContext } from "../kit/tools.ts";
+import { unexpected } from "../kit/create-tools.ts";
+import type { ToolContribution } from "../../src/types/run/tool.ts";
 
 /** A sandbox in memory. None of its paths exists on this machine. */
 function sandbox(): Backends & { readonly files: Backends["files"]; readonly contents: Map<string, string> } {
@@ -61,7 +63,7 @@ it("every tool on files and processes works through the backends of its run alon
   const made = sandbox();
   const agent = agentSettings("/sandbox");
   const acting = { principal: OPERATOR, sessionKey: sessionKey("s1") };
-  const tools = toolsFor(backendTools(noRules), { ...made, agent, acting });
+  const tools = toolsFor(backendTools(noRules), { ...made, agent, acting }, unexpected);
   const said = async (name: string, input: unknown) =>
     textOf(
       await runTool(
@@ -82,4 +84,22 @@ it("every tool on files and processes works through the backends of its run alon
   expect(await said("exec", { command: "uname", cwd: "src" })).toContain("/sandbox/src$ uname");
   expect(await said("exec", { command: "uname" })).toContain("[exit code 3]");
   expect(tools).toHaveLength(7);
+});
+
+it("leaves out what a contribution cannot make, or makes under the name of another tool", () => {
+  const agent = agentSettings("/sandbox", { tools: { deny: ["exec"] } });
+  const scene = { ...sandbox(), agent, acting: { principal: OPERATOR, sessionKey: sessionKey("s1") } };
+  const [read] = toolsFor(backendTools(noRules), scene, unexpected);
+  const added: readonly ToolContribution[] = [
+    { name: "broken", forRun: () => expect.fail("no key") },
+    { name: "harmless", forRun: () => read && { ...read, name: "exec" } },
+    { name: "note", forRun: () => read && { ...read, name: "note" } },
+  ];
+  const reported: string[] = [];
+  const tools = toolsFor(added, scene, (tool, error) => reported.push(`${tool}: ${String(error)}`));
+  expect(tools.map(({ name }) => name)).toEqual(["note"]);
+  expect(reported).toEqual([
+    expect.stringContaining("broken: "),
+    expect.stringContaining("harmless: Error: it made a"),
+  ]);
 });

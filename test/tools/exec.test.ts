@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { commandEnvironment } from "../../src/tools/host/environment.ts";
 import type { Allowances } from "../../src/tools/exec/exec.ts";
+import { execTool } from "../../src/tools/exec/exec.ts";
 import { allowanceFor } from "../../src/tools/exec/exec-allowance.ts";
 import { runTool } from "../../src/tools/run.ts";
 import { createTools } from "../kit/create-tools.ts";
@@ -83,6 +84,32 @@ describe("exec", () => {
     // The command itself would take a minute.
     expect(performance.now() - before).toBeLessThan(20_000);
     expect(await eventually(() => !pids.some(isAlive))).toBe(true);
+  });
+
+  it("starts nothing when the run is stopped while an allowed command's files are compared", async () => {
+    const abort = new AbortController();
+    const started: string[] = [];
+    let comparisons = 0;
+    const tool = execTool({
+      settings: agentSettings(workspace, { exec: { security: "allowlist", ask: "always" } }).exec,
+      rules: noRules,
+      hasOwnerRights: false,
+      backend: {
+        directory: async () => workspace,
+        filesOf: async () => {
+          comparisons += 1;
+          if (comparisons === 2) abort.abort();
+          return [];
+        },
+        async run({ command }) {
+          started.push(command);
+          return { output: { text: "", truncated: false }, code: 0, because: "exit", left: [] };
+        },
+      },
+    });
+    const context = toolContext(workspace, { signal: abort.signal, answer: "allow-once" });
+    expect((await runTool(tool, { command: "touch made.txt" }, context)).isError).toBe(true);
+    expect([comparisons, started]).toEqual([2, []]);
   });
 
   it("kills what the shell left behind although the shell itself obeyed", async () => {

@@ -6,6 +6,7 @@ import { backendTools, toolsFor } from "../../tools/tools.ts";
 import type { ApprovalRules, Journal, ReceivedFiles } from "../../types/journal.ts";
 import { hasOwnerRights, OPERATOR, type Acting } from "../../types/run/principal.ts";
 import type { ChatScene } from "../../types/chat/send.ts";
+import type { Log } from "../../types/log.ts";
 import type { AgentSettings } from "../../types/settings.ts";
 import type { Tool, ToolContribution } from "../../types/run/tool.ts";
 import type { Live } from "./live.ts";
@@ -14,22 +15,20 @@ import { packageRoot } from "../package-root.ts";
 /** The tools of any run. A chat is given when the run answers one. */
 export function openTools(
   live: Live,
-  { approvals, received }: Pick<Journal, "approvals" | "received">,
+  { approvals, received, log }: Pick<Journal, "approvals" | "received"> & { readonly log: Log },
   ofChats: readonly ToolContribution[],
 ) {
   const contributions = [...backendTools(allowancesOf(approvals, live)), ...ofChats, ...live.contributions.tools];
-  return (agent: AgentSettings, acting: Acting, chat?: ChatScene): readonly Tool[] =>
-    toolsFor(contributions, {
-      agent,
-      acting,
-      ...(chat && { chat }),
-      ...hostBackends({
-        settings: agent,
-        rights: hasOwnerRights(acting.principal) ? "owner" : guestRules(agent, live, { received, acting }),
-        deniedPaths: deniedPaths(live),
-        readablePaths: readablePaths(live),
-      }),
+  const broken = (tool: string, error: unknown) => log.error("tool left out of a run", { tool, error });
+  return (agent: AgentSettings, acting: Acting, chat?: ChatScene): readonly Tool[] => {
+    const host = hostBackends({
+      settings: agent,
+      rights: hasOwnerRights(acting.principal) ? "owner" : guestRules(agent, live, { received, acting }),
+      deniedPaths: deniedPaths(live),
+      readablePaths: readablePaths(live),
     });
+    return toolsFor(contributions, { agent, acting, ...(chat && { chat }), ...host }, broken);
+  };
 }
 
 function guestRules(

@@ -87,6 +87,8 @@ const inThread = (home: Peer, thread: string | undefined): Peer => (thread === u
 async function send(post: ChatPost, parts: OutgoingParts, signal: AbortSignal) {
   const { key, inboxId, to, replyTo } = post;
   const blocks = await blocksOf(post, to, parts);
+  // The run may have been stopped while a file was fetched.
+  signal.throwIfAborted();
   const reply = { replyKey: key, inboxId, to, blocks, ...(replyTo !== undefined && { replyTo }) };
   return postedOf(await deliverAndWait(reply, SEND_WAIT_MS, { ...parts, signal }));
 }

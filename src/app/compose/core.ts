@@ -98,7 +98,7 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
     isConnecting: (to) => around.isConnecting?.(to) === true,
     ...(around.onDiskFull && { onDiskFull: around.onDiskFull }),
     onDiskError,
-    tools: openTools(live, journal, ofChats),
+    tools: openTools(live, { ...journal, log }, ofChats),
     systemPrompt: createPrompting(live, log, clock),
     statusLines: () => around.statusLines(),
     onPairing: (request) => around.onPairing?.(request),

@@ -5,6 +5,7 @@ import { Credentials } from "../../providers/auth/credentials.ts";
 import { checks as sessionChecks } from "../../sessions/checks.ts";
 import { checks as storeChecks } from "../../store/checks.ts";
 import type { Check } from "../../types/check.ts";
+import type { CheckContribution, CheckScene } from "../../types/contribution.ts";
 import { accountsIn } from "../accounts/channel-accounts.ts";
 import { loadConfig } from "../config/load.ts";
 import { journalPath, resolvePaths } from "../config/paths.ts";
@@ -36,6 +37,15 @@ export async function collectChecks(
           ...channelChecks(await accountsIn({ config, contributions })),
         ]
       : []),
-    ...contributions.checks.flatMap(({ checks }) => checks({ stateDir: paths.stateDir, config })),
+    ...contributions.checks.flatMap((contributed) => checksOf(contributed, { stateDir: paths.stateDir, config })),
   ];
+}
+
+/** A contributor that cannot make its checks is reported by one that fails. */
+function checksOf({ id, checks }: CheckContribution, scene: CheckScene): readonly Check[] {
+  try {
+    return checks(scene);
+  } catch (error) {
+    return [{ id, title: id, run: () => Promise.reject(error) }];
+  }
 }

@@ -4,12 +4,13 @@ import type { InboundMessage } from "../../types/chat/message.ts";
 import type { Session } from "../../types/session.ts";
 import type { CommandAccess, CommandContribution } from "../../types/contribution.ts";
 import type { Approvals } from "../approvals/approvals.ts";
+import { within } from "../../utils/within.ts";
 import type { DispatchPorts } from "../ports.ts";
 
 /** What a command may call, besides its own `stop` and `compact`. */
 export type CommandPorts = Pick<
   DispatchPorts,
-  "journal" | "kinds" | "link" | "models" | "sessions" | "settings" | "statusLines"
+  "journal" | "kinds" | "link" | "models" | "sessions" | "settings" | "statusLines" | "clock"
 >;
 
 /** What a command may read and change. */
@@ -33,7 +34,8 @@ export interface CommandContext {
 export type CommandAnswer = { readonly text: string } | { readonly turn: string };
 
 /**
- * `at: "once"` is answered at once, whatever runs. `at: "lane"` waits for exclusive use of the session. `at: "reset"` ends the
+ * `at: "once"` is answered at once, whatever runs, and before later messages of its chat. `at: "apart"` is, too, but delays
+ * no other message. `at: "lane"` waits for exclusive use of the session. `at: "reset"` ends the
  * running turn first.
  */
 export type Command = {
@@ -42,7 +44,7 @@ export type Command = {
   readonly help: string;
   readonly who: CommandAccess;
 } & (
-  | { readonly at: "once"; run(context: CommandContext): Promise<CommandAnswer> }
+  | { readonly at: "once" | "apart"; run(context: CommandContext): Promise<CommandAnswer> }
   | { readonly at: "lane" | "reset"; run(context: CommandContext, session: Session): Promise<CommandAnswer> }
 );
 
@@ -54,12 +56,22 @@ export interface Commands {
   find(name: string): Command | undefined;
 }
 
-/** A command that a contributor added, as the pipeline runs it. */
+/** Milliseconds that a contributor's command may take. */
+const CONTRIBUTED_MS = 60_000;
+
+/** A command that a contributor added, as the pipeline runs it. Rejects when it takes longer than a minute. */
 export const fromContribution = ({ name, aliases, help, who, run }: CommandContribution): Command => ({
   name,
   ...(aliases && { aliases }),
   help,
   who,
-  at: "once",
-  run: async ({ args, message, key: session, isOwner }) => ({ text: await run({ args, message, session, isOwner }) }),
+  at: "apart",
+  async run({ args, message, key: session, isOwner, ports }) {
+    let text: string | undefined;
+    const running = run({ args, message, session, isOwner }).then((answer) => (text = answer));
+    const isDone = await within(running, CONTRIBUTED_MS, ports.clock);
+    if (!isDone) throw new Error(`the command /${name} gave no answer within ${CONTRIBUTED_MS / 1000} seconds`);
+    if (typeof text !== "string") throw new Error(`the command /${name} gave an answer that is no text`);
+    return { text };
+  },
 });

@@ -39,35 +39,39 @@ export const commandOf = (
 ): AskedCommand | undefined =>
   kinds.of(message).takesCommands ? commandIn(message.text, settings(), commands) : undefined;
 
-/** Runs a command, at once or in the session's lane, and answers it. Rejects when the answer cannot be written. */
-export async function runCommand(
+/**
+ * The work of a command: it runs the command, at once or in the session's lane, and answers it. It rejects when the answer
+ * cannot be written, and may then be repeated: the command itself runs only once.
+ */
+export function commandWork(
   asked: AskedCommand,
   said: CommandMessage,
   host: CommandHost,
   ports: CommandPorts,
-): Promise<void> {
+): () => Promise<void> {
   const { row, key, log } = said;
-  const { name } = asked.command;
-  const reply = (text: string) => host.replies.command(row, key, { name, text, log });
+  const { command } = asked;
+  const reply = (text: string) => host.replies.command(row, key, { name: command.name, text, log });
   const refused = refusalOf(asked, { message: row.message, key }, ports.settings());
-  if (refused !== undefined) return reply(refused);
+  if (refused !== undefined) return () => reply(refused);
   const stopped = new AbortController();
   const context = contextFor(asked, said, { host, ports, signal: stopped.signal });
-  const { command } = asked;
-  if (command.at === "once") {
-    const answer = await command.run(context);
-    return "text" in answer ? reply(answer.text) : undefined;
-  }
   let answer: CommandAnswer | undefined;
+  if (command.at === "once" || command.at === "apart") {
+    return async () => {
+      answer ??= await command.run(context);
+      if ("text" in answer) await reply(answer.text);
+    };
+  }
+  const { at } = command;
   const work = async () => {
-    // This work is repeated when the disk was full, but the command itself must run only once.
     answer ??= await inSession(key, (session) => command.run(context, session), ports);
     if ("text" in answer) return reply(answer.text);
     host.replies.acks.put([row]);
     host.lanes.enterFirst(key, { rows: [row], pending: said.history(), text: answer.turn, ...(log && { log }) });
   };
   const abort = () => stopped.abort();
-  host.lanes.occupy(key, { kind: "work", rows: [row], work, abort, ...(log && { log }) }, command.at);
+  return async () => host.lanes.occupy(key, { kind: "work", rows: [row], work, abort, ...(log && { log }) }, at);
 }
 
 function contextFor(

@@ -33,7 +33,7 @@ const REFUSALS: Readonly<Record<Refused, string>> = {
   deny: "A person refused this command. Do not try it in another form; ask the user what to do instead.",
   timeout:
     "Nobody answered the question whether this command may run, so it was not run. Tell the user that it waits for approval.",
-  abort: "The run was stopped before anybody allowed this command; it was not run.",
+  abort: "The run was stopped before this command began; it was not run.",
   unshown:
     "The command was not run, and nobody can be asked about it: the question does not fit into one message of this chat. " +
     "Put the command into a script file and run that.",
@@ -184,9 +184,10 @@ export function execTool(options: ExecOptions): Tool {
     async run(wanted, context) {
       const cwd = await options.backend.directory(wanted.cwd ?? ".", context.workspace);
       const refused = await refusal({ command: wanted.command, cwd }, options, context);
-      return refused === undefined
-        ? runAllowed(wanted, cwd, options, context)
-        : errorResult(refused, { refused: true });
+      if (refused !== undefined) return errorResult(refused, { refused: true });
+      // The run may have been stopped after a person allowed the command.
+      if (context.signal.aborted) return errorResult(REFUSALS.abort, { refused: true });
+      return runAllowed(wanted, cwd, options, context);
     },
   });
 }

@@ -80,8 +80,8 @@ export interface ToolScene extends Backends {
 
 /** A tool that agents can have, of the gateway or of a plugin. */
 export interface ToolContribution {
-  /** As the model calls it, and as `tools.allow` and `tools.deny` name it. */
+  /** As the model calls it, and as `tools.allow` and `tools.deny` name it: 1 to 64 letters, digits, `-` and `_`. */
   readonly name: string;
-  /** The tool for one run; undefined when the run has no use for it. It is called for every run, so it must be cheap. */
+  /** The tool for one run, of the same name; undefined when the run has no use for it. It is called for every run, so it must be cheap. */
   forRun(scene: ToolScene): Tool | undefined;
 }

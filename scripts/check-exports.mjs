@@ -9,39 +9,24 @@ const root = path.dirname(import.meta.dirname);
 const TABLE = "a table: tests go through its rows";
 const LIMIT = "a limit that its test has to name";
 const PURE = "the part of its module that has no I/O, which tests give many inputs";
-const SUBAGENTS = "for subagents, which nothing starts yet";
 
 /** What may stay: the file to its exports, each with the reason. An entry that no longer applies fails too. */
 const EXCEPTIONS = {
   "extensions/discord/connect.ts": { createBot: "builds a connection's parts, for replays of recorded events" },
   "extensions/webchat/page/protocol/exchanges.ts": { appendDelta: PURE },
-  "src/app/cli/io.ts": { errText: PURE, terminalText: PURE },
   "src/app/cli/run-cli.ts": { runCommand: "one command in the test's own process, with its own streams" },
   "src/app/config/keys/narrowing-keys.ts": { HARMLESS_KEYS: "says for people why keys have no row" },
-  "src/app/gateway/lifecycle/upkeep.ts": { clearAway: "one round of a loop that waits for a day" },
   "src/app/docs/bundled-list.ts": { BUNDLED: "a line of the file that it writes" },
-  "src/app/docs/generate.ts": { driftedFiles: "what the program's --check tells" },
-  "src/channels/connection/host.ts": { fetchFile: "with a resolver of the test's own" },
   "src/dispatch/media/fetch-file.ts": { FETCH_WITHIN_MS: LIMIT },
   "src/dispatch/turn-kinds/table.ts": { MESSAGE: TABLE },
   "src/dispatch/turn/turn-stages.ts": { TURN_STAGES: TABLE },
   "src/harness/failover/policy.ts": { POLICY: TABLE },
   "src/history/compaction/plan.ts": { chunkRatio: PURE },
-  "src/history/engines/subagents.ts": { prepareSubagentSpawn: SUBAGENTS, tellSubagentEnded: SUBAGENTS },
-  "src/history/images/resize.ts": { resizeWith: "with a codec of the test's own" },
   "src/history/passes.ts": { HISTORY_PASSES: TABLE },
   "src/prompt/body.ts": { BODY_STAGES: TABLE },
-  "src/prompt/bootstrap.ts": { truncateMiddle: PURE },
-  "src/prompt/internal-events.ts": { formatInternalEvents: SUBAGENTS, formatTaskCompletionEvent: SUBAGENTS },
   "src/prompt/system-prompt.ts": { SYSTEM_SECTIONS: TABLE },
   "src/providers/auth/cooldowns.ts": { PROBE_LEASE_MS: LIMIT },
   "src/providers/quirks.ts": { QUIRKS: TABLE },
-  "src/server/events/chat-events.ts": { START: PURE, advance: PURE, toGatewayEvents: PURE },
-  "src/server/transport/peer.ts": { networkOf: PURE },
-  "src/sessions/keys.ts": { keyForSubagent: SUBAGENTS },
-  "src/tools/cap.ts": { tailBytes: PURE },
-  "src/tools/files/edit.ts": { applyEdits: PURE },
-  "src/utils/feed.ts": { Queue: PURE },
   "src/types/run/run.ts": { FAILURE_KINDS: TABLE },
 };
 
@@ -81,9 +66,9 @@ function unused() {
   );
   return [...texts].flatMap(([file, text]) => {
     if (isEntry(file)) return [];
-    const told = (uses.get(file) ?? []).map((use) => use.names);
-    if (told.some((names) => ALL.test(names))) return [];
-    const words = new Set(told.flatMap((names) => names.match(/\w+/g) ?? []));
+    const taken = (uses.get(file) ?? []).map((use) => use.names);
+    if (taken.some((names) => ALL.test(names))) return [];
+    const words = new Set(taken.flatMap((names) => names.match(/\w+/g) ?? []));
     const names = [...text.matchAll(EXPORT)].map(([, name]) => name);
     return names.filter((name) => !words.has(name)).map((name) => ({ file, name }));
   });

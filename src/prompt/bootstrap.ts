@@ -7,13 +7,10 @@ import { errorText } from "../utils/text/error-text.ts";
 import type { ContextFile } from "./system-context.ts";
 import { WORKSPACE_TEMPLATES } from "./templates.ts";
 import { forgetOldest } from "../utils/forget-oldest.ts";
+import { truncateMiddle } from "./truncate-middle.ts";
 
 /** The file with the tasks of heartbeats. */
 export const CHECKLIST = "HEARTBEAT.md";
-
-const HEAD_SHARE = 0.7;
-const TAIL_SHARE = 0.2;
-const MARKER = "[... content truncated ...]";
 
 export interface BootstrapLimits {
   /** Characters of one file; 20,000 when unset. */
@@ -26,17 +23,6 @@ interface CachedFile {
   readonly mtimeMs: number;
   readonly size: number;
   readonly content: string;
-}
-
-/** Keeps 70 % from the beginning and 20 % from the end, with a marker between. */
-export function truncateMiddle(content: string, maxChars: number): string {
-  if (content.length <= maxChars) {
-    return content;
-  }
-  if (maxChars <= 0) return MARKER;
-  const head = content.slice(0, Math.floor(maxChars * HEAD_SHARE)).replace(/[\uD800-\uDBFF]$/, "");
-  const tail = content.slice(content.length - Math.floor(maxChars * TAIL_SHARE)).replace(/^[\uDC00-\uDFFF]/, "");
-  return `${head}\n\n${MARKER}\n\n${tail}`;
 }
 
 /** Files by path, the most that are kept: several agents have a handful each. */

@@ -17,7 +17,7 @@ export function headBytes(text: string, bytes: number): string {
 }
 
 /** The longest end of a text within `bytes` of UTF-8; never half a character. */
-export function tailBytes(text: string, bytes: number): string {
+function tailBytes(text: string, bytes: number): string {
   const candidate = Buffer.from(text.slice(-bytes));
   let start = Math.max(0, candidate.length - bytes);
   while (start < candidate.length && ((candidate[start] ?? 0) & 0xc0) === 0x80) {

@@ -1,6 +1,6 @@
 import { createServer, type RequestListener } from "node:http";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { fetchFile } from "../../src/channels/connection/host.ts";
+import { fetchFile } from "../../src/channels/connection/fetch-file.ts";
 import { NotNow } from "../../src/types/not-now.ts";
 
 let answer: RequestListener;

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fetchFile } from "../../src/channels/connection/host.ts";
+import { fetchFile } from "../../src/channels/connection/fetch-file.ts";
 import type {
   AccountNotes,
   ChannelHost,

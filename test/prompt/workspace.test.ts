@@ -2,7 +2,8 @@ import { mkdir, mkdtemp, readdir, readFile, rm, symlink, utimes, writeFile } fro
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { loadContextFiles, seedWorkspace, truncateMiddle } from "../../src/prompt/bootstrap.ts";
+import { loadContextFiles, seedWorkspace } from "../../src/prompt/bootstrap.ts";
+import { truncateMiddle } from "../../src/prompt/truncate-middle.ts";
 import { parseFrontmatter } from "../../src/prompt/skills/frontmatter.ts";
 import { joinParts } from "../../src/prompt/parts.ts";
 import type { BadSkill } from "../../src/prompt/skills/skill-file.ts";

@@ -1,17 +1,18 @@
 import { expect, test } from "vitest";
 import { Gate } from "../../src/server/transport/auth.ts";
-import { isNetwork, networkOf, Peers } from "../../src/server/transport/peer.ts";
+import { countingName, isNetwork, Peers } from "../../src/server/transport/peer.ts";
 import { Secret } from "../../src/types/secret.ts";
 
 test.each([
   ["203.0.113.9", "203.0.113.9"],
-  ["::1", "0:0:0:0::/64"],
+  ["::1", "this machine"],
+  ["::2", "0:0:0:0::/64"],
   ["2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"],
   ["2001:db8:1:2::6", "2001:db8:1:2::/64"],
   ["2001:db8::3:4:5:6", "2001:db8:0:0::/64"],
   ["fe80::1%eth0", "fe80:0:0:0::/64"],
 ])("%s guesses as %s", (address, network) => {
-  expect(networkOf(address)).toBe(network);
+  expect(countingName({ address, isProxied: false })).toBe(network);
 });
 
 const rateLimit = { maxAttempts: 3, windowMs: 60_000, lockoutMs: 300_000 };

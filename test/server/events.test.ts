@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { START, advance, ChatView, toGatewayEvents } from "../../src/server/events/chat-events.ts";
+import { START, advance, toGatewayEvents } from "../../src/server/events/chat-events.ts";
+import { ChatView } from "../../src/server/events/chat-view.ts";
 import { encodeEvent, frameOf, mergeDeltas } from "../../src/server/events/deltas.ts";
 import { Pace } from "../../src/server/events/pace.ts";
 import type { RunEvent, RunEventBody } from "../../src/types/run/events.ts";

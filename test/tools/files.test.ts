@@ -18,7 +18,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { applyEdits } from "../../src/tools/files/edit.ts";
+import { applyEdits } from "../../src/tools/files/replacements.ts";
 import { runTool } from "../../src/tools/run.ts";
 import { createTools } from "../kit/create-tools.ts";
 import type { ToolPolicySettings } from "../../src/types/settings.ts";

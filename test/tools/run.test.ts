@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { headBytes, tailBytes } from "../../src/tools/cap.ts";
+import { headBytes, tailOf } from "../../src/tools/cap.ts";
 import { defineTool, textResult } from "../../src/tools/define.ts";
 import { runTool } from "../../src/tools/run.ts";
 import { toolSchema } from "../../src/tools/schema.ts";
@@ -131,7 +131,7 @@ it("makes a schema for the model, once", () => {
 it("cuts text between characters", () => {
   expect(headBytes("aüb", 2)).toBe("a");
   expect(headBytes("a😀b", 4)).toBe("a");
-  expect(tailBytes("aüb", 2)).toBe("b");
-  expect(tailBytes("a😀b", 5)).toBe("😀b");
-  expect(headBytes("abc", 10) + tailBytes("abc", 10)).toBe("abcabc");
+  expect(tailOf("aüb", { lines: 1, bytes: 2 }).text).toBe("b");
+  expect(tailOf("a😀b", { lines: 1, bytes: 5 }).text).toBe("😀b");
+  expect(headBytes("abc", 10) + tailOf("abc", { lines: 1, bytes: 10 }).text).toBe("abcabc");
 });

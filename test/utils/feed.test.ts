@@ -1,6 +1,7 @@
 import { getEventListeners } from "node:events";
 import { describe, expect, it } from "vitest";
-import { Feed, Queue } from "../../src/utils/feed.ts";
+import { AsyncQueue } from "../../src/utils/async-queue.ts";
+import { Feed } from "../../src/utils/feed.ts";
 
 async function readAll<T>(values: AsyncIterable<T>): Promise<T[]> {
   const read: T[] = [];
@@ -48,7 +49,7 @@ describe("a feed", () => {
 
 describe("a queue", () => {
   it("gives what it holds before it ends, and nothing that came after", async () => {
-    const queue = new Queue<string>();
+    const queue = new AsyncQueue<string>();
     queue.push("a");
     queue.end();
     queue.push("b");
@@ -56,7 +57,7 @@ describe("a queue", () => {
   });
 
   it("wakes a reader that waits", async () => {
-    const queue = new Queue<string>();
+    const queue = new AsyncQueue<string>();
     const next = queue.next();
     queue.push("a");
     expect(await next).toEqual({ done: false, value: "a" });

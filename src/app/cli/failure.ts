@@ -3,7 +3,8 @@ import type { Command, CommanderError } from "commander";
 import { ERROR_CODES, OpenClawError } from "../../types/errors.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 import { nearest } from "../config/keys/nearest.ts";
-import { cleanText, type Io } from "./io.ts";
+import type { Io } from "./io.ts";
+import { cleanText } from "./terminal-text.ts";
 
 /** Tells an error to a person. Returns the exit code that goes with it. */
 export function printFailure(io: Io, error: unknown): number {

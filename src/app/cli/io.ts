@@ -1,7 +1,7 @@
 import type { Contributions } from "../../plugins/contributions.ts";
-import { Secret } from "../../types/secret.ts";
 import type { Env } from "../config/secrets.ts";
 import { bundled } from "../contributions/extensions.ts";
+import { errText, terminalText } from "./terminal-text.ts";
 
 /** The terminal, or its replacement in tests, as the commands see it. */
 export interface Io {
@@ -39,37 +39,9 @@ export function terminalIo(args: readonly string[], env: Env): Io {
   };
 }
 
-/** What the error output is given: without secrets, and for a terminal without what would steer it but the progress line. */
-export function errText(text: string, isTerminal: boolean): string {
-  const masked = Secret.mask(text);
-  if (!isTerminal) return masked;
-  return text.startsWith(REWRITE) ? REWRITE + terminalText(masked.slice(REWRITE.length)) : terminalText(masked);
-}
-
-/** Goes back to the beginning of the terminal's line and empties it. */
-export const REWRITE = "\r\u001b[2K";
-
 export function writeJson(io: Io, value: unknown): void {
   io.out(`${JSON.stringify(value, null, 2)}\n`);
 }
-
-/** Text of strangers without what would steer a terminal or turn its words around; line breaks and tabs stay. */
-export const cleanText = (text: string): string =>
-  // oxlint-disable-next-line no-control-regex -- control characters are what is taken out
-  text.replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\p{Bidi_Control}]/gu, "");
-
-/**
- * What a terminal is given: the same without what would steer it, whoever wrote it. Colours of the program's own stay, and
- * so do the ones of strangers, but for the one that hides text.
- */
-export const terminalText = (text: string): string =>
-  text
-    .split(COLOR)
-    .map((part, index) => (index % 2 === 0 ? cleanText(part) : part))
-    .join("");
-
-// oxlint-disable-next-line no-control-regex -- the escape character begins a colour
-const COLOR = /(\u001b\[(?!(?:\d*;)*0*8[;m])[\d;]*m)/;
 
 /** Waits until everything written has left, for pipes are asynchronous on some systems. Never rejects. */
 export async function drain(): Promise<void> {

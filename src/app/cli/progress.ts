@@ -1,4 +1,5 @@
-import { REWRITE, type Io } from "./io.ts";
+import type { Io } from "./io.ts";
+import { REWRITE } from "./terminal-text.ts";
 
 const PATIENCE_MS = 1000;
 const FRAME_MS = 120;

@@ -1,5 +1,6 @@
 import { styleText } from "node:util";
-import { cleanText, type Io } from "./io.ts";
+import type { Io } from "./io.ts";
+import { cleanText } from "./terminal-text.ts";
 
 /** Columns side by side below their heads. Ends with a newline. */
 export function table(io: Io, heads: readonly string[], rows: readonly (readonly string[])[]): string {

@@ -7,7 +7,8 @@ import { SizedCache } from "./cache.ts";
 import { findImageFile, type ImageFile, type ImagePlaces, readImage } from "./files.ts";
 import { fitImage, type ImageRules } from "./fit.ts";
 import { findImagePaths } from "./paths.ts";
-import { findResizer, type Resize } from "./resize.ts";
+import { findResizer } from "./find-resizer.ts";
+import type { Resize } from "./resize.ts";
 
 export interface ImagePorts {
   readonly log: Log;

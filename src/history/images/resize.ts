@@ -53,14 +53,3 @@ export function resizeWith(sharp: Sharp): Resize {
     return undefined;
   };
 }
-
-/** With sharp, when it is installed beside the gateway; it is no dependency, as its binaries are some 20 MB. */
-export async function findResizer(): Promise<Resize | undefined> {
-  // A name that no bundler and no type checker follows.
-  const name: string = "sharp";
-  const loaded: unknown = await import(name).catch(() => undefined);
-  const made = typeof loaded === "object" && loaded !== null && "default" in loaded ? loaded.default : undefined;
-  return isSharp(made) ? resizeWith(made) : undefined;
-}
-
-const isSharp = (made: unknown): made is Sharp => typeof made === "function";

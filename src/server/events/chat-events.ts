@@ -18,24 +18,6 @@ export interface ViewState {
 
 export const START: ViewState = { startedAt: 0, text: "", isNext: false, answers: [], questions: [] };
 
-/** Converts the events of one run, and keeps the state for it. */
-export class ChatView {
-  #facts: RunFacts;
-  #state = START;
-
-  constructor(facts: RunFacts) {
-    this.#facts = facts;
-  }
-
-  show(event: RunEvent): readonly GatewayEvent[] {
-    // A queued run knows its session's id only when it starts.
-    if (event.type === "run_start") this.#facts = event.facts;
-    const events = toGatewayEvents(this.#facts, event, this.#state);
-    this.#state = advance(this.#state, event);
-    return events;
-  }
-}
-
 /** The protocol's events of one run event, in order. `state` is the one before the event. */
 export function toGatewayEvents(facts: RunFacts, event: RunEvent, state: ViewState): readonly GatewayEvent[] {
   const startedAt = event.type === "run_start" ? event.startedAt : state.startedAt;

@@ -2,7 +2,7 @@ import type { RunEvent, RunStream } from "../../types/run/events.ts";
 import { toAgentEvent } from "./agent-events.ts";
 import type { Hub } from "../transport/hub.ts";
 import { POLICY } from "../transport/frames.ts";
-import { ChatView } from "./chat-events.ts";
+import { ChatView } from "./chat-view.ts";
 import type { ServerPorts } from "../options.ts";
 import { Pace } from "./pace.ts";
 

@@ -97,7 +97,7 @@ export function countingName({ address, isProxied }: Peer): string {
 }
 
 /** An IPv4 address, or the first 64 bits of an IPv6 address. */
-export function networkOf(address: string): string {
+function networkOf(address: string): string {
   if (!address.includes(":")) return address;
   const [head = [], tail = []] = address.split("::").map((part) => part.split(":").filter(Boolean));
   const zeros = Array.from({ length: Math.max(0, 8 - head.length - tail.length) }, () => "0");

@@ -3,6 +3,7 @@ import type { FileBackend } from "../../types/run/backend.ts";
 import type { Tool } from "../../types/run/tool.ts";
 import { readBytes } from "../../utils/read-regular.ts";
 import { defineTool, textResult } from "../define.ts";
+import { applyEdits, type Replacement } from "./replacements.ts";
 
 const MAX_BYTES = 10 * 1024 * 1024;
 
@@ -10,7 +11,6 @@ const replacement = z.object({
   oldText: z.string().min(1).describe("Exact text that occurs once in the file"),
   newText: z.string().describe("Text that replaces it"),
 });
-type Replacement = z.output<typeof replacement>;
 
 const input = z.object({
   path: z.string().min(1).describe("File to change; relative paths start at the workspace"),
@@ -26,40 +26,6 @@ function wantedEdits(wanted: z.output<typeof input>): readonly Replacement[] {
     throw new Error("Nothing to change: pass edits with oldText and newText.");
   }
   return edits;
-}
-
-interface Place extends Replacement {
-  readonly start: number;
-}
-
-function placeOf(content: string, edit: Replacement, number: number): Place {
-  const start = edit.oldText === "" ? -1 : content.indexOf(edit.oldText);
-  if (start < 0) {
-    throw new Error(
-      `Edit ${number}: its oldText is not in the file. It must match exactly, including spaces and line ends; read the file again.`,
-    );
-  }
-  if (content.indexOf(edit.oldText, start + 1) >= 0) {
-    throw new Error(
-      `Edit ${number}: its oldText occurs in the file more than once. Add surrounding lines until it is unique.`,
-    );
-  }
-  return { ...edit, start };
-}
-
-/** Applies all edits, each matched against the content as given. Throws when one is missing, ambiguous or overlaps another. */
-export function applyEdits(content: string, edits: readonly Replacement[]): string {
-  const places = edits.map((edit, index) => placeOf(content, edit, index + 1)).toSorted((a, b) => a.start - b.start);
-  let result = "";
-  let position = 0;
-  for (const place of places) {
-    if (place.start < position) {
-      throw new Error("Two edits overlap; join them into one.");
-    }
-    result += content.slice(position, place.start) + place.newText;
-    position = place.start + place.oldText.length;
-  }
-  return result + content.slice(position);
 }
 
 const toUnix = (text: string): string => text.replaceAll("\r\n", "\n");

@@ -1,7 +1,7 @@
 import { appendFileSync, chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { errText, REWRITE, terminalText } from "../../../src/app/cli/io.ts";
+import { errText, REWRITE, terminalText } from "../../../src/app/cli/terminal-text.ts";
 import { openJournal } from "../../../src/store/journal/journal.ts";
 import { sessionKey } from "../../../src/types/ids.ts";
 import { outputMatching, run, start, stateDir } from "../../kit/gateway/cli.ts";

@@ -4,7 +4,7 @@ import JSON5 from "json5";
 import { describe, expect, it } from "vitest";
 import { schemaKeys } from "../../../src/app/config/keys/schema-keys.ts";
 import { configSchema } from "../../../src/app/config/schema.ts";
-import { driftedFiles } from "../../../src/app/docs/generate.ts";
+import { outdatedFiles } from "../../../src/app/docs/generated-files.ts";
 import { ERROR_CODES } from "../../../src/types/errors.ts";
 
 const root = join(import.meta.dirname, "../../..");
@@ -12,7 +12,7 @@ const read = (name: string) => readFileSync(join(root, name), "utf8");
 
 describe("the docs", () => {
   it("say what the schema says", async () => {
-    expect(await driftedFiles(root)).toEqual([]);
+    expect(await outdatedFiles(root)).toEqual([]);
     expect(read("docs/reference/config.md")).toContain("| `channels.telegram.botToken` | string or secret reference |");
   });
 

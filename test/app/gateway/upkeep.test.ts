@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { loadConfig } from "../../../src/app/config/load.ts";
 import { resolvePaths } from "../../../src/app/config/paths.ts";
 import { openCore } from "../../../src/app/compose/core.ts";
-import { clearAway } from "../../../src/app/gateway/lifecycle/upkeep.ts";
+import { cleanUp } from "../../../src/app/gateway/lifecycle/cleanup.ts";
 import { Live } from "../../../src/app/compose/live.ts";
 import { openLog } from "../../../src/app/log/log.ts";
 import { recordLog } from "../../kit/log.ts";
@@ -41,7 +41,7 @@ it("removes old logs and received files, and nothing else", async () => {
     gate: async () => ({ kind: "drop", why: "test" }),
     statusLines: () => [],
   });
-  await clearAway({ live, core, log });
+  await cleanUp({ live, core, log });
   await core.close();
   expect((await readdir(join(dir, "logs"))).toSorted()).toEqual(["mine.txt", "openclaw-2026-01-30.log"]);
   expect(await readdir(join(dir, "media"))).toEqual(["new.png"]);
@@ -72,7 +72,7 @@ it("removes the oldest files beyond the size, but none of the last day", async (
     gate: async () => ({ kind: "drop", why: "test" }),
     statusLines: () => [],
   });
-  await clearAway({ live, core, log });
+  await cleanUp({ live, core, log });
   await core.close();
   expect((await readdir(join(dir, "media"))).toSorted()).toEqual(["d.png", "e.png"]);
 });
@@ -89,7 +89,7 @@ it("goes on with the rest when one of the folders cannot be read", async () => {
     gate: async () => ({ kind: "drop", why: "test" }),
     statusLines: () => [],
   });
-  await clearAway({
+  await cleanUp({
     live,
     core,
     log: { ...openLog({ level: "silent", consoleLevel: "silent", consoleStyle: "json" }), ...log },

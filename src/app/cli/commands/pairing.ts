@@ -5,7 +5,8 @@ import { exists } from "../../../utils/exists.ts";
 import { journalPath } from "../../config/paths.ts";
 import { hasGateway } from "../address.ts";
 import { callOnce } from "../call-gateway.ts";
-import { cleanText, writeJson, type Io } from "../io.ts";
+import { writeJson, type Io } from "../io.ts";
+import { cleanText } from "../terminal-text.ts";
 import { readState, type State } from "../state.ts";
 import { showDuration, table } from "../table.ts";
 

@@ -3,7 +3,8 @@ import { z } from "zod";
 import { errorText } from "../../../utils/text/error-text.ts";
 import { canAsk } from "../ask.ts";
 import type { GatewayClient } from "../client.ts";
-import { cleanText, type Io } from "../io.ts";
+import type { Io } from "../io.ts";
+import { cleanText } from "../terminal-text.ts";
 import type { Printer } from "./printer.ts";
 
 const requestShape = z.looseObject({

@@ -1,4 +1,5 @@
-import { cleanText, type Io } from "../io.ts";
+import type { Io } from "../io.ts";
+import { cleanText } from "../terminal-text.ts";
 import { startProgress } from "../progress.ts";
 
 /** Prints an answer: as it grows for a person at a terminal, else once it is whole. Shows that it waits until then. */

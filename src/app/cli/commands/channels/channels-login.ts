@@ -10,7 +10,8 @@ import { hasGateway } from "../../address.ts";
 import { callOnce, withGateway } from "../../call-gateway.ts";
 import { isErrorCode } from "../../client-errors.ts";
 import type { GatewayClient } from "../../client.ts";
-import { cleanText, writeJson, type Io } from "../../io.ts";
+import { writeJson, type Io } from "../../io.ts";
+import { cleanText } from "../../terminal-text.ts";
 import { readState, requireState, type State } from "../../state.ts";
 import { showQr } from "../../qr-text.ts";
 

@@ -1,5 +1,6 @@
 import { why } from "../../../messages/why.ts";
-import { cleanText, writeJson, type Io } from "../../io.ts";
+import { writeJson, type Io } from "../../io.ts";
+import { cleanText } from "../../terminal-text.ts";
 import { dim } from "../../table.ts";
 import { whyShape } from "../message/message-shapes.ts";
 import { askMessages } from "../message/message-source.ts";

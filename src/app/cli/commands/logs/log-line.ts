@@ -1,6 +1,6 @@
 import { styleText } from "node:util";
 import { z } from "zod";
-import { cleanText } from "../../io.ts";
+import { cleanText } from "../../terminal-text.ts";
 
 const LOOK = { debug: "gray", info: "green", warn: "yellow", error: "red", fatal: "red" } as const;
 

@@ -5,7 +5,8 @@ import { z } from "zod";
 import { OpenClawError } from "../../../../types/errors.ts";
 import { errorText } from "../../../../utils/text/error-text.ts";
 import { callOnce } from "../../call-gateway.ts";
-import { cleanText, writeJson, type Io } from "../../io.ts";
+import { writeJson, type Io } from "../../io.ts";
+import { cleanText } from "../../terminal-text.ts";
 import { readState } from "../../state.ts";
 
 export interface SendFlags {

@@ -1,7 +1,8 @@
 import { loginNames, loginOf, loginProvider, type LoginTalk } from "../../../../providers/auth/renew.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
 import { askLine, canAsk } from "../../ask.ts";
-import { cleanText, type Io } from "../../io.ts";
+import type { Io } from "../../io.ts";
+import { cleanText } from "../../terminal-text.ts";
 import { checkId, nobodyToAsk } from "./models-auth.ts";
 import { openModelState } from "./models-state.ts";
 

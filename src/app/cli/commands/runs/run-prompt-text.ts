@@ -1,4 +1,5 @@
-import { cleanText, type Io } from "../../io.ts";
+import type { Io } from "../../io.ts";
+import { cleanText } from "../../terminal-text.ts";
 import { dim } from "../../table.ts";
 import { count } from "./run-figures.ts";
 import type { RunContent, RunMessage, RunPart, RunPrompt } from "./run-shapes.ts";

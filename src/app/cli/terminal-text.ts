@@ -1,0 +1,29 @@
+import { Secret } from "../../types/secret.ts";
+
+/** A text for the error output: without secrets, and for a terminal without control characters except those of the progress line. */
+export function errText(text: string, isTerminal: boolean): string {
+  const masked = Secret.mask(text);
+  if (!isTerminal) return masked;
+  return text.startsWith(REWRITE) ? REWRITE + terminalText(masked.slice(REWRITE.length)) : terminalText(masked);
+}
+
+/** Moves to the start of the terminal's line and clears it. */
+export const REWRITE = "\r\u001b[2K";
+
+/** A text of strangers without control characters and without those that change its direction. Line breaks and tabs stay. */
+export const cleanText = (text: string): string =>
+  // oxlint-disable-next-line no-control-regex -- control characters are removed
+  text.replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\p{Bidi_Control}]/gu, "");
+
+/**
+ * A text for a terminal: without control characters, whoever wrote it. Colours stay, also those of strangers, except the one
+ * that hides text.
+ */
+export const terminalText = (text: string): string =>
+  text
+    .split(COLOR)
+    .map((part, index) => (index % 2 === 0 ? cleanText(part) : part))
+    .join("");
+
+// oxlint-disable-next-line no-control-regex -- the escape character begins a colour
+const COLOR = /(\u001b\[(?!(?:\d*;)*0*8[;m])[\d;]*m)/;

@@ -1,0 +1,34 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { schemaKeys } from "../config/keys/schema-keys.ts";
+import { jsonSchema } from "../config/schema.ts";
+import { bundledList } from "./bundled-list.ts";
+import { channelKeys } from "./channel-schemas.ts";
+import { configExample } from "./config-example.ts";
+import { configTable } from "./config-table.ts";
+
+/** The files that come from the schema and from the folders of extensions, by their place in the repository. */
+export async function generatedFiles(root: string): Promise<ReadonlyMap<string, string>> {
+  return new Map([
+    ["docs/reference/config.md", configTable([...schemaKeys(), ...(await channelKeys(root))])],
+    ["docs/openclaw.schema.json", `${JSON.stringify(jsonSchema(), null, 2)}\n`],
+    ["openclaw.json.example", configExample(schemaKeys())],
+    ["src/app/contributions/bundled.ts", bundledList(root)],
+  ]);
+}
+
+/** Names of the files that differ from what would be generated. The layout of JSON does not count. */
+export async function outdatedFiles(root: string): Promise<readonly string[]> {
+  const same = (name: string, text: string) => (name.endsWith(".json") ? JSON.stringify(JSON.parse(text)) : text);
+  const files = [...(await generatedFiles(root))];
+  return files.flatMap(([name, text]) => (same(name, readOr(join(root, name))) === same(name, text) ? [] : [name]));
+}
+
+function readOr(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    // A file that does not exist yet differs from every text.
+    return "null";
+  }
+}

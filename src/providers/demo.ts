@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import type { AssistantMessage, ToolCallContent } from "../types/run/model.ts";
 import { emptyMessage } from "./call/message.ts";
 import type { loadPi, PiContext, PiModel, PiStream, PiStreamOptions, StreamModel } from "./pi.ts";
@@ -116,11 +117,8 @@ async function speak(stream: PiStream, model: PiModel, reply: Reply, options: Pi
   end(stream, partial, "stop");
 }
 
-let calls = 0;
-
 function callTool(stream: PiStream, partial: AssistantMessage, call: Omit<ToolCallContent, "type" | "id">) {
-  calls += 1;
-  const toolCall = { type: "toolCall" as const, id: `demo_${Date.now().toString(36)}_${calls}`, ...call };
+  const toolCall = { type: "toolCall" as const, id: `demo_${randomUUID()}`, ...call };
   partial.content.push(toolCall);
   stream.push({ type: "toolcall_start", contentIndex: 0, partial });
   stream.push({ type: "toolcall_end", contentIndex: 0, toolCall, partial });

@@ -51,11 +51,6 @@ export function keyForPeer(peer: Peer, sender: Pick<Sender, "id">, rules: KeyRul
   return buildKey({ kind: "direct", agentId: agent, ...place, sender: sender.id }, defaultAgent);
 }
 
-/** The session of a subagent that `parent` started. `child` distinguishes several runs of one agent. */
-export function keyForSubagent(parent: SessionKey, agent: AgentId, child?: string): SessionKey {
-  return buildKey({ kind: "subagent", parent, agentId: agent, ...(child === undefined ? {} : { child }) });
-}
-
 export function buildKey(parsed: ParsedKey, defaultAgent: AgentId = DEFAULT_AGENT): SessionKey {
   if (parsed.kind === "subagent") {
     const child = parsed.child === undefined ? "" : `:${encode(parsed.child)}`;

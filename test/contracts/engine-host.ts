@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { prepareSubagentSpawn, tellSubagentEnded } from "../../src/history/engines/subagents.ts";
 import type { ContextEngine } from "../../src/types/engine/context-engine.ts";
 import type { ChatMessage } from "../../src/types/run/model.ts";
 import type { EngineCompacted } from "../../src/types/engine/engine-turn.ts";
@@ -197,30 +196,6 @@ export function hostileEngineContract(): void {
       const failure = opened.catch((error: unknown) => error);
       expect(await on.clock.until(failure)).toBeLessThanOrEqual(TIMEOUTS.bootstrap);
       expect(await failure).toMatchObject({ code: "ENGINE_UNUSABLE" });
-      expect(on.clock.waiting).toBe(0);
-    });
-
-    it.each(Object.keys(MANNERS))("whose part in subagents %s keeps none waiting", async (name) => {
-      const act = MANNERS[name]?.act;
-      const on = engineFixture(engineWith("compact", hang, { owns: true, letGo: () => undefined }));
-      const engine = {
-        ...engineWith("compact", hang, { owns: true, letGo: () => undefined }),
-        prepareSubagentSpawn: act as never,
-        onSubagentEnded: act as never,
-      };
-      const setting = { clock: on.clock, log: on.log, ms: 5000 };
-      const spawn = { parentSessionKey: "main", childSessionKey: "main::coder" };
-      const prepared = prepareSubagentSpawn(engine, spawn as never, setting);
-      expect(await on.clock.until(prepared)).toBeLessThanOrEqual(5000);
-      const ready = await prepared;
-      expect(ready.kind).toBe(MANNERS[name]?.fails === true ? "failed" : "ready");
-      if (ready.kind === "ready") await ready.rollback();
-      const ended = tellSubagentEnded(
-        engine,
-        { childSessionKey: "main::coder", reason: "completed" } as never,
-        setting,
-      );
-      expect(await on.clock.until(ended)).toBeLessThanOrEqual(5000);
       expect(on.clock.waiting).toBe(0);
     });
 

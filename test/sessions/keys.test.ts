@@ -6,7 +6,6 @@ import {
   canonicalKey,
   isSubagentKey,
   keyForPeer,
-  keyForSubagent,
   parseKey,
   resolveAlias,
 } from "../../src/sessions/keys.ts";
@@ -59,7 +58,8 @@ describe("session keys", () => {
     expect(keyForPeer(direct, { id: "a:b%" }, { ...rules, agentId: agentId("ops") })).toBe(
       "agent:ops:telegram:default:a%3Ab%25",
     );
-    expect(keyForSubagent(sessionKey("telegram:default:8001"), agentId("coder"), "x1")).toBe(
+    const parent = sessionKey("telegram:default:8001");
+    expect(buildKey({ kind: "subagent", parent, agentId: agentId("coder"), child: "x1" })).toBe(
       "telegram:default:8001::coder:x1",
     );
   });
@@ -111,14 +111,10 @@ describe("session keys", () => {
         id.filter((agent) => agent !== ""),
         fc.option(id),
         (who, agent, child) => {
-          const parent = keyForSubagent(keyOf(who), agentId("first"));
-          const key = keyForSubagent(parent, agentId(agent), child ?? undefined);
-          expect(parseKey(key)).toEqual({
-            kind: "subagent",
-            agentId: agent,
-            parent,
-            ...(child === null ? {} : { child }),
-          });
+          const parent = buildKey({ kind: "subagent", parent: keyOf(who), agentId: agentId("first") });
+          const ofChild = child === null ? {} : { child };
+          const key = buildKey({ kind: "subagent", parent, agentId: agentId(agent), ...ofChild });
+          expect(parseKey(key)).toEqual({ kind: "subagent", agentId: agent, parent, ...ofChild });
           expect(agentOf(key)).toBe(agent);
         },
       ),

@@ -15,7 +15,7 @@ export const WHOLE: Fit = { cleared: 0, turns: 0, steps: 0 };
 
 export interface FitLimits {
   /** Tokens that the messages may take. */
-  readonly room: number;
+  readonly mostTokens: number;
   /** Tokens of the model's window. */
   readonly window: number;
   /** The user's text in the present turn, which is always sent. */
@@ -32,16 +32,16 @@ const TARGET = 0.75;
  * The least that has to be cut for the messages to fit: first the largest results, then all old ones, then earlier turns,
  * then the first steps of the present turn. Its last step and what the user asked stay, so that they may not fit after all.
  */
-export function fitFor(messages: readonly ChatMessage[], { room, window, asked, before }: FitLimits): Fit {
+export function fitFor(messages: readonly ChatMessage[], { mostTokens, window, asked, before }: FitLimits): Fit {
   const size = (fit: Fit) => requestTokens(applyFit(messages, fit, asked));
-  if (size(before) <= room) return before;
+  if (size(before) <= mostTokens) return before;
   let fit = before;
   for (const share of SHARES) {
     const most = Math.floor(window * share);
     fit = { ...before, eachResult: Math.min(most, before.eachResult ?? most) };
-    if (size(fit) <= room) return fit;
+    if (size(fit) <= mostTokens) return fit;
   }
-  const target = Math.floor(room * TARGET);
+  const target = Math.floor(mostTokens * TARGET);
   for (const [kind, most] of stages(messages, asked)) {
     fit = leastOf({ ...fit, [kind]: most }, kind, (one) => size(one) <= target, before[kind]);
     if (size(fit) <= target) return fit;
@@ -126,7 +126,7 @@ function partsIn(messages: readonly ChatMessage[], asked: string): Parts {
 /** Where the present turn begins; before everything when there is no user message. */
 function turnAt(messages: readonly ChatMessage[], asked: string): number {
   const isStart = (message: ChatMessage): message is UserMessage => beginsTurn(message) && isSaid(message);
-  const isNamed = (message: ChatMessage) => isStart(message) && wordsOf(message).includes(asked);
+  const isNamed = (message: ChatMessage) => isStart(message) && userText(message).includes(asked);
   const named = asked.trim() === "" ? -1 : messages.findLastIndex(isNamed);
   return named >= 0 ? named : messages.findLastIndex(isStart);
 }
@@ -135,7 +135,7 @@ function turnAt(messages: readonly ChatMessage[], asked: string): number {
 const isSaid = (message: ChatMessage): boolean =>
   message.role === "user" && !isImageTurn(message) && !asksForRest(message);
 
-const wordsOf = (message: UserMessage): string =>
+const userText = (message: UserMessage): string =>
   partsOf(message)
     .flatMap((part) => (part.type === "text" ? [part.text] : []))
     .join("\n");

@@ -28,8 +28,8 @@ function truncateResult(message: ToolResultMessage, most: number): ToolResultMes
   if (estimateTokens(message) <= most) return message;
   const images = message.content.filter((part) => part.type === "image");
   const text = message.content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
-  const room = Math.max(LEAST_TOKENS, most - estimateTokens({ ...message, content: images }));
-  const shortened = toTokens(text, room);
+  const textTokens = Math.max(LEAST_TOKENS, most - estimateTokens({ ...message, content: images }));
+  const shortened = toTokens(text, textTokens);
   if (shortened === text) return message;
   return { ...message, content: [{ type: "text", text: shortened }, ...images] };
 }

@@ -8,7 +8,7 @@ import { endingOf, isWindowFull, reasonIn } from "./call/ending.ts";
 import { factsOf, type CallFacts } from "./call/facts.ts";
 import { emptyMessage, Growth, rawArgumentsIn, soFar, withTornMarked } from "./call/message.ts";
 import { outputFor, tokensOf } from "./call/output.ts";
-import { refusalOn, webPageOn, wordsOf } from "./call/refusal.ts";
+import { refusalOn, webPageOn, reportedText } from "./call/refusal.ts";
 import { withTopP } from "./call/sampling.ts";
 import { Size } from "./call/size.ts";
 import { CallSpending } from "./call/spending.ts";
@@ -185,7 +185,7 @@ class Call {
   #explain(told: string): string {
     const { broke } = this.#wire;
     this.#refusal = refusalOn(this.#wire);
-    const text = wordsOf(told, this.#refusal, this.#handle.pi);
+    const text = reportedText(told, this.#refusal, this.#handle.pi);
     const full = broke === undefined || text.includes(broke) ? text : `${text} (${broke})`;
     const isBroken = classifyFailure(full, this.#told).kind === "network" && (this.#partial?.content.length ?? 0) > 0;
     return isBroken ? `The connection broke before the answer was finished: ${full}` : full;

@@ -7,7 +7,7 @@ import { type ModelMeter, UNMETERED } from "../types/run/model-meter.ts";
 import type { FailureKind } from "../types/run/run.ts";
 import { Secret } from "../types/secret.ts";
 import type { Credentials } from "./auth/credentials.ts";
-import { createKeyring, spotOf } from "./auth/keyring.ts";
+import { createKeyring, pairOf } from "./auth/keyring.ts";
 import { keyless, Profiles, type Found } from "./auth/profiles.ts";
 import { Cooldowns } from "./auth/cooldowns.ts";
 import {
@@ -164,7 +164,7 @@ class Catalogue {
   /** Those that may be asked now, then those that are cooling down, the soonest back first. */
   #willing(ref: ModelRef, found: readonly Found[]): readonly Found[] {
     const until = ({ profile }: Found) => {
-      const state = this.#cooldowns.look(spotOf(ref, profile.id));
+      const state = this.#cooldowns.peek(pairOf(ref, profile.id));
       return state.kind === "cooling" ? state.until : 0;
     };
     return found.toSorted((a, b) => until(a) - until(b));

@@ -23,7 +23,7 @@ const stepsOf = (sizes: readonly number[]): ChatMessage[] =>
     result(`call-${at}`, `result ${at} ${"x".repeat(size)}`),
   ]);
 
-const limits = (room: number, before = WHOLE) => ({ room, window: room, asked: ASKED, before });
+const limits = (mostTokens: number, before = WHOLE) => ({ mostTokens, window: mostTokens, asked: ASKED, before });
 const textsOf = (messages: readonly ChatMessage[]) => messages.map(textOf).join("\n");
 
 describe("messages that do not fit", () => {
@@ -101,7 +101,7 @@ describe("messages that do not fit", () => {
     expect(text).not.toContain("result 0 x");
   });
 
-  it("are cut to the same bytes by the next calls, until the room is used up again", () => {
+  it("are cut to the same bytes by the next calls, until the space is used up again", () => {
     const sizes = Array.from({ length: 200 }, () => 300);
     const whole = [user(ASKED), ...stepsOf(sizes)];
     let before = WHOLE;
@@ -126,15 +126,15 @@ describe("messages that do not fit", () => {
       earlier: fc.nat(30),
       sizes: fc.array(fc.nat(3000), { minLength: 1, maxLength: 60 }),
       hasSummary: fc.boolean(),
-      room: fc.integer({ min: 2500, max: 20_000 }),
+      mostTokens: fc.integer({ min: 2500, max: 20_000 }),
     });
     fc.assert(
-      fc.property(shape, ({ earlier, sizes, hasSummary, room }) => {
+      fc.property(shape, ({ earlier, sizes, hasSummary, mostTokens }) => {
         const head = hasSummary ? [summaryTurn("They met.", 1)] : [];
         const messages = [...head, ...turns(earlier), user(ASKED), ...stepsOf(sizes)];
-        const fit = fitFor(messages, limits(room));
+        const fit = fitFor(messages, limits(mostTokens));
         const shown = applyFit(messages, fit, ASKED);
-        expect(requestTokens(shown)).toBeLessThanOrEqual(room);
+        expect(requestTokens(shown)).toBeLessThanOrEqual(mostTokens);
         expect(textsOf(shown)).toContain(ASKED);
         expect(textsOf(shown)).toContain(`step ${sizes.length - 1}`);
         if (hasSummary) expect(textsOf(shown)).toContain("They met.");

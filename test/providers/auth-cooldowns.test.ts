@@ -14,12 +14,12 @@ const HOUR = 60 * MINUTE;
 const settings = authConfig.parse({}).cooldowns;
 const RESTING = ["rate_limit", "overloaded", "timeout", "billing", "auth"] as const;
 
-const spot = (profile: string, id = "m1", provider = "p"): ProfileModel => ({ profile, model: { provider, id } });
-const KEY = spot("p:a");
+const pair = (profile: string, id = "m1", provider = "p"): ProfileModel => ({ profile, model: { provider, id } });
+const KEY = pair("p:a");
 
 /** Minutes from now until the key may be asked again. */
 function restOf(rests: Cooldowns, clock: { now(): number }, key = KEY): number {
-  const state = rests.look(key);
+  const state = rests.peek(key);
   return state.kind === "cooling" ? (state.until - clock.now()) / MINUTE : 0;
 }
 
@@ -56,7 +56,7 @@ describe("how long a key rests", () => {
       },
     }).cooldowns;
     expect(lengths("billing", 2, own)).toEqual([120, 180]);
-    expect(lengths("billing", 3, own, spot("o:a", "m", "other"))).toEqual([60, 120, 180]);
+    expect(lengths("billing", 3, own, pair("o:a", "m", "other"))).toEqual([60, 120, 180]);
     expect(lengths("auth", 3, own)).toEqual([1, 2, 2]);
   });
 
@@ -75,7 +75,7 @@ describe("how long a key rests", () => {
     const rests = new Cooldowns(clock);
     rests.failed(KEY, { kind: "rate_limit" }, settings);
     clock.pass(MINUTE + 24 * HOUR);
-    expect(rests.look(KEY)).toEqual({ kind: "ready" });
+    expect(rests.peek(KEY)).toEqual({ kind: "ready" });
     rests.failed(KEY, { kind: "rate_limit" }, settings);
     expect(restOf(rests, clock)).toBe(1);
   });
@@ -93,7 +93,7 @@ describe("how long a key rests", () => {
   it.each(FAILURE_KINDS.filter((kind) => !RESTING.some((resting) => resting === kind)))("is nothing for %s", (kind) => {
     const rests = new Cooldowns(stoppedClock());
     rests.failed(KEY, { kind }, settings);
-    expect(rests.look(KEY)).toEqual({ kind: "ready" });
+    expect(rests.peek(KEY)).toEqual({ kind: "ready" });
   });
 });
 
@@ -108,7 +108,7 @@ describe("after a rest", () => {
 
   it("one run asks first and the others wait for it", () => {
     const { clock, rests } = rested();
-    expect([rests.claim(KEY).kind, rests.claim(KEY).kind, rests.look(KEY).kind]).toEqual([
+    expect([rests.claim(KEY).kind, rests.claim(KEY).kind, rests.peek(KEY).kind]).toEqual([
       "probe",
       "cooling",
       "cooling",
@@ -121,7 +121,7 @@ describe("after a rest", () => {
 
   it("looking takes no probe", () => {
     const { rests } = rested();
-    expect([rests.look(KEY).kind, rests.look(KEY).kind, rests.claim(KEY).kind]).toEqual(["probe", "probe", "probe"]);
+    expect([rests.peek(KEY).kind, rests.peek(KEY).kind, rests.claim(KEY).kind]).toEqual(["probe", "probe", "probe"]);
   });
 
   it("a failed probe lengthens the rest", () => {
@@ -147,9 +147,9 @@ describe("after a rest", () => {
     const rests = new Cooldowns(clock);
     rests.failed(KEY, { kind: "rate_limit" }, settings);
     rests.failed(KEY, { kind: "auth" }, settings);
-    expect(rests.look(KEY)).toEqual({ kind: "cooling", until: clock.now() + 10 * MINUTE, because: "auth" });
+    expect(rests.peek(KEY)).toEqual({ kind: "cooling", until: clock.now() + 10 * MINUTE, because: "auth" });
     clock.pass(2 * MINUTE);
-    expect(rests.look(KEY)).toMatchObject({ kind: "cooling", because: "auth" });
+    expect(rests.peek(KEY)).toMatchObject({ kind: "cooling", because: "auth" });
   });
 });
 
@@ -166,17 +166,17 @@ describe("whatever happens", () => {
     fc.record({ do: fc.constant("step back" as const), ms: fc.integer({ min: 0, max: 48 * HOUR }) }),
   );
   type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
-  const spotAt = ({ profile, model }: { profile: string; model: string }) => spot(profile, model);
+  const pairAt = ({ profile, model }: { profile: string; model: string }) => pair(profile, model);
 
   function play(rests: Cooldowns, clock: ReturnType<typeof stoppedClock>, next: Step): void {
-    if (next.do === "fail") rests.failed(spotAt(next.at), { kind: next.kind }, settings);
-    if (next.do === "succeed") rests.succeeded(spotAt(next.at));
-    if (next.do === "claim") rests.claim(spotAt(next.at));
-    if (next.do === "release") rests.released(spotAt(next.at));
+    if (next.do === "fail") rests.failed(pairAt(next.at), { kind: next.kind }, settings);
+    if (next.do === "succeed") rests.succeeded(pairAt(next.at));
+    if (next.do === "claim") rests.claim(pairAt(next.at));
+    if (next.do === "release") rests.released(pairAt(next.at));
     if (next.do === "pass") clock.pass(next.ms);
     if (next.do === "step back") clock.pass(-next.ms);
   }
-  const all = profiles.flatMap((profile) => models.map((model) => spot(profile, model)));
+  const all = profiles.flatMap((profile) => models.map((model) => pair(profile, model)));
 
   it("a failure touches no other model and no other key", () => {
     fc.assert(
@@ -184,10 +184,10 @@ describe("whatever happens", () => {
         const clock = stoppedClock();
         const rests = new Cooldowns(clock);
         for (const next of steps) play(rests, clock, next);
-        const others = all.filter((other) => JSON.stringify(other) !== JSON.stringify(spotAt(at)));
-        const before = others.map((other) => rests.look(other));
-        rests.failed(spotAt(at), { kind }, settings);
-        expect(others.map((other) => rests.look(other))).toEqual(before);
+        const others = all.filter((other) => JSON.stringify(other) !== JSON.stringify(pairAt(at)));
+        const before = others.map((other) => rests.peek(other));
+        rests.failed(pairAt(at), { kind }, settings);
+        expect(others.map((other) => rests.peek(other))).toEqual(before);
       }),
       { numRuns: 100 },
     );
@@ -199,11 +199,11 @@ describe("whatever happens", () => {
         const clock = stoppedClock();
         const rests = new Cooldowns(clock);
         for (const next of steps) play(rests, clock, next);
-        const before = rests.look(spotAt(at)).kind;
-        const claims = Array.from({ length: callers }, () => rests.claim(spotAt(at)).kind);
+        const before = rests.peek(pairAt(at)).kind;
+        const claims = Array.from({ length: callers }, () => rests.claim(pairAt(at)).kind);
         expect(claims.filter((kind) => kind === "probe")).toHaveLength(before === "probe" ? 1 : 0);
-        rests.succeeded(spotAt(at));
-        expect(rests.claim(spotAt(at))).toEqual({ kind: "ready" });
+        rests.succeeded(pairAt(at));
+        expect(rests.claim(pairAt(at))).toEqual({ kind: "ready" });
       }),
       { numRuns: 100 },
     );
@@ -215,14 +215,14 @@ describe("whatever happens", () => {
         const clock = stoppedClock();
         const rests = new Cooldowns(clock);
         for (const next of steps) play(rests, clock, next);
-        expect(restOf(rests, clock, spotAt(at))).toBeLessThanOrEqual(24 * 60);
+        expect(restOf(rests, clock, pairAt(at))).toBeLessThanOrEqual(24 * 60);
         const open = [0, ...waits].map((ms) => {
           clock.pass(ms);
-          return rests.look(spotAt(at)).kind !== "cooling";
+          return rests.peek(pairAt(at)).kind !== "cooling";
         });
         expect(open).toEqual(open.toSorted((a, b) => Number(a) - Number(b)));
         clock.pass(24 * HOUR);
-        expect(rests.look(spotAt(at)).kind).not.toBe("cooling");
+        expect(rests.peek(pairAt(at)).kind).not.toBe("cooling");
       }),
       { numRuns: 100 },
     );
@@ -235,7 +235,7 @@ describe("whatever happens", () => {
         const rests = new Cooldowns(clock);
         for (const next of steps) play(rests, clock, next);
         const again = new Cooldowns(clock, JSON.parse(JSON.stringify(rests.snapshot())));
-        expect(all.map((one) => again.look(one))).toEqual(all.map((one) => rests.look(one)));
+        expect(all.map((one) => again.peek(one))).toEqual(all.map((one) => rests.peek(one)));
         expect(profiles.map((id) => again.usedAt(id))).toEqual(profiles.map((id) => rests.usedAt(id)));
       }),
       { numRuns: 100 },
@@ -258,12 +258,12 @@ describe("the file of the cooldowns", () => {
     const { log } = silentLog();
     const first = await openCooldowns(path, clock, log);
     first.cooldowns.failed(KEY, { kind: "billing" }, settings);
-    first.cooldowns.succeeded(spot("p:b"));
+    first.cooldowns.succeeded(pair("p:b"));
     expect(clock.waiting()).toBe(1);
     await first.close();
     expect(clock.waiting()).toBe(0);
     const second = await openCooldowns(path, clock, log);
-    expect(second.cooldowns.look(KEY)).toMatchObject({ kind: "cooling", because: "billing" });
+    expect(second.cooldowns.peek(KEY)).toMatchObject({ kind: "cooling", because: "billing" });
     expect(second.cooldowns.usedAt("p:b")).toBe(clock.now());
     await second.close();
     expect(JSON.parse(await readFile(path, "utf8"))).toMatchObject({ version: 1 });
@@ -281,7 +281,7 @@ describe("the file of the cooldowns", () => {
 
   it.each(["", "{", "[]", '{"version":2}'])("counts as empty when it is %j", async (content) => {
     const open = await openCooldowns(await place(content), stoppedClock(), silentLog().log);
-    expect(open.cooldowns.look(KEY)).toEqual({ kind: "ready" });
+    expect(open.cooldowns.peek(KEY)).toEqual({ kind: "ready" });
     await open.close();
   });
 

@@ -93,9 +93,9 @@ function placeOf({ locationMessage, liveLocationMessage }: WAMessageContent): st
   }
   if (!locationMessage) return undefined;
   const { name, address, degreesLatitude, degreesLongitude } = locationMessage;
-  const spot = `${degreesLatitude}, ${degreesLongitude}`;
+  const point = `${degreesLatitude}, ${degreesLongitude}`;
   const label = [name, address].filter(Boolean).join(", ");
-  return label === "" ? `Location: ${spot}` : `Place: ${label} (${spot})`;
+  return label === "" ? `Location: ${point}` : `Place: ${label} (${point})`;
 }
 
 function contactLine({ displayName, vcard }: proto.Message.IContactMessage): string {

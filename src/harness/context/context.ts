@@ -175,10 +175,11 @@ export class ModelContext {
   #cut(seen: readonly ChatMessage[], tokens: number | undefined): readonly ChatMessage[] {
     const window = this.#windowTokens();
     const asked = this.#request.turn.text;
-    const room = Math.floor(hardLimitOf(window, this.#request.settings) - this.#fixed);
+    const mostTokens = Math.floor(hardLimitOf(window, this.#request.settings) - this.#fixed);
     const last = this.#fit;
     const before = tokens === undefined ? this.#uncut : last;
-    this.#fit = tokens === undefined || tokens > room ? fitFor(seen, { room, window, asked, before }) : before;
+    this.#fit =
+      tokens === undefined || tokens > mostTokens ? fitFor(seen, { mostTokens, window, asked, before }) : before;
     if (this.#fit !== this.#uncut && !isSameFit(this.#fit, last)) this.#run.log.emit(cutNotice(this.#fit));
     return applyFit(seen, this.#fit, asked);
   }

@@ -5,12 +5,12 @@ import { textIn } from "./render.ts";
 
 const USER_CHARS = 400;
 const ANSWER_CHARS = 200;
-/** UTF-16 units of the earlier summary per token of room: even one token a character leaves some of it. */
+/** UTF-16 units of the earlier summary for each token: fewer than one, so that the lines get a part even at one token per unit. */
 const EARLIER_CHARS_PER_TOKEN = 0.8;
 
 /**
- * A summary that needs no model: the lines of the conversation, shortened, with the results of tools cleared. The newest
- * that `mostTokens` hold; the number of those left out is said.
+ * A summary that needs no model: the newest lines of the conversation that fit into `mostTokens`, shortened, without the results
+ * of tools. It says how many lines are left out.
  */
 export function listConversation(
   messages: readonly ChatMessage[],
@@ -18,11 +18,11 @@ export function listConversation(
 ): string {
   const head = earlier === undefined ? [] : [shorten(earlier, Math.floor(mostTokens * EARLIER_CHARS_PER_TOKEN)), ""];
   const lines = messages.flatMap(lineOf);
-  let room = mostTokens - estimateTextTokens(head.join("\n"));
+  let tokensLeft = mostTokens - estimateTextTokens(head.join("\n"));
   const kept: string[] = [];
   for (const line of lines.toReversed()) {
-    room -= estimateTextTokens(line) + 1;
-    if (room < 0) break;
+    tokensLeft -= estimateTextTokens(line) + 1;
+    if (tokensLeft < 0) break;
     kept.unshift(line);
   }
   const left = lines.length - kept.length;

@@ -42,12 +42,12 @@ async function outcomeOf<T>(call: (signal: AbortSignal) => T | Promise<T>, signa
   try {
     return { kind: "ok", value: await call(signal) };
   } catch (error) {
-    return { kind: "threw", why: wordsOf(error) };
+    return { kind: "threw", why: thrownText(error) };
   }
 }
 
 /** The text of an error of foreign code; it may throw anything, also a value that cannot be printed. */
-export function wordsOf(error: unknown): string {
+export function thrownText(error: unknown): string {
   if (error instanceof Error) return error.message;
   try {
     return String(error);

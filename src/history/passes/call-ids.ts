@@ -27,10 +27,10 @@ const numbered = (id: string, n: number): string => (n === 1 ? id : `${id}_${n}`
 
 function safeUpTo(longest: number): IdRule["make"] {
   return (id, n) => {
-    const room = longest - (n === 1 ? 0 : `_${n}`.length);
+    const most = longest - (n === 1 ? 0 : `_${n}`.length);
     const safe = id
       .replaceAll(/[^a-zA-Z0-9_-]/g, "_")
-      .slice(0, room)
+      .slice(0, most)
       .replace(/_+$/, "");
     return numbered(safe || "call", n);
   };

@@ -3,7 +3,7 @@ import { type Measure, MEASURED, measure } from "../images/measure.ts";
 import { mapSame } from "../parts.ts";
 import type { ImageLimits, TranscriptPolicy } from "../../providers/quirks.ts";
 
-/** Images that the model cannot see, that are broken or too large, and the oldest ones past the limit become words. */
+/** Replaces images that the model cannot see, that are broken or too large, and the oldest ones beyond the limit by a text. */
 export function limitImages(messages: readonly ChatMessage[], policy: TranscriptPolicy): readonly ChatMessage[] {
   if (!messages.some(hasImages)) return messages;
   if (!policy.images) return mapImages(messages, () => words("this model cannot see it"));
@@ -13,7 +13,7 @@ export function limitImages(messages: readonly ChatMessage[], policy: Transcript
   const sizes = sound.flatMap(imagesOf).map((image) => image.data.length);
   const past = countPast(sizes, policy.imageLimits, sound.slice(lastTurn(sound)).flatMap(imagesOf).length);
   let index = 0;
-  return past === 0 ? sound : mapImages(sound, (image) => (index++ < past ? words("left out to save room") : image));
+  return past === 0 ? sound : mapImages(sound, (image) => (index++ < past ? words("left out to save space") : image));
 }
 
 const words = (reason: string): TextContent => ({ type: "text", text: `[image: ${reason}]` });
@@ -45,12 +45,12 @@ const lastTurn = (messages: readonly ChatMessage[]): number =>
   );
 
 /**
- * How many of the oldest images go: in steps of a third of what may stay, so that a request's beginning, which the
- * provider caches, changes with every so many images only; the last turn's own go for want of room alone.
+ * How many of the oldest images are left out: in steps of a third of what may stay, so that the beginning of the request, which
+ * the provider caches, changes only once per step. Those of the last turn are left out only when they exceed the limits.
  */
 function countPast(sizes: readonly number[], { count, total }: ImageLimits, ofLastTurn: number): number {
-  let room = total;
-  const fit = sizes.toReversed().findIndex((size) => (room -= size) < 0);
+  let charsLeft = total;
+  const fit = sizes.toReversed().findIndex((size) => (charsLeft -= size) < 0);
   const stay = Math.min(count, fit === -1 ? sizes.length : fit);
   const needed = sizes.length - stay;
   if (needed === 0) return 0;
@@ -71,7 +71,7 @@ function checked(image: ImageContent, limits: ImageLimits): Seen {
   return (limits.types ?? MEASURED).includes(mimeType) ? found : words(`this model cannot see ${mimeType}`);
 }
 
-/** Base64 characters in which an image says its size as a rule: a JPEG has its preview in front. */
+/** Base64 characters that usually contain the size of an image: a JPEG may begin with a preview. */
 const HEAD = 400_000;
 
 const measured = new WeakMap<ImageContent, Measure | undefined>();

@@ -12,7 +12,7 @@ import {
 } from "./cooldown-length.ts";
 
 const HOUR = 3_600_000;
-/** Milliseconds that a probe may take before another run may try: longer than nearly every first answer. */
+/** Milliseconds that a probe may take before another run may claim the next one: longer than nearly every first answer takes. */
 export const PROBE_LEASE_MS = 120_000;
 
 /** A key at a model. A limit of one model says nothing about another. */
@@ -21,7 +21,7 @@ export interface ProfileModel {
   readonly model: ModelRef;
 }
 
-const restShape = z.object({
+const cooldownShape = z.object({
   profile: z.string(),
   provider: z.string(),
   model: z.string(),
@@ -31,31 +31,33 @@ const restShape = z.object({
   until: z.number(),
   forgetAt: z.number(),
 });
-type SavedCooldown = z.output<typeof restShape>;
+type SavedCooldown = z.output<typeof cooldownShape>;
 
 /** The state that survives a restart. Epoch milliseconds. */
 export const savedShape = z.object({
   version: z.literal(1),
   used: z.record(z.string(), z.number()),
-  rests: z.array(restShape),
-  /** By profile, a mark of the secret that it had. */
+  rests: z.array(cooldownShape),
+  /** By profile, a mark of its secret. */
   marks: z.record(z.string(), z.string()).optional(),
 });
 export type SavedCooldowns = z.output<typeof savedShape>;
 
-interface Seat extends ProfileModel {
-  rests: SavedCooldown[];
-  /** Epoch milliseconds until which a probe is out. */
+/** What is known of a key at a model. */
+interface KeyState extends ProfileModel {
+  cooldowns: SavedCooldown[];
+  /** Epoch milliseconds until which a run may take for its probe. */
   lease?: number | undefined;
 }
 
 /**
- * Which keys are cooling down at which models, and why. Kept by (profile, model, reason), also for failures that concern the key as a
- * whole: a plan without one model, or one credit limit per model, answers with the same text, and finding out costs a call.
+ * Which keys are cooling down at which models, and why. Cooldowns are kept by profile, model and reason, also for failures that
+ * seem to concern the whole key: a plan that lacks one model, or a credit limit per model, gives the same error text, and a call
+ * would be needed to learn the difference.
  */
 export class Cooldowns {
   readonly #clock: Pick<Clock, "now">;
-  readonly #seats = new Map<string, Seat>();
+  readonly #states = new Map<string, KeyState>();
   readonly #used = new Map<string, number>();
   readonly #marks = new Map<string, string>();
   /** Called after each change. */
@@ -65,45 +67,51 @@ export class Cooldowns {
     this.#clock = clock;
     for (const [id, at] of Object.entries(saved?.used ?? {})) this.#used.set(id, at);
     for (const [id, mark] of Object.entries(saved?.marks ?? {})) this.#marks.set(id, mark);
-    for (const rest of saved?.rests ?? [])
-      this.#seat({ profile: rest.profile, model: { provider: rest.provider, id: rest.model } }).rests.push(rest);
+    for (const cooldown of saved?.rests ?? [])
+      this.#open({
+        profile: cooldown.profile,
+        model: { provider: cooldown.provider, id: cooldown.model },
+      }).cooldowns.push(cooldown);
   }
 
-  /** The state without claiming a probe: after the cooldown, a probe that no run has claimed yet. */
-  look(spot: ProfileModel): ProfileState {
-    const seat = this.#seats.get(nameOf(spot));
-    return seat ? this.#stateOf(seat) : READY;
+  /** The state of a key at a model, without claiming a probe. It is `probe` when the cooldown is over and no run has claimed one. */
+  peek(pair: ProfileModel): ProfileState {
+    const state = this.#states.get(nameOf(pair));
+    return state ? this.#stateOf(state) : READY;
   }
 
-  /** The same for a run that is about to ask: when it gets `probe`, everybody else sees the key resting until it reports. */
-  claim(spot: ProfileModel): ProfileState {
-    const state = this.look(spot);
-    if (state.kind === "probe") this.#seat(spot).lease = this.#clock.now() + PROBE_LEASE_MS;
+  /** The state for a run that is about to ask. After `probe`, the key is cooling down for all other runs until this one reports. */
+  claim(pair: ProfileModel): ProfileState {
+    const state = this.peek(pair);
+    if (state.kind === "probe") this.#open(pair).lease = this.#clock.now() + PROBE_LEASE_MS;
     return state;
   }
 
-  succeeded(spot: ProfileModel): void {
-    this.#seats.delete(nameOf(spot));
-    this.#use(spot.profile);
+  succeeded(pair: ProfileModel): void {
+    this.#states.delete(nameOf(pair));
+    this.#use(pair.profile);
   }
 
-  /** A failure during a cooldown belongs to the incident that began it: concurrent runs do not lengthen it. */
-  failed(spot: ProfileModel, failure: { kind: FailureKind; retryAfterMs?: number }, settings: CooldownSettings): void {
-    this.#use(spot.profile);
+  /** Records a failed call. One during a cooldown counts as a part of the failure that began it, so concurrent runs lengthen nothing. */
+  failed(pair: ProfileModel, failure: { kind: FailureKind; retryAfterMs?: number }, settings: CooldownSettings): void {
+    this.#use(pair.profile);
     const { kind, retryAfterMs } = failure;
-    if (!isCooldownKind(kind)) return this.released(spot);
-    const seat = this.#seat(spot);
-    this.#settle(seat);
-    const before = seat.rests.find((rest) => rest.reason === kind);
+    if (!isCooldownKind(kind)) return this.released(pair);
+    const state = this.#open(pair);
+    this.#settle(state);
+    const before = state.cooldowns.find((cooldown) => cooldown.reason === kind);
     const isSame = before !== undefined && before.until > this.#clock.now();
     const failures = (before?.failures ?? 0) + (isSame ? 0 : 1);
-    const rest = this.#rest(spot, { kind, failures, retryAfterMs }, settings);
-    seat.rests = [...seat.rests.filter((other) => other !== before), isSame ? longer(before, rest) : rest];
-    seat.lease = undefined;
+    const cooldown = this.#cooldown(pair, { kind, failures, retryAfterMs }, settings);
+    state.cooldowns = [
+      ...state.cooldowns.filter((other) => other !== before),
+      isSame ? longer(before, cooldown) : cooldown,
+    ];
+    state.lease = undefined;
     this.onChange();
   }
 
-  #rest(
+  #cooldown(
     { profile, model }: ProfileModel,
     { kind, failures, retryAfterMs }: { kind: CooldownKind; failures: number; retryAfterMs?: number | undefined },
     settings: CooldownSettings,
@@ -114,20 +122,20 @@ export class Cooldowns {
     return { profile, provider: model.provider, model: model.id, reason: kind, failures, from, until, forgetAt };
   }
 
-  /** Another secret under the same name is another key: the failures of the old one are forgotten. */
+  /** Records the mark of a profile's secret. When the secret has changed, the failures of the old one are forgotten. */
   hasSecret(profile: string, mark: string): void {
     const before = this.#marks.get(profile);
     if (before === mark) return;
     this.#marks.set(profile, mark);
     if (before === undefined) return;
-    for (const seat of this.#seats.values())
-      if (seat.profile === profile) seat.rests = seat.rests.filter(({ reason }) => !OF_THE_KEY.has(reason));
+    for (const state of this.#states.values())
+      if (state.profile === profile) state.cooldowns = state.cooldowns.filter(({ reason }) => !OF_THE_KEY.has(reason));
     this.onChange();
   }
 
-  released(spot: ProfileModel): void {
-    const seat = this.#seats.get(nameOf(spot));
-    if (seat) seat.lease = undefined;
+  released(pair: ProfileModel): void {
+    const state = this.#states.get(nameOf(pair));
+    if (state) state.lease = undefined;
   }
 
   /** When a profile was last asked, epoch milliseconds; 0 for never. */
@@ -136,12 +144,12 @@ export class Cooldowns {
   }
 
   snapshot(): SavedCooldowns {
-    const seats = [...this.#seats.values()];
-    for (const seat of seats) this.#settle(seat);
+    const states = [...this.#states.values()];
+    for (const state of states) this.#settle(state);
     return {
       version: 1,
       used: Object.fromEntries(this.#used),
-      rests: seats.flatMap((seat) => seat.rests),
+      rests: states.flatMap((state) => state.cooldowns),
       marks: Object.fromEntries(this.#marks),
     };
   }
@@ -151,36 +159,38 @@ export class Cooldowns {
     this.onChange();
   }
 
-  #seat(spot: ProfileModel): Seat {
-    const name = nameOf(spot);
-    const found = this.#seats.get(name) ?? { ...spot, rests: [] };
-    this.#seats.set(name, found);
+  #open(pair: ProfileModel): KeyState {
+    const name = nameOf(pair);
+    const found = this.#states.get(name) ?? { ...pair, cooldowns: [] };
+    this.#states.set(name, found);
     return found;
   }
 
-  #stateOf(seat: Seat): ProfileState {
-    this.#settle(seat);
+  #stateOf(state: KeyState): ProfileState {
+    this.#settle(state);
     const now = this.#clock.now();
-    const last = seat.rests.toSorted((a, b) => b.until - a.until)[0];
+    const last = state.cooldowns.toSorted((a, b) => b.until - a.until)[0];
     if (!last) {
-      this.#seats.delete(nameOf(seat));
+      this.#states.delete(nameOf(state));
       return READY;
     }
     if (last.until > now) return { kind: "cooling", until: last.until, because: last.reason };
-    if (seat.lease !== undefined && seat.lease > now)
-      return { kind: "cooling", until: seat.lease, because: last.reason };
+    if (state.lease !== undefined && state.lease > now)
+      return { kind: "cooling", until: state.lease, because: last.reason };
     return { kind: "probe" };
   }
 
-  /** Forgets old cooldowns and moves those that begin in the future: a clock that was set back lengthens no cooldown. */
-  #settle(seat: Seat): void {
+  /** Forgets old cooldowns, and moves those that begin in the future to now, so that a clock that was set back lengthens none. */
+  #settle(state: KeyState): void {
     const now = this.#clock.now();
-    seat.rests = seat.rests.filter((rest) => rest.forgetAt > now).map((rest) => notAhead(rest, now));
-    if (seat.lease !== undefined && seat.lease > now + PROBE_LEASE_MS) seat.lease = now + PROBE_LEASE_MS;
+    state.cooldowns = state.cooldowns
+      .filter((cooldown) => cooldown.forgetAt > now)
+      .map((cooldown) => notAhead(cooldown, now));
+    if (state.lease !== undefined && state.lease > now + PROBE_LEASE_MS) state.lease = now + PROBE_LEASE_MS;
   }
 }
 
-/** Reasons that another secret does away with. */
+/** Reasons that end when the profile gets another secret. */
 const OF_THE_KEY: ReadonlySet<CooldownKind> = new Set<CooldownKind>(["auth", "billing"]);
 
 const READY: ProfileState = { kind: "ready" };
@@ -189,8 +199,8 @@ const nameOf = ({ profile, model }: ProfileModel): string => JSON.stringify([pro
 
 const longer = (one: SavedCooldown, other: SavedCooldown): SavedCooldown => (other.until > one.until ? other : one);
 
-function notAhead(rest: SavedCooldown, now: number): SavedCooldown {
-  const ahead = rest.from - now;
-  if (ahead <= 0) return rest;
-  return { ...rest, from: now, until: rest.until - ahead, forgetAt: rest.forgetAt - ahead };
+function notAhead(cooldown: SavedCooldown, now: number): SavedCooldown {
+  const ahead = cooldown.from - now;
+  if (ahead <= 0) return cooldown;
+  return { ...cooldown, from: now, until: cooldown.until - ahead, forgetAt: cooldown.forgetAt - ahead };
 }

@@ -23,7 +23,7 @@ export function createKeyring({ profilesFor, cooldowns, settings }: KeyringSourc
       for (const { profile, mark } of mine) cooldowns.hasSecret(profile.id, mark);
       const turns = mine.map(({ profile }): ProfileTurn => ({
         profile,
-        state: cooldowns.claim(spotOf(ref, profile.id)),
+        state: cooldowns.claim(pairOf(ref, profile.id)),
       }));
       return sorted(turns, wish.last);
     },
@@ -32,13 +32,13 @@ export function createKeyring({ profilesFor, cooldowns, settings }: KeyringSourc
       return kind === "rate_limit" ? settings.rateLimitedProfileRotations : undefined;
     },
     backoffMs: (kind) => (kind === "overloaded" ? settings.overloadedBackoffMs : undefined),
-    succeeded: (ref, id) => cooldowns.succeeded(spotOf(ref, id)),
-    failed: (ref, id, failure) => cooldowns.failed(spotOf(ref, id), failure, settings),
-    released: (ref, id) => cooldowns.released(spotOf(ref, id)),
+    succeeded: (ref, id) => cooldowns.succeeded(pairOf(ref, id)),
+    failed: (ref, id, failure) => cooldowns.failed(pairOf(ref, id), failure, settings),
+    released: (ref, id) => cooldowns.released(pairOf(ref, id)),
   };
 }
 
-export const spotOf = (model: ModelRef, profile: string): ProfileModel => ({ profile, model });
+export const pairOf = (model: ModelRef, profile: string): ProfileModel => ({ profile, model });
 
 function allowed(found: readonly Found[], ref: ModelRef, { pinned }: ProfileWish): readonly Found[] {
   if (pinned === undefined) return found;

@@ -58,7 +58,7 @@ const JUDGES: Readonly<Record<string, Judge>> = {
   "bedrock-converse-stream": byUsage,
 };
 
-/** Only `stop` is in doubt: it is what the SDK assumes, the other reasons were told. Codex's filter it takes for a length. */
+/** Decides how a stream ended. The SDK assumes `stop` when it got no reason, so only `stop` is checked; the filter of Codex it reports as `length`. */
 export function endingOf(message: AssistantMessage, left: Left): Ending {
   const isTold = message.stopReason !== "stop";
   if (isTold && message.api === "openai-codex-responses" && isFiltered(left.tail)) return FILTERED;
@@ -66,8 +66,8 @@ export function endingOf(message: AssistantMessage, left: Left): Ending {
 }
 
 /**
- * Some servers cut what they are asked to what fits, and then have no room for an answer: the window is full and `length`
- * is the reason, without a word.
+ * Whether the window was full before the answer. Some servers cut the input to the window, which leaves nothing for an answer:
+ * it then ends with the reason `length` and has no text.
  */
 export function isWindowFull({ stopReason, usage }: AssistantMessage, window: number): boolean {
   return stopReason === "length" && usage.output === 0 && usage.input + usage.cacheRead >= window * ALMOST;

@@ -5,19 +5,19 @@ import type { PiContext, PiModel } from "../pi.ts";
 const MOST = 32_000;
 /** The fewest tokens that are requested: the server decides whether they fit. */
 const LEAST = 512;
-/** Estimates are a fifth too low now and then, and the model's own template adds to them. */
+/** Estimates can be a fifth too low, and the model's own template adds tokens. */
 const SHORT_BY = 1.2;
 
 /**
- * Tokens to ask for the answer: what is wanted, else the model's own limit, and no more than its window has room for. Some
- * servers (vLLM, Anthropic) refuse a request whose question and answer together could exceed the window. `input`: estimated
- * tokens of the request.
+ * The tokens that the answer may have: `wanted`, else the model's own limit, and no more than fit into its window. Some servers
+ * (vLLM, Anthropic) refuse a request whose input and answer together could exceed the window. `input`: estimated tokens of the
+ * request. Undefined when neither is known.
  */
 export function outputFor(pi: PiModel, input: number, wanted: number | undefined): number | undefined {
   const most = wanted ?? (pi.maxTokens > 0 ? Math.min(pi.maxTokens, MOST) : undefined);
   if (most === undefined) return undefined;
-  const room = Math.floor(pi.contextWindow - SHORT_BY * input);
-  return Math.min(most, Math.max(LEAST, room));
+  const left = Math.floor(pi.contextWindow - SHORT_BY * input);
+  return Math.min(most, Math.max(LEAST, left));
 }
 
 /** Tokens of a request, estimated. */

@@ -32,7 +32,7 @@ const NO_BODY = /^(\d{3}) status code \(no body\)/;
  * The failure in the provider's own words, with the status in front and the error's name behind; else as the SDK has it. The
  * SDKs read one shape of body each: others they quote as JSON, or say that there was none.
  */
-export function wordsOf(text: string, refusal: Refusal | undefined, { provider, baseUrl }: PiModel): string {
+export function reportedText(text: string, refusal: Refusal | undefined, { provider, baseUrl }: PiModel): string {
   if (refusal !== undefined && refusal.message !== "") return inOwnWords(text, refusal);
   // Cerebras says nothing at all when a request is too long; of others silence means nothing.
   const isCerebras = `${provider} ${baseUrl}`.includes("cerebras");

@@ -58,8 +58,8 @@ const FIGURES: readonly RegExp[] = [
 const LEAST_ANSWER = 512;
 
 /**
- * A refusal over the number of tokens: what does not fit, with the provider's figures. Undefined when the words name none.
- * Where the question alone would fit, the answer's limit is what has to shrink, and the conversation may stay as it is.
+ * A refusal because of the number of tokens: what does not fit, with the provider's figures. Undefined when the text has no
+ * figures. If the input alone would fit, only the limit of the answer must become smaller, and the conversation can stay.
  */
 export function tokenFailure(
   words: string,
@@ -74,23 +74,23 @@ export function tokenFailure(
   const input = figures.input ?? inputOf(figures, asked);
   const requested = figures.total ?? (input === undefined ? undefined : input + output);
   const told = { limitTokens: limit, ...(requested !== undefined && { requestedTokens: requested }) };
-  const room = roomFor(input, limit, figures);
-  return room === undefined
+  const answerTokens = answerLimit(input, limit, figures);
+  return answerTokens === undefined
     ? { kind: "context_overflow", ...told }
-    : { kind: "output_limit", ...told, maxOutputTokens: room };
+    : { kind: "output_limit", ...told, maxOutputTokens: answerTokens };
 }
 
-/** A limit per minute counts the answer's limit too, which this request has and its refusal does not name. */
+/** A limit per minute counts the limit of the answer too, which the refusal does not name. `asked` is that of this request. */
 function inputOf({ total }: Figures, asked: number | undefined): number | undefined {
   return total === undefined || asked === undefined || total <= asked ? undefined : total - asked;
 }
 
 /** Tokens left for an answer to this input; undefined when they are too few. */
-function roomFor(input: number | undefined, limit: number, { output = 0 }: Figures): number | undefined {
-  // vLLM counts no further than its limit: how long the question is, it does not say.
+function answerLimit(input: number | undefined, limit: number, { output = 0 }: Figures): number | undefined {
+  // vLLM counts only up to its limit and does not report how long the input is.
   if (input === undefined) return output > limit / 4 ? Math.floor(output / 4) : undefined;
-  const room = limit - input;
-  return room >= Math.max(LEAST_ANSWER, limit / 16) ? room : undefined;
+  const left = limit - input;
+  return left >= Math.max(LEAST_ANSWER, limit / 16) ? left : undefined;
 }
 
 function figuresOf(words: string, refusal: Refusal | undefined): Figures | undefined {

@@ -82,7 +82,7 @@ export const FAILURE_WORDS: readonly (readonly [FailureKind, RegExp, string, (re
     /context.?(window|length|size|limit)|maximum prompt length|input token count.*exceeds|too many tokens|token limit exceeded|exceeded model token limit|reduce the length of the messages|exceeds the limit of \d+/i,
     "OpenAI, OpenRouter, xAI, Google, Groq, Copilot, Kimi, MiniMax, Mistral, LM Studio, llama.cpp, z.ai",
   ],
-  // Of others this text does not come here: see `wordsOf` in `call/refusal.ts`.
+  // Of others this text does not come here: see `reportedText` in `call/refusal.ts`.
   ["context_overflow", /^\s*4(00|13)\s*(status code)?\s*\(no body\)/i, "Cerebras"],
   [
     "call_ordering",

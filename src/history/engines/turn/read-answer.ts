@@ -2,7 +2,7 @@ import { estimateAll } from "../../../sessions/transcript/tokens.ts";
 import type { EngineAnswer } from "../../../types/engine/engine-turn.ts";
 import type { ChatMessage } from "../../../types/run/model.ts";
 import { isFields } from "../../../utils/fields.ts";
-import { wordsOf } from "../bounded.ts";
+import { thrownText } from "../bounded.ts";
 import { type Handed, type Places, placesOf } from "../identify.ts";
 import { withOriginals } from "./originals.ts";
 import { readMessage } from "./read-message.ts";
@@ -24,7 +24,7 @@ export function readAnswer(value: unknown, asked: Asked): EngineAnswer | { reado
   try {
     return read(value, asked);
   } catch (error) {
-    return { unfit: `its answer cannot be read: ${wordsOf(error)}` };
+    return { unfit: `its answer cannot be read: ${thrownText(error)}` };
   }
 }
 

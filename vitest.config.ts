@@ -5,7 +5,12 @@ const conditions = ["source", "node", "import", "module", "default"];
 /** Suites that start programs, above all the built gateway. */
 const programs = ["test/{package,page,peers,walk,walk-page}/**/*.test.ts"];
 /** Suites that prove by many kills, faults and rounds. */
-const faults = ["test/faults/**/*.test.ts", "extensions/*/test/kill.test.ts", "test/security/provider-bomb.test.ts"];
+const faults = [
+  "test/faults/**/*.test.ts",
+  "extensions/*/test/kill.test.ts",
+  "test/harness/wire/wire-fallback.test.ts",
+  "test/security/{page-answers,provider-bomb}.test.ts",
+];
 
 export default defineConfig({
   resolve: { conditions },

@@ -1,97 +1,25 @@
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { RunRequest } from "../../../src/harness/request.ts";
 import { BuiltInTurn } from "../../../src/history/engines/turn/built-in-turn.ts";
 import { runId } from "../../../src/types/ids.ts";
-import type { ModelCall } from "../../fakes/model.ts";
 import { png } from "../../kit/pictures.ts";
 import { textResult, makeTool } from "../../kit/tools.ts";
-import { eventsOf, openedByPi, openRunFixture, userTurn, type RunFixture } from "../../kit/run.ts";
-import { settingsFor } from "../../kit/settings.ts";
+import { userTurn } from "../../kit/run.ts";
 import { CASES } from "./wire-cases.ts";
-import { APIS, errorOf, faultsEverywhere, nextTo, REFS, skippingClock, wire, type WireApi } from "./wires.ts";
+import { FAILURES, remediesOf, resultOf, shownIn, useScenes } from "./wire-scene.ts";
+import { APIS, errorOf, nextTo, REFS, type WireApi } from "./wires.ts";
 
-/** A client's first call takes long: it is loaded. */
-beforeAll(async () => {
-  fixture = await openRunFixture();
-  clock = skippingClock();
-  for (const api of APIS) await scene(api).ask("warm", `turn-${api}`);
-  await fixture.close();
-});
-
-let fixture: RunFixture;
-let clock: ReturnType<typeof skippingClock>;
-beforeEach(async () => {
-  fixture = await openRunFixture();
-  clock = skippingClock();
-});
-afterEach(() => fixture.close());
+const scenes = useScenes();
+const { scene, expectSound, expectWaits } = scenes;
 
 const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-type Events = Awaited<ReturnType<typeof eventsOf>>;
-const resultOf = (events: Events) => events.flatMap((event) => (event.type === "run_end" ? [event.result] : []));
-const remediesOf = (events: Events) => events.flatMap((event) => (event.type === "retry" ? [event.remedy] : []));
-const shownIn = (events: Events) =>
-  events.flatMap((event) => (event.type === "message_end" ? [event.text] : [])).at(-1) ?? "";
-
-/** How a test asks: which models, and a tool that others would notice being used. */
-function scene(api: WireApi, options: { readonly isDead?: boolean | undefined; readonly isSilent?: boolean } = {}) {
-  const wired = wire(fixture.model, options.isDead === true ? { deadApi: api } : {});
-  let sendings = 0;
-  const send = makeTool(
-    "send",
-    async () => {
-      sendings += 1;
-      return textResult("sent");
-    },
-    true,
-  );
-  const ask = (words: string, id: string, more: Partial<Parameters<RunFixture["start"]>[0]> = {}) =>
-    eventsOf(
-      fixture.start({
-        models: wired.models,
-        clock,
-        tools: [send],
-        thinking: "low",
-        candidates: [REFS[api]],
-        settings: { ...settingsFor(fixture.dir), idleTimeoutMs: options.isSilent === true ? 150 : 10_000 },
-        turn: userTurn(words, id),
-        ...more,
-      }).stream,
-    );
-  return { ...wired, ask, sendings: () => sendings };
-}
-
-/** Each user's words once, each result once, and pi can open it. */
-async function expectSound(words: readonly string[], results: number): Promise<void> {
-  const lines = await fixture.transcript();
-  expect(lines.filter((line) => words.some((word) => line === `user: ${word}`))).toEqual(
-    words.map((word) => `user: ${word}`),
-  );
-  expect(lines.filter((line) => line.startsWith("toolResult:"))).toHaveLength(results);
-  expect(openedByPi(fixture.session.file)).toHaveLength(lines.length);
-  expect(await faultsEverywhere(fixture.session)).toEqual([]);
-}
-
-/** A date has no fractions, so that its wait is longer by up to two seconds. */
-const inTens = (ms: number): number => (ms > 20_000 && ms < 24_000 ? 20_000 : ms);
-function expectWaits(expected: readonly number[]): void {
-  expect(clock.waits.map(inTens)).toEqual(expected.map(inTens));
-}
-
-const rows = APIS.flatMap((api) =>
-  CASES.flatMap((one) => {
-    const reply = one.reply(api);
-    return reply ? [{ ...one, api, reply: () => one.reply(api) ?? reply }] : [];
-  }),
-);
-
 describe("every failure ends in one visible outcome, and the next turn is answered", () => {
-  it.each(rows)("$api: $name, with no other model", async ({ api, reply, ends, isDead }) => {
+  it.each(FAILURES)("$api: $name, with no other model", async ({ api, reply, ends, isDead }) => {
     const [kind, remedies, pauses] = ends;
     const isSilent = ends[0] === "timeout";
     const { ask, sent, faults, sendings } = scene(api, { isDead, isSilent });
-    fixture.model.answer(reply);
+    scenes.fixture.model.answer(reply);
     const events = await ask("please", "turn-1");
     expect(resultOf(events)).toMatchObject([{ kind: "failed", failure: { kind } }]);
     expect(remediesOf(events)).toEqual(remedies);
@@ -99,60 +27,21 @@ describe("every failure ends in one visible outcome, and the next turn is answer
     expect(sent.length).toBeLessThanOrEqual(12);
     expect(sendings()).toBe(0);
 
-    fixture.model.answer(() => ({ text: "here again" }));
+    scenes.fixture.model.answer(() => ({ text: "here again" }));
     const next = await scene(api).ask("and now", "turn-2");
     expect(resultOf(next)).toEqual([{ kind: "replied", stop: "stop" }]);
     expect(shownIn(next)).toBe("here again");
     expect(faults()).toEqual([]);
     await expectSound(["please", "and now"], 0);
   });
-
-  it.each(rows.filter(({ name }) => name !== "an empty answer"))(
-    "$api: $name, behind a tool and with a fallback",
-    async ({ api, reply, ends, isDead }) => {
-      const [kind, , , isHandedOn] = ends;
-      const isSilent = ends[0] === "timeout";
-      const { ask, sent, faults, sendings } = scene(api, { isDead, isSilent });
-      const spare = REFS[nextTo(api)];
-      const isMine = (call: ModelCall) => call.model === REFS[api].id;
-      let own = 0;
-      fixture.model.answer((call) => {
-        if (!isMine(call)) return { text: "from the spare" };
-        own += 1;
-        return own === 1 ? { text: "", tool: "send", args: { text: "once" } } : reply();
-      });
-      const events = await ask("please", "turn-1", { candidates: [REFS[api], spare] });
-      const [result] = resultOf(events);
-      if (isHandedOn) {
-        expect(result).toEqual({ kind: "replied", stop: "stop" });
-        expect(shownIn(events)).toMatch(/from the spare$/);
-        expect(events.filter((event) => event.type === "model_change")).toHaveLength(1);
-      } else {
-        expect(result).toMatchObject({ kind: "failed", failure: { kind } });
-      }
-      expect(sent.length).toBeLessThanOrEqual(12);
-      const used = isDead === true ? 0 : 1;
-      expect(sendings()).toBe(used);
-
-      fixture.model.answer(() => ({ text: "here again" }));
-      const next = await ask("and now", "turn-2", {
-        candidates: [REFS[api], spare],
-        settings: settingsFor(fixture.dir),
-      });
-      expect(resultOf(next)).toEqual([{ kind: "replied", stop: "stop" }]);
-      expect(shownIn(next)).toBe("here again");
-      expect(faults()).toEqual([]);
-      await expectSound(["please", "and now"], used);
-    },
-  );
 });
 
 describe("an answer that breaks off, for whatever reason", () => {
-  it.each(rows.filter(({ name }) => name.endsWith(" in mid-text") && !name.startsWith("a refusal")))(
+  it.each(FAILURES.filter(({ name }) => name.endsWith(" in mid-text") && !name.startsWith("a refusal")))(
     "$api: $name, is gone on with",
     async ({ api, reply, ends }) => {
       const { ask, sent, faults } = scene(api, { isSilent: ends[0] === "timeout" });
-      fixture.model.answer((_, number) => (number === 1 ? reply() : { text: "; five six" }));
+      scenes.fixture.model.answer((_, number) => (number === 1 ? reply() : { text: "; five six" }));
       const events = await ask("count", "turn-1", { candidates: [REFS[api], REFS[nextTo(api)]] });
       expect(resultOf(events)).toEqual([{ kind: "replied", stop: "stop" }]);
       const whole = "one two three four; five six";
@@ -170,7 +59,7 @@ describe("a model that mends its ways", () => {
   it.each(APIS)("%s: thinks less until it is allowed", async (api) => {
     const { ask, sent, faults } = scene(api);
     const refuse = CASES.find(({ name }) => name === "400 for thinking")?.reply(api);
-    fixture.model.answer((_, number) => (number < 3 && refuse ? refuse : { text: "without a thought" }));
+    scenes.fixture.model.answer((_, number) => (number < 3 && refuse ? refuse : { text: "without a thought" }));
     const events = await ask("please", "turn-1");
     expect(resultOf(events)).toEqual([{ kind: "replied", stop: "stop" }]);
     expect(remediesOf(events)).toEqual(["lower_thinking", "lower_thinking"]);
@@ -181,7 +70,7 @@ describe("a model that mends its ways", () => {
 
   it.each(APIS)("%s: is asked once more when it says nothing", async (api) => {
     const { ask } = scene(api);
-    fixture.model.answer((_, number) => ({ text: number === 1 ? "" : "here I am" }));
+    scenes.fixture.model.answer((_, number) => ({ text: number === 1 ? "" : "here I am" }));
     const events = await ask("please", "turn-1");
     expect(resultOf(events)).toEqual([{ kind: "replied", stop: "stop" }]);
     expect(shownIn(events)).toBe("here I am");
@@ -193,54 +82,56 @@ describe("a model that mends its ways", () => {
     { text: "<think>They could</think>", reason: "length" } as const,
   ])("is asked once more when it only thought aloud, and not in circles ($text)", async (thought) => {
     const { ask } = scene("openai-completions");
-    fixture.model.answer(() => thought);
+    scenes.fixture.model.answer(() => thought);
     const [result] = resultOf(await ask("please", "turn-1"));
     expect(result).toMatchObject({ kind: "failed", failure: { kind: "unknown" } });
-    expect(fixture.model.calls).toHaveLength(2);
+    expect(scenes.fixture.model.calls).toHaveLength(2);
   });
 
   it("may add nothing to an answer that broke off", async () => {
     const { ask } = scene("anthropic-messages");
-    fixture.model.answer((_, number) => (number === 1 ? { text: "All is well.", ending: "eof" } : { text: "" }));
+    scenes.fixture.model.answer((_, number) => (number === 1 ? { text: "All is well.", ending: "eof" } : { text: "" }));
     const events = await ask("please", "turn-1");
     expect(resultOf(events)).toEqual([{ kind: "replied", stop: "stop" }]);
     expect(shownIn(events)).toBe("All is well.");
-    expect(fixture.model.calls).toHaveLength(2);
+    expect(scenes.fixture.model.calls).toHaveLength(2);
     const again = await ask("please", "turn-1");
     expect(shownIn(again)).toBe("All is well.");
-    expect(fixture.model.calls).toHaveLength(2);
+    expect(scenes.fixture.model.calls).toHaveLength(2);
   });
 
   it.each(APIS)("%s: may say nothing behind a tool that did something", async (api) => {
     const { ask, sendings } = scene(api);
-    fixture.model.answer((_, number) => (number === 1 ? { text: "", tool: "send", args: {} } : { text: "" }));
+    scenes.fixture.model.answer((_, number) => (number === 1 ? { text: "", tool: "send", args: {} } : { text: "" }));
     const events = await ask("tell them", "turn-1");
     expect(resultOf(events)).toEqual([{ kind: "replied", stop: "stop" }]);
     expect(sendings()).toBe(1);
-    expect(fixture.model.calls).toHaveLength(2);
+    expect(scenes.fixture.model.calls).toHaveLength(2);
   });
 
   it("may not behind one that only looked, nor is it asked in circles", async () => {
     const { ask } = scene("google-generative-ai");
     const look = makeTool("look", async () => textResult("a view"));
-    fixture.model.answer((_, number) => (number % 2 === 1 ? { text: "", tool: "look", args: {} } : { text: "" }));
+    scenes.fixture.model.answer((_, number) =>
+      number % 2 === 1 ? { text: "", tool: "look", args: {} } : { text: "" },
+    );
     const [result] = resultOf(await ask("what is there?", "turn-1", { tools: [look] }));
     expect(result).toMatchObject({ kind: "failed" });
-    expect(fixture.model.calls.length).toBeLessThanOrEqual(24);
+    expect(scenes.fixture.model.calls.length).toBeLessThanOrEqual(24);
   });
 
   it("need not say anything when nobody asked", async () => {
     const { ask } = scene("openai-completions");
-    fixture.model.answer(() => ({ text: "" }));
+    scenes.fixture.model.answer(() => ({ text: "" }));
     const facts = {
       runId: runId("run-beat"),
-      sessionKey: fixture.session.key,
-      sessionId: fixture.session.id,
-      agentId: fixture.session.agentId,
+      sessionKey: scenes.fixture.session.key,
+      sessionId: scenes.fixture.session.id,
+      agentId: scenes.fixture.session.agentId,
       trigger: "heartbeat" as const,
     };
     expect(resultOf(await ask("beat", "turn-1", { facts }))).toEqual([{ kind: "replied", stop: "stop" }]);
-    expect(fixture.model.calls).toHaveLength(1);
+    expect(scenes.fixture.model.calls).toHaveLength(1);
   });
 });
 
@@ -248,7 +139,7 @@ describe("a model whose fallback can do what it cannot", () => {
   const asked = async (api: WireApi, refusal: string, more: Parameters<ReturnType<typeof scene>["ask"]>[2]) => {
     const { ask, faults } = scene(api);
     const refuse = CASES.find(({ name }) => name === refusal)?.reply(api) ?? "hang";
-    fixture.model.answer((call) => (call.model === REFS[api].id ? refuse : { text: "from the spare" }));
+    scenes.fixture.model.answer((call) => (call.model === REFS[api].id ? refuse : { text: "from the spare" }));
     const events = await ask("please", "turn-2", { candidates: [REFS[api], REFS[nextTo(api)]], ...more });
     expect(resultOf(events)).toEqual([{ kind: "replied", stop: "stop" }]);
     expect(shownIn(events)).toBe("from the spare");
@@ -275,7 +166,7 @@ describe("a conversation that is too long, and does not become shorter", () => {
   const talk = async (api: WireApi) => {
     const { ask, sent, faults } = scene(api);
     for (const id of ["turn-1", "turn-2", "turn-3"]) await ask(`${id}: ${LONG}`, id);
-    fixture.model.answer((call) => {
+    scenes.fixture.model.answer((call) => {
       if (JSON.stringify(sent.at(-1)?.request).includes("You write the memory")) return { text: LONG.repeat(20) };
       return call.model === REFS[api].id ? tooLong(api) : { text: "from the spare" };
     });
@@ -284,7 +175,7 @@ describe("a conversation that is too long, and does not become shorter", () => {
 
   it.each(APIS)("%s: the run says that the compaction failed, and why", async (api) => {
     const { ask, faults } = await talk(api);
-    const leaf = fixture.session.leafId;
+    const leaf = scenes.fixture.session.leafId;
     // As the gateway's own engine stands between the run and its compaction.
     const openEngine: RunRequest["openEngine"] = async (host) => new BuiltInTurn("legacy", (job) => host.compact(job));
     const events = await ask("please", "turn-4", { openEngine });
@@ -297,10 +188,10 @@ describe("a conversation that is too long, and does not become shorter", () => {
       ["context_overflow", "compact"],
       ...Array.from({ length: 5 }, () => ["compaction_failure", "shrink_window"]),
     ]);
-    const written = (await fixture.session.after(leaf ?? "")) ?? [];
+    const written = (await scenes.fixture.session.after(leaf ?? "")) ?? [];
     expect(written.filter((entry) => entry.type === "compaction")).toEqual([]);
 
-    fixture.model.answer(() => ({ text: "here again" }));
+    scenes.fixture.model.answer(() => ({ text: "here again" }));
     expect(shownIn(await ask("and now", "turn-5"))).toBe("here again");
     expect(faults()).toEqual([]);
     await expectSound(["please", "and now"], 0);
@@ -323,7 +214,7 @@ describe("an image that a provider refuses", () => {
   it.each(APIS)("%s: is told when it is the user's own, and the next turn goes on without it", async (api) => {
     const { ask, sent, faults } = scene(api);
     const refuse = errorOf(api, 400, { message: TOO_BIG, type: "invalid_request_error" });
-    fixture.model.answer((_, number) => (hasImage(sent[number - 1]) ? refuse : { text: "fine" }));
+    scenes.fixture.model.answer((_, number) => (hasImage(sent[number - 1]) ? refuse : { text: "fine" }));
     const first = await ask("look", "turn-1", { turn: { ...userTurn("look"), images: [image] } });
     expect(resultOf(first)).toMatchObject([{ kind: "failed", failure: { kind: "image_size" } }]);
     expect(remediesOf(first)).toEqual([]);
@@ -338,7 +229,7 @@ describe("an image that a provider refuses", () => {
   it.each(APIS)("%s: is shown to the fallback model", async (api) => {
     const { ask, sent, faults } = scene(api);
     const refuse = errorOf(api, 400, { message: TOO_BIG, type: "invalid_request_error" });
-    fixture.model.answer((call) => (call.model === REFS[api].id ? refuse : { text: "I see" }));
+    scenes.fixture.model.answer((call) => (call.model === REFS[api].id ? refuse : { text: "I see" }));
     const candidates = [REFS[api], REFS[nextTo(api)]];
     const events = await ask("look", "turn-1", { candidates, turn: { ...userTurn("look"), images: [image] } });
     expect(resultOf(events)).toEqual([{ kind: "replied", stop: "stop" }]);
@@ -353,7 +244,7 @@ describe("an image that a provider refuses", () => {
   it.each(APIS)("%s: ends neither this turn nor a later one when it is broken", async (api) => {
     const { ask, sent, faults } = scene(api);
     const refuse = errorOf(api, 400, { message: BROKEN, type: "invalid_request_error" });
-    fixture.model.answer(() => (hasImage(sent.at(-1)) ? refuse : { text: "fine" }));
+    scenes.fixture.model.answer(() => (hasImage(sent.at(-1)) ? refuse : { text: "fine" }));
     const look = (text: string, id: string, shown: typeof image) =>
       ask(text, id, { turn: { ...userTurn(text, id), images: [shown] } });
     const first = await look("look", "turn-1", image);

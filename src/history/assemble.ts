@@ -40,7 +40,7 @@ export function summaryTurn(summary: string, timestamp: number): UserMessage {
 
 const SUMMARY = "Summary of the conversation so far:";
 
-/** Whether it begins with that turn, alone or joined to the one after it. */
+/** Whether the conversation begins with that turn, alone or joined to the next one. */
 export function isSummaryTurn(message: ChatMessage): boolean {
   if (message.role !== "user") return false;
   const [first] = partsOf(message);

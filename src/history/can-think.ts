@@ -3,8 +3,8 @@ import type { ChatMessage } from "../types/run/model.ts";
 import { hasCalls } from "./parts.ts";
 
 /**
- * Whether the model may be asked to think. Anthropic refuses to when the results that it is given are for an answer
- * that did not begin with thinking of its own, as after a change of model between a call and its result.
+ * Whether the model may be asked to think. Anthropic refuses that when tool results belong to an answer that did not begin with
+ * thinking of its own, as after a change of model between a call and its result.
  */
 export function canThink(messages: readonly ChatMessage[], { ownThinking }: TranscriptPolicy): boolean {
   if (ownThinking !== "signed") return true;

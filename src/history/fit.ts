@@ -25,12 +25,15 @@ export interface FitLimits {
 }
 
 const SHARES = [RESULT_SHARE, 0.1, 0.03] as const;
-/** Beyond shorter results the cut leaps ahead, so that not every call begins with other bytes. */
+/**
+ * When results alone do not save enough, more is cut than needed, so that not every call changes the beginning of the request.
+ */
 const TARGET = 0.75;
 
 /**
- * The least that has to be cut for the messages to fit: first the largest results, then all old ones, then earlier turns,
- * then the first steps of the present turn. Its last step and what the user asked stay, so that they may not fit after all.
+ * Finds the least that must be cut for the messages to fit: first the largest results, then all old results, then earlier
+ * turns, then the first steps of the present turn. Its last step and the user's text stay, so the messages may still be too
+ * large.
  */
 export function fitFor(messages: readonly ChatMessage[], { mostTokens, window, asked, before }: FitLimits): Fit {
   const size = (fit: Fit) => requestTokens(applyFit(messages, fit, asked));
@@ -51,7 +54,7 @@ export function fitFor(messages: readonly ChatMessage[], { mostTokens, window, a
 
 type Stage = "cleared" | "turns" | "steps";
 
-/** How much of each can be cut. */
+/** How much of each kind can be cut. */
 function stages(messages: readonly ChatMessage[], asked: string): readonly (readonly [Stage, number])[] {
   const parts = partsIn(messages, asked);
   const lastStep = messages.findLastIndex((message) => callsOf(message).length > 0);
@@ -63,7 +66,7 @@ function stages(messages: readonly ChatMessage[], asked: string): readonly (read
   ];
 }
 
-/** The last one stays. */
+/** The last result stays. */
 const mostSteps = ({ steps }: Parts): number => Math.max(0, steps.length - 1);
 
 /** The smallest figure between `from` and that of `fit` that does, else that of `fit`. More cut is never larger. */
@@ -77,7 +80,7 @@ function leastOf(fit: Fit, kind: Stage, does: (fit: Fit) => boolean, from: numbe
   return { ...fit, [kind]: low };
 }
 
-/** The messages, cut so. Pure; the very array when nothing is cut. */
+/** The messages with these cuts. Pure. The same array when nothing is cut. */
 export function applyFit(messages: readonly ChatMessage[], fit: Fit, asked: string): readonly ChatMessage[] {
   const { eachResult, cleared, turns, steps } = fit;
   const clear = cleared === 0 ? messages : clearResults(messages, cleared);
@@ -101,7 +104,7 @@ const clearOf = once((message: ToolResultMessage): ToolResultMessage => {
 });
 
 interface Parts {
-  /** The summary in front, or nothing. */
+  /** The summary at the start, or nothing. */
   readonly head: readonly ChatMessage[];
   /** Earlier turns, each from its user message on. */
   readonly turns: readonly (readonly ChatMessage[])[];
@@ -123,7 +126,7 @@ function partsIn(messages: readonly ChatMessage[], asked: string): Parts {
   };
 }
 
-/** Where the present turn begins; before everything when there is no user message. */
+/** The index where the present turn begins; -1 when there is no user message. */
 function turnAt(messages: readonly ChatMessage[], asked: string): number {
   const isStart = (message: ChatMessage): message is UserMessage => beginsTurn(message) && isSaid(message);
   const isNamed = (message: ChatMessage) => isStart(message) && userText(message).includes(asked);
@@ -160,7 +163,7 @@ function leaveOut(
   const parts = partsIn(messages, asked);
   const goneSteps = Math.min(steps, mostSteps(parts));
   const gone = parts.steps.slice(0, goneSteps);
-  // What people said in between stays.
+  // What people said between the steps stays.
   const kept = [...gone.flatMap((step) => step.filter(isSaid)), ...parts.steps.slice(goneSteps).flat()];
   const turn = parts.asked && gone.length > 0 ? withNote(parts.asked, gone) : parts.asked;
   return [...parts.head, ...parts.turns.slice(turns).flat(), ...(turn ? [turn] : []), ...kept];
@@ -169,7 +172,7 @@ function leaveOut(
 const MOST_LINES = 40;
 const LINE_CHARS = 160;
 
-/** The turn with a list of the steps that are left out. */
+/** The turn, with a list of the steps that were left out. */
 function withNote(turn: ChatMessage, gone: readonly (readonly ChatMessage[])[]): ChatMessage {
   if (turn.role !== "user") return turn;
   const lines = gone.flat().flatMap(linesOf);
@@ -191,10 +194,10 @@ function linesOf(message: ChatMessage): readonly string[] {
   return [...(said === "" ? [] : [`- said: ${shorten(said, LINE_CHARS)}`]), ...calls];
 }
 
-/** Tokens around each message in a request: its role, ids, brackets. More than most APIs count, so that all of them are covered. */
+/** Tokens that a request needs for each message in addition to its content: role, ids, brackets. More than most APIs count. */
 const MESSAGE_TOKENS = 25;
 const tokensIn = once((message: ChatMessage): number => estimateTokens(message) + MESSAGE_TOKENS);
 
-/** Tokens of messages in a request, estimated; each message is looked at once. */
+/** The estimated tokens of messages in a request. Each message is counted once. */
 export const requestTokens = (messages: readonly ChatMessage[]): number =>
   messages.reduce((sum, message) => sum + tokensIn(message), 0);

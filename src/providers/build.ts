@@ -5,13 +5,13 @@ import { DEMO_MODEL } from "./demo.ts";
 import { loadPi, type PiModel } from "./pi.ts";
 import type { ModelSettings, ProviderSettings } from "../types/run/model-provider.ts";
 
-/** Tokens, when neither config nor catalogue says. */
+/** Tokens of a window when neither the config nor the catalogue names them. */
 const UNKNOWN_WINDOW = 128_000;
 const UNKNOWN_OUTPUT = 8192;
 /**
- * Tokens of an answer, where the config names no other limit: these providers count what is asked for the answer against
- * the tokens of a minute, so that a small plan refuses the catalogue's 32,000 at the first message.
- * https://console.groq.com/docs/rate-limits, https://inference-docs.cerebras.ai/support/rate-limits
+ * Tokens of an answer when the config names no limit. These providers count the requested answer against the tokens of a
+ * minute, so a small plan refuses the 32,000 of the catalogue at the first message. https://console.groq.com/docs/rate-limits,
+ * https://inference-docs.cerebras.ai/support/rate-limits
  */
 const MODEST_OUTPUT: Readonly<Record<string, number>> = { groq: 4096, cerebras: 8192 };
 const FREE = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
@@ -28,7 +28,10 @@ export const DEMO_PI_MODEL: PiModel = {
   maxTokens: 4096,
 };
 
-/** The model as the SDK wants it: the catalogue's row with the config over it. Undefined when neither knows an address. */
+/**
+ * The model in the SDK's form: the row of the catalogue, with the config's values first. Undefined when neither names an
+ * address.
+ */
 export function buildPiModel(
   ref: ModelRef,
   settings: ProviderSettings | undefined,
@@ -43,7 +46,7 @@ export function buildPiModel(
   return { ...pi, contextWindow: Math.min(pi.contextWindow, used) };
 }
 
-/** The common settings of a provider's models. */
+/** The settings that all models of a provider share. */
 const limitsIn = ({ contextWindow, maxTokens }: ProviderSettings = {}): Partial<PiModel> => ({
   ...(contextWindow !== undefined && { contextWindow }),
   ...(maxTokens !== undefined && { maxTokens }),
@@ -60,7 +63,7 @@ function baseModel(
   return { ...(known ?? unknownModel(ref, api, baseUrl)), id: ref.id, provider: ref.provider, api, baseUrl };
 }
 
-/** Ollama speaks OpenAI's API below `/v1`; for Copilot only the catalogue knows the API of a model. */
+/** Ollama has OpenAI's API under `/v1`. Only the catalogue knows which API a Copilot model has. */
 function spokenWith(settings: ProviderSettings | undefined): { api?: Api | undefined; baseUrl?: string | undefined } {
   const { api, baseUrl } = settings ?? {};
   if (api === "ollama") return { api: "openai-completions", baseUrl: baseUrl?.replace(/\/*(?:v1\/*)?$/, "/v1") };
@@ -82,7 +85,9 @@ function unknownModel(ref: ModelRef, api: Api, baseUrl: string): PiModel {
   };
 }
 
-/** A model of the SDK's catalogue; for an id it does not know, a sibling's address and API with unknown limits. */
+/**
+ * A model of the SDK's catalogue. For an unknown id: the address and API of another model of the provider, with unknown limits.
+ */
 export async function fromCatalogue(ref: ModelRef): Promise<PiModel | undefined> {
   const models = await catalogueOf(ref.provider);
   const exact = models.find((model) => model.id === ref.id);
@@ -95,7 +100,7 @@ function modest(pi: PiModel | undefined): PiModel | undefined {
   return pi && most !== undefined ? { ...pi, maxTokens: Math.min(pi.maxTokens, most) } : pi;
 }
 
-/** All models of a provider that the SDK knows; none when it does not know the provider. */
+/** All models of a provider that the SDK knows, which may be none. */
 export async function catalogueOf(name: string): Promise<readonly PiModel[]> {
   const { getModels, getProviders } = await loadPi();
   const provider = getProviders().find((known) => known === name);
@@ -120,7 +125,7 @@ export function infoOf(pi: PiModel): ModelInfo {
   return { id, provider, name, contextWindow, maxTokens, reasoning, input };
 }
 
-/** The models that the config names itself. */
+/** The models that the config names. */
 export function configuredModels(providers: Readonly<Record<string, ProviderSettings>>): readonly ModelInfo[] {
   return Object.entries(providers).flatMap(([provider, settings]) =>
     (settings.models ?? []).map((model) =>
@@ -132,6 +137,6 @@ export function configuredModels(providers: Readonly<Record<string, ProviderSett
   );
 }
 
-/** A model of which nothing but its address is known. */
+/** A model of which only the address is known. */
 export const plainInfo = (ref: ModelRef, baseUrl: string): ModelInfo =>
   infoOf(unknownModel(ref, "openai-completions", baseUrl));

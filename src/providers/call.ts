@@ -23,25 +23,25 @@ export type { CallFacts } from "./call/facts.ts";
 export { isTorn } from "./call/message.ts";
 
 export type CallOptions = PiStreamOptions & {
-  /** On whose account the call is made. */
+  /** For what and for whom the call is made. */
   readonly origin: CallOrigin;
-  /** The share of the likeliest tokens that are drawn from; left out where the API takes none. */
+  /** `top_p`: the share of the likeliest tokens that the model may choose from. Ignored where the API has no such option. */
   readonly topP?: number;
-  /** Silence on the wire that ends the call; without it a call may be silent for ever. */
+  /** Milliseconds without a byte after which the call fails. No limit when unset. */
   readonly idleMs?: number;
-  /** Told once, right before the last event; must not throw. */
+  /** Called once, just before the last event. Must not throw. */
   onFacts?(facts: CallFacts): void;
-  /** Told once what the call took, as the meter is; never of a call that was not made. Must not throw. */
+  /** Called once with the cost that the meter got. Not called when the call was not made. Must not throw. */
   onSettled?(cost: CallCost): void;
   readonly clock?: Clock;
 };
 
 /**
- * Asks a model once: the SDK never tries again on its own. The only place of the gateway where a model's stream is opened:
- * the meter reserves the cost before it, and the reservation is settled when the call ends, also when no caller reads it to its
- * end. Never throws and never rejects: the last event is `done`, or `error` with the content so far. A call that the meter
- * refuses is not made and fails with the kind `budget`. An abort of `options.signal` ends the stream at once, and so does
- * silence; a stream that stops without a reason is an error as well.
+ * Asks a model once; the SDK never retries. Only here does the gateway open a model's stream: the meter reserves the cost
+ * first, and the reservation is settled when the call ends, even if nobody reads its events to the end. Never throws and never
+ * rejects: the last event is `done`, or `error` with the content so far. A call that the meter refuses is not made and fails
+ * with the kind `budget`. An abort of `options.signal` ends the stream at once, and so does the silence limit. A stream that
+ * stops without a reason is an error.
  */
 export function callModel(handle: ModelHandle, context: PiContext, options: CallOptions): PiStream {
   const call = new Call(handle, options);
@@ -51,12 +51,12 @@ export function callModel(handle: ModelHandle, context: PiContext, options: Call
 
 const CUT = "The stream ended without a finish reason.";
 const FAILED = "fetch failed";
-/** Events that are taken before timers and sockets have their turn. */
+/** Events that are read before timers and sockets get their turn. */
 const EVENTS_AT_ONCE = 64;
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-/** APIs for which the SDK asks up to four times, whatever its options. */
+/** APIs for which the SDK asks up to four times, whatever its options say. */
 const TRIES_AGAIN: ReadonlySet<string> = new Set(["openai-codex-responses"]);
-/** The SDK's text for a stream that the provider ended with a reason unknown to it. */
+/** The SDK's text when the provider ended the stream with a reason that the SDK does not know. */
 const NAMELESS = "An unknown error occurred";
 
 class Call {

@@ -29,19 +29,19 @@ import type { ModelProviderContribution } from "../types/contribution.ts";
 import type { ProviderSettings } from "../types/run/model-provider.ts";
 import { own } from "../utils/own.ts";
 
-/** A model ready to be called. */
+/** A model that can be called. */
 export interface ModelHandle {
   readonly info: ModelInfo;
   readonly pi: PiModel;
-  /** Whose key it is. */
+  /** The profile of the key. */
   readonly profile: AuthProfile;
   readonly apiKey: string;
-  /** Only `callModel` may call it: every call goes through the meter. */
+  /** Only `callModel` may use this, because every call goes through the meter. */
   readonly openStream: StreamModel;
   readonly meter: ModelMeter;
 }
 
-/** Why a model cannot be called, for a person; `because` is `auth` when unset. */
+/** Why a model cannot be called, in a person's words. `because` is `auth` when unset. */
 export interface Missing {
   readonly missing: string;
   readonly because?: FailureKind;
@@ -49,38 +49,38 @@ export interface Missing {
 
 export interface Models {
   /**
-   * The model with the key of that profile; without an id with the first that may be asked now, else the soonest back.
-   * A login is renewed first when it is about to end.
+   * The model with the key of that profile. Without an id: with the first key that may be asked now, or else the one whose
+   * cooldown ends first. A login that is about to expire is renewed first.
    */
   find(ref: ModelRef, profileId?: string): Promise<ModelHandle | Missing>;
-  /** The model when the config names none: by key, then a local server, then the demo. */
+  /** The model when the config names none: by the available keys, then a local server, then the demo. */
   choose(): Promise<ModelRef>;
-  /** Those that can be used; with `all` the whole catalogue. */
+  /** The models that can be used; with `all` the whole catalogue. */
   list(which?: "usable" | "all"): Promise<readonly (ModelInfo & { available: boolean })[]>;
-  /** The profiles of a model's provider; nothing is claimed by looking. */
+  /** The profiles of a model's provider. Claims no probe. */
   profiles(ref: ModelRef): Promise<readonly Pick<Found, "profile" | "expires">[]>;
   readonly keys: Keyring;
 }
 
 export interface ModelOptions {
   readonly providers: Readonly<Record<string, ProviderSettings>>;
-  /** `replace`: the SDK's catalogue does not count, only what `providers` name. */
+  /** `replace`: only the models that `providers` name exist, without the SDK's catalogue. */
   readonly mode?: "merge" | "replace";
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Loopback servers are asked only when no other model is available; tests turn it off. */
+  /** Servers on this machine are asked only when no other model is available. Tests switch it off. */
   readonly probeLocal?: boolean;
-  /** The well-known ones by default. */
+  /** The usual ports when unset. */
   readonly localServers?: readonly { provider: string; baseUrl: string }[];
-  /** Milliseconds in which servers nearby must name their models; when unset 300 to be found, 1000 for a model's limits. */
+  /** Milliseconds in which nearby servers must answer. When unset, 300 for their models and 1000 for a model's limits. */
   readonly probeMs?: number;
   readonly auth?: AuthConfig;
-  /** Without them only keys of the config and the environment count. */
+  /** When unset, only keys of the config and the environment are used. */
   readonly credentials?: Credentials;
-  /** Outlives a change of the config; kept in memory when unset. */
+  /** Survives a change of the config. Kept in memory when unset. */
   readonly cooldowns?: Cooldowns;
   readonly clock?: Pick<Clock, "now">;
   readonly log?: Log;
-  /** Asked before every call of these models; allows all when unset. */
+  /** Asked before every call of these models. Allows all calls when unset. */
   readonly meter?: ModelMeter;
 }
 
@@ -107,7 +107,7 @@ class Catalogue {
   readonly #profiles: Profiles;
   readonly #limits: ServerLimits;
   readonly #built = new Map<string, PiModel>();
-  // Only a found server is remembered: one may start later.
+  // Only a server that was found is remembered, because another may start later.
   #local: LocalModel | undefined;
 
   constructor(options: ModelOptions, contributed: Contributed) {
@@ -151,7 +151,9 @@ class Catalogue {
     return { missing: missingKey(ref.provider) };
   }
 
-  /** Where to ask for the window of a model; unset when the config has it, or the server is not on this network. */
+  /**
+   * The address to ask for the window of a model. Unset when the config has the window, or the server is not on this network.
+   */
   #addressOf({ id, provider, api, baseUrl }: PiModel): ServerAddress | undefined {
     const settings = this.#providers[provider];
     const own = settings?.models?.find((model) => model.id === id);
@@ -161,7 +163,7 @@ class Catalogue {
     return { baseUrl, id, apiKey: revealed(settings?.apiKey) };
   }
 
-  /** Those that may be asked now, then those that are cooling down, the soonest back first. */
+  /** The profiles that may be asked now, then those that are cooling down, by the end of their cooldown. */
   #willing(ref: ModelRef, found: readonly Found[]): readonly Found[] {
     const until = ({ profile }: Found) => {
       const state = this.#cooldowns.peek(pairOf(ref, profile.id));

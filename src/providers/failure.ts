@@ -5,7 +5,7 @@ import type { Refusal } from "./failure/body.ts";
 import { tokenFailure } from "./failure/limits.ts";
 import { FAILURE_WORDS } from "./failure/words.ts";
 
-/** The kind for a bare status; a text that says more takes precedence. */
+/** The kind for a status without a text. A text that says more takes precedence. */
 const STATUS_KINDS: Readonly<Record<number, FailureKind>> = {
   400: "format",
   401: "auth",
@@ -30,9 +30,9 @@ const STATUS_KINDS: Readonly<Record<number, FailureKind>> = {
   529: "overloaded",
 };
 
-/** The facts of a failed call in addition to the SDK's text. */
+/** Facts about a failed call, in addition to the SDK's text. */
 export interface FailureFacts {
-  /** The kind, where it is known without the text. */
+  /** The kind, if it is known without the text. */
   readonly kind?: FailureKind;
   readonly status?: number;
   readonly retryAfterMs?: number;
@@ -43,8 +43,8 @@ export interface FailureFacts {
 }
 
 /**
- * Names a provider's error by its status, the code and type in its body, and its words; addresses in the words do not count.
- * A wait is taken from `facts`, else from the text.
+ * Finds the kind of a provider's error from its status, the code and type in its body, and its text without web addresses. The
+ * time to wait comes from `facts`, or else from the text.
  */
 export function classifyFailure(text: string, facts: FailureFacts = {}): Failure {
   const { kind, refusal, maxOutput } = facts;
@@ -56,7 +56,7 @@ export function classifyFailure(text: string, facts: FailureFacts = {}): Failure
   return { ...told, message: messageOf(text, told.kind, status), ...(retryAfterMs !== undefined && { retryAfterMs }) };
 }
 
-/** An answer that began well may still fail, and then its text says with what. */
+/** An answer that began well may still fail; then its text says why. */
 function statusOf(text: string, { status, refusal }: FailureFacts): number | undefined {
   return isFine(status) ? (refusal?.status ?? statusIn(text) ?? status) : status;
 }
@@ -67,15 +67,15 @@ function wordsIn(text: string, refusal: Refusal | undefined): string {
   return said.replace(ADDRESS, " ").slice(0, READ);
 }
 
-/** Half of the requested tokens, for a limit of the answer that no figure names. */
+/** The new limit of the answer when the refusal names none: half of the requested tokens. */
 const withLimit = (kind: FailureKind, maxOutput = UNKNOWN_OUTPUT): Pick<Failure, "kind" | "maxOutputTokens"> =>
   kind === "output_limit" ? { kind, maxOutputTokens: Math.floor(maxOutput / 2) } : { kind };
 
-/** A word in an address, such as `…/settings/billing`, says nothing of what went wrong. */
+/** A word in a web address, such as `…/settings/billing`, says nothing about the failure. */
 const ADDRESS = /\bhttps?:\/\/[^\s"'<>)\]]+/gi;
-/** Letters of a text that are read; refusals are short. */
+/** Characters of a text that are read. Refusals are short. */
 const READ = 20_000;
-/** Tokens; assumed to be requested when that is not known. */
+/** Tokens that are assumed to be requested when that is not known. */
 const UNKNOWN_OUTPUT = 8192;
 
 const isFine = (status: number | undefined): boolean => status === undefined || status < 400;
@@ -85,7 +85,7 @@ function kindOf(text: string, status: number | undefined): FailureKind {
   const kind = row?.[0];
   const byStatus = status === undefined ? undefined : STATUS_KINDS[status];
   if (status === 402) return "billing";
-  // Whatever else a 402 or a 429 says, trying again at once does not help.
+  // Whatever else a 402 or a 429 says, an immediate retry does not help.
   if (status === 429 && kind !== "billing" && !TOO_LARGE.test(text)) return "rate_limit";
   return kind ?? byStatus ?? "unknown";
 }
@@ -95,7 +95,7 @@ const TOO_LARGE = /request too large/i;
 const counts = (only: readonly number[] | undefined, status: number | undefined): boolean =>
   only === undefined || status === undefined || isFine(status) || only.includes(status);
 
-/** The SDKs put the status in front, or quote a body that has it. */
+/** The SDKs put the status before the text, or quote a body that contains it. */
 function statusIn(text: string): number | undefined {
   const found =
     /^(?:error:? )?(\d{3})\b/i.exec(text.trim()) ??
@@ -115,7 +115,7 @@ const ASKED_WAIT =
   /(?:retry.?after|retry in|try again in|retrydelay|resets_in_seconds)(?<ms>[_-]ms)?["':=\s~]+(?<wait>(?:\d+(?:\.\d+)?\s*(?:ms|milliseconds?|d(?:ays?)?|h(?:ours?)?|m(?:in(?:ute)?s?)?|s(?:ec(?:ond)?s?)?)?(?![a-z])[\s,]*)+)/i;
 const RESET_AT = /ratelimit-reset["':\s]+(\d{13})\b/i;
 
-/** Milliseconds that a text asks to wait; a number without a unit is seconds. */
+/** Milliseconds that a text asks to wait. A number without a unit means seconds. */
 export function waitIn(text: string): number | undefined {
   const { ms, wait } = ASKED_WAIT.exec(text)?.groups ?? {};
   if (wait !== undefined) return durationMs(ms === undefined ? wait : `${wait.trim()}ms`);
@@ -123,7 +123,7 @@ export function waitIn(text: string): number | undefined {
   return at === undefined ? undefined : Math.max(0, Number(at) - Date.now());
 }
 
-/** Bounds of an image, as an error names them. */
+/** The limits of an image that an error names. */
 export interface ImageSize {
   readonly maxBytes?: number;
   readonly maxDimensionPx?: number;
@@ -142,7 +142,7 @@ const UNIT_BYTES: Readonly<Record<string, number>> = {
   gib: 1024 ** 3,
 };
 
-/** How large an image may be, from a provider's refusal; undefined when it is about something else. */
+/** The largest size of an image, from a provider's refusal. Undefined when the refusal has another reason. */
 export function parseImageSize(text: string): ImageSize | undefined {
   if (!/image/i.test(text)) return undefined;
   const maxBytes = bytesIn(text);
@@ -152,7 +152,7 @@ export function parseImageSize(text: string): ImageSize | undefined {
   return { ...(maxBytes !== undefined && { maxBytes }), ...(maxDimensionPx !== undefined && { maxDimensionPx }) };
 }
 
-/** Anthropic rounds to megabytes and then gives the exact bound. */
+/** Anthropic rounds to megabytes and then adds the exact limit. */
 function bytesIn(text: string): number | undefined {
   const exact = /\d bytes? > (\d+) bytes?/i.exec(text)?.[1];
   if (exact !== undefined) return Number(exact);
@@ -163,7 +163,7 @@ function bytesIn(text: string): number | undefined {
 const KEY_LIKE =
   /\b(?:(?:sk|pk|rk|key|xox[abp]|gh[posur]|glpat|hf|gsk)[-_][\w-]{8,}|AIza[\w-]{20,}|\d{8,10}:[\w-]{35})/g;
 
-/** Error texts may quote the request: cut short, and anything that looks like a key is masked. */
+/** Error texts may quote the request, so they are shortened, and anything that looks like a key is masked. */
 function clip(text: string): string {
   const flat = Secret.mask(text).replace(/\s+/g, " ").trim().replace(KEY_LIKE, "[secret]");
   return flat.length > 400 ? `${flat.slice(0, 400)}…` : flat;

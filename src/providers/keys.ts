@@ -1,6 +1,8 @@
 import type { ModelRef } from "../types/run/model.ts";
 
-/** Providers that are found by their environment variable, in the order in which they are preferred, with the model that is then chosen. */
+/**
+ * Providers whose key is found by its environment variable, in their order of preference, with the model that is then chosen.
+ */
 export const KEYED_PROVIDERS: readonly { provider: string; variables: readonly string[]; model: string }[] = [
   { provider: "anthropic", variables: ["ANTHROPIC_API_KEY", "ANTHROPIC_OAUTH_TOKEN"], model: "claude-sonnet-4-6" },
   { provider: "openai", variables: ["OPENAI_API_KEY"], model: "gpt-5.4" },
@@ -14,13 +16,16 @@ export const KEYED_PROVIDERS: readonly { provider: string; variables: readonly s
   { provider: "zai", variables: ["ZAI_API_KEY"], model: "glm-5.1" },
 ];
 
-/** The model of a login when nothing else says which; these providers take no plain key. */
+/** The model of a login when nothing else names one. These providers accept no plain key. */
 export const LOGIN_PROVIDERS: readonly ModelRef[] = [
   { provider: "openai-codex", id: "gpt-5.4" },
   { provider: "github-copilot", id: "claude-sonnet-4.5" },
 ];
 
-/** Variables of further providers: they count when a model of theirs is named, not when one has to be chosen. */
+/**
+ * Variables of further providers. Their keys are used when the config names one of their models; no default model is chosen
+ * from them.
+ */
 const OTHER_VARIABLES: Readonly<Record<string, readonly string[]>> = {
   "azure-openai-responses": ["AZURE_OPENAI_API_KEY"],
   "cloudflare-ai-gateway": ["CLOUDFLARE_API_KEY"],
@@ -39,7 +44,7 @@ const OTHER_VARIABLES: Readonly<Record<string, readonly string[]>> = {
   "vercel-ai-gateway": ["AI_GATEWAY_API_KEY"],
 };
 
-/** Any of these means that the AWS SDK finds credentials by itself. */
+/** With any of these variables the AWS SDK finds credentials by itself. */
 const AWS_SIGNS = [
   "AWS_BEARER_TOKEN_BEDROCK",
   "AWS_PROFILE",
@@ -59,7 +64,7 @@ export const variablesOf = (provider: string): readonly string[] =>
 const otherVariables = (provider: string): readonly string[] =>
   Object.hasOwn(OTHER_VARIABLES, provider) ? (OTHER_VARIABLES[provider] ?? []) : [];
 
-/** The key of a provider from the environment, with its variable. */
+/** The key of a provider from the environment, and the name of its variable. */
 export function envKey(provider: string, env: Env): { readonly key: string; readonly variable: string } | undefined {
   for (const variable of variablesOf(provider)) {
     const key = env[variable];
@@ -70,7 +75,7 @@ export function envKey(provider: string, env: Env): { readonly key: string; read
 
 export const hasAwsCredentials = (env: Env): boolean => AWS_SIGNS.some((name) => Boolean(env[name]));
 
-/** The model to use when the config names none: of the first provider that has a key, stored or in the environment. */
+/** The model when the config names none: that of the first provider with a key, stored or in the environment. */
 export function modelByKey(env: Env, stored: ReadonlySet<string> = new Set()): ModelRef | undefined {
   const found = KEYED_PROVIDERS.find((row) => stored.has(row.provider) || envKey(row.provider, env) !== undefined);
   if (found) return { provider: found.provider, id: found.model };

@@ -1,59 +1,62 @@
-/** The tool call ids that a provider accepts. */
+/** Which tool call ids a provider accepts. */
 export type CallIdStyle = "any" | "anthropic" | "openai" | "responses" | "mistral";
 
 /**
- * Which of its own thinking a model takes back: none, all, blocks with a signature, blocks whose signature names the
- * field they came in, or whole reasoning items. Another model's thinking is never sent.
+ * Which of a model's own thinking it accepts in a request: none, all, blocks with a signature, blocks whose signature names the
+ * field that they came in, or whole reasoning items. The thinking of other models is never sent.
  */
 export type OwnThinking = "drop" | "keep" | "signed" | "field" | "item";
 
 export interface ImageLimits {
-  /** Images of one request. */
+  /** The limits for the images of one request. */
   readonly count: number;
   /** Base64 characters of one image, and of all together. */
   readonly each: number;
   readonly total: number;
   /** Pixels of the longest side. */
   readonly side?: number;
-  /** MIME types; when absent, any whose size can be measured. */
+  /** Accepted MIME types. When unset, all types whose size can be measured. */
   readonly types?: readonly string[];
 }
 
 /** What the next model accepts, so that a transcript becomes a valid request for it. */
 export interface TranscriptPolicy {
-  /** The model that is asked; its own messages may keep their signatures. */
+  /** The model that is asked. Only its own messages keep their signatures. */
   readonly model: { readonly api: string; readonly provider: string; readonly id: string };
   readonly images: boolean;
-  /** False: those of turns before the present one are left out. */
+  /** False: images of earlier turns are left out. */
   readonly earlierImages?: boolean | undefined;
   readonly imageLimits: ImageLimits;
-  /** Without: images of tool results follow their group of results as a user turn. */
+  /** False: images of tool results follow their results as a user turn. */
   readonly toolResultImages: boolean;
   readonly callIds: CallIdStyle;
   readonly ownThinking: OwnThinking;
-  /** An answer's first call has to be signed. */
+  /** The first call of an answer must have a signature. */
   readonly signedCalls: boolean;
-  /** The first turn has to be a user's. */
+  /** The first turn must be a user's. */
   readonly userTurnFirst: boolean;
-  /** Answers in a row become one. */
+  /** Consecutive answers are merged. */
   readonly validateGeminiTurns: boolean;
-  /** User turns in a row become one. */
+  /** Consecutive user turns are merged. */
   readonly validateAnthropicTurns: boolean;
-  /** A user turn must not follow tool results: an answer is put between. */
+  /** A user turn must not follow tool results, so an answer is put between them. */
   readonly bridgeToolResults: boolean;
-  /** Keeps a request's beginning for some minutes, at a price: pruning by `cache-ttl` counts for these only. */
+  /**
+   * The provider caches the beginning of a request for some minutes, at a price. Pruning by `cache-ttl` applies only to these
+   * providers.
+   */
   readonly promptCache: boolean;
-  /** Calls and results are taken only in a request that offers tools. */
+  /** Calls and results are accepted only in a request that offers tools. */
   readonly toolBlocksNeedTools: boolean;
-  /** Calls and their results become text. */
+  /** Calls and their results are sent as text. */
   readonly plainTools?: boolean | undefined;
-  /** Only what every provider takes: text and images in turns that alternate. */
+  /** Only what every provider accepts: text and images in turns that alternate. */
   readonly strict?: boolean | undefined;
-  /** User turns before the present one; all when 0 or unset. */
+  /** The number of earlier user turns; all when 0 or unset. */
   readonly earlierTurns?: number | undefined;
 }
 
-/** The facts of a model that are known without a call. */
+/** What is known about a model without a call. */
 export interface QuirkModel {
   readonly api: string;
   readonly provider: string;
@@ -77,7 +80,7 @@ const speaksResponses = speaks("openai-responses", "azure-openai-responses", "op
 const WEB_IMAGES = ["image/jpeg", "image/png", "image/gif", "image/webp"];
 const GOOGLE_IMAGES = [...WEB_IMAGES, "image/heic", "image/heif"];
 
-/** One row per oddity; a later row wins. */
+/** The rows of special cases. Later rows take precedence. */
 export const QUIRKS: readonly Quirk[] = [
   {
     id: "anthropic-call-ids",
@@ -218,7 +221,7 @@ function isMistral({ api, provider, id }: QuirkModel): boolean {
   );
 }
 
-/** What nearly all that speaks OpenAI's Chat API takes. */
+/** What nearly every server with OpenAI's Chat API accepts. */
 const PLAIN: Omit<TranscriptPolicy, "model" | "images"> = {
   imageLimits: { count: 50, each: 5_000_000, total: 20_000_000 },
   toolResultImages: true,
@@ -244,7 +247,7 @@ export function policyFor(model: QuirkModel): TranscriptPolicy {
 export const policyWithTools = (policy: TranscriptPolicy, tools: number): TranscriptPolicy =>
   policy.toolBlocksNeedTools && tools === 0 ? { ...policy, plainTools: true } : policy;
 
-/** The policy of a last try: what is left is valid for every provider. */
+/** The policy of a last try, whose requests are valid for every provider. */
 export const strictly = (policy: TranscriptPolicy): TranscriptPolicy => ({
   ...policy,
   strict: true,

@@ -1,12 +1,12 @@
 import { z } from "zod";
 
-/** A model as a server lists it. */
+/** A model in a server's list. */
 export interface ScannedModel {
   readonly id: string;
   readonly name?: string;
   /** Tokens. */
   readonly contextWindow?: number;
-  /** Costs nothing, by the server's own prices; unset where it names none. */
+  /** Whether it costs nothing by the server's own prices. Unset when the server names none. */
   readonly isFree?: boolean;
 }
 
@@ -14,14 +14,14 @@ export interface Scanned {
   readonly provider: string;
   readonly baseUrl: string;
   readonly models: readonly ScannedModel[];
-  /** Why there is no list. Holds no secret. */
+  /** Why there is no list. Contains no secret. */
   readonly problem?: string;
 }
 
 export interface ScanTarget {
   readonly provider: string;
   readonly baseUrl: string;
-  /** Protocol of the server, as in the config. */
+  /** The API of the server, as the config names it. */
   readonly api?: string | undefined;
   readonly apiKey?: string | undefined;
 }
@@ -40,7 +40,7 @@ const openAiShape = z.looseObject({
 });
 const ollamaShape = z.looseObject({ models: z.array(z.looseObject({ name: z.string() })) });
 
-/** Asks a server for its models. Never rejects: what went wrong is in `problem`. */
+/** Asks a server for its models. Never rejects; `problem` says what failed. */
 export async function scanServer(target: ScanTarget, timeoutMs: number): Promise<Scanned> {
   const { provider, baseUrl } = target;
   const isOllama = target.api === "ollama";

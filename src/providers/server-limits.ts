@@ -5,22 +5,25 @@ import { modelName, type ModelRef } from "../types/run/model.ts";
 import type { Failure } from "../types/run/run.ts";
 import type { PiModel } from "./pi.ts";
 
-/** Where a model's server is, and how it is asked. */
+/** The address of a model's server, and the key for it. */
 export interface ServerAddress {
   readonly baseUrl: string;
   readonly id: string;
   readonly apiKey?: string | undefined;
 }
 
-/** All questions to one server together; it is near, and a run waits for them. */
+/** Milliseconds for all questions to one server. It is nearby, and a run waits for the answer. */
 const TIMEOUT_MS = 1000;
-/** How long a server's answer counts: it may be started again with another window. */
+/** Milliseconds for which a server's answer is used: the server may be restarted with another window. */
 const KEPT_MS = 60_000;
-/** A refusal counts for longer: no server repeats it until a request is too large again. */
+/**
+ * Milliseconds for which the limit in a refusal is used. Longer, because the server repeats it only when a request is too large
+ * again.
+ */
 const LEARNED_MS = 600_000;
-/** No model has a window of fewer tokens: a smaller figure in a refusal is about something else. */
+/** Tokens. No model has a smaller window, so a smaller figure in a refusal has another meaning. */
 const LEAST_WINDOW = 500;
-/** Below it the system prompt and tools leave little for a conversation. */
+/** Tokens. A smaller window leaves little for a conversation beside the system prompt and the tools. */
 const SMALL_WINDOW = 16_000;
 
 interface Limits {
@@ -30,8 +33,8 @@ interface Limits {
 }
 
 /**
- * The limits of models that neither config nor catalogue knows: read from the server, and from what it refuses. llama.cpp,
- * vLLM, LM Studio and Ollama each tell the window that they loaded a model with in a place of their own.
+ * The limits of models that neither the config nor the catalogue knows, read from the server and from its refusals. llama.cpp,
+ * vLLM, LM Studio and Ollama each report the window of a loaded model in a different place.
  */
 export class ServerLimits {
   readonly #clock: Pick<Clock, "now">;
@@ -41,19 +44,19 @@ export class ServerLimits {
   readonly #learned = new Map<string, Limits>();
   readonly #warned = new Set<string>();
 
-  /** `timeoutMs`: for all questions to one server together. */
+  /** `timeoutMs` is the limit for all questions to one server together. */
   constructor(clock: Pick<Clock, "now">, log: Log | undefined, timeoutMs = TIMEOUT_MS) {
     this.#clock = clock;
     this.#timeoutMs = timeoutMs;
     this.#log = log;
   }
 
-  /** The model with its server's limits; `address` is unset when the window is known otherwise. Never rejects. */
+  /** The model with its server's limits. `address` is unset when the window is already known. Never rejects. */
   async over(pi: PiModel, address: ServerAddress | undefined): Promise<PiModel> {
     const name = modelName(pi);
     const read = address === undefined ? undefined : await this.#ask(name, address);
     const learned = this.#fresh(this.#learned, name);
-    // A recent refusal counts more than the config, the catalogue or the server.
+    // A recent refusal takes precedence over the config, the catalogue and the server.
     const window = learned?.contextWindow ?? read?.contextWindow;
     const contextWindow = window === undefined ? pi.contextWindow : Math.min(pi.contextWindow, window);
     const most = window === undefined ? pi.maxTokens : Math.min(pi.maxTokens, Math.floor(contextWindow / 4));
@@ -63,7 +66,7 @@ export class ServerLimits {
     return { ...pi, contextWindow, maxTokens };
   }
 
-  /** After a failure the server may be another one: it is asked anew. A limit that its refusal names counts for a while. */
+  /** After a failure the server may have changed, so it is asked again. A limit in its refusal is used for a while. */
   failed(ref: ModelRef, { kind, limitTokens, maxOutputTokens }: Partial<Failure>): void {
     const name = modelName(ref);
     this.#read.delete(name);
@@ -71,7 +74,7 @@ export class ServerLimits {
     const before = this.#fresh(this.#learned, name);
     if (kind === "context_overflow" && limitTokens !== undefined && limitTokens >= LEAST_WINDOW)
       this.#learned.set(name, { ...before, contextWindow: limitTokens, until });
-    // With a limit for both, the tokens left for the answer differ at the next request.
+    // When input and answer share a limit, the tokens left for the answer differ for each request.
     if (kind === "output_limit" && limitTokens === undefined && maxOutputTokens !== undefined)
       this.#learned.set(name, { ...before, maxTokens: maxOutputTokens, until });
   }
@@ -104,7 +107,7 @@ export class ServerLimits {
   }
 }
 
-/** Servers of this machine and of its network: no catalogue has their models, and asking them costs nothing. */
+/** Whether a server is on this machine or its network. No catalogue has its models, and asking it costs nothing. */
 export function isNear(baseUrl: string): boolean {
   const host = URL.canParse(baseUrl) ? new URL(baseUrl).hostname.replace(/^\[|\]$/g, "") : "";
   return /^(localhost|::1|127\..*|10\..*|192\.168\..*|172\.(1[6-9]|2\d|3[01])\..*|.*\.(local|internal|lan)|[^.:]+)$/.test(
@@ -163,7 +166,7 @@ function asker(apiKey: string | undefined, signal: AbortSignal): Ask {
       const answer = await fetch(url, { ...sent, headers, signal });
       return answer.ok ? await answer.json() : undefined;
     } catch {
-      // Each kind of server knows one of these addresses; the others are not there.
+      // Each kind of server knows only one of these addresses.
       return undefined;
     }
   };
@@ -183,7 +186,7 @@ function inList(body: unknown, id: string): number | undefined {
   return told.find((window) => window !== undefined);
 }
 
-/** A model that is loaded has its window in the list; another has the one that it would be loaded with. */
+/** For a loaded model the list has its window; for another, the window with which it would be loaded. */
 async function ofOllama(body: unknown, id: string, ask: Ask): Promise<number | undefined> {
   const models = running.safeParse(body).data?.models;
   if (models === undefined) return undefined;

@@ -113,7 +113,7 @@ export const ownContextLimitsConfig = z.strictObject({
 
 type CompactionConfig = z.output<typeof compactionConfig>;
 
-/** What a summary is told of names and ids; undefined for the usual words. */
+/** How a summary treats names and ids. Undefined for the default text. */
 export function identifiersOf({
   identifierPolicy,
   identifierInstructions,

@@ -8,22 +8,22 @@ type Row = SessionWindow["messages"][number];
 export interface CutLimits {
   /** Tokens of the newest whole turns that stay as they are. */
   readonly keepTokens: number;
-  /** An entry that stays, with all after it: the turn under way. */
+  /** The entry of the running turn. It stays, and so does everything after it. */
   readonly keepFrom?: string | undefined;
-  /** Tokens beyond which the last turn may be cut between two of its steps; it stays whole when unset. */
+  /** Tokens above which the last turn may be cut between two of its steps. When unset it is never cut. */
   readonly mostTurn?: number | undefined;
 }
 
 export interface Cut {
   readonly before: readonly ChatMessage[];
   readonly firstKeptEntryId: string;
-  /** Estimated tokens of what stays. */
+  /** Estimated tokens of the part that stays. */
   readonly keptTokens: number;
 }
 
 /**
- * Where a conversation is cut: whole turns stay, the newest ones that `keepTokens` hold, and the last one however big.
- * A call and its result stay on one side. Undefined when there is nothing before the cut.
+ * Decides where a conversation is cut. The newest whole turns that fit into `keepTokens` stay, and always the last one. A call
+ * and its result are never separated. Undefined when nothing lies before the cut.
  */
 export function cutAt(rows: readonly Row[], { keepTokens, keepFrom, mostTurn }: CutLimits): Cut | undefined {
   const latest = keepFrom === undefined ? rows.length : rows.findIndex((row) => row.entryId === keepFrom);
@@ -45,11 +45,11 @@ export function cutAt(rows: readonly Row[], { keepTokens, keepFrom, mostTurn }: 
   return { before, firstKeptEntryId: first.entryId, keptTokens: kept };
 }
 
-/** User messages in a row are one turn; none begins while a call still waits for its result further on. */
+/** Consecutive user messages are one turn. No turn begins while a call still waits for a later result. */
 const turnStarts = (messages: readonly ChatMessage[]): number[] =>
   startsOf(messages, (message, before) => message.role === "user" && before?.role !== "user");
 
-/** Where the steps of the last turn begin, when it is larger than that. */
+/** Where the steps of the last turn begin, if the turn is larger than `most`. */
 function stepsOf(messages: readonly ChatMessage[], turn: number, most: number): number[] {
   const tokens = estimateAll(messages.slice(turn));
   if (tokens <= most) return [];
@@ -69,10 +69,10 @@ function startsOf(
   });
 }
 
-/** For each message the place of the last result of its calls; its own place when there is none. */
+/** For each message the index of the last result of its calls, or its own index when there is none. */
 function pairEnds(messages: readonly ChatMessage[]): number[] {
   const resultAt = new Map<string, number>();
-  // From the end: providers use an id again in a later turn, and a call's result is the next one after it.
+  // From the end, because providers reuse ids in later turns, and a call's result is the next one after it.
   const ends = messages.toReversed().map((message, back) => {
     const at = messages.length - 1 - back;
     if (message.role === "toolResult") resultAt.set(message.toolCallId, at);
@@ -88,24 +88,24 @@ function pairEnds(messages: readonly ChatMessage[]): number[] {
 
 const BASE_RATIO = 0.4;
 const LEAST_RATIO = 0.15;
-/** Above this part of the window an average message makes chunks smaller. */
+/** Above this share of the window the average message makes chunks smaller. */
 const BIG_AVERAGE = 0.1;
-/** Above this part of the window a message is not summarised but only named. */
+/** A message above this share of the window is only named and not summarised. */
 const OVERSIZED = 0.5;
 
-/** The part of the window that one chunk may take: the larger the messages, the smaller. */
+/** The share of the window that one chunk may have. Larger messages make it smaller. */
 export function chunkRatio(messages: readonly ChatMessage[], window: number): number {
   if (messages.length === 0) return BASE_RATIO;
   const average = estimateAll(messages) / messages.length / window;
   return average <= BIG_AVERAGE ? BASE_RATIO : Math.max(LEAST_RATIO, BASE_RATIO - 2 * average);
 }
 
-/** The part of the window that the one call takes when it is to hold all; the rest is for its answer and its wording. */
+/** The share of the window for a single call with all messages. The rest is for its instructions and its answer. */
 const WHOLE_RATIO = 0.7;
 
 /**
- * Pieces that are summarised one by one, in order: together they hold every message, oversized ones as a note of their
- * role and size. A call and its result are in one piece.
+ * Divides messages into chunks that are summarised one after the other, in their order. Every message is in one, oversized ones
+ * as a note of their role and size. A call and its result are in the same chunk.
  */
 export function chunk(
   messages: readonly ChatMessage[],

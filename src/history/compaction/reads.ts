@@ -1,7 +1,7 @@
 import type { ChatMessage } from "../../types/run/model.ts";
 import { callsOf } from "../parts.ts";
 
-/** The paths, as the model gave them, that its `read` tool has shown it in these messages; each once. */
+/** The paths that the `read` tool showed the model in these messages, as the model wrote them, without repetition. */
 export function readFilesIn(messages: readonly ChatMessage[]): readonly string[] {
   const asked = new Map<string, string>();
   const shown = new Set<string>();

@@ -1,7 +1,7 @@
 import type { ChatMessage } from "../../types/run/model.ts";
 import { shorten } from "../../utils/text/shorten.ts";
 
-/** UTF-16 units of a tool's result that a summariser is shown. */
+/** UTF-16 units of a tool's result that the summarizing model gets. */
 const MOST_RESULT_CHARS = 2000;
 
 /** A tool's result with its middle cut out; every other message as it is. */
@@ -12,7 +12,7 @@ export function shortenResult(message: ChatMessage): ChatMessage {
   return { ...message, content: [{ type: "text", text: shorten(text, MOST_RESULT_CHARS) }] };
 }
 
-/** One message as a summariser reads it. Thinking is left out. */
+/** One message as the summarizing model gets it, without thinking. */
 export function renderMessage(message: ChatMessage): string {
   if (message.role === "toolResult") {
     const failed = message.isError ? ", failed" : "";

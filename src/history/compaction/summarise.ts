@@ -6,17 +6,17 @@ export interface SummaryPrompt {
   readonly text: string;
 }
 
-/** Asks a model once. Must not throw: what went wrong is the answer. */
+/** Asks a model once. Must not throw; a failure is part of the answer. */
 export type Complete = (prompt: SummaryPrompt, signal: AbortSignal) => Promise<string | { readonly failure: string }>;
 
 export interface SummaryWork {
   /** The messages to summarise, in order, each chunk small enough for one call. */
   readonly chunks: readonly (readonly ChatMessage[])[];
-  /** The summary of what came before them. */
+  /** The summary of the messages before these. */
   readonly earlier?: string | undefined;
-  /** The user's or the operator's own wishes. */
+  /** What the user or the operator wants the summary to keep. */
   readonly instructions?: string | undefined;
-  /** What becomes of names, ids and paths: kept as they are written when unset; nothing is said of them when empty. */
+  /** How the summary treats names, ids and paths: it keeps their exact form when unset, and gets no instruction when empty. */
   readonly identifiers?: string | undefined;
 }
 
@@ -39,19 +39,22 @@ const MERGE =
   "These are summaries of consecutive parts of one conversation, oldest first. Make one summary out of them.";
 const MERGE_RULE = "Where they contradict each other the later one holds; drop tasks that a later part has finished.";
 
-/** Summaries that are joined by one call. */
+/** Summaries that one call merges. */
 const MERGED_AT_ONCE = 4;
 
 /** A summary that broke off. */
 export interface Unsummed {
   readonly failure: string;
-  /** Chunks that were summed up before. */
+  /** How many chunks were summarised earlier. */
   readonly done: number;
-  /** The summaries of these, with what came before them; undefined when there are none. */
+  /** The summaries of these chunks, including everything before them. Undefined when there are none. */
   readonly soFar?: string;
 }
 
-/** One summary of all the chunks: each on its own, then merged. Ends with the first failure, and when the signal says so. */
+/**
+ * Makes one summary of all chunks: each chunk is summarised, then the summaries are merged. Ends at the first failure, or when
+ * the signal aborts.
+ */
 export async function summarise(
   work: SummaryWork,
   complete: Complete,
@@ -102,7 +105,7 @@ const mergeText = (parts: readonly string[]): string =>
 const wishes = (instructions: string | undefined): string =>
   instructions === undefined || instructions.trim() === "" ? "" : `\n\nAlso heed this: ${instructions.trim()}`;
 
-/** Text of a conversation cannot end its fence. */
+/** The text of a conversation cannot close its fence. */
 function fence(name: string, text: string): string {
   return `<${name}>\n${text.replaceAll(`</${name}>`, `<\\/${name}>`)}\n</${name}>`;
 }

@@ -13,8 +13,8 @@ export interface Bound {
 }
 
 /**
- * Waits for foreign code no longer than `ms`, nor beyond an abort. Never rejects; what comes too late is dropped. The call
- * gets a signal that ends with the waiting.
+ * Waits for a plugin's code at most `ms`, and not after an abort. Never rejects; a late result is dropped. The call gets a
+ * signal that aborts when the wait ends.
  */
 export async function bounded<T>(
   call: (signal: AbortSignal) => T | Promise<T>,
@@ -46,7 +46,7 @@ async function outcomeOf<T>(call: (signal: AbortSignal) => T | Promise<T>, signa
   }
 }
 
-/** The text of an error of foreign code; it may throw anything, also a value that cannot be printed. */
+/** The text of an error from a plugin's code, which may throw anything, also a value that cannot be printed. */
 export function thrownText(error: unknown): string {
   if (error instanceof Error) return error.message;
   try {

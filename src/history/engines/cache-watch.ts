@@ -12,11 +12,11 @@ interface Seen {
 
 /** Sessions that are remembered. */
 const MOST_SESSIONS = 1000;
-/** A cache is taken for broken when it gives this much less than before, in tokens and as a part. */
+/** The cache counts as broken when the provider read this much less from it than before, in tokens and as a share. */
 const LEAST_LOSS = 1000;
 const LEAST_PART = 0.1;
 
-/** Compares what the provider's cache gave with the turn before of the same session. */
+/** Compares what the provider read from its cache with the previous turn of the same session. */
 export class CacheWatch {
   readonly #seen = new Map<string, Seen>();
 

@@ -8,8 +8,8 @@ import { passedBy } from "./turn/passed-by.ts";
 export type Latest = () => Promise<readonly Pick<RunRecord, "receipt">[]>;
 
 /**
- * What `openclaw doctor` looks at: the engine of the slot is there, can be made, and finds here what it requires; and how often
- * runs had to do without it.
+ * The checks of `openclaw doctor`: the configured engine exists, can be made and finds what it requires; and how often runs had
+ * to continue without it.
  */
 export function engineChecks(id: string, opening: Opening, latest: Latest = async () => []): readonly Check[] {
   return [

@@ -1,7 +1,10 @@
 import type { Clock } from "../../types/clock.ts";
 
 const MINUTE = 60_000;
-/** Minutes after the first, second, third and every further turn in a row in which an engine hung; the keys' own steps. */
+/**
+ * Minutes after the first, second, third and every further consecutive turn in which an engine hung. The same steps as for
+ * keys.
+ */
 const STEPS = [1, 5, 25, 60] as const;
 
 interface Spell {
@@ -13,14 +16,14 @@ interface Spell {
   readonly ownsCompaction: boolean;
 }
 
-/** An engine that is left alone, as far as a turn without it must know it. */
+/** What a turn without the engine needs to know about its cooldown. */
 export interface Resting {
   /** Epoch milliseconds. */
   readonly until: number;
   readonly ownsCompaction: boolean;
 }
 
-/** Engines that hang are left alone for a while, so that not every turn waits for one in vain. */
+/** Engines that hang are not called for a while, so that not every turn waits in vain. */
 export class EngineCooldowns {
   readonly #clock: Pick<Clock, "now">;
   readonly #spells = new Map<string, Spell>();
@@ -42,7 +45,10 @@ export class EngineCooldowns {
     return undefined;
   }
 
-  /** It did not answer in time. What began before a rest and ends within it belongs to the same hang. */
+  /**
+   * Records that the engine did not answer in time. A call that began before the cooldown and ends during it counts as part of
+   * the same failure.
+   */
   hung(engine: string, { ownsCompaction }: Pick<Resting, "ownsCompaction">): void {
     const spell = this.#spells.get(engine);
     const now = this.#clock.now();
@@ -52,7 +58,7 @@ export class EngineCooldowns {
     this.#spells.set(engine, { hangs, until: now + ms, isProbed: false, ownsCompaction });
   }
 
-  /** A whole turn went well: it is as good as before. */
+  /** Records that a whole turn succeeded. The engine starts again without failures. */
   answered(engine: string): void {
     const spell = this.#spells.get(engine);
     if (spell?.isProbed === true) this.#spells.delete(engine);

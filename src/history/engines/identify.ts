@@ -1,7 +1,7 @@
 import type { ChatMessage } from "../../types/run/model.ts";
 import { callsOf, textOf } from "../parts.ts";
 
-/** The messages that an engine got, by which its answer is recognised. */
+/** The messages that an engine got, so that the messages of its answer can be recognised. */
 export interface Handed {
   /** In order; the present turn begins at `earlier`. */
   readonly told: readonly ChatMessage[];
@@ -10,7 +10,10 @@ export interface Handed {
   readonly copies?: readonly unknown[];
 }
 
-/** By index of the answer: the index of the told message that it is; undefined for the engine's own, such as a summary. */
+/**
+ * For each message of the answer: the index of the message that the engine got, or undefined for the engine's own, such as a
+ * summary.
+ */
 export type Places = readonly (number | undefined)[];
 
 /**
@@ -35,11 +38,11 @@ function anchorsOf(answer: readonly ChatMessage[], raw: readonly unknown[], { to
   });
 }
 
-/** Of an engine that keeps no times a message has none. */
+/** An engine that stores no times gives its messages none. */
 const datedKeyOf = (message: ChatMessage): string | undefined =>
   message.timestamp > 0 ? `${message.timestamp} ${keyOf(message)}` : undefined;
 
-/** The places of keys that occur once. */
+/** The indexes of keys that occur once. */
 function onlyOnes(keys: readonly (string | undefined)[]): ReadonlyMap<string, number> {
   const places = new Map<string, number>();
   const doubled = new Set<string>();
@@ -52,7 +55,7 @@ function onlyOnes(keys: readonly (string | undefined)[]): ReadonlyMap<string, nu
   return places;
 }
 
-/** Told messages that no message of the answer is known to be. */
+/** Messages that the engine got and that no message of the answer matches. */
 class OpenPlaces {
   readonly #byKey = new Map<string, number[]>();
   readonly #handed: Handed;
@@ -80,7 +83,9 @@ class OpenPlaces {
     return this.#byKey.get(keyOf(message)) ?? [];
   }
 
-  /** What an engine dates before the present turn does not belong to it; its clock may count whole seconds. */
+  /**
+   * A message that the engine dates before the present turn does not belong to it. The engine's clock may count whole seconds.
+   */
   #canBe({ timestamp }: ChatMessage, at: number): boolean {
     const { told, earlier } = this.#handed;
     if (at < earlier || timestamp < LEAST_MS) return true;
@@ -88,7 +93,7 @@ class OpenPlaces {
   }
 }
 
-/** Smaller times are no milliseconds since 1970. */
+/** Smaller numbers are no milliseconds since 1970. */
 const LEAST_MS = 1e11;
 const seconds = (ms: number): number => Math.floor(ms / 1000);
 
@@ -125,7 +130,7 @@ function earliest(answer: readonly ChatMessage[], { anchors, open, latest: last 
   });
 }
 
-/** The key of a message, also after an engine has stored it in its own way. */
+/** The key of a message; the same after an engine has stored the message in its own way. */
 function keyOf(message: ChatMessage): string {
   if (message.role === "toolResult") return `result ${message.toolCallId}`;
   if (message.role === "user") return `user ${userTextOf(message.content)}`;

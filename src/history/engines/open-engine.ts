@@ -13,7 +13,7 @@ import { isFields } from "../../utils/fields.ts";
 import { bounded, type Outcome } from "./bounded.ts";
 import { background } from "../../utils/background.ts";
 
-/** The engine that ships; the slot's value when it is unset. */
+/** The built-in engine, which is used when the config names none. */
 export const LEGACY = "legacy";
 
 export interface Opening {
@@ -23,13 +23,13 @@ export interface Opening {
   /** Milliseconds for loading and making the engine. */
   readonly ms: number;
   readonly signal?: AbortSignal | undefined;
-  /** For an engine that cannot even be released. */
+  /** Milliseconds to release an engine that cannot be used. */
   readonly log?: Log;
 }
 
 /**
- * The engine of the slot, made for one run. Throws ENGINE_MISSING or ENGINE_UNUSABLE: another engine never takes its place.
- * One that is made and cannot be used, or comes too late, is released.
+ * Makes the configured engine for one run. Throws ENGINE_MISSING or ENGINE_UNUSABLE; another engine never replaces it. An
+ * engine that was made but cannot be used, or was made too late, is released.
  */
 export async function openEngine(id: string, opening: Opening): Promise<ContextEngine> {
   const found = opening.engines.get(id);
@@ -51,7 +51,7 @@ export async function openEngine(id: string, opening: Opening): Promise<ContextE
 const whyOf = (failed: Exclude<Outcome<unknown>, { kind: "ok" }>): string =>
   failed.kind === "aborted" ? "aborted" : failed.why;
 
-/** Foreign code again: it may have no such method, and may throw in it. */
+/** A plugin's code: the method may be missing, and it may throw. */
 async function release(engine: ContextEngine, { clock, ms, log }: Opening): Promise<void> {
   const given: unknown = engine;
   const dispose = isFields(given) ? given["dispose"] : undefined;
@@ -67,7 +67,7 @@ async function make(factory: Promise<ContextEngineFactory>, context: ContextEngi
 }
 
 function faultOf(engine: ContextEngine, id: string): string | undefined {
-  // Foreign code: its types are not checked.
+  // A plugin's code, whose types are not checked.
   const given: unknown = engine;
   if (typeof given !== "object" || given === null) return "its factory made no engine";
   const { info }: { info?: unknown } = given;

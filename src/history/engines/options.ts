@@ -29,7 +29,7 @@ export interface EngineSession {
 
 /** The turn that a run is about. */
 export interface EngineTurnFacts {
-  /** The same whenever an engine gets this turn, also after a crash: the id of the user's entry. */
+  /** The id of the user's entry. It is the same whenever an engine gets this turn, also after a crash. */
   readonly key: string;
   readonly isHeartbeat?: boolean;
   /** The events that the user message of this turn was made from. */
@@ -38,7 +38,7 @@ export interface EngineTurnFacts {
 
 /** The services of the gateway for an engine. */
 export interface EngineServices {
-  /** A model call in the agent's name. Rejects as the provider fails. */
+  /** Calls a model in the agent's name. Rejects as the provider does. */
   complete(request: LlmCompletionRequest): Promise<LlmCompletion>;
   /** The built-in compaction of this session. */
   compact(job: EngineCompaction): Promise<EngineCompacted>;
@@ -47,7 +47,7 @@ export interface EngineServices {
   readonly facts?: Readonly<Record<string, unknown>>;
 }
 
-/** The engine's part in one run: which engine, and what the run is about. */
+/** Which engine a run uses, and what the run is about. */
 export interface EngineJob {
   /** `plugins.slots.contextEngine` */
   readonly id: string;
@@ -55,22 +55,22 @@ export interface EngineJob {
   readonly factory?: ContextEngineFactoryContext;
   readonly session: EngineSession;
   readonly turn: EngineTurnFacts;
-  /** Ends the opening of the engine: nobody waits for it any longer. */
+  /** Aborts the opening of the engine when nobody waits for it any longer. */
   readonly signal?: AbortSignal;
 }
 
-/** What the engine's part may use of the gateway. */
+/** What the part of the engine in a run may use of the gateway. */
 export interface EnginePorts {
   readonly engines: ContextEngines;
   readonly services: EngineServices;
-  /** Maintenance after a turn: one at a time per session. Waited for when the gateway stops. */
+  /** Maintenance after a turn, one at a time for each session. The gateway waits for it when it stops. */
   readonly background: KeyedQueue;
-  /** Ends that maintenance early, so that a stop of the gateway need not wait for it. */
+  /** Ends that maintenance early, so that the gateway can stop. */
   readonly stopping?: AbortSignal;
   readonly desk: CompactionDesk;
-  /** What the provider's cache gave in the turns before; the engine is not told of it without one. */
+  /** What the provider read from its cache in earlier turns. Without it the engine gets no such figures. */
   readonly cache?: CacheWatch;
-  /** Which engines hung recently; each turn waits for its own without one. */
+  /** Which engines hung recently. Without it, each turn waits for its own engine. */
   readonly cooldowns?: EngineCooldowns;
   readonly clock: Clock;
   readonly log: Log;

@@ -6,8 +6,8 @@ export class EngineRegistry implements ContextEngines {
   readonly #factories = new Map<string, ContextEngineFactory>();
 
   /**
-   * A second registration under one id takes the place of the first: plugins are registered more than once in a process.
-   * Gives back what takes it out again. Throws on an empty id and on the one of the engine that ships.
+   * Registers an engine. A second registration under an id replaces the first, because plugins are registered more than once in
+   * a process. Returns a function that removes it. Throws for an empty id and for that of the built-in engine.
    */
   registerContextEngine(id: string, factory: ContextEngineFactory): () => void {
     if (id.trim() === "" || id === LEGACY) throw new Error(`A context engine cannot be registered as "${id}".`);

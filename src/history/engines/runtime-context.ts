@@ -2,7 +2,7 @@ import type { ContextEngineRuntimeContext, PromptCacheFacts } from "../../types/
 import type { ModelInfo, Usage } from "../../types/run/model.ts";
 import type { EngineJob, EnginePorts } from "./options.ts";
 
-/** Told to engines as the harness that runs the agent; with it they take token counts for the host's own. */
+/** The name of the harness that engines get. With it they use the host's token counts as their own. */
 const EXECUTION_HOST = "openclaw-embedded";
 export const RUNTIME_SETTINGS = { executionHost: { id: EXECUTION_HOST } };
 
@@ -13,10 +13,10 @@ export interface CallFacts {
   readonly currentTokenCount?: number | undefined;
   readonly lastCallUsage?: Usage | undefined;
   readonly observation?: PromptCacheFacts["observation"];
-  /** Why it is called: `manual`, `overflow`, … */
+  /** The reason of the call: `manual`, `overflow`, … */
   readonly trigger?: string | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** It may take its time. */
+  /** The call may take long. */
   readonly isDeferred?: boolean;
 }
 
@@ -53,7 +53,7 @@ function usageFacts({ input, output, cacheRead, cacheWrite, totalTokens }: Usage
   return { input, output, cacheRead, cacheWrite, total: totalTokens };
 }
 
-/** Milliseconds that providers keep a prompt when nothing else is asked of them. */
+/** Milliseconds for which providers cache a prompt by default. */
 const SHORT_RETENTION_MS = 5 * 60_000;
 
 function cacheFacts(

@@ -1,4 +1,4 @@
-/** Values by key up to a total size; the ones not asked for longest go first. */
+/** Values by key, up to a total size. The least recently used are removed first. */
 export class SizedCache<V> {
   readonly #limit: number;
   readonly #sizeOf: (value: V) => number;

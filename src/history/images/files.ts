@@ -4,11 +4,11 @@ import { isInside } from "../../utils/real-path.ts";
 import { readRegular } from "../../utils/read-regular.ts";
 import { absolutePath, type PathPlaces } from "./paths.ts";
 
-/** Where images may lie. All paths are absolute. */
+/** The directories from which images may be read. All paths are absolute. */
 export interface ImagePlaces extends PathPlaces {
   /** Directories in addition to the workspace and the received files. */
   readonly readable?: readonly string[];
-  /** The gateway's own files and directories, which no model is shown. */
+  /** The gateway's own files and directories, which no model may see. */
   readonly closed?: readonly string[];
 }
 

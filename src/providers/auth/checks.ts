@@ -18,7 +18,7 @@ interface Place {
   readonly now?: () => number;
 }
 
-/** The stored keys: readable by their owner alone, understood, and not over. */
+/** Checks the stored keys: only their owner can read the file, it can be parsed, and no token has expired. */
 export function keyChecks({ dir, auth, now = Date.now }: Place): readonly Check[] {
   const credentials = new Credentials(dir);
   return [
@@ -90,7 +90,7 @@ async function checkExpiry(credentials: Credentials, now: number): Promise<reado
   return found.length > 0 ? found : [{ status: "ok", message: "No token is over." }];
 }
 
-/** Logins renew themselves. */
+/** The expiry of tokens. Logins are renewed without a person. */
 function ending(id: string, credential: Credential, now: number): CheckResult | undefined {
   const expires = credential.type === "token" ? expiryOf(credential) : undefined;
   if (expires === undefined || expires - now > SOON_MS) return undefined;

@@ -5,14 +5,14 @@ import { own } from "../../utils/own.ts";
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-/** Minutes of the first, second, third and every further failure in a row. */
+/** Minutes after the first, second, third and every further failure in a row. */
 const STEPS = [1, 5, 25, 60] as const;
-/** A provider's requested wait is obeyed up to a day: a longer figure is a mistake, and a probe a day costs nothing. */
+/** The longest wait that a provider may ask for. A longer figure is a mistake, and one probe a day costs nothing. */
 const LONGEST_MS = 24 * HOUR;
 
 export type CooldownSettings = AuthConfig["cooldowns"];
 
-/** The failures that say something about a key at a model; after all others it is as good as before. */
+/** The failures that start a cooldown of a key at a model. After any other failure the key is as usable as before. */
 export const COOLDOWN_KINDS = ["rate_limit", "overloaded", "timeout", "billing", "auth"] as const;
 export type CooldownKind = (typeof COOLDOWN_KINDS)[number];
 

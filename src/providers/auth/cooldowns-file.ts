@@ -5,7 +5,7 @@ import type { Log } from "../../types/log.ts";
 import { isMissing } from "../../utils/missing.ts";
 import { Cooldowns, savedShape, type SavedCooldowns } from "./cooldowns.ts";
 
-/** Milliseconds between a change and its write: a crash may forget one cooldown, which the next call finds out again. */
+/** Milliseconds between a change and its write. A crash may lose one cooldown; the next call finds it out again. */
 const WRITE_AFTER_MS = 1000;
 
 export interface OpenCooldowns {
@@ -14,7 +14,7 @@ export interface OpenCooldowns {
   close(): Promise<void>;
 }
 
-/** The cooldowns of a state directory, read once and written now and then in the background. Never throws. */
+/** The cooldowns of a state directory. Read once, and written in the background after changes. Never throws. */
 export async function openCooldowns(path: string, clock: Clock, log: Log): Promise<OpenCooldowns> {
   const saved = await readCooldowns(path).catch((error: unknown) => {
     log.warn("the cooldowns of the keys were not read", { error });
@@ -46,7 +46,7 @@ export async function openCooldowns(path: string, clock: Clock, log: Log): Promi
   };
 }
 
-/** Undefined when there are none, or none that can be read: they are only a memory, and the next call finds out again. */
+/** Undefined when there is no file or it cannot be read. Nothing is lost then: the next calls find the cooldowns out again. */
 export async function readCooldowns(path: string): Promise<SavedCooldowns | undefined> {
   try {
     return savedShape.safeParse(JSON.parse(await readFile(path, "utf8"))).data;

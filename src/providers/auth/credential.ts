@@ -18,7 +18,7 @@ export type Credential = Owner &
         readonly access: Secret;
         readonly refresh: Secret;
         readonly expires: number;
-        /** What else the login gave, such as an account id: it is part of the next renewal. */
+        /** What the login gave in addition, such as an account id. It is needed for the next renewal. */
         readonly more: Readonly<Record<string, unknown>>;
       }
   );
@@ -38,7 +38,7 @@ const shape = z.discriminatedUnion("type", [
   z.looseObject({ ...owner, type: z.literal("oauth"), access: text, refresh: text, expires: z.number() }),
 ]);
 
-/** A profile as the file has it; undefined when it cannot be used. */
+/** Reads a profile of the file. Undefined when it cannot be used. */
 export function readCredential(value: unknown): Credential | undefined {
   const found = shape.safeParse(value).data;
   if (!found) return undefined;
@@ -53,7 +53,7 @@ export function readCredential(value: unknown): Credential | undefined {
   return { ...whose, type, access: new Secret(access), refresh: new Secret(refresh), expires, more };
 }
 
-/** The profile as it is written: the only place other than the model call that reveals the secret. */
+/** Writes a profile for the file. Besides the model call, only this reveals the secret. */
 export function writeCredential(credential: Credential): Record<string, unknown> {
   const { provider, type } = credential;
   const head = { type, provider, ...namesOf(credential) };
@@ -66,20 +66,20 @@ export function writeCredential(credential: Credential): Record<string, unknown>
   return { ...more, ...head, access: access.reveal(), refresh: refresh.reveal(), expires };
 }
 
-/** Whose it is, as far as it is known. */
+/** The person of the login, if known. */
 export function namesOf(owner: { readonly email?: string | undefined; readonly displayName?: string | undefined }) {
   const { email, displayName } = owner;
   return { ...(email !== undefined && { email }), ...(displayName !== undefined && { displayName }) };
 }
 
-/** When it ends, epoch milliseconds; undefined when it does not by itself. */
+/** When the secret expires, epoch milliseconds. Undefined when it does not expire without a person's doing. */
 export const expiryOf = (credential: Credential): number | undefined =>
   credential.type === "api_key" ? undefined : credential.expires;
 
-/** A login renews itself; an expired token is useless. */
+/** Whether a token has expired. A login is renewed, so it never has. */
 export const isOver = (credential: Credential, now: number): boolean =>
   credential.type === "token" && credential.expires !== undefined && credential.expires <= now;
 
-/** Which modes of the config a kind of secret fits: the field calls a pasted setup token both ways. */
+/** The modes of the config that fit each kind of secret. People call a pasted setup token by either name. */
 export const fitsMode = (credential: Credential, mode: AuthMode): boolean =>
   mode === credential.type || (credential.type !== "api_key" && (mode === "oauth" || mode === "token"));

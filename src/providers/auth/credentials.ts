@@ -13,7 +13,7 @@ export interface StoredKeys {
   readonly profiles: ReadonlyMap<string, Credential>;
   /** Profile ids by provider, as a person ordered them. */
   readonly order: Readonly<Record<string, readonly string[]>>;
-  /** Ids of profiles that cannot be understood; they stay in the file. */
+  /** Ids of profiles that cannot be parsed. They stay in the file. */
   readonly odd: readonly string[];
 }
 
@@ -28,9 +28,10 @@ const shape = z.looseObject({
 type Content = z.output<typeof shape>;
 
 /**
- * `credentials/auth-profiles.json`, in the field's shape, mode 0600. The CLI and the gateway both write it, each change under a
- * lock and on top of what is there, unknown fields kept; a reader looks at the file's time and sees changes at once. A
- * broken file is never written over: everything but `path` throws `OpenClawError` MODEL_KEY_MISSING then.
+ * `credentials/auth-profiles.json` in the usual shape of such files, mode 0600. The CLI and the gateway both write it. Each
+ * change is made under a lock to what the file then holds, and unknown fields are kept. A reader compares the file's identity,
+ * so it sees changes at once. A broken file is never overwritten: all methods but `path` then throw `OpenClawError`
+ * MODEL_KEY_MISSING.
  */
 export class Credentials {
   readonly path: string;
@@ -52,7 +53,7 @@ export class Credentials {
     return keys;
   }
 
-  /** Adds or replaces a profile; fields that a login does not know stay. */
+  /** Adds or replaces a profile. Fields that a login does not know are kept. */
   put(id: string, credential: Credential): Promise<void> {
     return this.#change((content) => ({
       ...content,
@@ -60,7 +61,7 @@ export class Credentials {
     }));
   }
 
-  /** Takes a profile out, also where orders name it. False when there is none of that id. */
+  /** Removes a profile, also from the orders that name it. False when there is none with that id. */
   async remove(id: string): Promise<boolean> {
     let isThere = false;
     await this.#change((content) => {
@@ -80,7 +81,7 @@ export class Credentials {
     });
   }
 
-  /** Runs alone among all processes for this id: renewing a login uses up its old refresh token. */
+  /** Runs alone among all processes for this id, because the renewal of a login makes its old refresh token invalid. */
   alone<T>(id: string, task: () => Promise<T>): Promise<T> {
     return this.#locked(`renew-${Buffer.from(id).toString("base64url")}`, task);
   }
@@ -116,7 +117,7 @@ export class Credentials {
   }
 }
 
-/** The parser's own message would quote the file with its keys. */
+/** Does not use the parser's own message, which would quote the file and its keys. */
 function parse(text: string, path: string): unknown {
   try {
     return JSON.parse(text);
@@ -149,7 +150,7 @@ const withoutId = (order: Readonly<Record<string, readonly string[]>>, id: strin
 
 const asRecord = (value: unknown): object => (typeof value === "object" && value !== null ? value : {});
 
-/** Changes with every write, for each is a new file; undefined when there is none. */
+/** A value that changes with every write, because each write makes a new file. Undefined when there is no file. */
 async function stampOf(path: string): Promise<string | undefined> {
   try {
     const { mtimeMs, size, ino } = await stat(path);

@@ -12,8 +12,8 @@ export interface KeyringSources {
 }
 
 /**
- * Whose turn it is: those that may be asked in their order, the session's last one first when it is ready, then those that
- * rest, the soonest back first. A pin says nothing about the keys of other providers than its own.
+ * Sorts keys: first those that may be asked, with the session's last one in front when it is ready; then those that are cooling
+ * down, by the end of their cooldown. A pin applies only to keys of its own provider.
  */
 export function createKeyring({ profilesFor, cooldowns, settings }: KeyringSources): Keyring {
   return {
@@ -43,7 +43,7 @@ export const pairOf = (model: ModelRef, profile: string): ProfileModel => ({ pro
 function allowed(found: readonly Found[], ref: ModelRef, { pinned }: ProfileWish): readonly Found[] {
   if (pinned === undefined) return found;
   const own = found.filter(({ profile }) => profile.id === pinned);
-  // A pinned key that is gone is still a pin: the user must hear of it, not pay with another key.
+  // When the pinned key is gone, no other key replaces it: the user must learn of it and not pay with another key.
   return own.length > 0 || pinned.startsWith(`${ref.provider}:`) ? own : found;
 }
 

@@ -14,18 +14,18 @@ import { NO_KEYS } from "./credentials.ts";
 import { freshLogin, loginKey, type NoKey } from "./renew.ts";
 import { own } from "../../utils/own.ts";
 
-/** A key ready to be sent, and the model at the address where it counts. */
+/** A key that can be sent, and the model with the address at which the key is valid. */
 export interface KeyedModel {
   readonly apiKey: string;
   readonly pi: PiModel;
 }
 
-/** An existing profile, with the way to its key. */
+/** A profile that exists, and the function that gets its key. */
 export interface Found {
   readonly profile: AuthProfile;
-  /** Epoch milliseconds; unset for what does not end by itself. */
+  /** Epoch milliseconds. Unset when it does not expire by itself. */
   readonly expires?: number;
-  /** Differs when the secret is another one, and reveals nothing of it. */
+  /** A mark of the secret: another secret has another mark. It does not reveal the secret. */
   readonly mark: string;
   /** Never throws: a login that cannot be renewed is a case. */
   open(pi: PiModel): Promise<KeyedModel | NoKey>;
@@ -42,12 +42,12 @@ export interface ProfileSources {
   readonly log?: Log | undefined;
 }
 
-/** The SDK wants a key that is not empty, also where there is none. */
+/** The SDK refuses an empty key, also for servers that need none. */
 const NO_SECRET = "none";
-/** Logins before tokens before keys: monthly plans come before payment by use. */
+/** Logins come before tokens, and tokens before keys: monthly plans before payment by use. */
 const RANKS: Readonly<Record<Credential["type"], number>> = { oauth: 0, token: 1, api_key: 2 };
 
-/** All keys of all providers: stored, of the config, of the environment. Nothing in it throws. */
+/** All keys of all providers: those of the file, the config and the environment. No method throws. */
 export class Profiles {
   readonly #from: ProfileSources;
   #told: unknown;
@@ -136,7 +136,7 @@ export class Profiles {
     return plain({ id: `${provider}:env`, provider, mode }, found.key);
   }
 
-  /** AWS finds its own credentials: by the environment, or where the config says that it will. */
+  /** AWS finds its own credentials. Whether it can: from the environment, or because the config says so. */
   #ofAws(provider: string): Found | undefined {
     const declared = Object.entries(this.#from.auth.profiles).find(
       ([, entry]) => entry.provider === provider && entry.mode === "aws-sdk",
@@ -163,7 +163,7 @@ export class Profiles {
 
 const markOf = (secret: string): string => createHash("sha256").update(secret).digest("hex").slice(0, 12);
 
-/** A login is known by what renews it. */
+/** What identifies a login: the token that renews it. */
 function secretOf(credential: Credential): string {
   if (credential.type === "api_key") return credential.key.reveal();
   return (credential.type === "token" ? credential.token : credential.refresh).reveal();

@@ -6,16 +6,16 @@ import { namesOf } from "./credential.ts";
 import type { Credentials } from "./credentials.ts";
 import type { PiModel } from "../pi.ts";
 
-/** Renewed when less than this is left, so that no call begins with a token that ends under way. */
+/** A login is renewed when less than this is left, so that no token expires during a call. */
 const MARGIN_MS = 60_000;
 
-/** Why no key is available: the login is refused, or its server was not reached. Holds no secret. */
+/** Why there is no key: the provider refused the login, or its server was not reached. Contains no secret. */
 export interface NoKey {
   readonly missing: string;
   readonly because: "auth" | "network";
 }
 
-/** Questions and messages of a login for the person who logs in. */
+/** Questions and messages for the person who logs in. */
 export type LoginTalk = OAuthLoginCallbacks;
 
 /** Providers that can be logged in to. */
@@ -31,8 +31,8 @@ export async function loginProvider(provider: string): Promise<OAuthProviderInte
 }
 
 /**
- * The login, renewed when it is about to end. One process and one run of it renews a profile; the rest wait and take its
- * result. The new token is in the file before anybody uses it, because the old refresh token is worth nothing then.
+ * The login, renewed when it is about to expire. Only one process at a time renews a profile; the others wait for its result.
+ * The new token is written before anyone uses it, because the old refresh token is then invalid.
  */
 export async function freshLogin(
   id: string,
@@ -47,7 +47,7 @@ export async function freshLogin(
     const now = (await credentials.read()).profiles.get(id);
     if (now?.type !== "oauth") return { missing: `The login "${id}" is gone.`, because: "auth" };
     if (isFresh(now)) return now;
-    // On a full disk the new token would be lost and the old one used up: found out before, not after.
+    // Checked before the renewal: on a full disk the new token would be lost, and the old one would already be invalid.
     await credentials.put(id, now);
     const renewed = await renew(id, now, sdk);
     if (!("missing" in renewed)) await credentials.put(id, renewed);
@@ -67,7 +67,7 @@ async function renew(
   }
 }
 
-/** The SDK's message holds the whole answer, tokens too: only the status is taken from it. */
+/** The SDK's message contains the whole answer, with tokens. Only the status is read from it. */
 function refusal(id: string, provider: string, error: unknown): NoKey {
   const text = error instanceof Error ? error.message : "";
   const status = /\b(?:status[=: ]+|failed: |^)?([45]\d\d)\b/.exec(text)?.[1];

@@ -6,12 +6,12 @@ import type { Found } from "./profiles.ts";
 import type { Cooldowns, SavedCooldowns } from "./cooldowns.ts";
 import { own } from "../../utils/own.ts";
 
-/** A key as a person sees it, without its secret. Times in epoch milliseconds. */
+/** A key as people see it, without its secret. Times in epoch milliseconds. */
 export interface ProfileReport {
   readonly id: string;
   readonly provider: string;
   readonly mode: AuthMode;
-  /** `expired` and `unusable` are never tried. */
+  /** `expired` and `unusable` keys are never tried. */
   readonly status: "ok" | "expiring" | "expired" | "unusable";
   /** Why it is not `ok`. */
   readonly note?: string;
@@ -22,7 +22,7 @@ export interface ProfileReport {
   readonly rests: readonly { readonly model: string; readonly until: number; readonly because: string }[];
 }
 
-/** A token that ends within a day is worth a word. */
+/** A token that expires within a day is reported. */
 const SOON_MS = 24 * 3_600_000;
 
 interface Facts {
@@ -32,7 +32,7 @@ interface Facts {
   readonly now: number;
 }
 
-/** All keys of a provider: those that are tried, in their order, then those that are not, each with the reason. */
+/** All keys of a provider: first those that are tried, in their order, then the others, each with the reason. */
 export function reportProfiles(
   provider: string,
   usable: readonly Pick<Found, "profile" | "expires">[],

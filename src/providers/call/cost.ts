@@ -5,7 +5,7 @@ import { isTold } from "../../types/run/usage.ts";
 import type { ModelHandle } from "../catalog.ts";
 import type { PiModel } from "../pi.ts";
 
-/** Prices are US dollars for so many tokens. */
+/** Prices are US dollars for this many tokens. */
 const PRICED_TOKENS = 1_000_000;
 
 interface Sizes {
@@ -13,7 +13,7 @@ interface Sizes {
   readonly maxOutput: number | undefined;
 }
 
-/** The call as its meter is asked about it. */
+/** The call as the meter gets it. */
 export function plannedCall({ pi, info, profile }: ModelHandle, origin: CallOrigin, sizes: Sizes): PlannedCall {
   const { input, maxOutput } = sizes;
   return {
@@ -40,8 +40,8 @@ export interface EndedCall {
 }
 
 /**
- * What a call took: the provider's own figures where it gave them. A call that was stopped, or that the provider reports no
- * tokens of, took its request and the part of the answer that came. A refused request took nothing, nor does the demo.
+ * The cost of a call, from the provider's figures if it sent them. A call that was stopped, or without figures, cost its
+ * request and the part of the answer that came. A refused request and the demo cost nothing.
  */
 export function costOf({ pi, info }: ModelHandle, { message, input, isAccepted }: EndedCall): CallCost {
   const { usage } = message;

@@ -1,9 +1,9 @@
 import type { AssistantMessage } from "../../types/run/model.ts";
 
-/** How a stream that the SDK takes for finished really ended. */
+/** How a stream ended that the SDK reports as finished. */
 export type Ending = "whole" | "length" | "cut" | { readonly refused: string };
 
-/** The end of a stream: the last bytes of the wire, where they were seen, and whether a block was still open. */
+/** What the stream's end is judged by: the last bytes from the network, if seen, and whether a block was still open. */
 interface Left {
   readonly tail: string | undefined;
   readonly isOpen: boolean;
@@ -14,13 +14,13 @@ type Judge = (message: AssistantMessage, left: Left) => Ending;
 const FINISH = /"finish_?reason"\s*:\s*"/i;
 const DONE = /(?:^|\n)data:\s*\[DONE\]/;
 
-/** Some local servers say `[DONE]` and no reason. */
+/** Some local servers send `[DONE]` without a reason. */
 const byFinishReason: Judge = (message, { tail }) => {
   if (tail === undefined || FINISH.test(tail)) return "whole";
   return DONE.test(tail) && saysSomething(message) ? "whole" : "cut";
 };
 
-/** The SDK overlooks `response.incomplete`. */
+/** The SDK ignores `response.incomplete`. */
 const byResponseStatus: Judge = (message, { tail }) => {
   if (tail === undefined || message.usage.totalTokens > 0 || /\bresponse\.completed\b/.test(tail)) return "whole";
   if (!/\bresponse\.incomplete\b/.test(tail)) return DONE.test(tail) && saysSomething(message) ? "whole" : "cut";
@@ -37,15 +37,15 @@ const byGoogleReason: Judge = (_message, { tail }) => {
   return tail === undefined || FINISH.test(tail) ? "whole" : "cut";
 };
 
-/** The SDK sees that `message_stop` is missing, unless the stream never began. */
+/** The SDK reports a missing `message_stop`, unless the stream never began. */
 const byMessageStop: Judge = (message, { tail }) =>
   tail === undefined || saysSomething(message) || tail.includes("message_stop") ? "whole" : "cut";
 
-/** AWS's client does not use `fetch`; its last event counts the tokens, which imitations may leave out. */
+/** AWS's client does not use `fetch`. Its last event counts the tokens; servers that imitate it may leave the event out. */
 const byUsage: Judge = (message, { isOpen }) =>
   message.usage.totalTokens > 0 || (saysSomething(message) && !isOpen) ? "whole" : "cut";
 
-/** How each API shows that an answer is finished; in the SDK's eyes every stream that just stops is. */
+/** How each API shows that an answer is complete. The SDK takes every stream that just stops for complete. */
 const JUDGES: Readonly<Record<string, Judge>> = {
   "openai-completions": byFinishReason,
   "mistral-conversations": byFinishReason,
@@ -58,7 +58,10 @@ const JUDGES: Readonly<Record<string, Judge>> = {
   "bedrock-converse-stream": byUsage,
 };
 
-/** Decides how a stream ended. The SDK assumes `stop` when it got no reason, so only `stop` is checked; the filter of Codex it reports as `length`. */
+/**
+ * Decides how a stream ended. Only `stop` is doubtful, because the SDK assumes it when it got no reason. The SDK reports the
+ * content filter of Codex as `length`.
+ */
 export function endingOf(message: AssistantMessage, left: Left): Ending {
   const isTold = message.stopReason !== "stop";
   if (isTold && message.api === "openai-codex-responses" && isFiltered(left.tail)) return FILTERED;
@@ -79,7 +82,7 @@ function saysSomething({ content }: AssistantMessage): boolean {
   return content.some((block) => block.type === "toolCall" || (block.type === "text" && block.text !== ""));
 }
 
-/** The reason of a stream that the provider ended itself, in its own word. */
+/** The provider's own word for the reason why it ended the stream. */
 export function reasonIn(tail: string): string | undefined {
   return [...tail.matchAll(/"(?:stop_reason|finish_?reason)"\s*:\s*"(\w+)"/gi)].at(-1)?.[1];
 }

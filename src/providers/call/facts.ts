@@ -4,20 +4,20 @@ import type { Refusal } from "../failure/body.ts";
 import { limitResetIn, retryAfterIn } from "./waits.ts";
 import type { Wire } from "./wire.ts";
 
-/** Facts of the provider's answer in addition to its text. */
+/** Facts about the provider's answer, in addition to its text. */
 export interface CallFacts {
-  /** The kind of the failure, where it is known without the provider's text. */
+  /** The kind of the failure, if it is known without the provider's text. */
   readonly kind?: FailureKind;
   readonly status?: number;
   readonly retryAfterMs?: number;
   readonly requestId?: string;
-  /** The provider's own error. */
+  /** The provider's error. */
   readonly refusal?: Refusal;
-  /** Tokens that were requested for the answer, of a call that failed. */
+  /** Tokens that were requested for the answer. Only for a call that failed. */
   readonly maxOutput?: number;
 }
 
-/** Under these names a provider's support asks for a request. */
+/** Headers with the name of a request, which a provider's support asks for. */
 const REQUEST_IDS = [
   "request-id",
   "x-request-id",
@@ -29,7 +29,7 @@ const REQUEST_IDS = [
   "cf-ray",
 ];
 
-/** The facts of a call that ended; `failure` is the text of its error. The header is asked first, then the text. */
+/** The facts of a call that ended. `failure` is its error text. Headers take precedence over the text. */
 export function factsOf(wire: Wire, failure: string | undefined, now: number, refusal?: Refusal): CallFacts {
   const { status, headers } = wire;
   const requestId = REQUEST_IDS.map((name) => headers.get(name)).find((id) => id !== undefined);
@@ -43,6 +43,6 @@ export function factsOf(wire: Wire, failure: string | undefined, now: number, re
 
 function waitOf({ status, headers }: Wire, failure: string, now: number): number | undefined {
   const asked = retryAfterIn(headers, now) ?? waitIn(failure);
-  // The limits of an answer that failed for another reason have nothing to say.
+  // Rate limit headers matter only when a limit was the reason.
   return asked ?? (status === 429 ? limitResetIn(headers, now) : undefined);
 }

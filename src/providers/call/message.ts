@@ -4,7 +4,7 @@ import type { AssistantMessage } from "../../types/run/model.ts";
 import { emptyUsage } from "../../types/run/usage.ts";
 import { isCompleteJson, type PiModel } from "../pi.ts";
 
-/** An answer that says nothing yet. */
+/** An answer without content. */
 export function emptyMessage(model: PiModel): AssistantMessage {
   return {
     role: "assistant",
@@ -18,10 +18,10 @@ export function emptyMessage(model: PiModel): AssistantMessage {
   };
 }
 
-/** Buffers that the SDK keeps in a block while it grows. */
+/** Fields that the SDK adds to a block while it grows. */
 const SCRATCH = ["partialArgs", "partialJson", "streamIndex", "index"];
 
-/** A message as far as it came: calls of tools whose arguments are not whole are left out. */
+/** The message so far, without tool calls whose arguments are incomplete. */
 export function soFar(message: AssistantMessage, growth: Growth): AssistantMessage {
   const copy = structuredClone(message);
   const content = copy.content.filter((block, at) =>
@@ -31,28 +31,28 @@ export function soFar(message: AssistantMessage, growth: Growth): AssistantMessa
   return { ...copy, content };
 }
 
-/** Follows a message's blocks, and the arguments of its tool calls: the SDK mends JSON that stops half-way. */
+/** Follows the blocks of a message and the arguments of its tool calls, because the SDK completes JSON that was cut off. */
 export class Growth {
-  /** The last block had begun and not ended. */
+  /** The last block has begun and not ended. */
   isOpen = false;
   readonly #texts = new Map<number, string>();
 
-  /** `raw`: the arguments of the call that this event ends, where they were seen on the wire. */
+  /** `raw`: the arguments of the call that this event ends, if they were seen on the network. */
   take(event: AssistantMessageEvent, raw?: string): void {
     if (/_(start|delta)$/.test(event.type)) this.isOpen = true;
     if (event.type.endsWith("_end")) this.isOpen = false;
     if (event.type === "toolcall_delta") this.#add(event.contentIndex, event.delta);
-    // Some servers send them in one piece.
+    // Some servers send the arguments in one piece.
     if (event.type === "toolcall_end" && !this.#texts.get(event.contentIndex) && hasEntries(event.toolCall.arguments))
       this.#add(event.contentIndex, raw ?? JSON.stringify(event.toolCall.arguments));
   }
 
-  /** The call at this place has complete arguments; none at all are not. */
+  /** Whether the call at this index has complete arguments. A call without any is incomplete. */
   isWhole(contentIndex: number): boolean {
     return isCompleteJson(this.#texts.get(contentIndex) ?? "");
   }
 
-  /** In an answer that was ended on purpose, a call without arguments is complete as well. */
+  /** The same for an answer that the provider ended on purpose: there, a call without arguments is complete. */
   isWholeOrEmpty(contentIndex: number): boolean {
     const text = this.#texts.get(contentIndex) ?? "";
     return text.trim() === "" || isCompleteJson(text);
@@ -69,10 +69,10 @@ export class Growth {
 
 const hasEntries = (value: object): boolean => Object.keys(value).length > 0;
 
-/** Under a symbol: the mark is in no transcript and no request. */
+/** A symbol, so that the mark gets into no transcript and no request. */
 const TORN = Symbol("arguments that are not complete");
 
-/** The message with a mark on the arguments of each call that are not complete JSON: the SDK has completed them by guess. */
+/** Marks the arguments of each call that are not complete JSON: the SDK has guessed the rest. */
 export function withTornMarked(message: AssistantMessage, growth: Growth): AssistantMessage {
   if (growth.areWhole(message)) return message;
   const content = message.content.map((block, at) => {
@@ -82,10 +82,12 @@ export function withTornMarked(message: AssistantMessage, growth: Growth): Assis
   return { ...message, content };
 }
 
-/** The arguments of a call were cut off, or are no JSON: their values are a guess. */
+/** Whether the arguments of a call were cut off or are not JSON, so that their values are a guess. */
 export const isTorn = (args: unknown): boolean => typeof args === "object" && args !== null && TORN in args;
 
-/** The arguments of a finished call as the Responses API sent them, from the end of the wire; undefined when not found. */
+/**
+ * The arguments of a finished call as the Responses API sent them, read from the last bytes. Undefined when they are not there.
+ */
 export function rawArgumentsIn(tail: string | undefined, callId: string): string | undefined {
   const lines = (tail ?? "").split("\n").filter((line) => line.includes("response.output_item.done"));
   for (const line of lines.toReversed()) {
@@ -101,7 +103,7 @@ function jsonIn(line: string): unknown {
   try {
     return JSON.parse(line.replace(/^data:/, ""));
   } catch {
-    // The beginning of the line was not kept.
+    // The start of the line is not among the kept bytes.
     return undefined;
   }
 }

@@ -1,9 +1,9 @@
 import { estimateAll, estimateTextTokens } from "../../sessions/transcript/tokens.ts";
 import type { PiContext, PiModel } from "../pi.ts";
 
-/** The SDK asks for no more either; tokens. */
+/** Tokens. The SDK requests no more either. */
 const MOST = 32_000;
-/** The fewest tokens that are requested: the server decides whether they fit. */
+/** The fewest tokens that are requested. The server decides whether they fit. */
 const LEAST = 512;
 /** Estimates can be a fifth too low, and the model's own template adds tokens. */
 const SHORT_BY = 1.2;
@@ -20,7 +20,7 @@ export function outputFor(pi: PiModel, input: number, wanted: number | undefined
   return Math.min(most, Math.max(LEAST, left));
 }
 
-/** Tokens of a request, estimated. */
+/** The estimated tokens of a request. */
 export function tokensOf({ systemPrompt = "", messages, tools = [] }: PiContext): number {
   const described = tools.map(
     ({ name, description, parameters }) => `${name}${description}${JSON.stringify(parameters)}`,

@@ -1,20 +1,20 @@
-/** A reader's reports of a body. */
+/** Called while a body is read. */
 export interface BodySink {
-  /** A piece that is about to be handed on, decoded. */
+  /** Called with each decoded piece before it is passed on. */
   read(piece: Uint8Array): void;
   readToEnd(): void;
 }
 
 /**
- * Lines that a reader is given before timers, sockets and whoever takes the events have their turn. The SDKs copy the rest
- * of a piece for every line in it: the time for a piece grows with the square of its lines.
+ * Lines that a reader gets before timers, sockets and the reader of the events get their turn. For every line the SDKs copy the
+ * rest of the piece, so the time for a piece grows with the square of its lines.
  */
 const LINES_AT_ONCE = 64;
 const NEW_LINE = 0x0a;
 
 /**
- * The same answer, whose body is decoded and sent only as fast as it is read and counted: a compressed body may be a
- * thousand times as large as what was sent, and reading all of it at once would fill the memory and stop everything else.
+ * The same answer, but its body is decoded and passed on only as fast as it is read and counted. A compressed body may become a
+ * thousand times as large; reading it at once would fill the memory and block the process.
  */
 export function withPacedBody(answer: Response, sink: BodySink): Response {
   if (answer.body === null) return answer;
@@ -33,14 +33,14 @@ export function withPacedBody(answer: Response, sink: BodySink): Response {
     { highWaterMark: 0 },
   );
   const copy = new Response(answer.body.pipeThrough(pace), answer);
-  // A new answer has no address.
+  // A `Response` made here has no address.
   Object.defineProperty(copy, "url", { value: answer.url });
   return copy;
 }
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** Cuts after a line wherever a piece would have too many. */
+/** Cuts after a line, wherever a piece would have too many lines. */
 function* piecesOf<Bytes extends Uint8Array>(body: Bytes): Generator<Uint8Array<Bytes["buffer"]>> {
   let [start, lines] = [0, 0];
   for (let at = body.indexOf(NEW_LINE); at >= 0; at = body.indexOf(NEW_LINE, at + 1)) {

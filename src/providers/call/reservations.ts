@@ -3,7 +3,7 @@ import { emptyUsage } from "../../types/run/usage.ts";
 
 type Settle = (cost: CallCost) => void;
 
-/** The open reservations of a gateway, so that those of calls under way are settled when it stops. */
+/** The open reservations of a gateway, so that calls which are running when it stops are settled. */
 export class Reservations implements ModelMeter {
   readonly #meter: ModelMeter;
   readonly #open = new Map<Settle, PlannedCall>();
@@ -26,7 +26,7 @@ export class Reservations implements ModelMeter {
     return { kind: "refused", reason: "The gateway is stopping." };
   }
 
-  /** Settles the calls under way with the tokens of their requests. Afterwards every call is refused. */
+  /** Settles the running calls with the tokens of their requests. Afterwards every call is refused. */
   close(): void {
     this.#isClosed = true;
     for (const [settle, { estimatedInputTokens: input }] of this.#open)

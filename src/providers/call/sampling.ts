@@ -14,10 +14,7 @@ const inConfig: Place = (body, topP) => {
   return { ...rest, config: { ...config, topP } };
 };
 
-/**
- * Where the request of an API has the share of the likeliest words that are drawn from; the SDK has no option for it. Codex's
- * server takes none.
- */
+/** Where each API has `top_p` in its request. The SDK has no option for it, and the server of Codex does not accept it. */
 const PLACES: Readonly<Partial<Record<Api, Place>>> = {
   "openai-completions": atTop,
   "openai-responses": atTop,
@@ -32,7 +29,7 @@ const PLACES: Readonly<Partial<Record<Api, Place>>> = {
   },
 };
 
-/** Puts `topP` into the request where its API takes it. */
+/** Adds `topP` to the request if its API accepts it. */
 export function withTopP(api: Api, topP: number | undefined): Pick<PiStreamOptions, "onPayload"> {
   const place = PLACES[api];
   return topP === undefined || place === undefined ? {} : { onPayload: (body: unknown) => place(body, topP) };

@@ -2,21 +2,21 @@ import type { AssistantMessageEvent } from "@mariozechner/pi-ai";
 import type { Wire } from "./wire.ts";
 
 /**
- * Decoded bytes of the body of a refusal, which has a few thousand, and bytes without one event of the SDK. The SDK goes over all
- * that it has of an event again with each piece: the time for a line without end grows with the square of its length.
+ * The most decoded bytes of a refusal's body, which usually has a few thousand, and of a body without one SDK event. With each
+ * piece the SDK reads again all that it has of an event, so the time for an endless line grows with the square of its length.
  */
 const MOST_BYTES = { refused: 1024 * 1024, silent: 2 * 1024 * 1024 };
-/** Characters of one answer, thinking and arguments of tools included: more than ten times the longest that a model writes. */
+/** The most characters of one answer, with thinking and arguments: more than ten times the longest that a model writes. */
 const MOST_CHARS = 8 * 1024 * 1024;
-/** Characters of the arguments of all tool calls of one answer. The SDK parses all that there are again with each piece. */
+/** The most characters of the arguments of all tool calls of one answer. With each piece the SDK parses all of them again. */
 const MOST_ARGUMENTS = 512 * 1024;
-/** Tool calls and other blocks of one answer. */
+/** The most tool calls and other blocks of one answer. */
 const MOST_BLOCKS = 1000;
 
-/** Events of one answer: three times as many as the longest answer of a model has tokens. */
+/** The most events of one answer: three times as many as the longest answer of a model has tokens. */
 const MOST_EVENTS = 400_000;
 
-/** How large an answer has become; a provider that never ends one would fill the memory. */
+/** Counts how large an answer is. A provider that never ends one would fill the memory. */
 export class Size {
   readonly #wire: Wire;
   #bytesBefore = 0;
@@ -28,17 +28,17 @@ export class Size {
     this.#wire = wire;
   }
 
-  /** Why the body must not continue; undefined while it may. */
+  /** The reason why no more of the body may be read. Undefined while there is none. */
   get tooManyBytes(): string | undefined {
     const { status = 0, bytes } = this.#wire;
     const { refused, silent } = MOST_BYTES;
     if (status >= 400) return bytes > refused ? tooLarge("an error", refused) : undefined;
-    // A further request of the same call counts from the start.
+    // For a further request of the same call, counting starts again.
     this.#bytesBefore = Math.min(this.#bytesBefore, bytes);
     return bytes - this.#bytesBefore > silent ? tooLarge("an answer without an event", silent) : undefined;
   }
 
-  /** Counts one event. Why the answer must not continue; undefined while it may. */
+  /** Counts one event. Returns the reason why the answer must end, or undefined. */
   take(event: AssistantMessageEvent): string | undefined {
     this.#bytesBefore = this.#wire.bytes;
     this.#events += 1;

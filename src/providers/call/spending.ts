@@ -7,9 +7,9 @@ import { costOf, plannedCall } from "./cost.ts";
 
 type Allowed = Extract<Reservation, { kind: "allowed" }>;
 
-/** What one call may cost and did: reserved before it is made, settled exactly once after it. */
+/** The cost of one call: reserved before the call is made, and settled exactly once after it. */
 export class CallSpending {
-  /** The meter refused the call. */
+  /** Whether the meter refused the call. */
   isRefused = false;
   readonly #handle: ModelHandle;
   readonly #origin: CallOrigin;
@@ -23,7 +23,7 @@ export class CallSpending {
     this.#origin = origin;
   }
 
-  /** Why the call must not be made; undefined when it may. Never rejects. */
+  /** Reserves the cost. Returns the reason why the call must not be made, or undefined. Never rejects. */
   async reserve(input: number, maxOutput: number | undefined): Promise<string | undefined> {
     this.#input = input;
     try {
@@ -38,12 +38,12 @@ export class CallSpending {
     this.isRefused = answer.kind === "refused";
     if (answer.kind === "refused") return `The budget does not allow this call: ${answer.reason}`;
     if (!this.#isEnded) this.#reservation = answer;
-    // The call was stopped meanwhile, and not made.
+    // The call was stopped meanwhile and is not made.
     else answer.settle({ outcome: "aborted", usage: emptyUsage(), isEstimate: false });
     return undefined;
   }
 
-  /** Called at the end of the call. Its cost; undefined when it was not made, and after the first time. */
+  /** Called at the end of the call. Returns its cost; undefined when it was not made, and on a second call. */
   settle(message: AssistantMessage, status: number | undefined): CallCost | undefined {
     this.#isEnded = true;
     const reservation = this.#reservation;

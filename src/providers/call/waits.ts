@@ -19,7 +19,7 @@ export function durationMs(text: string): number | undefined {
   return Math.round(total);
 }
 
-/** Greater numbers are times since 1970: in seconds, then in milliseconds. */
+/** Numbers from here on are times since 1970: from the first in seconds, from the second in milliseconds. */
 const EPOCH_S = 1e9;
 const EPOCH_MS = 1e11;
 
@@ -33,7 +33,7 @@ function untilMs(value: string, now: number): number | undefined {
   return Number.isNaN(at) ? undefined : Math.max(0, at - now);
 }
 
-/** Milliseconds that an answer's headers ask to wait: `Retry-After` in its spellings. */
+/** Milliseconds that an answer's headers ask to wait: the variants of `Retry-After`. */
 export function retryAfterIn(headers: ReadonlyMap<string, string>, now: number): number | undefined {
   const ms = headers.get("retry-after-ms") ?? headers.get("x-ms-retry-after-ms");
   if (ms !== undefined && /^\d+(\.\d+)?$/.test(ms)) return Math.round(Number(ms));
@@ -42,8 +42,8 @@ export function retryAfterIn(headers: ReadonlyMap<string, string>, now: number):
 }
 
 /**
- * When the limit that was hit is free again, after the headers that count down: the longest of those that are used up,
- * else the shortest of those that have no count. OpenAI, Groq and Azure say `x-ratelimit-reset-requests: 6m0s`, Anthropic
+ * When the limit that was reached is free again, read from the rate limit headers: the latest of the limits that are used up,
+ * or else the earliest of those without a count. OpenAI, Groq and Azure send `x-ratelimit-reset-requests: 6m0s`, Anthropic
  * `anthropic-ratelimit-tokens-reset` with a date, OpenRouter `x-ratelimit-reset` with milliseconds since 1970.
  */
 export function limitResetIn(headers: ReadonlyMap<string, string>, now: number): number | undefined {
@@ -62,7 +62,7 @@ export function limitResetIn(headers: ReadonlyMap<string, string>, now: number):
   return uncounted.length > 0 ? Math.min(...uncounted) : undefined;
 }
 
-/** The server's own time, where it sends one: clocks differ. */
+/** The server's own time, if it sends one, because its clock may differ. */
 function nowThere(headers: ReadonlyMap<string, string>, now: number): number {
   const date = Date.parse(headers.get("date") ?? "");
   return Number.isNaN(date) ? now : date;

@@ -3,28 +3,27 @@ import { subscribe } from "node:diagnostics_channel";
 import type { Clock } from "../../types/clock.ts";
 import { withPacedBody } from "./paced.ts";
 
-/** Enough for every provider's last event; a whole answer is never kept. */
+/** Enough for the last event of every provider. The whole answer is never kept. */
 const TAIL_BYTES = 64 * 1024;
 
 /**
- * What goes over the wire in one call. The SDK tells of headers only when a call succeeds, and of the end of a stream
- * not at all; Node's own HTTP client publishes both. Requests that do not go through `fetch`, such as Bedrock's, leave
- * it empty.
+ * The network traffic of one call. The SDK shows headers only when a call succeeds, and never the end of a stream; Node's own
+ * HTTP client publishes both. Requests that do not use `fetch`, such as those of Bedrock, are not seen.
  */
 export class Wire {
   status: number | undefined;
   headers: ReadonlyMap<string, string> = new Map();
-  /** When bytes came last, keep-alive comments included. */
+  /** When the last bytes came, also those of keep-alive comments. */
   lastByteAt = 0;
-  /** Bytes of the body that were read so far, decoded. */
+  /** Decoded bytes of the body that were read so far. */
   bytes = 0;
-  /** Pieces in which it was read. */
+  /** The number of pieces in which they were read. */
   pieces = 0;
   /** Why the connection broke, with its code. */
   broke: string | undefined;
-  /** Called when a request came to nothing: the refusal was read to its end, or the connection broke. */
+  /** Called when a request failed: its refusal was read completely, or the connection broke. */
   onRefusal: (() => void) | undefined;
-  /** Called when the server sends the request on to another host, before it goes there. */
+  /** Called before the server's redirect to another host is followed. */
   onForeignRedirect: ((host: string) => void) | undefined;
   /** Called for each piece of the body, after it was counted. */
   onBytes: (() => void) | undefined;
@@ -37,13 +36,13 @@ export class Wire {
     this.#clock = clock;
   }
 
-  /** Everything that `act` sends, at once or later, belongs to this wire. */
+  /** Runs `act`. All requests that it sends, also later ones, are counted here. */
   watch<T>(act: () => T): T {
     listen();
     return calls.run(this, act);
   }
 
-  /** A call may send several requests, such as one for a token: the last one counts. */
+  /** A call may send several requests, such as one for a token. The last one counts. */
   begin(): void {
     this.status = undefined;
     this.headers = new Map();
@@ -53,7 +52,7 @@ export class Wire {
     this.release();
   }
 
-  /** `origin`: of the request. The request holds keys and the conversation: no server may send them elsewhere. */
+  /** The `origin` of the request. It contains keys and the conversation, so no server may redirect it elsewhere. */
   answered(status: number, headers: ReadonlyMap<string, string>, origin?: string): void {
     const target = status >= 300 && status < 400 ? headers.get("location") : undefined;
     const url = target !== undefined && URL.canParse(target, origin) ? new URL(target, origin) : undefined;
@@ -63,13 +62,13 @@ export class Wire {
     this.lastByteAt = this.#clock.now();
   }
 
-  /** A piece of the body came, not yet decoded. */
+  /** A piece of the body came, not decoded yet. */
   received(): void {
     this.lastByteAt = this.#clock.now();
   }
 
   read(chunk: Uint8Array): void {
-    // A copy: the client may hand its memory on.
+    // A copy, because the client may use its memory again.
     this.#kept.push(Buffer.from(chunk));
     this.#size += chunk.length;
     this.bytes += chunk.length;
@@ -81,25 +80,25 @@ export class Wire {
     this.onBytes?.();
   }
 
-  /** The answer is whole. */
+  /** The answer is complete. */
   readToEnd(): void {
     if (this.status !== undefined && this.status >= 400) this.onRefusal?.();
   }
 
-  /** There is no more to come. */
+  /** No more will come. */
   broken(why: string): void {
     this.broke = why;
     this.onRefusal?.();
   }
 
-  /** The end of the body; undefined when nothing was seen, or its last event began before it. */
+  /** The last bytes of the body. Undefined when there are none, or when its last event began before them. */
   tail(): string | undefined {
     if (this.status === undefined) return undefined;
     const text = Buffer.concat(this.#kept).toString("latin1");
     return this.#hasDropped && !/\ndata:/.test(text) ? undefined : text;
   }
 
-  /** A pooled socket may hold on to its wire for long after the call. */
+  /** Drops the kept bytes: a pooled socket may refer to this object long after the call. */
   release(): void {
     this.#kept = [];
     this.#size = 0;
@@ -108,7 +107,7 @@ export class Wire {
 }
 
 const calls = new AsyncLocalStorage<Wire>();
-/** Only the beginning of a request runs in its caller's context: a socket is shared. */
+/** Only the start of a request runs in the context of its caller, because sockets are shared. */
 const wires = new WeakMap<object, Wire>();
 let isListening = false;
 
@@ -132,12 +131,12 @@ function listen(): void {
   });
   subscribe("undici:request:error", (news) => {
     const wire = wireOf(news);
-    // What we end ourselves did not break: the SDK cancels a stream that it cannot read.
+    // An end that the SDK caused is no broken connection: it cancels a stream that it cannot read.
     if (wire && isObject(news) && "error" in news && !isAbort(news.error)) wire.broken(reasonOf(news.error));
   });
 }
 
-/** The SDKs use only the global `fetch`. Requests outside of a call are unchanged. */
+/** Replaces the global `fetch`, which is all that the SDKs use. Requests outside of a call are unchanged. */
 function paceFetch(): void {
   const plain = globalThis.fetch;
   globalThis.fetch = async (input, init) => {

@@ -1,20 +1,20 @@
 import { z } from "zod";
 
-/** The content of a refusal's body, whatever shape it has. */
+/** The content of a refusal's body, whatever its shape. */
 export interface Refusal {
-  /** The provider's text, one line or more; HTML is without its tags. */
+  /** The provider's text, of one or more lines, without HTML tags. */
   readonly message: string;
-  /** `code` and `type` of the error, where they are words: `insufficient_quota`, `exceed_context_size_error`. */
+  /** `code` and `type` of the error if they are words, such as `insufficient_quota` or `exceed_context_size_error`. */
   readonly names: readonly string[];
-  /** A status that the body names, for errors that come in the middle of a stream. */
+  /** A status that the body names: errors in the middle of a stream have no other. */
   readonly status?: number;
   /** Figures that the body has in addition to its text. */
   readonly figures: Readonly<Record<string, number>>;
-  /** The beginning of the body as it came. */
+  /** The start of the body as it came. */
   readonly source: string;
 }
 
-/** More is a page, not a message. */
+/** A longer text is a page and no message. */
 const LONGEST = 4000;
 
 const word = z.union([z.string(), z.number()]).nullish().catch(undefined);
@@ -40,10 +40,10 @@ export function readRefusal(body: string): Refusal | undefined {
   return fromJson(Array.isArray(parsed) ? parsed[0] : parsed, text);
 }
 
-/** The refusal in the last event of a stream that began well; undefined when it ended otherwise. */
+/** The refusal in the last event of a stream that began well. Undefined when the stream ended otherwise. */
 export function readStreamRefusal(tail: string): Refusal | undefined {
   const lines = tail.trimEnd().split("\n");
-  // Google sends the error of a stream that began well without the frame of an event.
+  // Google sends the error of such a stream without the frame of an event.
   const line = lines.findLast((one) => /^(?:data:|\{)/.test(one) && !/^data:\s*\[DONE\]/.test(one));
   const parsed = jsonIn(line?.replace(/^data:\s*/, "") ?? "");
   const read = shape.safeParse(parsed);
@@ -72,7 +72,7 @@ function fromJson(value: unknown, text: string): Refusal | undefined {
   };
 }
 
-/** The first field with text; a list of FastAPI's complaints becomes its JSON. */
+/** The first field with text. A list of errors, as FastAPI sends, becomes JSON. */
 function wordsIn(from: Shape | undefined): string | undefined {
   if (from === undefined) return undefined;
   const { message, msg, detail, error, error_message: older } = from;
@@ -95,7 +95,7 @@ const figuresIn = (from: Shape | undefined): Record<string, number> =>
     Object.entries(from ?? {}).flatMap(([name, value]) => (typeof value === "number" ? [[name, value]] : [])),
   );
 
-/** The title of a web page, empty when it has none; undefined when the text is no web page. */
+/** The title of a web page, which may be empty. Undefined when the text is no web page. */
 export function pageTitle(text: string): string | undefined {
   if (!/^\s*<(?:!doctype html|html)\b/i.test(text)) return undefined;
   return TITLE.exec(text)?.[1]?.trim() ?? "";

@@ -1,7 +1,7 @@
 import type { Failure } from "../../types/run/run.ts";
 import type { Refusal } from "./body.ts";
 
-/** Tokens, as a refusal names them. */
+/** Tokens that a refusal names. */
 interface Figures {
   /** The most that one request may have. */
   readonly limit?: number;
@@ -15,23 +15,23 @@ interface Figures {
   readonly most?: number;
 }
 
-/** Which words name which figure, with one real text each in the cases of the tests; the first match counts. */
+/** Which text names which figure. The first match counts. The tests have a real text for each row. */
 const FIGURES: readonly RegExp[] = [
-  // The answer's limit alone.
+  // Only the limit of the answer.
   /max_(?:completion_|output_)?tokens is too large: (?<output>\d+)\. This model supports at most (?<most>\d+)/i,
   /max_tokens: (?<output>\d+) > (?<most>\d+), which is the maximum allowed number of output tokens/i,
   /(?:valid )?range of max_tokens (?:is|should be) \[\d+, ?(?<most>\d+)\]/i,
   /max_(?:completion_|output_)?tokens`? must be less than or equal to `?(?<most>\d+)/i,
   /maximum tokens you requested exceeds the model limit of (?<most>\d+)/i,
   /fewer max_tokens\. You requested up to (?<output>\d+) tokens, but can only afford (?<most>\d+)/i,
-  // Question and answer together.
+  // Input and answer together.
   /too large: (?<output>\d+)\. This model's maximum context length is (?<limit>\d+) tokens and your request has (?<input>\d+) input/i,
   /maximum context length is (?<limit>\d+) tokens\. However, you requested (?:about )?(?<total>\d+) tokens \((?<input>\d+) (?:in the messages|of text input)[^)]{0,40}?(?<output>\d+) in the (?:completion|output)/i,
   /maximum context length is (?<limit>\d+) tokens\. However, you requested (?<output>\d+) output tokens and your prompt contains (?:at least )?\d+/i,
   /exceed context limit: (?<input>\d+) \+ (?<output>\d+) > (?<limit>\d+)/i,
   /`?inputs`? tokens \+ `?max_new_tokens`? must be <= (?<limit>\d+)\. Given: (?<input>\d+) `?inputs`? tokens and (?<output>\d+)/i,
   /request too large[^]{0,300}?limit:? (?<limit>\d+),? requested:? (?<total>\d+)/i,
-  // The question alone.
+  // Only the input.
   /prompt is too long: (?<input>\d+) tokens > (?<limit>\d+)/i,
   /prompt is too long: (?<input>\d+), model maximum context length: (?<limit>\d+)/i,
   /input token count \(?(?<input>\d+)\)? exceeds the maximum number of tokens allowed \(?(?<limit>\d+)/i,
@@ -54,7 +54,7 @@ const FIGURES: readonly RegExp[] = [
   /maximum context length (?:is|of) (?<limit>\d+)/i,
 ];
 
-/** The shortest answer that is worth a request; tokens. */
+/** Tokens of the shortest answer that is worth a request. */
 const LEAST_ANSWER = 512;
 
 /**

@@ -1,16 +1,16 @@
 import type { FailureKind } from "../../types/run/run.ts";
 
-/** Some words name a fault of the request only where the provider puts the blame there too. */
+/** For texts that mean a fault of the request only if the provider's status says the same. */
 const OF_THE_REQUEST = [400, 415, 422];
 
 /**
- * What providers say when a call fails, who says it, and with which status alone that counts: first match wins, so the
- * narrow words stand above the wide ones.
+ * The texts of providers when a call fails: the kind, the pattern, who sends it, and the status it needs. The first match
+ * counts, so narrow patterns come before wide ones.
  */
 export const FAILURE_WORDS: readonly (readonly [FailureKind, RegExp, string, (readonly number[])?])[] = [
-  // Our own words: what stands in the page's title says nothing of a key.
+  // The gateway's own texts. The title of the page that one of them quotes says nothing about a key.
   ["network", /address answered with a web page/i, "a wrong baseUrl, a network that asks for a login"],
-  // Whole sentences of one provider, whatever status and code stand beside them.
+  // Whole sentences of one provider. They count whatever status and code come with them.
   [
     "refusal",
     /content violates usage guidelines|safety_check_type|content exists risk|data_?inspection_?failed|inappropriate content/i,
@@ -82,7 +82,7 @@ export const FAILURE_WORDS: readonly (readonly [FailureKind, RegExp, string, (re
     /context.?(window|length|size|limit)|maximum prompt length|input token count.*exceeds|too many tokens|token limit exceeded|exceeded model token limit|reduce the length of the messages|exceeds the limit of \d+/i,
     "OpenAI, OpenRouter, xAI, Google, Groq, Copilot, Kimi, MiniMax, Mistral, LM Studio, llama.cpp, z.ai",
   ],
-  // Of others this text does not come here: see `reportedText` in `call/refusal.ts`.
+  // For other providers `reportedText` in `call/refusal.ts` has replaced this text.
   ["context_overflow", /^\s*4(00|13)\s*(status code)?\s*\(no body\)/i, "Cerebras"],
   [
     "call_ordering",
@@ -158,6 +158,6 @@ export const FAILURE_WORDS: readonly (readonly [FailureKind, RegExp, string, (re
     OF_THE_REQUEST,
   ],
   ["image_broken", /failed to load image or audio file/i, "Ollama, which answers 500"],
-  // OpenAI calls every refusal an invalid request: a status that says more counts more.
+  // OpenAI calls every refusal an invalid request, so a status that says more takes precedence.
   ["format", /tool_use|tool_result|invalid.?(request|argument|prompt|params)|validation/i, "all", OF_THE_REQUEST],
 ];

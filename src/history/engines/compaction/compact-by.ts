@@ -9,13 +9,13 @@ type Setting = Pick<
   "sessionId" | "sessionKey" | "sessionFile" | "runtimeContext" | "runtimeSettings" | "abortSignal"
 >;
 
-/** How each reason is put to an engine. */
+/** The word of the engines' interface for each reason. */
 const ASKED: Readonly<Record<EngineCompaction["why"], Partial<CompactParams> & { readonly trigger: string }>> = {
   asked: { trigger: "manual", force: true, forceReason: "manual", compactionTarget: "threshold" },
   overflow: { trigger: "overflow", force: true, compactionTarget: "budget" },
 };
 
-/** Has an engine compact. Rejects as it does; a useless answer counts as `nothing`. */
+/** Lets an engine compact. Rejects as the engine does. An answer that cannot be used counts as `nothing`. */
 export async function compactBy(
   engine: ContextEngine,
   job: EngineCompaction,

@@ -3,11 +3,11 @@ import type { EngineCompacted } from "../../../types/engine/engine-turn.ts";
 
 export type RuntimeCompact = (params: CompactParams) => Promise<CompactResult>;
 
-/** Where engines find the built-in compaction of the session that they speak of. */
+/** Where engines find the built-in compaction of a session. */
 export class CompactionDesk {
   readonly #lent = new Map<string, RuntimeCompact[]>();
 
-  /** Open until the returned function is called; of several of one session the newest answers. */
+  /** Registers a compaction until the returned function is called. When a session has several, the latest one is used. */
   lend(sessionId: string, compact: RuntimeCompact): () => void {
     const there = this.#lent.get(sessionId) ?? [];
     this.#lent.set(sessionId, [...there, compact]);
@@ -18,7 +18,7 @@ export class CompactionDesk {
     };
   }
 
-  /** Rejects as the compaction does. A session without a turn under way is not compacted, and the answer says so. */
+  /** Rejects as the compaction does. A session without a running turn is not compacted, and the answer says so. */
   async compact(params: CompactParams): Promise<CompactResult> {
     const compact = this.#lent.get(params.sessionId)?.at(-1);
     if (!compact) return { ok: false, compacted: false, reason: "no turn of this session is under way" };
@@ -29,7 +29,7 @@ export class CompactionDesk {
 /** In the words of the engines' interface. */
 export function resultOf(done: EngineCompacted): CompactResult {
   if (done.kind === "nothing") return { ok: true, compacted: false, reason: done.reason };
-  // The engines' interface wants a number.
+  // The engines' interface requires a number.
   const { tokensBefore = 0, tokensAfter } = done;
   return {
     ok: true,

@@ -1,14 +1,14 @@
 import type { EngineCompacted, EngineCompaction, EngineTurn } from "../../../types/engine/engine-turn.ts";
 
-/** The engine that the built-in one replaces for a turn. */
+/** The engine that the built-in one replaces for this turn. */
 interface PassedBy {
-  /** Why. */
+  /** The reason. */
   readonly degraded: string;
-  /** Nothing is compacted in its place: it would find that in the transcript later. */
+  /** Nothing is compacted meanwhile, because the engine would later find the summary in the transcript. */
   readonly ownsCompaction: boolean;
 }
 
-/** The part of the built-in engine in a run: nothing is copied, nothing is waited for. */
+/** The built-in engine's part in a run. It copies nothing and waits for nothing. */
 export class BuiltInTurn implements EngineTurn {
   readonly id: string;
   readonly ownsCompaction: boolean;

@@ -4,14 +4,14 @@ import type { AgentInternalEvent } from "../../../types/engine/internal-event.ts
 import type { ChatMessage, InputProvenance, ToolResultMessage } from "../../../types/run/model.ts";
 import type { AnswerPart } from "../../parts.ts";
 
-/** Messages as an engine may get them. */
+/** The messages that an engine gets. */
 export interface Told {
   readonly messages: readonly ChatMessage[];
   /** Where the present turn begins. */
   readonly boundary: number;
 }
 
-/** Without what no engine sees; the very array when there is none of it. */
+/** The messages without those that no engine sees; the same array when there are none of these. */
 export function tellable(messages: readonly ChatMessage[], boundary: number): Told {
   if (!messages.some(isRuntimeContext)) return { messages, boundary };
   const before = messages.slice(0, boundary).filter((message) => !isRuntimeContext(message));
@@ -22,7 +22,7 @@ export function tellable(messages: readonly ChatMessage[], boundary: number): To
 const isRuntimeContext = (message: ChatMessage): boolean =>
   "customType" in message && message.customType === RUNTIME_CONTEXT;
 
-/** Copies that an engine may keep and change. Texts and image data are shared, so that a copy costs little. */
+/** Copies that an engine may keep and change. They share texts and image data, so a copy costs little. */
 export const copiesOf = (messages: readonly ChatMessage[]): AgentMessage[] => messages.map(copyOf);
 
 export function copyOf(message: ChatMessage): AgentMessage {
@@ -54,12 +54,12 @@ function cloned(value: unknown): unknown {
   try {
     return structuredClone(value);
   } catch {
-    // A tool's result may hold values that are no data, such as a function, which an engine does not get.
+    // A tool's result may contain values that are no data, such as a function. An engine does not get these.
     return undefined;
   }
 }
 
-/** The signals of the messages, by index and of the same length. */
+/** The marks of the messages, by index; as many as there are messages. */
 export interface Signals {
   readonly inputProvenance: readonly (InputProvenance | undefined)[];
   readonly internalEvents: readonly (readonly AgentInternalEvent[] | undefined)[];

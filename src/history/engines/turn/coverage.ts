@@ -2,9 +2,8 @@ import type { ChatMessage } from "../../../types/run/model.ts";
 import type { Places } from "../identify.ts";
 
 /**
- * An engine may or may not say again what belongs to the present turn. Either way the model sees that turn once, whole and
- * last: what the engine says of it is taken out, and the turn itself put behind the rest. `places`: which message of the turn
- * each message of the answer is.
+ * Puts the present turn at the end. An engine may return messages of the present turn or leave them out; either way the model
+ * sees the turn once, whole and last. `places`: for each message of the answer, the message of the turn that it is.
  */
 export function withTurn(
   answer: readonly ChatMessage[],
@@ -15,8 +14,8 @@ export function withTurn(
 }
 
 /**
- * In a tool loop an engine may shorten the turn: its summaries and cut results stay. What the user wrote is never left out,
- * nor is what the model has not answered yet, and nothing stands behind that.
+ * Puts the rest of a turn after the engine's version of it. In a tool loop an engine may shorten the turn, so its summaries and
+ * shortened results stay. What the user wrote, and what the model has not answered yet, always stays, and nothing follows it.
  */
 export function withTurnKept(
   answer: readonly ChatMessage[],

@@ -3,9 +3,9 @@ import { isFields } from "../../../utils/fields.ts";
 import type { Places } from "../identify.ts";
 
 /**
- * An engine keeps of a message what it knows of: its own words for it stay, and all else is as the host told it, such as
- * where a turn came from, or that an answer broke off. `raw` is the answer as it was given, `places` which of `told` each
- * message is.
+ * Restores what an engine did not change. The engine's own text for a message stays; all other fields are as the host gave
+ * them, such as where a turn came from, or that an answer was cut off. `raw` is the engine's answer, `places` gives for each
+ * message the one of `told` that it is.
  */
 export function withOriginals(
   answer: readonly ChatMessage[],
@@ -18,7 +18,7 @@ export function withOriginals(
 
 function restored(message: ChatMessage, original: ChatMessage | undefined, raw: unknown): ChatMessage {
   if (!original) return message;
-  // What it did not touch is not read anew: a transcript of other programs may hold what only the passes can mend.
+  // An unchanged message is not read again: a transcript of another program may contain what only the passes can repair.
   if (isFields(raw) && isSame(raw["content"], original.content)) return original;
   if (message.role === "user" && original.role === "user") return { ...original, content: message.content };
   if (message.role === "assistant" && original.role === "assistant") return { ...original, content: message.content };
@@ -30,7 +30,7 @@ function isSame(one: unknown, other: unknown): boolean {
   try {
     return JSON.stringify(one) === JSON.stringify(other);
   } catch {
-    // What is no JSON, such as a circle, is nothing that it was told.
+    // A value that is no JSON, such as a cycle, is not one that the engine got.
     return false;
   }
 }

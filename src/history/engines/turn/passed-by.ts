@@ -1,13 +1,13 @@
 import type { RunRecord } from "../../../types/journal.ts";
 
-/** How often an engine was passed by in the runs that were its own, and why in the latest of them. */
+/** How often runs had to continue without their engine, and the reason in the latest of them. */
 export interface PassedBy {
   readonly runs: number;
   readonly of: number;
   readonly why: string;
 }
 
-/** Runs that are looked at. */
+/** Runs that are searched. */
 export const LATEST_RUNS = 20;
 
 /** `runs`: the latest first. Undefined when every run had its engine. */

@@ -37,9 +37,9 @@ export class PluginEngineTurn implements EngineTurn {
   readonly #ownsCompaction: boolean;
   readonly #isForeground: boolean;
   #degraded: string | undefined;
-  /** It hangs, or never began: it is not called again in this run. */
+  /** The engine hangs or could not begin. It is not called again in this run. */
   #isSilent = false;
-  /** Number of the present turn's messages that it got. */
+  /** How many messages of the present turn the engine got. */
   #told = 0;
   #observation: CallFacts["observation"];
   #last: { readonly model: ModelInfo; readonly tokenBudget: number } | undefined;
@@ -54,7 +54,7 @@ export class PluginEngineTurn implements EngineTurn {
     this.#takeBack = ports.desk.lend(job.session.sessionId, (params) => this.#compactBuiltIn(params));
   }
 
-  /** Also while it is bypassed: it would find the summaries of others in the transcript later. */
+  /** Also during the bypass, because the engine would later find the summaries of others in the transcript. */
   get ownsCompaction(): boolean {
     return this.#ownsCompaction;
   }
@@ -75,13 +75,13 @@ export class PluginEngineTurn implements EngineTurn {
       if (done.value !== undefined && typeof done.value !== "object")
         return this.#degrade("bootstrap", "answered no object");
     }
-    // Maintenance of the turn before may still be at work: it does the same.
+    // Maintenance of the previous turn may still be running and do the same.
     if (!engine.maintain || this.#ports.background.isBusy(session.sessionKey)) return;
     const done = await this.#call("maintain", signal, (end) => engine.maintain?.(this.#ofTranscript({ signal: end })), {
       ms: this.#job.timeouts.bootstrap,
     });
     this.#note("maintain", done);
-    // Before the answer it makes people wait, so the next turns do without it; this one may still be assembled.
+    // Before the answer people wait for it, so the next turns continue without it. This turn may still be assembled.
     if (done.kind === "late") this.#rest();
   }
 

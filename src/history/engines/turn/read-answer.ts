@@ -16,10 +16,10 @@ export interface Asked extends Handed {
   cover(answer: readonly ChatMessage[], turn: readonly ChatMessage[], places: Places): readonly ChatMessage[];
 }
 
-/** Estimates differ; an answer may be this much larger than it should. */
+/** Estimates differ, so an answer may be this much larger than requested. */
 const OVER_BUDGET = 1.25;
 
-/** An engine's answer as messages that can be sent, or why it cannot be sent. Never throws. */
+/** An engine's answer as messages that can be sent, or the reason why it cannot be sent. Never throws. */
 export function readAnswer(value: unknown, asked: Asked): EngineAnswer | { readonly unfit: string } {
   try {
     return read(value, asked);
@@ -45,7 +45,7 @@ function read(value: unknown, asked: Asked): EngineAnswer | { readonly unfit: st
   return { messages: covered, estimatedTokens: Math.max(tokens, Math.ceil(estimatedTokens)), ...systemAddition };
 }
 
-/** Places in what was told as places in the present turn. */
+/** Converts indexes of all messages into indexes of the present turn. */
 function inTurn(places: Places, { told, turn }: Asked): Places {
   const indexes = new Map(turn.map((message, at) => [message, at]));
   return places.map((place) => {
@@ -64,7 +64,7 @@ function readAll(messages: readonly unknown[]): ChatMessage[] | { readonly unfit
   return known;
 }
 
-/** A turn that is too large by itself is not the engine's doing. */
+/** The engine is not at fault when the present turn alone is too large. */
 function isTooLarge(tokens: number, { turn, tokenBudget }: Asked): boolean {
   const most = tokenBudget * OVER_BUDGET;
   return tokens > most && tokens - estimateAll(turn) > most - tokenBudget;

@@ -13,8 +13,8 @@ import { type Fields, isFields } from "../../../utils/fields.ts";
 import type { AnswerPart } from "../../parts.ts";
 
 /**
- * A message that foreign code made, as a new one of ours: what engines leave out is filled in, fields of a part that we do
- * not know stay. Undefined when it is none. May throw where reading a field does.
+ * Makes a new message from one that a plugin's code made: adds what engines leave out, and keeps unknown fields of a part.
+ * Undefined when it is no message. May throw when a field is read.
  */
 export function readMessage(value: unknown): ChatMessage | undefined {
   if (!isFields(value)) return undefined;
@@ -104,7 +104,7 @@ function readPart(part: unknown): AnswerPart | undefined {
   return { ...part, type, id, name, arguments: isFields(given) ? structuredClone(given) : {} };
 }
 
-/** Undefined when one of them is nothing, or when it is no list. */
+/** Undefined when the value is no list, or when one of its items cannot be read. */
 function listOf<T>(value: unknown, read: (item: unknown) => T | undefined): T[] | undefined {
   if (!Array.isArray(value)) return undefined;
   const items: readonly unknown[] = value;

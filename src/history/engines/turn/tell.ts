@@ -5,12 +5,12 @@ import type { ChatMessage } from "../../../types/run/model.ts";
 import { shouldSuppressAgentPromptPersistence } from "../../../prompt/internal-events.ts";
 import { copiesOf, copyOf } from "./copies.ts";
 
-/** A turn, or as much of it as there is. */
+/** A turn, or the part of it that exists so far. */
 export type News = Omit<EngineTurnEnd, "currentTokenCount"> & { readonly currentTokenCount: number | undefined };
 
 export interface Telling {
   readonly messages: readonly ChatMessage[];
-  /** The first message that the engine did not get yet. */
+  /** Index of the first message that the engine did not get yet. */
   readonly start: number;
   /** Where the present turn begins. */
   readonly boundary: number;
@@ -21,7 +21,10 @@ export interface Telling {
   readonly params: Omit<AfterTurnParams, "messages" | "prePromptMessageCount">;
 }
 
-/** Gives an engine the new messages: committed where it wants that, then by the largest call that it has. Rejects as it does. */
+/**
+ * Gives an engine the new messages: as a commit if it supports that, or else with its most general method. Rejects as the
+ * engine does.
+ */
 export async function tell(engine: ContextEngine, telling: Telling): Promise<void> {
   const { messages, start, params } = telling;
   const isCommitted = await commit(engine, telling);
@@ -32,7 +35,7 @@ export async function tell(engine: ContextEngine, telling: Telling): Promise<voi
   await ingest(engine, fresh, params);
 }
 
-/** An engine must not keep a prompt that the transcript does not keep: another session has its content. */
+/** An engine must not keep a prompt that the transcript does not keep. Another session has its content. */
 const isKept = (message: ChatMessage, internalEvents: Telling["events"]): boolean =>
   message.role !== "user" ||
   !shouldSuppressAgentPromptPersistence({ inputProvenance: message.provenance, internalEvents });

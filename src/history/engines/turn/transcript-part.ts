@@ -10,8 +10,8 @@ export interface TranscriptPart {
 }
 
 /**
- * As the transcript has it, with provenance and the call ids that were written; the passes are for what an engine answers.
- * A summary of the built-in compaction is a turn of its own in front.
+ * The conversation as the transcript has it, with provenance and the original call ids. The passes are applied to the engine's
+ * answer. A summary of the built-in compaction is a turn of its own at the start.
  */
 export function transcriptPart({ messages, summary }: SessionWindow, turnEntryId: string): TranscriptPart {
   const said = messages.map((row) => row.message);

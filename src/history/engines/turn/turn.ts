@@ -5,8 +5,8 @@ import { LEGACY, openEngine } from "../open-engine.ts";
 import type { EngineJob, EnginePorts } from "../options.ts";
 
 /**
- * The selected engine's part in one run. Rejects with ENGINE_MISSING or ENGINE_UNUSABLE when it is not available. The caller
- * calls `end` on it, whatever became of the run: that releases the engine.
+ * The selected engine's part in one run. Rejects with ENGINE_MISSING or ENGINE_UNUSABLE when it cannot be used. The caller must
+ * call `end`, however the run ended: it releases the engine.
  */
 export async function openEngineTurn(job: EngineJob, ports: EnginePorts): Promise<EngineTurn> {
   const { id, timeouts, factory: context = {}, signal } = job;

@@ -1,6 +1,6 @@
-// node channels.mjs [MESSAGES (10000)] [CHATS (500)]   Telegram, Slack, Signal, Discord and WhatsApp at once, with people in each, then
-// the first three alone; 5 % of the messages meet a 429, a 5xx, a dropped connection or a lost answer, 5 % of the platform's packets are
-// slow, all connections break now and then. Before that: what each channel costs at the start. Ends with 1 when anything is lost, doubled
+// node channels.mjs [MESSAGES (10000)] [CHATS (500)]   First measures the start with each channel. Then sends messages through Telegram,
+// Slack, Signal, Discord and WhatsApp at once, then through the first three: 5 % of the messages get a 429, a 5xx, a dropped connection or
+// a lost answer, 5 % of the platform's packets are slow, and all connections break at times. Exits with 1 when a message is lost, repeated
 // without its label, or out of order, or when memory grows.
 import process from "node:process";
 import * as L from "./lib.mjs";
@@ -65,7 +65,7 @@ const costs = {
 
 const THREE = [loadedTelegram, loadedSlack, loadedSignal];
 
-/** What many messages over these platforms showed. */
+/** The result of many messages over these platforms. */
 async function loaded(platforms) {
   const load = await runLoad({ platforms, messages, chats, faultShare: 0.05, seed: 11, underway: 100 });
   const median = (some) => L.q(some, 0.5);
@@ -77,7 +77,7 @@ async function loaded(platforms) {
     ...(load.lost.length > 0 ? [`lost: ${load.lost.slice(0, 20).join(" ")}`] : []),
     ...(load.doubled.length > 0 ? [`doubled without a label: ${load.doubled.slice(0, 20).join(" ")}`] : []),
     ...(load.outOfOrder.length > 0 ? [`out of order: ${load.outOfOrder.slice(0, 3).join("; ")}`] : []),
-    ...(load.unsettled > 0 ? [`${load.unsettled} rows of the journal have no end`] : []),
+    ...(load.unsettled > 0 ? [`${load.unsettled} rows of the journal have no outcome`] : []),
     ...(memoryRatio >= FLAT ? [`memory grew ${memoryRatio} times`] : []),
   ];
   const { faults, labelled, memory } = load;

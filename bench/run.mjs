@@ -1,7 +1,7 @@
-// The figures of this gateway on this machine, against what the project wants to reach.
+// Measures this gateway on this machine, and compares the results with the project's targets.
 //   npm run bench                 everything (some minutes)
-//   npm run bench -- start seq    only the experiments named
-// Ends with 1 when an experiment broke, or the soak or the channels found what must not be.
+//   npm run bench -- start seq    only these experiments
+// Exits with 1 when an experiment failed, or when the soak or the channels found an error.
 import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 import os from "node:os";
@@ -145,20 +145,20 @@ function soakFigures(soak) {
   ];
 }
 
-/** A reach below zero is a least value, any other a most. */
-function row([name, value, reach, unit]) {
+/** A target below zero is a minimum (its absolute value); any other is a maximum. */
+function row([name, value, target, unit]) {
   const shown = Number.isFinite(value) ? `${Math.round(value * 10) / 10} ${unit}`.trim() : "no figure";
-  if (reach === undefined) return [name, shown, "", "", ""];
-  const ratio = reach < 0 ? -reach / value : value / reach;
-  const met = reach < 0 ? value >= -reach : value <= reach;
-  const wanted = `${reach < 0 ? "≥" : "≤"} ${Math.abs(reach)} ${unit}`;
-  return [name, shown, wanted, Number.isFinite(ratio) ? ratio.toFixed(2) : "", met ? "reached" : "missed"];
+  if (target === undefined) return [name, shown, "", "", ""];
+  const ratio = target < 0 ? -target / value : value / reach;
+  const met = target < 0 ? value >= -target : value <= reach;
+  const wanted = `${target < 0 ? "≥" : "≤"} ${Math.abs(target)} ${unit}`;
+  return [name, shown, wanted, Number.isFinite(ratio) ? ratio.toFixed(2) : "", met ? "met" : "missed"];
 }
 
 const asked = process.argv.slice(2).filter((name) => Object.hasOwn(experiments, name));
 for (const name of asked.length > 0 ? asked : Object.keys(experiments)) run(name);
 
-const table = [["figure", "here", "reach", "ratio", ""], ...figures(read()).map(row)];
+const table = [["figure", "here", "target", "ratio", ""], ...figures(read()).map(row)];
 const widths = table[0].map((_, column) => Math.max(...table.map((cells) => cells[column].length)));
 console.log(machine());
 for (const cells of table)

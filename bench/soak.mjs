@@ -1,6 +1,6 @@
-// node soak.mjs [TURNS (2000)]   one conversation that is far longer than its window: chats with a tool call in every third turn,
-// a long result in every tenth and forty of them in every fiftieth, through the whole gateway. The fake model judges every request (test/harness/compaction/soak-judge.ts);
-// what is not as it must be ends the script with 1.
+// node soak.mjs [TURNS (2000)]   one conversation that is much longer than the model's window, through the whole gateway: a tool call in
+// every third turn, a long result in every tenth, and forty of them in every fiftieth. The fake model checks every request
+// (test/harness/compaction/soak-judge.ts). Exits with 1 after any fault.
 // env: WINDOW (16000) tokens
 import fs from "node:fs";
 import http from "node:http";
@@ -21,7 +21,7 @@ const judge = new SoakJudge({
   answerTo: (n) => `This is the answer to no. ${n}, in a few words of its own. END#t${n}x`,
 });
 
-/** When the first request of each turn came. */
+/** The time of the first request of each turn. */
 const arrivals = new Map();
 const model = http.createServer((req, res) => {
   const tArr = L.nowNs(),
@@ -62,7 +62,7 @@ const model = http.createServer((req, res) => {
   });
 });
 model.keepAliveTimeout = 120000;
-/** The turn that is under way. */
+/** The current turn. */
 let asked = 0;
 
 function setUp() {
@@ -109,7 +109,7 @@ const userTexts = (entries) =>
       typeof e.message.content === "string" ? e.message.content : e.message.content.map((p) => p.text ?? "").join("\n"),
     );
 
-/** What the chat has got: each answer as one message. */
+/** The messages that the chat received; each answer must be one of them. */
 async function answersWrong() {
   const messages = new Map();
   for (const call of await L.tg("sent"))
@@ -127,14 +127,14 @@ function wrongs({ rows, compactions, texts, answered, cpuRatio, rssRatio }) {
     ...(compactions < TURNS / 100 ? [`${compactions} compactions`] : []),
     ...(missing > 0 ? [`${missing} turns are not in the transcript`] : []),
     ...(answered.length > 0 ? [`turns not answered once: ${answered.slice(0, 20).join(", ")}`] : []),
-    // Not the time on the clock, which is also that of the machine's other work.
+    // CPU time, because wall time also contains the machine's other work.
     ...(cpuRatio >= FLAT ? [`CPU per turn grew ${cpuRatio} times`] : []),
     ...(rssRatio >= FLAT ? [`memory grew ${rssRatio} times`] : []),
   ];
 }
 
 setUp();
-await L.startFakes(); // its model is not asked: ours has the port below
+await L.startFakes(); // its fake model is not used; the one of this script has the port below
 await new Promise((resolve) => model.listen(L.PORT + 30, "127.0.0.1", resolve));
 const config = JSON.parse(fs.readFileSync(L.CONFIG, "utf8"));
 config.models.providers.fake.baseUrl = `http://127.0.0.1:${L.PORT + 30}/v1`;

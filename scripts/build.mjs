@@ -19,15 +19,14 @@ const staleAfterMs = 24 * 3600 * 1000;
 
 // Libraries that a channel fetches at its first connection, by channel; docs/decisions/0023-whatsapp-library-on-demand.md.
 const fetched = { whatsapp: "@whiskeysockets/baileys" };
-// Native or optional modules: asked for at run time where installed, never part of a bundle.
+// Native or optional modules: loaded at run time if they are installed, never bundled.
 const native = ["@opentelemetry/api", "bufferutil", "utf-8-validate", "@vscode/ripgrep"];
-// fetch-blob asks for it where Node has no streams of the web, which Node 18 and newer have. An override empties it.
+// fetch-blob imports it if Node lacks web streams, which Node 18 and newer have. An override in package.json empties it.
 const never = ["web-streams-polyfill/dist/ponyfill.es2018.js"];
 const external = [...native, ...never, ...Object.values(fetched)];
 
 /**
- * `await import("a CommonJS package")` would have a default export alone once it is a chunk of its own. Node names the
- * exports, so the bundle does.
+ * Gives a bundled CommonJS package its named exports. As a separate chunk it would have only a default export, unlike in Node.
  */
 const namedExports = {
   name: "named-exports",
@@ -62,7 +61,7 @@ function isModule(file) {
 
 const banner = `import{createRequire as __openclawRequire}from"node:module";const require=__openclawRequire(import.meta.url);`;
 
-/** The newest change below `name`; folders count too, so that a deleted file is noticed. */
+/** The newest modification time below `name`. Folders count too, so that a deleted file is detected. */
 function newest(name, found = { ms: 0 }) {
   const stat = fs.statSync(name, { throwIfNoEntry: false });
   if (!stat) return found;
@@ -98,7 +97,7 @@ function entryPoints() {
   return entries;
 }
 
-/** Writes through a rename, and only what changed: other processes may run from this folder meanwhile. */
+/** Writes changed files only, each by a rename, because other processes may run from this folder. */
 function place(file, contents) {
   const before = fs.existsSync(file) ? fs.readFileSync(file) : undefined;
   if (before && before.equals(contents)) {
@@ -125,7 +124,7 @@ async function bundleNode(esbuild) {
     conditions: ["source"],
     external,
     plugins: [namedExports],
-    // Node warns on its own punycode, which an old dependency of grammY asks for.
+    // Node's own punycode causes a warning; an old dependency of grammY imports it.
     alias: { punycode: "punycode.js" },
     banner: { js: banner },
     minifySyntax: true,
@@ -176,7 +175,7 @@ async function bundlePage(esbuild) {
   return { files, metafile: result.metafile };
 }
 
-/** What the package says of the software in it, and the locks of what channels fetch. Throws for a license that does not fit. */
+/** The notices and the SBOM of the package, and the locks of libraries that channels fetch. Throws for a license that is not allowed. */
 function supplyFiles(metafiles) {
   const manifest = JSON.parse(fs.readFileSync(path.join(root, "package.json"), "utf8"));
   const lock = readLock(path.join(root, "package-lock.json"));
@@ -197,7 +196,7 @@ function supplyFiles(metafiles) {
   const notices = noticesOf(bundled.map((place) => packageAt(place, root)));
   const locks = Object.entries(fetched).map(([channel, name]) => {
     const dependencies = { [name]: lock.packages[`node_modules/${name}`].version };
-    // Without our version: a release with the same library fetches nothing anew.
+    // Without the gateway's version, so that a release with the same library does not fetch it again.
     const part = partOf(lock, {
       name: `openclaw-${channel}`,
       version: dependencies[name],
@@ -222,7 +221,7 @@ function extensionManifests() {
     }));
 }
 
-/** Old chunks stay for a day, for a daemon that began with them and loads one late. */
+/** Removes old chunks after a day: a running gateway may still load one of them. */
 function prune(kept) {
   const limit = Date.now() - staleAfterMs;
   for (const entry of fs.readdirSync(dist, { recursive: true, withFileTypes: true })) {
@@ -237,7 +236,7 @@ function declarations() {
   if (!exists("src/api")) return;
   const tsc = path.join(root, "node_modules/typescript/bin/tsc");
   const run = spawnSync(process.execPath, [tsc, "-p", "tsconfig.release.json"], { cwd: root, stdio: "inherit" });
-  if (run.status !== 0) throw new Error("the plugin SDK's type declarations could not be made");
+  if (run.status !== 0) throw new Error("the type declarations of the plugin SDK could not be generated");
 }
 
 async function build() {
@@ -248,13 +247,13 @@ async function build() {
   const bundles = await Promise.all([bundleNode(esbuild), bundlePage(esbuild)]);
   const supply = supplyFiles(bundles.map((bundle) => bundle.metafile));
   const files = [...bundles.flatMap((bundle) => bundle.files), ...supply, ...extensionManifests()];
-  // Chunks before the entries that name them, so that no moment has an entry without its chunk.
+  // Chunks are written before the entries that import them, so that an entry never lacks a chunk.
   files.sort((a, b) => Number(b.path.includes("chunks")) - Number(a.path.includes("chunks")));
   for (const file of files) place(file.path, Buffer.from(file.contents));
   if (release) declarations();
   else prune(new Set(files.map((file) => file.path)));
   fs.writeFileSync(stamp, "");
-  // An input that changed during the build is newer than the moment it began.
+  // The build's time is that of its start, so that an input that changes during the build is newer.
   fs.utimesSync(stamp, begun, begun);
   const bytes = files.reduce((sum, file) => sum + file.contents.length, 0);
   const took = Math.round(performance.now() - started);

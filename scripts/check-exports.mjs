@@ -1,5 +1,5 @@
 // Fails on a value that src/ or an extension exports although no other file of theirs imports it. A use in a test does not
-// count. Types are left alone; the plugin SDK in src/api is used from outside.
+// count. Types are not checked, nor is the plugin SDK in src/api, which plugins import.
 import fs from "node:fs";
 import path from "node:path";
 import process from "node:process";
@@ -7,15 +7,15 @@ import process from "node:process";
 const root = path.dirname(import.meta.dirname);
 
 const TABLE = "a table: tests go through its rows";
-const LIMIT = "a limit that its test has to name";
-const PURE = "the part of its module that has no I/O, which tests give many inputs";
+const LIMIT = "a limit that its test needs";
+const PURE = "the part of its module without I/O, which tests call with many inputs";
 
-/** What may stay: the file to its exports, each with the reason. An entry that no longer applies fails too. */
+/** Exceptions: exports by file, each with the reason. An exception that no longer applies fails too. */
 const EXCEPTIONS = {
   "extensions/discord/connect.ts": { createBot: "builds a connection's parts, for replays of recorded events" },
   "extensions/webchat/page/protocol/exchanges.ts": { appendDelta: PURE },
   "src/app/cli/run-cli.ts": { runCommand: "one command in the test's own process, with its own streams" },
-  "src/app/config/keys/narrowing-keys.ts": { HARMLESS_KEYS: "says for people why keys have no row" },
+  "src/app/config/keys/narrowing-keys.ts": { HARMLESS_KEYS: "the reason why keys have no row" },
   "src/app/docs/bundled-list.ts": { BUNDLED: "a line of the file that it writes" },
   "src/dispatch/media/fetch-file.ts": { FETCH_WITHIN_MS: LIMIT },
   "src/dispatch/turn-kinds/table.ts": { MESSAGE: TABLE },
@@ -33,7 +33,7 @@ const EXCEPTIONS = {
 const EXPORT = /^export (?:async )?(?:function\*?|const|let|class) (\w+)/gm;
 const IMPORT = /^(?:import|export)\s[^;"']*?\bfrom\s*"(\.[^"]+)"/gm;
 const DYNAMIC = /\bimport\(\s*"(\.[^"]+)"/g;
-/** Names of which a file says no more than that it takes all of them. */
+/** An import or export of all names of a module. */
 const ALL = /^(?:import|export)\s(?:type\s)?\*/;
 
 const isTest = (file) => /(?:^|\/)test\//.test(file);
@@ -46,15 +46,15 @@ const sources = ["src", "extensions", "scripts", "bench"].flatMap((folder) =>
     .filter((file) => /\.(?:ts|tsx|mjs)$/.test(file) && !isTest(file) && !file.includes("node_modules/")),
 );
 
-/** What a file takes from others: the target to the text that names what it takes. */
+/** The imports of a file: for each target, the text that names what is imported. */
 function* usesIn(file, text) {
   const target = (specifier) => path.posix.join(path.posix.dirname(file), specifier);
   for (const [statement, specifier] of text.matchAll(IMPORT)) yield { file: target(specifier), names: statement };
-  // What an import at run time gives is named anywhere.
+  // The names that a dynamic import uses can be anywhere in the file.
   for (const [, specifier] of text.matchAll(DYNAMIC)) yield { file: target(specifier), names: text };
 }
 
-/** An extension's entry and its config are loaded by name, as are programs. */
+/** Whether a file is an entry: the plugin SDK, an extension's entry and config, and programs are loaded by name. */
 const isEntry = (file) =>
   /^src\/api\/|^extensions\/[^/]+\/(?:index|config)\.ts$/.test(file) || !/^(?:src|extensions)\//.test(file);
 
@@ -82,6 +82,6 @@ const stale = Object.entries(EXCEPTIONS).flatMap(([file, names]) =>
     .map((name) => ({ file, name })),
 );
 for (const { file, name } of breaches) console.error(`exports: ${file}: no other file but tests imports ${name}`);
-for (const { file, name } of stale) console.error(`exports: ${file}: the exception for ${name} is not needed any more`);
+for (const { file, name } of stale) console.error(`exports: ${file}: the exception for ${name} is no longer needed`);
 if (breaches.length + stale.length > 0) process.exitCode = 1;
 else console.log(`exports: ${sources.length} files export only what others import`);

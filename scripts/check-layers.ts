@@ -1,14 +1,14 @@
 /**
- * Five rules as a check. Imports: a module in src/ imports itself and modules that sort after it, and so do the folders of
+ * Checks five rules. Imports: a module in src/ imports itself and modules that sort after it, and so do the folders of
  * src/app in the order below; an extension imports its own files, npm packages and openclaw/plugin-sdk. Width: an object
- * type has few fields. Folders: a folder holds few files. Model calls: one function opens the stream of a model. Tools reach
+ * type has few fields. Folders: a folder contains few files. Model calls: one function opens the stream of a model. Tools access
  * files and processes through their backends.
  */
 import fs from "node:fs";
 import path from "node:path";
 import { WIDE } from "./wide-objects.ts";
 
-/** One import that breaks the rule, with the reason in words. */
+/** One import that breaks the rule, with the reason as a text. */
 export interface Breach {
   readonly file: string;
   readonly imported: string;
@@ -46,7 +46,7 @@ const APP_ORDER = [
   "strangers-text.ts",
 ];
 
-/** Every module a source text names. Never throws; text inside a template string may be reported too. */
+/** Every module that a source text imports. Never throws; text inside a template string may be reported too. */
 export function importsOf(source: string): Import[] {
   const found: Import[] = [];
   for (const match of source.matchAll(STATEMENT)) {
@@ -139,8 +139,8 @@ const MAX_BOOLEANS = 2;
 const OBJECT_TYPE = /^(?:export )?(?:interface (\w+)\b[^{\n]*|type (\w+) = (?:[^{;\n]*& )?)\{\n([\s\S]*?)\n\}/gm;
 
 /**
- * Object types with more than 12 fields or 2 booleans, one line each. Those of `wide-objects.ts` may be as wide as they are
- * there, and no wider.
+ * Object types with more than 12 fields or 2 booleans, one line each. `wide-objects.ts` has exceptions with
+ * their own limits.
  */
 export function wideObjectsIn(file: string, source: string, allowed: typeof WIDE = WIDE): string[] {
   return [...source.matchAll(OBJECT_TYPE)].flatMap((match) => {
@@ -150,35 +150,36 @@ export function wideObjectsIn(file: string, source: string, allowed: typeof WIDE
     const { fields = MAX_FIELDS, booleans: most = MAX_BOOLEANS } = allowed[name] ?? {};
     if (lines.length <= fields && booleans <= most) return [];
     return [
-      `${file}: ${name} has ${lines.length} fields, ${booleans} of them boolean; ${fields} and ${most} are the most`,
+      `${file}: ${name} has ${lines.length} fields, ${booleans} of them boolean; the limits are ${fields} and ${most}`,
     ];
   });
 }
 
 const MAX_FILES = 20;
 
-/** Folders that hold more than 20 files of their own, one line each. `files` are paths from the root. */
+/** Folders that directly contain more than 20 files, one line each. `files` are paths from the root. */
 export function fullFoldersIn(files: readonly string[]): string[] {
   const counts = new Map<string, number>();
   for (const file of files) counts.set(path.posix.dirname(file), (counts.get(path.posix.dirname(file)) ?? 0) + 1);
   return [...counts].flatMap(([dir, count]) =>
-    count > MAX_FILES ? [`${dir}/ has ${count} files; 20 are the most`] : [],
+    count > MAX_FILES ? [`${dir}/ has ${count} files; the limit is 20`] : [],
   );
 }
 
-/** What opens the stream of a model, and the only files that may name it. */
+/** Functions that open the stream of a model, each with the only files that may use it. */
 const STREAM_OPENERS: readonly { readonly text: RegExp; readonly files: readonly string[] }[] = [
   { text: /\b(?:stream|complete)Simple\b/, files: ["src/providers/catalog.ts"] },
   { text: /\bopenStream\b/, files: ["src/providers/catalog.ts", "src/providers/call.ts"] },
-  // Without a stream function of ours the SDK's loop opens its own.
+  // Without our stream function the SDK's loop opens its own stream.
   { text: /pi-agent-core[^]*\bnew Agent\(/, files: ["src/harness/run/attempt.ts"] },
   { text: /\bstreamFn\b/, files: ["src/harness/run/attempt.ts"] },
 ];
 
-/** Places that could call a model without the meter of `callModel`, one line each. */
+/** Files that could call a model without the meter of `callModel`, one line each. */
 export function unmeteredCallsIn(file: string, source: string): string[] {
   return STREAM_OPENERS.filter(({ text, files }) => text.test(source) && !files.includes(file)).map(
-    ({ text }) => `${file}: ${text.source} is not for this file: call a model by callModel in src/providers/call.ts`,
+    ({ text }) =>
+      `${file}: ${text.source} may not be used in this file: call a model with callModel in src/providers/call.ts`,
   );
 }
 

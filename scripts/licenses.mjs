@@ -1,9 +1,9 @@
-// What the package says of the software in it: THIRD_PARTY_NOTICES and a CycloneDX SBOM.
+// Generates the package's information about bundled software: THIRD_PARTY_NOTICES and a CycloneDX SBOM.
 import fs from "node:fs";
 import path from "node:path";
 import { byText, dependenciesOf, nameAt } from "./lock.mjs";
 
-/** Licenses that ask for no more than a notice. What is not here may not be part of the bundle. */
+/** Licenses that require only a notice. Software with any other license may not be bundled. */
 const ALLOWED = new Set([
   "0BSD",
   "Apache-2.0",
@@ -17,7 +17,7 @@ const ALLOWED = new Set([
   "Unlicense",
 ]);
 
-/** Allowed for one package each: `name` to the license and the reason. MPL-2.0 asks that its files stay available. */
+/** Licenses that are allowed for one package each, with the reason. MPL-2.0 requires that its files remain available. */
 const EXCEPTIONS = {
   dompurify: {
     license: "(MPL-2.0 OR Apache-2.0)",
@@ -25,12 +25,12 @@ const EXCEPTIONS = {
   },
 };
 
-/** Packages that carry the code of another one, which no lock names: `name` to what it carries. */
-const CARRIES = {
+/** Packages that contain code of another package which no lock lists: `name` to that code. */
+const EMBEDDED = {
   "@vladfrangu/async_event_emitter": "node-inspect-extracted (MIT), which is code of Node.js (MIT)",
 };
 
-/** The folders (places in the lock) of the packages that the bundles really contain, by esbuild's metafiles. */
+/** The folders (paths in the lock) of the packages that the bundles contain according to esbuild's metafiles. */
 export function bundledPlaces(metafiles, root) {
   const places = new Set();
   for (const { outputs } of metafiles) {
@@ -44,7 +44,7 @@ export function bundledPlaces(metafiles, root) {
   return [...places].sort(byText);
 }
 
-/** An input may have a namespace of a plugin before its path. */
+/** The path of an input, which may begin with the namespace of a plugin. */
 function placeOfFile(input, root) {
   const file = path.relative(root, path.resolve(root, input.replace(/^[a-z][a-z-]+:/, ""))).replaceAll("\\", "/");
   return /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(file)?.[0];
@@ -72,7 +72,7 @@ function checkLicense(name, version, license) {
   throw new Error(`${name}@${version} has ${what} and would be part of the bundle: see scripts/licenses.mjs`);
 }
 
-/** The package's own words: its license and notice files, else the license part of its README; undefined without either. */
+/** The package's license text: its license and notice files, else the license section of its README; undefined without both. */
 function licenseText(folder) {
   const files = fs.readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isFile());
   const named = files
@@ -85,7 +85,7 @@ function licenseText(folder) {
   return told && /copyright/i.test(told) ? tidy(told) : undefined;
 }
 
-/** From the heading "License" to the next heading. */
+/** The text from the heading "License" to the next heading. */
 const licensePart = (readme) =>
   /^(?:#+ *licen[cs]e|licen[cs]e\r?\n[-=]{3,}) *$([\s\S]*?)(?=^#+ |^[^\n]+\n[-=]{3,}$|$(?![\s\S]))/im.exec(readme)?.[1];
 
@@ -97,7 +97,7 @@ const tidy = (text) =>
 
 const RULE = "-".repeat(80);
 
-/** THIRD_PARTY_NOTICES: packages with the same text share it. */
+/** The content of THIRD_PARTY_NOTICES. Packages with the same text are listed together. */
 export function noticesOf(packages) {
   const byText = Map.groupBy(packages, ({ license, text }) => text ?? `${license} without a text`);
   const parts = [...byText.values()].map((group) => `${group.map(lineOf).join("\n")}\n\n${textOf(group[0], packages)}`);
@@ -106,27 +106,27 @@ export function noticesOf(packages) {
 }
 
 const INTRODUCTION = `This package contains code of the packages below, each under its own license. sbom.json lists them for programs, with the
-hashes of what was taken from the registry.`;
+hashes of the packages from the registry.`;
 
 function lineOf({ name, version, license, text, author }) {
   const holder = text || !author ? "" : `, Copyright (c) ${author}`;
-  const carried = Object.hasOwn(CARRIES, name) ? `, with ${CARRIES[name]}` : "";
+  const carried = Object.hasOwn(EMBEDDED, name) ? `, with ${EMBEDDED[name]}` : "";
   return `${name} ${version} (${license})${holder}${carried}`;
 }
 
 function textOf({ license, text }, packages) {
   if (text) return text;
   const whole = packages.find((other) => other.license === license && other.text);
-  const where = whole ? ` The text of ${license} is the one printed for ${whole.name}.` : "";
+  const where = whole ? ` For the text of ${license} see ${whole.name}.` : "";
   return `Published without a text of its license; the package.json declares ${license}.${where}`;
 }
 
-/** How a component comes to a machine. */
+/** How a component is installed on a machine. */
 const SCOPES = { bundled: "required", installed: "required", optional: "optional", fetched: "optional" };
 
 /**
- * A CycloneDX 1.6 document. `parts` has the places of the components by the way that they come to a machine: in the bundle,
- * installed by npm, installed where the platform fits, or fetched for a channel that is on. It is the same for the same lock.
+ * A CycloneDX 1.6 document. `parts` has the lock paths of the components by the way of their installation: in the bundle,
+ * by npm, by npm on matching platforms, or fetched for a channel that is on. The same lock gives the same document.
  */
 export function sbomOf({ lock, manifest, parts }) {
   const all = Object.entries(parts).flatMap(([way, places]) => places.map((place) => ({ way, place })));
@@ -179,7 +179,7 @@ function componentOf(lock, place, way) {
   };
 }
 
-/** npm's `sha512-<base64>`, as CycloneDX writes it. */
+/** An npm hash (`sha512-<base64>`) in the form of CycloneDX. */
 const hashesOf = (integrity) =>
   integrity
     .split(/\s+/)

@@ -1,12 +1,12 @@
-// Reads package-lock.json: which packages another one brings, and a lock for a part of them.
+// Reads package-lock.json: finds the dependencies of a package, and makes a lock for a part of the packages.
 import fs from "node:fs";
 
 export const readLock = (file) => JSON.parse(fs.readFileSync(file, "utf8"));
 
-/** The name that stands in the path of a package in the lock: `node_modules/a/node_modules/@b/c` is `@b/c`. */
+/** The package name in a path of the lock: `@b/c` for `node_modules/a/node_modules/@b/c`. */
 export const nameAt = (place) => place.slice(place.lastIndexOf("node_modules/") + "node_modules/".length);
 
-/** Where Node would find `name` from the package at `place` ("" is the root), or undefined. */
+/** The path where Node finds `name` from the package at `place` ("" is the root), or undefined. */
 function placeOf(lock, place, name) {
   for (let at = place; ; at = at.slice(0, Math.max(0, at.lastIndexOf("node_modules/") - 1))) {
     const found = at === "" ? `node_modules/${name}` : `${at}/node_modules/${name}`;
@@ -15,7 +15,7 @@ function placeOf(lock, place, name) {
   }
 }
 
-/** The places of what one package of the lock asks for at run time. Optional peers are nobody's need. */
+/** The paths of a package's dependencies at run time, without optional peers. */
 export function dependenciesOf(lock, place) {
   const { dependencies, optionalDependencies, peerDependencies, peerDependenciesMeta } = lock.packages[place];
   const peers = Object.keys(peerDependencies ?? {}).filter((name) => !peerDependenciesMeta?.[name]?.optional);
@@ -23,10 +23,10 @@ export function dependenciesOf(lock, place) {
   return names.map((name) => placeOf(lock, place, name)).filter((found) => found !== undefined);
 }
 
-/** For `sort`, the same on every machine. */
+/** A comparison for `sort` that does not depend on the machine's locale. */
 export const byText = (a, b) => (a < b ? -1 : Number(a > b));
 
-/** All that the packages at `places` need, themselves included, sorted. */
+/** The packages at `places` and all their dependencies, sorted. */
 export function closureOf(lock, places) {
   const found = new Set();
   const open = [...places];
@@ -38,11 +38,11 @@ export function closureOf(lock, places) {
   return [...found].sort(byText);
 }
 
-// `resolved` would name the registry of whoever made the lock. Without it npm asks the registry of whoever installs, and
-// `integrity` says what it has to answer.
+// `resolved` contains the registry of the machine that made the lock. Without it npm uses the registry of the machine that
+// installs, and checks the packages by `integrity`.
 const NOT_KEPT = new Set(["resolved", "dev", "devOptional", "optional", "peer", "link"]);
 
-/** A lock of its own for `root` (the fields of a package.json), with the versions and hashes that `lock` names. */
+/** A separate lock for `root` (the fields of a package.json), with the versions and hashes of `lock`. */
 export function partOf(lock, root) {
   const roots = (names) => Object.keys(names ?? {}).map((name) => needed(lock, name));
   const always = new Set(closureOfRequired(lock, roots(root.dependencies)));
@@ -58,7 +58,7 @@ function needed(lock, name) {
   return place;
 }
 
-/** What is left when every optional dependency fails to install. */
+/** The packages that remain when every optional dependency fails to install. */
 function closureOfRequired(lock, places) {
   const required = structuredClone(lock);
   for (const entry of Object.values(required.packages)) {

@@ -1,4 +1,4 @@
-// Packs the package, installs it into an empty folder as a user would, and starts it there. Asks the npm registry.
+// Packs the package, installs it into an empty folder like a user, and starts it there. Needs the npm registry.
 //   npm run package-check
 import { execFileSync, spawn } from "node:child_process";
 import fs from "node:fs";
@@ -40,7 +40,7 @@ const bin = path.join(app, "node_modules/openclaw/bin/openclaw.mjs");
 const libraries = path.join(home, "state/libraries");
 const env = { ...process.env, OPENCLAW_STATE_DIR: home };
 
-/** Runs the gateway until a line of its log fits; the peak of its memory in kB, where /proc tells it. */
+/** Runs the gateway until a line of its log matches. Returns its peak memory in kB too, if /proc has it. */
 async function gatewayUntil(config, fits) {
   fs.mkdirSync(home, { recursive: true, mode: 0o700 });
   fs.writeFileSync(path.join(home, "openclaw.json"), JSON.stringify(config), { mode: 0o600 });

@@ -1,8 +1,8 @@
-// Installs the third-party peers that are too big for a development dependency, and runs the tests that talk to them.
+// Installs the third-party peers that are too large for a development dependency, and runs the tests that use them.
 //   npm run peers                                  all of test/peers
-//   npm run peers -- test/peers/discord.test.ts    one of them; what follows `--` goes to vitest
-// They are installed once, outside of the repository: below OPENCLAW_PEERS_DIR, by default the user's cache. They may
-// listen on all interfaces, so they and their tests get a network of their own that has loopback and nothing else.
+//   npm run peers -- test/peers/discord.test.ts    one of them; arguments after `--` are vitest's
+// They are installed once, outside of the repository, in OPENCLAW_PEERS_DIR (default: the user's cache). They may listen on
+// all interfaces, so they and their tests run in a separate network that has only loopback.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import fs from "node:fs";
@@ -14,7 +14,7 @@ const root = path.dirname(import.meta.dirname);
 const pinned = path.join(root, "test/peers/discord-twin");
 const FILES = ["package.json", "package-lock.json"];
 
-/** A folder for exactly these versions. */
+/** The folder for these exact versions. */
 function placeFor(cache) {
   const hash = createHash("sha256");
   for (const name of FILES) hash.update(fs.readFileSync(path.join(pinned, name)));
@@ -26,7 +26,7 @@ function cacheFolder() {
   return own ? path.resolve(own) : path.join(cache || path.join(os.homedir(), ".cache"), "openclaw-peers");
 }
 
-/** Gets its name when it is whole, so that an installation that broke off is not taken for one. */
+/** Installs into a temporary folder and renames it at the end, so that an interrupted installation is not used. */
 function install(place) {
   if (fs.existsSync(place)) return;
   fs.mkdirSync(path.dirname(place), { recursive: true });
@@ -56,7 +56,7 @@ function test(place, args) {
 }
 
 try {
-  if (process.platform !== "linux") throw new Error("a network of their own needs Linux, with unshare and ip");
+  if (process.platform !== "linux") throw new Error("the separate network needs Linux with unshare and ip");
   const place = placeFor(cacheFolder());
   install(place);
   const [, , ...args] = process.argv;

@@ -1,12 +1,12 @@
-// Writes npm-shrinkwrap.json: what users install is what package-lock.json names, to the last hash.
+// Writes npm-shrinkwrap.json, so that users install the versions and hashes of package-lock.json.
 //   node scripts/shrinkwrap.mjs            before npm pack (the script "prepack")
-//   node scripts/shrinkwrap.mjs --remove   after it ("postpack"): in the repository npm would read it instead of package-lock.json
+//   node scripts/shrinkwrap.mjs --remove   after it ("postpack"): otherwise npm would use it in the repository instead of package-lock.json
 import fs from "node:fs";
 import path from "node:path";
 import process from "node:process";
 import { partOf, readLock } from "./lock.mjs";
 
-/** The lock of the published package: its dependencies and their optional parts, nothing for development, no workspace. */
+/** The lock of the published package: dependencies and optional dependencies, without development dependencies and workspaces. */
 export function shrinkwrapOf(root) {
   const { name, version, license, bin, engines, dependencies, optionalDependencies } = JSON.parse(
     fs.readFileSync(path.join(root, "package.json"), "utf8"),
@@ -15,7 +15,9 @@ export function shrinkwrapOf(root) {
   const lock = partOf(readLock(path.join(root, "package-lock.json")), facts);
   const scripts = Object.entries(lock.packages).filter(([, entry]) => entry.hasInstallScript);
   if (scripts.length === 0) return lock;
-  throw new Error(`users would run the install scripts of ${scripts.map(([place]) => place).join(", ")}`);
+  throw new Error(
+    `these packages have install scripts, which users would run: ${scripts.map(([place]) => place).join(", ")}`,
+  );
 }
 
 if (import.meta.main) {

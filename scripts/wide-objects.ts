@@ -1,28 +1,28 @@
 /**
- * Object types that may have more than 12 fields or 2 booleans, each with its reason. A number here may only get smaller;
- * a new type belongs here when it is a record of data, never when it is a bag of parameters.
+ * Object types that may have more than 12 fields or 2 booleans, each with its reason. The numbers may only decrease. Add
+ * a new type only if it is a record of data, not a list of parameters.
  */
 export const WIDE: Readonly<
   Record<string, { readonly fields?: number; readonly booleans?: number; readonly why: string }>
 > = {
   AgentFlags: { fields: 15, booleans: 4, why: "flags of one command" },
-  AgentSettings: { fields: 26, why: "settings as the config has them" },
+  AgentSettings: { fields: 26, why: "settings in the form of the config" },
   Approval: { fields: 13, why: "a record that clients read" },
-  BodyContext: { fields: 13, booleans: 3, why: "what the stages of the body read, each a few" },
+  BodyContext: { fields: 13, booleans: 3, why: "the values that the stages of the body read" },
   Capabilities: { booleans: 4, why: "facts that are read together" },
   ChannelAccount: { fields: 15, booleans: 3, why: "a row of channels.status" },
   ChannelStatus: { fields: 21, booleans: 4, why: "a row of channels.status" },
   ChannelSummary: { booleans: 3, why: "facts that are read together" },
   CodeState: { booleans: 3, why: "state of a parser" },
   ContextEngineRuntimeContext: { fields: 15, why: "a published contract of plugins" },
-  DispatchSettings: { fields: 18, booleans: 6, why: "settings as the config has them" },
+  DispatchSettings: { fields: 18, booleans: 6, why: "settings in the form of the config" },
   DoctorFlags: { booleans: 5, why: "flags of one command" },
   Ending: { booleans: 3, why: "facts that are read together" },
   GroupPolicy: { booleans: 3, why: "facts that are read together" },
-  HeartbeatSettings: { fields: 15, booleans: 5, why: "settings as the config has them" },
-  InboundMessage: { fields: 19, why: "what a platform event can have" },
+  HeartbeatSettings: { fields: 15, booleans: 5, why: "settings in the form of the config" },
+  InboundMessage: { fields: 19, why: "the parts of a platform event" },
   InboxRow: { fields: 15, why: "a row or a port of the journal" },
-  Io: { booleans: 4, why: "what a terminal is and can" },
+  Io: { booleans: 4, why: "the properties of a terminal" },
   ListFlags: { booleans: 4, why: "flags of one command" },
   LogFlags: { booleans: 3, why: "flags of one command" },
   MatchPlace: { booleans: 3, why: "facts that are read together" },

@@ -76,7 +76,7 @@ test("inside app, imports only point down its own order", () => {
 test("a wide object is refused whatever its name, unless the table allows it", () => {
   const fields = Array.from({ length: 13 }, (_, index) => `  readonly f${index}: string;`).join("\n");
   const source = `export interface RunThings {\n${fields}\n}\n`;
-  const told = "src/a/b.ts: RunThings has 13 fields, 0 of them boolean; 12 and 2 are the most";
+  const told = "src/a/b.ts: RunThings has 13 fields, 0 of them boolean; the limits are 12 and 2";
   expect(wideObjectsIn("src/a/b.ts", source)).toEqual([told]);
   expect(wideObjectsIn("src/a/b.ts", source, { RunThings: { fields: 13, why: "a record" } })).toEqual([]);
   expect(wideObjectsIn("src/a/b.ts", `interface Few {\n  readonly a: boolean;\n}\n`)).toEqual([]);
@@ -85,7 +85,7 @@ test("a wide object is refused whatever its name, unless the table allows it", (
 test("a folder with more than twenty files is refused", () => {
   const files = (count: number) => Array.from({ length: count }, (_, index) => `src/a/f${index}.ts`);
   expect(fullFoldersIn(files(20))).toEqual([]);
-  expect(fullFoldersIn(files(21))).toEqual(["src/a/ has 21 files; 20 are the most"]);
+  expect(fullFoldersIn(files(21))).toEqual(["src/a/ has 21 files; the limit is 20"]);
 });
 
 test("a tool reaches files and processes through the backends of its run alone", () => {

@@ -14,7 +14,7 @@ export const contributor: Contributor = {
           {
             name: "token",
             usage: "--token <token>",
-            about: "the bot's token; - reads it from a pipe",
+            about: "the bot's token; - reads it from standard input",
             key: "token",
             label: "Bot token",
             secret: { env: "DISCORD_BOT_TOKEN" },
@@ -24,7 +24,7 @@ export const contributor: Contributor = {
           {
             name: "tokenFile",
             usage: "--token-file <path>",
-            about: "a file that holds the token",
+            about: "a file that contains the token",
             key: "token",
             label: "File with the token, on the gateway's machine",
             isFile: true,

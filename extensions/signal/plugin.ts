@@ -14,16 +14,16 @@ export const contributor: Contributor = {
           {
             name: "signalNumber",
             usage: "--signal-number <e164>",
-            about: "the number of the account",
+            about: "the phone number of the account",
             key: "account",
-            label: "Phone number, as +49301234567",
+            label: "Phone number, such as +49301234567",
           },
           {
             name: "httpUrl",
             usage: "--http-url <url>",
-            about: "address of a signal-cli that runs already",
+            about: "the URL of a running signal-cli",
             key: "httpUrl",
-            label: "Address of a signal-cli that runs already (optional)",
+            label: "URL of a running signal-cli (optional)",
           },
           {
             name: "cliPath",

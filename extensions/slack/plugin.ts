@@ -1,6 +1,6 @@
 import type { Contributor, SetupFlag, SetupValues } from "openclaw/plugin-sdk";
 
-const SLACK_PAGE = "api.slack.com/apps shows it";
+const SLACK_PAGE = "Find it at api.slack.com/apps,";
 
 const BOT_TOKEN = {
   key: "botToken",
@@ -17,7 +17,7 @@ const FLAGS: readonly SetupFlag[] = [
     ...BOT_TOKEN,
     name: "botToken",
     usage: "--bot-token <token>",
-    about: "xoxb-…",
+    about: "the bot token (xoxb-…)",
     label: "Bot token (xoxb-…)",
     isRequired: true,
   },
@@ -25,7 +25,7 @@ const FLAGS: readonly SetupFlag[] = [
   {
     name: "appToken",
     usage: "--app-token <token>",
-    about: "xapp-…, for Socket Mode",
+    about: "the app token (xapp-…), for Socket Mode",
     key: "appToken",
     label: "App token (xapp-…), for Socket Mode",
     secret: { env: "SLACK_APP_TOKEN" },
@@ -51,7 +51,7 @@ const FLAGS: readonly SetupFlag[] = [
   {
     name: "tokenFile",
     usage: "--token-file <path>",
-    about: "a file that holds the token",
+    about: "a file that contains the token",
     key: "botToken",
     label: "File with the token, on the gateway's machine",
     isFile: true,

@@ -5,8 +5,8 @@ const BOT_TOKEN = {
   secret: { env: "TELEGRAM_BOT_TOKEN" },
   shape: {
     pattern: /^\d+:[\w-]+$/,
-    what: "Telegram's bot token is a number, a colon and letters, as 123456:ABC-DEF",
-    fix: "@BotFather shows it.",
+    what: "Telegram's bot token is a number, a colon and letters, such as 123456:ABC-DEF",
+    fix: "Ask @BotFather for it.",
   },
 };
 
@@ -25,7 +25,7 @@ export const contributor: Contributor = {
             ...BOT_TOKEN,
             name: "token",
             usage: "--token <token>",
-            about: "the bot's token; - reads it from a pipe",
+            about: "the bot's token; - reads it from standard input",
             label: "Bot token, from @BotFather",
             isRequired: true,
           },
@@ -33,7 +33,7 @@ export const contributor: Contributor = {
           {
             name: "tokenFile",
             usage: "--token-file <path>",
-            about: "a file that holds the token",
+            about: "a file that contains the token",
             key: "tokenFile",
             label: "File with the token, on the gateway's machine",
           },

@@ -45,7 +45,7 @@ async function askSignal(daemon: Daemon, name: string, signal: AbortSignal): Pro
 async function askOwn(config: SignalConfig, signal: AbortSignal): Promise<string> {
   const { account } = config;
   if (account === undefined) {
-    throw badConfig("channels.signal does not say which account it is.", "Set channels.signal.account to the number.");
+    throw badConfig("channels.signal has no account.", "Set channels.signal.account to its phone number.");
   }
   const [version] = await Promise.all([versionOf(config, signal), devicesOf(config, account, signal)]);
   return `${account}, ${version}`;

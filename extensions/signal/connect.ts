@@ -5,8 +5,8 @@ import type { SignalConfig } from "./config.ts";
 import { download } from "./inbound/download.ts";
 import { Trouble, troubleReport } from "./failures.ts";
 import { Notices } from "./inbound/notices.ts";
-import { ownDaemon } from "./own.ts";
-import type { OwnDaemon } from "./own.ts";
+import { startedDaemon } from "./started-daemon.ts";
+import type { StartedDaemon } from "./started-daemon.ts";
 import { identify, receive } from "./inbound/receive.ts";
 import type { Account } from "./account.ts";
 import { openDaemon, UNREACHED_FIX, DEFAULT_URL } from "./rpc.ts";
@@ -17,7 +17,7 @@ import { sendFile } from "./outbound/upload.ts";
 export async function connect(config: SignalConfig, host: ChannelHost): Promise<ChannelLink> {
   const end = new AbortController();
   const signal = AbortSignal.any([host.signal, end.signal]);
-  const own = isOwn(config) ? ownDaemon(config, host, signal) : undefined;
+  const own = isOwn(config) ? startedDaemon(config, host, signal) : undefined;
   const account = openAccount(config, host, { own, signal });
   try {
     await account.ready();
@@ -44,7 +44,7 @@ export async function connect(config: SignalConfig, host: ChannelHost): Promise<
 function openAccount(
   config: SignalConfig,
   host: ChannelHost,
-  { own, signal }: { own: OwnDaemon | undefined; signal: AbortSignal },
+  { own, signal }: { own: StartedDaemon | undefined; signal: AbortSignal },
 ): Account {
   const base = (): string => own?.base ?? config.httpUrl ?? DEFAULT_URL;
   const options = {

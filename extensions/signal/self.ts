@@ -44,7 +44,7 @@ const toPerson = ({
 /** The configured account: a daemon that was started for one account does not list it. */
 function onlyAccount({ account, accountUuid }: SignalConfig): Person {
   if (account === undefined) {
-    throw badConfig("channels.signal does not say which account it is.", "Set channels.signal.account to the number.");
+    throw badConfig("channels.signal has no account.", "Set channels.signal.account to its phone number.");
   }
   return account.startsWith("+") ? { number: account, uuid: accountUuid } : { uuid: account };
 }

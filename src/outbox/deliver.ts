@@ -38,7 +38,7 @@ export class Outbox {
   /** Rows that are being sent: planning a reply again must not send it again. Aborting one ends its tries. */
   readonly #underway = new Map<number, AbortController>();
   /** Chats that are about to be informed about gaps. */
-  readonly #telling = new Set<string>();
+  readonly #reporting = new Set<string>();
 
   constructor(deps: OutboxDeps) {
     this.#deps = deps;
@@ -86,7 +86,7 @@ export class Outbox {
     const broken = rows.filter(({ id, state }) => state === "sending" && !this.#underway.has(id));
     const noting = Promise.all(broken.map((row) => this.#noteBroken(row)));
     for (const row of rows) this.#enqueue(row.state === "sending" ? { ...row, state: "unknown" } : row);
-    for (const { to } of await this.#deps.journal.untold()) this.#tellGaps(to);
+    for (const { to } of await this.#deps.journal.unreportedGaps()) this.#reportGaps(to);
     await noting;
     return rows.length;
   }
@@ -152,31 +152,31 @@ export class Outbox {
     const signal = AbortSignal.any([this.#stop.signal, dropped]);
     const log = this.#deps.log.with({ run: row.runId, session: row.sessionKey ?? session });
     const journal = patientJournal({ ...this.#deps, log }, signal);
-    return { ...this.#deps, rate: this.#rate, log, journal, signal, gap: (to) => this.#tellGaps(to) };
+    return { ...this.#deps, rate: this.#rate, log, journal, signal, gap: (to) => this.#reportGaps(to) };
   }
 
   /** Informs a chat about gaps, after everything that waits for it now, in one line for all of them. */
-  #tellGaps(to: Peer): void {
+  #reportGaps(to: Peer): void {
     const chat = chatKey(to);
-    if (!this.#deps.gapText || this.#telling.has(chat)) return;
-    this.#telling.add(chat);
-    const told = this.#chats.run(chat, async () => {
-      this.#telling.delete(chat);
+    if (!this.#deps.gapText || this.#reporting.has(chat)) return;
+    this.#reporting.add(chat);
+    const reporting = this.#chats.run(chat, async () => {
+      this.#reporting.delete(chat);
       if (this.#stop.signal.aborted) return;
       await this.#planGapLine(to).catch((error: unknown) =>
         this.#deps.log.error("chat not informed about a gap", { channel: to.channel, error }),
       );
     });
-    background("line about a gap", told, this.#deps.log);
+    background("line about a gap", reporting, this.#deps.log);
   }
 
   async #planGapLine(to: Peer): Promise<void> {
     const { journal, gapText } = this.#deps;
-    const rows = (await journal.untold()).filter((row) => chatKey(row.to) === chatKey(to));
+    const rows = (await journal.unreportedGaps()).filter((row) => chatKey(row.to) === chatKey(to));
     const [first] = rows;
     if (!first || !gapText) return;
     const blocks = [{ kind: "notice", markdown: gapText(gapsOf(rows)), because: "error" }] as const;
-    await this.deliver({ replyKey: gapKey(first), to: first.to, blocks, tellsOf: rows.map(({ id }) => id) });
+    await this.deliver({ replyKey: gapKey(first), to: first.to, blocks, reportsGapsOf: rows.map(({ id }) => id) });
   }
 
   async #render(reply: Omit<PlannedReply, "parts">, blocks: readonly ReplyBlock[]): Promise<readonly OutboundPart[]> {

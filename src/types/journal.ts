@@ -98,9 +98,9 @@ export interface OutboxRow {
   readonly error?: string;
   readonly createdAt: number;
   readonly sentAt?: number;
-  /** An operator had it sent again then: its age counts from there. */
+  /** When an operator last had it sent again; its age counts from there. */
   readonly retriedAt?: number;
-  /** It was sent again, or next to text that may be there already: the chat may show it twice. */
+  /** Whether the chat may show it twice: it was sent again, or after text that may be there already. */
   readonly isRepeat?: boolean;
   /** Its chat may lack it and has not been informed yet. */
   readonly gap?: GapCause;
@@ -119,17 +119,17 @@ export interface PlannedReply {
   readonly editOf?: string;
   /** The chat may already show the same text. */
   readonly isRepeat?: boolean;
-  /** Rows that this text reports as possibly missing: their `gap` ends with it. */
-  readonly tellsOf?: readonly number[];
+  /** Ids of rows that this text reports as possibly missing. Their `gap` is removed. */
+  readonly reportsGapsOf?: readonly number[];
 }
 
 export interface OutboxChange {
   readonly state: OutboxState;
-  /** This try may be the second one that arrives; once said it stays. */
+  /** Whether this attempt may be the second that arrives; remains set. */
   readonly isRepeat?: boolean;
-  /** It ends without the platform's word: one that is being sent may have arrived, and a later send is labelled. */
+  /** Whether it ends without the platform's answer: a send in progress may have arrived, and a later send is labelled. */
   readonly isGivenUp?: boolean;
-  /** The chat is informed of it; of `refused` only when the answer has other parts. */
+  /** Why the chat may lack it. The chat is informed; of `refused` only when the answer has other parts. */
   readonly gap?: GapCause;
   readonly messageId?: string;
   readonly error?: string;
@@ -142,8 +142,8 @@ export interface OutboxJournal {
   mark(id: number, change: OutboxChange): Promise<void>;
   /** Rows that are neither sent nor failed, oldest first. */
   open(): Promise<readonly OutboxRow[]>;
-  /** Rows that were given up and have their `gap`, oldest first. */
-  untold(): Promise<readonly OutboxRow[]>;
+  /** Rows that were given up and whose `gap` the chat was not informed of, oldest first. */
+  unreportedGaps(): Promise<readonly OutboxRow[]>;
   of(inboxId: number): Promise<readonly OutboxRow[]>;
   /** True when a message of this chat is one that was sent from here. */
   isSent(to: Peer, messageId: string): Promise<boolean>;

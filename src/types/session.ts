@@ -164,10 +164,10 @@ export interface SessionTable {
   noteExport(rows: RowChanges, state: ExportState): Promise<void>;
 }
 
-/** A transcript that has been written, set aside or begun anew. */
+/** Reports that a transcript was written, renamed and kept, or begun again. */
 export interface TranscriptUpdate {
   readonly key: SessionKey;
-  /** Absolute path of the file that the key leads to; of a deleted session, the one that it led to. */
+  /** Absolute path of the session's transcript; for a deleted session, of its last one. */
   readonly file: string;
   /** The entry that was appended; unset when the conversation ended or begins anew. */
   readonly entryId?: string;
@@ -199,7 +199,7 @@ export interface Sessions {
   remove(key: SessionKey): Promise<boolean>;
   /** Messages for people, oldest first, the newest `limit`; reads from the file's end. */
   history(key: SessionKey, limit: number): Promise<{ entries: readonly TranscriptEntry[]; hasMore: boolean }>;
-  /** Every write of a transcript from now on, once it is done; ends with the signal or with `close`. */
+  /** Every later write of a transcript, after it is done. Ends with the signal or with `close`. */
   updates(signal?: AbortSignal): AsyncIterable<TranscriptUpdate>;
   /** Resolves when every change so far is durable. */
   flush(): Promise<void>;

@@ -199,7 +199,7 @@ export function hostileEngineContract(): void {
       expect(on.clock.waiting).toBe(0);
     });
 
-    it("that never shrinks is passed by once it does not heed the budget, and its compactions end", async () => {
+    it("that never shrinks is skipped once it does not heed the budget, and its compactions end", async () => {
       const words = "word ".repeat(1000);
       const crowd = Array.from({ length: 50 }, () => ({ role: "user", content: words, timestamp: 0 }));
       const engine = engineWith("assemble", () => ({ messages: crowd, estimatedTokens: 1 }), {
@@ -230,7 +230,7 @@ export function hostileEngineContract(): void {
           },
         },
       ],
-    ])("whose answer %s is passed by in this turn alone, and that is told once", async (_, said) => {
+    ])("whose answer %s is skipped in this turn alone, and that is told once", async (_, said) => {
       const on = engineFixture(engineWith("assemble", async () => said, { owns: false, letGo: () => undefined }));
       const turn = await on.open();
       await turn.begin(never);

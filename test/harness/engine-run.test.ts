@@ -283,7 +283,7 @@ describe("whether there is too much for the next turn", () => {
     expect(large.compactions).toBeGreaterThan(0);
   });
 
-  it("is decided by the transcript where the engine is passed by", async () => {
+  it("is decided by the transcript where the engine is skipped", async () => {
     const broken = await live(() => Promise.reject(new Error("boom")));
     expect(broken.compactions).toBeGreaterThan(0);
   });
@@ -335,14 +335,10 @@ describe("an engine that breaks", () => {
   const boom = (): Promise<never> => Promise.reject(new Error("boom"));
 
   it.each<[string, (engine: RecordingEngine) => void, RegExp]>([
-    ["throws", (engine) => (engine.assemble = boom), /passed by: assemble: .*boom/],
-    ["hangs", (engine) => (engine.assemble = () => new Promise(() => undefined)), /passed by: assemble: /],
-    [
-      "answers nonsense",
-      (engine) => (engine.assemble = async () => ({ messages: 7 }) as never),
-      /passed by: assemble: /,
-    ],
-  ])("in assemble (it %s) is passed by, and that is seen", async (_, breaks, words) => {
+    ["throws", (engine) => (engine.assemble = boom), /skipped: assemble: .*boom/],
+    ["hangs", (engine) => (engine.assemble = () => new Promise(() => undefined)), /skipped: assemble: /],
+    ["answers nonsense", (engine) => (engine.assemble = async () => ({ messages: 7 }) as never), /skipped: assemble: /],
+  ])("in assemble (it %s) is skipped, and that is seen", async (_, breaks, words) => {
     const engine = new RecordingEngine();
     fixture.model.answer((call) => ({ text: `echo: ${call.said}` }));
     await ask(engine, "first", "turn-1");
@@ -383,14 +379,14 @@ describe("an engine that breaks", () => {
     expect(JSON.stringify(fixture.model.calls.at(-1)?.messages).length).toBeLessThan(4 * 6000);
   });
 
-  it("in bootstrap is passed by as well", async () => {
+  it("in bootstrap is skipped as well", async () => {
     const engine = new RecordingEngine();
     fixture.model.answer((call) => ({ text: `echo: ${call.said}` }));
     await ask(engine, "first", "turn-1");
     engine.bootstrap = boom;
     const told = await ask(engine, "second", "turn-2");
     expect(told.shown).toEqual(["echo: second"]);
-    expect(told.receipt.engineDegraded).toMatch(/passed by: bootstrap: .*boom/);
+    expect(told.receipt.engineDegraded).toMatch(/skipped: bootstrap: .*boom/);
     expect(told.notices).toHaveLength(1);
   });
 

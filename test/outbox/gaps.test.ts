@@ -126,7 +126,7 @@ describe("a chat that may miss something is told in one line", () => {
     await outbox.deliver(reply("in:2:block:0", "two", { inboxId: second }));
     await outbox.deliver(reply("in:1:tool:c1:", "three", { inboxId: first }));
     await settled();
-    expect(await journal.outbox.untold()).toEqual([]);
+    expect(await journal.outbox.unreportedGaps()).toEqual([]);
   });
 
   it("after the next start, once, where the gateway ended before it could be told", async () => {

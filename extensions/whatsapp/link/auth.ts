@@ -11,7 +11,7 @@ import type {
 import { OpenClawError } from "openclaw/plugin-sdk";
 import type { ChannelLog } from "openclaw/plugin-sdk";
 import type { Baileys } from "./baileys.ts";
-import { silent } from "./quiet.ts";
+import { silent } from "./log-filter.ts";
 import { mergedRecord } from "./records.ts";
 import { isStored } from "./stored.ts";
 

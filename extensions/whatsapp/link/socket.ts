@@ -4,8 +4,8 @@ import type { Baileys } from "./baileys.ts";
 import { bare, isNoChat } from "../inbound/jid.ts";
 import { NoAnswer } from "./port.ts";
 import type { Answer, Opening, SocketEvents, WaSocket } from "./port.ts";
-import { silenceSignalLogs, silent } from "./quiet.ts";
-import { tapped } from "./tap.ts";
+import { silenceSignalLogs, silent } from "./log-filter.ts";
+import { interceptDecryption } from "./decryption.ts";
 
 const ANSWER_MS = 15_000;
 
@@ -13,7 +13,7 @@ const ANSWER_MS = 15_000;
 export function openSocket(opening: Opening): WaSocket {
   const { baileys, auth, config, events } = opening;
   silenceSignalLogs();
-  const tap = tapped(opening);
+  const interceptor = interceptDecryption(opening);
   const leaving = new AsyncLocalStorage<Leaving>();
   const version = config.waVersion?.split(".").map(Number);
   const [major = 2, minor = 0, patch = 0] = version ?? baileys.DEFAULT_CONNECTION_CONFIG.version;
@@ -30,7 +30,7 @@ export function openSocket(opening: Opening): WaSocket {
     syncFullHistory: false,
     shouldIgnoreJid: isNoChat,
     cachedGroupMetadata: async (jid) => opening.knownGroup(jid),
-    makeSignalRepository: tap.repository,
+    makeSignalRepository: interceptor.repository,
     patchMessageBeforeSending: (message) => {
       keep(opening, leaving.getStore(), message);
       return message;
@@ -42,12 +42,12 @@ export function openSocket(opening: Opening): WaSocket {
     // SQLite itself waits for a locked file.
     transactionOpts: { maxCommitRetries: 3, delayBetweenTriesMs: 200 },
   });
-  tap.listen(sock.ws);
+  interceptor.listen(sock.ws);
   sock.ev.on("creds.update", () => save(opening));
   sock.ev.on("connection.update", events.changed);
   sock.ev.on("messages.upsert", ({ messages }) => {
     // It only rejects when the connection ends.
-    tap.takeOthers(messages).catch(() => undefined);
+    interceptor.takeOthers(messages).catch(() => undefined);
   });
   listenToGroups(sock.ev, events);
   sock.ws.on("frame", events.alive);

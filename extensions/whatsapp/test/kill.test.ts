@@ -5,7 +5,7 @@ import fs from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { silenceSignalLogs } from "../link/quiet.ts";
+import { silenceSignalLogs } from "../link/log-filter.ts";
 import type { Orders } from "./child.ts";
 import { startFakeWhatsapp } from "./fake/fake-whatsapp.ts";
 import type { FakeWhatsApp } from "./fake/fake-whatsapp.ts";

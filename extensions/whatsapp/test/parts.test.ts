@@ -167,7 +167,7 @@ describe("keys", () => {
 test("libsignal's sessions do not reach the console, other lines do", async () => {
   // The console is hushed once per process: another file of this worker may have done so.
   vi.resetModules();
-  const { silenceSignalLogs } = await import("../link/quiet.ts");
+  const { silenceSignalLogs } = await import("../link/log-filter.ts");
   const { info, warn, error } = console;
   const lines: unknown[][] = [];
   try {

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { engineChecks, type Latest } from "../../history/engines/checks.ts";
-import { LATEST_RUNS } from "../../history/engines/turn/passed-by.ts";
+import { LATEST_RUNS } from "../../history/engines/turn/skipped-runs.ts";
 import { EngineRegistry } from "../../history/engines/registry.ts";
 import { engineSettings } from "../../history/engines/settings.ts";
 import type { Contributions } from "../../plugins/contributions.ts";

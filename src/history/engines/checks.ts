@@ -2,7 +2,7 @@ import type { Check, CheckResult } from "../../types/check.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import type { RunRecord } from "../../types/journal.ts";
 import { LEGACY, openEngine, type Opening } from "./open-engine.ts";
-import { passedBy } from "./turn/passed-by.ts";
+import { skippedRuns } from "./turn/skipped-runs.ts";
 
 /** The latest runs of this gateway, the latest first. */
 export type Latest = () => Promise<readonly Pick<RunRecord, "receipt">[]>;
@@ -25,7 +25,7 @@ export function engineChecks(id: string, opening: Opening, latest: Latest = asyn
 }
 
 function troubleOf(id: string, runs: Awaited<ReturnType<Latest>>): readonly CheckResult[] {
-  const trouble = passedBy(id, runs);
+  const trouble = skippedRuns(id, runs);
   if (!trouble) return [];
   return [
     {

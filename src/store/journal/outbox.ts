@@ -24,8 +24,8 @@ const UNANSWERED = `
   ORDER BY outbox.id`;
 const QUESTION_MS = 3_600_000;
 const BY_MESSAGE = "SELECT target FROM outbox WHERE message_id = ?";
-const UNTOLD = `${OUTBOX_ROWS} WHERE outbox.gap IS NOT NULL AND outbox.state = 'failed' ORDER BY outbox.id`;
-const TOLD = "UPDATE outbox SET gap = NULL WHERE id = ?";
+const UNREPORTED_GAPS = `${OUTBOX_ROWS} WHERE outbox.gap IS NOT NULL AND outbox.state = 'failed' ORDER BY outbox.id`;
+const MARK_REPORTED = "UPDATE outbox SET gap = NULL WHERE id = ?";
 const INSERT = `
   INSERT INTO outbox (reply_key, part, inbox_id, target, body, reply_to, buttons, edit_of, created_at, is_repeat, silent, state)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'planned')`;
@@ -57,7 +57,7 @@ export function createOutbox(commits: Commits, clock: Clock): OutboxJournal {
     mark: (id, change) => commits.write((sql) => markRow(sql, id, change, clock.now())),
     open: () => commits.read((sql) => sql.all(OPEN).map(toOutboxRow)),
     unansweredQuestions: () => commits.read((sql) => sql.all(UNANSWERED, clock.now() - QUESTION_MS).map(toOutboxRow)),
-    untold: () => commits.read((sql) => sql.all(UNTOLD).map(toOutboxRow)),
+    unreportedGaps: () => commits.read((sql) => sql.all(UNREPORTED_GAPS).map(toOutboxRow)),
     of: (inboxId) => commits.read((sql) => sql.all(OF_INBOX, inboxId).map(toOutboxRow)),
     ofRun: (run) => commits.read((sql) => sql.all(OF_RUN, run).map(toOutboxRow)),
     isSent: (to, messageId) =>
@@ -93,7 +93,7 @@ const isChat = (one: Peer, other: Peer): boolean =>
 function planReply(sql: Statements, reply: PlannedReply, at: number): readonly OutboxRow[] {
   const known = sql.all(OF_REPLY, reply.replyKey);
   if (known.length > 0) return known.map(toOutboxRow);
-  noteTold(sql, reply);
+  markReported(sql, reply);
   const firstText = reply.parts.findIndex((part) => part.kind === "text");
   const last = reply.parts.length - 1;
   for (const [part, body] of reply.parts.entries()) {
@@ -115,8 +115,8 @@ function planReply(sql: Statements, reply: PlannedReply, at: number): readonly O
   return sql.all(OF_REPLY, reply.replyKey).map(toOutboxRow);
 }
 
-function noteTold(sql: Statements, { tellsOf = [] }: PlannedReply): void {
-  for (const id of tellsOf) sql.run(TOLD, id);
+function markReported(sql: Statements, { reportsGapsOf = [] }: PlannedReply): void {
+  for (const id of reportsGapsOf) sql.run(MARK_REPORTED, id);
 }
 
 function markRow(sql: Statements, id: number, change: OutboxChange, at: number): void {

@@ -57,8 +57,8 @@ it("names the model that was asked for, and keeps the provider's words for the o
   const rest = "1,200 tokens in, 5 out, $0.5000";
   expect(lastRunLine(run, false)).toBe(`Last run: b/two for a/one, failed (rate limit), ${rest}`);
   expect(lastRunLine(run, true)).toBe(`Last run: b/two for a/one, failed (rate limit: 429 slow), ${rest}`);
-  const without = { ...run, receipt: { ...run.receipt, engine: "own", engineDegraded: "own was passed by: boom" } };
+  const without = { ...run, receipt: { ...run.receipt, engine: "own", engineDegraded: "own was skipped: boom" } };
   expect(engineLines(run, true)).toEqual([]);
-  expect(engineLines(without, true)).toEqual(["own was passed by: boom"]);
+  expect(engineLines(without, true)).toEqual(["own was skipped: boom"]);
   expect(engineLines(without, false)).toEqual(["The context engine own was not used in the last run."]);
 });

@@ -454,7 +454,7 @@ describe("an engine that fails", () => {
     expect((await turn()).waited).toBe(15_000);
     expect(await turn()).toEqual({
       waited: 0,
-      degraded: expect.stringContaining("small was passed by: it hung before"),
+      degraded: expect.stringContaining("small was skipped: it hung before"),
     });
     for (const minutes of [1, 5, 25, 60]) {
       await pass(minutes - 0.5);
@@ -493,7 +493,7 @@ describe("an engine that fails", () => {
     expect((await on.open({ cooldowns })).degraded).toContain("is in cooldown until");
   });
 
-  it("and hangs in the tool loop is passed by for the rest, and its compaction with it", async () => {
+  it("and hangs in the tool loop is skipped for the rest, and its compaction with it", async () => {
     const info = { id: "small", name: "Small", ownsCompaction: true };
     const on = engineFixture(small({ info, afterTurn: hang }));
     const turn = await on.open();
@@ -506,7 +506,7 @@ describe("an engine that fails", () => {
     expect(on.builtIn).toEqual([]);
   });
 
-  it("in bootstrap is passed by, and its compaction with it", async () => {
+  it("in bootstrap is skipped, and its compaction with it", async () => {
     const on = engineFixture(small({ info: { id: "small", name: "Small", ownsCompaction: true }, bootstrap: broken }));
     const turn = await on.open();
     await turn.begin(never);

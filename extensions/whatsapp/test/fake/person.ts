@@ -9,7 +9,7 @@ import {
   unpadRandomMax16,
 } from "@whiskeysockets/baileys";
 import type { BinaryNode, SignalKeyStore, WAMessageContent } from "@whiskeysockets/baileys";
-import { silent } from "../../link/quiet.ts";
+import { silent } from "../../link/log-filter.ts";
 import { mergedRecord } from "../../link/records.ts";
 import type { Bundle, DeviceKeys } from "./device-keys.ts";
 import { children, seconds } from "./stanzas.ts";

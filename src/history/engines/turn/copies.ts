@@ -5,14 +5,14 @@ import type { ChatMessage, InputProvenance, ToolResultMessage } from "../../../t
 import type { AnswerPart } from "../../parts.ts";
 
 /** The messages that an engine gets. */
-export interface Told {
+export interface EngineMessages {
   readonly messages: readonly ChatMessage[];
-  /** Where the present turn begins. */
+  /** Index of the first message of the current turn. */
   readonly boundary: number;
 }
 
-/** The messages without those that no engine sees; the same array when there are none of these. */
-export function tellable(messages: readonly ChatMessage[], boundary: number): Told {
+/** Removes the messages that no engine gets. Returns the same array if there are none. */
+export function forEngine(messages: readonly ChatMessage[], boundary: number): EngineMessages {
   if (!messages.some(isRuntimeContext)) return { messages, boundary };
   const before = messages.slice(0, boundary).filter((message) => !isRuntimeContext(message));
   const turn = messages.slice(boundary).filter((message) => !isRuntimeContext(message));
@@ -54,7 +54,7 @@ function cloned(value: unknown): unknown {
   try {
     return structuredClone(value);
   } catch {
-    // A tool's result may contain values that are no data, such as a function. An engine does not get these.
+    // A tool's result may contain values that cannot be copied, such as a function. The engine gets no details then.
     return undefined;
   }
 }
@@ -72,8 +72,8 @@ function provenanceOf(message: ChatMessage): InputProvenance | undefined {
   return { ...message.provenance, ...(kind === "external_user" && { kind: "third-party_user" }) };
 }
 
-/** `events` belong to the first user message of the present turn. */
-export function signalsOf({ messages, boundary }: Told, events: readonly AgentInternalEvent[] = []): Signals {
+/** `events` belong to the first user message of the current turn. */
+export function signalsOf({ messages, boundary }: EngineMessages, events: readonly AgentInternalEvent[] = []): Signals {
   const carrier = events.length === 0 ? -1 : messages.findIndex((one, at) => at >= boundary && one.role === "user");
   return {
     inputProvenance: messages.map(provenanceOf),

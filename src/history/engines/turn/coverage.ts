@@ -2,8 +2,8 @@ import type { ChatMessage } from "../../../types/run/model.ts";
 import type { Places } from "../identify.ts";
 
 /**
- * Puts the present turn at the end. An engine may return messages of the present turn or leave them out; either way the model
- * sees the turn once, whole and last. `places`: for each message of the answer, the message of the turn that it is.
+ * Removes the current turn's messages from an engine's answer and appends the turn itself. So the model sees the turn once,
+ * complete and last, whether the answer contains it or not. `places`: for each message of the answer its index in the turn.
  */
 export function withTurn(
   answer: readonly ChatMessage[],
@@ -14,8 +14,8 @@ export function withTurn(
 }
 
 /**
- * Puts the rest of a turn after the engine's version of it. In a tool loop an engine may shorten the turn, so its summaries and
- * shortened results stay. What the user wrote, and what the model has not answered yet, always stays, and nothing follows it.
+ * Used in a tool loop, where an engine may shorten the turn. Keeps the engine's summaries and shortened results, adds the user's
+ * messages and the step that the model has not answered if they are missing, and puts that step last.
  */
 export function withTurnKept(
   answer: readonly ChatMessage[],
@@ -37,7 +37,7 @@ export function withTurnKept(
   });
 }
 
-/** Where the last answer with its results, or the last user turn, begins. */
+/** Index of the model's last message, whose tool results follow it, or of the last user message. */
 function lastStepOf(turn: readonly ChatMessage[]): number {
   return Math.max(
     0,

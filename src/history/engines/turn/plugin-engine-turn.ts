@@ -18,12 +18,12 @@ import { exists } from "../../../utils/exists.ts";
 import { bounded, type Outcome } from "../bounded.ts";
 import { compactBy } from "../compaction/compact-by.ts";
 import { resultOf } from "../compaction/compaction-desk.ts";
-import { copiesOf, signalsOf, tellable, type Told } from "./copies.ts";
+import { copiesOf, forEngine, signalsOf, type EngineMessages } from "./copies.ts";
 import { withTurn, withTurnKept } from "./coverage.ts";
 import type { EngineJob, EnginePorts } from "../options.ts";
 import { readAnswer } from "./read-answer.ts";
 import { RUNTIME_SETTINGS, runtimeContext, type CallFacts } from "../runtime-context.ts";
-import { tell, type News } from "./tell.ts";
+import { sendMessages, type TurnSoFar } from "./send-messages.ts";
 import type { EngineTimeouts } from "../settings.ts";
 import { background } from "../../../utils/background.ts";
 
@@ -37,10 +37,10 @@ export class PluginEngineTurn implements EngineTurn {
   readonly #ownsCompaction: boolean;
   readonly #isForeground: boolean;
   #degraded: string | undefined;
-  /** The engine hangs or could not begin. It is not called again in this run. */
+  /** Whether it hangs or could not begin; it is then not called again in this run. */
   #isSilent = false;
-  /** How many messages of the present turn the engine got. */
-  #told = 0;
+  /** Number of the current turn's messages that the engine received. */
+  #sentCount = 0;
   #observation: CallFacts["observation"];
   #last: { readonly model: ModelInfo; readonly tokenBudget: number } | undefined;
 
@@ -54,7 +54,7 @@ export class PluginEngineTurn implements EngineTurn {
     this.#takeBack = ports.desk.lend(job.session.sessionId, (params) => this.#compactBuiltIn(params));
   }
 
-  /** Also during the bypass, because the engine would later find the summaries of others in the transcript. */
+  /** Also true while the engine is skipped: it would later find summaries of others in the transcript. */
   get ownsCompaction(): boolean {
     return this.#ownsCompaction;
   }
@@ -75,14 +75,14 @@ export class PluginEngineTurn implements EngineTurn {
       if (done.value !== undefined && typeof done.value !== "object")
         return this.#degrade("bootstrap", "answered no object");
     }
-    // Maintenance of the previous turn may still be running and do the same.
+    // Maintenance of the previous turn may still be running; it does the same work.
     if (!engine.maintain || this.#ports.background.isBusy(session.sessionKey)) return;
     const done = await this.#call("maintain", signal, (end) => engine.maintain?.(this.#ofTranscript({ signal: end })), {
       ms: this.#job.timeouts.bootstrap,
     });
     this.#note("maintain", done);
-    // Before the answer people wait for it, so the next turns continue without it. This turn may still be assembled.
-    if (done.kind === "late") this.#rest();
+    // A late maintenance delays the answer, so the next turns skip the engine. This turn may still be assembled.
+    if (done.kind === "late") this.#coolDown();
   }
 
   assemble(ask: EngineAsk): Promise<EngineAnswer | undefined> {
@@ -93,7 +93,10 @@ export class PluginEngineTurn implements EngineTurn {
     if (!this.#ownsCompaction || this.#degraded !== undefined) return undefined;
     const { messages, prePromptMessageCount, model } = ask;
     const tokenBudget = ask.window ?? ask.tokenBudget;
-    await this.#tell({ messages, prePromptMessageCount, tokenBudget, model, currentTokenCount: undefined }, ask.signal);
+    await this.#sendMessages(
+      { messages, prePromptMessageCount, tokenBudget, model, currentTokenCount: undefined },
+      ask.signal,
+    );
     return this.#assemble(ask, { isFirst: false });
   }
 
@@ -102,12 +105,12 @@ export class PluginEngineTurn implements EngineTurn {
     this.#last = { model, tokenBudget };
     if (this.#isSilent && this.#degraded === undefined) this.#degrade("assemble", "it hung in a call before");
     if (this.#degraded !== undefined) return undefined;
-    const told = tellable(ask.messages, ask.prePromptMessageCount);
-    const copies = copiesOf(told.messages);
+    const sent = forEngine(ask.messages, ask.prePromptMessageCount);
+    const copies = copiesOf(sent.messages);
     const done = await this.#call("assemble", signal, (end) =>
       this.#engine.assemble({
         ...this.#ofSession(),
-        ...this.#conversation(told),
+        ...this.#conversation(sent),
         messages: [...copies],
         tokenBudget,
         model: model.id,
@@ -117,8 +120,8 @@ export class PluginEngineTurn implements EngineTurn {
     );
     if (done.kind !== "ok") return this.#giveUp("assemble", done);
     const answer = readAnswer(done.value, {
-      told: told.messages,
-      earlier: told.boundary,
+      told: sent.messages,
+      earlier: sent.boundary,
       copies,
       turn: ask.messages.slice(ask.prePromptMessageCount),
       tokenBudget,
@@ -129,11 +132,11 @@ export class PluginEngineTurn implements EngineTurn {
     return undefined;
   }
 
-  #conversation(told: Told) {
+  #conversation(sent: EngineMessages) {
     return {
-      prePromptMessageCount: told.boundary,
-      ...signalsOf(told, this.#job.turn.events),
-      currentTokenCount: estimateAll(told.messages),
+      prePromptMessageCount: sent.boundary,
+      ...signalsOf(sent, this.#job.turn.events),
+      currentTokenCount: estimateAll(sent.messages),
     };
   }
 
@@ -149,7 +152,7 @@ export class PluginEngineTurn implements EngineTurn {
     const { cache, background: queue } = this.#ports;
     this.#observation = lastCallUsage && cache?.observe(session.sessionId, model, lastCallUsage);
     try {
-      await this.#tell(turn);
+      await this.#sendMessages(turn);
       if (!this.#isSilent) this.#ports.cooldowns?.answered(this.id);
       if (this.#isForeground) await this.#maintainAfter(turn, { isDeferred: false });
       const rest = queue.run(session.sessionKey, async () => {
@@ -162,14 +165,14 @@ export class PluginEngineTurn implements EngineTurn {
     }
   }
 
-  /** Gives the engine the new messages of the turn. */
-  async #tell(turn: News, signal?: AbortSignal): Promise<void> {
+  /** Sends the engine the new messages of the turn. */
+  async #sendMessages(turn: TurnSoFar, signal?: AbortSignal): Promise<void> {
     if (this.#isSilent) return;
-    const { messages, boundary } = tellable(turn.messages, turn.prePromptMessageCount);
-    const start = Math.min(boundary + this.#told, messages.length);
+    const { messages, boundary } = forEngine(turn.messages, turn.prePromptMessageCount);
+    const start = Math.min(boundary + this.#sentCount, messages.length);
     const isEnd = signal === undefined;
     const done = await this.#call("afterTurn", signal, (end) =>
-      tell(this.#engine, {
+      sendMessages(this.#engine, {
         messages,
         start,
         boundary,
@@ -179,10 +182,10 @@ export class PluginEngineTurn implements EngineTurn {
       }),
     );
     this.#note("afterTurn", done);
-    if (done.kind === "ok") this.#told = messages.length - boundary;
+    if (done.kind === "ok") this.#sentCount = messages.length - boundary;
   }
 
-  #afterTurnParams(turn: News, signal: AbortSignal): Omit<AfterTurnParams, "messages" | "prePromptMessageCount"> {
+  #afterTurnParams(turn: TurnSoFar, signal: AbortSignal): Omit<AfterTurnParams, "messages" | "prePromptMessageCount"> {
     const { tokenBudget, currentTokenCount, autoCompactionSummary, lastCallUsage, model } = turn;
     const facts = { model, tokenBudget, currentTokenCount, lastCallUsage, signal };
     return {
@@ -222,7 +225,7 @@ export class PluginEngineTurn implements EngineTurn {
     return { kind: "nothing", reason: done.kind === "aborted" ? "aborted" : `${this.id}: ${done.why}` };
   }
 
-  /** For an engine that lets the gateway compact. */
+  /** Compacts for an engine that leaves compaction to the gateway. */
   async #compactBuiltIn(params: CompactParams): Promise<CompactResult> {
     if (!this.#last) return { ok: false, compacted: false, reason: "no model has been chosen yet" };
     if (this.#ownsCompaction && this.#degraded !== undefined)
@@ -260,7 +263,7 @@ export class PluginEngineTurn implements EngineTurn {
     return bounded(call, { clock: this.#ports.clock, ms, signal });
   }
 
-  /** A failure before the model call: the run continues without the engine. */
+  /** Handles a failure before the model call: the run continues without the engine. */
   #giveUp(method: string, done: Exclude<Outcome<unknown>, { kind: "ok" }>): undefined {
     if (done.kind === "aborted") return undefined;
     if (done.kind === "late") this.#hang();
@@ -271,16 +274,16 @@ export class PluginEngineTurn implements EngineTurn {
 
   #hang(): void {
     this.#isSilent = true;
-    this.#rest();
+    this.#coolDown();
   }
 
-  #rest(): void {
+  #coolDown(): void {
     this.#ports.cooldowns?.hung(this.id, { ownsCompaction: this.#ownsCompaction });
   }
 
   #degrade(method: string, why: string): void {
-    this.#degraded = `The context engine ${this.id} was passed by: ${method}: ${why}`;
-    this.#ports.log.warn("context engine passed by in this turn", {
+    this.#degraded = `The context engine ${this.id} was skipped: ${method}: ${why}`;
+    this.#ports.log.warn("context engine skipped in this turn", {
       code: "ENGINE_DEGRADED",
       engine: this.id,
       method,
@@ -288,7 +291,7 @@ export class PluginEngineTurn implements EngineTurn {
     });
   }
 
-  /** A failure after it: the reply stays as it is. */
+  /** Handles a failure after the model call: the reply does not change. */
   #note(method: string, done: Outcome<unknown>): void {
     if (done.kind === "ok" || done.kind === "aborted") return;
     if (done.kind === "late" && method !== "maintain" && method !== "dispose") this.#hang();

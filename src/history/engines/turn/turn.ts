@@ -15,8 +15,8 @@ export async function openEngineTurn(job: EngineJob, ports: EnginePorts): Promis
   const resting = cooldowns?.claim(id, timeouts.bootstrap + timeouts.assemble);
   if (resting) {
     const why = `it hung before and is in cooldown until ${new Date(resting.until).toISOString()}`;
-    log.info("context engine passed by in this turn", { code: "ENGINE_DEGRADED", engine: id, why });
-    const degraded = `The context engine ${id} was passed by: ${why}`;
+    log.info("context engine skipped in this turn", { code: "ENGINE_DEGRADED", engine: id, why });
+    const degraded = `The context engine ${id} was skipped: ${why}`;
     return new BuiltInTurn(id, services.compact, { degraded, ownsCompaction: resting.ownsCompaction });
   }
   const engine = await openEngine(id, { engines, context, clock, ms: timeouts.bootstrap, signal, log });

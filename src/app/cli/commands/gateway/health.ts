@@ -49,5 +49,5 @@ function loadText(eventLoop: z.infer<typeof healthShape>["eventLoop"]): string |
 function engineText(engine: z.infer<typeof healthShape>["contextEngine"]): string | undefined {
   if (!engine?.passedBy) return undefined;
   const { runs, of, why } = engine.passedBy;
-  return `passed by in ${runs} of its last ${of} runs. ${why}`;
+  return `skipped in ${runs} of its last ${of} runs. ${why}`;
 }

@@ -126,7 +126,7 @@ const NOTHING: Desk["journal"] = {
     plan: none,
     mark: nothing,
     open: none,
-    untold: none,
+    unreportedGaps: none,
     unansweredQuestions: none,
     of: none,
     ofRun: none,

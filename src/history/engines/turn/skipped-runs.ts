@@ -1,17 +1,17 @@
 import type { RunRecord } from "../../../types/journal.ts";
 
-/** How often runs had to continue without their engine, and the reason in the latest of them. */
-export interface PassedBy {
+/** In how many of its latest runs (`of`) an engine was skipped, and the reason in the latest of these. */
+export interface SkippedRuns {
   readonly runs: number;
   readonly of: number;
   readonly why: string;
 }
 
-/** Runs that are searched. */
+/** Number of runs that are examined. */
 export const LATEST_RUNS = 20;
 
-/** `runs`: the latest first. Undefined when every run had its engine. */
-export function passedBy(id: string, runs: readonly Pick<RunRecord, "receipt">[]): PassedBy | undefined {
+/** `runs`: the latest first. Undefined when the engine was not skipped. */
+export function skippedRuns(id: string, runs: readonly Pick<RunRecord, "receipt">[]): SkippedRuns | undefined {
   const own = runs.filter(({ receipt }) => receipt.engine === id);
   const reasons = own.flatMap(({ receipt }) => receipt.engineDegraded ?? []);
   const [why] = reasons;

@@ -9,34 +9,36 @@ import type { Ratchet } from "./ratchet.ts";
 
 type MakeRepository = SocketConfig["makeSignalRepository"];
 
-export interface Tap {
+/** Reads messages at their decryption. */
+export interface DecryptionInterceptor {
   readonly repository: MakeRepository;
   /** Reads the stanzas of messages before the library does. */
   listen(ws: { prependListener(event: string, listener: (node: BinaryNode) => void): unknown }): void;
-  /** Takes messages that were not decrypted here, such as copies from the phone. */
+  /** Stores messages that were not decrypted here, such as copies from the phone. */
   takeOthers(messages: readonly WAMessage[]): Promise<void>;
 }
 
+/** Names of messages that are remembered to recognise repeats. */
 const REMEMBERED = 2000;
 
 /**
- * The library acknowledges a message before it reports it, and by then the key of the message is gone. So each message is taken at its
+ * The library acknowledges a message before it reports it, and by then the key of the message is gone. So each message is stored at its
  * decryption: it is decrypted without advancing the keys, then stored by `take`, then decrypted again while the keys advance, and then
  * the library acknowledges it. When `take` rejects, WhatsApp delivers the message again, and the keys still decrypt it. A message that
  * is repeated after the keys advanced is not decrypted again: the library gets an empty one to acknowledge.
  */
-export function tapped({ baileys, auth, events, opened: before }: Opening): Tap {
+export function interceptDecryption({ baileys, auth, events, opened: before }: Opening): DecryptionInterceptor {
   const stanzas = new WeakMap<Uint8Array, BinaryNode>();
-  const taken = new BoundedMap<string, true>(REMEMBERED);
-  // The library finds its transaction by the asynchronous context. Outside of it, because keys that an answer advances would be written
-  // into the transaction of the message, which is over, and be lost.
+  const known = new BoundedMap<string, true>(REMEMBERED);
+  // The library finds its transaction by the asynchronous context. `take` runs outside of that context: otherwise the keys that an
+  // answer advances would be written into the message's transaction, which has ended, and would be lost.
   const outside = AsyncLocalStorage.snapshot();
   const { frameOf, messageOf } = reader({ baileys, auth });
   const copies = new Copies(frameOf);
 
   async function take(message: WAMessage): Promise<void> {
     await outside(() => events.take(message));
-    taken.set(nameOf(message), true);
+    known.set(nameOf(message), true);
   }
 
   async function opened(sealed: Uint8Array, plain: Uint8Array): Promise<void> {
@@ -47,16 +49,16 @@ export function tapped({ baileys, auth, events, opened: before }: Opening): Tap 
     for (const copy of copies.in(message, baileys)) await take(copy);
   }
 
-  /** Notes a repeated message: WhatsApp did not get its acknowledgement. */
+  /** Records a repeated message: WhatsApp did not receive its acknowledgement. */
   function repeated(sealed: Uint8Array): void {
     const stanza = stanzas.get(sealed);
-    if (stanza) taken.set(nameOf(frameOf(stanza)), true);
+    if (stanza) known.set(nameOf(frameOf(stanza)), true);
   }
 
   /** Reports a message that cannot be decrypted, unless it is a repeat of a known one. */
   function unreadable(sealed: Uint8Array, from: string, error: unknown): void {
     const stanza = stanzas.get(sealed);
-    const isKnown = [...taken.keys()].some((name) => name.endsWith(`/${stanza?.attrs["id"]}`));
+    const isKnown = [...known.keys()].some((name) => name.endsWith(`/${stanza?.attrs["id"]}`));
     if (isKnown) return;
     if (stanza) copies.miss(stanza);
     events.unreadable(from, error);
@@ -79,7 +81,7 @@ export function tapped({ baileys, auth, events, opened: before }: Opening): Tap 
       });
     },
     async takeOthers(messages) {
-      for (const message of messages) if (message.message && !taken.get(nameOf(message))) await take(message);
+      for (const message of messages) if (message.message && !known.get(nameOf(message))) await take(message);
     },
   };
 }
@@ -108,7 +110,7 @@ function reader({ baileys, auth }: Pick<Opening, "baileys" | "auth">) {
 
 const nameOf = ({ key }: WAMessage): string => `${key.remoteJid}/${key.id}`;
 
-interface Ends {
+interface DecryptionEvents {
   readonly before: BoundedMap<string, true>;
   repeated(sealed: Uint8Array): void;
   opened(sealed: Uint8Array, plain: Uint8Array): Promise<void>;
@@ -118,30 +120,34 @@ interface Ends {
 /** A message that only has padding. */
 const EMPTY = new Uint8Array([1]);
 
-function around(inner: SignalRepositoryWithLIDStore, ratchet: Ratchet, ends: Ends): SignalRepositoryWithLIDStore {
-  const fresh = async (sealed: Uint8Array, work: () => Promise<Uint8Array>, told: (error: unknown) => never) => {
-    const plain = await ratchet.peek(work).catch(told);
-    await ends.opened(sealed, plain);
+function around(
+  inner: SignalRepositoryWithLIDStore,
+  ratchet: Ratchet,
+  events: DecryptionEvents,
+): SignalRepositoryWithLIDStore {
+  const fresh = async (sealed: Uint8Array, work: () => Promise<Uint8Array>, fail: (error: unknown) => never) => {
+    const plain = await ratchet.peek(work).catch(fail);
+    await events.opened(sealed, plain);
     return ratchet.locked(work);
   };
   const open = async (sealed: Uint8Array, from: string, work: () => Promise<Uint8Array>): Promise<Uint8Array> => {
     const digest = createHash("sha256").update(sealed).digest("base64");
-    const isKnown = () => ends.before.get(digest) !== undefined;
-    const told = (error: unknown): never => {
-      if (!isKnown()) ends.unreadable(sealed, from, error);
+    const isKnown = () => events.before.get(digest) !== undefined;
+    const fail = (error: unknown): never => {
+      if (!isKnown()) events.unreadable(sealed, from, error);
       throw error;
     };
     try {
       if (!isKnown()) {
-        const plain = await fresh(sealed, work, told);
-        ends.before.set(digest, true);
+        const plain = await fresh(sealed, work, fail);
+        events.before.set(digest, true);
         return plain;
       }
     } catch (error) {
       // A connection that has ended may have decrypted it in the meantime.
       if (!isKnown()) throw error;
     }
-    ends.repeated(sealed);
+    events.repeated(sealed);
     return EMPTY;
   };
   return {

@@ -5,42 +5,43 @@ import type { ChatMessage } from "../../../types/run/model.ts";
 import { shouldSuppressAgentPromptPersistence } from "../../../prompt/internal-events.ts";
 import { copiesOf, copyOf } from "./copies.ts";
 
-/** A turn, or the part of it that exists so far. */
-export type News = Omit<EngineTurnEnd, "currentTokenCount"> & { readonly currentTokenCount: number | undefined };
+/** A turn, complete or up to the present. */
+export type TurnSoFar = Omit<EngineTurnEnd, "currentTokenCount"> & { readonly currentTokenCount: number | undefined };
 
-export interface Telling {
+/** The messages to send, and what an engine gets with them. */
+export interface MessagesToSend {
   readonly messages: readonly ChatMessage[];
-  /** Index of the first message that the engine did not get yet. */
+  /** Index of the first message that the engine has not received. */
   readonly start: number;
-  /** Where the present turn begins. */
+  /** Index of the first message of the current turn. */
   readonly boundary: number;
-  /** Set after a run: the name under which the turn is committed. */
+  /** Set after a run: the key under which the turn is committed. */
   readonly commitAs: string | undefined;
   /** The events that the user message of this turn was made from. */
   readonly events: readonly AgentInternalEvent[] | undefined;
   readonly params: Omit<AfterTurnParams, "messages" | "prePromptMessageCount">;
 }
 
-/**
- * Gives an engine the new messages: as a commit if it supports that, or else with its most general method. Rejects as the
- * engine does.
- */
-export async function tell(engine: ContextEngine, telling: Telling): Promise<void> {
-  const { messages, start, params } = telling;
-  const isCommitted = await commit(engine, telling);
+/** Sends an engine the new messages: by `commitTurn`, then by `afterTurn`, `ingestBatch` or `ingest`. Rejects if the engine does. */
+export async function sendMessages(engine: ContextEngine, toSend: MessagesToSend): Promise<void> {
+  const { messages, start, params } = toSend;
+  const isCommitted = await commit(engine, toSend);
   if (engine.afterTurn)
     return engine.afterTurn({ ...params, messages: copiesOf(messages), prePromptMessageCount: start });
   if (isCommitted) return;
-  const fresh = messages.slice(start).filter((message) => isKept(message, telling.events));
+  const fresh = messages.slice(start).filter((message) => isKept(message, toSend.events));
   await ingest(engine, fresh, params);
 }
 
-/** An engine must not keep a prompt that the transcript does not keep. Another session has its content. */
-const isKept = (message: ChatMessage, internalEvents: Telling["events"]): boolean =>
+/** An engine must not keep a prompt that the transcript does not keep: another session has its content. */
+const isKept = (message: ChatMessage, internalEvents: MessagesToSend["events"]): boolean =>
   message.role !== "user" ||
   !shouldSuppressAgentPromptPersistence({ inputProvenance: message.provenance, internalEvents });
 
-async function commit(engine: ContextEngine, { messages, boundary, commitAs, params }: Telling): Promise<boolean> {
+async function commit(
+  engine: ContextEngine,
+  { messages, boundary, commitAs, params }: MessagesToSend,
+): Promise<boolean> {
   if (!engine.commitTurn || !engine.info.transcriptSemantics || commitAs === undefined) return false;
   const { sessionId, sessionKey, sessionFile, runtimeContext, runtimeSettings, isHeartbeat } = params;
   await engine.commitTurn({
@@ -57,7 +58,11 @@ async function commit(engine: ContextEngine, { messages, boundary, commitAs, par
   return true;
 }
 
-async function ingest(engine: ContextEngine, fresh: readonly ChatMessage[], params: Telling["params"]): Promise<void> {
+async function ingest(
+  engine: ContextEngine,
+  fresh: readonly ChatMessage[],
+  params: MessagesToSend["params"],
+): Promise<void> {
   const { sessionId, sessionKey, isHeartbeat, runtimeSettings } = params;
   const shared = {
     sessionId,

@@ -9,7 +9,7 @@ import type { SignalConfig } from "./config.ts";
 import { badConfig, isUnknownAccount, Trouble, unknownAccount } from "./failures.ts";
 
 /** A signal-cli that the gateway starts, and restarts after it ended. */
-export interface OwnDaemon {
+export interface StartedDaemon {
   /** The URL at which it listens; it may change with each start. */
   readonly base: string;
   /** Starts it unless it is running, and waits until it answers. Throws `Trouble`, or `OpenClawError` when the settings cannot work. */
@@ -29,14 +29,15 @@ interface Child {
 
 const POLL_MS = 250;
 const TERM_MS = 3000;
-const NOTE = "daemonPid";
+/** Key of the host's note with the process id. */
+const PID_NOTE = "daemonPid";
 const MAX_LINE = 500;
 
 /** Throws `OpenClawError` when the account is not set. */
-export function ownDaemon(config: SignalConfig, host: ChannelHost, signal: AbortSignal): OwnDaemon {
+export function startedDaemon(config: SignalConfig, host: ChannelHost, signal: AbortSignal): StartedDaemon {
   const account = config.account;
   if (account === undefined) {
-    throw badConfig("channels.signal does not say which account it is.", "Set channels.signal.account to the number.");
+    throw badConfig("channels.signal has no account.", "Set channels.signal.account to its phone number.");
   }
   const at = config.httpUrl === undefined ? undefined : new URL(config.httpUrl);
   const hostname = at?.hostname ?? config.httpHost;
@@ -53,13 +54,13 @@ export function ownDaemon(config: SignalConfig, host: ChannelHost, signal: Abort
         port = (Number(at?.port) || config.httpPort) ?? (await freePort(hostname));
         if (signal.aborted) throw new Trouble("signal-cli was not started: the channel is stopping");
         child = start(config, { account, address: `${hostname}:${port}`, host });
-        await host.notes.set(NOTE, String(child.process.pid ?? ""));
+        await host.notes.set(PID_NOTE, String(child.process.pid ?? ""));
       }
       await waitForAnswer(child, check, { config, account, signal });
     },
     async close() {
       if (child) await end(child);
-      await host.notes.set(NOTE, "");
+      await host.notes.set(PID_NOTE, "");
     },
   };
 }
@@ -155,7 +156,7 @@ async function freePort(hostname: string): Promise<number> {
 
 /** Ends the signal-cli of a gateway that was killed: it would block the account. */
 async function endOrphan(account: string, host: ChannelHost): Promise<void> {
-  const pid = Number(await host.notes.get(NOTE));
+  const pid = Number(await host.notes.get(PID_NOTE));
   if (!Number.isInteger(pid) || pid <= 1) return;
   const command = await commandOf(pid);
   // The pid may belong to another program by now.

@@ -237,11 +237,12 @@ describe.skipIf(!hasChromium)("the page", () => {
       sessionKey: "webchat:default:operator",
       command: "rm -rf build",
       cwd: "/w",
+      principal: { kind: "guest", id: "telegram:5", name: "Ada, the owner" },
       expiresAt: Date.now() + 300_000,
     };
     gateway.emit("exec.approval.requested", approval);
     const card = page.getByRole("group", { name: "Run this command?" });
-    await card.waitFor();
+    await card.getByText("for someone who is not an owner: Ada, the owner, telegram:5").waitFor();
     expect(await page.evaluate("document.activeElement.tagName")).toBe("TEXTAREA");
     await card.getByRole("button", { name: "Allow once" }).focus();
     await page.keyboard.press("Enter");

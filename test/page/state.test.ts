@@ -2,7 +2,12 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { appendDelta } from "../../extensions/webchat/page/protocol/exchanges.ts";
 import { plainKey, sessionTitle, titleOf } from "../../extensions/webchat/page/format.ts";
-import { readApprovals, readFrame, readSessions } from "../../extensions/webchat/page/protocol/protocol.ts";
+import {
+  readApprovals,
+  readPairings,
+  readFrame,
+  readSessions,
+} from "../../extensions/webchat/page/protocol/protocol.ts";
 import type { Hello } from "../../extensions/webchat/page/protocol/protocol.ts";
 import { initialState, isOpen, reduce } from "../../extensions/webchat/page/state.ts";
 import type { Action, State } from "../../extensions/webchat/page/state.ts";
@@ -223,6 +228,21 @@ test("approvals are read in the gateway's shape and in the flat one", () => {
   const nested = { id: "a", request: { sessionKey: MAIN, command: "ls", cwd: "/w" }, expiresAtMs: 9 };
   expect(readApprovals([nested])).toEqual(readApprovals({ approvals: [flat] }));
   expect(readApprovals([nested])[0]).toMatchObject(flat);
+});
+
+test("a stranger's name neither turns the words around it nor pushes them away", () => {
+  const name = `Ada (the owner)\u202e\u2067\n\u200b${"x".repeat(200)}`;
+  const principal = { kind: "guest", id: "telegram:5\u202e", name };
+  const [approval] = readApprovals([{ id: "a", request: { sessionKey: MAIN, command: "ls", principal } }]);
+  expect(approval).toMatchObject({ isOwner: false, principal: `Ada (the owner) ${"x".repeat(43)}…, telegram:5` });
+  const [pairing, unnamed] = readPairings({
+    requests: [
+      { channel: "telegram", code: "C", name, senderId: "5" },
+      { channel: "telegram", code: "D", name: "\u2066\u200b", senderId: "6" },
+    ],
+  });
+  expect(pairing).toMatchObject({ name: `Ada (the owner) ${"x".repeat(43)}…`, senderId: "5" });
+  expect(unnamed).toMatchObject({ name: "6", senderId: "6" });
 });
 
 test("one session has one name, however its key is written", () => {

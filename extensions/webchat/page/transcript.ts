@@ -1,4 +1,4 @@
-import { fields, list, nonEmpty, number, text, timestamp } from "./protocol/json.ts";
+import { fields, list, nameIn, nonEmpty, number, text, timestamp } from "./protocol/json.ts";
 import { readUsage } from "./protocol/protocol.ts";
 import type { Usage } from "./protocol/protocol.ts";
 
@@ -73,7 +73,7 @@ function readTurn(message: Record<string, unknown>, position: number): Turn | un
     runIds: runId === undefined ? [] : [runId],
     usage: readUsage(message["usage"]),
     model: message["model"] === INJECTED ? undefined : nonEmpty(message["model"]),
-    sender: nonEmpty(meta["sender"]),
+    sender: nameIn(meta["sender"]),
     error: failed && stopReason !== "aborted" ? text(message["errorMessage"], "The model call failed.") : undefined,
     aborted: stopReason === "aborted" ? true : undefined,
   };

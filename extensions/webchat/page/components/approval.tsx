@@ -41,8 +41,8 @@ function ApprovalCard(props: { approval: Approval; from: string | undefined; cha
         {approval.reason !== undefined && <span>{approval.reason}</span>}
         {approval.principal !== undefined && (
           <span>
-            for {approval.principal}
-            {approval.isOwner === true ? "" : " (not an owner)"}
+            {approval.isOwner === true ? "for the owner " : "for someone who is not an owner: "}
+            <bdi>{approval.principal}</bdi>
           </span>
         )}
         {approval.files.length > 0 && <span>only while these files are unchanged: {approval.files.join(", ")}</span>}
@@ -86,10 +86,14 @@ function PairingCard(props: { pairing: Pairing; chat: Chat }): VNode {
     <div class="question" role="group" aria-labelledby={`pair-${pairing.code}`}>
       <h3 id={`pair-${pairing.code}`}>
         <Icon name="shield" />
-        <span role="status">{pairing.name} wants to talk to the agent</span>
+        <span role="status">
+          <bdi>{pairing.name}</bdi> wants to talk to the agent
+        </span>
       </h3>
       <p class="facts">
-        <span>on {pairing.channel}</span>
+        <span>
+          on {pairing.channel}, id {pairing.senderId}
+        </span>
         <span>
           code <code>{pairing.code}</code>
         </span>

@@ -23,6 +23,17 @@ export function nonEmpty(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
+const MOST_NAME = 60;
+/** Line ends and controls, characters that nothing shows, and those that turn the text after them around. */
+const UNSEEN = /[\p{Cc}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\p{Bidi_Control}]+/gu;
+
+/** A name that a stranger chose, on one line and at most 60 characters long; undefined when nothing visible is left. */
+export function nameIn(value: unknown): string | undefined {
+  const characters = Array.from(text(value).replace(UNSEEN, " ").trim());
+  if (characters.length > MOST_NAME) return `${characters.slice(0, MOST_NAME - 1).join("")}…`;
+  return nonEmpty(characters.join(""));
+}
+
 /** The value when it is a finite number, else the fallback. */
 export function number(value: unknown, fallback = 0): number {
   return typeof value === "number" && Number.isFinite(value) ? value : fallback;

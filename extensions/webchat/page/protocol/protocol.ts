@@ -1,4 +1,4 @@
-import { fields, isRecord, list, nonEmpty, number, strings, text, timestamp } from "./json.ts";
+import { fields, isRecord, list, nameIn, nonEmpty, number, strings, text, timestamp } from "./json.ts";
 
 /**
  * The refusal of a request. `detail` is `details.code`, which is more specific than `code`; `field` is the form field whose
@@ -80,7 +80,10 @@ export type Decision = "allow-once" | "allow-always" | "deny";
 export interface Pairing {
   readonly channel: string;
   readonly code: string;
+  /** Chosen by the stranger; the id when there is none. */
   readonly name: string;
+  /** The platform's id. */
+  readonly senderId: string;
   readonly expiresAt?: number | undefined;
 }
 
@@ -219,7 +222,7 @@ export function readApproval(value: unknown): Approval | undefined {
 /** For whom the command runs: name and id, and whether it is an owner. */
 function principalIn(request: Record<string, unknown>): Pick<Approval, "principal" | "isOwner"> {
   const { name, id, kind } = fields(request["principal"]);
-  const known = [nonEmpty(name), nonEmpty(id)].filter((one) => one !== undefined);
+  const known = [nameIn(name), nameIn(id)].filter((one) => one !== undefined);
   return known.length === 0 ? {} : { principal: known.join(", "), isOwner: nonEmpty(kind) === "owner" };
 }
 
@@ -240,8 +243,9 @@ export function readPairings(value: unknown): readonly Pairing[] {
     const row = fields(item);
     const code = nonEmpty(row["code"]);
     if (code === undefined) return [];
-    const name = nonEmpty(row["name"]) ?? nonEmpty(row["senderId"]) ?? text(row["id"]);
-    return [{ channel: text(row["channel"]), code, name, expiresAt: timestamp(row["expiresAt"]) }];
+    const senderId = nameIn(row["senderId"] ?? row["id"]) ?? "";
+    const name = nameIn(row["name"]) ?? senderId;
+    return [{ channel: text(row["channel"]), code, name, senderId, expiresAt: timestamp(row["expiresAt"]) }];
   });
 }
 

@@ -6,6 +6,7 @@ import type { Self } from "../api.ts";
 import { failureOf } from "../send/failures.ts";
 import { albumOf, readUpdate } from "./inbound.ts";
 import type { Account } from "../account.ts";
+import { whyUnreadable } from "./updates.ts";
 import { Versions } from "./versions.ts";
 
 /** The host could not store updates; `cause` says why. */
@@ -40,7 +41,8 @@ export class Intake {
   }
 
   /** Resolves when all of the updates are durable: only then may Telegram be acknowledged. Throws `StorageError`. */
-  async take(self: Self, updates: readonly Update[]): Promise<void> {
+  async take(self: Self, given: readonly Update[]): Promise<void> {
+    const updates = given.filter((update) => this.#isReadable(update));
     await this.#inTurn(async () => {
       for (const update of updates) await this.#account.migrations.record(update);
       for (const update of updates) {
@@ -110,6 +112,17 @@ export class Intake {
     }
   }
 
+  /** One unreadable update must not block all later ones. */
+  #isReadable(update: Update): boolean {
+    const error = whyUnreadable(update);
+    if (error !== undefined) this.#leaveOut(update, error);
+    return error === undefined;
+  }
+
+  #leaveOut({ update_id: id }: Update, error: string): void {
+    this.#account.host.log.warn("an update could not be read and was left out", { update: id, error });
+  }
+
   #read(self: Self, update: Update): readonly Incoming[] {
     const { host, config, migrations, own, posts } = this.#account;
     try {
@@ -119,8 +132,7 @@ export class Intake {
         .filter(({ isEdit }) => !isEdit || config.edits === "answer")
         .map((message) => ({ message: migrations.withOldId(message), ...(album !== undefined && { album }) }));
     } catch (error) {
-      // One unreadable update must not block all later ones.
-      host.log.warn("an update could not be read and was left out", { update: update.update_id, error: String(error) });
+      this.#leaveOut(update, String(error));
       return [];
     }
   }

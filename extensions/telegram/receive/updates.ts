@@ -1,4 +1,5 @@
 import type { Message, Update } from "grammy/types";
+import { z } from "zod";
 
 /** The requested kinds of updates. Telegram only sends reactions on request. */
 export const ALLOWED_UPDATES = [
@@ -15,3 +16,25 @@ export const newIn = ({ message, channel_post: post }: Update): Message | undefi
 
 export const editedIn = ({ edited_message: message, edited_channel_post: post }: Update): Message | undefined =>
   message ?? post;
+
+/** What every part of the adapter takes for granted in a message: #message, #chat. */
+const message = z
+  .looseObject({
+    message_id: z.number(),
+    chat: z.looseObject({ id: z.number(), type: z.string() }),
+    text: z.string().optional(),
+    caption: z.string().optional(),
+  })
+  .optional();
+const messages = z.looseObject({
+  message,
+  edited_message: message,
+  channel_post: message,
+  edited_channel_post: message,
+});
+
+/** Why an update cannot be read; undefined when it has the form that the documentation gives. */
+export const whyUnreadable = (update: Update): string | undefined => {
+  const [issue] = messages.safeParse(update).error?.issues ?? [];
+  return issue && `${issue.path.join(".")}: ${issue.message}`;
+};

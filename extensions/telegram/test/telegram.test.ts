@@ -169,6 +169,25 @@ describe("receiving", () => {
     expect(host.lines.join()).toContain('"to":-1005');
   });
 
+  test("an update that has not the documented form is left out, and does not hold up later ones", async () => {
+    const { fake, host } = await begin();
+    const said = { message_id: 1, date: 1, chat: { id: 1001, type: "private" }, from: { id: 1001 } };
+    const broken: readonly Record<string, unknown>[] = [
+      { message: 5 },
+      { message: null },
+      { message: {} },
+      { channel_post: { ...said, chat: 5 } },
+      { message: { ...said, text: { a: 1 } } },
+      { edited_message: { ...said, chat: {} } },
+      { callback_query: { id: 5, data: 7, from: null } },
+      { message_reaction: {} },
+    ];
+    for (const update of broken) fake.inject(update);
+    fake.say("still there?");
+    await host.until(() => host.received.length > 0);
+    expect(host.received.map(({ text }) => text)).toEqual(["still there?"]);
+  });
+
   test("a file is fetched; the errors of too large or unknown ones do not contain the token", async () => {
     const { link, fake } = await begin({ mediaMaxMb: 1 });
     fake.file("f1", new Uint8Array([1, 2, 3]));

@@ -4,7 +4,7 @@ import { listItem, splitAtSentence } from "./wrap.ts";
 
 const HEAD = `# Configuration
 
-<!-- Made by \`node --conditions=source src/app/docs/generate.ts\` from the schema: change the schema, not this file. -->
+<!-- Made by \`npm run generate\` from the schema: change the schema, not this file. -->
 
 The config file is \`~/.openclaw/openclaw.json\`, or the file that \`OPENCLAW_CONFIG_PATH\` names. It is JSON5: comments, trailing commas and
 bare keys are allowed. Every key is optional. An unknown key is an error that names its line and the nearest known key. A key that other

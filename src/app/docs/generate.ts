@@ -14,9 +14,7 @@ if (import.meta.main) {
   const outdated = isCheck ? await outdatedFiles(root) : [];
   if (!isCheck) await writeFiles(root);
   if (outdated.length > 0) {
-    process.stderr.write(
-      `docs: out of date: ${outdated.join(", ")}. Run: node --conditions=source src/app/docs/generate.ts\n`,
-    );
+    process.stderr.write(`docs: out of date: ${outdated.join(", ")}. Run: npm run generate\n`);
     process.exitCode = 1;
   }
 }

@@ -6,7 +6,7 @@ import { z } from "zod";
 import type { Peer } from "../../../src/types/chat/message.ts";
 import { accountId, channelId } from "../../../src/types/ids.ts";
 import type { Platform } from "../platform.ts";
-import { example } from "./adapter.ts";
+import { example } from "./index.ts";
 
 const TOKEN = "token-of-the-example-bot";
 const posted = z.object({ key: z.string(), chat: z.string(), text: z.string(), replyTo: z.string().optional() });

@@ -8,7 +8,7 @@ export const contributor: Contributor = {
       id: "example",
       label: "Example",
       config: async () => (await import("./config.ts")).exampleConfig,
-      adapter: async () => (await import("./adapter.ts")).example,
+      adapter: async () => (await import("./index.ts")).example,
       setup: {
         flags: [
           {
@@ -18,6 +18,14 @@ export const contributor: Contributor = {
             key: "token",
             label: "Token",
             secret: { env: "EXAMPLE_TOKEN" },
+            isRequired: true,
+          },
+          {
+            name: "apiUrl",
+            usage: "--api-url <url>",
+            about: "address of the platform's API",
+            key: "apiUrl",
+            label: "API address",
             isRequired: true,
           },
         ],

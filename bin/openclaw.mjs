@@ -19,7 +19,7 @@ const runs = (version) => {
 const readJson = (file) => JSON.parse(fs.readFileSync(file, "utf8"));
 
 function refuse(message) {
-  process.stderr.write(`openclaw: ${message}\n`);
+  process.stderr.write(`${message}\n`);
   process.exitCode = CONFIGURATION;
 }
 
@@ -50,7 +50,7 @@ async function runAgain(node) {
       if (!fromTerminal(signal)) child.kill(signal);
     });
   }
-  child.on("error", (error) => refuse(`${node} cannot be started: ${error.message}`));
+  child.on("error", (error) => refuse(`openclaw: ${node} cannot be started: ${error.message}`));
   child.on("exit", (code, signal) => process.exit(code ?? 128 + (os.constants.signals[signal] ?? 0)));
 }
 
@@ -91,7 +91,7 @@ async function keepMemoryFlat() {
 async function start() {
   if (process.env[WRAPPED]) endWithWrapper();
   const main = path.join(root, "dist", "main.js");
-  if (!fs.existsSync(main)) return refuse(`${main} is missing: run "npm run build" in ${root}`);
+  if (!fs.existsSync(main)) return refuse(`openclaw: ${main} is missing: run "npm run build" in ${root}`);
   await cacheCode();
   if (args[0] === "gateway") await keepMemoryFlat();
   await import(pathToFileURL(main).href);
@@ -106,7 +106,8 @@ if (args.length === 1 && (args[0] === "--version" || args[0] === "-v")) {
   if (node) await runAgain(node);
   else
     refuse(
-      `needs Node 22.19 or newer. This is ${process.version}, and there is no newer one in node_modules. ` +
-        "Install Node 24 (https://nodejs.org) and run the command again.",
+      "error NODE_TOO_OLD: openclaw needs Node 22.19 or newer. " +
+        `This is ${process.version}, and there is no newer one in node_modules.\n` +
+        "fix: Install Node 24 (https://nodejs.org) and run the command again.",
     );
 }

@@ -11,7 +11,6 @@ export const ERROR_CODES = {
   SECRET_MISSING: { exit: 78 },
   STATE_LOCKED: { exit: 78 },
   STATE_UNWRITABLE: { exit: 78 },
-  STATE_FOREIGN: { exit: 78 },
   STATE_PERMISSIONS: { exit: 78 },
   WORKSPACE_UNUSABLE: { exit: 78 },
   JOURNAL_NEWER: { exit: 78 },

@@ -98,6 +98,7 @@ describe.concurrent("a start that cannot be", () => {
     await gateway.logged("channels stay off");
     await greeted(gateway);
     expect(gateway.output).toContain("onboard --adopt");
+    expect((await home.run(["status"])).stdout).toContain("All channels are off: another program");
     expect(world.telegram.polls.count).toBe(0);
     const adopted = await home.run(["onboard", "--adopt"]);
     expect(adopted.code, adopted.stderr).toBe(0);

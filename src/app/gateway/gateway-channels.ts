@@ -241,8 +241,9 @@ export class GatewayChannels {
     );
   }
 
-  /** Accounts that need a person: dead, or without a connection for minutes. */
+  /** Why all channels are off, and accounts that need a person: dead, or without a connection for minutes. */
   problems(): readonly string[] {
+    if (this.#heldReason !== undefined) return [`All channels are off: ${this.#heldReason}`];
     const now = systemClock.now();
     const rows = this.#configured().filter(
       ({ lifecycle, lifecycleSince, connected }) =>

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import JSON5 from "json5";
 import { describe, expect, it } from "vitest";
@@ -46,5 +46,13 @@ describe("the docs", () => {
     const codes = Object.entries(ERROR_CODES).map(([code, { exit }]) => [code, exit] as const);
     expect(new Map(listed)).toEqual(new Map(codes));
     expect(listed).toHaveLength(codes.length);
+  });
+
+  it("list no error code that nothing throws", () => {
+    const files = ["src", "bin", "extensions"].flatMap((folder) =>
+      readdirSync(join(root, folder), { recursive: true, encoding: "utf8" }).map((name) => join(folder, name)),
+    );
+    const code = files.filter((name) => /\.m?ts$|\.mjs$/.test(name) && !name.endsWith("types/errors.ts")).map(read);
+    expect(Object.keys(ERROR_CODES).filter((name) => !code.some((text) => text.includes(name)))).toEqual([]);
   });
 });

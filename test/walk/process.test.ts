@@ -217,6 +217,7 @@ describe.concurrent("a config that changes while it runs", () => {
     const status = await home.run(["status", "--json"]);
     expect(status.code, status.stderr).toBe(0);
     expect(status.stdout).toContain("restart needed: gateway.port");
+    expect((await home.run(["status"])).stdout).toContain("gateway.port (fix: Run: openclaw gateway run --force)");
     expect((await fetch(`http://127.0.0.1:${gateway.port}/healthz`)).status).toBe(200);
   });
 

@@ -60,7 +60,7 @@ export function peerOf(
   const sender = account ?? defaultAccountOf(parts.live.config, channel);
   const rows = parts.channels.status().filter((row) => row.channel === channel);
   if (!rows.some((row) => row.accountId === sender && row.enabled)) {
-    throw refused(`there is no account ${sender} of ${channel} at work`);
+    throw noAccount(sender, channel);
   }
   const thread = threadId ?? target.thread;
   return {
@@ -145,3 +145,11 @@ export async function deliverAndWait(
 }
 
 const refused = (message: string): MethodError => new MethodError("INVALID_REQUEST", message);
+
+const noAccount = (account: string, channel: string): MethodError =>
+  new MethodError("INVALID_REQUEST", `No account ${account} of ${channel} is on.`, {
+    details: {
+      code: "CHANNEL_MISSING",
+      fix: "List the accounts: openclaw channels list --all. Add one: openclaw channels add.",
+    },
+  });

@@ -97,8 +97,8 @@ test.each([
   [["--to", "1"], "There is nothing to send"],
   [["--to", "1", "-m", " "], "There is nothing to send"],
   [["--to", "telegram:", "-m", "hello"], "names no chat"],
-  [["--to", "1", "-m", "hello", "--channel", "slack"], "There is no account default of slack at work"],
-  [["--to", "1", "-m", "hello", "--account", "other"], "There is no account other of telegram at work"],
+  [["--to", "1", "-m", "hello", "--channel", "slack"], "CHANNEL_MISSING: No account default of slack is on"],
+  [["--to", "1", "-m", "hello", "--account", "other"], "CHANNEL_MISSING: No account other of telegram is on"],
 ])("%j cannot be sent", async (args, why) => {
   const { code, err } = await send(...args);
   expect(code).toBe(2);

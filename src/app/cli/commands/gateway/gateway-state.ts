@@ -6,7 +6,7 @@ import type { Io } from "../../io.ts";
 import type { State } from "../../state.ts";
 
 const account = z.looseObject({ channel: z.string(), accountId: z.string(), lifecycle: z.string() });
-const problem = z.looseObject({ message: z.string() });
+const problem = z.looseObject({ message: z.string(), fix: z.string() });
 
 /** What `status` answers, as far as it is shown; everything may be missing in another version. */
 const statusShape = z.looseObject({

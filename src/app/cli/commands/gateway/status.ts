@@ -128,10 +128,10 @@ function dayText({ lastDay }: GatewayStatus): string | undefined {
 function configRows({ paths, problem, config }: State, { status: told }: GatewayState): Rows {
   const channels = Object.entries(config.channels).flatMap(([id, channel]) => (channel.enabled ? id : []));
   const offline: Rows = told || problem ? [] : [["Channels", channels.join(", ") || "none"]];
-  const wrong = problem?.message ?? told?.config?.problems?.[0]?.message;
+  const wrong = problem ?? told?.config?.problems?.[0];
   return [
     ["State", paths.stateDir],
-    ["Config", wrong === undefined ? paths.configPath : `${wrong} (run: openclaw config validate)`],
+    ["Config", wrong === undefined ? paths.configPath : `${wrong.message} (fix: ${wrong.fix})`],
     ...offline,
   ];
 }

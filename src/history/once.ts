@@ -1,4 +1,4 @@
-/** The function, asked once per object: the same object gives the same answer, so that nothing is made anew for each call. */
+/** The same function, but called once for each object: later calls return the first result. */
 export function once<K extends WeakKey, V>(make: (key: K) => V): (key: K) => V {
   const known = new WeakMap<K, { readonly value: V }>();
   return (key) => {

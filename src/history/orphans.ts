@@ -1,21 +1,21 @@
 import type { ChatMessage } from "../types/run/model.ts";
 import type { TranscriptEntry } from "../types/session.ts";
 
-/** How the run ended that was to answer; `none` when there was no run. */
+/** How the last run ended; `none` when there was none. */
 export type EndedHow = "aborted" | "failed" | "unknown" | "none";
 
-/** The treatment of unanswered user turns when the next turn comes. */
+/** What happens to unanswered user turns when the next turn comes. */
 export type OrphanPlan =
-  /** They stay, and the passes make one turn of them and the new one: no word is lost. */
+  /** They stay, and the passes merge them with the new turn, so that no text is lost. */
   | { readonly kind: "merge"; readonly entryIds: readonly string[] }
-  /** The new turn hangs under `parentId`: they stay in the file, off the branch. */
+  /** The new turn follows `parentId`. The unanswered turns stay in the file, but not in the branch. */
   | { readonly kind: "branch"; readonly entryIds: readonly string[]; readonly parentId: string | null };
 
 type MessageEntry = Extract<TranscriptEntry, { type: "message" }>;
 
 /**
- * The user turns at the end of a branch that have no answer, oldest first. Answers that broke off count as none, and so
- * do entries that are no messages.
+ * The unanswered user turns at the end of a branch, oldest first. An answer that was cut off does not count as one. Entries
+ * that are no messages are skipped.
  */
 export function trailingUserTurns(entries: readonly TranscriptEntry[]): readonly MessageEntry[] {
   return trailing(entries).filter(({ message }) => message.role === "user");
@@ -43,6 +43,6 @@ export function orphanPlan(entries: readonly TranscriptEntry[], endedHow: EndedH
   if (!last) return undefined;
   const said = trailing(entries).some(({ message }) => message.role === "assistant" && message.content.length > 0);
   if (endedHow !== "aborted" || said) return { kind: "merge", entryIds: turns.map(({ id }) => id) };
-  // Only the run's own turn was withdrawn; earlier turns waited already.
+  // The stop applies only to the run's own turn. Earlier turns were already waiting.
   return { kind: "branch", entryIds: [last.id], parentId: last.parentId };
 }

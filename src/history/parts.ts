@@ -17,7 +17,7 @@ export function callsOf(message: ChatMessage): ToolCallContent[] {
 export const hasCalls = (message: ChatMessage): boolean =>
   message.role === "assistant" && message.content.some((part) => part.type === "toolCall");
 
-/** Neither failed nor stopped. */
+/** Whether an answer neither failed nor was stopped. */
 export const isWhole = ({ stopReason }: AssistantMessage): boolean =>
   stopReason !== "error" && stopReason !== "aborted";
 
@@ -36,11 +36,11 @@ const INTERRUPTED = "This call was interrupted; whether it took effect is not kn
 export const interruptedResult = (call: ToolCallContent, timestamp: number): ToolResultMessage =>
   errorResultOf(call, timestamp, INTERRUPTED);
 
-/** True of what `interruptedResult` gives. */
+/** Whether `interruptedResult` made this result. */
 export const isInterrupted = ({ content }: ToolResultMessage): boolean =>
   content.some((part) => part.type === "text" && part.text === INTERRUPTED);
 
-/** Of a call that waited for a person when the gateway ended. */
+/** The result of a call that was waiting for a person when the gateway ended. */
 export const unbegunResult = (call: ToolCallContent, timestamp: number): ToolResultMessage =>
   errorResultOf(
     call,
@@ -59,31 +59,31 @@ function errorResultOf(call: ToolCallContent, timestamp: number, text: string): 
   };
 }
 
-/** As `map`, but the given array itself when nothing changed. */
+/** Like `map`, but returns the given array when nothing changed. */
 export function mapSame<T>(items: readonly T[], change: (item: T, index: number) => T): readonly T[] {
   const changed = items.map(change);
   return changed.every((item, index) => item === items[index]) ? items : changed;
 }
 
-/** As `filter`, but the given array itself when all stay. */
+/** Like `filter`, but returns the given array when all stay. */
 export function filterSame<T>(items: readonly T[], keep: (item: T, index: number) => boolean): readonly T[] {
   return items.every(keep) ? items : items.filter(keep);
 }
 
-/** The message with this content; the given message itself when that is its content. */
+/** The message with this content; the given message when it already has it. */
 export function withContent<M extends ChatMessage>(message: M, content: readonly M["content"][number][]): M {
   return content === message.content ? message : { ...message, content: [...content] };
 }
 
-/** Nothing that a reader would see: white space, control characters, halves of surrogate pairs. */
+/** Whether a reader would see nothing: only white space, control characters or halves of surrogate pairs. */
 export const isBlank = (text: string): boolean => !/[^\s\p{Cc}\p{Cs}]/u.test(text);
 
-/** Fields that the SDK adds to a part and that our types do not name. */
+/** Fields that the SDK adds to a part and that the project's types do not name. */
 export function hasField(part: object, name: string): boolean {
   return name in part;
 }
 
-/** All texts of an answer as one, in front. */
+/** Joins all texts of an answer to one, at the start. */
 export function oneText(content: readonly AnswerPart[]): readonly AnswerPart[] {
   const texts = content.flatMap((part) => (part.type === "text" ? [part.text] : []));
   if (texts.length < 2) return content;

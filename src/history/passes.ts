@@ -17,11 +17,11 @@ import { strictly, type TranscriptPolicy } from "../providers/quirks.ts";
 
 export interface HistoryPass {
   readonly name: string;
-  /** Pure; gives back the very array when there is nothing to do. Costs no more than the window is long. */
+  /** A pure function. Returns the given array when there is nothing to do. Its cost grows with the window only. */
   apply(messages: readonly ChatMessage[], policy: TranscriptPolicy): readonly ChatMessage[];
 }
 
-/** How the transcript becomes a valid request, in order. The log on disk is never touched by it. */
+/** Makes a valid request of the transcript, in this order. The file is never changed. */
 export const HISTORY_PASSES: readonly HistoryPass[] = [
   { name: "drop-broken", apply: dropBroken },
   { name: "inter-session", apply: markInterSession },

@@ -13,8 +13,8 @@ export interface PruneTurn {
 const NEVER: Pruned = { touchedAt: Number.NEGATIVE_INFINITY, cuts: {} };
 
 /**
- * What was pruned of each conversation, for the newest ones, so that their requests keep beginning alike. One that is
- * not known, as after a restart, is pruned anew: by then its cache has most often forgotten it.
+ * Which results were pruned in the latest conversations, so that their requests keep the same beginning. A conversation that is
+ * not known, as after a restart, is pruned anew, because by then the provider has usually forgotten its cache.
  */
 export class PruneMemory {
   readonly #known = new Map<string, Pruned>();
@@ -24,7 +24,7 @@ export class PruneMemory {
     this.#limit = limit;
   }
 
-  /** The messages as the next request has them. `sessionId` changes when a conversation begins anew. */
+  /** The messages as the next request contains them. `sessionId` changes when a conversation begins anew. */
   prune(sessionId: string, turn: PruneTurn, rules: PruneRules): readonly ChatMessage[] {
     const past = this.#known.get(sessionId) ?? NEVER;
     const { messages, pruned } = prune({ ...turn, past }, rules);
@@ -32,7 +32,7 @@ export class PruneMemory {
     return messages;
   }
 
-  /** The present cuts of a conversation. */
+  /** The results of a conversation that are pruned now. */
   cutsOf(sessionId: string): Pruned["cuts"] {
     return this.#known.get(sessionId)?.cuts ?? {};
   }

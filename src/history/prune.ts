@@ -2,7 +2,7 @@ import type { AssistantMessage, ChatMessage, TextContent, ToolResultMessage } fr
 import type { PruneRules } from "../types/settings.ts";
 import { mapSame } from "./parts.ts";
 
-/** The field's defaults. */
+/** The usual defaults of gateways with this config. */
 export const PRUNE_DEFAULTS: PruneRules = {
   ttlMs: 300_000,
   keepLastAssistants: 3,
@@ -16,11 +16,11 @@ export const PRUNE_DEFAULTS: PruneRules = {
 
 export type Cut = "trimmed" | "cleared";
 
-/** The results that were pruned so far and stay pruned. Plain data. */
+/** The results that were pruned so far, which stay pruned. Plain data. */
 export interface Pruned {
   /** Epoch milliseconds of the last request. */
   readonly touchedAt: number;
-  /** By tool result. */
+  /** By the id of the tool result. */
   readonly cuts: Readonly<Record<string, Cut>>;
 }
 
@@ -33,8 +33,8 @@ export interface PruneInput {
 }
 
 /**
- * The messages with old tool results cut or cleared. New ones are chosen only when the provider has forgotten the last
- * request; in between the same results are cut in the same way, byte for byte. Give back `pruned` as the next `past`.
+ * Prunes old tool results: shortens or clears them. Chooses further results only when the provider has forgotten the last
+ * request; until then it changes the same results in the same way, byte for byte. Pass `pruned` as the next `past`.
  */
 export function prune(
   { messages, contextWindow, past, now }: PruneInput,
@@ -46,7 +46,7 @@ export function prune(
 }
 
 const CHARS_PER_TOKEN = 4;
-/** Characters that an image counts for. */
+/** The characters for which an image counts. */
 const IMAGE_CHARS = 8000;
 
 function choose(
@@ -74,7 +74,7 @@ function choose(
   return Object.fromEntries(cuts);
 }
 
-/** Results between the first user turn and the last answers, without images, of tools that may be pruned. */
+/** The results of prunable tools without images that lie between the first user turn and the last answers. */
 function prunableOf(messages: readonly ChatMessage[], rules: PruneRules): ToolResultMessage[] {
   const first = messages.findIndex((message) => message.role === "user");
   const answers = messages.flatMap((message, index) => (message.role === "assistant" ? [index] : []));
@@ -94,10 +94,10 @@ function mayPrune(name: string, { allow, deny }: PruneRules["tools"]): boolean {
 const patternOf = (pattern: string): RegExp =>
   new RegExp(`^${pattern.replaceAll(/[^\w*]/g, "\\$&").replaceAll("*", ".*")}$`, "i");
 
-/** Ids of calls come again in the field; with its time a result is told apart. */
+/** Ids of calls may occur again, so a result is identified by its time too. */
 const keyOf = ({ toolCallId, timestamp }: ToolResultMessage): string => `${toolCallId}@${timestamp}`;
 
-/** The messages with these results cut; the same array when none of them is there. */
+/** The messages with these results pruned; the same array when they contain none of them. */
 export function applyCuts(
   messages: readonly ChatMessage[],
   cuts: Pruned["cuts"],
@@ -119,7 +119,7 @@ const textIn = ({ content }: ToolResultMessage): string =>
 
 function trimmed(text: string, { headChars, tailChars }: PruneRules["softTrim"]): string {
   if (text.length <= headChars + tailChars) return text;
-  // No pair of surrogates is torn.
+  // A surrogate pair is never separated.
   const head = text.slice(0, headChars).replace(/[\ud800-\udbff]$/, "");
   const tail = text.slice(text.length - tailChars).replace(/^[\udc00-\udfff]/, "");
   const note = `[Tool result trimmed: kept first ${headChars} chars and last ${tailChars} chars of ${text.length} chars.]`;

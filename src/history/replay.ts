@@ -12,13 +12,13 @@ import { applyCuts, PRUNE_DEFAULTS } from "./prune.ts";
 
 export interface Replayed {
   readonly messages: ChatMessage[];
-  /** The transcript entry that each was made of; undefined for what a pass put in. Of several that were joined the last. */
+  /** The transcript entry of each message. Undefined for one that a pass added. For joined messages the last one's. */
   readonly entryIds: readonly (string | undefined)[];
-  /** The summary that stood in front. */
+  /** The summary at the start. */
   readonly summary?: string;
-  /** False when the transcript does not match the record's figures. */
+  /** False when the transcript does not match the figures of the record. */
   readonly faithful: boolean;
-  /** Why not, for a person. */
+  /** The reason in a person's words. */
   readonly why?: string;
 }
 
@@ -72,7 +72,7 @@ function policyOf(record: PromptRecord, model: ModelRef): TranscriptPolicy {
   return { ...policyFor({ ...model, api, input }), images, earlierImages, strict, earlierTurns };
 }
 
-/** Passes copy the messages that they change, with all their fields. */
+/** Passes copy the messages that they change, with all fields. */
 const NAME = Symbol("entry");
 
 const named = ({ entryId, message }: Row): Row => ({
@@ -100,11 +100,11 @@ const gone = ({ lastEntryId = "none" }: PromptRecord): Replayed => ({
   why: `The transcript has no entries up to ${lastEntryId} any more.`,
 });
 
-/** From the root to the entry; empty when it is not there. */
+/** The path from the root to the entry; empty when the entry is not there. */
 function pathTo(lastId: string | undefined, entries: readonly TranscriptEntry[]): readonly TranscriptEntry[] {
   const path: TranscriptEntry[] = [];
   let wanted: string | null | undefined = lastId;
-  // From the end, as a transcript is read: of an id that is there twice, the later one before its child counts.
+  // From the end, as a transcript is read: of a repeated id, the last entry before its child counts.
   for (const entry of entries.toReversed()) {
     if (wanted === null || wanted === undefined) break;
     if (entry.id !== wanted) continue;
@@ -114,7 +114,7 @@ function pathTo(lastId: string | undefined, entries: readonly TranscriptEntry[])
   return path.reverse();
 }
 
-/** Undefined when the window's beginning or end is not there. A window without entries is empty. */
+/** Undefined when the first or the last entry of the window is not there. A window without entries is empty. */
 function windowRows(path: readonly TranscriptEntry[], firstId: string | undefined): readonly Row[] | undefined {
   if (firstId === undefined) return [];
   const at = path.findIndex((entry) => entry.id === firstId);

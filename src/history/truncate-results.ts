@@ -3,10 +3,10 @@ import type { ChatMessage, ToolResultMessage } from "../types/run/model.ts";
 import { shorten } from "../utils/text/shorten.ts";
 import { mapSame } from "./parts.ts";
 
-/** The part of a window that one tool result may take. */
+/** The share of a window that one tool result may have. */
 export const RESULT_SHARE = 0.3;
 
-/** However small its part is, so much of a result stays: a note must fit in it. */
+/** Tokens of a result that always stay, because a note must fit into them. */
 const LEAST_TOKENS = 100;
 
 const note = (left: number): string =>
@@ -34,11 +34,11 @@ function truncateResult(message: ToolResultMessage, most: number): ToolResultMes
   return { ...message, content: [{ type: "text", text: shortened }, ...images] };
 }
 
-/** Head and tail of a text that are at most so many tokens. */
+/** The head and the tail of a text, together at most this many tokens. */
 function toTokens(text: string, most: number): string {
   const tokens = estimateTextTokens(text);
   if (tokens <= most) return text;
-  // Where wide and narrow letters are mixed, the share of characters is not that of tokens.
+  // Where wide and narrow characters are mixed, the share of characters differs from that of tokens.
   for (let chars = Math.floor((text.length * most) / tokens); ; chars = Math.floor(chars * 0.9)) {
     const shorter = shorten(text, chars, note);
     if (estimateTextTokens(shorter) <= most) return shorter;

@@ -45,7 +45,7 @@ function inspect(path: string, size: number): CheckResult {
     const version = readVersion(db);
     if (version > SCHEMA_VERSION) return newer(path, version);
     if (version < SCHEMA_VERSION)
-      return { status: "ok", message: "Journal is of an older version; the gateway brings it up." };
+      return { status: "ok", message: "The journal has an older version; the gateway migrates it at its start." };
     if (size > QUICK_CHECK_MAX)
       return { status: "ok", message: `Journal opens (${toMib(size)} MiB, not read in full).` };
     const verdict = db.prepare("PRAGMA quick_check(1)").get()?.["quick_check"];
@@ -56,7 +56,7 @@ function inspect(path: string, size: number): CheckResult {
   }
 }
 
-/** Nothing to say about a journal that is not there, of another version, or broken: another check does. */
+/** Reports nothing about a journal that does not exist, has another version or is broken: another check does. */
 async function checkRows(
   path: string,
   tell: (counts: JournalCounts, now: number) => readonly CheckResult[],
@@ -77,9 +77,9 @@ async function checkRows(
   }
 }
 
-/** Minutes after which a message should have been claimed: longer than a run may take by default. */
+/** Minutes after which a message should have been claimed. Longer than the default limit of a run. */
 const UNCLAIMED_MINUTES = 15;
-/** Minutes after which a claimed one is not simply being worked on. */
+/** Minutes after which a claimed message is probably not being answered any more. */
 const OPEN_MINUTES = 60;
 
 function inboxResults(counts: JournalCounts, now: number): readonly CheckResult[] {
@@ -90,20 +90,20 @@ function inboxResults(counts: JournalCounts, now: number): readonly CheckResult[
   const age = openInbox === 0 ? "" : `, the oldest for ${minutes(counts.oldestInboxAt)} min`;
   const open: CheckResult = {
     status: isLate ? "warn" : "ok",
-    message: `${openInbox} wait or are in work${age}.`,
+    message: `${openInbox} wait or are being answered${age}.`,
     ...(isLate && { fix: "Is the gateway running? See them: openclaw inbox list; then inbox retry or inbox drop." }),
   };
   if (staleLastDay === 0) return [open];
   const stale: CheckResult = {
     status: "warn",
-    message: `${staleLastDay} of the last day came during an outage and were too old to be answered; their chats were told.`,
+    message: `${staleLastDay} of the last day came during an outage and were too old to be answered; their chats were informed.`,
     fix: "See them: openclaw inbox list --all. To answer one all the same: openclaw inbox retry <id>.",
   };
   return [open, stale];
 }
 
 function outboxResults({ openOutbox, unknownOutbox, failedOutboxLastDay }: JournalCounts): readonly CheckResult[] {
-  const message = `${openOutbox} on their way, ${unknownOutbox} of them of unknown fate, ${failedOutboxLastDay} given up in the last day.`;
+  const message = `${openOutbox} not sent yet, ${unknownOutbox} of them with an unknown outcome, ${failedOutboxLastDay} given up in the last day.`;
   if (failedOutboxLastDay === 0) return [{ status: "ok", message }];
   return [{ status: "warn", message, fix: "See why: openclaw outbox list; then outbox retry or outbox drop." }];
 }

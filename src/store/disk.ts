@@ -7,7 +7,7 @@ import { errorCode } from "../utils/missing.ts";
 
 const FULL = new Set(["ENOSPC", "EDQUOT"]);
 
-/** A failed write as the operator should read it. An `OpenClawError` stays what it is. */
+/** A failed write as an error for the operator. An `OpenClawError` is returned unchanged. */
 export function diskError(error: unknown, path: string): OpenClawError {
   if (error instanceof OpenClawError) return error;
   if (FULL.has(errorCode(error) ?? "")) return diskFull(path, error);
@@ -18,14 +18,14 @@ export function diskError(error: unknown, path: string): OpenClawError {
   });
 }
 
-/** True for DISK_FULL and DISK_WRITE: what failed may work later, when the disk has space. */
+/** Whether the error is DISK_FULL or DISK_WRITE: the same write may succeed when there is space. */
 export const isDiskError = (error: unknown): error is OpenClawError =>
   error instanceof OpenClawError && error.code.startsWith("DISK_");
 
 export function diskFull(path: string, cause: unknown): OpenClawError {
   return new OpenClawError("DISK_FULL", {
-    message: `No room left on the disk of ${path}.`,
-    fix: "Free some space; the gateway goes on by itself once there is room.",
+    message: `No space left on the disk of ${path}.`,
+    fix: "Free some space; the gateway then continues by itself.",
     cause,
   });
 }
@@ -61,7 +61,7 @@ export async function writeAtomic(
   }
 }
 
-/** Bytes of a probe: about what a turn writes before its first call of a model. */
+/** Bytes of a probe: about as many as a turn writes before its first model call. */
 const PROBE_BYTES = 256 * 1024;
 
 /** Whether a file of 256 KiB can be written and synced in this directory now. Never rejects. */
@@ -101,7 +101,7 @@ export async function syncDir(dir: string): Promise<void> {
   }
 }
 
-/** Sets a mode; nothing on Windows, where modes mean nothing. */
+/** Sets a mode. Does nothing on Windows, which has no modes. */
 export async function setMode(path: string, mode: number): Promise<void> {
   if (process.platform !== "win32") await chmod(path, mode);
 }

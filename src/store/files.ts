@@ -4,7 +4,7 @@ import { OpenClawError } from "../types/errors.ts";
 import { unlessMissing } from "../utils/missing.ts";
 import { diskError, makePrivateDir } from "./disk.ts";
 
-/** Makes the journal's file with its directory when it is not there. Throws `OpenClawError` DISK_FULL or STATE_UNWRITABLE. */
+/** Makes the journal's file and its directory if they do not exist. Throws `OpenClawError` DISK_FULL or STATE_UNWRITABLE. */
 export async function createFile(path: string): Promise<void> {
   try {
     await makePrivateDir(dirname(path));
@@ -16,7 +16,7 @@ export async function createFile(path: string): Promise<void> {
   }
 }
 
-/** Bytes; undefined when there is no such file. */
+/** Bytes of a file. Undefined when it does not exist. */
 export async function fileSize(path: string): Promise<number | undefined> {
   return (await unlessMissing(stat(path)))?.size;
 }

@@ -9,18 +9,18 @@ import { makePrivateDir, writeAtomic } from "./disk.ts";
 
 const ALPHABET = "abcdefghijkmnopqrstuvwxyz0123456789";
 const NAME_LENGTH = 26;
-/** The sender's name of a file, as far as it is kept: letters of any script, digits, and signs that mean nothing in a path. */
+/** The part of a sender's file name that is kept: letters of any script, digits, and signs without a meaning in a path. */
 const ID = /^[a-z0-9]{26}(?:-[\p{L}\p{M}\p{N}_.-]{1,80})?\.[a-z0-9]{1,8}$/u;
 const UNSAFE = /[^\p{L}\p{M}\p{N}_.-]+/gu;
-/** Characters of a sender's name: file systems take 255 bytes, and a character has up to four. */
+/** Characters of a sender's file name. File systems allow 255 bytes, and a character has up to four. */
 const MOST_OF_NAME = 40;
 const MIME = /^[a-z0-9][a-z0-9!#$&^_.+-]*\/[a-z0-9][a-z0-9!#$&^_.+-]*$/;
 
-/** Kinds of text have no signature to sniff, so the sender's word for them counts. */
+/** Types of text have no signature in their bytes, so the sender's claim counts for them. */
 const PLAIN =
   /^(text\/.+|message\/rfc822|application\/(.+\+)?(json|xml|yaml|toml|x-yaml|x-ndjson|jsonl|javascript|x-sh|sql|pgp-.+))$/;
 const SVG = "image/svg+xml";
-/** Bytes in which a text shows that it is none, and an SVG that it is one. */
+/** Bytes in which non-text shows itself, and in which an SVG can be recognised. */
 const HEAD = 4096;
 
 const TEXT_EXTENSIONS: Readonly<Record<string, string>> = {
@@ -35,8 +35,8 @@ const TEXT_EXTENSIONS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Files in one directory, named by random ids with the sender's name behind, by which the model knows two files apart. The content
- * decides on the type; the sender's claim counts for text alone.
+ * Files in one directory. A name is a random id followed by the sender's name, so that the model can distinguish files. The
+ * content decides the type; the sender's claim counts only for text.
  */
 export function openMediaStore(dir: string): MediaStore {
   const path = (id: MediaId): string => {
@@ -66,7 +66,7 @@ export function openMediaStore(dir: string): MediaStore {
 }
 
 async function sniff(bytes: Uint8Array, claimed: string | undefined): Promise<{ mime: string; extension: string }> {
-  // Heavy for a start that may never see a file.
+  // Loaded late, because it is large and a start may never see a file.
   const { fileTypeFromBuffer } = await import("file-type");
   const found = await fileTypeFromBuffer(bytes);
   if (found) return { mime: found.mime, extension: plainExtension(found.ext) };
@@ -75,7 +75,7 @@ async function sniff(bytes: Uint8Array, claimed: string | undefined): Promise<{ 
   return { mime, extension: TEXT_EXTENSIONS[mime] ?? "bin" };
 }
 
-/** Whether the bytes may be the text that they are said to be. */
+/** Whether the bytes can be text of the claimed type. */
 function isText(bytes: Uint8Array, mime: string): boolean {
   const head = Buffer.from(bytes.subarray(0, HEAD)).toString("latin1");
   if (mime === SVG) return /<svg[\s>]/i.test(head);
@@ -88,7 +88,7 @@ function plainExtension(extension: string): string {
   return /^[a-z0-9]{1,8}$/.test(last) ? last : "bin";
 }
 
-/** Without its folders and the ending that the id has anyway; empty when nothing is left. */
+/** Without its folders and the ending that the id already has. Empty when nothing is left. */
 function namePart(name: string | undefined, extension: string): string {
   const last = name?.normalize("NFC").split(/[/\\]/).at(-1) ?? "";
   const stem = last.toLowerCase().endsWith(`.${extension}`) ? last.slice(0, -extension.length - 1) : last;

@@ -10,14 +10,14 @@ export const DISK_PROBE_INTERVAL_MS = 2000;
 interface DiskRetryPorts {
   readonly clock: Clock;
   readonly log: Log;
-  /** Once it aborts, no further try is waited for. */
+  /** After an abort there are no further tries. */
   readonly signal?: AbortSignal;
   /** Called after each failed try. Must not throw. */
   onDiskError?(error: OpenClawError): void;
 }
 
 /**
- * Repeats a write until the disk takes it. Doing it twice must be the same as doing it once. `what` names it in the log.
+ * Repeats a write until it succeeds; the write must be idempotent. `what` names it in the log.
  * Rejects with any other error, and with the disk's error once the signal has aborted.
  */
 export async function retryWhileDiskFull<T>(what: string, write: () => Promise<T>, ports: DiskRetryPorts): Promise<T> {

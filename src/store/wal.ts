@@ -8,12 +8,12 @@ import { openWalFiles, type WalFiles } from "./wal-files.ts";
 const MIB = 1024 * 1024;
 /** Bytes of the log at which it is copied into the database; SQLite's own figure, 1000 pages of 4 KiB. */
 const LONG_BYTES = 4 * MIB;
-/** The size that the log may reach while another reader prevents writing from its beginning again. */
+/** Bytes that the log may have while a reader prevents writing from its beginning again. */
 const READER_BYTES = MIB;
 /** Bytes of the log's file above which it is made short again. */
 const CUT_BYTES = 16 * MIB;
 
-/** Takes over the log of a journal for this process. Throws as `openJournal` does; the database is then closed. */
+/** Takes over the log of a journal for this process. Throws as `openJournal` does, after closing the database. */
 export async function openWal(db: DatabaseSync, path: string): Promise<Wal> {
   let files: WalFiles | undefined;
   try {
@@ -31,7 +31,7 @@ export async function openWal(db: DatabaseSync, path: string): Promise<Wal> {
  * is done here, by asynchronous syncs. docs/decisions/0024-journal-synced-off-the-loop.md says why that is safe.
  */
 export class Wal {
-  /** Resolves with the error of a failed sync: what is on the disk is unknown, so the process has to end. */
+  /** Resolves with the error of a failed sync. It is then unknown what is on the disk, so the process must end. */
   readonly lost: Promise<OpenClawError>;
   readonly #db: DatabaseSync;
   readonly #reader: DatabaseSync;
@@ -43,7 +43,7 @@ export class Wal {
   #running: Promise<void> | undefined;
   #next: Promise<void> | undefined;
 
-  /** `reader` is a second connection to the same file, for nothing else. */
+  /** `reader` is a second connection to the same file, used for nothing else. */
   constructor(db: DatabaseSync, reader: DatabaseSync, files: WalFiles, path: string) {
     this.#db = db;
     this.#reader = reader;
@@ -53,11 +53,11 @@ export class Wal {
     this.lost = promise;
     this.#tellLost = resolve;
     db.exec("PRAGMA wal_autocheckpoint = 0; PRAGMA busy_timeout = 0");
-    // Puts a new log with its header and its name on the disk now, at the start, rather than with the first message.
+    // Syncs the header and the name of a new log at the start, and not with the first message.
     this.#beginAnew("FULL");
   }
 
-  /** The first failure of a sync. */
+  /** The first failed sync. */
   get error(): OpenClawError | undefined {
     return this.#error;
   }
@@ -66,14 +66,14 @@ export class Wal {
     return this.#files.logBytes() > this.#limit;
   }
 
-  /** The newest requested sync, until it is done: with it all commits are on the disk. */
+  /** The latest requested sync. When it is done, all commits are on the disk. */
   get pending(): Promise<void> | undefined {
     return this.#next ?? this.#running;
   }
 
   /**
-   * Resolves when every commit before the call is on the disk. One sync runs at a time; those who ask meanwhile share the
-   * next. Rejects with `OpenClawError` DISK_FULL or DISK_WRITE.
+   * Resolves when every earlier commit is on the disk. Only one sync runs at a time; callers meanwhile share the next one.
+   * Rejects with `OpenClawError` DISK_FULL or DISK_WRITE.
    */
   sync(): Promise<void> {
     if (!this.#running) return this.#start();
@@ -96,7 +96,7 @@ export class Wal {
     await this.sync();
   }
 
-  /** Closes the database, which copies the log and removes it, and what belongs to it. */
+  /** Closes the database, which copies the log and removes it, and closes the files. */
   async close(): Promise<void> {
     if (!this.#db.isOpen) return;
     this.#reader.close();
@@ -133,12 +133,12 @@ export class Wal {
     this.#db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
   }
 
-  /** Writes one page to the log; when all of it was copied, at its beginning. */
+  /** Writes one page to the log; at its beginning when all of it was copied. */
   #beginAnew(synchronous: "FULL" | "OFF"): void {
     try {
       this.#db.exec(`PRAGMA synchronous = ${synchronous}; PRAGMA user_version = ${SCHEMA_VERSION}`);
     } catch (error) {
-      // The next write reports what is wrong with the disk.
+      // The next write reports the disk's problem.
       if (!isDiskFault(error) && sqliteCode(error) !== BUSY) throw error;
     } finally {
       this.#db.exec("PRAGMA synchronous = NORMAL");

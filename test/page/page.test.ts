@@ -170,7 +170,7 @@ describe.skipIf(!hasChromium)("the page", () => {
     const banners = page.locator(".banner.warning");
     await expect.poll(() => banners.allInnerTexts()).toEqual([expect.stringContaining("restart needed")]);
     gateway.waits = [
-      "Messages wait for the disk: No room left on the disk of /home/ada/.openclaw. Free some space; the gateway goes on by itself once there is room.",
+      "Messages wait for the disk: No space left on the disk of /home/ada/.openclaw. Free some space; the gateway then continues by itself.",
     ];
     gateway.emit("health", { ok: false, problems: gateway.waits });
     await banners.getByText("Messages wait for the disk").waitFor();

@@ -262,8 +262,8 @@ describe("health", () => {
   it("is well with nothing open", async () => {
     expect(journal.counts()).toMatchObject({ openInbox: 0, openOutbox: 0, staleLastDay: 0 });
     expect(await told()).toEqual([
-      "ok 0 wait or are in work.",
-      "ok 0 on their way, 0 of them of unknown fate, 0 given up in the last day.",
+      "ok 0 wait or are being answered.",
+      "ok 0 not sent yet, 0 of them with an unknown outcome, 0 given up in the last day.",
     ]);
   });
 
@@ -276,9 +276,9 @@ describe("health", () => {
     await journal.outbox.mark(rows[1]?.id ?? 0, { state: "failed", error: "by the operator" });
     expect(journal.counts()).toMatchObject({ openInbox: 1, oldestInboxAt: now, staleLastDay: 1 });
     expect(await told()).toEqual([
-      "warn 1 wait or are in work, the oldest for 20 min.",
+      "warn 1 wait or are being answered, the oldest for 20 min.",
       expect.stringMatching(/^warn 1 of the last day/),
-      "warn 0 on their way, 0 of them of unknown fate, 1 given up in the last day.",
+      "warn 0 not sent yet, 0 of them with an unknown outcome, 1 given up in the last day.",
     ]);
   });
 });

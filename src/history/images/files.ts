@@ -14,18 +14,18 @@ export interface ImagePlaces extends PathPlaces {
 
 /** One version of a file. */
 export interface ImageFile {
-  /** Free of symbolic links. */
+  /** Without symbolic links. */
   readonly path: string;
   readonly name: string;
   readonly bytes: number;
-  /** Differs when the file was changed. */
+  /** Another value when the file was changed. */
   readonly version: string;
 }
 
-/** Bytes of a file that is read at all. */
+/** The most bytes of a file that is read. */
 const MOST_BYTES = 50 * 1024 * 1024;
 
-/** The file that a written path means. Throws, saying why, when there is none or it must not be read. */
+/** The file that a path in a text means. Throws with the reason when there is none or it must not be read. */
 export async function findImageFile(written: string, places: ImagePlaces): Promise<ImageFile> {
   const meant = absolutePath(written, places);
   if (meant === undefined) throw new Error("it is no path");
@@ -34,7 +34,7 @@ export async function findImageFile(written: string, places: ImagePlaces): Promi
   if (!(await isBelow(path, open))) throw new Error("it lies outside the workspace");
   if (await isBelow(path, places.closed ?? [])) throw new Error("it belongs to the gateway itself");
   const facts = await stat(path);
-  // Reading a named pipe would last until somebody writes to it.
+  // Opening a named pipe waits until a program writes to it.
   if (!facts.isFile()) throw new Error("it is not a regular file");
   const { size, mtimeMs } = facts;
   if (size > MOST_BYTES) throw new Error("it is too large");
@@ -42,12 +42,12 @@ export async function findImageFile(written: string, places: ImagePlaces): Promi
 }
 
 async function isBelow(path: string, roots: readonly string[]): Promise<boolean> {
-  // A root that is not there holds nothing.
+  // A directory that does not exist contains no file.
   const real = await Promise.all(roots.map((root) => realpath(root).catch(() => undefined)));
   return real.some((root) => root !== undefined && isInside(path, root));
 }
 
-/** The bytes, when they are those of an image whatever the file is called. Rejects when it cannot be read. */
+/** Reads the bytes if they are an image, whatever the file's name. Rejects when the file cannot be read. */
 export async function readImage({ path }: ImageFile): Promise<Uint8Array | undefined> {
   const bytes = await readRegular(path, MOST_BYTES);
   const { fileTypeFromBuffer } = await import("file-type");

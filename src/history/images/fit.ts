@@ -3,16 +3,16 @@ import type { ImageContent } from "../../types/run/model.ts";
 import { measure } from "./measure.ts";
 import type { Resize } from "./resize.ts";
 
-/** What an image may be in a request. */
+/** The limits of an image in a request. */
 export interface ImageRules {
   readonly limits: ImageLimits;
-  /** Pixels of the longest side that are worth their tokens. */
+  /** Pixels of the longest side. More are not worth their tokens. */
   readonly maxSide: number;
 }
 
 /**
- * An image of these bytes that the model takes: as it is, or made smaller where something can do that. Undefined when
- * there is none. Rejects when the bytes are broken.
+ * The image of these bytes that the model accepts: unchanged, or made smaller if a resizer is there. Undefined when neither is
+ * possible. Rejects when the bytes are broken.
  */
 export async function fitImage(
   bytes: Uint8Array,

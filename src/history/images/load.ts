@@ -12,7 +12,7 @@ import type { Resize } from "./resize.ts";
 
 export interface ImagePorts {
   readonly log: Log;
-  /** What makes images smaller; found when it is first needed, unless given. */
+  /** Finds the resizer when it is first needed. The installed one when unset. */
   findResizer?(): Promise<Resize | undefined>;
 }
 
@@ -28,22 +28,22 @@ type Seeing = UserMessage | ToolResultMessage;
 
 const NONE: readonly ImageFile[] = [];
 
-/** Characters of base64 that are kept for the next request. */
+/** Base64 characters that are kept for the next request. */
 const KEPT = 64_000_000;
 const sizeOf = (part: Shown): number => (part.type === "image" ? part.data.length : part.text.length) + 100;
 
-/** Shows models the images that user turns mention. One for the process: it remembers the files that it read. */
+/** Adds the images that user turns mention to the messages. One for the process, because it keeps the files that it read. */
 export class ImageLoader {
   readonly #log: Log;
   readonly #findResizer: () => Promise<Resize | undefined>;
   readonly #made = new SizedCache<Shown>(KEPT, sizeOf);
-  /** Which files a turn names is asked once, or an image could come into a turn that was sent without it. */
+  /** The files that each turn names. Searched once, so that no image is added to a turn that was already sent without it. */
   readonly #files = new WeakMap<UserMessage, readonly ImageFile[]>();
   readonly #fitted = new WeakMap<ImageContent, Map<string, ImageContent>>();
   readonly #shown = new WeakMap<Seeing, { readonly parts: readonly Shown[]; readonly message: Seeing }>();
-  /** Which version of a file an image shows. */
+  /** The version of its file that an image shows. */
   readonly #versions = new WeakMap<ImageContent, string>();
-  /** Texts whose images stand beside them: the passes put them into other turns. */
+  /** Texts that already have their images in the same message. The passes move them to other turns. */
   readonly #told = new WeakSet<TextContent>();
   #resizer: Promise<Resize | undefined> | undefined;
 
@@ -86,7 +86,7 @@ export class ImageLoader {
     const found = await Promise.all(
       paths.map(async ({ path, noted }) => {
         const file = await this.#find(path, places);
-        // The files of a message are in it already, as bytes.
+        // The message already contains its files, as bytes.
         return file && !(noted && own.has(file.bytes)) ? [file] : [];
       }),
     );
@@ -111,7 +111,7 @@ export class ImageLoader {
     const own = message.role === "user" ? partsOf(message) : message.content;
     const fitted = await Promise.all(own.map(async (part) => (part.type === "image" ? this.#fit(part, rules) : part)));
     const loaded = await Promise.all(files.map((file) => this.#load(file, rules)));
-    // An engine may have copied a turn that had its images.
+    // An engine may have copied a turn with its images.
     const fresh = loaded.filter((part) => part !== undefined).filter((part) => !own.some((had) => isPart(part, had)));
     const parts: readonly Shown[] = [...fitted, ...fresh];
     if (isSame(own, parts)) return message;
@@ -141,7 +141,7 @@ export class ImageLoader {
     }
   }
 
-  /** An image that nothing makes smaller is left to the passes. */
+  /** The passes handle an image that cannot be made smaller. */
   async #fit(image: ImageContent, rules: ImageRules): Promise<ImageContent> {
     if (this.#versions.has(image)) return image;
     const known = this.#fitted.get(image)?.get(keyOf(rules));

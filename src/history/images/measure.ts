@@ -1,4 +1,4 @@
-/** The facts in the head of an image file. */
+/** The facts in the header of an image file. */
 export interface Measure {
   readonly mimeType: string;
   /** Pixels. */
@@ -9,7 +9,7 @@ export interface Measure {
 /** The types that can be measured. */
 export const MEASURED: readonly string[] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
-/** Reads type and size of a PNG, JPEG, GIF or WebP; undefined for anything else and for broken heads. Never throws. */
+/** Reads type and size of a PNG, JPEG, GIF or WebP. Undefined for anything else and for broken headers. Never throws. */
 export function measure(bytes: Uint8Array): Measure | undefined {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   try {
@@ -58,7 +58,7 @@ function webpSize(view: DataView): { width: number; height: number } | undefined
   return { width: (bits % 16_384) + 1, height: (Math.floor(bits / 16_384) % 16_384) + 1 };
 }
 
-/** The frame headers of all kinds of JPEG; C4, C8 and CC between them are tables. */
+/** The frame headers of all kinds of JPEG, without the tables C4, C8 and CC. */
 const isFrame = (marker: number): boolean => marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker);
 
 function readJpeg(view: DataView): Measure | undefined {

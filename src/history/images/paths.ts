@@ -1,11 +1,11 @@
 import { fileURLToPath } from "node:url";
 
 const EXTENSIONS = "png|jpe?g|gif|webp|bmp|heic|heif|avif|tiff?";
-// Lengths are bounded below, so that no text takes long.
+// The patterns have limits of length, so that no text takes long.
 const IS_IMAGE = new RegExp(`\\.(?:${EXTENSIONS})$`, "i");
-/** `[media attached: …]`, `[media attached 1/2: …]` and `[Image: source: …]`, with what they hold. */
+/** `[media attached: …]`, `[media attached 1/2: …]` and `[Image: source: …]`, with their content. */
 const NOTE = /\[(?:media attached(?: \d+\/\d+)?|image: source): *([^[\]\n]{1,4000})\]/gi;
-/** A path or file address that stands alone or in quotes, with or without spaces in the latter. */
+/** A path or file address, alone or in quotes; in quotes it may contain spaces. */
 const QUOTED = new RegExp(
   `(["'\`])((?:file://|media://|~/|\\.{1,2}/|/)[^"'\`\\n]{0,1000}?\\.(?:${EXTENSIONS}))\\1`,
   "gi",
@@ -14,16 +14,16 @@ const BARE = new RegExp(
   `(?<=^|[\\s(<=:,])(?:file://|media://|~/|\\.{1,2}/|/(?!/))[^\\s"'\`<>()[\\]|]{0,1000}?\\.(?:${EXTENSIONS})(?=$|[\\s"'\`<>)\\],;!?]|[.:](?:\\s|$))`,
   "gim",
 );
-/** What a single turn may name. */
+/** The most files that one turn may name. */
 const MOST = 20;
 
-/** A file that a text speaks of, as it is written; `noted` when a note of the gateway's own form names it. */
+/** A file that a text mentions, as it is written there. `noted`: a note in the gateway's own form names it. */
 export interface ImagePath {
   readonly path: string;
   readonly noted: boolean;
 }
 
-/** Files of images that a text names, each once, in their order; at most 20. Web addresses are none. */
+/** The image files that a text names, without repetition, in their order, at most 20. Web addresses are not included. */
 export function findImagePaths(text: string): readonly ImagePath[] {
   if (!mayName(text)) return [];
   const found: (ImagePath & { readonly at: number })[] = [];
@@ -42,7 +42,7 @@ export function findImagePaths(text: string): readonly ImagePath[] {
 
 const mayName = (text: string): boolean => text.includes("/") || /\[(?:media|image)/i.test(text);
 
-/** `path (image/png) | address`: both parts after the path may be missing. */
+/** `path (image/png) | address`. The type and the address may be missing. */
 function notedPath(inner: string): string | undefined {
   const [file = ""] = inner.split(" | ", 1);
   const [, path = "", mime = ""] = /^(.*?)(?: \(([a-z]+\/[^)\s]+)\))?$/i.exec(file.trim()) ?? [];
@@ -56,15 +56,15 @@ function unique(found: readonly ImagePath[]): ImagePath[] {
   return [...seen.values()];
 }
 
-/** Where paths of a text begin. */
+/** The indexes in a text at which paths may begin. */
 export interface PathPlaces {
   readonly workspace: string;
   readonly home: string;
-  /** The directory of received files, named `media://<id>`. */
+  /** The directory of received files, which texts name `media://<id>`. */
   readonly media: string;
 }
 
-/** The absolute path that is meant, not looked up yet; undefined for what cannot be one. */
+/** The absolute path that a text means; the file may not exist. Undefined for a text that cannot be a path. */
 export function absolutePath(written: string, { workspace, home, media }: PathPlaces): string | undefined {
   if (written.includes("\0")) return undefined;
   if (written.startsWith("~/")) return `${home}${written.slice(1)}`;
@@ -78,7 +78,7 @@ function fromUrl(url: string): string | undefined {
   try {
     return fileURLToPath(url);
   } catch {
-    // Another scheme, another host or a broken escape: no file of ours.
+    // Another scheme, another host or a broken escape: not a file of this machine.
     return undefined;
   }
 }

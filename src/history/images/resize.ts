@@ -1,4 +1,4 @@
-/** What an image has to become. */
+/** The limits for a resized image. */
 export interface ImageBounds {
   /** Longest side, pixels. */
   readonly maxSide: number;
@@ -10,10 +10,10 @@ export interface ResizedImage {
   readonly mimeType: string;
 }
 
-/** Makes an image fit. Undefined when it cannot; rejects when the bytes are no image that it knows. */
+/** Makes an image small enough. Undefined when that is not possible. Rejects when the bytes are no image that it knows. */
 export type Resize = (bytes: Uint8Array, bounds: ImageBounds) => Promise<ResizedImage | undefined>;
 
-/** As much of sharp as is used. */
+/** The part of sharp that is used. */
 export interface SharpImage {
   metadata(): Promise<{ width?: number; height?: number; hasAlpha?: boolean }>;
   rotate(): SharpImage;
@@ -25,20 +25,20 @@ export interface SharpImage {
 }
 export type Sharp = (input: Uint8Array, options: { limitInputPixels: number; failOn: "error" }) => SharpImage;
 
-/** An image that would fill the memory once it is unpacked. */
+/** The most pixels. A larger image would fill the memory when it is decoded. */
 const MOST_PIXELS = 100_000_000;
-/** Parts of the longest side, and JPEG qualities at each, until the file is small enough. */
+/** Shares of the longest side, and the JPEG qualities for each, tried until the file is small enough. */
 const SIDES = [1, 0.75, 0.5, 0.35] as const;
 const QUALITIES = [85, 70, 55, 40] as const;
 
-/** Tried in order: a picture with transparency stays a PNG while that is small enough. */
+/** Tries the sizes in their order. A picture with transparency stays a PNG as long as that is small enough. */
 export function resizeWith(sharp: Sharp): Resize {
   return async (bytes, { maxSide, maxBytes }) => {
     const open = () => sharp(bytes, { limitInputPixels: MOST_PIXELS, failOn: "error" });
     const { hasAlpha = false } = await open().metadata();
     for (const part of SIDES) {
       const side = Math.max(1, Math.floor(maxSide * part));
-      // Turned as its orientation says: the note of it is lost.
+      // Rotated by its orientation, because that note is lost.
       const small = () =>
         open().rotate().resize({ width: side, height: side, fit: "inside", withoutEnlargement: true });
       if (hasAlpha) {

@@ -2,10 +2,7 @@ import type { ChatMessage } from "../../types/run/model.ts";
 import { asksForRest } from "../../types/run/turns.ts";
 import { filterSame, isWhole, mapSame } from "../parts.ts";
 
-/**
- * Answers that ended in an error or an abort, and empty ones, are no part of what was said; but the first part of one
- * that was gone on with is.
- */
+/** Removes answers that ended in an error or an abort, and empty ones. The first part of an answer that was continued stays. */
 export function dropBroken(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   const mended = mapSame(messages, (message, at) => (asksForRest(messages[at + 1]) ? firstPart(message) : message));
   return filterSame(mended, isSaid);

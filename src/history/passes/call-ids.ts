@@ -6,16 +6,19 @@ import { isOwn } from "./thinking.ts";
 
 interface IdRule {
   readonly fits: RegExp;
-  /** The id for the n-th call that wants it. */
+  /** The id for the n-th call with this id. */
   make(id: string, n: number): string;
 }
 
-/** Longest ids: Anthropic's 64, OpenAI's 40 (Chat) and 64 (Responses); Mistral wants exactly nine letters and digits. */
+/**
+ * The longest ids: 64 characters for Anthropic, 40 (Chat) and 64 (Responses) for OpenAI. Mistral requires exactly nine letters
+ * and digits.
+ */
 const RULES: Readonly<Record<CallIdStyle, IdRule>> = {
   any: { fits: /^[^|]+$/, make: (id, n) => numbered(id.replaceAll("|", "_") || "call", n) },
   anthropic: { fits: /^[a-zA-Z0-9_-]{1,64}$/, make: safeUpTo(64) },
   openai: { fits: /^[a-zA-Z0-9_.:-]{1,40}$/, make: safeUpTo(40) },
-  // The SDK cuts underscores off the end of an id.
+  // The SDK removes underscores at the end of an id.
   responses: { fits: /^[a-zA-Z0-9_-]{0,63}[a-zA-Z0-9-]$/, make: safeUpTo(64) },
   mistral: {
     fits: /^[a-zA-Z0-9]{9}$/,
@@ -36,10 +39,10 @@ function safeUpTo(longest: number): IdRule["make"] {
   };
 }
 
-/** Gives every call an id that the provider takes and that no other call has, and its result the same. */
+/** Gives every call an id that the provider accepts and that no other call has, and its result the same id. */
 export function mapCallIds(messages: readonly ChatMessage[], policy: TranscriptPolicy): readonly ChatMessage[] {
   const rename = renaming(RULES[policy.callIds]);
-  /** New ids of the newest calls with an id, in their order, as long as they have no result. */
+  /** New ids of the latest calls with an id, in their order, until they have a result. */
   const open = new Map<string, string[]>();
   return mapSame(messages, (message) => {
     if (message.role === "assistant") return mapCalls(message, open, (call) => newId(call, message, policy, rename));
@@ -79,13 +82,13 @@ function mapCalls(
   return withContent(message, content);
 }
 
-/** A result that answers no open call gets an id that no call has: pairing leaves it out. */
+/** A result without an open call gets an id that no call has, so that the pairing pass removes it. */
 function mapResult(message: ToolResultMessage, open: Map<string, string[]>): ToolResultMessage {
   const toolCallId = open.get(message.toolCallId)?.shift() ?? "";
   return toolCallId === message.toolCallId ? message : { ...message, toolCallId };
 }
 
-/** OpenAI's Responses API writes `<call id>|<item id>`; the item's part means something to the model that made it only. */
+/** OpenAI's Responses API writes `<call id>|<item id>`. The item's part is valid only for the model that made it. */
 function newId(call: ToolCallContent, message: AssistantMessage, policy: TranscriptPolicy, rename: Rename): string {
   const [callPart = "", item] = call.id.split("|", 2);
   const id = rename(callPart === "" ? call.id : callPart);

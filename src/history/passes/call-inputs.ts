@@ -1,7 +1,7 @@
 import type { ChatMessage, ToolCallContent } from "../../types/run/model.ts";
 import { mapSame, withContent } from "../parts.ts";
 
-/** Every call has a name that providers take and an object of arguments. */
+/** Gives every call a name that providers accept, and an object of arguments. */
 export function mendCalls(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   return mapSame(messages, (message) => {
     if (message.role !== "assistant") return message;
@@ -10,7 +10,7 @@ export function mendCalls(messages: readonly ChatMessage[]): readonly ChatMessag
   });
 }
 
-/** Arguments may be large, and are looked through once. */
+/** Checked once for each object, because arguments may be large. */
 const known = new WeakMap<ToolCallContent, ToolCallContent>();
 
 function mended(call: ToolCallContent): ToolCallContent {
@@ -34,7 +34,7 @@ function asObject(given: unknown): Record<string, unknown> {
     const parsed: unknown = JSON.parse(given);
     return isRecord(parsed) ? parsed : {};
   } catch {
-    // Half an object is not valid as arguments.
+    // A part of an object is not valid as arguments.
     return {};
   }
 }
@@ -42,7 +42,7 @@ function asObject(given: unknown): Record<string, unknown> {
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Half a surrogate pair makes JSON that providers refuse. */
+/** Providers refuse JSON with half a surrogate pair. */
 function wellFormed(given: Record<string, unknown>): Record<string, unknown> {
   const json = JSON.stringify(given);
   if (!/\\ud[89a-f]/.test(json)) return given;
@@ -52,7 +52,7 @@ function wellFormed(given: Record<string, unknown>): Record<string, unknown> {
   return isRecord(whole) && JSON.stringify(whole) !== json ? whole : given;
 }
 
-/** Gemini wants a letter or an underscore first. */
+/** Gemini requires a letter or an underscore at the start. */
 function safeName(name: string): string {
   const safe = name.replaceAll(/[^a-zA-Z0-9_-]/g, "_").replace(/^(?![a-zA-Z_])(?=.)/, "_");
   return safe.slice(0, 64) || "unknown";

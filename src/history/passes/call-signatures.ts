@@ -3,8 +3,8 @@ import { type AnswerPart, hasCalls, mapSame } from "../parts.ts";
 import type { TranscriptPolicy } from "../../providers/quirks.ts";
 
 /**
- * Tells Gemini not to look for a signature. The bytes are those of Google's `skip_thought_signature_validator`, written
- * in the base64 alphabet that the SDK lets pass.
+ * Makes Gemini accept a call without a signature. The bytes are Google's `skip_thought_signature_validator`, written in the
+ * base64 alphabet that the SDK accepts.
  */
 const SKIP = "skip/thought/signature/validator";
 
@@ -33,7 +33,7 @@ function signed(part: AnswerPart): AnswerPart {
   return skipping;
 }
 
-/** The SDK leaves out a value that is not base64. */
+/** The SDK leaves out a value that is no base64. */
 function isSigned(call: ToolCallContent): boolean {
   if (!("thoughtSignature" in call) || typeof call.thoughtSignature !== "string") return false;
   const { thoughtSignature } = call;

@@ -3,7 +3,7 @@ import { filterSame, isBlank, mapSame, withContent } from "../parts.ts";
 
 type Seen = TextContent | ImageContent;
 
-/** No message and no block of text is empty, and no answer ends in thinking: providers refuse these. */
+/** Removes empty messages, empty blocks of text, and thinking at the end of an answer, because providers refuse them. */
 export function fillContents(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   return filterSame(mapSame(messages, filled), (message) => message.role !== "assistant" || message.content.length > 0);
 }

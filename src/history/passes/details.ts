@@ -2,7 +2,7 @@ import type { ChatMessage, ToolResultMessage } from "../../types/run/model.ts";
 import { once } from "../once.ts";
 import { mapSame } from "../parts.ts";
 
-/** A tool's details are for watchers, not for the model. */
+/** Removes the details of tool results, which are for watchers and not for the model. */
 export function stripDetails(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   return mapSame(messages, (message) =>
     message.role === "toolResult" && "details" in message ? withoutDetails(message) : message,

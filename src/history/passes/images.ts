@@ -84,8 +84,8 @@ function sizeOf(image: ImageContent): Measure | undefined {
 const read = (base64: string): Measure | undefined => measure(Buffer.from(base64, "base64"));
 
 /**
- * Providers refuse what is no image, and one whose bytes are not of the type that it claims; the bytes are right. Where they
- * claim one that cannot be measured, such as HEIC, the claim is all that is known.
+ * Removes what providers refuse: data that is no image. A wrong MIME type is corrected from the bytes. A type that cannot be
+ * measured, such as HEIC, is believed.
  */
 function soundImage(image: ImageContent): ImageContent | undefined {
   const { data } = image;
@@ -95,7 +95,7 @@ function soundImage(image: ImageContent): ImageContent | undefined {
   return mimeType === image.mimeType ? image : { ...image, mimeType };
 }
 
-/** For models that see images of user turns only: those of tool results follow their group of results. */
+/** For models that see images only in user turns: the images of tool results follow their results as a user turn. */
 export function moveResultImages(messages: readonly ChatMessage[], policy: TranscriptPolicy): readonly ChatMessage[] {
   if (policy.toolResultImages || !messages.some((one) => one.role === "toolResult" && hasImages(one))) return messages;
   let waiting: ImageContent[] = [];
@@ -117,7 +117,7 @@ const imageTurn = (images: readonly ImageContent[], timestamp: number): ChatMess
   timestamp,
 });
 
-/** Whether nobody said it: it shows the images of tool results. */
+/** Whether the gateway made this turn to show images of tool results. */
 export function isImageTurn(message: ChatMessage): boolean {
   if (message.role !== "user" || typeof message.content === "string") return false;
   const [first] = message.content;

@@ -10,7 +10,7 @@ interface Origin {
   readonly sourceTool?: unknown;
 }
 
-/** The model has to see which user turns no user wrote. */
+/** Marks the user turns that no user wrote. */
 export function markInterSession(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   return mapSame(messages, (message) =>
     message.role === "user" && originOf(message)?.kind === "inter_session" ? marked(message) : message,

@@ -1,7 +1,7 @@
 import type { ChatMessage } from "../../types/run/model.ts";
 import { beginsTurn } from "../../types/run/turns.ts";
 
-/** From the user turn on that has this many after it; the same messages when there are not that many. */
+/** The messages from the user turn on that is followed by this many; all messages when there are fewer. */
 export function limitTurns(messages: readonly ChatMessage[], earlierTurns: number | undefined): readonly ChatMessage[] {
   if (earlierTurns === undefined || earlierTurns === 0) return messages;
   const starts = messages.flatMap((message, index) => (isTurnStart(message, messages[index - 1]) ? [index] : []));
@@ -9,6 +9,6 @@ export function limitTurns(messages: readonly ChatMessage[], earlierTurns: numbe
   return start === 0 ? messages : messages.slice(start);
 }
 
-/** User messages in a row are one turn. */
+/** Consecutive user messages are one turn. */
 const isTurnStart = (message: ChatMessage, before: ChatMessage | undefined): boolean =>
   beginsTurn(message) && before?.role !== "user";

@@ -1,10 +1,10 @@
 import type { ChatMessage, ToolCallContent, ToolResultMessage } from "../../types/run/model.ts";
 import { callsOf, hasCalls, interruptedResult } from "../parts.ts";
 
-/** Puts the one result of every call right after it, and removes results without a call. */
+/** Puts the result of every call right after it, and removes results without a call. */
 export function pairTools(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   if (isPaired(messages)) return messages;
-  // From the end: a call's result is the next one after it.
+  // From the end, because a call's result is the next one after it.
   const results = new Map<string, ToolResultMessage>();
   const paired = messages.toReversed().map((message): readonly ChatMessage[] => {
     if (message.role !== "toolResult")

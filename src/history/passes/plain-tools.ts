@@ -9,8 +9,8 @@ import { callsOf, hasCalls } from "../parts.ts";
 import type { TranscriptPolicy } from "../../providers/quirks.ts";
 
 /**
- * For a request that may hold no calls and no results: each result becomes a user turn that tells what was called and
- * what came of it. The answers tell nothing of it: a model would take to writing calls as text.
+ * For a request that must contain no calls and results: each result becomes a user turn that says what was called and what it
+ * returned. The answers do not mention it, because a model would then write calls as text.
  */
 export function tellTools(messages: readonly ChatMessage[], policy: TranscriptPolicy): readonly ChatMessage[] {
   if (policy.plainTools !== true || !messages.some(hasTools)) return messages;
@@ -20,7 +20,7 @@ export function tellTools(messages: readonly ChatMessage[], policy: TranscriptPo
     if (message.role === "user") return [message];
     for (const call of callsOf(message)) calls.set(call.id, call);
     if (!hasCalls(message)) return [message];
-    // Thinking is dropped with the calls that it led to.
+    // Thinking that led to removed calls is removed with them.
     const said = message.content.filter((part) => part.type === "text");
     return said.length > 0 ? [{ ...message, content: said }] : [];
   });
@@ -28,7 +28,7 @@ export function tellTools(messages: readonly ChatMessage[], policy: TranscriptPo
 
 const hasTools = (message: ChatMessage): boolean => message.role === "toolResult" || hasCalls(message);
 
-/** Characters of a call's arguments that are shown. */
+/** The most characters of a call's arguments. */
 const MAX_ARGUMENTS = 2000;
 
 function told(result: ToolResultMessage, call: ToolCallContent | undefined, policy: TranscriptPolicy): UserMessage {

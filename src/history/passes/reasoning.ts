@@ -5,13 +5,13 @@ import { once } from "../once.ts";
 import { isOwn, unsigned } from "./thinking.ts";
 
 /**
- * OpenAI's Responses API takes an answer's items as they were made or not at all: a reasoning item has to be whole and
- * followed by what it led to, and no item comes twice. Other answers are sent as plain text and calls.
+ * OpenAI's Responses API accepts the items of an answer only as they were made: a reasoning item must be whole and followed by
+ * its result, and no item may be repeated. All other answers are sent as plain text and calls.
  */
 export function downgradeReasoning(messages: readonly ChatMessage[], policy: TranscriptPolicy): readonly ChatMessage[] {
   if (policy.ownThinking !== "item") return messages;
   const seen = new Set<string>();
-  /** Whether the calls of the last answer lost their items. */
+  /** Whether the calls of the last answer were sent without their items. */
   let plain = false;
   return mapSame(messages, (message) => {
     if (message.role === "toolResult") return plain ? withoutItem(message) : message;
@@ -24,7 +24,7 @@ export function downgradeReasoning(messages: readonly ChatMessage[], policy: Tra
   });
 }
 
-/** Ids of all items of an answer; undefined when the answer cannot be sent back as items. */
+/** The ids of all items of an answer. Undefined when the answer cannot be sent as items. */
 const itemsOf = once(({ content }: AssistantMessage): readonly string[] | undefined => {
   if (content.at(-1)?.type === "thinking") return undefined;
   const reasoned = content.some((part) => part.type === "thinking");
@@ -32,7 +32,7 @@ const itemsOf = once(({ content }: AssistantMessage): readonly string[] | undefi
   return ids.every((id) => id !== undefined) ? ids.filter((id) => id !== "") : undefined;
 });
 
-/** An empty id is none, and needs none. */
+/** The id of an item: empty when it needs none, undefined when it lacks one that it needs. */
 function itemId(part: AnswerPart, reasoned: boolean): string | undefined {
   if (part.type === "thinking") return reasoningId(part.thinkingSignature);
   if (part.type === "toolCall") return part.id.split("|")[1] ?? (reasoned ? undefined : "");
@@ -42,15 +42,15 @@ function itemId(part: AnswerPart, reasoned: boolean): string | undefined {
 function textId(part: object): string | undefined {
   if (!("textSignature" in part) || typeof part.textSignature !== "string") return undefined;
   const item = part.textSignature.startsWith("{") ? parsed(part.textSignature) : { id: part.textSignature };
-  // Short ones are the SDK's own for texts without an id.
+  // The SDK makes short ids for texts without one.
   return item && "id" in item && typeof item.id === "string" && /^msg_[\w-]{12,60}$/.test(item.id)
     ? item.id
     : undefined;
 }
 
-/** Nothing is kept on OpenAI's side, so the item has to hold its content. */
+/** OpenAI stores nothing, so the item must have its content. */
 function reasoningId(signature: string | undefined): string | undefined {
-  // Half a surrogate pair stands escaped, and the SDK sends it as it is.
+  // Half a surrogate pair is escaped here, and the SDK sends it in this form.
   const item = /\\ud[89a-f]/i.test(signature ?? "") ? undefined : parsed(signature ?? "");
   if (!item || !("type" in item) || item.type !== "reasoning") return undefined;
   if (!("encrypted_content" in item) || typeof item.encrypted_content !== "string") return undefined;

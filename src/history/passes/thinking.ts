@@ -2,17 +2,17 @@ import type { AssistantMessage, ChatMessage, ThinkingContent } from "../../types
 import { type AnswerPart, filterSame, hasField, isBlank, mapSame, withContent } from "../parts.ts";
 import type { TranscriptPolicy } from "../../providers/quirks.ts";
 
-/** The model that is asked wrote this. */
+/** Whether the model that is asked wrote this answer. */
 export function isOwn(message: AssistantMessage, { model }: TranscriptPolicy): boolean {
   return message.model === model.id && message.provider === model.provider && message.api === model.api;
 }
 
-/** For models that take no thinking back, and when nothing may be left that a provider could refuse. */
+/** For models that accept no thinking, and for a request that must contain nothing that a provider could refuse. */
 export function dropThinking(messages: readonly ChatMessage[], policy: TranscriptPolicy): readonly ChatMessage[] {
   return policy.ownThinking === "drop" || policy.strict === true ? mapSame(messages, withoutThinking) : messages;
 }
 
-/** A signature is worth something to the model that made it only; thinking of others would be read as an answer. */
+/** A signature is valid only for the model that made it. A model would read another's thinking as an answer. */
 export function stripSignatures(messages: readonly ChatMessage[], policy: TranscriptPolicy): readonly ChatMessage[] {
   return mapSame(messages, (message) => {
     if (message.role !== "assistant") return message;
@@ -45,16 +45,16 @@ function unsignedPart(part: AnswerPart): AnswerPart {
   return { type: "toolCall", id, name, arguments: given };
 }
 
-/** Message fields in which OpenAI-compatible servers send thinking. */
+/** Names of message fields in which OpenAI-compatible servers send thinking. */
 const FIELDS: readonly string[] = ["reasoning_content", "reasoning", "reasoning_text"];
 
 function isTaken(part: ThinkingContent, { ownThinking, model }: TranscriptPolicy): boolean {
   const signature = part.thinkingSignature ?? "";
   if (ownThinking === "item") return true;
-  // Only Anthropic's own API has a place for hidden thoughts.
+  // Only Anthropic's own API accepts hidden thoughts.
   if ("redacted" in part && part.redacted === true) return model.api === "anthropic-messages" && !isBlank(signature);
   if (isBlank(part.thinking)) return false;
-  // The SDK sends it as it is.
+  // The SDK sends it unchanged.
   if (ownThinking === "field") return part.thinking.isWellFormed() && (signature === "" || FIELDS.includes(signature));
   return ownThinking !== "signed" || !isBlank(signature);
 }

@@ -5,14 +5,14 @@ import { hasCalls, oneText, partsOf } from "../parts.ts";
 import type { TranscriptPolicy } from "../../providers/quirks.ts";
 import { isOwn, unsigned } from "./thinking.ts";
 
-/** Gemini refuses a history that begins with an answer. */
+/** Gemini refuses a conversation that begins with an answer. */
 export function startWithUser(messages: readonly ChatMessage[], policy: TranscriptPolicy): readonly ChatMessage[] {
   const first = messages[0];
   if (!policy.userTurnFirst || first === undefined || first.role === "user") return messages;
   return [{ role: "user", content: "(The conversation began earlier.)", timestamp: first.timestamp }, ...messages];
 }
 
-/** Gemini wants answers one at a time. */
+/** Gemini accepts no two answers in a row. */
 export function validateGeminiTurns(
   messages: readonly ChatMessage[],
   policy: TranscriptPolicy,
@@ -24,7 +24,7 @@ export function validateGeminiTurns(
   });
 }
 
-/** Anthropic wants user turns one at a time. Two in a row happen when a run failed between: no text of either is lost. */
+/** Anthropic accepts no two user turns in a row. They occur when a run between them failed, and their texts are joined. */
 export function validateAnthropicTurns(
   messages: readonly ChatMessage[],
   policy: TranscriptPolicy,
@@ -35,13 +35,13 @@ export function validateAnthropicTurns(
   );
 }
 
-/** A turn begins with the two when it begins with one of them. */
+/** A joined turn begins a turn if either of them does. */
 export const joinUserTurns = (first: UserMessage, then: UserMessage): UserMessage => ({
   ...(beginsTurn(first) && !beginsTurn(then) ? first : then),
   content: [...partsOf(first), ...partsOf(then)],
 });
 
-/** Nobody signed the two together. */
+/** The joined answer has no signature, because nobody signed it as a whole. */
 function joinAnswers(first: AssistantMessage, then: AssistantMessage, policy: TranscriptPolicy): AssistantMessage {
   const by = isOwn(first, policy) ? first : then;
   const { api, provider, model } = by;

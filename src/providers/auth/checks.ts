@@ -87,7 +87,7 @@ async function checkExpiry(credentials: Credentials, now: number): Promise<reado
   const keys = await readOr(credentials);
   if ("status" in keys) return [{ status: "skip", message: "The file cannot be read." }];
   const found = [...keys.profiles].flatMap(([id, credential]) => ending(id, credential, now) ?? []);
-  return found.length > 0 ? found : [{ status: "ok", message: "No token is over." }];
+  return found.length > 0 ? found : [{ status: "ok", message: "No token has expired." }];
 }
 
 /** The expiry of tokens. Logins are renewed without a person. */
@@ -96,6 +96,6 @@ function ending(id: string, credential: Credential, now: number): CheckResult | 
   if (expires === undefined || expires - now > SOON_MS) return undefined;
   const day = new Date(expires).toISOString().slice(0, 10);
   const fix = `Make a new one and run: openclaw models auth paste-token --profile-id ${id}`;
-  if (expires <= now) return { status: "fail", message: `The token "${id}" is over since ${day}.`, fix };
+  if (expires <= now) return { status: "fail", message: `The token "${id}" expired on ${day}.`, fix };
   return warn(`The token "${id}" ends on ${day}.`, fix);
 }

@@ -9,10 +9,10 @@ export type Again =
   | { readonly kind: "standing"; readonly copy: InboxRow };
 
 const UNANSWERED = "('failed', 'dropped', 'aborted')";
-/** Of `turn`, a row of the inbox: it has no end yet, or one that is an answer. */
+/** Whether `turn`, a row of the inbox, has no outcome yet or was answered. */
 const STANDS = (turn: string): string =>
   `(${turn}.state <> 'done' OR json_extract(${turn}.outcome, '$.kind') NOT IN ${UNANSWERED})`;
-/** The other rows of one message that are open or answered; a row that became part of a turn counts as that turn does. */
+/** The other rows of one message that are open or answered. A row that was merged into a turn counts as that turn does. */
 const STANDING = `
   WITH RECURSIVE
     above (id, again_of) AS (
@@ -28,7 +28,7 @@ const STANDING = `
 const DONE = "SELECT * FROM inbox WHERE id = ? AND state = 'done'";
 const MERGED = "SELECT * FROM inbox WHERE state = 'done' AND json_extract(outcome, '$.into') = ? ORDER BY id";
 
-/** Undefined when there is no such row that is done. */
+/** Undefined when there is no such row with an outcome. */
 export function runAgain(sql: Statements, id: number, now: number): Again | undefined {
   const found = sql.one(DONE, id);
   if (!found) return undefined;
@@ -44,7 +44,7 @@ export function runAgain(sql: Statements, id: number, now: number): Again | unde
   };
 }
 
-/** The copy is a separate event, so that its turn, its run and its replies are separate too. */
+/** The copy is a separate event with its own turn, run and replies. */
 function copyOf(sql: Statements, { id, message }: InboxRow, now: number): InboxRow {
   const earlier = count(sql.one("SELECT count(*) AS n FROM inbox WHERE again_of = ?", id), "n");
   const mark = `#again-${id}-${earlier + 1}`;
@@ -52,7 +52,7 @@ function copyOf(sql: Statements, { id, message }: InboxRow, now: number): InboxR
   const copy = {
     ...message,
     eventKey: message.eventKey + mark,
-    // An operator's message names its run; an answer quotes the id of a platform's message.
+    // An operator's message names its run. An answer quotes the id of a platform's message.
     id: isOperator ? message.id + mark : message.id,
     receivedAt: now,
     sentAt: message.sentAt ?? message.receivedAt,

@@ -21,7 +21,7 @@ export function countOr(row: Row, column: string): number | undefined {
   return row[column] === null ? undefined : count(row, column);
 }
 
-/** A column of JSON that only this store writes, from a value of type T. */
+/** A column with JSON that only this store writes, from a value of type T. */
 export function json<T>(row: Row, column: string): T {
   const value: unknown = JSON.parse(text(row, column));
   if (!isOurs<T>(value)) throw new Error(`journal column ${column} holds no JSON`);
@@ -32,21 +32,21 @@ export function jsonOr<T>(row: Row, column: string): T | undefined {
   return textOr(row, column) === undefined ? undefined : json<T>(row, column);
 }
 
-/** The column as one of the values that the schema's CHECK allows. */
+/** A column whose values the schema's CHECK restricts. */
 export function word<T extends string>(row: Row, column: string, words: readonly T[]): T {
   const found = words.find((one) => one === row[column]);
   if (found === undefined) throw new Error(`journal column ${column} holds an unknown word`);
   return found;
 }
 
-/** The same where the column may be empty. */
+/** The same for a column that may be empty. */
 export function wordOr<T extends string>(row: Row, column: string, words: readonly T[]): T | undefined {
   return textOr(row, column) === undefined ? undefined : word(row, column, words);
 }
 
 type Given<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
 
-/** The facts with a value; keys without one are left out. */
+/** The facts that have a value. */
 export function given<T extends object>(facts: T): Given<T> {
   const entries = Object.entries(facts).filter(([, value]) => value !== undefined);
   const there: unknown = Object.fromEntries(entries);

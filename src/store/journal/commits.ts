@@ -5,18 +5,18 @@ import { BUSY, isDiskFault, sqliteCode, sqliteError, Statements } from "./sqlite
 import type { Wal } from "../wal.ts";
 
 interface Write {
-  /** Runs inside the transaction; its value waits until COMMIT. */
+  /** Work that runs inside the transaction. Its promise resolves after COMMIT. */
   work(): Settle;
   fail(error: unknown): void;
 }
 type Settle = () => void;
 
-/** How long a write waits for another program that holds the journal's write lock, and how often it looks. */
+/** Milliseconds that a write waits for another program's write lock on the journal, and milliseconds between two tries. */
 const BUSY_MS = 2000;
 const LOOK_AGAIN_MS = 20;
 
 interface CommitOptions {
-  /** Of the process that owns the journal. Without it, SQLite itself syncs each commit, and waits for locks. */
+  /** The log of the process that owns the journal. Without it SQLite syncs each commit and waits for locks by itself. */
   readonly wal?: Wal;
   /** With `wal`: whether a write waits until it is on the disk. */
   readonly isDurable?: boolean;
@@ -36,7 +36,7 @@ export class Commits {
   readonly #options: CommitOptions;
   #queue: Write[] = [];
   #scheduled: NodeJS.Immediate | undefined;
-  /** Nothing is committed until this has resolved. Never rejects. */
+  /** Pauses commits until this resolves. Never rejects. */
   #pause: Promise<void> | undefined;
   #busySince: number | undefined;
 
@@ -47,7 +47,7 @@ export class Commits {
     this.sql = new Statements(db);
   }
 
-  /** Resolves with what `work` returned once that is on disk. `work` is synchronous and may run twice. */
+  /** Resolves with the result of `work` when it is on disk. `work` is synchronous and may run twice. */
   write<T>(work: (sql: Statements) => T): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       this.#queue.push({
@@ -61,7 +61,7 @@ export class Commits {
     });
   }
 
-  /** Sees every write requested before, and resolves when all that it saw is on disk. */
+  /** Reads after all earlier writes, and resolves when what it read is on disk. */
   async read<T>(work: (sql: Statements) => T): Promise<T> {
     this.#flush();
     while (this.#pause && this.#queue.length > 0) {
@@ -73,7 +73,7 @@ export class Commits {
     return value;
   }
 
-  /** Resolves when every write requested before has settled. */
+  /** Resolves when all earlier writes have settled. */
   async settle(): Promise<void> {
     this.#flush();
     while (this.#pause) await this.#pause;
@@ -92,7 +92,7 @@ export class Commits {
     if (this.#options.isDurable === true) await this.#options.wal?.pending;
   }
 
-  /** Commits waiting writes now, unless there is a pause. Never throws: each write's promise has its outcome. */
+  /** Commits the waiting writes now, unless commits are paused. Never throws; the promise of each write has its result. */
   #flush(): void {
     clearImmediate(this.#scheduled);
     this.#scheduled = undefined;
@@ -171,7 +171,7 @@ export class Commits {
   }
 
   #rollBack(): void {
-    // SQLite has rolled back by itself after some disk faults; a write may come after the journal was closed.
+    // After some disk errors SQLite has rolled back by itself, and a write may come after the journal was closed.
     if (!this.#db.isOpen || !this.#db.isTransaction) return;
     try {
       this.#db.exec("ROLLBACK");

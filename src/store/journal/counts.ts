@@ -1,11 +1,11 @@
 import { count, countOr } from "./columns.ts";
 import type { Statements } from "./sqlite.ts";
 
-/** The state of the message path, as counts. Times are epoch milliseconds. */
+/** Counts of messages and replies by state. Times are epoch milliseconds. */
 export interface JournalCounts {
   /** Messages without an outcome. */
   readonly openInbox: number;
-  /** When the oldest of them was taken. */
+  /** When the oldest of them was accepted. */
   readonly oldestInboxAt?: number;
   /** Unclaimed messages without an outcome, and when the oldest was accepted. */
   readonly unclaimedInbox: number;
@@ -21,10 +21,13 @@ export interface JournalCounts {
   readonly failedOutboxLastDay: number;
 }
 
-/** What the `why` of an outcome begins (the journal's index `inbox_stale` has the same words) with when an outage made the message too old to be answered. */
+/**
+ * The start of `why` in the outcome of a message that an outage made too old. The journal's index `inbox_stale` contains the
+ * same text.
+ */
 export const STALE = "stale: ";
 
-/** Why a row ended that an operator ended. */
+/** The `why` of a row that an operator ended. */
 export const BY_OPERATOR = "by the operator";
 
 const DAY_MS = 86_400_000;
@@ -40,7 +43,7 @@ const OUTBOX = `
 const FAILED =
   "SELECT count(*) AS n FROM outbox WHERE state = 'failed' AND created_at >= ? AND coalesce(error, '') <> ?";
 
-/** The work grows with open, stale and failed rows, not with the journal: each statement reads an index. May be called often. */
+/** Reads only indexes, so its work grows with the open, stale and failed rows and not with the journal. May be called often. */
 export function readCounts(sql: Pick<Statements, "one">, now: number): JournalCounts {
   const inbox = sql.one(`${INBOX} WHERE state <> 'done'`) ?? {};
   const unclaimed = sql.one(`${INBOX} WHERE state <> 'done' AND state = 'accepted'`) ?? {};

@@ -22,7 +22,7 @@ export function openDatabase(path: string): DatabaseSync {
   }
 }
 
-/** The schema version of a journal. Throws what SQLite throws. */
+/** The schema version of a journal. Throws SQLite's errors. */
 export function readVersion(db: DatabaseSync): number {
   return count(db.prepare("PRAGMA user_version").get(), "user_version");
 }
@@ -36,7 +36,7 @@ function refuseNewer(db: DatabaseSync, path: string): void {
   });
 }
 
-/** The version is read again under the write lock: the command line may open a new journal at the same moment. */
+/** Read again under the write lock, because the command line may open a new journal at the same moment. */
 function migrate(db: DatabaseSync): void {
   if (readVersion(db) === SCHEMA_VERSION) return;
   db.exec("BEGIN IMMEDIATE");

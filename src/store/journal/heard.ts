@@ -4,7 +4,7 @@ import { count, json } from "./columns.ts";
 import type { Commits } from "./commits.ts";
 import { toInboxRow } from "./inbox.ts";
 
-/** No reader shows more lines than this. */
+/** No reader shows more lines. */
 const MOST = 5000;
 const HEARD = `
   SELECT * FROM inbox WHERE state = 'done' AND done_at > ? AND refused = 'history' ORDER BY id DESC LIMIT ${MOST}`;
@@ -12,7 +12,9 @@ const TOLD = `
   SELECT json_extract(message, '$.from') AS origin, max(id) AS last FROM inbox
   WHERE id > ? AND state = 'done' AND turn_id IS NOT NULL GROUP BY origin`;
 
-/** Messages since an epoch millisecond that were kept as context, and after which their place had no turn; oldest first. */
+/**
+ * Messages since an epoch millisecond that were kept as context and that no later turn of their chat has used; oldest first.
+ */
 export function readHeard(
   commits: Commits,
   since: number,

@@ -23,7 +23,7 @@ const CLAIM = `
     starts = CASE WHEN claimed_boot IS NOT ?4 THEN json_insert(coalesce(starts, '[]'), '$[#]', ?5) ELSE starts END,
     claimed_boot = ?4, claimed_at = ?5
   WHERE id = ?6 AND state <> 'done'`;
-// The first outcome counts: a message ends once.
+// A message ends once, so only the first outcome counts.
 const FINISH =
   "UPDATE inbox SET state = 'done', outcome = ?, done_at = ?, refused = ? WHERE id = ? AND state <> 'done'";
 
@@ -54,7 +54,7 @@ function acceptOne(sql: Statements, message: InboundMessage, at: number): { row:
   return { row: knownRow(sql, count(seen, "inbox_id"), message), isNew: false };
 }
 
-/** A new row and its dedupe key. `againOf`: the row whose message it is once more. */
+/** A new row and its dedupe key. `againOf`: the row whose message is answered again. */
 export function putMessage(sql: Statements, message: InboundMessage, at: number, againOf?: number): InboxRow {
   const { channel, account } = message.from;
   const { id } = sql.run(INSERT, JSON.stringify(message), at, againOf ?? null);
@@ -63,7 +63,7 @@ export function putMessage(sql: Statements, message: InboundMessage, at: number,
   return { id, message, state: "accepted", attempts: 0, acceptedAt: at, ...again };
 }
 
-/** A row that was pruned lives on as its key: the event is done, how is forgotten. */
+/** Only the key of a pruned row is left: its event is done, and its outcome is not known any more. */
 function knownRow(sql: Statements, id: number, message: InboundMessage): InboxRow {
   const row = sql.one(ROW, id);
   return row ? toInboxRow(row) : { id, message, state: "done", attempts: 0 };

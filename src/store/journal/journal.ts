@@ -18,9 +18,9 @@ import { createSystemEvents } from "./system-events.ts";
 import { createTexts } from "./texts.ts";
 
 export interface JournalOptions {
-  /** The SQLite file; made with its directory when it is not there. */
+  /** The SQLite file. Made with its directory when it does not exist. */
   readonly path: string;
-  /** New at every start of the gateway; a row claimed under another one has been through a restart. */
+  /** A new value at every start of the gateway. A row that was claimed under another value has been through a restart. */
   readonly bootId: string;
   readonly log?: Log;
   readonly clock?: Clock;
@@ -42,18 +42,21 @@ export interface OpenJournal extends Journal {
   /** For operators. */
   readonly messages: MessageDesk;
   /**
-   * Messages since an epoch millisecond that were kept as context, and after which their place had no turn; oldest first.
-   * `placeOf`: what shares its turns with a chat.
+   * Messages since an epoch millisecond that were kept as context and that no later turn of their chat has used; oldest first.
+   * `placeOf` names what shares its turns with a chat.
    */
   heard(since: number, placeOf: (from: Peer) => Peer): Promise<readonly InboxRow[]>;
-  /** Removes finished rows after their time: by default rows 30 days, those never let in 7, dedupe keys 400. */
+  /**
+   * Removes finished rows when their time is over: by default rows after 30 days, messages that were not let in after 7, dedupe
+   * keys after 400.
+   */
   prune(keep?: Keep): Promise<number>;
   stats(): Promise<JournalStats>;
-  /** The same without the file's size, at once. Throws what SQLite throws. */
+  /** The same counts without the file's size, synchronously. Throws SQLite's errors. */
   counts(): JournalCounts;
   /**
-   * Resolves, if ever, with the error of a sync that failed: it is unknown which of the last writes are on disk. Every later
-   * write fails with the same error, and the process has to end.
+   * Resolves with the error of a failed sync, if one fails. It is then unknown which of the last writes are on disk. Every
+   * later write fails with the same error, and the process must end.
    */
   readonly lost: Promise<OpenClawError>;
 }

@@ -20,7 +20,7 @@ const LAST = `
   SELECT * FROM runs WHERE session_key = ? AND coalesce(receipt ->> 'trigger', '') NOT IN ('compaction', 'engine')
   ORDER BY at DESC, rowid DESC LIMIT 1`;
 
-// No pattern, so that no character of an id means another.
+// Not a LIKE pattern, so that no character of an id has a special meaning.
 const BEGINNING = "SELECT * FROM runs WHERE substr(run_id, 1, length(?)) = ? ORDER BY at DESC, rowid DESC LIMIT ?";
 
 /** `failed` counts the runs whose `result` begins with that word. */

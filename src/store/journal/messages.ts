@@ -22,7 +22,7 @@ export interface Seen {
   readonly lastAt?: number;
 }
 
-/** Looking at rows, for people. Ids of platforms are unique in a chat at best: several rows may have one. */
+/** Reads rows for people. A platform's id is unique in its chat at best, so several rows may have it. */
 export interface MessageLook {
   /** The latest first. */
   inboxRows(limit: number, filter?: RowFilter): Promise<readonly InboxRow[]>;
@@ -40,22 +40,22 @@ export interface MessageLook {
   outboxOf(inboxId: number): Promise<readonly OutboxRow[]>;
 }
 
-/** Changes of rows by an operator; code that works on a row at the same time is informed elsewhere. */
+/** Changes of rows by an operator. The code that is working on a row gets its message elsewhere. */
 export interface MessageDesk extends MessageLook {
   /**
-   * New rows for the message of one that is done and for those that were part of its turn, unless it was run again before
-   * and that stands; undefined when there is none such. The old ones keep their outcomes.
+   * Adds rows for the message of a row with an outcome, and for those that were part of its turn. If an earlier copy is open or
+   * answered, returns that instead. Undefined when there is no such row. The old rows keep their outcomes.
    */
   runAgain(id: number): Promise<Again | undefined>;
   /**
-   * Makes a row that is not sent ready to be sent: `unknown` when it may have arrived, so that it goes out with its label,
-   * else `planned`. Undefined when it is sent or there is none.
+   * Makes an unsent row ready to be sent: `unknown` when it may have arrived, so that it is labelled, or else `planned`.
+   * Undefined when it is sent or does not exist.
    */
   sendAgain(id: number): Promise<OutboxRow | undefined>;
 }
 
 const MOST_FOUND = 20;
-/** With word of an answer of which every part was given up. */
+/** With `unsent`: every part of the answer was given up. */
 const INBOX_ROWS = `
   SELECT inbox.*, EXISTS (SELECT 1 FROM outbox WHERE outbox.inbox_id = inbox.id AND outbox.state = 'failed')
     AND NOT EXISTS (SELECT 1 FROM outbox WHERE outbox.inbox_id = inbox.id AND outbox.state <> 'failed') AS unsent

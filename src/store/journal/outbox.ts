@@ -10,7 +10,7 @@ import type { Row, Statements } from "./sqlite.ts";
 
 const STATES = ["planned", "sending", "sent", "unknown", "failed"] as const;
 const GAPS = ["late", "unknown", "refused"] as const;
-// A reply belongs to the session and the run that its message was claimed for.
+// A reply belongs to the session and the run for which its message was claimed.
 export const OUTBOX_ROWS = `
   SELECT outbox.*, inbox.session_key, inbox.run_id FROM outbox LEFT JOIN inbox ON inbox.id = outbox.inbox_id`;
 const OF_REPLY = `${OUTBOX_ROWS} WHERE outbox.reply_key = ? ORDER BY outbox.part`;
@@ -50,7 +50,10 @@ const NOTE_LENGTH = `
   INSERT INTO preview_length (inbox_id, characters) VALUES (?, ?)
   ON CONFLICT (inbox_id) DO UPDATE SET characters = excluded.characters`;
 
-/** The first part answers `replyTo`, with `quoteAll` every part; the last one carries the buttons, the first text one replaces the preview. */
+/**
+ * With `quoteAll` every part answers `replyTo`, or else only the first. The last part has the buttons, and the first text
+ * replaces the preview.
+ */
 export function createOutbox(commits: Commits, clock: Clock): OutboxJournal {
   return {
     plan: (reply) => commits.write((sql) => planReply(sql, reply, clock.now())),

@@ -5,14 +5,14 @@ import { count, text, textOr } from "./columns.ts";
 import type { Commits } from "./commits.ts";
 import type { Row, Statements } from "./sqlite.ts";
 
-// Without 0, O, 1 and I, which people mix up.
+// Without 0, O, 1 and I, which people confuse.
 const ALPHABET = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
 const CODE_LENGTH = 8;
 const HOUR_MS = 3_600_000;
 const MAX_PENDING = 3;
-/** Milliseconds after which a code may give way to a newer stranger's: time for the operator to use it. */
+/** Milliseconds after which another stranger's code may replace a code, so that the operator has time to use it. */
 const YIELDS_AFTER_MS = 600_000;
-/** Strangers without a code that are remembered of one account, and for how long. */
+/** How many strangers without a code are remembered for each account, and for how long. */
 const MAX_TURNED_AWAY = 50;
 const REMEMBER_MS = 24 * HOUR_MS;
 
@@ -80,7 +80,8 @@ function requestCode(sql: Statements, from: Stranger, now: number): Asked {
     return { kind: "full" };
   }
   sql.run("DELETE FROM pairing WHERE code = ?", oldest.code);
-  // A sender whose code was replaced may not replace another's for an hour, so that a few accounts cannot pass the codes round.
+  // A sender whose code was replaced may not replace another's for an hour. Otherwise a few accounts could take the codes in
+  // turn.
   turnAway(sql, oldest, { now, hadCode: now });
   return { kind: "new", request: giveCode(sql, from, now) };
 }
@@ -92,7 +93,7 @@ function giveCode(sql: Statements, from: Stranger, now: number): PairingRequest 
   return request;
 }
 
-/** `hadCode`: when the stranger lost a code, 0 for never. */
+/** `hadCode`: when the stranger's code was replaced; 0 for never. */
 function turnAway(sql: Statements, from: Stranger, { now, hadCode }: { now: number; hadCode: number }): void {
   const { channel, account, senderId, name } = from;
   sql.run(TURN_AWAY, channel, account, senderId, name ?? null, hadCode, now, now);

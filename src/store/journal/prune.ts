@@ -3,15 +3,15 @@ import { count } from "./columns.ts";
 import type { Commits } from "./commits.ts";
 import type { Statements } from "./sqlite.ts";
 
-/** How long the journal keeps rows; open rows stay however old. */
+/** How long the journal keeps rows. Open rows stay without a limit. */
 export interface Keep {
   /** Days of finished messages, replies and runs. */
   readonly rowsDays?: number | undefined;
   /** Days of messages that were not let in. */
   readonly strangersDays?: number | undefined;
-  /** Days of the keys by which a redelivered event is known. */
+  /** Days of the keys by which an event is recognised that a platform offers again. */
   readonly dedupeDays?: number | undefined;
-  /** Bytes in use; above it older rows go early, down to one day. */
+  /** Bytes in use. Above it, rows older than a day are removed before their time. */
   readonly maxBytes?: number | undefined;
 }
 
@@ -19,10 +19,10 @@ const DAY_MS = 86_400_000;
 const ROWS_DAYS = 30;
 const STRANGERS_DAYS = 7;
 const KEYS_DAYS = 400;
-/** Signal keeps undelivered messages for 45 days, WhatsApp for 30; no platform offers an event later. */
+/** Signal keeps undelivered messages for 45 days, WhatsApp for 30. No platform offers an event later. */
 export const LEAST_KEYS_DAYS = 60;
 
-/** Removes finished rows after their time, in small steps between which others write. Returns the number of removed rows. */
+/** Removes rows whose time is over, in small steps, between which other writes can happen. Returns how many were removed. */
 export async function pruneJournal(commits: Commits, now: number, keep: Keep = {}): Promise<number> {
   const { rowsDays = ROWS_DAYS, strangersDays = STRANGERS_DAYS, dedupeDays = KEYS_DAYS, maxBytes } = keep;
   const keysDays = Math.max(LEAST_KEYS_DAYS, rowsDays, dedupeDays);
@@ -46,10 +46,10 @@ export async function pruneJournal(commits: Commits, now: number, keep: Keep = {
   return removed;
 }
 
-/** Rows that one transaction removes: a few milliseconds. */
+/** Rows that one transaction removes. It takes a few milliseconds. */
 const BATCH = 200;
 
-/** Epoch milliseconds before which rows go. */
+/** Rows from before this epoch millisecond are removed. */
 interface Limits {
   readonly strangers: number;
   readonly rows: number;
@@ -59,7 +59,7 @@ interface Limits {
 
 interface Step {
   readonly of: keyof Limits;
-  /** Removes at most `BATCH` rows that are older; each finds them by an index. */
+  /** Removes at most `BATCH` older rows, which it finds by an index. */
   remove(sql: Statements, before: number): number;
 }
 
@@ -72,7 +72,7 @@ const STRANGERS = `
   SELECT id FROM inbox WHERE state = 'done' AND refused IS NOT NULL AND done_at < ? ORDER BY done_at LIMIT ${BATCH}`;
 const FINISHED = `SELECT id FROM inbox WHERE state = 'done' AND done_at < ? ORDER BY done_at LIMIT ${BATCH}`;
 
-/** In this order: a reply goes with its message at the earliest, since planning it anew would send it once more. */
+/** In this order: a reply stays at least as long as its message, because it would be sent again if it were planned again. */
 const STEPS: readonly Step[] = [
   { of: "strangers", remove: (sql, before) => removeInbox(sql, STRANGERS, before) },
   removeBy(
@@ -115,7 +115,7 @@ async function removeAll(commits: Commits, step: Step, before: number): Promise<
   }
 }
 
-/** The file itself does not shrink: free pages are used again. */
+/** The file does not become smaller: SQLite uses its free pages again. */
 function bytesInUse(sql: Statements): number {
   const pages = count(sql.one("PRAGMA page_count"), "page_count");
   const free = count(sql.one("PRAGMA freelist_count"), "freelist_count");

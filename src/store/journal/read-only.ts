@@ -31,8 +31,8 @@ export interface StrangerSource {
 }
 
 /**
- * Opens a journal that is there, for reading alone: nothing in it changes, but one of an older version is brought up to
- * this one first. Throws `OpenClawError` as `openJournal` does.
+ * Opens an existing journal for reading. Changes nothing, except that it first migrates an older version. Throws
+ * `OpenClawError` as `openJournal` does.
  */
 export async function openJournalToRead(
   path: string,
@@ -54,14 +54,14 @@ export async function openJournalToRead(
   };
 }
 
-/** Undefined when it is for `openJournal` to deal with: of another version, or no journal at all. */
+/** Undefined when `openJournal` must handle it: a journal of another version, or no journal. */
 function openCurrent(path: string): DatabaseSync | undefined {
   let db: DatabaseSync | undefined;
   try {
     db = new DatabaseSync(path, { readOnly: true, timeout: 2000 });
     if (readVersion(db) === SCHEMA_VERSION) return db;
   } catch {
-    // Opening it for writing reports what is wrong with it.
+    // Opening it for writing reports the problem.
   }
   db?.close();
   return undefined;

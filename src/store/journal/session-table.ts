@@ -13,7 +13,8 @@ const EXPORT = "sessions.export";
 const IS_THERE = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'sessions'";
 const ALL = "SELECT key, row, exported FROM sessions";
 const WRITE = "INSERT INTO sessions (key, row) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET row = excluded.row";
-// A removed row stays as long as sessions.json has it, which distinguishes an edit there from a change that is not written yet.
+// A removed row stays as long as sessions.json contains it. Without it, a row that a person added there could not be
+// distinguished from one whose removal was not exported yet.
 const FORGET_ROW = "UPDATE sessions SET row = NULL WHERE key = ? AND exported IS NOT NULL";
 const REMOVE_ROW = "DELETE FROM sessions WHERE key = ? AND exported IS NULL";
 const NOTE =
@@ -43,8 +44,8 @@ export function createSessionTable(commits: Commits): SessionTable {
 }
 
 /**
- * The session rows of a journal on disk, for reading alone; none when there is no journal or an older version wrote it.
- * Throws `OpenClawError` when it cannot be read.
+ * Reads the session rows of a journal on disk. None when there is no journal, or when an older version wrote it. Throws
+ * `OpenClawError` when it cannot be read.
  */
 export async function readSessionTable(path: string): Promise<readonly StoredSession[]> {
   if ((await fileSize(path)) === undefined) return [];

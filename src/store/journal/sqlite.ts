@@ -22,19 +22,19 @@ export function sqliteCode(error: unknown): number | undefined {
   return typeof error.errcode === "number" ? error.errcode & 0xff : undefined;
 }
 
-/** True when the disk, not the statement, is at fault: the whole transaction is lost. */
+/** Whether the disk caused the error and not the statement: then the whole transaction is lost. */
 export function isDiskFault(error: unknown): boolean {
   const code = sqliteCode(error);
   return code === FULL || code === IOERR || code === READONLY || code === CANTOPEN;
 }
 
-/** True when the file is no journal any more. */
+/** Whether the file is not a journal any more. */
 export function isBroken(error: unknown): boolean {
   const code = sqliteCode(error);
   return code === CORRUPT || code === NOTADB;
 }
 
-/** SQLite's error as the operator should read it. Errors that the operator cannot mend come back unchanged. */
+/** SQLite's error as one for the operator. Errors that the operator cannot solve are returned unchanged. */
 export function sqliteError(error: unknown, path: string): unknown {
   if (sqliteCode(error) === FULL) return diskFull(path, error);
   if (isDiskFault(error) || sqliteCode(error) === BUSY) return diskError(error, path);

@@ -4,7 +4,7 @@ import type { SystemEvents } from "../../types/journal.ts";
 import { count, text, textOr } from "./columns.ts";
 import type { Commits } from "./commits.ts";
 
-/** Events that one session keeps. */
+/** The most events that a session keeps. */
 const MOST = 20;
 
 const NEWEST = "SELECT text FROM system_events WHERE session_key = ? AND turn_id IS NULL ORDER BY id DESC LIMIT 1";

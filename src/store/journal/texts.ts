@@ -5,9 +5,9 @@ import { forgetOldest } from "../../utils/forget-oldest.ts";
 import { text as textIn } from "./columns.ts";
 import type { Commits } from "./commits.ts";
 
-/** Keys that are known to be written; the oldest are forgotten and then only looked up again. */
+/** Keys that are known to be in the table. A forgotten one is only looked up again. */
 const MOST_KNOWN = 1000;
-/** How often a text that is still used is marked as such, so that it is not pruned. */
+/** How often a text in use is marked as used, so that it is not pruned. */
 const TOUCH_MS = 86_400_000;
 
 /** Texts by their hash. */

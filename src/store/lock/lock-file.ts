@@ -3,13 +3,16 @@ import { OpenClawError } from "../../types/errors.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 import { errorCode } from "../../utils/missing.ts";
 
-/** Milliseconds. Who holds a lock touches it meanwhile, so that only a dead one's goes stale. */
+/** Milliseconds. The holder updates the lock more often, so only the lock of a dead process becomes this old. */
 const STALE_MS = 20_000;
-/** A renewal may take half a minute at a slow provider. */
+/** Milliseconds. A renewal may take half a minute at a slow provider. */
 const PATIENCE_MS = 45_000;
 const LONGEST_PAUSE_MS = 500;
 
-/** Takes `<path>.lock` against other processes and resolves with its release. Throws `OpenClawError` DISK_WRITE, after 45 s of waiting. */
+/**
+ * Locks `<path>.lock` against other processes. Resolves with a function that releases it. Throws `OpenClawError` DISK_WRITE
+ * after 45 s.
+ */
 export async function lockFile(path: string): Promise<() => Promise<void>> {
   const until = Date.now() + PATIENCE_MS;
   for (let pause = 20; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
@@ -27,10 +30,10 @@ async function take(path: string): Promise<() => Promise<void>> {
   const release = await lock(path, {
     realpath: false,
     stale: STALE_MS,
-    // Without this a laptop that slept through the touch would end the process; the write itself is one rename.
+    // Without this, a laptop that slept through an update would end the process. The write itself is a single rename.
     onCompromised: () => undefined,
   });
-  // A lock that went stale under us belongs to another: then there is nothing to give back.
+  // A lock that became too old belongs to another process, so nothing is released.
   return () => release().catch(() => undefined);
 }
 

@@ -7,10 +7,10 @@ import { processStart } from "./process-start.ts";
 
 const TRIES = 5;
 
-/** Who owns a state directory. */
+/** The owner of a state directory. */
 export interface LockFacts {
   readonly pid: number;
-  /** Tells a process from a later one with the same id. */
+  /** Distinguishes a process from a later one with the same id. */
   readonly startedAt: string;
   readonly command: string;
   readonly port?: number;
@@ -18,17 +18,17 @@ export interface LockFacts {
 
 export interface StateLock {
   readonly path: string;
-  /** Tells others the port once it is known. */
+  /** Publishes the port once it is known. */
   note(facts: { port: number }): Promise<void>;
-  /** Removes the lock when it is still ours. */
+  /** Removes the lock if this process still holds it. */
   release(): Promise<void>;
 }
 
 export const lockPath = (dir: string): string => join(dir, "state", "gateway.lock");
 
 /**
- * Makes this process the one owner of a state directory. A lock left by a dead process is taken over.
- * Throws `OpenClawError` STATE_LOCKED when a live one holds it, STATE_UNWRITABLE when the directory cannot be written.
+ * Makes this process the only owner of a state directory. Takes over the lock of a dead process. Throws `OpenClawError`
+ * STATE_LOCKED when a living process holds it, STATE_UNWRITABLE when the directory cannot be written.
  */
 export async function acquireStateLock(dir: string): Promise<StateLock> {
   const path = lockPath(dir);
@@ -53,7 +53,9 @@ export async function acquireStateLock(dir: string): Promise<StateLock> {
   };
 }
 
-/** The owner of a state directory; `alive` is false when it died without releasing. Undefined when no process holds it. */
+/**
+ * The owner of a state directory. `alive` is false when it ended without releasing the lock. Undefined when there is no lock.
+ */
 export async function readStateLock(dir: string): Promise<(LockFacts & { readonly alive: boolean }) | undefined> {
   const held = await readFacts(lockPath(dir));
   return held && { ...held, alive: await isHolding(held) };
@@ -72,7 +74,7 @@ async function take(path: string, mine: LockFacts): Promise<void> {
   });
 }
 
-/** The lock appears with its content or not at all, so that no process reads half of it. */
+/** Creates the lock with its content in one step, so that no process reads a part of it. */
 async function createExclusive(path: string, content: string): Promise<boolean> {
   const draft = `${path}.${process.pid}`;
   await writeAtomic(draft, content);
@@ -100,7 +102,7 @@ async function createPlainly(path: string, content: string): Promise<boolean> {
   }
 }
 
-/** Moves a stale lock away. When another process took over in between, its lock is put back. */
+/** Moves an old lock away. If another process took over meanwhile, its lock is put back. */
 async function setAside(path: string, stale: LockFacts | undefined): Promise<void> {
   const aside = `${path}.stale.${process.pid}`;
   try {
@@ -119,7 +121,7 @@ async function isHolding(held: LockFacts): Promise<boolean> {
   return start !== undefined && (start === held.startedAt || start === "unknown" || held.startedAt === "unknown");
 }
 
-/** Undefined when there is no lock, or one that was not written whole. */
+/** Undefined when there is no lock or its content is incomplete. */
 async function readFacts(path: string): Promise<LockFacts | undefined> {
   try {
     const value: unknown = JSON.parse(await readFile(path, "utf8"));
@@ -136,7 +138,7 @@ function isFacts(value: unknown): value is LockFacts {
   return Number.isInteger(value.pid) && typeof value.startedAt === "string" && typeof value.command === "string";
 }
 
-/** Up to the first flag: a token may follow one. */
+/** The arguments up to the first flag, because a token may follow a flag. */
 function ownCommand(): string {
   const [, script = "openclaw", ...words] = process.argv;
   const flag = words.findIndex((word) => word.startsWith("-"));

@@ -3,15 +3,16 @@ import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 
 const run = promisify(execFile);
-// Field 22 of /proc/<pid>/stat, counted after the command's closing bracket (field 2).
+// Field 22 of /proc/<pid>/stat, counted from the closing bracket of the command (field 2).
 const START_FIELD = 19;
 
-// Processes that the kernel still lists but never runs again: a zombie that its parent has not reaped, and one that is ending.
+// States of processes that the kernel lists but never runs again: a zombie that its parent has not reaped, and one that is
+// ending.
 const ENDED_STATES = ["Z", "X", "x"];
 
 /**
- * When a process began, as a word that another process of the same id does not share; undefined when none has the id, or when
- * the one that has it has ended and was only not reaped yet.
+ * A text that identifies the start of a process, so that a later process with the same id has another one. Undefined when no
+ * process has the id, or when it has ended and was not reaped yet.
  */
 export async function processStart(pid: number): Promise<string | undefined> {
   if (!isListed(pid)) return undefined;
@@ -21,7 +22,7 @@ export async function processStart(pid: number): Promise<string | undefined> {
 
 interface Found {
   readonly start: string;
-  /** One letter as in `ps`. */
+  /** The state as one letter, as in `ps`. */
   readonly state?: string | undefined;
 }
 
@@ -30,7 +31,7 @@ function isListed(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // Somebody else's process: there, but not ours to signal.
+    // Another user's process exists, but it cannot be signalled.
     return error instanceof Error && "code" in error && error.code === "EPERM";
   }
 }
@@ -45,7 +46,7 @@ async function fromProc(pid: number): Promise<Found | undefined> {
     const ticks = fields[START_FIELD];
     return ticks === undefined ? undefined : { start: `${boot.trim()}/${ticks}`, state: fields[0] };
   } catch {
-    // No procfs here; the caller asks `ps`.
+    // No procfs on this system: the caller asks `ps`.
     return undefined;
   }
 }
@@ -57,7 +58,7 @@ async function fromPs(pid: number): Promise<Found | undefined> {
     const [, state, start] = /^(\S)\S*\s+(.+)$/.exec(stdout.trim()) ?? [];
     return start === undefined ? undefined : { start, state };
   } catch {
-    // No `ps` either: the process id alone must do.
+    // No `ps` either: only the process id is compared.
     return undefined;
   }
 }

@@ -20,7 +20,7 @@ test("a write that failed is told with its fix, until the disk takes writes and 
   disk.refused(FULL);
   disk.refused(FULL);
   expect(disk.takesWrites).toBe(false);
-  expect(disk.problem).toMatch(/^Messages wait for the disk: No room left on the disk of \/state\. Free some space;/);
+  expect(disk.problem).toMatch(/^Messages wait for the disk: No space left on the disk of \/state\. Free some space;/);
   clock.pass(4999);
   await disk.look();
   expect(disk.takesWrites).toBe(false);

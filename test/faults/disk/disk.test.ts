@@ -75,7 +75,7 @@ describe.skipIf(mountRefusal !== undefined)("a full disk", () => {
     expect(fixture().telegram.pending).toHaveLength(1);
     expect((await fetch(`http://127.0.0.1:${gateway.port}/healthz`)).status).toBe(200);
     expect(fixture().shown("disk")).toHaveLength(1);
-    const told = /Messages wait for the disk: No room left on the disk of .+ Free some space/;
+    const told = /Messages wait for the disk: No space left on the disk of .+ Free some space/;
     expect(await readiness(gateway)).toEqual({ status: 503, ok: false, problems: [expect.stringMatching(told)] });
     const look = async (command: string) => (await fixture().home.run([command])).stdout;
     expect(await look("status")).toMatch(told);
@@ -192,7 +192,7 @@ describe.skipIf(mountRefusal !== undefined)("a full disk", () => {
   test("full from the start: a clear end, or a gateway that says so", async () => {
     mkdirSync(join(fixture().home.stateDir, "state"), { recursive: true });
     await fill();
-    await expect(fixture().start()).rejects.toThrow(/No room left on the disk/);
+    await expect(fixture().start()).rejects.toThrow(/No space left on the disk/);
     expect(fixture().telegram.shown(ADA)).toEqual([]);
   });
 });

@@ -96,7 +96,7 @@ function workText({ activeRuns, journal, sessions, connections }: GatewayStatus)
   const counts = [
     [activeRuns, "runs now"],
     [journal?.openInbox, "messages open"],
-    [journal?.unknownOutbox, "sends of unknown fate"],
+    [journal?.unknownOutbox, "sends with an unknown outcome"],
     [sessions?.count, "sessions"],
     [connections, "clients"],
   ] as const;

@@ -1,6 +1,6 @@
 import { packageVersion } from "./package-root.ts";
 
-// The door of the program: what `bin/openclaw.mjs` imports once a fitting Node runs. Everything else is loaded on demand.
+// The program's entry, which `bin/openclaw.mjs` imports on a suitable Node. Everything else is loaded on demand.
 const args = process.argv.slice(2);
 
 if (args.length === 1 && ["--version", "-v", "-V"].includes(args[0] ?? "")) {

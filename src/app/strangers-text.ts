@@ -1,4 +1,4 @@
-/** How many people want to talk to an agent and are not let in. */
+/** The number of people who wrote to an agent and are not allowed. */
 export interface Strangers {
   /** Those who have a pairing code. */
   readonly waiting: number;
@@ -6,7 +6,7 @@ export interface Strangers {
   readonly turnedAway: number;
 }
 
-/** The same in words, with the command that tells more; undefined when there is nobody. */
+/** The same as a text, with the command that shows them; undefined when there is nobody. */
 export function strangersText({ waiting, turnedAway }: Strangers): string | undefined {
   const words = [
     waiting === 0 ? [] : `${people(waiting)} ${waiting === 1 ? "waits" : "wait"} to be let in`,

@@ -74,7 +74,7 @@ async function steps(...args: string[]): Promise<[string, string][]> {
 }
 
 describe("openclaw why", () => {
-  it("tells of a message that was given up how often it was started, when the process ended, and that the chat was told", async () => {
+  it("shows for a message that was given up how often it was started, when the process ended, and that the chat was informed", async () => {
     const row = await accept("hello", "1", { id: "66" });
     const starts: number[] = [];
     for (const bootId of ["b1", "b2", "b3", "b4"]) {
@@ -90,7 +90,7 @@ describe("openclaw why", () => {
     const ended = (of: number) => ["run", `start ${of}: the gateway's process ended before the turn did`];
     expect(given.filter(([step]) => step === "run")).toEqual([1, 2, 3].map(ended));
     expect(given.at(-1)?.[1]).toBe(
-      "given up: started 3 times, and the process ended each time before the turn did; its chat was not told",
+      "given up: started 3 times, and the process ended each time before the turn did; its chat was not informed",
     );
     const [notice] = await journal.outbox.plan({
       replyKey: `in:${row.id}:error`,
@@ -103,7 +103,7 @@ describe("openclaw why", () => {
     expect((await steps("66")).map(([step]) => step)).toEqual(
       "received admission session run run run end reply".split(" "),
     );
-    expect((await steps("66")).find(([step]) => step === "end")?.[1]).toMatch(/its chat was told$/);
+    expect((await steps("66")).find(([step]) => step === "end")?.[1]).toMatch(/its chat was informed$/);
     const { stories } = JSON.parse((await cli("why", "66", "--json")).out) as {
       stories: { steps: { step: string; at?: number }[] }[];
     };

@@ -272,6 +272,6 @@ test("a message that brings three starts down is given up visibly", async () => 
     3,
   );
   expect(stdout).toMatch(
-    /end +given up: started 3 times, and the process ended each time before the turn did; its chat was told/,
+    /end +given up: started 3 times, and the process ended each time before the turn did; its chat was informed/,
   );
 });

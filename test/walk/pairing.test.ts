@@ -31,7 +31,7 @@ describe.concurrent("a stranger", () => {
     expect(wrong.code).not.toBe(0);
     const approved = await home.run(["pairing", "approve", "telegram", code.toLowerCase(), "--notify"]);
     expect(approved.code, approved.stderr).toBe(0);
-    expect(approved.stderr).toContain("The stranger was told.");
+    expect(approved.stderr).toContain("The stranger was informed.");
     await world.told("The operator has let you in", 3001);
 
     world.telegram.say("thank you", stranger(3001));

@@ -7,7 +7,7 @@ import type { Io } from "./io.ts";
 import { readState } from "./state.ts";
 import { showDuration } from "./table.ts";
 
-/** How the running gateway's connections to the platforms are: what only it knows, unlike whether a platform answers. */
+/** The state of the running gateway's connections, which only the gateway knows. Whether a platform answers is another check. */
 export function accountCheck(io: Io): Check {
   return {
     id: "app.accounts",
@@ -37,7 +37,7 @@ function judge({ channelAccounts = {} }: Told): CheckResult[] {
   return bad.length > 0 ? bad : [{ status: "ok", message: good }];
 }
 
-/** An outage that was longer than a platform is asked for. */
+/** An outage that was longer than the time for which a platform is asked for missed messages. */
 function leftOut({ name, ...account }: Account): CheckResult[] {
   const left = unaskedText(account);
   if (left === undefined) return [];

@@ -15,15 +15,15 @@ export interface Address {
   /** `ws://` or `wss://`. */
   readonly url: string;
   readonly token: Secret | undefined;
-  /** Given by flag or environment, not the gateway of this state directory. */
+  /** Whether a flag or the environment gave it, so that it is not the gateway of this state directory. */
   readonly isElsewhere: boolean;
-  /** The gateway of this state directory while nobody knows its port yet. */
+  /** Whether it is the gateway of this state directory and its port is not known yet. */
   readonly startingPid?: number;
 }
 
 /**
- * Where the gateway is asked, and with what. An address that was given by hand never gets the token of this machine's own
- * gateway, only one given by hand too. Throws `USAGE` on an address that is none.
+ * The gateway's address and token. An address from a flag or the environment never gets the token of this machine's own
+ * gateway, only a token from a flag or the environment. Throws `USAGE` on an invalid address.
  */
 export async function findGateway(io: Io, state: State, flags: GatewayFlags = {}): Promise<Address> {
   const given = flags.token ?? io.env["OPENCLAW_GATEWAY_TOKEN"];
@@ -46,7 +46,7 @@ export const isElsewhere = (io: Io): boolean => Boolean(io.env["OPENCLAW_GATEWAY
 /** Whether there is a gateway to ask instead of reading the files. */
 export const hasGateway = (io: Io, state: State): boolean => isElsewhere(io) || state.owner !== undefined;
 
-/** The address under which this machine reaches its own gateway, in brackets where a URL needs them. */
+/** The host with which this machine reaches its own gateway, in brackets if a URL needs them. */
 export function gatewayHost(config: Config): string {
   const { bind, customBindHost } = config.gateway;
   if (bind === "custom" && customBindHost !== undefined && !isEverywhere(customBindHost)) {
@@ -57,7 +57,7 @@ export function gatewayHost(config: Config): string {
 
 const isEverywhere = (host: string): boolean => host === "0.0.0.0" || host === "::";
 
-/** Tailscale gives its machines addresses out of 100.64.0.0/10. */
+/** Tailscale assigns addresses of 100.64.0.0/10. */
 function tailnetAddress(): string | undefined {
   const all = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
   return all.find(({ family, address }) => family === "IPv4" && isTailnet(address))?.address;

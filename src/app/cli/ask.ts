@@ -2,10 +2,10 @@ import { createInterface, type Interface } from "node:readline/promises";
 import { Writable } from "node:stream";
 import type { Io } from "./io.ts";
 
-/** Somebody sits there who can read a question and type an answer. */
+/** Whether a person at a terminal can read a question and type an answer. */
 export const canAsk = (io: Io): boolean => io.isErrTerminal && process.stdin.isTTY === true;
 
-/** What somebody types, unseen: a key must not stay in the terminal's scrollback. Ctrl-C ends the process as everywhere. */
+/** Reads a line without showing it, so that a key is not in the terminal's scrollback. Ctrl-C ends the process. */
 export async function askHidden(question: string): Promise<string> {
   process.stderr.write(question);
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
@@ -18,7 +18,7 @@ export async function askHidden(question: string): Promise<string> {
   }
 }
 
-/** What somebody types, on one line. `signal` takes the question back; rejects then. */
+/** Reads one line. Rejects when `signal` aborts. */
 export async function askLine(question: string, signal?: AbortSignal): Promise<string> {
   const prompt = createInterface({ input: process.stdin, output: process.stderr });
   try {
@@ -28,7 +28,7 @@ export async function askLine(question: string, signal?: AbortSignal): Promise<s
   }
 }
 
-/** Anything but a clear yes is a no. */
+/** Whether the answer is a clear yes; anything else is a no. */
 export async function confirmed(question: string): Promise<boolean> {
   return /^y(es)?$/i.test((await askLine(`${question} [y/N] `)).trim());
 }

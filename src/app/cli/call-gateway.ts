@@ -32,7 +32,7 @@ export async function withGateway<T>(
   }
 }
 
-/** One call on a connection of its own. */
+/** One call on a separate connection. */
 export function callOnce<T>(
   io: Io,
   state: State,

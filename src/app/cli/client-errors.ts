@@ -1,7 +1,7 @@
 import { ERROR_CODES, OpenClawError, type ErrorCode } from "../../types/errors.ts";
 import type { Address } from "./address.ts";
 
-/** An error as it comes over the wire. */
+/** An error in the form of the protocol. */
 export interface ErrorShape {
   readonly code: string;
   readonly message: string;
@@ -16,11 +16,11 @@ export function unreachable(url: string, why: string): OpenClawError {
   });
 }
 
-/** Port 0 is a free one: without a gateway nobody knows which. */
+/** With port 0 the system chooses a port, which is unknown without a gateway. */
 const nobodyAt = (url: string): string =>
   url.endsWith(":0") ? "No gateway runs on this state directory." : `No gateway answers at ${url}.`;
 
-/** The same while the gateway of this state directory has not said yet where it listens; any other error comes back as it is. */
+/** The same for a gateway of this state directory that has not reported its address yet; other errors are returned unchanged. */
 export function whileStarting({ startingPid, url }: Address, error: unknown): unknown {
   const isAway = error instanceof OpenClawError && error.code === "GATEWAY_UNREACHABLE";
   if (startingPid === undefined || !isAway) return error;
@@ -30,7 +30,7 @@ export function whileStarting({ startingPid, url }: Address, error: unknown): un
   });
 }
 
-/** Why the gateway did not let us in. */
+/** Why the gateway refused the connection. */
 export function connectError(address: Address, error: ErrorShape): OpenClawError {
   const code = detailOf(error, "code");
   if (code === "AUTH_RATE_LIMITED") {
@@ -51,7 +51,7 @@ export function connectError(address: Address, error: ErrorShape): OpenClawError
   return unauthorized(`${address.url} did not take the token${address.token ? "" : ", for there was none"}.`, where);
 }
 
-/** What an answered error means for who typed the command. */
+/** The operator's error for an error of the gateway. */
 export function callError(method: string, error: ErrorShape): Error {
   const { message } = error;
   const own = detailOf(error, "code");
@@ -74,7 +74,7 @@ export function callError(method: string, error: ErrorShape): Error {
   }
 }
 
-/** The message holds the fix as well, for those who show nothing else. */
+/** The message also contains the fix, for clients that show only the message. */
 function withoutFix(error: ErrorShape): { readonly message: string; readonly fix: string } {
   const { message } = error;
   const fix = detailOf(error, "fix");

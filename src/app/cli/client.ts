@@ -166,7 +166,7 @@ function parseFrame(data: RawData): Frame | undefined {
     const json: unknown = JSON.parse(bytes.toString("utf8"));
     return frame.safeParse(json).data;
   } catch {
-    // Not JSON: no frame of this protocol, so nobody waits for it.
+    // Not JSON, so not a frame of this protocol; no request waits for it.
     return undefined;
   }
 }

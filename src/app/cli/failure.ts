@@ -6,7 +6,7 @@ import { nearest } from "../config/keys/nearest.ts";
 import type { Io } from "./io.ts";
 import { cleanText } from "./terminal-text.ts";
 
-/** Tells an error to a person. Returns the exit code that goes with it. */
+/** Prints an error for a person. Returns its exit code. */
 export function printFailure(io: Io, error: unknown): number {
   if (error instanceof OpenClawError) {
     io.err(`${head(io, `error ${error.code}:`)} ${cleanText(error.message)}\n`);
@@ -35,7 +35,7 @@ function furtherProblems(error: OpenClawError): readonly string[] {
   return texts.slice(1);
 }
 
-/** What the command line's parser refused, in our form; undefined when it only showed help or the version. */
+/** An error of the command line's parser as an operator's error; undefined when it only showed help or the version. */
 export function usageError(
   error: CommanderError,
   program: Command,
@@ -54,7 +54,7 @@ export function usageError(
   return new OpenClawError("USAGE", { message: `${message}.`, fix });
 }
 
-/** The deepest command that the words name. */
+/** The deepest command that the arguments name. */
 function namedCommand(program: Command, args: readonly string[]): Command {
   let command = program;
   for (const word of args.filter((arg) => !arg.startsWith("-"))) {
@@ -65,7 +65,7 @@ function namedCommand(program: Command, args: readonly string[]): Command {
   return command;
 }
 
-/** A group with a default command takes a misspelt word for an argument too many. */
+/** A group with a default command reports a misspelt command as an extra argument. */
 function misspelt(error: CommanderError, command: Command, args: readonly string[]): string | undefined {
   if (error.code !== "commander.excessArguments" || command.commands.length === 0) return undefined;
   const known = new Set(pathOf(command).split(" "));

@@ -43,7 +43,7 @@ export function writeJson(io: Io, value: unknown): void {
   io.out(`${JSON.stringify(value, null, 2)}\n`);
 }
 
-/** Waits until everything written has left, for pipes are asynchronous on some systems. Never rejects. */
+/** Waits until all output is written, because pipes are asynchronous on some systems. Never rejects. */
 export async function drain(): Promise<void> {
   const left = (stream: NodeJS.WriteStream) =>
     new Promise<void>((resolve) => {
@@ -53,7 +53,7 @@ export async function drain(): Promise<void> {
   await Promise.all([left(process.stdout), left(process.stderr)]);
 }
 
-/** A reader that has seen enough (`| head`) ends the command quietly. */
+/** A reader that closes the pipe (`| head`) ends the command without an error. */
 export function endWithReader(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on("error", (error: NodeJS.ErrnoException) => {

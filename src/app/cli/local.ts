@@ -25,7 +25,7 @@ export interface LocalRequest {
   readonly model?: string;
   readonly timeoutMs?: number;
   readonly onText?: (delta: string) => void;
-  /** May this command run? A denial when unset. */
+  /** Asks whether a command may run. Every command is denied when unset. */
   readonly onApproval?: (approval: Approval, signal: AbortSignal) => Promise<Decision>;
 }
 
@@ -101,7 +101,7 @@ async function ask(core: Core, request: LocalRequest): Promise<LocalAnswer> {
   return { runId, ...answer };
 }
 
-/** There is no page and no chat here: whoever started the command answers. */
+/** There is no page and no chat, so the person who started the command answers. */
 async function answerQuestions(stream: RunStream, chat: ChatPort, decide: NonNullable<LocalRequest["onApproval"]>) {
   const over = new AbortController();
   background(

@@ -5,7 +5,7 @@ const PATIENCE_MS = 1000;
 const FRAME_MS = 120;
 const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 
-/** A line on the terminal while something takes longer than a second; gone when `stop` is called. Nothing in a pipe. */
+/** Shows a line on the terminal when work takes longer than a second, until `stop` is called. Shows nothing in a pipe. */
 export function startProgress(io: Io, label: string): { stop(): void } {
   if (!io.isErrTerminal) return { stop: () => undefined };
   const begun = Date.now();
@@ -26,7 +26,7 @@ export function startProgress(io: Io, label: string): { stop(): void } {
   };
 }
 
-/** The same around one piece of work. */
+/** The same for one promise. */
 export async function withProgress<T>(io: Io, label: string, work: Promise<T>): Promise<T> {
   const progress = startProgress(io, label);
   try {

@@ -1,12 +1,12 @@
 import type { Io } from "./io.ts";
 
 const QUIET = 4;
-/** Upper cell, then lower cell; what is light is drawn, for most terminals are dark. */
+/** Characters by upper and lower cell. Light cells are drawn, because most terminals are dark. */
 const HALVES: Readonly<Record<string, string>> = { "00": "█", "01": "▀", "10": "▄", "11": " " };
 const BLACK_ON_WHITE = "\u001B[40;97m";
 const PLAIN = "\u001B[0m";
 
-/** A QR code as half blocks, two rows a line, with the quiet zone that cameras need. Ends with a newline. */
+/** A QR code as half blocks, two rows a line, with the margin that cameras need. Ends with a newline. */
 export function showQr(io: Io, rows: readonly string[]): string {
   const width = (rows[0]?.length ?? 0) + 2 * QUIET;
   const empty = Array.from({ length: QUIET }, () => "0".repeat(width));

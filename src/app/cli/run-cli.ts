@@ -10,7 +10,7 @@ export async function runCli(args: readonly string[]): Promise<void> {
   const io = terminalIo(args, process.env);
   process.exitCode = await runCommand(io, args);
   await drain();
-  // Kept-alive connections must not hold a finished command.
+  // Connections that are kept alive must not delay the end of a command.
   process.exit();
 }
 

@@ -7,26 +7,26 @@ import { resolvePaths, type StatePaths } from "../config/paths.ts";
 import { configSchema, type Config } from "../config/schema.ts";
 import type { Io } from "./io.ts";
 
-/** The state directory as a command finds it. */
+/** The state directory as a command reads it. */
 export interface State {
   /** What extensions and plugins add. */
   readonly contributions: Contributions;
   readonly paths: StatePaths;
   readonly load: LoadOptions;
-  /** All defaults while the file has a problem: a gateway may still run on what it was before. */
+  /** All defaults if the file has a problem; a running gateway may still use the file's earlier content. */
   readonly config: Config;
   readonly problem: OpenClawError | undefined;
   /** The daemon that owns the directory; undefined when none runs. */
   readonly owner: { readonly pid: number; readonly port?: number } | undefined;
 }
 
-/** Where the config is, and what it is held against. */
+/** The path of the config, and the schemas that it is checked against. */
 export async function loadOptions(io: Io): Promise<{ paths: StatePaths; load: LoadOptions }> {
   const paths = resolvePaths(io.env);
   return { paths, load: { path: paths.configPath, env: io.env, ...(await contributedSchemas(io.contributions)) } };
 }
 
-/** Looks without changing anything. Throws only what is no `OpenClawError`. */
+/** Reads without changing anything. Throws only errors that are not `OpenClawError`s. */
 export async function readState(io: Io): Promise<State> {
   const { paths, load } = await loadOptions(io);
   const lock = await readStateLock(paths.stateDir);
@@ -34,7 +34,7 @@ export async function readState(io: Io): Promise<State> {
   return { paths, load, contributions: io.contributions, ...found, owner: lock?.alive === true ? lock : undefined };
 }
 
-/** The same where a valid config is needed; throws its problem. */
+/** The same for commands that need a valid config; throws its problem. */
 export async function requireState(io: Io): Promise<State> {
   const state = await readState(io);
   if (state.problem) throw state.problem;

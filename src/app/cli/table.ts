@@ -2,7 +2,7 @@ import { styleText } from "node:util";
 import type { Io } from "./io.ts";
 import { cleanText } from "./terminal-text.ts";
 
-/** Columns side by side below their heads. Ends with a newline. */
+/** A table with column headings. Ends with a newline. */
 export function table(io: Io, heads: readonly string[], rows: readonly (readonly string[])[]): string {
   const cells = rows.map((row) => row.map(oneLine));
   const widths = heads.map((head, index) => Math.max(head.length, ...cells.map((row) => (row[index] ?? "").length)));
@@ -14,7 +14,7 @@ export function table(io: Io, heads: readonly string[], rows: readonly (readonly
   return `${[dim(io, line(heads)), ...cells.map(line)].join("\n")}\n`;
 }
 
-/** Names and values below each other; those without a value are left out. Ends with a newline. */
+/** One line for each name and value; names without a value are left out. Ends with a newline. */
 export function pairs(io: Io, rows: readonly (readonly [string, string | undefined])[]): string {
   const shown = rows.filter((row): row is [string, string] => row[1] !== undefined);
   const width = Math.max(...shown.map(([name]) => name.length));

@@ -25,5 +25,5 @@ export const terminalText = (text: string): string =>
     .map((part, index) => (index % 2 === 0 ? cleanText(part) : part))
     .join("");
 
-// oxlint-disable-next-line no-control-regex -- the escape character begins a colour
+// oxlint-disable-next-line no-control-regex -- an escape character begins a colour
 const COLOR = /(\u001b\[(?!(?:\d*;)*0*8[;m])[\d;]*m)/;

@@ -43,7 +43,7 @@ function guestRules(
   };
 }
 
-/** An allowance ends when whoever gave it is no owner any more. Those of older versions do not say who gave them. */
+/** A permanent approval ends when the person who gave it is no longer an owner. Approvals of older versions have no person. */
 function allowancesOf(rules: ApprovalRules, live: Live): Allowances {
   return {
     async isAllowed(agent, command) {

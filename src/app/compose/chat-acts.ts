@@ -19,7 +19,7 @@ interface Sources {
   readonly around: { readonly links: Links; accounts?: OutgoingParts["channels"]["status"] };
   readonly media: MediaStore;
   readonly outbox: Outbox;
-  /** What the gateway has sent. */
+  /** The messages that the gateway has sent. */
   readonly sent: Pick<OutboxJournal, "isSent">;
   readonly clock: Clock;
 }
@@ -66,7 +66,7 @@ function chatActs(
   };
 }
 
-/** Words that name the run's own chat mean it with its thread. */
+/** A target that names the run's own chat includes its thread. */
 function find(words: TargetInput, home: Peer, parts: OutgoingParts): Peer {
   const { to, accountId: named, threadId } = words;
   const channel = channelOf(words, home, parts);

@@ -25,7 +25,7 @@ import { createPrompting } from "./prompting.ts";
 import { createRules } from "./rules.ts";
 import { openRunParts } from "./run-parts.ts";
 
-/** What the daemon and `agent --local` have in common: state, models, dispatch. */
+/** The parts that the daemon and `agent --local` share: state, models, dispatch. */
 export interface Core {
   readonly journal: OpenJournal;
   readonly sessions: Sessions;
@@ -38,12 +38,12 @@ export interface Core {
   close(): Promise<void>;
 }
 
-/** What only the daemon has. */
+/** Parts that only the daemon has. */
 export interface Surroundings {
   readonly links: Links;
   /** See `DispatchPorts`. */
   isConnecting?(to: Peer): boolean;
-  /** The channels' accounts; there are none when unset, and no tool acts in chats. */
+  /** The channels' accounts; without them no tool can act in chats. */
   accounts?: OutgoingParts["channels"]["status"];
   gate(message: InboundMessage): Promise<Verdict>;
   groupHistory?: DispatchPorts["groupHistory"];
@@ -108,7 +108,7 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
   return { journal, sessions, media, models, outbox, dispatch, ports, close };
 }
 
-/** One after the other, since a later part may be needed by those before it. Each is closed, then the first error is thrown. */
+/** Closes the parts in sequence, because an earlier part may need a later one. Throws the first error after all are closed. */
 async function closeAll(...parts: readonly { close(): Promise<void> }[]): Promise<void> {
   const errors: unknown[] = [];
   for (const part of parts) await part.close().catch((error: unknown) => errors.push(error));

@@ -29,7 +29,7 @@ interface EngineParts {
   readonly log: Log;
 }
 
-/** The context engines of this gateway, and the services that they get. */
+/** The context engines of this gateway, and the services that they may call. */
 export class Engines {
   readonly registry = new EngineRegistry();
   readonly #desk = new CompactionDesk();
@@ -51,14 +51,14 @@ export class Engines {
     });
   }
 
-  /** Opens the engine of the slot for a run; undefined for the built-in one, which costs nothing. */
+  /** Opens the selected engine for a run; undefined for the built-in one. */
   openerFor(ask: EngineFor): RunRequest["openEngine"] {
     const settings = engineSettings(this.#parts.live.config.plugins);
     if (settings.id === LEGACY) return undefined;
     return (host) => this.#open(ask, host, settings);
   }
 
-  /** Ends the maintenance that goes on behind turns. */
+  /** Ends the maintenance that runs after turns. */
   async close(): Promise<void> {
     this.#stopping.abort();
     await this.#background.idle();
@@ -117,7 +117,7 @@ export class Engines {
   }
 }
 
-/** The turn, with word of its end. */
+/** The turn, with a callback at its end. */
 class Ending implements EngineTurn {
   readonly id: string;
   readonly begin: EngineTurn["begin"];
@@ -146,7 +146,7 @@ class Ending implements EngineTurn {
   }
 }
 
-/** Once the session is free again, and only while it is the same conversation. */
+/** Rewrites entries when the session is free again, if it still has the same conversation. */
 async function rewriteLater(sessions: Sessions, { key, id }: Session, request: Rewrite): Promise<Rewritten> {
   const session = await sessions.acquire(key);
   try {

@@ -20,7 +20,7 @@ export interface PlaceParts {
   readonly sessions: Pick<Sessions, "newest" | "peek">;
 }
 
-/** Where to speak, if anywhere, and why not where it was wished. */
+/** The chat for the report, if there is one, and why it is not the configured one. */
 interface Chat {
   readonly found?: FoundChat;
   readonly problem?: string;

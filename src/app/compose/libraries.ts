@@ -16,19 +16,19 @@ import { shorten } from "../../utils/text/shorten.ts";
 import type { StatePaths } from "../config/paths.ts";
 import { packageRoot } from "../package-root.ts";
 
-/** Where libraries are, what they are fetched by, and who hears of it. */
+/** The folders of the libraries and locks, the program that fetches libraries, and the log. */
 export interface LibraryStore {
-  /** Each library has a folder of its own below. */
+  /** The folder with one folder per library. */
   readonly folder: string;
-  /** Holds `<channel>.package-lock.json`. */
+  /** The folder with `<channel>.package-lock.json`. */
   readonly locks: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The program, and what comes before npm's own arguments. */
+  /** The program, and the arguments before npm's own. */
   readonly npm: readonly [string, ...string[]];
   readonly log: Pick<ChannelLog, "info">;
 }
 
-/** Below the five minutes without a sign of life after which a channel is started anew. */
+/** Less than the five minutes without a report after which a channel is restarted. */
 const FETCH_WITHIN_MS = 4 * 60_000;
 const DRAFT_KEPT_MS = 3_600_000;
 const MOST_OUTPUT = 10 * 1_048_576;
@@ -130,7 +130,7 @@ function findNpm(): readonly [string, ...string[]] {
   return found === undefined ? ["npm"] : [process.execPath, found];
 }
 
-/** npm's settings and the way to the network; no key of ours. */
+/** The environment of npm: its settings and proxies, but no keys of the gateway. */
 const KEPT =
   /^(?:PATH|HOME|USERPROFILE|APPDATA|LOCALAPPDATA|SYSTEMROOT|TMPDIR|TEMP|TMP|NPM_TOKEN|NODE_EXTRA_CA_CERTS|SSL_CERT_(?:FILE|DIR)|(?:https?|no|all)_proxy|npm_config_.*)$/i;
 
@@ -151,7 +151,7 @@ const notFetched = ({ name }: LibraryRequest, cause: unknown): OpenClawError =>
     cause,
   });
 
-/** Its errors without the place of its own log; else how it ended. */
+/** npm's errors without the path of its log, else its exit code or signal. */
 function whatNpmSaid(cause: unknown): string {
   const output = cause instanceof Error && "stderr" in cause && typeof cause.stderr === "string" ? cause.stderr : "";
   const lines = output.split("\n").filter((line) => line.startsWith("npm error") && !line.includes("complete log"));
@@ -159,7 +159,7 @@ function whatNpmSaid(cause: unknown): string {
   return said.length > 0 ? said.join(" ") : errorText(cause);
 }
 
-/** Versions of before, and drafts that a crash has left. */
+/** Removes earlier versions, and temporary folders of a crashed process. */
 async function removeOthers({ folder }: LibraryStore, { channel }: LibraryRequest, place: string): Promise<void> {
   for (const name of await readdir(folder)) {
     const path = join(folder, name);

@@ -9,7 +9,7 @@ import { type ModelMeter, UNMETERED } from "../../types/run/model-meter.ts";
 import type { Live } from "./live.ts";
 
 export interface LiveModels extends Models {
-  /** Settles the calls under way, and writes what is remembered of the keys. Never rejects. */
+  /** Settles the current calls, and writes the state of the keys. Never rejects. */
   close(): Promise<void>;
 }
 
@@ -20,7 +20,7 @@ interface ModelPorts {
   readonly meter?: ModelMeter;
 }
 
-/** Models by the current config: a new key or provider applies from the next run, and cooldowns stay. */
+/** Models by the current config: a new key or provider applies from the next run, and cooldowns are kept. */
 export async function openLiveModels(live: Live, { log, clock, meter = UNMETERED }: ModelPorts): Promise<LiveModels> {
   const reservations = new Reservations(meter);
   const { paths } = live;

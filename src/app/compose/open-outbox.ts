@@ -19,7 +19,7 @@ interface Sources {
   readonly onDiskError?: ((error: OpenClawError) => void) | undefined;
 }
 
-/** The outbox under the config in force. */
+/** The outbox with the current config. */
 export function openOutbox(live: Live, { onSent, onDiskError, ...sources }: Sources): Outbox {
   return new Outbox({
     ...sources,

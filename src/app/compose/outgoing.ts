@@ -14,7 +14,7 @@ import { defaultAccountOf } from "../accounts/accounts.ts";
 import type { Live } from "./live.ts";
 import { WEB_CHAT } from "../contributions/extensions.ts";
 
-/** What sending takes of the gateway. */
+/** The parts of the gateway that sending needs. */
 export interface OutgoingParts {
   readonly live: Pick<Live, "config" | "defaultAgent">;
   readonly channels: {
@@ -28,7 +28,7 @@ export interface OutgoingParts {
   };
 }
 
-/** A message that an operator, or a tool, sends into a chat. */
+/** A message that an operator or a tool sends to a chat. */
 export interface Outgoing {
   readonly to: string;
   readonly channel?: string | undefined;
@@ -41,7 +41,7 @@ export interface Outgoing {
   readonly workspace?: string | undefined;
   /** The only hosts that web addresses may name, with their subdomains; any when unset. */
   readonly hosts?: readonly string[] | undefined;
-  /** Files themselves; they go before those of `media`. */
+  /** Contents of files; they are sent before those of `media`. */
   readonly files?: readonly { readonly bytes: Uint8Array; readonly name?: string | undefined }[] | undefined;
   readonly asVoice?: boolean | undefined;
 }
@@ -71,7 +71,7 @@ export function peerOf(
   };
 }
 
-/** What is said, as blocks; files are fetched and kept. Throws `MethodError` when one cannot be had. */
+/** The message as blocks; files are fetched and stored. Throws `MethodError` when a file cannot be fetched. */
 export async function blocksOf(
   outgoing: Omit<Outgoing, "to">,
   to: Peer,

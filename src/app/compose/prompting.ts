@@ -19,7 +19,7 @@ import type { Live } from "./live.ts";
 import { packageRoot } from "../package-root.ts";
 import { skillSources } from "./skill-sources.ts";
 
-/** Makes the system prompt of an attempt out of the workspace, the skills and the config in force. */
+/** Makes the system prompt of an attempt from the workspace, the skills and the current config. */
 export function createPrompting(live: Live, log: Log, clock: Clock) {
   const warned = new Set<string>();
   const warn = (message: string, details: Readonly<Record<string, unknown>>) => {

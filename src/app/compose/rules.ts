@@ -14,7 +14,7 @@ import type { Config } from "../config/schema.ts";
 import type { Live } from "./live.ts";
 import { own } from "../../utils/own.ts";
 
-/** The dispatch rules of the config in force; made once per config. */
+/** The dispatch rules of the current config; made once per config. */
 export function createRules(live: Live): () => DispatchSettings {
   let made: { config: Config; settings: DispatchSettings } | undefined;
   return () => {
@@ -78,7 +78,7 @@ function isNamed(owners: ReadonlySet<string>, message: InboundMessage): boolean 
   );
 }
 
-/** A channel's own list takes the place of the one for every channel; undefined when there is neither. */
+/** A channel's own list replaces the one for every channel; undefined when there is neither. */
 function mayCommand(message: InboundMessage, allowFrom: Config["commands"]["allowFrom"]): boolean | undefined {
   const list = own(allowFrom, message.from.channel) ?? own(allowFrom, "*");
   if (list === undefined) return undefined;
@@ -112,7 +112,7 @@ function styleOf(account: AccountConfig, config: Config): Omit<ChatStyle, "reply
   };
 }
 
-/** Turns of a direct chat that the model is shown: of the chat itself, its account, or all. */
+/** Number of turns of a direct chat that the model sees: the setting of the chat, of its account, or for all. */
 function historyOf(to: Peer, config: Config): Pick<ChatStyle, "dmHistoryLimit"> {
   const { dms, dmHistoryLimit } = accountOf(config, to);
   const most = own(dms, to.chat.id)?.historyLimit ?? dmHistoryLimit ?? config.session.dmHistoryLimit;
@@ -132,7 +132,7 @@ function keyFor(message: InboundMessage, config: Config, defaultAgent: AgentId):
   });
 }
 
-/** The mention patterns of the agent that would answer; undefined where it has none of its own. */
+/** The mention patterns of the agent that answers; undefined if it has none of its own. */
 export function mentionPatternsFor(
   message: Routed,
   { config, defaultAgent }: Live,

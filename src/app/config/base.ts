@@ -29,7 +29,7 @@ export const loggingConfig = z.strictObject({
     ),
 });
 
-/** No value is shown; only what is secret by its name or its looks is also masked in logs and answers. */
+/** Values are never shown. Those that are secret by their name or form are also masked in logs and answers. */
 const secretOf = (name: string, value: string | Secret): Secret =>
   value instanceof Secret ? value : new Secret(value, { isMasked: isSecretName(name) || isSecretLike(value) });
 

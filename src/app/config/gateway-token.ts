@@ -29,7 +29,7 @@ export async function readGatewayToken(paths: StatePaths, config: Config): Promi
   }
 }
 
-/** The same, made at the first call: 32 random bytes in a file that only this user reads. Throws `STATE_UNWRITABLE`. */
+/** The same, but creates a missing token: 32 random bytes in a file that only this user can read. Throws `STATE_UNWRITABLE`. */
 export async function ensureGatewayToken(paths: StatePaths, config: Config, log?: Pick<Log, "warn">): Promise<Secret> {
   const known = await readGatewayToken(paths, config);
   if (known) {

@@ -14,7 +14,7 @@ const KINDS: Readonly<Record<string, string>> = {
   null: "null",
 };
 
-/** What is wrong with a value, in words; the value itself is never repeated, as it may be secret. */
+/** A description of an invalid value, without the value itself, which may be secret. */
 export function describeIssue(issue: Issue, input: unknown): string {
   switch (issue.code) {
     case "invalid_type":
@@ -53,7 +53,7 @@ function unitOf(origin: string): string {
 function describeUnion(issue: Extract<Issue, { code: "invalid_union" }>, value: unknown): string {
   if (value === undefined) return "is missing";
   const firsts = issue.errors.flatMap(([first]) => first ?? []);
-  // A form that the value has but for something inside is the one that was meant.
+  // The intended form is the one that matches except for something inside.
   const meant = firsts.filter(({ path }) => path.length > 0);
   const wants = (meant.length > 0 ? meant : firsts).map((first) => {
     const inside = first.path.map(segment).join(".");

@@ -48,7 +48,7 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   return { ...facts, ...(await loadConfigText(text, options)) };
 }
 
-/** The same for text that is not in the file yet. */
+/** The same for a text that is not written to the file yet. */
 export async function loadConfigText(text: string, options: LoadOptions): Promise<ConfigText> {
   try {
     return await readText(text, options);
@@ -157,7 +157,7 @@ function isBuiltWith(name: string): boolean {
     import.meta.resolve(name);
     return true;
   } catch {
-    // That is the question asked.
+    // A package that cannot be resolved is the answer `false`, not a failure.
     return false;
   }
 }

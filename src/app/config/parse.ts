@@ -83,7 +83,7 @@ function treeOrNothing(text: string): ValueNode | undefined {
   try {
     return parseTree(text).body;
   } catch {
-    // The two parsers may differ in a corner of JSON5: then the notes stay without line numbers.
+    // The two parsers may differ in rare forms of JSON5; the notes then have no line numbers.
     return undefined;
   }
 }

@@ -46,7 +46,7 @@ export function resolvePaths(env: Env): StatePaths {
 }
 
 /**
- * Makes the directories, 0700 each; those that exist keep their mode. Throws `STATE_UNWRITABLE`, and `STATE_PERMISSIONS`
+ * Creates the directories with mode 0700; existing ones keep their mode. Throws `STATE_UNWRITABLE`, and `STATE_PERMISSIONS`
  * when everybody on the machine may write what decides about commands and secrets.
  */
 export async function makeStateDirs(paths: StatePaths): Promise<void> {

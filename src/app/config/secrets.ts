@@ -10,7 +10,7 @@ import { isRecord, type KeyPath, type RawNote } from "./problem.ts";
 
 export type Env = Readonly<Record<string, string | undefined>>;
 
-/** Limits of a command that gives a secret. */
+/** Limits of a command that prints a secret. */
 const EXEC_TIMEOUT_MS = 5000;
 const SECRET_BYTES = 64 * 1024;
 const SECRET_NAME = /(token|secret|password|passphrase|api_?key|private_?key)$/i;
@@ -137,7 +137,7 @@ function refOf(node: Record<string, unknown>): SecretRef | undefined {
   return { source, argv, ...(typeof provider === "string" && { provider }) };
 }
 
-/** A command as a list, or as text that is split at blanks outside quotes; no shell reads it. */
+/** A command as a list, or as text that is split at spaces outside quotes; no shell is used. */
 function argvOf(id: unknown, isCommand: boolean): readonly string[] {
   if (Array.isArray(id)) return isCommand && id.every((part) => typeof part === "string") ? id : [];
   if (typeof id !== "string" || id === "") return [];

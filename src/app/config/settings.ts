@@ -24,7 +24,7 @@ interface Places {
   readonly stateDir: string;
   /** Environment variables that the config references; none when unset. */
   readonly variables?: readonly string[];
-  /** What keeps agents from answering; nothing when unset. */
+  /** Config keys that stop agents; none when unset. */
   readonly stops?: readonly Stop[];
 }
 
@@ -81,7 +81,7 @@ function resolveAgent(config: Config, entry: Entry, places: Places & { isDefault
   });
 }
 
-/** One that is stopped is not woken either. */
+/** An agent that is stopped has no heartbeats. */
 function wakingOf(config: Config, entry: Entry, places: Places & { isDefault: boolean }): Partial<AgentSettings> {
   const stopped = agentStop(places.stops ?? [], entry.id);
   return stopped === undefined ? heartbeatOf(config, entry, places.isDefault) : { stopped };
@@ -97,7 +97,7 @@ function allowedOf(entry: Entry, defaults: Defaults): Pick<AgentSettings, "allow
   };
 }
 
-/** A model's own parameters stand behind those of all. */
+/** A model's own parameters override those for all models. */
 function paramsOf({ params, models = {} }: Pick<Entry, "params" | "models">): NonNullable<AgentSettings["params"]> {
   const ofModels = Object.entries(models).flatMap(([model, { params: values }]) =>
     values === undefined ? [] : [{ model, values }],
@@ -155,8 +155,8 @@ function workspaceOf(entry: Entry, defaults: Defaults, places: Places & { isDefa
 }
 
 /**
- * An agent that only names a model has the fallbacks of `agents.defaults`, and its primary model after them. One that
- * gives fallbacks, be it none, has those alone: an agent may be kept to certain models on purpose.
+ * An agent that only sets a model has the fallbacks of `agents.defaults`, and its primary model after them. One that
+ * gives a list of fallbacks, even an empty one, has only those: an agent may be limited to certain models on purpose.
  */
 function modelOf(own: ModelChoice, shared: ModelChoice): AgentSettings["model"] {
   const defaults = chainOf(shared);
@@ -175,7 +175,7 @@ function chainOf(choice: ModelChoice): AgentSettings["model"] {
   };
 }
 
-/** `provider/id`; the id may hold further slashes. */
+/** `provider/id`; the id may contain slashes. */
 export function readModelRef(text: string): ModelRef {
   const slash = text.indexOf("/");
   return { provider: text.slice(0, slash), id: text.slice(slash + 1) };

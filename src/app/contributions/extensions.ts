@@ -28,7 +28,7 @@ export async function webChatFor(room: WebClientPort): Promise<ChannelAdapter> {
   return webchat(room);
 }
 
-/** Makes an inbound message of a client's, as the web chat does. For a process that starts no channels. */
+/** Converts a client's message to an inbound message like the web chat, for a process that starts no channels. */
 export async function inboundOf(said: WebMessage): Promise<InboundMessage> {
   const channel = await import("../../../extensions/webchat/inbound.ts");
   return channel.inboundOf(said);

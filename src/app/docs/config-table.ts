@@ -29,7 +29,7 @@ const LEAST_ROWS = 4;
 const MEANING_CHARS = 110;
 const DEEPEST_HEADING = 4;
 
-/** A stretch of the page: what is below one key. */
+/** A part of the page: the keys below one key. */
 interface Part {
   readonly path: readonly string[];
   readonly rows: readonly SchemaKey[];

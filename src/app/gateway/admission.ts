@@ -15,10 +15,10 @@ import type { Core } from "../compose/core.ts";
 import type { Live } from "../compose/live.ts";
 import { mentionPatternsFor } from "../compose/rules.ts";
 
-/** A week: as long as the journal keeps what was not let in, unless told otherwise. */
+/** A week: the default time for which the journal keeps messages that were not allowed. */
 const KEEP_MS = 7 * 24 * 60 * 60_000;
 
-/** Who is let in, by the config in force; and what was said in between. */
+/** Decides who is allowed by the current config, and keeps the group history. */
 export class Admission {
   readonly groupHistory: GroupHistoryBuffer = {
     add: ({ id, message }) => {
@@ -55,7 +55,7 @@ export class Admission {
     return verdict;
   }
 
-  /** What was said in groups and not answered, as an earlier boot knew it. Rejects when the journal cannot be read. */
+  /** Restores the group history of an earlier process. Rejects when the journal cannot be read. */
   async refill(journal: Pick<OpenJournal, "heard">): Promise<void> {
     for (const row of await journal.heard(systemClock.now() - KEEP_MS, (from) => this.#placeOf(from)))
       this.groupHistory.add(row);

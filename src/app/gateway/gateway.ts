@@ -19,19 +19,19 @@ import { WebClients } from "./web-clients.ts";
 import { startBackgroundTasks } from "./lifecycle/background-tasks.ts";
 import { closeGateway } from "./lifecycle/close.ts";
 
-/** A gateway at work. */
+/** A running gateway. */
 export interface Gateway {
   readonly port: number;
   readonly version: string;
   modelText(): Promise<string>;
   channelsText(): string;
-  /** Resolves, if ever, with what keeps it from going on: it is to be closed, and the process to end. */
+  /** Resolves with the error that stops the gateway, if one occurs. The caller closes the gateway and ends the process. */
   readonly failed: Promise<OpenClawError>;
-  /** Takes nothing new, lets runs end within `graceMs`, flushes. */
+  /** Accepts nothing new, gives runs `graceMs` to end, and writes all pending data. */
   close(graceMs: number): Promise<void>;
 }
 
-/** Opens the state, listens, then connects the channels and takes up what an earlier boot left. The lock is the caller's. */
+/** Opens the state, listens, connects the channels, and resumes the unfinished work of an earlier process. The caller holds the lock. */
 export async function startGateway(live: Live, options: StartOptions): Promise<Gateway> {
   const { log } = options;
   const stop = new AbortController();
@@ -83,7 +83,7 @@ export async function startGateway(live: Live, options: StartOptions): Promise<G
   };
 }
 
-/** Without the code: it is read with `pairing.list`, by those who may. */
+/** The event does not contain the code; authorized clients read it with `pairing.list`. */
 function pairingRequested({ channel, account, senderId, name, createdAt, expiresAt }: PairingRequest): GatewayEvent {
   const payload = { channel, account, senderId, ...(name !== undefined && { name }), createdAt, expiresAt };
   return { event: "pairing.requested", payload, scope: "operator.pairing" };

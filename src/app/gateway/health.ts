@@ -28,12 +28,12 @@ export const healthOf = async (parts: Parts): Promise<Record<string, unknown>> =
   contextEngine: await engineHealth(parts),
 });
 
-/** 0: it is never woken. */
+/** 0 for an agent without heartbeats. */
 const heartbeatSeconds = ({ heartbeat }: AgentSettings): number => (heartbeat?.everyMs ?? 0) / 1000;
 
 const LOOK_EVERY_MS = 2000;
 
-/** Publishes a `health` event whenever readiness or its problems have changed, so that open pages need not ask. */
+/** Publishes a `health` event when readiness or its problems have changed, so that open pages need not poll. */
 export async function reportReadiness(
   parts: Pick<Parts, "live" | "channels" | "events">,
   signal: AbortSignal,

@@ -3,7 +3,7 @@ import type { JournalCounts } from "../../store/journal/counts.ts";
 import { formatMetrics, type MetricRow } from "../../server/metrics.ts";
 import type { Parts } from "./parts.ts";
 
-/** Prometheus text: what a person would put an alarm on. */
+/** Metrics for alerts, in Prometheus text format. */
 export function metricsText(parts: Parts): string {
   const { core, channels, startedAt } = parts;
   const memory = process.memoryUsage();

@@ -8,7 +8,7 @@ import type { Parts } from "./parts.ts";
 const WAIT_MS = 5000;
 const PAIRED_TEXT = "The operator has let you in. You can write to me now.";
 
-/** Tells a stranger who was let in. Never rejects. */
+/** Informs a stranger whose pairing was approved. Never rejects. */
 export async function notifyPaired(paired: Paired, parts: Parts): Promise<Notified> {
   const { channel, account, senderId } = paired;
   try {

@@ -52,7 +52,7 @@ const accessOptions = (gateway: GatewayConfig, token: Secret): AccessOptions => 
   handshakeMs: gateway.handshakeTimeoutMs,
 });
 
-/** What the server may call of this gateway. */
+/** The functions of this gateway that the server may call. */
 export function serverPorts(parts: Parts, chat: ChatPort): ServerPorts {
   const { live, core, log, channels, events } = parts;
   return {
@@ -87,7 +87,7 @@ const takesPassword = (mode: string | undefined): boolean => mode === undefined 
 /** Fewer characters can be guessed from outside within a token's life. */
 const LEAST_PUBLIC_TOKEN = 16;
 
-/** An address that others reach wants a token worth the name. */
+/** An address that other machines reach needs a strong token. */
 function guarded(host: string, token: Secret): string {
   if (/^(127\.|::1$|localhost$)/.test(host) || token.reveal().length >= LEAST_PUBLIC_TOKEN) return host;
   throw new OpenClawError("BIND_REFUSED", {
@@ -103,7 +103,7 @@ function hostFor(bind: string, custom: string | undefined): string {
   return "127.0.0.1";
 }
 
-/** Tailscale gives addresses out of 100.64.0.0/10. */
+/** Tailscale assigns addresses of 100.64.0.0/10. */
 function tailnetAddress(): string {
   const all = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
   const found = all.find(

@@ -4,7 +4,7 @@ import { closeSync, fstatSync, fsyncSync, write, writeSync } from "node:fs";
 const MOST_WAITING = 16_777_216;
 /** After a failed write. */
 const RETRY_MS = 1000;
-/** How long `flush` waits for a write that is under way. */
+/** How long `flush` waits for the current write. */
 const FLUSH_MS = 1000;
 
 /** The line that replaces dropped lines. */
@@ -13,13 +13,13 @@ export const droppedNote = (lines: number): string =>
 
 /**
  * Writes lines to an open file, in order and in the background, so that a slow disk does not block the gateway. Pending
- * lines are written when the process exits. A failed write is tried again; it never throws.
+ * lines are written when the process exits. A failed write is retried; it never throws.
  */
 export class LineFile {
   readonly #fd: number;
   #waiting: Buffer[] = [];
   #waitingBytes = 0;
-  /** Of the write under way. */
+  /** Of the current write. */
   #underway: Buffer | undefined;
   #size: number;
   #dropped = 0;

@@ -57,7 +57,7 @@ function dailyName(now: Date): string {
   return `openclaw-${day}.log`;
 }
 
-/** JSON lines into a daily file, and lines for people on the terminal (JSON when it is none). Every secret of this process prints as `[secret]`. */
+/** Writes JSON lines to a daily file, and lines for people to a terminal (JSON if it is none). Every secret of this process becomes `[secret]`. */
 export function openLog(options: LogOptions): OpenLog {
   return new Root(options).withFields({});
 }
@@ -113,7 +113,7 @@ class Root {
     return this.#console;
   }
 
-  /** Only daily files are rotated: a file that the operator chose is the operator's to rotate. */
+  /** Only daily files are rotated: the operator rotates a file that the operator chose. */
   #isFull(): boolean {
     const { file, maxDayBytes = MAX_DAY_BYTES } = this.#options;
     return file === undefined && this.#bytes >= maxDayBytes;
@@ -139,7 +139,7 @@ class Root {
   #open(path: string): pino.Logger | undefined {
     this.#lines = openLines(path);
     const lines = this.#lines;
-    // The next line tries again.
+    // The next line opens the file again.
     if (!lines) this.#path = undefined;
     const write = (line: string): void => {
       this.#bytes += Buffer.byteLength(line);

@@ -2,7 +2,7 @@ import { MASK } from "../../types/secret.ts";
 
 const WITH_FLAGS = /^\/(.+)\/([dgimsuvy]*)$/s;
 
-/** A pattern as people write it, bare or as `/pattern/flags`. Throws `SyntaxError` when it is no regular expression. */
+/** Reads a pattern: the bare expression or `/pattern/flags`. Throws `SyntaxError` when it is no regular expression. */
 export function redactPattern(source: string): RegExp {
   const [, body = source, flags = ""] = WITH_FLAGS.exec(source) ?? [];
   return new RegExp(body, flags.includes("g") ? flags : `${flags}g`);
@@ -12,7 +12,7 @@ export function redactPattern(source: string): RegExp {
 export const redacted = (text: string, patterns: readonly RegExp[]): string =>
   patterns.reduce((left, pattern) => left.replace(pattern, MASK), text);
 
-/** The same for every text in a value, as JSON has it. */
+/** The same for every text in a JSON value. */
 export function redactedValue(value: unknown, patterns: readonly RegExp[]): unknown {
   if (typeof value === "string") return redacted(value, patterns);
   if (typeof value !== "object" || value === null) return value;

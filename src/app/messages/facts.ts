@@ -11,7 +11,7 @@ export interface Facts {
   /** The other messages of its turn. */
   readonly others: readonly InboxRow[];
   readonly replies: readonly OutboxRow[];
-  /** Rows in which an operator had it run again. */
+  /** Rows of the message's later runs that an operator requested. */
   readonly again: readonly InboxRow[];
 }
 

@@ -171,10 +171,10 @@ const times = (count: number): string => (count === 1 ? "once" : `${count} times
 
 /** Whether the sender of an abandoned message was informed. */
 function toldOf({ row: { message }, replies }: Facts): string {
-  if (message.options?.operator === true) return "the client that follows the run was told";
-  if (replies.some(({ state }) => state === "sent")) return "its chat was told";
+  if (message.options?.operator === true) return "the client that follows the run was informed";
+  if (replies.some(({ state }) => state === "sent")) return "its chat was informed";
   if (replies.some(({ state }) => state === "planned" || state === "sending")) return "its chat is being told";
-  return "its chat was not told";
+  return "its chat was not informed";
 }
 
 function stepsOfRun({ at, receipt, result }: RunRecord): readonly Step[] {

@@ -2,7 +2,7 @@ import type { RunSource } from "../../store/journal/read-only.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import type { InboxRow, OutboxRow, RunRecord } from "../../types/journal.ts";
 
-/** How many runs are named to somebody whose prefix fits several. */
+/** How many runs the error names when a prefix fits several. */
 const MOST_NAMED = 5;
 
 /** The run with this id, or the only one whose id begins so. Throws NOT_FOUND, and USAGE when several do. */
@@ -24,7 +24,7 @@ export async function findRun(journal: RunSource, id: string): Promise<RunRecord
   });
 }
 
-/** A run with the messages that it was for and those that answered them, without their words. */
+/** A run with its messages and their replies, without their texts. */
 export async function runWithMessages(journal: RunSource, run: RunRecord) {
   const inbox = await journal.inbox.ofRun(run.runId);
   const outbox = await journal.outbox.ofRun(run.runId);

@@ -9,7 +9,7 @@ export async function listRuns({ journal }: RunPlace, limit: number, filter: Run
   return { runs: runs.map(({ receipt: { prompt: _seen, ...receipt }, ...run }) => ({ ...run, receipt })) };
 }
 
-/** All that is known of one run. Throws NOT_FOUND, and USAGE when its id is not whole and several fit. */
+/** All that is known of one run. Throws NOT_FOUND, and USAGE when its id is incomplete and several fit. */
 export async function showRun({ journal }: RunPlace, id: string) {
   return runWithMessages(journal, await findRun(journal, id));
 }

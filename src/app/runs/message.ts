@@ -3,14 +3,14 @@ import { estimateTokens } from "../../sessions/transcript/tokens.ts";
 import type { ChatMessage } from "../../types/run/model.ts";
 import { emptyUsage } from "../../types/run/usage.ts";
 
-/** An image is told of by its type and size. */
+/** An image is described by its type and size. */
 export type PromptContent =
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "thinking"; readonly thinking: string }
   | { readonly type: "toolCall"; readonly id: string; readonly name: string; readonly arguments: unknown }
   | { readonly type: "image"; readonly mimeType: string; readonly bytes: number };
 
-/** A message as a model was shown it, with its estimated tokens. */
+/** A message as a model saw it, with its estimated tokens. */
 export interface PromptMessage {
   readonly role: ChatMessage["role"];
   readonly entryId?: string;
@@ -63,7 +63,7 @@ const said = z.union([
     arguments: z.record(z.string(), z.unknown()),
   }),
 ]);
-// What nobody is shown may be missing.
+// Fields that are not shown may be missing.
 const name = z.string().catch("");
 const timestamp = z.number().catch(0);
 const message = z.discriminatedUnion("role", [
@@ -93,7 +93,7 @@ const keys = z.array(z.string());
 
 /**
  * Messages that a context engine made, as `keepMessages` of the harness keeps them, or as one JSON, which older versions
- * wrote. Undefined when a part of them is gone.
+ * wrote. Undefined when a part of them no longer exists.
  */
 export async function engineMessages(
   text: string,

@@ -30,11 +30,11 @@ export interface ShownPrompt {
   /** Estimated, of all tools with their descriptions and schemas. */
   readonly toolTokens?: number;
   readonly bodyParts: readonly PromptPart[];
-  /** Files that turns name and that were shown with them where they could be read; the transcript does not hold them. */
+  /** Files that turns name. The model saw those that could be read; the transcript does not contain them. */
   readonly imageFiles: readonly string[];
-  /** The messages are those that were sent. */
+  /** Whether the messages are those that were sent. */
   readonly faithful: boolean;
-  /** Why they are not, or are not known to be. */
+  /** Why they are not, or why that is unknown. */
   readonly why?: string;
 }
 
@@ -86,7 +86,7 @@ async function fromEngine({ journal }: RunPlace, key: string): Promise<readonly 
   return text === undefined ? undefined : engineMessages(text, (one) => journal.texts.get(one));
 }
 
-/** What a note of the gateway names stands in its turn already, when that has images. */
+/** If the turn has images, the files in the gateway's note are already part of it. */
 function filesIn(messages: readonly PromptMessage[]): readonly string[] {
   const found = messages
     .filter(({ role }) => role === "user")
@@ -98,7 +98,7 @@ function filesIn(messages: readonly PromptMessage[]): readonly string[] {
   return [...new Set(found)];
 }
 
-/** Out of the key's present file, or out of one that was set aside; empty when the entries are in none. */
+/** The entries of the key's current file, or of a renamed earlier one; empty when no file has them. */
 async function entriesOf(
   place: RunPlace,
   key: SessionKey,

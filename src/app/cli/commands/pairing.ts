@@ -38,7 +38,7 @@ const approvedShape = z.looseObject({
 });
 type Approved = z.infer<typeof approvedShape>;
 
-/** Who waits to be let in. */
+/** Lists the strangers who wait for pairing. */
 export async function pairingList(io: Io, channel: string | undefined, flags: { json?: boolean }): Promise<number> {
   const all = await readStrangers(io, await readState(io));
   const isAsked = (row: { readonly channel: string }) => channel === undefined || row.channel === channel;
@@ -93,7 +93,7 @@ interface Asked {
   readonly code: string;
 }
 
-/** Lets the stranger with this code or id in. Throws NOT_FOUND when nobody waits with it. */
+/** Approves the pairing of the stranger with this code or id. Throws NOT_FOUND when nobody has it. */
 export async function pairingApprove(io: Io, asked: Asked, flags: ApproveFlags): Promise<number> {
   const state = await readState(io);
   const approved = hasGateway(io, state)
@@ -110,21 +110,22 @@ export async function pairingApprove(io: Io, asked: Asked, flags: ApproveFlags):
   return 0;
 }
 
-/** For the operator who has just let themselves in. The id is the platform's: quotes could end the command. */
+/** The command with which operators make themselves owners. The id comes from the platform, and one with quotes is left out. */
 function guestText({ channel, senderId }: Approved["request"]): string {
   const owner = `${channel}:${senderId}`;
   const make = /^[\w:.+@-]+$/.test(owner)
     ? `openclaw config set commands.ownerAllowFrom '["${owner}"]'`
     : "openclaw config set commands.ownerAllowFrom";
-  return `No owner is named yet: a command that asks is allowed from the page and the command line alone. If this is you, run: ${make}\n`;
+  return `There is no owner yet: approvals can be answered only on the page and the command line. If this is you, run: ${make}\n`;
 }
 
 function notifiedText(notified: Approved["notified"]): string {
-  if (notified === undefined) return "Not told: the gateway does not run.\n";
-  if (notified.state === "failed") return `Not told: ${cleanText(notified.reason ?? "the message was not taken")}\n`;
+  if (notified === undefined) return "The stranger was not informed: the gateway does not run.\n";
+  if (notified.state === "failed")
+    return `The stranger was not informed: ${cleanText(notified.reason ?? "the message was refused")}\n`;
   return notified.state === "sent"
-    ? "The stranger was told.\n"
-    : "The stranger will be told once the account is connected.\n";
+    ? "The stranger was informed.\n"
+    : "The stranger will be informed when the account is connected.\n";
 }
 
 async function readStrangers(io: Io, state: State): Promise<Strangers> {

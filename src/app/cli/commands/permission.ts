@@ -18,7 +18,7 @@ const requestShape = z.looseObject({
 });
 const endShape = z.looseObject({ id: z.string() });
 
-/** Puts the questions of one run (may this command run?) to whoever sits at the terminal. */
+/** Asks the person at the terminal the approvals of one run. */
 export class Permissions {
   readonly #io: Io;
   readonly #client: GatewayClient;
@@ -31,7 +31,7 @@ export class Permissions {
     this.#printer = printer;
   }
 
-  /** `payload` of `exec.approval.requested`; those of other runs are left alone. */
+  /** `payload` of `exec.approval.requested`; those of other runs are ignored. */
   asked(payload: unknown, runId: string): void {
     const approval = requestShape.safeParse(payload).data;
     if (approval?.request.runId !== runId) return;
@@ -73,15 +73,15 @@ export class Permissions {
   }
 }
 
-/** A command as a person at the terminal is asked about it; all texts cleaned. */
+/** A command in the form in which the terminal shows it; all texts are cleaned. */
 export interface AskedCommand {
   readonly command: string;
-  /** The files whose content the answer is for. */
+  /** Files; the approval is valid only while their content is unchanged. */
   readonly paths: readonly string[];
   readonly mayAlways: boolean;
 }
 
-/** Anything but a clear yes is a no. Rejects when `signal` aborts. */
+/** Whether the answer is a clear yes; anything else is a no. Rejects when `signal` aborts. */
 export async function askAtTerminal(
   { command, paths, mayAlways }: AskedCommand,
   signal: AbortSignal,

@@ -2,7 +2,7 @@ import type { Io } from "../io.ts";
 import { cleanText } from "../terminal-text.ts";
 import { startProgress } from "../progress.ts";
 
-/** Prints an answer: as it grows for a person at a terminal, else once it is whole. Shows that it waits until then. */
+/** Prints an answer: on a terminal while it is written, else when it is complete. Shows a progress line before. */
 export class Printer {
   readonly #io: Io;
   readonly #isLive: boolean;
@@ -28,18 +28,18 @@ export class Printer {
     if (this.#printed !== "") this.add("\n\n");
   }
 
-  /** A line beside the answer. */
+  /** A line in addition to the answer. */
   note(line: string): void {
     this.#progress.stop();
     this.#io.err(`${cleanText(line)}\n`);
   }
 
-  /** Ends the waiting sign; called again without harm. */
+  /** Removes the progress line; may be called several times. */
   stop(): void {
     this.#progress.stop();
   }
 
-  /** Prints what of the whole text is not there yet. */
+  /** Prints the part of the text that was not printed yet. */
   finish(whole: string): void {
     this.stop();
     const rest = whole.startsWith(this.#printed) ? whole.slice(this.#printed.length) : `\n\n${whole}`;

@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from "commander";
 import type { Io } from "../io.ts";
 
-/** Makes a command's action out of its code, whose result is the exit code. */
+/** Converts a command's function, which returns the exit code, to an action. */
 export type Act = <Args extends readonly unknown[]>(
   run: (io: Io, ...args: Args) => Promise<number>,
 ) => (...args: Args) => Promise<void>;

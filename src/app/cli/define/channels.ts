@@ -97,7 +97,7 @@ function defineEdits(channels: Command, act: Act, contributed: Channels): void {
     );
 }
 
-/** The flags of all channels; one that several have is explained by the first. */
+/** The flags of all channels; a flag of several channels has the description of the first. */
 function setupOptions(contributed: Channels): ReadonlyMap<string, string> {
   const options = new Map<string, string>();
   for (const { label, setup } of contributed) {

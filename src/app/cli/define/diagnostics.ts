@@ -4,7 +4,7 @@ import type { LogFlags } from "../commands/logs/logs.ts";
 import type { StatusFlags } from "../commands/gateway/status.ts";
 import { listOf, wholeNumber, type Act } from "./act.ts";
 
-/** The commands that look: status, health, doctor, logs, dashboard. */
+/** The commands that show the gateway's state: status, health, doctor, logs, dashboard. */
 export function defineDiagnostics(program: Command, act: Act): void {
   program
     .command("status")

@@ -6,7 +6,7 @@ interface Json {
   readonly json?: boolean;
 }
 
-/** What the gateway says to its agents by itself: heartbeats and news. */
+/** The commands about heartbeats and system events. */
 export function defineSystem(program: Command, act: Act): void {
   const system = program.command("system").description("heartbeats and system events for agents");
   const heartbeat = system.command("heartbeat").description("heartbeats of agents and their results");

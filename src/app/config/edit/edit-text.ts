@@ -31,7 +31,7 @@ export function rangeOf(node: { readonly loc: { start: { offset: number }; end: 
 const BLANK_OR_COMMENT = /(?:\s|\/\/[^\n\r\u2028\u2029]*|\/\*[^]*?\*\/)*/y;
 const REST_OF_LINE = /(?:[ \t]|\/\*[^\n\r]*?\*\/)*(?:\/\/[^\n\r\u2028\u2029]*)?/y;
 
-/** Where the next thing stands that is neither blank nor comment. */
+/** The offset of the next character that is neither white space nor in a comment. */
 const skipBlanks = (text: string, from: number): number => from + matchAt(BLANK_OR_COMMENT, text, from).length;
 
 /** The comma after an item, or undefined. */
@@ -40,7 +40,7 @@ export function commaAfter(text: string, end: number): number | undefined {
   return text[at] === "," ? at : undefined;
 }
 
-/** The end of a line's blanks and comments when nothing else follows on it, else `from`. */
+/** The end of the line's white space and comments if nothing else follows on the line, else `from`. */
 export function endOfLine(text: string, from: number): number {
   const end = from + matchAt(REST_OF_LINE, text, from).length;
   return end >= text.length || /[\r\n]/.test(text.charAt(end)) ? end : from;
@@ -54,17 +54,17 @@ function matchAt(pattern: RegExp, text: string, from: number): string {
 
 const startOfLine = (text: string, at: number): number => text.slice(0, at).search(/[^\r\n]*$/);
 
-/** The blanks that a line begins with. */
+/** The indentation of a line. */
 export function indentAt(text: string, at: number): string {
   return /^[ \t]*/.exec(text.slice(startOfLine(text, at), at))?.[0] ?? "";
 }
 
-/** What one level adds: as the first indented line has it, else two blanks. */
+/** The indentation of one level: that of the first indented line, else two spaces. */
 export const indentUnit = (text: string): string => /\n([ \t]+)\S/.exec(text)?.[1] ?? "  ";
 
 export const newlineOf = (text: string): string => (text.includes("\r\n") ? "\r\n" : "\n");
 
-/** Widens a cut to its whole line when nothing else would stay on it, else over the blanks behind it. */
+/** Extends a cut to its whole line if nothing else is on it, else over the spaces after it. */
 export function widenCut(text: string, start: number, end: number): { start: number; end: number } {
   const lineStart = startOfLine(text, start);
   const behind = /^[ \t]*/.exec(text.slice(end))?.[0].length ?? 0;

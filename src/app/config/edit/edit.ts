@@ -20,7 +20,7 @@ import { showPath, type KeyPath } from "../problem.ts";
 
 type Node = ReturnType<typeof parseTree>["body"];
 
-/** A value as typed on a command line: JSON5 where it is that, else the text itself. */
+/** A value from a command line: parsed if it is JSON5, else the text itself. */
 export function parseConfigValue(text: string): unknown {
   try {
     return JSON5.parse<unknown>(text);
@@ -31,7 +31,7 @@ export function parseConfigValue(text: string): unknown {
 }
 
 /**
- * The text with one value changed or added, missing parents made. Comments, order and layout of everything else stay.
+ * The text with one value changed or added, and missing parents created. Comments, order and layout of everything else stay.
  * Throws `USAGE` where the path does not fit the file. The text must be valid JSON5; empty text counts as `{}`.
  */
 export function setConfigValue(text: string, path: KeyPath, value: unknown): string {
@@ -99,7 +99,7 @@ function insertAfter(text: string, node: Container, last: Item, write: Write): r
   const at = isOneLine ? after : endOfLine(text, after);
   const gap = isOneLine ? " " : `${newlineOf(text)}${indentAt(text, start)}`;
   const added = `${gap}${write(indentAt(text, start))}${comma === undefined ? "" : ","}`;
-  // One edit where both fall on one place, so that the comma comes first.
+  // One edit if both have the same offset, so that the comma comes first.
   if (comma !== undefined) return [{ start: at, end: at, text: added }];
   if (at === end) return [{ start: end, end, text: `,${added}` }];
   return [
@@ -118,7 +118,7 @@ function insertFirst(text: string, node: Container, write: Write): TextEdit {
   return { start: at, end: end - 1, text: `${newline}${inner}${write(inner)}${newline}${outer}` };
 }
 
-/** The key as its neighbours are written: bare where they are, else in quotes. */
+/** The key in the style of its neighbours: without quotes if they have none, else with quotes. */
 function label(node: Container, segment: string | number): string {
   if (node.type === "Array") return "";
   const name = String(segment);
@@ -158,7 +158,7 @@ function cut(text: string, node: Container, item: Item): readonly TextEdit[] {
   const before = items[items.indexOf(item) - 1];
   const beforeComma = before && commaAfter(text, rangeOf(before).end);
   const own = widenCut(text, start, end);
-  // Without a comma behind it, the one before it goes: strict JSON has none at the end.
+  // Without a comma after it, the one before it is removed: strict JSON has none at the end.
   if (beforeComma === undefined) return [{ ...own, text: "" }];
   const isJoined = text.slice(beforeComma + 1, start).trim() === "";
   if (isJoined) return [{ start: beforeComma, end, text: "" }];

@@ -23,14 +23,14 @@ export async function writeConfigValues(options: LoadOptions, edits: readonly Ed
 
 interface Edit {
   readonly path: KeyPath;
-  /** Undefined takes the key out. */
+  /** Undefined removes the key. */
   readonly value: unknown;
 }
 
 const edited = (text: string, { path, value }: Edit): string =>
   value === undefined ? unsetConfigValue(text, path) : setConfigValue(text, path, value);
 
-/** What no config can mean: a placeholder in place of a secret, and the one name that objects do not hold as others. */
+/** Refuses values that no config can have: the placeholder of a secret, and a key named `__proto__`. */
 function refuseUnfit({ path, value }: Edit): void {
   if (hasMask(value)) {
     throw new OpenClawError("USAGE", {
@@ -47,7 +47,7 @@ function namesIn(value: unknown): readonly string[] {
   return Object.entries(value).flatMap(([name, child]: [string, unknown]) => [name, ...namesIn(child)]);
 }
 
-/** Takes one key out of the file. False when it is not there. Throws as `writeConfigValue` does. */
+/** Removes one key from the file. False when it is not there. Throws as `writeConfigValue` does. */
 export async function removeConfigValue(options: LoadOptions, path: KeyPath): Promise<boolean> {
   let isThere = false;
   await rewrite(options, (text) => {
@@ -58,7 +58,7 @@ export async function removeConfigValue(options: LoadOptions, path: KeyPath): Pr
   return isThere;
 }
 
-/** One after the other, whichever process they come from: each change is made to what the one before left. */
+/** Runs edits of all processes in sequence, so that each one starts from the result of the one before. */
 async function rewrite(options: LoadOptions, change: (text: string) => string): Promise<void> {
   const release = await lockConfig(options.path);
   try {
@@ -88,8 +88,8 @@ const notWritable = (path: string, error: unknown): OpenClawError =>
   });
 
 /**
- * Replaces the file in one step, mode 0600; what was there stays as `<file>.bak`. Refused with `CONFIG_INVALID` when the new
- * text has a problem that the old one had not: so a broken file can be mended key by key. Throws `CONFIG_WRITE`.
+ * Replaces the file in one step, mode 0600; the old file is kept as `<file>.bak`. Refused with `CONFIG_INVALID` when the new
+ * text has a problem that the old text did not have, so that a broken file can be fixed key by key. Throws `CONFIG_WRITE`.
  */
 async function writeConfigText(options: LoadOptions, before: string, after: string): Promise<void> {
   const old = new Set((await problemsOf(before, options)).map((note) => `${note.key} ${note.message}`));
@@ -103,7 +103,7 @@ async function writeConfigText(options: LoadOptions, before: string, after: stri
     });
   }
   try {
-    // A link stays one: people keep this file among their dotfiles.
+    // A symbolic link is preserved: people keep this file among their dotfiles.
     const target = before === "" ? options.path : await realpath(options.path);
     if (before !== "") await writeAtomic(`${options.path}.bak`, before);
     await writeAtomic(target, after);
@@ -112,7 +112,7 @@ async function writeConfigText(options: LoadOptions, before: string, after: stri
   }
 }
 
-/** A secret that only the gateway's environment has is no problem of the file. */
+/** A secret that exists only in the gateway's environment is not a problem of the file. */
 async function problemsOf(text: string, options: LoadOptions): Promise<readonly ConfigNote[]> {
   if (text === "") return [];
   try {

@@ -7,7 +7,7 @@ import type { Log } from "../../../types/log.ts";
 const QUIET_MS = 5000;
 
 export interface DiskStatePorts {
-  /** Why the state directory takes no writes now. Never rejects. */
+  /** Why the state directory cannot be written now. Never rejects. */
   probe(): Promise<OpenClawError | undefined>;
   readonly log: Pick<Log, "info" | "error">;
   readonly clock: Pick<Clock, "now">;
@@ -33,14 +33,14 @@ export class DiskState {
     return this.#refusal === undefined;
   }
 
-  /** What is wrong and how to mend it, in a line; undefined while the disk takes writes. */
+  /** The problem and its fix in one line; undefined while the disk can be written. */
   get problem(): string | undefined {
     if (!this.#refusal) return undefined;
     const { message, fix } = this.#refusal.error;
     return `Messages wait for the disk: ${message} ${fix}`;
   }
 
-  /** Asks the disk. Never rejects. */
+  /** Tests the disk with a write. Never rejects. */
   async look(): Promise<void> {
     const error = await this.#ports.probe();
     if (error) return this.refused(error);

@@ -5,7 +5,7 @@ import type { Parts } from "../parts.ts";
 const LOOK_EVERY_MS = 2000;
 /** Bytes; below it the operator is warned. */
 const LOW = 200 * 1024 * 1024;
-/** Bytes; below it each look tries a write, also while no message has met the full disk yet. */
+/** Bytes; below it each check tries a write, even if no write has failed yet. */
 const NEXT_TO_NOTHING = 1024 * 1024;
 
 /** Reports a low or full disk, and its recovery: in the log, and in `channels.disk` for status and readiness. */

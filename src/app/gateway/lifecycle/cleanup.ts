@@ -5,7 +5,7 @@ import type { Parts } from "../parts.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** One cleanup by `retention`. What cannot be removed is reported and tried again the next day. Transcripts are never touched. */
+/** One cleanup by `retention`. A file that cannot be removed is reported and tried again the next day. Transcripts are never touched. */
 export async function cleanUp({ live, core, log }: Pick<Parts, "live" | "core" | "log">): Promise<void> {
   const { rowsDays, strangersDays, dedupeDays, journalMaxMb, ...files } = live.config.retention;
   const attempt = (what: string, work: () => Promise<number>) =>

@@ -5,7 +5,7 @@ const SEND_GRACE_MS = 5000;
 const ACK_GRACE_MS = 2000;
 const CLOSE_MS = 1000;
 
-/** Each step runs, whatever becomes of those before it: the journal is flushed in any case. */
+/** Runs every step, also after a failed one, so that the journal is always written. */
 export async function closeGateway(
   { parts, server, stop }: { parts: Parts; server: Server; stop: AbortController },
   graceMs: number,

@@ -3,7 +3,7 @@ import type { Live } from "../../compose/live.ts";
 import type { Gateway } from "../gateway.ts";
 
 /**
- * A short summary of what was started. At a terminal it shows the address with the token, in the fragment that no server
+ * A short summary of the started gateway. At a terminal it shows the address with the token, in the fragment that no server
  * sees. Other output may be stored and read by others, so it shows the address alone.
  */
 export async function greet(gateway: Gateway, live: Live, givenToken?: string): Promise<void> {

@@ -1,7 +1,7 @@
 import type { OpenLog } from "../../log/log.ts";
 import { errorCode } from "../../../utils/missing.ts";
 
-/** Milliseconds after an uncaught exception until the process ends, whether or not the shutdown has come to its end. */
+/** Milliseconds after an uncaught exception until the process ends, even if the shutdown has not finished. */
 const LONGEST_SHUTDOWN_MS = 30_000;
 
 export interface ProcessGuard {

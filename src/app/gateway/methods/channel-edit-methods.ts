@@ -25,16 +25,16 @@ const name = z.string().min(1);
 const oneAccount = z.looseObject({ channel: name, accountId: name.optional() });
 
 const newAccount = oneAccount.extend({
-  /** By the names of `channels.setups`; empty ones count as not given. */
+  /** Values by the names of `channels.setups`; empty values are ignored. */
   values: z.record(z.string(), z.string().max(8192)).default({}),
-  /** Secrets stay in the variables of `channels.setups`. */
+  /** The secrets are in the environment variables that `channels.setups` names. */
   useEnv: z.boolean().default(false),
-  /** An account that is set up already gets these values. */
+  /** Whether an existing account may get these values. */
   replace: z.boolean().default(false),
 });
 type NewAccount = z.output<typeof newAccount>;
 
-/** Adding accounts to the config, switching them and taking them out, over the protocol; the watcher applies it. */
+/** The protocol's methods that add, enable, disable and remove accounts in the config. The config's watcher applies the change. */
 export function channelEditMethods(parts: Parts): readonly Method[] {
   const edits = new KeyedQueue();
   // Sequential: each edit reads the file before it writes it.
@@ -78,10 +78,10 @@ async function setupOf(channel: ChannelContribution) {
   return { channel: channel.id, label, login: login !== undefined, fields: setupFields(channel) };
 }
 
-/** Changes the file; gives back the account's name. */
+/** Changes the file; returns the account's name. */
 type Work = (load: LoadOptions) => Promise<string>;
 
-/** Does it to the file, and says so. What the person has to change is refused with `details.field` where one is known. */
+/** Changes the file and logs it. A refusal has the form's field in `details.field` if it is known. */
 async function editAndTell({ live, log }: Parts, did: string, { channel, work }: { channel: string; work: Work }) {
   const load = { path: live.loaded.path, env: process.env, ...(await contributedSchemas(live.contributions)) };
   try {

@@ -19,7 +19,7 @@ const oneLogin = z.looseObject({ loginId: name });
 const PROBE_MS = 10_000;
 const WAIT_MS = 25_000;
 
-/** Looking at channels, setting accounts up, linking and forgetting them over the protocol. */
+/** The protocol's methods that show channels and set up, link and unlink accounts. */
 export function channelMethods(parts: Parts): readonly Method[] {
   return [
     defineMethod({

@@ -7,7 +7,7 @@ import { writeConfigValues } from "../../config/edit/write.ts";
 import { contributedSchemas } from "../../contributions/extensions.ts";
 import type { Parts } from "../parts.ts";
 
-/** Reading and changing the config over the protocol. Secrets leave as `[secret]`. */
+/** The protocol's methods that read and change the config. Secrets are sent as `[secret]`. */
 export function configMethods(parts: Parts): readonly Method[] {
   return [
     defineMethod({
@@ -71,7 +71,7 @@ async function applyPatch(parts: Parts, patch: Record<string, unknown>) {
   return { ok: true, changed: leaves.map(({ path }) => path.join(".")) };
 }
 
-/** A client sends back what it was shown: a masked value that it left as it is changes nothing, nor does an empty object. */
+/** Removes values that the client did not change: masked values and empty objects. */
 function isChange(config: unknown, path: KeyPath, value: unknown): boolean {
   const before = valueAt(config, path);
   if (isRecord(value) && (path.length === 0 || isRecord(before))) return false;

@@ -35,7 +35,7 @@ async function readList(path: string): Promise<string | undefined> {
 
 const MOST_EVENT_CHARS = 4000;
 
-/** Waking agents over the protocol, in the field's names. */
+/** The protocol's methods for heartbeats and system events, with OpenClaw's names. */
 export function heartbeatMethods({ heartbeats, live }: Parts): readonly Method[] {
   const idOf = (text: string | undefined) => (text === undefined ? live.defaultAgent.id : agentId(text));
   return [

@@ -4,7 +4,7 @@ import type { LogTail, LogTailRequest } from "../../../server/options.ts";
 const MOST_BYTES = 250_000;
 const MOST_LINES = 500;
 
-/** The end of the log file, or what came after a cursor; whole lines only. */
+/** The last lines of the log file, or the lines after a cursor; complete lines only. */
 export async function tailLogs(path: string | undefined, request: LogTailRequest): Promise<LogTail> {
   if (path === undefined) return { file: "", cursor: 0, size: 0, lines: [] };
   const { size } = await stat(path);
@@ -20,7 +20,7 @@ export async function tailLogs(path: string | undefined, request: LogTailRequest
   return { file: path, cursor, size, lines, ...(truncated && { truncated }), ...(reset && { reset }) };
 }
 
-/** A read that began in the middle of a line leaves that line out. */
+/** Skips the first line if the read began in the middle of it. */
 function wholeLines(text: string, fromLineStart: boolean): readonly string[] {
   const lines = text.split("\n").filter((line) => line !== "");
   return fromLineStart ? lines : lines.slice(1);

@@ -8,17 +8,17 @@ import { MethodError } from "../../../types/method.ts";
 import { errorText } from "../../../utils/text/error-text.ts";
 import { background } from "../../../utils/background.ts";
 
-/** What a login needs of its surroundings. */
+/** The functions that a login needs. */
 export interface LoginPorts {
   readonly clock: Clock;
   readonly log: ChannelLog;
   folder(account: ConfiguredAccount): Promise<string>;
   library(wish: LibraryRequest): Promise<string>;
-  /** The account's connection is closed, so that nobody else uses its keys; the result brings it up again. */
+  /** Closes the account's connection, so that only the login uses its keys. The returned function opens it again. */
   pause(account: ConfiguredAccount): Promise<() => Promise<void>>;
 }
 
-/** The state of a login. Steps are counted, so that a client that was disconnected misses none. */
+/** The state of a login. Steps are numbered, so that a client that was disconnected misses none. */
 export interface LoginView {
   readonly loginId: string;
   readonly state: "waiting" | "linked" | "failed";
@@ -26,15 +26,15 @@ export interface LoginView {
   /** Pass it with the next request to get only later steps. */
   readonly next: number;
   readonly self?: { readonly id: string; readonly name: string };
-  /** Why it failed; with the operator's errors what mends it, and their code. */
+  /** Why it failed; for an operator's error also its fix and code. */
   readonly error?: string;
   readonly fix?: string;
   readonly code?: ErrorCode;
 }
 
-/** Nobody looks for a code any longer than this. */
+/** Milliseconds after which an unfinished login ends. */
 const LONGEST_MS = 10 * 60_000;
-/** Ended logins whose end can still be read. */
+/** Number of ended logins whose result is kept. */
 const MOST_KEPT = 20;
 
 interface Login {
@@ -47,7 +47,7 @@ interface Login {
   changed: PromiseWithResolvers<void>;
 }
 
-/** Logins under way, one at a time for each account, watched by asking again and again. */
+/** The current logins, at most one for each account. Clients poll their state. */
 export class Logins {
   readonly #ports: LoginPorts;
   readonly #logins = new Map<string, Login>();
@@ -56,7 +56,7 @@ export class Logins {
     this.#ports = ports;
   }
 
-  /** Begins to link an account; one that was begun before is given up. Throws `MethodError` where the channel has none. */
+  /** Begins to link an account, and cancels its earlier login. Throws `MethodError` if the channel has no login. */
   start(account: ConfiguredAccount, phone: string | undefined): LoginView {
     const { adapter } = account;
     if (!adapter.login) throw new MethodError("INVALID_REQUEST", `${adapter.label} needs no login, only its settings`);
@@ -79,7 +79,7 @@ export class Logins {
     return viewOf(loginId, login, 0);
   }
 
-  /** The state: at once when there are steps after `from`, else after at most `ms`. Throws NOT_FOUND. */
+  /** The state: immediately if there are steps after `from`, else after at most `ms`. Throws NOT_FOUND. */
   async wait(loginId: string, from: number, ms: number): Promise<LoginView> {
     const login = this.#find(loginId);
     if (login.state === "waiting" && login.steps.length <= from) {
@@ -91,7 +91,7 @@ export class Logins {
     return viewOf(loginId, login, from);
   }
 
-  /** Harmless when it has ended. Throws NOT_FOUND. */
+  /** Cancels a login; does nothing if it has ended. Throws NOT_FOUND. */
   cancel(loginId: string): void {
     this.#find(loginId).abort.abort();
   }

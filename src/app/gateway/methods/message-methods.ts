@@ -16,7 +16,7 @@ const list = z.looseObject({
   open: z.boolean().optional(),
 });
 
-/** Looking at messages and replies on their way, and acting on them, over the protocol. */
+/** The protocol's methods that show, retry and end messages and replies. */
 export function messageMethods(parts: Parts): readonly Method[] {
   const { journal } = parts.core;
   const filterOf = ({ channel, sessionKey, open }: z.output<typeof list>) => ({

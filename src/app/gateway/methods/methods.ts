@@ -7,7 +7,7 @@ import type { Parts } from "../parts.ts";
 import { runMethods } from "./run-methods.ts";
 import { sendMethods } from "./send-methods.ts";
 
-/** What can be asked of the gateway beside the server's own methods. */
+/** The gateway's methods in addition to the server's own. */
 export const gatewayMethods = (parts: Parts): readonly Method[] => [
   ...parts.channels.methods(),
   ...channelMethods(parts),

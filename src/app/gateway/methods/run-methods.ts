@@ -9,7 +9,7 @@ import type { Parts } from "../parts.ts";
 
 const oneRun = z.looseObject({ runId: z.string().min(1) });
 
-/** Looking at runs over the protocol. */
+/** The protocol's methods that show runs. */
 export function runMethods(parts: Parts): readonly Method[] {
   const place = placeOf(parts);
   return [
@@ -54,7 +54,7 @@ function placeOf({ core, live }: Parts): RunPlace {
   };
 }
 
-/** Errors for a person as answers of the protocol. */
+/** Converts an operator's error to an error of the protocol. */
 export async function answered<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;

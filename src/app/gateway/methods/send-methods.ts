@@ -16,7 +16,7 @@ const sendParams = z.looseObject({
   /** A file as base64. */
   buffer: z.base64().optional(),
   filename: text.optional(),
-  /** More of them. */
+  /** More web addresses. */
   files: z
     .array(z.looseObject({ buffer: z.base64(), filename: text.optional() }))
     .max(10)
@@ -26,18 +26,18 @@ const sendParams = z.looseObject({
   accountId: text.optional(),
   replyToId: text.optional(),
   threadId: text.optional(),
-  /** Without a sound; where the platform has no such thing, the answer says `silent: false`. */
+  /** Without a notification sound; if the platform does not support that, the answer has `silent: false`. */
   silent: z.boolean().optional(),
   idempotencyKey: text.max(200),
-  /** Looks whether it could be sent, and sends nothing. */
+  /** Checks whether it could be sent, and does not send it. */
   dryRun: z.boolean().optional(),
-  /** What the platform refuses is an answer with the state `failed`, instead of an error. */
+  /** A refusal of the platform becomes an answer with the state `failed` instead of an error. */
   tellFailure: z.boolean().optional(),
-  /** How long to wait for the platform; after it the answer says `queued`. */
+  /** Milliseconds to wait for the platform; after that the answer has the state `queued`. */
   timeoutMs: z.int().min(0).max(120_000).default(20_000),
 });
 
-/** A message into a chat, past any agent. */
+/** Sends a message to a chat without an agent. */
 export function sendMethods(parts: Parts): readonly Method[] {
   return [
     defineMethod({
@@ -84,9 +84,9 @@ function outgoingOf(params: z.output<typeof sendParams>): Outgoing {
 }
 
 interface Obstacle {
-  /** Why the account is not connected, and what mends it. */
+  /** Why the account is not connected, and the fix. */
   readonly problem?: string;
-  /** It stays so until a person has mended it. */
+  /** Whether the account remains disconnected until a person fixes it. */
   readonly isDead?: true;
 }
 

@@ -17,7 +17,7 @@ export interface AgentFlags {
   readonly verbose?: boolean | string;
 }
 
-/** What came of one message. */
+/** The result of one message. */
 export interface AgentAnswer {
   readonly runId: string;
   readonly text: string;

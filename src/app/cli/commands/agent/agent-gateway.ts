@@ -9,10 +9,10 @@ import { Permissions } from "../permission.ts";
 import type { Printer } from "../printer.ts";
 import { background } from "../../../../utils/background.ts";
 
-/** A command may wait so long for a person's permission, outside the run's own time. */
+/** Milliseconds that a command may wait for approval, in addition to the run's own time. */
 const APPROVAL_MS = 300_000;
 const GRACE_MS = 30_000;
-/** Events of a run may come a little after the answer about it. */
+/** Milliseconds to wait for events of a run after the answer to its request. */
 const AFTER_MS = 2000;
 const INTERRUPTED = 130;
 
@@ -23,7 +23,7 @@ const outcome = z.looseObject({
   error: z.string().optional(),
 });
 
-/** Sends the message through the running gateway. Throws GATEWAY_UNREACHABLE and what the gateway's errors stand for. */
+/** Sends the message through the running gateway. Throws GATEWAY_UNREACHABLE and the operator's errors for the gateway's errors. */
 export async function askGateway(io: Io, message: string, flags: AgentFlags, printer: Printer): Promise<AgentAnswer> {
   const state = await readState(io);
   const target = {
@@ -84,10 +84,10 @@ const after = (ms: number): Promise<undefined> =>
     setTimeout(() => resolve(undefined), ms).unref();
   });
 
-/** Ctrl-C ends the run too, not only the command that waits for it. The returned function forgets it. */
+/** Ctrl-C ends the run too, not only the command. The returned function removes the signal handler. */
 function stopOnInterrupt(client: GatewayClient, { runId, sessionKey }: z.infer<typeof started>): () => void {
   const stop = () => {
-    // The person wants out: a gateway that does not answer must not keep the terminal.
+    // Waits a limited time: a gateway that does not answer must not block the terminal.
     const stopped = client
       .call("chat.abort", { sessionKey, runId }, z.unknown(), AFTER_MS)
       .catch(() => undefined)
@@ -125,7 +125,7 @@ const agentShape = z.looseObject({
     text: z.string().optional(),
   }),
 });
-/** What the events tell of one run. */
+/** The state of one run according to its events. */
 class RunView {
   readonly #runId: string;
   readonly #printer: Printer;
@@ -169,7 +169,7 @@ class RunView {
   }
 }
 
-/** What is worth a line beside the answer. */
+/** A line that is printed in addition to the answer. */
 function noteOf({ stream, data }: z.infer<typeof agentShape>, showsTools: boolean): string | undefined {
   if (stream === "notice") return data.because === "fallback" ? data.text : undefined;
   return stream === "tool" && data.phase === "start" && showsTools ? `[${data.name ?? "tool"}]` : undefined;

@@ -9,7 +9,7 @@ import type { AgentAnswer, AgentFlags } from "./agent-flags.ts";
 import { askAtTerminal, type AskedCommand } from "../permission.ts";
 import { Printer } from "../printer.ts";
 
-/** Sends one message and prints the answer, as it comes on a terminal. 1 when the run failed. */
+/** Sends one message and prints the answer, on a terminal while it is written. Returns 1 when the run failed. */
 export async function agent(io: Io, flags: AgentFlags): Promise<number> {
   const message = flags.message === "-" ? await readAll(process.stdin) : flags.message;
   if (message.trim() === "") {
@@ -34,7 +34,7 @@ function printAnswer(io: Io, answer: AgentAnswer, flags: AgentFlags, printer: Pr
   return 1;
 }
 
-/** The field's shape, with the text beside it. */
+/** OpenClaw's JSON form, with the text in addition. */
 function jsonOf({ runId, text, error, sessionKey, usage, model }: AgentAnswer): object {
   return {
     runId,
@@ -74,7 +74,7 @@ async function askHere(
   });
 }
 
-/** Without anybody at the terminal the answer is no, at once: nobody else could give one. */
+/** Without a person at the terminal the answer is no, because nobody else can give one. */
 async function decideHere(io: Io, asked: AskedCommand, { printer, signal }: { printer: Printer; signal: AbortSignal }) {
   if (canAsk(io)) {
     printer.stop();

@@ -12,7 +12,7 @@ import { askHidden, canAsk, confirmed } from "../../ask.ts";
 import type { Io } from "../../io.ts";
 import { readState, type State } from "../../state.ts";
 
-/** Flags of channels by their names; which there are each channel says in its setup. */
+/** Flags of channels by name. Each channel's setup defines its flags. */
 type SetupFlags = Readonly<Record<string, string>>;
 
 export interface AddFlags {
@@ -40,7 +40,7 @@ export async function channelsAdd(io: Io, { channel: id, account, useEnv, setup 
   return 0;
 }
 
-/** Asks at a terminal for what is missing still. Throws USAGE for an account that could not work. */
+/** Asks at a terminal for missing values. Throws USAGE for an account that cannot work. */
 async function fitting(
   io: Io,
   channel: ChannelContribution,
@@ -61,7 +61,7 @@ export interface RemoveFlags {
   readonly yes?: boolean;
 }
 
-/** Takes an account out of the config; its keys on disk stay. Throws NOT_FOUND, and USAGE where nobody confirms. */
+/** Removes an account from the config; its keys on disk are kept. Throws NOT_FOUND, and USAGE if nobody confirms. */
 export async function channelsRemove(io: Io, { channel, account, yes }: RemoveFlags): Promise<number> {
   const state = await readState(io);
   const { name, path } = await findPlace(state.load, { channel, account });
@@ -79,7 +79,7 @@ async function isConfirmed(io: Io, question: string): Promise<boolean> {
   throw new OpenClawError("USAGE", { message: "There is nobody to ask here.", fix: "Add --yes." });
 }
 
-/** `-` reads the secret from a pipe; one that is missing is asked for, unseen. */
+/** `-` reads the secret from standard input; a missing one is asked for without showing it. */
 async function filledIn(
   io: Io,
   channel: ChannelContribution,

@@ -39,10 +39,10 @@ const view = z.looseObject({
 });
 type View = z.output<typeof view>;
 
-/** As shells know it: 128 and the number of SIGINT. */
+/** The exit code of shells after SIGINT: 128 and the signal's number. */
 const INTERRUPTED = 130;
 
-/** Links an account: by the running gateway, else in this process. Ctrl-C gives it up. Throws CHANNEL_MISSING, CHANNEL_AUTH. */
+/** Links an account: by the running gateway, else in this process. Ctrl-C cancels it. Throws CHANNEL_MISSING, CHANNEL_AUTH. */
 export async function channelsLogin(io: Io, flags: LoginFlags): Promise<number> {
   const state = await readState(io);
   const over = new AbortController();
@@ -143,7 +143,7 @@ const cleared = z.looseObject({
 });
 type Cleared = z.output<typeof cleared>;
 
-/** Forgets a linked account: by the running gateway, else in this process. Exit code 1 where something else holds the link. */
+/** Forgets a linked account: by the running gateway, else in this process. Exit code 1 if another program holds the link. */
 export async function channelsLogout(io: Io, flags: LoginFlags & { readonly json?: boolean }): Promise<number> {
   const state = await readState(io);
   const done = hasGateway(io, state) ? await logoutThere(io, state, flags) : await logoutHere(io, flags);

@@ -30,7 +30,7 @@ const shape = z.looseObject({
   ),
 });
 
-/** What each account's channel can do; what its connection can is known to a running gateway alone. */
+/** Shows the capabilities of each account's channel. Only a running gateway knows those of its connection. */
 export async function channelsCapabilities(io: Io, flags: { json?: boolean; channel?: string }): Promise<number> {
   const state = await readState(io);
   const { channel } = flags;
@@ -71,7 +71,7 @@ const rowOf = ({ channel, accountId, limits, silent, login, methods }: Row): rea
 ];
 
 /**
- * Sends a test message and tells what became of it, as `messageSend` does. Without a chat it looks at every account, as
+ * Sends a test message and prints the result, as `messageSend` does. Without a chat it tests every account, as
  * `channelsTried` does.
  */
 export async function channelsTest(

@@ -74,7 +74,7 @@ function probeRows(io: Io, probed: Probed): string {
 }
 
 /**
- * Whether each account that is switched on is connected, and what its platform says when it is asked; exit code 1 when one
+ * Shows whether each enabled account is connected, and the answer of its platform. Exit code 1 when one
  * is not or one refuses. Throws GATEWAY_UNREACHABLE without a gateway.
  */
 export async function channelsTried(
@@ -125,11 +125,11 @@ export function channelRows(io: Io, told: z.infer<typeof channelsShape>): string
   return table(io, ["CHANNEL", "ACCOUNT", "STATE", "LAST SIGN", "LAST MESSAGE", "LAST ERROR"], rows);
 }
 
-/** What is to be seen to although the account goes on, each with what mends it. */
+/** Problems of an account that still works, each with its fix. */
 const noticesOf = ({ notices = [] }: z.infer<typeof account>): readonly string[] =>
   notices.map(({ problem, fix }) => `${problem}. ${fix}`);
 
-/** Undefined when all of its latest outage was asked for. */
+/** Undefined when the platform was asked for all messages of the latest outage. */
 export function unaskedText({ unasked }: z.infer<typeof account>): string | undefined {
   if (!unasked) return undefined;
   const [from, until] = [unasked.from, unasked.until].map((at) => new Date(at).toISOString().slice(0, 16));

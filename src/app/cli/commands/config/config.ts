@@ -13,7 +13,7 @@ import { removeConfigValue, writeConfigValue } from "../../../config/edit/write.
 import { writeJson, type Io } from "../../io.ts";
 import { loadOptions } from "../../state.ts";
 
-/** Prints the value in force, or what the file has under a key without effect. Throws NOT_FOUND. */
+/** Prints the current value, or the file's value of a key without effect. Throws NOT_FOUND. */
 export async function configGet(io: Io, key: string, options: { json?: boolean }): Promise<number> {
   const path = readPath(key);
   const { load } = await loadOptions(io);
@@ -54,7 +54,7 @@ export async function configSet(io: Io, given: { key: string; value: string }, s
   return 0;
 }
 
-/** Changes one value of the file, which is made when it is not there; returns its path. */
+/** Changes one value of the file and creates a missing file; returns the path of the file. */
 export async function setInFile(io: Io, path: KeyPath, value: unknown): Promise<string> {
   const { load } = await loadOptions(io);
   try {
@@ -82,7 +82,7 @@ function strictValue(text: string): unknown {
   }
 }
 
-/** Takes one key out of the file. Throws NOT_FOUND when it is not there. */
+/** Removes one key from the file. Throws NOT_FOUND when it is not there. */
 export async function configUnset(io: Io, key: string): Promise<number> {
   const path = readPath(key);
   const { load } = await loadOptions(io);

@@ -8,7 +8,7 @@ import { readState } from "../../state.ts";
 
 /**
  * Prints the page's address with its token in the fragment, which no server sees. For a person at a desktop the page is
- * opened without it: everybody on the machine sees what programs are started with, and the page keeps its token.
+ * opened without the token: every user of the machine can see the arguments of programs, and the page stores its token.
  */
 export async function dashboard(io: Io, options: { open: boolean }): Promise<number> {
   const state = await readState(io);

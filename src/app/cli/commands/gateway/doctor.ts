@@ -19,7 +19,7 @@ export interface DoctorFlags {
   readonly skip?: readonly string[];
 }
 
-/** Runs the checks, and with `--fix` what they offer. 1 when one still fails, else 0. */
+/** Runs the checks, and with `--fix` their repairs. Returns 1 when a check still fails, else 0. */
 export async function doctor(io: Io, flags: DoctorFlags): Promise<number> {
   const { collectChecks } = await import("../../../doctor/checks.ts");
   const checks = choose([...(await collectChecks(io.contributions, { ...io.env })), accountCheck(io)], flags);

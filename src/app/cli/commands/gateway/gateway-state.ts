@@ -8,7 +8,7 @@ import type { State } from "../../state.ts";
 const account = z.looseObject({ channel: z.string(), accountId: z.string(), lifecycle: z.string() });
 const problem = z.looseObject({ message: z.string(), fix: z.string() });
 
-/** What `status` answers, as far as it is shown; everything may be missing in another version. */
+/** The parts of the `status` answer that are shown. Each part may be missing in another version. */
 const statusShape = z.looseObject({
   version: z.string().optional(),
   uptimeMs: z.number().optional(),
@@ -37,12 +37,12 @@ const statusShape = z.looseObject({
 });
 export type GatewayStatus = z.infer<typeof statusShape>;
 
-/** The gateway as it looks from here. */
+/** The gateway's state as the command sees it. */
 export interface GatewayState {
   readonly url: string;
-  /** Holds the state directory; unknown for one elsewhere. */
+  /** The process that holds the state directory; unknown for a gateway on another machine. */
   readonly pid?: number;
-  /** Its own status. */
+  /** Its `status` answer. */
   readonly status?: GatewayStatus;
   /** Why it has no status. */
   readonly problem?: OpenClawError;

@@ -4,7 +4,7 @@ import { stopDaemon } from "../../../gateway/lifecycle/stop.ts";
 import type { Io } from "../../io.ts";
 import { withProgress } from "../../progress.ts";
 
-/** Tells the gateway of this state directory to end, and waits until it has. 0 also when there is none. */
+/** Ends the gateway of this state directory, and waits for its end. Returns 0 also when none runs. */
 export async function gatewayStop(io: Io): Promise<number> {
   const { stateDir } = resolvePaths(io.env);
   const pid = await withProgress(io, "Waiting for runs to finish", stopOwn(stateDir));

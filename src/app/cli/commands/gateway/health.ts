@@ -19,7 +19,7 @@ const healthShape = z.looseObject({
   eventLoop: z.looseObject({ degraded: z.boolean(), utilization: z.number().optional() }).optional(),
 });
 
-/** Asks the gateway how it is: 0 when it is well, 1 when not. Throws GATEWAY_UNREACHABLE. */
+/** Asks the gateway for its health. Returns 0 when it is healthy, else 1. Throws GATEWAY_UNREACHABLE. */
 export async function health(io: Io, options: { json?: boolean; timeout?: number }): Promise<number> {
   const state = await readState(io);
   const told = await callOnce(io, state, { method: "health", shape: healthShape }, { timeoutMs: options.timeout });

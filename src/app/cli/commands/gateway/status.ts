@@ -19,7 +19,7 @@ export interface StatusFlags {
 
 type Rows = readonly (readonly [string, string | undefined])[];
 
-/** All that is worth knowing at a glance; works without a gateway. */
+/** Prints an overview; works without a gateway. */
 export async function status(io: Io, flags: StatusFlags): Promise<number> {
   const state = await readState(io);
   const look = await readGatewayState(io, state, flags.timeout);
@@ -76,7 +76,7 @@ function gatewayRows({ url, pid, status: told, problem }: GatewayState): Rows {
   ];
 }
 
-/** It serves its clients and still may have what somebody has to look at. */
+/** A gateway that serves its clients may still have problems that a person must see. */
 function readyText({ ok, problems = [] }: NonNullable<GatewayStatus["ready"]>): string {
   const told = problems.join("; ");
   if (!ok) return told === "" ? "no" : told;
@@ -103,7 +103,7 @@ function workText({ activeRuns, journal, sessions, connections }: GatewayStatus)
   return counts.flatMap(([count, word]) => (count === undefined ? [] : `${count} ${word}`)).join(", ");
 }
 
-/** Only what an operator should look at. */
+/** Only the lines that an operator should see. */
 function messagesText({ journal }: GatewayStatus): string | undefined {
   if (!journal) return undefined;
   const { oldestInboxAt, staleLastDay = 0, failedOutboxLastDay = 0 } = journal;

@@ -25,19 +25,19 @@ const heartbeatsShape = z.looseObject({ enabled: z.boolean(), agents: z.array(ag
 type Told = z.output<typeof heartbeatsShape>;
 type AgentLine = z.output<typeof agentShape>;
 
-/** When each agent was last woken, and what came of it. Throws GATEWAY_UNREACHABLE. */
+/** Shows the time and the outcome of each agent's last heartbeat. Throws GATEWAY_UNREACHABLE. */
 export async function heartbeatLast(io: Io, flags: Json): Promise<number> {
-  const told = await callOnce(io, await readState(io), { method: "last-heartbeat", shape: heartbeatsShape });
-  return show(io, told, flags);
+  const answer = await callOnce(io, await readState(io), { method: "last-heartbeat", shape: heartbeatsShape });
+  return show(io, answer, flags);
 }
 
-/** Until the next start of the gateway; `agents.defaults.heartbeat.every` set to `0m` is for good. */
+/** Switches heartbeats on or off until the next start of the gateway. `agents.defaults.heartbeat.every: "0m"` switches them off permanently. */
 export async function heartbeatSwitch(io: Io, enabled: boolean, flags: Json): Promise<number> {
   const call = { method: "set-heartbeats", params: { enabled }, shape: heartbeatsShape };
   return show(io, await callOnce(io, await readState(io), call), flags);
 }
 
-/** Wakes an agent now. */
+/** Starts an agent's heartbeat now. */
 export async function heartbeatNow(io: Io, flags: Json & { agent?: string }): Promise<number> {
   const params = flags.agent === undefined ? {} : { agentId: flags.agent };
   return show(io, await callOnce(io, await readState(io), { method: "wake", params, shape: heartbeatsShape }), flags);
@@ -49,12 +49,15 @@ export interface EventFlags extends Json {
   readonly agent?: string;
 }
 
-/** Gives an agent news, and wakes it for them unless they can wait. */
+/** Adds a system event for an agent, and starts its heartbeat unless the event can wait. */
 export async function systemEvent(io: Io, { text, mode, agent, json }: EventFlags): Promise<number> {
   const params = { text, mode, ...(agent !== undefined && { agentId: agent }) };
-  const told = await callOnce(io, await readState(io), { method: "wake", params, shape: z.looseObject({}) });
-  if (json === true) writeJson(io, told);
-  else io.out(mode === "now" ? "Told; the agent is being woken.\n" : "Told; it is read with the agent's next turn.\n");
+  const answer = await callOnce(io, await readState(io), { method: "wake", params, shape: z.looseObject({}) });
+  if (json === true) writeJson(io, answer);
+  else
+    io.out(
+      mode === "now" ? "Added; the agent's heartbeat starts now.\n" : "Added; the agent reads it in its next turn.\n",
+    );
   return 0;
 }
 
@@ -79,7 +82,7 @@ function cells(line: AgentLine): readonly string[] {
   ];
 }
 
-/** What people call the outcomes of the inbox here. */
+/** The outcomes of the inbox as texts for people. */
 const ENDS: Readonly<Record<string, string>> = {
   silent: "nothing needed attention",
   replied: "it had something to say",

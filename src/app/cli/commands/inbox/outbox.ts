@@ -79,12 +79,12 @@ export async function outboxShow(io: Io, given: string, flags: Json): Promise<nu
   return 0;
 }
 
-/** Sends what was not sent. Throws NOT_FOUND, and USAGE for what was. */
+/** Sends a reply that was not sent. Throws NOT_FOUND, and USAGE for a sent one. */
 export async function outboxRetry(io: Io, given: string, flags: Json): Promise<number> {
   return tell(io, await actOnRow(io, "outbox.retry", given, retryOutbox), flags);
 }
 
-/** Gives up what was not sent. Throws NOT_FOUND, and USAGE for what has ended. */
+/** Gives up a reply that was not sent. Throws NOT_FOUND, and USAGE for one that has ended. */
 export async function outboxDrop(io: Io, given: string, flags: Json): Promise<number> {
   return tell(io, await actOnRow(io, "outbox.drop", given, dropOutbox), flags);
 }

@@ -6,7 +6,7 @@ import { whyShape } from "../message/message-shapes.ts";
 import { askMessages } from "../message/message-source.ts";
 import { timeOf } from "../runs/run-figures.ts";
 
-/** What became of a message, step by step. Throws NOT_FOUND, and USAGE when its id may mean several. */
+/** Shows what happened to a message, step by step. Throws NOT_FOUND, and USAGE when its id fits several. */
 export async function whyMessage(io: Io, id: string, flags: { channel?: string; json?: boolean }): Promise<number> {
   const { channel } = flags;
   const params = { id, ...(channel !== undefined && { channel }) };

@@ -7,7 +7,7 @@ const DAILY = /^openclaw-\d{4}-\d{2}-\d{2}(?:\.1)?\.log$/;
 const BLOCK = 65_536;
 const NEWLINE = 10;
 
-/** Where the log lies: a file a day in a folder, or one file. */
+/** The location of the log: a folder with a file per day, or one file. */
 export type LogPlace = { readonly dir: string } | { readonly file: string };
 
 /** Its files, the oldest first. */
@@ -34,7 +34,7 @@ export async function lastLines(path: string, limit: number): Promise<{ lines: r
   }
 }
 
-/** Bytes behind the last newline: a line that is being written. */
+/** Bytes after the last newline: a line that is being written. */
 async function tornBytes(file: FileHandle, size: number): Promise<number> {
   for (let from = size; from > 0;) {
     const start = Math.max(0, from - BLOCK);
@@ -58,7 +58,7 @@ async function readBack(file: FileHandle, end: number, limit: number): Promise<s
   return Buffer.concat(blocks).toString("utf8");
 }
 
-/** Whole lines that were appended since `from`, and where they end. A file that became shorter is read anew. */
+/** Whole lines that were appended since `from`, and where they end. A file that became shorter is read from its start. */
 export async function linesSince(path: string, from: number): Promise<{ lines: readonly string[]; end: number }> {
   const size = await fileSize(path);
   if (size === undefined || size === from) return { lines: [], end: size ?? 0 };

@@ -10,7 +10,7 @@ const recordShape = z.looseObject({
   msg: z.string().default(""),
 });
 
-/** One line of the log file for a person; a line that is no record as it is. */
+/** One line of the log file for a person; a line that is no record is returned unchanged. */
 export function logLine(line: string, color: boolean): string {
   const record = parseRecord(line);
   if (!record) return cleanText(line);
@@ -30,7 +30,7 @@ function parseRecord(line: string): z.infer<typeof recordShape> | undefined {
     const json: unknown = JSON.parse(line);
     return recordShape.safeParse(json).data;
   } catch {
-    // Somebody else's line, or one that was cut off.
+    // A line of another program, or an incomplete one.
     return undefined;
   }
 }

@@ -15,7 +15,7 @@ import type { Io } from "../../io.ts";
 import { readState } from "../../state.ts";
 import { doneShape } from "./message-shapes.ts";
 
-/** What is asked about messages: of the gateway, or of the journal when none runs. */
+/** Queries about messages: to the gateway, or to the journal when none runs. */
 export interface Question<T> {
   readonly method: string;
   readonly params: object;
@@ -23,7 +23,7 @@ export interface Question<T> {
   here(journal: MessageSource): Promise<unknown>;
 }
 
-/** Throws what the question throws. */
+/** Throws what the query throws. */
 export async function askMessages<T>(io: Io, question: Question<T>): Promise<T> {
   const state = await readState(io);
   if (hasGateway(io, state)) return callOnce(io, state, question);
@@ -64,7 +64,7 @@ export async function filtersOf(
   };
 }
 
-/** Has something done to a row: by the gateway, or in the journal when none runs. Throws what `here` throws. */
+/** Changes a row: by the gateway, or in the journal when none runs. Throws what `here` throws. */
 export async function actOnRow(
   io: Io,
   method: string,
@@ -109,7 +109,7 @@ const NO_ROWS = {
   outboxOf: none,
 };
 
-/** A state directory in which nothing came in yet. */
+/** A state directory without messages. */
 const EMPTY: MessageSource = {
   messages: NO_ROWS,
   runs: { recent: none, find: nothing, beginningWith: none },
@@ -118,7 +118,7 @@ const EMPTY: MessageSource = {
   texts: { get: nothing },
 };
 
-/** The same for acts, which all end at the row that is not there. */
+/** The same for changes, which all fail because the row does not exist. */
 const NOTHING: Desk["journal"] = {
   messages: { ...NO_ROWS, runAgain: nothing, sendAgain: nothing },
   inbox: { accept: none, claim: none, finish: nothing, finishTurn: nothing, open: none, find: nothing, ofRun: none },

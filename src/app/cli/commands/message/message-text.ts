@@ -7,7 +7,7 @@ const block = z.looseObject({
   arguments: z.unknown().optional(),
 });
 
-/** A message of a transcript, as far as a reader cares. */
+/** The parts of a transcript's message that are shown. */
 export const messageShape = z.looseObject({
   role: z.string(),
   content: z.union([z.string(), z.array(block)]).default(""),
@@ -16,7 +16,7 @@ export const messageShape = z.looseObject({
 });
 export type ShownMessage = z.infer<typeof messageShape>;
 
-/** Its words; tool calls and images as a short line each. */
+/** The text of a message; tool calls and images as a short line each. */
 export function messageText({ content, toolName }: ShownMessage): string {
   if (typeof content === "string") return content;
   const lines = content.flatMap((part) => {

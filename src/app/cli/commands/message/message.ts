@@ -34,9 +34,9 @@ const sentShape = z.looseObject({
   chatKind: z.string(),
   messageId: z.string().optional(),
   reason: z.string().optional(),
-  /** Why the account is not connected, and how to mend it. */
+  /** Why the account is not connected, and the fix. */
   problem: z.string().optional(),
-  /** The gateway does not try the account again until a person mends it. */
+  /** The gateway does not try the account again until a person fixes it. */
   isDead: z.boolean().optional(),
   possibleRepeat: z.boolean().optional(),
   /** Set when `--silent` was given; false when the channel has no silent messages. */
@@ -50,7 +50,7 @@ const MOST_BYTES = 18 * 1_048_576;
 
 /**
  * Sends a message through the gateway's outbox and prints the result. Returns 0 when it is sent or waits for the platform; 1 when
- * the platform refused it, or when a person must mend the account first. Throws GATEWAY_UNREACHABLE without a gateway, and
+ * the platform refused it, or when a person must fix the account first. Throws GATEWAY_UNREACHABLE without a gateway, and
  * USAGE for a message that cannot be sent.
  */
 export async function messageSend(io: Io, flags: SendFlags): Promise<number> {
@@ -104,7 +104,7 @@ async function paramsOf(flags: SendFlags): Promise<object> {
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 }
 
-/** Reads the files here: whoever types their names may read them. They are sent before those that the gateway fetches. */
+/** Reads the files in this process, with the permissions of the person at the terminal. They are sent before those that the gateway fetches. */
 async function mediaOf(media: readonly string[]): Promise<object> {
   const isAddress = (one: string): boolean => /^https?:\/\//i.test(one);
   const mediaUrls = media.filter(isAddress);

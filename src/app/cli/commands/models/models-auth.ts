@@ -84,7 +84,7 @@ async function store(io: Io, id: string, credential: Credential): Promise<number
   return 0;
 }
 
-/** The names of keys that nobody stored are taken. Throws USAGE. */
+/** Checks the name of a key. `config`, `env` and `none` are reserved for keys that are not stored. Throws USAGE. */
 export function checkId(id: string, provider: string): void {
   const [owner, ...name] = id.split(":");
   const isTaken = ["config", "env", "none"].includes(name.join(":"));
@@ -95,7 +95,7 @@ export function checkId(id: string, provider: string): void {
   });
 }
 
-/** From a pipe as it is, from a person unseen. */
+/** Reads from a pipe, or from a person without showing the input. */
 async function readSecret(io: Io, question: string): Promise<Secret> {
   const given = (canAsk(io) ? await askHidden(question) : await readPiped()).trim();
   if (given !== "" && !/\s/.test(given)) return new Secret(given);
@@ -105,7 +105,7 @@ async function readSecret(io: Io, question: string): Promise<Secret> {
   });
 }
 
-/** For whoever waits for an answer where nobody sits. */
+/** The error of a command that needs input without a terminal. */
 export const nobodyToAsk = (why: string): OpenClawError =>
   new OpenClawError("USAGE", {
     message: `${why} There is nobody to ask here.`,
@@ -117,7 +117,7 @@ async function readPiped(): Promise<string> {
   return readAll(process.stdin);
 }
 
-/** Takes a stored key away; the provider itself is not told. Throws NOT_FOUND. */
+/** Deletes a stored key; the provider is not informed. Throws NOT_FOUND. */
 export async function authLogout(io: Io, id: string): Promise<number> {
   const { credentials } = await openModelState(io);
   if (!(await credentials.remove(id))) throw await unknownKey({ credentials }, id);
@@ -164,7 +164,7 @@ export async function orderSet(io: Io, provider: string, ids: readonly string[])
   return 0;
 }
 
-/** Gives the order back to the usual rule. */
+/** Restores the default order. */
 export async function orderClear(io: Io, provider: string): Promise<number> {
   const { credentials } = await openModelState(io);
   if (Object.hasOwn((await credentials.read()).order, provider)) await credentials.setOrder(provider, undefined);

@@ -11,7 +11,7 @@ export interface LoginFlags {
   readonly profileId?: string;
 }
 
-/** Logs in with a subscription in the browser and stores the login. Throws USAGE where nobody sits or there is no such login. */
+/** Logs in with a subscription in the browser and stores the login. Throws USAGE without a terminal, or if there is no such login. */
 export async function authLogin(io: Io, flags: LoginFlags): Promise<number> {
   const { provider } = flags;
   const id = flags.profileId ?? `${provider}:default`;
@@ -20,7 +20,7 @@ export async function authLogin(io: Io, flags: LoginFlags): Promise<number> {
   if (!sdk) throw await noSuchLogin(provider);
   if (!canAsk(io)) throw nobodyToAsk("A login needs a terminal.");
   const { credentials } = await openModelState(io);
-  // A broken file is told before somebody has logged in for nothing.
+  // A broken file is reported before the person logs in.
   await credentials.read();
   const over = new AbortController();
   const found = await sdk
@@ -28,7 +28,7 @@ export async function authLogin(io: Io, flags: LoginFlags): Promise<number> {
     .catch((error: unknown) => {
       throw refused(sdk.name, error);
     })
-    // A question that nobody has to answer any more would keep the process.
+    // An open question would keep the process running.
     .finally(() => over.abort());
   await credentials.put(id, loginOf({ provider }, found));
   io.out(`Stored ${id} in ${credentials.path}; a running gateway uses it from the next call on.\n`);
@@ -62,7 +62,7 @@ function callbacks(io: Io, signal: AbortSignal): LoginTalk {
   };
 }
 
-/** The browser may be on another machine: then its last address is pasted here. Waits on when the browser was quicker. */
+/** Asks for the browser's last address, which a person pastes if the browser is on another machine. */
 function pasted(signal: AbortSignal): Promise<string> {
   return askLine("Paste the address or code here if the browser cannot come back by itself: ", signal).catch(
     (error: unknown) => {
@@ -72,7 +72,7 @@ function pasted(signal: AbortSignal): Promise<string> {
   );
 }
 
-/** The SDK's words may quote the answer with its tokens: only the first words and the status are shown. */
+/** The SDK's message may contain the answer with its tokens, so only its first words and the status are shown. */
 function refused(name: string, cause: unknown): OpenClawError {
   const text = cause instanceof Error ? cause.message : "";
   const status = /\bstatus=(\d{3})|\b([45]\d\d)\b/.exec(text);

@@ -5,7 +5,7 @@ import type { ModelRef } from "../../../../types/run/model.ts";
 import { modelName } from "../../../../types/run/model.ts";
 import type { FailureKind } from "../../../../types/run/run.ts";
 
-/** A key at a model, as one small call found it. */
+/** The result of one small call with a key to a model. */
 export interface Probe {
   readonly profileId: string;
   readonly provider: string;
@@ -28,7 +28,7 @@ export interface Target {
   readonly profile: string;
 }
 
-/** Asks each key for a few tokens, past rests and without changing any. Never rejects. */
+/** Makes a small call with each key, also during its cooldown, and changes no cooldown. Never rejects. */
 export async function probeAll(
   models: Models,
   targets: readonly Target[],

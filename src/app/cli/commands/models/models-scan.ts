@@ -8,14 +8,14 @@ import { openModelState, type ModelState } from "./models-state.ts";
 
 export interface ScanFlags {
   readonly json?: boolean;
-  /** Only models whose server says that they cost nothing. */
+  /** Whether to list only models that are free according to their server. */
   readonly free?: boolean;
   readonly provider?: string;
   readonly timeout: number;
 }
 
 const OPENROUTER = { provider: "openrouter", baseUrl: "https://openrouter.ai/api/v1" };
-/** What the APIs with a list of models are called; the others have none, or one behind a signature. */
+/** The APIs that have a list of models; the others have none, or one that needs a signature. */
 const LISTING = new Set(["openai-completions", "openai-responses", "anthropic-messages", "ollama"]);
 
 /** Asks the servers of the config, those on this machine and OpenRouter for their models. 1 when none answered. */
@@ -23,7 +23,7 @@ export async function modelsScan(io: Io, flags: ScanFlags): Promise<number> {
   const targets = await targetsOf(await openModelState(io), io, flags);
   const scans = targets.map((target) => scanServer(target, flags.timeout));
   const found = (await withProgress(io, "Asking", Promise.all(scans))).map((one) => sifted(one, flags));
-  // Nobody listens at most of the usual places of this machine: only what was configured is told as a fault.
+  // Most of the usual ports of this machine have no server, so only a configured server is reported as a failure.
   const usual = new Set(targets.filter(({ isUsual }) => isUsual).map(({ baseUrl }) => baseUrl));
   const told = found.filter((one) => one.problem === undefined || !usual.has(one.baseUrl));
   if (flags.json === true) writeJson(io, { servers: told });
@@ -71,7 +71,7 @@ async function targetsOf(room: ModelState, io: Io, { provider }: ScanFlags): Pro
   return all.filter((target) => provider === undefined || target.provider === provider);
 }
 
-/** The list of a server is often open: without a key it is asked all the same. */
+/** Many servers list their models without a key, so they are asked without one too. */
 async function keyFor({ models }: ModelState, ref: { provider: string; id: string }): Promise<string | undefined> {
   const found = await models.find(ref);
   return "missing" in found || found.profile.mode === "none" ? undefined : found.apiKey;

@@ -8,11 +8,11 @@ import { setInFile } from "../config/config.ts";
 import { agentOf, openModelState, typedModel } from "./models-state.ts";
 
 interface Which {
-  /** The agent whose own choice is meant; the common one of all agents when unset. */
+  /** The agent whose model is set; the model for all agents when unset. */
   readonly agent?: string;
 }
 
-/** Makes a model the one that is asked first. Throws USAGE, MODEL_UNKNOWN where nobody knows its provider, NOT_FOUND. */
+/** Sets the model that is asked first. Throws USAGE, MODEL_UNKNOWN for an unknown provider, NOT_FOUND. */
 export async function modelsSet(io: Io, text: string, which: Which): Promise<number> {
   const ref = typedModel(text);
   const { state, models } = await openModelState(io);
@@ -31,7 +31,7 @@ export async function modelsSet(io: Io, text: string, which: Which): Promise<num
   return 0;
 }
 
-/** Models that are asked in turn when the one before fails. */
+/** Lists the models that are asked in order when the one before fails. */
 export async function fallbacksList(io: Io, flags: Which & { json?: boolean; plain?: boolean }): Promise<number> {
   const state = await requireState(io);
   const { fallbacks } = agentOf(state, io, flags.agent).model;
@@ -43,7 +43,7 @@ export async function fallbacksList(io: Io, flags: Which & { json?: boolean; pla
 
 const emptyOr = (flags: { plain?: boolean }): string => (flags.plain === true ? "" : "No fallback.\n");
 
-/** Puts a model at the end of them; none twice. */
+/** Adds a model at the end of the fallbacks unless it is one already. */
 export async function fallbacksAdd(io: Io, text: string, which: Which): Promise<number> {
   const name = modelName(typedModel(text));
   const { path, choice, fallbacks } = choiceOf(await requireState(io), io, which);
@@ -51,7 +51,7 @@ export async function fallbacksAdd(io: Io, text: string, which: Which): Promise<
     io.out(`${name} is one already.\n`);
     return 0;
   }
-  // A plain name has no place for fallbacks: it becomes the longer form.
+  // A model as text cannot have fallbacks, so it becomes an object.
   const file =
     typeof choice === "string"
       ? await setInFile(io, path, { primary: choice, fallbacks: [name] })
@@ -60,7 +60,7 @@ export async function fallbacksAdd(io: Io, text: string, which: Which): Promise<
   return 0;
 }
 
-/** Takes one out. Throws NOT_FOUND when it is none. */
+/** Removes a fallback. Throws NOT_FOUND when it is none. */
 export async function fallbacksRemove(io: Io, text: string, which: Which): Promise<number> {
   const name = modelName(typedModel(text));
   const state = await requireState(io);
@@ -77,7 +77,7 @@ export async function fallbacksRemove(io: Io, text: string, which: Which): Promi
   return 0;
 }
 
-/** Takes all out. */
+/** Removes all fallbacks. */
 export async function fallbacksClear(io: Io, which: Which): Promise<number> {
   const state = await requireState(io);
   const { path, choice } = choiceOf(state, io, which);
@@ -92,7 +92,7 @@ interface Choice {
   readonly fallbacks: readonly string[];
 }
 
-/** Where the choice of a model stands in the file, and what it is now. */
+/** The path of the model setting in the file, and its current value. */
 function choiceOf(state: State, io: Io, { agent }: Which): Choice {
   const { defaults, list } = state.config.agents;
   const at = agent === undefined ? -1 : list.findIndex((entry) => entry.id === agent);

@@ -17,7 +17,7 @@ export interface ModelState {
   readonly state: State;
   readonly env: NodeJS.ProcessEnv;
   readonly credentials: Credentials;
-  /** As the gateway wrote them last; changes stay here. */
+  /** The cooldowns that the gateway wrote last; this process does not write its changes. */
   readonly cooldowns: Cooldowns;
   readonly models: Models;
 }

@@ -23,14 +23,14 @@ type Model = z.infer<typeof modelShape>;
 export interface ListFlags {
   readonly json?: boolean;
   readonly plain?: boolean;
-  /** Those without a key too. */
+  /** Whether to include models without a key. */
   readonly all?: boolean;
-  /** Only those on this machine. */
+  /** Whether to list only models on this machine. */
   readonly local?: boolean;
   readonly provider?: string;
 }
 
-/** The models that can be used: the gateway's answer, or this process's own look when none runs. */
+/** The available models: the gateway's answer, or those that this process finds when none runs. */
 export async function modelsList(io: Io, flags: ListFlags): Promise<number> {
   const state = await readState(io);
   const isAsked = flags.all !== true && hasGateway(io, state);
@@ -56,7 +56,7 @@ function tableOf(io: Io, models: readonly Model[], all: boolean): string {
   return table(io, ["MODEL", "NAME", "CONTEXT", "THINKS", ...(all ? ["KEY"] : [])], rows);
 }
 
-/** By the address of the provider; the servers that are found by themselves are on this machine. */
+/** Whether a provider is on this machine, by its address; servers that are found automatically always are. */
 async function localTest(state: State): Promise<(model: Pick<ModelInfo, "provider">) => boolean> {
   const { LOCAL_SERVERS } = await import("../../../../providers/local.ts");
   const { isOnThisMachine } = await import("../../../../providers/auth/profiles.ts");

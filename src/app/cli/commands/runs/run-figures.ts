@@ -20,7 +20,7 @@ export function answeredBy({ model, candidates }: ShownReceipt): string {
 
 export const count = (tokens: number): string => tokens.toLocaleString("en");
 
-/** What went in, with what the provider's cache held, what came out, and what it cost. */
+/** Input tokens (also those from the provider's cache), output tokens, and cost. */
 export function figures({ usage }: Pick<ShownReceipt, "usage">): { input: string; output: string; cost: string } {
   const { input, output, cacheRead, cacheWrite, cost } = usage;
   return { input: count(input + cacheRead + cacheWrite), output: count(output), cost: `$${cost.total.toFixed(4)}` };

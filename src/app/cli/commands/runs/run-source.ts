@@ -35,7 +35,7 @@ export async function readRuns(io: Io, { session, failed, limit }: RunsAsked): P
   return found.runs;
 }
 
-/** One run. Throws NOT_FOUND, and USAGE when several begin with what was given of its id. */
+/** One run. Throws NOT_FOUND, and USAGE when several ids begin with the given text. */
 export const readRun = (io: Io, id: string): Promise<WholeRun> =>
   ask(io, { method: "runs.get", params: { runId: id }, shape: wholeRunShape, here: (place) => showRun(place, id) });
 
@@ -76,7 +76,7 @@ function placeOf(journal: RunSource, state: State): RunPlace {
 
 const agentsOf = ({ config, paths }: State) => resolveAgents(config, { home: homedir(), stateDir: paths.stateDir });
 
-/** A state directory in which nothing ran yet. */
+/** A state directory without runs. */
 const EMPTY = {
   runs: { recent: async () => [], find: async () => undefined, beginningWith: async () => [] },
   inbox: { ofRun: async () => [] },

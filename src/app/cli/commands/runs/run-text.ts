@@ -5,7 +5,7 @@ import { dim, pairs, table } from "../../table.ts";
 import { answeredBy, count, figures, showMs, timeOf } from "./run-figures.ts";
 import type { RunPart, ShownReceipt, WholeRun } from "./run-shapes.ts";
 
-/** A run for a person: what was asked, what went wrong, what it took, what came in and went out. */
+/** A run as text for a person: its models, failures, usage, messages and replies. */
 export function runText(io: Io, whole: WholeRun): string {
   const { receipt } = whole.run;
   const blocks = [
@@ -68,7 +68,7 @@ function sawText({ prompt }: ShownReceipt): string | undefined {
   return `${messages}, a system prompt of ${count(system)}, ${prompt.tools.length} tools`;
 }
 
-/** Where the model's window went. */
+/** The use of the model's window. */
 function windowText({ prompt }: ShownReceipt): string | undefined {
   const budget = prompt?.budget;
   if (!budget) return undefined;

@@ -29,7 +29,7 @@ export interface RunShowFlags {
   readonly prompt?: boolean;
 }
 
-/** Why a run went as it did, or what its model saw. Throws NOT_FOUND. */
+/** Shows the course of a run, or what its model saw. Throws NOT_FOUND. */
 export async function runsShow(io: Io, id: string, flags: RunShowFlags): Promise<number> {
   if (flags.prompt === true) {
     const prompt = await readPrompt(io, id);

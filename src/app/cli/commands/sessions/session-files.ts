@@ -41,7 +41,7 @@ export async function readStoredSessions(state: State): Promise<readonly StoredS
   }
 }
 
-/** One of them, by a key as people write it. Throws NOT_FOUND. */
+/** The conversation with this key, in any of its forms. Throws NOT_FOUND. */
 export async function findStoredSession(state: State, text: string): Promise<StoredSession> {
   const key = resolveAlias(text, defaultAgent(state));
   const found = (await readStoredSessions(state)).find((session) => session.key === key);

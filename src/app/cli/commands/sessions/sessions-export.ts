@@ -32,7 +32,7 @@ export async function sessionsExport(io: Io, key: string, { format, output }: Ex
   return 0;
 }
 
-/** A file or a pipe gets the words as they are; a terminal would obey what is in them. */
+/** A file or a pipe gets the text unchanged; for a terminal, control sequences are removed. */
 const shown = (io: Io, text: string): string => (io.isTerminal ? cleanText(text) : text);
 
 async function writeNew(source: Readable, output: string): Promise<void> {
@@ -61,7 +61,7 @@ function parseMessage(line: string): ShownMessage | undefined {
     const json: unknown = JSON.parse(line);
     return lineShape.safeParse(json).data?.message;
   } catch {
-    // A torn line; the gateway repairs and tells it when it opens the file.
+    // A torn line; the gateway repairs and reports it when it opens the file.
     return undefined;
   }
 }

@@ -52,7 +52,7 @@ const historyShape = z.looseObject({ messages: z.array(messageShape) });
 /** The last messages of one conversation. Throws NOT_FOUND when there is no such one. */
 export async function sessionsShow(io: Io, key: string, flags: ShowFlags): Promise<number> {
   const state = await readState(io);
-  // Of a gateway elsewhere the files are not here.
+  // The files of a gateway on another machine are not here.
   const session = isElsewhere(io) ? { key } : await findStoredSession(state, key);
   const messages =
     hasGateway(io, state) || !("file" in session)

@@ -1,4 +1,5 @@
 import type { Run } from "../../harness/run.ts";
+import { retryWhileDiskFull } from "../../store/retry-while-disk-full.ts";
 import type { InboundMessage } from "../../types/chat/message.ts";
 import { commandFormOf } from "../command-form.ts";
 import { addressed } from "../turn/addressed.ts";
@@ -20,17 +21,20 @@ export function prompterFor(
   const isInChat = kind.asks === "chat" || message.options?.operator !== true;
   const chat = isInChat ? addressed(message)?.from : undefined;
   const textFor = (approval: Approval) => approvalText(approval, chat && commandFormOf({ link }, chat));
-  const logFailure = (id: string) => (error: unknown) => log.error("question not delivered", { approval: id, error });
+  // The command waits, runs or is denied whatever the disk does: only its message in the chat waits for it.
+  const deliver = (approval: Approval, send: () => Promise<unknown>) =>
+    void retryWhileDiskFull("question", send, ports).catch((error: unknown) =>
+      log.error("question not delivered", { approval: approval.id, error }),
+    );
   return {
     fits: async (approval) => !chat || outbox.isOneMessage(textFor(approval), chat),
     asked(approval) {
       run().stream.emit({ type: "approval_request", approval });
-      if (chat) void sendQuestion(chat, questionOf(approval, textFor(approval)), ports).catch(logFailure(approval.id));
+      if (chat) deliver(approval, () => sendQuestion(chat, questionOf(approval, textFor(approval)), ports));
     },
     answered(approval, decision) {
       run().stream.emit({ type: "approval_end", id: approval.id, decision });
-      if (chat)
-        void replaceQuestion(chat, endOf(approval, textFor(approval), decision), ports).catch(logFailure(approval.id));
+      if (chat) deliver(approval, () => replaceQuestion(chat, endOf(approval, textFor(approval), decision), ports));
     },
   };
 }

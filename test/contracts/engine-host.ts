@@ -16,6 +16,7 @@ import {
   TIMEOUTS,
   turns,
   user,
+  uncheckedEngine,
 } from "../kit/engine.ts";
 
 const hang = () => new Promise<never>(() => undefined);

@@ -3,12 +3,13 @@ import { Acks } from "../../src/dispatch/signals/acks.ts";
 import { startTyping } from "../../src/dispatch/signals/typing.ts";
 import { RunLog } from "../../src/harness/log/log.ts";
 import type { SendResult } from "../../src/types/chat/channel.ts";
-import { runId } from "../../src/types/ids.ts";
 import type { InboxRow } from "../../src/types/journal.ts";
-import { textResult, makeTool } from "../kit/tools.ts";
+import { textResult } from "../../src/tools/define.ts";
+import { makeTool } from "../kit/tools.ts";
 import { settingsFor } from "../kit/settings.ts";
 import { manualClock } from "../kit/clock.ts";
 import { recordLog } from "../kit/log.ts";
+import { runFacts } from "../kit/run-facts.ts";
 import { ChatPlatform } from "../fakes/chat-platform.ts";
 import { untilIdle } from "../kit/idle.ts";
 import { until } from "../kit/until.ts";
@@ -45,7 +46,7 @@ describe("the ack reaction", () => {
       clock,
       log: recordLog(),
       link: () => Object.assign(new ChatPlatform(), { react: shown.react.bind(shown) }),
-      settings: () => ({ reaction: () => reaction }) as never,
+      settings: () => ({ reaction: () => reaction }),
     });
   const rowOf = (id: number): InboxRow => ({ id, message: nextMessage("hi"), state: "accepted", attempts: 0 });
 
@@ -143,6 +144,9 @@ describe("while a turn goes on", () => {
   });
   afterEach(() => fixture.close());
 
+  const broken = (): never => {
+    throw new Error("bug");
+  };
   const gone = () => until(() => shown.below.size === 0, "no reaction");
 
   it("each message has its reaction from when it is accepted, also one that waits or joins, until its turn is over", async () => {
@@ -166,7 +170,7 @@ describe("while a turn goes on", () => {
       await gate.promise;
       return textResult("seen");
     });
-    fixture.tools.push(look as never);
+    fixture.tools.push(look);
     fixture.model.answer((call) => (call.isAfterTool ? { text: "ok" } : { tool: "look", args: {} }));
     const first = await boot.tell("one");
     await fixture.model.called(1);
@@ -180,7 +184,7 @@ describe("while a turn goes on", () => {
   it.each([
     ["that failed", () => fixture.model.answer(() => ({ status: 401, message: "Incorrect API key provided" }))],
     ["left in silence", () => fixture.model.answer(() => ({ text: "NO_REPLY" }))],
-    ["that broke", () => Object.assign(boot.sessions, { acquire: () => Promise.reject(new Error("bug")) })],
+    ["that broke", () => (fixture.rules = { ...fixture.rules, chat: broken })],
   ])("it is taken off a message %s", async (_, set) => {
     set();
     await boot.ask("hello");
@@ -233,7 +237,7 @@ describe("typing", () => {
     const ports = { clock, log: recordLog(), link: () => platform };
     const agent = { ...settingsFor("/nowhere"), typing: { mode, everyMs: 9000 } };
     const atWork = startTyping([row], agent, ports);
-    const run = new RunLog({ runId: runId("r") } as never);
+    const run = new RunLog(runFacts("r"));
     atWork.follow(run);
     const typed = async () => {
       await untilIdle();
@@ -260,7 +264,7 @@ describe("typing", () => {
     const row: InboxRow = { id: 1, message: nextMessage("hi"), state: "accepted", attempts: 0 };
     const agent = { ...settingsFor("/nowhere"), typing: { mode, everyMs: 9000 } };
     const atWork = startTyping([row], agent, { clock, log: recordLog(), link: () => platform });
-    const run = new RunLog({ runId: runId("r") } as never);
+    const run = new RunLog(runFacts("r"));
     atWork.follow(run);
     await untilIdle();
     expect(platform.typed).toBe(0);

@@ -4,7 +4,8 @@ import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { systemClock } from "../../src/types/clock.ts";
 import { runId, type SessionKey, sessionKey } from "../../src/types/ids.ts";
-import { textResult, makeTool } from "../kit/tools.ts";
+import { textResult } from "../../src/tools/define.ts";
+import { makeTool } from "../kit/tools.ts";
 import { eventsOf, openedByPi } from "../kit/run.ts";
 import { MODEL, SPARE } from "../kit/models.ts";
 import { manualClock } from "../kit/clock.ts";
@@ -109,7 +110,7 @@ describe("a message", () => {
   });
 
   it("has its words before and after a tool in one reply", async () => {
-    fixture.tools.push(makeTool("look", async () => textResult("seen")) as never);
+    fixture.tools.push(makeTool("look", async () => textResult("seen")));
     fixture.model.answer((call) => (call.isAfterTool ? { text: "It is there." } : { tool: "look", args: {} }));
     await boot.ask("hello");
     expect(fixture.platform.texts).toEqual(["It is there."]);
@@ -565,7 +566,7 @@ describe("asking before a command is run", () => {
       answers.push(decision);
       return textResult(decision);
     });
-    fixture.tools.push(ask as never);
+    fixture.tools.push(ask);
     fixture.model.answer((call) =>
       call.isAfterTool ? { text: `it was ${call.toolText}` } : { tool: "ask", args: { text: "rm -rf x" } },
     );

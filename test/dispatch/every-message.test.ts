@@ -4,7 +4,8 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { QueueMode } from "../../src/dispatch/ports.ts";
 import type { InboxRow } from "../../src/types/journal.ts";
-import { textResult, makeTool } from "../kit/tools.ts";
+import { textResult } from "../../src/tools/define.ts";
+import { makeTool } from "../kit/tools.ts";
 import { openedByPi } from "../kit/run.ts";
 import { until } from "../kit/until.ts";
 import { type Boot, openDispatchFixture } from "../kit/dispatch.ts";
@@ -44,7 +45,7 @@ async function takeWalk({ actions, answers, mode: queueMode, cap, drop }: Walk):
   const fixture = await openDispatchFixture();
   try {
     fixture.rules = { queueMode: () => queueMode, queue: { cap, drop, debounceMs: 2 } };
-    fixture.tools.push(makeTool("look", async () => textResult("seen")) as never);
+    fixture.tools.push(makeTool("look", async () => textResult("seen")));
     fixture.model.answer((call, number) => {
       const wanted = answers[number % answers.length] ?? "words";
       return REPLIES[call.isAfterTool && wanted === "tool" ? "words" : wanted];

@@ -1,21 +1,15 @@
 import { expect, it } from "vitest";
+import { runFacts } from "../kit/run-facts.ts";
 import { RunRegistry } from "../../src/dispatch/clients/run-registry.ts";
 import { RunLog } from "../../src/harness/log/log.ts";
 import type { RunEvent } from "../../src/types/run/events.ts";
-import { agentId, runId, sessionKey } from "../../src/types/ids.ts";
+import { runId } from "../../src/types/ids.ts";
 import { emptyUsage } from "../../src/types/run/usage.ts";
 import { answered } from "../kit/transcript-messages.ts";
 import { until } from "../kit/until.ts";
 
 const idOf = (n: number) => runId(`run-${n}`);
-const open = (n: number) =>
-  new RunLog({
-    runId: idOf(n),
-    sessionKey: sessionKey("main"),
-    sessionId: "s",
-    agentId: agentId("main"),
-    trigger: "message",
-  });
+const open = (n: number) => new RunLog(runFacts(idOf(n)));
 
 function answer(log: RunLog): void {
   log.emit({ type: "message_start" });

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { SessionManager } from "@mariozechner/pi-coding-agent";
 import { afterEach, beforeEach, expect } from "vitest";
+import { z } from "zod";
 import { startFakeModel, type FakeModel } from "../fakes/model.ts";
 import { startFakeTelegram, type FakeTelegram, type TelegramMoment } from "../fakes/telegram.ts";
 import { makeHome, walkConfig, type Ended, type GatewayUnderTest, type Home } from "../kit/gateway/process.ts";
@@ -92,23 +93,28 @@ export function useFaultFixture(more: Record<string, unknown> = {}): () => Fault
   };
 }
 
-interface Message {
-  readonly role: string;
-  readonly content: string | readonly { type: string; id?: string; text?: string }[];
-  readonly toolCallId?: string;
-  readonly isError?: boolean;
-}
+const message = z.looseObject({
+  role: z.string(),
+  content: z.union([
+    z.string(),
+    z.array(z.looseObject({ type: z.string(), id: z.string().optional(), text: z.string().optional() })),
+  ]),
+  toolCallId: z.string().optional(),
+  isError: z.boolean().optional(),
+});
+type Message = z.infer<typeof message>;
 
 /** The messages of a transcript as the SDK reads them. Fails when a line is torn or a call has not its one result. */
 export async function readTranscript(path: string): Promise<readonly Message[]> {
   const lines = (await readFile(path, "utf8")).trimEnd().split("\n");
   for (const line of lines) JSON.parse(line);
-  const messages = SessionManager.open(path).buildSessionContext().messages as unknown as readonly Message[];
-  expectPaired(messages);
-  return messages;
+  const messages = SessionManager.open(path).buildSessionContext().messages;
+  const read = z.array(message).parse(messages);
+  expectPaired(read);
+  return read;
 }
 
-/** Every call has exactly one result, behind it. */
+/** Every call has exactly one result after it. */
 function expectPaired(messages: readonly Message[]): void {
   const open: string[] = [];
   for (const message of messages) {

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { uncheckedEngine, type EngineOptions } from "../kit/engine.ts";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { CompactionDesk } from "../../src/history/engines/compaction/compaction-desk.ts";
 import type {
@@ -9,10 +10,10 @@ import type {
 } from "../../src/types/engine/context-engine.ts";
 import { KeyedQueue } from "../../src/utils/keyed-queue.ts";
 import { RecordingEngine } from "../history/engines/recording-engine.ts";
-import { textResult, makeTool } from "../kit/tools.ts";
+import { textResult } from "../../src/tools/define.ts";
+import { makeTool } from "../kit/tools.ts";
 import { eventsOf, openRunFixture, userTurn, type RunFixture } from "../kit/run.ts";
 import { settingsFor } from "../kit/settings.ts";
-import type { EngineOptions } from "../kit/engine.ts";
 import { openerAt } from "./engine-opener.ts";
 
 let fixture: RunFixture;

@@ -3,17 +3,11 @@ import { describe, expect, it } from "vitest";
 import { RunLog } from "../../src/harness/log/log.ts";
 import { RunText } from "../../src/server/events/runs.ts";
 import type { RunEvent, RunEventBody } from "../../src/types/run/events.ts";
-import { agentId, runId, sessionKey } from "../../src/types/ids.ts";
 import { emptyUsage } from "../../src/types/run/usage.ts";
+import { runFacts } from "../kit/run-facts.ts";
 import { answered } from "../kit/transcript-messages.ts";
 
-const FACTS = {
-  runId: runId("run-1"),
-  sessionKey: sessionKey("main"),
-  sessionId: "s",
-  agentId: agentId("main"),
-  trigger: "message" as const,
-};
+const FACTS = runFacts("run-1");
 const END: RunEventBody = {
   type: "run_end",
   result: { kind: "replied", stop: "stop" },

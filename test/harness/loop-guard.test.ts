@@ -2,7 +2,8 @@ import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { LoopGuard } from "../../src/harness/tools/loop-guard.ts";
 import type { ModelReply } from "../fakes/model.ts";
-import { textResult, makeTool } from "../kit/tools.ts";
+import { textResult } from "../../src/tools/define.ts";
+import { makeTool } from "../kit/tools.ts";
 import { eventsOf, openRunFixture, type RunFixture } from "../kit/run.ts";
 
 interface Told {

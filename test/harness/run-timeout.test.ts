@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { RunEvent } from "../../src/types/run/events.ts";
 import { manualClock, type ManualClock } from "../kit/clock.ts";
-import { textResult, makeTool } from "../kit/tools.ts";
+import { textResult } from "../../src/tools/define.ts";
+import { makeTool } from "../kit/tools.ts";
 import { eventsOf, openRunFixture, type RunFixture, userTurn } from "../kit/run.ts";
 import { MODEL, SPARE } from "../kit/models.ts";
 

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import type { ApprovalDecision } from "../../src/types/run/tool.ts";
-import { textResult, makeTool } from "../kit/tools.ts";
+import { textResult } from "../../src/tools/define.ts";
+import { makeTool } from "../kit/tools.ts";
 import { eventsOf, openRunFixture, type RunFixture } from "../kit/run.ts";
 
 let fixture: RunFixture;

@@ -106,6 +106,13 @@ export class Lines implements Log {
   with = (): Log => this;
 }
 
+/**
+ * The engine with these methods in place of its own. They may return anything, as an engine that others wrote in JavaScript may,
+ * so the compiler does not check them.
+ */
+export const uncheckedEngine = (engine: ContextEngine, methods: Readonly<Record<string, unknown>>): ContextEngine =>
+  Object.assign(engine, methods);
+
 export type EngineOptions = EngineJob & EnginePorts;
 
 export interface EngineFixture {

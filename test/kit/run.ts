@@ -7,13 +7,14 @@ import type { ModelChoice, RunDeps, RunRequest, UserTurn } from "../../src/harne
 import { startRun, type Run } from "../../src/harness/run.ts";
 import { openSessions } from "../../src/sessions/sessions.ts";
 import type { RunEvent, RunStream } from "../../src/types/run/events.ts";
-import { agentId, runId, sessionKey, type SessionKey } from "../../src/types/ids.ts";
+import { agentId, sessionKey, type SessionKey } from "../../src/types/ids.ts";
 import type { Session, Sessions } from "../../src/types/session.ts";
 import { tableOf } from "./store/session-table.ts";
 import { startFakeModel, type FakeModel } from "../fakes/model.ts";
 import { shortenedClock } from "./clock.ts";
 import { recordLog, type RecordedLog } from "./log.ts";
 import { MODEL, modelsAt } from "./models.ts";
+import { runFacts } from "./run-facts.ts";
 import { settingsFor } from "./settings.ts";
 import { NO_APPROVER } from "./tools.ts";
 
@@ -73,13 +74,7 @@ export async function openRunFixture(key: SessionKey = sessionKey("telegram:defa
     } = {}) {
       const { candidates = [MODEL], askedBefore, keys, ...more } = given;
       runs += 1;
-      const facts = {
-        runId: runId(`run-${runs}`),
-        sessionKey: key,
-        sessionId: session.id,
-        agentId: session.agentId,
-        trigger: "message" as const,
-      };
+      const facts = runFacts(`run-${runs}`, { sessionKey: key, sessionId: session.id, agentId: session.agentId });
       const request: RunRequest = {
         facts,
         settings: settingsFor(dir),

@@ -59,7 +59,5 @@ export function makeTool(
   };
 }
 
-export const textResult = (text: string) => ({ content: [{ type: "text" as const, text }] });
-
 /** Nobody answers a question for permission. */
 export const NO_APPROVER: ApprovalDesk = { ask: async () => "timeout" };

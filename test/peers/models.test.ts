@@ -5,7 +5,8 @@ import { createModels } from "../../src/providers/catalog.ts";
 import { classifyFailure } from "../../src/providers/failure.ts";
 import { runId } from "../../src/types/ids.ts";
 import { startRun } from "../../src/harness/run.ts";
-import { textResult, makeTool, NO_APPROVER } from "../kit/tools.ts";
+import { textResult } from "../../src/tools/define.ts";
+import { makeTool, NO_APPROVER } from "../kit/tools.ts";
 import { eventsOf, openRunFixture, userTurn, type RunFixture } from "../kit/run.ts";
 import { settingsFor } from "../kit/settings.ts";
 

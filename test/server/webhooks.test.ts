@@ -1,7 +1,6 @@
-import { connect } from "node:net";
+import { connect, Socket } from "node:net";
 import { once } from "node:events";
-import type { IncomingMessage, ServerResponse } from "node:http";
-import { Readable } from "node:stream";
+import { IncomingMessage, ServerResponse } from "node:http";
 import { afterEach, expect, test } from "vitest";
 import { Peers } from "../../src/server/transport/peer.ts";
 import { Webhooks } from "../../src/server/webhooks/webhooks.ts";
@@ -165,16 +164,12 @@ test("a sender cannot change by headers how its requests are counted", async () 
   const peers = new Peers([]);
   webhooks.serve("/hook", async () => ({ status: 401 }), new AbortController().signal);
   const statusFor = async (remoteAddress: string, forwarded: string) => {
-    const request = Object.assign(Readable.from([]), { method: "POST", url: "/hook", headers: {}, complete: true });
-    const response = {
-      status: 0,
-      headersSent: false,
-      writeHead: (status: number) => (response.status = status),
-      end() {},
-    };
+    const request = Object.assign(new IncomingMessage(new Socket()), { method: "POST", url: "/hook", complete: true });
+    request.push(null);
+    const response = new ServerResponse(request);
     const peer = peers.of({ socket: { remoteAddress }, headers: { "x-forwarded-for": forwarded } });
-    await webhooks.take("/hook", request as unknown as IncomingMessage, response as unknown as ServerResponse, peer);
-    return response.status;
+    await webhooks.take("/hook", request, response, peer);
+    return response.statusCode;
   };
   for (let n = 0; n < 60; n++) expect(await statusFor("198.51.100.7", `203.0.113.${n}`)).toBe(401);
   expect(await statusFor("198.51.100.7", "203.0.113.99")).toBe(429);

@@ -57,8 +57,12 @@ it("turns a throw into an error result", async () => {
 it.each([undefined, null, "text", {}, { content: "x" }, { content: [{ type: "text" }] }])(
   "survives a result that is %j",
   async (given) => {
-    const run = (): Promise<ToolResult> => Promise.resolve(given as unknown as ToolResult);
-    const result = await runTool(tool(run), { count: 1 }, context);
+    // As a tool of a plugin in JavaScript would return it.
+    const foreign = Object.assign(
+      tool(async () => ({ content: [] })),
+      { run: async () => given },
+    );
+    const result = await runTool(foreign, { count: 1 }, context);
     expect(result.isError).toBe(true);
     expect(textOf(result)).toContain("no usable result");
   },

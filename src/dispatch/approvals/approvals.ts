@@ -39,12 +39,12 @@ const BY_OPERATOR = "operator";
 /** Commands that wait for an approval. A restart denies every question that is open. */
 export class Approvals {
   readonly #pending = new Map<string, Pending>();
-  readonly #rules: ApprovalRules;
+  readonly #rules: Pick<ApprovalRules, "allow">;
   readonly #clock: Clock;
   #closed = false;
   readonly #log: Log;
 
-  constructor(rules: ApprovalRules, clock: Clock, log: Log) {
+  constructor(rules: Pick<ApprovalRules, "allow">, clock: Clock, log: Log) {
     this.#rules = rules;
     this.#clock = clock;
     this.#log = log;

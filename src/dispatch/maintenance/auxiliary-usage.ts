@@ -25,7 +25,11 @@ export class AuxiliaryUsage {
   }
 
   /** Records what a run costs after its end: one row for each purpose. Never throws. */
-  afterRun({ runId: id, sessionKey, sessionId }: RunFacts): (cost: SideCost) => void {
+  afterRun({
+    runId: id,
+    sessionKey,
+    sessionId,
+  }: Pick<RunFacts, "runId" | "sessionKey" | "sessionId">): (cost: SideCost) => void {
     const of = { sessionKey, sessionId };
     return (cost) => {
       const name = cost.what === "engine" ? "engine" : "compact";

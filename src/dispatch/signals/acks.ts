@@ -2,9 +2,11 @@ import type { SendResult } from "../../types/chat/channel.ts";
 import type { InboxRow } from "../../types/journal.ts";
 import type { InboundMessage } from "../../types/chat/message.ts";
 import { within } from "../../utils/within.ts";
-import type { DispatchPorts } from "../ports.ts";
+import type { DispatchPorts, DispatchSettings } from "../ports.ts";
 
-type AckPorts = Pick<DispatchPorts, "link" | "isConnecting" | "clock" | "settings" | "log">;
+interface AckPorts extends Pick<DispatchPorts, "link" | "isConnecting" | "clock" | "log"> {
+  settings(): Pick<DispatchSettings, "reaction">;
+}
 
 /** The most calls for one change of a reaction, which is only a courtesy. */
 const MOST_TRIES = 3;

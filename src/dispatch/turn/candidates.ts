@@ -13,7 +13,7 @@ export async function candidatesFor(
   message: InboundMessage | undefined,
   session: Pick<Session, "entry">,
   agent: AgentSettings,
-  ports: Pick<DispatchPorts, "models">,
+  ports: { readonly models: Pick<DispatchPorts["models"], "choose"> },
 ): Promise<readonly ModelRef[]> {
   const asked = [parseRef(message?.options?.model), chosenIn(session.entry)].find((ref) => ref && mayUse(agent, ref));
   if (asked && session.entry.authProfileOverrideSource === "user") return [asked];

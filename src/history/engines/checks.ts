@@ -1,11 +1,10 @@
 import type { Check, CheckResult } from "../../types/check.ts";
 import { OpenClawError } from "../../types/errors.ts";
-import type { RunRecord } from "../../types/journal.ts";
 import { LEGACY, openEngine, type Opening } from "./open-engine.ts";
 import { skippedRuns } from "./turn/skipped-runs.ts";
 
 /** The latest runs of this gateway, the latest first. */
-export type Latest = () => Promise<readonly Pick<RunRecord, "receipt">[]>;
+export type Latest = () => Promise<readonly EndedRun[]>;
 
 /**
  * The checks of `openclaw doctor`: the configured engine exists, can be made and finds what it requires; and how often runs had

@@ -44,7 +44,7 @@ function pipe(args: readonly string[], env: Record<string, string>, input: strin
     stdio: ["pipe", "pipe", "pipe"],
   });
   child.stdin.end(input);
-  return ended(child as never);
+  return ended(child);
 }
 
 describe("the model that is asked", () => {

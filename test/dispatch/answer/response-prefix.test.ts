@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { ResponsePrefix } from "../../../src/dispatch/answer/response-prefix.ts";
 import { renderText } from "../../../src/outbox/render.ts";
 import { parseMarkdown } from "../../../src/reply/markdown/parse.ts";
+import { runId } from "../../../src/types/ids.ts";
 import { MODEL } from "../../kit/models.ts";
 import { LIMITS } from "../../fakes/chat-platform.ts";
 import { type Boot, type DispatchFixture, openDispatchFixture } from "../../kit/dispatch.ts";
@@ -128,7 +129,7 @@ describe("an answer with a prefix", () => {
     fixture.rules = { chat: () => ({ replyToMode: "off", streaming: "block", responsePrefix: "[{model}]" }) };
     const row = (await boot.journal.inbox.accept([nextMessage("hello")]))[0]!.row;
     const key = boot.keyOf("1");
-    const claim = { sessionKey: key, runId: row.message.id as never, turnId: "turn-1" };
+    const claim = { sessionKey: key, runId: runId(row.message.id), turnId: "turn-1" };
     await boot.journal.inbox.claim([row.id], claim);
     await boot.use("1", async (session) => {
       const user = { role: "user", content: "hello", timestamp: 1 } as const;

@@ -1,27 +1,21 @@
 import { expect, it } from "vitest";
 import { Approvals, type ApprovalPrompter } from "../../../src/dispatch/approvals/approvals.ts";
-import { agentId, runId, sessionKey } from "../../../src/types/ids.ts";
 import type { Approval, ApprovalDecision } from "../../../src/types/run/tool.ts";
+import { runFacts } from "../../kit/run-facts.ts";
 import { recordLog } from "../../kit/log.ts";
 import { manualClock } from "../../kit/clock.ts";
 
 const MINUTE = 60_000;
 const QUESTION = { command: "rm -rf build", cwd: "/work", reason: "not allowed", files: [] };
-const FACTS = {
-  runId: runId("r1"),
-  sessionKey: sessionKey("telegram:default:1"),
-  sessionId: "s1",
-  agentId: agentId("main"),
-  trigger: "message",
-} as const;
+const FACTS = runFacts("r1");
 
 function openDesk(fits?: ApprovalPrompter["fits"]) {
   const clock = manualClock();
   const asked: Approval[] = [];
   const answered: ApprovalDecision[] = [];
   const allowed: unknown[] = [];
-  const rules = { allow: async (...rule: unknown[]) => void allowed.push(rule), list: async () => [] };
-  const approvals = new Approvals(rules as never, clock, recordLog());
+  const rules = { allow: async (...rule: unknown[]) => void allowed.push(rule) };
+  const approvals = new Approvals(rules, clock, recordLog());
   const desk = approvals.deskFor(
     { facts: FACTS, principal: { kind: "owner", id: "telegram:1" } },
     {

@@ -106,7 +106,7 @@ describe("the cost of a context engine behind a turn", () => {
     const key = boot.keyOf("1");
     const { sessionId } = boot.sessions.peek(key) ?? { sessionId: "" };
     const costs = new AuxiliaryUsage(boot.ports);
-    const facts = { runId: runId("turn-7"), sessionKey: key, sessionId, agentId: "main", trigger: "message" } as never;
+    const facts = { runId: runId("turn-7"), sessionKey: key, sessionId };
     const spent = costs.afterRun(facts);
     const usage = { ...emptyUsage(), input: 100, output: 50, totalTokens: 150 };
     const model = { provider: "fake", id: "fake-1" };
@@ -116,7 +116,7 @@ describe("the cost of a context engine behind a turn", () => {
     expect(row?.receipt).toMatchObject({ trigger: "engine", usage: { input: 300, output: 150 }, model });
     expect(row?.receipt.beside?.map(({ calls }) => calls)).toEqual([2, 1]);
     await vi.waitFor(() => expect(boot.sessions.peek(key)).toMatchObject({ inputTokens: 310, outputTokens: 155 }));
-    costs.afterRun({ ...(facts as object), sessionId: "older" } as never)({ what: "engine", calls: 1, usage, model });
+    costs.afterRun({ ...facts, sessionId: "older" })({ what: "engine", calls: 1, usage, model });
     await vi.waitFor(async () => expect((await boot.journal.runs.find("turn-7-engine"))?.receipt.calls).toBe(4));
     expect(boot.sessions.peek(key)).toMatchObject({ inputTokens: 310 });
   });

@@ -6,7 +6,8 @@ import { UsageTally } from "../../../src/dispatch/maintenance/auxiliary-usage.ts
 import type { CompactionUpdate } from "../../../src/types/chat/chat.ts";
 import { OpenClawError } from "../../../src/types/errors.ts";
 import type { ModelCall } from "../../fakes/model.ts";
-import { textResult, makeTool } from "../../kit/tools.ts";
+import { textResult } from "../../../src/tools/define.ts";
+import { makeTool } from "../../kit/tools.ts";
 import { MODEL } from "../../kit/engine.ts";
 import { type Boot, heard, type DispatchFixture, openDispatchFixture } from "../../kit/dispatch.ts";
 

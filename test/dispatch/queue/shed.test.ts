@@ -2,17 +2,11 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { RunLog } from "../../../src/harness/log/log.ts";
 import { Lane, type LaneTask } from "../../../src/dispatch/queue/lane.ts";
-import { agentId, runId, sessionKey } from "../../../src/types/ids.ts";
 import type { InboxRow } from "../../../src/types/journal.ts";
+import { runFacts } from "../../kit/run-facts.ts";
 import { nextMessage } from "../../kit/inbound.ts";
 
-const FACTS = {
-  runId: runId("run"),
-  sessionKey: sessionKey("telegram:default:1"),
-  sessionId: "s",
-  agentId: agentId("main"),
-  trigger: "message" as const,
-};
+const FACTS = runFacts("run");
 function laneOf(...texts: readonly string[]): Lane {
   const lane = new Lane();
   for (const [id, text] of texts.entries()) {

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { sessionKey } from "../../../src/types/ids.ts";
-import { textResult, makeTool } from "../../kit/tools.ts";
+import { textResult } from "../../../src/tools/define.ts";
+import { makeTool } from "../../kit/tools.ts";
 import { peer, nextMessage } from "../../kit/inbound.ts";
 import { until } from "../../kit/until.ts";
 import { openDispatchFixture, type Boot, type DispatchFixture } from "../../kit/dispatch.ts";
@@ -21,7 +22,7 @@ beforeEach(async () => {
     await gate.promise;
     return textResult("seen");
   });
-  fixture.tools.push(look as never);
+  fixture.tools.push(look);
   fixture.model.answer((_, number) => (number === 1 ? { tool: "look", args: {} } : { text: "ok" }));
   boot = await fixture.boot();
 });
@@ -109,7 +110,7 @@ describe("a long turn into which somebody spoke", () => {
       if (text === "5") await boot.tell("be careful", "1", { from });
       return textResult(`deployed ${text} ${"log line ".repeat(900)}`);
     });
-    fixture.tools.push(deploy as never);
+    fixture.tools.push(deploy);
     fixture.model.answer(({ messages }) => {
       const asked = messages.findLastIndex(({ content }) => JSON.stringify(content).includes("everywhere"));
       const next = messages.slice(asked).filter(({ role }) => role === "tool").length + 1;

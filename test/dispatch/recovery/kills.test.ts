@@ -6,7 +6,8 @@ import { renderText } from "../../../src/outbox/render.ts";
 import { OpenClawError } from "../../../src/types/errors.ts";
 import { runId } from "../../../src/types/ids.ts";
 import type { InboxRow } from "../../../src/types/journal.ts";
-import { textResult, makeTool } from "../../kit/tools.ts";
+import { textResult } from "../../../src/tools/define.ts";
+import { makeTool } from "../../kit/tools.ts";
 import { LIMITS } from "../../fakes/chat-platform.ts";
 import { untilIdle } from "../../kit/idle.ts";
 import { until } from "../../kit/until.ts";
@@ -98,7 +99,7 @@ describe("killed between two steps", () => {
     fixture.model.answer((_, number) =>
       number === 1 ? { text: "Let me look.", tool: "look" } : { status: 401, message: "no" },
     );
-    fixture.tools.push(makeTool("look", async () => textResult("seen")) as never);
+    fixture.tools.push(makeTool("look", async () => textResult("seen")));
     const row = await boot.tell("hello");
     expect(await boot.outcome(row)).toMatchObject({ kind: "failed" });
     const rows = await boot.journal.outbox.of(row.id);

@@ -18,7 +18,7 @@ it("a tool over which the gateway has ended twice is not run a third time, and t
     ran += 1;
     return never;
   });
-  fixture.tools.push(deadly as never);
+  fixture.tools.push(deadly);
   fixture.model.answer((call) =>
     call.toolText.includes("is not run again") ? { text: "answered without it" } : { tool: "deadly", args: {} },
   );

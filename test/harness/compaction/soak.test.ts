@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { callIn, SoakJudge, soakText } from "./soak-judge.ts";
-import { textResult, makeTool } from "../../kit/tools.ts";
+import { textResult } from "../../../src/tools/define.ts";
+import { makeTool } from "../../kit/tools.ts";
 import { openedByPi, openRunFixture, type RunFixture, userTurn } from "../../kit/run.ts";
 import { settingsFor } from "../../kit/settings.ts";
 

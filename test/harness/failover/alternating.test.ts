@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { ModelRef } from "../../../src/types/run/model.ts";
-import { textResult, makeTool } from "../../kit/tools.ts";
+import { textResult } from "../../../src/tools/define.ts";
+import { makeTool } from "../../kit/tools.ts";
 import { eventsOf, openedByPi, openRunFixture, userTurn, type RunFixture } from "../../kit/run.ts";
 import { thoughtful } from "../wire/thinking-voices.ts";
 import { APIS, faultsEverywhere, REFS, skippingClock, wire, type Sent, type WireApi } from "../wire/wires.ts";

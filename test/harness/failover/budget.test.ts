@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { ModelMeter, PlannedCall } from "../../../src/types/run/model-meter.ts";
-import { textResult, makeTool } from "../../kit/tools.ts";
+import { textResult } from "../../../src/tools/define.ts";
+import { makeTool } from "../../kit/tools.ts";
 import { eventsOf, openRunFixture, type RunFixture } from "../../kit/run.ts";
 import { MODEL, modelsAt, SPARE } from "../../kit/models.ts";
 

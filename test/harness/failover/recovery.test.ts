@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Hooks } from "../../../src/plugins/hooks.ts";
-import { textResult, makeTool } from "../../kit/tools.ts";
+import { textResult } from "../../../src/tools/define.ts";
+import { makeTool } from "../../kit/tools.ts";
 import { eventsOf, openRunFixture, userTurn, type RunFixture } from "../../kit/run.ts";
 import { MODEL, SPARE } from "../../kit/models.ts";
 

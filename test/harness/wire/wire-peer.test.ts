@@ -1,6 +1,7 @@
 import { LLMock } from "@copilotkit/aimock";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { textResult, makeTool } from "../../kit/tools.ts";
+import { textResult } from "../../../src/tools/define.ts";
+import { makeTool } from "../../kit/tools.ts";
 import { eventsOf, openRunFixture, userTurn, type RunFixture } from "../../kit/run.ts";
 import { APIS, faultsEverywhere, REFS, skippingClock, wire, type WireApi } from "./wires.ts";
 

@@ -3,11 +3,11 @@ import { describe, expect, it } from "vitest";
 import { canThink } from "../../../src/history/can-think.ts";
 import { applyPasses } from "../../../src/history/passes.ts";
 import { policyFor } from "../../../src/providers/quirks.ts";
-import type { ContextEngine } from "../../../src/types/engine/context-engine.ts";
+import type { AssembleParams, ContextEngine } from "../../../src/types/engine/context-engine.ts";
 import type { ChatMessage } from "../../../src/types/run/model.ts";
 import { ending as lastTurn, frozen, transcript } from "../transcripts.ts";
 import { requestOf, WIRES } from "../wire.ts";
-import { ask, engineFixture, textOf } from "../../kit/engine.ts";
+import { ask, engineFixture, textOf, uncheckedEngine } from "../../kit/engine.ts";
 
 /** What no engine should say, and some do. */
 const garbage = fc.oneof(
@@ -52,12 +52,15 @@ const said = fc.oneof(
 );
 
 /** It does as it likes with what it is given. */
-const vandal = (answer: unknown): ContextEngine => ({
-  info: { id: "vandal", name: "Vandal", ownsCompaction: true },
-  ingest: async () => ({ ingested: true }),
-  compact: async () => ({ ok: true, compacted: true }),
-  afterTurn: async ({ messages }) => void messages.splice(0),
-  assemble: async ({ messages, availableTools }) => {
+const vandal = (answer: unknown): ContextEngine => {
+  const engine: ContextEngine = {
+    info: { id: "vandal", name: "Vandal", ownsCompaction: true },
+    ingest: async () => ({ ingested: true }),
+    assemble: async ({ messages }) => ({ messages, estimatedTokens: 1 }),
+    compact: async () => ({ ok: true, compacted: true }),
+    afterTurn: async ({ messages }) => void messages.splice(0),
+  };
+  const assemble = async ({ messages, availableTools }: AssembleParams) => {
     for (const message of messages) {
       if (typeof message.content !== "string") message.content.splice(0);
       message.role = "user";
@@ -65,9 +68,10 @@ const vandal = (answer: unknown): ContextEngine => ({
     }
     messages.reverse();
     availableTools?.clear();
-    return answer as never;
-  },
-});
+    return answer;
+  };
+  return uncheckedEngine(engine, { assemble });
+};
 
 const userWords = (messages: readonly ChatMessage[]): string[] =>
   messages
@@ -128,13 +132,12 @@ describe.each(WIRES.filter(({ model }) => FAMILIES.includes(model.api)))(
 
     it.each(Object.keys(FAITHFUL))("changes nothing of the request: %s", async (way) => {
       const pass = FAITHFUL[way];
-      const engine: ContextEngine = {
-        ...vandal(undefined),
-        assemble: async ({ messages }) => ({
-          messages: messages.map((one) => pass?.(one)) as never,
+      const engine = uncheckedEngine(vandal(undefined), {
+        assemble: async ({ messages }: AssembleParams) => ({
+          messages: messages.map((one) => pass?.(one)),
           estimatedTokens: 1,
         }),
-      };
+      });
       await fc.assert(
         fc.asyncProperty(transcript, lastTurn, async (history, last) => {
           const messages = frozen([...history, ...last].map((one, at) => ({ ...one, timestamp: at + 1 })));

@@ -29,6 +29,7 @@ import {
   textOf,
   turns,
   user,
+  uncheckedEngine,
 } from "../../kit/engine.ts";
 
 const EVENT: AgentInternalEvent = {
@@ -177,10 +178,11 @@ describe("a turn with an engine", () => {
   });
 
   it("never shows it the host's own notes, nor the host's own messages", async () => {
-    const note = { role: "custom", customType: "openclaw.runtime-context", content: "secret", timestamp: 1 };
+    // Our types do not have this role, but a transcript file may.
+    const note = '{"role":"custom","customType":"openclaw.runtime-context","content":"secret","timestamp":1}';
     const engine = new RecordingEngine();
     const turn = await engineFixture(engine).open();
-    const messages = [...turns(1), note as unknown as ChatMessage, user("now")];
+    const messages: ChatMessage[] = [...turns(1), JSON.parse(note), user("now")];
     const before = structuredClone(messages);
     await turn.assemble(ask(messages, 3));
     expect(engine.last<AssembleParams>("assemble")).toMatchObject({ prePromptMessageCount: 2 });
@@ -385,23 +387,23 @@ describe("what the model sees", () => {
     const provenance = { kind: "inter_session", sourceTool: "sessions_send", sourceSessionKey: "main::coder" } as const;
     const broken = { ...answer("the first half"), stopReason: "error" as const, errorMessage: "cut" };
     const said = [user("yes"), answer("a"), user("yes", { provenance }), broken, askForRest(5), answer("the rest")];
-    const ways: Record<string, ContextEngine["assemble"]> = {
+    const ways: Record<string, (params: AssembleParams) => Promise<unknown>> = {
       "as they are": async ({ messages }) => ({ messages, estimatedTokens: 1 }),
       "words alone": async ({ messages }) => ({
-        messages: messages.map(({ role, content }) => ({ role, content })) as never,
+        messages: messages.map(({ role, content }) => ({ role, content })),
         estimatedTokens: 1,
       }),
       "the newer ones": async ({ messages }) => ({ messages: messages.slice(2), estimatedTokens: 1 }),
     };
     for (const [way, assemble] of Object.entries(ways)) {
-      const turn = await engineFixture(small({ assemble })).open();
+      const turn = await engineFixture(uncheckedEngine(small(), { assemble })).open();
       const shown = await turn.assemble(ask([...said, asked], 6));
       const expected = way === "the newer ones" ? said.slice(2) : said;
       expect(shown?.messages, way).toEqual([...expected, asked]);
     }
     const stored = [{ role: "user", content: "stored in other words", provenance, timestamp: 1 } as const];
     const turn = await engineFixture(
-      small({ assemble: async () => ({ messages: stored as never, estimatedTokens: 1 }) }),
+      small({ assemble: async () => ({ messages: stored, estimatedTokens: 1 }) }),
     ).open();
     expect((await turn.assemble(ask([...said, asked], 6)))?.messages).toEqual([...stored, asked]);
   });
@@ -577,7 +579,7 @@ describe("compaction", () => {
     ["no", { ok: false, compacted: false, reason: "missing token budget" }],
     ["that nothing shrank", { ok: true, compacted: true, result: { tokensBefore: 90, tokensAfter: 90 } }],
   ])("by an engine that answers %s ends the series", async (_, said) => {
-    const turn = await engineFixture(small({ compact: async () => said as never })).open();
+    const turn = await engineFixture(uncheckedEngine(small(), { compact: async () => said })).open();
     expect(await turn.compact(compaction("overflow"))).toMatchObject({ kind: "nothing" });
   });
 

@@ -2,7 +2,7 @@ import { spawn, type ChildProcessByStdio } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Readable } from "node:stream";
+import type { Readable, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
 import { bundled } from "../../../src/app/contributions/extensions.ts";
@@ -54,7 +54,7 @@ export async function run(
   return { code, out, err };
 }
 
-type Child = ChildProcessByStdio<null, Readable, Readable>;
+type Child = ChildProcessByStdio<Writable | null, Readable, Readable>;
 
 /** The same as a process of its own, from the sources. */
 export function start(args: readonly string[], env: Env = {}, nodeArgs: readonly string[] = []): Child {

@@ -1,4 +1,9 @@
-import type { RunRecord } from "../../../types/journal.ts";
+import type { Receipt } from "../../../types/run/run.ts";
+
+/** What a check reads of a run that has ended. */
+export interface EndedRun {
+  readonly receipt: Pick<Receipt, "engine" | "engineDegraded">;
+}
 
 /** In how many of its latest runs (`of`) an engine was skipped, and the reason in the latest of these. */
 export interface SkippedRuns {

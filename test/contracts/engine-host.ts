@@ -16,7 +16,6 @@ import {
   TIMEOUTS,
   turns,
   user,
-  uncheckedEngine,
 } from "../kit/engine.ts";
 
 const hang = () => new Promise<never>(() => undefined);

@@ -121,7 +121,7 @@ describe("the place of a heartbeat", () => {
     expect(await place({ target: "discord", to: "5" })).toMatchObject({ problem: expect.stringContaining("discord") });
   });
 
-  it("goes on in the chat's own conversation where it is to, and for news", async () => {
+  it("continues in the chat's own conversation where it is to, and for news", async () => {
     await used("telegram:default:1", 10, telegram("1"));
     const there = { sessionKey: "telegram:default:1", to: "telegram:1" };
     expect(await place({ isolatedSession: false })).toEqual(there);

@@ -207,7 +207,7 @@ describe("what is wrong", () => {
     expect((await runChecks([nodeCheck("24.0.1")]))[0]?.results).toMatchObject([{ status: "ok" }]);
   });
 
-  it("with what does not reach the model is told: long files, skills that lack something", async () => {
+  it("reports what does not reach the model: long files, skills with missing requirements", async () => {
     mkdirSync(join(paths.stateDir, "skills", "picky"), { recursive: true });
     mkdirSync(paths.workspace, { recursive: true });
     const front = 'name: picky\ndescription: x\nmetadata: {"openclaw":{"requires":{"bins":["nothere-at-all"]}}}';
@@ -219,7 +219,7 @@ describe("what is wrong", () => {
     expect(skill?.message).toContain("it needs the program nothere-at-all in PATH");
   });
 
-  it("with nobody as owner is told as soon as a channel is there", async () => {
+  it("without an owner is reported as soon as a channel is configured", async () => {
     const telegram = { enabled: true, botToken: "x" };
     const [gap] = found(await examine({ channels: { telegram } }), "owner");
     expect(gap).toMatchObject({
@@ -291,14 +291,14 @@ describe("what is wrong", () => {
     [{ channels: { C1: {} }, allowFrom: ["*"] }, [WRITE]],
     [{ guilds: { "*": { roles: ["9"] } } }, [STILL]],
     [{ guilds: { "5": {} } }, [STILL]],
-  ])("is told as messages are judged: %j", async (slack, messages) => {
+  ])("is reported by the rule that messages are checked with: %j", async (slack, messages) => {
     const told = found(await examine({ channels: { slack } }), "policy").map(({ message }) => message);
     expect(told).toEqual(messages.map((message) => expect.stringContaining(message)));
   });
 });
 
 describe("mention patterns", () => {
-  it("that search without end are told, the others are not", async () => {
+  it("that can take exponential time are reported, the others are not", async () => {
     const endless = ["(a+)+$", "(claw|c?l?a?w?)*bot", "^(\\w+\\s*)+\\.$"];
     const groupChat = { mentionPatterns: ["\\bclaw\\b", "@?bot[\\w-]*", endless[0]] };
     const agents = { list: [{ id: "main", groupChat: { mentionPatterns: endless.slice(1) } }] };

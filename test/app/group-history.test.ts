@@ -34,7 +34,7 @@ async function ask(text: string, kind = "mention"): Promise<string> {
   return model.calls[calls]?.said ?? "";
 }
 
-test("what was said in a group is told with the next question, also after a restart", async () => {
+test("earlier messages of a group come with the next question, also after a restart", async () => {
   await begin();
   say("the door opens at nine");
   expect(await ask("@test_bot hello")).toContain("the door opens at nine");

@@ -106,7 +106,7 @@ describe("the message tool", () => {
     expect(await boot.journal.outbox.of(row.id)).toEqual([]);
   });
 
-  it("writes into the chat that the run answers and is told the platform's id", async () => {
+  it("writes into the chat that the run answers and receives the platform's id", async () => {
     script({ action: "send", message: "first the **news**" }, "and that is all");
     expect(await boot.ask("hi")).toEqual({ kind: "replied" });
     expect(inChat("1")).toEqual(["first the **news**", "and that is all"].map((text) => text.replaceAll("**", "")));
@@ -191,7 +191,7 @@ describe("the message tool", () => {
     expect(lastResult()).toContain("action: must be equal to one of the allowed values");
   });
 
-  it("is told what the platform refused", async () => {
+  it("receives the platform's refusal", async () => {
     fixture.platform.script.push({ result: { kind: "refused", reason: "chat not found" } });
     script({ action: "send", message: "the words" }, "the words");
     await boot.ask("hi");
@@ -319,7 +319,7 @@ describe("after a crash between the send and its result", () => {
     );
   });
 
-  it("the model is told what the platform took, and repeats nothing", async () => {
+  it("the model receives what the platform accepted, and repeats nothing", async () => {
     const row = await called();
     await boot.journal.outbox.mark((await planned(row)).id, { state: "sent", messageId: "m77" });
     expect(await crash(row)).toEqual({ kind: "replied" });
@@ -336,7 +336,7 @@ describe("after a crash between the send and its result", () => {
     expect(fixture.platform.texts).toEqual(["the news"]);
   });
 
-  it("the model is told when nothing was sent", async () => {
+  it("the model is informed when nothing was sent", async () => {
     const row = await called();
     await crash(row);
     expect(lastResult()).toContain("stopped before it was sent");

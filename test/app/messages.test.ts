@@ -110,7 +110,7 @@ describe("openclaw why", () => {
     expect(stories[0]?.steps.filter(({ step }) => step === "run").map(({ at }) => at)).toEqual(starts.slice(0, 3));
   });
 
-  it("tells which starts an answered message did not survive", async () => {
+  it("shows which starts an answered message did not survive", async () => {
     const row = await accept("hello", "1", { id: "67" });
     await claim(row.id);
     await journal.close();
@@ -123,7 +123,7 @@ describe("openclaw why", () => {
     expect(runs.filter((words) => words.startsWith("start "))).toHaveLength(1);
   });
 
-  it("tells all that became of an answered message, in order", async () => {
+  it("shows every step of an answered message, in order", async () => {
     const said = nextMessage("hello", "1", { id: "55" });
     const [{ row } = await Promise.reject(new Error("not taken"))] = await journal.inbox.accept([said]);
     await journal.inbox.accept([said, said]);
@@ -170,7 +170,7 @@ describe("openclaw why", () => {
     expect(shown.out).toMatch(/^2026-11-2\d \d\d:\d\d:\d\d {2}received {3}message 55/);
   });
 
-  it("tells what became of the message's own files", async () => {
+  it("shows what became of the message's own files", async () => {
     const [said, other] = [await accept("look", "1", { id: "56" }), await accept("and this", "1", { id: "57" })];
     await claim(said.id, other.id);
     const photo = {
@@ -207,7 +207,7 @@ describe("openclaw why", () => {
     expect((await steps("e")).at(-1)).toEqual(["end", "it was answered, but nothing of the answer was sent"]);
   });
 
-  it("tells why there was no answer", async () => {
+  it("shows why there was no answer", async () => {
     const dropped = await accept("x", "1", { id: "a" });
     await journal.inbox.finish([dropped.id], { kind: "dropped", why: "the sender is not in allowFrom" }, "drop");
     const heard = await accept("x", "1", { id: "b" });
@@ -226,7 +226,7 @@ describe("openclaw why", () => {
     ]);
   });
 
-  it("tells of messages that became one turn, with the answer of that turn", async () => {
+  it("shows the messages of one turn, with the answer of that turn", async () => {
     const [one, two] = [await accept("x", "1", { id: "a" }), await accept("y", "1", { id: "b" })];
     await claim(one.id, two.id);
     const [reply] = await plan(one.id, "to both");
@@ -238,7 +238,7 @@ describe("openclaw why", () => {
     expect(await steps("a")).toContainEqual(["queue", "its turn has the messages of other rows too: 2"]);
   });
 
-  it("tells of what went out without a message, and of what answered one that is not kept any more", async () => {
+  it("shows replies that answer no message, and those to a message that was deleted", async () => {
     const sent = { replyKey: "send:k", to: peer("1"), parts: [text("hello")] };
     const [own] = await journal.outbox.plan(sent);
     await journal.outbox.mark(own!.id, { state: "sending" });

@@ -85,7 +85,7 @@ test("a message is in the journal before its sender is answered", async () => {
   await until(tab, "durable-1", "aborted");
 });
 
-test("the model is told the day, for a message of the page carries no time; no second request of the day differs", async () => {
+test("the model gets the day, because a message of the page has no time; later requests of the day are the same", async () => {
   model.answer(() => ({ text: "noted" }));
   const tab = await openTab();
   for (const key of ["day-1", "day-2"]) {
@@ -102,7 +102,7 @@ test("the model is told the day, for a message of the page carries no time; no s
 const messageShape = z.looseObject({ sessionKey: z.string(), sessionFile: z.string(), messageId: z.string() });
 const entryShape = z.looseObject({ type: z.string(), id: z.string() });
 
-test("a client that follows a session is told each write of its transcript", async () => {
+test("a client that follows a session receives each write of its transcript", async () => {
   model.answer(() => ({ text: "noted" }));
   const tab = await openTab();
   await tab.request("sessions.messages.subscribe", { key: "watched" });
@@ -167,7 +167,7 @@ test("two tabs on one conversation see the same run, whichever of them asked", a
   expect(await historyOf(other, "shared")).toEqual(await historyOf(mine, "shared"));
 });
 
-test("a tab that comes back in the middle of an answer is told all of it", async () => {
+test("a tab that reconnects in the middle of an answer receives all of it", async () => {
   model.answer(() => ({ text: WORDS, everyMs: 40 }));
   const first = await openTab();
   await send(first, "broken", "count", "broken-1");
@@ -237,7 +237,7 @@ async function partsOf(tab: RawClient, session: string): Promise<readonly Record
   return payload.messages.flatMap(({ content }) => content);
 }
 
-test("a file that an answer brings is shown behind it", async () => {
+test("a file of an answer is shown after it", async () => {
   writeFileSync(join(fixture.dir, "workspace", "dot.png"), PNG);
   model.answer(() => ({ text: "Here it is. [[media:dot.png]] [[media:gone.png]]" }));
   const tab = await openTab();
@@ -251,7 +251,7 @@ test("a file that an answer brings is shown behind it", async () => {
   expect(image).toEqual({ type: "image", mimeType: "image/png", fileName: "dot.png", data });
 });
 
-test("what is sent into a conversation stands in it once, and open tabs hear of it", async () => {
+test("a message sent into a conversation is in it once, and open tabs receive it", async () => {
   model.answer(() => ({ text: "hello" }));
   const tab = await openTab();
   await send(tab, "noted", "hello", "noted-1");

@@ -111,7 +111,7 @@ describe("a heartbeat with something to say", () => {
     expect(told).not.toContain("This is a heartbeat");
   });
 
-  it("stands in the transcript as a turn that no person wrote, so that context engines can tell", async () => {
+  it("is in the transcript as a turn that no person wrote, so that context engines can distinguish it", async () => {
     begin({ isolated: false });
     await askToTheEnd("hello");
     found = "News.";
@@ -144,7 +144,7 @@ describe("a heartbeat with something to say", () => {
     expect(shown()).toEqual(["The mail server is full."]);
   });
 
-  it("goes on in the chat's conversation where it is to", async () => {
+  it("continues in the chat's conversation where it is to", async () => {
     begin({ isolated: false });
     await askToTheEnd("hello");
     found = `HEARTBEAT_OK The mail server is full. ${"x".repeat(400)}`;
@@ -214,7 +214,7 @@ describe("a heartbeat that fails", () => {
     expect(shown()).toEqual([]);
   });
 
-  it("rests for a day over a key that is refused, or until somebody switches it on", async () => {
+  it("pauses for a day after a refused key, or until somebody switches it on", async () => {
     begin();
     fixture.model.answer(() => ({ status: 401, message: "bad key" }));
     expect(await slot()).toMatchObject({ kind: "failed" });
@@ -246,7 +246,7 @@ describe("somebody who writes while a heartbeat is at work", () => {
 });
 
 describe("news", () => {
-  it("wake an agent in the conversation that they belong to, whatever its list says", async () => {
+  it("start a heartbeat in the conversation that they belong to, whatever its list says", async () => {
     list = undefined;
     await boot.ask("hello", "1");
     begin({ isolated: false });
@@ -258,7 +258,7 @@ describe("news", () => {
     expect(fixture.model.calls.at(-1)?.said).toMatch(/System: \[.*\] Backup finished\nSystem: in 3 min/);
   });
 
-  it("that a heartbeat could not tell are told with the next turn", async () => {
+  it("that a heartbeat could not deliver come with the next turn", async () => {
     await boot.ask("hello", "1");
     begin({ isolated: false });
     fixture.model.answer(() => ({ status: 400, message: "no" }));
@@ -271,7 +271,7 @@ describe("news", () => {
     expect(JSON.stringify(fixture.model.calls.at(-1)?.messages)).not.toContain("This is a heartbeat");
   });
 
-  it("that can wait are told with the next turn, without waking anybody", async () => {
+  it("that can wait come with the next turn and start no heartbeat", async () => {
     await boot.ask("hello", "1");
     begin({ isolated: false });
     expect(await beats.tell(boot.ports.settings().defaultAgent, "Backup finished")).toBe(true);
@@ -352,7 +352,7 @@ describe("a restart", () => {
     begin();
   });
 
-  it("tells the chat nothing of a heartbeat that it could not run", async () => {
+  it("sends the chat nothing about a heartbeat that it could not run", async () => {
     begin();
     const said = nextMessage("This is a heartbeat", "1");
     const options = { operator: true, sessionKey: own, deliverTo: peer("1"), heartbeat: { ackMaxChars: 300 } };

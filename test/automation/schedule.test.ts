@@ -43,9 +43,9 @@ describe("active hours", () => {
   it("are all day when there are none", () => expect(isActive(undefined, at("03:00"))).toBe(true));
 });
 
-describe("the rest after failures", () => {
+describe("the pause after failures", () => {
   const until = (failures: number, why = "overloaded: no") => pausedUntil({ at: 0, failures, why }, HOUR) / HOUR;
-  it("grows with each and is a day at most; what does not mend itself rests a day at once", () => {
+  it("grows with each failure up to a day; a failure that needs a person pauses it for a day at once", () => {
     expect([1, 2, 3].map((failures) => until(failures))).toEqual([1.5, 3.5, 7.5]);
     expect(until(30)).toBe(24);
     for (const kind of ["auth", "billing", "model_missing"]) expect(until(1, `${kind}: no`)).toBe(24);

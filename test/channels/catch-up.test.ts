@@ -149,7 +149,7 @@ test("an outage that ends during the request for an earlier one is requested too
   expect(asked).toHaveLength(2);
 });
 
-test("after an outage of days the last day is requested, and the rest is reported", async () => {
+test("after an outage of days the last day is requested, and the earlier days are reported", async () => {
   const values = memoryValues();
   const first = stage(values);
   const left = first.clock.now();

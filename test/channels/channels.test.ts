@@ -158,7 +158,7 @@ test("wrong credentials are not retried before the settings change", async () =>
   expect(toy.configs.at(-1)).toEqual({ level: 2 });
 });
 
-test("a link that reports itself dead is closed and stays so", async () => {
+test("a link that reports that it cannot continue is closed and stays closed", async () => {
   const toy = new Toy();
   const { channels, clock, row } = run(toy);
   await clock.pass(1);

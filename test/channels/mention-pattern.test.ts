@@ -12,7 +12,7 @@ describe("a mention pattern", () => {
     ["[\\w-.]+bot", "my-claw.bot", "nobody"],
     ["^\\p{Lu}laus", "Klaus?", "laus"],
     ["(?:hey|hi),?\\s+(?:claw|bot)+", "Hi,  bot", "hi"],
-  ])("%s is found without case, wherever it stands", (source, named, other) => {
+  ])("%s is found in any case and at any position", (source, named, other) => {
     const pattern = new MentionPattern(source);
     for (const _ of [1, 2]) {
       expect(pattern.isIn(named)).toBe(true);

@@ -220,7 +220,7 @@ function failing(open: Open): void {
     expect(await link.send(platform.direct, text("hi"), key)).toMatchObject({ kind: "retry" });
   });
 
-  test("nothing told to operators holds a secret", async (context) => {
+  test("no report to operators contains a secret", async (context) => {
     const { platform, host, link } = await start(await open());
     if (!platform.failReceive || !platform.failSends) return context.skip(NEAR);
     platform.failReceive(1);
@@ -250,7 +250,7 @@ function living(open: Open): void {
     await host.heard("wake");
   });
 
-  test("wrong credentials are told at once", async (context) => {
+  test("wrong credentials are reported at once", async (context) => {
     const platform = await open();
     closeLater(platform);
     if (!platform.wrongConfig) return context.skip("the platform has no credentials");

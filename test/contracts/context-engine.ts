@@ -113,7 +113,7 @@ export function contextEngineContract({ name, open }: EngineUnderTest): void {
         expect(done.result.tokensAfter).toBeLessThan(done.result.tokensBefore);
     });
 
-    it("takes a message in once, however often it is told", async () => {
+    it("keeps a message once, however often it receives it", async () => {
       const spoken = await speak(await open());
       const history = turns(2);
       for (const message of [...history, ...history])
@@ -148,7 +148,7 @@ export function contextEngineContract({ name, open }: EngineUnderTest): void {
       ).resolves.toHaveProperty("ok");
     });
 
-    it("can be let go twice, and asked again", async () => {
+    it("can be disposed twice, and opened again", async () => {
       const spoken = await speak(await open());
       const history = turns(2);
       await say(spoken, history);

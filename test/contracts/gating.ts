@@ -42,7 +42,7 @@ export function gating(open: Open): void {
     expect(verdict(message, { dmPolicy: "allowlist", allowFrom: [`${id}0`] }).kind).toBe("drop");
   });
 
-  test("a group is heard when it is listed by the id of its messages, and answered when the bot is meant", async (context) => {
+  test("a group is admitted when it is listed by the id of its messages, and answered when the bot is mentioned", async (context) => {
     const { platform, host, group } = await begin(context.skip);
     platform.say(group, "one to all");
     platform.say(group, "two to the bot", { naming: true });
@@ -72,7 +72,7 @@ export function gating(open: Open): void {
     expect(verdict(await host.heard("to the bot"))).toEqual(UNLISTED);
   });
 
-  test("another bot is not heard unless the settings say so", async (context) => {
+  test("messages of other bots are dropped unless the settings allow them", async (context) => {
     const { platform, host, group } = await begin(context.skip);
     if (!platform.sayAsBot) return context.skip("bots do not hear bots there");
     platform.sayAsBot(group, "beep");
@@ -83,7 +83,7 @@ export function gating(open: Open): void {
     expect(verdict(message, { allowBots: true, ...open })).toEqual({ kind: "pass" });
   });
 
-  test("a reaction is told with the next message, and asks no stranger to pair", async (context) => {
+  test("a reaction comes with the next message, and asks no stranger to pair", async (context) => {
     const { platform, host, link } = await start(await open());
     if (!platform.react) return context.skip("the platform tells no reactions");
     const sent = await link.send(platform.direct, text("of the bot"), KEY);

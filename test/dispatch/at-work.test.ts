@@ -50,7 +50,7 @@ describe("the ack reaction", () => {
     });
   const rowOf = (id: number): InboxRow => ({ id, message: nextMessage("hi"), state: "accepted", attempts: 0 });
 
-  it("goes away behind a put that is slow", async () => {
+  it("is removed after a slow request that set it", async () => {
     const shown = new Reactions();
     const slow = Promise.withResolvers<void>();
     shown.gate = slow.promise;
@@ -131,7 +131,7 @@ describe("the ack reaction", () => {
   });
 });
 
-describe("while a turn goes on", () => {
+describe("while a turn continues", () => {
   let fixture: DispatchFixture;
   let boot: Boot;
   let shown: Reactions;
@@ -203,7 +203,7 @@ describe("while a turn goes on", () => {
 });
 
 describe("typing", () => {
-  it("goes on until the end of the work, whatever the adapter throws", async () => {
+  it("continues until the end of the work, whatever the adapter throws", async () => {
     const clock = manualClock();
     const log = recordLog();
     const platform = new ChatPlatform();

@@ -40,7 +40,7 @@ it("a command that a contributor adds answers, is listed, and asks no model", as
   expect(fixture.model.calls).toEqual([]);
 });
 
-it("a command that breaks tells the chat, and the next one works", async () => {
+it("a command that fails informs the chat, and the next one works", async () => {
   expect((await boot.ask("/weather fail")).kind).toBe("failed");
   expect(await boot.ask("/weather Linz")).toEqual({ kind: "command", name: "weather" });
 });

@@ -89,19 +89,19 @@ describe("a message", () => {
     ]);
   });
 
-  it("is told when its run failed, and the journal knows why", async () => {
+  it("is informed when its run failed, and the journal has the reason", async () => {
     fixture.model.answer(() => ({ status: 401, message: "Incorrect API key provided" }));
     expect(await boot.ask("hello")).toMatchObject({ kind: "failed", why: expect.stringContaining("auth") });
     expect(fixture.platform.texts).toEqual([expect.stringMatching(/^⚠️ .*key/)]);
   });
 
-  it("is left in silence when the model says NO_REPLY", async () => {
+  it("gets no message when the model answers NO_REPLY", async () => {
     fixture.model.answer(() => ({ text: "NO_REPLY" }));
     expect(await boot.ask("hello")).toEqual({ kind: "silent" });
     expect(fixture.platform.messages).toEqual([]);
   });
 
-  it("shows the whole answer once when the model broke off and was asked again", async () => {
+  it("shows the whole answer once when the model was cut off and was asked again", async () => {
     fixture.model.answer((_, number) =>
       number === 1 ? { text: "half of an answer", stopAfter: 2 } : { text: "the whole answer" },
     );
@@ -310,7 +310,7 @@ describe("messages that come during a run", () => {
     expect(waits).toContain(wait);
   });
 
-  it("wait for nobody when they come behind the answer, though the session is still at work", async () => {
+  it("do not wait when they come after the answer, while the session is still finishing the turn", async () => {
     const waits: number[] = [];
     await boot.stop();
     boot = await fixture.boot({
@@ -508,7 +508,7 @@ describe("commands", () => {
     expect(fixture.platform.texts[1]).toMatch(/\/new[^]*\/stop[^]*\/approve/);
   });
 
-  it("/model and the way back are the user's own, and no news of a stand-in", async () => {
+  it("a change of /model and back is the user's own, and causes no notice of a fallback", async () => {
     fixture.rules = { agent: { model: { primary: MODEL, fallbacks: [SPARE] } } };
     for (const said of ["/model spare/spare-1", "hello", "/model default", "hello again"]) await boot.ask(said);
     expect(fixture.model.calls.map(({ model }) => model)).toEqual(["spare-1", "fake-1"]);

@@ -107,7 +107,7 @@ test("leaves a platform alone for as long as it asks", async () => {
   expect(end).toMatchObject({ kind: "stored", tries: 2, ms: 17_000 });
 });
 
-test("goes on without at once where it would have to wait for too long, or nothing helps", async () => {
+test("continues without at once where it would have to wait for too long, or nothing helps", async () => {
   const busy = giving(new NotNow("too many requests", { afterMs: 90_000 }));
   expect(await get({ link: () => busy })).toMatchObject({ kind: "lost", why: "too many requests", tries: 1, ms: 0 });
   for (const code of ["MEDIA_UNAVAILABLE", "MEDIA_TOO_LARGE"] as const) {

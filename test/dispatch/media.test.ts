@@ -56,7 +56,7 @@ test("a photo that was in the journal at the start is fetched once its account i
   expect(fixture.model.calls.map(({ said }) => /\[media attached: \S+-a\.png \(image/.test(said))).toEqual([true]);
 });
 
-test("a file's name reaches the model, so that it can tell two files of one type apart", async () => {
+test("a file's name reaches the model, so that it can distinguish two files of one type", async () => {
   give((ref) => ({ bytes: Buffer.from(`%PDF-1.7\n% ${ref}\n`), mime: "application/pdf" }));
   const boot = await fixture.boot();
   const media = ["report", "invoice"].map((ref) => photo(ref, { kind: "document", name: `${ref}.pdf` }));
@@ -93,7 +93,7 @@ test("a stop ends a turn that waits for its photo", async () => {
   expect(asked).toHaveLength(1);
 });
 
-test("a file that cannot be had is told to the model, the log and the receipt, also where it is all of the message", async () => {
+test("a file that cannot be fetched is reported to the model, the log and the receipt, also where the message has nothing else", async () => {
   const problem = { message: "A file on Telegram is larger than 20 MB.", fix: "Ask for a smaller file." };
   give((ref) => (ref === "big" ? new OpenClawError("MEDIA_TOO_LARGE", problem) : png()));
   const boot = await fixture.boot();

@@ -25,7 +25,7 @@ it("answers out of the history that it is given, and leaves its receipt and no s
   expect(boot.sessions.list()).toEqual([]);
 });
 
-it("is one of the runs that go on at once", async () => {
+it("is one of the runs that continue at once", async () => {
   fixture.rules = { maxConcurrent: 1 };
   const held = Promise.withResolvers<void>();
   fixture.model.answer(async () => {

@@ -25,7 +25,7 @@ function answer(log: RunLog): void {
   });
 }
 
-it("keeps the last ended runs of clients with their texts alone, and every run that goes on", async () => {
+it("keeps the last ended runs of clients with their texts alone, and every run that continues", async () => {
   const registry = new RunRegistry();
   const logs = Array.from({ length: 80 }, (_, n) => open(n));
   for (const log of logs) registry.add(log);

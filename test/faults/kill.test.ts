@@ -232,7 +232,7 @@ test("(d) killed during the final edit of a preview: still one message", async (
   expect(fixture().shown("words")).toHaveLength(1);
 });
 
-test("killed in the middle of a tool: the call gets an error result, the model goes on, nothing is replayed", async () => {
+test("killed in the middle of a tool: the call gets an error result, the model continues, nothing is replayed", async () => {
   const first = await fixture().start();
   fixture().model.answer((call) =>
     call.isAfterTool
@@ -253,7 +253,7 @@ test("killed in the middle of a tool: the call gets an error result, the model g
   expect(messages.filter((message) => message.role === "toolResult")).toMatchObject([{ isError: true }]);
 });
 
-test("a message that brings three starts down is given up visibly", async () => {
+test("a message that ends three processes is given up visibly", async () => {
   fixture().model.answer(() => "hang");
   fixture().telegram.say("poison");
   for (let starts = 1; starts <= 3; starts += 1) {

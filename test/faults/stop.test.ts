@@ -24,7 +24,7 @@ test("SIGTERM lets a run end, sends its reply and exits with 0", async () => {
   expect(fixture().shown("good morning")).toHaveLength(1);
 });
 
-test("a run that hangs is broken off after the grace and goes on after the next start", async () => {
+test("a run that hangs is cut off after the grace and continues after the next start", async () => {
   const first = await fixture().start({ OPENCLAW_SHUTDOWN_GRACE_MS: "200" });
   fixture().model.answer(() => "hang");
   fixture().telegram.say("good morning");

@@ -74,7 +74,7 @@ test("Telegram is gone when the reply is ready: it goes out when Telegram is bac
   expect(answers()).toEqual([expect.stringMatching(/^echo: /)]);
 });
 
-test.each([["500"], ["409"], ["drop"], ["429"]] as const)("polls that end in %s are taken up again", async (fault) => {
+test.each([["500"], ["409"], ["drop"], ["429"]] as const)("polls that end in %s are resumed again", async (fault) => {
   const gateway = await fixture().start();
   await gateway.logged(isUp("telegram"));
   while (fixture().telegram.polls.open === 0) await fixture().moment(({ method }) => method === "getUpdates");
@@ -88,7 +88,7 @@ test.each([["500"], ["409"], ["drop"], ["429"]] as const)("polls that end in %s 
   if (fault !== "429") expect(Date.now() - before).toBeGreaterThanOrEqual(1500);
 });
 
-test("401: the account is dead, says how to mend it, and the gateway stays up", async () => {
+test("401: the account stops and says how to fix it, and the gateway stays up", async () => {
   const gateway = await fixture().start();
   await gateway.logged(isUp("telegram"));
   while (fixture().telegram.polls.open === 0) await fixture().moment(({ method }) => method === "getUpdates");

@@ -38,7 +38,7 @@ const opener = (engine: ContextEngine) =>
   });
 
 describe("what an engine asks of a model", () => {
-  it("is in the run's receipt, and behind the run it is told beside it", async () => {
+  it("is in the run's receipt, and after the run it is recorded next to it", async () => {
     const asks = async (runtimeContext: ContextEngineRuntimeContext | undefined) =>
       void (await runtimeContext?.llm?.complete({ messages: [{ role: "user", content: "sum up" }] }));
     const engine: ContextEngine = {
@@ -68,7 +68,7 @@ describe("what an engine asks of a model", () => {
     expect(after).toMatchObject([cost, cost]);
   });
 
-  it("is none where nothing was told", async () => {
+  it("is empty where the engine reports nothing", async () => {
     const told: SideCost[] = [];
     fixture.model.answer(() => ({ status: 500, message: "down" }));
     const ports = {

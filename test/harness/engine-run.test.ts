@@ -75,7 +75,7 @@ const textsOf = (messages: unknown): string[] =>
   });
 
 describe("the order of an engine's calls over two turns with a tool", () => {
-  it("of one that owns compaction: told and asked anew before every further model call", async () => {
+  it("of one that owns compaction: is called again before every further model call", async () => {
     const engine = new RecordingEngine();
     lookThenAnswer();
     for (const at of [1, 2]) {
@@ -116,7 +116,7 @@ describe("the order of an engine's calls over two turns with a tool", () => {
     ]);
   });
 
-  it("of one that does not: once before the run, once behind it", async () => {
+  it("of one that does not: once before the run, once after it", async () => {
     const engine = new RecordingEngine({ ownsCompaction: false });
     lookThenAnswer();
     for (const at of [1, 2]) {
@@ -171,7 +171,7 @@ describe("afterTurn", () => {
     expect(seen[0]).toContain("written down");
   });
 
-  it("comes behind a run that failed as well", async () => {
+  it("also follows a run that failed", async () => {
     const engine = new RecordingEngine();
     fixture.model.answer(() => ({ status: 401, message: "Incorrect API key provided" }));
     const told = await ask(engine, "hello", "turn-1");
@@ -291,7 +291,7 @@ describe("whether there is too much for the next turn", () => {
 });
 
 describe("a summary of ours that was written in front of the answer", () => {
-  it("is told to the engine behind the run", async () => {
+  it("is reported to the engine after the run", async () => {
     const desk = new CompactionDesk();
     const recording = new RecordingEngine({ ownsCompaction: false });
     const engine: ContextEngine = Object.assign(recording, {
@@ -335,10 +335,14 @@ describe("what an engine puts before the system prompt", () => {
 describe("an engine that breaks", () => {
   const boom = (): Promise<never> => Promise.reject(new Error("boom"));
 
-  it.each<[string, (engine: RecordingEngine) => void, RegExp]>([
+  it.each<[string, (engine: RecordingEngine) => unknown, RegExp]>([
     ["throws", (engine) => (engine.assemble = boom), /skipped: assemble: .*boom/],
     ["hangs", (engine) => (engine.assemble = () => new Promise(() => undefined)), /skipped: assemble: /],
-    ["answers nonsense", (engine) => (engine.assemble = async () => ({ messages: 7 }) as never), /skipped: assemble: /],
+    [
+      "answers nonsense",
+      (engine) => uncheckedEngine(engine, { assemble: async () => ({ messages: 7 }) }),
+      /skipped: assemble: /,
+    ],
   ])("in assemble (it %s) is skipped, and that is seen", async (_, breaks, words) => {
     const engine = new RecordingEngine();
     fixture.model.answer((call) => ({ text: `echo: ${call.said}` }));
@@ -392,7 +396,7 @@ describe("an engine that breaks", () => {
   });
 
   it.each(["afterTurn", "maintain", "dispose"] as const)(
-    "behind the answer (%s) changes nothing of it",
+    "after the answer (%s) changes nothing of it",
     async (method) => {
       const engine = new RecordingEngine();
       engine[method] = boom;
@@ -407,7 +411,7 @@ describe("an engine that breaks", () => {
   );
 });
 
-describe("an engine that cannot be had", () => {
+describe("an engine that cannot be loaded", () => {
   it("fails the run, says what to do about it, and keeps the turn", async () => {
     fixture.model.answer((call) => ({ text: `echo: ${call.said}` }));
     const engine = new RecordingEngine();

@@ -117,7 +117,7 @@ const step: fc.Arbitrary<readonly Step[]> = fc.oneof(
 const joining = fc.record({ at: fc.nat(300), takesEach: fc.integer({ min: 1, max: 40 }) });
 
 describe("the log of a run", () => {
-  it("tells every watcher the same texts, whenever it joins and however slow it is", async () => {
+  it("gives every watcher the same texts, whenever it joins and however slow it is", async () => {
     const runs = fc.tuple(fc.array(step, { maxLength: 12 }), fc.array(joining, { maxLength: 4 }));
     await fc.assert(
       fc.asyncProperty(runs, async ([parts, joins]) => {
@@ -165,7 +165,7 @@ describe("the log of a run", () => {
     expect(quick.reading.spelled).toHaveLength(5000);
   });
 
-  it("keeps the last partial result of each call that goes on", async () => {
+  it("keeps the last partial result of each call that continues", async () => {
     const writer = new Writer();
     for (const id of ["a", "b"]) writer.step({ type: "tool", id });
     for (let n = 1; n <= 3; n += 1)

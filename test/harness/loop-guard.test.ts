@@ -84,7 +84,7 @@ describe("the guard against circles", () => {
   });
 });
 
-describe("a run whose model goes round in circles", () => {
+describe("a run whose model repeats its tool calls", () => {
   let fixture: RunFixture;
   beforeEach(async () => {
     fixture = await openRunFixture();

@@ -99,8 +99,8 @@ describe.each(APIS)("requests of %s", (api) => {
   });
 });
 
-describe("an answer that broke off", () => {
-  it("stands in later requests as in the one for its rest", async () => {
+describe("an answer that was cut off", () => {
+  it("is in later requests as in the one for its continuation", async () => {
     const { models, sent } = wire(fixture.model);
     fixture.model.answer((_, number) => (number === 1 ? { text: "one two", ending: "eof" } : { text: "three" }));
     const clock = skippingClock();

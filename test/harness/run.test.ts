@@ -20,7 +20,7 @@ const textsOf = (events: Awaited<ReturnType<typeof eventsOf>>) =>
   events.flatMap((event) => (event.type === "message_end" ? [event.text] : []));
 
 describe("a run", () => {
-  it("answers, writes both turns down and tells each watcher everything in order", async () => {
+  it("answers, stores both turns and sends each watcher everything in order", async () => {
     fixture.model.answer(() => ({ text: "one two three" }));
     const run = fixture.start();
     const [first, second] = await Promise.all([eventsOf(run.stream), eventsOf(run.stream)]);
@@ -45,7 +45,7 @@ describe("a run", () => {
     expect(tail).toEqual(all.slice(2).map((event) => event.seq));
   });
 
-  it("shows the turn on disk before the model hears it", async () => {
+  it("stores the turn on disk before the model is asked", async () => {
     let seen: string[] = [];
     fixture.model.answer(async () => {
       seen = await fixture.transcript();
@@ -99,7 +99,7 @@ describe("tools", () => {
   });
 });
 
-describe("what is told of a tool's call", () => {
+describe("the events of a tool's call", () => {
   it("names an image with its size, and what the call was about", async () => {
     fixture.model.answer((_, number) => (number === 1 ? { tool: "look", args: { path: "a.png" } } : { text: "seen" }));
     const data = Buffer.alloc(10, 7).toString("base64");
@@ -150,7 +150,7 @@ describe("what is told of a tool's call", () => {
 });
 
 describe("a call whose arguments were cut off", () => {
-  it.each(["openai-completions", "anthropic-messages"])("is not run, and the model is told (%s)", async (api) => {
+  it.each(["openai-completions", "anthropic-messages"])("is not run, and the model is informed (%s)", async (api) => {
     fixture.model.answer((_, number) => {
       if (number === 1) return { text: "", tool: "write", args: { text: "rm -rf ./build" }, argsCut: 16 };
       return { text: "I call it again." };
@@ -196,7 +196,7 @@ describe("a limit that a refusal names", () => {
     expect(fixture.model.calls.map((call) => call.maxTokens)).toEqual([4096, 1000, 1000]);
   });
 
-  it("of one message is told with its figures", async () => {
+  it("of one message is reported with its figures", async () => {
     fixture.model.answer(() =>
       refused("This model's maximum context length is 4096 tokens. However, your messages resulted in 5000 tokens."),
     );
@@ -208,7 +208,7 @@ describe("a limit that a refusal names", () => {
 });
 
 describe("a stream that cannot be read", () => {
-  it("is told as that, without our own abort", async () => {
+  it("is reported as that, without our own abort", async () => {
     const raw = {
       status: 200,
       headers: { "content-type": "text/event-stream" },
@@ -267,7 +267,7 @@ describe("an abort", () => {
     expect((await run.stream.done).kind).toBe("aborted");
   });
 
-  it("leaves a conversation that goes on", async () => {
+  it("leaves a conversation that continues", async () => {
     const begun = Promise.withResolvers<void>();
     fixture.model.answer((_, number) => (number === 1 ? { tool: "sleep", args: {} } : { text: "here again" }));
     const sleep = makeTool("sleep", () => {
@@ -284,7 +284,7 @@ describe("an abort", () => {
     expect(roles.filter((role) => role === "tool")).toHaveLength(roles.filter((role) => role === "assistant").length);
   });
 
-  it("stands still for the run's time while a person is asked", async () => {
+  it("does not count while a person is asked", async () => {
     const clock = manualClock();
     const asked = Promise.withResolvers<void>();
     const answered = Promise.withResolvers<ApprovalDecision>();
@@ -332,7 +332,7 @@ describe("a failing model", () => {
     },
   );
 
-  it("waits as long as it was told", async () => {
+  it("waits as long as the provider asks", async () => {
     fixture.model.answer((_, number) =>
       number === 1 ? { status: 429, message: "Rate limit reached. Please try again in 3s." } : { text: "now" },
     );
@@ -340,7 +340,7 @@ describe("a failing model", () => {
     expect(fixture.clock.waits).toContain(3000);
   });
 
-  it("is asked again when its stream breaks off, without the half answer", async () => {
+  it("is asked again when its stream is cut off, without the half answer", async () => {
     fixture.model.answer((_, number) =>
       number === 1 ? { text: "half of an answer that", stopAfter: 3 } : { text: "whole" },
     );
@@ -480,7 +480,7 @@ describe("after a crash", () => {
     expect(await fixture.transcript()).toEqual(["user: hello", "assistant: hi"]);
   });
 
-  it("gives an interrupted call an error result and goes on, with what was said before", async () => {
+  it("gives an interrupted call an error result and continues, with what was said before", async () => {
     await fixture.session.append(user("hello"), { id: "turn-1" });
     await fixture.session.append(assistant([{ type: "text", text: "Let me look." }, calls("c1")], "toolUse"));
     fixture.model.answer((call) => ({ text: `after: ${call.toolText}` }));
@@ -494,7 +494,7 @@ describe("after a crash", () => {
     ]);
   });
 
-  it("goes on after an answer that a shutdown cut off", async () => {
+  it("continues after an answer that a shutdown cut off", async () => {
     await fixture.session.append(user("hello"), { id: "turn-1" });
     await fixture.session.append(assistant([{ type: "text", text: "I was sayi" }], "aborted"));
     fixture.model.answer(() => ({ text: "whole answer" }));
@@ -502,7 +502,7 @@ describe("after a crash", () => {
     expect(textsOf(events)).toEqual(["whole answer"]);
   });
 
-  it("answers a steered turn that came behind the answer", async () => {
+  it("answers a steered turn that came after the answer", async () => {
     await fixture.session.append(user("hello"), { id: "turn-1" });
     await fixture.session.append(assistant([{ type: "text", text: "First." }], "stop"));
     await fixture.session.append(user("and this?"), { id: "steer-1" });
@@ -523,7 +523,7 @@ describe("time", () => {
     await until(() => clock.waits.length === 0, "no timer is left");
   });
 
-  it("is measured without leaving a timer behind", async () => {
+  it("is measured and leaves no timer", async () => {
     const clock = manualClock();
     await fixture.start({ clock }).stream.done;
     await until(() => clock.waits.length === 0, "no timer is left");

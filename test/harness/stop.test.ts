@@ -104,7 +104,7 @@ describe.each(Object.keys(HANGING))("while %s hangs", (name) => {
     expect(await run.stream.done).toEqual({ kind: "aborted", by: "timeout" });
   });
 
-  it("what comes too late changes nothing, and a late engine is let go", async () => {
+  it("what comes too late changes nothing, and a late engine is disposed", async () => {
     const { asked, late, more } = hang();
     const run = fixture.start(more);
     await asked;
@@ -118,7 +118,7 @@ describe.each(Object.keys(HANGING))("while %s hangs", (name) => {
 });
 
 describe("a shutdown in front of the first model call", () => {
-  it("leaves no trace in the conversation, so that the turn begins anew", async () => {
+  it("leaves no trace in the conversation, so that the turn begins again", async () => {
     const { ask, asked } = slow<object>();
     const run = fixture.start({ hooks: { shapesPrompts: true, beforePrompt: ask, agentEnd: () => undefined } });
     await asked;
@@ -129,7 +129,7 @@ describe("a shutdown in front of the first model call", () => {
 });
 
 describe("an engine that comes later than its time", () => {
-  it("is let go, and so is one that cannot be used", async () => {
+  it("is disposed, and so is one that cannot be used", async () => {
     disposed.splice(0);
     const { ask, asked, answer } = slow<ContextEngine>();
     const clock = manualClock();

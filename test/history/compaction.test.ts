@@ -148,7 +148,7 @@ describe("a summary", () => {
   });
 });
 
-describe("the list that stands in for a summary", () => {
+describe("the list that replaces a summary", () => {
   it("says what was said, newest first to stay, without tool results", () => {
     const list = listConversation([asked("first"), call("a"), given("a", "secret stuff"), answered("done")], {
       earlier: "long ago",
@@ -179,7 +179,7 @@ describe("what a summary does with names and ids", () => {
     return system;
   };
 
-  it("is to keep them letter by letter, or as the config says, or nothing", async () => {
+  it("keeps them literally, or as the config says, or not at all", async () => {
     expect(await told(identifiersOf({ identifierPolicy: "strict" }))).toContain("letter by letter");
     const off = await told(identifiersOf({ identifierPolicy: "off", identifierInstructions: "keep tickets" }));
     expect(off).not.toMatch(/letter by letter|tickets/);

@@ -62,7 +62,7 @@ describe("messages that do not fit", () => {
     for (const words of ["They met in May.", ASKED, "and be quick", "result 0 xx"]) expect(text).toContain(words);
   });
 
-  it("keep what people said into the turn, also with a picture, and tell it from the turn itself", () => {
+  it("keep what people said into the turn, also with a picture, and distinguish it from the turn itself", () => {
     const image = { type: "image" as const, data: "iVBORw0KGgo=", mimeType: "image/png" };
     const messages = [
       ...turns(3),
@@ -81,7 +81,7 @@ describe("messages that do not fit", () => {
     expect(textsOf(shown)).toContain(`${ASKED}, and hurry`);
   });
 
-  it("lose the request for the rest of an answer with the part that it goes on from", () => {
+  it("lose the request to continue an answer together with the part that it continues", () => {
     const messages = [
       user(ASKED),
       ...stepsOf(Array.from({ length: 60 }, () => 500)),

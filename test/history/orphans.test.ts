@@ -31,7 +31,7 @@ describe("user turns that nobody answered", () => {
     expect(trailingUserTurns(branch(...bodies)).map(({ id }) => id)).toEqual(ids),
   );
 
-  it("are none where an answer or a result stands last, or nothing", () => {
+  it("are none after an answer, after a result, or in an empty transcript", () => {
     for (const bodies of [[], [CHANGE], [user, answer("stop", "hi")], [user, answer("toolUse"), result]]) {
       expect(trailingUserTurns(branch(...bodies))).toEqual([]);
       expect(orphanPlan(branch(...bodies), "aborted")).toBeUndefined();

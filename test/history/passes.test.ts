@@ -52,7 +52,7 @@ const userText = (messages: readonly ChatMessage[]): string =>
 const visible = (text: string): string => text.replaceAll(/[\s\p{Cc}\p{Cs}]/gu, "");
 
 describe("the history passes, over any transcript", () => {
-  it("put exactly one result right behind every call, in the order of the calls", () => {
+  it("put exactly one result directly after every call, in the order of the calls", () => {
     fc.assert(
       fc.property(transcript, policy, (messages, rules) => {
         const passed = applyPasses(messages, rules);
@@ -122,7 +122,7 @@ describe("pairing", () => {
     ]);
   });
 
-  it("tells of a call whose end nobody saw, and does not give it a later call's result", () => {
+  it("mark a call whose end is unknown, and do not give it a later call's result", () => {
     const passed = applyPasses([user("1"), call("a"), user("2"), call("a"), given("a", "two")], seeing);
     const results = passed.filter((one) => one.role === "toolResult");
     expect(results).toMatchObject([{ isError: true }, { isError: false, content: [{ text: "two" }] }]);

@@ -50,7 +50,7 @@ describe("pruning", () => {
     expect(pruned(talk, 200, { ...rules, hardClear: { enabled: false, placeholder: "" } })[0]).toContain("trimmed");
   });
 
-  it("spares images, memory searches and what stands before the first user turn", () => {
+  it("spares images, memory searches and what comes before the first user turn", () => {
     const spared = [
       ...round("0", long),
       user,

@@ -53,7 +53,7 @@ describe("a message that another session sent", () => {
     expect(applyPasses([passed!], claude)[0]).toBe(passed);
   });
 
-  it("is told apart from one that a user sent", () => {
+  it("is distinguished from one that a user sent", () => {
     const plain = { ...asks("hi"), provenance: { kind: "third-party_user" as const } };
     expect(applyPasses([plain], claude)[0]).toBe(plain);
   });
@@ -95,7 +95,7 @@ describe("ids of calls", () => {
 describe("thinking", () => {
   const thought = { type: "thinking" as const, thinking: "Hmm.", thinkingSignature: "c2ln" };
 
-  it("goes back to the model that had it, and to no other, not even as text", () => {
+  it("is sent back to the model that wrote it, and to no other, not even as text", () => {
     const messages = [asks("?"), answer(claude, thought, says("Yes.")), asks("!")];
     expect(applyPasses(messages, claude)).toBe(messages);
     for (const policy of [chat, responses, gemini, mistral])
@@ -205,7 +205,7 @@ describe("images", () => {
     expect(applyPasses([user(misnamed)], gemini)[0]?.content).toEqual([says("[image: its data is broken]")]);
   });
 
-  it("say their size also behind a long preview", () => {
+  it("give their size also after a long preview", () => {
     const preview = Buffer.concat(
       Array.from({ length: 6 }, () => Buffer.concat([Buffer.from([0xff, 0xe2, 0xff, 0xff]), Buffer.alloc(65_533)])),
     );
@@ -221,7 +221,7 @@ describe("images", () => {
     expect(shown(applyPasses(talk, { ...claude, earlierImages: false }))).toEqual([picture(2)]);
   });
 
-  it("of tool results come behind the results where a result may have none", () => {
+  it("of tool results come after the results where a result may have none", () => {
     const messages = [asks("?"), answer(gemini, call("a"), call("b")), result("a", picture(4)), result("b", says("x"))];
     expect(applyPasses(messages, gemini).map((one) => one.role)).toEqual([
       "user",
@@ -318,7 +318,7 @@ describe("signatures of Gemini's calls", () => {
 describe("a request without tools", () => {
   const talk = [asks("go"), answer(chat, says("One moment."), call("a")), result("a", says("found")), asks("and?")];
 
-  it("tells what tools did in words where tool blocks would be refused", () => {
+  it("describes what tools did as text where tool blocks would be refused", () => {
     const passed = applyPasses(talk, policyWithTools(claude, 0));
     expect(passed.map(({ role }) => role)).toEqual(["user", "assistant", "user"]);
     expect(passed[2]?.content).toEqual([

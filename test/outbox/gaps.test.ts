@@ -52,7 +52,7 @@ async function accept(...texts: readonly [string, string]) {
 const settled = () => until(async () => (await journal.stats()).openOutbox === 0);
 const texts = (chat = "8001") => platform.messages.filter((one) => one.chat === chat).map(({ text }) => text);
 
-describe("a chat that may miss something is told in one line", () => {
+describe("a chat that may miss something gets one line", () => {
   it("of answers that waited too long, as long as the config says", async () => {
     const outbox = open({ maxAgeMs: () => 3_600_000 });
     isUp = false;
@@ -71,7 +71,7 @@ describe("a chat that may miss something is told in one line", () => {
     expect(texts("8002")).toEqual([expect.stringMatching(/1 from t\d+ could not be sent in time/)]);
   });
 
-  it("of answers that a platform put off for longer than they may wait, and those behind it", async () => {
+  it("of answers that a platform delayed for longer than they may wait, and those after them", async () => {
     const outbox = open({ maxAgeMs: () => 3_600_000 });
     const hours = { kind: "retry", reason: "429", afterMs: 30 * 86_400_000, rateLimited: true } as const;
     platform.script.push({ result: hours });
@@ -117,7 +117,7 @@ describe("a chat that may miss something is told in one line", () => {
     expect(texts()).toEqual(["one", expect.stringMatching(/1 from t\d+ were refused by the platform/)]);
   });
 
-  it("of no answer that was refused whole, though another message was answered, nor of what a tool was told of", async () => {
+  it("of no answer that was refused completely, though another message was answered, nor of what a tool already reports", async () => {
     const outbox = open();
     const [{ id: first }, { id: second }] = await accept("question", "other question");
     await outbox.deliver(reply("in:1:block:0", "one", { inboxId: first }));
@@ -129,7 +129,7 @@ describe("a chat that may miss something is told in one line", () => {
     expect(await journal.outbox.unreportedGaps()).toEqual([]);
   });
 
-  it("after the next start, once, where the gateway ended before it could be told", async () => {
+  it("after the next start, once, where the gateway ended before it could send the line", async () => {
     const before = open({ maxAgeMs: () => 3_600_000 });
     isUp = false;
     await before.deliver(reply("a", "first"));
@@ -160,7 +160,7 @@ describe("a chat that may miss something is told in one line", () => {
     expect(texts("8002")).toEqual([expect.stringMatching(/1 from t\d+ were refused by the platform/)]);
   });
 
-  it("anew, where an operator had it sent again in vain", async () => {
+  it("again, where an operator resent it without success", async () => {
     const outbox = open();
     const [lost] = await journal.outbox.plan({
       replyKey: "b",

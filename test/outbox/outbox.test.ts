@@ -214,7 +214,7 @@ describe("sending", () => {
     expect(platform.texts).toEqual(["(possible repeat) hello"]);
   });
 
-  it("ends a refused reply with the reason, and goes on with the next", async () => {
+  it("ends a refused reply with the reason, and continues with the next", async () => {
     platform.script.push({ result: { kind: "refused", reason: "bot was blocked" } });
     await outbox.deliver(reply("a", "hello", { inboxId: 1 }));
     await outbox.deliver(reply("b", "again", { inboxId: 2 }));
@@ -293,7 +293,7 @@ describe("after a start", () => {
     expect(platform.texts).toEqual(["edit", "planned", "(possible repeat) sending", "(possible repeat) unknown"]);
   });
 
-  it("asks a platform that can tell, and labels only what it cannot tell", async () => {
+  it("asks a platform that knows, and labels only what stays unknown", async () => {
     const asked: Parameters<NonNullable<ChannelLink["find"]>>[2][] = [];
     const fates: Record<string, SendResult> = {
       "there#0": { kind: "sent", messageId: "m77" },
@@ -545,7 +545,7 @@ describe("preview", () => {
     await until(() => platform.messages.length === 1);
   });
 
-  it("does not hold up the final behind a reply that waits for its platform", async () => {
+  it("does not delay the final text after a reply that waits for its platform", async () => {
     platform.script.push({ result: { kind: "retry", reason: "429", afterMs: 3_600_000 } });
     await outbox.deliver(reply("before", "before"));
     await until(() => clock.waits.includes(3_600_000));
@@ -568,7 +568,7 @@ describe("what an operator does", () => {
     if (row) outbox.retry(row);
   };
 
-  it("ends a reply that waits for its next try, and the chat goes on", async () => {
+  it("ends a reply that waits for its next try, and the chat continues", async () => {
     platform.script.push({ result: { kind: "retry", reason: "down", afterMs: 60_000 } });
     const [row] = await outbox.deliver(reply("a", "first"));
     await outbox.deliver(reply("b", "second"));

@@ -93,7 +93,7 @@ describe("an answer that the platform shows as being written", () => {
     expect(platform.calls).toEqual([]);
   });
 
-  it("is gone on with by edits where it is refused", async () => {
+  it("is continued by edits where it is refused", async () => {
     const { sight, outbox } = stage(true);
     await platform.send(ADA, { kind: "text", body: "", format: "plain", plain: "" }, { idempotencyKey: "x" });
     const preview = outbox.preview(ADA, 1)!;
@@ -151,7 +151,7 @@ describe("an answer that the platform shows as being written", () => {
     expect(await journal.outbox.previewOf(2)).toBeUndefined();
   });
 
-  it("may stand there when nobody knows whether it began", async () => {
+  it("may be in the chat when nobody knows whether it began", async () => {
     const { sight, outbox } = stage(true);
     const preview = outbox.preview(ADA, 1)!;
     sight.script.push({ kind: "unknown", reason: "timeout" });
@@ -164,7 +164,7 @@ describe("an answer that the platform shows as being written", () => {
     expect(await journal.outbox.previewOf(1)).toBe("");
   });
 
-  it.each([true, false])("may stand there when the adapter broke as it began, natively %s", async (isNative) => {
+  it.each([true, false])("may be in the chat when the adapter failed as it began, natively %s", async (isNative) => {
     const { sight, outbox } = stage(true);
     const breaks = vi.fn(() => Promise.reject(new Error("broken")));
     if (isNative) sight.show = breaks;
@@ -182,7 +182,7 @@ describe("an answer that the platform shows as being written", () => {
     expect(await journal.outbox.previewOf(1)).toBe("");
   });
 
-  it("is not begun anew after a crash", async () => {
+  it("is not begun again after a crash", async () => {
     const { sight, outbox } = stage(true);
     await platform.send(ADA, { kind: "text", body: "half", format: "plain", plain: "" }, { idempotencyKey: "x" });
     const preview = outbox.preview(ADA, 1)!;

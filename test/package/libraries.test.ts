@@ -116,7 +116,7 @@ test("two accounts may ask at once", async () => {
   expect(await readdir(store.folder)).toHaveLength(1);
 });
 
-test("a machine without npm or without a way to the registry, an abort and a channel without a lock are told, and leave nothing behind", async () => {
+test("missing npm, an unreachable registry, an abort and a channel without a lock are reported, and leave no files", async () => {
   await lock([await publish(), await publishHelper()]);
   await expect(libraryUrl(store, wish(AbortSignal.abort()))).rejects.toMatchObject({ code: "CHANNEL_LIBRARY" });
   await expect(libraryUrl({ ...store, npm: ["no-such-npm"] }, wish())).rejects.toMatchObject({

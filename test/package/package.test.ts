@@ -126,7 +126,7 @@ describe("what users install", () => {
     expect(JSON.stringify(part)).not.toMatch(/"resolved"|https?:\/\/|"devDependencies"|"workspaces"/);
   });
 
-  test("may not come to have an install script", async () => {
+  test("must not have an install script", async () => {
     const home = await mkdtemp(join(tmpdir(), "shrinkwrap-"));
     const manifest = { name: "app", version: "1.0.0", optionalDependencies: { late: "1.0.0" } };
     const packages = {

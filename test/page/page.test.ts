@@ -181,7 +181,7 @@ describe.skipIf(!hasChromium)("the page", () => {
     await expect.poll(() => banners.count()).toBe(1);
   });
 
-  test("says that people were turned away, until nobody is", async () => {
+  test("says that people were refused, until nobody is", async () => {
     gateway.turnedAway = [
       { channel: "telegram", senderId: "7" },
       { channel: "telegram", senderId: "8" },

@@ -72,7 +72,7 @@ function seen(state: State): string[] {
   });
 }
 
-describe("a run told by events", () => {
+describe("a run as its events show it", () => {
   test("grows by deltas, and events that come twice or late change nothing", () => {
     const first = chat("r1", { seq: 1, state: "delta", deltaText: "Hel", message: { content: "Hel" } });
     const state = play(...sent("r1", "hi"), first, first, chat("r1", { seq: 2, state: "delta", deltaText: "lo" }));
@@ -92,7 +92,7 @@ describe("a run told by events", () => {
     expect(seen(state)).toEqual(["user: list", "assistant: Looking. | <ls failed> | Sorry."]);
   });
 
-  test("goes on after a restart of the gateway, whose events count from one again, and leaves nothing of before", () => {
+  test("continues after a restart of the gateway, whose events count from one again, and leaves nothing of before", () => {
     const words = "drop drop drop";
     const state = play(
       ...sent("r1", "tell me"),
@@ -121,7 +121,7 @@ describe("a run told by events", () => {
     expect(state.exchanges[0]?.reply).toMatchObject({ state: "error", error: "no key" });
   });
 
-  test("whose end was missed is settled by the session list, unless it still goes on or began later", () => {
+  test("whose end was missed is settled by the session list, unless it still continues or began later", () => {
     const running = [...sent("r1", "hi"), chat("r1", { seq: 1, state: "delta", deltaText: "a" })];
     const reply = (...more: Action[]): unknown => play(...running, ...more).exchanges[0]?.reply.state;
     expect(reply(sessions(5, { key: MAIN }))).toBe("final");
@@ -133,7 +133,7 @@ describe("a run told by events", () => {
 });
 
 describe("the transcript", () => {
-  test("takes the place of what the events told", () => {
+  test("replaces what the events showed", () => {
     const state = play(
       history(message("user", "before", 1), message("assistant", "yes", 2)),
       ...sent("r1", "hi"),
@@ -176,7 +176,7 @@ describe("the transcript", () => {
     expect(seen(state)).toEqual(["user: /status", "assistant: All well", "user: hi", "assistant: Hello"]);
   });
 
-  test("that is read only after the next command leaves the command behind what was said before it", () => {
+  test("that is read only after the next command keeps the command after the earlier messages", () => {
     const final = (runId: string, text: string) =>
       chat(runId, { state: "final", seq: 1, message: { role: "assistant", content: text } });
     const said = [...sent("r1", "hello"), final("r1", "hi"), ...sent("r2", "/status"), final("r2", "Model: demo")];
@@ -261,7 +261,7 @@ test("frames of any shape are read without a throw", () => {
   fc.assert(fc.property(fc.jsonValue(), (value) => void readSessions({ sessions: [value] })));
 });
 
-test("pieces of a text add up to it, whether the whole is told along or not", () => {
+test("pieces of a text add up to it, with or without the whole text in the event", () => {
   const pieces = fc.array(fc.string({ minLength: 1 }), { minLength: 1 }).filter((all) => all.join("").trim() !== "");
   fc.assert(
     fc.property(pieces, fc.boolean(), (all, told) => {

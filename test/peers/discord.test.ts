@@ -46,7 +46,7 @@ const alive = (host: Host) => host.until(() => host.reports.some(({ kind }) => k
 const troubles = (host: Host) => host.reports.filter(({ kind }) => kind === "trouble");
 
 describe.skipIf(!hasTwin)("a connection to the third party", () => {
-  test("is alive once the guild is told, and knows who it is", async () => {
+  test("is connected once Discord sends the guild, and knows who it is", async () => {
     const { twin, host } = await beginAndJoin();
     expect(host.reports).toEqual([{ kind: "alive", self: { id: twin.botId, name: "TestBot" } }]);
     expect(host.lines).toEqual([]);
@@ -73,7 +73,7 @@ describe.skipIf(!hasTwin)("a connection to the third party", () => {
     expect(await host.heard("hello")).toMatchObject({ id });
   });
 
-  test("that breaks is made anew, and what was written meanwhile is asked for", async () => {
+  test("that fails is opened again, and what was written meanwhile is requested", async () => {
     const { twin, host, link } = await beginAndJoin();
     await twin.say("before");
     await host.heard("before");
@@ -93,7 +93,7 @@ describe.skipIf(!hasTwin)("a connection to the third party", () => {
     await host.heard("after");
   });
 
-  test("of a later start goes on the same way, from an earlier one's notes", async () => {
+  test("of a later start continues the same way, from an earlier one's notes", async () => {
     const { twin, crew, host: first, link } = await beginAndJoin();
     await twin.say("before");
     await first.heard("before");
@@ -112,7 +112,7 @@ describe.skipIf(!hasTwin)("a connection to the third party", () => {
   });
 });
 
-describe.skipIf(!hasTwin)("what the third party tells", () => {
+describe.skipIf(!hasTwin)("what the third party sends", () => {
   test("a message is normalised", async () => {
     const { twin, crew, host } = await beginAndJoin();
     const id = await twin.say(`in <#${twin.crew}>, all`);
@@ -187,7 +187,7 @@ describe.skipIf(!hasTwin)("what the third party tells", () => {
     expect(host.received[0]).toMatchObject({ id, text: "", media: [file] });
   });
 
-  test("a thread keeps its id both ways, and tells what it was begun from", async () => {
+  test("a thread keeps its id both ways, and names the message that it began from", async () => {
     const { twin, crew, host, link } = await beginAndJoin();
     const topic = await twin.beginThread(await twin.say("a topic"), "Topic");
     await twin.say("in the thread", topic);
@@ -199,8 +199,8 @@ describe.skipIf(!hasTwin)("what the third party tells", () => {
   });
 });
 
-describe.skipIf(!hasTwin)("what the third party is told", () => {
-  test("an answer stands below its question, with buttons, and is not heard as a message", async () => {
+describe.skipIf(!hasTwin)("what the third party receives", () => {
+  test("an answer is below its question, with buttons, and is not received as a message", async () => {
     const { twin, crew, host, link } = await beginAndJoin();
     const asked = await twin.say("may I?");
     const buttons = [{ label: "Yes", command: "/approve 1" }];
@@ -229,7 +229,7 @@ describe.skipIf(!hasTwin)("what the third party is told", () => {
     expect(await twin.shown()).toEqual([]);
   });
 
-  test("one reaction of ours stands under a message", async () => {
+  test("a message has one reaction of ours", async () => {
     const { twin, crew, host, link } = await beginAndJoin();
     const id = await twin.say("look");
     for (const emoji of ["👀", "👍"]) {
@@ -280,7 +280,7 @@ describe.skipIf(!hasTwin)("the third party's menu", () => {
   const run = async (twin: Twin) =>
     twin.person().runSlashCommand({ name: "status", options: [{ name: "args", type: 3, value: "now" }] });
 
-  test("holds our commands; one is told within three seconds that we are at it, and its answer takes that place", async () => {
+  test("has our commands; each is acknowledged within three seconds, and its answer replaces the acknowledgement", async () => {
     const { twin, crew, host, link } = await beginAndJoin();
     await expect.poll(() => menuOf(twin)).toEqual(["status"]);
     const { id } = await run(twin);
@@ -309,7 +309,7 @@ describe.skipIf(!hasTwin)("the third party's menu", () => {
     expect(await twin.shown()).toEqual([]);
   });
 
-  test("a pressed button says its command, and is told that it was heard", async () => {
+  test("a pressed button sends its command, and is acknowledged", async () => {
     const { twin, crew, host, link } = await beginAndJoin();
     const sent = await link.send(crew, says("Run it?"), { ...KEY, buttons: [{ label: "Yes", command: "/approve 1" }] });
     if (sent.kind !== "sent") throw new Error(sent.reason);

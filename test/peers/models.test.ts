@@ -96,7 +96,7 @@ async function callPeer(api: string, baseUrl: string) {
   return { content, stopReason, facts, failure: classifyFailure(errorMessage ?? "", facts) };
 }
 
-describe.each(APIS)("a model behind %s", (api, baseUrl) => {
+describe.each(APIS)("a model of %s", (api, baseUrl) => {
   it("answers in deltas", async () => {
     const events = await ask(api, baseUrl(), "hello");
     expect(events.at(-1)).toMatchObject({ type: "run_end", result: { kind: "replied" } });
@@ -104,7 +104,7 @@ describe.each(APIS)("a model behind %s", (api, baseUrl) => {
     expect(deltas.join("")).toBe("Hello from the model, in several words.");
   });
 
-  it("calls a tool and goes on from its result", async () => {
+  it("calls a tool and continues from its result", async () => {
     // The peer ends Gemini's tool calls with a reason that the real service does not have.
     const finish = api === "google-generative-ai" ? { finishReason: "STOP" } : {};
     mock.onMessage("use it", { toolCalls: [{ name: "look", arguments: '{"text":"here"}' }], ...finish });

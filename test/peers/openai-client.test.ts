@@ -31,7 +31,7 @@ test("the official client lists the agents as models", async () => {
   expect(await listModelsWithOpenAi(gateway.http, TOKEN)).toEqual(["openclaw", "openclaw/main", "openclaw/coder"]);
 });
 
-test("the official client is told that its key is wrong", async () => {
+test("the official client gets the error for a wrong key", async () => {
   await expect(askWithOpenAi(gateway.http, "wrong", "hi")).rejects.toBeInstanceOf(OpenAI.AuthenticationError);
 });
 

@@ -25,7 +25,7 @@ Never share keys.
 describe("the sections of AGENTS.md", () => {
   const limits = { sections: ["Session Startup", "Red Lines"], maxChars: 3000 };
 
-  it("are shown with what is below them, in any case of letters, and not out of code", () => {
+  it("are shown with what is below them, in upper and lower case, and not from code blocks", () => {
     const shown = sectionsReminder(FILE, limits);
     expect(shown).toContain("## Session Startup\nRead the notes.\n\n### In groups\nRead them twice.");
     expect(shown).toContain("## red lines ##\nNever share keys.");

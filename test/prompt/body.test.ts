@@ -65,7 +65,7 @@ describe("the body", () => {
     expect(buildBody(operator("what is up?")).text).toBe("what is up?");
   });
 
-  it("tells who wrote, with the fields that are there", () => {
+  it("names the sender, with the fields that are there", () => {
     const text = buildBody(context()).text;
     expect(block(text, "Conversation info (untrusted metadata):")).toEqual({
       message_id: "m1",
@@ -77,7 +77,7 @@ describe("the body", () => {
     expect(text.endsWith("\n\nhello there")).toBe(true);
   });
 
-  it("tells of the group, the quoted message and the talk in between", () => {
+  it("includes the group, the quoted message and the messages in between", () => {
     const text = buildBody(
       context({
         message: message({
@@ -218,7 +218,7 @@ describe("the body", () => {
     );
   });
 
-  it("names the files that cannot be had, and why", () => {
+  it("names the files that cannot be fetched, and why", () => {
     const big = { kind: "document", name: "big]\n.pdf", mime: "application/pdf", why: "larger than 20 MB" } as const;
     const voice = { kind: "voice", mime: "audio/ogg", durationSeconds: 7.2, why: "Telegram answers [502]" } as const;
     const lines =
@@ -233,7 +233,7 @@ describe("the body", () => {
     );
   });
 
-  it("takes a thinking level off the user's own words, whatever stands before them", () => {
+  it("takes a thinking level off the user's own text, whatever precedes it", () => {
     const given = context({ message: message({ text: "high  prove\n  it" }), abortedLastRun: true });
     const body = buildBody(given);
     expect(body.thinking).toBe("high");
@@ -264,7 +264,7 @@ describe("the body", () => {
     ]);
   });
 
-  it("tells what each stage put where, and where it comes from", () => {
+  it("lists what each stage added, and where it comes from", () => {
     const { parts } = buildBody({
       ...context({ abortedLastRun: true, message: message({ untrusted: ["forwarded"] }) }),
       systemEvents: [{ at: 0, text: "Node up" }],

@@ -125,7 +125,7 @@ it("leaves a subagent the rules without the persona", () => {
   expect(prompt).not.toContain("a soul");
 });
 
-it("tells the day of the user's time zone, and how to learn the time", () => {
+it("has the day of the user's time zone, and how to find the time", () => {
   const night = Date.UTC(2026, 10, 22, 23, 30);
   expect(dayOf(night, "UTC")).toBe("Sunday, 2026-11-22");
   expect(dayOf(night, "Europe/Vienna")).toBe("Monday, 2026-11-23");

@@ -45,7 +45,7 @@ describe("context files", () => {
     expect(files[2]).toEqual({ path: "USER.md", content: "[... content truncated ...]", wholeChars: 80 });
   });
 
-  it("are read again when they change, and told when they cannot be read", async () => {
+  it("are read again when they change, and reported when they cannot be read", async () => {
     await put("AGENTS.md", "one");
     await loadContextFiles(root);
     await put("AGENTS.md", "two");
@@ -144,7 +144,7 @@ describe("skills", () => {
     expect(await loadSkills({ ...sources(), only: ["b"], hidden })).toEqual([]);
   });
 
-  it("that are broken are told and skipped", async () => {
+  it("that are broken are reported and skipped", async () => {
     await skill("work/skills", "good", "x");
     await mkdir(join(root, "work/skills/bad"), { recursive: true });
     await put("work/skills/bad/SKILL.md", "no frontmatter");

@@ -23,7 +23,7 @@ function restOf(rests: Cooldowns, clock: { now(): number }, key = KEY): number {
   return state.kind === "cooling" ? (state.until - clock.now()) / MINUTE : 0;
 }
 
-describe("how long a key rests", () => {
+describe("how long a key cools down", () => {
   /** Fails again as soon as each rest is over. */
   function lengths(kind: FailureKind, times: number, own = settings, key = KEY): number[] {
     const clock = stoppedClock();
@@ -70,7 +70,7 @@ describe("how long a key rests", () => {
     expect([after(5000), after(90 * MINUTE), after(1e12)]).toEqual([1, 90, 24 * 60]);
   });
 
-  it("begins anew when the window has passed without a failure", () => {
+  it("begins again when the window has passed without a failure", () => {
     const clock = stoppedClock();
     const rests = new Cooldowns(clock);
     rests.failed(KEY, { kind: "rate_limit" }, settings);
@@ -97,7 +97,7 @@ describe("how long a key rests", () => {
   });
 });
 
-describe("after a rest", () => {
+describe("after a cooldown", () => {
   function rested() {
     const clock = stoppedClock();
     const rests = new Cooldowns(clock);
@@ -124,7 +124,7 @@ describe("after a rest", () => {
     expect([rests.peek(KEY).kind, rests.peek(KEY).kind, rests.claim(KEY).kind]).toEqual(["probe", "probe", "probe"]);
   });
 
-  it("a failed probe lengthens the rest", () => {
+  it("a failed probe lengthens the cooldown", () => {
     const { clock, rests } = rested();
     rests.claim(KEY);
     rests.failed(KEY, { kind: "rate_limit" }, settings);
@@ -209,7 +209,7 @@ describe("whatever happens", () => {
     );
   });
 
-  it("no rest is longer than a day, and as time goes by a key comes back and stays", () => {
+  it("no cooldown is longer than a day, and a key becomes usable again with time", () => {
     fc.assert(
       fc.property(fc.array(step), place, fc.array(fc.integer({ min: 1, max: 12 * HOUR })), (steps, at, waits) => {
         const clock = stoppedClock();
@@ -285,7 +285,7 @@ describe("the file of the cooldowns", () => {
     await open.close();
   });
 
-  it("is told when it cannot be written, and nothing else fails", async () => {
+  it("is reported when it cannot be written, and nothing else fails", async () => {
     const { log, lines } = silentLog();
     const open = await openCooldowns(join(await place(), "no", "dir"), stoppedClock(), log);
     open.cooldowns.failed(KEY, { kind: "auth" }, settings);

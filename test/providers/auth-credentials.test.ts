@@ -115,7 +115,7 @@ describe("the credentials file", () => {
     ["no JSON", `{"profiles":{"a":{"key":"${KEY}`],
     ["another shape", `{"profiles":["${KEY}"]}`],
     ["a list", `["${KEY}"]`],
-  ])("is never written over when it is %s, and its secrets are not told", async (_name, text) => {
+  ])("is never overwritten when it is %s, and its secrets are not logged", async (_name, text) => {
     const credentials = await withFile(text);
     const acts = [
       () => credentials.read(),
@@ -156,7 +156,7 @@ describe("doctor", () => {
     expect([first, second]).toMatchObject([{ status: "fail", message: expect.stringContaining("is no JSON") }, {}]);
   });
 
-  it.skipIf(process.platform === "win32")("finds and mends a file that others can read", async () => {
+  it.skipIf(process.platform === "win32")("finds and repairs a file that others can read", async () => {
     const credentials = await withFile({ profiles: {} });
     await chmod(credentials.path, 0o644);
     const [found] = await run(credentials);

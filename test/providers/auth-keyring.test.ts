@@ -119,7 +119,7 @@ describe("which keys a provider has", () => {
     expect(await models.find(ref)).toMatchObject({ profile: { id: "openai-codex:me", mode: "oauth" } });
   });
 
-  it("a broken file is told once and leaves the other keys in use", async () => {
+  it("a broken file is reported once and leaves the other keys in use", async () => {
     const { models, credentials, log } = await stage({}, { providers: { own: { ...own, apiKey: "c" } } });
     await writeFile(credentials.path, '{"hush');
     expect([await keyOf(models), await idsOf(models)]).toEqual(["c", ["own:config"]]);
@@ -177,7 +177,7 @@ describe("whose turn it is", () => {
     expect(await idsOf(models, { pinned: "other:x" })).toHaveLength(4);
   });
 
-  it("those that rest come last, the soonest back first, and are not taken unasked", async () => {
+  it("those with a cooldown come last, the soonest back first, and are not taken unless asked for", async () => {
     const { models } = await stage({ "own:k1": apiKey("k1"), "own:k2": apiKey("k2"), "own:k3": apiKey("k3") });
     models.keys.failed(REF, "own:k1", { kind: "billing" });
     models.keys.failed(REF, "own:k2", { kind: "rate_limit" });
@@ -187,14 +187,14 @@ describe("whose turn it is", () => {
     expect(await keyOf(models)).toBe("k2");
   });
 
-  it("a rest at one model leaves the key free at another", async () => {
+  it("a cooldown at one model leaves the key usable at another", async () => {
     const { models } = await stage({ "own:k1": apiKey("k1") });
     models.keys.failed(REF, "own:k1", { kind: "auth" });
     expect(await statesOf(models)).toEqual(["own:k1 cooling"]);
     expect(await statesOf(models, {}, { provider: "own", id: "other" })).toEqual(["own:k1 ready"]);
   });
 
-  it("one caller finds out whether a rest is really over", async () => {
+  it("one caller alone probes whether a cooldown is over", async () => {
     const { models, clock } = await stage({ "own:k1": apiKey("k1") });
     models.keys.failed(REF, "own:k1", { kind: "overloaded" });
     clock.pass(MINUTE);

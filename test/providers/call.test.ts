@@ -124,7 +124,7 @@ describe.each(APIS)("a call of %s", (api) => {
     expect(tools).toMatchObject([{ name: "look", arguments: { at: "this" } }]);
   });
 
-  it("tells that the answer became too long", async () => {
+  it("reports that the answer became too long", async () => {
     const { last, message } = await ask(api, { text: "and so on", reason: "length" });
     expect({ last, stop: message.stopReason }).toEqual({ last: "done", stop: "length" });
   });
@@ -267,13 +267,13 @@ describe.each(APIS)("a call of %s", (api) => {
 });
 
 describe.each(APIS)("a refusal by %s", (api) => {
-  it("is told as one", async () => {
+  it("is reported as one", async () => {
     expect(await ask(api, { text: "I will", reason: "refusal" })).toMatchObject({ last: "error", kind: "refusal" });
   });
 });
 
 describe("a plan of ChatGPT that is used up", () => {
-  it("rests until it is filled again", async () => {
+  it("cools down until it is filled again", async () => {
     const error = {
       type: "usage_limit_reached",
       message: "The usage limit has been reached",
@@ -320,7 +320,7 @@ describe("Google's blocked prompt", () => {
     expect(outcome).toMatchObject({ last: "error", kind: "refusal" });
   });
 
-  it("is told apart from its wait for a quota", async () => {
+  it("is distinguished from its wait for a quota", async () => {
     const error = {
       code: 429,
       message: "Resource exhausted",
@@ -352,7 +352,7 @@ describe("an error within the stream", () => {
 });
 
 describe("a call whose answer fills the window", () => {
-  it("is an overflow when no room was left for words", async () => {
+  it("is an overflow when no tokens were left for text", async () => {
     const chunk = (more: object) =>
       `data: ${JSON.stringify({ id: "x", object: "chat.completion.chunk", ...more })}\n\n`;
     const body =
@@ -378,7 +378,7 @@ describe("a compressed answer", () => {
     expect(await ask("openai-completions", { raw })).toMatchObject({ last: "error", text: "Hi" });
   });
 
-  it("tells why it refuses", async () => {
+  it("gives the reason of a refusal", async () => {
     const body = gzipSync(JSON.stringify({ detail: "The tea is cold today" }));
     const { message } = await ask("openai-completions", { raw: { status: 400, headers, body } });
     expect(message.errorMessage).toContain("The tea is cold today");
@@ -439,7 +439,7 @@ describe("an answer without an end", () => {
     ["thinking", 200, SSE, delta({ reasoning_content: "word ".repeat(20_000) }).repeat(90)],
     ["arguments", 200, SSE, delta(call(0)) + delta(more).repeat(60)],
     ["tool calls", 200, SSE, Array.from({ length: 1001 }, (_, index) => delta(call(index))).join("")],
-  ])("is broken off: %s", async (_what, status, headers, body) => {
+  ])("is cut off: %s", async (_what, status, headers, body) => {
     fake.answer(() => ({ raw: { status, headers, body } }));
     let failure: string | undefined;
     for await (const event of callModel(await handleFor("openai-completions"), ASK, { origin: { cause: "probe" } }))

@@ -323,7 +323,7 @@ describe("a provider's words", () => {
     expect(classifyFailure("401 bad key local-abcdefgh").message).toBe("401 bad key [secret]");
   });
 
-  it("tell a wrong path from a wrong model", () => {
+  it("distinguish a wrong path from a wrong model", () => {
     expect(classifyFailure("404 404 page not found").message).toContain("baseUrl");
     expect(classifyFailure("404 The model `gpt-9` does not exist").message).not.toContain("baseUrl");
   });
@@ -416,11 +416,11 @@ describe("an image's bounds", () => {
     ],
     ["Image size 7.5MB exceeds the limit of 3.75 MiB", { maxBytes: 3_932_160 }],
     ["Images must be below 4096x2048 px and 20 MB at most", { maxDimensionPx: 2048 }],
-  ])("stand in %s", (text, size) => {
+  ])("are in %s", (text, size) => {
     expect(parseImageSize(text)).toMatchObject(size);
   });
 
-  it("stand in no other text", () => {
+  it("are in no other text", () => {
     expect(parseImageSize("prompt is too long: 213462 tokens > 200000 maximum")).toBeUndefined();
     expect(parseImageSize("The image data you provided does not represent a valid image")).toBeUndefined();
   });

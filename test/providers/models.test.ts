@@ -250,7 +250,7 @@ describe("the demo model", () => {
     expect(textOf(await ask(user("list the files"), call, result, first, user("more")))).toBe("You said: more");
   });
 
-  it("tells what a tool gave", async () => {
+  it("shows what a tool returned", async () => {
     expect(textOf(await ask(user("list the files"), result))).toContain("a.txt");
     expect(textOf(await ask(user("list the files"), { ...result, isError: true }))).toContain("did not work");
   });

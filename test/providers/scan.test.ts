@@ -33,7 +33,7 @@ it("lists what an OpenAI-compatible server has, with the key", async () => {
   expect(seen).toMatchObject([{ url: "/v1/models", headers: { authorization: "Bearer sk-1" } }]);
 });
 
-it("tells which models of OpenRouter's list cost nothing", async () => {
+it("finds the free models of OpenRouter's list", async () => {
   const price = (prompt: string, completion: string) => ({ pricing: { prompt, completion } });
   const { url } = await serve({
     data: [

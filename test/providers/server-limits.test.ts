@@ -87,7 +87,7 @@ describe("the window of a model of one's own server", () => {
     expect(lines.filter((line) => line.includes("window is small"))).toHaveLength(1);
   });
 
-  it("is asked once a minute, and anew after a failure", async () => {
+  it("is asked once a minute, and again after a failure", async () => {
     let n_ctx = 4096;
     const { root, asked } = await serverOf(() => ({ "/props": { default_generation_settings: { n_ctx } } }));
     const { models, clock } = modelsAt(root);
@@ -103,7 +103,7 @@ describe("the window of a model of one's own server", () => {
     expect(await limitsOf(models)).toMatchObject({ contextWindow: 2048, maxTokens: 512 });
   });
 
-  it("is what a refusal names, where the server does not tell", async () => {
+  it("is what a refusal names, where the server does not report it", async () => {
     const { root } = await serverOf(() => ({ "/v1/models": list({}) }));
     const { models } = modelsAt(root);
     expect(await limitsOf(models)).toEqual({ contextWindow: 128_000, maxTokens: 8192 });

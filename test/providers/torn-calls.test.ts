@@ -85,7 +85,7 @@ describe("arguments of small models", () => {
     ['{"text":"a\\d"}', { text: "a\\d" }],
     ['{"text":"a"} \n', { text: "a" }],
     [" \n", {}],
-  ])("are taken with what the SDK mends: %j", async (text, args) => {
+  ])("are taken with what the SDK repairs: %j", async (text, args) => {
     expect(await callsOf("openai-completions", saying(text))).toEqual({
       stop: "toolUse",
       calls: [args],

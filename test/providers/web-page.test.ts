@@ -47,7 +47,7 @@ describe.each(APIS)("a web page with status 200 in place of an answer of %s", (a
     ["text/html", 100_000],
     ["text/plain", 100_000],
     ["application/json", 10],
-  ])("is told as one, and says nothing of the key: %s, %i lines", async (type, rows) => {
+  ])("is reported as one, without the key: %s, %i lines", async (type, rows) => {
     const failure = await failureOf(api, { status: 200, headers: { "content-type": type }, body: page(rows) });
     expect(failure.kind).toBe("network");
     expect(failure.message).toContain('answered with a web page ("Sign in: unauthorized, no API key")');

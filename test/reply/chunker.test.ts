@@ -232,7 +232,7 @@ describe("createBlockChunker", () => {
     );
   });
 
-  it("never tears a link that fits, wherever it stands", () => {
+  it("never splits a link that fits, at any position", () => {
     const link = fc
       .tuple(
         fc.constantFrom("label", "a. b! c? d", "code `x`", "two\nlines"),

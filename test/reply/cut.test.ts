@@ -17,14 +17,14 @@ describe("a cut where no word ends", () => {
     }
   });
 
-  it("goes through a link that is longer than the room, and always on", () => {
+  it("splits a link that is longer than the limit, and always makes progress", () => {
     const styled = flatten(parseMarkdown(`[${"z".repeat(50)}](https://x.org)`));
     expect(cutPlace(styled, 0, 20)).toBe(20);
     expect(cutPlace(styled, 20, 20)).toBe(40);
     expect(cutPlace(styled, 40, 20)).toBe(50);
   });
 
-  it("goes on and tears no pair of units, for any text", () => {
+  it("continues and tears no pair of units, for any text", () => {
     const piece = fc.constantFrom("🙂", "x", "日", link, " ", "**b**", "\n\n");
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 40 }), fc.integer({ min: 2, max: 40 }), (pieces, room) => {

@@ -56,7 +56,7 @@ describe("a bare web address", () => {
     expect(html(markdown)).toBe(shown);
   });
 
-  it("can be copied where a label stands before it", () => {
+  it("can be copied where a label precedes it", () => {
     const shown = (markdown: string) => toPlain(parseMarkdown(markdown));
     expect(shown("[file](https://x.org/my%20file%2Fä%F0%9F%99%82.txt)")).toBe(
       "file (https://x.org/my%20file%2Fä%F0%9F%99%82.txt)",
@@ -89,7 +89,7 @@ describe("a bare web address", () => {
     ["\n```\n", "\n```"],
   );
 
-  it("is whole in every format, wherever it stands", () => {
+  it("is complete in every format, at any position", () => {
     fc.assert(
       fc.property(address, around, (made, [before = "", after = ""]) => {
         for (const [format, shown] of shownIn(before + made + after)) expect(shown, format).toContain(made);

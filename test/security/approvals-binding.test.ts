@@ -106,7 +106,7 @@ describe("an allowance for good", () => {
     "/usr/bin/python3.11 -m http.server",
     "pytest",
     "docker compose up",
-  ])("cannot be given to what its text and files do not tell: %s", async (command) => {
+  ])("cannot be given for what its text and files do not show: %s", async (command) => {
     const row = await place.owner.begins(run(command));
     const asked = await place.question();
     expect(asked.allowance).toBeUndefined();

@@ -59,7 +59,7 @@ const edit = fc
   .map(([path, below, value, any]) => nest([...path.map((part) => (part === "*" ? any : part)), ...below], value));
 
 describe("whatever is in the config file", () => {
-  it("is a config or a problem of the file that is told, and never a bug of the gateway", async () => {
+  it("is a config or a reported problem of the file, and never a bug of the gateway", async () => {
     const schemas = await contributedSchemas(bundled);
     await fc.assert(
       fc.asyncProperty(edit, async (config) => {

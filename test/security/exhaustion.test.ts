@@ -86,7 +86,7 @@ test.each([
   expect(platform.status).toBe(200);
 });
 
-test("a guesser behind a trusted proxy is locked alone", async () => {
+test("a client that guesses through a trusted proxy is locked out alone", async () => {
   gateway = await startTestServer({ access: { trustedProxies: ["127.0.0.1"] } });
   const guesser = { "x-forwarded-for": "198.51.100.7" };
   const statuses = [];
@@ -114,7 +114,7 @@ test.each([
   "cf-connecting-ip",
   "forwarded",
   "x-forwarded-for",
-])("metrics and problems are not told to who comes with %s", async (name) => {
+])("metrics and problems are not shown to a client with %s", async (name) => {
   gateway = await startTestServer({ reports: { ready: () => ({ ok: false, problems: ["the disk is full"] }) } });
   expect((await fetch(`${gateway.http}/metrics`)).status).toBe(200);
   expect((await fetch(`${gateway.http}/metrics`, { headers: { [name]: "x" } })).status).toBe(401);

@@ -31,7 +31,7 @@ describe("a command that a person is asked about", () => {
     expect(all.filter((char) => whyUnreadable("ls", [`/w/a${char}b`]) === undefined)).toEqual([]);
   });
 
-  it("may hold what people read: letters of all scripts, marks, digits, signs and emoji", () => {
+  it("may contain what people read: letters of all scripts, marks, digits, signs and emoji", () => {
     const all = charactersOf(/^[\p{L}\p{Nd}\p{P}\p{Sc}\p{Sm}]$/u).filter(isNoFiller);
     const readable = fc.nat({ max: all.length - 1 }).map((at) => all[at]!);
     fc.assert(fc.property(fc.string({ unit: readable, minLength: 1, maxLength: 50 }), (text) => !isRefused(text)));

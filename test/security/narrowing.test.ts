@@ -107,7 +107,7 @@ describe("a stopped agent", () => {
   });
   afterEach(() => fixture.close());
 
-  it("tells owners why, others that it is switched off, asks no model, and has an outcome", async () => {
+  it("gives owners the reason, tells others that it is switched off, asks no model, and has an outcome", async () => {
     const boot = await fixture.boot();
     const outcomes = [await boot.ask("hello", "owner"), await boot.ask("hello", "guest")];
     expect(outcomes).toEqual([

@@ -66,7 +66,7 @@ test.each([
       errorDetail: { failoverReason: "context_overflow", provider: "demo", model: "echo" },
     },
   ],
-])("the end %o is told with what was said before it", (result, expected) => {
+])("the end %o comes with the text before it", (result, expected) => {
   const last = chat([begin, ...says("Half"), ends(result)]).at(-1);
   expect(last).toMatchObject({ ...expected, message: { content: [{ text: "Half" }] } });
   expectShape("ChatEvent", last);

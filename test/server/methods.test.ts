@@ -215,7 +215,7 @@ test("chat.history shows messages and notices with stable ids and increasing num
   expect(JSON.stringify(answer)).toContain(JSON.stringify(seqOf(last)));
 });
 
-test("chat.history shows an answer that broke off and was continued as one message", async () => {
+test("chat.history shows an answer that was cut off and was continued as one message", async () => {
   const provenance = { kind: "internal_system" as const, sourceTool: CONTINUE };
   const goOn = {
     type: "message" as const,
@@ -261,7 +261,7 @@ test("chat.history shows an answer that broke off and was continued as one messa
   });
 });
 
-test("agent.wait returns an answer that broke off and was continued in one piece", async () => {
+test("agent.wait returns an answer that was cut off and was continued in one piece", async () => {
   const waiting = client.request("agent.wait", { runId: "torn-1", timeoutMs: 5_000 });
   await client.request("health");
   const run = gateway.chat.begin(facts("torn-1"));

@@ -68,7 +68,7 @@ test("exactly the paths that channels serve are answered", async () => {
 });
 
 test.each(["/", "/healthz", "/metrics", "/v1/models", "/page.js", "hooks", "/a b", "/a/../b/", "/%2e"])(
-  "the path %s cannot be had",
+  "the path %s cannot be used",
   async (path) => {
     const { webhooks } = await start();
     expect(() => webhooks.serve(path, ok, new AbortController().signal)).toThrow(/The path/);
@@ -130,7 +130,7 @@ test("a body that does not arrive is given up", async () => {
   expect(calls).toBe(0);
 });
 
-test("a sender of too many refused requests is locked out; callers behind a trusted proxy count separately", async () => {
+test("a sender of too many refused requests is locked out; callers of a trusted proxy count separately", async () => {
   const { webhooks, post, clock } = await start(["127.0.0.1"]);
   webhooks.serve(
     "/hook",

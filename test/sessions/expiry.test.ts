@@ -4,7 +4,7 @@ import { isOver, resetRuleFor } from "../../src/sessions/rows/expiry.ts";
 
 const at = (day: number, hour: number, minute = 0) => new Date(2026, 4, day, hour, minute).getTime();
 
-describe("a conversation begins anew", () => {
+describe("a new conversation", () => {
   it.each([
     ["never without a rule", undefined, at(1, 9), at(30, 9), false],
     ["after a pause", { mode: "idle", idleMinutes: 60 }, at(1, 9), at(1, 10, 1), true],

@@ -68,7 +68,7 @@ afterEach(async () => {
 });
 
 describe("a session", () => {
-  it("leaves nothing behind until something is said, then its row and its turn are on disk", async () => {
+  it("leaves no row before the first message, then its row and its turn are on disk", async () => {
     const sessions = await open();
     const session = await sessions.acquire(KEY);
     expect(session).toMatchObject({ key: KEY, agentId: "main", isNew: true, leafId: null });
@@ -110,7 +110,7 @@ describe("a session", () => {
     expect(other.agentId).toBe("ops");
   });
 
-  it("changes its row within seconds, at once when told", async () => {
+  it("writes its row within seconds, and at once when asked to", async () => {
     const sessions = await open();
     const session = await sessions.acquire(KEY);
     await session.append(say("a"), { durable: true });
@@ -127,7 +127,7 @@ describe("a session", () => {
     expect(await sessions.patch(sessionKey("nobody:a:b"), { label: "y" })).toBeUndefined();
   });
 
-  it("begins anew and keeps its settings and its archive", async () => {
+  it("begins a new transcript and keeps its settings and its archive", async () => {
     const sessions = await open();
     const session = await sessions.acquire(KEY);
     await session.append(say("old"), { durable: true });
@@ -265,7 +265,7 @@ describe("sessions.json", () => {
     expect(texts(await (await (await open()).acquire(KEY)).window(ALL))).toEqual(["found"]);
   });
 
-  it("that cannot be read is set aside, told, and made anew from the transcripts", async () => {
+  it("that cannot be read is set aside, reported, and made again from the transcripts", async () => {
     const first = await open();
     const session = await first.acquire(KEY);
     await session.append(say("kept"), { durable: true });
@@ -304,7 +304,7 @@ describe("sessions.json", () => {
     expect((await files()).filter((name) => name.startsWith("sessions.json.broken."))).toHaveLength(1);
   });
 
-  it("is written when the rows are at rest and at the end, never per message", async () => {
+  it("is written when the rows stop changing and at the end, never per message", async () => {
     const sessions = await open();
     const session = await sessions.acquire(KEY);
     await session.append(say("a"), { durable: true });
@@ -328,7 +328,7 @@ describe("sessions.json", () => {
     expect((await readExport())[KEY]).toMatchObject({ label: "last" });
   });
 
-  it("is written after ten minutes when the rows never rest", async () => {
+  it("is written after ten minutes when the rows keep changing", async () => {
     const sessions = await open();
     const session = await sessions.acquire(KEY);
     await session.append(say("a"), { durable: true });
@@ -377,7 +377,7 @@ describe("sessions.json", () => {
     expect(Object.keys(await readExport()).toSorted()).toEqual([KEY, "web:x:y"]);
   });
 
-  it("rows that a full disk refused are written when there is room", async () => {
+  it("rows that a full disk refused are written when it has space", async () => {
     const table = await tableOf(dir);
     let isFull = true;
     const full: SessionTable = {
@@ -461,7 +461,7 @@ describe("sessions.json", () => {
     expect(log.lines).toContain("info sessions.json was changed by others; taken in");
   });
 
-  it("that an earlier process did not come to write is behind, not edited", async () => {
+  it("that an earlier process did not write is older than the rows, not edited by a person", async () => {
     const first = await open();
     const session = await first.acquire(KEY);
     await session.append(say("a"), { durable: true });
@@ -522,7 +522,7 @@ describe("the checks", () => {
     expect(await runChecks()).toEqual([["ok"], ["ok"], ["ok"]]);
   });
 
-  it("tell torn, headless and missing transcripts apart", async () => {
+  it("distinguish cut, headless and missing transcripts", async () => {
     const sessions = await open();
     for (const name of ["torn", "headless", "missing"]) {
       const session = await sessions.acquire(sessionKey(`web:x:${name}`));
@@ -534,7 +534,7 @@ describe("the checks", () => {
     expect((await runChecks())[1]?.toSorted()).toEqual(["fail", "warn", "warn"]);
   });
 
-  it("mend loose modes", async () => {
+  it("repair loose modes", async () => {
     const session = await (await open()).acquire(KEY);
     await session.append(say("a"), { durable: true });
     await chmod(dir, 0o755);

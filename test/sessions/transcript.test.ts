@@ -55,7 +55,7 @@ describe("a transcript", () => {
     expect(piContext(path).messages).toEqual([user("a"), assistant("b"), user("c")]);
   });
 
-  it("tells what came after an entry", async () => {
+  it("returns what came after an entry", async () => {
     const transcript = await open();
     const first = await transcript.append(say("a"), { id: "turn-1" });
     await transcript.append(answer("b"));
@@ -119,7 +119,7 @@ describe("a transcript", () => {
     expect(piContext(path).messages.slice(1)).toEqual([user("kept"), assistant("kept too"), user("new")]);
   });
 
-  it("is opened anew by its owner when another program wrote to it", async () => {
+  it("is opened again by its owner when another program wrote to it", async () => {
     const transcript = await open();
     await transcript.append(say("a"));
     expect(await transcript.isCurrent()).toBe(true);
@@ -127,7 +127,7 @@ describe("a transcript", () => {
     expect(await transcript.isCurrent()).toBe(false);
   });
 
-  it("takes back what a full disk cut short, and goes on when there is room", async () => {
+  it("removes what a full disk cut short, and continues when there is space", async () => {
     const full = await open(recordLog(), "/dev/full");
     await expect(full.append(say("a"), { durable: true })).rejects.toMatchObject({ code: "DISK_FULL" });
     expect(full.leafId).toBeNull();
@@ -191,7 +191,7 @@ describe("the pi session manager", () => {
     },
   );
 
-  it("goes on where we stopped, and we where it stopped", async () => {
+  it("continues where we stopped, and we where it stopped", async () => {
     const transcript = await open();
     await transcript.append(say("ours"), { durable: true });
     await transcript.append(answer("yes"));
@@ -211,7 +211,7 @@ describe("a damaged transcript", () => {
     return { whole, lines: whole.trimEnd().split("\n") };
   }
 
-  it("loses nothing but the torn line, wherever it was cut", async () => {
+  it("loses nothing but the incomplete line, wherever it was cut", async () => {
     const { whole, lines } = await sample();
     const bytes = Buffer.from(whole);
     const lineEnds = [...bytes.entries()].flatMap(([at, byte]) => (byte === 10 ? [at] : []));
@@ -242,14 +242,14 @@ describe("a damaged transcript", () => {
     expect(log.lines).toEqual([expect.stringContaining("warn part of a transcript cannot be read")]);
   });
 
-  it("cuts off zeros that a power cut left behind", async () => {
+  it("cuts off zeros that a power cut left", async () => {
     const { whole } = await sample();
     await writeFile(path, Buffer.concat([Buffer.from(whole), Buffer.alloc(5000)]));
     expect(texts(await (await open()).window(ALL))).toHaveLength(3);
     expect(await readFile(path, "utf8")).toBe(whole);
   });
 
-  it("without a header goes on with its entries, and is left as it is", async () => {
+  it("without a header continues with its entries, and is left as it is", async () => {
     const { whole } = await sample();
     await writeFile(path, `###${whole}`);
     const log = recordLog();

@@ -72,7 +72,7 @@ describe("inbox", () => {
     expect(again).toMatchObject({ isNew: false, row: { id: 1, message: message("a") } });
   });
 
-  it("knows events by their account: two accounts may be told of the same one", async () => {
+  it("identifies events by their account: two accounts may receive the same one", async () => {
     const { inbox } = await open();
     const other = { ...message("a"), from: { ...peer, account: accountId("work") } };
     expect(await inbox.accept([message("a"), other])).toMatchObject([
@@ -281,7 +281,7 @@ describe("group commit", () => {
     db.close();
   });
 
-  it("rejects a batch that finds the disk full, and works again when there is room", async () => {
+  it("rejects a batch that finds the disk full, and works again when there is space", async () => {
     const db = new DatabaseSync(join(dir, "x.sqlite"));
     db.exec("PRAGMA journal_mode = WAL; CREATE TABLE t (v TEXT); PRAGMA max_page_count = 4");
     const commits = new Commits(db, "x");

@@ -35,7 +35,7 @@ async function until(holds: () => Promise<boolean>): Promise<void> {
 }
 
 describe("the state lock", () => {
-  it("tells who holds it, and is gone after release", async () => {
+  it("names its holder, and is gone after release", async () => {
     const lock = await acquireStateLock(dir);
     await lock.note({ port: 18789 });
     expect(await readStateLock(dir)).toMatchObject({ pid: process.pid, port: 18789, alive: true });

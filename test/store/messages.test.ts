@@ -116,7 +116,7 @@ describe("running a message again", () => {
     expect((await copied(id)).row.message.id).not.toBe("k1");
   });
 
-  it("makes no second copy while one stands, be it a copy of a copy", async () => {
+  it("makes no second copy while one exists, even of a copy", async () => {
     const [id = 0] = await accept(message("a"));
     await journal.inbox.finish([id], failed);
     const first = (await copied(id)).row.id;
@@ -267,7 +267,7 @@ describe("health", () => {
     ]);
   });
 
-  it("tells the age of what nobody has claimed, what was stale, and what was not sent", async () => {
+  it("reports the age of unclaimed messages, what was too old, and what was not sent", async () => {
     now -= 20 * 60_000;
     const [, stale = 0] = await accept(message("a"), message("b"));
     await journal.inbox.finish([stale], { kind: "dropped", why: "stale: waited 9 h" });

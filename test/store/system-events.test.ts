@@ -55,7 +55,7 @@ it("keeps the newest twenty of a session", async () => {
   expect([kept[0], kept.at(-1)]).toEqual(["event 30", "event 49"]);
 });
 
-it("forgets events of sessions that had no turn for as long as rows are kept", async () => {
+it("deletes events of sessions without a turn for as long as rows are kept", async () => {
   await journal.events.add(key, "old");
   now += 31 * DAY_MS;
   await journal.events.add(other, "new");

@@ -64,7 +64,7 @@ describe("exec", () => {
     expect(textOf(await exec({ command: "cat; echo done" }))).toContain("done");
   });
 
-  it("ends a command that took too long, and tells what it said", async () => {
+  it("ends a command that took too long, and returns its output", async () => {
     const result = await exec({ command: "echo begun; sleep 60", timeout: 0.1 });
     expect(textOf(result)).toBe("begun\n\n[ended after 0.1 seconds: timeout]");
     expect(result.isError).toBe(true);
@@ -112,7 +112,7 @@ describe("exec", () => {
     expect([comparisons, started]).toEqual([2, []]);
   });
 
-  it("kills what the shell left behind although the shell itself obeyed", async () => {
+  it("kills the processes that the shell left, although the shell itself ended", async () => {
     const abort = new AbortController();
     const updates: string[] = [];
     const command = "sh -c \"trap '' TERM; echo $$; sleep 60\"; true";
@@ -152,7 +152,7 @@ describe("exec", () => {
     expect(await eventually(() => !isAlive(Number(updates[0])))).toBe(true);
   });
 
-  it("tells of its progress less often the longer it lasts", async () => {
+  it("reports its progress less often the longer it lasts", async () => {
     const updates: string[] = [];
     const before = performance.now();
     await exec({ command: "for i in $(seq 60); do echo $i; sleep 0.05; done" }, { updates });
@@ -171,7 +171,7 @@ describe("exec", () => {
     expect(await readFile(file, "utf8")).toBe(Array.from({ length: 30_000 }, (_, index) => `${index + 1}\n`).join(""));
   });
 
-  it("forgets where the rest is when it could not be written", async () => {
+  it("names no file for the full output when it could not be written", async () => {
     await writeFile(join(workspace, ".openclaw"), "in the way");
     const text = textOf(await exec({ command: "seq 1 30000" }));
     expect(text).toMatch(/^\[This is the end of a longer output\.\]\n/);
@@ -203,7 +203,7 @@ describe("exec", () => {
 describe("asking", () => {
   const ask: Partial<ExecSettings> = { security: "allowlist", ask: "on-miss" };
 
-  it("runs what was allowed and tells who refused", async () => {
+  it("runs what was allowed and names who refused", async () => {
     const asked: string[] = [];
     const command = " touch made ";
     expect(textOf(await exec({ command }, { exec: ask, asked }))).toContain("A person refused");

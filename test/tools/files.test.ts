@@ -309,7 +309,7 @@ describe("searching", () => {
     expect((await said("grep", { pattern: "y+" })).length).toBeLessThan(600);
   });
 
-  it("tells a bad pattern and a missing path", async () => {
+  it("reports a bad pattern and a missing path", async () => {
     expect(await said("grep", { pattern: "(" })).toContain("unclosed group");
     expect((await call("grep", { pattern: "x", path: "none" })).isError).toBe(true);
     expect((await call("find", { pattern: "x", path: "none" })).isError).toBe(true);

@@ -105,7 +105,7 @@ describe("the message tool", () => {
     );
   });
 
-  it("tells why an edit or a deletion was not done", async () => {
+  it("reports why an edit or a deletion was not done", async () => {
     expect(textOf(await call({ action: "edit", messageId: "8", message: "x" }))).toContain("in 2 s");
     expect(textOf(await call({ action: "delete", messageId: "8" }))).toContain("too old");
     expect(textOf(await call({ action: "edit", messageId: "8" }))).toContain("new text");

@@ -50,7 +50,7 @@ describe("the policy", () => {
     expect(names({ profile: "coding", alsoAllow: ["weather"] }, ["weather"])).toEqual([...ALL, "weather"]);
   });
 
-  it("knows the groups of other rooms' tools", () => {
+  it("knows the groups of tools of other programs", () => {
     const policy: ToolPolicySettings = {
       profile: "messaging",
       allow: [],

@@ -3,7 +3,7 @@ import { background } from "../../src/utils/background.ts";
 import { recordLog } from "../kit/log.ts";
 import { until } from "../kit/until.ts";
 
-test("work that nobody waits for tells the log of its failure", async () => {
+test("work that nobody waits for logs its failure", async () => {
   const log = recordLog();
   background("a walk", Promise.reject(new Error("rain")), log);
   await until(() => log.lines.length > 0);

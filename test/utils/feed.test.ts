@@ -56,7 +56,7 @@ describe("a queue", () => {
     expect(await readAll(queue)).toEqual(["a"]);
   });
 
-  it("wakes a reader that waits", async () => {
+  it("resumes a reader that waits", async () => {
     const queue = new AsyncQueue<string>();
     const next = queue.next();
     queue.push("a");

@@ -19,7 +19,7 @@ describe("a keyed queue", () => {
     expect(done).toEqual(["b1", "a1", "a2"]);
   });
 
-  it("rejects as the task does and goes on with the next", async () => {
+  it("rejects as the task does and continues with the next", async () => {
     const queue = new KeyedQueue();
     const broken = queue.run("a", () => Promise.reject(new Error("no")));
     const next = queue.run("a", async () => "yes");

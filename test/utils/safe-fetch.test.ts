@@ -194,7 +194,7 @@ describe("safeFetch", () => {
     expect(await refusal(fetched(`${flowing.origin}/a`, { allowPrivate: true }))).toBe("too-large");
   });
 
-  test("tells refusals, silence and lost connections, without the path", async () => {
+  test("reports refusals, silence and lost connections, without the path", async () => {
     const forbidden = await serve((_, response) => response.writeHead(403).end());
     const silent = await serve(() => undefined);
     const lost = await serve((_, response) => void response.write("x", () => response.destroy()));

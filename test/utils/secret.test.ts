@@ -84,7 +84,7 @@ describe("a Secret", () => {
   });
 });
 
-describe("a name tells that a value is secret", () => {
+describe("a name marks a value as secret", () => {
   it.each([
     "botToken",
     "apiKey",

@@ -160,7 +160,7 @@ describe.skipIf(!hasChromium)("the page of the built gateway", () => {
     await expectSameAfterReload(tab);
   });
 
-  test("a message that waits behind another one is answered after it, or stopped with it and still there", async () => {
+  test("a message that waits for another one is answered after it, or stopped with it and still there", async () => {
     const tab = await open(modelConfig());
     model.answer((call, number) => {
       if (number === 1) return { text: "first ".repeat(20), everyMs: 30 };
@@ -189,7 +189,7 @@ describe.skipIf(!hasChromium)("the page of the built gateway", () => {
       .toEqual(["you: stop this", "agent: long long lo", "you: and this waits", "agent:"]);
   });
 
-  test("a failure is told once, with its reason, and still after a reload", async () => {
+  test("a failure is shown once, with its reason, and still after a reload", async () => {
     const tab = await open(modelConfig());
     model.answer(() => ({ status: 401, message: "Incorrect API key provided" }));
     await tab.say("will fail");
@@ -237,7 +237,7 @@ describe.skipIf(!hasChromium)("the page of the built gateway", () => {
     await expect.poll(async () => (await tab.turns()).at(-1), SOON).toContain("Thinking: off");
   });
 
-  test("a killed gateway is told, and what was sent meanwhile arrives once when it is back", async () => {
+  test("a lost connection is shown, and what was sent meanwhile arrives once when the gateway is back", async () => {
     home = await makeHome(modelConfig());
     const first = await home.start();
     const tab = await browser.open(first);
@@ -303,7 +303,7 @@ describe.skipIf(!hasChromium)("the page of the built gateway", () => {
     await tab.shoot("telegram");
   });
 
-  test("a config file with a mistake in it is told while the mistake is there", async () => {
+  test("a mistake in the config file is shown while it is there", async () => {
     const tab = await open();
     await home.writeConfig({ agents: { defaultz: {} } });
     await tab.page.getByText("defaultz").first().waitFor();

@@ -78,7 +78,7 @@ describe.concurrent("a command that must be asked for", () => {
     await world.telegram.waitFor((call) => call.method === "answerCallbackQuery");
   });
 
-  test("does not run when denied, and the model is told", async ({ world, expect }) => {
+  test("does not run when denied, and the model is informed", async ({ world, expect }) => {
     const { home } = await world.start(OWNED);
     askForCommand(world);
     world.telegram.say("make it");

@@ -60,7 +60,7 @@ describe.concurrent("one chat", () => {
     expect(textOf(messages[2]?.content)).toContain("buy seven lemons");
   });
 
-  test("a tool that fails is told to the model and the run goes on", async ({ world, expect }) => {
+  test("a tool's failure is reported to the model and the run continues", async ({ world, expect }) => {
     await world.start();
     world.model.answer((call) =>
       call.isAfterTool ? { text: `It said: ${call.toolText}` } : { tool: "read", args: { path: "nowhere.txt" } },

@@ -28,7 +28,7 @@ describe.concurrent("the command line without a gateway", () => {
     expect(answer.stdout).toContain("hello");
   });
 
-  test("tells a failed run with exit code 1", async ({ world, expect }) => {
+  test("reports a failed run with exit code 1", async ({ world, expect }) => {
     const home = await world.home(world.config(WEB_ONLY));
     world.model.answer(() => ({ status: 401, message: "no" }));
     const failed = await home.run(["agent", "--local", "--message", "hello"]);

@@ -102,10 +102,7 @@ test("a request that is too long for the model is compacted and answered", async
   expect(countOf(home)).toBe(1);
 });
 
-test("when the summary cannot be written, a list stands in for it and the turn is answered", async ({
-  world,
-  expect,
-}) => {
+test("when the summary cannot be written, a list replaces it and the turn is answered", async ({ world, expect }) => {
   world.model.answer((call) => {
     if (isSummary(call)) return { status: 500, message: "broken" };
     return shown(call).includes(LONG.repeat(2)) && call.said.includes("turn-3") ? TOO_LONG : { text: `fine` };
@@ -136,7 +133,7 @@ test("/compact makes a summary, with the user's wishes, and says so when there i
   expect(compactionsOf(home)).toHaveLength(1);
 });
 
-test("before the compaction the agent saves its notes in silence; after it the next turn is told what it lost", async ({
+test("before the compaction the agent saves its notes without a message; after it the next turn gets a list of what it lost", async ({
   world,
   expect,
 }) => {

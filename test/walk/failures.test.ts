@@ -32,7 +32,7 @@ const PNG = Buffer.from(
 const TOO_LARGE = "messages.0.content.1.image.source.base64: image exceeds 5 MB maximum: 6291456 bytes > 5242880 bytes";
 
 describe.concurrent("a model that", () => {
-  test("refuses the key: the chat is told, and not with the provider's words", async ({ world, expect }) => {
+  test("refuses the key: the chat is informed, and not with the provider's text", async ({ world, expect }) => {
     const { home, gateway } = await world.start();
     always(world, { status: 401, message: "Incorrect API key provided: sk-secret-words-of-the-provider" });
     world.telegram.say("hello");
@@ -55,7 +55,7 @@ describe.concurrent("a model that", () => {
     expect(world.model.calls).toHaveLength(2);
   });
 
-  test("is asked too often for good: the chat is told", async ({ world, expect }) => {
+  test("is rate-limited without end: the chat is informed", async ({ world, expect }) => {
     const { home, gateway } = await world.start();
     always(world, { status: 429, message: "Rate limit reached", retryAfter: 1 });
     world.telegram.say("hello");
@@ -64,7 +64,7 @@ describe.concurrent("a model that", () => {
     await gateway.logged("retry");
   });
 
-  test("breaks with 500: asked again, then the chat is told", async ({ world, expect }) => {
+  test("fails with 500: is asked again, then the chat is informed", async ({ world, expect }) => {
     const { home } = await world.start();
     always(world, { status: 500, message: "Internal error" });
     world.telegram.say("hello");
@@ -84,7 +84,7 @@ describe.concurrent("a model that", () => {
     expect(world.telegram.shown(1001)).toHaveLength(1);
   });
 
-  test("never answers: the run's timeout ends it and the chat is told", async ({ world, expect }) => {
+  test("never answers: the run's timeout ends it and the chat is informed", async ({ world, expect }) => {
     const { home } = await world.start({ agents: { defaults: { timeoutSeconds: 1 } } });
     always(world, "hang");
     world.telegram.say("hello");
@@ -92,7 +92,10 @@ describe.concurrent("a model that", () => {
     expect((await outcomesOf(home, 1))[0]).toMatchObject({ kind: "failed", why: expect.stringMatching(/^timeout: /) });
   });
 
-  test("breaks off in the middle is asked again; the answer is whole and once", async ({ world, expect }) => {
+  test("stops in the middle of an answer: is asked again, and the chat shows the whole answer once", async ({
+    world,
+    expect,
+  }) => {
     const { home } = await world.start();
     world.model.answer((_call, number) => ({
       text: "one two three four five six",
@@ -116,7 +119,10 @@ describe.concurrent("a model that", () => {
     expect(world.model.calls.map((call) => call.model)).toEqual(["fake-1", "fake-2"]);
   });
 
-  test("is stood in for: the chat is told once, and `runs show` tells every try", async ({ world, expect }) => {
+  test("is replaced by a fallback: the chat is informed once, and `runs show` lists every try", async ({
+    world,
+    expect,
+  }) => {
     const { home } = await world.start(FALLBACK);
     world.model.answer((call) =>
       call.model === "fake-1"
@@ -147,7 +153,7 @@ describe.concurrent("a model that", () => {
     expect(second).toMatch(/^fake\/fake-1 +fake:config +cooldown until .* after billing/m);
   });
 
-  test("finds an image too large: the chat is told what it takes", async ({ world, expect }) => {
+  test("finds an image too large: the chat is informed of the limit", async ({ world, expect }) => {
     const { home } = await world.start(SEEING);
     world.telegram.file("large", PNG);
     world.model.answer((call) =>
@@ -171,7 +177,7 @@ describe.concurrent("a model that", () => {
     await world.told("no image:");
   });
 
-  test("says nothing: it is asked again, and then the chat is told", async ({ world, expect }) => {
+  test("answers with no text: is asked again, and then the chat is informed", async ({ world, expect }) => {
     const { home } = await world.start();
     always(world, { text: "" });
     world.telegram.say("hello");

@@ -17,7 +17,7 @@ const inGroup = (id = 1001, name = "Ada", more: Record<string, unknown> = {}, ch
 });
 
 describe.concurrent("a group", () => {
-  test("is heard without an answer, and what was heard comes with the next mention", async ({ world, expect }) => {
+  test("is kept without an answer, and comes with the next mention", async ({ world, expect }) => {
     const { home } = await world.start(config);
     world.model.answer(() => ({ text: "A fine idea." }));
     world.telegram.say("shall we eat pizza?", inGroup(1001, "Ada"));
@@ -95,7 +95,7 @@ describe.concurrent("a group", () => {
     expect((await outcomesOf(home, 2)).map((outcome) => outcome?.["kind"])).toEqual(["dropped", "replied"]);
   });
 
-  test("goes on when a pattern searches without end, and the log says so once", async ({ world, expect }) => {
+  test("continues when a pattern searches without end, and the log says so once", async ({ world, expect }) => {
     const { gateway } = await world.start({ ...config, messages: { groupChat: { mentionPatterns: ["(a+)+$"] } } });
     const begun = performance.now();
     for (const end of ["!", "?"]) world.telegram.say(`${"a".repeat(60)}${end}`, inGroup());
@@ -113,7 +113,7 @@ describe.concurrent("a group", () => {
     await world.told("anybody here?", GROUP);
   });
 
-  test("hears only its listed senders", async ({ world, expect }) => {
+  test("answers only its listed senders", async ({ world, expect }) => {
     const { home, gateway } = await world.start({
       channels: { telegram: { groups: { [String(GROUP)]: { allowFrom: ["1001"] } } } },
     });

@@ -23,7 +23,7 @@ const sentOf = (home: Home) => {
 };
 
 describe.concurrent("a heartbeat", () => {
-  test("tells the owner what it found, and the command line what came of it", async ({ world, expect }) => {
+  test("sends the owner what it found, and shows the outcome on the command line", async ({ world, expect }) => {
     const { home } = await world.start(OWNED);
     world.model.answer((call) => ({ text: isBeat(call.said) ? NEWS : "hi" }));
     world.telegram.say("hello");

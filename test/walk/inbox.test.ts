@@ -22,7 +22,7 @@ const storiesOf = async (home: Home, id: string | number) =>
 const words = (story: Story | undefined) => story?.steps.map(({ step, text }) => `${step}: ${text}`).join("\n");
 
 describe.concurrent("an operator", () => {
-  test("hears what became of a message, with the gateway and without", async ({ world, expect }) => {
+  test("shows what became of a message, with the gateway and without", async ({ world, expect }) => {
     const { home, gateway } = await world.start();
     const id = world.telegram.say("words from the phone");
     const told = await world.told("words from the phone");
@@ -94,7 +94,7 @@ describe.concurrent("an operator", () => {
     await vi.waitFor(async () => expect(await failed()).toEqual([]), PATIENCE);
   });
 
-  test("hears of messages that an outage made too old, and so do their chats", async ({ world, expect }) => {
+  test("shows messages that an outage made too old, and their chats are informed", async ({ world, expect }) => {
     world.script([[/old words/, () => "hang"]]);
     const { home, gateway } = await world.start();
     world.telegram.say("old words");

@@ -57,7 +57,7 @@ describe.concurrent("a stranger", () => {
     await world.told("hello at last", 3001);
   });
 
-  test("is the fourth to ask and hears nothing", async ({ world, expect }) => {
+  test("is the fourth to ask and gets no answer", async ({ world, expect }) => {
     const { home } = await world.start(direct("pairing"));
     for (const id of [3001, 3002, 3003]) {
       world.telegram.say("hello", stranger(id));

@@ -221,7 +221,7 @@ describe.concurrent("a config that changes while it runs", () => {
     expect((await fetch(`http://127.0.0.1:${gateway.port}/healthz`)).status).toBe(200);
   });
 
-  test("is invalid: the old one stays, and log, status and readyz tell", async ({ world, expect }) => {
+  test("is invalid: the old one stays, and log, status and readyz report it", async ({ world, expect }) => {
     const { home, gateway } = await world.start();
     await writeFile(home.configPath, '{ "gateway": { "porrt": 1 } }');
     await gateway.logged("config file is invalid: the running config stays");
@@ -251,7 +251,7 @@ describe.concurrent("a config that changes while it runs", () => {
 });
 
 describe.concurrent("secrets", () => {
-  test("stand in no log, no transcript and no line of output", async ({ world, expect }) => {
+  test("are in no log, no transcript and no line of output", async ({ world, expect }) => {
     const apiKey = "walkkey-AbCdEf0123456789-unusual";
     const { home, gateway } = await world.start({
       logging: { level: "debug", consoleLevel: "debug" },

@@ -92,7 +92,7 @@ describe.concurrent("messages while the agent is at work", () => {
     expect((await outcomesOf(home, 2)).map((outcome) => outcome?.["kind"])).not.toContain("failed");
   });
 
-  test("beyond the cap a new one is told that it was left out", async ({ world, expect }) => {
+  test("a new one beyond the limit is answered with a notice that it was left out", async ({ world, expect }) => {
     const { home } = await world.start({ messages: { queue: { mode: "followup", cap: 1, drop: "new" } } });
     const { release } = holdFirst(world);
     await sayWhileBusy(world, "two", "three");

@@ -33,7 +33,7 @@ describe.concurrent("an answer that grows", () => {
       expect(call.text.length).toBeGreaterThanOrEqual(calls[index]!.text.length);
   });
 
-  test("that becomes too long for one message goes on in further ones", async ({ world, expect }) => {
+  test("that becomes too long for one message continues in further ones", async ({ world, expect }) => {
     world.previews = true;
     await world.start();
     const text = Array.from({ length: 60 }, (_, index) => `Part ${index}: ${"long words ".repeat(9)}`).join("\n\n");
@@ -101,7 +101,7 @@ describe.concurrent("a preview", () => {
     expect(world.telegram.shown(1001)).toEqual([`Let me look: ${words(15, "early")}\n\nDone: ${words(15)}`]);
   });
 
-  test("of an answer that breaks off is gone on with", async ({ world, expect }) => {
+  test("of an answer that is cut off is continued", async ({ world, expect }) => {
     world.previews = true;
     const { home } = await world.start();
     world.model.answer((_call, number) =>

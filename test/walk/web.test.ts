@@ -48,7 +48,7 @@ describe.concurrent("a web client", () => {
     expect(textOf(told.history[0]?.content)).toBe("hi there");
   });
 
-  test("gets an answer that broke off and was gone on with as one message, by protocol, history and command line", async ({
+  test("gets an answer that was cut off and was continued as one message, by protocol, history and command line", async ({
     world,
     expect,
   }) => {
@@ -172,7 +172,7 @@ describe.concurrent("a web client", () => {
     client.close();
   });
 
-  test("is told of a model that fails, now and in the history", async ({ world, expect }) => {
+  test("shows a model's failure, now and in the history", async ({ world, expect }) => {
     const { gateway } = await world.start(WEB_ONLY);
     world.model.answer(() => ({ status: 401, message: "no such key" }));
     const client = await open(gateway);
@@ -222,7 +222,7 @@ describe.concurrent("a web client", () => {
     client.close();
   });
 
-  test("is told when the gateway stops", async ({ world, expect }) => {
+  test("is notified when the gateway stops", async ({ world, expect }) => {
     const { gateway } = await world.start(WEB_ONLY);
     const client = await open(gateway);
     gateway.signal("SIGTERM");
@@ -284,7 +284,7 @@ describe.concurrent("a request without the right", () => {
 });
 
 describe.concurrent("the gateway over HTTP", () => {
-  test("tells health, readiness and metrics", async ({ world, expect }) => {
+  test("reports health, readiness and metrics", async ({ world, expect }) => {
     const { home, gateway } = await world.start();
     world.telegram.say("hello");
     await world.told("hello");

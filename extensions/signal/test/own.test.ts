@@ -105,7 +105,7 @@ describe("a signal-cli of our own", () => {
     { what: "no program", config: { cliPath: "/nowhere/signal-cli" }, code: "CHANNEL_CONFIG" },
     { what: "an unknown account", config: { account: "+15550000000" }, code: "CHANNEL_AUTH" },
     { what: "no account", config: { account: undefined }, code: "CHANNEL_CONFIG" },
-  ])("$what is told at once", async ({ config, code }) => {
+  ])("$what is reported at once", async ({ config, code }) => {
     const parsed = signal.config.parse({ account: SELF.number, cliPath, ...config });
     await expect(signal.connect(parsed, new Host())).rejects.toMatchObject({ code });
   });

@@ -109,7 +109,7 @@ describe("a message", () => {
     expect(await host.heard("see")).toMatchObject({ media: [], untrusted: ["File, not loaded: a.png"] });
   });
 
-  test("that Signal cut becomes whole, with its mentions, or stays cut if the rest cannot be fetched", async () => {
+  test("that Signal cut is completed, with its mentions, or stays cut if the remaining text cannot be fetched", async () => {
     const { fake, host } = await begin();
     const whole = `\uFFFC ${"long ".repeat(600)}end`;
     fake.attachments.set("long.txt", Buffer.from(whole));
@@ -292,7 +292,7 @@ describe("who we are", () => {
     { accounts: [], code: "CHANNEL_AUTH" },
     { accounts: [{ number: SELF.number }, { number: ADA.number }], code: "CHANNEL_CONFIG" },
     { accounts: undefined, code: "CHANNEL_CONFIG" },
-  ])("an account that cannot be told is $code", async ({ accounts, code }) => {
+  ])("an account that cannot be determined is $code", async ({ accounts, code }) => {
     const fake = await startFakeSignal(accounts ? { accounts } : {});
     const config = signal.config.parse({ httpUrl: fake.url });
     await expect(signal.connect(config, new Host())).rejects.toMatchObject({ code });

@@ -28,7 +28,7 @@ const taken = ({ received }: Host): readonly InboundMessage[] =>
   received.filter(({ eventKey }, at) => received.findIndex((other) => other.eventKey === eventKey) === at);
 const refs = (host: Host) => taken(host).map(({ media }) => media.map(({ source }) => source));
 
-describe("a mention that Slack tells without its file", () => {
+describe("a mention that Slack sends without its file", () => {
   test.each([{}, { thread_ts: TOPIC }])(
     "has it all the same, before its other event and without one (%j)",
     async (more) => {
@@ -107,7 +107,7 @@ describe("a file that comes later than its mention", () => {
 describe("two events of one mention that are read together", () => {
   const inherit = { historyScope: "thread", inheritParent: true };
 
-  test.each([{}, inherit])("both tell what was said in its thread before (%j)", async (thread) => {
+  test.each([{}, inherit])("both include the earlier messages of the thread (%j)", async (thread) => {
     const platform = await slackPlatform();
     closeLater(platform);
     const { fake } = platform;

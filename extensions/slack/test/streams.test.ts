@@ -58,7 +58,7 @@ describe("an answer in a thread", () => {
     expect(calls()).toEqual([...each, ...each]);
   });
 
-  test("that Slack has ended by itself goes on as edits", async () => {
+  test("that Slack has ended by itself continues as edits", async () => {
     const { link, fake, topic, startNativeStream } = await begin();
     const growth = startNativeStream();
     const id = await show(growth, "one");
@@ -121,7 +121,7 @@ describe("an answer in a thread", () => {
     expect(fake.messages.at(-1)).toMatchObject({ text: "one", isOpen: false });
   });
 
-  test("rings nobody", async () => {
+  test("sends no notification", async () => {
     const { fake, startNativeStream } = await begin();
     const growth = startNativeStream();
     await show(growth, "to <");

@@ -30,7 +30,7 @@ describe("a long thread", () => {
     expect(asked(platform)).toBe(page === 60 ? 4 : 1);
   });
 
-  test("is told by its last lines", async () => {
+  test("is described by its last lines", async () => {
     const { platform, fake } = await longThread(230);
     fake.page = 60;
     const { host } = await start(platform, new Host(), { thread: { initialHistoryLimit: 2 } });

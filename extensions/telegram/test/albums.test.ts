@@ -66,7 +66,7 @@ describe("an album", () => {
     expect(refs(await host.heard("his"))).toEqual(["q1", "q2"]);
   });
 
-  test("is not lost when the process dies while it waits for more parts, although they were acknowledged", async () => {
+  test("is not lost when the process is killed while it waits for more parts, although they were acknowledged", async () => {
     const { fake, host, link, platform } = await begin(new Host(), { mediaGroupFlushMs: 60_000 });
     fake.say("", photo("a", "p1", "kept"));
     fake.say("", photo("a", "p2"));

@@ -207,7 +207,7 @@ describe("receiving", () => {
     ["file", "429", 4000],
     ["file", "500", undefined],
     ["file", "drop", undefined],
-  ] as const)("a file may be had later when %s fails with %s", async (call, how, afterMs) => {
+  ] as const)("a file may be available later when %s fails with %s", async (call, how, afterMs) => {
     const { link, fake } = await begin();
     fake.file("f1", new Uint8Array([1, 2, 3]));
     const fetched = () => link.download!({ kind: "document", source: { at: "platform", ref: "f1" } });
@@ -239,7 +239,7 @@ describe("polling", () => {
   });
 
   test.each(["null", "[]", '{"result":[]}', "<html>"])(
-    "an answer that is none of the Bot API is told: %s",
+    "an answer that the Bot API does not give is reported: %s",
     async (said) => {
       const server = createServer((_request, response) => void response.end(said)).listen(0, "127.0.0.1");
       await once(server, "listening");

@@ -74,7 +74,7 @@ test("a cancelled login ends at once", async () => {
   await expect(whatsapp.login?.(config(), login)).rejects.toMatchObject({ code: "CHANNEL_AUTH" });
 });
 
-test("a device that was logged out is linked anew", async () => {
+test("a device that was logged out is linked again", async () => {
   await fake.link(folder);
   fake.loggedOut = true;
   const login = openLogin((step) => {

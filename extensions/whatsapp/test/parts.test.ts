@@ -115,7 +115,7 @@ describe("keys", () => {
     ["device-list", "[1]"],
     ["session", "true"],
     ["app-state-sync-version", "null"],
-  ] as const)("of the type %s that are JSON and no key count as none, and are told: %s", async (type, value) => {
+  ] as const)("of the type %s that are JSON but no key count as missing, and are reported: %s", async (type, value) => {
     const told: unknown[] = [];
     const auth = await openAuth(folder, baileys, { warn: (_message, fields) => void told.push(fields) });
     const db = new DatabaseSync(path.join(folder, "auth.sqlite"));
@@ -126,7 +126,7 @@ describe("keys", () => {
     auth.close();
   });
 
-  test("of who we are that are JSON and no credentials are for a person to mend", async () => {
+  test("of who we are that are JSON and no credentials are for a person to repair", async () => {
     const auth = await openAuth(folder, baileys);
     auth.save();
     auth.close();

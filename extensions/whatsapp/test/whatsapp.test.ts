@@ -46,7 +46,7 @@ describe("taking messages", () => {
     await expect.poll(() => fake.queue.length).toBe(0);
   });
 
-  test("a conversation goes on when the answer is given out of the taking", async () => {
+  test("a conversation continues when the answer is given out of the taking", async () => {
     const host = new Host();
     const { fake, platform, link } = await begin({}, host);
     const store = host.receive.bind(host);
@@ -230,7 +230,7 @@ describe("taking messages", () => {
     expect(await host.heard("ask")).toMatchObject({ text: "@Claw ask @Bob", mentionsBot: true });
   });
 
-  test("what is no chat, and what we sent ourselves, is not told", async () => {
+  test("events outside chats and our own messages are not received", async () => {
     const { fake, host } = await begin();
     fake.say({ protocolMessage: { type: 0, key: { id: "X" } } });
     fake.say({ senderKeyDistributionMessage: {} });
@@ -369,7 +369,7 @@ describe("endings", () => {
     expect(report?.kind === "trouble" && report.retryInMs).toBeGreaterThanOrEqual(30_000);
   });
 
-  test("a device that was logged out is dead, with what to do", async () => {
+  test("a logged-out device stops and says what to do", async () => {
     const { host, fake, link, platform } = await begin();
     fake.endStream(401);
     await host.until(() => reportsOf(host, "dead").length > 0);
@@ -391,7 +391,7 @@ describe("endings", () => {
     expect(reportsOf(host, "dead")).toEqual([]);
   });
 
-  test("the address is really dialled, and silence behind it ends in another try", async () => {
+  test("connects to the configured address, and tries again when nothing answers there", async () => {
     const { host } = await begin({ waWebSocketUrl: "ws://127.0.0.1:9/ws" });
     await host.until(() => reportsOf(host, "trouble").length > 0);
     expect(reportsOf(host, "alive")).toEqual([]);
@@ -406,7 +406,7 @@ describe("the folder", () => {
     }
   });
 
-  test("of another kind of file is told", async () => {
+  test("of another kind of file is reported", async () => {
     const platform = await whatsappPlatform();
     await fs.writeFile(path.join(platform.folder, "auth.sqlite"), "x".repeat(5000));
     await fs.rm(path.join(platform.folder, "auth.sqlite-wal"), { force: true });

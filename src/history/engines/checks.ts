@@ -1,7 +1,7 @@
 import type { Check, CheckResult } from "../../types/check.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import { LEGACY, openEngine, type Opening } from "./open-engine.ts";
-import { skippedRuns } from "./turn/skipped-runs.ts";
+import { type EndedRun, skippedRuns } from "./turn/skipped-runs.ts";
 
 /** The latest runs of this gateway, the latest first. */
 export type Latest = () => Promise<readonly EndedRun[]>;

@@ -178,7 +178,7 @@ test("channels status shows what an account waits for before it can connect", as
   expect((await run(["channels", "status"], gateway.env)).out).toMatch(/default +fetching a library/);
 });
 
-test("channels status shows what is to be seen to although the account goes on", async () => {
+test("channels status shows what is to be seen to although the account continues", async () => {
   const notices = [{ problem: "Signal asks for a captcha", fix: "Solve it." }];
   const account = { accountId: "default", connected: true, lifecycle: "running", lastError: null, notices };
   const gateway = await fakeGateway({ "channels.status": () => ({ channelAccounts: { signal: [account] } }) });
@@ -186,7 +186,7 @@ test("channels status shows what is to be seen to although the account goes on",
   expect(out).toMatch(/running .*Signal asks for a captcha\. Solve it\./);
 });
 
-test("the doctor tells of connections what only the gateway knows", async () => {
+test("the doctor shows the state of connections, which only the gateway knows", async () => {
   const looked = async (...accounts: object[]) => {
     const gateway = await fakeGateway({ "channels.status": () => ({ channelAccounts: { whatsapp: accounts } }) });
     const { out, code } = await run(["doctor", "--json", "--only", "app.accounts"], gateway.env);
@@ -264,7 +264,7 @@ describe("channels login", () => {
     ]);
   });
 
-  test("a login that failed is told with its cause", async () => {
+  test("a failed login is reported with its cause", async () => {
     const gateway = await fakeGateway({
       "channels.login.start": () => ({
         loginId: "l",
@@ -280,7 +280,7 @@ describe("channels login", () => {
     expect([code, err]).toEqual([78, "error CHANNEL_CONFIG: Too late.\nfix: Do it again.\n"]);
   });
 
-  test("an account that is not there is told with those that are, through the gateway as without it", async () => {
+  test("for a missing account the existing ones are listed, with and without a gateway", async () => {
     const told = "error CHANNEL_MISSING: No account nope.\nfix: It has: default.\n";
     const gateway = await fakeGateway({
       "channels.login.start": () => {

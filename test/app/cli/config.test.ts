@@ -11,7 +11,7 @@ const BROKEN = `{
 }
 `;
 
-test("set, get and unset change one value and keep the rest of the file", async () => {
+test("set and unset change one value and keep the other content of the file; get reads it", async () => {
   const dir = stateDir("{\n  // mine\n  gateway: { port: 1 },\n}\n");
   const env = { OPENCLAW_STATE_DIR: dir };
   expect((await run(["config", "set", "gateway.port", "4711"], env)).code).toBe(0);
@@ -41,7 +41,7 @@ test("set refuses a value that does not fit, and leaves the file alone", async (
   expect(readFileSync(join(dir, "openclaw.json"), "utf8")).toBe("{}\n");
 });
 
-test("secrets are not printed, whatever section they stand in", async () => {
+test("secrets are not printed, whatever section they are in", async () => {
   const env = {
     OPENCLAW_STATE_DIR: stateDir(
       `{ gateway: { auth: { token: "hush-1" } }, channels: { telegram: { botToken: "hush-2" } }, tools: { web: { search: { apiKey: "hush-3" } } } }`,
@@ -73,7 +73,7 @@ test("validate names every problem with its line and ends with 78", async () => 
   expect(JSON.parse(json.out)).toMatchObject({ valid: false, problems: [{ line: 3 }, { line: 5 }] });
 });
 
-test("a syntax error is told with its place, by every command that needs the config", async () => {
+test("every command that needs the config reports a syntax error with its line and column", async () => {
   const env = { OPENCLAW_STATE_DIR: stateDir("{\n  gateway: {{\n}\n") };
   for (const args of [
     ["config", "validate"],

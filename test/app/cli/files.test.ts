@@ -44,7 +44,7 @@ test("without a log there is a word about it", async () => {
   expect([code, err]).toEqual([0, expect.stringContaining("No log yet")]);
 });
 
-test("logs --follow shows what is appended, whole lines only, and goes on in the next day's file", async () => {
+test("logs --follow shows what is appended, whole lines only, and continues in the next day's file", async () => {
   const { dir, env } = withLogs({ "2026-03-01": line("old") });
   const file = (day: string) => join(dir, "logs", `openclaw-${day}.log`);
   const child = start(["logs", "--follow", "--json", "--interval", "20"], env);
@@ -184,7 +184,7 @@ test.each([
   expect(terminalText(printed)).toBe(seen ?? printed);
 });
 
-test("nor can what is told on the error output, but for the progress line", () => {
+test("nor can the error output, except for the progress line", () => {
   expect(errText("not found: a\u001b]52;c;ZXZpbA==\u0007\u202eb\n", true)).toBe("not found: a]52;c;ZXZpbA==b\n");
   expect(errText(`${REWRITE}waiting\u001b[2J\r`, true)).toBe(`${REWRITE}waiting[2J`);
   expect(errText("a\u001b[2Jb", false)).toBe("a\u001b[2Jb");
@@ -199,7 +199,7 @@ test("export writes Markdown into a new file and never over another", async () =
   expect(await run(args, env)).toMatchObject({ code: 2, err: expect.stringContaining("is there already") });
 });
 
-test("an unreadable sessions.json is told and left alone", async () => {
+test("an unreadable sessions.json is reported and not changed", async () => {
   const { dir, env } = withSession();
   writeFileSync(join(dir, "sessions", "sessions.json"), "{ half");
   const { code, err } = await run(["sessions"], env);

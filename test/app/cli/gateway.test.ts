@@ -27,7 +27,7 @@ async function freePort(): Promise<number> {
   return typeof address === "object" && address ? address.port : 0;
 }
 
-test("status tells what the gateway tells, for people and scripts", async () => {
+test("status shows the gateway's report, for people and scripts", async () => {
   const gateway = await fakeGateway({ status: () => STATUS });
   const env = { ...emptyState(), ...gateway.env };
   const { code, out } = await run(["status"], env);
@@ -69,7 +69,7 @@ test("status works without a gateway; gateway status, health and agent say how t
   });
 });
 
-test("a gateway that has not told its port yet is said to be starting", async () => {
+test("a gateway that has not published its port yet is reported as starting", async () => {
   const dir = stateDir(`{ gateway: { port: ${await freePort()} } }`);
   const lock = await acquireStateLock(dir);
   onTestFinished(() => lock.release());
@@ -123,7 +123,7 @@ test("a gateway given by hand never gets the token of this machine's own", async
   expect(noUrl).toMatchObject({ code: 2, err: expect.stringContaining("no ws:// or wss:// URL") });
 });
 
-test("a gateway that is busy with something else is told after the given time", async () => {
+test("a gateway that does not answer is reported after the given time", async () => {
   const gateway = await fakeGateway({ health: () => undefined });
   const { code, err } = await run(["health", "--timeout", "50"], { ...emptyState(), ...gateway.env });
   expect([code, err]).toEqual([75, expect.stringContaining("no answer within 50 ms")]);
@@ -194,7 +194,7 @@ test("a failed run is exit code 1 with its reason", async () => {
   expect([json.code, JSON.parse(json.out)]).toMatchObject([1, { status: "error", error: "The model is away." }]);
 });
 
-test("a connection lost in the middle of a run is told", async () => {
+test("a connection lost in the middle of a run is reported", async () => {
   const gateway = await fakeGateway(talk(({ cut }) => cut(), SAID));
   const { code, err } = await run(["agent", "-m", "hi"], { ...emptyState(), ...gateway.env });
   expect([code, err]).toEqual([75, expect.stringContaining("error GATEWAY_UNREACHABLE")]);

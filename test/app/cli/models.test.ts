@@ -97,7 +97,7 @@ describe("the model that is asked", () => {
 });
 
 describe("status", () => {
-  test("tells the model, its keys and what is missing, without secrets", async () => {
+  test("shows the model, its keys and what is missing, without secrets", async () => {
     const config =
       '{ agents: { defaults: { model: { primary: "anthropic/claude-sonnet-4-6", fallbacks: ["groq/x"] } } } }';
     const profiles = {
@@ -141,7 +141,7 @@ describe("status", () => {
     expect(await check({ "anthropic:t": token("anthropic", Date.now() + 9 * DAY) })).toBe(0);
   });
 
-  test("tells what rests, as the gateway wrote it", async () => {
+  test("shows the cooldowns that the gateway wrote", async () => {
     const { dir, env } = stage("{}", { "anthropic:a": key("anthropic") });
     const rest = { profile: "anthropic:a", provider: "anthropic", model: "m", reason: "rate_limit", failures: 2 };
     const now = Date.now();
@@ -264,7 +264,7 @@ describe("keys", () => {
       return { ...at, code, out: told, err: told };
     }
 
-    test("are stored with what the provider told, after its address was shown", async () => {
+    test("are stored with the provider's answer, after its address was shown", async () => {
       const { code, out, keys } = await login(async ({ onAuth, onProgress }) => {
         onAuth({ url: "https://own.example/login", instructions: "Enter 1234" });
         onProgress?.("Nearly there");
@@ -297,7 +297,7 @@ describe("keys", () => {
     });
   });
 
-  test("of a broken file are told, and the file stays", async () => {
+  test("of a broken file are reported, and the file stays", async () => {
     const { dir, env } = stage("{}", {});
     const path = join(dir, "credentials/auth-profiles.json");
     writeFileSync(path, '{"profiles":{"a":"sk-hush');

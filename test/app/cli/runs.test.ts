@@ -151,7 +151,7 @@ test("runs lists the latest first, of one conversation, failed ones, so many", a
   });
 });
 
-test("runs show tells models, attempts, tools, cost, and the messages in and out", async () => {
+test("runs show lists models, attempts, tools, cost, and the messages in and out", async () => {
   const { env } = await withRuns();
   const { code, out, err } = await run(["runs", "show", "abc"], env);
   expect(code, err).toBe(0);
@@ -224,7 +224,7 @@ test("runs show --prompt prints what the model saw, piece by piece", async () =>
   expect(json.system.map((part: { text: string }) => part.text)).toEqual(system.map((part) => part.text));
 });
 
-test("the prompt is found after a reset, and its loss is told", async () => {
+test("the prompt is found after a reset, and a lost one is reported", async () => {
   const { dir, path, env } = await withRuns();
   const fresh = { sessionId: "s2", sessionFile: join(dir, "sessions", "s2.jsonl"), updatedAt: 2 };
   writeFileSync(join(dir, "sessions", "sessions.json"), JSON.stringify({ [KEY]: fresh }));

@@ -93,7 +93,7 @@ const layout = fc.constantFrom<(value: unknown) => string>(
 );
 
 describe("any config", () => {
-  it("gives back what was set, and the rest as it was", () => {
+  it("returns the changed value, and everything else as it was", () => {
     fc.assert(
       fc.property(tree, layout, fc.array(name, { minLength: 1, maxLength: 3 }), json, (value, write, keys, wanted) => {
         const before = write(value);

@@ -125,7 +125,7 @@ describe("a config of the field", () => {
 });
 
 describe("a mistake", () => {
-  it("in a key is told with line and nearest name", async () => {
+  it("in a key is reported with line and nearest name", async () => {
     const error = await refusal(
       '{\n  // here\n  gatway: { port: 1 },\n  gateway: {\n    prt: 1,\n  },\n  dmScope: "main",\n}',
     );
@@ -139,14 +139,14 @@ describe("a mistake", () => {
     expect(error.fix).toContain("openclaw config validate");
   });
 
-  it("inside a known section without effect is told too", async () => {
+  it("inside a known section without effect is reported too", async () => {
     const error = await refusal("{ update: { chekOnStart: true } }");
     expect(texts(error.problems)).toEqual([
       "openclaw.json:1: update.chekOnStart: unknown key; did you mean update.checkOnStart?",
     ]);
   });
 
-  it("in a value is told with what would fit, never with the value", async () => {
+  it("in a value is reported with what would fit, never with the value", async () => {
     const error = await refusal(
       '{\n gateway: { port: "sk-1", bind: "world" },\n agents: { list: [{ name: 1 }], defaults: { model: "nonsense" } },\n session: [],\n channels: { telegram: { accounts: { a: { dmPolicy: "x" } } } } }',
     );
@@ -162,7 +162,7 @@ describe("a mistake", () => {
     expect(inspect(error)).not.toContain("sk-1");
   });
 
-  it("inside one of several forms is told of the form that was meant", async () => {
+  it("inside one of several forms is reported for the form that was meant", async () => {
     const error = await refusal('{ agents: { defaults: { model: { primary: "a/b", fallbacks: "c/d" } } } }');
     expect(texts(error.problems)).toEqual([
       "openclaw.json:1: agents.defaults.model: fallbacks: must be a list, but is text",
@@ -175,7 +175,7 @@ describe("a mistake", () => {
     expect(config.messages.groupChat.mentionPatterns).toEqual(mentionPatterns);
   });
 
-  it("that only shows when the value is used is told at once", async () => {
+  it("that would show only when the value is used is reported at once", async () => {
     const error = await refusal({
       gateway: { bind: "custom" },
       agents: { defaults: { userTimezone: "Mars/Base" } },
@@ -188,14 +188,14 @@ describe("a mistake", () => {
     ]);
   });
 
-  it("in the syntax is told with line and column", async () => {
+  it("in the syntax is reported with line and column", async () => {
     const error = await refusal("{\n  gateway: {\n    port: 1\n    bind: 2\n  }\n}");
     expect(error.code).toBe("CONFIG_SYNTAX");
     expect(error.message).toBe("openclaw.json:4:5: not valid JSON5: invalid character 'b'");
     expect((await refusal("")).code).toBe("CONFIG_SYNTAX");
   });
 
-  it.skipIf(process.getuid?.() === 0)("in the file's rights is told", async () => {
+  it.skipIf(process.getuid?.() === 0)("in the file's permissions is reported", async () => {
     writeFileSync(path, "{}");
     chmodSync(path, 0o000);
     await expect(loadConfig({ path, env: {} })).rejects.toMatchObject({ code: "CONFIG_UNREADABLE" });
@@ -203,7 +203,7 @@ describe("a mistake", () => {
 });
 
 describe("bindings", () => {
-  it("of a kind that has no effect are told and left out", async () => {
+  it("of a kind that has no effect are reported and left out", async () => {
     const match = { channel: "telegram", peer: { kind: "group", id: "-1" } };
     const acp = { type: "acp", agentId: "codex", match, acp: { mode: "persistent" } };
     const { config, warnings } = await load({ bindings: [acp, { agentId: "main", match }] });
@@ -234,7 +234,7 @@ describe("channels", () => {
     ]);
   });
 
-  it("whose adapter takes any key still tell a mistyped one", async () => {
+  it("whose adapter takes any key still report a mistyped one", async () => {
     const schema = z.looseObject({ botToken: secretField });
     const { warnings } = await load(
       { channels: { telegram: { botTokn: "y", botToken: "x", dmPolicy: "allowlist" } } },
@@ -245,7 +245,7 @@ describe("channels", () => {
     ]);
   });
 
-  it("whose direct chats are open to nobody are told where that is written", async () => {
+  it("whose direct chats admit nobody are reported with the place of that setting", async () => {
     const warningsOf = async (channel: object) =>
       texts((await load({ channels: { telegram: channel } })).warnings).map((text) => text.replace(/^\S+ /, ""));
     const why = '"open" lets in only whom allowFrom names; add "*" to allowFrom to hear everybody';

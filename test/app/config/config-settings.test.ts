@@ -76,7 +76,7 @@ describe("agent settings", () => {
     expect(second).toMatchObject({ toolResultMaxChars: 500, compaction: { sectionsMaxChars: 7 } });
   });
 
-  it("prune tool results only when told to", () => {
+  it("prune tool results only when the config says so", () => {
     expect(agentsOf({})[0]).not.toHaveProperty("pruning");
     const given = { mode: "cache-ttl", ttl: "1h", keepLastAssistants: 5, softTrim: { maxChars: 10 } };
     expect(agentsOf({ agents: { defaults: { contextPruning: given } } })[0]?.pruning).toEqual({

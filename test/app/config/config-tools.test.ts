@@ -16,7 +16,7 @@ async function warningsOf(config: unknown): Promise<readonly string[]> {
   return (await loadConfig({ path, env: {} })).warnings.map(({ text }) => text);
 }
 
-it("says of entries in tool lists that they name nothing, instead of leaving an agent without tools in silence", async () => {
+it("reports entries in tool lists that name no tool", async () => {
   const warnings = await warningsOf({
     tools: { allow: ["group:plugins", "raed", "group:fs", "r*"], deny: ["browser", "group:web", "exce"] },
     agents: { list: [{ id: "a", tools: { alsoAllow: ["cron", "Exec ", "bash", "message"] } }] },

@@ -29,7 +29,7 @@ const write = (text: string) => {
 };
 
 describe("a watched config", () => {
-  it("tells what is live, which channels start anew and what waits", async () => {
+  it("reports what applies at once, which channels restart and what waits for a restart", async () => {
     const events = await start('{ gateway: { port: 1 }, channels: { a: { botToken: "1" } } }');
     const next = events.next();
     write(
@@ -57,7 +57,7 @@ describe("a watched config", () => {
     expect((await mended).value).toMatchObject({ kind: "valid", changed: ["tools.profile"], restart: [] });
   });
 
-  it("keeps the one in force while the file is gone, and tells when it is back", async () => {
+  it("keeps the present one while the file is missing, and logs when it is back", async () => {
     const text = "{ gateway: { port: 1 }, tools: { deny: ['exec'] } }";
     const events = await start(text);
     const gone = events.next();

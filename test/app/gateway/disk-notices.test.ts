@@ -30,7 +30,7 @@ function stage(refuses: (to: Peer) => boolean = () => false) {
 const from = (id: string, kind: "direct" | "group" = "direct") =>
   nextMessage("hi", id, { from: { ...peer(id), chat: { kind, id } } });
 
-test("a chat that cannot be told keeps no other from being told, and fails nothing", async () => {
+test("a chat that cannot be notified keeps no other chat from its notice, and fails nothing", async () => {
   const { told, log, notices } = stage((to) => to.chat.id === "blocked");
   await notices.waiting([from("blocked"), from("2")], FULL);
   await expect(notices.refused([from("blocked")], FULL)).resolves.toBeUndefined();
@@ -38,7 +38,7 @@ test("a chat that cannot be told keeps no other from being told, and fails nothi
   expect(log.lines).toContain("warn notice of the full disk not sent: 403: bot was blocked by the user");
 });
 
-test("a chat hears it once in ten minutes", async () => {
+test("a chat is notified once in ten minutes", async () => {
   const { told, clock, notices } = stage();
   await notices.waiting([from("1"), from("1")], FULL);
   clock.pass(TEN_MINUTES - 1);
@@ -49,7 +49,7 @@ test("a chat hears it once in ten minutes", async () => {
   expect(told).toEqual(["1", "1"]);
 });
 
-test("a group hears it only of messages that were admitted", async () => {
+test("a group is notified only about messages that were admitted", async () => {
   const { told, notices } = stage();
   await notices.refused([from("g", "group"), from("1")], FULL);
   expect(told).toEqual(["1"]);

@@ -14,7 +14,7 @@ function stage() {
   return { clock, log, found, disk: new DiskState({ probe: async () => found.error, log, clock }) };
 }
 
-test("a write that failed is told with its fix, until the disk takes writes and a waiting turn had time to try", async () => {
+test("a failed write is reported with its fix until the disk takes writes and a waiting turn had time to try", async () => {
   const { clock, log, disk } = stage();
   expect([disk.takesWrites, disk.problem]).toEqual([true, undefined]);
   disk.refused(FULL);

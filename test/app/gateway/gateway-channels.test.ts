@@ -39,7 +39,7 @@ const state = async (account: string) =>
 const is = (account: string, wanted: string | undefined) =>
   until(async () => (await state(account)) === wanted, `${account} ${wanted}`);
 
-test("a form is told what each channel is asked for, and which of it is secret", async () => {
+test("a form receives the fields of each channel, and which of them are secret", async () => {
   const { payload } = await ask("channels.setups", {});
   const { channels } = z
     .looseObject({ channels: z.array(z.looseObject({ channel: z.string(), fields: z.array(z.unknown()) })) })

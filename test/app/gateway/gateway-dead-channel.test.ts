@@ -20,7 +20,7 @@ test("the fix for one of several accounts names its own key", async () => {
   }
 });
 
-test("an account that its platform turned away is told of wherever an operator looks", async () => {
+test("an account that its platform refused is shown wherever an operator looks", async () => {
   const telegram = await startFakeTelegram();
   const account = { botToken: "1:never-given-out", apiRoot: telegram.url };
   const fixture = await startGatewayFixture({ enabled: false }, undefined, { telegram: account });

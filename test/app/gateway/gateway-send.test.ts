@@ -12,7 +12,7 @@ afterAll(() => fixture.close());
 
 const send = (...args: readonly string[]) => fixture.cli("message", "send", ...args);
 
-test("a message is sent, and told with the platform's id", async () => {
+test("a message is sent, and its platform id is printed", async () => {
   const { code, out } = await send("--channel", "telegram", "--to", "42", "-m", "**hello**");
   expect([code, out]).toEqual([0, expect.stringMatching(/^Sent to telegram chat 42 \(default\) as \d+\.\n$/)]);
   expect(fixture.telegram.shown(42)).toEqual(["hello"]);
@@ -39,7 +39,7 @@ test("a dry run looks and sends nothing", async () => {
   expect(fixture.telegram.shown(44)).toEqual([]);
 });
 
-test("what the platform refuses is told, with exit code 1", async () => {
+test("a refusal of the platform is printed, with exit code 1", async () => {
   fixture.telegram.fail("sendMessage", "403");
   const { code, err } = await send("--to", "45", "-m", "hello");
   expect(code).toBe(1);
@@ -48,7 +48,7 @@ test("what the platform refuses is told, with exit code 1", async () => {
   expect(await fixture.json("message", "send", "--to", "45", "-m", "hello")).toMatchObject({ state: "failed" });
 });
 
-test("what the platform does not take yet waits, and is told so", async () => {
+test("a message that the platform does not take yet waits, and the output says so", async () => {
   fixture.telegram.fail("sendMessage", "429", 1, 1);
   const { code, out } = await send("--to", "46", "-m", "later", "--timeout", "100");
   expect([code, out]).toEqual([0, expect.stringMatching(/^Waits for telegram chat 46/)]);

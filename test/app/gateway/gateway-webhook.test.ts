@@ -34,7 +34,7 @@ function post(path: string, secret = slack.signingSecret): Promise<Response> {
   return fetch(`${fixture.http}${path}`, { method: "POST", body, headers });
 }
 
-test("Slack's requests reach its account through the gateway, and a strange one is turned away", async () => {
+test("Slack's requests reach its account through the gateway, and a strange one is refused", async () => {
   const answer = await post("/slack/events");
   expect([answer.status, await answer.text()]).toEqual([200, "a-challenge"]);
   expect((await post("/slack/events", "another secret")).status).toBe(401);
@@ -43,7 +43,7 @@ test("Slack's requests reach its account through the gateway, and a strange one 
   expect(metrics).toContain('openclaw_channel_webhook_requests_total{path="/slack/events",status="200"} 1');
 });
 
-test("an account that is started anew with another path is found there, and soon nowhere else", async () => {
+test("an account that is restarted with another path answers there, and soon not at the old one", async () => {
   const config = fixture.config().replace('"mode": "http"', '"mode": "http", "webhookPath": "/hooks/slack"');
   writeFileSync(join(fixture.dir, "openclaw.json"), config);
   await until(async () => (await post("/hooks/slack")).status === 200, "the new path");

@@ -48,7 +48,7 @@ beforeEach(() => {
   });
 });
 
-test("steps are told once each, in order, and at once when they come; the account is down meanwhile", async () => {
+test("each step is reported once, in order and at once; the account is stopped meanwhile", async () => {
   const { loginId, state, next } = logins.start(account, "+4930123456");
   expect([state, next]).toEqual(["waiting", 0]);
   await clock.pass(1);
@@ -70,7 +70,7 @@ test("steps are told once each, in order, and at once when they come; the accoun
   expect(await logins.wait(loginId, 0, 25_000)).toMatchObject({ state: "linked", next: 3 });
 });
 
-test("a library that has to be fetched first is told as a step", async () => {
+test("the download of a library is reported as a step", async () => {
   const { loginId } = logins.start(account, undefined);
   await clock.pass(1);
   expect(await desks[0]?.desk.library("toy-sdk")).toBe("file:///toy/toy-sdk");
@@ -99,7 +99,7 @@ test("a login ends by cancel, by the next one of the account, and by itself afte
   expect(events.filter((event) => event === "up")).toHaveLength(3);
 });
 
-test("an account of its own section is told its own keys", async () => {
+test("an account with its own section gets its own keys", async () => {
   const { loginId } = logins.start({ ...account, account: accountId("work"), isNamed: true }, undefined);
   await clock.pass(1);
   desks[0]?.desk.show({ kind: "told", text: "Set channels.toy.account." });

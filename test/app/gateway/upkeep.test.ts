@@ -77,7 +77,7 @@ it("removes the oldest files beyond the size, but none of the last day", async (
   expect((await readdir(join(dir, "media"))).toSorted()).toEqual(["d.png", "e.png"]);
 });
 
-it("goes on with the rest when one of the folders cannot be read", async () => {
+it("continues with the other folders when one cannot be read", async () => {
   await put("media", "old.png", 91);
   await writeFile(join(dir, "logs"), "no folder");
   const env = { HOME: dir, OPENCLAW_STATE_DIR: dir };

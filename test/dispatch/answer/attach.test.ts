@@ -55,10 +55,13 @@ describe("what an answer names as media", () => {
     ]);
   });
 
-  it.each(["../secret.txt", "/etc/hostname", "link.txt", "missing.txt"])("is refused and told for %s", async (ref) => {
-    await writeFile(join(dir, "secret.txt"), "secret");
-    await symlink(join(dir, "secret.txt"), join(dir, "workspace/link.txt"));
-    const [block] = await attach([ref], false, ports);
-    expect(block).toMatchObject({ kind: "notice", because: "error" });
-  });
+  it.each(["../secret.txt", "/etc/hostname", "link.txt", "missing.txt"])(
+    "is refused and reported for %s",
+    async (ref) => {
+      await writeFile(join(dir, "secret.txt"), "secret");
+      await symlink(join(dir, "secret.txt"), join(dir, "workspace/link.txt"));
+      const [block] = await attach([ref], false, ports);
+      expect(block).toMatchObject({ kind: "notice", because: "error" });
+    },
+  );
 });

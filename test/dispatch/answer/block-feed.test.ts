@@ -35,7 +35,7 @@ describe("blocks of a growing answer", () => {
     expect([...feed.push(paragraphs.slice(2).join("\n\n")), ...feed.flush()].join(" ")).toContain("delta");
   });
 
-  it("of a call that broke off are forgotten", () => {
+  it("of a call that was cut off are forgotten", () => {
     for (const feed of [open({ coalesce }), open({ breakAt: "message_end" })]) {
       feed.push(text.slice(0, 60));
       feed.drop();
@@ -63,7 +63,7 @@ describe("blocks of a growing answer", () => {
     );
   });
 
-  it("are never lost or doubled when the answer came out otherwise", () => {
+  it("are never lost or doubled when the answer differs", () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom("alpha", "alphaalpha", "beta", "x", "")), (earlier) => {
         const feed = open({ coalesce, earlier });

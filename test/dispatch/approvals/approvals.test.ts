@@ -42,7 +42,7 @@ it("nobody's answer within five minutes is a denial, and one that comes later is
   expect([asked.length, answered]).toEqual([1, ["timeout"]]);
 });
 
-it("an answer in time is taken whatever letters its id is typed in, and its time no longer runs", async () => {
+it("an answer in time is accepted in upper and lower case, and its timer ends", async () => {
   const { approvals, clock, ask } = openDesk();
   const decision = ask();
   expect(approvals.resolve(approvals.list()[0]!.id.toUpperCase(), "allow-once")).toBe("allow-once");

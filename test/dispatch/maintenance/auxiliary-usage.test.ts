@@ -48,7 +48,7 @@ describe("the cost of a summary", () => {
     await expectAllCounted();
   });
 
-  it("behind a turn is a row that bears the turn's name", async () => {
+  it("after a turn is a row with the turn's name", async () => {
     fixture.rules = {
       agent: { contextTokens: 6000, compaction: { reserveTokens: 20_000, keepRecentTokens: 600, timeoutMs: 10_000 } },
     };
@@ -66,7 +66,7 @@ describe("the cost of a summary", () => {
     await expectAllCounted();
   });
 
-  it("that was of no use is told as well", async () => {
+  it("that had no result is recorded as well", async () => {
     fixture.model.answer((call) => ({ text: isSummary(call.system) ? "x".repeat(40_000) : "fine" }));
     for (const turn of [1, 2, 3]) await boot.ask(`turn-${turn} ${LONG}`);
     expect(await boot.chat.compact(boot.keyOf("1"))).toMatchObject({ compacted: false });
@@ -100,7 +100,7 @@ describe("the cost of a summary", () => {
   });
 });
 
-describe("the cost of a context engine behind a turn", () => {
+describe("the cost of a context engine after a turn", () => {
   it("adds up in one row and in the counters of the conversation that it was for", async () => {
     await boot.ask("hello");
     const key = boot.keyOf("1");

@@ -43,7 +43,7 @@ it("waits for its turn in the lane, and counts in the session's row", async () =
   });
 });
 
-it("is none without the configured engine, which the log tells of", async () => {
+it("does not happen without the configured engine, and the log says so", async () => {
   const noEngine = () => Promise.reject(new OpenClawError("ENGINE_MISSING", { message: "none", fix: "add it" }));
   const builtIn = () => Promise.reject(new Error("another engine took its place"));
   const job = {
@@ -135,7 +135,7 @@ describe("a memory flush", () => {
     expect(flush).toMatchObject({ result: "replied", receipt: { calls: 1, usage: { input: 10, output: 5 } } });
   });
 
-  it("does not come where somebody who is no owner was heard, also when an owner writes there later", async () => {
+  it("does not run in a chat in which somebody other than an owner wrote, also when an owner writes there later", async () => {
     let isOwner = false;
     fixture.rules = { ...fixture.rules, isOwner: () => isOwner };
     const boot = await fixture.boot();
@@ -225,7 +225,7 @@ Never share keys.
     talkative();
   });
 
-  it("the next turn is shown the rules again, and told what it has read and no longer sees", async () => {
+  it("the next turn gets the rules again, and a list of what it has read and no longer sees", async () => {
     await mkdir(join(fixture.dir, "memory"), { recursive: true });
     fixture.tools.push(makeTool("read", async () => textResult("contents")));
     fixture.model.answer((call) => {
@@ -247,7 +247,7 @@ Never share keys.
     expect(fixture.model.calls.at(-1)!.said).not.toContain("Never share keys");
   });
 
-  it("each turn is told what goes on outside the transcript, and none before", async () => {
+  it("each turn gets the events outside the transcript, and no earlier ones", async () => {
     fixture.liveState = () => ["Running: backup.sh since 10:00"];
     const boot = await fixture.boot();
     await boot.ask(`turn-1 ${LONG}`);
@@ -260,7 +260,7 @@ Never share keys.
     }
   });
 
-  it("the chat is told in a line when the config wants it, and watchers of the gateway see it", async () => {
+  it("the chat gets one line when the config asks for it, and clients of the gateway get an event", async () => {
     fixture.rules = { agent: { contextTokens: 4000, compaction: { ...COMPACTION, notifyUser: true } } };
     const boot = await fixture.boot();
     const seen: CompactionUpdate[] = [];
@@ -297,7 +297,7 @@ describe("compactions never loop", () => {
     expect(begun()).toBeLessThanOrEqual(3);
   });
 
-  it("with a summary that is longer than what it stands for: nothing changes, and each turn tries once", async () => {
+  it("with a summary that is longer than what it replaces: nothing changes, and each turn tries once", async () => {
     fixture.rules = { agent: { contextTokens: 4000, compaction: { ...COMPACTION, keepRecentTokens: 1 } } };
     fixture.model.answer((call) => ({ text: isSummary(call.system) ? "x".repeat(40_000) : "fine" }));
     const boot = await fixture.boot();

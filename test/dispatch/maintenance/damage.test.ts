@@ -11,7 +11,7 @@ afterEach(() => fixture.close());
 const told = () =>
   fixture.platform.messages.filter((message) => JSON.stringify(message).includes("can no longer be read"));
 
-it("a conversation with a damaged line goes on with all the others, and its chat hears of it once", async () => {
+it("a conversation with a damaged line continues with all the others, and its chat is informed once", async () => {
   fixture.model.answer((call) => ({ text: `echo: ${heard(call.said)}` }));
   const boot = await fixture.boot();
   for (const words of ["first", "second", "third"]) await boot.ask(words);

@@ -129,7 +129,7 @@ function heldTurns() {
 
 const collect = { settings: () => ({ ...SETTINGS, queueMode: () => "collect" as const }) };
 
-test("a turn that was stopped while it was prepared ends its run when that begins, and the next one goes on", async () => {
+test("a turn that was stopped while it was prepared ends its run when that begins, and the next one continues", async () => {
   const { handler, turns } = heldTurns();
   const lanes = lanesWith(handler);
   for (const id of [1, 2]) lanes.offer(KEY, turn(id));

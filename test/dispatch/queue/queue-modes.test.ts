@@ -25,7 +25,7 @@ describe("what becomes of a message", () => {
     );
   });
 
-  it("is the mode's own word while a run goes on alone", () => {
+  it("is the mode's own word while a run continues alone", () => {
     const busy = { busy: true, waiting: 0 };
     expect(MODES.map((how) => queueAction(busy, how))).toEqual([
       { kind: "steer" },

@@ -73,7 +73,7 @@ it("summarize holds every queue mode to the cap, and loses nobody's message", ()
   );
 });
 
-it("500 messages that may not be merged wait as 20 turns, the oldest told in a line each", () => {
+it("500 messages that may not be merged wait as 20 turns; the oldest are listed, one line each", () => {
   const lane = new Lane();
   for (let id = 0; id < 500; id += 1) {
     const row: InboxRow = { id, message: nextMessage(`message ${id}`), state: "accepted", attempts: 0 };

@@ -102,7 +102,7 @@ describe("threads that share a conversation", () => {
 });
 
 describe("a long turn into which somebody spoke", () => {
-  it("goes on behind its last step after a restart: no tool runs twice", async () => {
+  it("continues after its last step when the gateway restarts: no tool runs twice", async () => {
     const ran: number[] = [];
     let isHanging = true;
     const deploy = makeTool("deploy", async ({ text }) => {

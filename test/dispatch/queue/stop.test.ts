@@ -39,7 +39,7 @@ it("so does one whose key is being renewed", async () => {
   expect(await boot.ask("still there?")).toEqual({ kind: "replied" });
 });
 
-it("so does a compaction for which no model can be had", async () => {
+it("so does a compaction that waits for a model", async () => {
   for (const turn of [1, 2, 3]) await boot.ask(`turn-${turn} ${"word ".repeat(500)}`);
   let isAsked = false;
   Object.assign(boot.ports.models, { find: () => ((isAsked = true), never()) });

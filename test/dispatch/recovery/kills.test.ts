@@ -68,7 +68,7 @@ describe("killed between two steps", () => {
     expect(shown()).toHaveLength(1);
   });
 
-  it("a message whose chat was told that there is no answer gets none", async () => {
+  it("a message whose chat got the notice that there is no answer gets none", async () => {
     const row = await accept("hello");
     await claim(row);
     const parts = await renderText("⚠️ The model cannot be reached right now.", LIMITS);
@@ -95,7 +95,7 @@ describe("killed between two steps", () => {
     expect(shown()).toEqual(["echo: what is up?"]);
   });
 
-  it("words and the notice behind them are one reply: the model is not asked for another", async () => {
+  it("a text and the notice after it are one reply: the model is not asked for another", async () => {
     fixture.model.answer((_, number) =>
       number === 1 ? { text: "Let me look.", tool: "look" } : { status: 401, message: "no" },
     );
@@ -145,7 +145,7 @@ describe("killed between two steps", () => {
 });
 
 describe("a message that has ended", () => {
-  it("is not taken up by a boot that had read it before", async () => {
+  it("is not resumed by a process that had read it before", async () => {
     const row = await accept("hello");
     await boot.stop();
     boot = await fixture.boot();
@@ -239,7 +239,7 @@ describe("dropping a message", () => {
 });
 
 describe("a disk that is full when a turn ends", () => {
-  it("delays the outcome until there is room, without a restart", async () => {
+  it("delays the outcome until the disk has space, without a restart", async () => {
     const { inbox } = boot.journal;
     const finish = inbox.finishTurn.bind(inbox);
     let refusals = 0;

@@ -113,7 +113,7 @@ describe("after a crash there is exactly one answer", () => {
     ],
   ];
 
-  it.each(STEPS)("when it died with the message %s", async (_, build, text, calls) => {
+  it.each(STEPS)("when it was killed with the message %s", async (_, build, text, calls) => {
     const row = await accept(nextMessage("hello"));
     await build(row);
     const boot = await crash();
@@ -123,7 +123,7 @@ describe("after a crash there is exactly one answer", () => {
     expect(fixture.model.calls).toHaveLength(calls);
   });
 
-  it("when it died with the reply sent and no outcome written", async () => {
+  it("when it was killed with the reply sent and no outcome written", async () => {
     const row = await accept(nextMessage("hello"));
     await claim([row]);
     await writeUser("hello", row);
@@ -153,7 +153,7 @@ describe("after a crash there is exactly one answer", () => {
     expect(fixture.platform.messages).toMatchObject([{ text: "echo: hello", edits: ["half an ans"] }]);
   });
 
-  it("in blocks, labelled when a preview may stand beside them that nobody can edit", async () => {
+  it("in blocks, labelled when the chat may show a preview that nobody can edit", async () => {
     fixture.rules = { chat: () => ({ replyToMode: "off", streaming: "block" }) };
     const row = await accept(nextMessage("hello"));
     await claim([row]);
@@ -182,7 +182,7 @@ describe("after a crash there is exactly one answer", () => {
     expect(fixture.platform.texts).toEqual(parts.slice(1));
   });
 
-  it("in blocks, going on behind those that the kill left in the chat", async () => {
+  it("in blocks, continuing after those that were already in the chat", async () => {
     fixture.rules = { chat: () => ({ replyToMode: "off", streaming: "block", responsePrefix: "Bot:" }) };
     const row = await accept(nextMessage("hello"));
     await claim([row]);
@@ -204,7 +204,7 @@ describe("after a crash there is exactly one answer", () => {
     expect(fixture.model.calls).toHaveLength(1);
   });
 
-  it("in blocks, of which a cut table had its head again", async () => {
+  it("in blocks, where each part of a cut table repeats its header", async () => {
     fixture.rules = { chat: () => ({ replyToMode: "off", streaming: "block" }) };
     const row = await accept(nextMessage("hello"));
     await claim([row]);
@@ -282,7 +282,7 @@ describe("after a crash there is exactly one answer", () => {
     expect(fixture.platform.texts).toEqual(["echo: what is up?"]);
   });
 
-  it("across several deaths, until the third start tells that it gives up", async () => {
+  it("across several kills, until the third start says that it gives up", async () => {
     const row = await accept(nextMessage("hello"));
     fixture.model.answer(() => "hang");
     for (let start = 1; start <= 3; start += 1) {
@@ -368,7 +368,7 @@ describe("what waited too long over an outage", () => {
   const outcomeOf = async (boot: Boot, { message: said }: InboxRow) =>
     (await boot.journal.inbox.find(said.from.channel, said.from.account, said.eventKey))?.outcome;
 
-  it("is told to its chat in one line, and ended", async () => {
+  it("is reported to its chat in one line, and ended", async () => {
     const rows = await acceptEarlier(
       7,
       nextMessage("one", "1", { sentAt: Date.now() - 8 * HOUR }),
@@ -437,9 +437,9 @@ describe("what waited too long over an outage", () => {
     ]);
   });
 
-  it("is told once when the gateway died between the line and the end", async () => {
+  it("is reported once when the gateway ended between the line and the outcome", async () => {
     const rows = await acceptEarlier(7, nextMessage("one"), nextMessage("two"));
-    const parts = await renderText("told before", LIMITS);
+    const parts = await renderText("already reported", LIMITS);
     await before.journal.outbox.plan({ replyKey: "in:1:stale", inboxId: 1, to: peer("1"), parts });
     const boot = await crash();
     await allDone(boot);
@@ -461,7 +461,7 @@ describe("what waited too long over an outage", () => {
     expect(JSON.stringify(entries)).toContain("One message of");
   });
 
-  it("is told once, also when the gateway dies again", async () => {
+  it("is reported once, also when the gateway is killed again", async () => {
     const [row] = await acceptEarlier(7, nextMessage("hello"));
     await allDone(await crash());
     await allDone(await crash());
@@ -481,7 +481,7 @@ describe("what the platform held too long", () => {
   });
   const written = (hours: number) => ({ sentAt: time.now() - hours * HOUR });
 
-  it("is told in one line when no more of it comes, and the rest is answered", async () => {
+  it("is reported in one line when the conversation ends there, and the other messages are answered", async () => {
     const rows = [await before.tell("one", "1", written(9)), await before.tell("two", "1", written(8))];
     const fresh = await before.tell("three", "2", written(5));
     expect(await before.outcome(fresh)).toEqual({ kind: "replied" });
@@ -517,7 +517,7 @@ describe("what the platform held too long", () => {
 });
 
 describe("an agent that is gone", () => {
-  it("is told to who wrote, and the message ends as failed", async () => {
+  it("is reported to the sender, and the message ends as failed", async () => {
     const row = await accept(nextMessage("hello"));
     const gone = sessionKey("agent:ops:telegram:default:1");
     await before.journal.inbox.claim([row.id], { sessionKey: gone, runId: runId("r"), turnId: turnIdOf(row) });

@@ -83,7 +83,7 @@ it("tells an event exactly once when the process ends between the transcript's l
   expect([await timesTold("came back"), await timesTold("disk is full")]).toEqual([1, 1]);
 });
 
-it("does not tell again what a turn told that nobody took up after a restart", async () => {
+it("does not tell again what a turn told that nobody resumed after a restart", async () => {
   const gate = Promise.withResolvers<void>();
   fixture.model.answer(async () => {
     await gate.promise;

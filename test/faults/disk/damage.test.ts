@@ -18,7 +18,7 @@ async function withHistory(at: FaultFixture): Promise<{ transcript: string }> {
 }
 
 test.each([1, 7, 60])(
-  "a last line torn %i bytes before its end is cut off, kept and told; the talk goes on",
+  "a last line torn %i bytes before its end is cut off, kept and told; the talk continues",
   async (bytes) => {
     const { transcript } = await withHistory(fixture());
     const whole = await readFile(transcript, "utf8");

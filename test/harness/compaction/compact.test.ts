@@ -168,7 +168,7 @@ it("leaves a conversation alone that nobody keeps", async () => {
   expect((await run({ conversation })).done.kind).toBe("nothing");
 });
 
-it("goes on from the turn's tool results after an overflow in its middle", async () => {
+it("continues from the turn's tool results after an overflow in its middle", async () => {
   await talk(3);
   let looks = 0;
   const look = makeTool("look", async () => {

@@ -83,7 +83,7 @@ describe("a memory flush", () => {
     expect(fixture.model.calls.at(-1)?.toolText).toContain("not available in this turn");
   });
 
-  it("heeds the words of the config, and asks for silence where they do not", async () => {
+  it("uses the prompt of the config, and asks for NO_REPLY where it does not", async () => {
     fixture.model.answer(() => ({ text: "NO_REPLY" }));
     await flush([], { settings: { softThresholdTokens: 1, prompt: "Save it in YYYY-MM-DD.txt" } });
     expect(fixture.model.calls.at(-1)?.said).toMatch(

@@ -107,7 +107,7 @@ describe("a long turn whose provider fails on the way", () => {
     ["32 000", 32_000, 500],
     ["100 000", 100_000, 50],
   ])(
-    "in a window of %s tokens is gone on with: the question and what was said into it are sent",
+    "in a window of %s tokens is continued: the question and what was said into it are sent",
     async (_, size, words) => {
       const isCut = size < 50_000;
       fixture.model.answer((_, number) => {
@@ -190,7 +190,7 @@ describe("a conversation that is larger than the next model's window", () => {
     expect(await compactions()).toBe(0);
   });
 
-  it("is cut for a stand-in that takes even less, and still not summed up", async () => {
+  it("is cut for a fallback that takes even less, and still not summed up", async () => {
     await facts(60);
     const models = modelsOf({ fake: 200_000, spare: 8000 });
     fixture.model.answer((call) => {
@@ -225,7 +225,7 @@ describe("the model that writes the summary", () => {
     expect(JSON.stringify(await fixture.session.window(9000))).toContain("GOOD");
   });
 
-  it("is not waited for behind a turn when it stays busy: nothing is lost, and the next turn asks again", async () => {
+  it("is not waited for after a turn when it stays busy: nothing is lost, and the next turn asks again", async () => {
     let isBusy = true;
     fixture.model.answer((call) => {
       if (!isSummary(call)) return { text: "ok" };
@@ -263,7 +263,7 @@ describe("the model that writes the summary", () => {
     expect(Math.max(...sizes)).toBeLessThan(6000);
   });
 
-  it("has what it wrote kept when it fails on the way; the rest is listed, behind the turn", async () => {
+  it("keeps what it wrote when it fails on the way; the remaining part is listed, after the turn", async () => {
     let asked = 0;
     fixture.model.answer((call) => {
       if (!isSummary(call)) return { text: "ok" };

@@ -125,7 +125,7 @@ describe("two keys of one provider", () => {
     ["auth", REFUSED],
     ["billing", POOR],
     ["rate_limit", HASTY],
-  ] as const)("stand in for each other after %s, and nobody hears of it", async (kind, reply) => {
+  ] as const)("replace each other after %s, without a notice", async (kind, reply) => {
     answers({ "own:a at m1": reply });
     const first = await ask([FIRST]);
     expect(first.result.kind).toBe("replied");
@@ -141,7 +141,7 @@ describe("two keys of one provider", () => {
     expect(skippedBy(second)).toEqual([expect.stringMatching(new RegExp(`^own:a cooldown until .* after ${kind}$`))]);
   });
 
-  it("rest at one model only", async () => {
+  it("cool down at one model only", async () => {
     answers({ "own:a at m1": REFUSED });
     await ask([FIRST]);
     asked = [];
@@ -150,7 +150,7 @@ describe("two keys of one provider", () => {
     expect(skippedBy(sister)).toEqual([]);
   });
 
-  it("rest for each reason as long as that one asks", async () => {
+  it("cool down for each reason as long as that reason needs", async () => {
     answers({ "own:a at m1": HASTY });
     await ask([FIRST]);
     answers({ "own:a at m1": POOR });
@@ -176,7 +176,7 @@ describe("two keys of one provider", () => {
     ]);
   });
 
-  it("do not stand in for one that its user pinned", async () => {
+  it("do not replace one that its user pinned", async () => {
     answers({ "own:a at m1": REFUSED });
     const told = await ask([FIRST], { keys: { pinned: "own:a" } });
     expect(told.result).toMatchObject({ kind: "failed", failure: { kind: "auth" } });
@@ -191,7 +191,7 @@ describe("two keys of one provider", () => {
   });
 });
 
-describe("when every key rests", () => {
+describe("when every key cools down", () => {
   it("the one that is back first is asked once", async () => {
     answers({ "own:a at m1": POOR, "own:b at m1": REFUSED });
     expect((await ask([FIRST])).result).toMatchObject({ failure: { kind: "auth" } });
@@ -218,7 +218,7 @@ describe("when every key rests", () => {
 describe("a model that failed", () => {
   const keys = { pinned: "own:a" };
 
-  it("is returned to after its rest, and that is told once", async () => {
+  it("is used again after its cooldown, with one notice", async () => {
     answers({ m1: BUSY });
     const first = await ask(BOTH, { keys });
     expect(first.changes).toEqual(["↪️ Answered by spare/s1 in place of own/m1: it is overloaded."]);
@@ -243,7 +243,7 @@ describe("a model that failed", () => {
     expect((await ask(BOTH, { keys })).changes).toEqual([]);
   });
 
-  it("is named with its own failure, not with that of the model behind it", async () => {
+  it("is named with its own failure, not with that of the next model", async () => {
     let spares = 0;
     fixture.model.answer((call) => {
       if (call.model === "m1") return POOR;
@@ -254,7 +254,7 @@ describe("a model that failed", () => {
     expect(told.changes).toEqual(["↪️ Answered by spare/s1 in place of own/m1: its account is out of credit."]);
   });
 
-  it("is probed by one run alone when its rest is over", async () => {
+  it("is probed by one run alone when its cooldown is over", async () => {
     answers({ m1: BUSY });
     await ask(BOTH, { keys });
     clock.pass(30 * MINUTE);
@@ -278,7 +278,7 @@ describe("a model that failed", () => {
     expect(asked).toEqual(["own:a at m1"]);
   });
 
-  it("rests again when the probe fails, and longer", async () => {
+  it("cools down again and longer when the probe fails", async () => {
     answers({ m1: BUSY });
     await ask(BOTH, { keys });
     clock.pass(1.5 * MINUTE);
@@ -289,7 +289,7 @@ describe("a model that failed", () => {
     expect(asked.map((one) => one.split(" at ")[1])).toEqual(["s1"]);
   });
 
-  it("does not rest when it is not there: the next run asks again", async () => {
+  it("does not cool down when it is missing: the next run asks again", async () => {
     answers({ m1: ABSENT });
     for (const _ of ["once", "twice"]) {
       const told = await ask(BOTH);

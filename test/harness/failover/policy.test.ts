@@ -25,7 +25,7 @@ function steps(failures: (at: number) => Failure, candidates: number, most: numb
 }
 
 describe("the failure policy", () => {
-  it("is told as it is", () => {
+  it("is reported as it is", () => {
     const text = readFileSync(join(import.meta.dirname, "../../../docs/concepts/failures.md"), "utf8");
     const told = [...text.matchAll(/^\| `(\w+)` \|(.*)\|$/gm)].map(([, kind, row = ""]) => [kind, row.trim()] as const);
     const meant = FAILURE_KINDS.map(
@@ -66,7 +66,7 @@ describe("the failure policy", () => {
     expect(handedOn).not.toHaveProperty("state.used.shrink_window");
   });
 
-  it("gives a model that others were passed by for all that is for each model", () => {
+  it("gives a fallback model everything that is sent to each model", () => {
     const state: PolicyState = { used: { wait: 2, lower_thinking: 1, compact: 2 }, candidate: 0, profile: 1 };
     expect(movedTo(state, { candidate: 0, profile: 2 })).toEqual({ ...state, profile: 2 });
     expect(movedTo(state, { candidate: 2, profile: 0 })).toEqual({ used: { compact: 2 }, candidate: 2, profile: 0 });

@@ -16,8 +16,8 @@ const last = (events: Events) => events.at(-1) as Extract<Events[number], { type
 const ofType = <T extends Events[number]["type"]>(events: Events, type: T) =>
   events.filter((event): event is Extract<Events[number], { type: T }> => event.type === type);
 
-describe("an answer that breaks off", () => {
-  it("is gone on with: watchers see one text, and the model is shown its own first words", async () => {
+describe("an answer that is cut off", () => {
+  it("is continued: watchers see one text, and the model is shown its own first words", async () => {
     fixture.model.answer((_, number) =>
       number === 1 ? { text: "one two three four", stopAfter: 2, everyMs: 5 } : { text: "and the rest" },
     );
@@ -52,7 +52,7 @@ describe("an answer that breaks off", () => {
     ]);
   });
 
-  it("is brought whole by the next boot", async () => {
+  it("is sent completely after the next start", async () => {
     fixture.model.answer((_, number) =>
       number === 1 ? { text: "one two three", stopAfter: 1, everyMs: 5 } : { text: "two" },
     );
@@ -62,7 +62,7 @@ describe("an answer that breaks off", () => {
     expect(fixture.model.calls).toHaveLength(2);
   });
 
-  it("is gone on with by the next boot, with its first words", async () => {
+  it("is continued after the next start, with its first words", async () => {
     fixture.model.answer((_, number) => (number === 1 ? { text: "one two", stopAfter: 1, everyMs: 5 } : "hang"));
     const first = fixture.start();
     await fixture.model.called(2);
@@ -73,7 +73,7 @@ describe("an answer that breaks off", () => {
     expect(ofType(events, "message_end").at(-1)?.text).toBe("one and two");
   });
 
-  it("is given up without a loop when it breaks off every time", async () => {
+  it("is given up without a loop when it is cut off every time", async () => {
     fixture.model.answer(() => ({ text: "one two three", stopAfter: 1, everyMs: 5 }));
     const events = await eventsOf(fixture.start().stream);
     expect(last(events).result).toMatchObject({ kind: "failed" });
@@ -81,7 +81,7 @@ describe("an answer that breaks off", () => {
   });
 });
 
-describe("a prompt that only tells what another session holds", () => {
+describe("a prompt that only passes on what another session contains", () => {
   const announcement = {
     ...userTurn("A subagent has finished: 42.", "announce-1"),
     provenance: { kind: "inter_session" as const, sourceTool: "subagent_announce" },
@@ -100,7 +100,7 @@ describe("a prompt that only tells what another session holds", () => {
     ],
   };
 
-  it("is seen by the model, also behind its tools, and never written down", async () => {
+  it("is shown to the model, also after its tools, and never stored", async () => {
     await fixture.start().stream.done;
     fixture.model.answer((call, number) =>
       number === 2 ? { tool: "look", args: {} } : { text: `told after ${call.toolText}` },
@@ -129,7 +129,7 @@ describe("tools with side effects", () => {
     [429, "Rate limit reached"],
     [529, "overloaded"],
     [401, "Incorrect API key provided"],
-  ])("run once, whatever fails behind them (%i)", async (status, message) => {
+  ])("run once, whatever fails after them (%i)", async (status, message) => {
     let sent = 0;
     const send = makeTool(
       "send",
@@ -149,7 +149,7 @@ describe("tools with side effects", () => {
   });
 });
 
-describe("a model that goes round in circles", () => {
+describe("a model that repeats its tool calls", () => {
   it("is warned, and then the run ends with that reason", async () => {
     fixture.model.answer(() => ({ tool: "look", args: { text: "again" } }));
     const events = await eventsOf(
@@ -210,7 +210,7 @@ describe("another model", () => {
 });
 
 describe("the receipt", () => {
-  it("tells the thinking level that the model was asked for, which is none where it cannot think", async () => {
+  it("has the thinking level of the request, which is none where the model cannot think", async () => {
     const events = await eventsOf(fixture.start({ thinking: "high" }).stream);
     expect(last(events).receipt.tries).toMatchObject([{ thinking: "off" }]);
   });
@@ -228,7 +228,7 @@ describe("the receipt", () => {
     expect(last(events).receipt).toMatchObject({ calls: 0, usage: { totalTokens: 0 } });
   });
 
-  it("tells every try with its cause and remedy, the tools, and who answered", async () => {
+  it("lists every try with its cause and remedy, the tools, and the model that answered", async () => {
     fixture.model.answer((_, number) => {
       if (number === 1) return { status: 500, message: "Internal server error" };
       return number === 2 ? { tool: "look", args: {} } : { text: "done" };

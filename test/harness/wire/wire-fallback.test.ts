@@ -9,7 +9,7 @@ const { scene, expectSound } = scenes;
 
 describe("every failure ends in one visible outcome, and the next turn is answered", () => {
   it.each(FAILURES.filter(({ name }) => name !== "an empty answer"))(
-    "$api: $name, behind a tool and with a fallback",
+    "$api: $name, after a tool and with a fallback",
     async ({ api, reply, ends, isDead }) => {
       const [kind, , , isHandedOn] = ends;
       const isSilent = ends[0] === "timeout";

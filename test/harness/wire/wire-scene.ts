@@ -1,7 +1,8 @@
 import { afterEach, beforeAll, beforeEach, expect } from "vitest";
 import { eventsOf, openedByPi, openRunFixture, userTurn, type RunFixture } from "../../kit/run.ts";
 import { settingsFor } from "../../kit/settings.ts";
-import { makeTool, textResult } from "../../kit/tools.ts";
+import { makeTool } from "../../kit/tools.ts";
+import { textResult } from "../../../src/tools/define.ts";
 import { CASES } from "./wire-cases.ts";
 import { APIS, faultsEverywhere, REFS, skippingClock, wire, type WireApi } from "./wires.ts";
 

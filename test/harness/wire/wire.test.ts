@@ -3,7 +3,8 @@ import type { RunRequest } from "../../../src/harness/request.ts";
 import { BuiltInTurn } from "../../../src/history/engines/turn/built-in-turn.ts";
 import { runId } from "../../../src/types/ids.ts";
 import { png } from "../../kit/pictures.ts";
-import { textResult, makeTool } from "../../kit/tools.ts";
+import { textResult } from "../../../src/tools/define.ts";
+import { makeTool } from "../../kit/tools.ts";
 import { userTurn } from "../../kit/run.ts";
 import { CASES } from "./wire-cases.ts";
 import { FAILURES, remediesOf, resultOf, shownIn, useScenes } from "./wire-scene.ts";
@@ -36,9 +37,9 @@ describe("every failure ends in one visible outcome, and the next turn is answer
   });
 });
 
-describe("an answer that breaks off, for whatever reason", () => {
+describe("an answer that is cut off, for whatever reason", () => {
   it.each(FAILURES.filter(({ name }) => name.endsWith(" in mid-text") && !name.startsWith("a refusal")))(
-    "$api: $name, is gone on with",
+    "$api: $name, is continued",
     async ({ api, reply, ends }) => {
       const { ask, sent, faults } = scene(api, { isSilent: ends[0] === "timeout" });
       scenes.fixture.model.answer((_, number) => (number === 1 ? reply() : { text: "; five six" }));
@@ -55,7 +56,7 @@ describe("an answer that breaks off, for whatever reason", () => {
   );
 });
 
-describe("a model that mends its ways", () => {
+describe("a model that corrects itself", () => {
   it.each(APIS)("%s: thinks less until it is allowed", async (api) => {
     const { ask, sent, faults } = scene(api);
     const refuse = CASES.find(({ name }) => name === "400 for thinking")?.reply(api);
@@ -80,7 +81,7 @@ describe("a model that mends its ways", () => {
   it.each([
     { text: "<think>What could they mean?</think>" },
     { text: "<think>They could</think>", reason: "length" } as const,
-  ])("is asked once more when it only thought aloud, and not in circles ($text)", async (thought) => {
+  ])("is asked once more, and no more, when its answer has only thoughts ($text)", async (thought) => {
     const { ask } = scene("openai-completions");
     scenes.fixture.model.answer(() => thought);
     const [result] = resultOf(await ask("please", "turn-1"));
@@ -88,7 +89,7 @@ describe("a model that mends its ways", () => {
     expect(scenes.fixture.model.calls).toHaveLength(2);
   });
 
-  it("may add nothing to an answer that broke off", async () => {
+  it("may add nothing to an answer that was cut off", async () => {
     const { ask } = scene("anthropic-messages");
     scenes.fixture.model.answer((_, number) => (number === 1 ? { text: "All is well.", ending: "eof" } : { text: "" }));
     const events = await ask("please", "turn-1");
@@ -100,7 +101,7 @@ describe("a model that mends its ways", () => {
     expect(scenes.fixture.model.calls).toHaveLength(2);
   });
 
-  it.each(APIS)("%s: may say nothing behind a tool that did something", async (api) => {
+  it.each(APIS)("%s: may say nothing after a tool that did something", async (api) => {
     const { ask, sendings } = scene(api);
     scenes.fixture.model.answer((_, number) => (number === 1 ? { text: "", tool: "send", args: {} } : { text: "" }));
     const events = await ask("tell them", "turn-1");
@@ -109,7 +110,7 @@ describe("a model that mends its ways", () => {
     expect(scenes.fixture.model.calls).toHaveLength(2);
   });
 
-  it("may not behind one that only looked, nor is it asked in circles", async () => {
+  it("may not after one that only read, nor is it asked without end", async () => {
     const { ask } = scene("google-generative-ai");
     const look = makeTool("look", async () => textResult("a view"));
     scenes.fixture.model.answer((_, number) =>
@@ -211,7 +212,7 @@ describe("an image that a provider refuses", () => {
   const TOO_BIG = "messages.0.content.1.image.source.base64: image exceeds 5 MB maximum: 6291456 bytes > 5242880 bytes";
   const image = { type: "image" as const, mimeType: "image/png", data: PIXEL };
 
-  it.each(APIS)("%s: is told when it is the user's own, and the next turn goes on without it", async (api) => {
+  it.each(APIS)("%s: is reported when it is the user's own, and the next turn continues without it", async (api) => {
     const { ask, sent, faults } = scene(api);
     const refuse = errorOf(api, 400, { message: TOO_BIG, type: "invalid_request_error" });
     scenes.fixture.model.answer((_, number) => (hasImage(sent[number - 1]) ? refuse : { text: "fine" }));

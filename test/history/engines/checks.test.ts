@@ -17,7 +17,7 @@ describe("openclaw doctor", () => {
     return check?.run(new AbortController().signal);
   };
 
-  it("says how often the engine was passed by of late, and why the last time", async () => {
+  it("says how often the engine was skipped of late, and why the last time", async () => {
     const runs = ["", "boom", "", "slow"].map((why) => ({
       receipt: { engine: "recording", ...(why && { engineDegraded: `passed by: ${why}` }) },
     }));

@@ -97,7 +97,7 @@ describe("a turn with an engine", () => {
     expect(engine.order).toEqual(["assemble", "afterTurn", "maintain", "dispose"]);
   });
 
-  it("tells it all that it may want to know", async () => {
+  it("gives it all fields of the contract", async () => {
     const engine = new RecordingEngine();
     const on = engineFixture(engine);
     const announced = user("a child ended", {
@@ -167,7 +167,7 @@ describe("a turn with an engine", () => {
     expect(told[0]?.aborted ?? true).toBe(true);
   });
 
-  it("lets go of it when no model was asked", async () => {
+  it("disposes it when no model was asked", async () => {
     const engine = new RecordingEngine();
     const on = engineFixture(engine);
     const turn = await on.open();
@@ -273,7 +273,7 @@ describe("a turn with an engine", () => {
     expect(on.log.lines).toEqual([]);
   });
 
-  it("does maintenance behind the reply, once at a time for a session", async () => {
+  it("does maintenance after the reply, once at a time for a session", async () => {
     let atWork = 0;
     let most = 0;
     const gate = Promise.withResolvers<undefined>();
@@ -295,8 +295,8 @@ describe("a turn with an engine", () => {
   });
 });
 
-describe("what an engine is told of a conversation", () => {
-  it("is the transcript as it stands, behind the summary, with what the loop has said since", () => {
+describe("what an engine receives of a conversation", () => {
+  it("is the transcript after the summary, with the messages of the loop since then", () => {
     const provenance = { kind: "inter_session", sourceTool: "sessions_send" } as const;
     const said = [
       user("a"),
@@ -383,7 +383,7 @@ describe("what the model sees", () => {
     expect(whole?.messages.map(textOf).slice(1)).toEqual(loop.slice(4).map(textOf));
   });
 
-  it("keeps what the engine does not know of: where a turn came from, and that an answer broke off", async () => {
+  it("keeps what the engine does not know of: where a turn came from, and that an answer was cut off", async () => {
     const provenance = { kind: "inter_session", sourceTool: "sessions_send", sourceSessionKey: "main::coder" } as const;
     const broken = { ...answer("the first half"), stopReason: "error" as const, errorMessage: "cut" };
     const said = [user("yes"), answer("a"), user("yes", { provenance }), broken, askForRest(5), answer("the rest")];
@@ -523,7 +523,7 @@ describe("an engine that fails", () => {
     expect(await other.compact(compaction("overflow"))).toMatchObject({ kind: "done", tokensAfter: 100 });
   });
 
-  it("behind the reply is logged, and nothing else", async () => {
+  it("after the reply is logged, and changes nothing else", async () => {
     const on = engineFixture(small({ afterTurn: broken, maintain: broken, dispose: hang }));
     const turn = await on.open();
     await turn.assemble(ask(messages, 4));

@@ -161,7 +161,7 @@ describe("images that are too large", () => {
     expect(JSON.stringify(applyPasses(shown, claude))).toContain("[image: too large for this model]");
   });
 
-  it("are made smaller, wherever they stand", async () => {
+  it("are made smaller at every position", async () => {
     const small = png(10, 10);
     const asks: unknown[] = [];
     const resize: Resize = (bytes, bounds) => {

@@ -60,7 +60,7 @@ describe("paths of images in a text", () => {
 });
 
 describe("the head of an image", () => {
-  it("tells its type and size", () => {
+  it("returns its type and size", () => {
     expect(measure(png(320, 240))).toEqual({ mimeType: "image/png", width: 320, height: 240 });
     for (const [kind, head] of Object.entries(HEADS)) {
       const mimeType = kind.startsWith("lossy") || kind.startsWith("lossless") ? "image/webp" : `image/${kind}`;

@@ -52,7 +52,7 @@ describe("a refusal is taken for what it is", () => {
 });
 
 describe("a refusal that no row knows", () => {
-  it.each(UNKNOWN)("of $provider keeps its words, rests no key and compacts nothing", async (refused) => {
+  it.each(UNKNOWN)("of $provider keeps its text, starts no cooldown and no compaction", async (refused) => {
     const { kind, message } = await failureOf(refused, textOf(refused));
     expect(message).toContain("The tea is cold today");
     expect(kind).toBe("format");

@@ -64,7 +64,7 @@ describe("a platform's own format", () => {
     expect(one("[https://a.org](https://b.org/x)", "discord")).toBe("https://a.org (https://b.org/x)");
   });
 
-  it("tells Signal the styles beside the text", () => {
+  it("sends Signal the styles beside the text", () => {
     const [chunk] = renderChunks("🙂 **bold** and `x`\n\n> quoted *it*\n\n```\ncode\n```", "signal-styled", {
       limit: 2000,
     });

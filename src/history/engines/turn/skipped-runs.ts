@@ -16,7 +16,7 @@ export interface SkippedRuns {
 export const LATEST_RUNS = 20;
 
 /** `runs`: the latest first. Undefined when the engine was not skipped. */
-export function skippedRuns(id: string, runs: readonly Pick<RunRecord, "receipt">[]): SkippedRuns | undefined {
+export function skippedRuns(id: string, runs: readonly EndedRun[]): SkippedRuns | undefined {
   const own = runs.filter(({ receipt }) => receipt.engine === id);
   const reasons = own.flatMap(({ receipt }) => receipt.engineDegraded ?? []);
   const [why] = reasons;

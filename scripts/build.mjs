@@ -49,6 +49,20 @@ const namedExports = {
   },
 };
 
+/** pi-ai hides its import of Bedrock's client from bundlers, for browsers. The gateway needs it: a chunk of its own. */
+const bedrock = {
+  name: "bedrock",
+  setup(build) {
+    build.onLoad({ filter: /pi-ai[\\/]dist[\\/]providers[\\/]register-builtins\.js$/ }, (args) => {
+      const code = fs.readFileSync(args.path, "utf8");
+      const contents = code.replace('importNodeOnlyProvider("./amazon-bedrock.js")', 'import("./amazon-bedrock.js")');
+      if (contents === code)
+        throw new Error(`${args.path} does not import Bedrock's client as it did: adapt scripts/build.mjs`);
+      return { contents, loader: "js" };
+    });
+  },
+};
+
 function isModule(file) {
   if (/\.(?:mjs|mts|ts|tsx)$/.test(file)) return true;
   if (file.endsWith(".cjs")) return false;
@@ -123,7 +137,7 @@ async function bundleNode(esbuild) {
     target: "node22.19",
     conditions: ["source"],
     external,
-    plugins: [namedExports],
+    plugins: [namedExports, bedrock],
     // Node's own punycode causes a warning; an old dependency of grammY imports it.
     alias: { punycode: "punycode.js" },
     banner: { js: banner },

@@ -1,5 +1,6 @@
-import { realpath } from "node:fs/promises";
+import { lstat, realpath } from "node:fs/promises";
 import { basename, resolve } from "node:path";
+import { holdsFile, isOwnOutput } from "../../tools/host/closed.ts";
 import { isInside } from "../../utils/real-path.ts";
 import type { MediaStore } from "../../types/journal.ts";
 import { mediaKindOf } from "../../types/chat/media-kind.ts";
@@ -50,8 +51,18 @@ async function readBelow({ workspace, closedPaths = [], mostBytes }: AttachPorts
   });
   if (!isInside(file, root)) throw new Error("it is outside the workspace");
   const closed = await Promise.all(closedPaths.map((one) => realpath(one).catch(() => one)));
-  if (closed.some((one) => isInside(file, one))) throw new Error("it belongs to the gateway itself");
+  if (closed.some((one) => isInside(file, one)) || (await isClosedElsewhere(file, closed)))
+    throw new Error("it belongs to the gateway itself");
   return readRegular(file, Math.min(MOST_BYTES, mostBytes ?? MOST_BYTES));
+}
+
+/** Whether a file is one of the gateway's own under a second name (hard link), or what the gateway prints to. */
+async function isClosedElsewhere(file: string, closed: readonly string[]): Promise<boolean> {
+  const facts = await lstat(file);
+  if (await isOwnOutput(facts)) return true;
+  if (facts.nlink === 1) return false;
+  for (const one of closed) if (await holdsFile(one, facts)) return true;
+  return false;
 }
 
 /** A stored file as a block of a reply. */

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { link, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -41,8 +41,9 @@ describe("what an answer names as media", () => {
     await mkdir(join(dir, "workspace/.openclaw/credentials"), { recursive: true });
     await writeFile(join(dir, "workspace/.openclaw/credentials/gateway-token"), "secret");
     await symlink(join(dir, "workspace/.openclaw/credentials"), join(dir, "workspace/harmless"));
+    await link(join(dir, "workspace/.openclaw/credentials/gateway-token"), join(dir, "workspace/second-name"));
     const closed = { ...ports, closedPaths: [join(dir, "workspace/.openclaw/credentials")] };
-    const refs = [".openclaw/credentials/gateway-token", "harmless/gateway-token"];
+    const refs = [".openclaw/credentials/gateway-token", "harmless/gateway-token", "second-name"];
     for (const block of await attach(refs, false, closed)) {
       expect(block).toMatchObject({ kind: "notice", markdown: expect.stringContaining("belongs to the gateway") });
     }

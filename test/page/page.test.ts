@@ -256,6 +256,16 @@ describe.skipIf(!hasChromium)("the page", () => {
     await card.waitFor({ state: "detached" });
   });
 
+  test("stays when a file is dropped beside the composer", async () => {
+    await open();
+    const kept = await page.evaluate(`["dragover", "drop"].map((type) => {
+      const dataTransfer = new DataTransfer();
+      dataTransfer.items.add(new File(["<script></script>"], "page.html", { type: "text/html" }));
+      return !document.body.dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }));
+    })`);
+    expect(kept).toEqual([true, true]);
+  });
+
   test("stops a run by button and by Escape", async () => {
     await open();
     const runId = await ask("tell me a long story");

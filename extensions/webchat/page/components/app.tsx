@@ -9,7 +9,7 @@ import { Boundary } from "./boundary.tsx";
 import { Composer } from "./composer.tsx";
 import { Gate } from "./gate.tsx";
 import { Banners, Header } from "./header.tsx";
-import { useNarrow } from "./hooks.ts";
+import { useFileDropsIgnored, useNarrow } from "./hooks.ts";
 import { Log } from "./log.tsx";
 import { Drawer, Sidebar } from "./sidebar.tsx";
 
@@ -22,6 +22,7 @@ export function App(props: { state: State; chat: Chat }): VNode {
   const running = isRunning(state);
   useEscape(running && !drawer, chat);
   useTitle(state, running);
+  useFileDropsIgnored();
   if (state.link.state === "unauthorized") {
     return <Gate message={state.link.message} offered={state.offered !== undefined} chat={chat} />;
   }

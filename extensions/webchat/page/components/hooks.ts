@@ -35,3 +35,18 @@ export function useFocus(to: { readonly current: HTMLElement | null }): void {
     };
   }, [to]);
 }
+
+/** Keeps the page when a file is dropped beside the composer: the browser would open the file in its place. */
+export function useFileDropsIgnored(): void {
+  useEffect(() => {
+    const keep = (event: DragEvent): void => {
+      if (event.dataTransfer?.types.includes("Files") === true) event.preventDefault();
+    };
+    window.addEventListener("dragover", keep);
+    window.addEventListener("drop", keep);
+    return () => {
+      window.removeEventListener("dragover", keep);
+      window.removeEventListener("drop", keep);
+    };
+  }, []);
+}

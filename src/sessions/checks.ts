@@ -15,7 +15,7 @@ import { fileOf } from "./rows/row.ts";
 import { readRows, type RowPlaces } from "./rows/read-rows.ts";
 import { readRowsFile, rowsPath } from "./rows/rows-file.ts";
 
-// The newest ones; more would not fit into the two seconds of a check.
+// The newest ones. More would not fit into the two seconds of a check.
 const MAX_TRANSCRIPTS = 200;
 const DIR_MODE = 0o700;
 const FILE_MODE = 0o600;
@@ -76,7 +76,7 @@ async function newestRows(places: RowPlaces): Promise<SessionRow[]> {
       .map(([key, entry]) => ({ key, entry }))
       .sort((a, b) => b.entry.updatedAt - a.entry.updatedAt);
   } catch {
-    // Told by the check of the rows themselves.
+    // The check of the rows reports this.
     return [];
   }
 }
@@ -111,7 +111,7 @@ async function problemOf(path: string): Promise<CheckResult | undefined> {
   }
 }
 
-/** Bytes of each file that are looked at, from its end. */
+/** Bytes at the end of each file that are read. */
 const MOST_BYTES = 1024 * 1024;
 
 async function damageOf(path: string, walk: BranchWalk, hasHeader: boolean): Promise<CheckResult | undefined> {

@@ -12,14 +12,14 @@ import { patchRow } from "./rows/row.ts";
 import type { RowStore } from "./rows/row-store.ts";
 import type { AppendOptions, Transcript } from "./transcript/transcript.ts";
 
-/** The part of the sessions' store that a held session needs. */
+/** The part of the session store that a held session needs. */
 export interface Keeper {
   readonly rows: RowStore;
   now(): number;
-  /** Archives the held transcript and gives the row and the transcript of a new session id. */
+  /** Archives the held transcript. Returns the row and the transcript of a new session id. */
   renew(key: SessionKey, row: SessionEntry): Promise<{ row: SessionEntry; transcript: Transcript }>;
   release(key: SessionKey): void;
-  /** Tells whoever watches that a transcript was written. */
+  /** Informs watchers that a transcript was written. */
   tell(update: TranscriptUpdate): void;
 }
 
@@ -27,18 +27,18 @@ export interface Holding {
   readonly key: SessionKey;
   readonly agentId: AgentId;
   readonly transcript: Transcript;
-  /** Not among the rows before something is written. */
+  /** The row is added when something is written. */
   readonly row: SessionEntry;
 }
 
-/** One conversation in the hands of one holder. Its methods throw after `release`. */
+/** One conversation, held by one caller. Its methods throw after `release`. */
 export class HeldSession implements Session {
   readonly key: SessionKey;
   readonly agentId: AgentId;
   readonly #keeper: Keeper;
   #transcript: Transcript;
   #draft: SessionEntry;
-  /** The row is in the journal, or on its way there. */
+  /** The row is in the journal or is being written. */
   #recorded: Promise<void> | undefined;
   #isRecorded: boolean;
   #isReleased = false;
@@ -95,7 +95,7 @@ export class HeldSession implements Session {
 
   async append(body: EntryBody, options: AppendOptions = {}): Promise<string> {
     const transcript = this.#held();
-    // The key first: killed in between, a new transcript would be a file that no key leads to.
+    // The key comes first: otherwise, after a crash, no key would lead to the file of a new transcript.
     if (!this.#isRecorded) await this.#record();
     const id = await transcript.append(body, options);
     this.#keeper.rows.set(this.key, { ...this.entry, updatedAt: this.#keeper.now() });
@@ -128,7 +128,7 @@ export class HeldSession implements Session {
     this.#keeper.release(this.key);
   }
 
-  /** The row of a new key is durable at once: after a crash the key must lead to its file. */
+  /** Writes the row of a new key at once: after a crash the key must lead to its file. */
   #record(): Promise<void> {
     if (this.#recorded) return this.#recorded;
     this.#keeper.rows.set(this.key, this.entry);

@@ -1,8 +1,8 @@
-/** One holder per key; those who wait get it in the order in which they asked. */
+/** One holder for each key. Waiting callers get it in the order of their calls. */
 export class KeyLocks {
   readonly #tails = new Map<string, Promise<void>>();
 
-  /** Resolves with the function that gives the lock back; calling that twice is harmless. */
+  /** Resolves with the function that releases the key. A second call of it does nothing. */
   async take(key: string): Promise<() => void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const before = this.#tails.get(key);

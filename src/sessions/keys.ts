@@ -3,7 +3,7 @@ import type { Peer, Sender } from "../types/chat/message.ts";
 
 export type DmScope = "main" | "per-peer" | "per-channel-peer" | "per-account-channel-peer";
 
-/** The parts of a session key. `other`: a key of another form, taken as given. */
+/** The parts of a session key. `other`: a key of another form, used unchanged. */
 export type ParsedKey = { readonly agentId: AgentId } & (
   | KeyBody
   | { readonly kind: "subagent"; readonly parent: SessionKey; readonly child?: string }
@@ -25,16 +25,16 @@ export interface KeyRules {
   /** `global`: an agent's direct chats are one session, whatever `dmScope` says. `per-sender` when unset. */
   readonly scope?: "per-sender" | "global";
   readonly dmScope: DmScope;
-  /** A person's name to the ids that are that person: `telegram:123`, or `123` on any channel. */
+  /** A person's name, and the ids of that person: `telegram:123`, or `123` on any channel. */
   readonly identityLinks?: Readonly<Record<string, readonly string[]>>;
   /** The agent whose keys have no prefix. */
   readonly defaultAgent?: AgentId;
 }
 
-/** Who a web or RPC client means by `main`. */
+/** The session that a web or RPC client means by `main`. */
 export const OPERATOR_KEY: SessionKey = sessionKey("webchat:default:operator");
 
-/** The operator's own conversation, whichever client writes into it. */
+/** The operator's own conversation, which all clients share. */
 export const isMainKey = (key: SessionKey): boolean => key === OPERATOR_KEY || parseKey(key).kind === "main";
 
 /** The session of a message. Different peers get different keys, unless the scope or a link joins them. */
@@ -60,7 +60,7 @@ export function buildKey(parsed: ParsedKey, defaultAgent: AgentId = DEFAULT_AGEN
   return sessionKey(prefix + bodyOf(parsed));
 }
 
-/** Reads any key; never throws. */
+/** Reads any key. Never throws. */
 export function parseKey(key: SessionKey, defaultAgent: AgentId = DEFAULT_AGENT): ParsedKey {
   const cut = key.lastIndexOf("::");
   const subagent = cut > 0 ? parseSubagent(key.slice(0, cut), key.slice(cut + 2)) : undefined;
@@ -81,7 +81,7 @@ export function isSubagentKey(key: SessionKey): boolean {
 export const agentOf = (key: SessionKey, defaultAgent: AgentId = DEFAULT_AGENT): AgentId =>
   parseKey(key, defaultAgent).agentId;
 
-/** One spelling for one session: the default agent's prefix goes. */
+/** The canonical form of a key: without the prefix of the default agent. */
 export function canonicalKey(key: SessionKey, defaultAgent: AgentId = DEFAULT_AGENT): SessionKey {
   const prefix = `agent:${encode(defaultAgent)}:`;
   return key.startsWith(prefix) && key.length > prefix.length ? sessionKey(key.slice(prefix.length)) : key;
@@ -119,7 +119,7 @@ function bodyOf(parsed: KeyBody): string {
   }
 }
 
-/** A channel of the name `agent` would read as the agent prefix. */
+/** Escapes a channel named `agent`, which would be read as the agent prefix. */
 const placeText = ({ channel, account }: Place): string =>
   `${channel === "agent" ? "%61gent" : encode(channel)}:${encode(account)}`;
 
@@ -131,7 +131,7 @@ function parseBody(parts: readonly string[]): KeyBody {
   return parsePlace(parts) ?? { kind: "other", text: parts.join(":") };
 }
 
-/** The number of parts distinguishes the kinds, so that no id can pass for a marker. */
+/** Kinds are distinguished by the number of parts, so that no id can be read as a marker. */
 function parsePlace(parts: readonly string[]): KeyBody | undefined {
   const hasThread = parts.length > 4 && parts.at(-2) === "thread";
   const thread = hasThread ? { thread: decode(parts.at(-1) ?? "") } : undefined;
@@ -153,7 +153,7 @@ function parseSubagent(parent: string, name: string): ParsedKey | undefined {
   };
 }
 
-/** An empty id becomes a lone `%`, which no other id does. */
+/** An empty id becomes a single `%`, which no other id does. */
 const encode = (part: string): string => (part === "" ? "%" : part.replaceAll("%", "%25").replaceAll(":", "%3A"));
 
 function decode(part: string): string {

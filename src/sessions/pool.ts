@@ -3,9 +3,9 @@ import type { Transcript } from "./transcript/transcript.ts";
 import type { TranscriptUpdate } from "../types/session.ts";
 import { Feed } from "../utils/feed.ts";
 
-/** Transcripts in memory, at most `max` released ones; the least recently used one goes first. */
+/** Transcripts in memory, with at most `max` released ones. The least recently used is removed first. */
 export class TranscriptPool {
-  /** What was written in them. */
+  /** The writes of these transcripts. */
   readonly updates = new Feed<TranscriptUpdate>();
   readonly #max: number;
   /** In the order of their last use. */
@@ -17,7 +17,7 @@ export class TranscriptPool {
     this.#max = max;
   }
 
-  /** The key's transcript, from memory when it is the wanted file and no other program changed that. */
+  /** The transcript of a key: from memory if it is the right file and no other program changed it. */
   async hold(key: SessionKey, path: string, open: () => Promise<Transcript>): Promise<Transcript> {
     this.#held.add(key);
     try {
@@ -32,7 +32,7 @@ export class TranscriptPool {
     }
   }
 
-  /** Releases it; it stays in memory while there is space. Closes one that is too many. */
+  /** Releases it. It stays in memory while there are fewer than `max`; otherwise the least recently used is closed. */
   async release(key: SessionKey): Promise<void> {
     this.#held.delete(key);
     while (this.#open.size > this.#max) {
@@ -42,12 +42,12 @@ export class TranscriptPool {
     }
   }
 
-  /** Puts another transcript under a key that is held. */
+  /** Replaces the transcript of a held key. */
   replace(key: SessionKey, transcript: Transcript): void {
     this.#use(key, transcript);
   }
 
-  /** Writes pending lines, closes and forgets. */
+  /** Writes pending lines, then closes and removes it. */
   async drop(key: SessionKey): Promise<void> {
     const transcript = this.#open.get(key);
     if (!transcript) return;

@@ -1,7 +1,7 @@
 import type { SessionConfig } from "../config.ts";
 import { own } from "../../utils/own.ts";
 
-/** When a conversation begins anew by itself. Undefined parts have no say. */
+/** When a conversation begins anew by itself. An undefined part has no effect. */
 export interface ResetRule {
   readonly mode?: "daily" | "idle" | undefined;
   /** Local hour, 0 to 23; 4 when unset. */
@@ -16,7 +16,7 @@ export interface ChatKind {
 
 const DEFAULT_HOUR = 4;
 
-/** The rule of a chat: by channel, by type, then the general one, then the plain `idleMinutes`. */
+/** The rule of a chat: that of its channel, else of its type, else the general one, else the plain `idleMinutes`. */
 export function resetRuleFor(config: SessionConfig, chat: ChatKind): ResetRule | undefined {
   const byType =
     chat.type === "direct" ? (config.resetByType.direct ?? config.resetByType.dm) : config.resetByType[chat.type];

@@ -8,7 +8,7 @@ type RowMap = ReadonlyMap<SessionKey, SessionEntry>;
 
 /** The changes that another program or a person made in `sessions.json`. */
 export interface Edits {
-  /** The rows as they are from now on; undefined for one that was removed. */
+  /** The new content of rows; undefined for one that was removed. */
   readonly rows: ReadonlyMap<SessionKey, SessionEntry | undefined>;
   readonly added: readonly SessionKey[];
   readonly edited: readonly SessionKey[];
@@ -53,11 +53,11 @@ export function withEdits(ours: RowMap, { rows }: Edits): RowMap {
 export const columnOf = (stored: readonly StoredSession[], column: "row" | "exported"): Map<SessionKey, SessionEntry> =>
   new Map(stored.flatMap(({ key, [column]: row }) => (row ? [[key, row] as const] : [])));
 
-/** A row that the file had before was removed here. */
+/** Undefined for a row that the file had before: it was removed here. */
 const addedRow = (was: SessionEntry | undefined, their: SessionEntry): SessionEntry | undefined =>
   was ? undefined : their;
 
-/** Undefined when the other side changed nothing that was left alone here. */
+/** Undefined when the other program changed no field that is unchanged here. */
 function mergeRow(our: SessionEntry, was: SessionEntry | undefined, their: SessionEntry): SessionEntry | undefined {
   const [ours, base, theirs] = [plain(our), was ? plain(was) : {}, plain(their)];
   const fields = new Set([...Object.keys(base), ...Object.keys(theirs)]);
@@ -68,5 +68,5 @@ function mergeRow(our: SessionEntry, was: SessionEntry | undefined, their: Sessi
   return patchRow(our, Object.fromEntries(changed.map((field) => [field, theirs[field]])));
 }
 
-/** As it is written. */
+/** The row as it is written. */
 const plain = (row: SessionEntry): Fields => ({ ...writeRow(row) });

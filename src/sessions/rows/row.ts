@@ -32,7 +32,7 @@ export function readRow(value: unknown): SessionEntry | undefined {
   return isRow(row) ? row : undefined;
 }
 
-/** A row as it is written: counters are marked as up to date, or plugins count them anew by themselves. */
+/** A row as it is written. Counters are marked as up to date, because plugins would otherwise count again. */
 export function writeRow(row: SessionEntry): SessionEntry {
   const hasCounters = [row.totalTokens, row.inputTokens, row.outputTokens].some((count) => count !== undefined);
   return hasCounters ? { ...row, totalTokensFresh: true } : row;
@@ -43,7 +43,7 @@ export function patchRow(row: SessionEntry, patch: SessionPatch): SessionEntry {
   return kept(Object.entries({ ...row, ...patch }).filter(([, value]) => value !== undefined));
 }
 
-/** The row of a new session id under the same key: settings and places stay, what belonged to the old id goes. */
+/** The row of a new session id with the same key. Settings and places stay; fields that belong to the old id are removed. */
 export function renewRow(
   row: SessionEntry,
   fresh: { sessionId: string; sessionFile: string; updatedAt: number },
@@ -52,7 +52,7 @@ export function renewRow(
   return kept([...stays, ...Object.entries(fresh)]);
 }
 
-/** Absolute path of a row's transcript. A path into a directory that was moved since is looked for here. */
+/** Absolute path of a row's transcript. If its directory was moved, the file is searched here. */
 export function fileOf(row: SessionEntry, dir: string): string {
   const usual = join(dir, `${basename(row.sessionId)}.jsonl`);
   const { sessionFile } = row;

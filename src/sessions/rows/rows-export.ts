@@ -13,11 +13,11 @@ import { columnOf, findEdits, type Edits } from "./merge-rows.ts";
 import { writeRow } from "./row.ts";
 import { printRows, readRowsFile, rebuildRows, type Rows, rowsPath } from "./rows-file.ts";
 
-/** Milliseconds between looks at the file: whether another program changed it, and whether it is to be written. */
+/** Milliseconds between checks whether another program changed the file, and whether it must be written. */
 const LOOK_EVERY_MS = 10_000;
-/** The file is written when no row has changed for so long, or this long after a session came or went. */
+/** Milliseconds without a change of a row after which the file is written, and after a session was added or removed. */
 const REST_MS = 30_000;
-/** Under constant traffic it is written after so long anyway. */
+/** Milliseconds after which it is written even if rows keep changing. */
 const LONGEST_MS = 600_000;
 
 export interface RowsOptions {
@@ -31,7 +31,7 @@ export interface RowsOptions {
 /** The rows that are exported. */
 export interface ExportedRows {
   readonly all: ReadonlyMap<SessionKey, SessionEntry>;
-  /** Takes over the edits of the file. Resolves when they are durable. */
+  /** Applies the edits of the file. Resolves when they are durable. */
   adopt(rows: RowChanges): Promise<void>;
 }
 
@@ -59,7 +59,7 @@ export class RowsExport {
     this.#path = rowsPath(options.dir);
   }
 
-  /** Takes in the edits since the last process, and checks for new ones from time to time. Rejects when the journal cannot be read. */
+  /** Applies the edits since the last process, and then checks for new ones. Rejects when the journal cannot be read. */
   async open(): Promise<void> {
     const last = await this.#options.table.lastExport();
     this.#seen = last?.version ?? "";
@@ -69,7 +69,7 @@ export class RowsExport {
     this.#tick();
   }
 
-  /** A row was changed here; `isListed` when its session came or went. */
+  /** Records a change of a row. `isListed`: its session was added or removed. */
   changed(key: SessionKey, isListed: boolean): void {
     const now = this.#options.clock.now();
     if (!this.#isPending) this.#firstAt = now;
@@ -78,7 +78,7 @@ export class RowsExport {
     this.#isListChanged ||= isListed;
   }
 
-  /** Writes pending changes a last time. Never rejects: the journal has the rows. */
+  /** Writes pending changes for the last time. Never rejects, because the journal has the rows. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#cancel();
@@ -121,19 +121,19 @@ export class RowsExport {
   async #look(): Promise<void> {
     const version = await versionOf(this.#path);
     if (version === this.#seen) return;
-    // A removed file is written again: sessions are removed by `openclaw sessions delete`.
+    // A removed file is written again. Sessions are removed with `openclaw sessions delete`.
     if (version === "") this.#isListChanged = true;
     this.#seen = version === "" ? "" : await this.#takeIn(version);
   }
 
-  /** The version that the file has then. */
+  /** The file's version after that. */
   async #takeIn(version: string): Promise<string> {
     const { dir, defaultAgent } = this.#options;
     let theirs: Rows | undefined;
     try {
       theirs = await readRowsFile(dir, defaultAgent);
     } catch (error) {
-      // An error of the system says nothing about the text.
+      // The system's error says nothing about the text.
       if (errorCode(error) !== undefined) throw error;
       await this.#putAside(error);
       return "";
@@ -146,7 +146,7 @@ export class RowsExport {
     const { table } = this.#options;
     const base = columnOf(await table.all(), "exported");
     const edits = findEdits(this.#rows.all, base, theirs);
-    // The rows first: a process that ends in between finds the same edits again.
+    // The rows first: if the process ends between the two writes, the next one finds the same edits again.
     if (edits.rows.size > 0) await this.#rows.adopt([...edits.rows]);
     this.#others = foreign;
     await table.noteExport(differences(base, theirs), { version, others: foreign });
@@ -184,7 +184,7 @@ export class RowsExport {
     );
   }
 
-  /** Changes that an earlier process did not write. */
+  /** Changes that an earlier process did not write to the file. */
   async #findUnwritten(): Promise<void> {
     const base = columnOf(await this.#options.table.all(), "exported");
     for (const [key] of differences(base, this.#rows.all)) this.changed(key, !base.has(key));
@@ -225,7 +225,7 @@ function differences(
   return [...gone, ...changed];
 }
 
-/** Changes when the file does; empty when there is none. */
+/** A value that changes with the file. Empty when there is no file. */
 async function versionOf(path: string): Promise<string> {
   const found = await unlessMissing(stat(path, { bigint: true }));
   return found ? `${found.ino}/${found.size}/${found.mtimeNs}` : "";

@@ -10,7 +10,7 @@ import { canonicalKey } from "../keys.ts";
 import { readHeader } from "../transcript/prepare.ts";
 import { readRow, writeRow } from "./row.ts";
 
-/** What sessions.json says. `foreign`: members that are no rows, kept as they are. */
+/** The content of sessions.json. `foreign`: members that are no rows, kept unchanged. */
 export interface Rows {
   readonly rows: Map<SessionKey, SessionEntry>;
   readonly foreign: Fields;
@@ -27,10 +27,10 @@ export async function readRowsFile(dir: string, defaultAgent: AgentId): Promise<
   return toRows(value, defaultAgent);
 }
 
-/** Rows that are printed before the event loop may do something else. */
+/** Rows that are printed before the event loop gets its turn. */
 const SLICE = 200;
 
-/** The text to write. However many rows there are, it never holds up the event loop for long. */
+/** The text to write. It never blocks the event loop for long, however many rows there are. */
 export async function printRows({ rows, foreign }: Rows): Promise<string> {
   const members = Object.entries(foreign)
     .filter(([name]) => !rows.has(sessionKey(name)))
@@ -49,7 +49,7 @@ async function parseLoosely(text: string): Promise<unknown> {
   try {
     return JSON.parse(text);
   } catch {
-    // Perhaps a person edited it: JSON5 has the last word.
+    // A person may have edited it, so JSON5 is tried too.
     const { default: json5 } = await import("json5");
     return json5.parse(text);
   }
@@ -68,7 +68,10 @@ function toRows(value: Fields, defaultAgent: AgentId): Rows {
   return { rows, foreign };
 }
 
-/** The rows that the transcripts of a directory tell. A header names its key when we wrote it. Of several transcripts of a key the one last written wins. */
+/**
+ * Rows made from the transcripts of a directory. The header of our own files names the key. Of several transcripts of a key,
+ * the one that was written last counts.
+ */
 export async function rebuildRows(dir: string): Promise<{ rows: Map<SessionKey, SessionEntry>; unmapped: number }> {
   const rows = new Map<SessionKey, SessionEntry>();
   let unmapped = 0;

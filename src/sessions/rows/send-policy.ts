@@ -15,7 +15,10 @@ const KINDS: Readonly<Record<string, Asked["chatType"]>> = {
   channel: "group",
 };
 
-/** Whether the config lets a session be answered: no rule that denies fits, and one allows or the default does. */
+/**
+ * Whether the config allows answers in a session: no rule that denies matches, and either a rule that allows matches or the
+ * default allows.
+ */
 export function mayAnswer(policy: SendPolicyConfig | undefined, asked: Asked): boolean {
   if (!policy) return true;
   const fitting = policy.rules.filter(({ match }) => fits(match, asked)).map(({ action }) => action);

@@ -7,10 +7,10 @@ import { isMissing } from "../../utils/missing.ts";
 /** 16 hex characters. */
 export const newEntryId = (): string => randomBytes(8).toString("hex");
 
-/** A time as part of a file's name: no colons, which some systems refuse. */
+/** A time for a file name, without colons, which some systems refuse. */
 export const stamp = (at: number): string => new Date(at).toISOString().replaceAll(":", "-");
 
-/** Renames a file to `<file>.<why>.<time>`; its new path, or undefined when there was none. Nothing is ever removed. */
+/** Renames a file to `<file>.<why>.<time>`. Returns its new path; undefined when there was no file. Never removes a file. */
 export async function setAside(
   path: string,
   why: "reset" | "deleted" | "broken",

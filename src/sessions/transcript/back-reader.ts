@@ -17,19 +17,19 @@ export interface RawLine {
 export class BackReader {
   bytesRead = 0;
   readonly #file: FileHandle;
-  /** The file's bytes from `#start` on that were not given out yet. */
+  /** The bytes of the file from `#start` on that were not returned yet. */
   #held: Buffer = Buffer.alloc(0);
   #start: number;
   #block = BLOCK_BYTES;
   #isFirst = true;
 
-  /** Begins with the line that ends at byte `end`. */
+  /** Begins with the line that ends before byte `end`. */
   constructor(file: FileHandle, end: number) {
     this.#file = file;
     this.#start = end;
   }
 
-  /** The next line towards the beginning; undefined when there is none. Empty lines are passed over. */
+  /** The next line towards the start of the file. Undefined when there is none. Empty lines are skipped. */
   async previous(): Promise<RawLine | undefined> {
     for (;;) {
       const line = await this.#next();
@@ -52,7 +52,7 @@ export class BackReader {
     return { text, offset, end, isWhole };
   }
 
-  /** Reads one more block in front; each one for the same line is twice as big, so that a long line costs its length. */
+  /** Reads one more block before the others. For the same line each block is twice as large, so that the work stays linear. */
   async #fill(): Promise<boolean> {
     const length = Math.min(this.#block, this.#start);
     if (length === 0) return false;

@@ -4,16 +4,16 @@ import type { Link } from "./entries.ts";
 import { type Placed, readLine } from "./read-line.ts";
 
 export interface WalkStart {
-  /** Byte before which it begins. */
+  /** The byte before which the walk begins. */
   readonly end: number;
-  /** The entry that is read first; undefined: the last one of the file. */
+  /** The entry that is read first. The last one of the file when undefined. */
   readonly wanted?: string | null | undefined;
 }
 
 /** One entry of a branch. */
 export interface Step {
   readonly link: Link;
-  /** Byte before which the walk continues. */
+  /** The byte before which the walk continues. */
   readonly offset: number;
 }
 
@@ -23,16 +23,16 @@ export interface Step {
  * is its parent as a rule. A whole branch costs what it takes of the file; the first missing entry costs one look at all of it.
  */
 export class BranchWalk {
-  /** It has come past a message, of this branch or another one. */
+  /** Whether it has passed a message, of this branch or another one. */
   sawMessage = false;
-  /** Places that could not be read: bytes of lines, ids of entries. */
+  /** What could not be read: the bytes of lines, the ids of entries. */
   readonly damage = new Set<number | string>();
   readonly #file: FileHandle;
   #reader: BackReader;
   #wanted: string | null | undefined;
-  /** Read and not yet given out, the next one last. */
+  /** Entries that were read and not returned yet, the next one last. */
   #ahead: Placed[] = [];
-  /** Every id before this place; known once an entry was missing. */
+  /** All ids before this byte. Set once an entry was missing. */
   #ids: ReadonlySet<string> | undefined;
   #bytesBefore = 0;
 
@@ -70,7 +70,9 @@ export class BranchWalk {
     return placed?.link.id ?? null;
   }
 
-  /** The wanted entry, or the first one that was passed on the way to it, where the walk continues after a vain search. */
+  /**
+   * The wanted entry, or else the first one that was passed on the way to it, where the walk continues when the search fails.
+   */
   async #find(wanted: string): Promise<{ found?: Placed; first?: Placed | undefined }> {
     const passed = new Set<string>();
     const isGone = this.#ids?.has(wanted) === false;

@@ -23,11 +23,11 @@ interface Compaction {
   readonly tokens: number;
 }
 
-/** An overfull window is cut back to this share, so that its start, and with it the provider's prompt cache, holds for many turns. */
+/** A full window is reduced to this share, so that its start, and with it the provider's prompt cache, stays for many turns. */
 const KEPT_SHARE = 0.75;
-/** Limits this close count as one: the system prompt's length changes a little from turn to turn. */
+/** Limits that differ less count as equal, because the length of the system prompt changes a little from turn to turn. */
 const SAME_LIMIT = 1.1;
-// Below this nothing is gained by forgetting.
+// With fewer items, forgetting saves nothing.
 const FORGET_ITEMS = 4096;
 
 /**
@@ -37,10 +37,10 @@ const FORGET_ITEMS = 4096;
 export class Branch {
   #nodes: Node[] = [];
   #items: Item[] = [];
-  /** Read from the file, newest first, not yet joined to the front. */
+  /** Entries that were read from the file, newest first, and not added yet. */
   #staged: Node[] = [];
   #compaction: Compaction | undefined;
-  /** Tokens of every item, staged ones too. */
+  /** Tokens of all items, with those that were not added yet. */
   #loaded = 0;
   #turns = 0;
   #start = 0;
@@ -56,7 +56,7 @@ export class Branch {
     this.#isComplete = leafId === null;
   }
 
-  /** True when nothing older belongs to the context. */
+  /** Whether nothing older belongs to the context. */
   get isComplete(): boolean {
     return this.#isComplete;
   }
@@ -70,12 +70,12 @@ export class Branch {
     return (this.#staged.at(-1) ?? this.#nodes[0])?.offset;
   }
 
-  /** True when enough is in memory to fill a window of so many tokens. */
+  /** Whether enough is in memory for a window of this many tokens. */
   covers(maxTokens: number): boolean {
     return this.#isComplete || (this.#loaded > maxTokens && this.#turns > 0);
   }
 
-  /** Takes the wanted entry, read from the file. */
+  /** Adds the wanted entry, which was read from the file. */
   addOlder(link: Link, offset: number): void {
     const node = toNode(link, offset);
     this.#staged.push(node);
@@ -85,13 +85,13 @@ export class Branch {
     if (link.id === this.#compaction?.firstKept || link.parentId === null) this.#isComplete = true;
   }
 
-  /** Nothing is left to read; the wanted entry, if any, does not exist. */
+  /** Records that nothing is left to read, so that a wanted entry does not exist. */
   endOfFile(): void {
     this.#isComplete = true;
     this.#wanted = null;
   }
 
-  /** Joins the entries that were read to those in memory. */
+  /** Adds the entries that were read to those in memory. */
   settle(): void {
     if (this.#staged.length > 0) {
       const older = this.#staged.toReversed();
@@ -119,7 +119,7 @@ export class Branch {
     this.#dropBeforeCompaction();
   }
 
-  /** Makes an entry in memory the last one. False when it cannot be done here: the branch is to be read anew. */
+  /** Makes an entry in memory the last one. False when it is not in memory: then the branch must be read again. */
   cutTo(entryId: string): boolean {
     const at = this.#nodes.findLastIndex((node) => node.id === entryId);
     if (at < 0 || this.#nodes.slice(at + 1).some((node) => node.id === this.#compaction?.id)) return false;
@@ -128,7 +128,7 @@ export class Branch {
     return true;
   }
 
-  /** Entries after the given one, oldest first; costs their number when there is such an entry. */
+  /** The entries after this one, oldest first. The work grows with their number. */
   after(entryId: string): readonly TranscriptEntry[] | undefined {
     const at = this.#nodes.findLastIndex((node) => node.id === entryId);
     if (at < 0) return undefined;
@@ -143,7 +143,7 @@ export class Branch {
     return this.#nodes.findLast((node) => node.id === entryId)?.parentId;
   }
 
-  /** The newest items of at most so many tokens from a user turn on; the last turn whole, however big. */
+  /** The newest items from a user turn on, with at most this many tokens. The last turn is always whole. */
   window(maxTokens: number): SessionWindow {
     const summary = this.#compaction?.summary;
     this.#fit(maxTokens - (this.#compaction?.tokens ?? 0));
@@ -156,7 +156,7 @@ export class Branch {
     };
   }
 
-  /** Under about the same limit the start only moves forward, by leaps; another limit fits it anew. */
+  /** With nearly the same limit the start only moves forward, in steps. With another limit it is chosen anew. */
   #fit(maxTokens: number): void {
     const isSame = this.#lastMax <= maxTokens * SAME_LIMIT && maxTokens <= this.#lastMax * SAME_LIMIT;
     if (this.#lastMax < 0 || !isSame) {
@@ -200,7 +200,7 @@ export class Branch {
     this.#start = to;
   }
 
-  /** The memory of a long session stays that of its window. */
+  /** A long session needs only the memory of its window. */
   #forget(): void {
     if (this.#start < FORGET_ITEMS || this.#start < this.#items.length / 2) return;
     const first = this.#items[this.#start]?.entryId;
@@ -210,12 +210,15 @@ export class Branch {
     this.#isComplete = false;
   }
 
-  /** Messages that a summary replaces are not in the window. When its first kept entry is missing, it replaces all before it. */
+  /**
+   * Messages that a summary replaces are not in the window. If the first entry that it keeps is missing, it replaces all
+   * earlier ones.
+   */
   #dropBeforeCompaction(): void {
     if (!this.#compaction) return;
     const { id, firstKept } = this.#compaction;
     const kept = this.#nodes.findIndex((node) => node.id === firstKept);
-    // Above the root there is nothing; above the floor of an earlier compaction it may still be.
+    // Nothing lies before the root. Before the first entry of an earlier compaction, the wanted one may still follow.
     this.#isComplete = kept >= 0 || (this.#isComplete && this.#wanted === null);
     if (!this.#isComplete) return;
     this.#dropFront(

@@ -23,7 +23,7 @@ export interface Link {
   readonly entry?: TranscriptEntry;
 }
 
-/** A link as its line has it: a line without a parent hangs under the entry before it. */
+/** The parent of an entry as its line names it. A line without a parent follows the entry before it. */
 export interface WrittenLink extends Omit<Link, "parentId"> {
   readonly parentId: string | null | undefined;
 }
@@ -52,7 +52,7 @@ export function parseFields(text: string): Fields | undefined {
     const value: unknown = JSON.parse(text);
     return isFields(value) ? value : undefined;
   } catch {
-    // Not JSON: the caller decides what that means for its line.
+    // Not JSON: the caller decides what to do with the line.
     return undefined;
   }
 }
@@ -72,7 +72,7 @@ export function parseHeader(text: string): Header | undefined {
   };
 }
 
-/** Reads the line that begins at this byte of its file. An entry without an id is known by that place. */
+/** Reads the line that begins at this byte. An entry without an id gets one from the byte. */
 export function parseLine(text: string, offset: number): Line {
   const fields = parseFields(text);
   if (!fields) return { kind: "bad", link: placeIn(text) };
@@ -88,7 +88,7 @@ export function parseLine(text: string, offset: number): Line {
 const ID = /"id"\s*:\s*"([^"\\]{1,100})"/;
 const PARENT = /"parentId"\s*:\s*(?:"([^"\\]{1,100})"|(null))/;
 
-/** Where a damaged line was in the tree, when that part of it is whole. */
+/** The place of a damaged line in the tree, if that part of it can be read. */
 function placeIn(text: string): WrittenLink | undefined {
   const id = ID.exec(text)?.[1];
   if (id === undefined) return undefined;
@@ -111,10 +111,10 @@ function readEntry(fields: Fields): ReadEntry {
   return isEntry(entry) ? { entry, isWhole: read.isWhole } : { isWhole: false };
 }
 
-/** Entries of other programs are skipped; one of ours with a missing field is damage. */
+/** Entries of other programs are skipped. An own entry with a missing field is damaged. */
 const unread = ({ type }: Fields): ReadEntry => ({ isWhole: type !== "compaction" && type !== "custom_message" });
 
-/** A hook's message of an older version, which is what `custom_message` is now. */
+/** An older form of `custom_message`. */
 function fromHook({ message, id, parentId, timestamp }: Fields): Fields | undefined {
   if (!isFields(message) || (message["role"] !== "custom" && message["role"] !== "hookMessage")) return undefined;
   return { display: false, customType: "custom", ...message, type: "custom_message", id, parentId, timestamp };
@@ -136,7 +136,7 @@ export const RUNTIME_CONTEXT = "openclaw.runtime-context";
 const hostMark = ({ customType }: { readonly customType: string }) =>
   customType === RUNTIME_CONTEXT ? { customType } : {};
 
-/** The message of an entry that the model reads; undefined for an entry that is only kept. */
+/** The message of an entry for the model. Undefined for an entry that is only kept. */
 export function messageOf(entry: TranscriptEntry): ChatMessage | undefined {
   if (entry.type === "message") return entry.message;
   const timestamp = Date.parse(entry.timestamp) || 0;

@@ -13,7 +13,10 @@ export interface HistoryPage {
 /** Notices for people in the transcript: `custom` entries of this type. */
 export const NOTICE_TYPE = "openclaw.notice";
 
-/** What people see of a transcript's branch, oldest first, the newest `limit`; reads from the end while a run may write. */
+/**
+ * What people see of a transcript's branch: the newest `limit` entries, oldest first. Reads from the end, also while a run
+ * writes.
+ */
 export async function readHistory(path: string, limit: number): Promise<HistoryPage> {
   const file = await openOrMissing(path, "r");
   if (!file) return { entries: [], hasMore: false, bytesRead: 0 };
@@ -37,7 +40,7 @@ async function collect(walk: BranchWalk, limit: number): Promise<HistoryPage> {
   return { entries: entries.slice(0, limit).reverse(), hasMore: entries.length > limit, bytesRead: walk.bytesRead };
 }
 
-/** Entries of a turn that is not for people: a memory flush writes some notes, and is never this long. */
+/** Entries of a hidden turn. A memory flush writes a few notes and never has this many. */
 const MOST_HIDDEN = 200;
 
 /**
@@ -76,7 +79,7 @@ class PageFromEnd {
   }
 }
 
-/** A turn that the gateway itself started, whose answer is not for people. */
+/** Whether the gateway itself started the turn, so that its answer is not for people. */
 const isHousekeeping = ({ provenance }: UserMessage): boolean =>
   provenance?.kind === "internal_system" && provenance.sourceTool === "memory_flush";
 

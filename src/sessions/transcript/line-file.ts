@@ -26,9 +26,9 @@ export class LineFile {
   #planned: number;
   #pending: Pending[] = [];
   #draining: Promise<void> | undefined;
-  /** The first line of a file that is not there yet. */
+  /** The first line of a file that does not exist yet. */
   #head: string;
-  /** Why a half line could not be removed. No line is added after it; the next opening repairs the file. */
+  /** Why an incomplete line could not be removed. No line is added after it; the next opening repairs the file. */
   #broken: unknown;
 
   private constructor(path: string, at: { handle?: FileHandle; size: number; head: string }) {
@@ -39,7 +39,7 @@ export class LineFile {
     this.#head = at.head;
   }
 
-  /** Opens a file; one that is not there, or is empty, is made at the first append and begins with `head`. */
+  /** Opens a file. One that is missing or empty is made by the first append and begins with `head`. */
   static async open(path: string, head: string): Promise<LineFile> {
     try {
       const handle = await open(path, APPEND);
@@ -56,12 +56,15 @@ export class LineFile {
     return this.#size;
   }
 
-  /** For reading; undefined while there is no file. */
+  /** A handle for reading. Undefined while there is no file. */
   get handle(): FileHandle | undefined {
     return this.#handle;
   }
 
-  /** The line's place, and a promise of its write. Rejects with DISK_FULL or DISK_WRITE, and so do the lines after it. */
+  /**
+   * The position of the line, and a promise of its write. Rejects with DISK_FULL or DISK_WRITE, and so do the writes of the
+   * lines after it.
+   */
   append(line: string, durable: boolean): { offset: number; done: Promise<void> } {
     if (this.#broken !== undefined) {
       return { offset: this.#planned, done: Promise.reject(diskError(this.#broken, this.path)) };
@@ -82,7 +85,7 @@ export class LineFile {
     await this.#draining;
   }
 
-  /** False when another program has changed, replaced or removed the file. */
+  /** Whether no other program has changed, replaced or removed the file. */
   async isCurrent(): Promise<boolean> {
     await this.#draining;
     const [there, ours] = await Promise.all([unlessMissing(stat(this.path)), this.#handle?.stat()]);
@@ -97,7 +100,7 @@ export class LineFile {
   }
 
   async #drain(): Promise<void> {
-    // Whoever appends in this tick shares the write.
+    // All lines that are appended in the same tick share the write.
     await Promise.resolve();
     while (this.#pending.length > 0) {
       const batch = this.#pending;
@@ -133,7 +136,7 @@ export class LineFile {
 
   async #takeBack(lost: readonly Pending[]): Promise<void> {
     this.#planned = this.#size;
-    // The head comes back with the first line that had it.
+    // After a failed write of the first line, the head is written again with the next one.
     if (this.#size === 0) this.#head = firstLine(lost[0]?.text ?? "");
     try {
       await this.#handle?.truncate(this.#size);

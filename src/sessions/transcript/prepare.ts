@@ -49,7 +49,7 @@ export async function prepareTranscript(path: string, context: PrepareContext): 
   }
 }
 
-/** The header of a file, or undefined when it has none that can be read. */
+/** The header of a file. Undefined when it has none that can be read. */
 export async function readHeader(path: string): Promise<Header | undefined> {
   const file = await openOrMissing(path, "r");
   if (!file) return undefined;
@@ -117,7 +117,7 @@ async function repairEnd(
       continue;
     }
     leafId = last ?? leafId;
-    // Whole but for its newline: nothing of it is lost.
+    // Only the newline is missing, so nothing is lost.
     if (!raw.isWhole) await file.write("\n", at.size);
     if (last !== undefined || raw.offset === 0) break;
   }
@@ -125,11 +125,11 @@ async function repairEnd(
   return { leafId, bytesRead: reader.bytesRead };
 }
 
-/** The id of a line's last entry; `bad` when nothing of the line can be read. */
+/** The id of a line's last entry; `bad` when no part of the line can be read. */
 function lastIn(raw: RawLine): string | undefined {
   const { entries, isTorn } = readLine(raw);
   const last = entries.at(-1)?.link;
-  // Only the place of a torn line is kept.
+  // Only the position of an incomplete line is kept.
   return isTorn && last?.entry === undefined ? "bad" : last?.id;
 }
 

@@ -6,11 +6,11 @@ import type { Link, WrittenLink } from "./entries.ts";
 import { openOrMissing, readHeader } from "./prepare.ts";
 import { readLine } from "./read-line.ts";
 
-/** A stretch of a conversation, as a run saw it. */
+/** A part of a conversation that a run has seen. */
 export interface Stretch {
   readonly firstId: string;
   readonly lastId: string;
-  /** The summary before it is wanted too, however far back it was made. */
+  /** The summary before it is wanted too, however far back it is. */
   readonly hasSummary: boolean;
 }
 
@@ -67,7 +67,7 @@ function linked(links: readonly WrittenLink[], isAll: boolean): readonly Link[] 
   });
 }
 
-/** What hangs under an entry of an unknown kind hangs under what that one hangs under. */
+/** An entry whose parent is of an unknown kind follows the parent of that one. */
 function bridged(links: readonly Link[]): readonly TranscriptEntry[] {
   const instead = new Map<string, string | null>();
   return links.flatMap(({ id, parentId, entry }) => {
@@ -78,7 +78,7 @@ function bridged(links: readonly Link[]): readonly TranscriptEntry[] {
   });
 }
 
-/** The files that a session key had before its present one, the latest first: set aside, and named by their headers. */
+/** The earlier files of a session key, the latest first: they were set aside, and their headers name the key. */
 export async function earlierFiles(dir: string, key: string): Promise<readonly string[]> {
   const names = (await readdir(dir)).filter((name) => /\.jsonl(?:\.(?:reset|deleted)\..+)?$/.test(name));
   const found = await Promise.all(

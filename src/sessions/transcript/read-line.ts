@@ -1,26 +1,26 @@
 import type { RawLine } from "./back-reader.ts";
 import { parseLine, type WrittenLink } from "./entries.ts";
 
-/** An entry at its place in the file. */
+/** An entry and its position in the file. */
 export interface Placed {
   readonly link: WrittenLink;
-  /** Byte where it begins. */
+  /** The byte where it begins. */
   readonly offset: number;
-  /** Byte after it. */
+  /** The byte after it. */
   readonly end: number;
 }
 
 /** The content of a transcript's line. */
 export interface ReadLine {
-  /** Oldest first; more than one when the newline between them is gone. None for a line that is no entry. */
+  /** Oldest first. Several when the newline between them is missing, none for a line that is no entry. */
   readonly entries: readonly Placed[];
-  /** Something of it cannot be read. */
+  /** A part of it cannot be read. */
   readonly isDamaged: boolean;
   /** It is no JSON object. */
   readonly isTorn: boolean;
 }
 
-/** Reads one line, and the rest of a damaged one. */
+/** Reads one line, and what can be read of a damaged one. */
 export function readLine(raw: RawLine): ReadLine {
   const { text, offset, end } = raw;
   const line = parseLine(text, offset);
@@ -35,7 +35,7 @@ export function readLine(raw: RawLine): ReadLine {
 /** Where the next entry of a line may begin. */
 const SEAM = /(?<=\}[^{]{0,3})\{"(?:id|type)":"/g;
 
-/** The entries of a line that was two or more, when at least one of them can be read. */
+/** The entries of a line that contains several, if at least one of them can be read. */
 function piecesOf({ text, offset, end }: RawLine): readonly Placed[] {
   const starts = [...text.matchAll(SEAM)].map((match) => match.index);
   const found: Placed[] = [];

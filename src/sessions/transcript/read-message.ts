@@ -32,7 +32,7 @@ function contentOf(role: unknown, content: unknown): string | readonly unknown[]
   return parts.every(isReadable) ? parts : parts.filter(isReadable);
 }
 
-/** A text part without a string would break every reader that counts its length. */
+/** A text part without a string would break readers that use its length. */
 function isReadable(part: unknown): part is Fields {
   if (!isFields(part)) return false;
   const { type, text, thinking } = part;
@@ -43,5 +43,5 @@ function isReadable(part: unknown): part is Fields {
 const isShortened = (parts: readonly unknown[], given: unknown): boolean =>
   Array.isArray(given) && given.length !== parts.length;
 
-/** Checks only what reading needs; the passes of `history` mend the rest. */
+/** Checks only what readers need. The passes of `history` repair the rest. */
 const isMessage = (value: unknown): value is ChatMessage => isFields(value) && typeof value["role"] === "string";

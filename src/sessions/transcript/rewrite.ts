@@ -3,7 +3,7 @@ import type { EntryBody, Session, TranscriptEntry } from "../../types/session.ts
 
 export interface Rewrite {
   readonly replacements: readonly { readonly entryId: string; readonly message: ChatMessage }[];
-  /** Entries after the first replaced one that may be written anew; any when unset. */
+  /** The most entries after the first replaced one that may be written again. No limit when unset. */
   readonly allowedRewriteSuffixEntryIds?: readonly string[];
 }
 
@@ -32,7 +32,7 @@ export async function rewriteEntries(session: Branching, rewrite: Rewrite): Prom
   if (foreign) return nothing(`entry ${foreign.id} was added in the meantime`);
   const first = wanted.get(entryId);
   if (!first) return nothing("no such entry on the present branch");
-  // What stands first in a file has nothing before it to be found by: its bytes are not counted.
+  // The first entry of a file cannot be found by an earlier one, so its bytes are not counted.
   const [was] = (parent !== null && (await session.after(parent))) || [];
   session.branch(parent);
   const bytesFreed = await copy(session, [
@@ -69,7 +69,7 @@ function bodiesOf(behind: readonly TranscriptEntry[], wanted: ReadonlyMap<string
   });
 }
 
-/** Bytes by which the copies are smaller than the entries that they replace. */
+/** How many bytes smaller the copies are than the entries that they replace. */
 async function copy(session: Branching, copies: readonly Copy[]): Promise<number> {
   const renamed = new Map<string, string>();
   let freed = 0;
@@ -82,7 +82,7 @@ async function copy(session: Branching, copies: readonly Copy[]): Promise<number
   return freed;
 }
 
-/** A compaction names the entry that it keeps from. */
+/** A compaction names the first entry that it keeps. */
 function pointed(body: EntryBody, renamed: ReadonlyMap<string, string>): EntryBody {
   if (body.type !== "compaction") return body;
   return { ...body, firstKeptEntryId: renamed.get(body.firstKeptEntryId) ?? body.firstKeptEntryId };

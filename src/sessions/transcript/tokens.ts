@@ -2,25 +2,25 @@ import type { AssistantMessage, ChatMessage, ImageContent, TextContent } from ".
 
 const CHARS_PER_TOKEN = 4;
 const IMAGE_TOKENS = 1200;
-// Han, kana, hangul and full-width forms: about a token a character. The surrogates are the rarer Han planes.
+// Han, kana, hangul and full-width characters have about one token each. The surrogates are those of the rarer Han planes.
 const WIDE =
   /[\u1100-\u11ff\u2e80-\ua4cf\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\ufe30-\ufe4f\uff00-\uffef]|[\ud840-\ud888]/g;
 const MAY_BE_WIDE = /[\u1100-\uffff]/;
 
-/** A text's tokens, estimated without a tokenizer: a quarter of its length, and one for each wide character. */
+/** The estimated tokens of a text, without a tokenizer: a quarter of its length, and one for each wide character. */
 export function estimateTextTokens(text: string): number {
   const wide = MAY_BE_WIDE.test(text) ? (text.match(WIDE)?.length ?? 0) : 0;
   return Math.ceil((text.length - wide) / CHARS_PER_TOKEN) + wide;
 }
 
-/** A message's tokens, estimated; an image counts 1,200. */
+/** The estimated tokens of a message. An image counts as 1,200. */
 export function estimateTokens(message: ChatMessage): number {
   if (message.role === "assistant") return estimateAnswer(message);
   if (typeof message.content === "string") return estimateTextTokens(message.content);
   return message.content.reduce((sum, part) => sum + estimatePart(part), 0);
 }
 
-/** The tokens of messages, estimated. */
+/** The estimated tokens of messages. */
 export const estimateAll = (messages: readonly ChatMessage[]): number =>
   messages.reduce((sum, message) => sum + estimateTokens(message), 0);
 

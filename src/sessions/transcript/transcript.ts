@@ -7,9 +7,9 @@ import { type Header, TRANSCRIPT_VERSION } from "./entries.ts";
 import { LineFile } from "./line-file.ts";
 import { prepareTranscript } from "./prepare.ts";
 
-// Far enough back for the turn that a crash interrupted, steered messages and all.
+// Enough entries to reach the turn that a crash interrupted, with its steered messages.
 const AFTER_TOKENS = 50_000;
-/** Damaged places that a log line names. */
+/** The most damaged places that a log line names. */
 const MOST_NAMED = 10;
 
 export interface TranscriptOptions {
@@ -34,7 +34,7 @@ export class Transcript {
   readonly #file: LineFile;
   #branch: Branch;
   #leafId: string | null;
-  /** The leaf to go back to when a write fails. */
+  /** The leaf to which a failed write returns. */
   #safeLeafId: string | null;
   #hasMessage = false;
   readonly #damage = new Set<number | string>();
@@ -73,7 +73,7 @@ export class Transcript {
     return this.#hasMessage;
   }
 
-  /** Places that could not be read, in the part of the file that was needed so far. */
+  /** What could not be read in the part of the file that was needed so far. */
   get damagedPlaces(): number {
     return this.#damage.size;
   }

@@ -152,6 +152,17 @@ describe("channels test without a chat", () => {
     expect(await tried([{ ...fine, connected: false, lifecycle: "trouble" }])).toMatchObject({ code: 1 });
     expect(await tried([])).toMatchObject({ code: 0, out: "No channel is switched on.\n" });
   });
+
+  test("fails for an account or a channel that is named and is not on", async () => {
+    const other = await tried([fine], ["--account", "nobody"]);
+    expect([other.code, other.err]).toEqual([2, expect.stringContaining("CHANNEL_MISSING: No account nobody is on.")]);
+    const gateway = await fakeGateway({ "channels.status": () => ({ channelAccounts: { telegram: [fine] } }) });
+    const slack = await run(["channels", "status", "--channel", "slack"], gateway.env);
+    expect([slack.code, slack.err]).toEqual([
+      2,
+      expect.stringContaining("CHANNEL_MISSING: No account of slack is on."),
+    ]);
+  });
 });
 
 test("channels status shows when an account is tried again; --probe fails when a platform refuses", async () => {

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { channelAccounts } from "../../../../channels/config.ts";
 import { problemText } from "../../../../channels/connection/problem-text.ts";
+import { OpenClawError } from "../../../../types/errors.ts";
 import { callOnce } from "../../call-gateway.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { readState, requireState, type State } from "../../state.ts";
@@ -47,13 +48,17 @@ export interface StatusFlags {
   readonly probe?: boolean;
 }
 
-/** How each account is connected; with `probe` each platform is asked. Throws GATEWAY_UNREACHABLE without a gateway. */
+/**
+ * How each account is connected; with `probe` each platform is asked. Throws GATEWAY_UNREACHABLE without a gateway, and
+ * CHANNEL_MISSING if the named channel has no account there.
+ */
 export async function channelsStatus(io: Io, flags: StatusFlags): Promise<number> {
   const state = await readState(io);
   const { channel, timeout: timeoutMs } = flags;
   const params = channel === undefined ? {} : { channel };
   const call = { method: "channels.status", params, shape: channelsShape };
   const told = await callOnce(io, state, call, { timeoutMs });
+  if (channel !== undefined && !told.channelAccounts?.[channel]?.length) throw notOn({ channel });
   const probed = flags.probe === true ? await probe(io, state, flags) : undefined;
   if (flags.json === true) writeJson(io, { ...told, ...(probed && { probes: probed }) });
   else io.out(channelRows(io, told) + (probed ? `\n${probeRows(io, probed)}` : ""));
@@ -74,8 +79,8 @@ function probeRows(io: Io, probed: Probed): string {
 }
 
 /**
- * Shows whether each enabled account is connected, and the answer of its platform. Exit code 1 when one
- * is not or one refuses. Throws GATEWAY_UNREACHABLE without a gateway.
+ * Shows whether each enabled account is connected, and the answer of its platform. Exit code 1 when one is not or one
+ * refuses. Throws GATEWAY_UNREACHABLE without a gateway, and CHANNEL_MISSING if what is named is not on.
  */
 export async function channelsTried(
   io: Io,
@@ -94,11 +99,18 @@ export async function channelsTried(
     const isWell = found.connected === true && answer.status !== "fail";
     return [{ ...answer, state: describe(found), ok: isWell }];
   });
+  if (rows.length === 0 && (channel ?? only) !== undefined) throw notOn({ channel, account: only });
   if (flags.json === true) writeJson(io, { accounts: rows });
   else if (rows.length === 0) io.out("No channel is switched on.\n");
   else io.out(table(io, TRIED, rows.map(triedRow)));
   return rows.every(({ ok }) => ok) ? 0 : 1;
 }
+
+const notOn = (named: { readonly channel?: string | undefined; readonly account?: string | undefined }) =>
+  new OpenClawError("CHANNEL_MISSING", {
+    message: `No account ${[named.account, named.channel && `of ${named.channel}`].filter(Boolean).join(" ")} is on.`,
+    fix: "List the accounts: openclaw channels list --all. Add one: openclaw channels add.",
+  });
 
 const TRIED = ["CHANNEL", "ACCOUNT", "STATE", "PLATFORM", "IT SAYS", "FIX"];
 const triedRow = (one: Probed[number] & { readonly state: string }): readonly string[] => [

@@ -218,6 +218,10 @@ describe.concurrent("a config that changes while it runs", () => {
     expect(status.code, status.stderr).toBe(0);
     expect(status.stdout).toContain("restart needed: gateway.port");
     expect((await home.run(["status"])).stdout).toContain("gateway.port (fix: Run: openclaw gateway run --force)");
+    const gatewayKeys = { port: 18_999, reload: { debounceMs: 301 } };
+    await home.writeConfig(world.config({ ...WEB_ONLY, gateway: gatewayKeys }));
+    await gateway.logged("restart needed: gateway.reload.debounceMs");
+    expect((await home.run(["status"])).stdout).toContain("restart needed: gateway.port");
     expect((await fetch(`http://127.0.0.1:${gateway.port}/healthz`)).status).toBe(200);
   });
 

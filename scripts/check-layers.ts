@@ -35,6 +35,7 @@ const APP_ORDER = [
   "docs",
   "doctor",
   "gateway",
+  "plugins",
   "compose",
   "accounts",
   "contributions",

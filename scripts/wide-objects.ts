@@ -14,6 +14,7 @@ export const WIDE: Readonly<
   ChannelStatus: { fields: 21, booleans: 4, why: "a row of channels.status" },
   ChannelSummary: { booleans: 3, why: "facts that are read together" },
   CodeState: { booleans: 3, why: "state of a parser" },
+  ContributionRegistry: { fields: 13, why: "one call for each kind of contribution" },
   ContextEngineRuntimeContext: { fields: 15, why: "a published contract of plugins" },
   DispatchSettings: { fields: 18, booleans: 6, why: "settings in the form of the config" },
   DoctorFlags: { booleans: 5, why: "flags of one command" },

@@ -6,7 +6,7 @@ import { WebSocket } from "ws";
 import { z } from "zod";
 import JSON5 from "json5";
 import { checkConfig } from "../src/app/config/check.ts";
-import { bundled, contributedSchemas } from "../src/app/contributions/extensions.ts";
+import { bundledContributions, contributedSchemas } from "../src/app/contributions/extensions.ts";
 import { buildProgram } from "../src/app/cli/program.ts";
 import type { Io } from "../src/app/cli/io.ts";
 import { makeHome, type Home } from "./kit/gateway/process.ts";
@@ -129,7 +129,7 @@ describe("links and names", () => {
 });
 
 const silent: Io = {
-  contributions: bundled,
+  contributions: bundledContributions(),
   env: {},
   out: () => undefined,
   err: () => undefined,
@@ -239,7 +239,7 @@ describe("examples", () => {
   );
 
   test.each(examples)("the config of %s is taken without a word", async (_name, text) => {
-    const { problems, warnings } = checkConfig(JSON5.parse(text), (await contributedSchemas(bundled)).channelSchemas);
+    const { problems, warnings } = checkConfig(JSON5.parse(text), await contributedSchemas(bundledContributions()));
     expect([...problems, ...warnings]).toEqual([]);
   });
 });

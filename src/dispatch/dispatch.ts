@@ -3,7 +3,6 @@ import type { Compacted } from "../harness/compaction/compact.ts";
 import { isDiskError } from "../store/disk.ts";
 import { DISK_PROBE_INTERVAL_MS } from "../store/retry-while-disk-full.ts";
 import type { InboundMessage } from "../types/chat/message.ts";
-import type { CommandContribution } from "../types/contribution.ts";
 import type { RunId, SessionKey } from "../types/ids.ts";
 import type { InboxRow } from "../types/journal.ts";
 import { kindNameOf } from "../types/run/turn-kind.ts";
@@ -15,7 +14,7 @@ import { BROKEN } from "./chat-texts.ts";
 import { RunRegistry } from "./clients/run-registry.ts";
 import type { Commands } from "./commands/command.ts";
 import { commandOf, commandWork, inSession } from "./commands/run-command.ts";
-import { commandTable } from "./commands/table.ts";
+import { commandTable, type AddedCommands } from "./commands/table.ts";
 import { Compactions } from "./maintenance/compactions.ts";
 import type { DispatchPorts, Verdict, QueuedTurn } from "./ports.ts";
 import { Lanes } from "./queue/lanes.ts";
@@ -50,7 +49,7 @@ export class Dispatch {
   readonly #late: LateMessages;
 
   /** `commands` are added to the gateway's own. */
-  constructor(ports: DispatchPorts, commands: readonly CommandContribution[] = []) {
+  constructor(ports: DispatchPorts, commands: AddedCommands = { commands: [], revision: 0 }) {
     this.#ports = ports;
     this.commands = commandTable(commands);
     this.approvals = new Approvals(ports.journal.approvals, ports.clock, ports.log);

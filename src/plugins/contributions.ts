@@ -6,133 +6,209 @@ import type {
   CommandContribution,
   ConfigContribution,
   ContributionRegistry,
+  HttpRouteContribution,
   Contributor,
   MemoryContribution,
   ModelProviderContribution,
 } from "../types/contribution.ts";
 import type { ContextEngineFactory } from "../types/engine/context-engine.ts";
 import type { Method } from "../types/method.ts";
+import type { HookName } from "../types/run/hooks.ts";
 import type { ToolContribution } from "../types/run/tool.ts";
 import type { TurnKind } from "../types/run/turn-kind.ts";
 import { own } from "../utils/own.ts";
-import type { Hooks } from "./hooks.ts";
+import { HookTable, type AddedHook } from "./hook-table.ts";
+import { NamedValues } from "./named-values.ts";
 
-/** Everything that extensions and plugins add to the gateway: one value, made by `app/` and handed down. */
+/** The kinds of contributions of which a gateway has some of its own, with reserved names. */
+type ReservedKind = "commands" | "methods" | "engines";
+
+/**
+ * Everything that extensions and plugins add to the gateway: one value, made by `app/` and handed down. Contributors come
+ * and go while the gateway runs, so whoever uses contributions reads them when it needs them.
+ */
 export class Contributions {
-  readonly #channels = new Map<string, ChannelContribution>();
-  readonly #turnKinds = new Map<string, TurnKind>();
-  readonly #commands = new Map<string, CommandContribution>();
-  readonly #tools = new Map<string, ToolContribution>();
-  readonly #methods = new Map<string, Method>();
-  readonly #cliCommands = new Map<string, CliContribution>();
-  readonly #configs = new Map<string, ConfigContribution>();
-  readonly #checks = new Map<string, CheckContribution>();
-  readonly #engines = new Map<string, ContextEngineFactory>();
-  readonly #memories = new Map<"memory", MemoryContribution>();
-  readonly #providers = new Map<string, ModelProviderContribution>();
-  readonly #hooks: ((hooks: Hooks) => void)[] = [];
-  #isComplete = false;
+  readonly #tables = {
+    channels: new NamedValues<ChannelContribution>("channel"),
+    turnKinds: new NamedValues<TurnKind>("turn kind"),
+    tools: new NamedValues<ToolContribution>("tool"),
+    commands: new NamedValues<CommandContribution>("command"),
+    methods: new NamedValues<Method>("method"),
+    httpRoutes: new NamedValues<HttpRouteContribution>("HTTP route"),
+    cliCommands: new NamedValues<CliContribution>("command of the command line"),
+    configs: new NamedValues<ConfigContribution>("config"),
+    checks: new NamedValues<CheckContribution>("check"),
+    engines: new NamedValues<ContextEngineFactory>("context engine"),
+    memories: new NamedValues<MemoryContribution>("memory"),
+    providers: new NamedValues<ModelProviderContribution>("model provider"),
+  };
+  readonly #hooks = new HookTable();
+  #revision = 0;
+  /** The current registration of each contributor: an older one can add nothing. */
+  readonly #open = new Map<string, object>();
+  readonly #reserved = new Map<ReservedKind, ReadonlySet<string>>();
 
-  /**
-   * Throws when two contributors have one id or add something of the same kind under one name, when a name cannot be used,
-   * and when a contributor registers asynchronously: what it adds later would be missing.
-   */
+  /** Throws as `add` does, and when two contributors have one id. */
   constructor(contributors: readonly Contributor[]) {
-    const ids = new Set<string>();
     for (const contributor of contributors) {
-      if (ids.has(contributor.id)) throw new Error(`two contributors have the id "${contributor.id}"`);
-      ids.add(contributor.id);
-      const registered: unknown = contributor.register(this.#registryOf(contributor.id));
-      if (registered instanceof Promise) throw asynchronous(contributor.id, registered);
+      const { id } = contributor;
+      if (this.#open.has(id)) throw new Error(`two contributors have the id "${id}"`);
+      this.add(contributor);
     }
-    this.#isComplete = true;
   }
 
-  #registryOf(contributor: string): ContributionRegistry {
-    const put: typeof putNew = (into, name, value, what) => {
-      if (this.#isComplete)
-        throw new Error(`"${contributor}" adds the ${what} "${name}" too late: only register may add`);
-      putNew(into, name, value, what);
+  /** Grows with every change. */
+  get revision(): number {
+    return this.#revision;
+  }
+
+  /**
+   * Registers a contributor; what it had added before is removed first. When it throws, nothing of the contributor remains:
+   * when another contributor has added something of the same kind and name, when a name cannot be used, and when `register`
+   * gives a promise.
+   */
+  add(contributor: Contributor): void {
+    this.remove(contributor.id);
+    const registration = {};
+    this.#open.set(contributor.id, registration);
+    try {
+      const registered: unknown = contributor.register(this.#registryOf(contributor.id, registration));
+      if (registered instanceof Promise) throw asynchronous(contributor.id, registered);
+    } catch (error) {
+      this.remove(contributor.id);
+      throw error;
+    }
+  }
+
+  /** Removes everything that a contributor has added. */
+  remove(contributor: string): void {
+    this.#open.delete(contributor);
+    for (const table of Object.values(this.#tables)) table.removeOf(contributor);
+    this.#hooks.removeOf(contributor);
+    this.#revision++;
+  }
+
+  /** Keeps the gateway's own names from being added. Throws when a contributor has added one already. */
+  reserve(kind: ReservedKind, names: readonly string[]): void {
+    for (const name of names) {
+      if (this.#tables[kind].get(name))
+        throw new Error(`a contributor adds "${name}", a name of the gateway's own ${kind}`);
+    }
+    this.#reserved.set(kind, new Set([...(this.#reserved.get(kind) ?? []), ...names]));
+  }
+
+  /** The names of what a contributor has added, by kind; kinds of which it added none are left out. */
+  namesOf(contributor: string): Readonly<Record<string, readonly string[]>> {
+    const named = Object.entries(this.#tables).map(([kind, table]) => [kind, table.namesOf(contributor)] as const);
+    const hooks = ["hooks", this.#hooks.namesOf(contributor)] as const;
+    return Object.fromEntries([...named, hooks].filter(([, names]) => names.length > 0));
+  }
+
+  #registryOf(owner: string, registration: object): ContributionRegistry {
+    const changed = (add: () => void) => {
+      if (this.#open.get(owner) !== registration)
+        throw new Error(`${owner} is not loaded any more: it can add nothing`);
+      add();
+      this.#revision++;
     };
+    const t = this.#tables;
     return {
-      addChannel: (channel) => put(this.#channels, channel.id, channel, "channel"),
-      addTurnKind: (kind) => put(this.#turnKinds, kind.name, kind, "turn kind"),
-      addTool: (tool) => put(this.#tools, tool.name, tool, "tool"),
-      addCommand: (command) => put(this.#commands, command.name, command, "command"),
-      addHook: (name, handler, options) => {
-        if (this.#isComplete) throw new Error(`"${contributor}" adds a hook too late: only register may add`);
-        this.#hooks.push((hooks) => hooks.on(name, handler, options));
-      },
-      addMethod: (method) => put(this.#methods, method.name, method, "method"),
-      addCliCommand: (command) => put(this.#cliCommands, command.name, command, "command of the command line"),
-      addConfig: (config) => put(this.#configs, contributor, config, "config of"),
-      addChecks: (checks) => put(this.#checks, checks.id, checks, "check"),
-      addContextEngine: (id, factory) => put(this.#engines, id, factory, "context engine"),
-      addMemory: (memory) => put(this.#memories, "memory", memory, "one"),
-      addModelProvider: (provider) => put(this.#providers, provider.id, provider, "model provider"),
+      addChannel: (channel) => changed(() => t.channels.add(owner, channel.id, channel)),
+      addTurnKind: (kind) => changed(() => t.turnKinds.add(owner, kind.name, kind)),
+      addTool: (tool) => changed(() => t.tools.add(owner, callable("tool", tool.name), tool)),
+      addCommand: (command) => changed(() => this.#addCommand(owner, command)),
+      addHook: (name, handler, options = {}) => changed(() => this.#hooks.add({ owner, name, handler, options })),
+      addMethod: (method) => changed(() => t.methods.add(owner, this.#free("methods", method.name), method)),
+      addHttpRoute: (route) => changed(() => t.httpRoutes.add(owner, route.path, route)),
+      addCliCommand: (command) => changed(() => t.cliCommands.add(owner, command.name, command)),
+      addConfig: (config) => changed(() => t.configs.add(owner, owner, config)),
+      addChecks: (checks) => changed(() => t.checks.add(owner, checks.id, checks)),
+      addContextEngine: (id, factory) => changed(() => t.engines.add(owner, this.#free("engines", id), factory)),
+      addMemory: (memory) => changed(() => t.memories.add(owner, "memory", memory)),
+      addModelProvider: (provider) => changed(() => t.providers.add(owner, provider.id, provider)),
     };
+  }
+
+  /** An alias takes a name too. */
+  #addCommand(owner: string, command: CommandContribution): void {
+    const taken = new Set(this.#tables.commands.list.flatMap(({ name, aliases }) => [name, ...(aliases ?? [])]));
+    for (const name of [command.name, ...(command.aliases ?? [])]) {
+      this.#free("commands", callable("command", name));
+      if (taken.has(name))
+        throw new Error(`${owner} adds the command "${name}", which another contributor has added already`);
+    }
+    this.#tables.commands.add(owner, command.name, command);
+  }
+
+  #free(kind: ReservedKind, name: string): string {
+    if (this.#reserved.get(kind)?.has(name)) throw new Error(`"${name}" is a name of the gateway's own ${kind}`);
+    return name;
   }
 
   get channels(): readonly ChannelContribution[] {
-    return [...this.#channels.values()];
+    return this.#tables.channels.list;
   }
 
   channel(id: string): ChannelContribution | undefined {
-    return this.#channels.get(id);
+    return this.#tables.channels.get(id);
   }
 
   get turnKinds(): readonly TurnKind[] {
-    return [...this.#turnKinds.values()];
+    return this.#tables.turnKinds.list;
   }
 
   get tools(): readonly ToolContribution[] {
-    return [...this.#tools.values()];
+    return this.#tables.tools.list;
   }
 
   get commands(): readonly CommandContribution[] {
-    return [...this.#commands.values()];
+    return this.#tables.commands.list;
   }
 
-  /** Registers every hook that was added. */
-  hookInto(hooks: Hooks): void {
-    for (const add of this.#hooks) add(hooks);
+  /** Those with the higher priority first, then in the order of their registration. */
+  hooksOf<N extends HookName>(name: N): readonly AddedHook<N>[] {
+    return this.#hooks.of(name);
   }
 
   get methods(): readonly Method[] {
-    return [...this.#methods.values()];
+    return this.#tables.methods.list;
+  }
+
+  get httpRoutes(): readonly HttpRouteContribution[] {
+    return this.#tables.httpRoutes.list;
   }
 
   get cliCommands(): readonly CliContribution[] {
-    return [...this.#cliCommands.values()];
+    return this.#tables.cliCommands.list;
   }
 
   /** Schemas of `plugins.entries.<id>.config`, by the id of the contributor. */
   get configSchemas(): Readonly<Record<string, z.ZodType>> {
-    return Object.fromEntries([...this.#configs].map(([id, { schema }]) => [id, schema]));
+    return Object.fromEntries(this.#tables.configs.entries().map(([id, { schema }]) => [id, schema]));
   }
 
   /** Gives each contributor its part of the config, checked; without an entry the defaults of its schema. Throws a `ZodError`. */
   applyConfig(entries: PluginEntries): void {
-    for (const [id, { schema, apply }] of this.#configs) {
+    for (const [id, { schema, apply }] of this.#tables.configs.entries()) {
       const given = own(entries, id)?.config;
       apply?.(schema.parse(given === undefined ? {} : given));
     }
   }
 
   get checks(): readonly CheckContribution[] {
-    return [...this.#checks.values()];
+    return this.#tables.checks.list;
   }
 
-  get contextEngines(): ReadonlyMap<string, ContextEngineFactory> {
-    return this.#engines;
+  contextEngine(id: string): ContextEngineFactory | undefined {
+    return this.#tables.engines.get(id);
   }
 
   get memory(): MemoryContribution | undefined {
-    return this.#memories.get("memory");
+    return this.#tables.memories.get("memory");
   }
 
   get modelProviders(): readonly ModelProviderContribution[] {
-    return [...this.#providers.values()];
+    return this.#tables.providers.list;
   }
 }
 
@@ -140,12 +216,11 @@ export class Contributions {
 type PluginEntries = Readonly<Record<string, { readonly config?: unknown }>>;
 
 /** The names that chats and models can call. A model's provider refuses every request that has a tool with another name. */
-const CALLABLE: Readonly<Record<string, RegExp>> = { command: /^[a-z][a-z0-9_-]*$/, tool: /^[A-Za-z0-9_-]{1,64}$/ };
+const CALLABLE = { command: /^[a-z][a-z0-9_-]*$/, tool: /^[A-Za-z0-9_-]{1,64}$/ } as const;
 
-function putNew<T>(into: Map<string, T>, name: string, value: T, what: string): void {
-  if (into.has(name)) throw new Error(`two contributors add the ${what} "${name}"`);
-  if (CALLABLE[what]?.test(name) === false) throw new Error(`no ${what} can be called "${name}"`);
-  into.set(name, value);
+function callable(what: keyof typeof CALLABLE, name: string): string {
+  if (!CALLABLE[what].test(name)) throw new Error(`no ${what} can be called "${name}"`);
+  return name;
 }
 
 function asynchronous(id: string, registered: Promise<unknown>): Error {

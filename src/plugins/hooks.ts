@@ -2,9 +2,7 @@ import type {
   AgentEnd,
   HookCalls,
   HookContext,
-  HookHandler,
   HookName,
-  HookOptions,
   PromptAdditions,
   PromptEvent,
   RunHooks,
@@ -12,6 +10,7 @@ import type {
 import type { Clock } from "../types/clock.ts";
 import type { Log } from "../types/log.ts";
 import { background } from "../utils/background.ts";
+import type { AddedHook } from "./hook-table.ts";
 
 /** 15 s for hooks that a run waits for, 30 s for the others. */
 const TIMEOUT_MS: Readonly<Record<HookName, number>> = {
@@ -20,36 +19,27 @@ const TIMEOUT_MS: Readonly<Record<HookName, number>> = {
   agent_end: 30_000,
 };
 
-interface Registered<N extends HookName> extends HookOptions {
-  readonly handler: HookHandler<N>;
+/** The hooks that contributors have added. */
+interface HookSource {
+  hooksOf<N extends HookName>(name: N): readonly AddedHook<N>[];
 }
-type Table = { [N in HookName]: Registered<N>[] };
 
 /** Calls the hooks of all contributors. Logs and skips a hook that throws or is late. */
 export class Hooks implements RunHooks {
-  readonly #table: Table = { before_prompt_build: [], before_agent_start: [], agent_end: [] };
+  readonly #source: HookSource;
   readonly #clock: Clock;
   readonly #log: Log;
 
-  constructor(clock: Clock, log: Log) {
+  constructor(source: HookSource, clock: Clock, log: Log) {
+    this.#source = source;
     this.#clock = clock;
     this.#log = log;
   }
 
-  /** Registers a handler; the returned function removes it. */
-  on<N extends HookName>(name: N, handler: HookHandler<N>, options: HookOptions = {}): () => void {
-    const list: Registered<N>[] = this.#table[name];
-    const one = { ...options, handler };
-    const at = list.findIndex((other) => (other.priority ?? 0) < (options.priority ?? 0));
-    list.splice(at < 0 ? list.length : at, 0, one);
-    return () => {
-      const place = list.indexOf(one);
-      if (place >= 0) list.splice(place, 1);
-    };
-  }
-
   get shapesPrompts(): boolean {
-    return this.#table.before_prompt_build.length > 0 || this.#table.before_agent_start.length > 0;
+    return (
+      this.#source.hooksOf("before_prompt_build").length > 0 || this.#source.hooksOf("before_agent_start").length > 0
+    );
   }
 
   async beforePrompt(event: PromptEvent, context: HookContext): Promise<PromptAdditions> {
@@ -68,19 +58,15 @@ export class Hooks implements RunHooks {
     context: HookContext,
   ): Promise<NonNullable<HookCalls[N]["answer"]>[]> {
     const answers: NonNullable<HookCalls[N]["answer"]>[] = [];
-    const list: readonly Registered<N>[] = this.#table[name];
-    for (const one of list) {
-      const answer = await this.#call(name, one, () => one.handler(event, context));
+    for (const hook of this.#source.hooksOf(name)) {
+      const answer = await this.#call(hook, () => hook.handler(event, context));
       if (answer) answers.push(answer);
     }
     return answers;
   }
 
-  async #call<N extends HookName, T>(
-    name: N,
-    { owner, timeoutMs = TIMEOUT_MS[name] }: HookOptions,
-    run: () => T | Promise<T>,
-  ): Promise<T | undefined> {
+  async #call<T>({ name, owner, options }: Called, run: () => T | Promise<T>): Promise<T | undefined> {
+    const { timeoutMs = TIMEOUT_MS[name] } = options;
     const late = Promise.withResolvers<undefined>();
     const cancel = this.#clock.after(timeoutMs, () => {
       this.#log.warn("hook is late", { hook: name, owner, ms: timeoutMs });
@@ -96,6 +82,8 @@ export class Hooks implements RunHooks {
     }
   }
 }
+
+type Called = Pick<AddedHook, "name" | "owner" | "options">;
 
 function join(all: PromptAdditions, one: PromptAdditions): PromptAdditions {
   const text = (a: string | undefined, b: string | undefined) =>

@@ -1,3 +1,4 @@
+import type { HttpRouteContribution } from "../types/contribution.ts";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ChatPort } from "../types/chat/chat.ts";
 import type { Clock } from "../types/clock.ts";
@@ -102,6 +103,16 @@ export interface WebhookPaths {
   take(path: string, request: IncomingMessage, response: ServerResponse, peer: Peer): Promise<void>;
 }
 
+/** The methods of contributors as they are now. */
+export interface AddedMethods {
+  readonly methods: readonly Method[];
+}
+
+/** The routes of contributors as they are now. */
+export interface AddedRoutes {
+  readonly httpRoutes: readonly HttpRouteContribution[];
+}
+
 /** How the server is set up. */
 export interface ServerOptions {
   readonly host: string;
@@ -111,6 +122,8 @@ export interface ServerOptions {
   readonly version: string;
   /** Methods of the other modules, in addition to the server's own. */
   readonly methods: readonly Method[];
+  /** Methods and routes of contributors, which come and go. */
+  readonly added: AddedMethods & AddedRoutes;
   /** Names of the events that the port `events` brings; clients get the list. */
   readonly eventNames: readonly string[];
   /** Path of `sessions.json`, shown to people. */

@@ -38,7 +38,7 @@ export async function startServer(options: ServerOptions, ports: ServerPorts): P
   const eventLoop = watchEventLoop(stopping.signal);
   const { version, sessionsFile } = options;
   const ownMethods = serverMethods(ports, { version, sessionsFile, hub, presence, eventLoop });
-  const calls = new Calls([...ownMethods, ...options.methods], log);
+  const calls = new Calls([...ownMethods, ...options.methods], options.added, log);
   serveBasics(app, options, ports, gate);
   if (options.chatCompletions !== false) serveOpenAi(app, ports, gate);
   const services = socketServices(options, ports, { calls, hub, presence, gate });

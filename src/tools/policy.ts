@@ -67,20 +67,30 @@ const hintFor = (entry: string): string =>
     ? `; groups are ${[...Object.keys(GROUPS), "group:openclaw"].join(", ")}`
     : "; only a plugin could add it";
 
-/** True when a tool is named by the list: by its name, a group or a `*` wildcard. */
-function isNamed(name: string, list: readonly string[]): boolean {
-  return list.flatMap(members).some((pattern) => matches(pattern, normalName(name)));
+/** True when a tool is named by the list: by one of its names, a group or a `*` wildcard. */
+function isNamed(names: string | readonly string[], list: readonly string[]): boolean {
+  const own = (typeof names === "string" ? [names] : names).map(normalName);
+  return list.flatMap(members).some((pattern) => own.some((name) => matches(pattern, name)));
+}
+
+/** A tool as policies see it. */
+export interface PolicyTool {
+  readonly name: string;
+  /** Further names that the lists can name it by. */
+  readonly groups?: readonly string[];
+  readonly isOptional?: boolean;
 }
 
 /**
  * Whether an agent has a tool: it is in the profile and, where `allow` names any, in that too; or `alsoAllow` adds it.
- * `deny` wins over everything.
+ * `deny` wins over everything. An optional tool has to be named by `allow` or `alsoAllow`.
  */
-export function isToolAllowed(name: string, policy: ToolPolicySettings): boolean {
-  if (isNamed(name, policy.deny)) {
-    return false;
-  }
-  const isInProfile = isNamed(name, PROFILES[policy.profile]);
-  const isInAllow = policy.allow.length === 0 || isNamed(name, policy.allow);
-  return (isInProfile && isInAllow) || isNamed(name, policy.alsoAllow);
+export function isToolAllowed({ name, groups = [], isOptional }: PolicyTool, policy: ToolPolicySettings): boolean {
+  const names = [name, ...groups];
+  if (isNamed(names, policy.deny)) return false;
+  if (isNamed(names, policy.alsoAllow)) return true;
+  if (isOptional === true && !isNamed(names, policy.allow)) return false;
+  const isInProfile = isNamed(names, PROFILES[policy.profile]);
+  const isInAllow = policy.allow.length === 0 || isNamed(names, policy.allow);
+  return isInProfile && isInAllow;
 }

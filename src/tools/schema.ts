@@ -6,12 +6,15 @@ export type ToolSchema = Readonly<Record<string, unknown>>;
 
 const schemas = new WeakMap<z.ZodType, ToolSchema>();
 
+const withoutDialect = ({ $schema: _dialect, ...schema }: ToolSchema): ToolSchema => schema;
+
 /** The tool's input as JSON Schema without `$schema`; the same object each time. Throws for a type without a JSON Schema. */
 export function toolSchema(tool: Tool): ToolSchema {
   const known = schemas.get(tool.input);
   if (known !== undefined) {
     return known;
   }
+  if (tool.jsonSchema) return withoutDialect(tool.jsonSchema);
   const { $schema: _dialect, ...schema } = z.toJSONSchema(tool.input, {
     io: "input",
     // The bounds of exact integers do not help a model, and some providers refuse such large numbers.

@@ -45,7 +45,7 @@ export function toolsFor(
     if (!byName.has(contribution.name)) byName.set(contribution.name, contribution);
   }
   return [...byName.values()].flatMap((contribution) => {
-    if (!isToolAllowed(contribution.name, scene.agent.tools)) return [];
+    if (!isToolAllowed(contribution, scene.agent.tools)) return [];
     try {
       const tool = made(contribution, scene);
       return tool ? [tool] : [];

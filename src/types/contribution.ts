@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Command } from "commander";
 import type { z } from "zod";
 import type { Check } from "./check.ts";
@@ -29,6 +30,8 @@ export interface ContributionRegistry {
   addHook<N extends HookName>(name: N, handler: HookHandler<N>, options?: HookOptions): void;
   /** A method of the WebSocket protocol. */
   addMethod(method: Method): void;
+  /** A path of the gateway's HTTP server. */
+  addHttpRoute(route: HttpRouteContribution): void;
   /** A command of the command line. */
   addCliCommand(command: CliContribution): void;
   /** A section of the config: `plugins.entries.<id of the contributor>.config`. */
@@ -125,6 +128,8 @@ export interface AskedContribution {
   readonly args: string;
   readonly message: InboundMessage;
   readonly session: SessionKey;
+  /** The conversation that the key stands for now; unset when none has begun. */
+  readonly sessionId?: string;
   readonly isOwner: boolean;
 }
 
@@ -145,8 +150,21 @@ export type CliAction = <Args extends readonly unknown[]>(
 export interface CliContribution {
   /** The first word after `openclaw`. */
   readonly name: string;
+  /** More first words that `define` adds. */
+  readonly aliases?: readonly string[];
   /** Adds the command to the program. It must load nothing: the code of the command is loaded by its action. */
   define(program: Command, act: CliAction): void;
+}
+
+export interface HttpRouteContribution {
+  /** Begins with a slash. */
+  readonly path: string;
+  /** Paths below it are served too. */
+  readonly isPrefix: boolean;
+  /** Callers need the gateway's token. Otherwise `handle` checks them. */
+  readonly needsToken: boolean;
+  /** Answers the request. When it rejects, the caller gets 500. */
+  handle(request: IncomingMessage, response: ServerResponse): Promise<void>;
 }
 
 export interface ConfigContribution {

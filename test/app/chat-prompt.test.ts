@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, test } from "vitest";
 import { loadConfigText } from "../../src/app/config/load.ts";
-import { bundled, contributedSchemas } from "../../src/app/contributions/extensions.ts";
+import { bundledContributions, contributedSchemas } from "../../src/app/contributions/extensions.ts";
 import { chatPrompt } from "../../src/channels/chat-prompt.ts";
 import { accountConfig } from "../../src/channels/config.ts";
 import { nextMessage, peer } from "../kit/inbound.ts";
@@ -91,7 +91,7 @@ describe("the words for a chat", () => {
       loadConfigText(JSON.stringify({ channels: { telegram: { botToken: "1:a", groups } } }), {
         path: "/x/openclaw.json",
         env: {},
-        ...(await contributedSchemas(bundled)),
+        ...(await contributedSchemas(bundledContributions())),
       });
     await expect(load({ "-1": say("x".repeat(20_001)) })).rejects.toThrow(/groups\.-1\.systemPrompt|groups\["-1"\]/);
     const { warnings } = await load({ "-1": { ...say("x"), topics: { 3: { ...say("y"), agentId: "a" } } } });

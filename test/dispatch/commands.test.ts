@@ -1,6 +1,8 @@
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { commandTable } from "../../src/dispatch/commands/table.ts";
+import { COMMAND_NAMES } from "../../src/dispatch/commands/table.ts";
+import { Contributions } from "../../src/plugins/contributions.ts";
+import type { ContributionRegistry } from "../../src/types/contribution.ts";
 import type { CommandContribution } from "../../src/types/contribution.ts";
 import { DISK_PROBE_INTERVAL_MS } from "../../src/store/retry-while-disk-full.ts";
 import { manualClock } from "../kit/clock.ts";
@@ -82,6 +84,13 @@ it("a command whose answer waits for the disk runs once", async () => {
   expect([runs, fixture.platform.texts.length]).toEqual([1, 1]);
 });
 
-it("two commands of one name are a mistake that is found at the start", () => {
-  expect(() => commandTable([{ ...WEATHER, aliases: ["stop"] }])).toThrow('two commands have the name "/stop"');
+it("a contributor cannot add a command with a name of the gateway's own", () => {
+  const added = new Contributions([]);
+  added.reserve("commands", COMMAND_NAMES);
+  const adds = {
+    id: "weather",
+    register: (to: ContributionRegistry) => to.addCommand({ ...WEATHER, aliases: ["stop"] }),
+  };
+  expect(() => added.add(adds)).toThrow('"stop" is a name of the gateway\'s own commands');
+  expect(added.commands).toEqual([]);
 });

@@ -1,7 +1,7 @@
 import type { Allowances } from "../../src/tools/exec/exec.ts";
 import { hostBackends, type HostOptions } from "../../src/tools/host/host.ts";
 import { backendTools, toolsFor } from "../../src/tools/tools.ts";
-import { sessionKey } from "../../src/types/ids.ts";
+import { agentId, sessionKey } from "../../src/types/ids.ts";
 import { OPERATOR } from "../../src/types/run/principal.ts";
 import type { Tool, ToolContribution } from "../../src/types/run/tool.ts";
 
@@ -20,6 +20,6 @@ export function unexpected(tool: string, error: unknown): never {
 export function createTools({ rules, extra = [], ...host }: Options): readonly Tool[] {
   const contributed = extra.map((tool): ToolContribution => ({ name: tool.name, forRun: () => tool }));
   const acting = { principal: OPERATOR, sessionKey: sessionKey("s1") };
-  const scene = { ...hostBackends(host), agent: host.settings, acting };
+  const scene = { ...hostBackends(host), agent: { ...host.settings, id: agentId("main") }, acting };
   return toolsFor([...backendTools(rules), ...contributed], scene, unexpected);
 }

@@ -162,7 +162,7 @@ async function start(fixture: DispatchFixture, bootId: string, clock: Clock): Pr
     systemPrompt: async () => ({ text: "You are a test.", parts: [] }),
     statusLines: () => ["Channels: telegram ok"],
   };
-  const dispatch = new Dispatch(ports, fixture.commands);
+  const dispatch = new Dispatch(ports, { commands: fixture.commands, revision: 0 });
   const keyOf = (from: string) => settings(fixture).keyFor(nextMessage("", from));
   const boot: Boot = {
     dispatch,

@@ -14,11 +14,11 @@ import {
   readLogin,
   type ChannelAccount,
 } from "../../extensions/webchat/page/channels/channels.ts";
-import { bundled } from "../../src/app/contributions/extensions.ts";
+import { bundledContributions } from "../../src/app/contributions/extensions.ts";
 import { setupFields } from "../../src/channels/setup.ts";
 
 const setups = readSetups({
-  channels: bundled.channels.map((channel) => ({
+  channels: bundledContributions().channels.map((channel) => ({
     channel: channel.id,
     label: channel.label,
     login: channel.id === "whatsapp",

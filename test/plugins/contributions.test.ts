@@ -57,8 +57,7 @@ it("one registration adds a hook, which every run asks", async () => {
     id: "tone",
     register: (registry) => registry.addHook("before_prompt_build", () => ({ prependContext: "Be brief." })),
   };
-  const hooks = new Hooks(systemClock, recordLog());
-  new Contributions([shaping]).hookInto(hooks);
+  const hooks = new Hooks(new Contributions([shaping]), systemClock, recordLog());
   const context = { agentId: agentId("main"), sessionKey: sessionKey("main"), sessionId: "s", workspaceDir: "/w" };
   const added = await hooks.beforePrompt({ prompt: "hello", messages: [] }, context);
   expect(added).toEqual({ prependContext: "Be brief." });
@@ -66,14 +65,39 @@ it("one registration adds a hook, which every run asks", async () => {
 
 it("two contributors cannot add a channel of one name", () => {
   const other = { ...matrix, id: "other" };
-  expect(() => new Contributions([matrix, other])).toThrow('two contributors add the channel "matrix"');
+  expect(() => new Contributions([matrix, other])).toThrow(
+    'other adds the channel "matrix", which matrix has added already',
+  );
 });
 
-it("a contributor that adds something late, registers asynchronously or registers twice is found", async () => {
+it("what a contributor adds later counts until the contributor is removed", () => {
   let kept: ContributionRegistry | undefined;
-  new Contributions([{ id: "keeps", register: (registry) => void (kept = registry) }]);
-  expect(() => kept?.addChannel(MATRIX)).toThrow('"keeps" adds the channel "matrix" too late');
-  expect(() => kept?.addHook("agent_end", () => undefined)).toThrow('"keeps" adds a hook too late');
+  const added = new Contributions([{ id: "keeps", register: (registry) => void (kept = registry) }]);
+  kept?.addChannel(MATRIX);
+  expect(added.namesOf("keeps")).toEqual({ channels: ["matrix"] });
+  added.remove("keeps");
+  expect(added.channels).toEqual([]);
+  expect(() => kept?.addChannel(MATRIX)).toThrow("keeps is not loaded any more");
+  expect(() => kept?.addHook("agent_end", () => undefined)).toThrow("keeps is not loaded any more");
+});
+
+it("a contributor that registers again replaces what it had added", () => {
+  const added = new Contributions([matrix]);
+  added.add({ ...matrix, register: (registry) => registry.addHook("agent_end", () => undefined) });
+  expect(added.namesOf("matrix")).toEqual({ hooks: ["agent_end"] });
+});
+
+it("a contributor that fails leaves nothing", () => {
+  const added = new Contributions([]);
+  const fails = (registry: ContributionRegistry) => {
+    registry.addChannel(MATRIX);
+    throw new Error("no token");
+  };
+  expect(() => added.add({ id: "fails", register: fails })).toThrow("no token");
+  expect(added.namesOf("fails")).toEqual({});
+});
+
+it("a contributor that registers asynchronously or has the id of another one is found", async () => {
   const register = (): unknown => Promise.reject(new Error("no network"));
   expect(() => new Contributions([{ id: "waits", register }])).toThrow('"waits" registers asynchronously');
   const hooked: Contributor = { id: "hooked", register: (registry) => registry.addHook("agent_end", () => undefined) };

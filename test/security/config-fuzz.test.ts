@@ -9,7 +9,7 @@ import { makeStateDirs, resolvePaths } from "../../src/app/config/paths.ts";
 import { ConfigError } from "../../src/app/config/problem.ts";
 import { schemaKeys } from "../../src/app/config/keys/schema-keys.ts";
 import { writeConfigValue } from "../../src/app/config/edit/write.ts";
-import { bundled, contributedSchemas } from "../../src/app/contributions/extensions.ts";
+import { bundledContributions, contributedSchemas } from "../../src/app/contributions/extensions.ts";
 import { type Gateway, startGateway } from "../../src/app/gateway/gateway.ts";
 import { Live } from "../../src/app/compose/live.ts";
 import { openLog } from "../../src/app/log/log.ts";
@@ -60,7 +60,7 @@ const edit = fc
 
 describe("whatever is in the config file", () => {
   it("is a config or a reported problem of the file, and never a bug of the gateway", async () => {
-    const schemas = await contributedSchemas(bundled);
+    const schemas = await contributedSchemas(bundledContributions());
     await fc.assert(
       fc.asyncProperty(edit, async (config) => {
         const text = JSON.stringify(config) ?? "";
@@ -83,7 +83,11 @@ describe("whatever is in the config file", () => {
 describe("a name that every object answers to", () => {
   it.each(INHERITED)("%s, given to a channel, is a channel that is not installed", async (channel) => {
     const text = JSON.stringify({ channels: Object.fromEntries([[channel, { enabled: true }]]) });
-    const options = { path: join(dir, "openclaw.json"), env: {}, ...(await contributedSchemas(bundled)) };
+    const options = {
+      path: join(dir, "openclaw.json"),
+      env: {},
+      ...(await contributedSchemas(bundledContributions())),
+    };
     const { warnings } = await loadConfigText(text, options);
     expect(warnings.map(({ text: warning }) => warning)).toEqual([
       expect.stringContaining("no channel of this name is installed"),
@@ -107,7 +111,7 @@ async function start() {
   write(GOOD);
   const paths = resolvePaths({ OPENCLAW_STATE_DIR: dir });
   await makeStateDirs(paths);
-  const schemas = await contributedSchemas(bundled);
+  const schemas = await contributedSchemas(bundledContributions());
   const load = () => loadConfig({ path, env: {}, ...schemas });
   const live = new Live(paths, dir, await load());
   const log = openLog({ file: join(dir, "test.log"), level: "debug", consoleLevel: "silent", consoleStyle: "json" });

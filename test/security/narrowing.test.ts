@@ -9,7 +9,7 @@ import { makeStateDirs, resolvePaths } from "../../src/app/config/paths.ts";
 import { resolveAgents } from "../../src/app/config/settings.ts";
 import { configCheck } from "../../src/app/doctor/config-check.ts";
 import { type Gateway, startGateway } from "../../src/app/gateway/gateway.ts";
-import { bundled, contributedSchemas } from "../../src/app/contributions/extensions.ts";
+import { bundledContributions, contributedSchemas } from "../../src/app/contributions/extensions.ts";
 import { Live } from "../../src/app/compose/live.ts";
 import { openLog } from "../../src/app/log/log.ts";
 import { mayAnswer } from "../../src/sessions/rows/send-policy.ts";
@@ -18,7 +18,11 @@ import { type DispatchFixture, openDispatchFixture } from "../kit/dispatch.ts";
 import { until } from "../kit/until.ts";
 
 const load = async (config: unknown) =>
-  loadConfigText(JSON.stringify(config), { path: "/x/openclaw.json", env: {}, ...(await contributedSchemas(bundled)) });
+  loadConfigText(JSON.stringify(config), {
+    path: "/x/openclaw.json",
+    env: {},
+    ...(await contributedSchemas(bundledContributions())),
+  });
 
 /** A value that narrows, for each key of the table. */
 const VALUES: readonly unknown[] = [
@@ -200,7 +204,7 @@ describe("a gateway", () => {
     write({ channels: { telegram: { ...telegram, contextVisibility: "allowlist" } } });
     const paths = resolvePaths({ OPENCLAW_STATE_DIR: dir });
     await makeStateDirs(paths);
-    const options = { path, env: {}, ...(await contributedSchemas(bundled)) };
+    const options = { path, env: {}, ...(await contributedSchemas(bundledContributions())) };
     const live = new Live(paths, dir, await loadConfig(options));
     const file = join(dir, "test.log");
     const log = openLog({ file, level: "info", consoleLevel: "silent", consoleStyle: "json" });

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { runTool } from "../../src/tools/run.ts";
 import { backendTools, toolsFor } from "../../src/tools/tools.ts";
-import { sessionKey } from "../../src/types/ids.ts";
+import { agentId, sessionKey } from "../../src/types/ids.ts";
 import type { Backends, CommandLine } from "../../src/types/run/backend.ts";
 import { OPERATOR } from "../../src/types/run/principal.ts";
 import { agentSettings, noRules, textOf, toolContext } from "../kit/tools.ts";
@@ -61,7 +61,7 @@ function sandbox(): Backends & { readonly files: Backends["files"]; readonly con
 
 it("every tool on files and processes works through the backends of its run alone", async () => {
   const made = sandbox();
-  const agent = agentSettings("/sandbox");
+  const agent = { ...agentSettings("/sandbox"), id: agentId("main") };
   const acting = { principal: OPERATOR, sessionKey: sessionKey("s1") };
   const tools = toolsFor(backendTools(noRules), { ...made, agent, acting }, unexpected);
   const said = async (name: string, input: unknown) =>
@@ -87,7 +87,7 @@ it("every tool on files and processes works through the backends of its run alon
 });
 
 it("leaves out what a contribution cannot make, or makes under the name of another tool", () => {
-  const agent = agentSettings("/sandbox", { tools: { deny: ["exec"] } });
+  const agent = { ...agentSettings("/sandbox", { tools: { deny: ["exec"] } }), id: agentId("main") };
   const scene = { ...sandbox(), agent, acting: { principal: OPERATOR, sessionKey: sessionKey("s1") } };
   const [read] = toolsFor(backendTools(noRules), scene, unexpected);
   const added: readonly ToolContribution[] = [

@@ -58,10 +58,10 @@ describe("the policy", () => {
       deny: [],
       workspaceOnly: true,
     };
-    expect(isToolAllowed("message", policy)).toBe(true);
-    expect(isToolAllowed("session_status", policy)).toBe(true);
-    expect(isToolAllowed("cron", policy)).toBe(false);
-    expect(isToolAllowed("cron", { ...policy, alsoAllow: ["group:openclaw"] })).toBe(true);
+    expect(isToolAllowed({ name: "message" }, policy)).toBe(true);
+    expect(isToolAllowed({ name: "session_status" }, policy)).toBe(true);
+    expect(isToolAllowed({ name: "cron" }, policy)).toBe(false);
+    expect(isToolAllowed({ name: "cron" }, { ...policy, alsoAllow: ["group:openclaw"] })).toBe(true);
   });
 });
 

@@ -1,6 +1,6 @@
 import type { Contributions } from "../../plugins/contributions.ts";
 import type { Env } from "../config/secrets.ts";
-import { bundled } from "../contributions/extensions.ts";
+import { bundledContributions } from "../contributions/extensions.ts";
 import { errText, terminalText } from "./terminal-text.ts";
 
 /** The terminal, or its replacement in tests, as the commands see it. */
@@ -29,7 +29,7 @@ export function terminalIo(args: readonly string[], env: Env): Io {
   const plain = Boolean(env["NO_COLOR"]) || env["TERM"] === "dumb" || args.includes("--no-color");
   return {
     env,
-    contributions: bundled,
+    contributions: bundledContributions(),
     out: (text) => void process.stdout.write(isTerminal ? terminalText(text) : text),
     err: (text) => void process.stderr.write(errText(text, isErrTerminal)),
     isTerminal,

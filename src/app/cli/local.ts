@@ -1,21 +1,15 @@
 import { randomUUID } from "node:crypto";
-import { homedir } from "node:os";
 import { createChatPort } from "../../dispatch/clients/chat.ts";
 import { noticeFor } from "../../dispatch/chat-texts.ts";
 import { resolveAlias } from "../../sessions/keys.ts";
-import { acquireStateLock } from "../../store/lock/lock.ts";
 import type { ChatPort } from "../../types/chat/chat.ts";
 import type { RunStream } from "../../types/run/events.ts";
 import type { ModelRef, ThinkLevel, Usage } from "../../types/run/model.ts";
 import type { Approval } from "../../types/run/tool.ts";
 import { emptyUsage } from "../../types/run/usage.ts";
-import { applyEnv } from "../config/env-vars.ts";
-import { loadConfig } from "../config/load.ts";
-import { makeStateDirs, resolvePaths } from "../config/paths.ts";
-import { openCore, type Core } from "../compose/core.ts";
-import { bundled, contributedSchemas, inboundOf } from "../contributions/extensions.ts";
-import { Live } from "../compose/live.ts";
-import { openLog } from "../log/log.ts";
+import type { Core } from "../compose/core.ts";
+import { inboundOf } from "../contributions/extensions.ts";
+import { withLocalCore } from "./local-core.ts";
 import { background } from "../../utils/background.ts";
 
 export interface LocalRequest {
@@ -40,42 +34,7 @@ export interface LocalAnswer {
 }
 
 /** One turn in this process, without a daemon. Throws `STATE_LOCKED` while one runs on the same state directory. */
-export async function runLocal(request: LocalRequest): Promise<LocalAnswer> {
-  process.umask(0o077);
-  const paths = resolvePaths(process.env);
-  await makeStateDirs(paths);
-  const loaded = await loadConfig({ path: paths.configPath, env: process.env, ...(await contributedSchemas(bundled)) });
-  applyEnv(loaded.config, process.env);
-  const lock = await acquireStateLock(paths.stateDir);
-  try {
-    const live = new Live(paths, process.env["HOME"] ?? homedir(), loaded);
-    const log = openLog({
-      dir: paths.logs,
-      level: loaded.config.logging.level,
-      consoleLevel: "silent",
-      consoleStyle: "pretty",
-      redactPatterns: loaded.config.logging.redactPatterns,
-    });
-    const core = await openCore(live, log, ALONE);
-    return await closing(core, ask(core, request));
-  } finally {
-    await lock.release();
-  }
-}
-
-async function closing<T>(core: Core, work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } finally {
-    await core.close();
-  }
-}
-
-const ALONE = {
-  links: { link: () => undefined, limits: () => undefined },
-  gate: async () => ({ kind: "drop", why: "no channels here" }) as const,
-  statusLines: () => [],
-};
+export const runLocal = (request: LocalRequest): Promise<LocalAnswer> => withLocalCore((core) => ask(core, request));
 
 async function ask(core: Core, request: LocalRequest): Promise<LocalAnswer> {
   const chat = createChatPort(core.dispatch, core.ports, async (said) =>

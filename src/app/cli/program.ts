@@ -46,9 +46,9 @@ export function buildProgram(io: Io, version: string): { program: Command; exitC
     .configureOutput({ writeOut: (text) => io.out(text), writeErr: () => undefined });
   for (const define of DEFINITIONS) define(program, act);
   defineChannels(program, act, io.contributions.channels);
-  for (const { name, define } of io.contributions.cliCommands) {
-    if (program.commands.some((command) => command.name() === name))
-      throw new Error(`the command "${name}" exists already: a contribution cannot replace it`);
+  for (const { name, aliases = [], define } of io.contributions.cliCommands) {
+    const taken = [name, ...aliases].find((one) => program.commands.some((command) => command.name() === one));
+    if (taken !== undefined) throw new Error(`the command "${taken}" exists already: a contribution cannot replace it`);
     define(program, act);
   }
   return { program, exitCode: () => code };

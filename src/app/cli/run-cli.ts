@@ -16,7 +16,7 @@ export async function runCli(args: readonly string[]): Promise<void> {
 
 /** The same without ending the process. Never rejects. */
 export async function runCommand(io: Io, args: readonly string[]): Promise<number> {
-  const { program, exitCode } = buildProgram(io, packageVersion());
+  const { program, exitCode } = await programFor(io, args);
   try {
     if (args.length === 0) {
       program.outputHelp();
@@ -28,4 +28,14 @@ export async function runCommand(io: Io, args: readonly string[]): Promise<numbe
     const shown = error instanceof CommanderError ? usageError(error, program, args) : error;
     return shown === undefined ? 0 : printFailure(io, shown);
   }
+}
+
+/** Only a word that is no command of the gateway's loads plugins: those that add a command of this name. */
+async function programFor(io: Io, args: readonly string[]): Promise<ReturnType<typeof buildProgram>> {
+  const built = buildProgram(io, packageVersion());
+  const word = args.find((arg) => !arg.startsWith("-"));
+  if (word === undefined || word === "help" || built.program.commands.some((command) => command.name() === word))
+    return built;
+  const { loadPluginCommand } = await import("./plugin-command.ts");
+  return (await loadPluginCommand(io, word)) ? buildProgram(io, packageVersion()) : built;
 }

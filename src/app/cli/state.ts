@@ -2,9 +2,9 @@ import { readStateLock } from "../../store/lock/lock.ts";
 import type { Contributions } from "../../plugins/contributions.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import { loadConfig, type LoadOptions } from "../config/load.ts";
-import { contributedSchemas } from "../contributions/extensions.ts";
 import { resolvePaths, type StatePaths } from "../config/paths.ts";
 import { configSchema, type Config } from "../config/schema.ts";
+import { loadOptionsFor } from "../plugins/load-options.ts";
 import type { Io } from "./io.ts";
 
 /** The state directory as a command reads it. */
@@ -23,7 +23,7 @@ export interface State {
 /** The path of the config, and the schemas that it is checked against. */
 export async function loadOptions(io: Io): Promise<{ paths: StatePaths; load: LoadOptions }> {
   const paths = resolvePaths(io.env);
-  return { paths, load: { path: paths.configPath, env: io.env, ...(await contributedSchemas(io.contributions)) } };
+  return { paths, load: await loadOptionsFor(io.contributions, paths, io.env) };
 }
 
 /** Reads without changing anything. Throws only errors that are not `OpenClawError`s. */

@@ -18,7 +18,7 @@ export function openTools(
   { approvals, received, log }: Pick<Journal, "approvals" | "received"> & { readonly log: Log },
   ofChats: readonly ToolContribution[],
 ) {
-  const contributions = [...backendTools(allowancesOf(approvals, live)), ...ofChats, ...live.contributions.tools];
+  const gatewayTools = [...backendTools(allowancesOf(approvals, live)), ...ofChats];
   const broken = (tool: string, error: unknown) => log.error("tool left out of a run", { tool, error });
   return (agent: AgentSettings, acting: Acting, chat?: ChatScene): readonly Tool[] => {
     const host = hostBackends({
@@ -27,7 +27,11 @@ export function openTools(
       deniedPaths: deniedPaths(live),
       readablePaths: readablePaths(live),
     });
-    return toolsFor(contributions, { agent, acting, ...(chat && { chat }), ...host }, broken);
+    return toolsFor(
+      [...gatewayTools, ...live.contributions.tools],
+      { agent, acting, ...(chat && { chat }), ...host },
+      broken,
+    );
   };
 }
 

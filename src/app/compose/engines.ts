@@ -4,14 +4,15 @@ import type { EngineHost, RunRequest } from "../../harness/request.ts";
 import { CacheWatch } from "../../history/engines/cache-watch.ts";
 import { CompactionDesk } from "../../history/engines/compaction/compaction-desk.ts";
 import { LEGACY } from "../../history/engines/open-engine.ts";
-import { EngineRegistry } from "../../history/engines/registry.ts";
 import { EngineCooldowns } from "../../history/engines/engine-cooldowns.ts";
 import { engineSettings } from "../../history/engines/settings.ts";
 import { openEngineTurn } from "../../history/engines/turn/turn.ts";
+import type { Contributions } from "../../plugins/contributions.ts";
 import { setPluginHost } from "../../plugins/host-slot.ts";
 import type { Models } from "../../providers/catalog.ts";
 import { type Rewrite, type Rewritten, rewriteEntries } from "../../sessions/transcript/rewrite.ts";
 import type { Clock } from "../../types/clock.ts";
+import type { ContextEngines } from "../../types/engine/context-engine.ts";
 import type { EngineTurn } from "../../types/engine/engine-turn.ts";
 import type { Log } from "../../types/log.ts";
 import type { Session, Sessions } from "../../types/session.ts";
@@ -31,7 +32,6 @@ interface EngineParts {
 
 /** The context engines of this gateway, and the services that they may call. */
 export class Engines {
-  readonly registry = new EngineRegistry();
   readonly #desk = new CompactionDesk();
   readonly #background = new KeyedQueue();
   readonly #stopping = new AbortController();
@@ -44,7 +44,7 @@ export class Engines {
     this.#parts = parts;
     this.#cooldowns = new EngineCooldowns(parts.clock);
     const { contributions } = parts.live;
-    for (const [id, factory] of contributions.contextEngines) this.registry.registerContextEngine(id, factory);
+    contributions.reserve("engines", [LEGACY]);
     this.#takeBack = setPluginHost({
       compact: (params) => this.#desk.compact(params),
       memoryPrompt: (request) => contributions.memory?.prompt(request) ?? [],
@@ -88,7 +88,7 @@ export class Engines {
         signal: host.signal,
       },
       {
-        engines: this.registry,
+        engines: contributedEngines(live.contributions),
         services: {
           complete: (request) =>
             complete(request, {
@@ -116,6 +116,14 @@ export class Engines {
     return new Ending(turn, () => (isHeld = false));
   }
 }
+
+/** The engines that contributors have added. */
+export const contributedEngines = (contributions: Contributions): ContextEngines => ({
+  get(id) {
+    const factory = contributions.contextEngine(id);
+    return factory && Promise.resolve(factory);
+  },
+});
 
 /** The turn, with a callback at its end. */
 class Ending implements EngineTurn {

@@ -26,13 +26,17 @@ export async function openLiveModels(live: Live, { log, clock, meter = UNMETERED
   const { paths } = live;
   const credentials = new Credentials(paths.credentials);
   const { cooldowns, close } = await openCooldowns(join(paths.stateSub, "auth-rests.json"), clock, log);
-  let made: { config: unknown; models: Models } | undefined;
+  let made: { config: unknown; revision: number; models: Models } | undefined;
   const current = () => {
     const { config } = live;
-    if (made?.config !== config) {
-      const contributed = live.contributions.modelProviders;
+    const { revision, modelProviders } = live.contributions;
+    if (made?.config !== config || made.revision !== revision) {
       const options = { ...config.models, env: process.env, auth: config.auth, credentials };
-      made = { config, models: createModels({ ...options, cooldowns, clock, log, meter: reservations }, contributed) };
+      made = {
+        config,
+        revision,
+        models: createModels({ ...options, cooldowns, clock, log, meter: reservations }, modelProviders),
+      };
     }
     return made.models;
   };

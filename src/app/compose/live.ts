@@ -3,7 +3,7 @@ import type { AgentSettings } from "../../types/settings.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import type { StatePaths } from "../config/paths.ts";
 import type { Config } from "../config/schema.ts";
-import { bundled } from "../contributions/extensions.ts";
+import { bundledContributions } from "../contributions/extensions.ts";
 import { resolveAgents } from "../config/settings.ts";
 
 /** The current config, with what is derived from it once per change. A run keeps the settings that it began with. */
@@ -17,7 +17,7 @@ export class Live {
   /** Problems of the file while the current config stays in use, and keys that need a restart. */
   problems: readonly { readonly message: string; readonly fix: string }[] = [];
 
-  constructor(paths: StatePaths, home: string, loaded: LoadedConfig, contributions = bundled) {
+  constructor(paths: StatePaths, home: string, loaded: LoadedConfig, contributions = bundledContributions()) {
     this.paths = paths;
     this.contributions = contributions;
     this.#home = home;

@@ -2,12 +2,13 @@ import { HEARTBEAT_TURN } from "../../automation/heartbeat-turn.ts";
 import { createTranscriber } from "../../channels/transcribe.ts";
 import { ImageLoader } from "../../history/images/load.ts";
 import { PruneMemory } from "../../history/prune-memory.ts";
+import type { Contributions } from "../../plugins/contributions.ts";
 import { Hooks } from "../../plugins/hooks.ts";
+import { COMMAND_NAMES } from "../../dispatch/commands/table.ts";
 import type { DispatchPorts } from "../../dispatch/ports.ts";
 import { TURN_KINDS, turnKinds } from "../../dispatch/turn-kinds/table.ts";
 import type { Models } from "../../providers/catalog.ts";
 import { diskTakesWrites } from "../../store/disk.ts";
-import type { CommandContribution } from "../../types/contribution.ts";
 import type { Clock } from "../../types/clock.ts";
 import type { Texts } from "../../types/journal.ts";
 import type { Log } from "../../types/log.ts";
@@ -28,7 +29,7 @@ interface Sources {
 export interface RunPartsOfAll {
   readonly hooks: Hooks;
   readonly engines: Engines;
-  readonly commands: readonly CommandContribution[];
+  readonly commands: Pick<Contributions, "commands" | "revision">;
   readonly ports: Pick<
     DispatchPorts,
     "kinds" | "hooks" | "texts" | "pruned" | "images" | "mediaDir" | "engineFor" | "transcribe" | "diskTakesWrites"
@@ -38,13 +39,13 @@ export interface RunPartsOfAll {
 export function openRunParts({ texts, ...sources }: Sources): RunPartsOfAll {
   const { live, clock, log } = sources;
   const { contributions } = live;
-  const hooks = new Hooks(clock, log);
-  contributions.hookInto(hooks);
+  contributions.reserve("commands", COMMAND_NAMES);
+  const hooks = new Hooks(contributions, clock, log);
   const engines = new Engines(sources);
   return {
     hooks,
     engines,
-    commands: contributions.commands,
+    commands: contributions,
     ports: {
       kinds: turnKinds([...TURN_KINDS, HEARTBEAT_TURN, ...contributions.turnKinds]),
       hooks,

@@ -8,6 +8,7 @@ import { isRecord, showPath, valueAt, type KeyPath, type RawNote } from "./probl
 import { schemaKeys, schemaKeysBelow } from "./keys/schema-keys.ts";
 import { configSchema, type Config } from "./schema.ts";
 import { describeIssue } from "./issue-text.ts";
+import { revealSecrets } from "../../utils/secrets/reveal.ts";
 import { own } from "../../utils/own.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 
@@ -17,6 +18,15 @@ export type ChannelSchemas = Readonly<Record<string, z.ZodType>>;
 /** The schema of `plugins.entries.<id>.config`, per contributor that has one. */
 export type PluginSchemas = Readonly<Record<string, z.ZodType>>;
 
+/** The schemas that extensions and plugins bring. */
+export interface Schemas {
+  /** Without them, the keys of adapters are not checked. */
+  readonly channelSchemas?: ChannelSchemas | undefined;
+  readonly pluginSchemas?: PluginSchemas | undefined;
+  /** Of plugins that are installed but not loaded yet. Settings that they refuse are warnings: only that plugin is left out. */
+  readonly foundSchemas?: PluginSchemas | undefined;
+}
+
 export interface Checked {
   /** Absent when there are problems. */
   readonly config?: Config;
@@ -25,7 +35,8 @@ export interface Checked {
 }
 
 /** Checks resolved data against the schemas. Never throws. */
-export function checkConfig(input: unknown, channelSchemas?: ChannelSchemas, pluginSchemas?: PluginSchemas): Checked {
+export function checkConfig(input: unknown, schemas: Schemas = {}): Checked {
+  const { channelSchemas, pluginSchemas = {}, foundSchemas = {} } = schemas;
   const whole = parseLoosely(configSchema, input);
   const known = whole.unknown.filter(isFieldKey);
   const strangers = whole.unknown.flatMap((path) => strangersBelow(path, valueAt(input, path)));
@@ -36,7 +47,7 @@ export function checkConfig(input: unknown, channelSchemas?: ChannelSchemas, plu
     at: "name" as const,
   }));
   const channels = checkChannels(input, channelSchemas);
-  const plugins = checkPlugins(input, pluginSchemas ?? {});
+  const plugins = checkPlugins(input, pluginSchemas, foundSchemas);
   const all = uniqueNotes([...problems, ...channels.problems, ...plugins.problems]);
   return {
     ...(whole.value !== undefined && all.length === 0 && { config: whole.value }),
@@ -132,25 +143,30 @@ function checkChannels(
 }
 
 /** The settings of each plugin against its own schema; a plugin without an entry gets none, which may be too few. */
-function checkPlugins(input: unknown, schemas: PluginSchemas): { problems: RawNote[]; warnings: RawNote[] } {
+function checkPlugins(
+  input: unknown,
+  schemas: PluginSchemas,
+  found: PluginSchemas,
+): { problems: RawNote[]; warnings: RawNote[] } {
   const section = valueAt(input, ["plugins", "entries"]);
   const entries = isRecord(section) ? section : {};
   const settings = (id: string): unknown => {
     const entry = own(entries, id);
-    return isRecord(entry) ? entry["config"] : undefined;
+    return isRecord(entry) ? revealSecrets(entry["config"]) : undefined;
   };
-  const warnings = Object.keys(entries)
-    .filter((id) => !own(schemas, id) && settings(id) !== undefined)
+  const unknown = Object.keys(entries)
+    .filter((id) => !own(schemas, id) && !own(found, id) && settings(id) !== undefined)
     .map((id) => ({
       path: ["plugins", "entries", id],
       at: "name" as const,
       message: "no plugin of this name has settings; they have no effect",
     }));
-  const problems = Object.entries(schemas).flatMap(([id, schema]) => {
-    const given = settings(id);
-    return checkPlugin(id, schema, given === undefined ? {} : given);
-  });
-  return { problems, warnings };
+  const refusedBy = (all: PluginSchemas) =>
+    Object.entries(all).flatMap(([id, schema]) => {
+      const given = settings(id);
+      return checkPlugin(id, schema, given === undefined ? {} : given);
+    });
+  return { problems: refusedBy(schemas), warnings: [...unknown, ...refusedBy(found)] };
 }
 
 /** A key that the schema does not allow is a problem: the plugin could not be given these settings. */

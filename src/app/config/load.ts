@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { basename } from "node:path";
 import { isRoute } from "../../channels/bindings.ts";
+import type { Discovered } from "../../plugins/found/discover.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 import { isMissing } from "../../utils/missing.ts";
@@ -11,6 +12,7 @@ import { ConfigError, valueAt, type ConfigNote, type RawNote } from "./problem.t
 import { configSchema, type Config } from "./schema.ts";
 import { doubtfulTools } from "./keys/tool-doubts.ts";
 import { readConfigFile } from "./read-file.ts";
+import { schemasOfFound } from "./found-plugins.ts";
 import { resolveSecrets, type Env } from "./secrets.ts";
 
 export interface LoadedConfig {
@@ -23,6 +25,8 @@ export interface LoadedConfig {
   readonly variables: readonly string[];
   /** What may not start because of restricting keys that this version does not implement. */
   readonly stops: readonly Stop[];
+  /** The plugins that were found where the config says; none without `LoadOptions.discover`. */
+  readonly plugins: Discovered;
   /** SHA-256 of the file's text, hex. */
   readonly hash: string;
 }
@@ -35,6 +39,8 @@ export interface LoadOptions {
   readonly pluginSchemas?: PluginSchemas;
   /** Tools that extensions and plugins add. */
   readonly toolNames?: readonly string[];
+  /** Finds plugins by the file's content, secrets resolved but nothing checked. Must not reject. */
+  readonly discover?: (input: unknown) => Promise<Discovered>;
 }
 
 /**
@@ -44,7 +50,10 @@ export interface LoadOptions {
 export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   const text = await readConfigText(options.path);
   const facts = { path: options.path, exists: text !== undefined, hash: hashOf(text ?? "") };
-  if (text === undefined) return { ...facts, config: configSchema.parse({}), warnings: [], variables: [], stops: [] };
+  if (text === undefined) {
+    const plugins = (await options.discover?.({})) ?? NO_PLUGINS;
+    return { ...facts, config: configSchema.parse({}), warnings: [], variables: [], stops: [], plugins };
+  }
   return { ...facts, ...(await loadConfigText(text, options)) };
 }
 
@@ -57,7 +66,9 @@ export async function loadConfigText(text: string, options: LoadOptions): Promis
   }
 }
 
-type ConfigText = Pick<LoadedConfig, "config" | "warnings" | "variables" | "stops">;
+type ConfigText = Pick<LoadedConfig, "config" | "warnings" | "variables" | "stops" | "plugins">;
+
+const NO_PLUGINS: Discovered = { plugins: [], broken: [] };
 
 /** Unforeseen content, such as endlessly nested lists, is a problem of the file, not a bug of the gateway. */
 function unreadable(path: string, cause: unknown): ConfigError {
@@ -73,7 +84,9 @@ function unreadable(path: string, cause: unknown): ConfigError {
 async function readText(text: string, options: LoadOptions): Promise<ConfigText> {
   const raw = parseConfigText(text, options.path);
   const resolved = await resolveSecrets(raw, options.env);
-  const checked = checkConfig(resolved.value, options.channelSchemas, options.pluginSchemas);
+  const plugins = (await options.discover?.(resolved.value)) ?? NO_PLUGINS;
+  const schemas = schemasOfFound(plugins.plugins, options);
+  const checked = checkConfig(resolved.value, schemas);
   const told = [...resolved.problems, ...resolved.warnings];
   const problems = [
     ...resolved.problems,
@@ -85,12 +98,12 @@ async function readText(text: string, options: LoadOptions): Promise<ConfigText>
   const found = checked.warnings.filter((note) => !isTold(note, told) && !isOfStop(note, stops));
   const doubts = [
     ...doubtful(checked.config),
-    ...doubtfulTools(checked.config, options.toolNames),
+    ...doubtfulTools(checked.config, schemas.toolNames),
     ...unresized(resolved.value),
   ];
   const warnings = [...stopNotes(stops), ...resolved.warnings, ...found, ...doubts];
   const { variables } = resolved;
-  return { config: checked.config, variables, stops, warnings: locate(warnings, text, options.path) };
+  return { config: checked.config, plugins, variables, stops, warnings: locate(warnings, text, options.path) };
 }
 
 /** Undefined when there is no such file. Throws `CONFIG_UNREADABLE`. */

@@ -4,7 +4,7 @@ import { audioConfig } from "../../channels/audio-config.ts";
 import { bindingsConfig } from "../../channels/bindings.ts";
 import { channelsConfig } from "../../channels/config.ts";
 import { commandsConfig, messagesConfig } from "../../dispatch/config.ts";
-import { pluginsConfig } from "../../history/engine-config.ts";
+import { pluginsConfig } from "../../plugins/config.ts";
 import { skillsConfig } from "../../prompt/config.ts";
 import { authConfig, modelsConfig } from "../../providers/config.ts";
 import { gatewayConfig } from "../../server/config.ts";

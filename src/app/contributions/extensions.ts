@@ -5,8 +5,11 @@ import type { WebMessage, WebClientPort } from "../../types/chat/web-clients.ts"
 import type { LoadOptions } from "../config/load.ts";
 import { BUNDLED } from "./bundled.ts";
 
-/** The contributions of all bundled extensions. Importing this loads none of their adapters. */
-export const bundled = new Contributions(BUNDLED);
+/** The ids of the bundled extensions; no plugin may have one of them. */
+export const BUNDLED_IDS: ReadonlySet<string> = new Set([...BUNDLED.map(({ id }) => id), "webchat"]);
+
+/** The contributions of all bundled extensions, for one process. Loads none of their adapters. */
+export const bundledContributions = (): Contributions => new Contributions(BUNDLED);
 
 /** The schemas and tool names of contributions: `loadConfig` checks the file against them and the gateway's own schema. */
 export async function contributedSchemas(

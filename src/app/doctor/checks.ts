@@ -12,7 +12,7 @@ import { journalPath, resolvePaths } from "../config/paths.ts";
 import { appChecks } from "./app-checks.ts";
 import { enginesOf } from "./engine-check.ts";
 import { modelCheck } from "./model-check.ts";
-import { contributedSchemas } from "../contributions/extensions.ts";
+import { loadOptionsFor } from "../plugins/load-options.ts";
 
 /** The checks of every module. With an invalid config, those that need it are left out; the config's own check says why. */
 export async function collectChecks(
@@ -20,7 +20,7 @@ export async function collectChecks(
   env: NodeJS.ProcessEnv = process.env,
 ): Promise<readonly Check[]> {
   const paths = resolvePaths(env);
-  const load = { path: paths.configPath, env, ...(await contributedSchemas(contributions)) };
+  const load = await loadOptionsFor(contributions, paths, env);
   const config = await loadConfig(load).then(
     (loaded) => loaded.config,
     () => undefined,

@@ -8,11 +8,10 @@ import type { GatewayEvent } from "../../types/method.ts";
 import { Feed } from "../../utils/feed.ts";
 import { openCore } from "../compose/core.ts";
 import type { Live } from "../compose/live.ts";
-import { packageVersion } from "../package-root.ts";
 import { GatewayChannels } from "./gateway-channels.ts";
+import { makeParts } from "./make-parts.ts";
 import type { Parts, StartOptions } from "./parts.ts";
 import { describeModel } from "./model-text.ts";
-import { createHeartbeats } from "./methods/heartbeats.ts";
 import { followConfig } from "./lifecycle/reload.ts";
 import { serverOptions, serverPorts } from "./server-options.ts";
 import { WebClients } from "./web-clients.ts";
@@ -39,18 +38,8 @@ export async function startGateway(live: Live, options: StartOptions): Promise<G
   const events = new Feed<GatewayEvent>();
   const onPairing = (request: PairingRequest) => events.publish(pairingRequested(request));
   const core = await openCore(live, log, { ...channels.surroundings(), onPairing });
-  const rest = {
-    live,
-    log,
-    core,
-    channels,
-    events,
-    version: packageVersion(),
-    startedAt: Date.now(),
-    stopping: stop.signal,
-    model: {},
-  };
-  const parts: Parts = { ...rest, heartbeats: createHeartbeats(rest) };
+  const parts = await makeParts({ live, log, core, channels, events, stopping: stop.signal });
+  const { plugins } = parts.plugins;
   const clients = new WebClients({
     sessions: core.sessions,
     defaultAgent: () => live.defaultAgent.id,
@@ -65,6 +54,7 @@ export async function startGateway(live: Live, options: StartOptions): Promise<G
   await takeUp(parts, left);
   channels.open();
   parts.heartbeats.start();
+  await plugins.startServices();
   const reloads = new AbortController();
   const followed = followConfig(parts, options.load, reloads.signal);
   startBackgroundTasks(parts, stop.signal);

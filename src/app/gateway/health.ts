@@ -26,6 +26,14 @@ export const healthOf = async (parts: Parts): Promise<Record<string, unknown>> =
   ...parts.channels.health(),
   heartbeatSeconds: heartbeatSeconds(parts.live.defaultAgent),
   contextEngine: await engineHealth(parts),
+  plugins: pluginHealth(parts),
+});
+
+const pluginHealth = ({ plugins: { plugins } }: Parts) => ({
+  loaded: plugins.records.flatMap(({ id, state }) => (state === "loaded" ? [id] : [])),
+  errors: plugins.records.flatMap(({ id, state, why }) =>
+    state === "failed" || state === "broken" ? [{ id, why }] : [],
+  ),
 });
 
 /** 0 for an agent without heartbeats. */

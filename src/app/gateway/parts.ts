@@ -5,6 +5,7 @@ import type { Feed } from "../../utils/feed.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import type { Core } from "../compose/core.ts";
 import type { Live } from "../compose/live.ts";
+import type { OpenPlugins } from "../plugins/open-plugins.ts";
 import type { OpenLog } from "../log/log.ts";
 import type { GatewayChannels } from "./gateway-channels.ts";
 
@@ -23,6 +24,7 @@ export interface Parts {
   readonly core: Core;
   readonly channels: GatewayChannels;
   readonly heartbeats: Heartbeats;
+  readonly plugins: OpenPlugins;
   readonly events: Feed<GatewayEvent>;
   readonly version: string;
   readonly startedAt: number;

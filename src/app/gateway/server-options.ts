@@ -36,6 +36,7 @@ export async function serverOptions(parts: Parts, options: StartOptions): Promis
     access: accessOptions(gateway, token),
     version,
     methods: gatewayMethods(parts),
+    added: live.contributions,
     eventNames: EVENT_NAMES,
     sessionsFile: join(live.paths.sessionsDir, "sessions.json"),
     ...(gateway.controlUi.enabled && existsSync(page) && { pageDir: page }),

@@ -62,17 +62,34 @@ const COMMANDS: readonly Command[] = [
   },
 ];
 
-/** The gateway's own commands and those that contributors add. Throws when two have one name. */
-export function commandTable(added: readonly CommandContribution[] = []): Commands {
-  const all = [...COMMANDS, ...added.map(fromContribution)];
-  const byName = new Map<string, Command>();
-  for (const command of all) {
-    for (const name of [command.name, ...(command.aliases ?? [])]) {
-      if (byName.has(name)) throw new Error(`two commands have the name "/${name}"`);
-      byName.set(name, command);
+/** The names of the gateway's own commands, with their aliases: no contributor may add one of them. */
+export const COMMAND_NAMES: readonly string[] = COMMANDS.flatMap(({ name, aliases }) => [name, ...(aliases ?? [])]);
+
+/** The commands that contributors have added. `revision` changes with them. */
+export interface AddedCommands {
+  readonly commands: readonly CommandContribution[];
+  readonly revision: number;
+}
+
+/** The gateway's own commands and those that contributors add, as they are at each call. */
+export function commandTable(added: AddedCommands): Commands {
+  let made: { revision: number; all: readonly Command[]; byName: ReadonlyMap<string, Command> } | undefined;
+  const current = () => {
+    if (made?.revision !== added.revision) {
+      const all = [...COMMANDS, ...added.commands.map(fromContribution)];
+      const named = all.flatMap((command) =>
+        [command.name, ...(command.aliases ?? [])].map((name) => [name, command] as const),
+      );
+      made = { revision: added.revision, all, byName: new Map(named) };
     }
-  }
-  return { all, find: (name) => byName.get(name) };
+    return made;
+  };
+  return {
+    get all() {
+      return current().all;
+    },
+    find: (name) => current().byName.get(name),
+  };
 }
 
 /** The list, with commands as people of this chat write them. */

@@ -1,6 +1,6 @@
-import type { SessionKey } from "../../types/ids.ts";
 import type { InboxRow } from "../../types/journal.ts";
 import { hasOwnerRights, type Acting } from "../../types/run/principal.ts";
+import type { Session } from "../../types/session.ts";
 import type { ChatScene } from "../../types/chat/send.ts";
 import type { AskedFor } from "../approvals/approvals.ts";
 import type { DispatchPorts } from "../ports.ts";
@@ -20,10 +20,11 @@ export function askedFor({ facts, rows, message }: PreparedTurn, ports: Principa
 }
 
 /** What the tools of a turn may do follows from this. */
-export const actingOf = (rows: readonly InboxRow[], sessionKey: SessionKey, ports: PrincipalPorts): Acting => ({
-  principal: principalOf(rows, ports),
-  sessionKey,
-});
+export const actingOf = (
+  rows: readonly InboxRow[],
+  { key, id }: Pick<Session, "key" | "id">,
+  ports: PrincipalPorts,
+): Acting => ({ principal: principalOf(rows, ports), sessionKey: key, sessionId: id });
 
 /** The chat that a turn answers, if any. */
 export function sceneOf(rows: readonly InboxRow[], ports: PrincipalPorts): ChatScene | undefined {

@@ -48,7 +48,7 @@ export function requestFor(
   { candidates, askedBefore, extra }: TurnChoice,
 ): RunRequest {
   const { facts, agent, turn, message, kind } = prepared;
-  const tools = ports.tools(agent, actingOf(prepared.rows, session.key, ports), sceneOf(prepared.rows, ports));
+  const tools = ports.tools(agent, actingOf(prepared.rows, session, ports), sceneOf(prepared.rows, ports));
   const peer: Peer | undefined = message.options?.operator === true ? undefined : message.from;
   const openEngine = engineFor(prepared, session, candidates, ports);
   const isLight = kind.promptFiles?.(message) === "light";

@@ -1,4 +1,4 @@
-import type { PluginsConfig } from "../engine-config.ts";
+import type { PluginsConfig } from "../../plugins/config.ts";
 
 /** Milliseconds that the host waits for each call of an engine. */
 export interface EngineTimeouts {

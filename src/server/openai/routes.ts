@@ -5,7 +5,7 @@ import type { Clock } from "../../types/clock.ts";
 import type { RunStream } from "../../types/run/events.ts";
 import { MethodError } from "../../types/method.ts";
 import type { Gate } from "../transport/auth.ts";
-import { judgeRequest } from "../transport/http.ts";
+import { judgeRequest } from "../transport/judge.ts";
 import type { ServerPorts } from "../options.ts";
 import { refuseUnread } from "../transport/refuse-unread.ts";
 import { RunText } from "../events/runs.ts";

@@ -3,6 +3,7 @@ import { MethodError, type Caller, type Method } from "../../types/method.ts";
 import { OpenClawError, withFix } from "../../types/errors.ts";
 import type { Log } from "../../types/log.ts";
 import { forgetOldest } from "../../utils/forget-oldest.ts";
+import type { AddedMethods } from "../options.ts";
 import { errorShape, problemsOf, type Answer, type RequestFrame } from "./frames.ts";
 import { hasScope, missingScope } from "./scopes.ts";
 
@@ -17,19 +18,25 @@ interface Remembered {
 /** Calls methods by name. Checks the caller's scope, and answers a repeated idempotency key from memory. */
 export class Calls {
   readonly #methods: ReadonlyMap<string, Method>;
+  readonly #added: AddedMethods;
   readonly #remembered = new Map<string, Remembered>();
   readonly #log: Log;
 
-  constructor(methods: readonly Method[], log: Log) {
+  constructor(methods: readonly Method[], added: AddedMethods, log: Log) {
     this.#methods = new Map(methods.map((method) => [method.name, method]));
-    // A plugin must not replace a method of the gateway.
     const repeated = methods.find((method) => this.#methods.get(method.name) !== method);
     if (repeated) throw new Error(`two methods have the name "${repeated.name}"`);
+    this.#added = added;
     this.#log = log;
   }
 
   names(): string[] {
-    return [...this.#methods.keys()].toSorted();
+    return [...this.#methods.keys(), ...this.#added.methods.map(({ name }) => name)].toSorted();
+  }
+
+  /** A contributor cannot replace a method of the gateway. */
+  #find(name: string): Method | undefined {
+    return this.#methods.get(name) ?? this.#added.methods.find((method) => method.name === name);
   }
 
   /** Never rejects. */
@@ -43,7 +50,7 @@ export class Calls {
   }
 
   async #run(frame: RequestFrame, caller: Caller): Promise<unknown> {
-    const method = this.#methods.get(frame.method);
+    const method = this.#find(frame.method);
     if (method === undefined) throw new MethodError("INVALID_REQUEST", `unknown method: ${frame.method}`);
     if (!hasScope(caller.scopes, method.scope)) throw missingScope(method.scope);
     const params = frame.params ?? {};

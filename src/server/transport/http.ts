@@ -1,10 +1,10 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { bearerOf, type Gate, type Verdict } from "./auth.ts";
+import type { FastifyInstance, FastifyReply } from "fastify";
+import { serveAddedRoutes } from "../added-routes.ts";
 import type { ServerOptions, ServerPorts, WebhookPaths } from "../options.ts";
-import { hasTokenInQuery, isHostAllowed, isLoopbackName, TOKEN_IN_QUERY } from "./origin.ts";
 import { servePage } from "../page.ts";
-import { isLoopback } from "./peer.ts";
 import { background } from "../../utils/background.ts";
+import type { Gate } from "./auth.ts";
+import { isTrusted, refuseAddress, refuseText, type Reach } from "./judge.ts";
 
 /** Names the WebSockets of this host, because not every browser counts them as `'self'`. */
 function contentSecurityPolicy(host: string | undefined): string {
@@ -31,17 +31,15 @@ const SECURITY_HEADERS = {
   "cross-origin-resource-policy": "same-origin",
 } as const;
 
-/** The address that the server listens on, and the origins that may use it. */
-export type Reach = Pick<ServerOptions, "host" | "access">;
-
 /** Checks that apply to every request, and the routes that need no agent. */
 export function serveBasics(
   app: FastifyInstance,
-  options: Reach & Pick<ServerOptions, "pageDir">,
-  { reports, webhooks }: Pick<ServerPorts, "reports" | "webhooks">,
+  options: Reach & Pick<ServerOptions, "pageDir" | "added">,
+  { reports, webhooks, log }: Pick<ServerPorts, "reports" | "webhooks" | "log">,
   gate: Gate,
 ): void {
   if (webhooks) serveWebhooks(app, webhooks, gate);
+  serveAddedRoutes(app, options, gate, log);
   guardRequests(app, options);
   app.get("/healthz", () => ({ ok: true }));
   app.get("/readyz", (request, reply) => {
@@ -82,38 +80,3 @@ function guardRequests(app: FastifyInstance, options: Reach): void {
 
 const sendNotFound = (reply: FastifyReply): FastifyReply =>
   reply.code(404).type("text/plain; charset=utf-8").send("Not found.\n");
-
-/** Why a request is refused by its URL or host name, for pages, calls and sockets alike. Undefined when it is not. */
-export function refuseAddress(
-  request: { url: string; host: string | undefined },
-  { host, access }: Reach,
-): { readonly status: 400 | 403; readonly text: string } | undefined {
-  if (!isHostAllowed(request.host, host, access.allowedOrigins)) {
-    return { status: 403, text: "This gateway is not known under that host name. Open it as http://127.0.0.1.\n" };
-  }
-  return hasTokenInQuery(request.url) ? { status: 400, text: TOKEN_IN_QUERY } : undefined;
-}
-
-/**
- * Whether the request comes from this machine and uses a loopback name. A proxy on this machine makes remote clients look
- * local, so a request through a proxy is not local. Nor is one with another host name, to which a site may have led a browser.
- */
-function isLocal(request: FastifyRequest, gate: Gate): boolean {
-  const { address, isProxied } = gate.peers.of(request);
-  return isLoopback(address) && !isProxied && isLoopbackName(request.headers.host);
-}
-
-const isTrusted = (request: FastifyRequest, gate: Gate): Verdict =>
-  isLocal(request, gate) ? { kind: "ok" } : judgeRequest(request, gate);
-
-export function judgeRequest(request: FastifyRequest, gate: Gate): Verdict {
-  return gate.judgeBearer(bearerOf(request.headers.authorization), gate.peers.of(request));
-}
-
-function refuseText(reply: FastifyReply, verdict: Exclude<Verdict, { kind: "ok" }>): FastifyReply {
-  if (verdict.kind === "locked") {
-    const seconds = Math.ceil(verdict.retryAfterMs / 1000);
-    return reply.code(429).header("retry-after", String(seconds)).send("Too many wrong tokens; try again later.\n");
-  }
-  return reply.code(401).header("www-authenticate", "Bearer").send("The gateway's token is needed as a bearer.\n");
-}

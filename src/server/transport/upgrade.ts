@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { WebSocketServer } from "ws";
 import { POLICY } from "./frames.ts";
-import { refuseAddress, type Reach } from "./http.ts";
+import { refuseAddress, type Reach } from "./judge.ts";
 import { isOriginAllowed } from "./origin.ts";
 import { countingName } from "./peer.ts";
 import { serveSocket, type SocketServices } from "./socket.ts";

@@ -51,6 +51,8 @@ export interface HookCalls {
 }
 export type HookName = keyof HookCalls;
 
+export const HOOK_NAMES: readonly HookName[] = ["before_prompt_build", "before_agent_start", "agent_end"];
+
 export type PromptEvent = Parameters<RunHooks["beforePrompt"]>[0];
 
 export type HookHandler<N extends HookName> = (
@@ -63,6 +65,4 @@ export interface HookOptions {
   readonly priority?: number;
   /** Milliseconds; by the kind of hook when unset. */
   readonly timeoutMs?: number;
-  /** Who registered it, for the log. */
-  readonly owner?: string;
 }

@@ -2,8 +2,8 @@ import type { AgentId, RunId, SessionKey } from "../ids.ts";
 import type { ModelRef, Usage } from "./model.ts";
 import type { RunFacts, RunTrigger } from "./run.ts";
 
-/** Why a model is called: the trigger of a turn's kind, `compaction`, `engine`, or `probe` for a person who tests a key. */
-export type CallCause = RunTrigger | "probe";
+/** Why a model is called: the trigger of a turn's kind, `compaction`, `engine`, `plugin`, or `probe` for a person who tests a key. */
+export type CallCause = RunTrigger | "probe" | "plugin";
 
 /** On whose account a model is called. */
 export interface CallOrigin {

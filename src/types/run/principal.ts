@@ -23,4 +23,6 @@ export function hasOwnerRights(principal: Principal): boolean {
 export interface Acting {
   readonly principal: Principal;
   readonly sessionKey: SessionKey;
+  /** The conversation that the key stands for now; unset when none has begun. */
+  readonly sessionId?: string;
 }

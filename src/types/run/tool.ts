@@ -65,6 +65,8 @@ export interface Tool<Input = unknown> {
   /** For the model. */
   readonly description: string;
   readonly input: z.ZodType<Input>;
+  /** The input's JSON Schema where a plugin wrote it; models get it as it is. Derived from `input` when unset. */
+  readonly jsonSchema?: Readonly<Record<string, unknown>>;
   /** True when it changes anything outside: such a turn is continued, never replayed. */
   readonly hasSideEffects: boolean;
   run(input: Input, context: ToolContext): Promise<ToolResult>;
@@ -72,7 +74,7 @@ export interface Tool<Input = unknown> {
 
 /** What a tool is made for: one run of an agent. */
 export interface ToolScene extends Backends {
-  readonly agent: Pick<AgentSettings, "workspace" | "tools" | "exec" | "messageTool">;
+  readonly agent: Pick<AgentSettings, "id" | "workspace" | "tools" | "exec" | "messageTool">;
   readonly acting: Acting;
   /** The chat that the run answers; unset when there is none. */
   readonly chat?: ChatScene;
@@ -82,6 +84,10 @@ export interface ToolScene extends Backends {
 export interface ToolContribution {
   /** As the model calls it, and as `tools.allow` and `tools.deny` name it: 1 to 64 letters, digits, `-` and `_`. */
   readonly name: string;
+  /** Further names by which `tools.allow` and `tools.deny` can name it, such as the id of its plugin. */
+  readonly groups?: readonly string[];
+  /** Only agents have it whose `tools.allow` or `tools.alsoAllow` names it. */
+  readonly isOptional?: boolean;
   /** The tool for one run, of the same name; undefined when the run has no use for it. It is called for every run, so it must be cheap. */
   forRun(scene: ToolScene): Tool | undefined;
 }

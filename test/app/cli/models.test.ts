@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { registerOAuthProvider, unregisterOAuthProvider, type OAuthProviderInterface } from "@mariozechner/pi-ai/oauth";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { bundled } from "../../../src/app/contributions/extensions.ts";
+import { bundledContributions } from "../../../src/app/contributions/extensions.ts";
 import type { Io } from "../../../src/app/cli/io.ts";
 import { runCommand } from "../../../src/app/cli/run-cli.ts";
 import { startFakeModel } from "../../fakes/model.ts";
@@ -251,7 +251,7 @@ describe("keys", () => {
       const at = stage();
       let told = "";
       const io: Io = {
-        contributions: bundled,
+        contributions: bundledContributions(),
         env: at.env,
         out: (text) => void (told += text),
         err: (text) => void (told += text),

@@ -5,7 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import { expect } from "vitest";
 import { loadConfig } from "../../../src/app/config/load.ts";
 import { makeStateDirs, resolvePaths } from "../../../src/app/config/paths.ts";
-import { bundled, contributedSchemas } from "../../../src/app/contributions/extensions.ts";
+import { bundledContributions, contributedSchemas } from "../../../src/app/contributions/extensions.ts";
 import { startGateway } from "../../../src/app/gateway/gateway.ts";
 import { Live } from "../../../src/app/compose/live.ts";
 import { openLog } from "../../../src/app/log/log.ts";
@@ -83,7 +83,7 @@ export async function watch(config: Json, { says, answer = () => ({ text: "fine"
   writeFileSync(join(dir, "openclaw.json"), JSON.stringify(merged(plain, config)));
   const paths = resolvePaths({ OPENCLAW_STATE_DIR: dir });
   await makeStateDirs(paths);
-  const schemas = await contributedSchemas(bundled);
+  const schemas = await contributedSchemas(bundledContributions());
   const load = () => loadConfig({ path: paths.configPath, env: {}, ...schemas });
   const log = openLog({ file: join(dir, "test.log"), level: "silent", consoleLevel: "silent", consoleStyle: "json" });
   const gateway = await startGateway(new Live(paths, dir, await load()), { log, load });

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 
 import { loadConfig } from "../../../src/app/config/load.ts";
 import { journalPath, makeStateDirs, resolvePaths } from "../../../src/app/config/paths.ts";
 import { openCore } from "../../../src/app/compose/core.ts";
-import { bundled, contributedSchemas } from "../../../src/app/contributions/extensions.ts";
+import { bundledContributions, contributedSchemas } from "../../../src/app/contributions/extensions.ts";
 import { startGateway } from "../../../src/app/gateway/gateway.ts";
 import { Live } from "../../../src/app/compose/live.ts";
 import { openLog } from "../../../src/app/log/log.ts";
@@ -32,7 +32,7 @@ async function liveOf(config: Record<string, unknown>) {
   const paths = resolvePaths(env);
   await makeStateDirs(paths);
   await writeFile(paths.configPath, JSON.stringify(config));
-  const schemas = await contributedSchemas(bundled);
+  const schemas = await contributedSchemas(bundledContributions());
   const load = () => loadConfig({ path: paths.configPath, env, ...schemas });
   return { live: new Live(paths, dir, await load()), load };
 }

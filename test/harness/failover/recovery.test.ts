@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { Contributions } from "../../../src/plugins/contributions.ts";
 import { Hooks } from "../../../src/plugins/hooks.ts";
+import type { ContributionRegistry } from "../../../src/types/contribution.ts";
 import { textResult } from "../../../src/tools/define.ts";
 import { makeTool } from "../../kit/tools.ts";
 import { eventsOf, openRunFixture, userTurn, type RunFixture } from "../../kit/run.ts";
@@ -249,13 +251,20 @@ describe("the receipt", () => {
   });
 });
 
+/** The hooks of one plugin. */
+function hooksOf(register: (on: ContributionRegistry["addHook"]) => void): Hooks {
+  const plugin = { id: "shaping", register: ({ addHook }: ContributionRegistry) => register(addHook) };
+  return new Hooks(new Contributions([plugin]), fixture.clock, fixture.log);
+}
+
 describe("hooks", () => {
   it("add to the turn, which the transcript keeps, and to the system prompt, which it does not", async () => {
-    const hooks = new Hooks(fixture.clock, fixture.log);
-    hooks.on("before_prompt_build", async ({ prompt }) => ({ prependContext: `before ${prompt}` }));
-    hooks.on("before_agent_start", () => ({ prependContext: "old name", prependSystemContext: "Rules." }));
-    hooks.on("before_prompt_build", () => {
-      throw new Error("broken plugin");
+    const hooks = hooksOf((on) => {
+      on("before_prompt_build", async ({ prompt }) => ({ prependContext: `before ${prompt}` }));
+      on("before_agent_start", () => ({ prependContext: "old name", prependSystemContext: "Rules." }));
+      on("before_prompt_build", () => {
+        throw new Error("broken plugin");
+      });
     });
     await fixture.start({ hooks }).stream.done;
     expect(fixture.model.calls[0]!.said).toBe("before hello\n\nold name\n\nhello");
@@ -264,12 +273,13 @@ describe("hooks", () => {
   });
 
   it("hear of the end, and nobody waits for them", async () => {
-    const hooks = new Hooks(fixture.clock, fixture.log);
     const heard = Promise.withResolvers<unknown>();
-    hooks.on("agent_end", async (end) => {
-      heard.resolve(end);
-      await new Promise(() => undefined);
-    });
+    const hooks = hooksOf((on) =>
+      on("agent_end", async (end) => {
+        heard.resolve(end);
+        await new Promise(() => undefined);
+      }),
+    );
     await fixture.start({ hooks }).stream.done;
     expect(await heard.promise).toMatchObject({ success: true, messages: [{ role: "user" }, { role: "assistant" }] });
   });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { askForRest } from "../../../src/harness/failover/continuation.ts";
-import { EngineRegistry } from "../../../src/history/engines/registry.ts";
+import { contributedEngines } from "../../../src/app/compose/engines.ts";
+import { Contributions } from "../../../src/plugins/contributions.ts";
 import { delegateCompactionToRuntime } from "../../../src/api/core.ts";
 import { EngineCooldowns } from "../../../src/history/engines/engine-cooldowns.ts";
 import { setPluginHost } from "../../../src/plugins/host-slot.ts";
@@ -664,13 +665,13 @@ describe("the engine of the slot", () => {
   });
 
   it("is found by the id that it was registered under", async () => {
-    const registry = new EngineRegistry();
-    const forget = registry.registerContextEngine("small", () => small());
+    const added = new Contributions([
+      { id: "small-plugin", register: (registry) => registry.addContextEngine("small", () => small()) },
+    ]);
+    const engines = contributedEngines(added);
     const on = engineFixture(small());
-    expect((await on.open({ engines: registry })).id).toBe("small");
-    expect(() => registry.registerContextEngine("legacy", () => small())).toThrow();
-    forget();
-    expect(registry.ids()).toEqual([]);
-    await expect(on.open({ engines: registry })).rejects.toMatchObject({ code: "ENGINE_MISSING" });
+    expect((await on.open({ engines })).id).toBe("small");
+    added.remove("small-plugin");
+    await expect(on.open({ engines })).rejects.toMatchObject({ code: "ENGINE_MISSING" });
   });
 });

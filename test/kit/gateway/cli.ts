@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
-import { bundled } from "../../../src/app/contributions/extensions.ts";
+import { bundledContributions } from "../../../src/app/contributions/extensions.ts";
 import type { Io } from "../../../src/app/cli/io.ts";
 import { runCommand } from "../../../src/app/cli/run-cli.ts";
 
@@ -32,7 +32,7 @@ export async function run(
   args: readonly string[],
   env: Env = {},
   terminal = false,
-  contributions = bundled,
+  contributions = bundledContributions(),
 ): Promise<Ended> {
   let out = "";
   let err = "";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { loadConfig } from "../../../src/app/config/load.ts";
 import { makeStateDirs, resolvePaths } from "../../../src/app/config/paths.ts";
-import { bundled, contributedSchemas } from "../../../src/app/contributions/extensions.ts";
+import { bundledContributions, contributedSchemas } from "../../../src/app/contributions/extensions.ts";
 import { startGateway } from "../../../src/app/gateway/gateway.ts";
 import { Live } from "../../../src/app/compose/live.ts";
 import { openLog } from "../../../src/app/log/log.ts";
@@ -47,7 +47,7 @@ export async function startGatewayFixture(
   writeFileSync(join(dir, "openclaw.json"), JSON.stringify(config, null, 2));
   const paths = resolvePaths({ OPENCLAW_STATE_DIR: dir });
   await makeStateDirs(paths);
-  const schemas = await contributedSchemas(bundled);
+  const schemas = await contributedSchemas(bundledContributions());
   const load = () => loadConfig({ path: paths.configPath, env: {}, ...schemas });
   const log = openLog({ file: join(dir, "test.log"), level: "silent", consoleLevel: "silent", consoleStyle: "json" });
   const boot = async () => startGateway(new Live(paths, dir, await load()), { log, load });

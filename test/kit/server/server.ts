@@ -89,6 +89,7 @@ export async function startTestServer(overrides: Overrides = {}): Promise<TestSe
     },
     version: "0.1.0-test",
     methods: [],
+    added: { methods: [], httpRoutes: [] },
     eventNames: ["sessions.changed", "pairing.requested"],
     sessionsFile: "/state/sessions.json",
     ...overrides.options,

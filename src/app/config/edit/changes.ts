@@ -24,6 +24,7 @@ const LIVE = [
   "models",
   "auth",
   "skills",
+  "plugins",
   "retention",
   "logging.level",
   "logging.consoleLevel",

@@ -132,8 +132,6 @@ export const HARMLESS_KEYS: Readonly<Record<string, string>> = {
   "channels.*.execApprovals": "questions go to owners alone, in the chat they came from and on the page",
   "channels.*.configWrites": "no chat can change the config",
   accessGroups: "an entry of `allowFrom` that names a group of people lets nobody in",
-  "plugins.deny": "no plugin of others is loaded",
-  "plugins.allow": "no plugin of others is loaded",
   hooks: "no webhook runs an agent",
   cron: "nothing runs by a schedule but heartbeats",
 };

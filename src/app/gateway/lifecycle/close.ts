@@ -13,6 +13,7 @@ export async function closeGateway(
   const { core, channels } = parts;
   const steps: readonly (readonly [what: string, step: () => Promise<void> | void])[] = [
     ["channels stop receiving", () => channels.stopReceiving()],
+    ["plugins' stop hooks", () => parts.plugins.stopping()],
     ["heartbeats", () => parts.heartbeats.close()],
     ["runs", () => core.dispatch.close(graceMs)],
     ["replies", () => core.outbox.close(SEND_GRACE_MS)],
@@ -20,6 +21,7 @@ export async function closeGateway(
     ["upkeep", () => stop.abort()],
     ["server", () => server.close(CLOSE_MS, "the gateway stops")],
     ["channels", () => channels.close()],
+    ["plugins", () => parts.plugins.close()],
     ["journal and sessions", () => core.close()],
     ["events", () => parts.events.close()],
   ];

@@ -63,6 +63,7 @@ async function apply(parts: Parts, event: ConfigEvent, started: Config): Promise
   if (mode === "restart") return;
   const stopped = channelsThatDiffer(event.loaded.config.channels, live.loaded.stops, event.loaded.stops);
   live.replace(event.loaded);
+  await parts.plugins.follow();
   applyLevels(parts, event.changed);
   for (const warning of event.loaded.warnings) log.warn(warning.text);
   log.info("config applied", { keys: event.changed.filter((key) => !waiting.includes(key)).join(" ") });

@@ -7,9 +7,10 @@ import { makeStateDirs, resolvePaths, type StatePaths } from "../../config/paths
 import { Live } from "../../compose/live.ts";
 import { ownerGap } from "../../accounts/owner-gap.ts";
 import { openLog, type OpenLog } from "../../log/log.ts";
+import { loadOptionsFor } from "../../plugins/load-options.ts";
 import { greet } from "./greeting.ts";
 import { startGateway } from "../gateway.ts";
-import { bundled, contributedSchemas } from "../../contributions/extensions.ts";
+import { bundledContributions } from "../../contributions/extensions.ts";
 import { untilSignal } from "./signals.ts";
 import { guardProcess, type ProcessGuard } from "./process-guard.ts";
 
@@ -37,13 +38,13 @@ export async function runGateway(options: GatewayOptions): Promise<number> {
   process.env["AWS_MAX_ATTEMPTS"] ??= "1";
   // Before the config is read, because it may name commands that give secrets.
   await makeStateDirs(paths);
-  const load = async () =>
-    loadConfig({ path: paths.configPath, env: process.env, ...(await contributedSchemas(bundled)) });
+  const contributions = bundledContributions();
+  const load = async () => loadConfig(await loadOptionsFor(contributions, paths));
   const loaded = await load();
   applyEnv(loaded.config, process.env);
   const lock = await takeLock(paths, options.force === true);
   try {
-    const live = new Live(paths, process.env["HOME"] ?? homedir(), loaded);
+    const live = new Live(paths, process.env["HOME"] ?? homedir(), loaded, contributions);
     const log = logFor(live, options.verbose === true);
     for (const warning of loaded.warnings) log.warn(warning.text);
     const gap = ownerGap(live.config);

@@ -18,7 +18,7 @@ import { fieldOf, keysFrom, setupErrorIn, setupFields, withImplied } from "../..
 import type { LoadOptions } from "../../config/load.ts";
 import { ConfigError, isRecord, readPath } from "../../config/problem.ts";
 import { resolveSecrets } from "../../config/secrets.ts";
-import { contributedSchemas } from "../../contributions/extensions.ts";
+import { loadOptionsFor } from "../../plugins/load-options.ts";
 import type { Parts } from "../parts.ts";
 
 const name = z.string().min(1);
@@ -83,7 +83,7 @@ type Work = (load: LoadOptions) => Promise<string>;
 
 /** Changes the file and logs it. A refusal has the form's field in `details.field` if it is known. */
 async function editAndTell({ live, log }: Parts, did: string, { channel, work }: { channel: string; work: Work }) {
-  const load = { path: live.loaded.path, env: process.env, ...(await contributedSchemas(live.contributions)) };
+  const load = await loadOptionsFor(live.contributions, live.paths);
   try {
     const accountId = await work(load);
     log.info(`channel ${did}`, { channel, account: accountId });

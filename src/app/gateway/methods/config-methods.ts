@@ -4,7 +4,7 @@ import { OpenClawError, withFix } from "../../../types/errors.ts";
 import { isRecord, valueAt, type KeyPath } from "../../config/problem.ts";
 import { hasMask, shownConfig } from "../../config/shown.ts";
 import { writeConfigValues } from "../../config/edit/write.ts";
-import { contributedSchemas } from "../../contributions/extensions.ts";
+import { loadOptionsFor } from "../../plugins/load-options.ts";
 import type { Parts } from "../parts.ts";
 
 /** The protocol's methods that read and change the config. Secrets are sent as `[secret]`. */
@@ -54,11 +54,7 @@ function patchOf(value: unknown): Record<string, unknown> {
 
 /** Each leaf is one edit of the file, all of them or none; the watcher applies them. */
 async function applyPatch(parts: Parts, patch: Record<string, unknown>) {
-  const options = {
-    path: parts.live.loaded.path,
-    env: process.env,
-    ...(await contributedSchemas(parts.live.contributions)),
-  };
+  const options = await loadOptionsFor(parts.live.contributions, parts.live.paths);
   const leaves = leavesOf(patch, []).filter(({ path, value }) => isChange(parts.live.config, path, value));
   // As in a JSON merge patch (RFC 7396), null removes a key.
   const edits = leaves.map(({ path, value }) => ({ path, value: value ?? undefined }));

@@ -3,6 +3,7 @@ import { channelMethods } from "./channel-methods.ts";
 import { configMethods } from "./config-methods.ts";
 import { heartbeatMethods } from "./heartbeats.ts";
 import { messageMethods } from "./message-methods.ts";
+import { pluginMethods } from "./plugin-methods.ts";
 import type { Parts } from "../parts.ts";
 import { runMethods } from "./run-methods.ts";
 import { sendMethods } from "./send-methods.ts";
@@ -14,7 +15,7 @@ export const gatewayMethods = (parts: Parts): readonly Method[] => [
   ...configMethods(parts),
   ...heartbeatMethods(parts),
   ...messageMethods(parts),
+  ...pluginMethods(parts),
   ...runMethods(parts),
   ...sendMethods(parts),
-  ...parts.live.contributions.methods,
 ];

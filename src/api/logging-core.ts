@@ -1,0 +1,14 @@
+/** `openclaw/plugin-sdk/logging-core`. */
+import { Secret } from "../types/secret.ts";
+
+export interface RedactOptions {
+  readonly mode?: "off" | "tools";
+  /** Regular expressions; what they match is masked too. */
+  readonly patterns?: readonly string[];
+}
+
+/** The text without the secrets that the gateway knows or that have the form of one. With `mode: "off"` the text as it is. */
+export function redactSensitiveText(text: string, { mode, patterns = [] }: RedactOptions = {}): string {
+  if (mode === "off") return text;
+  return patterns.reduce((masked, pattern) => masked.replaceAll(new RegExp(pattern, "g"), "***"), Secret.mask(text));
+}

@@ -1,0 +1,45 @@
+import { resolveSdk } from "../../plugins/load/sdk-resolution.ts";
+import { Plugins } from "../../plugins/host/plugins.ts";
+import type { Log } from "../../types/log.ts";
+import type { Core } from "../compose/core.ts";
+import type { Live } from "../compose/live.ts";
+import { pluginPorts } from "./ports.ts";
+import { sdkUrls } from "./sdk-urls.ts";
+
+interface Surroundings {
+  readonly live: Live;
+  readonly core: Pick<Core, "models" | "journal">;
+  readonly log: Log;
+  requestHeartbeat(reason: string): void;
+}
+
+/** The plugins of a process. `close` unloads all of them. */
+export interface OpenPlugins {
+  readonly plugins: Plugins;
+  /** Loads and unloads what the current config says. */
+  follow(): Promise<void>;
+  /** Ends the services; what was registered stays, since runs may still be ending. */
+  stopping(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Loads the plugins that the config turns on. Never rejects: a plugin that fails is reported and left out. */
+export async function openPlugins({ live, ...lent }: Surroundings): Promise<OpenPlugins> {
+  const plugins = new Plugins(live.contributions, pluginPorts({ live, ...lent }));
+  let endResolution: (() => void) | undefined;
+  const follow = async () => {
+    // Without a plugin, no import of this process is looked at.
+    if (live.loaded.plugins.plugins.length > 0) endResolution ??= resolveSdk(sdkUrls());
+    await plugins.apply(live.loaded.plugins);
+  };
+  await follow();
+  return {
+    plugins,
+    follow,
+    stopping: () => plugins.stopServices(),
+    async close() {
+      await plugins.close();
+      endResolution?.();
+    },
+  };
+}

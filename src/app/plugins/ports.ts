@@ -1,0 +1,124 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { complete } from "../../harness/run/complete.ts";
+import type { PluginCaller, PluginPorts, PluginSessions } from "../../plugins/ports.ts";
+import { resolveAlias } from "../../sessions/keys.ts";
+import type { LlmCompletion, LlmCompletionRequest } from "../../types/engine/context-engine.ts";
+import { systemClock } from "../../types/clock.ts";
+import { agentId } from "../../types/ids.ts";
+import type { Log } from "../../types/log.ts";
+import { modelName, type ModelRef } from "../../types/run/model.ts";
+import type { AgentSettings } from "../../types/settings.ts";
+import { isFields } from "../../utils/fields.ts";
+import { readModelRef } from "../config/settings.ts";
+import type { Core } from "../compose/core.ts";
+import type { Live } from "../compose/live.ts";
+import { settingsFor, shownForPlugin } from "./shown-for-plugin.ts";
+
+/** Milliseconds of silence after which a model call of a plugin has stalled. */
+const IDLE_MS = 120_000;
+
+interface Lent {
+  readonly live: Live;
+  readonly core: Pick<Core, "models" | "journal">;
+  readonly log: Log;
+  requestHeartbeat(reason: string): void;
+}
+
+/** What the gateway lends to its plugins. */
+export function pluginPorts({ live, core, log, requestHeartbeat }: Lent): PluginPorts {
+  return {
+    ...readingPorts(live, log),
+    complete: (request, caller) => completeAs(request, caller, { live, core }),
+    async enqueueSystemEvent(text, { sessionKey }) {
+      await core.journal.events.add(resolveAlias(sessionKey ?? "main", live.defaultAgent.id), text);
+    },
+    requestHeartbeat,
+  };
+}
+
+/** What a command of the command line lends to the plugin that it belongs to: nothing that needs the running gateway. */
+export function commandPorts(live: Live, log: Log): PluginPorts {
+  const needsGateway = async (): Promise<never> => {
+    throw new Error("only the running gateway can do this");
+  };
+  return {
+    ...readingPorts(live, log),
+    complete: needsGateway,
+    enqueueSystemEvent: needsGateway,
+    requestHeartbeat: () => undefined,
+  };
+}
+
+type ReadingPorts = Omit<PluginPorts, "complete" | "enqueueSystemEvent" | "requestHeartbeat">;
+
+const readingPorts = (live: Live, log: Log): ReadingPorts => ({
+  stateDir: live.paths.stateDir,
+  workspace: () => live.defaultAgent.workspace,
+  shownConfig: (plugin) => shownForPlugin(live.config, plugin),
+  pluginsConfig: () => live.config.plugins,
+  settingsOf: (plugin) => settingsFor(live.config, plugin),
+  sessions: sessionFiles(live),
+  clock: systemClock,
+  log,
+});
+
+async function completeAs(
+  request: LlmCompletionRequest,
+  caller: PluginCaller,
+  { live, core }: Pick<Lent, "live" | "core">,
+): Promise<LlmCompletion> {
+  const agent = agentFor(live, request.agentId);
+  const { model, ...rest } = request;
+  return complete(
+    { ...rest, agentId: agent.id },
+    {
+      models: core.models,
+      candidates: candidatesFor(agent, model, caller),
+      idleMs: agent.idleTimeoutMs ?? IDLE_MS,
+      origin: { cause: "plugin", agentId: agent.id },
+    },
+  );
+}
+
+function agentFor(live: Live, wanted: string | undefined): AgentSettings {
+  if (wanted === undefined) return live.defaultAgent;
+  const found = live.agents.find(({ id }) => id === agentId(wanted));
+  if (found) return found;
+  throw new Error(`Plugin LLM completion names the agent "${wanted}", which does not exist.`);
+}
+
+/** Plugins recognise a denial by its first words. */
+function candidatesFor(
+  agent: AgentSettings,
+  model: string | undefined,
+  { plugin, llm }: PluginCaller,
+): readonly ModelRef[] {
+  const own = [...(agent.model.primary ? [agent.model.primary] : []), ...agent.model.fallbacks];
+  if (model === undefined) return own;
+  const named = own.filter((ref) => modelName(ref) === model);
+  if (named.length > 0) return named;
+  if (!llm.allowModelOverride)
+    throw new Error(
+      `Plugin LLM completion cannot override the target model: set plugins.entries.${plugin}.llm.allowModelOverride.`,
+    );
+  const allowed = llm.allowedModels;
+  if (allowed && !allowed.includes("*") && !allowed.includes(model))
+    throw new Error(
+      `Plugin LLM completion model override "${model}" is not allowlisted: add it to plugins.entries.${plugin}.llm.allowedModels.`,
+    );
+  return [readModelRef(model)];
+}
+
+/** The rows are read from the export, which is as old as its last write. */
+function sessionFiles({ paths }: Live): PluginSessions {
+  const storePath = join(paths.sessionsDir, "sessions.json");
+  return {
+    storePath: () => storePath,
+    load() {
+      const rows: unknown = JSON.parse(readFileSync(storePath, "utf8"));
+      return isFields(rows) ? rows : {};
+    },
+    filePath: (sessionId) => join(paths.sessionsDir, `${sessionId}.jsonl`),
+  };
+}

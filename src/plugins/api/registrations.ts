@@ -1,0 +1,42 @@
+import { registerCli } from "./registrations/cli.ts";
+import { registerCommand } from "./registrations/commands.ts";
+import { registerContextEngine } from "./registrations/engines.ts";
+import { on } from "./registrations/hooks.ts";
+import { registerHttpHandler, registerHttpRoute } from "./registrations/http.ts";
+import { noMemory, registerMemoryCapability, registerMemorySupplement } from "./registrations/memory.ts";
+import { registerGatewayMethod } from "./registrations/methods.ts";
+import { registerService } from "./registrations/services.ts";
+import { registerTool } from "./registrations/tools.ts";
+import type { PluginScope } from "./scope.ts";
+
+/** `api.on` and the members `api.registerX`. Each may throw. */
+export function registrationsOf(scope: PluginScope) {
+  const memory = noMemory();
+  const addSupplement = (builder: unknown) => registerMemorySupplement(scope, memory, builder);
+  return {
+    registerTool: (tool: unknown, options?: unknown) => registerTool(scope, tool, options),
+    registerCommand: (command: unknown) => registerCommand(scope, command),
+    on: (name: unknown, handler: unknown, options?: unknown) => on(scope, name, handler, options),
+    registerHook: (events: unknown, handler: unknown, options?: unknown) =>
+      registerHook(scope, events, handler, options),
+    registerService: (service: unknown) => registerService(scope, service),
+    registerHttpRoute: (route: unknown) => registerHttpRoute(scope, route),
+    registerHttpHandler: (handler: unknown) => registerHttpHandler(scope, handler),
+    registerGatewayMethod: (name: unknown, handler: unknown, options?: unknown) =>
+      registerGatewayMethod(scope, name, handler, options),
+    registerCli: (registrar: unknown, options?: unknown) => registerCli(scope, registrar, options),
+    registerContextEngine: (id: unknown, factory: unknown) => registerContextEngine(scope, id, factory),
+    registerMemoryCapability: (capability: unknown) => registerMemoryCapability(scope, memory, capability),
+    registerMemoryPromptSection: addSupplement,
+    registerMemoryPromptSupplement: addSupplement,
+    registerMemoryPromptPreparation: () => undefined,
+    registerMemoryCorpusSupplement: () => undefined,
+    registerToolMetadata: () => undefined,
+  };
+}
+
+/** `api.registerHook(events, handler)`: one handler for several hooks. Names with a colon are internal events of the field. */
+function registerHook(scope: PluginScope, events: unknown, handler: unknown, options: unknown): void {
+  const names: readonly unknown[] = Array.isArray(events) ? events : [events];
+  for (const name of names) on(scope, name, handler, options ?? {});
+}

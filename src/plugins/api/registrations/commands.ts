@@ -1,0 +1,64 @@
+import type { AskedContribution } from "../../../types/contribution.ts";
+import { isFields } from "../../../utils/fields.ts";
+import { methodIn, nameIn, objectOf, textIn } from "../foreign.ts";
+import { completeFor } from "../runtime/llm.ts";
+import type { PluginScope } from "../scope.ts";
+
+/**
+ * `api.registerCommand({name, description, acceptsArgs, requireAuth, nativeNames, handler})`. The handler gives `{text}`.
+ * With `requireAuth: false` everybody may use it whom the chat admits.
+ */
+export function registerCommand(scope: PluginScope, given: unknown): void {
+  const command = objectOf(given, "registerCommand");
+  const name = nameIn(command, "name", "registerCommand").toLowerCase().replace(/^\//, "");
+  if (!/^[a-z][\w-]*$/.test(name)) throw new TypeError(`"${name}" cannot be the name of a command`);
+  const handler = methodIn(command, "handler", `the command "${name}"`);
+  scope.registry.addCommand({
+    name,
+    aliases: nativeNamesOf(command["nativeNames"]).filter((alias) => alias !== name),
+    help: textIn(command, "description") ?? `a command of ${scope.id}`,
+    who: command["requireAuth"] === false ? "anyone" : "conversation",
+    run: async (asked) => {
+      const answer: unknown = await scope.call(`command /${name}`, () => handler(contextOf(scope, name, asked)));
+      return answerText(answer);
+    },
+  });
+}
+
+/** Names by platform; each is one more name of the command here. */
+function nativeNamesOf(value: unknown): readonly string[] {
+  if (!isFields(value)) return [];
+  const names = Object.values(value).filter((name): name is string => typeof name === "string");
+  return [...new Set(names.map((name) => name.toLowerCase()))].filter((name) => /^[a-z][\w-]*$/.test(name));
+}
+
+function contextOf(
+  scope: PluginScope,
+  name: string,
+  { args, message, session, sessionId, isOwner }: AskedContribution,
+) {
+  const { from, sender } = message;
+  return {
+    senderId: sender.id,
+    channel: from.channel,
+    channelId: from.channel,
+    accountId: from.account,
+    from: from.chat.id,
+    to: from.chat.id,
+    ...(from.thread !== undefined && { messageThreadId: from.thread }),
+    isAuthorizedSender: true,
+    senderIsOwner: isOwner,
+    args,
+    commandBody: args === "" ? `/${name}` : `/${name} ${args}`,
+    sessionKey: session,
+    ...(sessionId !== undefined && { sessionId }),
+    config: scope.ports.shownConfig(scope.id),
+    runtimeContext: { llm: { complete: completeFor(scope, { sessionKey: session }) } },
+  };
+}
+
+function answerText(answer: unknown): string {
+  if (typeof answer === "string") return answer;
+  if (isFields(answer)) return textIn(answer, "text") ?? "";
+  return "";
+}

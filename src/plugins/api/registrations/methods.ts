@@ -1,0 +1,64 @@
+import { z } from "zod";
+import { MethodError, type Caller, type Method, type Scope } from "../../../types/method.ts";
+import { isFields } from "../../../utils/fields.ts";
+import { functionOf, nameIn, objectOf, textIn } from "../foreign.ts";
+import type { PluginScope } from "../scope.ts";
+
+const SCOPES: readonly Scope[] = [
+  "operator.read",
+  "operator.write",
+  "operator.admin",
+  "operator.approvals",
+  "operator.pairing",
+];
+
+const params = z.looseObject({});
+
+/**
+ * `api.registerGatewayMethod(name, handler, {scope})`. The handler gets `{params, respond, client, …}`: it calls
+ * `respond(ok, payload, error)` or returns the payload. Without a scope only administrators may call it.
+ */
+export function registerGatewayMethod(
+  scope: PluginScope,
+  name: unknown,
+  handler: unknown,
+  options: unknown = {},
+): void {
+  const called = nameIn({ name }, "name", "registerGatewayMethod");
+  const run = functionOf(handler, `the method "${called}"`);
+  const wanted = textIn(objectOf(options, "registerGatewayMethod's options"), "scope");
+  const method: Method = {
+    name: called,
+    scope: SCOPES.find((one) => one === wanted) ?? "operator.admin",
+    params,
+    run: async (given, caller) => answerOf(scope, { called, run }, isFields(given) ? given : {}, caller),
+  };
+  scope.registry.addMethod(method);
+}
+
+interface Handler {
+  readonly called: string;
+  run(...args: readonly unknown[]): unknown;
+}
+
+async function answerOf(scope: PluginScope, { called, run }: Handler, given: object, caller: Caller): Promise<unknown> {
+  const responded = Promise.withResolvers<unknown>();
+  let hasResponded = false;
+  const respond = (ok: unknown, payload?: unknown, error?: unknown) => {
+    hasResponded = true;
+    if (ok === true) responded.resolve(payload);
+    else responded.reject(new MethodError("UNAVAILABLE", messageOf(error)));
+  };
+  const request = { method: called, params: given };
+  const client = { connId: caller.connId, scopes: [...caller.scopes], ...caller.client };
+  const context = { params: given, respond, client, req: request, context: {} };
+  // The promise is rejected only where a respond says so; without one nobody may hear of it.
+  responded.promise.catch(() => undefined);
+  const returned: unknown = await scope.call(`method ${called}`, () => run(context));
+  if (!hasResponded && returned !== undefined) return returned;
+  return responded.promise;
+}
+
+const messageOf = (error: unknown): string =>
+  (isFields(error) ? textIn(error, "message") : undefined) ??
+  (typeof error === "string" ? error : "the plugin refused it");

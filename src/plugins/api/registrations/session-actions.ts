@@ -1,0 +1,14 @@
+import { methodIn, nameIn, objectOf } from "../foreign.ts";
+import type { PluginScope } from "../scope.ts";
+
+/** `api.session.controls.registerSessionAction({id, schema, handler})`: called by the method `plugins.sessionAction`. */
+export function registerSessionAction(scope: PluginScope, given: unknown): void {
+  const action = objectOf(given, "registerSessionAction");
+  const id = nameIn(action, "id", "registerSessionAction");
+  const handler = methodIn(action, "handler", `the session action "${id}"`);
+  if (scope.actions.has(id)) throw new Error(`it registers the session action "${id}" twice`);
+  scope.actions.set(id, {
+    id,
+    run: async (request) => scope.call(`session action ${id}`, () => handler(request)),
+  });
+}

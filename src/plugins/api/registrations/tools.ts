@@ -1,0 +1,138 @@
+import type { z } from "zod";
+import type { Tool, ToolContribution, ToolResult, ToolScene } from "../../../types/run/tool.ts";
+import { isFields, type Fields } from "../../../utils/fields.ts";
+import { schemaOf } from "../../manifest/config-schema.ts";
+import { functionOf, methodIn, nameIn, objectOf, textIn, textsIn } from "../foreign.ts";
+import type { PluginScope } from "../scope.ts";
+
+/** `api.registerTool(tool | factory, {name, names, optional})`. A factory is called once for every run. */
+export function registerTool(scope: PluginScope, given: unknown, options: unknown = {}): void {
+  const { names, isOptional } = readOptions(scope, given, objectOf(options, "registerTool's options"));
+  for (const name of names) {
+    if (scope.plugin.manifest.tools?.includes(name) !== true)
+      throw new Error(
+        `it registers the tool "${name}", which contracts.tools of its openclaw.plugin.json does not list`,
+      );
+  }
+  const make = makerOf(scope, given);
+  for (const name of names) scope.registry.addTool(contributionOf(scope, { name, isOptional, make }));
+}
+
+interface Registered {
+  readonly name: string;
+  readonly isOptional: boolean;
+  make(scene: ToolScene): readonly Fields[];
+}
+
+function readOptions(scope: PluginScope, given: unknown, options: Fields) {
+  const named = textsIn(options, "names") ?? [textIn(options, "name") ?? []].flat();
+  const isOptional = options["optional"] === true;
+  if (named.length > 0) return { names: named, isOptional };
+  if (isFields(given)) return { names: [nameIn(given, "name", "a tool")], isOptional };
+  // A factory without names makes the tools that the manifest lists.
+  return { names: scope.plugin.manifest.tools ?? [], isOptional };
+}
+
+/** The tools of one run; a factory with several names is called once for all of them. */
+function makerOf(scope: PluginScope, given: unknown): (scene: ToolScene) => readonly Fields[] {
+  if (isFields(given)) return () => [given];
+  const factory = functionOf(given, "registerTool");
+  const made = new WeakMap<ToolScene, readonly Fields[]>();
+  return (scene) => {
+    const known = made.get(scene);
+    if (known) return known;
+    const result = scope.call("tool factory", () => factory(factoryContext(scope, scene)));
+    const tools = (Array.isArray(result) ? result : [result]).filter(isFields);
+    made.set(scene, tools);
+    return tools;
+  };
+}
+
+const factoryContext = (scope: PluginScope, { agent, acting, chat }: ToolScene) => ({
+  config: scope.ports.shownConfig(scope.id),
+  workspaceDir: agent.workspace,
+  agentDir: agent.workspace,
+  agentId: agent.id,
+  sessionKey: acting.sessionKey,
+  ...(acting.sessionId !== undefined && { sessionId: acting.sessionId }),
+  ...(chat && { messageChannel: chat.peer.channel, agentAccountId: chat.peer.account }),
+  senderIsOwner: acting.principal.kind === "owner",
+  sandboxed: false,
+});
+
+function contributionOf(scope: PluginScope, { name, isOptional, make }: Registered): ToolContribution {
+  return {
+    name,
+    groups: ["group:plugins", scope.id],
+    ...(isOptional && { isOptional }),
+    forRun(scene) {
+      const found = toolsSafely(scope, name, () => make(scene)).find((tool) => tool["name"] === name);
+      return found && toolOf(scope, name, found);
+    },
+  };
+}
+
+/** A factory that throws costs the run its tools, not the run. */
+function toolsSafely(scope: PluginScope, name: string, make: () => readonly Fields[]): readonly Fields[] {
+  try {
+    return make();
+  } catch (error) {
+    scope.log.warn("a plugin could not make its tool", { tool: name, error });
+    return [];
+  }
+}
+
+function toolOf(scope: PluginScope, name: string, given: Fields): Tool {
+  const execute = methodIn(given, "execute", `the tool "${name}"`);
+  const parameters = isFields(given["parameters"]) ? given["parameters"] : NO_PARAMETERS;
+  const checked = inputOf(parameters);
+  return {
+    name,
+    label: textIn(given, "label") ?? name,
+    description: textIn(given, "description") ?? name,
+    input: checked,
+    jsonSchema: parameters,
+    hasSideEffects: true,
+    async run(input, { callId, signal, update }) {
+      const onUpdate = (partial: unknown) => update(resultOf(partial).content.map(textOfPart).join(""));
+      const result = await scope.call(`tool ${name}`, () => execute(callId, checked.parse(input), signal, onUpdate));
+      return resultOf(result);
+    },
+  };
+}
+
+const NO_PARAMETERS: Fields = { type: "object", properties: {} };
+
+const schemas = new WeakMap<Fields, z.ZodType>();
+
+/** Of the same object only once: a run makes its tools anew. */
+function inputOf(parameters: Fields): z.ZodType {
+  const known = schemas.get(parameters);
+  if (known) return known;
+  const made = schemaOf(parameters);
+  schemas.set(parameters, made);
+  return made;
+}
+
+const textOfPart = (part: ToolResult["content"][number]): string => (part.type === "text" ? part.text : "");
+
+/** The field's result: `{content: [{type: "text", text} | {type: "image", data, mimeType}], details, isError}`, or any other value. */
+function resultOf(value: unknown): ToolResult {
+  if (typeof value === "string") return { content: [{ type: "text", text: value }] };
+  if (!isFields(value) || !Array.isArray(value["content"]))
+    return { content: [{ type: "text", text: value === undefined ? "" : JSON.stringify(value) }] };
+  const { details, isError } = value;
+  return {
+    content: value["content"].flatMap(partOf),
+    ...(isFields(details) && { details }),
+    ...(isError === true && { isError }),
+  };
+}
+
+function partOf(part: unknown): ToolResult["content"] {
+  if (!isFields(part)) return [];
+  const { text, data, mimeType } = part;
+  if (typeof text === "string") return [{ type: "text", text }];
+  if (typeof data === "string" && typeof mimeType === "string") return [{ type: "image", data, mimeType }];
+  return [];
+}

@@ -1,0 +1,33 @@
+import type { LlmCompletion, LlmCompletionRequest } from "../../../types/engine/context-engine.ts";
+import { objectOf } from "../foreign.ts";
+import type { PluginScope } from "../scope.ts";
+
+/** `runtime.llm.complete` of a plugin. `bound`: the conversation that it was called in, if any. */
+export function completeFor(scope: PluginScope, bound: { readonly sessionKey?: string } = {}) {
+  return async (given: unknown): Promise<LlmCompletion> => {
+    const { messages, ...rest } = objectOf(given, "llm.complete");
+    if (!Array.isArray(messages)) throw new TypeError("llm.complete needs the list messages");
+    const request: LlmCompletionRequest = { ...rest, messages: messages.map(messageOf) };
+    const llm = scope.entry?.llm ?? { allowModelOverride: false };
+    return scope.ports.complete(request, { plugin: scope.id, llm, ...bound });
+  };
+}
+
+function messageOf(given: unknown): { role: string; content: string } {
+  const { role, content } = objectOf(given, "a message of llm.complete");
+  return {
+    role: typeof role === "string" ? role : "user",
+    content: typeof content === "string" ? content : textOf(content),
+  };
+}
+
+/** A list of text blocks, as some plugins pass it. */
+function textOf(content: unknown): string {
+  if (!Array.isArray(content)) return "";
+  return content
+    .map((block: unknown) => {
+      const text = typeof block === "object" && block !== null && "text" in block ? block.text : undefined;
+      return typeof text === "string" ? text : "";
+    })
+    .join("");
+}

@@ -1,0 +1,98 @@
+import type { ContributionRegistry } from "../../types/contribution.ts";
+import type { Log } from "../../types/log.ts";
+import type { FoundPlugin } from "../../types/plugin/manifest.ts";
+import { own } from "../../utils/own.ts";
+import type { PluginEntry } from "../config.ts";
+import type { PluginWatch } from "../host/watch.ts";
+import type { PluginPorts } from "../ports.ts";
+
+/** A service that a plugin runs beside the gateway. */
+export interface PluginService {
+  readonly id: string;
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** An action that clients of the protocol may ask of a plugin: `plugins.sessionAction`. */
+export interface SessionAction {
+  readonly id: string;
+  run(request: Readonly<Record<string, unknown>>): Promise<unknown>;
+}
+
+interface ScopeParts {
+  readonly registry: ContributionRegistry;
+  readonly ports: PluginPorts;
+  readonly watch: PluginWatch;
+}
+
+/** One registration of a plugin: where it registers, and what ends with it. */
+export class PluginScope {
+  readonly plugin: FoundPlugin;
+  readonly ports: PluginPorts;
+  readonly log: Log;
+  readonly services: PluginService[] = [];
+  readonly actions = new Map<string, SessionAction>();
+  /** Members of the API that it called and this gateway does not have. */
+  readonly notServed = new Set<string>();
+  /** Hooks that it registered and this gateway never calls. */
+  readonly neverCalled = new Set<string>();
+  readonly #registry: ContributionRegistry;
+  readonly #watch: PluginWatch;
+  readonly #ends: (() => unknown)[] = [];
+  readonly #stopping = new AbortController();
+
+  constructor(plugin: FoundPlugin, { registry, ports, watch }: ScopeParts) {
+    this.plugin = plugin;
+    this.ports = ports;
+    this.log = ports.log.with({ plugin: plugin.manifest.id });
+    this.#registry = registry;
+    this.#watch = watch;
+  }
+
+  get id(): string {
+    return this.plugin.manifest.id;
+  }
+
+  /** Aborted when the plugin is unloaded. */
+  get signal(): AbortSignal {
+    return this.#stopping.signal;
+  }
+
+  /** Throws once the plugin is unloaded: what it registered then would never be removed. */
+  get registry(): ContributionRegistry {
+    if (this.signal.aborted) throw new Error(`the plugin ${this.id} is not loaded any more`);
+    return this.#registry;
+  }
+
+  /** `plugins.entries.<id>` of the current config. */
+  get entry(): PluginEntry | undefined {
+    return own(this.ports.pluginsConfig().entries, this.id);
+  }
+
+  /** Calls the plugin's code. `what` names the call in reports. */
+  call<T>(what: string, run: () => T): T {
+    return this.#watch.call(this.id, what, run);
+  }
+
+  onEnd(end: () => unknown): void {
+    this.#ends.push(end);
+  }
+
+  /** Calls what was left with `onEnd`, the latest first. Never rejects. */
+  async end(): Promise<void> {
+    this.#stopping.abort();
+    for (const end of this.#ends.toReversed()) {
+      try {
+        await end();
+      } catch (error) {
+        this.log.warn("plugin failed at its end", { error });
+      }
+    }
+  }
+
+  /** Throws for a part of the API that this gateway does not have, and remembers that the plugin asked for it. */
+  refuse(member: string): never {
+    this.notServed.add(member);
+    throw new Error(`this gateway does not have ${member}`);
+  }
+}

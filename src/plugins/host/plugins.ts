@@ -1,0 +1,260 @@
+import { isDeepStrictEqual } from "node:util";
+import type { BrokenPlugin, FoundPlugin } from "../../types/plugin/manifest.ts";
+import type { Contributor } from "../../types/contribution.ts";
+import type { Log } from "../../types/log.ts";
+import { errorText } from "../../utils/text/error-text.ts";
+import { within } from "../../utils/within.ts";
+import { createPluginApi, type RegistrationMode } from "../api/plugin-api.ts";
+import { PluginScope, type SessionAction } from "../api/scope.ts";
+import type { Contributions } from "../contributions.ts";
+import { activationOf } from "../found/activation.ts";
+import type { Discovered } from "../found/discover.ts";
+import { importEntry } from "../load/import-entry.ts";
+import { configSchemaOf } from "../manifest/config-schema.ts";
+import type { PluginPorts } from "../ports.ts";
+import { PluginWatch, type PluginCost } from "./watch.ts";
+
+/** Milliseconds for running a plugin's entry, and for its `register` where that returns a promise. */
+const IMPORT_MS = 30_000;
+const REGISTER_MS = 10_000;
+/** Milliseconds for starting or stopping a service. */
+const SERVICE_MS = 15_000;
+
+export type PluginState = "loaded" | "off" | "failed" | "broken";
+
+/** What became of a plugin that was found. */
+export interface PluginRecord {
+  readonly id: string;
+  readonly root: string;
+  readonly origin: string;
+  readonly state: PluginState;
+  readonly version?: string;
+  /** Why it is not loaded, as half a sentence. */
+  readonly why?: string;
+  /** Names of what it has added, by kind. */
+  readonly added?: Readonly<Record<string, readonly string[]>>;
+  /** Milliseconds of import and registration. */
+  readonly loadMs?: number;
+  /** Members of the API that it called and this gateway does not have, and hooks that are never called. */
+  readonly notServed?: readonly string[];
+  readonly neverCalled?: readonly string[];
+  readonly cost?: PluginCost;
+}
+
+interface Loaded {
+  readonly found: FoundPlugin;
+  readonly scope: PluginScope;
+  readonly loadMs: number;
+  /** Its entry of the config when it was registered. */
+  readonly settings: Readonly<Record<string, unknown>>;
+}
+
+interface Failed {
+  readonly found: FoundPlugin;
+  readonly why: string;
+  readonly state: "off" | "failed";
+}
+
+/** The plugins of this process: loads and unloads them as the config says, and can say what became of each. */
+export class Plugins {
+  readonly #contributions: Contributions;
+  readonly #ports: PluginPorts;
+  readonly #log: Log;
+  readonly #watch: PluginWatch;
+  readonly #mode: RegistrationMode;
+  readonly #loaded = new Map<string, Loaded>();
+  #failed: readonly Failed[] = [];
+  #broken: readonly BrokenPlugin[] = [];
+  #areServicesRunning = false;
+
+  constructor(contributions: Contributions, ports: PluginPorts, mode: RegistrationMode = "full") {
+    this.#contributions = contributions;
+    this.#ports = ports;
+    this.#log = ports.log;
+    this.#watch = new PluginWatch(ports.log);
+    this.#mode = mode;
+  }
+
+  /**
+   * Unloads what the config no longer wants, and loads what it wants and is not loaded. A plugin that fails is reported and
+   * left out. Never rejects. One call at a time.
+   */
+  async apply({ plugins, broken }: Discovered): Promise<void> {
+    const config = this.#ports.pluginsConfig();
+    const decided = plugins.map((found) => ({ found, activation: activationOf(found, config) }));
+    const wanted = decided.flatMap(({ found, activation }) => (activation.isOn ? [found] : []));
+    const roots = new Map(wanted.map(({ manifest, root }) => [manifest.id, root]));
+    for (const { found, settings } of this.#loaded.values()) {
+      const { id } = found.manifest;
+      const isSame = roots.get(id) === found.root && isDeepStrictEqual(settings, this.#ports.settingsOf(id));
+      if (!isSame) await this.unload(id);
+    }
+    this.#broken = broken;
+    this.#failed = decided.flatMap(({ found, activation }) =>
+      activation.isOn ? [] : [{ found, why: activation.reason, state: activation.isProblem ? "failed" : "off" }],
+    );
+    for (const problem of this.#failed) if (problem.state === "failed") this.#report(problem);
+    for (const { id, why, root } of broken)
+      this.#log.warn("plugin cannot be loaded", { plugin: id, why, folder: root });
+    for (const found of wanted) if (!this.#loaded.has(found.manifest.id)) await this.#load(found);
+  }
+
+  /** Starts the services of all plugins; those of plugins that are loaded later start at once. */
+  async startServices(): Promise<void> {
+    this.#areServicesRunning = true;
+    for (const { scope } of this.#loaded.values()) await this.#startServices(scope);
+  }
+
+  async stopServices(): Promise<void> {
+    if (!this.#areServicesRunning) return;
+    this.#areServicesRunning = false;
+    for (const { scope } of this.#loaded.values()) await this.#stopServices(scope);
+  }
+
+  async #stopServices(scope: PluginScope): Promise<void> {
+    for (const service of scope.services.toReversed())
+      await this.#bounded(scope, `service ${service.id} stop`, service.stop());
+  }
+
+  /** Removes everything that the plugin added, and ends its services. Never rejects. */
+  async unload(id: string): Promise<void> {
+    const loaded = this.#loaded.get(id);
+    if (!loaded) return;
+    this.#loaded.delete(id);
+    this.#contributions.remove(id);
+    if (this.#areServicesRunning) await this.#stopServices(loaded.scope);
+    await loaded.scope.end();
+    this.#watch.forget(id);
+    this.#log.info("plugin unloaded", { plugin: id });
+  }
+
+  async close(): Promise<void> {
+    for (const id of [...this.#loaded.keys()].toReversed()) await this.unload(id);
+  }
+
+  action(plugin: string, id: string): SessionAction | undefined {
+    return this.#loaded.get(plugin)?.scope.actions.get(id);
+  }
+
+  get records(): readonly PluginRecord[] {
+    const loaded = [...this.#loaded.values()].map((one) => this.#recordOf(one));
+    const failed = this.#failed.map(({ found, why, state }) => ({ ...factsOf(found), state, why }));
+    const broken = this.#broken.map(({ id, root, origin, why }) => ({
+      id,
+      root,
+      origin,
+      why,
+      state: "broken" as const,
+    }));
+    return [...loaded, ...failed, ...broken];
+  }
+
+  #recordOf({ found, scope, loadMs }: Loaded): PluginRecord {
+    const cost = this.#watch.costOf(scope.id);
+    return {
+      ...factsOf(found),
+      state: "loaded",
+      added: this.#contributions.namesOf(scope.id),
+      loadMs: Math.round(loadMs),
+      ...(scope.notServed.size > 0 && { notServed: [...scope.notServed] }),
+      ...(scope.neverCalled.size > 0 && { neverCalled: [...scope.neverCalled] }),
+      ...(cost && { cost }),
+    };
+  }
+
+  async #load(found: FoundPlugin): Promise<void> {
+    const { id } = found.manifest;
+    const begun = performance.now();
+    const failure = await this.#tryLoad(found, () => performance.now() - begun);
+    if (failure === undefined) return;
+    await this.#removeFailed(id);
+    const failed = { found, why: failure, state: "failed" as const };
+    this.#failed = [...this.#failed, failed];
+    this.#report(failed);
+  }
+
+  async #removeFailed(id: string): Promise<void> {
+    this.#contributions.remove(id);
+    const partly = this.#loaded.get(id);
+    this.#loaded.delete(id);
+    await partly?.scope.end();
+  }
+
+  /** Why it failed; undefined when it is loaded. */
+  async #tryLoad(found: FoundPlugin, elapsed: () => number): Promise<string | undefined> {
+    const { id } = found.manifest;
+    const refused = refusedSettings(found, this.#ports.settingsOf(id)["config"]);
+    if (refused !== undefined) return refused;
+    const importing = importEntry(found);
+    if (!(await within(importing, IMPORT_MS, this.#ports.clock)))
+      return `its code was not loaded within ${IMPORT_MS / 1000} s`;
+    const imported = await importing;
+    if (imported.kind === "failed") return imported.why;
+    try {
+      const registering = this.#register(found, imported, elapsed);
+      if (!(await within(registering, REGISTER_MS, this.#ports.clock)))
+        return `its register did not end within ${REGISTER_MS / 1000} s`;
+    } catch (error) {
+      return `its register failed: ${errorText(error)}`;
+    }
+    const scope = this.#loaded.get(id)?.scope;
+    if (scope && this.#areServicesRunning) await this.#startServices(scope);
+    this.#log.info("plugin loaded", { plugin: id, version: found.package.version, ms: Math.round(elapsed()) });
+    return undefined;
+  }
+
+  async #register(found: FoundPlugin, { definition, entry }: ImportedOk, elapsed: () => number): Promise<void> {
+    const { id } = found.manifest;
+    let returned: unknown;
+    const contributor: Contributor = {
+      id,
+      register: (registry) => {
+        const scope = new PluginScope(found, { registry, ports: this.#ports, watch: this.#watch });
+        const api = createPluginApi(scope, { definition, entry, mode: this.#mode });
+        returned = scope.call("register", () => definition.register(api));
+        this.#loaded.set(id, { found, scope, loadMs: elapsed(), settings: this.#ports.settingsOf(id) });
+      },
+    };
+    this.#contributions.add(contributor);
+    await returned;
+  }
+
+  async #startServices(scope: PluginScope): Promise<void> {
+    for (const service of scope.services) await this.#bounded(scope, `service ${service.id} start`, service.start());
+  }
+
+  /** Waits a bounded time; a service that fails or hangs is logged. */
+  async #bounded(scope: PluginScope, what: string, work: Promise<void>): Promise<void> {
+    try {
+      if (!(await within(work, SERVICE_MS, this.#ports.clock)))
+        scope.log.warn("plugin is late", { call: what, ms: SERVICE_MS });
+    } catch (error) {
+      scope.log.error("plugin failed", { call: what, error });
+    }
+  }
+
+  #report({ found, why }: Failed): void {
+    const { id } = found.manifest;
+    this.#log.error("plugin is left out", {
+      plugin: id,
+      why,
+      fix: `Mend or update it, or run: openclaw plugins disable ${id}`,
+    });
+  }
+}
+
+/** Why the plugin's own schema refuses its settings. */
+function refusedSettings({ manifest }: FoundPlugin, config: unknown): string | undefined {
+  const checked = configSchemaOf(manifest).safeParse(config ?? {});
+  if (checked.success) return undefined;
+  const [issue] = checked.error.issues;
+  const key = ["plugins.entries", manifest.id, "config", ...(issue?.path ?? []).map(String)].join(".");
+  return `its settings are wrong: ${key}: ${issue?.message ?? "refused"}`;
+}
+
+type ImportedOk = Extract<Awaited<ReturnType<typeof importEntry>>, { kind: "ok" }>;
+
+function factsOf({ manifest, package: pack, root, origin }: FoundPlugin) {
+  const version = pack.version ?? manifest.version;
+  return { id: manifest.id, root, origin, ...(version !== undefined && { version }) };
+}

@@ -1,0 +1,44 @@
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { FoundPlugin } from "../../types/plugin/manifest.ts";
+import { errorCode } from "../../utils/missing.ts";
+import { definitionIn, type PluginDefinition } from "./definition.ts";
+import { importProblem } from "./import-error.ts";
+
+export type Imported =
+  | { readonly kind: "ok"; readonly definition: PluginDefinition; readonly entry: string }
+  /** `why`: half a sentence. */
+  | { readonly kind: "failed"; readonly why: string };
+
+/** Runs the code of the plugin's preferred entry. Never rejects; it may never resolve, because the code is foreign. */
+export async function importEntry({ root, package: { entries } }: FoundPlugin): Promise<Imported> {
+  const [entry] = entries;
+  if (entry === undefined) return { kind: "failed", why: "it has no entry file" };
+  try {
+    const definition = definitionIn(await importFile(join(root, entry)));
+    if (definition) return { kind: "ok", definition, entry };
+    return { kind: "failed", why: `${entry} exports neither a function nor an object with register` };
+  } catch (error) {
+    return { kind: "failed", why: importProblem(error) };
+  }
+}
+
+/** What Node's own removal of types does not take: syntax beyond types, files below `node_modules`, imports without an extension. */
+const NOT_STRIPPED = new Set([
+  "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX",
+  "ERR_UNSUPPORTED_NODE_MODULES_TYPE_STRIPPING",
+  "ERR_UNKNOWN_FILE_EXTENSION",
+  "ERR_MODULE_NOT_FOUND",
+  "ERR_UNSUPPORTED_DIR_IMPORT",
+]);
+
+async function importFile(file: string): Promise<unknown> {
+  const { href } = pathToFileURL(file);
+  try {
+    return await import(href);
+  } catch (error) {
+    if (!/\.[cm]?ts$/.test(file) || !NOT_STRIPPED.has(errorCode(error) ?? "")) throw error;
+  }
+  const { createJiti } = await import("jiti");
+  return createJiti(href, { interopDefault: false }).import(file);
+}

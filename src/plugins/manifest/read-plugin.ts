@@ -1,0 +1,76 @@
+import { realpath, stat } from "node:fs/promises";
+import { basename, join, relative, sep } from "node:path";
+import type { BrokenPlugin, FoundPlugin, PluginOrigin, PluginPackage } from "../../types/plugin/manifest.ts";
+import { isMissing } from "../../utils/missing.ts";
+import { readRegular } from "../../utils/read-regular.ts";
+import { errorText } from "../../utils/text/error-text.ts";
+import { parseManifest, type Parsed } from "./parse-manifest.ts";
+import { parsePackage } from "./parse-package.ts";
+
+const MANIFEST = "openclaw.plugin.json";
+const MOST_BYTES = 1_048_576;
+
+export type ReadPlugin =
+  | { readonly kind: "found"; readonly plugin: FoundPlugin }
+  | { readonly kind: "broken"; readonly broken: BrokenPlugin }
+  /** The folder has no manifest: it is no plugin. */
+  | { readonly kind: "none" };
+
+/** Reads the manifest and the package of a folder, without running anything of it. Never rejects. */
+export async function readPlugin(folder: string, origin: PluginOrigin): Promise<ReadPlugin> {
+  const root = await realpath(folder).catch(() => folder);
+  const broken = (why: string, id = basename(folder)): ReadPlugin => ({
+    kind: "broken",
+    broken: { id, root, origin, why },
+  });
+  const manifestJson = await readJson(root, MANIFEST);
+  if (manifestJson.kind === "missing") return { kind: "none" };
+  if (manifestJson.kind === "broken") return broken(manifestJson.why);
+  const manifest = parseManifest(manifestJson.value);
+  if (manifest.kind === "broken") return broken(manifest.why);
+  const { id } = manifest.value;
+  const packageJson = await readJson(root, "package.json");
+  if (packageJson.kind === "broken") return broken(packageJson.why, id);
+  const parsed = parsePackage(packageJson.kind === "missing" ? {} : packageJson.value);
+  if (parsed.kind === "broken") return broken(parsed.why, id);
+  const entries = await existing(root, withUsual(parsed.value));
+  if (entries.kind === "broken") return broken(entries.why, id);
+  const plugin = { manifest: manifest.value, package: { ...parsed.value, entries: entries.value }, root, origin };
+  return { kind: "found", plugin };
+}
+
+type Json = Parsed<unknown> | { readonly kind: "missing" };
+
+async function readJson(root: string, name: string): Promise<Json> {
+  try {
+    const bytes = await readRegular(join(root, name), MOST_BYTES);
+    return { kind: "ok", value: JSON.parse(bytes.toString("utf8").replace(/^\uFEFF/, "")) };
+  } catch (error) {
+    if (isMissing(error) || (error instanceof Error && isMissing(error.cause))) return { kind: "missing" };
+    return { kind: "broken", why: `its ${name} cannot be read: ${errorText(error)}` };
+  }
+}
+
+/** A plugin without a package says nowhere what its entry is. */
+const withUsual = ({ entries }: PluginPackage): readonly string[] =>
+  entries.length > 0 ? entries : ["dist/index.js", "index.js", "index.mjs", "index.cjs", "index.ts"];
+
+/** The entries that are files inside the folder. One that leads out of it is refused, whether it exists or not. */
+async function existing(root: string, entries: readonly string[]): Promise<Parsed<readonly string[]>> {
+  const found: string[] = [];
+  for (const entry of entries) {
+    const path = join(root, entry);
+    if (!isInside(root, path)) return { kind: "broken", why: `its entry ${entry} is outside its folder` };
+    const real = await realpath(path).catch(() => undefined);
+    if (real === undefined) continue;
+    if (!isInside(root, real)) return { kind: "broken", why: `its entry ${entry} leads outside its folder` };
+    if ((await stat(real)).isFile()) found.push(relative(root, real));
+  }
+  if (found.length > 0) return { kind: "ok", value: found };
+  return { kind: "broken", why: `none of its entry files exists: ${entries.join(", ")}` };
+}
+
+function isInside(root: string, path: string): boolean {
+  const way = relative(root, path);
+  return way !== "" && way !== ".." && !way.startsWith(`..${sep}`);
+}

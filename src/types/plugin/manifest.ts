@@ -1,0 +1,63 @@
+/**
+ * What `openclaw.plugin.json` says of a plugin: known without running its code. Unknown keys, kinds and contracts are
+ * ignored, because plugins are written for other versions too.
+ */
+export interface PluginManifest {
+  readonly id: string;
+  readonly name?: string;
+  readonly description?: string;
+  readonly version?: string;
+  /** `memory`, `context-engine`, and others that this gateway does not know. */
+  readonly kinds: readonly string[];
+  /** JSON Schema of `plugins.entries.<id>.config`. */
+  readonly configSchema: Readonly<Record<string, unknown>>;
+  /** `contracts.tools`: the tools that it may register. Unset: the manifest has no such list, and it may register none. */
+  readonly tools?: readonly string[];
+  /** Folders of skills, relative to the plugin's folder. */
+  readonly skills: readonly string[];
+  /** Channels that it registers, with the JSON Schema of their config where it has one. */
+  readonly channels: readonly { readonly id: string; readonly schema?: Readonly<Record<string, unknown>> }[];
+  readonly providers: readonly string[];
+  /** Commands of the command line that it registers. */
+  readonly cliCommands: readonly string[];
+  /** Ids that the plugin had before. */
+  readonly legacyIds: readonly string[];
+}
+
+/** What the `package.json` of a plugin says. */
+export interface PluginPackage {
+  readonly name?: string;
+  readonly version?: string;
+  readonly description?: string;
+  readonly author?: string;
+  readonly license?: string;
+  /** Entry files relative to the plugin's folder, the preferred form first: built JavaScript, then sources. */
+  readonly entries: readonly string[];
+  /** Range of SDK versions that it needs, such as `>=2026.5.28`. */
+  readonly pluginApi?: string;
+  /** Names of the packages that it needs at run time. */
+  readonly dependencies: readonly string[];
+  /** Scripts that npm would run when it installs the package. */
+  readonly installScripts: readonly string[];
+}
+
+/** Where a plugin was found. `config`: a path of `plugins.load.paths`; `global`: `extensions/` of the state directory. */
+export type PluginOrigin = "config" | "workspace" | "global";
+
+/** A folder with a valid manifest. */
+export interface FoundPlugin {
+  readonly manifest: PluginManifest;
+  readonly package: PluginPackage;
+  /** Absolute path of its folder, without links. */
+  readonly root: string;
+  readonly origin: PluginOrigin;
+}
+
+/** A folder that should hold a plugin, and why it does not. */
+export interface BrokenPlugin {
+  /** The id of its manifest, or the name of its folder. */
+  readonly id: string;
+  readonly root: string;
+  readonly origin: PluginOrigin;
+  readonly why: string;
+}

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { about, idList, milliseconds, secretField } from "../utils/config.ts";
+import { about, idList, milliseconds } from "../utils/config.ts";
 
 const seconds = (usual: number) => z.int().min(1).max(3600).default(usual);
 
@@ -48,29 +48,22 @@ const hooks = z.strictObject({
     .meta(about("Time limits", "Milliseconds by the name of a hook.")),
 });
 
-const modelOverride = (what: string) =>
-  z.strictObject({
-    allowModelOverride: z
-      .boolean()
-      .default(false)
-      .meta(about("Other models", `${what} may name another model than the agent's.`)),
-    allowedModels: z
-      .array(z.string())
-      .optional()
-      .meta(about("Allowed models", "The models that it may name, as `provider/model`; any when unset or `*`.")),
-  });
+const llm = z.strictObject({
+  allowModelOverride: z
+    .boolean()
+    .default(false)
+    .meta(about("Other models", "Its model calls may name another model than the agent's.")),
+  allowedModels: z
+    .array(z.string())
+    .optional()
+    .meta(about("Allowed models", "The models that it may name, as `provider/model`; any when unset or `*`.")),
+});
 
 const entry = z.strictObject({
   enabled: z.boolean().optional().meta(about("Enabled", "Whether the plugin is loaded.")),
   config: z.unknown().optional().meta(about("Config", "The plugin's own settings; the plugin defines the keys.")),
   hooks: hooks.prefault({}).meta(about("Hooks", "What the plugin's hooks may do.")),
-  llm: modelOverride("Its model calls").prefault({}).meta(about("Model calls", "Model calls that the plugin makes.")),
-  subagent: modelOverride("Its subagents").prefault({}).meta(about("Subagents", "Subagents that the plugin starts.")),
-  env: z
-    .record(z.string(), secretField)
-    .prefault({})
-    .meta(about("Environment", "Environment variables for the plugin, where the gateway's own environment has none.")),
-  apiKey: secretField.optional().meta(about("API key", "A key that the plugin asks for.")),
+  llm: llm.prefault({}).meta(about("Model calls", "Model calls that the plugin makes.")),
 });
 
 /** `plugins.*` */

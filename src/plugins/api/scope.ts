@@ -36,6 +36,8 @@ export class PluginScope {
   readonly notServed = new Set<string>();
   /** Hooks that it registered and this gateway never calls. */
   readonly neverCalled = new Set<string>();
+  /** Hooks that are not called because the plugin may not read conversations. */
+  readonly refusedHooks = new Set<string>();
   readonly #registry: ContributionRegistry;
   readonly #watch: PluginWatch;
   readonly #ends: (() => unknown)[] = [];

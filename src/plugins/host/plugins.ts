@@ -38,6 +38,8 @@ export interface PluginRecord {
   /** Members of the API that it called and this gateway does not have, and hooks that are never called. */
   readonly notServed?: readonly string[];
   readonly neverCalled?: readonly string[];
+  /** Hooks that are not called because the plugin may not read conversations. */
+  readonly refusedHooks?: readonly string[];
   readonly cost?: PluginCost;
 }
 
@@ -158,6 +160,7 @@ export class Plugins {
       loadMs: Math.round(loadMs),
       ...(scope.notServed.size > 0 && { notServed: [...scope.notServed] }),
       ...(scope.neverCalled.size > 0 && { neverCalled: [...scope.neverCalled] }),
+      ...(scope.refusedHooks.size > 0 && { refusedHooks: [...scope.refusedHooks] }),
       ...(cost && { cost }),
     };
   }

@@ -12,6 +12,10 @@ export function on(scope: PluginScope, name: unknown, handler: unknown, options:
     scope.neverCalled.add(named);
     return;
   }
+  if (READS_CONVERSATIONS.has(hook) && !mayReadConversations(scope)) {
+    refuse(scope, hook);
+    return;
+  }
   const given = objectOf(options, "the options of on");
   const limits = scope.entry?.hooks;
   const timeoutMs = (limits && own(limits.timeouts, named)) ?? limits?.timeoutMs ?? numberIn(given, "timeoutMs");
@@ -19,6 +23,25 @@ export function on(scope: PluginScope, name: unknown, handler: unknown, options:
   add(scope, hook, call, {
     ...(timeoutMs !== undefined && { timeoutMs }),
     ...(priority !== undefined && { priority }),
+  });
+}
+
+/** Hooks that get what people and models wrote. */
+const READS_CONVERSATIONS: ReadonlySet<HookName> = new Set(["before_prompt_build", "before_agent_start", "agent_end"]);
+/** Hooks whose answer becomes part of a prompt. */
+const CHANGES_PROMPTS: ReadonlySet<HookName> = new Set(["before_prompt_build", "before_agent_start"]);
+
+/** Whoever selected a plugin as the context engine or the memory has given it the conversations. */
+function mayReadConversations(scope: PluginScope): boolean {
+  const { contextEngine, memory } = scope.ports.pluginsConfig().slots;
+  return scope.entry?.hooks.allowConversationAccess === true || contextEngine === scope.id || memory === scope.id;
+}
+
+function refuse(scope: PluginScope, hook: HookName): void {
+  scope.refusedHooks.add(hook);
+  scope.log.warn("a hook of a plugin is not called: it would read conversations", {
+    hook,
+    fix: `Allow it with: openclaw config set plugins.entries.${scope.id}.hooks.allowConversationAccess true`,
   });
 }
 
@@ -32,6 +55,7 @@ function add(
 ): void {
   const handler = async (event: unknown, context: unknown): Promise<undefined> => {
     const answer: unknown = await scope.call(`hook ${name}`, () => call(event, context));
+    if (CHANGES_PROMPTS.has(name) && scope.entry?.hooks.allowPromptInjection === false) return undefined;
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- foreign code: whoever calls the hook reads the answer as unknown
     return answer as undefined;
   };

@@ -4,6 +4,7 @@ import type { Log } from "../types/log.ts";
 import { background } from "../utils/background.ts";
 import type { AddedRoutes } from "./options.ts";
 import type { Gate } from "./transport/auth.ts";
+import { OWN_PATHS } from "./webhooks/webhooks.ts";
 import { judgeRequest, refuseAddress, refuseText, type Reach } from "./transport/judge.ts";
 
 /**
@@ -12,7 +13,7 @@ import { judgeRequest, refuseAddress, refuseText, type Reach } from "./transport
  */
 export function serveAddedRoutes(app: FastifyInstance, options: Reach & WithRoutes, gate: Gate, log: Log): void {
   app.addHook("onRequest", (request, reply, next) => {
-    const route = request.is404 ? routeFor(request.url, options.added) : undefined;
+    const route = routeFor(request.url, options.added);
     if (!route) return next();
     if (route.needsToken && !mayCall(request, reply, options, gate)) return;
     reply.hijack();
@@ -38,6 +39,7 @@ function mayCall(request: FastifyRequest, reply: FastifyReply, options: Reach, g
 /** The longest path counts, so that a route below another one is reached. */
 function routeFor(url: string, { httpRoutes }: AddedRoutes): HttpRouteContribution | undefined {
   const [path = "/"] = url.split("?");
+  if (OWN_PATHS.test(path)) return undefined;
   return httpRoutes
     .filter((route) => path === route.path || (route.isPrefix && path.startsWith(`${route.path}/`)))
     .toSorted((a, b) => b.path.length - a.path.length)[0];

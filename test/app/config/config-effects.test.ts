@@ -39,7 +39,6 @@ describe("known keys without effect", () => {
     expect(warnings.filter(({ text }) => !text.endsWith(NONE))).toEqual([]);
     expect(warnings.map(({ key }) => key).toSorted()).toEqual(
       [
-        "plugins.entries.memory-core.enabled",
         "agents.list[0].description",
         "commands.native",
         "logging.redactSensitive",

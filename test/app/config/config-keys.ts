@@ -1,6 +1,32 @@
 /** Another test that sets the key and shows its effect: file, title, keys. */
 export const NAMED: readonly (readonly [file: string, title: string, keys: readonly string[]])[] = [
   [
+    "test/plugins/found.test.ts",
+    "unless the config denies, disables or does not allow it, or turns all plugins off",
+    ["plugins.enabled", "plugins.allow", "plugins.deny", "plugins.entries.enabled"],
+  ],
+  [
+    "test/plugins/found.test.ts",
+    "as the memory only when no other plugin is selected for that",
+    ["plugins.slots.memory"],
+  ],
+  ["test/walk/plugins.test.ts", "is loaded from a path that the config names", ["plugins.load.paths"]],
+  [
+    "test/walk/plugins.test.ts",
+    "reads no conversation through its hooks until it may",
+    ["plugins.entries.hooks.allowConversationAccess", "plugins.entries.hooks.allowPromptInjection"],
+  ],
+  [
+    "test/walk/plugins.test.ts",
+    "delays no turn for longer than its hooks' time limits",
+    ["plugins.entries.hooks.timeoutMs", "plugins.entries.hooks.timeouts"],
+  ],
+  [
+    "test/walk/plugins.test.ts",
+    "calls the agent's model, and another one only where the config allows it",
+    ["plugins.entries.llm.allowModelOverride", "plugins.entries.llm.allowedModels"],
+  ],
+  [
     "test/app/contributions.test.ts",
     "the settings of a plugin are checked against its own schema",
     ["plugins.entries.config"],

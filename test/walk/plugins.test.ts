@@ -1,0 +1,266 @@
+import { join } from "node:path";
+import { describe } from "vitest";
+import { z } from "zod";
+import { connectGateway } from "../../src/app/cli/client.ts";
+import { Secret } from "../../src/types/secret.ts";
+import type { GatewayUnderTest, Home } from "../kit/gateway/process.ts";
+import { test } from "../kit/gateway/world.ts";
+import { writePlugin, type PluginFiles } from "../kit/plugins.ts";
+import { until } from "../kit/until.ts";
+
+const NO_CHANNELS = { channels: { telegram: { enabled: false } } };
+
+/** Installs plugins into the extensions of a new home and starts it. */
+async function startWith(
+  world: Parameters<Parameters<typeof test>[2]>[0]["world"],
+  plugins: readonly PluginFiles[],
+  config: object = {},
+) {
+  const entries = Object.fromEntries(plugins.map(({ id }) => [id, { enabled: true }]));
+  const home = await world.home(world.config({ ...NO_CHANNELS, plugins: { entries, ...config } }));
+  for (const plugin of plugins) writePlugin(join(home.stateDir, "extensions"), plugin);
+  return { home, gateway: await home.start() };
+}
+
+const say = async (home: Home, message: string) => (await home.run(["agent", "--message", message])).stdout;
+
+async function call(gateway: GatewayUnderTest, method: string, params: object = {}): Promise<unknown> {
+  const url = `ws://127.0.0.1:${gateway.port}`;
+  const client = await connectGateway({ url, token: new Secret(gateway.token), isElsewhere: false });
+  try {
+    return await client.call(method, params, z.unknown());
+  } finally {
+    client.close();
+  }
+}
+
+const listed = z.object({
+  plugins: z.array(z.looseObject({ id: z.string(), state: z.string(), why: z.string().optional() })),
+});
+async function recordsOf(gateway: GatewayUnderTest) {
+  const { plugins } = listed.parse(await call(gateway, "plugins.list"));
+  return new Map(plugins.map((plugin) => [plugin.id, plugin]));
+}
+
+/** A plugin that adds one thing of each kind, in the form that plugins of the field have. */
+const NOTEBOOK: PluginFiles = {
+  id: "notebook",
+  manifest: { kind: "context-engine", contracts: { tools: ["note_count"] }, cliCommands: ["notebook"] },
+  code: `
+import { delegateCompactionToRuntime } from "openclaw/plugin-sdk/core";
+import { definePluginEntry } from "openclaw/plugin-sdk/plugin-entry";
+import { createRequire } from "node:module";
+const { redactSensitiveText } = createRequire(import.meta.url)("openclaw/plugin-sdk/logging-core");
+const calls = [];
+export default definePluginEntry({
+  id: "notebook",
+  register(api) {
+    api.registerTool((context) => ({
+      name: "note_count",
+      description: "Counts notes",
+      parameters: { type: "object", properties: { word: { type: "string" } }, required: ["word"] },
+      execute: async (id, { word }) => ({ content: [{ type: "text", text: "7 notes with " + word + " in " + typeof context.sessionId }] }),
+    }), { name: "note_count" });
+    api.registerCommand({ name: "notes", description: "Lists notes.", acceptsArgs: true, handler: ({ args }) => ({ text: "notes about " + args }) });
+    api.on("before_prompt_build", () => ({ prependSystemContext: "The notebook lies open." }));
+    api.registerService({ id: "index", start: () => { calls.push("service starts"); }, stop: () => { api.logger.info("service stops"); } });
+    api.registerGatewayMethod("notebook.calls", ({ respond }) => respond(true, { calls }), { scope: "operator.read" });
+    api.registerHttpRoute({ path: "/notebook", auth: "plugin", match: "exact", handler: (request, response) => { response.end("open page"); } });
+    api.registerHttpRoute({ path: "/notebook/private", auth: "gateway", match: "prefix", handler: (request, response) => { response.end("private page"); } });
+    api.registerCli(({ program }) => { program.command("notebook").argument("<word>").action((word) => { process.stdout.write("notebook says " + word + "\\n"); }); }, { commands: ["notebook"] });
+    api.session.controls.registerSessionAction({ id: "count", handler: ({ payload }) => ({ counted: payload.of }) });
+    api.registerContextEngine("notebook", () => ({
+      info: { id: "notebook", name: redactSensitiveText("Notebook"), ownsCompaction: false },
+      ingest: async () => ({ ingested: true }),
+      assemble: async ({ messages, sessionKey }) => { calls.push("assemble"); return { messages, estimatedTokens: 10, systemPromptAddition: "Notes come first." }; },
+      afterTurn: async () => { calls.push("afterTurn"); },
+      compact: (params) => delegateCompactionToRuntime(params),
+    }));
+  },
+});`,
+};
+
+describe.concurrent("a plugin of the field", () => {
+  test("adds its engine, tool, hook, command, service, method, routes, action and command line", async ({
+    world,
+    expect,
+  }) => {
+    const { home, gateway } = await startWith(world, [NOTEBOOK], { slots: { contextEngine: "notebook" } });
+    world.model.answer((asked) =>
+      asked.isAfterTool ? { text: `done: ${asked.toolText}` } : { tool: "note_count", args: { word: "milk" } },
+    );
+    expect(await say(home, "count my notes")).toContain("done: 7 notes with milk in string");
+    const { system } = world.model.calls[0]!;
+    expect(system).toContain("The notebook lies open.");
+    expect(system).toContain("Notes come first.");
+    expect(await say(home, "/notes milk")).toContain("notes about milk");
+    await until(async () => JSON.stringify(await call(gateway, "notebook.calls")).includes("afterTurn"));
+    expect(await call(gateway, "notebook.calls")).toEqual({ calls: ["service starts", "assemble", "afterTurn"] });
+    const action = { pluginId: "notebook", actionId: "count", payload: { of: 3 } };
+    expect(await call(gateway, "plugins.sessionAction", action)).toEqual({ result: { counted: 3 } });
+    const page = (path: string, headers = {}) => fetch(`http://127.0.0.1:${gateway.port}${path}`, { headers });
+    expect(await (await page("/notebook")).text()).toBe("open page");
+    expect((await page("/notebook/private/x")).status).toBe(401);
+    const authorization = `Bearer ${gateway.token}`;
+    expect(await (await page("/notebook/private/x", { authorization })).text()).toBe("private page");
+    expect((await home.run(["notebook", "hello"])).stdout).toBe("notebook says hello\n");
+    expect((await recordsOf(gateway)).get("notebook")).toMatchObject({
+      state: "loaded",
+      version: "1.2.3",
+      added: { engines: ["notebook"], tools: ["note_count"], commands: ["notes"], hooks: ["before_prompt_build"] },
+    });
+  });
+
+  test("is loaded from a path that the config names", async ({ world, expect }) => {
+    const home = await world.home(world.config(NO_CHANNELS));
+    const root = writePlugin(join(home.dir, "mine"), NOTEBOOK);
+    await home.writeConfig(world.config({ ...NO_CHANNELS, plugins: { load: { paths: [root] } } }));
+    await home.start();
+    expect(await say(home, "/notes milk")).toContain("notes about milk");
+  });
+
+  test("is unloaded when the config disables it, and loaded again, without a restart", async ({ world, expect }) => {
+    const { home, gateway } = await startWith(world, [NOTEBOOK]);
+    expect(await say(home, "/notes milk")).toContain("notes about milk");
+    const set = (value: string) => home.run(["config", "set", "plugins.entries.notebook.enabled", value]);
+    expect((await set("false")).code).toBe(0);
+    await gateway.logged("plugin unloaded");
+    expect(gateway.output).toContain("service stops");
+    expect(await say(home, "/notes milk")).not.toContain("notes about");
+    expect((await fetch(`http://127.0.0.1:${gateway.port}/notebook`)).status).toBe(404);
+    await expect(call(gateway, "notebook.calls")).rejects.toThrow("Unknown method");
+    await set("true");
+    await until(async () => (await recordsOf(gateway)).get("notebook")?.state === "loaded");
+    expect(await say(home, "/notes milk")).toContain("notes about milk");
+  });
+
+  test("reads no conversation through its hooks until it may", async ({ world, expect }) => {
+    const { home, gateway } = await startWith(world, [NOTEBOOK]);
+    const refused = await gateway.logged((line) => line["hook"] === "before_prompt_build");
+    expect(refused["fix"]).toContain("plugins.entries.notebook.hooks.allowConversationAccess true");
+    await say(home, "hello");
+    expect(world.model.calls[0]!.system).not.toContain("The notebook lies open.");
+    await home.run(["config", "set", "plugins.entries.notebook.hooks.allowConversationAccess", "true"]);
+    await until(async () => (await recordsOf(gateway)).get("notebook")?.["refusedHooks"] === undefined);
+    await say(home, "hello again");
+    expect(world.model.calls[1]!.system).toContain("The notebook lies open.");
+    await home.run(["config", "set", "plugins.entries.notebook.hooks.allowPromptInjection", "false"]);
+    await gateway.logged(
+      (line) => line["msg"] === "config applied" && String(line["keys"]).includes("allowPromptInjection"),
+    );
+    await say(home, "and again");
+    expect(world.model.calls[2]!.system).not.toContain("The notebook lies open.");
+  });
+
+  test("delays no turn for longer than its hooks' time limits", async ({ world, expect }) => {
+    const slow = (id: string): PluginFiles => ({
+      id,
+      code: `export default (api) => api.on("before_prompt_build", () => new Promise(() => undefined));`,
+    });
+    const entries = {
+      late: { enabled: true, hooks: { allowConversationAccess: true, timeoutMs: 51 } },
+      later: { enabled: true, hooks: { allowConversationAccess: true, timeouts: { before_prompt_build: 52 } } },
+    };
+    const { home, gateway } = await startWith(world, [slow("late"), slow("later")], { entries });
+    expect(await say(home, "hello")).toContain("echo: hello");
+    const limits = gateway.lines
+      .filter((line) => line["msg"] === "hook is late")
+      .map((line) => [line["owner"], line["ms"]]);
+    expect(limits).toEqual([
+      ["late", 51],
+      ["later", 52],
+    ]);
+  });
+
+  test("calls the agent's model, and another one only where the config allows it", async ({ world, expect }) => {
+    const asking: PluginFiles = {
+      id: "asker",
+      code: `export default (api) => api.registerCommand({ name: "ask", handler: async ({ args }) => {
+        const model = args || undefined;
+        try {
+          const { text } = await api.runtime.llm.complete({ messages: [{ role: "user", content: "short" }], ...(model && { model }) });
+          return { text: "model said " + text };
+        } catch (error) { return { text: error.message }; }
+      } });`,
+    };
+    const { home } = await startWith(world, [asking]);
+    world.model.answer(() => ({ text: "four" }));
+    expect(await say(home, "/ask")).toContain("model said four");
+    expect(await say(home, "/ask fake/other")).toContain("Plugin LLM completion cannot override the target model");
+    const set = (key: string, value: string) => home.run(["config", "set", `plugins.entries.asker.llm.${key}`, value]);
+    await set("allowedModels", '["fake/fake-1"]');
+    await set("allowModelOverride", "true");
+    await until(async () => (await say(home, "/ask fake/other")).includes("is not allowlisted"));
+    expect(await say(home, "/ask fake/other")).toContain(
+      'Plugin LLM completion model override "fake/other" is not allowlisted',
+    );
+  });
+});
+
+/** What each plugin of strangers does wrong, and what the gateway says of it. */
+const BROKEN: readonly (PluginFiles & { readonly why: string })[] = [
+  {
+    id: "throws",
+    code: `export default () => { throw new Error("no licence"); };`,
+    why: "its register failed: no licence",
+  },
+  {
+    id: "rejects",
+    code: `export default async () => { throw new Error("no network"); };`,
+    why: "its register failed: no network",
+  },
+  {
+    id: "exports-nothing",
+    code: `export const register = 7;`,
+    why: "index.js exports neither a function nor an object with register",
+  },
+  {
+    id: "no-module",
+    code: `import "openclaw/plugin-sdk/time-travel"; export default () => {};`,
+    why: 'it imports "openclaw/plugin-sdk/time-travel", which this gateway does not have',
+  },
+  {
+    id: "no-export",
+    code: `import { warp } from "openclaw/plugin-sdk/core"; export default () => warp();`,
+    why: 'it imports "warp" from "openclaw/plugin-sdk/core", which has no such export',
+  },
+  {
+    id: "no-dependency",
+    code: `import "left-pad-of-nobody"; export default () => {};`,
+    why: 'it imports "left-pad-of-nobody", which is not installed beside it',
+  },
+  { id: "syntax", code: `export default () => {`, why: "its code cannot be loaded" },
+  {
+    id: "undeclared",
+    code: `export default (api) => api.registerTool({ name: "secret_tool", execute() {} });`,
+    why: 'it registers the tool "secret_tool", which contracts.tools',
+  },
+  {
+    id: "takes-command",
+    code: `export default (api) => api.registerCommand({ name: "stop", handler() {} });`,
+    why: `"stop" is a name of the gateway's own commands`,
+  },
+  {
+    id: "takes-method",
+    code: `export default (api) => api.registerSpeechProvider({});`,
+    why: "this gateway does not have api.registerSpeechProvider",
+  },
+  {
+    id: "settings",
+    code: `export default () => {};`,
+    manifest: { configSchema: { type: "object", required: ["key"], properties: { key: { type: "string" } } } },
+    why: "its settings are wrong: plugins.entries.settings.config.key",
+  },
+];
+
+test("plugins that cannot be loaded are named with the reason, and harm nothing else", async ({ world, expect }) => {
+  const { home, gateway } = await startWith(world, [...BROKEN, NOTEBOOK]);
+  const records = await recordsOf(gateway);
+  for (const { id, why } of BROKEN) {
+    expect([id, records.get(id)?.state]).toEqual([id, "failed"]);
+    expect(records.get(id)?.why).toContain(why);
+  }
+  expect(records.get("notebook")?.state).toBe("loaded");
+  expect(await say(home, "/notes milk")).toContain("notes about milk");
+  expect(await say(home, "hello")).toContain("echo: hello");
+});

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { pluginsConfig } from "../../src/plugins/config.ts";
 import { activationOf } from "../../src/plugins/found/activation.ts";
 import { discoverPlugins, type PluginPlaces } from "../../src/plugins/found/discover.ts";
-import { writePlugin } from "../kit/plugins.ts";
+import { writePlugin } from "../kit/gateway/plugins.ts";
 
 let dir: string;
 let places: PluginPlaces;

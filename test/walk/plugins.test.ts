@@ -4,18 +4,14 @@ import { z } from "zod";
 import { connectGateway } from "../../src/app/cli/client.ts";
 import { Secret } from "../../src/types/secret.ts";
 import type { GatewayUnderTest, Home } from "../kit/gateway/process.ts";
-import { test } from "../kit/gateway/world.ts";
-import { writePlugin, type PluginFiles } from "../kit/plugins.ts";
+import { test, type World } from "../kit/gateway/world.ts";
+import { writePlugin, type PluginFiles } from "../kit/gateway/plugins.ts";
 import { until } from "../kit/until.ts";
 
 const NO_CHANNELS = { channels: { telegram: { enabled: false } } };
 
 /** Installs plugins into the extensions of a new home and starts it. */
-async function startWith(
-  world: Parameters<Parameters<typeof test>[2]>[0]["world"],
-  plugins: readonly PluginFiles[],
-  config: object = {},
-) {
+async function startWith(world: World, plugins: readonly PluginFiles[], config: object = {}) {
   const entries = Object.fromEntries(plugins.map(({ id }) => [id, { enabled: true }]));
   const home = await world.home(world.config({ ...NO_CHANNELS, plugins: { entries, ...config } }));
   for (const plugin of plugins) writePlugin(join(home.stateDir, "extensions"), plugin);

@@ -444,7 +444,7 @@ describe("what waited too long over an outage", () => {
     const boot = await crash();
     await allDone(boot);
     for (const row of rows) expect(await outcomeOf(boot, row)).toMatchObject({ kind: "dropped" });
-    expect(fixture.platform.texts).toEqual(["told before"]);
+    expect(fixture.platform.texts).toEqual(["already reported"]);
     expect(fixture.model.calls).toHaveLength(0);
   });
 

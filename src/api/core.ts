@@ -36,6 +36,18 @@ export type {
 } from "../types/engine/context-engine.ts";
 export type { AgentInternalEvent } from "../types/engine/internal-event.ts";
 export type { InputProvenance } from "../types/run/model.ts";
+export type {
+  ChannelGatewayContext,
+  ChannelPlugin,
+  OpenClawConfig,
+  PluginLogger,
+} from "../types/plugin/channel-plugin.ts";
+export type { OpenClawPluginApi } from "./plugin-entry.ts";
+export { definePluginEntry, emptyPluginConfigSchema } from "./plugin-entry.ts";
+
+/** `api.runtime`; docs/reference/plugins.md lists its members. */
+// oxlint-disable-next-line typescript/no-explicit-any -- plugins of the field compile against members of many shapes
+export type PluginRuntime = any;
 
 /**
  * The built-in compaction for an engine that does not own compaction: hand on what `compact` was called with. A session

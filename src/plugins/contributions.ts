@@ -13,11 +13,12 @@ import type {
 } from "../types/contribution.ts";
 import type { ContextEngineFactory } from "../types/engine/context-engine.ts";
 import type { Method } from "../types/method.ts";
-import type { HookName } from "../types/run/hooks.ts";
+import { HOOK_NAMES, type HookName } from "../types/run/hooks.ts";
 import type { ToolContribution } from "../types/run/tool.ts";
 import type { TurnKind } from "../types/run/turn-kind.ts";
 import { own } from "../utils/own.ts";
 import { HookTable, type AddedHook } from "./hook-table.ts";
+import type { HookFunction } from "./host-slot.ts";
 import { NamedValues } from "./named-values.ts";
 
 /** The kinds of contributions of which a gateway has some of its own, with reserved names. */
@@ -168,6 +169,18 @@ export class Contributions {
   /** Those with the higher priority first, then in the order of their registration. */
   hooksOf<N extends HookName>(name: N): readonly AddedHook<N>[] {
     return this.#hooks.of(name);
+  }
+
+  /** The handlers of a hook by any name; empty for a name that is none. */
+  handlersOf(name: string): readonly HookFunction[] {
+    const known = HOOK_NAMES.find((one) => one === name);
+    if (known === undefined) return [];
+    const hooks: readonly Pick<AddedHook, "handler">[] = this.hooksOf(known);
+    return hooks.map(
+      ({ handler }) =>
+        (event, context) =>
+          Reflect.apply(handler, undefined, [event, context]),
+    );
   }
 
   get methods(): readonly Method[] {

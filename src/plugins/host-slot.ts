@@ -1,12 +1,19 @@
 import type { MemoryPromptRequest } from "../types/contribution.ts";
 import type { CompactParams, CompactResult } from "../types/engine/context-engine.ts";
 
+/** A handler of a hook, of which only the caller knows the event. May throw. */
+export type HookFunction = (event: object, context: object) => unknown;
+
 /** What the SDK's functions may call of the gateway. */
 export interface PluginHost {
   /** Runs the built-in compaction of a session. Rejects as the compaction does. */
   compact(params: CompactParams): Promise<CompactResult>;
   /** The memory plugin's sections of the system prompt; empty without such a plugin. */
   memoryPrompt(request: MemoryPromptRequest): readonly string[];
+  /** The handlers of a hook, those that are called first before others; empty for one that nobody added. */
+  hooksOf(name: string): readonly HookFunction[];
+  /** The current config, its secrets masked. */
+  config(): unknown;
 }
 
 let current: PluginHost | undefined;

@@ -8,6 +8,7 @@ import { EngineCooldowns } from "../../history/engines/engine-cooldowns.ts";
 import { engineSettings } from "../../history/engines/settings.ts";
 import { openEngineTurn } from "../../history/engines/turn/turn.ts";
 import type { Contributions } from "../../plugins/contributions.ts";
+import { shownConfig } from "../config/shown.ts";
 import { setPluginHost } from "../../plugins/host-slot.ts";
 import type { Models } from "../../providers/catalog.ts";
 import { type Rewrite, type Rewritten, rewriteEntries } from "../../sessions/transcript/rewrite.ts";
@@ -48,6 +49,8 @@ export class Engines {
     this.#takeBack = setPluginHost({
       compact: (params) => this.#desk.compact(params),
       memoryPrompt: (request) => contributions.memory?.prompt(request) ?? [],
+      hooksOf: (name) => contributions.handlersOf(name),
+      config: () => shownConfig(parts.live.config),
     });
   }
 

@@ -16,6 +16,8 @@ describe("the memory plugin's part of the system prompt", () => {
         `${[...availableTools].join()} ${citationsMode}`,
         "Recall.",
       ],
+      hooksOf: () => [],
+      config: () => ({}),
     });
     expect(buildMemorySystemPromptAddition(request)).toBe("memory_search on\nRecall.");
     forget();
@@ -23,8 +25,13 @@ describe("the memory plugin's part of the system prompt", () => {
   });
 
   it("is of the gateway that came last", () => {
-    const first = setPluginHost({ compact: nobody, memoryPrompt: () => ["first"] });
-    forget = setPluginHost({ compact: nobody, memoryPrompt: () => ["second"] });
+    const first = setPluginHost({
+      compact: nobody,
+      memoryPrompt: () => ["first"],
+      hooksOf: () => [],
+      config: () => ({}),
+    });
+    forget = setPluginHost({ compact: nobody, memoryPrompt: () => ["second"], hooksOf: () => [], config: () => ({}) });
     first();
     expect(buildMemorySystemPromptAddition({ availableTools: new Set() })).toBe("second");
   });

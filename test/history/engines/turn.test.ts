@@ -596,7 +596,12 @@ describe("compaction", () => {
     const engine = small({ compact: (params) => delegateCompactionToRuntime(params) });
     const on = engineFixture(engine);
     expect(await delegateCompactionToRuntime({ sessionId: "x", sessionFile: "x" })).toMatchObject({ ok: false });
-    const forget = setPluginHost({ compact: (params) => on.desk.compact(params), memoryPrompt: () => [] });
+    const forget = setPluginHost({
+      compact: (params) => on.desk.compact(params),
+      memoryPrompt: () => [],
+      hooksOf: () => [],
+      config: () => ({}),
+    });
     const turn = await on.open();
     expect(await turn.compact({ ...compaction("asked"), instructions: "short" })).toEqual({
       kind: "done",

@@ -6,12 +6,17 @@ export function bundledList(root: string): string {
   const ids = readdirSync(join(root, "extensions"))
     .filter((id) => existsSync(join(root, "extensions", id, "plugin.ts")))
     .toSorted();
-  const imports = ids.map((id) => `import { contributor as ${id} } from "../../../extensions/${id}/plugin.ts";`);
+  const imports = ids.map(
+    (id) => `import { contributor as ${nameOf(id)} } from "../../../extensions/${id}/plugin.ts";`,
+  );
   return `// Made by src/app/docs/generate.ts from the folders of extensions/.
 ${imports.join("\n")}
 import type { Contributor } from "../../types/contribution.ts";
 
 /** The extensions that come with the gateway. */
-export const BUNDLED: readonly Contributor[] = [${ids.join(", ")}];
+export const BUNDLED: readonly Contributor[] = [${ids.map(nameOf).join(", ")}];
 `;
 }
+
+/** The id of an extension as a name of JavaScript, such as `contextWindow`. */
+const nameOf = (id: string): string => id.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase());

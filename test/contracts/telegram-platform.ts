@@ -4,7 +4,7 @@ import { DEFAULT_ACCOUNT } from "../../src/types/ids.ts";
 import type { Peer } from "../../src/types/chat/message.ts";
 import { startFakeTelegram } from "../fakes/telegram.ts";
 import type { FakeTelegram, Fault, TelegramCall } from "../fakes/telegram.ts";
-import type { Platform, PlatformFile } from "./platform.ts";
+import type { Platform, PlatformFile } from "./channel.ts";
 
 const FAULTS: Readonly<Record<Parameters<Platform["failSends"]>[0], Fault>> = {
   limited: "429",

@@ -1,6 +1,7 @@
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { textOf } from "../../src/api/testing/conversation.ts";
 import { CompactionDesk } from "../../src/history/engines/compaction/compaction-desk.ts";
 import type { EngineJob, EnginePorts } from "../../src/history/engines/options.ts";
 import { openEngineTurn } from "../../src/history/engines/turn/turn.ts";
@@ -8,15 +9,11 @@ import type { Clock } from "../../src/types/clock.ts";
 import type { ContextEngine } from "../../src/types/engine/context-engine.ts";
 import type { EngineAsk, EngineCompaction, EngineTurn, EngineTurnEnd } from "../../src/types/engine/engine-turn.ts";
 import type { Log } from "../../src/types/log.ts";
-import type {
-  AssistantMessage,
-  ChatMessage,
-  ModelInfo,
-  ToolResultMessage,
-  UserMessage,
-} from "../../src/types/run/model.ts";
+import type { ChatMessage, ModelInfo } from "../../src/types/run/model.ts";
 import { emptyUsage } from "../../src/types/run/usage.ts";
 import { KeyedQueue } from "../../src/utils/keyed-queue.ts";
+
+export { answer, result, textOf, turns, user } from "../../src/api/testing/conversation.ts";
 
 export const MODEL: ModelInfo = {
   provider: "anthropic",
@@ -27,44 +24,6 @@ export const MODEL: ModelInfo = {
   reasoning: true,
   input: ["text", "image"],
 };
-
-let time = 1_700_000_000_000;
-export const user = (text: string, more: Partial<UserMessage> = {}): UserMessage => ({
-  role: "user",
-  content: text,
-  timestamp: (time += 1),
-  ...more,
-});
-export const answer = (text: string, ...calls: string[]): AssistantMessage => ({
-  role: "assistant",
-  content: [
-    { type: "text", text },
-    ...calls.map((id) => ({ type: "toolCall" as const, id, name: "read", arguments: { path: id } })),
-  ],
-  api: "anthropic-messages",
-  provider: MODEL.provider,
-  model: MODEL.id,
-  usage: emptyUsage(),
-  stopReason: calls.length > 0 ? "toolUse" : "stop",
-  timestamp: (time += 1),
-});
-export const result = (id: string, text: string): ToolResultMessage => ({
-  role: "toolResult",
-  toolCallId: id,
-  toolName: "read",
-  content: [{ type: "text", text }],
-  isError: false,
-  timestamp: (time += 1),
-});
-
-/** Earlier turns: a question and an answer each. */
-export const turns = (count: number, words = "word"): ChatMessage[] =>
-  Array.from({ length: count }, (_, at) => [user(`question ${at} ${words}`), answer(`reply ${at} ${words}`)]).flat();
-
-export const textOf = ({ content }: ChatMessage): string =>
-  typeof content === "string"
-    ? content
-    : content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
 
 /** Time that passes when told so. */
 export class TestClock implements Clock {

@@ -1,5 +1,7 @@
 import { crc32, deflateSync } from "node:zlib";
 
+export { PNG } from "../../src/api/testing/channel/picture.ts";
+
 const chunk = (type: string, data: Uint8Array): Buffer => {
   const body = Buffer.concat([Buffer.from(type, "latin1"), data]);
   const [length, sum] = [Buffer.alloc(4), Buffer.alloc(4)];
@@ -48,11 +50,3 @@ export const HEADS = {
     Buffer.from([0x3f, 0xc1, 0x3b, 0x00]),
   ]),
 } as const;
-
-/** A whole PNG of one point. */
-export const PNG = new Uint8Array(
-  Buffer.from(
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
-    "base64",
-  ),
-);

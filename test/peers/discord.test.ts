@@ -3,8 +3,7 @@ import { discord } from "../../extensions/discord/index.ts";
 import type { ChannelLink } from "../../src/types/chat/channel.ts";
 import type { Peer } from "../../src/types/chat/message.ts";
 import { DEFAULT_ACCOUNT } from "../../src/types/ids.ts";
-import { Host } from "../contracts/host.ts";
-import { KEY, textAs } from "../contracts/running.ts";
+import { Host, KEY, textAs } from "../contracts/channel.ts";
 import { hasTwin, HELPERS, Twin } from "./twin.ts";
 
 /**

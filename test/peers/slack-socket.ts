@@ -1,7 +1,7 @@
 import { LogLevel, SocketModeReceiver } from "@slack/bolt";
 import type { FakeSlack } from "../../extensions/slack/test/fake-slack.ts";
 import { slack } from "../../extensions/slack/index.ts";
-import { Host } from "../contracts/host.ts";
+import { Host } from "../contracts/channel.ts";
 
 /** Stands for the journal: it stores the texts of events, and the test may make it wait. */
 export class Journal {

@@ -4,8 +4,7 @@ import { ADA, OPEN, TOPIC } from "../../extensions/slack/test/fake-slack.ts";
 import type { FakeSlack } from "../../extensions/slack/test/fake-slack.ts";
 import { slackPlatform } from "../../extensions/slack/test/slack-platform.ts";
 import { slack } from "../../extensions/slack/index.ts";
-import { Host } from "../contracts/host.ts";
-import { KEY, textAs } from "../contracts/running.ts";
+import { Host, KEY, textAs } from "../contracts/channel.ts";
 
 const mrkdwn = textAs("slack-mrkdwn");
 

@@ -1,7 +1,7 @@
 import { discord } from "../index.ts";
 import { DEFAULT_ACCOUNT } from "../../../src/types/ids.ts";
 import type { Peer } from "../../../src/types/chat/message.ts";
-import type { Platform } from "../../../test/contracts/platform.ts";
+import type { Platform } from "../../../test/contracts/channel.ts";
 import { startFakeDiscord } from "./fake-discord.ts";
 import type { FakeDiscord, Fault } from "./fake-discord.ts";
 import { ADA, BOT } from "./fake-world.ts";

@@ -1,4 +1,4 @@
-import type { Platform, PlatformFile } from "../../../test/contracts/platform.ts";
+import type { Platform, PlatformFile } from "../../../test/contracts/channel.ts";
 import { DEFAULT_ACCOUNT } from "../../../src/types/ids.ts";
 import type { Peer } from "../../../src/types/chat/message.ts";
 import { signal } from "../index.ts";

@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { Host, start, stopAll } from "../../../test/contracts/channel.ts";
-import { closeLater } from "../../../test/contracts/running.ts";
+import { closeLater, Host, start, stopAll } from "../../../test/contracts/channel.ts";
 import type { InboundMessage } from "../../../src/types/chat/message.ts";
 import { Account } from "../transport/account.ts";
 import { slackConfig } from "../config.ts";

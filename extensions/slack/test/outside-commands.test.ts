@@ -1,6 +1,5 @@
 import { afterEach, expect, test, vi } from "vitest";
-import { Host, KEY, start, stopAll, textAs } from "../../../test/contracts/channel.ts";
-import { closeLater } from "../../../test/contracts/running.ts";
+import { closeLater, Host, KEY, start, stopAll, textAs } from "../../../test/contracts/channel.ts";
 import { Account } from "../transport/account.ts";
 import { slackConfig } from "../config.ts";
 import { FOREIGN, OPEN } from "./fake-slack.ts";

@@ -1,6 +1,6 @@
 import { DEFAULT_ACCOUNT } from "../../../src/types/ids.ts";
 import type { Peer } from "../../../src/types/chat/message.ts";
-import type { Platform } from "../../../test/contracts/platform.ts";
+import type { Platform } from "../../../test/contracts/channel.ts";
 import { emojiOf, nameOf } from "../inbound/emoji.ts";
 import { slack } from "../index.ts";
 import { ADA, startFakeSlack, TOPIC } from "./fake-slack.ts";

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { channelContract } from "../../../test/contracts/channel.ts";
-import { start, text } from "../../../test/contracts/running.ts";
+import { channelContract, start, text } from "../../../test/contracts/channel.ts";
 import { webchatPlatform } from "./platform.ts";
 
 channelContract("webchat", webchatPlatform);

@@ -11,8 +11,7 @@ import type { ChannelAdapter } from "../../../src/types/chat/channel.ts";
 import { channelId, DEFAULT_ACCOUNT, DEFAULT_AGENT } from "../../../src/types/ids.ts";
 import type { Peer } from "../../../src/types/chat/message.ts";
 import type { WebMessage } from "../../../src/types/chat/web-clients.ts";
-import { Host } from "../../../test/contracts/host.ts";
-import type { AnyPlatform, PlatformFile } from "../../../test/contracts/platform.ts";
+import { Host, type AnyPlatform, type PlatformFile } from "../../../test/contracts/channel.ts";
 import { recordLog } from "../../../test/kit/log.ts";
 import { webchat } from "../index.ts";
 

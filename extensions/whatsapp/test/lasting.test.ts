@@ -1,8 +1,7 @@
 import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, expect, test } from "vitest";
-import { Host, start, stopAll } from "../../../test/contracts/channel.ts";
-import { text } from "../../../test/contracts/running.ts";
+import { Host, start, stopAll, text } from "../../../test/contracts/channel.ts";
 import { whatsappPlatform } from "./platform.ts";
 
 // What goes on over many messages and many connections.

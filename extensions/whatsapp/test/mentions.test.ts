@@ -1,6 +1,5 @@
 import { afterEach, expect, test } from "vitest";
-import { Host, start, stopAll } from "../../../test/contracts/channel.ts";
-import { text } from "../../../test/contracts/running.ts";
+import { Host, start, stopAll, text } from "../../../test/contracts/channel.ts";
 import { mediaId } from "../../../src/types/ids.ts";
 import { GROUP } from "./fake/fake-whatsapp.ts";
 import { whatsappPlatform } from "./platform.ts";

@@ -5,7 +5,7 @@ import { text as readText } from "node:stream/consumers";
 import { z } from "zod";
 import type { Peer } from "../../../src/types/chat/message.ts";
 import { accountId, channelId } from "../../../src/types/ids.ts";
-import type { Platform } from "../platform.ts";
+import type { Platform } from "../channel.ts";
 import { example } from "./index.ts";
 
 const TOKEN = "token-of-the-example-bot";

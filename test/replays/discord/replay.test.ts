@@ -8,7 +8,7 @@ import { discordConfig } from "../../../extensions/discord/config.ts";
 import { createBot } from "../../../extensions/discord/connect.ts";
 import { readEvent } from "../../../extensions/discord/inbound/inbound.ts";
 import type { InboundMessage } from "../../../src/types/chat/message.ts";
-import { Host } from "../../contracts/host.ts";
+import { Host } from "../../contracts/channel.ts";
 
 interface Replay {
   /** What Discord answers when it is asked, by route. */

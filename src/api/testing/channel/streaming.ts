@@ -1,10 +1,10 @@
-import { expect, test } from "vitest";
-import type { ChannelLink, NativeStream } from "../../src/types/chat/channel.ts";
+import type { TestRunner } from "../runner.ts";
+import type { ChannelLink, NativeStream } from "../../../types/chat/channel.ts";
 import type { AnyPlatform } from "./platform.ts";
 import { start, text } from "./running.ts";
 
 /** What an adapter promises that shows answers in the platform's own way while they are written. */
-export function streaming(open: () => Promise<AnyPlatform>): void {
+export function streaming({ expect, test }: TestRunner, open: () => Promise<AnyPlatform>): void {
   const begin = async (skip: (why: string) => void) => {
     const { platform, link } = await start(await open());
     const { stream: shown } = platform;

@@ -1,8 +1,8 @@
-import { expect, test } from "vitest";
+import type { TestRunner } from "../runner.ts";
 import type { TestContext } from "vitest";
-import { renderText } from "../../src/outbox/render.ts";
+import { renderText } from "../../../outbox/render.ts";
 import type { AnyPlatform, PlatformFile } from "./platform.ts";
-import { PNG } from "../kit/pictures.ts";
+import { PNG } from "./picture.ts";
 import { start, text, type Running } from "./running.ts";
 
 type Open = () => Promise<AnyPlatform>;
@@ -24,7 +24,7 @@ async function sentId({ link, platform }: Running, body = "of the bot"): Promise
 }
 
 /** What people do beside writing. Each part is skipped, visibly, where the platform has no such thing. */
-export function inboundFeatures(open: Open): void {
+export function inboundFeatures({ expect, test }: TestRunner, open: Open): void {
   test("an edit is a new event of the same message", async (context) => {
     const { platform, host } = await start(await open());
     if (!platform.change) return context.skip("the platform tells no edits");
@@ -126,7 +126,7 @@ export function inboundFeatures(open: Open): void {
 }
 
 /** What the bot does beside plain text. */
-export function outboundFeatures(open: Open): void {
+export function outboundFeatures({ expect, test }: TestRunner, open: Open): void {
   test("Markdown is taken in the platform's own format, in as many messages as it takes", async () => {
     const { platform, link } = await start(await open());
     const { limits } = platform.adapter;

@@ -1,5 +1,5 @@
-import type { ChannelAdapter } from "../../src/types/chat/channel.ts";
-import type { MediaKind, Peer } from "../../src/types/chat/message.ts";
+import type { ChannelAdapter } from "../../../types/chat/channel.ts";
+import type { MediaKind, Peer } from "../../../types/chat/message.ts";
 
 /** The platform's side of one adapter, at its fake. */
 export interface Platform {

@@ -1,11 +1,11 @@
-import { expect, test } from "vitest";
+import type { TestRunner } from "../runner.ts";
 import type { TestContext } from "vitest";
-import { composeReply } from "../../src/outbox/compose.ts";
-import { labelled } from "../../src/outbox/render.ts";
-import { mediaId } from "../../src/types/ids.ts";
-import type { MediaItem } from "../../src/types/chat/message.ts";
-import type { OutboundPart, ReplyBlock } from "../../src/types/chat/reply.ts";
-import { PNG } from "../kit/pictures.ts";
+import { composeReply } from "../../../outbox/compose.ts";
+import { labelled } from "../../../outbox/render.ts";
+import { mediaId } from "../../../types/ids.ts";
+import type { MediaItem } from "../../../types/chat/message.ts";
+import type { OutboundPart, ReplyBlock } from "../../../types/chat/reply.ts";
+import { PNG } from "./picture.ts";
 import type { AnyPlatform } from "./platform.ts";
 import { start, text } from "./running.ts";
 import type { Running } from "./running.ts";
@@ -33,19 +33,19 @@ async function begin(open: Open, context: TestContext, names: readonly string[])
   return { ...running, files: sent, albums };
 }
 
-/** Sends a reply as the outbox would. */
+/** Sends a reply as the outbox would. Throws when a part is not sent. */
 async function sendReply({ link, platform }: Running, blocks: readonly ReplyBlock[]): Promise<void> {
   const parts = await composeReply(blocks, platform.adapter.limits, { hasPreview: false, hasButtons: false });
   for (const [index, part] of parts.entries()) {
     const sent = await link.send(platform.direct, part, { idempotencyKey: `reply#${index}` });
-    expect(sent).toMatchObject({ kind: "sent" });
+    if (sent.kind !== "sent") throw new Error(`part ${index} of the reply is not sent: ${sent.reason}`);
   }
 }
 
 const words = (shown: readonly string[]): readonly string[] => shown.filter((line) => line !== "");
 
 /** Files that go out, with text and with each other. */
-export function mediaFeatures(open: Open): void {
+export function mediaFeatures({ expect, test }: TestRunner, open: Open): void {
   test("a file goes out with its caption", async (context) => {
     const { platform, link, files: sent } = await begin(open, context, ["dot.png"]);
     const part: OutboundPart = { kind: "media", media: picture("dot.png"), caption: text("a dot") };

@@ -1,8 +1,8 @@
-import { expect, test } from "vitest";
-import { accountConfig } from "../../src/channels/config.ts";
-import { gate, type Gate } from "../../src/channels/access/gating.ts";
-import { policyOf } from "../../src/channels/access/policy.ts";
-import type { InboundMessage, Peer } from "../../src/types/chat/message.ts";
+import type { TestRunner } from "../runner.ts";
+import { accountConfig } from "../../../channels/config.ts";
+import { gate, type Gate } from "../../../channels/access/gating.ts";
+import { policyOf } from "../../../channels/access/policy.ts";
+import type { InboundMessage, Peer } from "../../../types/chat/message.ts";
 import type { AnyPlatform } from "./platform.ts";
 import { KEY, start, text } from "./running.ts";
 
@@ -19,7 +19,7 @@ function verdict(message: InboundMessage, config: Readonly<Record<string, unknow
 }
 
 /** The core's gate over what an adapter makes of its platform's events. */
-export function gating(open: Open): void {
+export function gating({ expect, test }: TestRunner, open: Open): void {
   const begin = async (skip: (why: string) => void) => {
     const { platform, host } = await start(await open());
     const { group } = platform;

@@ -15,6 +15,7 @@ const EXCEPTIONS = {
   "extensions/discord/connect.ts": { createBot: "builds a connection's parts, for replays of recorded events" },
   "extensions/webchat/page/protocol/exchanges.ts": { appendDelta: PURE },
   "src/app/cli/run-cli.ts": { runCommand: "one command in the test's own process, with its own streams" },
+  "src/app/cli/commands/plugins/templates/context-engine.ts": { createEngine: "a line of the file that it writes" },
   "src/app/config/keys/narrowing-keys.ts": { HARMLESS_KEYS: "the reason why keys have no row" },
   "src/app/docs/bundled-list.ts": { BUNDLED: "a line of the file that it writes" },
   "src/dispatch/media/fetch-file.ts": { FETCH_WITHIN_MS: LIMIT },

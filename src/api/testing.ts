@@ -9,3 +9,6 @@ export type { AnyPlatform as ChannelTestPlatform, PlatformFile } from "./testing
 export { contextEngineContract } from "./testing/context-engine.ts";
 export type { EngineUnderTest } from "./testing/context-engine.ts";
 export type { TestRunner } from "./testing/runner.ts";
+export { openTestPlugin } from "./testing/plugin.ts";
+export type { PluginUnderTest, TestPlugin } from "./testing/plugin.ts";
+export { pluginContract } from "./testing/plugin-contract.ts";

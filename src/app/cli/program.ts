@@ -8,6 +8,7 @@ import { defineMessage } from "./define/message.ts";
 import { defineChannels } from "./define/channels.ts";
 import { defineModels } from "./define/models.ts";
 import { definePairing } from "./define/pairing.ts";
+import { definePluginsInit } from "./define/plugins-init.ts";
 import { defineSessions } from "./define/sessions.ts";
 import { defineRuns } from "./define/runs.ts";
 import { defineSystem } from "./define/system.ts";
@@ -26,6 +27,7 @@ const DEFINITIONS = [
   defineInbox,
   defineSystem,
   defineConfig,
+  definePluginsInit,
 ];
 
 /** All commands with their flags; the code of each is loaded when it is called. `exitCode` is known after parsing. */

@@ -1,6 +1,6 @@
-import type { ModelCall } from "../fakes/model.ts";
-import { transcriptOf } from "../kit/gateway/state-files.ts";
-import { test, type World } from "../kit/gateway/world.ts";
+import type { ModelCall } from "../../fakes/model.ts";
+import { transcriptOf } from "../../kit/gateway/state-files.ts";
+import { test, type World } from "../../kit/gateway/world.ts";
 
 const LONG = "word ".repeat(1200);
 

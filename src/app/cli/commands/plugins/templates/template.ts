@@ -1,0 +1,20 @@
+/** What a skeleton is made for. */
+export interface SkeletonNames {
+  /** The plugin's id. */
+  readonly id: string;
+}
+
+/** What differs between the skeletons of two kinds of plugins. */
+export interface Template {
+  readonly kind: string;
+  /** A sentence for `package.json` and the README. */
+  about(names: SkeletonNames): string;
+  /** More keys of `openclaw.plugin.json`. */
+  manifest(names: SkeletonNames): Readonly<Record<string, unknown>>;
+  /** `index.js` */
+  entry(names: SkeletonNames): string;
+  /** `test/contract.test.js` */
+  test(names: SkeletonNames): string;
+  /** Commands that turn it on, after the path of the plugin is in the config. */
+  enable(names: SkeletonNames): readonly string[];
+}

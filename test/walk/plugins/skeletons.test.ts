@@ -1,0 +1,86 @@
+import { execFile } from "node:child_process";
+import { mkdir, readFile, symlink } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { describe } from "vitest";
+import type { Home } from "../../kit/gateway/process.ts";
+import { test, type World } from "../../kit/gateway/world.ts";
+
+const run = promisify(execFile);
+const packageRoot = join(import.meta.dirname, "../../..");
+const NO_CHANNELS = { channels: { telegram: { enabled: false } } };
+
+/** A home with a new plugin of this kind, as `openclaw plugins init` writes it. */
+async function newPlugin(world: World, kind: string): Promise<{ home: Home; id: string; root: string }> {
+  const home = await world.home(world.config(NO_CHANNELS));
+  const id = `my-${kind}`;
+  const root = join(home.dir, id);
+  const { code, stderr } = await home.run(["plugins", "init", kind, root]);
+  if (code !== 0) throw new Error(stderr);
+  return { home, id, root };
+}
+
+/** Packs the plugin, unpacks the archive elsewhere, and starts the gateway with that folder. */
+async function startPacked(world: World, kind: string, config: object) {
+  const { home, root } = await newPlugin(world, kind);
+  const { stdout } = await run("npm", ["pack", "--silent", "--pack-destination", home.dir], { cwd: root });
+  const unpacked = join(home.dir, "unpacked");
+  await mkdir(unpacked);
+  await run("tar", ["-xzf", join(home.dir, stdout.trim()), "-C", unpacked]);
+  const plugins = { load: { paths: [join(unpacked, "package")] }, ...config };
+  await home.writeConfig(world.config({ ...NO_CHANNELS, plugins }));
+  return { home, gateway: await home.start() };
+}
+
+const say = async (home: Home, message: string) => (await home.run(["agent", "--message", message])).stdout;
+
+describe.concurrent("a plugin of `openclaw plugins init`", () => {
+  test.for(["context-engine", "tool", "hook"])(
+    "of the kind %s is the one that its page shows, and passes its tests",
+    async (kind, { world, expect }) => {
+      const { root } = await newPlugin(world, kind);
+      const page = await readFile(join(packageRoot, "docs/plugins", `${kind}.md`), "utf8");
+      for (const file of ["index.js", "test/contract.test.js"])
+        expect(page).toContain(`\`\`\`js\n// ${file}\n${await readFile(join(root, file), "utf8")}\`\`\``);
+      expect(page).toContain(`\`\`\`json\n${await readFile(join(root, "openclaw.plugin.json"), "utf8")}\`\`\``);
+      await mkdir(join(root, "node_modules"));
+      await symlink(packageRoot, join(root, "node_modules/openclaw"));
+      await symlink(join(packageRoot, "node_modules/vitest"), join(root, "node_modules/vitest"));
+      const vitest = join(root, "node_modules/vitest/vitest.mjs");
+      const { stdout } = await run(process.execPath, [vitest, "run"], {
+        cwd: root,
+        env: { ...process.env, VITEST: "" },
+      });
+      expect(stdout).toMatch(/Tests .*passed/);
+    },
+  );
+
+  test("decides as a context engine what the model sees", async ({ world, expect }) => {
+    const { home } = await startPacked(world, "context-engine", {
+      slots: { contextEngine: "my-context-engine" },
+      entries: { "my-context-engine": { config: { turns: 2 } } },
+    });
+    for (const text of ["first words", "second words", "third words"]) await say(home, text);
+    const { system, messages } = world.model.calls.at(-1)!;
+    expect(JSON.stringify(messages)).toContain("second words");
+    expect(JSON.stringify(messages)).not.toContain("first words");
+    expect(system).toContain("2 earlier messages are not shown.");
+  });
+
+  test("gives the model its tool", async ({ world, expect }) => {
+    const { home } = await startPacked(world, "tool", {});
+    world.model.answer((call) =>
+      call.isAfterTool ? { text: `it has ${call.toolText}` } : { tool: "my_tool", args: { text: "one two three" } },
+    );
+    expect(await say(home, "how long is it?")).toContain("it has 3 words");
+  });
+
+  test("adds to the prompt with its hook, and logs the run", async ({ world, expect }) => {
+    const { home, gateway } = await startPacked(world, "hook", {
+      entries: { "my-hook": { hooks: { allowConversationAccess: true } } },
+    });
+    await say(home, "hello");
+    expect(world.model.calls[0]!.system).toContain("Answer in one sentence.");
+    await gateway.logged((line) => /^the run of main ended after \d+ ms$/.test(String(line["msg"])));
+  });
+});

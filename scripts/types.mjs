@@ -1,4 +1,5 @@
-// Checks the types of the repository, then of the chat page, which has the browser's globals instead of Node's.
+// Checks the types of the repository, then the declarations of the plugin SDK that a release makes, then the chat page, which has the
+// browser's globals instead of Node's.
 import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
@@ -9,7 +10,9 @@ const tsc = path.join(root, "node_modules/typescript/bin/tsc");
 const page = path.join(root, "extensions/webchat/page");
 const hasPage = fs.existsSync(page) && fs.readdirSync(page).some((name) => /\.tsx?$/.test(name));
 
-for (const project of hasPage ? [root, page] : [root]) {
+const release = path.join(root, "tsconfig.release.json");
+
+for (const project of hasPage ? [root, release, page] : [root, release]) {
   const run = spawnSync(process.execPath, [tsc, "--noEmit", "-p", project], { cwd: root, stdio: "inherit" });
   if (run.status !== 0) process.exitCode = 1;
 }

@@ -25,7 +25,7 @@ export class Host implements ChannelHost {
   readonly reports: LinkReport[] = [];
   readonly lines: string[] = [];
   readonly #stop = new AbortController();
-  readonly signal = this.#stop.signal;
+  readonly signal: AbortSignal = this.#stop.signal;
   readonly media = new Map<string, Uint8Array>();
   /** How many of the next batches are refused. */
   refuse = 0;

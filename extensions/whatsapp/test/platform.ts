@@ -42,7 +42,7 @@ export async function whatsappPlatform(): Promise<Platform & { readonly fake: Fa
     failSends: (how, count) => fake.fail(FAULTS[how], count),
     failReceive: (count) => fake.drop(count),
     unacknowledged: () => fake.queue.length,
-    tellsWait: false,
+    saysWait: false,
     knowsKeys: true,
     ...people(fake),
     ...sights(fake),

@@ -198,14 +198,14 @@ function failing({ expect, test }: TestRunner, open: Open): void {
     const { platform, link } = await start(await open());
     if (!platform.failSends) return context.skip(NEAR);
     platform.failSends(how as Parameters<NonNullable<AnyPlatform["failSends"]>>[0]);
-    const untold = how === "limited" && platform.tellsWait === false;
-    const expected = untold ? expect.objectContaining({ kind: "retry", rateLimited: true }) : outcomes[how];
+    const saysNoWait = how === "limited" && platform.saysWait === false;
+    const expected = saysNoWait ? expect.objectContaining({ kind: "retry", rateLimited: true }) : outcomes[how];
     expect(await link.send(platform.direct, text("hi"), key)).toEqual(expected);
     expect(platform.shown(platform.direct)).toHaveLength(how === "lost" ? 1 : 0);
     expect(await link.send(platform.direct, text("hi again"), key)).toMatchObject({ kind: "sent" });
   });
 
-  test("a platform that is gone is worth another try", async (context) => {
+  test("a send to a platform that is gone may be retried", async (context) => {
     const platform = await open();
     closeLater(platform);
     if (!platform.failSends) return context.skip(NEAR);
@@ -221,9 +221,9 @@ function failing({ expect, test }: TestRunner, open: Open): void {
     platform.failSends("dropped");
     await link.send(platform.direct, text("hi"), key);
     await host.until(() => host.reports.some((report) => report.kind === "trouble"));
-    const told = JSON.stringify([host.reports, host.lines]);
+    const reported = JSON.stringify([host.reports, host.lines]);
     for (const value of Object.values(platform.config)) {
-      if (typeof value === "string" && value.startsWith("http") === false) expect(told).not.toContain(value);
+      if (typeof value === "string" && value.startsWith("http") === false) expect(reported).not.toContain(value);
     }
   });
 }

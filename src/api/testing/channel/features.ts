@@ -10,7 +10,7 @@ type Open = () => Promise<AnyPlatform>;
 const key = { idempotencyKey: "reply-1" };
 const PICTURE: PlatformFile = { kind: "image", bytes: PNG, mime: "image/png", name: "dot.png" };
 
-/** The fake's side of a capability. A platform without it is told as skipped; a fake that forgot it fails. */
+/** The fake's side of a capability. A test of a capability that the channel lacks is skipped; a fake that lacks it fails. */
 function observer<T>(context: TestContext, named: { what: string; link: unknown; fake: T | undefined }): T {
   if (named.fake !== undefined) return named.fake;
   if (named.link === undefined) context.skip(`the channel has no ${named.what}`);
@@ -27,7 +27,7 @@ async function sentId({ link, platform }: Running, body = "of the bot"): Promise
 export function inboundFeatures({ expect, test }: TestRunner, open: Open): void {
   test("an edit is a new event of the same message", async (context) => {
     const { platform, host } = await start(await open());
-    if (!platform.change) return context.skip("the platform tells no edits");
+    if (!platform.change) return context.skip("the platform reports no edits");
     const id = platform.say(platform.direct, "first words");
     const first = await host.heard("first words");
     platform.change(platform.direct, id, "second thoughts");
@@ -39,7 +39,7 @@ export function inboundFeatures({ expect, test }: TestRunner, open: Open): void 
   test("a reaction is an event without text", async (context) => {
     const running = await start(await open());
     const { platform, host } = running;
-    if (!platform.react) return context.skip("the platform tells no reactions");
+    if (!platform.react) return context.skip("the platform reports no reactions");
     const messageId = await sentId(running);
     const find = (removed: boolean) =>
       host.received.find(({ reaction }) => reaction && (reaction.removed === true) === removed);

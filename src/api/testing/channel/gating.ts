@@ -85,7 +85,7 @@ export function gating({ expect, test }: TestRunner, open: Open): void {
 
   test("a reaction comes with the next message, and asks no stranger to pair", async (context) => {
     const { platform, host, link } = await start(await open());
-    if (!platform.react) return context.skip("the platform tells no reactions");
+    if (!platform.react) return context.skip("the platform reports no reactions");
     const sent = await link.send(platform.direct, text("of the bot"), KEY);
     platform.react(platform.direct, sent.kind === "sent" ? sent.messageId : "", "👍");
     const find = () => host.received.find(({ event }) => event === "reaction");

@@ -44,7 +44,7 @@ export class Host implements ChannelHost {
   readonly routes = new Map<string, (request: WebhookRequest) => Promise<WebhookAnswer>>();
   #folder: Promise<string> | undefined;
 
-  /** One for the host's life, gone after `stopAll`. */
+  /** One for the host's life; `stopAll` removes it. */
   folder = async (): Promise<string> => (this.#folder ??= mkdtemp(join(tmpdir(), "account-")));
 
   /** Addresses of the libraries that an adapter may ask for, by name. */

@@ -29,7 +29,7 @@ async function begin(open: Open, context: TestContext, names: readonly string[])
   const { files: sent, albums } = running.platform;
   if (!sent) return context.skip("the platform takes no files");
   for (const name of names) running.host.media.set(name, PNG);
-  if (!albums) throw new Error("the fake platform takes files, but cannot tell which were one message");
+  if (!albums) throw new Error("the fake platform takes files, but cannot show which were one message");
   return { ...running, files: sent, albums };
 }
 

@@ -21,8 +21,8 @@ export interface Platform {
   failReceive(count: number): void;
   /** Events that the platform would deliver again after a restart; absent where it waits for no acknowledgement. */
   unacknowledged?(): number;
-  /** False: a `limited` send is refused without a word on how long. Otherwise the fake says one second. */
-  readonly tellsWait?: boolean;
+  /** False: a `limited` send is refused without a time to wait. Otherwise the fake says one second. */
+  readonly saysWait?: boolean;
   /** Somebody changes a message of theirs. */
   change?(to: Peer, messageId: string, text: string): void;
   /** Somebody puts an emoji under a message, or takes it away. */

@@ -263,6 +263,20 @@ export function accountInputs(
   return listed.map(([id, own]) => ({ id, input: { ...base, ...own, enabled: isOn(base) && isOn(own) } }));
 }
 
+/**
+ * Like `accountInputs`, for a channel that knows its accounts itself: each has the keys of the channel and those that the
+ * config has for it. Without `ids` the accounts of the config.
+ */
+export function inputsFor(
+  channel: Readonly<Record<string, unknown>>,
+  ids: readonly string[] = [],
+): readonly { id: string; input: Record<string, unknown> }[] {
+  const inputs = accountInputs(channel);
+  if (ids.length === 0) return inputs;
+  const { accounts: _accounts, defaultAccount: _default, ...base } = channel;
+  return ids.map((id) => inputs.find((one) => one.id === id) ?? { id, input: base });
+}
+
 /** The accounts of a channel's section, parsed by an adapter's schema. Throws what the schema throws. */
 export const readAccounts = <C>(
   section: Readonly<Record<string, unknown>>,

@@ -1,4 +1,7 @@
 import type { LlmCompletion, LlmCompletionRequest } from "../types/engine/context-engine.ts";
+import type { SendResult } from "../types/chat/channel.ts";
+import type { Peer } from "../types/chat/message.ts";
+import type { MediaStore } from "../types/journal.ts";
 import type { Clock } from "../types/clock.ts";
 import type { Log } from "../types/log.ts";
 import type { PluginEntry, PluginsConfig } from "./config.ts";
@@ -14,8 +17,8 @@ export interface PluginPorts {
   readonly stateDir: string;
   /** Of the default agent. */
   workspace(): string;
-  /** The whole config as plugins see it: secrets of others are masked. */
-  shownConfig(plugin: string): unknown;
+  /** The whole config as a plugin with these channels sees it: secrets of others are masked. */
+  shownConfig(plugin: string, channels: readonly string[]): unknown;
   pluginsConfig(): PluginsConfig;
   /** `plugins.entries.<id>` with its secrets as text; an empty object when there is no entry. */
   settingsOf(plugin: string): Readonly<Record<string, unknown>>;
@@ -26,8 +29,27 @@ export interface PluginPorts {
   /** Begins a heartbeat now. */
   requestHeartbeat(reason: string): void;
   readonly sessions: PluginSessions;
+  readonly channels: PluginChannelPorts;
   readonly clock: Clock;
   readonly log: Log;
+}
+
+/** What the channels of plugins use of the gateway. */
+export interface PluginChannelPorts {
+  /** Keeps a file of a message in the media store. */
+  saveMedia: MediaStore["put"];
+  /** The agent and the session of the next message of a chat whose sender has the chat's id. */
+  routeOf(from: Peer): PluginRoute;
+  /** What an error of a send means: by its HTTP status or network code, else the message may have arrived. */
+  failedSend(error: unknown, platform: string): SendResult;
+}
+
+/** Ids as the field has them. */
+export interface PluginRoute {
+  readonly agentId: string;
+  readonly sessionKey: string;
+  /** Of the agent's main conversation. */
+  readonly mainSessionKey: string;
 }
 
 /** Where conversations are, for plugins that read them as files. */

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { accountConfig, accountInputs, type AccountConfig } from "../../channels/config.ts";
+import { accountConfig, accountInputs, inputsFor, type AccountConfig } from "../../channels/config.ts";
 import { makePrivateDir } from "../../store/disk.ts";
 import type { ChannelLimits } from "../../types/chat/channel.ts";
 import type { Peer } from "../../types/chat/message.ts";
@@ -11,7 +11,7 @@ const LEAST_TEXT = 100;
 
 const made = new WeakMap<Config, Map<string, AccountConfig>>();
 
-/** The account settings that apply to a chat; all defaults when the config does not have the account. */
+/** The account settings that apply to a chat; those of the channel when the config does not have the account. */
 export function accountOf(config: Config, { channel, account }: Pick<Peer, "channel" | "account">): AccountConfig {
   const known = made.get(config) ?? new Map<string, AccountConfig>();
   made.set(config, known);
@@ -22,8 +22,8 @@ export function accountOf(config: Config, { channel, account }: Pick<Peer, "chan
 }
 
 function parseAccount(config: Config, channel: string, account: string): AccountConfig {
-  const inputs = accountInputs(own(config.channels, channel) ?? {});
-  return accountConfig.parse(inputs.find((input) => input.id === account)?.input ?? {});
+  const [found] = inputsFor(own(config.channels, channel) ?? {}, [account]);
+  return accountConfig.parse(found?.input ?? {});
 }
 
 /** Where a message's conversation is: its thread, or the chat when threads share the chat's conversation. */

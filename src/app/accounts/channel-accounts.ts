@@ -1,4 +1,4 @@
-import { accountInputs } from "../../channels/config.ts";
+import { inputsFor } from "../../channels/config.ts";
 import type { Contributions } from "../../plugins/contributions.ts";
 import type { ConfiguredAccount } from "../../channels/ports.ts";
 import { OpenClawError } from "../../types/errors.ts";
@@ -30,7 +30,7 @@ async function accountsOf(
   if (!section || !adapter) return [];
   const listed: unknown = section["accounts"];
   const isNamed = isRecord(listed) && Object.keys(listed).length > 0;
-  return accountInputs(section).flatMap(({ id, input }) => {
+  return inputsFor(section, adapter.accountIds?.()).flatMap(({ id, input }) => {
     const enabled = section.enabled && input["enabled"] !== false;
     const parsed = adapter.config.safeParse(input);
     // A disabled account may be incomplete.
@@ -49,7 +49,9 @@ export async function findAccount(
   findChannel(of.contributions, channel);
   const wanted = account ?? defaultAccountOf(of.config, channel);
   const accounts = await accountsOf(of, channel);
-  const found = accounts.find((one) => one.account === wanted);
+  // A channel that knows its accounts itself may have none of the default's name.
+  const only = account === undefined && accounts.length === 1 ? accounts[0] : undefined;
+  const found = accounts.find((one) => one.account === wanted) ?? only;
   if (found) return found;
   const others = accounts.length === 0 ? "" : `It has: ${accounts.map((one) => one.account).join(", ")}. `;
   const more = account === undefined ? "" : ` --account ${account}`;

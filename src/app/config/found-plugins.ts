@@ -1,5 +1,4 @@
-import { z } from "zod";
-import { configSchemaOf, schemaOf } from "../../plugins/manifest/config-schema.ts";
+import { channelKeysOf, configSchemaOf } from "../../plugins/manifest/config-schema.ts";
 import type { FoundPlugin } from "../../types/plugin/manifest.ts";
 import type { Schemas } from "./check.ts";
 
@@ -13,7 +12,7 @@ interface Contributed extends Schemas {
  */
 export function schemasOfFound(plugins: readonly FoundPlugin[], contributed: Contributed): Contributed {
   const channels = plugins.flatMap(({ manifest }) =>
-    manifest.channels.map(({ id, schema }) => [id, schema ? schemaOf(schema) : z.looseObject({})] as const),
+    manifest.channels.map(({ id, schema }) => [id, channelKeysOf(schema ?? {})] as const),
   );
   const { channelSchemas, pluginSchemas = {}, toolNames = [] } = contributed;
   const found = plugins.filter(({ manifest }) => !Object.hasOwn(pluginSchemas, manifest.id));

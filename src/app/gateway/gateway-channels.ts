@@ -191,7 +191,9 @@ export class GatewayChannels {
     return async () => {
       if (!this.#channels || this.#heldReason !== undefined) return;
       const now = (await this.#accounts()).find((one) => one.adapter.id === adapter.id && one.account === account);
-      if (now) await this.#channels.put(now);
+      // A login may have added an account that only the channel knows.
+      if (adapter.accountIds) await this.restart([adapter.id]);
+      else if (now) await this.#channels.put(now);
     };
   }
 

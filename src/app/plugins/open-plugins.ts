@@ -1,14 +1,13 @@
 import { resolveSdk } from "../../plugins/load/sdk-resolution.ts";
 import { Plugins } from "../../plugins/host/plugins.ts";
 import type { Log } from "../../types/log.ts";
-import type { Core } from "../compose/core.ts";
 import type { Live } from "../compose/live.ts";
-import { pluginPorts } from "./ports.ts";
+import { pluginPorts, type PluginCore } from "./ports.ts";
 import { sdkUrls } from "./sdk-urls.ts";
 
 interface Surroundings {
   readonly live: Live;
-  readonly core: Pick<Core, "models" | "journal">;
+  readonly core: PluginCore;
   readonly log: Log;
   requestHeartbeat(reason: string): void;
 }

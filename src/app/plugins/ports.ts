@@ -13,14 +13,18 @@ import { isFields } from "../../utils/fields.ts";
 import { readModelRef } from "../config/settings.ts";
 import type { Core } from "../compose/core.ts";
 import type { Live } from "../compose/live.ts";
+import { channelPorts, noChannelPorts } from "./channel-ports.ts";
 import { settingsFor, shownForPlugin } from "./shown-for-plugin.ts";
 
 /** Milliseconds of silence after which a model call of a plugin has stalled. */
 const IDLE_MS = 120_000;
 
+/** What plugins use of the core. */
+export type PluginCore = Pick<Core, "models" | "journal" | "media" | "ports">;
+
 interface Lent {
   readonly live: Live;
-  readonly core: Pick<Core, "models" | "journal">;
+  readonly core: PluginCore;
   readonly log: Log;
   requestHeartbeat(reason: string): void;
 }
@@ -34,6 +38,7 @@ export function pluginPorts({ live, core, log, requestHeartbeat }: Lent): Plugin
       await core.journal.events.add(resolveAlias(sessionKey ?? "main", live.defaultAgent.id), text);
     },
     requestHeartbeat,
+    channels: channelPorts(core),
   };
 }
 
@@ -47,15 +52,16 @@ export function commandPorts(live: Live, log: Log): PluginPorts {
     complete: needsGateway,
     enqueueSystemEvent: needsGateway,
     requestHeartbeat: () => undefined,
+    channels: noChannelPorts,
   };
 }
 
-type ReadingPorts = Omit<PluginPorts, "complete" | "enqueueSystemEvent" | "requestHeartbeat">;
+type ReadingPorts = Omit<PluginPorts, "complete" | "enqueueSystemEvent" | "requestHeartbeat" | "channels">;
 
 const readingPorts = (live: Live, log: Log): ReadingPorts => ({
   stateDir: live.paths.stateDir,
   workspace: () => live.defaultAgent.workspace,
-  shownConfig: (plugin) => shownForPlugin(live.config, plugin),
+  shownConfig: (plugin, channels) => shownForPlugin(live.config, plugin, channels),
   pluginsConfig: () => live.config.plugins,
   settingsOf: (plugin) => settingsFor(live.config, plugin),
   sessions: sessionFiles(live),

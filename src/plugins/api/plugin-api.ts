@@ -30,7 +30,7 @@ export function createPluginApi(
     rootDir: root,
     registrationMode: mode,
     version: pack.version ?? manifest.version ?? definition.version,
-    config: scope.ports.shownConfig(scope.id),
+    config: scope.shownConfig(),
     pluginConfig: scope.ports.settingsOf(scope.id)["config"] ?? {},
     runtime: runtimeOf(scope, mode),
     logger: pluginLogger(scope.log),

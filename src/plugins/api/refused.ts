@@ -53,6 +53,18 @@ const REFUSED = {
   "api.runtime.subagent": ["run", "waitForRun", "getSessionMessages", "deleteSession"],
   "api.runtime.tts": ["textToSpeech", "textToSpeechTelephony"],
   "api.runtime.media": ["loadWebMedia", "detectMime", "saveMediaBuffer", "fetchRemoteMedia"],
+  "api.runtime.channel.reply": ["dispatchReplyWithDispatcher", "resolveInboundDebounceMs"],
+  "api.runtime.channel.text": [
+    "chunkMarkdownText",
+    "chunkMarkdownTextWithMode",
+    "chunkTextWithMode",
+    "convertMarkdownTables",
+    "hasControlCommand",
+    "resolveChunkMode",
+    "resolveMarkdownTableMode",
+    "resolveTextChunkLimit",
+  ],
+  "api.runtime.channel.media": ["fetchRemoteMedia", "readRemoteMediaBuffer"],
   "api.runtime.modelAuth": ["getApiKeyForModel", "resolveApiKeyForProvider"],
   "api.runtime.config": ["writeConfigFile", "mutateConfigFile", "replaceConfigFile"],
 } as const satisfies Record<string, readonly string[]>;

@@ -1,3 +1,4 @@
+import { registerChannel } from "./registrations/channel/register-channel.ts";
 import { registerCli } from "./registrations/cli.ts";
 import { registerCommand } from "./registrations/commands.ts";
 import { registerContextEngine } from "./registrations/engines.ts";
@@ -25,6 +26,7 @@ export function registrationsOf(scope: PluginScope) {
     registerGatewayMethod: (name: unknown, handler: unknown, options?: unknown) =>
       registerGatewayMethod(scope, name, handler, options),
     registerCli: (registrar: unknown, options?: unknown) => registerCli(scope, registrar, options),
+    registerChannel: (channel: unknown) => registerChannel(scope, channel),
     registerContextEngine: (id: unknown, factory: unknown) => registerContextEngine(scope, id, factory),
     registerMemoryCapability: (capability: unknown) => registerMemoryCapability(scope, memory, capability),
     registerMemoryPromptSection: addSupplement,

@@ -3,6 +3,7 @@ import type { Log } from "../../types/log.ts";
 import type { FoundPlugin } from "../../types/plugin/manifest.ts";
 import { own } from "../../utils/own.ts";
 import type { PluginEntry } from "../config.ts";
+import { ConnectedAccounts } from "./registrations/channel/accounts.ts";
 import type { PluginWatch } from "../host/watch.ts";
 import type { PluginPorts } from "../ports.ts";
 
@@ -32,6 +33,8 @@ export class PluginScope {
   readonly log: Log;
   readonly services: PluginService[] = [];
   readonly actions = new Map<string, SessionAction>();
+  /** Connected accounts of its channels. */
+  readonly accounts = new ConnectedAccounts();
   /** Members of the API that it called and this gateway does not have. */
   readonly notServed = new Set<string>();
   /** Hooks that it registered and this gateway never calls. */
@@ -69,6 +72,14 @@ export class PluginScope {
   /** `plugins.entries.<id>` of the current config. */
   get entry(): PluginEntry | undefined {
     return own(this.ports.pluginsConfig().entries, this.id);
+  }
+
+  /** The whole config, with the secrets of this plugin and of its channels as text and those of others masked. */
+  shownConfig(): unknown {
+    return this.ports.shownConfig(
+      this.id,
+      this.plugin.manifest.channels.map(({ id }) => id),
+    );
   }
 
   /** Calls the plugin's code. `what` names the call in reports. */

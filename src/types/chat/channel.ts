@@ -275,6 +275,8 @@ export interface ChannelAdapter<Config = unknown> {
   readonly label: string;
   readonly limits: ChannelLimits;
   readonly config: z.ZodType<Config>;
+  /** The accounts, where the channel itself knows them and the config only their settings. */
+  accountIds?(): readonly string[];
   /** Resolves when the adapter works; it reconnects on its own. Throws `OpenClawError` when the config cannot work. */
   connect(config: Config, host: ChannelHost): Promise<ChannelLink>;
   /** Links the account and returns its identity. Throws `OpenClawError` when that fails or the signal aborts. */

@@ -1,3 +1,4 @@
+import type { ChannelContribution } from "../../../types/contribution.ts";
 import { OpenClawError } from "../../../types/errors.ts";
 import { errorText } from "../../../utils/text/error-text.ts";
 import { compareConfigs } from "../../config/edit/changes.ts";
@@ -63,12 +64,20 @@ async function apply(parts: Parts, event: ConfigEvent, started: Config): Promise
   if (mode === "restart") return;
   const stopped = channelsThatDiffer(event.loaded.config.channels, live.loaded.stops, event.loaded.stops);
   live.replace(event.loaded);
+  const before = live.contributions.channels;
   await parts.plugins.follow();
+  const replaced = differing(before, live.contributions.channels);
   applyLevels(parts, event.changed);
   for (const warning of event.loaded.warnings) log.warn(warning.text);
   log.info("config applied", { keys: event.changed.filter((key) => !waiting.includes(key)).join(" ") });
-  const channels = [...new Set([...event.channels, ...stopped])];
+  const channels = [...new Set([...event.channels, ...stopped, ...replaced])];
   if (channels.length > 0) await parts.channels.restart(channels);
+}
+
+/** The ids of channels that were added, removed or replaced. */
+function differing(before: readonly ChannelContribution[], after: readonly ChannelContribution[]): readonly string[] {
+  const changed = [...before.filter((one) => !after.includes(one)), ...after.filter((one) => !before.includes(one))];
+  return changed.map(({ id }) => id);
 }
 
 /** A level from the command line stays until the file changes its own. */

@@ -11,7 +11,7 @@ export function registerCli(scope: PluginScope, registrar: unknown, options: unk
   if (names.length === 0) throw new TypeError("registerCli needs the names of its commands in {commands: [...]}");
   const context = (program: Command) => ({
     program,
-    config: scope.ports.shownConfig(scope.id),
+    config: scope.shownConfig(),
     workspaceDir: scope.ports.workspace(),
     logger: pluginLogger(scope.log),
   });

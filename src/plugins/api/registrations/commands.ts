@@ -52,7 +52,7 @@ function contextOf(
     commandBody: args === "" ? `/${name}` : `/${name} ${args}`,
     sessionKey: session,
     ...(sessionId !== undefined && { sessionId }),
-    config: scope.ports.shownConfig(scope.id),
+    config: scope.shownConfig(),
     runtimeContext: { llm: { complete: completeFor(scope, { sessionKey: session }) } },
   };
 }

@@ -10,7 +10,7 @@ export function registerService(scope: PluginScope, given: unknown): void {
   const start = methodIn(service, "start", `the service "${id}"`);
   const stop = optionalMethodIn(service, "stop");
   const context = () => ({
-    config: scope.ports.shownConfig(scope.id),
+    config: scope.shownConfig(),
     workspaceDir: scope.ports.workspace(),
     stateDir: scope.ports.stateDir,
     pluginStateDir: join(scope.ports.stateDir, "plugins", scope.id),

@@ -49,7 +49,7 @@ function makerOf(scope: PluginScope, given: unknown): (scene: ToolScene) => read
 }
 
 const factoryContext = (scope: PluginScope, { agent, acting, chat }: ToolScene) => ({
-  config: scope.ports.shownConfig(scope.id),
+  config: scope.shownConfig(),
   workspaceDir: agent.workspace,
   agentDir: agent.workspace,
   agentId: agent.id,

@@ -1,16 +1,18 @@
 import { isFields } from "../../../utils/fields.ts";
-import { objectOf, textIn } from "../foreign.ts";
+import { textIn } from "../foreign.ts";
 import { SDK_VERSION } from "../../sdk-version.ts";
 import { completeFor } from "./llm.ts";
 import { pluginLogger } from "./logging.ts";
+import { sessionFiles } from "./session-files.ts";
 import { refused } from "../refused.ts";
+import { channelRuntimeOf } from "../registrations/channel/runtime.ts";
 import type { PluginScope } from "../scope.ts";
 
 /** `api.runtime`: what plugins may use of the running gateway. */
 export function runtimeOf(scope: PluginScope, registrationMode: string): object {
   const { ports } = scope;
   const session = sessionFiles(scope);
-  const config = { current: () => ports.shownConfig(scope.id), loadConfig: () => ports.shownConfig(scope.id) };
+  const config = { current: () => scope.shownConfig(), loadConfig: () => scope.shownConfig() };
   const requestHeartbeat = (reason: unknown) => ports.requestHeartbeat(typeof reason === "string" ? reason : scope.id);
   return {
     version: SDK_VERSION,
@@ -27,7 +29,7 @@ export function runtimeOf(scope: PluginScope, registrationMode: string): object 
       resolveAgentWorkspaceDir: () => ports.workspace(),
       resolveAgentDir: () => ports.workspace(),
     },
-    channel: { session },
+    channel: channelRuntimeOf(scope),
     system: {
       enqueueSystemEvent: (text: unknown, options: unknown) => enqueue(scope, text, options),
       requestHeartbeatNow: requestHeartbeat,
@@ -47,14 +49,4 @@ function enqueue(scope: PluginScope, text: unknown, options: unknown): Promise<v
   if (typeof text !== "string" || text.trim() === "") throw new TypeError("enqueueSystemEvent takes a text");
   const sessionKey = isFields(options) ? textIn(options, "sessionKey") : undefined;
   return scope.ports.enqueueSystemEvent(text, { ...(sessionKey !== undefined && { sessionKey }) });
-}
-
-/** Where conversations are as files. The rows are an export: writing to the file changes nothing. */
-function sessionFiles({ ports: { sessions } }: PluginScope) {
-  return {
-    resolveStorePath: (_store: unknown, options: unknown = {}) =>
-      sessions.storePath(textIn(objectOf(options, "resolveStorePath"), "agentId")),
-    loadSessionStore: () => sessions.load(),
-    resolveSessionFilePath: (sessionId: unknown) => sessions.filePath(String(sessionId)),
-  };
 }

@@ -1,0 +1,88 @@
+import { z } from "zod";
+import type { ChannelAdapter, ChannelLink } from "../../../../types/chat/channel.ts";
+import { OpenClawError } from "../../../../types/errors.ts";
+import { channelId } from "../../../../types/ids.ts";
+import { revealSecrets } from "../../../../utils/secrets/reveal.ts";
+import type { PluginScope } from "../../scope.ts";
+import { textsIn } from "../../foreign.ts";
+import { loginOf } from "./login.ts";
+import { startMonitor } from "./monitor.ts";
+import type { BridgeParts } from "./parts.ts";
+import type { BridgedChannel } from "./plugin-object.ts";
+import { sendPart } from "./send.ts";
+import { BoundedMap } from "../../../../utils/bounded-map.ts";
+
+/** Bytes of one file. */
+const MOST_BYTES = 100 * 1_048_576;
+/** Chats whose sign of typing is remembered. */
+const MOST_CHATS = 1000;
+
+/** The adapter of a plugin's `ChannelPlugin` object: its monitor receives, its `outbound` sends. */
+export function bridgedAdapter(scope: PluginScope, channel: BridgedChannel): ChannelAdapter {
+  const login = loginOf(scope, channel);
+  return {
+    id: channelId(channel.id),
+    label: channel.label,
+    limits: { text: channel.textLimit, format: "markdown", media: MOST_BYTES },
+    // A wrong setting must not stop other channels: `connect` checks it.
+    config: z.looseObject({}),
+    accountIds: () => accountIdsOf(scope, channel),
+    connect: (config, host) => connect({ scope, channel, host }, config),
+    ...(login && { login }),
+  };
+}
+
+/** None when the plugin cannot say. */
+function accountIdsOf(scope: PluginScope, channel: BridgedChannel): readonly string[] {
+  try {
+    const ids = scope.call(`channel ${channel.id} accounts`, () => channel.listAccountIds(scope.shownConfig()));
+    return textsIn({ ids }, "ids") ?? [];
+  } catch (error) {
+    scope.log.error("plugin failed", { call: `channel ${channel.id} accounts`, error });
+    return [];
+  }
+}
+
+async function connect(parts: BridgeParts, config: unknown): Promise<ChannelLink> {
+  const { scope, channel, host } = parts;
+  const checked = channel.schema.safeParse(revealSecrets(config));
+  if (!checked.success) throw refused(channel, z.prettifyError(checked.error));
+  const account = await resolveAccount(parts);
+  const typing = new BoundedMap<string, { onReplyStart(): unknown; onIdle(): unknown }>(MOST_CHATS);
+  const disconnect = scope.accounts.add({ channel: channel.id, account: host.account, host, typing });
+  const monitor = await startMonitor(parts, account).catch((error: unknown) => {
+    disconnect();
+    throw error;
+  });
+  return {
+    async send(to, part, options) {
+      const sent = await sendPart(parts, { to, part, options });
+      typing.get(to.chat.id)?.onIdle();
+      return sent;
+    },
+    async typing(to) {
+      await typing.get(to.chat.id)?.onReplyStart();
+    },
+    download: (item) => host.fetch(item.source.at === "platform" ? item.source.ref : item.source.id),
+    async close() {
+      disconnect();
+      await monitor.close();
+    },
+  };
+}
+
+/** The plugin's own form of the account. Throws `CHANNEL_CONFIG` when it is not set up. */
+async function resolveAccount({ scope, channel, host }: BridgeParts): Promise<unknown> {
+  const config = scope.shownConfig();
+  const account: unknown = await scope.call(`channel ${channel.id} account`, () =>
+    channel.resolveAccount(config, host.account),
+  );
+  if (!channel.isConfigured || (await channel.isConfigured(account, config)) === true) return account;
+  throw refused(channel, `The account ${host.account} of ${channel.label} is not set up.`);
+}
+
+const refused = ({ id }: BridgedChannel, message: string): OpenClawError =>
+  new OpenClawError("CHANNEL_CONFIG", {
+    message,
+    fix: `Correct channels.${id}, or link the account: openclaw channels login --channel ${id}`,
+  });

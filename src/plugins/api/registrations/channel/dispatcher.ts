@@ -1,0 +1,40 @@
+import { isFields, type Fields } from "../../../../utils/fields.ts";
+import { optionalMethodIn } from "../../foreign.ts";
+
+export interface TypingCallbacks {
+  onReplyStart(): unknown;
+  onIdle(): unknown;
+}
+
+/** The sign of typing that the options of a dispatcher have: in `typingCallbacks`, or among the options themselves. */
+export function typingOf(options: Fields): TypingCallbacks {
+  const given = isFields(options["typingCallbacks"]) ? options["typingCallbacks"] : options;
+  const start = optionalMethodIn(given, "onReplyStart");
+  const idle = optionalMethodIn(given, "onIdle");
+  return { onReplyStart: () => start?.(), onIdle: () => idle?.() };
+}
+
+/**
+ * A dispatcher of the field: what the plugin itself puts into it goes to its `deliver`, in order. Answers of agents do not
+ * pass through it: they are in the gateway's outbox and leave by `outbound`.
+ */
+export function createDispatcher(options: Fields) {
+  const deliver = optionalMethodIn(options, "deliver");
+  const onError = optionalMethodIn(options, "onError");
+  const counts = { tool: 0, block: 0, final: 0 };
+  let queue: Promise<unknown> = Promise.resolve();
+  const put = (kind: keyof typeof counts) => (payload: unknown) => {
+    counts[kind]++;
+    queue = queue.then(() => deliver?.(payload, { kind })).catch((error: unknown) => onError?.(error, { kind }));
+    return true;
+  };
+  return {
+    sendToolResult: put("tool"),
+    sendBlockReply: put("block"),
+    sendFinalReply: put("final"),
+    waitForIdle: async () => void (await queue),
+    getQueuedCounts: () => ({ ...counts }),
+    getFailedCounts: () => ({ tool: 0, block: 0, final: 0 }),
+    markComplete: () => undefined,
+  };
+}

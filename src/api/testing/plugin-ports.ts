@@ -1,7 +1,10 @@
-import { join } from "node:path";
+import { writeFile } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { thrownOutcome } from "../../channels/connection/outcome.ts";
 import { pluginsConfig } from "../../plugins/config.ts";
 import type { PluginPorts } from "../../plugins/ports.ts";
 import { systemClock } from "../../types/clock.ts";
+import { mediaId } from "../../types/ids.ts";
 import type { Log } from "../../types/log.ts";
 
 interface TestScene {
@@ -29,10 +32,22 @@ export function testPorts({ id, folder, config }: TestScene): PluginPorts {
       load: () => ({}),
       filePath: (sessionId) => join(folder, `${sessionId}.jsonl`),
     },
+    channels: channelPortsIn(folder),
     clock: systemClock,
     log: silent,
   };
 }
+
+/** Every chat belongs to the main conversation. */
+const channelPortsIn = (folder: string): PluginPorts["channels"] => ({
+  async saveMedia(bytes, { mime = "application/octet-stream", name = "file" }) {
+    const path = join(folder, basename(name));
+    await writeFile(path, bytes);
+    return { id: mediaId(basename(name)), mime, path, bytes: bytes.byteLength };
+  },
+  routeOf: () => ({ agentId: "main", sessionKey: "main", mainSessionKey: "main" }),
+  failedSend: thrownOutcome,
+});
 
 const nothing = () => undefined;
 const silent: Log = { debug: nothing, info: nothing, warn: nothing, error: nothing, with: () => silent };

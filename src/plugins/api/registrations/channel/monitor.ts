@@ -1,3 +1,4 @@
+import type { Clock } from "../../../../types/clock.ts";
 import { background } from "../../../../utils/background.ts";
 import { backoff } from "../../../../utils/backoff.ts";
 import { isFields, type Fields } from "../../../../utils/fields.ts";
@@ -39,6 +40,8 @@ class RunningMonitor implements Monitor {
   #status: Fields = {};
   #result: unknown;
   #running: Promise<void> = Promise.resolve();
+  /** Resolves when the plugin first reports that the account works. */
+  readonly #isUp = Promise.withResolvers<false>();
 
   constructor(parts: BridgeParts, account: unknown) {
     this.#parts = parts;
@@ -50,7 +53,8 @@ class RunningMonitor implements Monitor {
     const { host, scope } = this.#parts;
     const first = this.#startAccount();
     try {
-      const isEarly = await within(first, START_MS, scope.ports.clock);
+      const ended = first.then(() => true);
+      const isEarly = await Promise.race([ended, this.#isUp.promise, inTime(ended, scope.ports.clock)]);
       host.report({ kind: "alive" });
       // Without a promise that lasts, the plugin receives by other means, such as a route.
       this.#running = isEarly ? this.#live(Promise.withResolvers<never>().promise) : this.#keep(first);
@@ -152,8 +156,12 @@ class RunningMonitor implements Monitor {
     this.#status = { ...this.#status, ...next };
     const reason = problemIn(this.#status);
     this.#parts.host.report(reason === undefined ? { kind: "alive" } : { kind: "trouble", reason });
+    if (reason === undefined) this.#isUp.resolve(false);
   }
 }
+
+/** Whether a monitor ended in the time that it has for its start. */
+const inTime = (ended: Promise<unknown>, clock: Clock): Promise<boolean> => within(ended, START_MS, clock);
 
 /** The problem that an account's status names; undefined while it says that it runs. */
 function problemIn({ running, connected, lastError }: Fields): string | undefined {

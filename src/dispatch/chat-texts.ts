@@ -27,6 +27,7 @@ const FAILURE_TEXT: Readonly<Record<FailureKind, string>> = {
   compaction_failure: "This conversation is too long and could not be shortened. Start a fresh one with /new.",
   tool_loop: "The agent repeated the same step without getting any further, so it was stopped.",
   engine: "The context engine could not be loaded. The operator can see why with `openclaw doctor`.",
+  blocked: "A plugin of this gateway does not allow this. The operator can see why with `openclaw runs show`.",
   model_missing:
     "The configured model does not exist. The operator can see which with `openclaw models status --probe`.",
   unknown: "Something went wrong while answering. Please try again.",

@@ -17,6 +17,7 @@ import { commandOf, commandWork, inSession } from "./commands/run-command.ts";
 import { commandTable, type AddedCommands } from "./commands/table.ts";
 import { Compactions } from "./maintenance/compactions.ts";
 import type { DispatchPorts, Verdict, QueuedTurn } from "./ports.ts";
+import { notifyReceived } from "./message-hooks.ts";
 import { Lanes } from "./queue/lanes.ts";
 import { Replies } from "./replies.ts";
 import { Turns } from "./turn/turns.ts";
@@ -106,6 +107,7 @@ export class Dispatch {
     if (verdict.kind === "drop") return this.replies.turnAway(row, verdict.why, "drop");
     if (verdict.kind === "history") return this.#keepAsHistory(row);
     if (this.#late.isLate(row)) return this.#late.take(row);
+    notifyReceived(message, key, this.#ports);
     const asked = commandOf(message, this.commands, this.#ports);
     if (!asked) return this.enter(key, { rows: [row], pending: this.#historyBefore(row) });
     const said = { row, key, log: this.#openLog(row, key), history: () => this.#historyBefore(row) };

@@ -4,7 +4,7 @@ import type { Models } from "../providers/catalog.ts";
 import type { ProfileWish } from "../types/auth.ts";
 import type { Clock } from "../types/clock.ts";
 import type { EngineCompacted, EngineCompaction, EngineTurn } from "../types/engine/engine-turn.ts";
-import type { RunHooks } from "../types/run/hooks.ts";
+import type { HookRunner } from "../types/hook/hooks.ts";
 import type { Texts } from "../types/journal.ts";
 import type { AgentInternalEvent } from "../types/engine/internal-event.ts";
 import type { Log } from "../types/log.ts";
@@ -79,7 +79,7 @@ export interface RunDeps {
   readonly approvals: ApprovalDesk;
   readonly log: Log;
   readonly clock: Clock;
-  readonly hooks?: RunHooks;
+  readonly hooks?: HookRunner;
   /** Keeps the prompts that models saw; none are kept when unset. */
   readonly texts?: Texts;
   /** Shows models the images that turns mention; only those in the transcript when unset. */

@@ -9,7 +9,7 @@ import { RunLog } from "./log/log.ts";
 import type { RunDeps, RunRequest, UserTurn } from "./request.ts";
 import { Attempts } from "./run/attempts.ts";
 import { Deadline } from "./run/deadline.ts";
-import { addToSystem, addToTurn, askHooks, notifyEnd } from "./run/hooks.ts";
+import { addToSystem, addToTurn, askHooks, contextOf, notifyEnd, whyBlocked } from "./run/hooks.ts";
 import { openTurn, type Progress, progressOf, repeat, repeatPart, userMessage } from "./run/resume.ts";
 import { Steering } from "./run/steering.ts";
 import { type AbortCause, StopSwitch } from "./run/stop-switch.ts";
@@ -116,7 +116,9 @@ class Runner {
     if (progress.kind === "underway") this.#attempts.carry(repeatPart(progress.carried, this.log));
     if (progress.kind === "finished")
       return { kind: "replied", stop: progress.last.stopReason === "length" ? "length" : "stop" };
+    const blocked = progress.kind === "fresh" ? await whyBlocked(this.#request, this.#deps) : undefined;
     const unusable = await this.#prepare(progress);
+    if (blocked !== undefined) return { kind: "failed", failure: { kind: "blocked", message: blocked } };
     this.#showPrompt();
     if (unusable) return { kind: "failed", failure: unusable };
     return this.#attempts.run(this.#toolSetting(deadline), deadline);
@@ -163,6 +165,7 @@ class Runner {
       signal: this.stop.signal,
       mostChars: settings.toolResultMaxChars,
       before: this.#deps.beforeTool,
+      hooks: this.#deps.hooks && { runner: this.#deps.hooks, context: contextOf(this.#request) },
       approvals: pausing(this.#deps.approvals, deadline),
       note: (customType, data) => conversation.append({ type: "custom", customType, data }, { durable: true }),
     };

@@ -13,7 +13,8 @@ import type {
 } from "../types/contribution.ts";
 import type { ContextEngineFactory } from "../types/engine/context-engine.ts";
 import type { Method } from "../types/method.ts";
-import { HOOK_NAMES, type HookName } from "../types/run/hooks.ts";
+import type { HookName } from "../types/hook/hook-table.ts";
+import type { HookHandler } from "../types/hook/hooks.ts";
 import type { ToolContribution } from "../types/run/tool.ts";
 import type { TurnKind } from "../types/run/turn-kind.ts";
 import { own } from "../utils/own.ts";
@@ -118,7 +119,9 @@ export class Contributions {
       addTurnKind: (kind) => changed(() => t.turnKinds.add(owner, kind.name, kind)),
       addTool: (tool) => changed(() => t.tools.add(owner, callable("tool", tool.name), tool)),
       addCommand: (command) => changed(() => this.#addCommand(owner, command)),
-      addHook: (name, handler, options = {}) => changed(() => this.#hooks.add({ owner, name, handler, options })),
+      addHook: (name, handler, options = {}) =>
+        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- whoever calls a hook passes the event of its name
+        changed(() => this.#hooks.add({ owner, name, handler: handler as HookHandler, options })),
       addMethod: (method) => changed(() => t.methods.add(owner, this.#free("methods", method.name), method)),
       addHttpRoute: (route) => changed(() => t.httpRoutes.add(owner, route.path, route)),
       addCliCommand: (command) => changed(() => t.cliCommands.add(owner, command.name, command)),
@@ -167,7 +170,7 @@ export class Contributions {
   }
 
   /** Those with the higher priority first, then in the order of their registration. */
-  hooksOf<N extends HookName>(name: N): readonly AddedHook<N>[] {
+  hooksOf(name: HookName): readonly AddedHook[] {
     return this.#hooks.of(name);
   }
 

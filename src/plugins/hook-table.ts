@@ -1,39 +1,40 @@
-import { HOOK_NAMES, type HookHandler, type HookName, type HookOptions } from "../types/run/hooks.ts";
+import type { HookName } from "../types/hook/hook-table.ts";
+import type { HookHandler, HookOptions } from "../types/hook/hooks.ts";
 
 /** A hook with the contributor that added it. */
-export interface AddedHook<N extends HookName = HookName> {
+export interface AddedHook {
   readonly owner: string;
-  readonly name: N;
-  readonly handler: HookHandler<N>;
+  readonly name: HookName;
+  readonly handler: HookHandler;
   readonly options: HookOptions;
 }
 
-type Rows = { [N in HookName]: AddedHook<N>[] };
+const NONE: readonly AddedHook[] = [];
 
 /** The hooks of all contributors by name: those with the higher priority first, then in the order of their registration. */
 export class HookTable {
-  readonly #rows: Rows = { before_prompt_build: [], before_agent_start: [], agent_end: [] };
+  readonly #rows = new Map<HookName, AddedHook[]>();
 
-  add<N extends HookName>(hook: AddedHook<N>): void {
-    const rows: AddedHook<N>[] = this.#rows[hook.name];
+  add(hook: AddedHook): void {
+    const rows = this.#rows.get(hook.name) ?? [];
     const at = rows.findIndex(({ options }) => (options.priority ?? 0) < (hook.options.priority ?? 0));
-    rows.splice(at < 0 ? rows.length : at, 0, hook);
+    // A new list: whoever is calling the old one finishes with it.
+    this.#rows.set(hook.name, rows.toSpliced(at < 0 ? rows.length : at, 0, hook));
   }
 
   removeOf(owner: string): void {
-    for (const name of HOOK_NAMES) this.#removeFrom(name, owner);
+    for (const [name, rows] of this.#rows) {
+      const left = rows.filter((hook) => hook.owner !== owner);
+      if (left.length > 0) this.#rows.set(name, left);
+      else this.#rows.delete(name);
+    }
   }
 
-  #removeFrom(name: HookName, owner: string): void {
-    const rows: { readonly owner: string }[] = this.#rows[name];
-    for (let at = rows.length - 1; at >= 0; at--) if (rows[at]?.owner === owner) rows.splice(at, 1);
-  }
-
-  of<N extends HookName>(name: N): readonly AddedHook<N>[] {
-    return this.#rows[name];
+  of(name: HookName): readonly AddedHook[] {
+    return this.#rows.get(name) ?? NONE;
   }
 
   namesOf(owner: string): readonly HookName[] {
-    return HOOK_NAMES.filter((name) => this.#rows[name].some((hook) => hook.owner === owner));
+    return [...this.#rows].flatMap(([name, rows]) => (rows.some((hook) => hook.owner === owner) ? [name] : []));
   }
 }

@@ -1,31 +1,29 @@
-import type {
-  AgentEnd,
-  HookCalls,
-  HookContext,
-  HookName,
-  PromptAdditions,
-  PromptEvent,
-  RunHooks,
-} from "../types/run/hooks.ts";
+import { factsOf, type HookName } from "../types/hook/hook-table.ts";
+import type { CalledHook, HookContext, HookEvents, HookRunner } from "../types/hook/hooks.ts";
 import type { Clock } from "../types/clock.ts";
 import type { Log } from "../types/log.ts";
 import { background } from "../utils/background.ts";
+import { errorText } from "../utils/text/error-text.ts";
 import type { AddedHook } from "./hook-table.ts";
 
-/** 15 s for hooks that a run waits for, 30 s for the others. */
-const TIMEOUT_MS: Readonly<Record<HookName, number>> = {
-  before_prompt_build: 15_000,
-  before_agent_start: 15_000,
-  agent_end: 30_000,
-};
+const WAITED_MS = 15_000;
+const UNWAITED_MS = 30_000;
 
 /** The hooks that contributors have added. */
 interface HookSource {
-  hooksOf<N extends HookName>(name: N): readonly AddedHook<N>[];
+  hooksOf(name: HookName): readonly AddedHook[];
 }
 
-/** Calls the hooks of all contributors. Logs and skips a hook that throws or is late. */
-export class Hooks implements RunHooks {
+interface Call<N extends CalledHook> {
+  readonly name: N;
+  readonly event: HookEvents[N];
+  readonly context: HookContext;
+}
+
+type Answer = { readonly kind: "ok"; readonly value: unknown } | { readonly kind: "failed"; readonly why: string };
+
+/** Calls the hooks of all contributors. Logs a hook that throws or is late. */
+export class Hooks implements HookRunner {
   readonly #source: HookSource;
   readonly #clock: Clock;
   readonly #log: Log;
@@ -36,65 +34,71 @@ export class Hooks implements RunHooks {
     this.#log = log;
   }
 
-  get shapesPrompts(): boolean {
-    return (
-      this.#source.hooksOf("before_prompt_build").length > 0 || this.#source.hooksOf("before_agent_start").length > 0
-    );
+  has(name: HookName): boolean {
+    return this.#source.hooksOf(name).length > 0;
   }
 
-  async beforePrompt(event: PromptEvent, context: HookContext): Promise<PromptAdditions> {
-    const now = await this.#ask("before_prompt_build", event, context);
-    const before = await this.#ask("before_agent_start", event, context);
-    return [...now, ...before].reduce(join, {});
-  }
-
-  agentEnd(event: AgentEnd, context: HookContext): void {
-    background("agent_end hook", this.#ask("agent_end", event, context));
-  }
-
-  async #ask<N extends HookName>(
-    name: N,
-    event: HookCalls[N]["event"],
-    context: HookContext,
-  ): Promise<NonNullable<HookCalls[N]["answer"]>[]> {
-    const answers: NonNullable<HookCalls[N]["answer"]>[] = [];
+  async ask<N extends CalledHook>(name: N, event: HookEvents[N], context: HookContext): Promise<readonly unknown[]> {
+    const answers: unknown[] = [];
     for (const hook of this.#source.hooksOf(name)) {
-      const answer = await this.#call(hook, () => hook.handler(event, context));
-      if (answer) answers.push(answer);
+      const answer = await this.#call(hook, event, context);
+      if (answer.kind === "ok" && answer.value !== undefined && answer.value !== null) answers.push(answer.value);
     }
     return answers;
   }
 
-  async #call<T>({ name, owner, options }: Called, run: () => T | Promise<T>): Promise<T | undefined> {
-    const { timeoutMs = TIMEOUT_MS[name] } = options;
-    const late = Promise.withResolvers<undefined>();
+  async first<N extends CalledHook, T>(
+    call: Call<N>,
+    accepts: (answer: unknown) => T | undefined,
+  ): Promise<T | undefined> {
+    return this.#until(call, (answer) => (answer.kind === "ok" ? accepts(answer.value) : undefined));
+  }
+
+  async gate<N extends CalledHook, T>(
+    call: Call<N>,
+    { accepts, refused }: { accepts(answer: unknown): T | undefined; refused(reason: string): T },
+  ): Promise<T | undefined> {
+    return this.#until(call, (answer) => (answer.kind === "ok" ? accepts(answer.value) : refused(answer.why)));
+  }
+
+  notify<N extends CalledHook>(name: N, event: HookEvents[N], context: HookContext): void {
+    if (this.has(name)) background(`${name} hook`, this.ask(name, event, context), this.#log);
+  }
+
+  async #until<N extends CalledHook, T>(
+    { name, event, context }: Call<N>,
+    end: (answer: Answer) => T | undefined,
+  ): Promise<T | undefined> {
+    for (const hook of this.#source.hooksOf(name)) {
+      const ended = end(await this.#call(hook, event, context));
+      if (ended !== undefined) return ended;
+    }
+    return undefined;
+  }
+
+  async #call({ name, owner, options, handler }: AddedHook, event: unknown, context: HookContext): Promise<Answer> {
+    const timeoutMs = options.timeoutMs ?? timeoutOf(name);
+    const late = Promise.withResolvers<Answer>();
     const cancel = this.#clock.after(timeoutMs, () => {
       this.#log.warn("hook is late", { hook: name, owner, ms: timeoutMs });
-      late.resolve(undefined);
+      late.resolve({ kind: "failed", why: `the plugin ${owner} did not answer within ${timeoutMs / 1000} s` });
     });
     try {
-      return await Promise.race([Promise.resolve().then(run), late.promise]);
+      const asked = Promise.resolve().then(async (): Promise<Answer> => ({
+        kind: "ok",
+        value: await handler(event, context),
+      }));
+      return await Promise.race([asked, late.promise]);
     } catch (error) {
       this.#log.error("hook failed", { hook: name, owner, error });
-      return undefined;
+      return { kind: "failed", why: `the plugin ${owner} failed: ${errorText(error)}` };
     } finally {
       cancel();
     }
   }
 }
 
-type Called = Pick<AddedHook, "name" | "owner" | "options">;
-
-function join(all: PromptAdditions, one: PromptAdditions): PromptAdditions {
-  const text = (a: string | undefined, b: string | undefined) =>
-    [a, b].filter((part) => part !== undefined && part !== "").join("\n\n");
-  const joined = {
-    prependContext: text(all.prependContext, one.prependContext),
-    appendContext: text(all.appendContext, one.appendContext),
-    prependSystemContext: text(all.prependSystemContext, one.prependSystemContext),
-    appendSystemContext: text(all.appendSystemContext, one.appendSystemContext),
-  };
-  const set = Object.fromEntries(Object.entries(joined).filter(([, value]) => value !== ""));
-  const systemPrompt = one.systemPrompt ?? all.systemPrompt;
-  return { ...set, ...(systemPrompt !== undefined && { systemPrompt }) };
+function timeoutOf(name: HookName): number {
+  const { kind, timeoutMs } = factsOf(name);
+  return timeoutMs ?? (kind === "observe" ? UNWAITED_MS : WAITED_MS);
 }

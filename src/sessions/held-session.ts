@@ -1,20 +1,28 @@
 import type { AgentId, SessionKey } from "../types/ids.ts";
 import type {
+  ConversationFacts,
   EntryBody,
+  ResetReason,
   Session,
   SessionEntry,
   SessionPatch,
   SessionWindow,
   TranscriptEntry,
+  SessionWatcher,
   TranscriptUpdate,
 } from "../types/session.ts";
+import type { ChatMessage } from "../types/run/model.ts";
 import { patchRow } from "./rows/row.ts";
 import type { RowStore } from "./rows/row-store.ts";
 import type { AppendOptions, Transcript } from "./transcript/transcript.ts";
 
+/** The newest tokens of a conversation that a watcher gets before a reset. */
+const WATCHED_TOKENS = 200_000;
+
 /** The part of the session store that a held session needs. */
 export interface Keeper {
   readonly rows: RowStore;
+  readonly watcher?: SessionWatcher | undefined;
   now(): number;
   /** Archives the held transcript. Returns the row and the transcript of a new session id. */
   renew(key: SessionKey, row: SessionEntry): Promise<{ row: SessionEntry; transcript: Transcript }>;
@@ -115,11 +123,25 @@ export class HeldSession implements Session {
     else await this.#record();
   }
 
-  async reset(): Promise<void> {
-    this.#held();
+  async reset(reason: ResetReason): Promise<void> {
+    const { watcher } = this.#keeper;
+    const facts = this.#facts();
+    const messages = watcher?.wantsMessages === true ? await this.#messages() : [];
+    await watcher?.beforeReset({ ...facts, reason, messages });
     const { row, transcript } = await this.#keeper.renew(this.key, this.entry);
     this.#draft = row;
     this.#transcript = transcript;
+    watcher?.ended({ ...facts, reason, messageCount: messages.length, nextSessionId: this.id });
+    watcher?.started(this.#facts());
+  }
+
+  #facts(): ConversationFacts {
+    return { key: this.key, agentId: this.agentId, sessionId: this.id, file: this.file };
+  }
+
+  async #messages(): Promise<readonly ChatMessage[]> {
+    const { messages } = await this.#held().window(WATCHED_TOKENS);
+    return messages.map(({ message }) => message);
   }
 
   release(): void {
@@ -132,6 +154,7 @@ export class HeldSession implements Session {
   #record(): Promise<void> {
     if (this.#recorded) return this.#recorded;
     this.#keeper.rows.set(this.key, this.entry);
+    this.#keeper.watcher?.started(this.#facts());
     const recorded = this.#keeper.rows.flush();
     this.#recorded = recorded;
     // Told to whoever waits for it; tried again by the next one.

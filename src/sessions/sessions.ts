@@ -12,6 +12,7 @@ import type {
   SessionRow,
   Sessions,
   SessionTable,
+  SessionWatcher,
   TranscriptUpdate,
 } from "../types/session.ts";
 import { setAside } from "./transcript/archive.ts";
@@ -40,6 +41,7 @@ export interface SessionsOptions {
   /** Released transcripts that are kept in memory. */
   readonly maxOpen?: number;
   readonly defaultAgent: AgentId;
+  readonly watcher?: SessionWatcher | undefined;
 }
 
 /**
@@ -65,6 +67,10 @@ class SessionFiles implements Sessions, Keeper {
     this.#options = options;
     this.rows = rows;
     this.#pool = new TranscriptPool(options.maxOpen ?? MAX_OPEN);
+  }
+
+  get watcher(): SessionWatcher | undefined {
+    return this.#options.watcher;
   }
 
   now(): number {
@@ -127,7 +133,10 @@ class SessionFiles implements Sessions, Keeper {
       await setAside(fileOf(row, this.#options.dir), "deleted", this.now());
       this.rows.set(key, undefined);
       await this.rows.flush();
-      this.tell({ key, file: fileOf(row, this.#options.dir) });
+      const file = fileOf(row, this.#options.dir);
+      this.tell({ key, file });
+      const agentId = agentOf(key, this.#options.defaultAgent);
+      this.watcher?.ended({ key, agentId, sessionId: row.sessionId, file, reason: "deleted", messageCount: 0 });
       return true;
     } finally {
       unlock();

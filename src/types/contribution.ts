@@ -8,7 +8,8 @@ import type { ContextEngineFactory } from "./engine/context-engine.ts";
 import type { SessionKey } from "./ids.ts";
 import type { Method } from "./method.ts";
 import type { ProviderSettings } from "./run/model-provider.ts";
-import type { HookHandler, HookName, HookOptions } from "./run/hooks.ts";
+import type { HookName } from "./hook/hook-table.ts";
+import type { HookContext, HookEvent, HookOptions } from "./hook/hooks.ts";
 import type { ToolContribution } from "./run/tool.ts";
 import type { TurnKind } from "./run/turn-kind.ts";
 
@@ -27,7 +28,11 @@ export interface ContributionRegistry {
   addTool(tool: ToolContribution): void;
   addCommand(command: CommandContribution): void;
   /** A handler that throws, or is late, is logged and skipped. */
-  addHook<N extends HookName>(name: N, handler: HookHandler<N>, options?: HookOptions): void;
+  addHook<N extends HookName>(
+    name: N,
+    handler: (event: HookEvent<N>, context: HookContext) => unknown,
+    options?: HookOptions,
+  ): void;
   /** A method of the WebSocket protocol. */
   addMethod(method: Method): void;
   /** A path of the gateway's HTTP server. */

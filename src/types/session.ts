@@ -115,7 +115,7 @@ export interface Session {
   /** Changes fields of the row; `undefined` deletes one. Durable within seconds; at once with `now`. */
   update(patch: SessionPatch, options?: { now?: boolean }): Promise<void>;
   /** Archives the transcript as `<file>.reset.<timestamp>` and begins a new one under the same key, keeping settings. */
-  reset(): Promise<void>;
+  reset(reason: ResetReason): Promise<void>;
   release(): void;
 }
 
@@ -205,4 +205,34 @@ export interface Sessions {
   flush(): Promise<void>;
   /** Writes what is pending, `sessions.json` too. */
   close(): Promise<void>;
+}
+
+/** Why a conversation is replaced by a new one. `new` and `reset`: a person asked for it by this command or method. */
+export type ResetReason = "new" | "reset" | "idle" | "daily";
+
+/** A conversation that begins or ends. */
+export interface ConversationFacts {
+  readonly key: SessionKey;
+  readonly agentId: AgentId;
+  readonly sessionId: string;
+  /** Absolute path of the transcript, before it is archived. */
+  readonly file: string;
+}
+
+/** Is informed when conversations begin and end. Must neither throw nor reject. */
+export interface SessionWatcher {
+  /** Whether `beforeReset` needs the messages, which are read for it. */
+  readonly wantsMessages: boolean;
+  /** The transcript is still in its place. The reset waits for it. */
+  beforeReset(
+    facts: ConversationFacts & { readonly reason: ResetReason; readonly messages: readonly ChatMessage[] },
+  ): Promise<void>;
+  ended(
+    facts: ConversationFacts & {
+      readonly reason: ResetReason | "deleted";
+      readonly messageCount: number;
+      readonly nextSessionId?: string;
+    },
+  ): void;
+  started(facts: ConversationFacts): void;
 }

@@ -1,3 +1,4 @@
+import { NO_HOOKS } from "../../src/types/hook/hooks.ts";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { BuiltInTurn } from "../../src/history/engines/turn/built-in-turn.ts";
 import type { ContextEngine } from "../../src/types/engine/context-engine.ts";
@@ -44,15 +45,13 @@ interface Hang extends More {
   late(): void;
 }
 
+const isShaping = (name: string): boolean => name === "before_prompt_build";
+
 /** What may hang in front of the first model call. */
 const HANGING: Record<string, () => Hang> = {
   "a hook": () => {
-    const { ask, asked, answer } = slow<object>();
-    return {
-      asked,
-      late: () => answer({}),
-      hooks: { shapesPrompts: true, beforePrompt: ask, agentEnd: () => undefined },
-    };
+    const { ask, asked, answer } = slow<readonly unknown[]>();
+    return { asked, late: () => answer([]), hooks: { ...NO_HOOKS, has: isShaping, ask } };
   },
   "the system prompt": () => {
     const { ask, asked, answer } = slow<{ text: string; parts: [] }>();
@@ -119,8 +118,8 @@ describe.each(Object.keys(HANGING))("while %s hangs", (name) => {
 
 describe("a shutdown in front of the first model call", () => {
   it("leaves no trace in the conversation, so that the turn begins again", async () => {
-    const { ask, asked } = slow<object>();
-    const run = fixture.start({ hooks: { shapesPrompts: true, beforePrompt: ask, agentEnd: () => undefined } });
+    const { ask, asked } = slow<readonly unknown[]>();
+    const run = fixture.start({ hooks: { ...NO_HOOKS, has: isShaping, ask } });
     await asked;
     run.abort("shutdown");
     expect(await run.stream.done).toEqual({ kind: "aborted", by: "shutdown" });

@@ -59,8 +59,8 @@ it("one registration adds a hook, which every run asks", async () => {
   };
   const hooks = new Hooks(new Contributions([shaping]), systemClock, recordLog());
   const context = { agentId: agentId("main"), sessionKey: sessionKey("main"), sessionId: "s", workspaceDir: "/w" };
-  const added = await hooks.beforePrompt({ prompt: "hello", messages: [] }, context);
-  expect(added).toEqual({ prependContext: "Be brief." });
+  const added = await hooks.ask("before_prompt_build", { prompt: "hello", messages: [] }, context);
+  expect(added).toEqual([{ prependContext: "Be brief." }]);
 });
 
 it("two contributors cannot add a channel of one name", () => {

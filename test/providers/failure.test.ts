@@ -7,7 +7,7 @@ import { Secret } from "../../src/types/secret.ts";
 import { processorTime } from "../kit/processor-time.ts";
 
 /** The kinds that no provider tells of: the gateway finds them itself. */
-type Ours = "budget" | "compaction_failure" | "engine" | "tool_loop";
+type Ours = "blocked" | "budget" | "compaction_failure" | "engine" | "tool_loop";
 
 /** What providers really send, as the SDK hands it on. */
 const TEXTS: Readonly<Record<Exclude<FailureKind, Ours>, readonly (readonly [provider: string, text: string])[]>> = {

@@ -134,7 +134,7 @@ describe("a session", () => {
     await session.update({ thinkingLevel: "low", modelOverride: "m", label: "l", totalTokens: 9, compactionCount: 2 });
     const { id, file } = session;
     const text = await readFile(file, "utf8");
-    await session.reset();
+    await session.reset("new");
     expect(session.id).not.toBe(id);
     expect(session).toMatchObject({ isNew: true, leafId: null });
     expect(session.entry).toMatchObject({ thinkingLevel: "low", modelOverride: "m", label: "l" });

@@ -4,6 +4,7 @@ import type { DispatchPorts, Verdict } from "../../dispatch/ports.ts";
 import type { Outbox } from "../../outbox/deliver.ts";
 import type { Links } from "../../outbox/ports.ts";
 import { seedWorkspace } from "../../prompt/bootstrap.ts";
+import { Hooks } from "../../plugins/hooks.ts";
 import type { Models } from "../../providers/catalog.ts";
 import { openSessions } from "../../sessions/sessions.ts";
 import { openJournal, type OpenJournal } from "../../store/journal/journal.ts";
@@ -23,6 +24,7 @@ import { openLiveModels } from "./live-models.ts";
 import { openOutbox } from "./open-outbox.ts";
 import { createPrompting } from "./prompting.ts";
 import { createRules } from "./rules.ts";
+import { sessionHooks } from "./session-hooks.ts";
 import { openRunParts } from "./run-parts.ts";
 
 /** The parts that the daemon and `agent --local` share: state, models, dispatch. */
@@ -66,7 +68,9 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
     sync: live.config.journal.fsync,
     log,
   });
+  const hooks = new Hooks(live.contributions, clock, log);
   const sessions = await openSessions({
+    watcher: sessionHooks(hooks, live),
     dir: paths.sessionsDir,
     table: journal.sessions,
     cwdFor: (agent) => live.agents.find((settings) => settings.id === agent)?.workspace ?? paths.workspace,
@@ -76,7 +80,7 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
   for (const agent of live.agents) if (!agent.prompt.skipBootstrap) await seedWorkspace(agent.workspace);
   const media = openMediaStore(paths.media);
   const models = await openLiveModels(live, { log, clock });
-  const runs = openRunParts({ live, models, sessions, texts: journal.texts, clock, log });
+  const runs = openRunParts({ live, hooks, models, sessions, texts: journal.texts, clock, log });
   const { links, onSent } = around;
   const onDiskError = (error: OpenClawError) => around.onDiskError?.(error);
   const outbox = openOutbox(live, { journal: journal.outbox, links, log, clock, onSent, onDiskError });
@@ -101,7 +105,11 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
     tools: openTools(live, { ...journal, log }, ofChats),
     systemPrompt: createPrompting(live, log, clock),
     statusLines: () => around.statusLines(),
-    onPairing: (request) => around.onPairing?.(request),
+    onPairing(request) {
+      const { channel, account, senderId } = request;
+      hooks.notify("channel_pairing_requested", { channel, accountId: account, senderId }, { channelId: channel });
+      around.onPairing?.(request);
+    },
   };
   const dispatch = new Dispatch(ports, runs.commands);
   const close = () => closeAll(runs.engines, sessions, models, journal);

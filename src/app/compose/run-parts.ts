@@ -3,7 +3,7 @@ import { createTranscriber } from "../../channels/transcribe.ts";
 import { ImageLoader } from "../../history/images/load.ts";
 import { PruneMemory } from "../../history/prune-memory.ts";
 import type { Contributions } from "../../plugins/contributions.ts";
-import { Hooks } from "../../plugins/hooks.ts";
+import type { Hooks } from "../../plugins/hooks.ts";
 import { COMMAND_NAMES } from "../../dispatch/commands/table.ts";
 import type { DispatchPorts } from "../../dispatch/ports.ts";
 import { TURN_KINDS, turnKinds } from "../../dispatch/turn-kinds/table.ts";
@@ -17,6 +17,7 @@ import { Engines } from "./engines.ts";
 import type { Live } from "./live.ts";
 
 interface Sources {
+  readonly hooks: Hooks;
   readonly live: Live;
   readonly models: Models;
   readonly sessions: Sessions;
@@ -37,10 +38,9 @@ export interface RunPartsOfAll {
 }
 
 export function openRunParts({ texts, ...sources }: Sources): RunPartsOfAll {
-  const { live, clock, log } = sources;
+  const { live, hooks, log } = sources;
   const { contributions } = live;
   contributions.reserve("commands", COMMAND_NAMES);
-  const hooks = new Hooks(contributions, clock, log);
   const engines = new Engines(sources);
   return {
     hooks,

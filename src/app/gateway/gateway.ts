@@ -54,7 +54,7 @@ export async function startGateway(live: Live, options: StartOptions): Promise<G
   await takeUp(parts, left);
   channels.open();
   parts.heartbeats.start();
-  await plugins.startServices();
+  await plugins.start();
   const reloads = new AbortController();
   const followed = followConfig(parts, options.load, reloads.signal);
   startBackgroundTasks(parts, stop.signal);

@@ -35,7 +35,7 @@ export async function openPlugins({ live, ...lent }: Surroundings): Promise<Open
   return {
     plugins,
     follow,
-    stopping: () => plugins.stopServices(),
+    stopping: () => plugins.stop(),
     async close() {
       await plugins.close();
       endResolution?.();

@@ -1,6 +1,6 @@
 import { THINK_LEVELS, type ThinkLevel } from "../../types/run/model.ts";
 import type { CommandForm } from "../../types/chat/channel.ts";
-import type { Session } from "../../types/session.ts";
+import type { ResetReason, Session } from "../../types/session.ts";
 import { commandFormOf, inCommandForm } from "../command-form.ts";
 import { compactedText } from "../maintenance/compactions.ts";
 import { principalOf } from "../turn/principal.ts";
@@ -11,8 +11,8 @@ import { statusText } from "./status.ts";
 
 /** The gateway's own commands. */
 const COMMANDS: readonly Command[] = [
-  { name: "new", who: "conversation", help: "Start a fresh conversation.", at: "reset", run: startOver },
-  { name: "reset", who: "conversation", help: "The same as /new.", at: "reset", run: startOver },
+  { name: "new", who: "conversation", help: "Start a fresh conversation.", at: "reset", run: startOver("new") },
+  { name: "reset", who: "conversation", help: "The same as /new.", at: "reset", run: startOver("reset") },
   {
     name: "stop",
     who: "anyone",
@@ -99,10 +99,12 @@ function helpText(commands: readonly Command[], form: CommandForm | undefined): 
 }
 
 /** Text after the command becomes the first turn of the new conversation. Without text the agent greets. */
-async function startOver(context: CommandContext, session: Session): Promise<CommandAnswer> {
-  await session.reset();
-  await session.update({ abortedLastRun: undefined }, { now: true });
-  return { turn: context.args };
+function startOver(reason: ResetReason) {
+  return async (context: CommandContext, session: Session): Promise<CommandAnswer> => {
+    await session.reset(reason);
+    await session.update({ abortedLastRun: undefined }, { now: true });
+    return { turn: context.args };
+  };
 }
 
 async function stopRuns(context: CommandContext): Promise<CommandAnswer> {

@@ -49,6 +49,7 @@ export const POLICY: Readonly<Record<FailureKind, readonly Row[]>> = {
   compaction_failure: [["truncate_results", 1], ["shrink_window", 5], NEXT_MODEL],
   tool_loop: [],
   engine: [],
+  blocked: [],
   model_missing: [NEXT_MODEL],
   unknown: [["wait", 1], ["rotate_profile", 1], NEXT_MODEL],
 };

@@ -1,20 +1,52 @@
-import type { HookContext, PromptAdditions, RunHooks } from "../../types/run/hooks.ts";
+import { additionsIn, joinAdditions } from "./prompt-additions.ts";
+import type { HookContext, HookRunner, PromptAdditions } from "../../types/hook/hooks.ts";
 import type { ChatMessage } from "../../types/run/model.ts";
 import type { RunResult } from "../../types/run/run.ts";
 import { estimateTextTokens } from "../../sessions/transcript/tokens.ts";
+import { isFields } from "../../utils/fields.ts";
 import { readHistory } from "../context/context.ts";
 import type { RunDeps, RunRequest } from "../request.ts";
+
+/** Hooks that shape a prompt, in the order in which they are asked; the last one is the older name of the one before. */
+const SHAPING = ["agent_turn_prepare", "before_prompt_build", "before_agent_start"] as const;
 
 /** The additions of hooks to this run; undefined without such hooks. */
 export async function askHooks(
   request: RunRequest,
   { hooks, models }: Pick<RunDeps, "hooks" | "models">,
 ): Promise<PromptAdditions | undefined> {
-  if (hooks?.shapesPrompts !== true) return undefined;
+  const asked = SHAPING.filter((name) => hooks?.has(name) === true);
+  if (!hooks || asked.length === 0) return undefined;
+  const event = { prompt: request.turn.text, messages: await messagesFor(request, models) };
+  const answers: unknown[] = [];
+  for (const name of asked) answers.push(...(await hooks.ask(name, event, contextOf(request))));
+  return answers.map(additionsIn).reduce(joinAdditions, {});
+}
+
+async function messagesFor(request: RunRequest, models: RunDeps["models"]): Promise<readonly ChatMessage[]> {
   const [first] = request.choice.candidates;
   const handle = first && (await models.find(first));
-  const messages = handle && !("missing" in handle) ? await readHistory(handle, request) : [];
-  return hooks.beforePrompt({ prompt: request.turn.text, messages }, contextOf(request));
+  return handle && !("missing" in handle) ? readHistory(handle, request) : [];
+}
+
+/** Why a hook does not let the run begin; undefined when all let it. */
+export async function whyBlocked(
+  request: RunRequest,
+  { hooks, models }: Pick<RunDeps, "hooks" | "models">,
+): Promise<string | undefined> {
+  if (hooks?.has("before_agent_run") !== true) return undefined;
+  const event = { prompt: request.turn.text, messages: await messagesFor(request, models) };
+  return hooks.gate(
+    { name: "before_agent_run", event, context: contextOf(request) },
+    { accepts: blockIn, refused: (reason) => reason },
+  );
+}
+
+/** `{outcome: "block", reason, message}` */
+function blockIn(answer: unknown): string | undefined {
+  if (!isFields(answer) || answer["outcome"] !== "block") return undefined;
+  const text = answer["message"] ?? answer["reason"];
+  return typeof text === "string" && text !== "" ? text : "a plugin does not allow it";
 }
 
 /** The turn with the hooks' additions, as the transcript keeps it. */
@@ -50,18 +82,19 @@ export function addToSystem(request: RunRequest, added: PromptAdditions): RunReq
 
 export function notifyEnd(
   request: RunRequest,
-  hooks: RunHooks,
+  hooks: HookRunner,
   end: { readonly result: RunResult; readonly durationMs: number; readonly messages: readonly ChatMessage[] },
 ): void {
   const { result, durationMs, messages } = end;
   const error = result.kind === "failed" && { error: result.failure.message };
-  hooks.agentEnd({ messages, durationMs, success: result.kind === "replied", ...error }, contextOf(request));
+  hooks.notify("agent_end", { messages, durationMs, success: result.kind === "replied", ...error }, contextOf(request));
 }
 
-function contextOf({ facts, settings, channel }: RunRequest): HookContext {
-  const { agentId, sessionKey, sessionId } = facts;
+/** Where the hooks of a run are called from. */
+export function contextOf({ facts, settings, channel }: RunRequest): HookContext {
+  const { agentId, sessionKey, sessionId, runId } = facts;
   const provider = channel !== undefined && { messageProvider: channel };
-  return { agentId, sessionKey, sessionId, workspaceDir: settings.workspace, ...provider };
+  return { agentId, sessionKey, sessionId, runId, workspaceDir: settings.workspace, ...provider };
 }
 
 const joined = (...texts: (string | undefined)[]): string =>

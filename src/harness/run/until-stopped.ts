@@ -2,6 +2,7 @@ import type { Missing, Models } from "../../providers/catalog.ts";
 import type { RunDeps, RunRequest } from "../request.ts";
 import { isDiskError } from "../../store/disk.ts";
 import type { OpenClawError } from "../../types/errors.ts";
+import type { HookRunner } from "../../types/hook/hooks.ts";
 import type { Log } from "../../types/log.ts";
 import type { RunResult } from "../../types/run/run.ts";
 
@@ -60,13 +61,17 @@ export function stoppableDeps(deps: RunDeps, signal: AbortSignal): RunDeps {
   return {
     ...deps,
     models: stoppableModels(deps.models, signal),
-    ...(hooks && {
-      hooks: {
-        shapesPrompts: hooks.shapesPrompts,
-        beforePrompt: (...asked) => untilStopped(() => hooks.beforePrompt(...asked), signal),
-        agentEnd: (...told) => hooks.agentEnd(...told),
-      },
-    }),
+    ...(hooks && { hooks: stoppableHooks(hooks, signal) }),
+  };
+}
+
+function stoppableHooks(hooks: HookRunner, signal: AbortSignal): HookRunner {
+  return {
+    has: (name) => hooks.has(name),
+    ask: (...asked) => untilStopped(() => hooks.ask(...asked), signal),
+    first: (...asked) => untilStopped(() => hooks.first(...asked), signal),
+    gate: (...asked) => untilStopped(() => hooks.gate(...asked), signal),
+    notify: (...event) => hooks.notify(...event),
   };
 }
 

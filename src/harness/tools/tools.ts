@@ -1,11 +1,13 @@
 import type { AgentTool } from "@mariozechner/pi-agent-core";
 import { isTorn } from "../../providers/call.ts";
+import { errorResult } from "../../tools/define.ts";
 import { runTool } from "../../tools/run.ts";
 import { toolSchema } from "../../tools/schema.ts";
 import type { TranscriptEntry } from "../../types/session.ts";
-import type { ApprovalDesk, Tool, ToolContext } from "../../types/run/tool.ts";
+import type { ApprovalDesk, Tool, ToolContext, ToolResult } from "../../types/run/tool.ts";
 import { isFields } from "../../utils/fields.ts";
 import type { Deadline } from "../run/deadline.ts";
+import { judgeCall, reportCall, type ToolHooks } from "./tool-hooks.ts";
 
 /** The part of a tool's context that all calls of one run share; call id and signal come with each call. */
 export interface ToolSetting extends Pick<ToolContext, "runId" | "sessionKey" | "agentId" | "workspace" | "approvals"> {
@@ -14,6 +16,8 @@ export interface ToolSetting extends Pick<ToolContext, "runId" | "sessionKey" | 
   readonly before?: ((callId: string) => Promise<void>) | undefined;
   /** Writes an entry into the transcript that no model sees; resolves when it is on disk. */
   readonly note?: ((name: string, data: Record<string, unknown>) => Promise<unknown>) | undefined;
+  /** Unset where no plugin can have hooks. */
+  readonly hooks?: ToolHooks | undefined;
   /** UTF-16 units of one result. */
   readonly mostChars: number | undefined;
 }
@@ -83,19 +87,42 @@ export function toAgentTool(tool: Tool, setting: ToolSetting): AgentTool {
     // or changes a file that the question is about.
     executionMode: tool.hasSideEffects ? "sequential" : "parallel",
     execute: async (callId, params, given, onUpdate) => {
-      const { before, note, ...rest } = setting;
+      const { before, note, hooks: _hooks, ...rest } = setting;
       const signal = given ? AbortSignal.any([given, setting.signal]) : setting.signal;
       if (before) await unlessAborted(before(callId), signal);
-      const result = await runTool(tool, params, {
+      const approvals = noting(setting.approvals, callId, note);
+      const context = {
         ...rest,
-        approvals: noting(setting.approvals, callId, note),
+        approvals,
         callId,
         signal,
-        update: (partial) => onUpdate?.({ content: [{ type: "text", text: partial }], details: undefined }),
-      });
+        update: (partial: string) => onUpdate?.({ content: [{ type: "text", text: partial }], details: undefined }),
+      };
+      const result = await runHooked(tool, params, context, setting);
       return { content: result.content, details: { ...result.details, isError: result.isError === true } };
     },
   };
+}
+
+/** Runs the tool between the hooks of its call, if any plugin has them. */
+async function runHooked(
+  tool: Tool,
+  params: unknown,
+  context: Parameters<typeof runTool>[2],
+  { hooks }: ToolSetting,
+): Promise<ToolResult> {
+  if (!hooks || !(hooks.runner.has("before_tool_call") || hooks.runner.has("after_tool_call")))
+    return runTool(tool, params, context);
+  const { callId, approvals, workspace, signal } = context;
+  const call = { name: tool.name, callId, params };
+  const judged = await judgeCall(call, hooks, (reason) =>
+    approvals.ask({ command: `${tool.name} ${JSON.stringify(params)}`, cwd: workspace, reason }, signal),
+  );
+  if (judged.kind === "blocked") return errorResult(`This call was not run: ${judged.reason}`);
+  const began = performance.now();
+  const result = await runTool(tool, judged.params, context);
+  reportCall({ ...call, params: judged.params }, { result, durationMs: performance.now() - began }, hooks);
+  return result;
 }
 
 /** Resolves with the work, or as soon as the signal aborts. */

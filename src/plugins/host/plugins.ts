@@ -8,6 +8,7 @@ import { createPluginApi, type RegistrationMode } from "../api/plugin-api.ts";
 import { PluginScope, type SessionAction } from "../api/scope.ts";
 import type { Contributions } from "../contributions.ts";
 import { activationOf } from "../found/activation.ts";
+import type { AddedHook } from "../hook-table.ts";
 import type { Discovered } from "../found/discover.ts";
 import { importEntry } from "../load/import-entry.ts";
 import { configSchemaOf } from "../manifest/config-schema.ts";
@@ -19,6 +20,8 @@ const IMPORT_MS = 30_000;
 const REGISTER_MS = 10_000;
 /** Milliseconds for starting or stopping a service. */
 const SERVICE_MS = 15_000;
+/** The field's limit for hooks of the gateway's start and stop. */
+const LIFE_HOOK_MS = 5000;
 
 export type PluginState = "loaded" | "off" | "failed" | "broken";
 
@@ -67,7 +70,7 @@ export class Plugins {
   readonly #loaded = new Map<string, Loaded>();
   #failed: readonly Failed[] = [];
   #broken: readonly BrokenPlugin[] = [];
-  #areServicesRunning = false;
+  #isRunning = false;
 
   constructor(contributions: Contributions, ports: PluginPorts, mode: RegistrationMode = "full") {
     this.#contributions = contributions;
@@ -101,19 +104,33 @@ export class Plugins {
     for (const found of wanted) if (!this.#loaded.has(found.manifest.id)) await this.#load(found);
   }
 
-  /** Starts the services of all plugins; those of plugins that are loaded later start at once. */
-  async startServices(): Promise<void> {
-    this.#areServicesRunning = true;
-    for (const { scope } of this.#loaded.values()) await this.#startServices(scope);
+  /** Calls `gateway_start` and starts the services of all plugins. For those that are loaded later this happens at once. */
+  async start(): Promise<void> {
+    this.#isRunning = true;
+    for (const { scope } of this.#loaded.values()) await this.#start(scope);
   }
 
-  async stopServices(): Promise<void> {
-    if (!this.#areServicesRunning) return;
-    this.#areServicesRunning = false;
-    for (const { scope } of this.#loaded.values()) await this.#stopServices(scope);
+  async stop(): Promise<void> {
+    if (!this.#isRunning) return;
+    this.#isRunning = false;
+    for (const { scope } of this.#loaded.values()) await this.#stop(scope);
   }
 
-  async #stopServices(scope: PluginScope): Promise<void> {
+  async #start(scope: PluginScope): Promise<void> {
+    await this.#callOwn(scope, "gateway_start");
+    for (const service of scope.services) await this.#bounded(scope, `service ${service.id} start`, service.start());
+  }
+
+  /** The plugin's own hooks of the gateway's life: others are not affected when one plugin comes or goes. */
+  async #callOwn(scope: PluginScope, name: "gateway_start" | "gateway_stop"): Promise<void> {
+    const hooks = this.#contributions.hooksOf(name).filter(({ owner }) => owner === scope.id);
+    const call = async (hook: AddedHook) => void (await hook.handler({}, {}));
+    for (const hook of hooks)
+      await this.#bounded(scope, `hook ${name}`, call(hook), hook.options.timeoutMs ?? LIFE_HOOK_MS);
+  }
+
+  async #stop(scope: PluginScope): Promise<void> {
+    await this.#callOwn(scope, "gateway_stop");
     for (const service of scope.services.toReversed())
       await this.#bounded(scope, `service ${service.id} stop`, service.stop());
   }
@@ -123,8 +140,8 @@ export class Plugins {
     const loaded = this.#loaded.get(id);
     if (!loaded) return;
     this.#loaded.delete(id);
+    if (this.#isRunning) await this.#stop(loaded.scope);
     this.#contributions.remove(id);
-    if (this.#areServicesRunning) await this.#stopServices(loaded.scope);
     await loaded.scope.end();
     this.#watch.forget(id);
     this.#log.info("plugin unloaded", { plugin: id });
@@ -201,7 +218,7 @@ export class Plugins {
       return `its register failed: ${errorText(error)}`;
     }
     const scope = this.#loaded.get(id)?.scope;
-    if (scope && this.#areServicesRunning) await this.#startServices(scope);
+    if (scope && this.#isRunning) await this.#start(scope);
     this.#log.info("plugin loaded", { plugin: id, version: found.package.version, ms: Math.round(elapsed()) });
     return undefined;
   }
@@ -222,15 +239,10 @@ export class Plugins {
     await returned;
   }
 
-  async #startServices(scope: PluginScope): Promise<void> {
-    for (const service of scope.services) await this.#bounded(scope, `service ${service.id} start`, service.start());
-  }
-
   /** Waits a bounded time; a service that fails or hangs is logged. */
-  async #bounded(scope: PluginScope, what: string, work: Promise<void>): Promise<void> {
+  async #bounded(scope: PluginScope, what: string, work: Promise<void>, ms = SERVICE_MS): Promise<void> {
     try {
-      if (!(await within(work, SERVICE_MS, this.#ports.clock)))
-        scope.log.warn("plugin is late", { call: what, ms: SERVICE_MS });
+      if (!(await within(work, ms, this.#ports.clock))) scope.log.warn("plugin is late", { call: what, ms });
     } catch (error) {
       scope.log.error("plugin failed", { call: what, error });
     }

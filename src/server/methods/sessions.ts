@@ -36,8 +36,8 @@ export function sessionMethods(ports: Ports, { hub, sessionsFile }: Parts): read
     defineMethod({
       name: "sessions.reset",
       scope: "operator.admin",
-      params: keyParams,
-      run: async ({ key }) => resetSession(ports.resolveSessionKey(key), ports, hub),
+      params: keyParams.extend({ reason: z.enum(["new", "reset"]).default("reset") }),
+      run: async ({ key, reason }) => resetSession(ports.resolveSessionKey(key), reason, ports, hub),
     }),
     defineMethod({
       name: "sessions.delete",
@@ -97,11 +97,11 @@ function followMessages({ resolveSessionKey }: Ports, hub: Hub): readonly Method
   return [follow("sessions.messages.subscribe", true), follow("sessions.messages.unsubscribe", false)];
 }
 
-async function resetSession(key: SessionKey, { sessions, chat, clock }: Ports, hub: Hub) {
+async function resetSession(key: SessionKey, reason: "new" | "reset", { sessions, chat, clock }: Ports, hub: Hub) {
   await chat.abort(key);
   const session = await sessions.acquire(key);
   try {
-    await session.reset();
+    await session.reset(reason);
     hub.announceSession(key, "reset", clock.now());
     return { ok: true, key, entry: session.entry };
   } finally {

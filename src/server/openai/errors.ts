@@ -45,6 +45,7 @@ const STATUS: Readonly<Record<FailureKind, number>> = {
   compaction_failure: 400,
   tool_loop: 500,
   engine: 500,
+  blocked: 403,
   model_missing: 502,
   unknown: 500,
 };

@@ -25,6 +25,7 @@ export const FAILURE_KINDS = [
   "compaction_failure",
   "tool_loop",
   "engine",
+  "blocked",
   "model_missing",
   "unknown",
 ] as const;

@@ -8,6 +8,6 @@ export async function renew(turn: Turn, { settings, kinds, clock, log }: TurnPor
   if (!row || turn.queued.isReplay === true || session.isNew || !kinds.of(row.message).isUse) return "next";
   if (!settings().isOver(row.message.from, session.entry.updatedAt, clock.now())) return "next";
   log.info("new conversation after idle time", { session: session.key });
-  await session.reset();
+  await session.reset("idle");
   return "next";
 }

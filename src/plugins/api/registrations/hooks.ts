@@ -1,4 +1,4 @@
-import { HOOK_NAMES, type HookName } from "../../../types/run/hooks.ts";
+import { factsOf, isHookName, type HookName } from "../../../types/hook/hook-table.ts";
 import { own } from "../../../utils/own.ts";
 import { functionOf, nameIn, numberIn, objectOf } from "../foreign.ts";
 import type { PluginScope } from "../scope.ts";
@@ -7,12 +7,12 @@ import type { PluginScope } from "../scope.ts";
 export function on(scope: PluginScope, name: unknown, handler: unknown, options: unknown = {}): void {
   const named = nameIn({ name }, "name", "on");
   const call = functionOf(handler, `the hook "${named}"`);
-  const hook = HOOK_NAMES.find((one) => one === named);
-  if (!hook) {
+  if (!isHookName(named) || factsOf(named).isNeverCalled === true) {
     scope.neverCalled.add(named);
     return;
   }
-  if (READS_CONVERSATIONS.has(hook) && !mayReadConversations(scope)) {
+  const hook: HookName = named;
+  if (factsOf(hook).readsConversations === true && !mayReadConversations(scope)) {
     refuse(scope, hook);
     return;
   }
@@ -25,11 +25,6 @@ export function on(scope: PluginScope, name: unknown, handler: unknown, options:
     ...(priority !== undefined && { priority }),
   });
 }
-
-/** Hooks that get what people and models wrote. */
-const READS_CONVERSATIONS: ReadonlySet<HookName> = new Set(["before_prompt_build", "before_agent_start", "agent_end"]);
-/** Hooks whose answer becomes part of a prompt. */
-const CHANGES_PROMPTS: ReadonlySet<HookName> = new Set(["before_prompt_build", "before_agent_start"]);
 
 /** Whoever selected a plugin as the context engine or the memory has given it the conversations. */
 function mayReadConversations(scope: PluginScope): boolean {
@@ -53,11 +48,10 @@ function add(
   call: Handler,
   options: { timeoutMs?: number; priority?: number },
 ): void {
-  const handler = async (event: unknown, context: unknown): Promise<undefined> => {
+  const handler = async (event: unknown, context: unknown): Promise<unknown> => {
     const answer: unknown = await scope.call(`hook ${name}`, () => call(event, context));
-    if (CHANGES_PROMPTS.has(name) && scope.entry?.hooks.allowPromptInjection === false) return undefined;
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- foreign code: whoever calls the hook reads the answer as unknown
-    return answer as undefined;
+    const isDropped = factsOf(name).changesPrompts === true && scope.entry?.hooks.allowPromptInjection === false;
+    return isDropped ? undefined : answer;
   };
   scope.registry.addHook(name, handler, options);
 }

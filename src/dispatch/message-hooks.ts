@@ -1,0 +1,23 @@
+import type { InboundMessage } from "../types/chat/message.ts";
+import type { SessionKey } from "../types/ids.ts";
+import type { DispatchPorts } from "./ports.ts";
+
+/** Calls `message_received` for a message that the gateway answers. Nobody waits for it. */
+export function notifyReceived(
+  message: InboundMessage,
+  sessionKey: SessionKey,
+  { hooks }: Pick<DispatchPorts, "hooks">,
+): void {
+  if (hooks?.has("message_received") !== true) return;
+  const { id, from, sender, text, sentAt, receivedAt } = message;
+  const event = {
+    content: text,
+    from: from.chat.id,
+    senderId: sender.id,
+    timestamp: sentAt ?? receivedAt,
+    isGroup: from.chat.kind === "group",
+    messageId: id,
+  };
+  const context = { channelId: from.channel, accountId: from.account, conversationId: from.chat.id, sessionKey };
+  hooks.notify("message_received", event, context);
+}

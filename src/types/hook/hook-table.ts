@@ -1,0 +1,76 @@
+/**
+ * How a hook works. `modify`: its answers change what follows. `gate`: an answer can stop it, and so does a hook that throws
+ * or is late. `claim`: the first one that takes it ends it. `observe`: nobody waits for it. `sync`: called without a wait, so
+ * its answer must not be a promise.
+ */
+export type HookKind = "modify" | "gate" | "claim" | "observe" | "sync";
+
+export interface HookFacts {
+  readonly kind: HookKind;
+  /** It gets what people or models wrote; the config has to allow that. */
+  readonly readsConversations?: true;
+  /** Its answer becomes part of a prompt; the config can forbid that. */
+  readonly changesPrompts?: true;
+  /** Milliseconds, where it is not the 15 s of hooks that somebody waits for or the 30 s of the others. */
+  readonly timeoutMs?: number;
+  /** This gateway has no place that calls it. */
+  readonly isNeverCalled?: true;
+}
+
+const conversation = { readsConversations: true } as const;
+const prompt = { ...conversation, changesPrompts: true } as const;
+const never = { isNeverCalled: true } as const;
+
+/** Every hook of the field by its published name. */
+export const HOOKS = {
+  before_model_resolve: { kind: "modify", ...conversation, ...never },
+  agent_turn_prepare: { kind: "modify", ...prompt },
+  before_prompt_build: { kind: "modify", ...prompt },
+  /** The older name of `before_prompt_build`. */
+  before_agent_start: { kind: "modify", ...prompt },
+  before_agent_run: { kind: "gate", ...conversation },
+  before_agent_reply: { kind: "claim", ...conversation, ...never },
+  before_dispatch: { kind: "claim", ...conversation, ...never },
+  reply_dispatch: { kind: "claim", ...conversation, ...never },
+  inbound_claim: { kind: "claim", ...conversation, ...never },
+  before_agent_finalize: { kind: "modify", ...conversation, ...never },
+  agent_end: { kind: "observe", ...conversation },
+  llm_input: { kind: "observe", ...conversation, ...never },
+  llm_output: { kind: "observe", ...conversation, ...never },
+  model_call_started: { kind: "observe", ...never },
+  model_call_ended: { kind: "observe", ...never },
+  before_tool_call: { kind: "gate", ...conversation },
+  after_tool_call: { kind: "observe", ...conversation },
+  tool_result_persist: { kind: "sync", ...conversation, ...never },
+  before_message_write: { kind: "sync", ...conversation, ...never },
+  resolve_exec_env: { kind: "modify", ...never },
+  message_received: { kind: "observe", ...conversation },
+  message_sending: { kind: "modify", ...conversation, ...never },
+  message_sent: { kind: "observe", ...conversation, ...never },
+  reply_payload_sending: { kind: "modify", ...conversation, ...never },
+  channel_pairing_requested: { kind: "observe" },
+  session_start: { kind: "observe" },
+  session_end: { kind: "observe" },
+  before_reset: { kind: "observe", ...conversation },
+  before_compaction: { kind: "observe", ...never },
+  after_compaction: { kind: "observe", ...never },
+  subagent_spawned: { kind: "observe", ...never },
+  subagent_progress: { kind: "observe", ...never },
+  subagent_ended: { kind: "observe", ...never },
+  subagent_delivery_target: { kind: "modify", ...never },
+  gateway_start: { kind: "observe" },
+  gateway_stop: { kind: "observe", timeoutMs: 5000 },
+  cron_reconciled: { kind: "observe", ...never },
+  cron_changed: { kind: "observe", ...never },
+  before_install: { kind: "gate", ...never },
+  heartbeat_prompt_contribution: { kind: "modify", ...prompt, ...never },
+  skill_proposal_evaluate: { kind: "modify", ...never },
+  skill_proposal_changed: { kind: "observe", ...never },
+  skill_changed: { kind: "observe", ...never },
+} as const satisfies Readonly<Record<string, HookFacts>>;
+
+export type HookName = keyof typeof HOOKS;
+
+export const isHookName = (name: string): name is HookName => Object.hasOwn(HOOKS, name);
+
+export const factsOf = (name: HookName): HookFacts => HOOKS[name];

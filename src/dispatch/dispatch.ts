@@ -5,10 +5,10 @@ import { DISK_PROBE_INTERVAL_MS } from "../store/retry-while-disk-full.ts";
 import type { InboundMessage } from "../types/chat/message.ts";
 import type { RunId, SessionKey } from "../types/ids.ts";
 import type { InboxRow } from "../types/journal.ts";
-import { kindNameOf } from "../types/run/turn-kind.ts";
 import { KeyedQueue } from "../utils/keyed-queue.ts";
 import { within } from "../utils/within.ts";
 import { LateMessages } from "./admission/late.ts";
+import { notifyReceived, unknownKind, whyNotAnswered } from "./admission/verdicts.ts";
 import { Approvals } from "./approvals/approvals.ts";
 import { BROKEN } from "./chat-texts.ts";
 import { RunRegistry } from "./clients/run-registry.ts";
@@ -17,7 +17,6 @@ import { commandOf, commandWork, inSession } from "./commands/run-command.ts";
 import { commandTable, type AddedCommands } from "./commands/table.ts";
 import { Compactions } from "./maintenance/compactions.ts";
 import type { DispatchPorts, Verdict, QueuedTurn } from "./ports.ts";
-import { notifyReceived } from "./message-hooks.ts";
 import { Lanes } from "./queue/lanes.ts";
 import { Replies } from "./replies.ts";
 import { Turns } from "./turn/turns.ts";
@@ -215,10 +214,3 @@ export class Dispatch {
 }
 
 const isFromOperator = ({ message }: InboxRow): boolean => message.options?.operator === true;
-
-/** Why a message is only kept for the next answer. */
-const whyNotAnswered = ({ event }: InboundMessage): string =>
-  event === "reaction" ? "heard, not answered" : "not mentioned";
-
-const unknownKind = ({ options }: InboundMessage): string =>
-  `this gateway knows no turn of the kind "${kindNameOf(options)}"`;

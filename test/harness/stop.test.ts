@@ -1,4 +1,4 @@
-import { NO_HOOKS } from "../../src/types/hook/hooks.ts";
+import type { HookRunner } from "../../src/types/hook/hooks.ts";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { BuiltInTurn } from "../../src/history/engines/turn/built-in-turn.ts";
 import type { ContextEngine } from "../../src/types/engine/context-engine.ts";
@@ -45,6 +45,14 @@ interface Hang extends More {
   late(): void;
 }
 
+/** A gateway without plugins. */
+const NO_HOOKS: HookRunner = {
+  has: () => false,
+  ask: async () => [],
+  first: async () => undefined,
+  gate: async () => undefined,
+  notify: () => undefined,
+};
 const isShaping = (name: string): boolean => name === "before_prompt_build";
 
 /** What may hang in front of the first model call. */

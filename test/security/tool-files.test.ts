@@ -183,7 +183,7 @@ describe("a second name of a closed file", () => {
   it("is not found when it is what the gateway prints to", async () => {
     const log = await open(join(workspace, "gateway.out"), "w");
     const script = `
-      import { createTools } from ${JSON.stringify(join(import.meta.dirname, "../tools/create-tools.ts"))};
+      import { createTools } from ${JSON.stringify(join(import.meta.dirname, "../kit/create-tools.ts"))};
       const settings = { workspace: ${JSON.stringify(workspace)}, tools: { profile: "full", allow: [], alsoAllow: [], deny: [],
         workspaceOnly: true }, exec: { security: "deny", ask: "off", timeoutMs: 1, safeBins: [], pathPrepend: [] } };
       const read = createTools({ settings, rules: {}, rights: "owner", deniedPaths: [] }).find((tool) => tool.name === "read");

@@ -154,7 +154,7 @@ test("before the compaction the agent saves its notes without a message; after i
   for (let turn = 1; compactedYet(home) === 0 && turn < 20; turn += 1) await say(world, `turn-${turn} ${LONG}`);
   await compacted(home, 1);
   expect(await readFile(join(home.stateDir, "workspace", "memory", "today.md"), "utf8")).toBe(NOTE);
-  await world.telegram.waitFor(() => /is now a summary/.test(world.telegram.shown(1001).at(-1) ?? ""));
+  await world.told(/is now a summary/);
   expect(world.telegram.shown(1001).join("\n")).not.toMatch(/NO_REPLY|no message of the user/);
   await say(world, "and what now?");
   expect(chatCalls(world).at(-1)?.said).toContain("went with the older part of the conversation: note.md.");

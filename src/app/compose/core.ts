@@ -4,9 +4,7 @@ import type { DispatchPorts, Verdict } from "../../dispatch/ports.ts";
 import type { Outbox } from "../../outbox/deliver.ts";
 import type { Links } from "../../outbox/ports.ts";
 import { seedWorkspace } from "../../prompt/bootstrap.ts";
-import { Hooks } from "../../plugins/hooks.ts";
 import type { Models } from "../../providers/catalog.ts";
-import { openSessions } from "../../sessions/sessions.ts";
 import { openJournal, type OpenJournal } from "../../store/journal/journal.ts";
 import { openMediaStore } from "../../store/media.ts";
 import { systemClock } from "../../types/clock.ts";
@@ -24,7 +22,7 @@ import { openLiveModels } from "./live-models.ts";
 import { openOutbox } from "./open-outbox.ts";
 import { createPrompting } from "./prompting.ts";
 import { createRules } from "./rules.ts";
-import { sessionHooks } from "./session-hooks.ts";
+import { notifyPairing, openHooks, openLiveSessions } from "./plugin-hooks.ts";
 import { openRunParts } from "./run-parts.ts";
 
 /** The parts that the daemon and `agent --local` share: state, models, dispatch. */
@@ -68,15 +66,8 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
     sync: live.config.journal.fsync,
     log,
   });
-  const hooks = new Hooks(live.contributions, clock, log);
-  const sessions = await openSessions({
-    watcher: sessionHooks(hooks, live),
-    dir: paths.sessionsDir,
-    table: journal.sessions,
-    cwdFor: (agent) => live.agents.find((settings) => settings.id === agent)?.workspace ?? paths.workspace,
-    log,
-    defaultAgent: live.defaultAgent.id,
-  });
+  const hooks = openHooks(live, clock, log);
+  const sessions = await openLiveSessions(live, { hooks, table: journal.sessions, log });
   for (const agent of live.agents) if (!agent.prompt.skipBootstrap) await seedWorkspace(agent.workspace);
   const media = openMediaStore(paths.media);
   const models = await openLiveModels(live, { log, clock });
@@ -105,9 +96,8 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
     tools: openTools(live, { ...journal, log }, ofChats),
     systemPrompt: createPrompting(live, log, clock),
     statusLines: () => around.statusLines(),
-    onPairing(request) {
-      const { channel, account, senderId } = request;
-      hooks.notify("channel_pairing_requested", { channel, accountId: account, senderId }, { channelId: channel });
+    onPairing: (request) => {
+      notifyPairing(request, hooks);
       around.onPairing?.(request);
     },
   };

@@ -22,7 +22,7 @@ const prompt = { ...conversation, changesPrompts: true } as const;
 const never = { isNeverCalled: true } as const;
 
 /** Every hook of the field by its published name. */
-export const HOOKS = {
+const HOOKS = {
   before_model_resolve: { kind: "modify", ...conversation, ...never },
   agent_turn_prepare: { kind: "modify", ...prompt },
   before_prompt_build: { kind: "modify", ...prompt },

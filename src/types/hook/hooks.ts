@@ -132,12 +132,3 @@ export interface HookRunner {
   /** Nobody waits for these hooks. */
   notify<N extends CalledHook>(name: N, event: HookEvents[N], context: HookContext): void;
 }
-
-/** For a gateway without plugins. */
-export const NO_HOOKS: HookRunner = {
-  has: () => false,
-  ask: async () => [],
-  first: async () => undefined,
-  gate: async () => undefined,
-  notify: () => undefined,
-};

@@ -1,4 +1,7 @@
 import { factsOf, isHookName, type HookName } from "../../../types/hook/hook-table.ts";
+import type { HookOptions } from "../../../types/hook/hooks.ts";
+import { defined } from "../../../utils/defined.ts";
+import type { Fields } from "../../../utils/fields.ts";
 import { own } from "../../../utils/own.ts";
 import { functionOf, nameIn, numberIn, objectOf } from "../foreign.ts";
 import type { PluginScope } from "../scope.ts";
@@ -16,14 +19,14 @@ export function on(scope: PluginScope, name: unknown, handler: unknown, options:
     refuse(scope, hook);
     return;
   }
-  const given = objectOf(options, "the options of on");
+  add(scope, hook, call, optionsOf(scope, hook, objectOf(options, "the options of on")));
+}
+
+/** The config's time limit has priority over the plugin's own. */
+function optionsOf(scope: PluginScope, hook: HookName, given: Fields): HookOptions {
   const limits = scope.entry?.hooks;
-  const timeoutMs = (limits && own(limits.timeouts, named)) ?? limits?.timeoutMs ?? numberIn(given, "timeoutMs");
-  const priority = numberIn(given, "priority");
-  add(scope, hook, call, {
-    ...(timeoutMs !== undefined && { timeoutMs }),
-    ...(priority !== undefined && { priority }),
-  });
+  const timeoutMs = (limits && own(limits.timeouts, hook)) ?? limits?.timeoutMs ?? numberIn(given, "timeoutMs");
+  return defined({ timeoutMs, priority: numberIn(given, "priority") });
 }
 
 /** Whoever selected a plugin as the context engine or the memory has given it the conversations. */
@@ -42,12 +45,7 @@ function refuse(scope: PluginScope, hook: HookName): void {
 
 type Handler = (...args: readonly unknown[]) => unknown;
 
-function add(
-  scope: PluginScope,
-  name: HookName,
-  call: Handler,
-  options: { timeoutMs?: number; priority?: number },
-): void {
+function add(scope: PluginScope, name: HookName, call: Handler, options: HookOptions): void {
   const handler = async (event: unknown, context: unknown): Promise<unknown> => {
     const answer: unknown = await scope.call(`hook ${name}`, () => call(event, context));
     const isDropped = factsOf(name).changesPrompts === true && scope.entry?.hooks.allowPromptInjection === false;

@@ -1,6 +1,7 @@
-import type { InboundMessage } from "../types/chat/message.ts";
-import type { SessionKey } from "../types/ids.ts";
-import type { DispatchPorts } from "./ports.ts";
+import type { InboundMessage } from "../../types/chat/message.ts";
+import type { SessionKey } from "../../types/ids.ts";
+import { kindNameOf } from "../../types/run/turn-kind.ts";
+import type { DispatchPorts } from "../ports.ts";
 
 /** Calls `message_received` for a message that the gateway answers. Nobody waits for it. */
 export function notifyReceived(
@@ -21,3 +22,10 @@ export function notifyReceived(
   const context = { channelId: from.channel, accountId: from.account, conversationId: from.chat.id, sessionKey };
   hooks.notify("message_received", event, context);
 }
+
+/** Why a message is only kept for the next answer. */
+export const whyNotAnswered = ({ event }: InboundMessage): string =>
+  event === "reaction" ? "heard, not answered" : "not mentioned";
+
+export const unknownKind = ({ options }: InboundMessage): string =>
+  `this gateway knows no turn of the kind "${kindNameOf(options)}"`;

@@ -1,0 +1,61 @@
+import { Hooks } from "../../plugins/hooks.ts";
+import type { HookContext } from "../../types/hook/hooks.ts";
+import type { ConversationFacts, Sessions, SessionTable, SessionWatcher } from "../../types/session.ts";
+import type { Clock } from "../../types/clock.ts";
+import type { Log } from "../../types/log.ts";
+import { openSessions } from "../../sessions/sessions.ts";
+import type { PairingRequest } from "../../types/journal.ts";
+import type { Live } from "./live.ts";
+
+/** The hooks of everything that contributes to the gateway. */
+export const openHooks = ({ contributions }: Live, clock: Clock, log: Log): Hooks =>
+  new Hooks(contributions, clock, log);
+
+/** Opens the sessions of the gateway, with the hooks of plugins at their beginning and end. */
+export const openLiveSessions = (
+  live: Live,
+  { hooks, table, log }: { readonly hooks: Hooks; readonly table: SessionTable; readonly log: Log },
+): Promise<Sessions> =>
+  openSessions({
+    watcher: sessionHooks(hooks, live),
+    dir: live.paths.sessionsDir,
+    table,
+    cwdFor: (agent) => live.agents.find((settings) => settings.id === agent)?.workspace ?? live.paths.workspace,
+    log,
+    defaultAgent: live.defaultAgent.id,
+  });
+
+export function notifyPairing({ channel, account, senderId }: PairingRequest, hooks: Hooks): void {
+  hooks.notify("channel_pairing_requested", { channel, accountId: account, senderId }, { channelId: channel });
+}
+
+/** Calls the hooks of plugins when conversations begin and end, with the field's payloads. */
+function sessionHooks(hooks: Hooks, live: Live): SessionWatcher {
+  const contextOf = ({ key, agentId, sessionId }: ConversationFacts): HookContext => {
+    const agent = live.agents.find(({ id }) => id === agentId) ?? live.defaultAgent;
+    return { agentId, sessionKey: key, sessionId, workspaceDir: agent.workspace };
+  };
+  return {
+    get wantsMessages() {
+      return hooks.has("before_reset") || hooks.has("session_end");
+    },
+    async beforeReset({ file, reason, messages, ...facts }) {
+      const event = { sessionFile: file, messages, reason };
+      await hooks.ask("before_reset", event, contextOf({ ...facts, file }));
+    },
+    ended({ key, sessionId, file, reason, messageCount, nextSessionId, ...facts }) {
+      const event = {
+        sessionId,
+        sessionKey: key,
+        reason,
+        messageCount,
+        sessionFile: file,
+        transcriptArchived: true,
+        ...(nextSessionId !== undefined && { nextSessionId, nextSessionKey: key }),
+      };
+      hooks.notify("session_end", event, contextOf({ key, sessionId, file, ...facts }));
+    },
+    started: (facts) =>
+      hooks.notify("session_start", { sessionId: facts.sessionId, sessionKey: facts.key }, contextOf(facts)),
+  };
+}

@@ -3,15 +3,15 @@ import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { z } from "zod";
 import type { LibraryRequest } from "../../channels/ports.ts";
 import type { ChannelLog } from "../../types/chat/channel.ts";
 import { OpenClawError } from "../../types/errors.ts";
-import { errorText } from "../../utils/text/error-text.ts";
 import { isMissing } from "../../utils/missing.ts";
+import { findNpm, npmEnv, npmErrorText, type Program } from "../../utils/npm.ts";
 import { shorten } from "../../utils/text/shorten.ts";
 import type { StatePaths } from "../config/paths.ts";
 import { packageRoot } from "../package-root.ts";
@@ -24,7 +24,7 @@ export interface LibraryStore {
   readonly locks: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The program, and the arguments before npm's own. */
-  readonly npm: readonly [string, ...string[]];
+  readonly npm: Program;
   readonly log: Pick<ChannelLog, "info">;
 }
 
@@ -111,7 +111,7 @@ async function runNpm({ env, npm }: LibraryStore, wish: LibraryRequest, cwd: str
   try {
     await promisify(execFile)(command, [...first, ...ARGUMENTS], {
       cwd,
-      env: kept(env),
+      env: npmEnv(env),
       signal: wish.signal,
       timeout: FETCH_WITHIN_MS,
       maxBuffer: MOST_OUTPUT,
@@ -122,21 +122,6 @@ async function runNpm({ env, npm }: LibraryStore, wish: LibraryRequest, cwd: str
   }
 }
 
-/** The npm that came with this Node, else the one of PATH. */
-function findNpm(): readonly [string, ...string[]] {
-  const bin = dirname(process.execPath);
-  const places = [join(bin, "../lib/node_modules"), join(bin, "node_modules")];
-  const found = places.map((place) => join(place, "npm/bin/npm-cli.js")).find((file) => existsSync(file));
-  return found === undefined ? ["npm"] : [process.execPath, found];
-}
-
-/** The environment of npm: its settings and proxies, but no keys of the gateway. */
-const KEPT =
-  /^(?:PATH|HOME|USERPROFILE|APPDATA|LOCALAPPDATA|SYSTEMROOT|TMPDIR|TEMP|TMP|NPM_TOKEN|NODE_EXTRA_CA_CERTS|SSL_CERT_(?:FILE|DIR)|(?:https?|no|all)_proxy|npm_config_.*)$/i;
-
-const kept = (env: LibraryStore["env"]): Record<string, string | undefined> =>
-  Object.fromEntries(Object.entries(env).filter(([name]) => KEPT.test(name)));
-
 const noNpm = ({ name, channel }: LibraryRequest, cause: unknown): OpenClawError =>
   new OpenClawError("CHANNEL_CONFIG", {
     message: `The channel ${channel} needs ${name}, and there is no npm on this machine to fetch it with.`,
@@ -146,18 +131,10 @@ const noNpm = ({ name, channel }: LibraryRequest, cause: unknown): OpenClawError
 
 const notFetched = ({ name }: LibraryRequest, cause: unknown): OpenClawError =>
   new OpenClawError("CHANNEL_LIBRARY", {
-    message: `${name} could not be fetched: ${shorten(whatNpmSaid(cause), 300)}`,
+    message: `${name} could not be fetched: ${shorten(npmErrorText(cause), 300)}`,
     fix: "See that this machine reaches the npm registry (npm ping), or bring the library: see docs/reference/dependencies.md.",
     cause,
   });
-
-/** npm's errors without the path of its log, else its exit code or signal. */
-function whatNpmSaid(cause: unknown): string {
-  const output = cause instanceof Error && "stderr" in cause && typeof cause.stderr === "string" ? cause.stderr : "";
-  const lines = output.split("\n").filter((line) => line.startsWith("npm error") && !line.includes("complete log"));
-  const said = lines.map((line) => line.slice("npm error".length).trim()).filter((line) => line !== "");
-  return said.length > 0 ? said.join(" ") : errorText(cause);
-}
 
 /** Removes earlier versions, and temporary folders of a crashed process. */
 async function removeOthers({ folder }: LibraryStore, { channel }: LibraryRequest, place: string): Promise<void> {

@@ -38,6 +38,7 @@ const APP_ORDER = [
   "plugins",
   "compose",
   "accounts",
+  "plugins",
   "contributions",
   "messages",
   "runs",

@@ -7,6 +7,7 @@ import { defineDiagnostics } from "./define/diagnostics.ts";
 import { defineMessage } from "./define/message.ts";
 import { defineChannels } from "./define/channels.ts";
 import { defineModels } from "./define/models.ts";
+import { definePlugins } from "./define/plugins.ts";
 import { definePairing } from "./define/pairing.ts";
 import { definePluginsInit } from "./define/plugins-init.ts";
 import { defineSessions } from "./define/sessions.ts";
@@ -27,6 +28,7 @@ const DEFINITIONS = [
   defineInbox,
   defineSystem,
   defineConfig,
+  definePlugins,
   definePluginsInit,
 ];
 

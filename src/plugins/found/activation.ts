@@ -1,7 +1,7 @@
 import type { FoundPlugin } from "../../types/plugin/manifest.ts";
 import { own } from "../../utils/own.ts";
 import type { PluginsConfig } from "../config.ts";
-import { SDK_VERSION, versionFloorOf, isBelow } from "../sdk-version.ts";
+import { apiTooOld } from "../sdk-version.ts";
 
 export type Activation =
   | { readonly isOn: true }
@@ -37,14 +37,9 @@ export function activationOf(plugin: FoundPlugin, config: PluginsConfig): Activa
   return off(`it is not enabled; run: openclaw plugins enable ${plugin.manifest.id}`);
 }
 
-function tooNew({ package: { pluginApi } }: FoundPlugin): Activation | undefined {
-  const floor = pluginApi === undefined ? undefined : versionFloorOf(pluginApi);
-  if (floor === undefined || !isBelow(SDK_VERSION, floor)) return undefined;
-  return {
-    isOn: false,
-    isProblem: true,
-    reason: `it needs plugin API ${floor} or later, and this gateway has ${SDK_VERSION}`,
-  };
+function tooNew(plugin: FoundPlugin): Activation | undefined {
+  const reason = apiTooOld(plugin);
+  return reason === undefined ? undefined : { isOn: false, isProblem: true, reason };
 }
 
 /** There is one memory. */

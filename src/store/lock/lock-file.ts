@@ -10,11 +10,11 @@ const PATIENCE_MS = 45_000;
 const LONGEST_PAUSE_MS = 500;
 
 /**
- * Locks `<path>.lock` against other processes. Resolves with a function that releases it. Throws `OpenClawError` DISK_WRITE
- * after 45 s.
+ * Takes `<path>.lock` against other processes and resolves with its release. Throws `OpenClawError` DISK_WRITE after waiting
+ * for `patienceMs`, 45 s when unset.
  */
-export async function lockFile(path: string): Promise<() => Promise<void>> {
-  const until = Date.now() + PATIENCE_MS;
+export async function lockFile(path: string, patienceMs = PATIENCE_MS): Promise<() => Promise<void>> {
+  const until = Date.now() + patienceMs;
   for (let pause = 20; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
     try {
       return await take(path);

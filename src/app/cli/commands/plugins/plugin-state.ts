@@ -1,0 +1,110 @@
+import { homedir } from "node:os";
+import { activationOf } from "../../../../plugins/found/activation.ts";
+import { pluginStore, type PluginStore } from "../../../../plugins/install/store.ts";
+import type { FoundPlugin } from "../../../../types/plugin/manifest.ts";
+import { OpenClawError } from "../../../../types/errors.ts";
+import { nearest } from "../../../config/keys/nearest.ts";
+import { packageRoot } from "../../../package-root.ts";
+import { findPlugins, type FoundPlugins } from "../../../plugins/found.ts";
+import type { Io } from "../../io.ts";
+import { readState, type State } from "../../state.ts";
+
+/** What the commands on plugins work with. */
+export interface PluginState {
+  readonly state: State;
+  readonly store: PluginStore;
+  readonly found: FoundPlugins;
+  readonly where: { readonly cwd: string; readonly home: string };
+}
+
+export async function readPluginState(io: Io): Promise<PluginState> {
+  const state = await readState(io);
+  const home = io.env["HOME"] ?? homedir();
+  const { paths, config, load } = state;
+  return {
+    state,
+    store: pluginStore(paths, packageRoot, io.env),
+    found: await findPlugins({ paths, config, load, home }),
+    where: { cwd: process.cwd(), home },
+  };
+}
+
+/** The same where the config must be valid; throws its problem. */
+export async function requirePluginState(io: Io): Promise<PluginState> {
+  const read = await readPluginState(io);
+  if (read.state.problem) throw read.state.problem;
+  return read;
+}
+
+/** Printed when a gateway runs. */
+export const RESTART = "Restart the gateway to load plugins.";
+
+/** Whether a plugin is loaded, as `plugins list` shows it. */
+export interface PluginRow {
+  readonly id: string;
+  readonly name?: string;
+  readonly version?: string;
+  readonly origin: string;
+  readonly state: "enabled" | "disabled" | "broken";
+  /** Why it is not loaded, without a full stop. */
+  readonly reason?: string;
+  readonly root: string;
+  /** Where it was installed from. */
+  readonly source?: string;
+}
+
+/** One row for each plugin and each folder that should be one. */
+export function rowsOf({ state, found }: PluginState): readonly PluginRow[] {
+  const source = (id: string) => {
+    const record = Object.hasOwn(found.records, id) ? found.records[id] : undefined;
+    return record && { source: `${record.source}: ${record.spec ?? "unknown"}` };
+  };
+  const plugins = found.plugins.map((plugin) => ({ ...rowOf(plugin, state), ...source(plugin.manifest.id) }));
+  const broken = found.broken.map(({ id, origin, root, why }): PluginRow => ({
+    id,
+    origin,
+    state: "broken",
+    reason: why,
+    root,
+    ...source(id),
+  }));
+  return [...plugins, ...broken].toSorted((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+function rowOf(plugin: FoundPlugin, { config }: State): PluginRow {
+  const { manifest, package: own, origin, root } = plugin;
+  const activation = activationOf(plugin, config.plugins);
+  const version = own.version ?? manifest.version;
+  return {
+    id: manifest.id,
+    ...(manifest.name !== undefined && { name: manifest.name }),
+    ...(version !== undefined && { version }),
+    origin,
+    state: activation.isOn ? "enabled" : "disabled",
+    ...(!activation.isOn && { reason: activation.reason }),
+    root,
+  };
+}
+
+/** The plugin with this id, or an id that it had before. Throws `NOT_FOUND`. */
+export function requirePlugin({ found }: PluginState, id: string): FoundPlugin {
+  const plugin =
+    found.plugins.find(({ manifest }) => manifest.id === id) ??
+    found.plugins.find(({ manifest }) => manifest.legacyIds.includes(id));
+  if (plugin) return plugin;
+  const broken = found.broken.find((one) => one.id === id);
+  if (broken)
+    throw new OpenClawError("PLUGIN_INVALID", {
+      message: `${id} cannot be used: ${broken.why}.`,
+      fix: `Correct it in ${broken.root}, or remove it: openclaw plugins uninstall ${id}`,
+    });
+  throw noPlugin({ found }, id);
+}
+
+export function noPlugin({ found }: Pick<PluginState, "found">, id: string): OpenClawError {
+  const near = nearest(id, [...found.plugins.map(({ manifest }) => manifest.id), ...Object.keys(found.records)]);
+  return new OpenClawError("NOT_FOUND", {
+    message: `There is no plugin ${id}.`,
+    fix: near === undefined ? "openclaw plugins list shows the plugins." : `Did you mean ${near}?`,
+  });
+}

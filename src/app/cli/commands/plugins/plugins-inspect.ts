@@ -1,0 +1,83 @@
+import { contributesOf } from "../../../../plugins/install/facts.ts";
+import { OpenClawError } from "../../../../types/errors.ts";
+import type { FoundPlugin } from "../../../../types/plugin/manifest.ts";
+import { own } from "../../../../utils/own.ts";
+import { writeJson, type Io } from "../../io.ts";
+import { pairs } from "../../table.ts";
+import { readPluginState, requirePlugin, rowsOf, type PluginState } from "./plugin-state.ts";
+
+export interface InspectFlags {
+  readonly json?: boolean;
+  readonly all?: boolean;
+}
+
+/** Shows all that is known of a plugin without running it. Throws `NOT_FOUND`, and `USAGE` without an id. */
+export async function pluginsInspect(io: Io, id: string | undefined, flags: InspectFlags): Promise<number> {
+  const plugins = await readPluginState(io);
+  const reports = chosen(plugins, id, flags).map((plugin) => reportOf(plugins, plugin));
+  if (flags.json === true) writeJson(io, flags.all === true ? { plugins: reports } : reports[0]);
+  else io.out(reports.map((report) => textOf(io, report)).join("\n"));
+  return 0;
+}
+
+function chosen(plugins: PluginState, id: string | undefined, { all }: InspectFlags): readonly FoundPlugin[] {
+  if (all === true) return plugins.found.plugins;
+  if (id !== undefined) return [requirePlugin(plugins, id)];
+  throw new OpenClawError("USAGE", { message: "Which plugin is missing.", fix: "Give its id, or --all." });
+}
+
+type Report = ReturnType<typeof reportOf>;
+
+function reportOf(plugins: PluginState, plugin: FoundPlugin) {
+  const { manifest, package: pack } = plugin;
+  const entry = own(plugins.state.config.plugins.entries, manifest.id);
+  const row = rowsOf(plugins).find(({ id, root }) => id === manifest.id && root === plugin.root);
+  return {
+    ...row,
+    id: manifest.id,
+    description: manifest.description ?? pack.description,
+    license: pack.license,
+    author: pack.author,
+    entry: pack.entries[0],
+    pluginApi: pack.pluginApi,
+    contributes: contributesOf(plugin),
+    dependencies: pack.dependencies,
+    installScripts: pack.installScripts,
+    grants: {
+      conversationAccess: entry?.hooks.allowConversationAccess ?? false,
+      promptInjection: entry?.hooks.allowPromptInjection ?? true,
+      modelOverride: entry?.llm.allowModelOverride ?? false,
+      subagentModelOverride: entry?.subagent.allowModelOverride ?? false,
+    },
+    hasConfig: entry?.config !== undefined,
+    record: own(plugins.found.records, manifest.id),
+  };
+}
+
+function textOf(io: Io, report: Report): string {
+  const { contributes, grants, record } = report;
+  const granted = Object.entries(grants).flatMap(([name, isGranted]) => (isGranted ? [name] : []));
+  const listed = (names: readonly string[]) => (names.length === 0 ? undefined : names.join(", "));
+  return pairs(io, [
+    ["id", report.id],
+    ["name", report.name],
+    ["about", report.description],
+    ["version", report.version],
+    ["state", report.reason === undefined ? report.state : `${report.state}: ${report.reason}`],
+    ["origin", report.origin],
+    ["folder", report.root],
+    ["entry", report.entry],
+    ["source", report.source],
+    ["integrity", record?.integrity],
+    ["commit", record?.resolvedCommit],
+    ["installed", record?.installedAt],
+    ["author", report.author],
+    ["license", report.license],
+    ["plugin API", report.pluginApi],
+    ...Object.entries(contributes).map(([name, names]) => [name, listed(names)] as const),
+    ["dependencies", listed(report.dependencies)],
+    ["install scripts", listed(report.installScripts)],
+    ["granted", listed(granted)],
+    ["settings", report.hasConfig ? `plugins.entries.${report.id}.config` : undefined],
+  ]);
+}

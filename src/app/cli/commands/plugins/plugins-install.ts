@@ -1,0 +1,163 @@
+import { linkSource, parseSource, type PluginSource } from "../../../../plugins/install/source.ts";
+import { runScripts, stagePlugin, type Staged } from "../../../../plugins/install/stage.ts";
+import { putRecord } from "../../../../plugins/install/records.ts";
+import { commitDraft, repairStore, settleDraft, withStoreLock } from "../../../../plugins/install/swap.ts";
+import { keptOffBy, switchOn, type ConfigSwitch } from "../../../../plugins/install/switches.ts";
+import type { PluginStore } from "../../../../plugins/install/store.ts";
+import { OpenClawError } from "../../../../types/errors.ts";
+import { own } from "../../../../utils/own.ts";
+import { writeConfigValues } from "../../../config/edit/write.ts";
+import { bundledIds, type FoundPlugins } from "../../../plugins/found.ts";
+import { writeJson, type Io } from "../../io.ts";
+import { hasConsent, showFacts, type ConsentFlags } from "./consent.ts";
+import { requirePluginState, RESTART, type PluginState } from "./plugin-state.ts";
+import { Steps } from "./steps.ts";
+
+export type InstallFlags = ConsentFlags & SourceFlags & FieldFlags & { readonly json?: boolean };
+
+type SourceFlags = Readonly<Partial<Record<"link" | "pin" | "allowScripts", boolean>>>;
+
+/** Flags of other versions. */
+interface FieldFlags {
+  readonly marketplace?: string;
+  readonly dangerouslyForceUnsafeInstall?: boolean;
+  readonly acknowledgeInstallPolicyWarning?: boolean;
+}
+
+/** Fetches a plugin, shows what it is, and installs and enables it. 1 when a person says no. */
+export async function pluginsInstall(io: Io, text: string, flags: InstallFlags): Promise<number> {
+  explainFieldFlags(io, flags);
+  const plugins = await requirePluginState(io);
+  const source = flags.link === true ? linkSource(text, plugins.where) : parseSource(text, plugins.where);
+  const installed = await withStoreLock(plugins.store, async () => installLocked(io, plugins, { source, flags }));
+  if (!installed) {
+    io.err("Nothing was installed.\n");
+    return 1;
+  }
+  await enable(io, plugins, { staged: installed, flags });
+  return 0;
+}
+
+function explainFieldFlags(io: Io, flags: FieldFlags): void {
+  if (flags.marketplace !== undefined)
+    throw new OpenClawError("USAGE", {
+      message: "This gateway uses no plugin marketplace.",
+      fix: "Install from npm, from git or from a folder.",
+    });
+  const note = "has no effect here: what is unsafe is refused, and install scripts run only with --allow-scripts.";
+  if (flags.dangerouslyForceUnsafeInstall === true) io.err(`--dangerously-force-unsafe-install ${note}\n`);
+  if (flags.acknowledgeInstallPolicyWarning === true) io.err(`--acknowledge-install-policy-warning ${note}\n`);
+}
+
+interface Job {
+  readonly source: PluginSource;
+  readonly flags: InstallFlags;
+}
+
+async function installLocked(io: Io, plugins: PluginState, { source, flags }: Job): Promise<Staged | undefined> {
+  const { store } = plugins;
+  for (const line of await repairStore(store)) io.err(`${line}\n`);
+  const staged = await stageShown(io, plugins, { source, pin: flags.pin === true });
+  try {
+    refuseTaken(plugins, staged, flags);
+    showFacts(io, staged.facts);
+    if (!(await hasConsent(io, flags, `Install ${staged.facts.id}?`))) return undefined;
+    await place(store, staged, flags);
+    return staged;
+  } finally {
+    if (staged.draft !== undefined) await settleDraft(store, staged.draft);
+  }
+}
+
+/** Stages a plugin and shows the steps. */
+export async function stageShown(
+  io: Io,
+  { store }: PluginState,
+  { source, pin }: { source: PluginSource; pin: boolean },
+): Promise<Staged> {
+  const steps = new Steps(io);
+  try {
+    return await stagePlugin(store, source, { pin, step: steps.begin });
+  } finally {
+    steps.stop();
+  }
+}
+
+/** Puts a staged plugin into place with its record. */
+export async function place(store: PluginStore, given: Staged, flags: SourceFlags): Promise<void> {
+  const staged = flags.allowScripts === true && given.draft !== undefined ? await runScripts(store, given) : given;
+  const { id } = staged.facts;
+  const record = { ...staged.record, installedAt: new Date().toISOString() };
+  if (staged.draft === undefined) await putRecord(store.records, id, record);
+  else await commitDraft(store, { draft: staged.draft, id, record });
+}
+
+/** Throws for an id that a bundled extension has, or an installed plugin without `--force`. */
+function refuseTaken({ found }: PluginState, { facts: { id }, draft }: Staged, { force }: InstallFlags): void {
+  if (bundledIds.has(id))
+    throw new OpenClawError("PLUGIN_INVALID", {
+      message: `${id} is the id of an extension that comes with the gateway.`,
+      fix: "Install a plugin with another id.",
+    });
+  const there = installedAs(found, id);
+  if (!there) return;
+  const isSameKind = there.isLink === (draft === undefined);
+  if (force === true && isSameKind) return;
+  throw new OpenClawError("USAGE", {
+    message: `${id} is installed already, from ${there.from}.`,
+    fix: isSameKind
+      ? `Run \`openclaw plugins update ${id}\`, or repeat the command with --force.`
+      : `Run \`openclaw plugins uninstall ${id}\` first.`,
+  });
+}
+
+/** What an installation would replace; a plugin of a workspace has another place. */
+function installedAs({ plugins, records }: FoundPlugins, id: string): { isLink: boolean; from: string } | undefined {
+  const there = plugins.find(({ manifest, origin }) => manifest.id === id && origin !== "workspace");
+  const record = own(records, id);
+  if (!there && !record) return undefined;
+  const isLink = record?.source === "link" || there?.origin === "config";
+  return { isLink, from: record?.spec ?? there?.root ?? "an unknown source" };
+}
+
+interface Installed {
+  readonly staged: Staged;
+  readonly flags: InstallFlags;
+}
+
+async function enable(io: Io, plugins: PluginState, { staged, flags }: Installed): Promise<void> {
+  const { state } = plugins;
+  const { id, version } = staged.facts;
+  const change = joined(switchOn(state.config.plugins, staged.plugin.manifest), linkOf(plugins, staged));
+  await writeConfigValues(state.load, change.edits);
+  const off = keptOffBy(state.config.plugins, id);
+  if (off !== undefined) io.err(`${off}\n`);
+  if (flags.json === true) {
+    writeJson(io, {
+      id,
+      version,
+      record: staged.record,
+      changes: change.lines,
+      needsRestart: state.owner !== undefined,
+    });
+    return;
+  }
+  for (const line of change.lines) io.out(`${line}\n`);
+  io.out(`Installed plugin: ${id}\n`);
+  if (state.owner) io.out(`${RESTART}\n`);
+}
+
+/** The folder of a linked plugin in the config, unless it is there. */
+function linkOf({ found }: PluginState, { draft, plugin }: Staged): ConfigSwitch {
+  const { loadPaths } = found;
+  if (draft !== undefined || loadPaths.includes(plugin.root)) return { edits: [], lines: [] };
+  return {
+    edits: [{ path: ["plugins", "load", "paths", loadPaths.length], value: plugin.root }],
+    lines: [`Added ${plugin.root} to plugins.load.paths.`],
+  };
+}
+
+const joined = (a: ConfigSwitch, b: ConfigSwitch): ConfigSwitch => ({
+  edits: [...a.edits, ...b.edits],
+  lines: [...a.lines, ...b.lines],
+});

@@ -1,0 +1,151 @@
+import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import type { PluginsConfig } from "../../plugins/config.ts";
+import { activationOf } from "../../plugins/found/activation.ts";
+import { hostLinkOf } from "../../plugins/install/host-link.ts";
+import { FOLDER_LIMITS } from "../../plugins/install/paths.ts";
+import type { PluginStore } from "../../plugins/install/store.ts";
+import { hashTree, readTree } from "../../plugins/install/tree.ts";
+import type { FoundPlugin } from "../../types/plugin/manifest.ts";
+import { own } from "../../utils/own.ts";
+import { errorText } from "../../utils/text/error-text.ts";
+import type { FoundPlugins } from "./found.ts";
+
+/** What is wrong with one plugin. `fail`: the config wants it, and it cannot run. */
+export interface PluginProblem {
+  readonly severity: "fail" | "warn";
+  readonly id: string;
+  /** A sentence. */
+  readonly message: string;
+  readonly fix: string;
+}
+
+interface Setting {
+  readonly config: PluginsConfig;
+  readonly store: PluginStore;
+}
+
+/** Looks at all plugins, their records and the config, without running a plugin's code. */
+export async function checkPlugins(found: FoundPlugins, setting: Setting): Promise<readonly PluginProblem[]> {
+  const each = await Promise.all(found.plugins.map((plugin) => checkPlugin(plugin, found, setting)));
+  return [...brokenOnes(found, setting), ...missingOnes(found, setting), ...each.flat()];
+}
+
+function brokenOnes({ broken }: FoundPlugins, { config }: Setting): readonly PluginProblem[] {
+  return broken.map(({ id, root, why }) => ({
+    severity: isWanted(config, id) ? "fail" : "warn",
+    id,
+    message: `${root} cannot be used: ${why}.`,
+    fix: `Correct it, or run: openclaw plugins uninstall ${id}`,
+  }));
+}
+
+/** Plugins that a record or the config names, and that are nowhere. */
+function missingOnes(found: FoundPlugins, { config }: Setting): readonly PluginProblem[] {
+  const known = new Set([...found.plugins.map(({ manifest }) => manifest.id), ...found.broken.map(({ id }) => id)]);
+  const records = Object.entries(found.records).filter(([id]) => !known.has(id));
+  const { contextEngine, memory } = config.slots;
+  const named = [...Object.keys(config.entries), contextEngine, memory ?? "none"].filter(
+    (id) => isWanted(config, id) && !known.has(id) && !own(found.records, id),
+  );
+  return [
+    ...records.map(([id, { spec }]) => ({
+      severity: isWanted(config, id) ? ("fail" as const) : ("warn" as const),
+      id,
+      message: "It has an install record, and its folder is missing.",
+      fix: `Run \`openclaw plugins update ${id}\` to fetch it from ${spec ?? "its source"} again, or uninstall it.`,
+    })),
+    ...[...new Set(named)].map((id) => ({
+      severity: "fail" as const,
+      id,
+      message: "The config enables it, and it is not installed.",
+      fix: `Install it, or run: openclaw plugins disable ${id}`,
+    })),
+  ];
+}
+
+/** Ids that are no plugins: the built-in engine, and a slot without a plugin. */
+const BUILT_IN = new Set(["legacy", "none"]);
+
+const isWanted = ({ entries, slots }: PluginsConfig, id: string): boolean =>
+  !BUILT_IN.has(id) && (own(entries, id)?.enabled === true || slots.contextEngine === id || slots.memory === id);
+
+async function checkPlugin(
+  plugin: FoundPlugin,
+  found: FoundPlugins,
+  setting: Setting,
+): Promise<readonly PluginProblem[]> {
+  const { id } = plugin.manifest;
+  const activation = activationOf(plugin, setting.config);
+  const refused: readonly PluginProblem[] =
+    activation.isOn || activation.isProblem !== true
+      ? []
+      : [
+          {
+            severity: "fail",
+            id,
+            message: `It is refused: ${activation.reason}.`,
+            fix: `Run: openclaw plugins update ${id}`,
+          },
+        ];
+  return [...refused, ...dependencyProblems(plugin), ...(await recordProblems(plugin, found, setting))];
+}
+
+/** Dependencies that Node would not find. Built code often contains them, so this may do no harm. */
+function dependencyProblems({ manifest: { id }, package: own_, root }: FoundPlugin): readonly PluginProblem[] {
+  const from = createRequire(join(root, own_.entries[0] ?? "index.js"));
+  const missing = own_.dependencies.filter((name) => name !== "openclaw" && !isResolvable(from, name));
+  if (missing.length === 0) return [];
+  return [
+    {
+      severity: "warn",
+      id,
+      message: `Its folder lacks dependencies of its package.json: ${missing.join(", ")}. It may contain them in its built code.`,
+      fix: `If it does not load, run \`npm install --omit=dev\` in its source and install it again, or install it from npm.`,
+    },
+  ];
+}
+
+/** True when a folder of the package is in reach, whatever it exports. */
+const isResolvable = (from: NodeJS.Require, name: string): boolean =>
+  (from.resolve.paths(name) ?? []).some((folder) => existsSync(join(folder, name, "package.json")));
+
+async function recordProblems(
+  { manifest: { id }, root, origin }: FoundPlugin,
+  { records }: FoundPlugins,
+  { store }: Setting,
+): Promise<readonly PluginProblem[]> {
+  if (origin !== "global" || dirname(root) !== store.extensions) return [];
+  const record = own(records, id);
+  const warn = (message: string, fix: string): PluginProblem => ({ severity: "warn", id, message, fix });
+  if (!record)
+    return [
+      warn(
+        "Its folder has no install record: somebody put it there by hand.",
+        "Install it from its source with --force.",
+      ),
+    ];
+  const problems: PluginProblem[] = [];
+  if ((await hostLinkOf(root)) !== store.packageRoot)
+    problems.push(
+      warn("Its node_modules/openclaw does not lead to this gateway.", `Run: openclaw plugins update ${id}`),
+    );
+  if (record.source === "npm" && record.integrity === undefined)
+    problems.push(
+      warn("Its record has no integrity hash.", `Run: openclaw plugins install npm:${record.spec} --force`),
+    );
+  const changed = record.files === undefined ? undefined : await changeOf(root, record.files);
+  if (changed !== undefined)
+    problems.push(warn(changed, `Find out who changed it, or run: openclaw plugins install ${record.spec} --force`));
+  return problems;
+}
+
+async function changeOf(root: string, before: string): Promise<string | undefined> {
+  try {
+    const now = await hashTree(root, await readTree(root, FOLDER_LIMITS));
+    return now === before ? undefined : "Its files were changed after the installation.";
+  } catch (error) {
+    return `Its files cannot be checked: ${errorText(error)}`;
+  }
+}

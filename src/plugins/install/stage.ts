@@ -1,0 +1,123 @@
+import { realpath, rename } from "node:fs/promises";
+import { join } from "node:path";
+import type { FoundPlugin, PluginOrigin } from "../../types/plugin/manifest.ts";
+import type { InstallRecord } from "../../types/plugin/install-record.ts";
+import { defined } from "../../utils/defined.ts";
+import { MANIFEST, readPlugin } from "../manifest/read-plugin.ts";
+import { apiTooOld } from "../sdk-version.ts";
+import { fetchDependencies, runInstallScripts, scriptedDependencies } from "./dependencies.ts";
+import { factsOf, versionOf, type Origin, type PluginFacts } from "./facts.ts";
+import { fetchSource, type Job } from "./fetch.ts";
+import { linkHost } from "./host-link.ts";
+import { ARCHIVE_LIMITS, FOLDER_LIMITS } from "./paths.ts";
+import { invalid } from "./refusals.ts";
+import { sourceText, type PluginSource } from "./source.ts";
+import { makeDraft, type PluginStore } from "./store.ts";
+import { settleDraft } from "./swap.ts";
+import { hashTree, readTree } from "./tree.ts";
+
+/** A plugin that is ready to be put into place, or, for a link, to be named in the config. */
+export interface Staged {
+  /** The folder of this installation; undefined for a link. The plugin is in `plugin/`. */
+  readonly draft?: string;
+  readonly plugin: FoundPlugin;
+  readonly facts: PluginFacts;
+  /** Without the time of the installation. */
+  readonly record: InstallRecord;
+}
+
+export interface StageOptions {
+  /** The record names the exact version or commit, so that no update changes it. */
+  readonly pin: boolean;
+  /** Called before each step that may take long, with what happens, such as `Fetching x with npm`. */
+  readonly step: (label: string) => void;
+}
+
+/**
+ * Fetches a plugin into a draft and checks it, without running its code. Throws `PLUGIN_INVALID`, `PLUGIN_UNSAFE` and
+ * `PLUGIN_FETCH`; then no draft is left.
+ */
+export async function stagePlugin(store: PluginStore, source: PluginSource, options: StageOptions): Promise<Staged> {
+  if (source.kind === "link") return stageLink(source);
+  const draft = await realpath(await makeDraft(store));
+  try {
+    return { draft, ...(await fill(store, { draft, source }, options)) };
+  } catch (error) {
+    await settleDraft(store, draft);
+    throw error;
+  }
+}
+
+async function stageLink(source: PluginSource & { kind: "link" }): Promise<Staged> {
+  const plugin = await readValid(source.path, "config");
+  const entries = await readTree(plugin.root, FOLDER_LIMITS);
+  const record = recordOf({ kind: "link", path: plugin.root }, plugin, {});
+  return { plugin, facts: factsOf(plugin, entries, { from: `the folder ${plugin.root}` }), record };
+}
+
+async function fill(store: PluginStore, { draft, source }: Job, options: StageOptions): Promise<Omit<Staged, "draft">> {
+  const fetched = await fetchSource(store.programs, { draft, source }, options.step);
+  const folder = join(draft, "plugin");
+  await rename(fetched.folder, folder);
+  await readTree(folder, source.kind === "path" ? FOLDER_LIMITS : ARCHIVE_LIMITS);
+  const plugin = await readValid(folder, "global");
+  if (hasNpm(source)) {
+    options.step(`Fetching the dependencies of ${plugin.manifest.id} with npm`);
+    await fetchDependencies(store.programs, folder, join(draft, "npm"));
+  }
+  const entries = await readTree(folder, FOLDER_LIMITS);
+  const files = await hashTree(folder, entries);
+  await linkHost(folder, store.packageRoot);
+  const facts = factsOf(plugin, entries, fetched.origin);
+  const scripts = await scriptedDependencies(folder);
+  const record = recordOf(options.pin ? pinned(source, plugin, fetched.origin) : source, plugin, {
+    ...fetched.origin,
+    files,
+  });
+  return { plugin, record, facts: { ...facts, risks: { ...facts.risks, scriptedDependencies: scripts } } };
+}
+
+/** Runs the install scripts that the operator allowed, of the plugin and of its dependencies. Throws `PLUGIN_FETCH`. */
+export async function runScripts({ programs }: PluginStore, staged: Staged): Promise<Staged> {
+  const { root } = staged.plugin;
+  await runInstallScripts(programs, root);
+  const files = await hashTree(root, await readTree(root, FOLDER_LIMITS));
+  return { ...staged, record: { ...staged.record, files } };
+}
+
+const hasNpm = (source: Job["source"]): boolean =>
+  source.kind === "npm" || source.kind === "git" || (source.kind === "archive" && source.hasNpm);
+
+/** Throws `PLUGIN_INVALID` for a folder whose plugin could not be loaded. */
+async function readValid(folder: string, origin: PluginOrigin): Promise<FoundPlugin> {
+  const read = await readPlugin(folder, origin);
+  if (read.kind === "none")
+    throw invalid(`It is no plugin: its folder has no ${MANIFEST}.`, "Install a plugin for OpenClaw.");
+  if (read.kind === "broken") throw invalid(`The plugin cannot be used: ${read.broken.why}.`);
+  const floor = apiTooOld(read.plugin);
+  if (floor !== undefined)
+    throw invalid(
+      `${read.plugin.manifest.id} cannot be used: ${floor}.`,
+      "Update the gateway, or install an older version of it.",
+    );
+  return read.plugin;
+}
+
+/** The same source, fixed to what was fetched now. */
+function pinned(source: Job["source"], plugin: FoundPlugin, { resolvedCommit }: Origin): Job["source"] {
+  const { name, version } = plugin.package;
+  if (source.kind === "npm" && name !== undefined && version !== undefined)
+    return { kind: "npm", spec: `${name}@${version}` };
+  if (source.kind === "git" && resolvedCommit !== undefined) return { ...source, ref: resolvedCommit };
+  return source;
+}
+
+const recordOf = (
+  source: PluginSource,
+  plugin: FoundPlugin,
+  { integrity, resolvedCommit, files }: { integrity?: string; resolvedCommit?: string; files?: string },
+): InstallRecord => ({
+  source: source.kind,
+  spec: sourceText(source),
+  ...defined({ version: versionOf(plugin), integrity, resolvedCommit, files }),
+});

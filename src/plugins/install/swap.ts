@@ -1,0 +1,136 @@
+import { lstat, readdir, readFile, rename, rm } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { z } from "zod";
+import { makePrivateDir, syncDir, writeAtomic } from "../../store/disk.ts";
+import { lockFile } from "../../store/lock/lock-file.ts";
+import type { InstallRecord } from "../../types/plugin/install-record.ts";
+import { errorCode, unlessMissing } from "../../utils/missing.ts";
+import { hostLinkOf, linkHost } from "./host-link.ts";
+import { parseRecords, putRecord, readRecords } from "./records.ts";
+import { DRAFT, makeDraft, type PluginStore } from "./store.ts";
+
+/**
+ * A draft holds `plugin/`, the new version, and, once an installation is decided, `record.json` with its id and record. The
+ * installed version is renamed to `old/` in the draft, then the new one into its place. So the folders of a draft say how far an
+ * interrupted installation came: with `plugin/` still there, the old version is put back; without it, the new one is in place
+ * and only its record may be missing.
+ */
+const PENDING = "record.json";
+
+interface Ready {
+  readonly draft: string;
+  readonly id: string;
+  readonly record: InstallRecord;
+}
+
+/** Puts the plugin of a draft into place. When that fails, what was installed before is in place. Throws `DISK_WRITE`. */
+export async function commitDraft(store: PluginStore, { draft, id, record }: Ready): Promise<void> {
+  await writeAtomic(join(draft, PENDING), JSON.stringify({ id, records: { [id]: record } }));
+  const target = join(store.extensions, id);
+  try {
+    if (await isThere(target)) await rename(target, join(draft, "old"));
+    await rename(join(draft, "plugin"), target);
+    await syncDir(store.extensions);
+  } finally {
+    await settleDraft(store, draft);
+  }
+}
+
+/** Removes the record of a plugin and, unless they are kept, its files. Does nothing where there are none. */
+export async function removeInstalled(store: PluginStore, id: string, keepFiles: boolean): Promise<void> {
+  if ((await readRecords(store.records))[id]) await putRecord(store.records, id, undefined);
+  const folder = join(store.extensions, id);
+  if (keepFiles || !(await isThere(folder))) return;
+  const draft = await makeDraft(store);
+  await rename(folder, join(draft, "old"));
+  await rm(draft, { recursive: true, force: true });
+}
+
+/** Ends what a draft began, as its folders say, and removes it. Returns what was repaired, as a sentence. */
+export async function settleDraft(store: PluginStore, draft: string): Promise<string | undefined> {
+  const pending = await readPending(draft);
+  const repaired = pending && (await settle(store, draft, pending));
+  // Without it nothing of the rest is taken for an installation, should the removal be interrupted.
+  await rm(join(draft, PENDING), { force: true });
+  await rm(draft, { recursive: true, force: true });
+  return repaired;
+}
+
+async function settle(store: PluginStore, draft: string, { id, record }: Pending): Promise<string | undefined> {
+  const target = join(store.extensions, id);
+  if (await isThere(join(draft, "plugin"))) {
+    if (!(await isThere(join(draft, "old"))) || (await isThere(target))) return undefined;
+    await rename(join(draft, "old"), target);
+    await syncDir(store.extensions);
+    return `The installation of ${id} was interrupted; the version before it is back in place.`;
+  }
+  if (!(await isThere(target))) return undefined;
+  await putRecord(store.records, id, record);
+  return `The installation of ${id} was interrupted after its files were in place; its record is complete now.`;
+}
+
+interface Pending {
+  readonly id: string;
+  readonly record: InstallRecord;
+}
+
+const pendingShape = z.looseObject({ id: z.string().refine((id) => basename(id) === id), records: z.unknown() });
+
+async function readPending(draft: string): Promise<Pending | undefined> {
+  const text = await unlessMissing(readFile(join(draft, PENDING), "utf8"));
+  if (text === undefined) return undefined;
+  const parsed = pendingShape.safeParse(JSON.parse(text));
+  if (!parsed.success) return undefined;
+  const { id, records } = parsed.data;
+  const record = parseRecords(records)[id];
+  return record && { id, record };
+}
+
+/**
+ * Settles what interrupted installations left, and links installed plugins to this package, which an update of the gateway may
+ * have moved. The caller holds the store's lock. Returns a sentence for each repair.
+ */
+export async function repairStore(store: PluginStore): Promise<readonly string[]> {
+  const names = (await unlessMissing(readdir(store.extensions))) ?? [];
+  const repaired: string[] = [];
+  for (const name of names.filter((one) => one.startsWith(DRAFT))) {
+    const sentence = await settleDraft(store, join(store.extensions, name));
+    if (sentence !== undefined) repaired.push(sentence);
+  }
+  for (const [id, { source }] of Object.entries(await readRecords(store.records))) {
+    const folder = join(store.extensions, id);
+    if (source === "link" || !(await isThere(folder)) || (await hostLinkOf(folder)) === store.packageRoot) continue;
+    await linkHost(folder, store.packageRoot);
+    repaired.push(`The link of ${id} to the gateway's package leads to ${store.packageRoot} again.`);
+  }
+  return repaired;
+}
+
+/** The same where another command may be installing now: then nothing is done. */
+export async function repairUnlessBusy(store: PluginStore): Promise<readonly string[]> {
+  if (!(await isThere(store.extensions))) return [];
+  return (await withStoreLock(store, () => repairStore(store), 0).catch(ignoreBusy)) ?? [];
+}
+
+/** Runs work while no other process installs, updates or removes plugins. Throws `DISK_WRITE` after waiting `patienceMs`. */
+export async function withStoreLock<T>(
+  { records }: PluginStore,
+  work: () => Promise<T>,
+  patienceMs?: number,
+): Promise<T> {
+  await makePrivateDir(join(records, ".."));
+  const release = await lockFile(records, patienceMs);
+  try {
+    return await work();
+  } finally {
+    await release();
+  }
+}
+
+function ignoreBusy(error: unknown): undefined {
+  const cause = error instanceof Error ? error.cause : undefined;
+  if (errorCode(cause) !== "ELOCKED") throw error;
+  return undefined;
+}
+
+const isThere = async (path: string): Promise<boolean> => (await unlessMissing(lstat(path))) !== undefined;

@@ -1,0 +1,80 @@
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { lstat, readdir, readlink, realpath } from "node:fs/promises";
+import { isAbsolute, join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { isInside } from "../../utils/real-path.ts";
+import { Count, refuseName, type Limits } from "./paths.ts";
+import { unsafe } from "./refusals.ts";
+
+/** One entry of a folder; `path` is relative to it, with `/`. */
+export type Entry =
+  | { readonly kind: "folder"; readonly path: string }
+  | { readonly kind: "file"; readonly path: string; readonly bytes: number; readonly isProgram: boolean }
+  | { readonly kind: "link"; readonly path: string; readonly target: string };
+
+/** The link to the gateway's own package, which is not part of the plugin. */
+export const HOST_LINK = "node_modules/openclaw";
+
+/** Not part of a plugin: its history, and the link or copy of the gateway that its author worked with. */
+const isLeftOut = (path: string): boolean => path === HOST_LINK || path === ".git" || path.endsWith("/.git");
+
+/**
+ * Everything in a folder, sorted, parents first; without `.git` and `node_modules/openclaw`. `root` has no links in it.
+ * Throws `PLUGIN_UNSAFE` for links that lead out of the folder or nowhere, devices, pipes, names with control characters, and
+ * above a limit. Follows no link.
+ */
+export async function readTree(root: string, limits: Limits): Promise<readonly Entry[]> {
+  const count = new Count(limits);
+  const entries: Entry[] = [];
+  await readFolder(root, "", (entry) => {
+    count.add(entry.kind === "file" ? entry.bytes : 0);
+    entries.push(entry);
+  });
+  return entries;
+}
+
+async function readFolder(root: string, folder: string, add: (entry: Entry) => void): Promise<void> {
+  for (const name of (await readdir(join(root, folder))).toSorted()) {
+    const path = folder === "" ? name : `${folder}/${name}`;
+    if (isLeftOut(path)) continue;
+    refuseName(path);
+    const entry = await readEntry(root, path);
+    add(entry);
+    if (entry.kind === "folder") await readFolder(root, path, add);
+  }
+}
+
+async function readEntry(root: string, path: string): Promise<Entry> {
+  const facts = await lstat(join(root, path));
+  if (facts.isDirectory()) return { kind: "folder", path };
+  if (facts.isFile()) return { kind: "file", path, bytes: facts.size, isProgram: (facts.mode & 0o100) !== 0 };
+  if (facts.isSymbolicLink()) return { kind: "link", path, target: await linkTarget(root, path) };
+  throw unsafe(`${path} is neither a file nor a folder.`);
+}
+
+async function linkTarget(root: string, path: string): Promise<string> {
+  const target = await readlink(join(root, path));
+  const real = await realpath(join(root, path)).catch(() => undefined);
+  if (real === undefined) throw unsafe(`The link ${path} leads nowhere.`, "Remove the link.");
+  if (isAbsolute(target) || !isInside(real, root))
+    throw unsafe(`The link ${path} leads out of its folder, to ${real}.`);
+  return target;
+}
+
+/** The SHA-256 of names, modes and contents, as `sha256-<base64>`. */
+export async function hashTree(root: string, entries: readonly Entry[]): Promise<string> {
+  const hash = createHash("sha256");
+  for (const entry of entries) {
+    if (entry.kind === "folder") continue;
+    const what = entry.kind === "link" ? `-> ${entry.target}` : await hashFile(join(root, entry.path));
+    hash.update(`${JSON.stringify([entry.path, entry.kind === "file" && entry.isProgram, what])}\n`);
+  }
+  return `sha256-${hash.digest("base64")}`;
+}
+
+async function hashFile(path: string): Promise<string> {
+  const hash = createHash("sha256");
+  await pipeline(createReadStream(path), hash);
+  return hash.digest("base64");
+}

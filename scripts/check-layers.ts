@@ -38,7 +38,6 @@ const APP_ORDER = [
   "plugins",
   "compose",
   "accounts",
-  "plugins",
   "contributions",
   "messages",
   "runs",

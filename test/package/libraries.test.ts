@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { libraryUrl, type LibraryStore } from "../../src/app/compose/libraries.ts";
-import { Registry, type Published } from "./registry.ts";
+import { Registry, type Published } from "../fakes/npm-registry.ts";
 
 let home: string;
 let registry: Registry;

@@ -58,10 +58,13 @@ export async function resolveSecrets(root: unknown, env: Env): Promise<Resolved>
     warnings: [],
     known: new Map(),
   };
-  for (const [name, text] of Object.entries(env)) if (text && isSecretName(name)) Secret.remember(text);
+  for (const [name, text] of Object.entries(env)) if (text && isSecretVariable(name)) Secret.remember(text);
   const value = await resolveNode(root, [], work);
   return { value, problems: work.problems, warnings: work.warnings, variables: [...work.variables].toSorted() };
 }
+
+/** `PWD` is the folder in which a shell works, whatever `pwd` means elsewhere. */
+const isSecretVariable = (name: string): boolean => name !== "PWD" && isSecretName(name);
 
 const variableOf = ({ env }: Resolving, name: string): string | undefined =>
   Object.hasOwn(env, name) ? env[name] : undefined;

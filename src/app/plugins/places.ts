@@ -1,5 +1,8 @@
-import { join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { discoverPlugins, type Discovered } from "../../plugins/found/discover.ts";
+import { parseRecords, readRecords } from "../../plugins/install/records.ts";
+import { recordsFile } from "../../plugins/install/store.ts";
+import type { InstallRecords } from "../../types/plugin/install-record.ts";
 import { isFields } from "../../utils/fields.ts";
 import { BUNDLED_IDS } from "../contributions/extensions.ts";
 import type { StatePaths } from "../config/paths.ts";
@@ -9,14 +12,23 @@ import { expandHome, type Env } from "../config/secrets.ts";
 /** Finds the plugins of a state directory by the content of its config, which need not be valid. */
 export const discoverIn =
   (paths: StatePaths, env: Env) =>
-  (input: unknown): Promise<Discovered> =>
+  async (input: unknown): Promise<Discovered> =>
     discoverPlugins({
-      loadPaths: textsAt(input, ["plugins", "load", "paths"]).map((path) => expandHome(path, env)),
+      loadPaths: loadPathsIn(input, paths, env),
       workspaceDirs: workspacesIn(input, paths, env).map((dir) => join(dir, ".openclaw", "extensions")),
       globalDir: paths.extensions,
-      installedIds: new Set(),
+      installedIds: new Set(Object.keys(await recordsIn(input, paths).catch(() => ({})))),
       bundledIds: BUNDLED_IDS,
     });
+
+/** `plugins.load.paths` of a config as absolute paths; relative ones begin at its file. */
+export const loadPathsIn = (input: unknown, { configPath }: StatePaths, env: Env): readonly string[] =>
+  textsAt(input, ["plugins", "load", "paths"]).map((path) => resolve(dirname(configPath), expandHome(path, env)));
+
+/** How plugins were installed, also by older versions, which wrote it into the config. Throws `PLUGIN_INVALID`. */
+export async function recordsIn(input: unknown, paths: StatePaths): Promise<InstallRecords> {
+  return { ...parseRecords(valueAt(input, ["plugins", "installs"])), ...(await readRecords(recordsFile(paths))) };
+}
 
 function workspacesIn(input: unknown, paths: StatePaths, env: Env): readonly string[] {
   const agents = valueAt(input, ["agents", "list"]);

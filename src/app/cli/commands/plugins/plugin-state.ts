@@ -20,11 +20,10 @@ export interface PluginState {
 export async function readPluginState(io: Io): Promise<PluginState> {
   const state = await readState(io);
   const home = io.env["HOME"] ?? homedir();
-  const { paths, config, load } = state;
   return {
     state,
-    store: pluginStore(paths, packageRoot, io.env),
-    found: await findPlugins({ paths, config, load, home }),
+    store: pluginStore(state.paths, packageRoot, io.env),
+    found: await findPlugins(state.paths, io.env),
     where: { cwd: process.cwd(), home },
   };
 }
@@ -36,8 +35,9 @@ export async function requirePluginState(io: Io): Promise<PluginState> {
   return read;
 }
 
-/** Printed when a gateway runs. */
-export const RESTART = "Restart the gateway to load plugins.";
+/** Printed when a gateway runs: it follows the config, and keeps code that it has loaded. */
+export const FOLLOWS = "The running gateway follows this change by itself.";
+export const RESTART = "Restart the gateway to load the new version.";
 
 /** Whether a plugin is loaded, as `plugins list` shows it. */
 export interface PluginRow {

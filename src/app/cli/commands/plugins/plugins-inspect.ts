@@ -45,7 +45,7 @@ function reportOf(plugins: PluginState, plugin: FoundPlugin) {
     installScripts: pack.installScripts,
     grants: {
       conversationAccess: entry?.hooks.allowConversationAccess ?? false,
-      promptInjection: entry?.hooks.allowPromptInjection ?? true,
+      promptInjection: entry !== undefined && entry.hooks.allowConversationAccess && entry.hooks.allowPromptInjection,
       modelOverride: entry?.llm.allowModelOverride ?? false,
       subagentModelOverride: entry?.subagent.allowModelOverride ?? false,
     },

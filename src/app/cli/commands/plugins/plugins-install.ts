@@ -7,10 +7,11 @@ import type { PluginStore } from "../../../../plugins/install/store.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
 import { own } from "../../../../utils/own.ts";
 import { writeConfigValues } from "../../../config/edit/write.ts";
-import { bundledIds, type FoundPlugins } from "../../../plugins/found.ts";
+import { BUNDLED_IDS } from "../../../contributions/extensions.ts";
+import type { FoundPlugins } from "../../../plugins/found.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { hasConsent, showFacts, type ConsentFlags } from "./consent.ts";
-import { requirePluginState, RESTART, type PluginState } from "./plugin-state.ts";
+import { FOLLOWS, requirePluginState, RESTART, type PluginState } from "./plugin-state.ts";
 import { Steps } from "./steps.ts";
 
 export type InstallFlags = ConsentFlags & SourceFlags & FieldFlags & { readonly json?: boolean };
@@ -94,7 +95,7 @@ export async function place(store: PluginStore, given: Staged, flags: SourceFlag
 
 /** Throws for an id that a bundled extension has, or an installed plugin without `--force`. */
 function refuseTaken({ found }: PluginState, { facts: { id }, draft }: Staged, { force }: InstallFlags): void {
-  if (bundledIds.has(id))
+  if (BUNDLED_IDS.has(id))
     throw new OpenClawError("PLUGIN_INVALID", {
       message: `${id} is the id of an extension that comes with the gateway.`,
       fix: "Install a plugin with another id.",
@@ -130,21 +131,16 @@ async function enable(io: Io, plugins: PluginState, { staged, flags }: Installed
   const { id, version } = staged.facts;
   const change = joined(switchOn(state.config.plugins, staged.plugin.manifest), linkOf(plugins, staged));
   await writeConfigValues(state.load, change.edits);
+  const needsRestart = state.owner !== undefined && installedAs(plugins.found, id) !== undefined;
   const off = keptOffBy(state.config.plugins, id);
   if (off !== undefined) io.err(`${off}\n`);
   if (flags.json === true) {
-    writeJson(io, {
-      id,
-      version,
-      record: staged.record,
-      changes: change.lines,
-      needsRestart: state.owner !== undefined,
-    });
+    writeJson(io, { id, version, record: staged.record, changes: change.lines, needsRestart });
     return;
   }
   for (const line of change.lines) io.out(`${line}\n`);
   io.out(`Installed plugin: ${id}\n`);
-  if (state.owner) io.out(`${RESTART}\n`);
+  if (state.owner) io.out(`${needsRestart ? RESTART : FOLLOWS}\n`);
 }
 
 /** The folder of a linked plugin in the config, unless it is there. */

@@ -9,7 +9,7 @@ import {
   readPluginState,
   requirePlugin,
   requirePluginState,
-  RESTART,
+  FOLLOWS,
   type PluginState,
 } from "./plugin-state.ts";
 
@@ -53,11 +53,11 @@ interface Switched {
 async function change(io: Io, { state }: PluginState, { id, change: { edits, lines }, did, flags }: Switched) {
   await writeConfigValues(state.load, edits);
   if (flags.json === true) {
-    writeJson(io, { id, enabled: did === "Enabled", changes: lines, needsRestart: state.owner !== undefined });
+    writeJson(io, { id, enabled: did === "Enabled", changes: lines });
     return 0;
   }
   for (const line of lines) io.out(`${line}\n`);
   io.out(`${did} plugin: ${id}\n`);
-  if (state.owner) io.out(`${RESTART}\n`);
+  if (state.owner) io.out(`${FOLLOWS}\n`);
   return 0;
 }

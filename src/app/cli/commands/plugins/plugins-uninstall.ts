@@ -7,7 +7,7 @@ import { own } from "../../../../utils/own.ts";
 import { writeConfigValues } from "../../../config/edit/write.ts";
 import { canAsk, confirmed } from "../../ask.ts";
 import { writeJson, type Io } from "../../io.ts";
-import { noPlugin, readPluginState, RESTART, type PluginState } from "./plugin-state.ts";
+import { noPlugin, readPluginState, FOLLOWS, type PluginState } from "./plugin-state.ts";
 
 export type UninstallFlags = Keep & Sure & { readonly json?: boolean };
 
@@ -40,7 +40,7 @@ export async function pluginsUninstall(io: Io, id: string, flags: UninstallFlags
     await removeInstalled(store, id, plan.folder === undefined);
   });
   report(io, plan, flags);
-  if (flags.json !== true && state.owner) io.out(`${RESTART}\n`);
+  if (flags.json !== true && state.owner) io.out(`${FOLLOWS}\n`);
   return 0;
 }
 

@@ -26,10 +26,11 @@ interface Setting {
   readonly store: PluginStore;
 }
 
-/** Looks at all plugins, their records and the config, without running a plugin's code. */
+/** Looks at all plugins, their records and the config, without running a plugin's code. Sorted by id. */
 export async function checkPlugins(found: FoundPlugins, setting: Setting): Promise<readonly PluginProblem[]> {
   const each = await Promise.all(found.plugins.map((plugin) => checkPlugin(plugin, found, setting)));
-  return [...brokenOnes(found, setting), ...missingOnes(found, setting), ...each.flat()];
+  const all = [...brokenOnes(found, setting), ...missingOnes(found, setting), ...each.flat()];
+  return all.toSorted((a, b) => (a.id < b.id ? -1 : Number(a.id > b.id)));
 }
 
 function brokenOnes({ broken }: FoundPlugins, { config }: Setting): readonly PluginProblem[] {

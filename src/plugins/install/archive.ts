@@ -88,7 +88,7 @@ class ArchiveCheck {
     const target = entry.linkpath ?? "";
     refuseName(target);
     const base = entry.type === "Link" ? "" : posix.dirname(path);
-    if (isAway(target) || isAway(posix.join(base, target)))
+    if (isAbsolute(target) || isAway(posix.join(base, target)))
       throw unsafe(`The link ${path} in the archive leads out of it, to ${target}.`);
     this.#links.add(path);
   }
@@ -109,7 +109,4 @@ function refusePath(path: string): string {
 
 const isAbsolute = (path: string): boolean => /^(?:[/\\]|[A-Za-z]:)/.test(path);
 
-const isAway = (path: string): boolean => {
-  const normal = posix.normalize(path.replaceAll("\\", "/"));
-  return isAbsolute(path) || normal === ".." || normal.startsWith("../");
-};
+const isAway = (path: string): boolean => /^\.\.(?:\/|$)/.test(posix.normalize(path.replaceAll("\\", "/")));

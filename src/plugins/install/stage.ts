@@ -1,4 +1,4 @@
-import { realpath, rename } from "node:fs/promises";
+import { realpath, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { FoundPlugin, PluginOrigin } from "../../types/plugin/manifest.ts";
 import type { InstallRecord } from "../../types/plugin/install-record.ts";
@@ -14,7 +14,7 @@ import { invalid } from "./refusals.ts";
 import { sourceText, type PluginSource } from "./source.ts";
 import { makeDraft, type PluginStore } from "./store.ts";
 import { settleDraft } from "./swap.ts";
-import { hashTree, readTree } from "./tree.ts";
+import { hashTree, HOST_LINK, readTree } from "./tree.ts";
 
 /** A plugin that is ready to be put into place, or, for a link, to be named in the config. */
 export interface Staged {
@@ -78,9 +78,12 @@ async function fill(store: PluginStore, { draft, source }: Job, options: StageOp
 }
 
 /** Runs the install scripts that the operator allowed, of the plugin and of its dependencies. Throws `PLUGIN_FETCH`. */
-export async function runScripts({ programs }: PluginStore, staged: Staged): Promise<Staged> {
+export async function runScripts({ programs, packageRoot }: PluginStore, staged: Staged): Promise<Staged> {
   const { root } = staged.plugin;
+  // npm would also run the scripts of a linked package.
+  await rm(join(root, HOST_LINK), { recursive: true, force: true });
   await runInstallScripts(programs, root);
+  await linkHost(root, packageRoot);
   const files = await hashTree(root, await readTree(root, FOLDER_LIMITS));
   return { ...staged, record: { ...staged.record, files } };
 }

@@ -58,15 +58,15 @@ export async function settleDraft(store: PluginStore, draft: string): Promise<st
 
 async function settle(store: PluginStore, draft: string, { id, record }: Pending): Promise<string | undefined> {
   const target = join(store.extensions, id);
-  if (await isThere(join(draft, "plugin"))) {
-    if (!(await isThere(join(draft, "old"))) || (await isThere(target))) return undefined;
-    await rename(join(draft, "old"), target);
-    await syncDir(store.extensions);
-    return `The installation of ${id} was interrupted; the version before it is back in place.`;
+  if (await isThere(target)) {
+    if (await isThere(join(draft, "plugin"))) return undefined;
+    await putRecord(store.records, id, record);
+    return `The installation of ${id} was interrupted after its files were in place; its record is complete now.`;
   }
-  if (!(await isThere(target))) return undefined;
-  await putRecord(store.records, id, record);
-  return `The installation of ${id} was interrupted after its files were in place; its record is complete now.`;
+  if (!(await isThere(join(draft, "old")))) return undefined;
+  await rename(join(draft, "old"), target);
+  await syncDir(store.extensions);
+  return `The installation of ${id} was interrupted; the version before it is back in place.`;
 }
 
 interface Pending {

@@ -1,0 +1,357 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import JSON5 from "json5";
+import { beforeEach, describe, expect, test } from "vitest";
+import { packageRoot } from "../../../src/app/package-root.ts";
+import { folder, makePlugin, pluginFiles, write } from "../../plugins/install/fixtures.ts";
+import { run } from "./cli.ts";
+
+let dir: string;
+let state: string;
+let source: string;
+let env: Record<string, string>;
+
+beforeEach(() => {
+  dir = folder();
+  state = join(dir, "state");
+  source = makePlugin(join(dir, "source"));
+  env = { PATH: process.env["PATH"] ?? "", HOME: dir, OPENCLAW_STATE_DIR: state };
+});
+
+const plugins = (...args: string[]) => run(["plugins", ...args], env);
+const extensions = (path = "") => join(state, "extensions", path);
+const config = () => JSON5.parse(readFileSync(join(state, "openclaw.json"), "utf8"));
+const records = () => JSON.parse(readFileSync(join(state, "plugins/installs.json"), "utf8")).installRecords;
+const listed = async () => JSON.parse((await plugins("list", "--json")).out).plugins;
+
+function writeConfig(text: string): void {
+  mkdirSync(state, { recursive: true });
+  writeFileSync(join(state, "openclaw.json"), text);
+}
+
+describe("install", () => {
+  test("a folder is copied, linked with the gateway, recorded, enabled, and selected", async () => {
+    writeConfig("{\n  // mine\n  gateway: { port: 4711 },\n}\n");
+    const { code, out } = await plugins("install", source, "--force");
+    expect([code, out]).toEqual([
+      0,
+      'Exclusive slot "contextEngine" switched from "legacy" to "toy".\nInstalled plugin: toy\n',
+    ]);
+    expect(readFileSync(join(state, "openclaw.json"), "utf8")).toContain("// mine");
+    expect(config().plugins).toEqual({ entries: { toy: { enabled: true } }, slots: { contextEngine: "toy" } });
+    expect(readFileSync(extensions("toy/node_modules/openclaw/package.json"), "utf8")).toBe(
+      readFileSync(join(packageRoot, "package.json"), "utf8"),
+    );
+    expect(records()["toy"]).toEqual({
+      source: "path",
+      spec: source,
+      version: "1.0.0",
+      installedAt: expect.stringMatching(/^\d{4}-.*Z$/),
+      files: expect.stringMatching(/^sha256-/),
+    });
+    expect(statSync(join(state, "plugins/installs.json")).mode & 0o777).toBe(0o600);
+    expect(existsSync(join(source, "node_modules"))).toBe(false);
+    expect(await listed()).toEqual([
+      {
+        id: "toy",
+        version: "1.0.0",
+        origin: "global",
+        state: "enabled",
+        root: extensions("toy"),
+        source: `path: ${source}`,
+      },
+    ]);
+  });
+
+  test("without a terminal it needs a flag, and says which", async () => {
+    const { code, out, err } = await plugins("install", source);
+    expect([code, out]).toEqual([2, ""]);
+    expect(err).toMatch(
+      /^plugin +toy\nversion +1\.0\.0\nfrom +the folder .*\nlicense +MIT\nsize +\d+ bytes in 3 files\nkind +context-engine\n/,
+    );
+    expect(err).toContain("repeat the command with --accept-capabilities (or --yes, or --force)");
+    expect(readdirSync(extensions())).toEqual([]);
+    expect(existsSync(join(state, "openclaw.json"))).toBe(false);
+    for (const flag of ["--accept-capabilities", "--yes"]) {
+      expect((await plugins("install", source, flag)).code).toBe(0);
+      await plugins("uninstall", "toy", "--force");
+    }
+  });
+
+  test("a linked folder is named in the config and not copied", async () => {
+    const { out } = await plugins("install", "-l", source, "--yes");
+    expect(out).toContain(`Added ${source} to plugins.load.paths.\nInstalled plugin: toy\n`);
+    expect(config().plugins.load.paths).toEqual([source]);
+    expect([readdirSync(dir).toSorted(), readdirSync(source).toSorted()]).toEqual([
+      ["source", "state"],
+      ["dist", "openclaw.plugin.json", "package.json"],
+    ]);
+    expect(await listed()).toMatchObject([
+      { id: "toy", origin: "config", state: "enabled", source: `link: ${source}` },
+    ]);
+    await plugins("install", "--link", source, "--force");
+    expect(config().plugins.load.paths).toEqual([source]);
+    expect((await plugins("install", source, "--force")).err).toContain("Run `openclaw plugins uninstall toy` first.");
+    expect((await plugins("update", "toy")).out).toContain("toy is a linked folder");
+    await plugins("uninstall", "toy", "--force");
+    expect(config().plugins).toEqual({ entries: { toy: { enabled: false } }, slots: {}, load: { paths: [] } });
+    expect(existsSync(join(source, "dist/index.js"))).toBe(true);
+  });
+
+  test("an archive is unpacked", async () => {
+    execFileSync("tar", ["-czf", join(dir, "toy.tgz"), "-C", dir, "source"]);
+    const { code, err } = await plugins("install", join(dir, "toy.tgz"), "--yes");
+    expect([code, err]).toEqual([0, expect.stringMatching(/integrity +sha512-/)]);
+    expect(records()["toy"]).toMatchObject({ source: "archive", integrity: expect.stringMatching(/^sha512-/) });
+  });
+
+  test("a memory plugin gets its slot, and another kind none", async () => {
+    makePlugin(join(dir, "mem"), { id: "mem", manifest: { kind: "memory" } });
+    makePlugin(join(dir, "tool"), { id: "tool", manifest: { kind: undefined } });
+    expect((await plugins("install", join(dir, "mem"), "--yes")).out).toContain(
+      'Exclusive slot "memory" switched from "none" to "mem".\n',
+    );
+    expect((await plugins("install", join(dir, "tool"), "--yes")).out).toBe("Installed plugin: tool\n");
+    expect(config().plugins.slots).toEqual({ memory: "mem" });
+  });
+
+  test("an installed plugin is replaced only with --force, and a bundled extension never", async () => {
+    await plugins("install", source, "--yes");
+    const again = await plugins("install", source, "--yes");
+    expect([again.code, again.err]).toEqual([2, expect.stringContaining("toy is installed already")]);
+    makePlugin(source, { version: "2.0.0" });
+    expect((await plugins("install", source, "--force")).code).toBe(0);
+    expect(records()["toy"]).toMatchObject({ version: "2.0.0" });
+    makePlugin(join(dir, "other"), { id: "telegram" });
+    expect((await plugins("install", join(dir, "other"), "--force")).err).toContain(
+      "error PLUGIN_INVALID: telegram is",
+    );
+    expect(readdirSync(extensions())).toEqual(["toy"]);
+  });
+
+  test("lists of the config are respected", async () => {
+    writeConfig(`{ plugins: { allow: ["other"], deny: ["toy"] } }`);
+    const { out, err } = await plugins("install", source, "--yes");
+    expect(out).toContain('Added "toy" to plugins.allow.\n');
+    expect(err).toContain("plugins.deny names toy, so it is not loaded.");
+    expect(config().plugins.allow).toEqual(["other", "toy"]);
+    expect(await listed()).toMatchObject([{ state: "disabled", reason: "plugins.deny names it" }]);
+  });
+
+  test("flags of other versions are accepted, or refused by name", async () => {
+    const flags = ["--dangerously-force-unsafe-install", "--acknowledge-install-policy-warning"];
+    const { code, err } = await plugins("install", source, "--yes", "--pin", ...flags);
+    expect(code).toBe(0);
+    for (const flag of flags) expect(err).toContain(`${flag} has no effect here`);
+    const market = await plugins("install", "toy", "--marketplace", "x");
+    expect([market.code, market.err]).toEqual([2, expect.stringContaining("uses no plugin marketplace")]);
+  });
+
+  test("a script gets one object", async () => {
+    const { code, out } = await plugins("install", source, "--yes", "--json");
+    expect(code).toBe(0);
+    expect(JSON.parse(out)).toMatchObject({
+      id: "toy",
+      version: "1.0.0",
+      record: { source: "path", spec: source },
+      changes: ['Exclusive slot "contextEngine" switched from "legacy" to "toy".'],
+      needsRestart: false,
+    });
+  });
+
+  test("a config with a problem is reported before anything is fetched", async () => {
+    writeConfig("{ gateway: { prt: 1 } }");
+    expect((await plugins("install", source, "--yes")).code).toBe(78);
+    expect(existsSync(extensions())).toBe(false);
+  });
+});
+
+describe("enable and disable", () => {
+  test("change the entry and the slot, and say so", async () => {
+    await plugins("install", source, "--yes");
+    const off = await plugins("disable", "toy");
+    expect([off.code, off.out]).toEqual([
+      0,
+      'Exclusive slot "contextEngine" switched from "toy" to "legacy".\nDisabled plugin: toy\n',
+    ]);
+    expect(config().plugins).toEqual({ entries: { toy: { enabled: false } }, slots: {} });
+    expect(await listed()).toMatchObject([{ state: "disabled", reason: "plugins.entries.toy.enabled is false" }]);
+    expect(JSON.parse((await plugins("enable", "toy", "--json")).out)).toMatchObject({ id: "toy", enabled: true });
+    expect(config().plugins).toEqual({ entries: { toy: { enabled: true } }, slots: { contextEngine: "toy" } });
+  });
+
+  test("a plugin that nobody knows, and one that cannot run, are reported", async () => {
+    await plugins("install", source, "--yes");
+    const near = await plugins("enable", "tay");
+    expect([near.code, near.err]).toEqual([1, expect.stringContaining("Did you mean toy?")]);
+    expect((await plugins("disable", "nobody")).err).toContain("error NOT_FOUND: There is no plugin nobody.");
+    writeFileSync(extensions("toy/openclaw.plugin.json"), "{");
+    expect((await plugins("enable", "toy")).err).toContain("error PLUGIN_INVALID: toy cannot be used");
+    expect((await plugins("disable", "toy")).code).toBe(0);
+  });
+});
+
+describe("uninstall", () => {
+  test("removes folder, record and settings, resets the slot, and leaves a disabled entry", async () => {
+    await plugins("install", source, "--yes");
+    const dry = await plugins("uninstall", "toy", "--dry-run");
+    expect(dry.out).toContain(`Would remove ${extensions("toy")}\nWould uninstall plugin: toy\n`);
+    expect(existsSync(extensions("toy"))).toBe(true);
+    const asked = await plugins("uninstall", "toy");
+    expect([asked.code, asked.err]).toEqual([2, expect.stringContaining("Add --force.")]);
+    const { code, out } = await plugins("uninstall", "toy", "--force");
+    expect([code, out]).toEqual([
+      0,
+      `Exclusive slot "contextEngine" switched from "toy" to "legacy".\nRemoved ${extensions("toy")}\nUninstalled plugin: toy\n`,
+    ]);
+    expect([readdirSync(extensions()), records()]).toEqual([[], {}]);
+    expect(config().plugins).toEqual({ entries: { toy: { enabled: false } }, slots: {} });
+    expect((await plugins("list")).out).toBe("No plugins. Install one: openclaw plugins install <source>\n");
+    expect((await plugins("uninstall", "nobody", "--force")).code).toBe(1);
+    expect((await plugins("uninstall", "../source", "--force")).code).toBe(1);
+    expect(existsSync(source)).toBe(true);
+  });
+
+  test("--keep-files and --keep-config keep each their part", async () => {
+    await plugins("install", source, "--yes");
+    await plugins("uninstall", "toy", "--force", "--keep-config");
+    expect([existsSync(extensions("toy")), config().plugins.slots]).toEqual([false, { contextEngine: "toy" }]);
+    await plugins("install", source, "--yes");
+    await plugins("uninstall", "toy", "--force", "--keep-files");
+    expect([existsSync(extensions("toy")), records()]).toEqual([true, {}]);
+  });
+
+  test("the only allowed plugin stays named, since an empty list would allow all", async () => {
+    writeConfig(`{ plugins: { allow: ["toy"] } }`);
+    await plugins("install", source, "--yes");
+    await plugins("uninstall", "toy", "--force");
+    expect(config().plugins.allow).toEqual(["toy"]);
+  });
+
+  test("a broken config does not keep a plugin installed", async () => {
+    await plugins("install", source, "--yes");
+    writeConfig(`{ gateway: { prt: 1 }, plugins: { entries: { toy: { enabled: true } } } }`);
+    expect((await plugins("uninstall", "toy", "--force")).code).toBe(0);
+    expect(existsSync(extensions("toy"))).toBe(false);
+  });
+});
+
+describe("list and inspect", () => {
+  test("show versions, origins and reasons", async () => {
+    await plugins("install", source, "--yes");
+    makePlugin(extensions("by-hand"), { id: "by-hand", manifest: { name: "Tool\u001b[2J" } });
+    write(extensions("wrong"), { "openclaw.plugin.json": "{}" });
+    makePlugin(join(state, "workspace/.openclaw/extensions/local"), { id: "local" });
+    const { code, out } = await plugins("list");
+    expect(code).toBe(0);
+    expect(out.split("\n").map((line) => line.replaceAll(/ {2,}/g, " | "))).toEqual([
+      "ID | VERSION | ORIGIN | STATE | REASON",
+      "by-hand | 1.0.0 | global | disabled | it is not enabled; run: openclaw plugins enable by-hand",
+      "local | 1.0.0 | workspace | disabled | it is not enabled; run: openclaw plugins enable local",
+      "toy | 1.0.0 | global | enabled",
+      expect.stringMatching(/^wrong \| - \| global \| broken \| its openclaw\.plugin\.json is wrong: id/),
+      "",
+    ]);
+    expect((await plugins("list", "--enabled")).out).not.toContain("by-hand");
+    expect((await plugins("list", "--verbose")).out).toContain(`path: ${source}`);
+  });
+
+  test("inspect shows manifest, record and what the config grants", async () => {
+    await plugins("install", source, "--yes");
+    await run(["config", "set", "plugins.entries.toy.hooks.allowConversationAccess", "true"], env);
+    const text = (await plugins("info", "toy")).out;
+    for (const line of [
+      /^version +1\.0\.0$/m,
+      /^kinds +context-engine$/m,
+      /^granted +conversationAccess, promptInjection$/m,
+    ])
+      expect(text).toMatch(line);
+    expect(JSON.parse((await plugins("inspect", "toy", "--json")).out)).toMatchObject({
+      id: "toy",
+      state: "enabled",
+      entry: "dist/index.js",
+      contributes: { kinds: ["context-engine"] },
+      grants: { conversationAccess: true, modelOverride: false },
+      record: { source: "path" },
+    });
+    expect(JSON.parse((await plugins("inspect", "--all", "--json")).out).plugins).toHaveLength(1);
+    expect((await plugins("inspect")).code).toBe(2);
+    expect((await plugins("inspect", "nobody")).code).toBe(1);
+  });
+
+  test("records of older versions in the config count", async () => {
+    const old = { source: "npm", spec: "toy@latest", version: "0.9.0" };
+    writeConfig(JSON.stringify({ plugins: { installs: { toy: old }, entries: { toy: { enabled: true } } } }));
+    makePlugin(extensions("toy"));
+    expect(await listed()).toMatchObject([{ id: "toy", source: "npm: toy@latest" }]);
+    expect((await plugins("doctor")).out).toContain("warn: toy: Its record has no integrity hash.");
+    await plugins("uninstall", "toy", "--force");
+    expect(config().plugins).toEqual({ installs: {}, entries: { toy: { enabled: false } } });
+  });
+});
+
+describe("doctor", () => {
+  test("finds nothing wrong with a fresh installation", async () => {
+    await plugins("install", source, "--yes");
+    const { code, out } = await plugins("doctor");
+    expect([code, out]).toEqual([0, "No problems with 1 plugin.\n"]);
+  });
+
+  test("reports what is broken, missing or changed, each with a fix", async () => {
+    await plugins("install", source, "--yes");
+    makePlugin(join(dir, "gone"), { id: "gone", manifest: { kind: undefined } });
+    await plugins("install", join(dir, "gone"), "--yes");
+    rmSync(extensions("gone"), { recursive: true });
+    makePlugin(extensions("by-hand"), { id: "by-hand", package: { dependencies: { helper: "1", zod: "1" } } });
+    write(extensions("by-hand/node_modules/zod"), { "package.json": "{}" });
+    write(extensions("wrong"), { "openclaw.plugin.json": "{}" });
+    makePlugin(extensions("late"), {
+      id: "late",
+      package: { openclaw: { extensions: ["./dist/index.js"], compat: { pluginApi: ">=2099.1.1" } } },
+    });
+    await run(["config", "set", "plugins.entries.late.enabled", "true"], env);
+    await run(["config", "set", "plugins.entries.never.enabled", "true"], env);
+    write(extensions("toy"), { "dist/index.js": "changed" });
+    rmSync(extensions("toy/node_modules"), { recursive: true });
+    const { code, out } = await plugins("doctor", "--json");
+    expect(code).toBe(1);
+    const { problems } = JSON.parse(out);
+    expect(
+      problems.map(({ severity, id, message }: Record<string, string>) => `${severity} ${id}: ${message}`),
+    ).toEqual([
+      expect.stringContaining("warn by-hand: Its folder lacks dependencies of its package.json: helper."),
+      "warn by-hand: Its folder has no install record: somebody put it there by hand.",
+      "fail gone: It has an install record, and its folder is missing.",
+      "fail late: It is refused: it needs plugin API 2099.1.1 or later, and this gateway has 2026.7.1.",
+      "warn late: Its folder has no install record: somebody put it there by hand.",
+      "fail never: The config enables it, and it is not installed.",
+      "warn toy: Its files were changed after the installation.",
+      expect.stringMatching(/^warn wrong: .* cannot be used: its openclaw\.plugin\.json is wrong/),
+    ]);
+    expect(problems.every(({ fix }: { fix: string }) => fix !== "")).toBe(true);
+  });
+
+  test("repairs what an interrupted installation left", async () => {
+    await plugins("install", source, "--yes");
+    mkdirSync(extensions(".draft-x/plugin"), { recursive: true });
+    const record = { id: "toy", records: { toy: { source: "path", version: "2.0.0" } } };
+    writeFileSync(extensions(".draft-x/record.json"), JSON.stringify(record));
+    renameSync(extensions("toy"), extensions(".draft-x/old"));
+    const { code, out } = await plugins("doctor");
+    expect([code, out]).toEqual([
+      0,
+      "repaired: The installation of toy was interrupted; the version before it is back in place.\nNo problems with 1 plugin.\n",
+    ]);
+    expect(readdirSync(extensions())).toEqual(["toy"]);
+  });
+});
+
+test("updates of a folder take what has changed there", async () => {
+  await plugins("install", source, "--yes");
+  expect((await plugins("update", "toy", "--yes")).out).toBe("toy is up to date (1.0.0)\n");
+  write(source, pluginFiles({ version: "1.0.1" }));
+  expect((await plugins("update", "toy", "--yes")).out).toBe("Updated plugin: toy (1.0.0 -> 1.0.1)\n");
+  expect((await plugins("update")).code).toBe(2);
+  expect((await plugins("update", "nobody")).code).toBe(1);
+});

@@ -7,7 +7,7 @@ import { errorText } from "../../utils/text/error-text.ts";
 import { parseManifest, type Parsed } from "./parse-manifest.ts";
 import { parsePackage } from "./parse-package.ts";
 
-const MANIFEST = "openclaw.plugin.json";
+export const MANIFEST = "openclaw.plugin.json";
 const MOST_BYTES = 1_048_576;
 
 export type ReadPlugin =

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import JSON5 from "json5";
 import { beforeEach, describe, expect, test } from "vitest";
 import { packageRoot } from "../../../src/app/package-root.ts";
-import { folder, makePlugin, pluginFiles, write } from "../../plugins/install/fixtures.ts";
-import { run } from "./cli.ts";
+import { folder, makePlugin, pluginFiles, write } from "../../kit/plugin-sources.ts";
+import { run } from "../../kit/gateway/cli.ts";
 
 let dir: string;
 let state: string;

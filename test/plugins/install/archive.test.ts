@@ -3,7 +3,15 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { stagePlugin } from "../../../src/plugins/install/stage.ts";
-import { archiveOf, asEntries, folder, makePlugin, pluginFiles, storeIn, type TarEntry } from "./fixtures.ts";
+import {
+  archiveOf,
+  asEntries,
+  folder,
+  makePlugin,
+  pluginFiles,
+  storeIn,
+  type TarEntry,
+} from "../../kit/plugin-sources.ts";
 
 const options = { pin: false, step: () => undefined };
 

@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readlinkSync, symlinkSync, writeFileSync } from
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { stagePlugin } from "../../../src/plugins/install/stage.ts";
-import { folder, makePlugin, storeIn } from "./fixtures.ts";
+import { folder, makePlugin, storeIn } from "../../kit/plugin-sources.ts";
 
 const options = { pin: false, step: () => undefined };
 

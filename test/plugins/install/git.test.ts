@@ -2,8 +2,8 @@ import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
-import { run } from "../../app/cli/cli.ts";
-import { folder, makePlugin } from "./fixtures.ts";
+import { run } from "../../kit/gateway/cli.ts";
+import { folder, makePlugin } from "../../kit/plugin-sources.ts";
 
 let dir: string;
 let repository: string;

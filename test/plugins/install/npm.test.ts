@@ -2,8 +2,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { Registry, type Published } from "../../fakes/npm-registry.ts";
-import { run } from "../../app/cli/cli.ts";
-import { archiveOf, asEntries, folder, packageOf, pluginFiles, type PluginShape } from "./fixtures.ts";
+import { run } from "../../kit/gateway/cli.ts";
+import { archiveOf, asEntries, folder, packageOf, pluginFiles, type PluginShape } from "../../kit/plugin-sources.ts";
 
 let dir: string;
 let state: string;
@@ -32,8 +32,7 @@ afterEach(() => registry.stop());
 const SCRIPTS = { preinstall: "touch ran", install: "touch ran", postinstall: "touch ran", prepare: "touch ran" };
 
 const HELPER = { name: "helper", version: "1.0.0", main: "index.js", scripts: SCRIPTS };
-const publishHelper = (): Promise<Published> =>
-  registry.publish(HELPER, { "index.js": "" });
+const publishHelper = (): Promise<Published> => registry.publish(HELPER, { "index.js": "" });
 
 async function publish(shape: PluginShape = {}): Promise<Published> {
   const { "package.json": _own, ...files } = pluginFiles(shape);

@@ -11,7 +11,7 @@ import {
   repairUnlessBusy,
   withStoreLock,
 } from "../../../src/plugins/install/swap.ts";
-import { folder, makePlugin, storeIn } from "./fixtures.ts";
+import { folder, makePlugin, storeIn } from "../../kit/plugin-sources.ts";
 
 let dir: string;
 let store: PluginStore;

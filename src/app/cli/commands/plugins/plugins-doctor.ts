@@ -1,5 +1,5 @@
 import { writeJson, type Io } from "../../io.ts";
-import { cleanText } from "../../io.ts";
+import { cleanText } from "../../terminal-text.ts";
 import { repairUnlessBusy } from "../../../../plugins/install/swap.ts";
 import { checkPlugins, type PluginProblem } from "../../../plugins/check-plugins.ts";
 import { readPluginState } from "./plugin-state.ts";

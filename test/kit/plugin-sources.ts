@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { Header } from "tar";
+import { Header } from "tar/header";
 import { onTestFinished } from "vitest";
 import type { PluginStore } from "../../src/plugins/install/store.ts";
 

@@ -1,7 +1,7 @@
 import { createReadStream } from "node:fs";
 import { mkdir, readdir, realpath } from "node:fs/promises";
 import { join, posix } from "node:path";
-import type { ReadEntry } from "tar";
+import type { ReadEntry } from "tar/read-entry";
 import { OpenClawError } from "../../types/errors.ts";
 import { exists } from "../../utils/exists.ts";
 import { errorText } from "../../utils/text/error-text.ts";
@@ -15,7 +15,7 @@ import { invalid, unsafe } from "./refusals.ts";
  */
 export async function unpackArchive(file: string, into: string): Promise<string> {
   await readAll(file, new ArchiveCheck());
-  const { extract } = await import("tar");
+  const { extract } = await import("tar/extract");
   await mkdir(into, { recursive: true, mode: 0o700 });
   await reading(
     file,
@@ -37,7 +37,7 @@ async function folderIn(root: string): Promise<string> {
 }
 
 async function readAll(file: string, check: ArchiveCheck): Promise<void> {
-  const { Parser } = await import("tar");
+  const { Parser } = await import("tar/parse");
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const parser = new Parser({
     strict: true,

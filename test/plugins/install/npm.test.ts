@@ -60,6 +60,7 @@ test("a package is installed with its dependencies, its hash and a lock, and no 
   expect(err).toMatch(/publisher +ann/);
   expect(err).toContain(integrity);
   expect(err).toMatch(/install scripts +preinstall, install, postinstall, prepare, helper@1\.0\.0/);
+  expect(err).toContain("The install scripts of helper@1.0.0 did not run.");
   expect(records()["toy"]).toMatchObject({ source: "npm", spec: "toy", version: "1.0.0", integrity });
   expect(existsSync(plugin("node_modules/helper/index.js"))).toBe(true);
   const lock = JSON.parse(readFileSync(plugin("package-lock.json"), "utf8"));

@@ -1,4 +1,5 @@
 import { writeJson, type Io } from "../../io.ts";
+import { withProgress } from "../../progress.ts";
 import { cleanText } from "../../terminal-text.ts";
 import { repairUnlessBusy } from "../../../../plugins/install/swap.ts";
 import { checkPlugins, type PluginProblem } from "../../../plugins/check-plugins.ts";
@@ -9,7 +10,7 @@ export async function pluginsDoctor(io: Io, flags: { readonly json?: boolean }):
   const { store } = await readPluginState(io);
   const repaired = await repairUnlessBusy(store);
   const { found, state } = await readPluginState(io);
-  const problems = await checkPlugins(found, { config: state.config.plugins, store });
+  const problems = await withProgress(io, "Looking", checkPlugins(found, { config: state.config.plugins, store }));
   if (flags.json === true) writeJson(io, { plugins: found.plugins.length, repaired, problems });
   else print(io, found.plugins.length, { repaired, problems });
   return problems.some(({ severity }) => severity === "fail") ? 1 : 0;

@@ -10,6 +10,7 @@ import { writeConfigValues } from "../../../config/edit/write.ts";
 import { BUNDLED_IDS } from "../../../contributions/extensions.ts";
 import type { FoundPlugins } from "../../../plugins/found.ts";
 import { writeJson, type Io } from "../../io.ts";
+import { cleanText } from "../../terminal-text.ts";
 import { hasConsent, showFacts, type ConsentFlags } from "./consent.ts";
 import { FOLLOWS, requirePluginState, RESTART, type PluginState } from "./plugin-state.ts";
 import { Steps } from "./steps.ts";
@@ -138,9 +139,19 @@ async function enable(io: Io, plugins: PluginState, { staged, flags }: Installed
     writeJson(io, { id, version, record: staged.record, changes: change.lines, needsRestart });
     return;
   }
+  noteScripts(io, staged, flags);
   for (const line of change.lines) io.out(`${line}\n`);
   io.out(`Installed plugin: ${id}\n`);
   if (state.owner) io.out(`${needsRestart ? RESTART : FOLLOWS}\n`);
+}
+
+/** Native packages often need their scripts; without them they fail when they are loaded. */
+function noteScripts(io: Io, { facts: { id, risks } }: Staged, { allowScripts }: InstallFlags): void {
+  if (allowScripts === true || risks.scriptedDependencies.length === 0) return;
+  const names = cleanText(risks.scriptedDependencies.join(", "));
+  io.err(
+    `The install scripts of ${names} did not run. If ${id} does not load, install it again with --allow-scripts.\n`,
+  );
 }
 
 /** The folder of a linked plugin in the config, unless it is there. */

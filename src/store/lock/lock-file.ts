@@ -10,8 +10,8 @@ const PATIENCE_MS = 45_000;
 const LONGEST_PAUSE_MS = 500;
 
 /**
- * Takes `<path>.lock` against other processes and resolves with its release. Throws `OpenClawError` DISK_WRITE after waiting
- * for `patienceMs`, 45 s when unset.
+ * Locks `<path>.lock` against other processes. Resolves with a function that releases it. Throws `OpenClawError` DISK_WRITE
+ * after `patienceMs`, 45 s when unset.
  */
 export async function lockFile(path: string, patienceMs = PATIENCE_MS): Promise<() => Promise<void>> {
   const until = Date.now() + patienceMs;

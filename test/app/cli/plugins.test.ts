@@ -4,7 +4,7 @@ import { join } from "node:path";
 import JSON5 from "json5";
 import { beforeEach, describe, expect, test } from "vitest";
 import { packageRoot } from "../../../src/app/package-root.ts";
-import { folder, makePlugin, pluginFiles, write } from "../../kit/plugin-sources.ts";
+import { folder, makePlugin, pluginFiles, write } from "../../kit/plugins/sources.ts";
 import { run } from "../../kit/gateway/cli.ts";
 
 let dir: string;

@@ -9,7 +9,7 @@ import { FOLDER_LIMITS } from "../../../src/plugins/install/paths.ts";
 import { readRecords } from "../../../src/plugins/install/records.ts";
 import { repairStore } from "../../../src/plugins/install/swap.ts";
 import { hashTree, readTree } from "../../../src/plugins/install/tree.ts";
-import { folder, makePlugin, storeIn } from "../../kit/plugin-sources.ts";
+import { folder, makePlugin, storeIn } from "../../kit/plugins/sources.ts";
 
 const ROUNDS = 25;
 /** Milliseconds after which each round kills: steps that meet all parts of an installation, which takes about 30 ms. */

@@ -1,6 +1,6 @@
 import { stagePlugin } from "../../../src/plugins/install/stage.ts";
 import { commitDraft, repairStore, withStoreLock } from "../../../src/plugins/install/swap.ts";
-import { storeIn } from "../../kit/plugin-sources.ts";
+import { storeIn } from "../../kit/plugins/sources.ts";
 
 /** Installs one folder after the other, over and over, until the process is killed. */
 const [dir = "", ...sources] = process.argv.slice(2);

@@ -11,7 +11,7 @@ import {
   pluginFiles,
   storeIn,
   type TarEntry,
-} from "../../kit/plugin-sources.ts";
+} from "../../kit/plugins/sources.ts";
 
 const options = { pin: false, step: () => undefined };
 

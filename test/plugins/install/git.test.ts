@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
 import { run } from "../../kit/gateway/cli.ts";
-import { folder, makePlugin } from "../../kit/plugin-sources.ts";
+import { folder, makePlugin } from "../../kit/plugins/sources.ts";
 
 let dir: string;
 let repository: string;

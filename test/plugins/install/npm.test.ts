@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { Registry, type Published } from "../../fakes/npm-registry.ts";
 import { run } from "../../kit/gateway/cli.ts";
-import { archiveOf, asEntries, folder, packageOf, pluginFiles, type PluginShape } from "../../kit/plugin-sources.ts";
+import { archiveOf, asEntries, folder, packageOf, pluginFiles, type PluginShape } from "../../kit/plugins/sources.ts";
 
 let dir: string;
 let state: string;

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { linkSource, parseSource, sourceOfRecord, sourceText } from "../../../src/plugins/install/source.ts";
-import { folder } from "../../kit/plugin-sources.ts";
+import { folder } from "../../kit/plugins/sources.ts";
 
 const cwd = "/somewhere";
 const where = { cwd, home: "/home/ann" };

@@ -11,7 +11,7 @@ import {
   repairUnlessBusy,
   withStoreLock,
 } from "../../../src/plugins/install/swap.ts";
-import { folder, makePlugin, storeIn } from "../../kit/plugin-sources.ts";
+import { folder, makePlugin, storeIn } from "../../kit/plugins/sources.ts";
 
 let dir: string;
 let store: PluginStore;

@@ -47,7 +47,6 @@ function reportOf(plugins: PluginState, plugin: FoundPlugin) {
       conversationAccess: entry?.hooks.allowConversationAccess ?? false,
       promptInjection: entry !== undefined && entry.hooks.allowConversationAccess && entry.hooks.allowPromptInjection,
       modelOverride: entry?.llm.allowModelOverride ?? false,
-      subagentModelOverride: entry?.subagent.allowModelOverride ?? false,
     },
     hasConfig: entry?.config !== undefined,
     record: own(plugins.found.records, manifest.id),

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { Header } from "tar/header";
 import { onTestFinished } from "vitest";
-import type { PluginStore } from "../../src/plugins/install/store.ts";
+import type { PluginStore } from "../../../src/plugins/install/store.ts";
 
 /** A folder of the test's own, without links in its path, gone after it. */
 export function folder(): string {

@@ -352,6 +352,11 @@ describe("secrets", () => {
     expect(JSON.stringify(config.env.vars)).not.toContain("Vienna");
   });
 
+  it("leave the working folder of the shell visible, although its variable is named like a password", async () => {
+    await load({}, { env: { PWD: "/srv/made-for-this-test", DB_PWD: "made-for-that-test" } });
+    expect(Secret.mask("/srv/made-for-this-test and made-for-that-test")).toBe("/srv/made-for-this-test and [secret]");
+  });
+
   it("that are missing stop the load with the name of the key and the variable", async () => {
     const error = await refusal('{ gateway: { auth: {\n token: { source: "env", id: "GW_TOKEN" } } } }');
     expect(error.code).toBe("SECRET_MISSING");

@@ -122,11 +122,12 @@ test("an update takes the new version, and is current afterwards", async () => {
   await publish();
   await plugins("install", "toy", "--yes");
   expect((await plugins("update", "toy", "--yes")).out).toBe("toy is up to date (1.0.0)\n");
-  const { integrity } = await publish({ version: "1.1.0" });
+  const { integrity } = await publish({ version: "1.1.0", manifest: { contracts: { tools: ["look"] } } });
   expect((await plugins("update", "--all", "--dry-run")).out).toBe("toy can be updated (1.0.0 -> 1.1.0)\n");
   const { code, out, err } = await plugins("update", "toy", "--yes");
   expect([code, out]).toEqual([0, "Updated plugin: toy (1.0.0 -> 1.1.0)\n"]);
   expect(err).toMatch(/version +1\.1\.0, in place of 1\.0\.0/);
+  expect(err).toContain("New in this version: tools: look\n");
   expect(records()["toy"]).toMatchObject({ spec: "toy", version: "1.1.0", integrity });
   expect(readFileSync(plugin("dist/index.js"), "utf8")).toContain("1.1.0");
   expect(readdirSync(join(state, "extensions"))).toEqual(["toy"]);

@@ -1,8 +1,10 @@
-import type { PluginFacts } from "../../../../plugins/install/facts.ts";
+import { contributesOf, type PluginFacts } from "../../../../plugins/install/facts.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
+import type { FoundPlugin } from "../../../../types/plugin/manifest.ts";
 import { canAsk, confirmed } from "../../ask.ts";
 import type { Io } from "../../io.ts";
 import { pairs } from "../../table.ts";
+import { cleanText } from "../../terminal-text.ts";
 
 /** Each of them is a yes. */
 export type ConsentFlags = Readonly<Partial<Record<"yes" | "force" | "acceptCapabilities", boolean>>>;
@@ -47,6 +49,19 @@ export function showFacts(io: Io, facts: PluginFacts, before?: string): void {
     "A plugin runs with all rights of the gateway. Its hooks may read conversations only where the config allows it.\n",
   );
 }
+
+/** Shows what a new version contributes that the installed one does not. */
+export function showNews(io: Io, facts: PluginFacts, before: FoundPlugin | undefined): void {
+  if (!before) return;
+  const old = contributesOf(before);
+  const news = CONTRIBUTED.flatMap((what) => {
+    const added = facts.contributes[what].filter((name) => !old[what].includes(name));
+    return added.length === 0 ? [] : [`${what}: ${added.join(", ")}`];
+  });
+  if (news.length > 0) io.err(`New in this version: ${cleanText(news.join("; "))}\n`);
+}
+
+const CONTRIBUTED = ["kinds", "tools", "channels", "providers", "cliCommands", "skills"] as const;
 
 const MOST_LISTED = 12;
 

@@ -11,7 +11,7 @@ import type { InstallRecord } from "../../../../types/plugin/install-record.ts";
 import { own } from "../../../../utils/own.ts";
 import { printFailure } from "../../failure.ts";
 import { writeJson, type Io } from "../../io.ts";
-import { hasConsent, showFacts, type ConsentFlags } from "./consent.ts";
+import { hasConsent, showFacts, showNews, type ConsentFlags } from "./consent.ts";
 import { noPlugin, readPluginState, RESTART, type PluginState } from "./plugin-state.ts";
 import { place, stageShown } from "./plugins-install.ts";
 
@@ -122,6 +122,11 @@ async function replace(io: Io, plugins: PluginState, { id, flags, source, record
     if (staged.record.files === record.files) return { id, outcome: "current" };
     if (flags.dryRun === true) return { id, outcome: "available", ...after };
     showFacts(io, staged.facts, record.version ?? "an unknown version");
+    showNews(
+      io,
+      staged.facts,
+      plugins.found.plugins.find(({ manifest }) => manifest.id === id),
+    );
     if (!(await hasConsent(io, flags, `Update ${id}?`))) return { id, outcome: "refused" };
     await place(plugins.store, staged, flags);
     return { id, outcome: "updated", ...after };

@@ -1,8 +1,12 @@
 import type { Contributions } from "../../plugins/contributions.ts";
+import { pluginStore } from "../../plugins/install/store.ts";
+import { repairUnlessBusy } from "../../plugins/install/swap.ts";
+import { withFix } from "../../types/errors.ts";
 import type { LoadOptions } from "../config/load.ts";
 import type { StatePaths } from "../config/paths.ts";
 import type { Env } from "../config/secrets.ts";
 import { contributedSchemas } from "../contributions/extensions.ts";
+import { packageRoot } from "../package-root.ts";
 import { discoverIn } from "./places.ts";
 
 /** How a process reads its config: with the schemas of what is loaded, and the plugins that can be found. */
@@ -17,4 +21,13 @@ export async function loadOptionsFor(
     discover: discoverIn(paths, env),
     ...(await contributedSchemas(contributions)),
   };
+}
+
+/** Settles interrupted installations of plugins. Never rejects: returns a sentence for each repair, or why there was none. */
+export async function repairPlugins(paths: StatePaths, env: Env = process.env): Promise<readonly string[]> {
+  try {
+    return await repairUnlessBusy(pluginStore(paths, packageRoot, env));
+  } catch (error) {
+    return [`The installed plugins could not be checked: ${withFix(error)}`];
+  }
 }

@@ -5,7 +5,7 @@ import JSON5 from "json5";
 import { beforeEach, describe, expect, test } from "vitest";
 import { packageRoot } from "../../../src/app/package-root.ts";
 import { folder, makePlugin, pluginFiles, write } from "../../kit/plugins/sources.ts";
-import { run } from "../../kit/gateway/cli.ts";
+import { ended, outputMatching, run, start } from "../../kit/gateway/cli.ts";
 
 let dir: string;
 let state: string;
@@ -345,6 +345,23 @@ describe("doctor", () => {
     ]);
     expect(readdirSync(extensions())).toEqual(["toy"]);
   });
+});
+
+test("the gateway repairs an interrupted installation when it starts", async () => {
+  await plugins("install", source, "--yes");
+  await plugins("disable", "toy");
+  mkdirSync(extensions(".draft-x/plugin"), { recursive: true });
+  const record = { id: "toy", records: { toy: { source: "path", version: "2.0.0" } } };
+  writeFileSync(extensions(".draft-x/record.json"), JSON.stringify(record));
+  renameSync(extensions("toy"), extensions(".draft-x/old"));
+  const gateway = start(["gateway", "run", "--port", "0"], env);
+  try {
+    await outputMatching(gateway, /The installation of toy was interrupted; the version before it is back in place/);
+  } finally {
+    gateway.kill("SIGTERM");
+    await ended(gateway);
+  }
+  expect(readdirSync(extensions())).toEqual(["toy"]);
 });
 
 test("updates of a folder take what has changed there", async () => {

@@ -7,7 +7,7 @@ import { makeStateDirs, resolvePaths, type StatePaths } from "../../config/paths
 import { Live } from "../../compose/live.ts";
 import { ownerGap } from "../../accounts/owner-gap.ts";
 import { openLog, type OpenLog } from "../../log/log.ts";
-import { loadOptionsFor } from "../../plugins/load-options.ts";
+import { loadOptionsFor, repairPlugins } from "../../plugins/load-options.ts";
 import { greet } from "./greeting.ts";
 import { startGateway } from "../gateway.ts";
 import { bundledContributions } from "../../contributions/extensions.ts";
@@ -38,6 +38,7 @@ export async function runGateway(options: GatewayOptions): Promise<number> {
   process.env["AWS_MAX_ATTEMPTS"] ??= "1";
   // Before the config is read, because it may name commands that give secrets.
   await makeStateDirs(paths);
+  const repaired = await repairPlugins(paths);
   const contributions = bundledContributions();
   const load = async () => loadConfig(await loadOptionsFor(contributions, paths));
   const loaded = await load();
@@ -46,7 +47,7 @@ export async function runGateway(options: GatewayOptions): Promise<number> {
   try {
     const live = new Live(paths, process.env["HOME"] ?? homedir(), loaded, contributions);
     const log = logFor(live, options.verbose === true);
-    for (const warning of loaded.warnings) log.warn(warning.text);
+    for (const text of [...repaired, ...loaded.warnings.map((warning) => warning.text)]) log.warn(text);
     const gap = ownerGap(live.config);
     if (gap) log.warn(gap.message, { fix: gap.fix });
     return await serve(live, { log, lock, options, load });

@@ -13,13 +13,12 @@ import type {
 } from "../types/contribution.ts";
 import type { ContextEngineFactory } from "../types/engine/context-engine.ts";
 import type { Method } from "../types/method.ts";
-import type { HookName } from "../types/hook/hook-table.ts";
+import { isHookName, type HookName } from "../types/hook/hook-table.ts";
 import type { HookHandler } from "../types/hook/hooks.ts";
 import type { ToolContribution } from "../types/run/tool.ts";
 import type { TurnKind } from "../types/run/turn-kind.ts";
 import { own } from "../utils/own.ts";
 import { HookTable, type AddedHook } from "./hook-table.ts";
-import type { HookFunction } from "./host-slot.ts";
 import { NamedValues } from "./named-values.ts";
 
 /** The kinds of contributions of which a gateway has some of its own, with reserved names. */
@@ -175,15 +174,8 @@ export class Contributions {
   }
 
   /** The handlers of a hook by any name; empty for a name that is none. */
-  handlersOf(name: string): readonly HookFunction[] {
-    const known = HOOK_NAMES.find((one) => one === name);
-    if (known === undefined) return [];
-    const hooks: readonly Pick<AddedHook, "handler">[] = this.hooksOf(known);
-    return hooks.map(
-      ({ handler }) =>
-        (event, context) =>
-          Reflect.apply(handler, undefined, [event, context]),
-    );
+  handlersOf(name: string): readonly HookHandler[] {
+    return isHookName(name) ? this.hooksOf(name).map(({ handler }) => handler) : [];
   }
 
   get methods(): readonly Method[] {

@@ -146,7 +146,7 @@ test.each(SEEDS)(
     await torment(collecting(), seed);
     await expectAllAnswered(collecting());
   },
-  120_000,
+  240_000,
 );
 
 test.each(SEEDS)(
@@ -157,5 +157,5 @@ test.each(SEEDS)(
     await torment(queueing(), seed);
     await expectAllAnswered(queueing());
   },
-  120_000,
+  240_000,
 );

@@ -1,17 +1,15 @@
 import type { Contributor } from "openclaw/plugin-sdk";
-import { z } from "zod";
 
-const settings = z.strictObject({ maxTokens: z.int().positive().optional() });
-
-/** Registers the context engine and its settings. The engine's code is loaded for the first run that uses it. */
+/** Registers the context engine and its settings. The code of both is loaded when it is needed. */
 export const contributor: Contributor = {
   id: "context-window",
   register(registry) {
     let maxTokens: number | undefined;
     registry.addConfig({
-      schema: settings,
+      schema: async () => (await import("./config.ts")).settings,
       apply(value) {
-        ({ maxTokens } = settings.parse(value));
+        maxTokens =
+          typeof value === "object" && value !== null && "maxTokens" in value ? Number(value.maxTokens) : undefined;
       },
     });
     registry.addContextEngine("context-window", async () => {

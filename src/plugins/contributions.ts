@@ -45,6 +45,8 @@ export class Contributions {
   };
   readonly #hooks = new HookTable();
   #revision = 0;
+  /** Of the configs, as `configSchemas` loaded them last. */
+  #schemas: ReadonlyMap<string, z.ZodType> = new Map();
   /** The current registration of each contributor: an older one can add nothing. */
   readonly #open = new Map<string, object>();
   readonly #reserved = new Map<ReservedKind, ReadonlySet<string>>();
@@ -191,15 +193,20 @@ export class Contributions {
   }
 
   /** Schemas of `plugins.entries.<id>.config`, by the id of the contributor. */
-  get configSchemas(): Readonly<Record<string, z.ZodType>> {
-    return Object.fromEntries(this.#tables.configs.entries().map(([id, { schema }]) => [id, schema]));
+  async configSchemas(): Promise<Readonly<Record<string, z.ZodType>>> {
+    const loading = this.#tables.configs.entries().map(async ([id, config]) => [id, await config.schema()] as const);
+    this.#schemas = new Map(await Promise.all(loading));
+    return Object.fromEntries(this.#schemas);
   }
 
-  /** Gives each contributor its part of the config, checked; without an entry the defaults of its schema. Throws a `ZodError`. */
+  /**
+   * Gives each contributor its part of the config, checked; without an entry the defaults of its schema. `configSchemas` has
+   * loaded the schemas. Throws a `ZodError`.
+   */
   applyConfig(entries: PluginEntries): void {
-    for (const [id, { schema, apply }] of this.#tables.configs.entries()) {
+    for (const [id, { apply }] of this.#tables.configs.entries()) {
       const given = own(entries, id)?.config;
-      apply?.(schema.parse(given === undefined ? {} : given));
+      apply?.(this.#schemas.get(id)?.parse(given === undefined ? {} : given));
     }
   }
 

@@ -173,7 +173,8 @@ export interface HttpRouteContribution {
 }
 
 export interface ConfigContribution {
-  readonly schema: z.ZodType;
+  /** A function, so that a command which reads no config loads no schema. */
+  schema(): Promise<z.ZodType>;
   /** Called with the checked value before anything else of the contributor is used, and after every change of it. */
   apply?(value: unknown): void;
 }

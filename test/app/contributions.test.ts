@@ -43,7 +43,7 @@ function notebook(): Contributor & { readonly applied: unknown[] } {
     applied,
     register(registry) {
       registry.addConfig({
-        schema: z.object({ title: z.string().default("Notes") }),
+        schema: async () => z.object({ title: z.string().default("Notes") }),
         apply: (value) => applied.push(value),
       });
       registry.addTool({
@@ -163,11 +163,11 @@ it("one registration each adds a tool, method, command, check, config, engine, m
 });
 
 it("the settings of a plugin are checked against its own schema", async () => {
-  const { configSchemas } = new Contributions([notebook()]);
+  const pluginSchemas = await new Contributions([notebook()]).configSchemas();
   const path = join(dir, "openclaw.json");
   const loadOf = (entries: object) => {
     writeFileSync(path, JSON.stringify({ plugins: { entries } }));
-    return loadConfig({ path, env: {}, pluginSchemas: configSchemas });
+    return loadConfig({ path, env: {}, pluginSchemas });
   };
   await expect(loadOf({ notebook: { config: { title: 7 } } })).rejects.toThrow("plugins.entries.notebook.config.title");
   const { warnings } = await loadOf({ other: { config: { any: 1 } } });
@@ -178,10 +178,13 @@ it("settings that a plugin could not be given are problems of the config file", 
   const path = join(dir, "openclaw.json");
   const given = async (schema: z.ZodType, entries: object) => {
     const plugin = new Contributions([
-      { id: "strict", register: (registry) => registry.addConfig({ schema, apply: () => undefined }) },
+      {
+        id: "strict",
+        register: (registry) => registry.addConfig({ schema: async () => schema, apply: () => undefined }),
+      },
     ]);
     writeFileSync(path, JSON.stringify({ plugins: { entries } }));
-    const { config } = await loadConfig({ path, env: {}, pluginSchemas: plugin.configSchemas });
+    const { config } = await loadConfig({ path, env: {}, pluginSchemas: await plugin.configSchemas() });
     plugin.applyConfig(config.plugins.entries);
   };
   const strict = z.strictObject({ title: z.string().default("Notes") });

@@ -7,6 +7,7 @@ import { contributor } from "../plugin.ts";
 
 const open = async (config: object = {}) => {
   const contributions = new Contributions([contributor]);
+  await contributions.configSchemas();
   contributions.applyConfig({ "context-window": { config } });
   const factory = contributions.contextEngine("context-window");
   if (!factory) throw new Error("the extension registers no engine");

@@ -18,7 +18,7 @@ export async function contributedSchemas(
   const channels = contributions.channels.map(async ({ id, config }) => [id, await config()] as const);
   return {
     channelSchemas: Object.fromEntries(await Promise.all(channels)),
-    pluginSchemas: contributions.configSchemas,
+    pluginSchemas: await contributions.configSchemas(),
     toolNames: contributions.tools.map(({ name }) => name),
   };
 }

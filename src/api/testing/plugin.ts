@@ -5,7 +5,7 @@ import { Contributions } from "../../plugins/contributions.ts";
 import { Plugins, type PluginRecord } from "../../plugins/host/plugins.ts";
 import { readPlugin } from "../../plugins/manifest/read-plugin.ts";
 import type { FoundPlugin } from "../../types/plugin/manifest.ts";
-import { HOOK_NAMES, type HookName } from "../../types/run/hooks.ts";
+import { factsOf, isHookName, type HookName } from "../../types/hook/hook-table.ts";
 import type { Tool, ToolContext, ToolResult, ToolScene } from "../../types/run/tool.ts";
 import { testPorts } from "./plugin-ports.ts";
 
@@ -69,9 +69,9 @@ async function found(root: string): Promise<FoundPlugin> {
 }
 
 function hookNamed(name: string): HookName {
-  const hook = HOOK_NAMES.find((one) => one === name);
-  if (!hook) throw new Error(`this gateway calls no hook "${name}"`);
-  return hook;
+  if (!isHookName(name) || factsOf(name).isNeverCalled === true)
+    throw new Error(`this gateway calls no hook "${name}"`);
+  return name;
 }
 
 function toolNamed(tools: readonly Tool[], name: string): Tool {

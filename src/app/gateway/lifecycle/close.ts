@@ -13,10 +13,10 @@ export async function closeGateway(
   const { core, channels } = parts;
   const steps: readonly (readonly [what: string, step: () => Promise<void> | void])[] = [
     ["channels stop receiving", () => channels.stopReceiving()],
-    ["plugins' stop hooks", () => parts.plugins.stopping()],
     ["heartbeats", () => parts.heartbeats.close()],
     ["runs", () => core.dispatch.close(graceMs)],
     ["replies", () => core.outbox.close(SEND_GRACE_MS)],
+    ["plugins' stop hooks", () => parts.plugins.stopping()],
     ["ack reactions", () => core.dispatch.replies.acks.settle(ACK_GRACE_MS)],
     ["upkeep", () => stop.abort()],
     ["server", () => server.close(CLOSE_MS, "the gateway stops")],

@@ -1,0 +1,104 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe } from "vitest";
+import { isRecord, test, type World } from "../../kit/gateway/world.ts";
+import type { Home } from "../../kit/gateway/process.ts";
+import { writePlugin } from "../../kit/gateway/plugins.ts";
+import { until } from "../../kit/until.ts";
+
+/** A plugin that writes down each call of its hooks, one JSON line each. */
+const code = (answers: string) => `
+import { appendFileSync } from "node:fs";
+const answers = { ${answers} };
+const NAMES = ["gateway_start", "gateway_stop", "session_start", "session_end", "before_reset", "message_received",
+  "before_agent_run", "before_prompt_build", "before_tool_call", "after_tool_call", "agent_end"];
+export default (api) => {
+  for (const name of NAMES) api.on(name, (event, context) => {
+    const { messages, ...rest } = event ?? {};
+    appendFileSync(process.env.OPENCLAW_STATE_DIR + "/calls.jsonl",
+      JSON.stringify({ name, event: rest, context, messages: messages?.length }) + "\\n");
+    return answers[name]?.(event);
+  });
+};`;
+
+async function startWith(world: World, answers = "") {
+  const entries = { watcher: { enabled: true, hooks: { allowConversationAccess: true } } };
+  const home = await world.home(world.config({ plugins: { entries } }));
+  writePlugin(join(home.stateDir, "extensions"), { id: "watcher", code: code(answers) });
+  return { home, gateway: await home.start() };
+}
+
+type Call = Record<string, unknown> & { readonly name: string };
+
+function callsOf({ stateDir }: Home): readonly Call[] {
+  const lines = readFileSync(join(stateDir, "calls.jsonl"), "utf8").trim().split("\n");
+  return lines.map((line) => JSON.parse(line) as Call);
+}
+const named = (home: Home, name: string) => callsOf(home).filter((call) => call.name === name);
+
+describe.concurrent("the hooks of a plugin", () => {
+  test("are called at their places, with what the field passes", async ({ world, expect }) => {
+    const { home, gateway } = await startWith(world);
+    world.model.answer((call) =>
+      call.isAfterTool || !call.said.includes("look") ? { text: `said: ${call.said}` } : { tool: "ls", args: {} },
+    );
+    world.telegram.say("look around");
+    await world.told("said:");
+    await until(() => named(home, "agent_end").length === 1);
+    world.telegram.say("/new");
+    await until(() => named(home, "session_end").length === 1);
+    await until(() => named(home, "session_start").length === 2);
+    await gateway.kill();
+    const names = callsOf(home).map(({ name }) => name);
+    expect(names[0]).toBe("gateway_start");
+    expect(names.at(-1)).toBe("gateway_stop");
+    const [received] = named(home, "message_received");
+    expect(received?.["event"]).toMatchObject({ content: "look around", senderId: "1001", isGroup: false });
+    const [before] = named(home, "before_tool_call");
+    expect(before?.["event"]).toMatchObject({ toolName: "ls", params: {} });
+    expect(named(home, "after_tool_call")[0]?.["event"]).toMatchObject({ toolName: "ls", params: {} });
+    expect(named(home, "agent_end")[0]?.["event"]).toMatchObject({ success: true });
+    const [reset] = named(home, "before_reset");
+    expect(reset).toMatchObject({ event: { reason: "new" }, messages: 4 });
+    const [end] = named(home, "session_end");
+    const [first, second] = named(home, "session_start").map(({ event }) =>
+      isRecord(event) ? event["sessionId"] : "",
+    );
+    expect(end?.["event"]).toMatchObject({ reason: "new", sessionId: first, nextSessionId: second, messageCount: 4 });
+  });
+
+  test("can change the arguments of a tool's call", async ({ world, expect }) => {
+    const { home } = await startWith(world, `before_tool_call: () => ({ params: { path: "AGENTS.md" } })`);
+    world.model.answer((call) =>
+      call.isAfterTool ? { text: `read: ${call.toolText}` } : { tool: "read", args: { path: "missing.md" } },
+    );
+    world.telegram.say("read it");
+    const told = await world.told("read:");
+    expect(told.text).toContain(readFileSync(join(home.stateDir, "workspace", "AGENTS.md"), "utf8").slice(0, 20));
+  });
+
+  test("can refuse a tool's call, and refuse it as well when they break", async ({ world, expect }) => {
+    await startWith(
+      world,
+      `before_tool_call: ({ params }) => {
+      if (params.path === "secret.md") return { block: true, blockReason: "that file is closed" };
+      throw new Error("no idea");
+    }`,
+    );
+    world.model.answer((call) => {
+      const path = call.said.includes("secret") ? "secret.md" : "other.md";
+      return call.isAfterTool ? { text: `result: ${call.toolText}` } : { tool: "read", args: { path } };
+    });
+    world.telegram.say("read the secret");
+    expect((await world.told("result:")).text).toContain("This call was not run: that file is closed");
+    world.telegram.say("read the other");
+    expect((await world.told("no idea")).text).toContain("the plugin watcher failed: no idea");
+  });
+
+  test("can keep a run from beginning; the chat is informed and the model not asked", async ({ world, expect }) => {
+    await startWith(world, `before_agent_run: () => ({ outcome: "block", reason: "out of hours" })`);
+    world.telegram.say("hello");
+    await world.told("A plugin of this gateway does not allow this.");
+    expect(world.model.calls).toEqual([]);
+  });
+});

@@ -100,6 +100,10 @@ describe.concurrent("a plugin of the field", () => {
     const authorization = `Bearer ${gateway.token}`;
     expect(await (await page("/notebook/private/x", { authorization })).text()).toBe("private page");
     expect((await home.run(["notebook", "hello"])).stdout).toBe("notebook says hello\n");
+    const shown = (await home.run(["plugins", "inspect", "notebook", "--runtime"])).stdout;
+    expect(shown).toMatch(/engines +notebook/);
+    expect(shown).toMatch(/calls +\d+, \d+ ms of the gateway's time, 0 failed/);
+    expect((await home.run(["plugins", "inspect", "nobody", "--runtime"])).code).toBe(1);
     expect((await recordsOf(gateway)).get("notebook")).toMatchObject({
       state: "loaded",
       version: "1.2.3",

@@ -59,10 +59,13 @@ function defineLooks(plugins: Command, act: Act): void {
     .argument("[id]", "plugin")
     .description("show all that is known of a plugin without running it")
     .option("--all", "all plugins")
+    .option("--runtime", "show it as the running gateway has it: what it added, and what its calls cost")
     .option("--json", "for scripts")
     .action(
-      act(async (io, id: string | undefined, options: InspectFlags) =>
-        (await import("../commands/plugins/plugins-inspect.ts")).pluginsInspect(io, id, options),
+      act(async (io, id: string | undefined, options: InspectFlags & { runtime?: boolean }) =>
+        options.runtime === true
+          ? (await import("../commands/plugins/plugins-runtime.ts")).pluginsRuntime(io, id, options)
+          : (await import("../commands/plugins/plugins-inspect.ts")).pluginsInspect(io, id, options),
       ),
     );
   plugins

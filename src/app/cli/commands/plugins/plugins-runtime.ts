@@ -1,0 +1,72 @@
+import { z } from "zod";
+import { OpenClawError } from "../../../../types/errors.ts";
+import { callOnce } from "../../call-gateway.ts";
+import { writeJson, type Io } from "../../io.ts";
+import { requireState } from "../../state.ts";
+import { pairs } from "../../table.ts";
+
+const names = z.array(z.string()).optional();
+
+const shape = z.looseObject({
+  plugins: z.array(
+    z.looseObject({
+      id: z.string(),
+      state: z.string(),
+      why: z.string().optional(),
+      version: z.string().optional(),
+      added: z.record(z.string(), z.array(z.string())).optional(),
+      loadMs: z.number().optional(),
+      notServed: names,
+      neverCalled: names,
+      refusedHooks: names,
+      cost: z
+        .looseObject({
+          calls: z.number(),
+          busyMs: z.number(),
+          blocked: z.number(),
+          failed: z.number(),
+          longest: z.looseObject({ what: z.string(), ms: z.number() }).optional(),
+          lastError: z.string().optional(),
+        })
+        .optional(),
+    }),
+  ),
+});
+
+type Record = z.infer<typeof shape>["plugins"][number];
+
+/** Shows a plugin as the running gateway has it. Throws `GATEWAY_UNREACHABLE`, and `NOT_FOUND` for a plugin that it does not know. */
+export async function pluginsRuntime(
+  io: Io,
+  id: string | undefined,
+  flags: { readonly json?: boolean },
+): Promise<number> {
+  const { plugins } = await callOnce(io, await requireState(io), { method: "plugins.list", shape });
+  const chosen = id === undefined ? plugins : plugins.filter((plugin) => plugin.id === id);
+  if (id !== undefined && chosen.length === 0)
+    throw new OpenClawError("NOT_FOUND", {
+      message: `The running gateway knows no plugin "${id}".`,
+      fix: "Run: openclaw plugins list",
+    });
+  if (flags.json === true) writeJson(io, id === undefined ? { plugins: chosen } : chosen[0]);
+  else io.out(chosen.map((plugin) => pairs(io, rowsOf(plugin))).join("\n"));
+  return 0;
+}
+
+function rowsOf({ id, state, why, version, added = {}, cost, ...plugin }: Record): [string, string | undefined][] {
+  const listed = (list: readonly string[] | undefined) => list?.join(", ");
+  return [
+    ["id", id],
+    ["version", version],
+    ["state", why === undefined ? state : `${state}: ${why}`],
+    ["loaded in", plugin.loadMs === undefined ? undefined : `${plugin.loadMs} ms`],
+    ...Object.entries(added).map(([kind, list]): [string, string | undefined] => [kind, listed(list)]),
+    ["hooks without consent", listed(plugin.refusedHooks)],
+    ["hooks never called", listed(plugin.neverCalled)],
+    ["not available here", listed(plugin.notServed)],
+    ["calls", cost && `${cost.calls}, ${cost.busyMs} ms of the gateway's time, ${cost.failed} failed`],
+    ["blocked the gateway", cost && cost.blocked > 0 ? `${cost.blocked} times` : undefined],
+    ["longest call", cost?.longest && `${cost.longest.what}, ${cost.longest.ms} ms`],
+    ["last error", cost?.lastError],
+  ];
+}

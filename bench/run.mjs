@@ -149,8 +149,8 @@ function soakFigures(soak) {
 function row([name, value, target, unit]) {
   const shown = Number.isFinite(value) ? `${Math.round(value * 10) / 10} ${unit}`.trim() : "no figure";
   if (target === undefined) return [name, shown, "", "", ""];
-  const ratio = target < 0 ? -target / value : value / reach;
-  const met = target < 0 ? value >= -target : value <= reach;
+  const ratio = target < 0 ? -target / value : value / target;
+  const met = target < 0 ? value >= -target : value <= target;
   const wanted = `${target < 0 ? "≥" : "≤"} ${Math.abs(target)} ${unit}`;
   return [name, shown, wanted, Number.isFinite(ratio) ? ratio.toFixed(2) : "", met ? "met" : "missed"];
 }

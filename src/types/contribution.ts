@@ -133,7 +133,7 @@ export interface AskedContribution {
   readonly args: string;
   readonly message: InboundMessage;
   readonly session: SessionKey;
-  /** The conversation that the key stands for now; unset when none has begun. */
+  /** Id of the current conversation of the session key; unset before its first message. */
   readonly sessionId?: string;
   readonly isOwner: boolean;
 }

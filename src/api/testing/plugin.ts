@@ -5,6 +5,8 @@ import { Contributions } from "../../plugins/contributions.ts";
 import { Plugins, type PluginRecord } from "../../plugins/host/plugins.ts";
 import { readPlugin } from "../../plugins/manifest/read-plugin.ts";
 import type { FoundPlugin } from "../../types/plugin/manifest.ts";
+import { agentId, runId, sessionKey } from "../../types/ids.ts";
+import type { HookContext } from "../../types/hook/hooks.ts";
 import { factsOf, isHookName, type HookName } from "../../types/hook/hook-table.ts";
 import type { Tool, ToolContext, ToolResult, ToolScene } from "../../types/run/tool.ts";
 import { testPorts } from "./plugin-ports.ts";
@@ -55,7 +57,7 @@ export async function openTestPlugin({ root, config = {} }: PluginUnderTest): Pr
     callHook: async (name, event = {}) => {
       const answers: unknown[] = [];
       for (const { handler } of contributions.hooksOf(hookNamed(name)))
-        answers.push(await handler(event as never, hookContextIn(folder) as never));
+        answers.push(await handler(event, hookContextIn(folder)));
       return answers;
     },
     close,
@@ -80,23 +82,28 @@ function toolNamed(tools: readonly Tool[], name: string): Tool {
   return tool;
 }
 
-const SESSION = { agentId: "main", sessionKey: "webchat:default:test", sessionId: "session-1" };
+const SESSION = {
+  agentId: agentId("main"),
+  sessionKey: sessionKey("webchat:default:test"),
+  sessionId: "session-1",
+};
 
+/** A plugin's tool is made from the agent, its workspace and who acts; it does not get the backends, which are missing here. */
 const sceneIn = (workspace: string) =>
   ({
     agent: { id: SESSION.agentId, workspace },
     acting: { principal: { kind: "owner", id: "test" }, sessionKey: SESSION.sessionKey, sessionId: SESSION.sessionId },
   }) as unknown as ToolScene;
 
-const callIn = (workspace: string) =>
-  ({
-    ...SESSION,
-    runId: "run-1",
-    callId: "call-1",
-    workspace,
-    signal: new AbortController().signal,
-    approvals: { ask: async () => "deny" as const },
-    update: () => undefined,
-  }) as unknown as ToolContext;
+const callIn = (workspace: string): ToolContext => ({
+  agentId: SESSION.agentId,
+  sessionKey: SESSION.sessionKey,
+  runId: runId("run-1"),
+  callId: "call-1",
+  workspace,
+  signal: new AbortController().signal,
+  approvals: { ask: async () => "deny" as const },
+  update: () => undefined,
+});
 
-const hookContextIn = (workspaceDir: string) => ({ ...SESSION, workspaceDir });
+const hookContextIn = (workspaceDir: string): HookContext => ({ ...SESSION, workspaceDir });

@@ -8,7 +8,7 @@ export interface ConfigEdit {
   readonly value: unknown;
 }
 
-/** Changes of the config, and what a person is told of them, a sentence each. */
+/** Changes of the config, and one sentence about each of them for the operator. */
 export interface ConfigSwitch {
   readonly edits: readonly ConfigEdit[];
   readonly lines: readonly string[];

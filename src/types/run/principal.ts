@@ -23,6 +23,6 @@ export function hasOwnerRights(principal: Principal): boolean {
 export interface Acting {
   readonly principal: Principal;
   readonly sessionKey: SessionKey;
-  /** The conversation that the key stands for now; unset when none has begun. */
+  /** Id of the current conversation of the session key; unset before its first message. */
   readonly sessionId?: string;
 }

@@ -197,6 +197,7 @@ function failing({ expect, test }: TestRunner, open: Open): void {
   test.for(Object.keys(outcomes))("a send that is %s says what became of it", async (how, context) => {
     const { platform, link } = await start(await open());
     if (!platform.failSends) return context.skip(NEAR);
+    // The names of `outcomes` are what `failSends` takes.
     platform.failSends(how as Parameters<NonNullable<AnyPlatform["failSends"]>>[0]);
     const saysNoWait = how === "limited" && platform.saysWait === false;
     const expected = saysNoWait ? expect.objectContaining({ kind: "retry", rateLimited: true }) : outcomes[how];
@@ -249,6 +250,7 @@ function living({ expect, test }: TestRunner, open: Open): void {
     closeLater(platform);
     if (!platform.wrongConfig) return context.skip("the platform has no credentials");
     const host = new Host();
+    // As in `start`: the adapter itself checks the config.
     const adapter = platform.adapter as ChannelAdapter;
     const config = adapter.config.parse(platform.wrongConfig);
     await expect(adapter.connect(config, host)).rejects.toMatchObject({ code: "CHANNEL_AUTH" });

@@ -68,6 +68,7 @@ async function loginThere(io: Io, client: GatewayClient, flags: LoginFlags, sign
   const asked = { channel, ...(accountId !== undefined && { accountId }), ...(phone !== undefined && { phone }) };
   let now: View = await client.call("channels.login.start", asked, view);
   const { loginId } = now;
+  // The person has ended the command: it ends whether or not the gateway answers.
   const cancel = () => void client.call("channels.login.cancel", { loginId }, z.unknown()).catch(() => undefined);
   signal.addEventListener("abort", cancel, { once: true });
   for (const one of now.steps) showStep(io, one);

@@ -25,11 +25,11 @@ export interface Linked {
 /** Links signal-cli as a device of an account: the owner scans the code. Throws `OpenClawError`. */
 export async function link(config: SignalConfig, host: LoginHost): Promise<Linked> {
   host.show({
-    kind: "told",
+    kind: "text",
     text: "On the phone: Signal, Settings, Linked devices, Link a new device. Scan this code.",
   });
   const account = isOwn(config) ? await linkHere(config, host) : await linkThere(config, host);
-  host.show({ kind: "told", text: `Linked. Set channels.signal.account to ${account}.` });
+  host.show({ kind: "text", text: `Linked. Set channels.signal.account to ${account}.` });
   return { id: account, name: account };
 }
 

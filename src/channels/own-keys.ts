@@ -16,7 +16,7 @@ export function ownKeys(text: string, { adapter, account, isNamed }: Place): str
 
 /** The same for a step of a login. */
 export const ownStep = (step: LoginStep, place: Place): LoginStep =>
-  step.kind === "told" ? { ...step, text: ownKeys(step.text, place) } : step;
+  step.kind === "text" ? { ...step, text: ownKeys(step.text, place) } : step;
 
 /** The same for an error that the operator can fix. Other errors stay as they are. */
 export function ownError(error: unknown, place: Place): unknown {

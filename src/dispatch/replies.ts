@@ -68,7 +68,7 @@ export class Replies {
     if (!first) return;
     for (const row of rows) this.notes.abandonTurn(row);
     if (log) endLogWithText(log, text, "error", this.#ports.clock.now());
-    else if (this.#ports.kinds.of(first.message).refusals === "told")
+    else if (this.#ports.kinds.of(first.message).refusals === "shown")
       await this.notices.answer(first, { text, because: "error" });
     await this.#ports.journal.inbox.finishTurn(
       rows.map((row) => row.id),
@@ -108,7 +108,7 @@ export class Replies {
   async diskFull(rows: readonly InboxRow[], why: { error: unknown; isAdmitted: boolean }): Promise<void> {
     const messages = rows
       .map((row) => row.message)
-      .filter((message) => message.options?.operator !== true && this.#ports.kinds.of(message).refusals === "told");
+      .filter((message) => message.options?.operator !== true && this.#ports.kinds.of(message).refusals === "shown");
     await this.#ports.onDiskFull?.(messages, why);
   }
 

@@ -182,16 +182,17 @@ class Call {
   }
 
   /** The SDK says "Connection error." or "terminated"; the cause of the break is on the wire. */
-  #explain(told: string): string {
+  #explain(reported: string): string {
     const { broke } = this.#wire;
     this.#refusal = refusalOn(this.#wire);
-    const text = reportedText(told, this.#refusal, this.#handle.pi);
+    const text = reportedText(reported, this.#refusal, this.#handle.pi);
     const full = broke === undefined || text.includes(broke) ? text : `${text} (${broke})`;
-    const isBroken = classifyFailure(full, this.#told).kind === "network" && (this.#partial?.content.length ?? 0) > 0;
+    const isBroken =
+      classifyFailure(full, this.#knownFacts).kind === "network" && (this.#partial?.content.length ?? 0) > 0;
     return isBroken ? `The connection broke before the answer was finished: ${full}` : full;
   }
 
-  get #told(): Pick<CallFacts, "kind" | "refusal" | "maxOutput"> {
+  get #knownFacts(): Pick<CallFacts, "kind" | "refusal" | "maxOutput"> {
     if (this.#spending.isRefused) return { kind: "budget" };
     return {
       ...(this.#refusal && { refusal: this.#refusal }),
@@ -246,8 +247,8 @@ class Call {
     this.#forgetTimer();
     this.#options.signal?.removeEventListener("abort", this.#abort);
     const failure = event.type === "error" ? event.error.errorMessage : undefined;
-    const told = failure === undefined ? {} : this.#told;
-    this.#options.onFacts?.({ ...factsOf(this.#wire, failure, this.#clock.now(), told.refusal), ...told });
+    const known = failure === undefined ? {} : this.#knownFacts;
+    this.#options.onFacts?.({ ...factsOf(this.#wire, failure, this.#clock.now(), known.refusal), ...known });
     this.out.push(event);
     this.out.end();
     this.#request.abort();

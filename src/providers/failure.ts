@@ -51,9 +51,13 @@ export function classifyFailure(text: string, facts: FailureFacts = {}): Failure
   if (kind !== undefined) return { kind, message: clip(text) };
   const status = statusOf(text, facts);
   const words = wordsIn(text, refusal);
-  const told = tokenFailure(words, refusal, maxOutput) ?? withLimit(kindOf(words, status), maxOutput);
+  const failure = tokenFailure(words, refusal, maxOutput) ?? withLimit(kindOf(words, status), maxOutput);
   const retryAfterMs = facts.retryAfterMs ?? waitIn(text);
-  return { ...told, message: messageOf(text, told.kind, status), ...(retryAfterMs !== undefined && { retryAfterMs }) };
+  return {
+    ...failure,
+    message: messageOf(text, failure.kind, status),
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+  };
 }
 
 /** An answer that began well may still fail; then its text says why. */

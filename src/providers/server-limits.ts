@@ -176,14 +176,14 @@ function inList(body: unknown, id: string): number | undefined {
   const rows = listed.safeParse(body).data?.data ?? [];
   const row = rows.find((one) => one.id === id) ?? (rows.length === 1 ? rows[0] : undefined);
   if (row === undefined) return undefined;
-  const told = [
+  const windows = [
     row.meta?.n_ctx,
     row.max_model_len,
     row.loaded_context_length,
     row.context_length,
     row.max_context_length,
   ];
-  return told.find((window) => window !== undefined);
+  return windows.find((window) => window !== undefined);
 }
 
 /** For a loaded model the list has its window; for another, the window with which it would be loaded. */

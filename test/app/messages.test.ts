@@ -98,7 +98,7 @@ describe("openclaw why", () => {
       to: peer("1"),
       parts: [text(TOO_MANY_STARTS)],
     });
-    expect((await steps("66")).find(([step]) => step === "end")?.[1]).toMatch(/its chat is being told$/);
+    expect((await steps("66")).find(([step]) => step === "end")?.[1]).toMatch(/its chat is being informed$/);
     await journal.outbox.mark(notice!.id, { state: "sent", messageId: "m9" });
     expect((await steps("66")).map(([step]) => step)).toEqual(
       "received admission session run run run end reply".split(" "),

@@ -44,7 +44,7 @@ const isSubsequence = (some: readonly string[], all: readonly string[]): boolean
   return at === some.length;
 };
 
-const wordsOf = (entries: readonly TranscriptEntry[]): readonly string[] =>
+const textsOf = (entries: readonly TranscriptEntry[]): readonly string[] =>
   entries.flatMap((entry) => {
     if (entry.type !== "message") return [];
     const { content } = entry.message;
@@ -83,7 +83,7 @@ describe("a transcript with one damaged line", () => {
           const [own = ""] = branch.filter((words) => lines[at]?.includes(`"${words}"`));
           const others = branch.filter((words) => words !== own);
           const page = await readHistory(path, 1000);
-          expect(isSubsequence(others, wordsOf(page.entries))).toBe(true);
+          expect(isSubsequence(others, textsOf(page.entries))).toBe(true);
           const transcript = await openFile(path);
           expect(isSubsequence(others, texts(await transcript.window(ALL)))).toBe(true);
           await transcript.append(say("next"), { durable: true });
@@ -155,7 +155,7 @@ describe("a transcript with one damaged line", () => {
     expect(
       isSubsequence(
         branch.filter((words) => words !== own),
-        wordsOf(found ?? []),
+        textsOf(found ?? []),
       ),
     ).toBe(true);
     const known = new Set(found?.map(({ id }) => id));
@@ -180,7 +180,7 @@ describe("a transcript that another program wrote", () => {
     const again = await openFile(path);
     expect(texts(await again.window(ALL))).toEqual(["hello", "hi", "how are you?", "fine"]);
     expect(again.damagedPlaces).toBe(0);
-    expect(wordsOf((await readHistory(path, 10)).entries)).toHaveLength(4);
+    expect(textsOf((await readHistory(path, 10)).entries)).toHaveLength(4);
   });
 
   it("with answers and results in one string is read, and what cannot be is named", async () => {
@@ -215,7 +215,7 @@ describe("a page of a conversation", () => {
     await transcript.append(answer("done"), { durable: true });
     const size = (await readFile(path)).length;
     const page = await readHistory(path, 20);
-    expect(wordsOf(page.entries).at(-1)).toBe("done");
+    expect(textsOf(page.entries).at(-1)).toBe("done");
     expect(page.entries).toHaveLength(20);
     expect(page.hasMore).toBe(true);
     expect(page.bytesRead).toBeLessThan(size / 5);

@@ -52,7 +52,7 @@ function isLast(code: number | undefined, ending: Ending, { hasOpenCode }: Login
 }
 
 async function pauseAfter({ reason }: Ending, failures: number, host: LoginHost): Promise<void> {
-  host.show({ kind: "told", text: `Not linked yet: ${reason}. Trying again.` });
+  host.show({ kind: "text", text: `Not linked yet: ${reason}. Trying again.` });
   await wait(backoff(failures), host.signal);
   host.signal.throwIfAborted();
 }
@@ -63,7 +63,7 @@ export async function logout(config: WhatsAppConfig, host: LoginHost): Promise<v
     if (auth.creds.me) {
       const end = await connectOnce({ attempt, auth }, (socket) => socket.unlink());
       if (end.kind === "ended" && end.code !== 401) {
-        host.show({ kind: "told", text: "WhatsApp could not be reached; remove the device on the phone as well." });
+        host.show({ kind: "text", text: "WhatsApp could not be reached; remove the device on the phone as well." });
       }
     }
     auth.forget();
@@ -107,7 +107,7 @@ async function connectOnce<T>(
     }
     if (state.isNewLogin) {
       attempt.hasOpenCode = false;
-      host.show({ kind: "told", text: "The phone accepted the code. Connecting again." });
+      host.show({ kind: "text", text: "The phone accepted the code. Connecting again." });
     }
     if (state.qr !== undefined) showCode(state.qr);
   };

@@ -44,7 +44,7 @@ test("a scanned code links the account, over the new connection that WhatsApp as
     if (step.kind === "qr") fake.pairing.scan(step.text, DEVICE);
   });
   expect(await whatsapp.login?.(config(), login)).toEqual({ id: "+4915550001", name: expect.any(String) });
-  expect(steps.map(({ kind }) => kind)).toEqual(["qr", "told"]);
+  expect(steps.map(({ kind }) => kind)).toEqual(["qr", "text"]);
   expect(fake.logins).toBe(1);
 
   const host = new Host();
@@ -91,7 +91,7 @@ async function failedLogin() {
   const waits: number[] = [];
   const login = openLogin((step) => {
     steps.push(step);
-    if (step.kind === "told") queueMicrotask(() => waits.push(nextTimer()));
+    if (step.kind === "text") queueMicrotask(() => waits.push(nextTimer()));
   });
   const error: unknown = await Promise.resolve(whatsapp.login?.(config(), login)).catch((reason: unknown) => reason);
   return { error, steps, waits };
@@ -114,7 +114,7 @@ describe("a failed login has a reason", () => {
     const { error, steps, waits } = await failedLogin();
     expect(error).toMatchObject({ code: "CHANNEL_AUTH", message: expect.stringContaining("was lost"), fix: network });
     expect(steps).toHaveLength(4);
-    expect(steps[0]).toMatchObject({ kind: "told", text: expect.stringContaining("Trying again") });
+    expect(steps[0]).toMatchObject({ kind: "text", text: expect.stringContaining("Trying again") });
     expect(waits).toEqual([1, 1, 1, 1]);
   });
 
@@ -155,7 +155,7 @@ describe("a failed login has a reason", () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const login = openLogin((step) => {
       if (step.kind === "qr") fake.pairing.scan(step.text, DEVICE);
-      if (step.kind !== "told") return;
+      if (step.kind !== "text") return;
       fake.refusal = 503;
       queueMicrotask(() => vi.advanceTimersByTime(LONGEST_WAIT_MS));
     });
@@ -212,7 +212,7 @@ test("a logout without a network deletes the keys too", async () => {
     config(),
     openLogin((step) => steps.push(step)),
   );
-  expect(steps).toMatchObject([{ kind: "told" }]);
+  expect(steps).toMatchObject([{ kind: "text" }]);
   const host = new Host();
   host.folder = async () => folder;
   await expect(whatsapp.connect(config(), host)).rejects.toMatchObject({ code: "CHANNEL_AUTH" });

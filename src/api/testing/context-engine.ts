@@ -88,7 +88,7 @@ export function contextEngineContract(
       const asked = user("the words of this turn");
       const said = await assemble(session, history, asked);
       const shown = readAnswer(said, {
-        told: [...history, asked],
+        given: [...history, asked],
         earlier: history.length,
         turn: [asked],
         tokenBudget: 100_000,

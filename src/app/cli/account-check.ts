@@ -21,10 +21,10 @@ export function accountCheck(io: Io): Check {
   };
 }
 
-type Told = z.output<typeof channelsShape>;
-type Account = NonNullable<Told["channelAccounts"]>[string][number] & { readonly name: string };
+type ChannelsStatus = z.output<typeof channelsShape>;
+type Account = NonNullable<ChannelsStatus["channelAccounts"]>[string][number] & { readonly name: string };
 
-function judge({ channelAccounts = {} }: Told): CheckResult[] {
+function judge({ channelAccounts = {} }: ChannelsStatus): CheckResult[] {
   const accounts = Object.entries(channelAccounts)
     .flatMap(([channel, list]) => list.map((one) => ({ ...one, name: `${channel}/${one.accountId}` })))
     .filter((one) => one.enabled !== false);

@@ -30,11 +30,12 @@ export function createPrompting(live: Live, log: Log, clock: Clock) {
   const once = shared<Awaited<ReturnType<typeof lookUp>>>();
   return async (request: SystemPromptRequest): Promise<SystemPrompt> => {
     const { agent, isLight } = request;
-    if (agent.prompt.override !== undefined) return told(wholePrompt(agent.prompt.override, "systemPromptOverride"));
+    if (agent.prompt.override !== undefined)
+      return promptOf(wholePrompt(agent.prompt.override, "systemPromptOverride"));
     const found = await once(agent.id, () => lookUp(agent, live, warn));
     const owners = live.config.commands.ownerAllowFrom.map(String);
     const contextFiles = isLight === true ? await filesOf(agent, [CHECKLIST]) : found.contextFiles;
-    return told(systemPromptParts(contextFor(request, { ...found, contextFiles, owners, now: clock.now() })));
+    return promptOf(systemPromptParts(contextFor(request, { ...found, contextFiles, owners, now: clock.now() })));
   };
 }
 
@@ -78,7 +79,7 @@ function shared<T>(): (name: string, look: () => Promise<T>) => Promise<T> {
   };
 }
 
-const told = (parts: readonly TextPart[]): SystemPrompt => ({ text: joinParts(parts), parts: sizesOf(parts) });
+const promptOf = (parts: readonly TextPart[]): SystemPrompt => ({ text: joinParts(parts), parts: sizesOf(parts) });
 
 function contextFor(
   { agent, model, tools, peer, extra, session }: SystemPromptRequest,

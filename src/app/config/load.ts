@@ -87,15 +87,15 @@ async function readText(text: string, options: LoadOptions): Promise<ConfigText>
   const plugins = (await options.discover?.(resolved.value)) ?? NO_PLUGINS;
   const schemas = schemasOfFound(plugins.plugins, options);
   const checked = checkConfig(resolved.value, schemas);
-  const told = [...resolved.problems, ...resolved.warnings];
+  const reported = [...resolved.problems, ...resolved.warnings];
   const problems = [
     ...resolved.problems,
     ...unprotected(resolved.value),
-    ...checked.problems.filter((note) => !isTold(note, told)),
+    ...checked.problems.filter((note) => !isReported(note, reported)),
   ];
   if (problems.length > 0 || !checked.config) throw invalid(problems, text, options.path);
   const stops = stopsOf(resolved.value);
-  const found = checked.warnings.filter((note) => !isTold(note, told) && !isOfStop(note, stops));
+  const found = checked.warnings.filter((note) => !isReported(note, reported) && !isOfStop(note, stops));
   const doubts = [
     ...doubtful(checked.config),
     ...doubtfulTools(checked.config, schemas.toolNames),
@@ -124,8 +124,8 @@ export async function readConfigText(path: string): Promise<string | undefined> 
 export const hashOf = (text: string): string => createHash("sha256").update(text).digest("hex");
 
 /** An unresolved reference is also a missing value for the schema: it is reported once. */
-const isTold = (note: RawNote, told: readonly RawNote[]): boolean =>
-  told.some(
+const isReported = (note: RawNote, reported: readonly RawNote[]): boolean =>
+  reported.some(
     (other) => other.path.length === note.path.length && other.path.every((part, index) => part === note.path[index]),
   );
 

@@ -26,9 +26,9 @@ export async function contributedSchemas(
 /** The channel that needs neither a platform nor a config. */
 export const WEB_CHAT = "webchat";
 
-export async function webChatFor(room: WebClientPort): Promise<ChannelAdapter> {
+export async function webChatFor(clients: WebClientPort): Promise<ChannelAdapter> {
   const { webchat } = await import("../../../extensions/webchat/index.ts");
-  return webchat(room);
+  return webchat(clients);
 }
 
 /** Converts a client's message to an inbound message like the web chat, for a process that starts no channels. */

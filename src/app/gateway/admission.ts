@@ -30,7 +30,7 @@ export class Admission {
   readonly #live: Live;
   readonly #pending = new PendingHistory();
   readonly #loops = new BotLoops();
-  readonly #told = new WeakSet<MentionPattern>();
+  readonly #reported = new WeakSet<MentionPattern>();
   #policies: { config: Config; byAccount: Map<string, ChannelPolicy> } | undefined;
 
   constructor(live: Live) {
@@ -63,8 +63,8 @@ export class Admission {
 
   #tellStopped(patterns: readonly MentionPattern[], log: Log | undefined): void {
     for (const pattern of patterns) {
-      if (!log || !pattern.wasStopped || this.#told.has(pattern)) continue;
-      this.#told.add(pattern);
+      if (!log || !pattern.wasStopped || this.#reported.has(pattern)) continue;
+      this.#reported.add(pattern);
       log.warn("a mention pattern searched too long and is not used for a minute; see openclaw doctor", {
         pattern: pattern.source,
       });

@@ -46,14 +46,14 @@ export async function reportReadiness(
   parts: Pick<Parts, "live" | "channels" | "events">,
   signal: AbortSignal,
 ): Promise<void> {
-  let told = JSON.stringify(readyOf(parts));
+  let published = JSON.stringify(readyOf(parts));
   while (!signal.aborted) {
     // Only an abort ends the wait early, and the loop checks for it.
     await sleep(LOOK_EVERY_MS, undefined, { signal, ref: false }).catch(() => undefined);
     const ready = readyOf(parts);
     const now = JSON.stringify(ready);
-    if (now === told) continue;
-    told = now;
+    if (now === published) continue;
+    published = now;
     parts.events.publish({ event: "health", payload: { ...ready, ts: Date.now() }, scope: "operator.read" });
   }
 }

@@ -170,10 +170,10 @@ function brokenStarts(row: InboxRow): readonly Step[] {
 const times = (count: number): string => (count === 1 ? "once" : `${count} times`);
 
 /** Whether the sender of an abandoned message was informed. */
-function toldOf({ row: { message }, replies }: Facts): string {
+function informedOf({ row: { message }, replies }: Facts): string {
   if (message.options?.operator === true) return "the client that follows the run was informed";
   if (replies.some(({ state }) => state === "sent")) return "its chat was informed";
-  if (replies.some(({ state }) => state === "planned" || state === "sending")) return "its chat is being told";
+  if (replies.some(({ state }) => state === "planned" || state === "sending")) return "its chat is being informed";
   return "its chat was not informed";
 }
 
@@ -244,7 +244,7 @@ function end(facts: Facts): Step {
   const { row, replies } = facts;
   const { outcome, doneAt, state } = row;
   if (isGivenUp(row)) {
-    const text = `given up: started ${times(row.attempts - 1)}, and the process ended each time before the turn did; ${toldOf(facts)}`;
+    const text = `given up: started ${times(row.attempts - 1)}, and the process ended each time before the turn did; ${informedOf(facts)}`;
     return { step: "end", text, ...timed(doneAt) };
   }
   if (outcome) {

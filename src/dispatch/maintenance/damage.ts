@@ -18,12 +18,12 @@ const DAMAGED =
 export async function reportDamage(session: Session, to: Peer | undefined, ports: DamagePorts): Promise<void> {
   const places = session.damagedPlaces;
   if (places === 0) return;
-  const told = `transcript-damage:${session.id}`;
-  if (Number((await ports.journal.values.get(told)) ?? 0) >= places) return;
+  const key = `transcript-damage:${session.id}`;
+  if (Number((await ports.journal.values.get(key)) ?? 0) >= places) return;
   await ports.compactions.sendNotice(
     session,
     { key: `damage:${session.id}:${places}`, text: DAMAGED, because: "error" },
     to,
   );
-  await ports.journal.values.set(told, String(places));
+  await ports.journal.values.set(key, String(places));
 }

@@ -11,7 +11,7 @@ export const MESSAGE = {
   transcript: "always",
   isUse: true,
   asks: "writer",
-  refusals: "told",
+  refusals: "shown",
   answer: "streamed",
   maintenance: "full",
 } as const satisfies TurnKind;

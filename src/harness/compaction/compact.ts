@@ -31,11 +31,11 @@ export interface Compaction {
   readonly clock: Clock;
   readonly signal: AbortSignal;
   /**
-   * `full`: the window is nearly full. `room`: a message waits, and older turns do not fit with it. `overflow`: the model
+   * `full`: the window is nearly full. `before_answer`: a message waits, and older turns do not fit with it. `overflow`: the model
    * refused the window, so it is smaller than assumed, and the model is asked again. `asked`: a person wants it, whatever
-   * the figures. All but `full` keep less. Nothing is done when the models are busy (`full`) or write nothing (`room`).
+   * the figures. All but `full` keep less. Nothing is done when the models are busy (`full`) or write nothing (`before_answer`).
    */
-  readonly why: "full" | "room" | "overflow" | "asked";
+  readonly why: "full" | "before_answer" | "overflow" | "asked";
   /** The first entry of the turn under way, which stays. */
   readonly keepFrom?: string | undefined;
   /** A person's wishes for this summary. */
@@ -101,7 +101,7 @@ async function carryOut(cut: Cut, shown: SessionWindow, job: Compaction): Promis
   const ok = tokensAfter <= tokensBefore * (1 - LEAST_GAIN) && !isLater && !job.signal.aborted;
   if (ok) await append(job.conversation, written, { cut, shown });
   const { costs, failure, passedOver } = written;
-  const willRetry = ok && (job.why === "overflow" || job.why === "room");
+  const willRetry = ok && (job.why === "overflow" || job.why === "before_answer");
   const sizes = { tokensBefore, ...(ok && { tokensAfter }) };
   const listed = failure !== undefined && { listedBecause: failure };
   job.emit({
@@ -122,7 +122,7 @@ async function carryOut(cut: Cut, shown: SessionWindow, job: Compaction): Promis
 
 /** A list loses what it leaves out for good: it is the last resort, not for while a model may still write. */
 const mayWait = ({ isBusy, failure }: Written, { why }: Compaction): boolean =>
-  why === "room" ? failure !== undefined : why === "full" && isBusy;
+  why === "before_answer" ? failure !== undefined : why === "full" && isBusy;
 
 /** The result of the built-in compaction, as a context engine that delegated to it gets it. */
 export const sizesOf = ({ tokensBefore, tokensAfter }: Extract<Compacted, { kind: "done" }>): EngineCompacted => ({

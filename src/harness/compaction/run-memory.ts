@@ -122,7 +122,7 @@ export class RunMemory {
     const isStandIn = first !== undefined && !isSameModel(first, handle.info);
     if (this.#beforeAnswer || isStandIn || this.engine?.ownsCompaction === true || facts.trigger === "memory")
       return false;
-    this.#beforeAnswer = await this.#compactHere("room", (event) => log.emit(event), {
+    this.#beforeAnswer = await this.#compactHere("before_answer", (event) => log.emit(event), {
       asked: handle,
       mostMs: BEFORE_ANSWER_MS,
     });
@@ -191,7 +191,7 @@ export class RunMemory {
   }
 
   async #compactHere(
-    why: "full" | "room" | "overflow",
+    why: "full" | "before_answer" | "overflow",
     emit: Compaction["emit"],
     { asked = this.shown?.handle, mostMs = Infinity }: { asked?: ModelHandle | undefined; mostMs?: number } = {},
   ): Promise<Compacted> {

@@ -9,7 +9,7 @@ import { Secret } from "../../types/secret.ts";
 import type { RunLog } from "./log.ts";
 import type { Conversation } from "../request.ts";
 import type { Steering } from "../run/steering.ts";
-import { isTold } from "../../types/run/usage.ts";
+import { hasTokens } from "../../types/run/usage.ts";
 import { propertyOf } from "../../utils/own.ts";
 import { mediaIn } from "../media-in.ts";
 import { isWordless, stripperFor } from "../run/unanswered.ts";
@@ -137,7 +137,7 @@ export class EventTranslator {
 
   /** A failed call may have cost tokens, as a refusal does. */
   #countFailed({ usage }: AssistantMessage): void {
-    if (isTold(usage)) this.#log.spend(usage);
+    if (hasTokens(usage)) this.#log.spend(usage);
   }
 
   #kept(message: AssistantMessage): AssistantMessage {

@@ -6,7 +6,7 @@ import type { ModelRef } from "../../types/run/model.ts";
 import { modelName } from "../../types/run/model.ts";
 import type { CallOrigin } from "../../types/run/model-meter.ts";
 import type { SideCost } from "../../types/run/run.ts";
-import { isTold } from "../../types/run/usage.ts";
+import { hasTokens } from "../../types/run/usage.ts";
 
 export interface CompletionPorts {
   readonly models: Models;
@@ -64,7 +64,7 @@ async function ask(
     maxTokens: Math.min(info.maxTokens, maxTokens ?? info.maxTokens),
     ...(temperature !== undefined && { temperature }),
     ...(signal && { signal }),
-    onSettled: ({ usage }) => isTold(usage) && spent?.({ what: "engine", model, calls: 1, usage }),
+    onSettled: ({ usage }) => hasTokens(usage) && spent?.({ what: "engine", model, calls: 1, usage }),
   }).result();
   const { usage } = message;
   if (message.stopReason === "error" || message.stopReason === "aborted")

@@ -4,7 +4,7 @@ import { callsOf, textOf } from "../parts.ts";
 /** The messages that an engine got, so that the messages of its answer can be recognised. */
 export interface Handed {
   /** In order; the present turn begins at `earlier`. */
-  readonly told: readonly ChatMessage[];
+  readonly given: readonly ChatMessage[];
   readonly earlier: number;
   /** The objects that the engine got, one for each message. */
   readonly copies?: readonly unknown[];
@@ -28,13 +28,13 @@ export function placesOf(answer: readonly ChatMessage[], raw: readonly unknown[]
   return earliest(answer, { anchors, open, latest: latest(answer, anchors, open) });
 }
 
-function anchorsOf(answer: readonly ChatMessage[], raw: readonly unknown[], { told, copies = [] }: Handed): Places {
+function anchorsOf(answer: readonly ChatMessage[], raw: readonly unknown[], { given, copies = [] }: Handed): Places {
   const byObject = new Map(copies.map((copy, at) => [copy, at]));
-  const byTime = onlyOnes(told.map(datedKeyOf));
+  const byTime = onlyOnes(given.map(datedKeyOf));
   return answer.map((message, at) => {
     const key = datedKeyOf(message);
     const place = byObject.get(raw[at]) ?? (key === undefined ? undefined : byTime.get(key));
-    return place !== undefined && told[place]?.role === message.role ? place : undefined;
+    return place !== undefined && given[place]?.role === message.role ? place : undefined;
   });
 }
 
@@ -62,7 +62,7 @@ class OpenPlaces {
 
   constructor(handed: Handed, taken: ReadonlySet<number | undefined>) {
     this.#handed = handed;
-    for (const [at, message] of handed.told.entries()) {
+    for (const [at, message] of handed.given.entries()) {
       if (taken.has(at)) continue;
       const key = keyOf(message);
       const there = this.#byKey.get(key);
@@ -87,9 +87,9 @@ class OpenPlaces {
    * A message that the engine dates before the present turn does not belong to it. The engine's clock may count whole seconds.
    */
   #canBe({ timestamp }: ChatMessage, at: number): boolean {
-    const { told, earlier } = this.#handed;
+    const { given, earlier } = this.#handed;
     if (at < earlier || timestamp < LEAST_MS) return true;
-    return seconds(timestamp) >= seconds(told[at]?.timestamp ?? 0);
+    return seconds(timestamp) >= seconds(given[at]?.timestamp ?? 0);
   }
 }
 

@@ -44,7 +44,7 @@ export class ImageLoader {
   /** The version of its file that an image shows. */
   readonly #versions = new WeakMap<ImageContent, string>();
   /** Texts that already have their images in the same message. The passes move them to other turns. */
-  readonly #told = new WeakSet<TextContent>();
+  readonly #searched = new WeakSet<TextContent>();
   #resizer: Promise<Resize | undefined> | undefined;
 
   constructor({ log, findResizer: find }: ImagePorts) {
@@ -56,7 +56,7 @@ export class ImageLoader {
    * The messages with the images of files that user turns name, each file once and at its place, and with images that
    * are too large made smaller. The given messages are not touched, and stay the same where nothing changes; asked
    * again, the same turn is the same object. It may be asked with what it gave, also after the passes. What cannot be
-   * read is told to the log. Never rejects.
+   * read is logged. Never rejects.
    */
   async show(messages: readonly ChatMessage[], view: ImageView): Promise<readonly ChatMessage[]> {
     if (!view.policy.images) return messages;
@@ -80,7 +80,7 @@ export class ImageLoader {
     if (message.role !== "user") return;
     const parts = partsOf(message);
     const paths = parts.flatMap((part) =>
-      part.type === "text" && !this.#told.has(part) ? findImagePaths(part.text) : [],
+      part.type === "text" && !this.#searched.has(part) ? findImagePaths(part.text) : [],
     );
     const own = new Set(parts.flatMap((part) => (part.type === "image" ? [bytesIn(part.data)] : [])));
     const found = await Promise.all(
@@ -118,7 +118,7 @@ export class ImageLoader {
     const known = this.#shown.get(message);
     if (known && isSame(known.parts, parts)) return known.message;
     const made = { ...message, content: [...parts] };
-    for (const part of parts) if (part.type === "text") this.#told.add(part);
+    for (const part of parts) if (part.type === "text") this.#searched.add(part);
     this.#shown.set(message, { parts, message: made });
     if (made.role === "user") this.#files.set(made, NONE);
     return made;

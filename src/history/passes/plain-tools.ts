@@ -16,7 +16,7 @@ export function tellTools(messages: readonly ChatMessage[], policy: TranscriptPo
   if (policy.plainTools !== true || !messages.some(hasTools)) return messages;
   const calls = new Map<string, ToolCallContent>();
   return messages.flatMap((message): readonly ChatMessage[] => {
-    if (message.role === "toolResult") return [told(message, calls.get(message.toolCallId), policy)];
+    if (message.role === "toolResult") return [asUserTurn(message, calls.get(message.toolCallId), policy)];
     if (message.role === "user") return [message];
     for (const call of callsOf(message)) calls.set(call.id, call);
     if (!hasCalls(message)) return [message];
@@ -31,7 +31,11 @@ const hasTools = (message: ChatMessage): boolean => message.role === "toolResult
 /** The most characters of a call's arguments. */
 const MAX_ARGUMENTS = 2000;
 
-function told(result: ToolResultMessage, call: ToolCallContent | undefined, policy: TranscriptPolicy): UserMessage {
+function asUserTurn(
+  result: ToolResultMessage,
+  call: ToolCallContent | undefined,
+  policy: TranscriptPolicy,
+): UserMessage {
   const given = JSON.stringify(call?.arguments ?? {});
   const shown = given.length > MAX_ARGUMENTS ? `${given.slice(0, MAX_ARGUMENTS).toWellFormed()}…` : given;
   const end = result.isError ? "failed with" : "gave";

@@ -25,8 +25,8 @@ export async function parseFrontmatter(source: string): Promise<Frontmatter | st
 const PLAIN_TEXT = /^([\w-]+):[ \t]+([^\s"'>|[{&*!#].*(?:\n[ \t]+.*)*)$/gm;
 
 function quoted(_lines: string, key: string, text: string): string {
-  const told = text.replaceAll(/[ \t]#.*$/gm, "").replaceAll(/\s*\n\s*/g, " ");
-  return `${key}: ${JSON.stringify(told)}`;
+  const plain = text.replaceAll(/[ \t]#.*$/gm, "").replaceAll(/\s*\n\s*/g, " ");
+  return `${key}: ${JSON.stringify(plain)}`;
 }
 
 /** The map, or the reason why it cannot be read. */

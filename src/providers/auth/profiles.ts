@@ -50,7 +50,7 @@ const RANKS: Readonly<Record<Credential["type"], number>> = { oauth: 0, token: 1
 /** All keys of all providers: those of the file, the config and the environment. No method throws. */
 export class Profiles {
   readonly #from: ProfileSources;
-  #told: unknown;
+  #lastProblem: unknown;
 
   constructor(from: ProfileSources) {
     this.#from = from;
@@ -150,12 +150,12 @@ export class Profiles {
     const { credentials, log } = this.#from;
     try {
       const keys = await credentials?.read();
-      this.#told = undefined;
+      this.#lastProblem = undefined;
       return keys ?? NO_KEYS;
     } catch (error) {
       const message = errorText(error);
-      if (this.#told !== message) log?.warn("the stored keys cannot be used", { error });
-      this.#told = message;
+      if (this.#lastProblem !== message) log?.warn("the stored keys cannot be used", { error });
+      this.#lastProblem = message;
       return NO_KEYS;
     }
   }

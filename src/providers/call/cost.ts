@@ -1,7 +1,7 @@
 import { estimateTokens } from "../../sessions/transcript/tokens.ts";
 import type { AssistantMessage, Usage } from "../../types/run/model.ts";
 import type { CallCost, CallOrigin, PlannedCall } from "../../types/run/model-meter.ts";
-import { isTold } from "../../types/run/usage.ts";
+import { hasTokens } from "../../types/run/usage.ts";
 import type { ModelHandle } from "../catalog.ts";
 import type { PiModel } from "../pi.ts";
 
@@ -46,7 +46,7 @@ export interface EndedCall {
 export function costOf({ pi, info }: ModelHandle, { message, input, isAccepted }: EndedCall): CallCost {
   const { usage } = message;
   const outcome = OUTCOMES[message.stopReason];
-  const isReported = isTold(usage) && outcome !== "aborted";
+  const isReported = hasTokens(usage) && outcome !== "aborted";
   const isFree = info.demo === true || (outcome === "failed" && !isAccepted);
   if (isReported || isFree) return { outcome, usage, isEstimate: false };
   return { outcome, usage: estimated(pi, message, input), isEstimate: true };
@@ -64,7 +64,7 @@ const OUTCOMES: Readonly<Record<AssistantMessage["stopReason"], CallCost["outcom
 function estimated({ cost: prices }: PiModel, message: AssistantMessage, input: number): Usage {
   const { usage } = message;
   const parts = {
-    input: isTold(usage) ? usage.input : input,
+    input: hasTokens(usage) ? usage.input : input,
     output: Math.max(usage.output, estimateTokens(message)),
     cacheRead: usage.cacheRead,
     cacheWrite: usage.cacheWrite,

@@ -63,9 +63,9 @@ const JUDGES: Readonly<Record<string, Judge>> = {
  * content filter of Codex as `length`.
  */
 export function endingOf(message: AssistantMessage, left: Left): Ending {
-  const isTold = message.stopReason !== "stop";
-  if (isTold && message.api === "openai-codex-responses" && isFiltered(left.tail)) return FILTERED;
-  return isTold ? "whole" : (JUDGES[message.api]?.(message, left) ?? "whole");
+  const isReported = message.stopReason !== "stop";
+  if (isReported && message.api === "openai-codex-responses" && isFiltered(left.tail)) return FILTERED;
+  return isReported ? "whole" : (JUDGES[message.api]?.(message, left) ?? "whole");
 }
 
 /**

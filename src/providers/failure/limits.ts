@@ -73,11 +73,11 @@ export function tokenFailure(
   if (limit === undefined) return undefined;
   const input = figures.input ?? inputOf(figures, asked);
   const requested = figures.total ?? (input === undefined ? undefined : input + output);
-  const told = { limitTokens: limit, ...(requested !== undefined && { requestedTokens: requested }) };
+  const tokens = { limitTokens: limit, ...(requested !== undefined && { requestedTokens: requested }) };
   const answerTokens = answerLimit(input, limit, figures);
   return answerTokens === undefined
-    ? { kind: "context_overflow", ...told }
-    : { kind: "output_limit", ...told, maxOutputTokens: answerTokens };
+    ? { kind: "context_overflow", ...tokens }
+    : { kind: "output_limit", ...tokens, maxOutputTokens: answerTokens };
 }
 
 /** A limit per minute counts the limit of the answer too, which the refusal does not name. `asked` is that of this request. */

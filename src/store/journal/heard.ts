@@ -24,12 +24,12 @@ export function readHeard(
     const rows = sql.all(HEARD, since).map(toInboxRow).toReversed();
     const [first] = rows;
     if (!first) return [];
-    const told = new Map<string, number>();
+    const used = new Map<string, number>();
     for (const row of sql.all(TOLD, first.id)) {
       const place = nameOf(placeOf(json<Peer>(row, "origin")));
-      told.set(place, Math.max(told.get(place) ?? 0, count(row, "last")));
+      used.set(place, Math.max(used.get(place) ?? 0, count(row, "last")));
     }
-    return rows.filter(({ id, message }) => id > (told.get(nameOf(placeOf(message.from))) ?? 0));
+    return rows.filter(({ id, message }) => id > (used.get(nameOf(placeOf(message.from))) ?? 0));
   });
 }
 

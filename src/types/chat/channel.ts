@@ -240,7 +240,7 @@ export type LoginStep =
   | { readonly kind: "qr"; readonly text: string }
   /** A code that the person types into the platform's app. */
   | { readonly kind: "code"; readonly code: string }
-  | { readonly kind: "told"; readonly text: string };
+  | { readonly kind: "text"; readonly text: string };
 
 /** What an adapter may call during a login, which `openclaw channels login` or the page started. */
 export interface LoginHost {

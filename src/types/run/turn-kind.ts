@@ -37,8 +37,8 @@ export interface TurnKind {
    * chat that gets the answer. `nobody`: a question is a denial.
    */
   readonly asks: "writer" | "chat" | "nobody";
-  /** Where a refusal goes: `told` to the chat or client, or `logged` because nobody waits for an answer. */
-  readonly refusals: "told" | "logged";
+  /** Where a refusal goes: `shown` to the chat or client, or `logged` because nobody waits for an answer. */
+  readonly refusals: "shown" | "logged";
   /** Whether blocks and previews may leave before the answer is whole. */
   readonly answer: "streamed" | "whole";
   /** What follows the answer under the session's lock: `full` is memory flush and compaction. */

@@ -12,7 +12,7 @@ export function emptyUsage(): Usage {
 }
 
 /** Whether the provider reported tokens; it does not for a call that failed early. */
-export const isTold = ({ input, output, cacheRead, cacheWrite }: Usage): boolean =>
+export const hasTokens = ({ input, output, cacheRead, cacheWrite }: Usage): boolean =>
   input + output + cacheRead + cacheWrite > 0;
 
 export function addUsage(a: Usage, b: Usage): Usage {

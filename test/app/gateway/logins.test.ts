@@ -58,7 +58,7 @@ test("each step is reported once, in order and at once; the account is stopped m
   first?.desk.show({ kind: "qr", text: "one" });
   expect(await waiting).toMatchObject({ state: "waiting", steps: [{ text: "one" }], next: 1 });
   first?.desk.show({ kind: "qr", text: "two" });
-  first?.desk.show({ kind: "told", text: "scanned" });
+  first?.desk.show({ kind: "text", text: "scanned" });
   expect(await logins.wait(loginId, 1, 25_000)).toMatchObject({
     steps: [{ text: "two" }, { text: "scanned" }],
     next: 3,
@@ -74,7 +74,7 @@ test("the download of a library is reported as a step", async () => {
   const { loginId } = logins.start(account, undefined);
   await clock.pass(1);
   expect(await desks[0]?.desk.library("toy-sdk")).toBe("file:///toy/toy-sdk");
-  expect(await logins.wait(loginId, 0, 0)).toMatchObject({ steps: [{ kind: "told", text: "fetching toy-sdk …" }] });
+  expect(await logins.wait(loginId, 0, 0)).toMatchObject({ steps: [{ kind: "text", text: "fetching toy-sdk …" }] });
 });
 
 test("waiting ends without news after its time", async () => {
@@ -102,7 +102,7 @@ test("a login ends by cancel, by the next one of the account, and by itself afte
 test("an account with its own section gets its own keys", async () => {
   const { loginId } = logins.start({ ...account, account: accountId("work"), isNamed: true }, undefined);
   await clock.pass(1);
-  desks[0]?.desk.show({ kind: "told", text: "Set channels.toy.account." });
+  desks[0]?.desk.show({ kind: "text", text: "Set channels.toy.account." });
   desks[0]?.end.reject(new OpenClawError("CHANNEL_CONFIG", { message: "No.", fix: "Check channels.toy.botToken." }));
   await clock.pass(1);
   expect(await logins.wait(loginId, 0, 0)).toMatchObject({

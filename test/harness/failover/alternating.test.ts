@@ -14,7 +14,7 @@ afterEach(() => fixture.close());
 
 const TURNS = 20;
 const apiOf = (model: string): WireApi => APIS.find((api) => REFS[api].id === model) ?? "openai-completions";
-const wordsOf = (at: number) => `What about number ${at}?`;
+const questionAt = (at: number) => `What about number ${at}?`;
 
 /** Thinks and looks, thinks and looks again, thinks and answers. */
 function thinkAndLook() {
@@ -48,7 +48,7 @@ async function talk(apis: readonly WireApi[]) {
         thinking: "medium",
         candidates: [REFS[api]],
         tools: [makeTool("look", async ({ text }) => textResult(`Seen at ${text}.`))],
-        turn: userTurn(wordsOf(at), `turn-${at}`),
+        turn: userTurn(questionAt(at), `turn-${at}`),
       }).stream,
     );
     const end = events.at(-1);
@@ -83,7 +83,7 @@ describe.each([
     expect(faults()).toEqual([]);
     for (const [at, request] of sent.entries())
       for (let said = 0; said <= Math.floor(at / 3); said += 1)
-        expect(holds(request, wordsOf(said)), `turn ${said} in request ${at}`).toBe(true);
+        expect(holds(request, questionAt(said)), `turn ${said} in request ${at}`).toBe(true);
     const last = sent.at(-1);
     for (let call = 1; call < 3 * TURNS; call += 1)
       if (call % 3 !== 0) expect(last && holds(last, `Seen at place ${call}.`), `result ${call}`).toBe(true);

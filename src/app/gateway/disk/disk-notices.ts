@@ -25,7 +25,7 @@ export interface DiskNoticePorts {
  */
 export class DiskNotices {
   readonly #ports: DiskNoticePorts;
-  readonly #told = new Map<string, number>();
+  readonly #noticedAt = new Map<string, number>();
 
   constructor(ports: DiskNoticePorts) {
     this.#ports = ports;
@@ -60,10 +60,10 @@ export class DiskNotices {
   async #tellChat(to: Peer): Promise<void> {
     const name = `${to.channel}\n${to.account}\n${to.chat.id}\n${to.thread ?? ""}`;
     const now = this.#ports.clock.now();
-    if (now - (this.#told.get(name) ?? -Infinity) < AGAIN_AFTER_MS) return;
-    this.#told.delete(name);
-    this.#told.set(name, now);
-    forgetOldest(this.#told, MOST_CHATS);
+    if (now - (this.#noticedAt.get(name) ?? -Infinity) < AGAIN_AFTER_MS) return;
+    this.#noticedAt.delete(name);
+    this.#noticedAt.set(name, now);
+    forgetOldest(this.#noticedAt, MOST_CHATS);
     const part = { kind: "text", body: TEXT, format: "plain", plain: TEXT } as const;
     try {
       await this.#ports.link(to)?.send(to, part, { idempotencyKey: `disk:${now}` });

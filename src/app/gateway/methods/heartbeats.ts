@@ -43,7 +43,7 @@ export function heartbeatMethods({ heartbeats, live }: Parts): readonly Method[]
       name: "last-heartbeat",
       scope: "operator.read",
       params: z.looseObject({}),
-      run: async () => told(heartbeats.isOn, await heartbeats.reports()),
+      run: async () => heartbeatsOf(heartbeats.isOn, await heartbeats.reports()),
     }),
     defineMethod({
       name: "set-heartbeats",
@@ -51,7 +51,7 @@ export function heartbeatMethods({ heartbeats, live }: Parts): readonly Method[]
       params: z.looseObject({ enabled: z.boolean() }),
       run: async ({ enabled }) => {
         heartbeats.isOn = enabled;
-        return told(heartbeats.isOn, await heartbeats.reports());
+        return heartbeatsOf(heartbeats.isOn, await heartbeats.reports());
       },
     }),
     defineMethod({
@@ -67,11 +67,11 @@ export function heartbeatMethods({ heartbeats, live }: Parts): readonly Method[]
         if (mode === "next-heartbeat" && text === "") throw refused("the text for the next heartbeat is empty");
         if (mode === "next-heartbeat") {
           if (!(await heartbeats.tell(id, text))) throw noBeat(id);
-          return { told: true };
+          return { ok: true };
         }
         const report = await heartbeats.wake(id, text === "" ? undefined : text);
         if (!report) throw noBeat(id);
-        return told(heartbeats.isOn, [report]);
+        return heartbeatsOf(heartbeats.isOn, [report]);
       },
     }),
   ];
@@ -82,7 +82,7 @@ const refused = (text: string): MethodError => new MethodError("INVALID_REQUEST"
 const noBeat = (id: string): MethodError =>
   refused(`the agent "${id}" has no heartbeat: set agents.defaults.heartbeat.every`);
 
-function told(enabled: boolean, reports: readonly BeatReport[]) {
+function heartbeatsOf(enabled: boolean, reports: readonly BeatReport[]) {
   return {
     enabled,
     agents: reports.map(({ row, ...report }) => ({

@@ -149,7 +149,7 @@ export class Logins {
             channel: adapter.id,
             name,
             signal: login.abort.signal,
-            fetching: (words) => show({ kind: "told", text: `${words} …` }),
+            fetching: (words) => show({ kind: "text", text: `${words} …` }),
           }),
         show,
         ...(phone !== undefined && { phone }),

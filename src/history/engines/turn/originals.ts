@@ -5,15 +5,15 @@ import type { Places } from "../identify.ts";
 /**
  * Restores what an engine did not change. The engine's own text for a message stays; all other fields are as the host gave
  * them, such as where a turn came from, or that an answer was cut off. `raw` is the engine's answer, `places` gives for each
- * message the one of `told` that it is.
+ * message the one of `given` that it is.
  */
 export function withOriginals(
   answer: readonly ChatMessage[],
   raw: readonly unknown[],
-  told: readonly ChatMessage[],
+  given: readonly ChatMessage[],
   places: Places,
 ): ChatMessage[] {
-  return answer.map((message, at) => restored(message, told[places[at] ?? -1], raw[at]));
+  return answer.map((message, at) => restored(message, given[places[at] ?? -1], raw[at]));
 }
 
 function restored(message: ChatMessage, original: ChatMessage | undefined, raw: unknown): ChatMessage {

@@ -120,7 +120,7 @@ export class PluginEngineTurn implements EngineTurn {
     );
     if (done.kind !== "ok") return this.#giveUp("assemble", done);
     const answer = readAnswer(done.value, {
-      told: sent.messages,
+      given: sent.messages,
       earlier: sent.boundary,
       copies,
       turn: ask.messages.slice(ask.prePromptMessageCount),

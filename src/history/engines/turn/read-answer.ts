@@ -38,7 +38,7 @@ function read(value: unknown, asked: Asked): EngineAnswer | { readonly unfit: st
   if (!Array.isArray(known)) return known;
   if (known.length === 0 && asked.earlier > 0) return { unfit: "it left out the whole conversation" };
   const places = placesOf(known, messages, asked);
-  const covered = asked.cover(withOriginals(known, messages, asked.told, places), asked.turn, inTurn(places, asked));
+  const covered = asked.cover(withOriginals(known, messages, asked.given, places), asked.turn, inTurn(places, asked));
   const tokens = estimateAll(covered);
   if (isTooLarge(tokens, asked)) return { unfit: `its messages take ${tokens} of ${asked.tokenBudget} tokens` };
   const systemAddition = typeof addition === "string" && addition.trim() !== "" ? { systemAddition: addition } : {};
@@ -46,10 +46,10 @@ function read(value: unknown, asked: Asked): EngineAnswer | { readonly unfit: st
 }
 
 /** Converts indexes of all messages into indexes of the present turn. */
-function inTurn(places: Places, { told, turn }: Asked): Places {
+function inTurn(places: Places, { given, turn }: Asked): Places {
   const indexes = new Map(turn.map((message, at) => [message, at]));
   return places.map((place) => {
-    const message = told[place ?? -1];
+    const message = given[place ?? -1];
     return message && indexes.get(message);
   });
 }

@@ -51,14 +51,15 @@ async function ask(io: Io, client: GatewayClient, question: Question): Promise<A
   const sent = await client.call("agent", paramsOf(question, runId), started);
   const forget = stopOnInterrupt(client, sent);
   const timeoutMs = runTime(flags, state) + APPROVAL_MS + GRACE_MS;
-  const told = await client
+  const ended = await client
     .call("agent.wait", { runId: sent.runId, timeoutMs }, outcome, timeoutMs + GRACE_MS)
     .finally(forget);
   const seen = await Promise.race([watch, after(AFTER_MS)]);
-  const error = told.status === "ok" ? undefined : (told.error ?? `no outcome after ${Math.round(timeoutMs / 1000)} s`);
+  const error =
+    ended.status === "ok" ? undefined : (ended.error ?? `no outcome after ${Math.round(timeoutMs / 1000)} s`);
   return {
     runId: sent.runId,
-    text: told.text ?? "",
+    text: ended.text ?? "",
     ...(sent.sessionKey !== undefined && { sessionKey: sent.sessionKey }),
     ...(error !== undefined && { error }),
     ...(seen?.usage !== undefined && { usage: seen.usage }),
@@ -149,22 +150,23 @@ class RunView {
     if (event === "exec.approval.resolved") this.#permissions.answered(payload);
   }
 
-  #chat(told: z.infer<typeof chatShape> | undefined): void {
-    if (told?.runId !== this.#runId) return;
-    if (told.state === "delta") {
-      if (told.replace === true) this.#printer.part();
-      this.#printer.add(told.deltaText ?? "");
+  #chat(payload: z.infer<typeof chatShape> | undefined): void {
+    if (payload?.runId !== this.#runId) return;
+    if (payload.state === "delta") {
+      if (payload.replace === true) this.#printer.part();
+      this.#printer.add(payload.deltaText ?? "");
       return;
     }
-    this.isOver = told.state === "final" || told.state === "error" || told.state === "aborted";
-    this.usage = told.usage;
+    this.isOver = payload.state === "final" || payload.state === "error" || payload.state === "aborted";
+    this.usage = payload.usage;
   }
 
-  #agent(told: z.infer<typeof agentShape> | undefined): void {
-    if (told?.runId !== this.#runId) return;
-    const { provider, model } = told.data;
-    if (told.stream === "usage" && provider !== undefined && model !== undefined) this.model = { provider, id: model };
-    const note = noteOf(told, this.#showsTools);
+  #agent(payload: z.infer<typeof agentShape> | undefined): void {
+    if (payload?.runId !== this.#runId) return;
+    const { provider, model } = payload.data;
+    if (payload.stream === "usage" && provider !== undefined && model !== undefined)
+      this.model = { provider, id: model };
+    const note = noteOf(payload, this.#showsTools);
     if (note !== undefined) this.#printer.note(note);
   }
 }

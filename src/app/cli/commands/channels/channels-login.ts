@@ -24,7 +24,7 @@ export interface LoginFlags {
 const step = z.discriminatedUnion("kind", [
   z.looseObject({ kind: z.literal("qr"), text: z.string(), rows: z.array(z.string()).optional() }),
   z.looseObject({ kind: z.literal("code"), code: z.string() }),
-  z.looseObject({ kind: z.literal("told"), text: z.string() }),
+  z.looseObject({ kind: z.literal("text"), text: z.string() }),
 ]);
 
 const view = z.looseObject({
@@ -130,7 +130,7 @@ const deskOf = (
 });
 
 function showStep(io: Io, one: z.output<typeof step>): void {
-  if (one.kind === "told") io.err(`${cleanText(one.text)}\n`);
+  if (one.kind === "text") io.err(`${cleanText(one.text)}\n`);
   else if (one.kind === "code") io.out(`Type this code into the app: ${cleanText(one.code)}\n`);
   else io.out(`${showQr(io, one.rows ?? qrRows(one.text))}Scan it with the app (linked devices).\n`);
 }

@@ -57,11 +57,11 @@ export async function channelsStatus(io: Io, flags: StatusFlags): Promise<number
   const { channel, timeout: timeoutMs } = flags;
   const params = channel === undefined ? {} : { channel };
   const call = { method: "channels.status", params, shape: channelsShape };
-  const told = await callOnce(io, state, call, { timeoutMs });
-  if (channel !== undefined && !told.channelAccounts?.[channel]?.length) throw notOn({ channel });
+  const status = await callOnce(io, state, call, { timeoutMs });
+  if (channel !== undefined && !status.channelAccounts?.[channel]?.length) throw notOn({ channel });
   const probed = flags.probe === true ? await probe(io, state, flags) : undefined;
-  if (flags.json === true) writeJson(io, { ...told, ...(probed && { probes: probed }) });
-  else io.out(channelRows(io, told) + (probed ? `\n${probeRows(io, probed)}` : ""));
+  if (flags.json === true) writeJson(io, { ...status, ...(probed && { probes: probed }) });
+  else io.out(channelRows(io, status) + (probed ? `\n${probeRows(io, probed)}` : ""));
   return probed?.some(({ status }) => status === "fail") === true ? 1 : 0;
 }
 
@@ -89,8 +89,8 @@ export async function channelsTried(
   const state = await readState(io);
   const { channel, account: only } = flags;
   const params = channel === undefined ? {} : { channel };
-  const told = await callOnce(io, state, { method: "channels.status", params, shape: channelsShape });
-  const accounts = told.channelAccounts ?? {};
+  const status = await callOnce(io, state, { method: "channels.status", params, shape: channelsShape });
+  const accounts = status.channelAccounts ?? {};
   const probed = await probe(io, state, flags);
   const rows = probed.flatMap((answer) => {
     const { accountId } = answer;
@@ -122,8 +122,8 @@ const triedRow = (one: Probed[number] & { readonly state: string }): readonly st
   one.fix ?? "",
 ];
 
-export function channelRows(io: Io, told: z.infer<typeof channelsShape>): string {
-  const rows = Object.entries(told.channelAccounts ?? {}).flatMap(([channel, accounts]) =>
+export function channelRows(io: Io, status: z.infer<typeof channelsShape>): string {
+  const rows = Object.entries(status.channelAccounts ?? {}).flatMap(([channel, accounts]) =>
     accounts.map((one) => [
       channel,
       one.accountId,

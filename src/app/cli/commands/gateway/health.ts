@@ -22,16 +22,16 @@ const healthShape = z.looseObject({
 /** Asks the gateway for its health. Returns 0 when it is healthy, else 1. Throws GATEWAY_UNREACHABLE. */
 export async function health(io: Io, options: { json?: boolean; timeout?: number }): Promise<number> {
   const state = await readState(io);
-  const told = await callOnce(io, state, { method: "health", shape: healthShape }, { timeoutMs: options.timeout });
-  if (options.json === true) writeJson(io, told);
-  else io.out(pairs(io, rowsOf(told)));
-  return told.ok ? 0 : 1;
+  const answer = await callOnce(io, state, { method: "health", shape: healthShape }, { timeoutMs: options.timeout });
+  if (options.json === true) writeJson(io, answer);
+  else io.out(pairs(io, rowsOf(answer)));
+  return answer.ok ? 0 : 1;
 }
 
-function rowsOf(told: z.infer<typeof healthShape>): [string, string | undefined][] {
-  const { eventLoop, channelOrder, sessions, durationMs, contextEngine, problems = [] } = told;
+function rowsOf(answer: z.infer<typeof healthShape>): [string, string | undefined][] {
+  const { eventLoop, channelOrder, sessions, durationMs, contextEngine, problems = [] } = answer;
   return [
-    ["Health", told.ok ? "ok" : "not ready"],
+    ["Health", answer.ok ? "ok" : "not ready"],
     ["Problems", problems.join("; ") || undefined],
     ["Load", loadText(eventLoop)],
     ["Channels", channelOrder && (channelOrder.join(", ") || "none")],

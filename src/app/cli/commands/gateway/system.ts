@@ -22,7 +22,7 @@ const agentShape = z.looseObject({
   outcome: z.looseObject({ kind: z.string(), why: z.string().optional() }).optional(),
 });
 const heartbeatsShape = z.looseObject({ enabled: z.boolean(), agents: z.array(agentShape) });
-type Told = z.output<typeof heartbeatsShape>;
+type Heartbeats = z.output<typeof heartbeatsShape>;
 type AgentLine = z.output<typeof agentShape>;
 
 /** Shows the time and the outcome of each agent's last heartbeat. Throws GATEWAY_UNREACHABLE. */
@@ -61,10 +61,10 @@ export async function systemEvent(io: Io, { text, mode, agent, json }: EventFlag
   return 0;
 }
 
-function show(io: Io, told: Told, { json }: Json): number {
-  if (json === true) writeJson(io, told);
-  else if (told.agents.length === 0) io.out("No agent has a heartbeat: agents.defaults.heartbeat.every is 0m.\n");
-  else io.out(table(io, ["AGENT", "EVERY", "NEXT", "LAST", "WHAT CAME OF IT"], told.agents.map(cells)));
+function show(io: Io, answer: Heartbeats, { json }: Json): number {
+  if (json === true) writeJson(io, answer);
+  else if (answer.agents.length === 0) io.out("No agent has a heartbeat: agents.defaults.heartbeat.every is 0m.\n");
+  else io.out(table(io, ["AGENT", "EVERY", "NEXT", "LAST", "WHAT CAME OF IT"], answer.agents.map(cells)));
   return 0;
 }
 

@@ -16,12 +16,12 @@ interface ProviderFlag {
 
 /** The stored keys, in the order in which they are tried. */
 export async function authList(io: Io, flags: ProviderFlag & { json?: boolean }): Promise<number> {
-  const room = await openModelState(io);
-  const reports = (await reportStored(room)).filter(
+  const modelState = await openModelState(io);
+  const reports = (await reportStored(modelState)).filter(
     ({ provider }) => flags.provider === undefined || provider === flags.provider,
   );
   if (flags.json === true) {
-    writeJson(io, { storePath: room.credentials.path, profiles: reports.map(profileJson) });
+    writeJson(io, { storePath: modelState.credentials.path, profiles: reports.map(profileJson) });
     return 0;
   }
   const rows = reports.map(profileRow);
@@ -136,12 +136,12 @@ async function unknownKey({ credentials }: Pick<ModelState, "credentials">, id: 
 /** The order in which the stored keys of a provider are tried, and where it comes from. */
 export async function orderGet(io: Io, flags: { provider: string; json?: boolean }): Promise<number> {
   const { provider } = flags;
-  const room = await openModelState(io);
-  const { order } = await room.credentials.read();
-  const byConfig = own(room.state.config.auth.order, provider);
+  const modelState = await openModelState(io);
+  const { order } = await modelState.credentials.read();
+  const byConfig = own(modelState.state.config.auth.order, provider);
   const source = byConfig ? "auth.order" : "the credentials file";
   const given = byConfig ?? own(order, provider);
-  const tried = (await room.models.profiles({ provider, id: "model" })).map(({ profile }) => profile.id);
+  const tried = (await modelState.models.profiles({ provider, id: "model" })).map(({ profile }) => profile.id);
   if (flags.json === true) writeJson(io, { provider, order: given ?? null, source: given ? source : null, tried });
   else io.out(`${tried.length === 0 ? "No key." : tried.join("\n")}\n`);
   if (flags.json !== true) io.err(given ? `By ${source}.\n` : "By the usual rule: logins, tokens, keys.\n");
@@ -150,17 +150,18 @@ export async function orderGet(io: Io, flags: { provider: string; json?: boolean
 
 /** Orders the stored keys of a provider; those not named are left out. Throws NOT_FOUND, USAGE. */
 export async function orderSet(io: Io, provider: string, ids: readonly string[]): Promise<number> {
-  const room = await openModelState(io);
-  const { profiles } = await room.credentials.read();
+  const modelState = await openModelState(io);
+  const { profiles } = await modelState.credentials.read();
   for (const id of ids) {
     const owner = profiles.get(id)?.provider;
-    if (owner === undefined) throw await unknownKey(room, id);
+    if (owner === undefined) throw await unknownKey(modelState, id);
     if (owner !== provider)
       throw new OpenClawError("USAGE", { message: `${id} is a key of ${owner}.`, fix: `Name keys of ${provider}.` });
   }
-  await room.credentials.setOrder(provider, [...new Set(ids)]);
+  await modelState.credentials.setOrder(provider, [...new Set(ids)]);
   io.out(`Keys of ${provider} are tried in this order: ${ids.join(", ")}.\n`);
-  if (own(room.state.config.auth.order, provider)) io.err("It has no effect while the config has auth.order for it.\n");
+  if (own(modelState.state.config.auth.order, provider))
+    io.err("It has no effect while the config has auth.order for it.\n");
   return 0;
 }
 

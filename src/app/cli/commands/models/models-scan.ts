@@ -25,10 +25,10 @@ export async function modelsScan(io: Io, flags: ScanFlags): Promise<number> {
   const found = (await withProgress(io, "Asking", Promise.all(scans))).map((one) => sifted(one, flags));
   // Most of the usual ports of this machine have no server, so only a configured server is reported as a failure.
   const usual = new Set(targets.filter(({ isUsual }) => isUsual).map(({ baseUrl }) => baseUrl));
-  const told = found.filter((one) => one.problem === undefined || !usual.has(one.baseUrl));
-  if (flags.json === true) writeJson(io, { servers: told });
-  else show(io, told);
-  return told.some((one) => one.problem === undefined) ? 0 : 1;
+  const shown = found.filter((one) => one.problem === undefined || !usual.has(one.baseUrl));
+  if (flags.json === true) writeJson(io, { servers: shown });
+  else show(io, shown);
+  return shown.some((one) => one.problem === undefined) ? 0 : 1;
 }
 
 const sifted = (scanned: Scanned, { free }: ScanFlags): Scanned =>
@@ -50,18 +50,18 @@ function show(io: Io, servers: readonly Scanned[]): void {
 
 type Target = ScanTarget & { readonly isUsual: boolean };
 
-async function targetsOf(room: ModelState, io: Io, { provider }: ScanFlags): Promise<readonly Target[]> {
+async function targetsOf(modelState: ModelState, io: Io, { provider }: ScanFlags): Promise<readonly Target[]> {
   const configured = await Promise.all(
-    Object.entries(room.state.config.models.providers)
+    Object.entries(modelState.state.config.models.providers)
       .filter(([, { baseUrl, api }]) => baseUrl !== undefined && LISTING.has(api ?? "openai-completions"))
       .map(async ([name, { baseUrl = "", api, models }]) => {
-        const apiKey = await keyFor(room, { provider: name, id: models?.[0]?.id ?? "model" });
+        const apiKey = await keyFor(modelState, { provider: name, id: models?.[0]?.id ?? "model" });
         return { provider: name, baseUrl, api, apiKey, isUsual: false };
       }),
   );
   const names = new Set(configured.map((target) => target.provider));
   const usual = LOCAL_SERVERS.filter((server) => !names.has(server.provider));
-  const key = await keyFor(room, { provider: OPENROUTER.provider, id: "openrouter/auto" });
+  const key = await keyFor(modelState, { provider: OPENROUTER.provider, id: "openrouter/auto" });
   const asked = provider === OPENROUTER.provider || key !== undefined || envKey("openrouter", io.env) !== undefined;
   const all = [
     ...configured,

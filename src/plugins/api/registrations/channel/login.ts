@@ -20,7 +20,7 @@ export function loginOf(scope: PluginScope, channel: BridgedChannel): ChannelAda
     const code = textIn(begun, "qrDataUrl") ?? "";
     if (code === "") throw notLinked(channel, begun);
     // An image cannot be drawn in a terminal: the person opens it.
-    host.show(code.startsWith("data:") ? { kind: "told", text: code } : { kind: "qr", text: code });
+    host.show(code.startsWith("data:") ? { kind: "text", text: code } : { kind: "qr", text: code });
     const sessionKey = textIn(begun, "sessionKey");
     const waiting = Promise.resolve(scope.call(what, () => wait({ ...asked, ...(sessionKey && { sessionKey }) })));
     const ended = fieldsOf(await Promise.race([waiting, aborted(host)]));

@@ -18,7 +18,11 @@ async function startWith(world: World, plugins: readonly PluginFiles[], config: 
   return { home, gateway: await home.start() };
 }
 
-const say = async (home: Home, message: string) => (await home.run(["agent", "--message", message])).stdout;
+/** The answer, or the error of a command that gave none. */
+async function say(home: Home, message: string): Promise<string> {
+  const { stdout, stderr } = await home.run(["agent", "--message", message]);
+  return stdout === "" ? stderr : stdout;
+}
 
 async function call(gateway: GatewayUnderTest, method: string, params: object = {}): Promise<unknown> {
   const url = `ws://127.0.0.1:${gateway.port}`;
@@ -104,6 +108,9 @@ describe.concurrent("a plugin of the field", () => {
     expect(shown).toMatch(/engines +notebook/);
     expect(shown).toMatch(/calls +\d+, \d+ ms of the gateway's time, 0 failed/);
     expect((await home.run(["plugins", "inspect", "nobody", "--runtime"])).code).toBe(1);
+    expect((await home.run(["doctor", "--only", "context-engine"])).stdout).toContain(
+      `notebook 1.2.3 is active in the running gateway, of the plugin notebook in ${join(home.stateDir, "extensions/notebook")}.`,
+    );
     expect((await recordsOf(gateway)).get("notebook")).toMatchObject({
       state: "loaded",
       version: "1.2.3",
@@ -263,4 +270,6 @@ test("plugins that cannot be loaded are named with the reason, and harm nothing 
   expect(records.get("notebook")?.state).toBe("loaded");
   expect(await say(home, "/notes milk")).toContain("notes about milk");
   expect(await say(home, "hello")).toContain("echo: hello");
+  const { stdout } = await home.run(["plugins", "doctor"]);
+  expect(stdout).toContain("fail: throws: It is not loaded: its register failed: no licence.");
 });

@@ -1,15 +1,11 @@
 import { homedir } from "node:os";
-import { Plugins } from "../../plugins/host/plugins.ts";
-import { resolveSdk } from "../../plugins/load/sdk-resolution.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import type { Io } from "./io.ts";
 import { loadConfig, type LoadedConfig } from "../config/load.ts";
 import { resolvePaths } from "../config/paths.ts";
 import { Live } from "../compose/live.ts";
-import { openLog } from "../log/log.ts";
+import { loadForCommand } from "../plugins/load-for-command.ts";
 import { loadOptionsFor } from "../plugins/load-options.ts";
-import { commandPorts } from "../plugins/ports.ts";
-import { sdkUrls } from "../plugins/sdk-urls.ts";
 
 /**
  * Loads the plugins whose manifests name a command of the command line, into `io.contributions`. False when there are none.
@@ -22,11 +18,8 @@ export async function loadPluginCommand(io: Io, word: string): Promise<boolean> 
   const mine = loaded.plugins.plugins.filter(({ manifest }) => manifest.cliCommands.includes(word));
   if (mine.length === 0) return false;
   const live = new Live(paths, io.env["HOME"] ?? homedir(), loaded, io.contributions);
-  const log = openLog({ level: "silent", consoleLevel: "silent", consoleStyle: "json" });
-  resolveSdk(sdkUrls());
-  const plugins = new Plugins(io.contributions, commandPorts(live, log));
-  await plugins.apply({ plugins: mine, broken: [] });
-  for (const { id, state, why } of plugins.records)
+  const { records } = await loadForCommand(live, mine);
+  for (const { id, state, why } of records)
     if (state !== "loaded")
       io.err(`The plugin ${id}, which has the command ${word}, is not loaded: ${why ?? state}.\n`);
   return true;

@@ -1,3 +1,4 @@
+import { homedir } from "node:os";
 import { channelChecks } from "../../channels/checks.ts";
 import type { Contributions } from "../../plugins/contributions.ts";
 import { keyChecks } from "../../providers/auth/checks.ts";
@@ -13,32 +14,47 @@ import { appChecks } from "./app-checks.ts";
 import { enginesOf } from "./engine-check.ts";
 import { modelCheck } from "./model-check.ts";
 import { loadOptionsFor } from "../plugins/load-options.ts";
+import { LoadedPlugins } from "../plugins/loaded-plugins.ts";
+import type { LoadedPlugin } from "../plugins/loaded-problems.ts";
+import { pluginsCheck } from "./plugins-check.ts";
 
-/** The checks of every module. With an invalid config, those that need it are left out; the config's own check says why. */
-export async function collectChecks(
-  contributions: Contributions,
-  env: NodeJS.ProcessEnv = process.env,
-): Promise<readonly Check[]> {
+interface Scene {
+  readonly contributions: Contributions;
+  readonly env: NodeJS.ProcessEnv;
+  /** The plugins of the running gateway; undefined when none runs. */
+  readonly ask: () => Promise<readonly LoadedPlugin[] | undefined>;
+}
+
+/**
+ * The checks of every module. With an invalid config, those that need it are left out; the config's own check says why.
+ * `plugins`: to be closed when the checks have run.
+ */
+export async function collectChecks({ contributions, env, ask }: Scene): Promise<{
+  readonly checks: readonly Check[];
+  readonly plugins: LoadedPlugins | undefined;
+}> {
   const paths = resolvePaths(env);
   const load = await loadOptionsFor(contributions, paths, env);
-  const config = await loadConfig(load).then(
-    (loaded) => loaded.config,
-    () => undefined,
-  );
-  return [
+  const loaded = await loadConfig(load).catch(() => undefined);
+  const config = loaded?.config;
+  const home = env["HOME"] ?? homedir();
+  const plugins = loaded && new LoadedPlugins({ paths, home, loaded, contributions, ask });
+  const checks = [
     ...appChecks({ paths, load, config }),
     ...storeChecks({ stateDir: paths.stateDir, journal: journalPath(paths) }),
     ...sessionChecks({ dir: paths.sessionsDir, journal: journalPath(paths) }),
     ...(config ? keyChecks({ dir: paths.credentials, auth: config.auth }) : []),
-    ...(config
+    ...(config && plugins
       ? [
           modelCheck(config, env, new Credentials(paths.credentials)),
-          ...enginesOf(config, contributions, journalPath(paths)),
+          pluginsCheck(paths, env, plugins),
+          ...enginesOf(plugins, journalPath(paths)),
           ...channelChecks(await accountsIn({ config, contributions })),
         ]
       : []),
     ...contributions.checks.flatMap((contributed) => checksOf(contributed, { stateDir: paths.stateDir, config })),
   ];
+  return { checks, plugins };
 }
 
 /** A contributor that cannot make its checks is reported by one that fails. */

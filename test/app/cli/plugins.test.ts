@@ -327,9 +327,70 @@ describe("doctor", () => {
       "warn late: Its folder has no install record: somebody put it there by hand.",
       "fail never: The config enables it, and it is not installed.",
       "warn toy: Its files were changed after the installation.",
+      expect.stringMatching(/^fail toy: It is not loaded: its code cannot be loaded/),
       expect.stringMatching(/^warn wrong: .* cannot be used: its openclaw\.plugin\.json is wrong/),
     ]);
     expect(problems.every(({ fix }: { fix: string }) => fix !== "")).toBe(true);
+  });
+
+  test("loads the plugins, and names each thing once that they miss here", async () => {
+    const code = `export default (api) => {
+      for (const n of [1, 2]) try { api.registerSpeechProvider({}); } catch {}
+      api.on("llm_input", () => {});
+      api.on("before_prompt_build", () => {});
+    };`;
+    makePlugin(join(dir, "asks"), { id: "asks", manifest: { kind: undefined }, files: { "dist/index.js": code } });
+    await plugins("install", join(dir, "asks"), "--yes");
+    const { code: exit, out } = await plugins("doctor");
+    expect([exit, out.split("\n").filter((line) => line.startsWith("warn"))]).toEqual([
+      0,
+      [
+        "warn: asks: It called parts of the plugin API that this gateway does not have: api.registerSpeechProvider.",
+        "warn: asks: It uses hooks that this gateway never calls: llm_input.",
+        "warn: asks: Hooks of it that would read conversations are not called: before_prompt_build.",
+      ],
+    ]);
+    expect((await run(["doctor", "--only", "plugins"], env)).out).toContain(
+      "warn  Plugins  asks: It called parts of the plugin API that this gateway does not have: api.registerSpeechProvider.",
+    );
+  });
+
+  const engine = async (info: string) => {
+    const code = `import { existsSync } from "node:fs";
+      export default (api) => api.registerContextEngine("toy", ({ workspaceDir }) => {
+        if (process.env.OPENCLAW_STATE_DIR !== ${JSON.stringify(state)} || !workspaceDir) throw new Error("no place");
+        return { info: ${info}, ingest() {}, assemble() {}, compact() {} };
+      });`;
+    makePlugin(source, { files: { "dist/index.js": code } });
+    await plugins("install", source, "--force");
+    return (await run(["doctor", "--only", "context-engine"], env)).out;
+  };
+
+  test("`openclaw doctor` opens the selected engine, and says what its plugin is", async () => {
+    expect((await run(["doctor", "--only", "context-engine"], env)).out).toContain(
+      "ok    Context engine  legacy: the built-in engine is active.",
+    );
+    expect(await engine(`{ id: "toy", name: "Toy" }`)).toContain(
+      `ok    Context engine  Toy (toy) can be opened, of the plugin toy in ${extensions("toy")}.`,
+    );
+    expect(process.env["OPENCLAW_STATE_DIR"]).toBeUndefined();
+  });
+
+  test("`openclaw doctor` says why the selected engine cannot be used", async () => {
+    expect(await engine(`{ id: "other", name: "Toy" }`)).toContain(
+      `FAIL  Context engine  The context engine "toy" cannot be used: its info.id is "other"`,
+    );
+  });
+
+  test("`openclaw doctor` names a plugin that does not load in both of its lines", async () => {
+    makePlugin(source, { files: { "dist/index.js": "export default () => { throw new Error('no licence'); };" } });
+    await plugins("install", source, "--yes");
+    const { code, out } = await run(["doctor", "--only", "context-engine,plugins"], env);
+    expect([code, out]).toEqual([
+      1,
+      expect.stringMatching(/toy is selected, and its plugin is not loaded: its register failed: no licence/),
+    ]);
+    expect(out).toContain("FAIL  Plugins         toy: It is not loaded: its register failed: no licence.");
   });
 
   test("repairs what an interrupted installation left", async () => {

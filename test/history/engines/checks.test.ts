@@ -13,7 +13,7 @@ describe("openclaw doctor", () => {
       clock: new TestClock(),
       ms: 1000,
     };
-    const [check] = engineChecks(id, opening, async () => runs);
+    const [check] = engineChecks(id, opening, { latest: async () => runs });
     return check?.run(new AbortController().signal);
   };
 

@@ -7,6 +7,7 @@ import { runChecks, worst, type CheckReport } from "../../../doctor/run-checks.t
 import { accountCheck } from "../../account-check.ts";
 import { canAsk, confirmed } from "../../ask.ts";
 import type { Io } from "../../io.ts";
+import { askPlugins } from "../../ask-plugins.ts";
 import { withProgress } from "../../progress.ts";
 
 export interface DoctorFlags {
@@ -22,7 +23,16 @@ export interface DoctorFlags {
 /** Runs the checks, and with `--fix` their repairs. Returns 1 when a check still fails, else 0. */
 export async function doctor(io: Io, flags: DoctorFlags): Promise<number> {
   const { collectChecks } = await import("../../../doctor/checks.ts");
-  const checks = choose([...(await collectChecks(io.contributions, { ...io.env })), accountCheck(io)], flags);
+  const ask = () => askPlugins(io);
+  const { checks: all, plugins } = await collectChecks({ contributions: io.contributions, env: { ...io.env }, ask });
+  try {
+    return await report(io, choose([...all, accountCheck(io)], flags), flags);
+  } finally {
+    await plugins?.close();
+  }
+}
+
+async function report(io: Io, checks: readonly Check[], flags: DoctorFlags): Promise<number> {
   const wantsFix = flags.fix === true || flags.repair === true;
   let reports = await look(io, checks);
   if (wantsFix && reports.some(hasRepair)) {

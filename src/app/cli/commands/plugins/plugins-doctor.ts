@@ -1,8 +1,15 @@
+import { homedir } from "node:os";
 import { writeJson, type Io } from "../../io.ts";
 import { withProgress } from "../../progress.ts";
 import { cleanText } from "../../terminal-text.ts";
 import { repairUnlessBusy } from "../../../../plugins/install/swap.ts";
 import { checkPlugins, type PluginProblem } from "../../../plugins/check-plugins.ts";
+import { loadConfig } from "../../../config/load.ts";
+import { withLoaded } from "../../../doctor/plugins-check.ts";
+import { LoadedPlugins } from "../../../plugins/loaded-plugins.ts";
+import { loadedProblems } from "../../../plugins/loaded-problems.ts";
+import { askPlugins } from "../../ask-plugins.ts";
+import type { State } from "../../state.ts";
 import { readPluginState } from "./plugin-state.ts";
 
 /** Reports what keeps plugins from working; repairs what an interrupted installation left. 1 when something fails. */
@@ -10,10 +17,27 @@ export async function pluginsDoctor(io: Io, flags: { readonly json?: boolean }):
   const { store } = await readPluginState(io);
   const repaired = await repairUnlessBusy(store);
   const { found, state } = await readPluginState(io);
-  const problems = await withProgress(io, "Looking", checkPlugins(found, { config: state.config.plugins, store }));
+  const look = checkPlugins(found, { config: state.config.plugins, store });
+  const problems = withLoaded(await withProgress(io, "Looking", look), await problemsInUse(io, state));
   if (flags.json === true) writeJson(io, { plugins: found.plugins.length, repaired, problems });
   else print(io, found.plugins.length, { repaired, problems });
   return problems.some(({ severity }) => severity === "fail") ? 1 : 0;
+}
+
+/** What shows only when the plugins are loaded. With an invalid config nothing is. */
+async function problemsInUse(
+  io: Io,
+  { load, paths, contributions, problem }: State,
+): Promise<readonly PluginProblem[]> {
+  if (problem) return [];
+  const home = io.env["HOME"] ?? homedir();
+  const loaded = await loadConfig(load);
+  const plugins = new LoadedPlugins({ paths, home, loaded, contributions, ask: () => askPlugins(io) });
+  try {
+    return loadedProblems((await plugins.view()).records);
+  } finally {
+    await plugins.close();
+  }
 }
 
 interface Result {

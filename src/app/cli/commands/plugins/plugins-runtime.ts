@@ -1,39 +1,12 @@
-import { z } from "zod";
+import type { z } from "zod";
 import { OpenClawError } from "../../../../types/errors.ts";
+import { pluginsShape } from "../../ask-plugins.ts";
 import { callOnce } from "../../call-gateway.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { requireState } from "../../state.ts";
 import { pairs } from "../../table.ts";
 
-const names = z.array(z.string()).optional();
-
-const shape = z.looseObject({
-  plugins: z.array(
-    z.looseObject({
-      id: z.string(),
-      state: z.string(),
-      why: z.string().optional(),
-      version: z.string().optional(),
-      added: z.record(z.string(), z.array(z.string())).optional(),
-      loadMs: z.number().optional(),
-      notServed: names,
-      neverCalled: names,
-      refusedHooks: names,
-      cost: z
-        .looseObject({
-          calls: z.number(),
-          busyMs: z.number(),
-          blocked: z.number(),
-          failed: z.number(),
-          longest: z.looseObject({ what: z.string(), ms: z.number() }).optional(),
-          lastError: z.string().optional(),
-        })
-        .optional(),
-    }),
-  ),
-});
-
-type Record = z.infer<typeof shape>["plugins"][number];
+type Record = z.infer<typeof pluginsShape>["plugins"][number];
 
 /** Shows a plugin as the running gateway has it. Throws `GATEWAY_UNREACHABLE`, and `NOT_FOUND` for a plugin that it does not know. */
 export async function pluginsRuntime(
@@ -41,7 +14,7 @@ export async function pluginsRuntime(
   id: string | undefined,
   flags: { readonly json?: boolean },
 ): Promise<number> {
-  const { plugins } = await callOnce(io, await requireState(io), { method: "plugins.list", shape });
+  const { plugins } = await callOnce(io, await requireState(io), { method: "plugins.list", shape: pluginsShape });
   const chosen = id === undefined ? plugins : plugins.filter((plugin) => plugin.id === id);
   if (id !== undefined && chosen.length === 0)
     throw new OpenClawError("NOT_FOUND", {

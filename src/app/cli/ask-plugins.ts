@@ -1,0 +1,44 @@
+import { z } from "zod";
+import type { LoadedPlugin } from "../plugins/loaded-problems.ts";
+import { hasGateway } from "./address.ts";
+import { callOnce } from "./call-gateway.ts";
+import type { Io } from "./io.ts";
+import { readState } from "./state.ts";
+
+const names = z.array(z.string()).optional();
+
+/** The answer of `plugins.list`. */
+export const pluginsShape = z.looseObject({
+  plugins: z.array(
+    z.looseObject({
+      id: z.string(),
+      state: z.string(),
+      root: z.string().optional(),
+      why: z.string().optional(),
+      version: z.string().optional(),
+      added: z.record(z.string(), z.array(z.string())).optional(),
+      loadMs: z.number().optional(),
+      notServed: names,
+      neverCalled: names,
+      refusedHooks: names,
+      cost: z
+        .looseObject({
+          calls: z.number(),
+          busyMs: z.number(),
+          blocked: z.number(),
+          failed: z.number(),
+          longest: z.looseObject({ what: z.string(), ms: z.number() }).optional(),
+          lastError: z.string().optional(),
+        })
+        .optional(),
+    }),
+  ),
+});
+
+/** The plugins of the running gateway; undefined when none runs. Throws what `connectGateway` throws. */
+export async function askPlugins(io: Io): Promise<readonly LoadedPlugin[] | undefined> {
+  const state = await readState(io);
+  if (!hasGateway(io, state)) return undefined;
+  const { plugins } = await callOnce(io, state, { method: "plugins.list", shape: pluginsShape }, { isQuiet: true });
+  return plugins;
+}

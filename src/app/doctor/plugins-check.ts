@@ -1,0 +1,51 @@
+import { activationOf } from "../../plugins/found/activation.ts";
+import { pluginStore } from "../../plugins/install/store.ts";
+import type { Check, CheckResult } from "../../types/check.ts";
+import type { StatePaths } from "../config/paths.ts";
+import type { Env } from "../config/secrets.ts";
+import { packageRoot } from "../package-root.ts";
+import { checkPlugins, type PluginProblem } from "../plugins/check-plugins.ts";
+import { findPlugins } from "../plugins/found.ts";
+import type { LoadedPlugins } from "../plugins/loaded-plugins.ts";
+import { loadedProblems } from "../plugins/loaded-problems.ts";
+
+/** Milliseconds to read the files of all plugins and to load those that are on. */
+export const PLUGINS_MS = 60_000;
+
+/** Whether the plugins that the config turns on can be loaded, and are as they were installed. */
+export function pluginsCheck(paths: StatePaths, env: Env, plugins: LoadedPlugins): Check {
+  return {
+    id: "plugins",
+    title: "Plugins",
+    timeoutMs: PLUGINS_MS,
+    run: async () => {
+      const { config } = plugins.live;
+      const found = await findPlugins(paths, env);
+      const stored = await checkPlugins(found, {
+        config: config.plugins,
+        store: pluginStore(paths, packageRoot, env),
+      });
+      const problems = withLoaded(stored, loadedProblems((await plugins.view()).records));
+      const on = found.plugins.filter((plugin) => activationOf(plugin, config.plugins).isOn).length;
+      return problems.length > 0
+        ? problems.map(resultOf)
+        : [{ status: "ok", message: `${found.plugins.length} installed, ${on} enabled.` }];
+    },
+  };
+}
+
+/** Both, sorted by id. A plugin that cannot be loaded is reported once: what its files show says more. */
+export function withLoaded(
+  stored: readonly PluginProblem[],
+  loaded: readonly PluginProblem[],
+): readonly PluginProblem[] {
+  const failed = new Set(stored.flatMap(({ severity, id }) => (severity === "fail" ? [id] : [])));
+  const more = loaded.filter(({ severity, id }) => severity !== "fail" || !failed.has(id));
+  return [...stored, ...more].toSorted((a, b) => (a.id < b.id ? -1 : Number(a.id > b.id)));
+}
+
+const resultOf = ({ severity, id, message, fix }: PluginProblem): CheckResult => ({
+  status: severity,
+  message: `${id}: ${message}`,
+  fix,
+});

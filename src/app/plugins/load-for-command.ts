@@ -1,0 +1,35 @@
+import { Plugins } from "../../plugins/host/plugins.ts";
+import { resolveSdk } from "../../plugins/load/sdk-resolution.ts";
+import type { FoundPlugin } from "../../types/plugin/manifest.ts";
+import type { Live } from "../compose/live.ts";
+import { openLog } from "../log/log.ts";
+import { commandPorts } from "./ports.ts";
+import { sdkUrls } from "./sdk-urls.ts";
+
+/** Plugins look here for the folder of their stores. */
+const STATE_DIR = "OPENCLAW_STATE_DIR";
+
+/** Plugins in the process of a command. */
+export interface CommandPlugins {
+  readonly records: Plugins["records"];
+  close(): Promise<void>;
+}
+
+/** Loads plugins into `live.contributions` as the gateway does, without starting their services. Never rejects. */
+export async function loadForCommand(live: Live, found: readonly FoundPlugin[]): Promise<CommandPlugins> {
+  const before = process.env[STATE_DIR];
+  process.env[STATE_DIR] = live.paths.stateDir;
+  const log = openLog({ level: "silent", consoleLevel: "silent", consoleStyle: "json" });
+  const endResolution = resolveSdk(sdkUrls());
+  const plugins = new Plugins(live.contributions, commandPorts(live, log));
+  await plugins.apply({ plugins: found, broken: [] });
+  return {
+    records: plugins.records,
+    async close() {
+      await plugins.close();
+      endResolution();
+      if (before === undefined) delete process.env[STATE_DIR];
+      else process.env[STATE_DIR] = before;
+    },
+  };
+}

@@ -12,7 +12,7 @@ afterEach(async () => {
   place = "";
 });
 
-it("an account's keys lie in a private folder that no name leads out of", async () => {
+it("an account's keys are in a private folder that no account name can escape", async () => {
   place = await mkdtemp(join(tmpdir(), "keys-"));
   expect(await accountFolder(place, "whatsapp", "default")).toBe(join(place, "whatsapp", "default"));
   const odd = await accountFolder(place, "whatsapp", "../../up");

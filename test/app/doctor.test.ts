@@ -135,7 +135,7 @@ describe("repairs", () => {
 });
 
 describe("a fresh state directory", () => {
-  it("has nothing to complain about", async () => {
+  it("has no problem", async () => {
     const reports = await examine({ gateway: { port: 0 } });
     expect(
       reports.flatMap(({ results }) => results).filter(({ status }) => status === "warn" || status === "fail"),
@@ -234,7 +234,7 @@ describe("what is wrong", () => {
     );
   });
 
-  it("with open doors grows with what strangers could do", async () => {
+  it("with open access is the more severe the more strangers could do", async () => {
     const telegram = { dmPolicy: "open", allowFrom: ["*"], groupPolicy: "open" };
     const mild = found(await examine({ channels: { telegram } }), "policy");
     expect(mild.map(({ status }) => status)).toEqual(["warn", "warn"]);

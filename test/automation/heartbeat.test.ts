@@ -201,7 +201,7 @@ describe("a heartbeat with nothing to say", () => {
 });
 
 describe("a heartbeat that fails", () => {
-  it("bothers nobody, and comes more and more rarely", async () => {
+  it("sends nothing, and runs less and less often", async () => {
     begin();
     fixture.model.answer(() => ({ status: 400, message: "no" }));
     expect(await slot()).toMatchObject({ kind: "failed" });

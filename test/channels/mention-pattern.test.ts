@@ -31,7 +31,7 @@ describe("a mention pattern", () => {
     expect(pattern.wasStopped).toBe(true);
   });
 
-  it("that is simple costs next to nothing", () => {
+  it("that is simple takes next to no time", () => {
     const [pattern] = mentionPatterns(["@?claw[\\w-]*"]);
     const text = "what would you say to that? ".repeat(30);
     const spent = processorTime(() => {

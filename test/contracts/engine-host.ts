@@ -230,7 +230,7 @@ export function hostileEngineContract(): void {
           },
         },
       ],
-    ])("whose answer %s is skipped in this turn alone, and that is told once", async (_, said) => {
+    ])("whose answer %s is skipped in this turn alone, and that is logged once", async (_, said) => {
       const on = engineFixture(engineWith("assemble", async () => said, { owns: false, letGo: () => undefined }));
       const turn = await on.open();
       await turn.begin(never);

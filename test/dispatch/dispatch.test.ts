@@ -354,7 +354,7 @@ describe("messages that come during a run", () => {
     expect(fixture.platform.texts[0]).toContain("echo: second");
   });
 
-  it("do not slip into the turn of an owner, who may do more (steer)", async () => {
+  it("do not join the turn of an owner, who may do more (steer)", async () => {
     fixture.rules = { queueMode: () => "steer" };
     const model = heldModel();
     const from = { ...peer("1"), chat: { kind: "group", id: "1" } } as const;

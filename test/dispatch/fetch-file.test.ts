@@ -101,7 +101,7 @@ test.each([
   expect(log.lines.filter((line) => line.includes("media not fetched yet"))).toHaveLength(2);
 });
 
-test("leaves a platform alone for as long as it asks", async () => {
+test("sends nothing to a platform for as long as it asks", async () => {
   const platform = giving(new NotNow("too many requests", { afterMs: 17_000 }), FILE);
   const end = await get({ link: () => platform });
   expect(end).toMatchObject({ kind: "stored", tries: 2, ms: 17_000 });

@@ -33,14 +33,14 @@ async function say(text: string, media: readonly MediaItem[]): Promise<string> {
   return fixture.model.calls.at(-1)?.said ?? "";
 }
 
-test("a voice note is told in its words, and not as a file", async () => {
+test("the model gets the words of a voice note, and not the file", async () => {
   listenWith([process.execPath, "-e", PRINT]);
   const said = await say("", [await recording("call me at noon\n", { durationSeconds: 3.6 })]);
   expect(said).toMatch(/\n\n\[Voice message, 4 s\] call me at noon$/);
   expect(said).not.toContain("media attached");
 });
 
-test("the words stand below the text, each message's with its own", async () => {
+test("the words of a recording follow the text of its message", async () => {
   listenWith([process.execPath, "-e", PRINT]);
   const two = [await recording("one"), await recording("two", { kind: "audio" })];
   expect(await say("listen", two)).toMatch(/\n\nlisten\n\[Voice message\] one\n\[Audio\] two$/);
@@ -80,7 +80,7 @@ test("a picture is not listened to", async () => {
   expect(await say("see", [{ kind: "document", source: { at: "store", id } }])).toContain("[media attached: ");
 });
 
-test("a reaction is told as heard, a message without a mention as not mentioned", async () => {
+test("a reaction ends as heard, a message without a mention as not mentioned", async () => {
   fixture.gate = async () => ({ kind: "history" });
   const reaction = { emoji: "👍", messageId: "5", toBot: true };
   const row = await boot.tell("", "1", { event: "reaction", reaction });

@@ -35,7 +35,7 @@ const WORK: Readonly<Record<string, (text: string) => unknown>> = {
     return [...chunker.push(text), ...chunker.flush()];
   },
   "the heartbeat's answer": (text) => [stripHeartbeatToken(text), stripHeartbeatToken(`a ${text} b`)],
-  "what takes the gateway's voice from foreign text": neutralise,
+  "what removes the gateway's markers from foreign text": neutralise,
 };
 
 const REPEATED = [

@@ -36,8 +36,8 @@ function* forever<T>(round: readonly T[]): Generator<T> {
 const told = fc.record({ tool: fc.constantFrom("look", "read"), args: fc.nat(9), result: fc.constantFrom("a", "b") });
 const round = fc.array(fc.array(told, { minLength: 1, maxLength: 4 }), { minLength: 1, maxLength: 40 });
 
-describe("the guard against circles", () => {
-  it("ends every circle of calls whose results stay the same, and warns first", () => {
+describe("the loop guard", () => {
+  it("ends every loop of calls whose results stay the same, and warns first", () => {
     fc.assert(
       fc.property(round, (turns) => {
         const { warned, stopped } = follow(forever(turns), 200);
@@ -47,7 +47,7 @@ describe("the guard against circles", () => {
     );
   });
 
-  it("ends a circle of two to five calls at the twelfth round", () => {
+  it("ends a loop of two to five calls at the twelfth round", () => {
     fc.assert(
       fc.property(
         fc.uniqueArray(told, { minLength: 1, maxLength: 5, selector: (one) => JSON.stringify(one) }),
@@ -78,7 +78,7 @@ describe("the guard against circles", () => {
     );
   });
 
-  it("does not mind what a model asks many times in one breath", () => {
+  it("ignores calls that one message of a model repeats", () => {
     const once = Array.from({ length: 40 }, (): Told => ({ tool: "look", args: {}, result: "same" }));
     expect(follow([once], 1)).toEqual({});
   });
@@ -133,7 +133,7 @@ describe("a run whose model repeats its tool calls", () => {
     expect(fixture.model.calls).toHaveLength(most);
   });
 
-  it("gets out of it in time", async () => {
+  it("can end the loop after the warning", async () => {
     const result = await run((number) => (number < 12 ? { tool: "ghost", args: {} } : { text: "I cannot." }));
     expect(result).toMatchObject({ kind: "replied" });
   });

@@ -149,7 +149,7 @@ describe("a summary", () => {
 });
 
 describe("the list that replaces a summary", () => {
-  it("says what was said, newest first to stay, without tool results", () => {
+  it("holds what was said without tool results, and keeps the newest where space is short", () => {
     const list = listConversation([asked("first"), call("a"), given("a", "secret stuff"), answered("done")], {
       earlier: "long ago",
       mostTokens: 500,

@@ -34,7 +34,7 @@ describe("messages that do not fit", () => {
     expect(applyFit(messages, fit, ASKED)).toBe(messages);
   });
 
-  it("lose what is least worth first: the size of results, old results, earlier turns, first steps", () => {
+  it("lose the least useful first: long results, old results, earlier turns, first steps", () => {
     const large = [...turns(2), user(ASKED), ...stepsOf([100, 9000, 100])];
     expect(fitFor(large, limits(1500))).toEqual({ eachResult: 450, cleared: 0, turns: 0, steps: 0 });
     const many = [...turns(2), user(ASKED), ...stepsOf(Array.from({ length: 40 }, () => 400))];

@@ -265,7 +265,7 @@ describe("turns", () => {
 });
 
 describe("a provider whose cache is paid for", () => {
-  it("is Anthropic, or whoever hands on to it", () => {
+  it("is Anthropic, or a provider that passes requests to it", () => {
     const openrouter = policyOf("openai-completions", "openrouter", "anthropic/claude-sonnet-4.5");
     const bedrock = policyOf("bedrock-converse-stream", "amazon-bedrock", "us.anthropic.claude-sonnet-4-v1:0");
     expect([claude, openrouter, bedrock].map(({ promptCache }) => promptCache)).toEqual([true, true, true]);

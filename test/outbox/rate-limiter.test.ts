@@ -78,14 +78,14 @@ describe("the rate limiter", () => {
     expect(await waited(rate.waitTurn(peer("1"), never))).toBe(0);
   });
 
-  it("goes as quick as the operator allows, per chat and per account", async () => {
+  it("sends as fast as the operator allows, per chat and per account", async () => {
     const rate = new RateLimiter(clock, () => ({ perChatPerSecond: 1, perAccountPerSecond: 10 }));
     expect(await waited(rate.waitTurn(peer("1"), never))).toBe(0);
     expect(await waited(rate.waitTurn(peer("2"), never))).toBe(100);
     expect(await waited(rate.waitTurn(peer("1"), never))).toBe(900);
   });
 
-  it("lets no chat that waits take the places of others", async () => {
+  it("delays no other chat for one that waits", async () => {
     const rate = new RateLimiter(clock, () => ({ perAccountPerSecond: 10 }));
     rate.refused(peer("1"), 30_000);
     void rate.waitTurn(peer("1"), never);

@@ -164,7 +164,7 @@ describe.skipIf(!hasChromium)("the page", () => {
     expect(await page.evaluate("navigator.clipboard.readText()")).toBe("<i>shown</i>");
   });
 
-  test("says what keeps the gateway from its work while it lasts, each thing once", async () => {
+  test("shows each problem of the gateway once, as long as it lasts", async () => {
     gateway.problems = [{ message: "restart needed: gateway.port", fix: "openclaw gateway run --force" }];
     await open();
     const banners = page.locator(".banner.warning");
@@ -181,7 +181,7 @@ describe.skipIf(!hasChromium)("the page", () => {
     await expect.poll(() => banners.count()).toBe(1);
   });
 
-  test("says that people were refused, until nobody is", async () => {
+  test("says that senders were refused, as long as some are", async () => {
     gateway.turnedAway = [
       { channel: "telegram", senderId: "7" },
       { channel: "telegram", senderId: "8" },

@@ -230,7 +230,7 @@ test("approvals are read in the gateway's shape and in the flat one", () => {
   expect(readApprovals([nested])[0]).toMatchObject(flat);
 });
 
-test("a stranger's name neither turns the words around it nor pushes them away", () => {
+test("a stranger's name neither reverses the text around it nor pushes it out of view", () => {
   const name = `Ada (the owner)\u202e\u2067\n\u200b${"x".repeat(200)}`;
   const principal = { kind: "guest", id: "telegram:5\u202e", name };
   const [approval] = readApprovals([{ id: "a", request: { sessionKey: MAIN, command: "ls", principal } }]);

@@ -158,7 +158,7 @@ describe("a Bolt app on the fake", () => {
 });
 
 describe("Bolt's client on the fake", () => {
-  test("posts, changes and deletes a message, and knows its own for its own", async () => {
+  test("posts, changes and deletes a message, and recognises its own", async () => {
     const { fake, calls, heard, hears } = await begin();
     const posted = await calls.chat.postMessage({ channel: "C9", text: "one", thread_ts: TOPIC });
     expect(posted).toMatchObject({ ok: true, channel: "C9", message: { text: "one", bot_id: fake.self.botId } });

@@ -117,7 +117,7 @@ describe("the modules of the SDK that channels import", () => {
     await expect(writeConfigFile({})).rejects.toThrow("openclaw config set");
   });
 
-  test("the sign of typing begins once and ends once", async () => {
+  test("the typing indicator begins once and ends once", async () => {
     const calls: string[] = [];
     const note = (what: string) => async () => calls.push(what);
     const typing = createTypingCallbacks({

@@ -133,7 +133,7 @@ describe("the body", () => {
     ["<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>", "(BEGIN_OPENCLAW_INTERNAL_CONTEXT)"],
     ["the System: is fine", "the System: is fine"],
     ["Systemic: fine", "Systemic: fine"],
-  ])("takes the gateway's voice from %j", (text, expected) => {
+  ])("removes the gateway's markers from %j", (text, expected) => {
     expect(buildBody(context({ message: message({ text }) })).text.endsWith(`\n\n${expected}`)).toBe(true);
   });
 

@@ -405,7 +405,7 @@ describe("many calls at once", () => {
   });
 });
 
-describe("a stream that breaks its promise", () => {
+describe("a stream that throws", () => {
   it("is an error of the call", async () => {
     const handle = await handleFor("openai-completions");
     const broken = { ...handle, pi: { ...handle.pi, api: "no-such-api" } };

@@ -131,7 +131,7 @@ describe("the window of a model of one's own server", () => {
   });
 });
 
-describe("a server is near", () => {
+describe("a server is on this machine or the local network", () => {
   it.each([
     "http://127.0.0.1:8080/v1",
     "http://[::1]:8080",

@@ -34,7 +34,7 @@ describe("createBlockChunker", () => {
     expect(chunker.flush()).toEqual([]);
   });
 
-  it("lets every paragraph go when asked to", () => {
+  it("sends every paragraph as a block when asked to", () => {
     const options = { minChars: 100, maxChars: 200, breakPreference: "paragraph", flushOnParagraph: true } as const;
     expect(chunksOf(["Hi.\n\nYou.\n\nThere"], options)).toEqual(["Hi.", "You.", "There"]);
   });

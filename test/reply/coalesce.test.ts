@@ -9,7 +9,7 @@ function clockAt(time: number) {
 }
 
 describe("createCoalescer", () => {
-  it("joins blocks that come soon after each other and lets them go when idle", () => {
+  it("joins blocks that come soon after each other and sends them when idle", () => {
     const clock = clockAt(0);
     const coalescer = createCoalescer({ minChars: 100, maxChars: 200, idleMs: 1000, clock });
     expect(coalescer.due()).toBeUndefined();
@@ -24,7 +24,7 @@ describe("createCoalescer", () => {
     expect(coalescer.due()).toBeUndefined();
   });
 
-  it("lets blocks go when there is enough, and alone when they are too long to join", () => {
+  it("sends blocks when there is enough, and alone when they are too long to join", () => {
     const coalescer = createCoalescer({ minChars: 10, maxChars: 14, idleMs: 1000, clock: clockAt(0) });
     expect(coalescer.push("12345")).toEqual([]);
     expect(coalescer.push("12345")).toEqual(["12345\n\n12345"]);

@@ -25,7 +25,7 @@ function chunksOf(text: string, step: number, options: BlockChunkerOptions): rea
 const UNCLOSED = ["*a ", "_a ", "||a ", "`a ", "[a ", "![", "use *args and **kw ", "http://a "];
 
 describe("what a reply costs", () => {
-  it.each([...UNCLOSED, "*a\n", "*. ", "|a|\n|-|\n", "```\n```\n"])("is bearable where %j arrives in parts", (part) => {
+  it.each([...UNCLOSED, "*a\n", "*. ", "|a|\n|-|\n", "```\n```\n"])("is bounded where %j arrives in parts", (part) => {
     const options = { minChars: 800, maxChars: 4000 };
     const cost = millisecondsOf(() => {
       for (const breakPreference of ["paragraph", "newline", "sentence"] as const)
@@ -35,7 +35,7 @@ describe("what a reply costs", () => {
   });
 
   it.each([...UNCLOSED, "*. ", " ", "|a|\n|-|\n\n", "```\n```\n\n"])(
-    "is bearable where much of %j is one answer",
+    "is bounded where much of %j is one answer",
     (part) => {
       const limit = 100_000;
       const cost = millisecondsOf(() =>
@@ -45,22 +45,22 @@ describe("what a reply costs", () => {
     },
   );
 
-  it("is bearable where one answer has very many blanks in a row", () => {
+  it("is bounded where one answer has very many blanks in a row", () => {
     const options = { minChars: 100_000, maxChars: 100_000, breakPreference: "paragraph" } as const;
     const text = `word${filled(" ", 99_000)}\`${filled("a", 2000)}`;
     expect(millisecondsOf(() => chunksOf(text, text.length, options))).toBeLessThan(SOON);
   });
 
-  it("is bearable where one delta has very many paragraphs", () => {
+  it("is bounded where one delta has very many paragraphs", () => {
     const options = { minChars: 1, maxChars: 4000, breakPreference: "paragraph", flushOnParagraph: true } as const;
     expect(millisecondsOf(() => chunksOf(filled("a\n\n", 100_000), 100_000, options))).toBeLessThan(SOON);
   });
 
-  it("is bearable for addresses that end early", () => {
+  it("is bounded for addresses that end early", () => {
     expect(millisecondsOf(() => renderTelegramChunks(filled("http://a)", 200_000)))).toBeLessThan(SOON);
   });
 
-  it.each(["\n", "\n ", "a\n\n", "```\n```\n\n"])("is bearable for the paragraphs of many %j", (part) => {
+  it.each(["\n", "\n ", "a\n\n", "```\n```\n\n"])("is bounded for the paragraphs of many %j", (part) => {
     expect(millisecondsOf(() => paragraphsOf(filled(part, 100_000)))).toBeLessThan(SOON);
   });
 });

@@ -27,7 +27,7 @@ let gateway: FakeGateway;
 let page: Page;
 const errors: string[] = [];
 
-describe.skipIf(!hasChromium)("no answer blinds the page", () => {
+describe.skipIf(!hasChromium)("no answer freezes the page or hides its text", () => {
   beforeAll(async () => {
     gateway = new FakeGateway(await buildPage());
     const port = await gateway.listen();

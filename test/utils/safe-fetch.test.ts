@@ -174,7 +174,7 @@ describe("safeFetch", () => {
     expect(seen.slice(2)).toEqual(["Bearer key", "Bearer key"]);
   });
 
-  test("ends a circle of redirects and asks no host that is not listed", async () => {
+  test("ends a loop of redirects and asks no host that is not listed", async () => {
     const round = await serve((_, response) => response.writeHead(302, { location: "/again" }).end());
     expect(await refusal(fetched(`${round.origin}/a`, { allowPrivate: true, maxRedirects: 2 }))).toBe("redirects");
     expect(round.asked).toHaveLength(3);

@@ -281,7 +281,7 @@ describe.skipIf(!hasChromium)("the page of the built gateway", () => {
     await expectSameAfterReload(tab);
   });
 
-  test("a chat of Telegram reads as it was written, and a stranger waits at the door", async () => {
+  test("a Telegram chat is shown as it was written, and a stranger waits for approval", async () => {
     const { channels } = walkConfig(telegram, model);
     const account = { ...channels.telegram, dmPolicy: "pairing", allowFrom: [] };
     const tab = await open(modelConfig({ channels: { telegram: account } }));
@@ -312,7 +312,7 @@ describe.skipIf(!hasChromium)("the page of the built gateway", () => {
     await tab.page.getByText("defaultz").first().waitFor({ state: "detached" });
   });
 
-  test("the keyboard is enough", async () => {
+  test("works with the keyboard alone", async () => {
     const tab = await open();
     const { keyboard } = tab.page;
     await keyboard.type("run date");

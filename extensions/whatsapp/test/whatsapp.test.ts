@@ -45,7 +45,7 @@ describe("taking messages", () => {
     await expect.poll(() => fake.queue.length).toBe(0);
   });
 
-  test("a conversation continues when the answer is given out of the taking", async () => {
+  test("a conversation continues when the answer is sent while its message is being received", async () => {
     const host = new Host();
     const { fake, platform, link } = await begin({}, host);
     const store = host.receive.bind(host);
@@ -65,7 +65,7 @@ describe("taking messages", () => {
     expect(fake.refusedByClient).toEqual([]);
   });
 
-  test("what is written while a message is being taken does not undo its keys, nor the other way round", async () => {
+  test("what is written while a message is being received does not undo its keys, nor the other way round", async () => {
     const host = new Host();
     const { fake, platform, link } = await begin({}, host);
     const say = (word: string) => link.send(platform.direct, text(word), { idempotencyKey: word });

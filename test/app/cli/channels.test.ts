@@ -189,7 +189,7 @@ test("channels status shows what an account waits for before it can connect", as
   expect((await run(["channels", "status"], gateway.env)).out).toMatch(/default +fetching a library/);
 });
 
-test("channels status shows what is to be seen to although the account continues", async () => {
+test("channels status shows problems that do not stop the account", async () => {
   const notices = [{ problem: "Signal asks for a captcha", fix: "Solve it." }];
   const account = { accountId: "default", connected: true, lifecycle: "running", lastError: null, notices };
   const gateway = await fakeGateway({ "channels.status": () => ({ channelAccounts: { signal: [account] } }) });

@@ -39,7 +39,7 @@ test("many long lines are read from the end", async () => {
   expect(JSON.parse(lines[0]!)).toMatchObject({ msg: "n1500", pad: "ü".repeat(60) });
 });
 
-test("without a log there is a word about it", async () => {
+test("says that there is no log", async () => {
   const { code, err } = await run(["logs"], { OPENCLAW_STATE_DIR: stateDir() });
   expect([code, err]).toEqual([0, expect.stringContaining("No log yet")]);
 });

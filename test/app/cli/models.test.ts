@@ -223,7 +223,7 @@ describe("keys", () => {
     expect(() => readFileSync(join(dir, "credentials/auth-profiles.json"))).toThrow("ENOENT");
   });
 
-  test("come from a login only where somebody sits, and only where there is one", async () => {
+  test("come from a login only at a terminal, and only where the provider has one", async () => {
     const { env } = stage();
     const login = (provider: string) => run(["models", "auth", "login", "--provider", provider], env);
     expect(await login("anthropic")).toMatchObject({ code: 2, err: expect.stringContaining("needs a terminal") });

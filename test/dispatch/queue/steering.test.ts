@@ -87,7 +87,7 @@ describe("a message about a file that it answers", () => {
 });
 
 describe("threads that share a conversation", () => {
-  it("neither slip into each other's turn nor become one, so that each is answered where it was asked", async () => {
+  it("neither join each other's turn nor become one, so that each is answered where it was asked", async () => {
     const at = (thread: string) => ({ from: { ...from, thread } });
     fixture.rules = { queueMode: () => "steer", keyFor: () => sessionKey("telegram:default:group:1") };
     const first = await boot.tell("first", "1", at("A"));

@@ -42,14 +42,14 @@ it("says nothing of what is answered", async () => {
   expect(told).toEqual([]);
 });
 
-it("tells of a stranger's command once the stranger has the pairing code", async () => {
+it("reports a stranger's command once the stranger has the pairing code", async () => {
   fixture.gate = async () => ({ kind: "pair" });
   await ask("/first", { event: "command" });
   await ask("/second", { event: "command" });
   expect(told).toEqual(["/second"]);
 });
 
-it("tells of a command that the model answers with silence", async () => {
+it("reports a command that the model answers with silence", async () => {
   fixture.model.answer(() => ({ text: "NO_REPLY" }));
   expect(await ask("/unknown", { event: "command" })).toEqual({ kind: "silent" });
   expect(told).toEqual(["/unknown"]);

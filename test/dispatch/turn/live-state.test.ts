@@ -26,7 +26,7 @@ const run = (key: string) => ({
   }),
 });
 
-it("tells of a session's own questions and of its subagents, and of nobody else's", () => {
+it("lists a session's own questions and its subagents, and no others", () => {
   const approvals = [
     approval(KEY, "rm -r\n  build"),
     approval(`${KEY}::main:1`, "make"),

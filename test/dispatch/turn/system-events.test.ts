@@ -24,7 +24,7 @@ const timesTold = (words: string) =>
     return texts.join("\n").split(words).length - 1;
   });
 
-it("tells an event in the next turn of its session, once", async () => {
+it("gives an event to the next turn of its session, once", async () => {
   await add("the node came back");
   await boot.ask("hello", "2");
   expect(said()).not.toContain("came back");
@@ -35,7 +35,7 @@ it("tells an event in the next turn of its session, once", async () => {
   expect(await timesTold("came back")).toBe(1);
 });
 
-it("tells the events of a turn that failed before the transcript had it in the next turn", async () => {
+it("gives the events of a turn that failed before the transcript had it to the next turn", async () => {
   await boot.stop();
   let isBroken = true;
   fixture.chatTools = () => () => {
@@ -60,7 +60,7 @@ it("keeps events through a restart", async () => {
   expect(said()).toContain("the node came back");
 });
 
-it("tells an event exactly once when the process ends between the transcript's line and the journal's", async () => {
+it("gives an event to one turn when the process ends between the transcript's line and the journal's", async () => {
   const gate = Promise.withResolvers<void>();
   fixture.model.answer(async () => {
     await gate.promise;
@@ -83,7 +83,7 @@ it("tells an event exactly once when the process ends between the transcript's l
   expect([await timesTold("came back"), await timesTold("disk is full")]).toEqual([1, 1]);
 });
 
-it("does not tell again what a turn told that nobody resumed after a restart", async () => {
+it("does not repeat the events of a turn that nobody resumed after a restart", async () => {
   const gate = Promise.withResolvers<void>();
   fixture.model.answer(async () => {
     await gate.promise;

@@ -41,7 +41,7 @@ test.each([1, 7, 60])(
   },
 );
 
-test("an unreadable sessions.json is set aside and told; the conversations go on", async () => {
+test("an unreadable sessions.json is set aside and reported; the conversations continue", async () => {
   const { transcript } = await withHistory(fixture());
   const path = join(fixture().sessionsDir, "sessions.json");
   await writeFile(path, '{"agent:main:main": {"sessionId": "');

@@ -59,7 +59,7 @@ describe.skipIf(mountRefusal !== undefined)("a full disk", () => {
     return { status: answer.status, ...((await answer.json()) as { ok: boolean; problems: readonly string[] }) };
   };
 
-  test("told once, not acknowledged, alive; with room again the very message is answered", async () => {
+  test("reports it once, acknowledges nothing and runs on; once there is space, the same message is answered", async () => {
     const gateway = await fixture().start();
     await fixture().goesOn("before");
     await gateway.logged("delivered");
@@ -91,7 +91,7 @@ describe.skipIf(mountRefusal !== undefined)("a full disk", () => {
     expect(await gateway.kill()).toBe(0);
   });
 
-  test("filled while the model thinks: told, and answered when there is room", async () => {
+  test("filled while the model thinks: reported, and answered when there is space", async () => {
     const gateway = await fixture().start();
     await fixture().goesOn("before");
     const thinking = Promise.withResolvers<void>();
@@ -139,7 +139,7 @@ describe.skipIf(mountRefusal !== undefined)("a full disk", () => {
     expect(await readFile(ran, "utf8")).toBe("x\n");
   });
 
-  test("filled while the reply waits for Telegram: it leaves once, when there is room", async () => {
+  test("filled while the reply waits for Telegram: it is sent once, when there is space", async () => {
     const gateway = await fixture().start();
     await fixture().goesOn("before");
     fixture().telegram.fail("sendMessage", "429", 1, 1);

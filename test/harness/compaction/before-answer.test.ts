@@ -177,7 +177,7 @@ describe("a conversation that is larger than the next model's window", () => {
     expect(new Set(factsIn(given.join("\n") + shown)).size).toBe(60);
   });
 
-  it("is left alone when that model only stands in for another", async () => {
+  it("is not summed up when that model is only a fallback", async () => {
     await facts(60);
     const models = modelsOf({ fake: 200_000, spare: 8000 });
     fixture.model.answer((call) => (call.model === "fake-1" ? overloaded() : { text: "ok" }));

@@ -57,7 +57,7 @@ async function run(more: Partial<Compaction> = {}) {
 
 const isSummary = (system: string) => system.startsWith("You write the memory");
 
-it("appends one entry, tells of it, and does not begin again while nothing is said", async () => {
+it("appends one entry, reports it, and does not begin again while nothing is said", async () => {
   fixture.model.answer((call) => ({ text: isSummary(call.system) ? "SUMMARY" : "fine" }));
   await talk(4);
   const { done, events } = await run();
@@ -83,7 +83,7 @@ it("feeds the earlier summary into the next one", async () => {
   expect(fixture.model.calls.at(-1)?.said).not.toContain("turn-1");
 });
 
-it("appends nothing when the summary is no shorter than what it stands for", async () => {
+it("appends nothing when the summary is no shorter than what it replaces", async () => {
   fixture.model.answer((call) => ({ text: isSummary(call.system) ? LONG.repeat(4) : "fine" }));
   await talk(3);
   const leaf = fixture.session.leafId;

@@ -130,7 +130,7 @@ describe("is due", () => {
   const compaction = { ...COMPACTION, memoryFlush: { softThresholdTokens: 4000 } };
   const entry = { sessionId: "s", updatedAt: 1 };
 
-  it("so many tokens before a compaction; in a small window at most a quarter of its room before", () => {
+  it("so many tokens before a compaction; in a small window at most a quarter of its budget before", () => {
     const at = (filled: number, window = 200_000) => isFlushDue({ filled, window }, { compaction });
     expect([at(176_000), at(176_001)]).toEqual([false, true]);
     expect([at(4500, 8000), at(4501, 8000)]).toEqual([false, true]);

@@ -59,7 +59,7 @@ test("a model for which the budget still has enough answers instead", async () =
   });
 });
 
-test("a key is as good as before after a call that the budget did not allow", async () => {
+test("a key has no cooldown after a call that the budget did not allow", async () => {
   let isSpent = true;
   const models = modelsAt(
     fixture.model.url,

@@ -192,7 +192,7 @@ describe("two keys of one provider", () => {
 });
 
 describe("when every key cools down", () => {
-  it("the one that is back first is asked once", async () => {
+  it("the one whose cooldown ends first is asked once", async () => {
     answers({ "own:a at m1": POOR, "own:b at m1": REFUSED });
     expect((await ask([FIRST])).result).toMatchObject({ failure: { kind: "auth" } });
     asked = [];

@@ -272,7 +272,7 @@ describe("hooks", () => {
     expect((await fixture.transcript())[0]).toBe("user: before hello\n\nold name\n\nhello");
   });
 
-  it("hear of the end, and nobody waits for them", async () => {
+  it("are informed of the end, and nobody waits for them", async () => {
     const heard = Promise.withResolvers<unknown>();
     const hooks = hooksOf((on) =>
       on("agent_end", async (end) => {

@@ -110,7 +110,7 @@ describe("a model that corrects itself", () => {
     expect(scenes.fixture.model.calls).toHaveLength(2);
   });
 
-  it("may not after one that only read, nor is it asked without end", async () => {
+  it("may not after one that only read, and is asked a limited number of times", async () => {
     const { ask } = scene("google-generative-ai");
     const look = makeTool("look", async () => textResult("a view"));
     scenes.fixture.model.answer((_, number) =>
@@ -148,12 +148,12 @@ describe("a model whose fallback can do what it cannot", () => {
     return remediesOf(events);
   };
 
-  it.each(APIS)("%s: hands on where it refuses any thought, also none", async (api) => {
+  it.each(APIS)("%s: is replaced where it refuses every thinking level, also none", async (api) => {
     const remedies = await asked(api, "400 for thinking", { thinking: "off" });
     expect(remedies).toEqual(["fallback_model"]);
   });
 
-  it.each(APIS)("%s: hands on a conversation that is too long for it", async (api) => {
+  it.each(APIS)("%s: is replaced where the conversation is too long for it", async (api) => {
     for (const id of ["turn-0", "turn-1"]) await scene(api).ask(`said in ${id}`, id);
     const remedies = await asked(api, "400 for too long a conversation", {});
     expect(remedies.slice(-4)).toEqual(["shrink_window", "shrink_window", "shrink_window", "fallback_model"]);

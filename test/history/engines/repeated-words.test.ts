@@ -72,7 +72,7 @@ function expectShown(shown: readonly ChatMessage[] | undefined, one: Case): void
 }
 
 describe("words that are said more than once", () => {
-  it("cost no earlier message, and the present turn is shown once, at first and in the tool loop", async () => {
+  it("remove no earlier message, and the present turn is shown once, at first and in the tool loop", async () => {
     await fc.assert(
       fc.asyncProperty(cases, async (one) => {
         const messages = [...one.earlier, ...one.present];

@@ -24,7 +24,7 @@ describe("the memory plugin's part of the system prompt", () => {
     expect(buildMemorySystemPromptAddition(request)).toBeUndefined();
   });
 
-  it("is of the gateway that came last", () => {
+  it("comes from the gateway that registered last", () => {
     const first = setPluginHost({
       compact: nobody,
       memoryPrompt: () => ["first"],

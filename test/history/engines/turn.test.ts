@@ -153,7 +153,7 @@ describe("a turn with an engine", () => {
     expect(boot.runtimeContext?.allowDeferredCompactionExecution).toBeUndefined();
   });
 
-  it("does not let its maintenance hold up a stop of the gateway", async () => {
+  it("does not delay a stop of the gateway by its maintenance", async () => {
     const stop = new AbortController();
     const told: (AbortSignal | undefined)[] = [];
     const maintain: ContextEngine["maintain"] = ({ runtimeContext }) => {

@@ -7,26 +7,19 @@ import process from "node:process";
 const root = path.dirname(import.meta.dirname);
 
 const TABLE = "a table: tests go through its rows";
-const LIMIT = "a limit that its test needs";
-const PURE = "the part of its module without I/O, which tests call with many inputs";
 
 /** Exceptions: exports by file, each with the reason. An exception that no longer applies fails too. */
 const EXCEPTIONS = {
   "extensions/discord/connect.ts": { createBot: "builds a connection's parts, for replays of recorded events" },
-  "extensions/webchat/page/protocol/exchanges.ts": { appendDelta: PURE },
   "src/app/cli/run-cli.ts": { runCommand: "one command in the test's own process, with its own streams" },
   "src/app/cli/commands/plugins/templates/context-engine.ts": { createEngine: "a line of the file that it writes" },
-  "src/app/config/keys/narrowing-keys.ts": { HARMLESS_KEYS: "the reason why keys have no row" },
   "src/app/docs/bundled-list.ts": { BUNDLED: "a line of the file that it writes" },
-  "src/dispatch/media/fetch-file.ts": { FETCH_WITHIN_MS: LIMIT },
   "src/dispatch/turn-kinds/table.ts": { MESSAGE: TABLE },
   "src/dispatch/turn/turn-stages.ts": { TURN_STAGES: TABLE },
   "src/harness/failover/policy.ts": { POLICY: TABLE },
-  "src/history/compaction/plan.ts": { chunkRatio: PURE },
   "src/history/passes.ts": { HISTORY_PASSES: TABLE },
   "src/prompt/body.ts": { BODY_STAGES: TABLE },
   "src/prompt/system-prompt.ts": { SYSTEM_SECTIONS: TABLE },
-  "src/providers/auth/cooldowns.ts": { PROBE_LEASE_MS: LIMIT },
   "src/providers/quirks.ts": { QUIRKS: TABLE },
   "src/types/run/run.ts": { FAILURE_KINDS: TABLE },
 };

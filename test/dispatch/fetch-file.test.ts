@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { FETCH_WITHIN_MS, fetchFile, type FetchPorts } from "../../src/dispatch/media/fetch-file.ts";
+import { fetchFile, type FetchPorts } from "../../src/dispatch/media/fetch-file.ts";
 import { Stopped } from "../../src/harness/run/until-stopped.ts";
 import { diskFull } from "../../src/store/disk.ts";
 import { openMediaStore } from "../../src/store/media.ts";
@@ -85,8 +85,8 @@ test("waits no longer than a minute, and not at all for one that is off", async 
   const lost = { kind: "lost", why: "telegram/default is not connected", tries: 0 };
   const late = await get({ isConnecting: () => true });
   expect(late).toMatchObject(lost);
-  expect(late.ms).toBeGreaterThan(FETCH_WITHIN_MS - 1000);
-  expect(late.ms).toBeLessThanOrEqual(FETCH_WITHIN_MS);
+  expect(late.ms).toBeGreaterThan(60_000 - 1000);
+  expect(late.ms).toBeLessThanOrEqual(60_000);
   expect(await get({ isConnecting: () => false })).toMatchObject({ ...lost, ms: 0 });
   expect(await get({})).toMatchObject({ ...lost, ms: 0 });
 });
@@ -127,7 +127,7 @@ test("never tries for longer than a minute, whatever passes", async () => {
       const errors = waits.map((afterMs) => new NotNow("not now", { afterMs }));
       const platform = giving(...errors, ...(comes ? [FILE] : [new NotNow("not now")]));
       const end = await get({ link: () => platform });
-      expect(end.ms).toBeLessThanOrEqual(FETCH_WITHIN_MS);
+      expect(end.ms).toBeLessThanOrEqual(60_000);
       expect(end.tries).toBe(platform.asked());
       if (end.kind === "stored") expect(end.ms).toBeGreaterThanOrEqual(sumOf(waits));
       else expect(comes && end.tries > waits.length).toBe(false);

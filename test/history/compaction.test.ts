@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { listConversation } from "../../src/history/compaction/fallback.ts";
 import { identifiersOf } from "../../src/history/compaction/config.ts";
-import { chunk, chunkRatio, cutAt } from "../../src/history/compaction/plan.ts";
+import { chunk, cutAt } from "../../src/history/compaction/plan.ts";
 import { readFilesIn } from "../../src/history/compaction/reads.ts";
 import { shortenResult, textIn } from "../../src/history/compaction/render.ts";
 import { summarise, type SummaryPrompt } from "../../src/history/compaction/summarise.ts";
@@ -87,10 +87,13 @@ describe("chunks", () => {
   });
 
   it("are smaller the larger the messages are, down to a floor", () => {
-    const ratio = (tokens: number) => chunkRatio([asked("x".repeat(tokens * 4))], 1000);
-    expect(ratio(50)).toBe(0.4);
-    expect(ratio(110)).toBeCloseTo(0.18);
-    expect(ratio(400)).toBe(0.15);
+    const small = Array.from({ length: 40 }, () => asked("x".repeat(4 * 10)));
+    // The small messages show how much a chunk holds; the large ones before them raise the average.
+    const held = (large: number) => {
+      const messages = [...Array.from({ length: large }, () => asked("x".repeat(4 * 490))), ...small];
+      return chunk(messages, 1000).find((piece) => piece.length > 1)?.length;
+    };
+    expect([held(0), held(11), held(20), held(80)]).toEqual([40, 17, 15, 15]);
   });
 
   it("are one where one call is wanted and takes them, else as few as it takes", () => {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import * as fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { openCooldowns, readCooldowns } from "../../src/providers/auth/cooldowns-file.ts";
-import { PROBE_LEASE_MS, Cooldowns, type ProfileModel } from "../../src/providers/auth/cooldowns.ts";
+import { Cooldowns, type ProfileModel } from "../../src/providers/auth/cooldowns.ts";
 import { authConfig } from "../../src/providers/config.ts";
 import { FAILURE_KINDS, type FailureKind } from "../../src/types/run/run.ts";
 import { silentLog, stoppedClock } from "./stage.ts";
@@ -134,7 +134,7 @@ describe("after a cooldown", () => {
   it.each<[string, (rests: Cooldowns, clock: ReturnType<typeof stoppedClock>) => void]>([
     ["was given back", (rests) => rests.released(KEY)],
     ["ended in something that is not the key's fault", (rests) => rests.failed(KEY, { kind: "format" }, settings)],
-    ["was never heard of again", (_rests, clock) => clock.pass(PROBE_LEASE_MS)],
+    ["was never heard of again", (_rests, clock) => clock.pass(120_000)],
   ])("another run may ask when the probe %s", (_name, end) => {
     const { clock, rests } = rested();
     rests.claim(KEY);

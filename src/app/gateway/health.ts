@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Reports } from "../../server/options.ts";
 import type { AgentSettings } from "../../types/settings.ts";
+import { wait } from "../../utils/pause.ts";
 import { engineHealth } from "./engine-health.ts";
 import type { Parts } from "./parts.ts";
 
@@ -48,8 +48,7 @@ export async function reportReadiness(
 ): Promise<void> {
   let published = JSON.stringify(readyOf(parts));
   while (!signal.aborted) {
-    // Only an abort ends the wait early, and the loop checks for it.
-    await sleep(LOOK_EVERY_MS, undefined, { signal, ref: false }).catch(() => undefined);
+    await wait(LOOK_EVERY_MS, signal);
     const ready = readyOf(parts);
     const now = JSON.stringify(ready);
     if (now === published) continue;

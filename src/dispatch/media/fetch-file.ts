@@ -9,7 +9,7 @@ import { isOfType } from "../../utils/text/mime-pattern.ts";
 import type { DispatchPorts, DispatchSettings } from "../ports.ts";
 
 /** The longest time for fetching a file, in milliseconds, including the wait for its account's connection. */
-export const FETCH_WITHIN_MS = 60_000;
+const FETCH_WITHIN_MS = 60_000;
 
 const LINK_CHECK_MS = 100;
 const PAUSES = { firstMs: 500, longestMs: 10_000 };

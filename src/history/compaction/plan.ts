@@ -94,7 +94,7 @@ const BIG_AVERAGE = 0.1;
 const OVERSIZED = 0.5;
 
 /** The share of the window that one chunk may have. Larger messages make it smaller. */
-export function chunkRatio(messages: readonly ChatMessage[], window: number): number {
+function chunkRatio(messages: readonly ChatMessage[], window: number): number {
   if (messages.length === 0) return BASE_RATIO;
   const average = estimateAll(messages) / messages.length / window;
   return average <= BIG_AVERAGE ? BASE_RATIO : Math.max(LEAST_RATIO, BASE_RATIO - 2 * average);

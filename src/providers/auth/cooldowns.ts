@@ -13,7 +13,7 @@ import {
 
 const HOUR = 3_600_000;
 /** Milliseconds that a probe may take before another run may claim the next one: longer than nearly every first answer takes. */
-export const PROBE_LEASE_MS = 120_000;
+const PROBE_LEASE_MS = 120_000;
 
 /** A key at a model. A limit of one model says nothing about another. */
 export interface ProfileModel {

@@ -107,7 +107,7 @@ function wholeText(message: unknown): string {
  * Adds text to the parts. `whole` may be the text of the run or that of the model's latest message. `delta` decides: when the
  * last text part and `delta` are equal to `whole`, `whole` is the text of the latest message.
  */
-export function appendDelta(parts: readonly Part[], delta: string, whole: string): readonly Part[] {
+function appendDelta(parts: readonly Part[], delta: string, whole: string): readonly Part[] {
   const last = parts.at(-1);
   const open = last?.kind === "text" ? last.text : "";
   const before = last?.kind === "text" ? parts.slice(0, -1) : parts;

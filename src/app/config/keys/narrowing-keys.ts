@@ -92,7 +92,8 @@ const ACCOUNT_ROWS = [
 
 /**
  * Restricting keys that this version does not implement. Each stops what it would have restricted: below
- * `agents.list[]` that agent, below `channels` that account, elsewhere every agent.
+ * `agents.list[]` that agent, below `channels` that account, elsewhere every agent. docs/guides/migration.md lists keys that look
+ * like restrictions and stop nothing, with the reasons.
  */
 export const NARROWING_KEYS: readonly NarrowingKey[] = [
   ...below("tools", OF_TOOLS),
@@ -105,33 +106,3 @@ export const NARROWING_KEYS: readonly NarrowingKey[] = [
   ...below("channels.*", ACCOUNT_ROWS),
   ...below("channels.*.accounts.*", ACCOUNT_ROWS),
 ];
-
-/** Keys that look like restrictions, and why nothing has to be stopped for them. */
-export const HARMLESS_KEYS: Readonly<Record<string, string>> = {
-  "tools.elevated": "no command runs elevated",
-  "tools.subagents": "there are no subagents",
-  "tools.sandbox": "it holds inside a sandbox, and an agent with one is stopped by `sandbox.mode`",
-  "tools.sessions": "there are no tools that read other sessions",
-  "tools.agentToAgent": "agents cannot write to each other",
-  "tools.message.broadcast": "the message tool writes to one chat at a time",
-  "tools.web": "there are no tools that search the web or fetch pages",
-  "tools.media": "nothing but what `audio` names is transcribed or described",
-  "tools.links": "no links are followed",
-  "tools.exec.applyPatch": "there is no tool that applies patches",
-  "tools.exec.safeBinTrustedDirs": "programs run unasked only by the names in `safeBins`",
-  "agents.defaults.subagents": "there are no subagents",
-  "agents.list.*.subagents": "there are no subagents",
-  "agents.defaults.elevatedDefault": "no command runs elevated",
-  "gateway.tools": "no tool can be called over HTTP",
-  "gateway.nodes": "no other machine takes part",
-  "commands.bash": "there is no such command",
-  "commands.config": "there is no such command",
-  "commands.debug": "there is no such command",
-  "commands.restart": "there is no such command",
-  approvals: "questions go to owners alone, in the chat they came from and on the page",
-  "channels.*.execApprovals": "questions go to owners alone, in the chat they came from and on the page",
-  "channels.*.configWrites": "no chat can change the config",
-  accessGroups: "an entry of `allowFrom` that names a group of people lets nobody in",
-  hooks: "no webhook runs an agent",
-  cron: "nothing runs by a schedule but heartbeats",
-};

@@ -1,5 +1,5 @@
 import { statfs } from "node:fs/promises";
-import { setTimeout as sleep } from "node:timers/promises";
+import { wait } from "../../../utils/pause.ts";
 import type { Parts } from "../parts.ts";
 
 const LOOK_EVERY_MS = 2000;
@@ -21,8 +21,7 @@ export async function watchDisk(parts: Pick<Parts, "live" | "log" | "channels">,
     wasLow = isLow;
     if (!parts.channels.disk.takesWrites || (free !== undefined && free < NEXT_TO_NOTHING))
       await parts.channels.disk.look();
-    // Only an abort ends the wait early, and the loop checks for it.
-    await sleep(LOOK_EVERY_MS, undefined, { signal, ref: false }).catch(() => undefined);
+    await wait(LOOK_EVERY_MS, signal);
   }
 }
 

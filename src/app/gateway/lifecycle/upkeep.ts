@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import { wait } from "../../../utils/pause.ts";
 import type { Parts } from "../parts.ts";
 import { cleanUp } from "./cleanup.ts";
 
@@ -8,9 +8,8 @@ const FIRST_MS = 60_000;
 
 /** Removes once a day what its retention time has passed. */
 export async function keepUp(parts: Pick<Parts, "live" | "core" | "log">, signal: AbortSignal): Promise<void> {
-  for (let wait = FIRST_MS; !signal.aborted; wait = DAY_MS) {
-    // Only an abort ends the wait early, and the loop checks for it.
-    await sleep(wait, undefined, { signal, ref: false }).catch(() => undefined);
+  for (let ms = FIRST_MS; !signal.aborted; ms = DAY_MS) {
+    await wait(ms, signal);
     if (!signal.aborted) await cleanUp(parts);
   }
 }

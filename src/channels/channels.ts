@@ -4,7 +4,7 @@ import type { AccountId, ChannelId } from "../types/ids.ts";
 import type { ChannelPorts, ConfiguredAccount } from "./ports.ts";
 import type { UnaskedPeriod } from "./connection/catch-up.ts";
 import { Supervisor } from "./connection/supervisor.ts";
-import type { Lifecycle } from "./connection/supervisor.ts";
+import type { Lifecycle } from "./connection/account-state.ts";
 
 export { problemText } from "./connection/problem-text.ts";
 

@@ -1,6 +1,6 @@
 import type { MetricRow } from "../server/metrics.ts";
 import type { ChannelStatus } from "./channels.ts";
-import type { Lifecycle } from "./connection/supervisor.ts";
+import type { Lifecycle } from "./connection/account-state.ts";
 
 const STATES: readonly Lifecycle[] = ["stopped", "starting", "running", "trouble", "dead"];
 

@@ -1,26 +1,17 @@
-import type { ChannelHost, ChannelLink, LinkReport, Notice } from "../../types/chat/channel.ts";
+import type { ChannelHost, ChannelLink, LinkReport } from "../../types/chat/channel.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import type { Log } from "../../types/log.ts";
 import type { InboundMessage } from "../../types/chat/message.ts";
-import { NotNow } from "../../types/not-now.ts";
-import { Secret } from "../../types/secret.ts";
 import { backoff } from "../../utils/backoff.ts";
-import { errorText } from "../../utils/text/error-text.ts";
 import { within } from "../../utils/within.ts";
+import { AccountState, type AccountStatus, type Trouble, troubleOf } from "./account-state.ts";
 import { CatchUp, type UnaskedPeriod } from "./catch-up.ts";
 import { LinkTrust } from "./link-trust.ts";
 import { makeHost, notesOf } from "./host.ts";
-import { ownKeys } from "../own-keys.ts";
 import { emptyTimes, watchedLink } from "./link.ts";
 import type { LinkWatch, Times } from "./link.ts";
 import type { ChannelPorts, ConfiguredAccount } from "../ports.ts";
 import { background } from "../../utils/background.ts";
-
-/**
- * `starting` → `running` ⇄ `trouble`. A link that gives no sign of life is closed and opened again; it stays in `trouble` until it
- * gives a sign beyond that of its opening. `dead`: only a person can solve the problem, so nothing is tried until `restart`.
- */
-export type Lifecycle = "stopped" | "starting" | "running" | "trouble" | "dead";
 
 /** Silence after which a link counts as stalled, and the interval of that check. */
 const STALLED_AFTER_MS = 5 * 60_000;
@@ -36,19 +27,10 @@ export class Supervisor {
   readonly #ports: ChannelPorts;
   readonly #log: Log;
   readonly #catchUp: CatchUp;
+  readonly #state: AccountState;
   #trust = new LinkTrust();
   #account: ConfiguredAccount;
-  #lifecycle: Lifecycle = "stopped";
-  #since = 0;
-  #retryAt: number | undefined;
-  #problem: string | undefined;
-  #fix: string | undefined;
-  #misconfigured = false;
-  #attempts = 0;
   #restarts = 0;
-  #notices: readonly Notice[] = [];
-  #activity: string | undefined;
-  #self: { id: string; name: string } | undefined;
   #link: ChannelLink | undefined;
   #lastSign = 0;
   #stop = new AbortController();
@@ -59,6 +41,7 @@ export class Supervisor {
   constructor(account: ConfiguredAccount, ports: ChannelPorts) {
     this.#account = account;
     this.#ports = ports;
+    this.#state = new AccountState(ports.clock, () => this.#account);
     this.#log = ports.log.with({ channel: account.adapter.id, account: account.account });
     this.#catchUp = new CatchUp({
       receive: (messages) => this.#receive(messages),
@@ -77,75 +60,38 @@ export class Supervisor {
     return this.#link;
   }
 
-  get state(): {
-    readonly lifecycle: Lifecycle;
-    /** Since when it has this lifecycle, in epoch milliseconds. */
-    readonly since: number;
-    /** When the next attempt is due, while in trouble. */
-    readonly retryAt: number | undefined;
-    readonly problem: string | undefined;
-    /** What a person can do about `problem`. */
-    readonly fix: string | undefined;
-    readonly notices: readonly Notice[];
-    /** What it waits for before it can connect. */
-    readonly activity: string | undefined;
-    readonly configured: boolean;
-    readonly attempts: number;
-    readonly self: { id: string; name: string } | undefined;
+  get state(): AccountStatus & {
     /** The part of its latest outage that the platform was not asked about. */
     readonly unasked: UnaskedPeriod | undefined;
   } {
-    return {
-      lifecycle: this.#lifecycle,
-      since: this.#since,
-      retryAt: this.#retryAt,
-      problem: this.#problem,
-      fix: this.#fix,
-      notices: this.#notices,
-      activity: this.#activity,
-      configured: !this.#misconfigured,
-      attempts: this.#attempts,
-      self: this.#self,
-      unasked: this.#catchUp.unasked,
-    };
+    return { ...this.#state.status, unasked: this.#catchUp.unasked };
   }
 
   /** Begins to connect. `state` reports the progress. */
   start(): void {
     if (!this.#account.enabled) return;
     this.#stop = new AbortController();
-    this.#enter("starting");
-    this.#misconfigured = false;
-    this.#notices = [];
-    this.#activity = undefined;
+    this.#state.start();
     this.#lastSign = this.#ports.clock.now();
     const { stopped } = this.#account;
-    if (stopped) return this.#refuse(stopped);
+    if (stopped) return this.#giveUp(stopped, true);
     this.#opening = this.#open(this.#stop.signal);
     this.#watch(this.#stop.signal);
   }
 
   /** Resolves when the account receives nothing any more. */
   async stop(): Promise<void> {
-    this.#enter("stopped");
+    this.#state.enter("stopped");
     await this.#end();
   }
 
   async restart(account: ConfiguredAccount = this.#account): Promise<void> {
     await this.stop();
     this.#account = account;
-    this.#attempts = 0;
     this.#restarts = 0;
-    this.#clearProblem();
+    this.#state.forgetProblem();
     this.#trust = new LinkTrust();
     this.start();
-  }
-
-  #enter(lifecycle: Lifecycle, retryInMs?: number): void {
-    const now = this.#ports.clock.now();
-    if (this.#lifecycle !== lifecycle) this.#since = now;
-    this.#lifecycle = lifecycle;
-    this.#retryAt = retryInMs === undefined ? undefined : now + retryInMs;
   }
 
   async #open(signal: AbortSignal): Promise<void> {
@@ -167,7 +113,7 @@ export class Supervisor {
         this.times.outbound = this.#ports.clock.now();
       },
       refused: (reason, fix) => {
-        if (!signal.aborted) this.#giveUp(reason, fix);
+        if (!signal.aborted) this.#giveUp({ reason, fix });
       },
     };
   }
@@ -184,7 +130,7 @@ export class Supervisor {
         if (!signal.aborted) this.#onReport(state);
       },
       busy: (activity) => {
-        if (!signal.aborted) this.#activity = activity;
+        if (!signal.aborted) this.#state.setActivity(activity);
       },
     });
   }
@@ -198,79 +144,38 @@ export class Supervisor {
   }
 
   #onReport(state: LinkReport): void {
-    if (state.kind === "dead") return this.#giveUp(state.reason, state.fix);
+    if (state.kind === "dead") return this.#giveUp(state);
     if (state.kind === "trouble") return this.#onTrouble(state, state.retryInMs);
-    if (state.kind === "notices") return this.#onNotices(state.notices);
+    if (state.kind === "notices") return this.#state.setNotices(state.notices);
     this.#lastSign = this.#ports.clock.now();
     this.times.transport = this.#lastSign;
-    this.#self = state.self ?? this.#self;
+    this.#state.setSelf(state.self);
     const { isTrusted, isFirst } = this.#trust.sign(this.#lastSign);
-    if (this.#lifecycle === "trouble" && this.#link && (isTrusted || isFirst))
+    if (this.#state.lifecycle === "trouble" && this.#link && (isTrusted || isFirst))
       background("catch-up", this.#catchUp.run(this.#link), this.#log);
     // The problem stays until the link has proved that it receives.
-    if (!isTrusted) return this.#enter("trouble");
-    this.#attempts = 0;
+    if (!isTrusted) return this.#state.enter("trouble");
     this.#restarts = 0;
-    this.#clearProblem();
-    if (this.#lifecycle !== "running") this.#log.info("channel connected", { as: this.#self?.name });
-    this.#enter("running");
+    this.#state.forgetProblem();
+    if (this.#state.lifecycle !== "running") this.#log.info("channel connected", { as: this.#state.status.self?.name });
+    this.#state.enter("running");
   }
 
   #onTrouble(trouble: Trouble, retryInMs: number | undefined): void {
-    const { reason, fix } = this.#clean(trouble);
-    if (this.#problem !== reason) this.#log.warn("channel in trouble", { reason, fix, retryInMs });
-    this.#attempts++;
+    const { reason, fix, isNew } = this.#state.fail(trouble, retryInMs);
+    if (isNew) this.#log.warn("channel in trouble", { reason, fix, retryInMs });
     this.#trust.ended(this.#ports.clock.now());
-    this.#enter("trouble", retryInMs);
-    this.#setProblem({ reason, fix });
   }
 
-  #setProblem({ reason, fix }: Trouble): void {
-    this.#problem = reason;
-    this.#fix = fix;
-  }
-
-  #clearProblem(): void {
-    this.#problem = undefined;
-    this.#fix = undefined;
-  }
-
-  /** With the account's own config keys, and without secrets. */
-  #clean({ reason, fix }: Trouble): Trouble {
-    const clean = (text: string): string => Secret.mask(this.#withOwnKeys(text));
-    return { reason: clean(reason), fix: fix === undefined ? undefined : clean(fix) };
-  }
-
-  #refuse({ reason, fix }: NonNullable<ConfiguredAccount["stopped"]>): void {
-    this.#misconfigured = true;
-    this.#giveUp(reason, fix);
-  }
-
-  #giveUp(problem: string, remedy: string): void {
-    const { reason, fix } = this.#clean({ reason: problem, fix: remedy });
-    this.#log.error("channel stopped", { reason, fix });
-    this.#enter("dead");
-    this.#setProblem({ reason, fix });
+  #giveUp(trouble: Trouble, isMisconfigured = false): void {
+    this.#log.error("channel stopped", { ...this.#state.giveUp(trouble, isMisconfigured) });
     background("end of a connection", this.#end(), this.#log);
   }
 
-  #onNotices(notices: readonly Notice[]): void {
-    this.#notices = notices.map(({ problem, fix }) => ({
-      problem: this.#withOwnKeys(problem),
-      fix: this.#withOwnKeys(fix),
-    }));
-  }
-
-  #withOwnKeys(text: string): string {
-    return ownKeys(text, this.#account);
-  }
-
   #failed(error: unknown): void {
-    if (error instanceof OpenClawError && OPERATOR_MUST_ACT.has(error.code)) {
-      this.#misconfigured = true;
-      return this.#giveUp(error.message, error.fix);
-    }
-    this.#reopen(troubleOf(error));
+    const trouble = troubleOf(error);
+    if (error instanceof OpenClawError && OPERATOR_MUST_ACT.has(error.code)) return this.#giveUp(trouble, true);
+    this.#reopen(trouble);
   }
 
   #reopen(trouble: Trouble): void {
@@ -278,7 +183,7 @@ export class Supervisor {
     this.#onTrouble(trouble, ms);
     // The timer starts after the old link is closed: closing cancels the timers of this connection.
     const ended = this.#end().then(() => {
-      if (this.#lifecycle === "trouble") this.#forgetTimer = this.#ports.clock.after(ms, () => this.start());
+      if (this.#state.lifecycle === "trouble") this.#forgetTimer = this.#ports.clock.after(ms, () => this.start());
     });
     background("restart of a channel", ended, this.#log);
   }
@@ -293,7 +198,7 @@ export class Supervisor {
       if (signal.aborted) return;
       const silentMs = this.#ports.clock.now() - this.#lastSign;
       if (silentMs > STALLED_AFTER_MS) return this.#onStall(silentMs);
-      const receivedUntil = this.#lifecycle === "running" ? this.#lastSign : undefined;
+      const receivedUntil = this.#state.lifecycle === "running" ? this.#lastSign : undefined;
       if (this.#link && this.#trust.isOpen)
         background("catch-up", this.#catchUp.tick(this.#link, receivedUntil), this.#log);
       this.#watch(signal);
@@ -318,17 +223,6 @@ export class Supervisor {
     const isInTime = await within(closed, CLOSE_WITHIN_MS, this.#ports.clock);
     if (!isInTime) this.#log.warn("a channel did not close in time and is abandoned");
   }
-}
-
-/** A problem, and what a person can do about it. */
-interface Trouble {
-  readonly reason: string;
-  readonly fix?: string | undefined;
-}
-
-function troubleOf(error: unknown): Trouble {
-  if (error instanceof OpenClawError) return { reason: error.message, fix: error.fix };
-  return { reason: errorText(error), fix: error instanceof NotNow ? error.fix : undefined };
 }
 
 const OPERATOR_MUST_ACT = new Set<string>(["CHANNEL_AUTH", "CHANNEL_CONFIG", "SECRET_MISSING"]);

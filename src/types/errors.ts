@@ -37,6 +37,8 @@ export const ERROR_CODES = {
   PLUGIN_INVALID: { exit: 1 },
   PLUGIN_UNSAFE: { exit: 1 },
   PLUGIN_FETCH: { exit: 75 },
+  PLUGIN_HANGS: { exit: 1 },
+  PLUGIN_CRASHES: { exit: 1 },
   MEDIA_UNAVAILABLE: { exit: 1 },
   MEDIA_TOO_LARGE: { exit: 1 },
   NODE_TOO_OLD: { exit: 78 },

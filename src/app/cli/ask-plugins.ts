@@ -15,6 +15,7 @@ export const pluginsShape = z.looseObject({
       state: z.string(),
       root: z.string().optional(),
       why: z.string().optional(),
+      fix: z.string().optional(),
       version: z.string().optional(),
       added: z.record(z.string(), z.array(z.string())).optional(),
       loadMs: z.number().optional(),

@@ -29,7 +29,12 @@ interface Setting {
 /** Looks at all plugins, their records and the config, without running a plugin's code. Sorted by id. */
 export async function checkPlugins(found: FoundPlugins, setting: Setting): Promise<readonly PluginProblem[]> {
   const each = await Promise.all(found.plugins.map((plugin) => checkPlugin(plugin, found, setting)));
-  const all = [...brokenOnes(found, setting), ...missingOnes(found, setting), ...each.flat()];
+  const all = [
+    ...brokenOnes(found, setting),
+    ...missingOnes(found, setting),
+    ...leftOutOnes(found, setting),
+    ...each.flat(),
+  ];
   return all.toSorted((a, b) => (a.id < b.id ? -1 : Number(a.id > b.id)));
 }
 
@@ -64,6 +69,17 @@ function missingOnes(found: FoundPlugins, { config }: Setting): readonly PluginP
       fix: `Install it, or run: openclaw plugins disable ${id}`,
     })),
   ];
+}
+
+/** Plugins whose code would stop the gateway. */
+function leftOutOnes({ plugins, leftOut }: FoundPlugins, { config }: Setting): readonly PluginProblem[] {
+  return plugins.flatMap((plugin) => {
+    const { id } = plugin.manifest;
+    const problem = leftOut.get(id);
+    if (!problem) return [];
+    const severity = activationOf(plugin, config).isOn ? ("fail" as const) : ("warn" as const);
+    return [{ severity, id, message: `It is left out (${problem.code}): ${problem.why}.`, fix: problem.fix }];
+  });
 }
 
 /** Ids that are no plugins: the built-in engine, and a slot without a plugin. */

@@ -1,4 +1,5 @@
 import type { Discovered } from "../../plugins/found/discover.ts";
+import { leftOutOf, type LeftOut } from "../../plugins/trial/trials.ts";
 import type { InstallRecords } from "../../types/plugin/install-record.ts";
 import { readConfigText } from "../config/load.ts";
 import { parseConfigText } from "../config/parse.ts";
@@ -11,13 +12,21 @@ export interface FoundPlugins extends Discovered {
   readonly records: InstallRecords;
   /** `plugins.load.paths`, absolute, in the order of the config. */
   readonly loadPaths: readonly string[];
+  /** Plugins whose code would stop the gateway, by id: it does not run them. */
+  readonly leftOut: ReadonlyMap<string, LeftOut>;
 }
 
 /** Finds plugins where the config says, without running their code. Throws `PLUGIN_INVALID` for broken records. */
 export async function findPlugins(paths: StatePaths, env: Env): Promise<FoundPlugins> {
   const input = await rawConfig(paths);
   const records = await recordsIn(input, paths);
-  return { ...(await discoverIn(paths, env)(input)), records, loadPaths: loadPathsIn(input, paths, env) };
+  const found = await discoverIn(paths, env)(input);
+  return {
+    ...found,
+    records,
+    loadPaths: loadPathsIn(input, paths, env),
+    leftOut: await leftOutOf(paths, found.plugins),
+  };
 }
 
 /** The config as it is written. One that cannot be read names no plugins here; whoever loads it reports the problem. */

@@ -1,10 +1,12 @@
 import { Plugins } from "../../plugins/host/plugins.ts";
 import { resolveSdk } from "../../plugins/load/sdk-resolution.ts";
+import { TrialGuard } from "../../plugins/trial/guard.ts";
 import type { FoundPlugin } from "../../types/plugin/manifest.ts";
 import type { Live } from "../compose/live.ts";
 import { openLog } from "../log/log.ts";
 import { commandPorts } from "./ports.ts";
 import { sdkUrls } from "./sdk-urls.ts";
+import { tryPlugins } from "./trial-program.ts";
 
 /** Plugins look here for the folder of their stores. */
 const STATE_DIR = "OPENCLAW_STATE_DIR";
@@ -21,7 +23,13 @@ export async function loadForCommand(live: Live, found: readonly FoundPlugin[]):
   process.env[STATE_DIR] = live.paths.stateDir;
   const log = openLog({ level: "silent", consoleLevel: "silent", consoleStyle: "json" });
   const endResolution = resolveSdk(sdkUrls());
-  const plugins = new Plugins(live.contributions, commandPorts(live, log));
+  const guard = new TrialGuard({
+    stateDir: live.paths.stateDir,
+    log,
+    isAlone: false,
+    tryOut: (untried) => tryPlugins(untried, live),
+  });
+  const plugins = new Plugins(live.contributions, commandPorts(live, log), { guard });
   await plugins.apply({ plugins: found, broken: [] });
   return {
     records: plugins.records,

@@ -7,6 +7,7 @@ export interface LoadedPlugin {
   readonly root?: string | undefined;
   readonly version?: string | undefined;
   readonly why?: string | undefined;
+  readonly fix?: string | undefined;
   readonly added?: Readonly<Record<string, readonly string[]>> | undefined;
   readonly notServed?: readonly string[] | undefined;
   readonly neverCalled?: readonly string[] | undefined;
@@ -20,10 +21,10 @@ export interface LoadedPlugin {
 export const loadedProblems = (records: readonly LoadedPlugin[]): readonly PluginProblem[] =>
   records.flatMap((record) => [...failed(record), ...unmet(record)]);
 
-function failed({ id, state, why }: LoadedPlugin): readonly PluginProblem[] {
+function failed({ id, state, why, fix }: LoadedPlugin): readonly PluginProblem[] {
   if (state !== "failed") return [];
-  const fix = `Run: openclaw plugins update ${id}, or: openclaw plugins disable ${id}`;
-  return [{ severity: "fail", id, message: `It is not loaded: ${why ?? "no reason is known"}.`, fix }];
+  const usual = `Run: openclaw plugins update ${id}, or: openclaw plugins disable ${id}`;
+  return [{ severity: "fail", id, message: `It is not loaded: ${why ?? "no reason is known"}.`, fix: fix ?? usual }];
 }
 
 function unmet({ id, notServed = [], neverCalled = [], refusedHooks = [] }: LoadedPlugin): readonly PluginProblem[] {

@@ -1,9 +1,11 @@
 import { resolveSdk } from "../../plugins/load/sdk-resolution.ts";
 import { Plugins } from "../../plugins/host/plugins.ts";
+import { TrialGuard } from "../../plugins/trial/guard.ts";
 import type { Log } from "../../types/log.ts";
 import type { Live } from "../compose/live.ts";
 import { pluginPorts, type PluginCore } from "./ports.ts";
 import { sdkUrls } from "./sdk-urls.ts";
+import { tryPlugins } from "./trial-program.ts";
 
 interface Surroundings {
   readonly live: Live;
@@ -22,9 +24,15 @@ export interface OpenPlugins {
   close(): Promise<void>;
 }
 
-/** Loads the plugins that the config turns on. Never rejects: a plugin that fails is reported and left out. */
+/** Loads the plugins that the config turns on, after a trial where their code is new. The caller holds the lock. Never rejects: a plugin that fails is reported and left out. */
 export async function openPlugins({ live, ...lent }: Surroundings): Promise<OpenPlugins> {
-  const plugins = new Plugins(live.contributions, pluginPorts({ live, ...lent }));
+  const guard = new TrialGuard({
+    stateDir: live.paths.stateDir,
+    log: lent.log,
+    isAlone: true,
+    tryOut: (untried) => tryPlugins(untried, live),
+  });
+  const plugins = new Plugins(live.contributions, pluginPorts({ live, ...lent }), { guard });
   let endResolution: (() => void) | undefined;
   const follow = async () => {
     // Without a plugin, no import of this process is looked at.

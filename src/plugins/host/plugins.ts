@@ -11,9 +11,11 @@ import { activationOf } from "../found/activation.ts";
 import type { AddedHook } from "../hook-table.ts";
 import type { Discovered } from "../found/discover.ts";
 import { importEntry } from "../load/import-entry.ts";
-import { configSchemaOf } from "../manifest/config-schema.ts";
 import type { PluginPorts } from "../ports.ts";
-import { PluginWatch, type PluginCost } from "./watch.ts";
+import { noGuard, type LoadGuard } from "../trial/guard.ts";
+import type { LeftOut } from "../trial/trials.ts";
+import { factsOf, refusedSettings, type PluginRecord } from "./record.ts";
+import { PluginWatch } from "./watch.ts";
 
 /** Milliseconds for running a plugin's entry, and for its `register` where that returns a promise. */
 const IMPORT_MS = 30_000;
@@ -22,29 +24,6 @@ const REGISTER_MS = 10_000;
 const SERVICE_MS = 15_000;
 /** The field's limit for hooks of the gateway's start and stop. */
 const LIFE_HOOK_MS = 5000;
-
-export type PluginState = "loaded" | "off" | "failed" | "broken";
-
-/** What became of a plugin that was found. */
-export interface PluginRecord {
-  readonly id: string;
-  readonly root: string;
-  readonly origin: string;
-  readonly state: PluginState;
-  readonly version?: string;
-  /** Why it is not loaded, as half a sentence. */
-  readonly why?: string;
-  /** Names of what it has added, by kind. */
-  readonly added?: Readonly<Record<string, readonly string[]>>;
-  /** Milliseconds of import and registration. */
-  readonly loadMs?: number;
-  /** Members of the API that it called and this gateway does not have, and hooks that are never called. */
-  readonly notServed?: readonly string[];
-  readonly neverCalled?: readonly string[];
-  /** Hooks that are not called because the plugin may not read conversations. */
-  readonly refusedHooks?: readonly string[];
-  readonly cost?: PluginCost;
-}
 
 interface Loaded {
   readonly found: FoundPlugin;
@@ -57,7 +36,15 @@ interface Loaded {
 interface Failed {
   readonly found: FoundPlugin;
   readonly why: string;
+  readonly code?: string;
+  readonly fix?: string;
   readonly state: "off" | "failed";
+}
+
+/** How a process loads plugins; `full` and without a guard where nothing else is said. */
+export interface LoadWay {
+  readonly mode?: RegistrationMode;
+  readonly guard?: LoadGuard;
 }
 
 /** The plugins of this process: loads and unloads them as the config says, and can say what became of each. */
@@ -67,17 +54,19 @@ export class Plugins {
   readonly #log: Log;
   readonly #watch: PluginWatch;
   readonly #mode: RegistrationMode;
+  readonly #guard: LoadGuard;
   readonly #loaded = new Map<string, Loaded>();
   #failed: readonly Failed[] = [];
   #broken: readonly BrokenPlugin[] = [];
   #isRunning = false;
 
-  constructor(contributions: Contributions, ports: PluginPorts, mode: RegistrationMode = "full") {
+  constructor(contributions: Contributions, ports: PluginPorts, { mode = "full", guard = noGuard }: LoadWay = {}) {
     this.#contributions = contributions;
     this.#ports = ports;
     this.#log = ports.log;
     this.#watch = new PluginWatch(ports.log);
     this.#mode = mode;
+    this.#guard = guard;
   }
 
   /**
@@ -101,7 +90,10 @@ export class Plugins {
     for (const problem of this.#failed) if (problem.state === "failed") this.#report(problem);
     for (const { id, why, root } of broken)
       this.#log.warn("plugin cannot be loaded", { plugin: id, why, folder: root });
-    for (const found of wanted) if (!this.#loaded.has(found.manifest.id)) await this.#load(found);
+    const missing = wanted.filter(({ manifest }) => !this.#loaded.has(manifest.id));
+    const runnable = missing.filter((found) => this.#refusedSettings(found) === undefined);
+    const leftOut = await this.#guard.leftOut(runnable);
+    for (const found of missing) await this.#load(found, leftOut.get(found.manifest.id));
   }
 
   /** Calls `gateway_start` and starts the services of all plugins. For those that are loaded later this happens at once. */
@@ -117,8 +109,10 @@ export class Plugins {
   }
 
   async #start(scope: PluginScope): Promise<void> {
-    await this.#callOwn(scope, "gateway_start");
-    for (const service of scope.services) await this.#bounded(scope, `service ${service.id} start`, service.start());
+    await this.#guard.during(scope.plugin, async () => {
+      await this.#callOwn(scope, "gateway_start");
+      for (const service of scope.services) await this.#bounded(scope, `service ${service.id} start`, service.start());
+    });
   }
 
   /** The plugin's own hooks of the gateway's life: others are not affected when one plugin comes or goes. */
@@ -157,7 +151,7 @@ export class Plugins {
 
   get records(): readonly PluginRecord[] {
     const loaded = [...this.#loaded.values()].map((one) => this.#recordOf(one));
-    const failed = this.#failed.map(({ found, why, state }) => ({ ...factsOf(found), state, why }));
+    const failed = this.#failed.map(({ found, ...problem }) => ({ ...factsOf(found), ...problem }));
     const broken = this.#broken.map(({ id, root, origin, why }) => ({
       id,
       root,
@@ -182,15 +176,23 @@ export class Plugins {
     };
   }
 
-  async #load(found: FoundPlugin): Promise<void> {
-    const { id } = found.manifest;
-    const begun = performance.now();
-    const failure = await this.#tryLoad(found, () => performance.now() - begun);
-    if (failure === undefined) return;
-    await this.#removeFailed(id);
-    const failed = { found, why: failure, state: "failed" as const };
+  async #load(found: FoundPlugin, leftOut?: LeftOut): Promise<void> {
+    const problem = leftOut ?? (await this.#whyNot(found));
+    if (problem === undefined) return;
+    await this.#removeFailed(found.manifest.id);
+    const failed = { found, ...problem, state: "failed" as const };
     this.#failed = [...this.#failed, failed];
     this.#report(failed);
+  }
+
+  async #whyNot(found: FoundPlugin): Promise<{ readonly why: string } | undefined> {
+    const begun = performance.now();
+    const why = this.#refusedSettings(found) ?? (await this.#tryLoad(found, () => performance.now() - begun));
+    return why === undefined ? undefined : { why };
+  }
+
+  #refusedSettings(found: FoundPlugin): string | undefined {
+    return refusedSettings(found, this.#ports.settingsOf(found.manifest.id)["config"]);
   }
 
   async #removeFailed(id: string): Promise<void> {
@@ -203,8 +205,16 @@ export class Plugins {
   /** Why it failed; undefined when it is loaded. */
   async #tryLoad(found: FoundPlugin, elapsed: () => number): Promise<string | undefined> {
     const { id } = found.manifest;
-    const refused = refusedSettings(found, this.#ports.settingsOf(id)["config"]);
-    if (refused !== undefined) return refused;
+    const failed = await this.#guard.during(found, () => this.#run(found, elapsed));
+    if (failed !== undefined) return failed;
+    const scope = this.#loaded.get(id)?.scope;
+    if (scope && this.#isRunning) await this.#start(scope);
+    this.#log.info("plugin loaded", { plugin: id, version: found.package.version, ms: Math.round(elapsed()) });
+    return undefined;
+  }
+
+  /** Runs its entry and its `register`, each within a time limit. Why that failed, else undefined. */
+  async #run(found: FoundPlugin, elapsed: () => number): Promise<string | undefined> {
     const importing = importEntry(found);
     if (!(await within(importing, IMPORT_MS, this.#ports.clock)))
       return `its code was not loaded within ${IMPORT_MS / 1000} s`;
@@ -212,15 +222,11 @@ export class Plugins {
     if (imported.kind === "failed") return imported.why;
     try {
       const registering = this.#register(found, imported, elapsed);
-      if (!(await within(registering, REGISTER_MS, this.#ports.clock)))
-        return `its register did not end within ${REGISTER_MS / 1000} s`;
+      if (await within(registering, REGISTER_MS, this.#ports.clock)) return undefined;
+      return `its register did not end within ${REGISTER_MS / 1000} s`;
     } catch (error) {
       return `its register failed: ${errorText(error)}`;
     }
-    const scope = this.#loaded.get(id)?.scope;
-    if (scope && this.#isRunning) await this.#start(scope);
-    this.#log.info("plugin loaded", { plugin: id, version: found.package.version, ms: Math.round(elapsed()) });
-    return undefined;
   }
 
   async #register(found: FoundPlugin, { definition, entry }: ImportedOk, elapsed: () => number): Promise<void> {
@@ -248,28 +254,11 @@ export class Plugins {
     }
   }
 
-  #report({ found, why }: Failed): void {
+  #report({ found, code, why, fix }: Failed): void {
     const { id } = found.manifest;
-    this.#log.error("plugin is left out", {
-      plugin: id,
-      why,
-      fix: `Mend or update it, or run: openclaw plugins disable ${id}`,
-    });
+    const usual = `Mend or update it, or run: openclaw plugins disable ${id}`;
+    this.#log.error("plugin is left out", { plugin: id, ...(code !== undefined && { code }), why, fix: fix ?? usual });
   }
 }
 
-/** Why the plugin's own schema refuses its settings. */
-function refusedSettings({ manifest }: FoundPlugin, config: unknown): string | undefined {
-  const checked = configSchemaOf(manifest).safeParse(config ?? {});
-  if (checked.success) return undefined;
-  const [issue] = checked.error.issues;
-  const key = ["plugins.entries", manifest.id, "config", ...(issue?.path ?? []).map(String)].join(".");
-  return `its settings are wrong: ${key}: ${issue?.message ?? "refused"}`;
-}
-
 type ImportedOk = Extract<Awaited<ReturnType<typeof importEntry>>, { kind: "ok" }>;
-
-function factsOf({ manifest, package: pack, root, origin }: FoundPlugin) {
-  const version = pack.version ?? manifest.version;
-  return { id: manifest.id, root, origin, ...(version !== undefined && { version }) };
-}

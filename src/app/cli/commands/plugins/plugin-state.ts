@@ -1,7 +1,8 @@
 import { homedir } from "node:os";
-import { activationOf } from "../../../../plugins/found/activation.ts";
+import { activationOf, type Activation } from "../../../../plugins/found/activation.ts";
 import { pluginStore, type PluginStore } from "../../../../plugins/install/store.ts";
 import type { FoundPlugin } from "../../../../types/plugin/manifest.ts";
+import type { LeftOut } from "../../../../plugins/trial/trials.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
 import { nearest } from "../../../config/keys/nearest.ts";
 import { packageRoot } from "../../../package-root.ts";
@@ -48,6 +49,8 @@ export interface PluginRow {
   readonly state: "enabled" | "disabled" | "broken";
   /** Why it is not loaded, without a full stop. */
   readonly reason?: string;
+  /** What to do about it, as a sentence. */
+  readonly fix?: string;
   readonly root: string;
   /** Where it was installed from. */
   readonly source?: string;
@@ -59,7 +62,10 @@ export function rowsOf({ state, found }: PluginState): readonly PluginRow[] {
     const record = Object.hasOwn(found.records, id) ? found.records[id] : undefined;
     return record && { source: `${record.source}: ${record.spec ?? "unknown"}` };
   };
-  const plugins = found.plugins.map((plugin) => ({ ...rowOf(plugin, state), ...source(plugin.manifest.id) }));
+  const plugins = found.plugins.map((plugin) => ({
+    ...rowOf(plugin, state, found.leftOut.get(plugin.manifest.id)),
+    ...source(plugin.manifest.id),
+  }));
   const broken = found.broken.map(({ id, origin, root, why }): PluginRow => ({
     id,
     origin,
@@ -71,7 +77,7 @@ export function rowsOf({ state, found }: PluginState): readonly PluginRow[] {
   return [...plugins, ...broken].toSorted((a, b) => (a.id < b.id ? -1 : 1));
 }
 
-function rowOf(plugin: FoundPlugin, { config }: State): PluginRow {
+function rowOf(plugin: FoundPlugin, { config }: State, leftOut: LeftOut | undefined): PluginRow {
   const { manifest, package: own, origin, root } = plugin;
   const activation = activationOf(plugin, config.plugins);
   const version = own.version ?? manifest.version;
@@ -80,10 +86,15 @@ function rowOf(plugin: FoundPlugin, { config }: State): PluginRow {
     ...(manifest.name !== undefined && { name: manifest.name }),
     ...(version !== undefined && { version }),
     origin,
-    state: activation.isOn ? "enabled" : "disabled",
-    ...(!activation.isOn && { reason: activation.reason }),
+    ...stateBy(activation, leftOut),
     root,
   };
+}
+
+function stateBy(activation: Activation, leftOut: LeftOut | undefined): Pick<PluginRow, "state" | "reason" | "fix"> {
+  if (!activation.isOn) return { state: "disabled", reason: activation.reason };
+  if (leftOut) return { state: "broken", reason: leftOut.why, fix: leftOut.fix };
+  return { state: "enabled" };
 }
 
 /** The plugin with this id, or an id that it had before. Throws `NOT_FOUND`. */

@@ -63,6 +63,7 @@ function textOf(io: Io, report: Report): string {
     ["about", report.description],
     ["version", report.version],
     ["state", report.reason === undefined ? report.state : `${report.state}: ${report.reason}`],
+    ["fix", report.fix],
     ["origin", report.origin],
     ["folder", report.root],
     ["entry", report.entry],

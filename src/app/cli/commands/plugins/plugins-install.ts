@@ -4,6 +4,7 @@ import { putRecord } from "../../../../plugins/install/records.ts";
 import { commitDraft, repairStore, settleDraft, withStoreLock } from "../../../../plugins/install/swap.ts";
 import { keptOffBy, switchOn, type ConfigSwitch } from "../../../../plugins/install/switches.ts";
 import type { PluginStore } from "../../../../plugins/install/store.ts";
+import { forgetTrial } from "../../../../plugins/trial/trials.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
 import { own } from "../../../../utils/own.ts";
 import { writeConfigValues } from "../../../config/edit/write.ts";
@@ -36,6 +37,7 @@ export async function pluginsInstall(io: Io, text: string, flags: InstallFlags):
     io.err("Nothing was installed.\n");
     return 1;
   }
+  await forgetTrial(plugins.state.paths, installed.facts.id);
   await enable(io, plugins, { staged: installed, flags });
   return 0;
 }

@@ -32,6 +32,7 @@ function rowsOf({ id, state, why, version, added = {}, cost, ...plugin }: Record
     ["id", id],
     ["version", version],
     ["state", why === undefined ? state : `${state}: ${why}`],
+    ["fix", plugin.fix],
     ["loaded in", plugin.loadMs === undefined ? undefined : `${plugin.loadMs} ms`],
     ...Object.entries(added).map(([kind, list]): [string, string | undefined] => [kind, listed(list)]),
     ["hooks without consent", listed(plugin.refusedHooks)],

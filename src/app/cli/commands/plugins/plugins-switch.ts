@@ -1,5 +1,6 @@
 import { activationOf } from "../../../../plugins/found/activation.ts";
 import { keptOffBy, switchOff, switchOn, type ConfigSwitch } from "../../../../plugins/install/switches.ts";
+import { forgetTrial } from "../../../../plugins/trial/trials.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
 import { own } from "../../../../utils/own.ts";
 import { writeConfigValues } from "../../../config/edit/write.ts";
@@ -31,7 +32,14 @@ export async function pluginsEnable(io: Io, name: string, flags: Json): Promise<
     });
   const off = keptOffBy(config.plugins, id);
   if (off !== undefined) io.err(`${off}\n`);
+  await tryAgain(io, plugins, id);
   return change(io, plugins, { id, change: switchOn(config.plugins, plugin.manifest), did: "Enabled", flags });
+}
+
+/** Forgets that the plugin's code had stopped a process: the gateway tries it again. */
+async function tryAgain(io: Io, { state: { paths } }: PluginState, id: string): Promise<void> {
+  if (!(await forgetTrial(paths, id))) return;
+  io.err(`${id} is tried again at the next change of the config or start of the gateway.\n`);
 }
 
 /** Disables a plugin in the config and resets its slots. It may be broken, or gone. Throws `NOT_FOUND`. */

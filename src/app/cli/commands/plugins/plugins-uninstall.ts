@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { removeInstalled, repairStore, withStoreLock } from "../../../../plugins/install/swap.ts";
 import { forgetPlugin, isConfigured, type ConfigSwitch } from "../../../../plugins/install/switches.ts";
+import { forgetTrial } from "../../../../plugins/trial/trials.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
 import { own } from "../../../../utils/own.ts";
 import { writeConfigValues } from "../../../config/edit/write.ts";
@@ -39,6 +40,7 @@ export async function pluginsUninstall(io: Io, id: string, flags: UninstallFlags
     for (const line of await repairStore(store)) io.err(`${line}\n`);
     await removeInstalled(store, id, plan.folder === undefined);
   });
+  await forgetTrial(state.paths, id);
   report(io, plan, flags);
   if (flags.json !== true && state.owner) io.out(`${FOLLOWS}\n`);
   return 0;

@@ -1,0 +1,48 @@
+import type { FoundPlugin } from "../../types/plugin/manifest.ts";
+import { configSchemaOf } from "../manifest/config-schema.ts";
+import type { PluginCost } from "./watch.ts";
+
+export type PluginState = "loaded" | "off" | "failed" | "broken";
+
+interface PluginFacts {
+  readonly id: string;
+  readonly root: string;
+  readonly origin: string;
+  readonly version?: string;
+}
+
+/** What became of a plugin that was found. */
+export interface PluginRecord extends PluginFacts {
+  readonly state: PluginState;
+  /** Why it is not loaded, as half a sentence. */
+  readonly why?: string;
+  /** Of `docs/reference/errors.md`. */
+  readonly code?: string;
+  /** What to do about it, as a sentence. */
+  readonly fix?: string;
+  /** Names of what it has added, by kind. */
+  readonly added?: Readonly<Record<string, readonly string[]>>;
+  /** Milliseconds of import and registration. */
+  readonly loadMs?: number;
+  /** Members of the API that it called and this gateway does not have, and hooks that are never called. */
+  readonly notServed?: readonly string[];
+  readonly neverCalled?: readonly string[];
+  /** Hooks that are not called because the plugin may not read conversations. */
+  readonly refusedHooks?: readonly string[];
+  readonly cost?: PluginCost;
+}
+
+/** Why the plugin's own schema refuses its settings. */
+export function refusedSettings({ manifest }: FoundPlugin, config: unknown): string | undefined {
+  const checked = configSchemaOf(manifest).safeParse(config ?? {});
+  if (checked.success) return undefined;
+  const [issue] = checked.error.issues;
+  const key = ["plugins.entries", manifest.id, "config", ...(issue?.path ?? []).map(String)].join(".");
+  return `its settings are wrong: ${key}: ${issue?.message ?? "refused"}`;
+}
+
+/** What a record says of every plugin with a manifest. */
+export function factsOf({ manifest, package: pack, root, origin }: FoundPlugin): PluginFacts {
+  const version = pack.version ?? manifest.version;
+  return { id: manifest.id, root, origin, ...(version !== undefined && { version }) };
+}

@@ -1,0 +1,98 @@
+import type { Log } from "../../types/log.ts";
+import type { FoundPlugin } from "../../types/plugin/manifest.ts";
+import { own } from "../../utils/own.ts";
+import { putMark, removeMark, takeMark } from "./loading-mark.ts";
+import type { TrialResult } from "./run-trials.ts";
+import { leftOut, putTrials, readTrials, stampOf, type LeftOut, type Trial, type Trials } from "./trials.ts";
+
+/** Keeps plugins out whose code would stop the process. */
+export interface LoadGuard {
+  /** Tries the plugins whose code is not known yet. By id: those that must not be run. Never rejects. */
+  leftOut(plugins: readonly FoundPlugin[]): Promise<ReadonlyMap<string, LeftOut>>;
+  /** Runs a plugin's code. When the process does not survive it, the next one leaves the plugin out. Rejects as `work` does. */
+  during<T>(plugin: FoundPlugin, work: () => Promise<T>): Promise<T>;
+}
+
+/** Lets every plugin run. */
+export const noGuard: LoadGuard = { leftOut: async () => new Map(), during: (_plugin, work) => work() };
+
+interface Surroundings {
+  readonly stateDir: string;
+  readonly log: Log;
+  /** Whether this process has the state directory to itself, as the gateway does: it marks what it runs. */
+  readonly isAlone: boolean;
+  /** Runs plugins where they can do no harm. Rejects when that is not possible here. */
+  tryOut(plugins: readonly FoundPlugin[]): Promise<ReadonlyMap<string, TrialResult>>;
+}
+
+/** Tries plugins, and remembers the results in the state directory. */
+export class TrialGuard implements LoadGuard {
+  readonly #around: Surroundings;
+
+  constructor(around: Surroundings) {
+    this.#around = around;
+  }
+
+  async leftOut(plugins: readonly FoundPlugin[]): Promise<ReadonlyMap<string, LeftOut>> {
+    try {
+      await this.#takeMark();
+      const trials = await this.#tried(plugins);
+      return new Map(
+        Object.entries(trials).flatMap(([id, trial]) =>
+          trial.outcome === "passed" ? [] : [[id, leftOut(id, trial)] as const],
+        ),
+      );
+    } catch (error) {
+      this.#around.log.warn("plugins are loaded without a trial", { error });
+      return new Map();
+    }
+  }
+
+  async during<T>(plugin: FoundPlugin, work: () => Promise<T>): Promise<T> {
+    const { stateDir, log, isAlone } = this.#around;
+    if (!isAlone) return work();
+    const { id } = plugin.manifest;
+    const unmarked = (error: unknown) => log.warn("plugin runs without a mark", { plugin: id, error });
+    await stampOf(plugin)
+      .then((stamp) => putMark(stateDir, { id, stamp, at: new Date().toISOString() }))
+      .catch(unmarked);
+    try {
+      return await work();
+    } finally {
+      await removeMark(stateDir).catch(unmarked);
+    }
+  }
+
+  /** A mark that is still there is of a process that ended while it ran the plugin. */
+  async #takeMark(): Promise<void> {
+    if (!this.#around.isAlone) return;
+    const mark = await takeMark(this.#around.stateDir);
+    if (mark) await putTrials(this.#around, { [mark.id]: { outcome: "killed", stamp: mark.stamp, at: mark.at } });
+  }
+
+  /** The trial of each plugin with the files that it has now, by id. */
+  async #tried(plugins: readonly FoundPlugin[]): Promise<Trials> {
+    const { log, tryOut } = this.#around;
+    const known = plugins.length === 0 ? {} : await readTrials(this.#around);
+    const stamped = await Promise.all(plugins.map(async (plugin) => ({ plugin, stamp: await stampOf(plugin) })));
+    const isKnown = ({ plugin, stamp }: (typeof stamped)[number]) => own(known, plugin.manifest.id)?.stamp === stamp;
+    const fresh = stamped.filter((one) => !isKnown(one));
+    const results = await tryOut(fresh.map(({ plugin }) => plugin));
+    const made = fresh.flatMap(({ plugin, stamp }) => {
+      const result = results.get(plugin.manifest.id);
+      return result ? [[plugin.manifest.id, trialOf(plugin, stamp, result)] as const] : [];
+    });
+    await putTrials(this.#around, Object.fromEntries(made)).catch((error: unknown) =>
+      log.warn("trials of plugins are not remembered", { error }),
+    );
+    const old = stamped.filter(isKnown).flatMap(({ plugin: { manifest } }) => {
+      const trial = own(known, manifest.id);
+      return trial ? [[manifest.id, trial] as const] : [];
+    });
+    return Object.fromEntries([...old, ...made]);
+  }
+}
+
+function trialOf({ manifest, package: pack }: FoundPlugin, stamp: string, { outcome, detail }: TrialResult): Trial {
+  return { outcome, stamp, version: pack.version ?? manifest.version, detail, at: new Date().toISOString() };
+}

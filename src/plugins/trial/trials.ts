@@ -1,0 +1,129 @@
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { z } from "zod";
+import { makePrivateDir, writeAtomic } from "../../store/disk.ts";
+import type { FoundPlugin } from "../../types/plugin/manifest.ts";
+import { isFields } from "../../utils/fields.ts";
+import { unlessMissing } from "../../utils/missing.ts";
+import { own } from "../../utils/own.ts";
+import { ownFiles } from "../found/own-files.ts";
+
+/**
+ * How a plugin's code behaved when it was run where it could do no harm. `hung`: it did not end; `crashed`: it ended the
+ * process of the trial; `killed`: the gateway itself ended while it ran.
+ */
+export type Outcome = "passed" | "hung" | "crashed" | "killed";
+
+/** What is known of a plugin's code with exactly these files. */
+export interface Trial {
+  readonly outcome: Outcome;
+  /** Of the files, and of their places: another stamp is another code. */
+  readonly stamp: string;
+  readonly version?: string | undefined;
+  /** How it crashed, such as `exit code 1`. */
+  readonly detail?: string | undefined;
+  /** ISO 8601. */
+  readonly at: string;
+}
+
+export type Trials = Readonly<Record<string, Trial>>;
+
+const trialShape = z.object({
+  outcome: z.enum(["passed", "hung", "crashed", "killed"]),
+  stamp: z.string(),
+  version: z.string().optional(),
+  detail: z.string().optional(),
+  at: z.string(),
+});
+
+interface State {
+  readonly stateDir: string;
+}
+
+const trialsFile = ({ stateDir }: State): string => join(stateDir, "plugins", "trials.json");
+
+/** The trials by plugin id. A file that cannot be read has none: every plugin is tried again. */
+export async function readTrials(state: State): Promise<Trials> {
+  const content = await unlessMissing(readFile(trialsFile(state), "utf8"));
+  const given = fieldsIn(content)["trials"];
+  if (!isFields(given)) return {};
+  const trials = Object.entries(given).flatMap(([id, value]) => {
+    const parsed = trialShape.safeParse(value);
+    return parsed.success ? [[id, parsed.data] as const] : [];
+  });
+  return Object.fromEntries(trials);
+}
+
+function fieldsIn(content: string | undefined): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(content ?? "{}");
+    return isFields(value) ? value : {};
+  } catch {
+    // It is only remembered work.
+    return {};
+  }
+}
+
+/** Remembers these trials beside the others. Throws `DISK_WRITE` and `DISK_FULL`. */
+export async function putTrials(state: State, trials: Trials): Promise<void> {
+  if (Object.keys(trials).length === 0) return;
+  await write(state, { ...(await readTrials(state)), ...trials });
+}
+
+/** Forgets that a plugin is to be left out, so that it is tried again. The trial that had kept it out, if one had. */
+export async function forgetTrial(state: State, id: string): Promise<Trial | undefined> {
+  const { [id]: known, ...others } = await readTrials(state);
+  if (!known || known.outcome === "passed") return undefined;
+  await write(state, others);
+  return known;
+}
+
+async function write(state: State, trials: Trials): Promise<void> {
+  const file = trialsFile(state);
+  await makePrivateDir(dirname(file));
+  await writeAtomic(file, `${JSON.stringify({ trials }, null, 2)}\n`);
+}
+
+/** Of the version, and of the names, sizes and times of the plugin's own files. */
+export async function stampOf({ root, manifest, package: { version, entries } }: FoundPlugin): Promise<string> {
+  const facts = [root, version ?? manifest.version ?? "", entries[0] ?? "", await ownFiles(root)];
+  return `sha256-${createHash("sha256").update(JSON.stringify(facts)).digest("base64")}`;
+}
+
+/** Why a plugin is not run, and what to do about it. */
+export interface LeftOut {
+  readonly code: "PLUGIN_HANGS" | "PLUGIN_CRASHES";
+  /** Half a sentence. */
+  readonly why: string;
+  readonly fix: string;
+}
+
+/** The plugins that must not be run, by what is known of their code; by id. */
+export async function leftOutOf(state: State, plugins: readonly FoundPlugin[]): Promise<ReadonlyMap<string, LeftOut>> {
+  const trials = await readTrials(state);
+  const out = new Map<string, LeftOut>();
+  for (const plugin of plugins) {
+    const { id } = plugin.manifest;
+    const trial = own(trials, id);
+    if (!trial || trial.outcome === "passed" || trial.stamp !== (await stampOf(plugin))) continue;
+    out.set(id, leftOut(id, trial));
+  }
+  return out;
+}
+
+/** What is said of a plugin with this trial. */
+export function leftOut(id: string, { outcome, detail, at }: Pick<Trial, "outcome" | "detail" | "at">): LeftOut {
+  return {
+    code: outcome === "hung" ? "PLUGIN_HANGS" : "PLUGIN_CRASHES",
+    why: WHY[outcome](detail ?? "for an unknown reason", at),
+    fix: `Run: openclaw plugins update ${id}. To try the same version again: openclaw plugins enable ${id}`,
+  };
+}
+
+const WHY: Readonly<Record<Outcome, (detail: string, at: string) => string>> = {
+  passed: () => "it passed its trial",
+  hung: (detail) => `its code does not end: ${detail}`,
+  crashed: (detail) => `its code ended the process in which it was tried: ${detail}`,
+  killed: (_detail, at) => `the gateway ended while this plugin was being loaded, at ${at}`,
+};

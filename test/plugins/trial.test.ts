@@ -1,0 +1,113 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { beforeEach, expect, onTestFinished, test } from "vitest";
+import { readPlugin } from "../../src/plugins/manifest/read-plugin.ts";
+import { TrialGuard } from "../../src/plugins/trial/guard.ts";
+import type { TrialResult } from "../../src/plugins/trial/run-trials.ts";
+import { forgetTrial, leftOutOf } from "../../src/plugins/trial/trials.ts";
+import type { FoundPlugin } from "../../src/types/plugin/manifest.ts";
+import { writePlugin } from "../kit/gateway/plugins.ts";
+import { recordLog } from "../kit/log.ts";
+
+let stateDir: string;
+let root: string;
+/** The ids of each round of trials. */
+let tried: string[][];
+
+beforeEach(() => {
+  const dir = mkdtempSync(join(tmpdir(), "trial-"));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  stateDir = join(dir, "state");
+  root = writePlugin(dir, { id: "strange", code: "export default () => {};" });
+  tried = [];
+});
+
+async function strange(): Promise<FoundPlugin> {
+  const read = await readPlugin(root, "config");
+  if (read.kind !== "found") throw new Error("the plugin of the test is broken");
+  return read.plugin;
+}
+
+const log = recordLog();
+/** The guard of a new process, whose trials end so. */
+const guard = (result: TrialResult = { outcome: "passed" }) =>
+  new TrialGuard({
+    stateDir,
+    log,
+    isAlone: true,
+    tryOut: async (plugins) => {
+      const ids = plugins.map(({ manifest }) => manifest.id);
+      if (ids.length > 0) tried.push(ids);
+      return new Map(ids.map((id) => [id, result]));
+    },
+  });
+
+test("code that passed its trial is tried again only when its files change", async () => {
+  expect(await guard().leftOut([await strange()])).toEqual(new Map());
+  await guard().leftOut([await strange()]);
+  expect(tried).toEqual([["strange"]]);
+  mkdirSync(join(root, "lib"));
+  writeFileSync(join(root, "lib/more.js"), "export {};");
+  await guard().leftOut([await strange()]);
+  expect(tried).toEqual([["strange"], ["strange"]]);
+  mkdirSync(join(root, "node_modules"));
+  writeFileSync(join(root, "node_modules/other.js"), "");
+  await guard().leftOut([await strange()]);
+  expect(tried).toHaveLength(2);
+});
+
+test("code that hung is left out, also by other processes, until somebody wants it tried again", async () => {
+  const hung = { outcome: "hung", detail: "it kept a process busy for 10 s" } as const;
+  const left = await guard(hung).leftOut([await strange()]);
+  expect(left.get("strange")).toEqual({
+    code: "PLUGIN_HANGS",
+    why: "its code does not end: it kept a process busy for 10 s",
+    fix: "Run: openclaw plugins update strange. To try the same version again: openclaw plugins enable strange",
+  });
+  expect(await guard().leftOut([await strange()])).toEqual(left);
+  expect(await leftOutOf({ stateDir }, [await strange()])).toEqual(left);
+  expect(tried).toHaveLength(1);
+  expect(await forgetTrial({ stateDir }, "strange")).toMatchObject({ outcome: "hung", version: "1.2.3" });
+  expect(await guard().leftOut([await strange()])).toEqual(new Map());
+  expect(tried).toHaveLength(2);
+});
+
+test("a plugin in whose code the process ended is left out by the next process", async () => {
+  const plugin = await strange();
+  await guard().leftOut([plugin]);
+  await guard().during(plugin, async () => "loaded");
+  expect(await guard().leftOut([plugin])).toEqual(new Map());
+  // The process ends in the midst of it.
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const loading = Promise.withResolvers<void>();
+  const during = guard().during(plugin, () => {
+    loading.resolve();
+    return promise;
+  });
+  await loading.promise;
+  const left = await guard().leftOut([plugin]);
+  expect(left.get("strange")).toMatchObject({ code: "PLUGIN_CRASHES" });
+  expect(left.get("strange")?.why).toMatch(/^the gateway ended while this plugin was being loaded, at 2/);
+  resolve();
+  await during;
+  expect((await guard().leftOut([plugin])).size).toBe(1);
+  expect(await forgetTrial({ stateDir }, "strange")).toMatchObject({ outcome: "killed" });
+  expect(await guard().leftOut([plugin])).toEqual(new Map());
+});
+
+test("without a trial, and with files that cannot be read, plugins are loaded", async () => {
+  const noProcess = new TrialGuard({
+    stateDir,
+    log,
+    isAlone: true,
+    tryOut: () => Promise.reject(new Error("no process")),
+  });
+  expect(await noProcess.leftOut([await strange()])).toEqual(new Map());
+  expect(log.lines).toContain("warn plugins are loaded without a trial: no process");
+  mkdirSync(join(stateDir, "plugins"), { recursive: true });
+  writeFileSync(join(stateDir, "plugins/trials.json"), "{ broken");
+  writeFileSync(join(stateDir, "plugins/loading.json"), '{"id":');
+  expect(await guard().leftOut([await strange()])).toEqual(new Map());
+  expect(JSON.parse(readFileSync(join(stateDir, "plugins/trials.json"), "utf8")).trials.strange.outcome).toBe("passed");
+});

@@ -1,5 +1,4 @@
-import { DatabaseSync } from "node:sqlite";
-import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, expect, it } from "vitest";
 import { COMMAND_NAMES } from "../../src/dispatch/commands/table.ts";
 import { Contributions } from "../../src/plugins/contributions.ts";
 import type { ContributionRegistry } from "../../src/types/contribution.ts";
@@ -7,6 +6,7 @@ import type { CommandContribution } from "../../src/types/contribution.ts";
 import { DISK_PROBE_INTERVAL_MS } from "../../src/store/retry-while-disk-full.ts";
 import { manualClock } from "../kit/clock.ts";
 import { type Boot, type DispatchFixture, openDispatchFixture } from "../kit/dispatch.ts";
+import { diskOfDatabases } from "../kit/store/full-disk.ts";
 import { until } from "../kit/until.ts";
 
 /** A command of a plugin: one row, registered once. Nothing else of the gateway knows it. */
@@ -64,21 +64,18 @@ it("a contributor's command that never answers delays nothing else of its chat, 
 
 it("a command whose answer waits for the disk runs once", async () => {
   const clock = manualClock();
-  const opened = vi.spyOn(DatabaseSync.prototype, "exec");
+  const disk = diskOfDatabases();
   let runs = 0;
-  const limit = (pages: number) => databases.forEach((database) => database.exec(`PRAGMA max_page_count = ${pages}`));
   const run = async () => {
     runs += 1;
-    limit(1);
-    return `ran ${runs} times ${"and more ".repeat(300)}`;
+    disk.isFull = () => true;
+    return `ran ${runs} times`;
   };
   fixture.commands = [{ ...WEATHER, run }];
   boot = await fixture.boot({ clock });
-  const databases = opened.mock.contexts.filter((context) => context instanceof DatabaseSync);
-  opened.mockRestore();
   const row = await boot.tell("/weather Linz");
   await until(() => clock.waits.includes(DISK_PROBE_INTERVAL_MS));
-  limit(1_000_000);
+  disk.isFull = () => false;
   clock.pass(DISK_PROBE_INTERVAL_MS);
   expect(await boot.outcome(row)).toEqual({ kind: "command", name: "weather" });
   expect([runs, fixture.platform.texts.length]).toEqual([1, 1]);

@@ -1,7 +1,6 @@
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { systemClock } from "../../src/types/clock.ts";
 import { runId, type SessionKey, sessionKey } from "../../src/types/ids.ts";
 import { textResult } from "../../src/tools/define.ts";
@@ -9,9 +8,11 @@ import { makeTool } from "../kit/tools.ts";
 import { eventsOf, openedByPi } from "../kit/run.ts";
 import { MODEL, SPARE } from "../kit/models.ts";
 import { manualClock } from "../kit/clock.ts";
+import type { ModelCall } from "../fakes/model.ts";
 import { LIMITS } from "../fakes/chat-platform.ts";
 import { peer, nextMessage } from "../kit/inbound.ts";
 import { untilIdle } from "../kit/idle.ts";
+import { diskOfDatabases } from "../kit/store/full-disk.ts";
 import { until } from "../kit/until.ts";
 import { type Boot, heard, type DispatchFixture, openDispatchFixture } from "../kit/dispatch.ts";
 
@@ -133,20 +134,14 @@ describe("a message", () => {
   });
 
   it("is not acknowledged while the disk is full, and taken when it is offered again", async () => {
-    await boot.stop();
-    const opened = vi.spyOn(DatabaseSync.prototype, "exec");
-    boot = await fixture.boot();
-    const databases = opened.mock.contexts.filter((context) => context instanceof DatabaseSync);
-    opened.mockRestore();
-    const limit = (pages: number) => databases.forEach((database) => database.exec(`PRAGMA max_page_count = ${pages}`));
-    limit(1);
-    const offered = nextMessage("hello ".repeat(10_000));
+    const disk = diskOfDatabases();
+    disk.isFull = () => true;
+    const offered = nextMessage("hello");
     await expect(boot.dispatch.receive([offered])).rejects.toMatchObject({ code: "DISK_FULL" });
-    limit(1_000_000);
-    fixture.model.answer(() => ({ text: "taken" }));
+    disk.isFull = () => false;
     await boot.dispatch.receive([offered]);
     await until(() => fixture.platform.texts.length > 0);
-    expect(said()).toEqual([offered.text.trim()]);
+    expect(said()).toEqual(["hello"]);
   });
 
   it("is not answered when the gate drops it or keeps it as history", async () => {
@@ -316,22 +311,22 @@ describe("messages that come during a run", () => {
     boot = await fixture.boot({
       clock: { ...systemClock, after: (ms, call) => (waits.push(ms), systemClock.after(ms === 7777 ? 0 : ms, call)) },
     });
-    fixture.rules = { queue: { cap: 20, debounceMs: 7777, drop: "summarize" } };
-    const gate = Promise.withResolvers<void>();
-    const { runs } = boot.journal;
-    const record = runs.record.bind(runs);
-    runs.record = async (row) => {
-      await gate.promise;
-      return record(row);
-    };
-    const first = await boot.tell("first");
-    await until(() => fixture.platform.texts.length === 1);
-    const second = await boot.tell("second");
+    fixture.rules = { queue: { cap: 20, debounceMs: 7777, drop: "summarize" }, agent: { contextTokens: 4000 } };
+    const isSummarised = Promise.withResolvers<void>();
+    const isSummary = ({ system }: ModelCall) => system.startsWith("You write the memory");
+    fixture.model.answer(async (call) => {
+      if (isSummary(call)) await isSummarised.promise;
+      return { text: `${heard(call.said).slice(0, 6)}` };
+    });
+    for (let turn = 1; !fixture.model.calls.some(isSummary); turn += 1) {
+      await boot.ask(`turn-${turn} ${"word ".repeat(500)}`);
+      await untilIdle();
+    }
+    const late = await boot.tell("late");
     await untilIdle();
-    gate.resolve();
-    await boot.outcome(first);
-    await boot.outcome(second);
-    expect(fixture.platform.texts).toEqual(["echo: first", "echo: second"]);
+    isSummarised.resolve();
+    expect(await boot.outcome(late)).toEqual({ kind: "replied" });
+    expect(fixture.platform.texts.at(-1)).toBe("late");
     expect(waits).not.toContain(7777);
   });
 

@@ -22,6 +22,7 @@ import type { InboundMessage } from "../../src/types/chat/message.ts";
 import type { ChatScene } from "../../src/types/chat/send.ts";
 import type { Session, Sessions } from "../../src/types/session.ts";
 import type { AgentSettings } from "../../src/types/settings.ts";
+import type { Models } from "../../src/providers/catalog.ts";
 import type { Tool } from "../../src/types/run/tool.ts";
 import type { TurnKinds } from "../../src/types/run/turn-kind.ts";
 import { type FakeModel, startFakeModel } from "../fakes/model.ts";
@@ -71,6 +72,8 @@ export interface DispatchFixture {
   allTools?: (boot: Pick<DispatchPorts, "journal" | "outbox" | "media" | "clock">) => DispatchPorts["tools"];
   /** False while the platform is being connected to. */
   isLinked: boolean;
+  /** The models and their keys, on the fake server unless the test has others. */
+  models: Models;
   /** What the platform takes. */
   limits: ChannelLimits;
   rules: Rules;
@@ -106,6 +109,7 @@ export async function openDispatchFixture(): Promise<DispatchFixture> {
     dir: place.dir,
     tools: [],
     isLinked: true,
+    models: modelsAt(model.url),
     limits: LIMITS,
     rules: {},
     kinds: turnKinds([...TURN_KINDS, HEARTBEAT_TURN]),
@@ -147,7 +151,7 @@ async function start(fixture: DispatchFixture, bootId: string, clock: Clock): Pr
     sessions,
     outbox,
     media,
-    models: modelsAt(fixture.model.url),
+    models: fixture.models,
     clock,
     log,
     settings: () => settings(fixture),

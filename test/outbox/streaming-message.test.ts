@@ -8,6 +8,7 @@ import { LIMITS, ChatPlatform } from "../fakes/chat-platform.ts";
 import { recordLog } from "../kit/log.ts";
 import { peer } from "../kit/inbound.ts";
 import { untilIdle } from "../kit/idle.ts";
+import { diskOfDatabases } from "../kit/store/full-disk.ts";
 import { openStateDir } from "../kit/store/state-dir.ts";
 import { until } from "../kit/until.ts";
 
@@ -243,12 +244,17 @@ describe("what a chat shows of an answer", () => {
 
   it("is shown although its length could not be noted", async () => {
     const { outbox, log } = stage(false);
-    vi.spyOn(journal.outbox, "notePreviewLength").mockRejectedValue(new Error("disk full"));
-    clock.pass(0);
     const preview = outbox.preview(ADA, 1, { isNative: false })!;
     clock.pass(1000);
     preview.update(words(10));
     await until(() => platform.texts[0] === words(10));
+    await untilIdle();
+    const disk = diskOfDatabases();
+    disk.isFull = () => true;
+    clock.pass(60_000);
+    preview.update(words(40));
+    await until(() => platform.texts[0] === words(40));
+    disk.isFull = () => false;
     expect(log.lines.join()).toContain("not noted");
   });
 });

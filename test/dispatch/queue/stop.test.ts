@@ -1,5 +1,11 @@
-import { afterEach, beforeEach, expect, it } from "vitest";
-import { manualClock } from "../../kit/clock.ts";
+import { registerOAuthProvider, unregisterOAuthProvider } from "@mariozechner/pi-ai/oauth";
+import { afterEach, beforeEach, expect, it, onTestFinished } from "vitest";
+import { Credentials } from "../../../src/providers/auth/credentials.ts";
+import { createModels } from "../../../src/providers/catalog.ts";
+import { Secret } from "../../../src/types/secret.ts";
+import { type ManualClock, manualClock } from "../../kit/clock.ts";
+import { untilIdle } from "../../kit/idle.ts";
+import { MODEL } from "../../kit/models.ts";
 import { until } from "../../kit/until.ts";
 import { type Boot, type DispatchFixture, openDispatchFixture } from "../../kit/dispatch.ts";
 
@@ -13,6 +19,7 @@ beforeEach(async () => {
 afterEach(() => fixture.close());
 
 const never = () => new Promise<never>(() => undefined);
+const HOUR_MS = 3_600_000;
 const photo = { kind: "image", source: { at: "platform", ref: "x" } } as const;
 
 it("a turn whose files never come ends when it is stopped, without any wait, and the next one is answered", async () => {
@@ -26,25 +33,66 @@ it("a turn whose files never come ends when it is stopped, without any wait, and
   expect(await boot.ask("still there?")).toEqual({ kind: "replied" });
 });
 
+/** The model's key is a login. Its renewal, which is due after an hour, waits until `renewed` resolves. */
+async function loginThatWaits(clock: ManualClock) {
+  const { promise: renewed, resolve: renew } = Promise.withResolvers<void>();
+  const asked: string[] = [];
+  const { provider, id } = MODEL;
+  registerOAuthProvider({
+    id: provider,
+    name: "Fake",
+    login: () => Promise.reject(new Error("not asked for here")),
+    async refreshToken({ refresh, ...others }) {
+      asked.push(refresh);
+      await renewed;
+      return { ...others, refresh, access: "second", expires: clock.now() + HOUR_MS };
+    },
+    getApiKey: ({ access }) => access,
+  });
+  onTestFinished(() => unregisterOAuthProvider(provider));
+  const credentials = new Credentials(fixture.dir);
+  await credentials.put(`${provider}:me`, {
+    type: "oauth",
+    provider,
+    access: new Secret("first"),
+    refresh: new Secret("again"),
+    expires: clock.now() + HOUR_MS,
+    more: {},
+  });
+  const server = { baseUrl: fixture.model.url, api: "openai-completions" };
+  fixture.models = createModels({
+    providers: { [provider]: { ...server, models: [{ id, contextWindow: 100_000, maxTokens: 4096 }] } },
+    env: {},
+    probeLocal: false,
+    credentials,
+    clock,
+  });
+  return { asked, renew };
+}
+
 it("so does one whose key is being renewed", async () => {
-  const { models } = boot.ports;
-  const { find } = models;
-  let isAsked = false;
-  Object.assign(models, { find: () => ((isAsked = true), never()) });
+  const clock = manualClock();
+  const { asked, renew } = await loginThatWaits(clock);
+  boot = await fixture.boot({ clock });
+  clock.pass(HOUR_MS);
   const row = await boot.tell("hello", "1");
-  await until(() => isAsked);
+  await until(() => asked.length === 1);
   await boot.tell("/stop", "1");
   expect(await boot.outcome(row)).toEqual({ kind: "aborted" });
-  Object.assign(models, { find });
+  expect(fixture.model.calls).toEqual([]);
+  renew();
   expect(await boot.ask("still there?")).toEqual({ kind: "replied" });
 });
 
-it("so does a compaction that waits for a model", async () => {
+it("so does a compaction that waits for a key", async () => {
+  const clock = manualClock();
+  const { asked } = await loginThatWaits(clock);
+  boot = await fixture.boot({ clock });
   for (const turn of [1, 2, 3]) await boot.ask(`turn-${turn} ${"word ".repeat(500)}`);
-  let isAsked = false;
-  Object.assign(boot.ports.models, { find: () => ((isAsked = true), never()) });
+  await untilIdle();
+  clock.pass(HOUR_MS);
   const done = boot.chat.compact(boot.keyOf("1"));
-  await until(() => isAsked);
+  await until(() => asked.length === 1);
   await boot.chat.abort(boot.keyOf("1"));
   expect(await done).toMatchObject({ compacted: false, reason: expect.stringContaining("stopped") });
 });

@@ -3,7 +3,6 @@ import { dropNow, runNow } from "../../../src/dispatch/clients/operator.ts";
 import { recover } from "../../../src/dispatch/recovery/recover.ts";
 import { turnIdOf } from "../../../src/dispatch/turn/ids.ts";
 import { renderText } from "../../../src/outbox/render.ts";
-import { OpenClawError } from "../../../src/types/errors.ts";
 import { runId } from "../../../src/types/ids.ts";
 import type { InboxRow } from "../../../src/types/journal.ts";
 import { textResult } from "../../../src/tools/define.ts";
@@ -12,6 +11,8 @@ import { LIMITS } from "../../fakes/chat-platform.ts";
 import { untilIdle } from "../../kit/idle.ts";
 import { until } from "../../kit/until.ts";
 import { nextMessage } from "../../kit/inbound.ts";
+import { diskOfDatabases } from "../../kit/store/full-disk.ts";
+import { shortenedClock } from "../../kit/clock.ts";
 import { openDispatchFixture, type Boot, type DispatchFixture } from "../../kit/dispatch.ts";
 
 let fixture: DispatchFixture;
@@ -240,18 +241,22 @@ describe("dropping a message", () => {
 
 describe("a disk that is full when a turn ends", () => {
   it("delays the outcome until the disk has space, without a restart", async () => {
-    const { inbox } = boot.journal;
-    const finish = inbox.finishTurn.bind(inbox);
-    let refusals = 0;
-    inbox.finishTurn = async (...args) => {
-      refusals += 1;
-      if (refusals === 1) throw new OpenClawError("DISK_FULL", { message: "full", fix: "make room" });
-      return finish(...args);
-    };
+    await boot.stop();
+    boot = await fixture.boot({ clock: shortenedClock() });
+    const disk = diskOfDatabases();
+    const taken = Promise.withResolvers<void>();
+    fixture.platform.gate = taken.promise;
     const row = await boot.tell("hello");
+    await until(() => fixture.platform.calls.length === 1);
+    let commits = 0;
+    // From the send on, each write is refused once.
+    disk.isFull = () => commits++ % 2 === 0;
+    taken.resolve();
     expect(await boot.outcome(row)).toEqual({ kind: "replied" });
+    disk.isFull = () => false;
     expect(shown()).toEqual(["echo: hello"]);
-    expect(refusals).toBe(2);
+    expect(fixture.model.calls).toHaveLength(1);
+    expect(fixture.log.lines.join()).toContain("outcome waits for the disk");
   });
 });
 
@@ -263,20 +268,17 @@ describe("a disk that is full when a message joins a turn", () => {
       if (number === 1) await gate.promise;
       return { text: `answer ${number}` };
     });
-    const { inbox } = boot.journal;
-    const finish = inbox.finish.bind(inbox);
-    let refusals = 0;
-    inbox.finish = async (ids, outcome, ...more) => {
-      if (outcome.kind === "steered") refusals += 1;
-      if (outcome.kind === "steered" && refusals === 1)
-        throw new OpenClawError("DISK_FULL", { message: "full", fix: "" });
-      return finish(ids, outcome, ...more);
-    };
+    await boot.stop();
+    boot = await fixture.boot({ clock: shortenedClock() });
+    const disk = diskOfDatabases();
     const rows = [await boot.tell("one")];
     await until(() => fixture.model.calls.length === 1);
     rows.push(await boot.tell("two"));
-    await until(() => boot.dispatch.stateOf(rows[1]!) === "running");
+    await until(async () => (await boot.journal.messages.inboxRow(rows[1]!.id))?.state === "claimed");
+    disk.isFull = () => true;
     gate.resolve();
+    await until(() => fixture.log.lines.join().includes("outcome waits for the disk"));
+    disk.isFull = () => false;
     for (const row of rows) await boot.outcome(row);
     expect(await outcomeNow(rows[1]!)).toEqual({ kind: "steered" });
     expect(fixture.model.calls).toHaveLength(2);

@@ -218,6 +218,11 @@ export class Contributions {
     return this.#tables.engines.get(id);
   }
 
+  /** The contributor of an engine. */
+  engineOwner(id: string): string | undefined {
+    return this.#tables.engines.ownerOf(id);
+  }
+
   get memory(): MemoryContribution | undefined {
     return this.#tables.memories.get("memory");
   }

@@ -19,6 +19,10 @@ export class NamedValues<T> {
     return this.#values.get(name)?.value;
   }
 
+  ownerOf(name: string): string | undefined {
+    return this.#values.get(name)?.owner;
+  }
+
   /** Throws when the name is taken. */
   add(owner: string, name: string, value: T): void {
     const taken = this.#values.get(name);

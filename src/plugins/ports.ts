@@ -10,6 +10,8 @@ import type { PluginEntry, PluginsConfig } from "./config.ts";
 export interface PluginCaller {
   readonly plugin: string;
   readonly llm: PluginEntry["llm"];
+  /** The conversation that it was called in, if any. */
+  readonly sessionKey?: string;
 }
 
 /** What the gateway lends to plugins. */
@@ -22,7 +24,10 @@ export interface PluginPorts {
   pluginsConfig(): PluginsConfig;
   /** `plugins.entries.<id>` with its secrets as text; an empty object when there is no entry. */
   settingsOf(plugin: string): Readonly<Record<string, unknown>>;
-  /** A model call in the default agent's name, or in that of `request.agentId`. Rejects as the provider fails. */
+  /**
+   * A model call in the name of `request.agentId`, else of the conversation's agent, else of the default agent. Its cost is
+   * recorded as the plugin's. Rejects as the provider fails.
+   */
   complete(request: LlmCompletionRequest, caller: PluginCaller): Promise<LlmCompletion>;
   /** Text that the next turn of the session begins with. */
   enqueueSystemEvent(text: string, session: { readonly sessionKey?: string }): Promise<void>;

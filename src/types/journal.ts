@@ -228,6 +228,14 @@ export interface RunFilter {
   readonly isFailed?: boolean | undefined;
 }
 
+export interface PluginTotal {
+  readonly plugin: string;
+  readonly calls: number;
+  readonly input: number;
+  readonly output: number;
+  readonly costUsd: number;
+}
+
 export interface RunLedger {
   record(run: RunRecord): Promise<void>;
   /** The latest first. */
@@ -239,6 +247,8 @@ export interface RunLedger {
   beginningWith(prefix: string, limit: number): Promise<readonly RunRecord[]>;
   /** Sums since an epoch millisecond. */
   totals(since: number): Promise<{ runs: number; failed: number; input: number; output: number; costUsd: number }>;
+  /** The model calls of plugins since an epoch millisecond, in runs and outside of them; sorted by plugin. */
+  pluginTotals(since: number): Promise<readonly PluginTotal[]>;
 }
 
 export interface ApprovalRules {

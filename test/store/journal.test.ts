@@ -160,16 +160,45 @@ describe("outbox", () => {
 });
 
 describe("ledger, approvals, values", () => {
+  const usage = { input: 10, output: 5, cacheRead: 0, cacheWrite: 0, totalTokens: 15 };
+  const receipt = {
+    model: { provider: "p", id: "m" },
+    usage: { ...usage, cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0.5 } },
+    calls: 1,
+    durationMs: 3,
+  };
+  const record = { sessionKey: sessionKey("k"), receipt };
+
+  it("sums up the model calls of plugins, which are no runs of their own", async () => {
+    const journal = await open();
+    await journal.runs.record({ ...record, runId: runId("plain"), at: 11, result: "replied" });
+    const beside = [{ what: "plugin" as const, plugin: "notes", model: receipt.model, calls: 2, usage: receipt.usage }];
+    await journal.runs.record({
+      ...record,
+      runId: runId("c"),
+      at: 12,
+      result: "replied",
+      receipt: { ...receipt, beside },
+    });
+    const outside = { ...receipt, trigger: "plugin" as const, beside: [...beside, { ...beside[0]!, plugin: "other" }] };
+    await journal.runs.record({ ...record, runId: runId("plugin-notes"), at: 13, result: "replied", receipt: outside });
+    await journal.runs.record({
+      ...record,
+      runId: runId("past"),
+      at: 2,
+      result: "replied",
+      receipt: { ...receipt, beside },
+    });
+    expect(await journal.runs.pluginTotals(10)).toEqual([
+      { plugin: "notes", calls: 4, input: 20, output: 10, costUsd: 1 },
+      { plugin: "other", calls: 2, input: 10, output: 5, costUsd: 0.5 },
+    ]);
+    expect(await journal.runs.totals(10)).toMatchObject({ runs: 2, input: 30 });
+    expect((await journal.runs.last(sessionKey("k")))?.runId).toBe("c");
+  });
+
   it("sums runs, keeps rules and values", async () => {
     const journal = await open();
-    const usage = { input: 10, output: 5, cacheRead: 0, cacheWrite: 0, totalTokens: 15 };
-    const receipt = {
-      model: { provider: "p", id: "m" },
-      usage: { ...usage, cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0.5 } },
-      calls: 1,
-      durationMs: 3,
-    };
-    const record = { sessionKey: sessionKey("k"), receipt };
     await journal.runs.record({ ...record, runId: runId("old"), at: 1, result: "replied" });
     await journal.runs.record({ ...record, runId: runId("a"), at: 10, result: "replied" });
     await journal.runs.record({ ...record, runId: runId("b"), at: 11, result: "failed: auth" });

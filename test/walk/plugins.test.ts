@@ -24,6 +24,8 @@ async function say(home: Home, message: string): Promise<string> {
   return stdout === "" ? stderr : stdout;
 }
 
+const output = async (home: Home, ...args: string[]) => (await home.run(args)).stdout;
+
 async function call(gateway: GatewayUnderTest, method: string, params: object = {}): Promise<unknown> {
   const url = `ws://127.0.0.1:${gateway.port}`;
   const client = await connectGateway({ url, token: new Secret(gateway.token), isElsewhere: false });
@@ -193,6 +195,17 @@ describe.concurrent("a plugin of the field", () => {
     const { home } = await startWith(world, [asking]);
     world.model.answer(() => ({ text: "four" }));
     expect(await say(home, "/ask")).toContain("model said four");
+    await until(async () => /Of plugins +asker 1 calls, \d+ tokens in, \d+ out, \$/.test(await output(home, "status")));
+    const listedRuns = JSON.parse(await output(home, "runs", "list", "--json"));
+    const [{ runId, receipt }] = listedRuns.runs.filter((one: { runId: string }) =>
+      one.runId.startsWith("plugin-asker-"),
+    );
+    expect(receipt).toMatchObject({
+      trigger: "plugin",
+      calls: 1,
+      beside: [{ what: "plugin", plugin: "asker", calls: 1 }],
+    });
+    expect(await output(home, "runs", "show", runId)).toContain("plugin (asker)");
     expect(await say(home, "/ask fake/other")).toContain("Plugin LLM completion cannot override the target model");
     const set = (key: string, value: string) => home.run(["config", "set", `plugins.entries.asker.llm.${key}`, value]);
     await set("allowedModels", '["fake/fake-1"]');
@@ -202,6 +215,27 @@ describe.concurrent("a plugin of the field", () => {
       'Plugin LLM completion model override "fake/other" is not allowlisted',
     );
   });
+});
+
+test("the model calls of a plugin's engine are the plugin's in the receipt of the turn", async ({ world, expect }) => {
+  const engine: PluginFiles = {
+    id: "thinker",
+    manifest: { kind: "context-engine" },
+    code: `export default (api) => api.registerContextEngine("thinker", () => ({
+      info: { id: "thinker", name: "Thinker" },
+      ingest: async () => ({ ingested: true }),
+      assemble: async ({ messages, prompt, runtimeContext }) => {
+        if (prompt) await runtimeContext.llm.complete({ messages: [{ role: "user", content: "sum up" }] });
+        return { messages, estimatedTokens: 10 };
+      },
+      compact: async () => ({ ok: true, compacted: false }),
+    }));`,
+  };
+  const { home } = await startWith(world, [engine], { slots: { contextEngine: "thinker" } });
+  await say(home, "hello");
+  const [run] = JSON.parse(await output(home, "runs", "list", "--json")).runs;
+  expect(run.receipt.beside).toMatchObject([{ what: "engine", plugin: "thinker", calls: 1 }]);
+  expect(await output(home, "status")).toMatch(/Of plugins +thinker 1 calls/);
 });
 
 /** What each plugin of strangers does wrong, and what the gateway says of it. */

@@ -1,5 +1,5 @@
 import type { EngineFor } from "../../dispatch/ports.ts";
-import { complete } from "../../harness/run/complete.ts";
+import { complete, type CompletionPorts } from "../../harness/run/complete.ts";
 import type { EngineHost, RunRequest } from "../../harness/request.ts";
 import { CacheWatch } from "../../history/engines/cache-watch.ts";
 import { CompactionDesk } from "../../history/engines/compaction/compaction-desk.ts";
@@ -73,7 +73,8 @@ export class Engines {
     host: EngineHost,
     { id, timeouts }: ReturnType<typeof engineSettings>,
   ): Promise<EngineTurn> {
-    const { live, models, sessions, clock, log } = this.#parts;
+    const { live, sessions, clock, log } = this.#parts;
+    const modelCalls = this.#modelCalls({ session, agent, candidates }, host, id);
     let isHeld = true;
     const turn = await openEngineTurn(
       {
@@ -93,14 +94,7 @@ export class Engines {
       {
         engines: contributedEngines(live.contributions),
         services: {
-          complete: (request) =>
-            complete(request, {
-              models,
-              candidates,
-              idleMs: agent.idleTimeoutMs ?? IDLE_MS,
-              origin: { cause: "engine", agentId: session.agentId, sessionKey: session.key },
-              spent: (cost) => host.spent(cost),
-            }),
+          complete: (request) => complete(request, modelCalls),
           compact: (job) => host.compact(job),
           rewriteTranscriptEntries: (request) =>
             isHeld ? rewriteEntries(session, request) : rewriteLater(sessions, session, request),
@@ -117,6 +111,23 @@ export class Engines {
     );
     // After the turn the session belongs to the next one.
     return new Ending(turn, () => (isHeld = false));
+  }
+
+  #modelCalls(
+    { session, agent, candidates }: Pick<EngineFor, "session" | "agent" | "candidates">,
+    host: EngineHost,
+    engine: string,
+  ): CompletionPorts {
+    const { live, models } = this.#parts;
+    const plugin = live.contributions.engineOwner(engine);
+    const origin = { cause: "engine" as const, agentId: session.agentId, sessionKey: session.key };
+    return {
+      models,
+      candidates,
+      idleMs: agent.idleTimeoutMs ?? IDLE_MS,
+      origin: { ...origin, ...(plugin !== undefined && { plugin }) },
+      spent: (cost) => host.spent(cost),
+    };
   }
 }
 

@@ -49,6 +49,7 @@ export async function startGateway(live: Live, options: StartOptions): Promise<G
   const chat = createChatPort(core.dispatch, core.ports, (message) => clients.receive(message));
   const left = await core.journal.inbox.open();
   const server = await startServer(await serverOptions(parts, options), serverPorts(parts, chat));
+  await options.listening?.(server.port);
   log.info("listening", { host: server.host, port: server.port });
   await channels.start();
   await takeUp(parts, left);

@@ -15,6 +15,8 @@ export interface StartOptions {
   readonly port?: number;
   readonly bind?: string;
   readonly token?: string;
+  /** Called when clients can connect, before the gateway does anything else. */
+  readonly listening?: (port: number) => Promise<void>;
 }
 
 /** Everything that the parts of the running gateway share. */

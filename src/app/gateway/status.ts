@@ -8,9 +8,10 @@ export async function statusOf(parts: Parts): Promise<Record<string, unknown>> {
   const found = await core.models.find(ref);
   const since = Date.now() - 24 * 60 * 60 * 1000;
   const { pairing } = core.journal;
-  const [journal, day, requests, turnedAway] = await Promise.all([
+  const [journal, day, plugins, requests, turnedAway] = await Promise.all([
     core.journal.stats(),
     core.journal.runs.totals(since),
+    core.journal.runs.pluginTotals(since),
     pairing.list(),
     pairing.turnedAway(),
   ]);
@@ -31,7 +32,7 @@ export async function statusOf(parts: Parts): Promise<Record<string, unknown>> {
     channels: channels.status(),
     strangers: { waiting: requests.length, turnedAway: turnedAway.length },
     journal,
-    lastDay: day,
+    lastDay: { ...day, plugins },
     waiting: core.dispatch.lanes.waiting,
   };
 }

@@ -1,8 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { AuxiliaryUsage } from "../../dispatch/maintenance/auxiliary-usage.ts";
 import { complete } from "../../harness/run/complete.ts";
 import type { PluginCaller, PluginPorts, PluginSessions } from "../../plugins/ports.ts";
-import { resolveAlias } from "../../sessions/keys.ts";
+import { agentOf, buildKey, resolveAlias } from "../../sessions/keys.ts";
 import type { LlmCompletion, LlmCompletionRequest } from "../../types/engine/context-engine.ts";
 import { systemClock } from "../../types/clock.ts";
 import { agentId } from "../../types/ids.ts";
@@ -31,9 +32,10 @@ interface Lent {
 
 /** What the gateway lends to its plugins. */
 export function pluginPorts({ live, core, log, requestHeartbeat }: Lent): PluginPorts {
+  const costs = new AuxiliaryUsage(core.ports);
   return {
     ...readingPorts(live, log),
-    complete: (request, caller) => completeAs(request, caller, { live, core }),
+    complete: (request, caller) => completeAs(request, caller, { live, core, costs }),
     async enqueueSystemEvent(text, { sessionKey }) {
       await core.journal.events.add(resolveAlias(sessionKey ?? "main", live.defaultAgent.id), text);
     },
@@ -72,17 +74,22 @@ const readingPorts = (live: Live, log: Log): ReadingPorts => ({
 async function completeAs(
   request: LlmCompletionRequest,
   caller: PluginCaller,
-  { live, core }: Pick<Lent, "live" | "core">,
+  { live, core, costs }: Pick<Lent, "live" | "core"> & { readonly costs: AuxiliaryUsage },
 ): Promise<LlmCompletion> {
-  const agent = agentFor(live, request.agentId);
+  const usual = live.defaultAgent.id;
   const { model, ...rest } = request;
+  const { plugin } = caller;
+  const bound = caller.sessionKey === undefined ? undefined : resolveAlias(caller.sessionKey, usual);
+  const agent = agentFor(live, request.agentId ?? (bound && agentOf(bound, usual)));
+  const sessionKey = bound ?? buildKey({ kind: "main", agentId: agent.id }, usual);
   return complete(
     { ...rest, agentId: agent.id },
     {
       models: core.models,
       candidates: candidatesFor(agent, model, caller),
       idleMs: agent.idleTimeoutMs ?? IDLE_MS,
-      origin: { cause: "plugin", agentId: agent.id },
+      origin: { cause: "plugin", agentId: agent.id, sessionKey, plugin },
+      spent: costs.ofPlugin(plugin, sessionKey),
     },
   );
 }

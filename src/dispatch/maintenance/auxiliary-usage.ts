@@ -1,5 +1,5 @@
 import { addCost } from "../../harness/log/run-stats.ts";
-import { runId, type RunId } from "../../types/ids.ts";
+import { runId, type RunId, type SessionKey } from "../../types/ids.ts";
 import type { RunFacts, RunTrigger, SideCost } from "../../types/run/run.ts";
 import { addUsage, emptyUsage } from "../../types/run/usage.ts";
 import { KeyedQueue } from "../../utils/keyed-queue.ts";
@@ -14,6 +14,9 @@ interface Row {
   readonly result: string;
   readonly durationMs: number;
 }
+
+/** The ids of these rows begin so. */
+const PLUGIN_ROW = "plugin-";
 
 /** Records the cost of model calls that no run's receipt contains: in their own rows of the journal, and in the session's counters. */
 export class AuxiliaryUsage {
@@ -35,6 +38,20 @@ export class AuxiliaryUsage {
       const name = cost.what === "engine" ? "engine" : "compact";
       const row = { runId: runId(`${id}-${name}`), of, trigger: cost.what, result: "replied", durationMs: 0 };
       background("record of a cost", this.record([cost], row), this.#ports.log);
+    };
+  }
+
+  /**
+   * Records what a plugin costs outside of runs: one row for each plugin, hour and session. The session's counters are those of
+   * its conversation, and do not grow. Never throws.
+   */
+  ofPlugin(plugin: string, sessionKey: SessionKey): (cost: SideCost) => void {
+    const of = { sessionKey, sessionId: "" };
+    return (cost) => {
+      const hour = new Date(this.#ports.clock.now()).toISOString().slice(0, 13);
+      const row = { runId: runId(`${PLUGIN_ROW}${plugin}-${hour}-${sessionKey}`), of, trigger: cost.what };
+      const written = this.record([cost], { ...row, result: "replied", durationMs: 0 });
+      background("record of a cost", written, this.#ports.log);
     };
   }
 

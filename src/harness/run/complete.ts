@@ -58,13 +58,15 @@ async function ask(
     messages: messages.map(({ content }) => ({ role: "user" as const, content, timestamp: 0 })),
   };
   const model = { provider: info.provider, id: info.id };
+  const what = origin.cause === "plugin" ? "plugin" : "engine";
+  const by = origin.plugin === undefined ? {} : { plugin: origin.plugin };
   const message = await callModel(handle, context, {
     origin,
     idleMs,
     maxTokens: Math.min(info.maxTokens, maxTokens ?? info.maxTokens),
     ...(temperature !== undefined && { temperature }),
     ...(signal && { signal }),
-    onSettled: ({ usage }) => hasTokens(usage) && spent?.({ what: "engine", model, calls: 1, usage }),
+    onSettled: ({ usage }) => hasTokens(usage) && spent?.({ what, ...by, model, calls: 1, usage }),
   }).result();
   const { usage } = message;
   if (message.stopReason === "error" || message.stopReason === "aborted")

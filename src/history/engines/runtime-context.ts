@@ -1,5 +1,6 @@
 import type { ContextEngineRuntimeContext, PromptCacheFacts } from "../../types/engine/context-engine.ts";
 import type { ModelInfo, Usage } from "../../types/run/model.ts";
+import { withSignal } from "../../plugins/api/runtime/with-signal.ts";
 import type { EngineJob, EnginePorts } from "./options.ts";
 
 /** The name of the harness that engines get. With it they use the host's token counts as their own. */
@@ -42,7 +43,10 @@ export function runtimeContext(
     ...(call.isDeferred === true && { allowDeferredCompactionExecution: true }),
     ...(signal && { abortSignal: signal }),
     ...(usage && { usage, promptCache: cacheFacts(usage, call.observation, clock.now()) }),
-    llm: { complete: (request) => services.complete({ ...(signal && { signal }), ...request }) },
+    llm: {
+      complete: (request) =>
+        services.complete(signal ? { ...request, signal: withSignal(signal, request.signal) } : request),
+    },
     ...(rewrite && { rewriteTranscriptEntries: rewrite }),
   };
 }

@@ -11,13 +11,22 @@ const RECORD = `
   INSERT OR REPLACE INTO runs (run_id, session_key, at, result, receipt, input, output, cost)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
 const TOTALS = `
-  SELECT count(*) AS runs, coalesce(sum(result LIKE 'failed%'), 0) AS failed, coalesce(sum(input), 0) AS input,
+  SELECT coalesce(sum(run_id NOT LIKE 'plugin-%'), 0) AS runs, coalesce(sum(result LIKE 'failed%'), 0) AS failed, coalesce(sum(input), 0) AS input,
     coalesce(sum(output), 0) AS output, coalesce(sum(cost), 0) AS cost
   FROM runs WHERE at >= ?`;
 
+// The receipts that name no plugin are not parsed.
+const PLUGIN_TOTALS = `
+  SELECT cost.value ->> 'plugin' AS plugin, sum(cost.value ->> 'calls') AS calls,
+    sum(cost.value ->> '$.usage.input') AS input, sum(cost.value ->> '$.usage.output') AS output,
+    sum(cost.value ->> '$.usage.cost.total') AS cost
+  FROM runs, json_each(runs.receipt, '$.beside') AS cost
+  WHERE runs.at >= ? AND instr(runs.receipt, '"plugin":') > 0 AND cost.value ->> 'plugin' IS NOT NULL
+  GROUP BY 1 ORDER BY 1`;
+
 // Rows of auxiliary costs are no runs.
 const LAST = `
-  SELECT * FROM runs WHERE session_key = ? AND coalesce(receipt ->> 'trigger', '') NOT IN ('compaction', 'engine')
+  SELECT * FROM runs WHERE session_key = ? AND coalesce(receipt ->> 'trigger', '') NOT IN ('compaction', 'engine', 'plugin')
   ORDER BY at DESC, rowid DESC LIMIT 1`;
 
 // Not a LIKE pattern, so that no character of an id has a special meaning.
@@ -60,6 +69,16 @@ export function createLedger(commits: Commits): RunLedger {
           costUsd: count(row, "cost"),
         };
       }),
+    pluginTotals: (since) =>
+      commits.read((sql) =>
+        sql.all(PLUGIN_TOTALS, since).map((row) => ({
+          plugin: text(row, "plugin"),
+          calls: count(row, "calls"),
+          input: count(row, "input"),
+          output: count(row, "output"),
+          costUsd: count(row, "cost"),
+        })),
+      ),
   };
 }
 

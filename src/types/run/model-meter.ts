@@ -3,7 +3,7 @@ import type { ModelRef, Usage } from "./model.ts";
 import type { RunFacts, RunTrigger } from "./run.ts";
 
 /** Why a model is called: the trigger of a turn's kind, `compaction`, `engine`, `plugin`, or `probe` for a person who tests a key. */
-export type CallCause = RunTrigger | "probe" | "plugin";
+export type CallCause = RunTrigger | "probe";
 
 /** On whose account a model is called. */
 export interface CallOrigin {
@@ -11,6 +11,8 @@ export interface CallOrigin {
   readonly agentId?: AgentId;
   readonly sessionKey?: SessionKey;
   readonly runId?: RunId;
+  /** The plugin that asked for the call. */
+  readonly plugin?: string;
 }
 
 /** A model call that is about to be made. */

@@ -59,9 +59,10 @@ export type RunTrigger =
   | "cron"
   | "subagent"
   | "api"
-  /** No run: the cost of a summary or a context engine outside of one. */
+  /** No run: the cost of a summary, a context engine or a plugin outside of one. */
   | "compaction"
-  | "engine";
+  | "engine"
+  | "plugin";
 
 export interface RunFacts {
   readonly runId: RunId;
@@ -196,9 +197,11 @@ export interface TokenBudget {
   readonly history: number;
 }
 
-/** Model calls that are not part of the conversation: summaries, and calls of a context engine. */
+/** Model calls that are not part of the conversation: summaries, and calls of a context engine or another part of a plugin. */
 export interface SideCost {
-  readonly what: "compaction" | "engine";
+  readonly what: "compaction" | "engine" | "plugin";
+  /** The plugin that made the calls. */
+  readonly plugin?: string;
   readonly model: ModelRef;
   readonly calls: number;
   readonly usage: Usage;

@@ -153,6 +153,36 @@ describe("a turn with an engine", () => {
     expect(boot.runtimeContext?.allowDeferredCompactionExecution).toBeUndefined();
   });
 
+  it("ends its model calls with the run, whatever signal it passes", async () => {
+    const signals: (AbortSignal | undefined)[] = [];
+    const [own, run] = [new AbortController(), new AbortController()];
+    const told: unknown[] = [];
+    const assemble: ContextEngine["assemble"] = async ({ messages, runtimeContext }) => {
+      for (const signal of [undefined, own.signal, never])
+        await runtimeContext?.llm?.complete({ messages: [], ...(signal && { signal }) });
+      for (const abort of [own, run]) {
+        abort.abort();
+        told.push(signals.map((signal) => signal?.aborted));
+      }
+      return { messages, estimatedTokens: 1 };
+    };
+    const on = engineFixture(small({ assemble }));
+    const complete = on.options.services.complete;
+    const services = {
+      ...on.options.services,
+      complete: (request: Parameters<typeof complete>[0]) => {
+        signals.push(request.signal);
+        return complete(request);
+      },
+    };
+    const turn = await on.open({ services });
+    await turn.assemble(ask([user("a")], 0, { signal: run.signal }));
+    expect(told).toEqual([
+      [false, true, false],
+      [true, true, true],
+    ]);
+  });
+
   it("does not delay a stop of the gateway by its maintenance", async () => {
     const stop = new AbortController();
     const told: (AbortSignal | undefined)[] = [];

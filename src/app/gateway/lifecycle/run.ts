@@ -82,8 +82,9 @@ async function serve(live: Live, { log, lock, options, load }: Serving): Promise
   // From the beginning, so that a signal during the start also leads to a proper shutdown.
   const signalled = untilSignal();
   const guard = guardProcess(log);
-  const gateway = await Promise.race([startGateway(live, { log, load, ...options }), rejectWith(guard.crashed)]);
-  await lock.note({ port: gateway.port });
+  const listening = (port: number) => lock.note({ port });
+  const starting = startGateway(live, { log, load, listening, ...options });
+  const gateway = await Promise.race([starting, rejectWith(guard.crashed)]);
   await greet(gateway, live, options.token);
   const end = await Promise.race([
     signalled.then((signal) => ({ why: { signal }, graceMs: graceOf(process.env["OPENCLAW_SHUTDOWN_GRACE_MS"]) })),

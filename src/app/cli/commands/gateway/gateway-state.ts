@@ -32,7 +32,24 @@ const statusShape = z.looseObject({
     .optional(),
   strangers: z.looseObject({ waiting: z.number(), turnedAway: z.number() }).optional(),
   lastDay: z
-    .looseObject({ runs: z.number(), failed: z.number(), input: z.number(), output: z.number(), costUsd: z.number() })
+    .looseObject({
+      runs: z.number(),
+      failed: z.number(),
+      input: z.number(),
+      output: z.number(),
+      costUsd: z.number(),
+      plugins: z
+        .array(
+          z.looseObject({
+            plugin: z.string(),
+            calls: z.number(),
+            input: z.number(),
+            output: z.number(),
+            costUsd: z.number(),
+          }),
+        )
+        .optional(),
+    })
     .optional(),
 });
 export type GatewayStatus = z.infer<typeof statusShape>;

@@ -73,6 +73,7 @@ function gatewayRows({ url, pid, status: told, problem }: GatewayState): Rows {
     ["Messages", messagesText(told)],
     ["Strangers", told.strangers && strangersText(told.strangers)],
     ["Last day", dayText(told)],
+    ["Of plugins", pluginsText(told)],
   ];
 }
 
@@ -123,6 +124,15 @@ function dayText({ lastDay }: GatewayStatus): string | undefined {
   if (!lastDay) return undefined;
   const { runs, failed, input, output, costUsd } = lastDay;
   return `${runs} runs, ${failed} failed, ${input} tokens in, ${output} out, $${costUsd.toFixed(2)}`;
+}
+
+/** The model calls of plugins, which are part of the last day. */
+function pluginsText({ lastDay }: GatewayStatus): string | undefined {
+  const each = (lastDay?.plugins ?? []).map(
+    ({ plugin, calls, input, output, costUsd }) =>
+      `${plugin} ${calls} calls, ${input} tokens in, ${output} out, $${costUsd.toFixed(2)}`,
+  );
+  return each.length === 0 ? undefined : each.join("; ");
 }
 
 function configRows({ paths, problem, config }: State, { status: told }: GatewayState): Rows {

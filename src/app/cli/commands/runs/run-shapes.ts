@@ -51,7 +51,9 @@ const receipt = z.looseObject({
     .optional(),
   compactions: z.number().optional(),
   files: z.array(file).optional(),
-  beside: z.array(z.looseObject({ what: z.string(), model, calls: z.number(), usage })).optional(),
+  beside: z
+    .array(z.looseObject({ what: z.string(), plugin: z.string().optional(), model, calls: z.number(), usage }))
+    .optional(),
   steered: z.array(z.array(part)).optional(),
   prompt: z
     .looseObject({

@@ -140,9 +140,9 @@ const toolRows = ({ tools = [] }: ShownReceipt): Rows => [
 
 const besideRows = ({ beside = [] }: ShownReceipt): Rows => [
   ["FOR", "MODEL", "CALLS", "IN", "OUT", "COST"],
-  ...beside.map(({ what, model, calls, usage }) => {
+  ...beside.map(({ what, plugin, model, calls, usage }) => {
     const { input, output, cost } = figures({ usage });
-    return [what, modelName(model), String(calls), input, output, cost];
+    return [plugin === undefined ? what : `${what} (${plugin})`, modelName(model), String(calls), input, output, cost];
   }),
 ];
 

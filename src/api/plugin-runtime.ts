@@ -1,5 +1,6 @@
 /** `openclaw/plugin-sdk/plugin-runtime`. */
 import { pluginHost, type PluginHost } from "../plugins/host-slot.ts";
+import { isOutboxSend } from "../plugins/outbox-send.ts";
 import { isFields } from "../utils/fields.ts";
 
 /** Calls the hooks of all plugins. */
@@ -15,29 +16,37 @@ export interface GlobalHookRunner {
   runMessageReceived(event: object, context: object): Promise<void>;
 }
 
-/** The hooks of the gateway around the plugin; null in a process without one. Calls reject as a handler does. */
+/** Hooks that the gateway calls for every message that a channel passes on or is to send. */
+const isCalledByGateway = (name: string): boolean =>
+  name === "message_received" || (isOutboxSend() && (name === "message_sending" || name === "message_sent"));
+
+/**
+ * The hooks of the gateway around the plugin; null in a process without one. Calls reject as a handler does. Hooks that the
+ * gateway calls by itself for the message at hand are not there: they would be called twice.
+ */
 export function getGlobalHookRunner(): GlobalHookRunner | null {
   const host = pluginHost();
   if (!host) return null;
+  const handlersOf = (name: string) => (isCalledByGateway(name) ? [] : host.hooksOf(name));
   const observe = async (name: string, event: object, context: object): Promise<void> => {
-    await Promise.all(host.hooksOf(name).map(async (handler) => handler(event, context)));
+    await Promise.all(handlersOf(name).map(async (handler) => handler(event, context)));
   };
   return {
-    hasHooks: (name) => host.hooksOf(name).length > 0,
-    getHookCount: (name) => host.hooksOf(name).length,
-    runMessageSending: (event, context) => sending(host, event, context),
+    hasHooks: (name) => handlersOf(name).length > 0,
+    getHookCount: (name) => handlersOf(name).length,
+    runMessageSending: (event, context) => sending(handlersOf("message_sending"), event, context),
     runMessageSent: (event, context) => observe("message_sent", event, context),
     runMessageReceived: (event, context) => observe("message_received", event, context),
   };
 }
 
 async function sending(
-  host: PluginHost,
+  handlers: ReturnType<PluginHost["hooksOf"]>,
   event: { readonly content: string },
   context: object,
 ): Promise<{ content?: string; cancel?: boolean } | undefined> {
   let changed: string | undefined;
-  for (const handler of host.hooksOf("message_sending")) {
+  for (const handler of handlers) {
     const answer: unknown = await handler({ ...event, content: changed ?? event.content }, context);
     if (!isFields(answer)) continue;
     if (answer["cancel"] === true) return { cancel: true };

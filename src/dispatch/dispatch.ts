@@ -1,14 +1,14 @@
 import type { RunLog } from "../harness/log/log.ts";
 import type { Compacted } from "../harness/compaction/compact.ts";
-import { isDiskError } from "../store/disk.ts";
-import { DISK_PROBE_INTERVAL_MS } from "../store/retry-while-disk-full.ts";
 import type { InboundMessage } from "../types/chat/message.ts";
 import type { RunId, SessionKey } from "../types/ids.ts";
 import type { InboxRow } from "../types/journal.ts";
 import { KeyedQueue } from "../utils/keyed-queue.ts";
 import { within } from "../utils/within.ts";
+import { type Claim, claimOf, mayBeClaimed } from "./admission/claims.ts";
 import { LateMessages } from "./admission/late.ts";
 import { notifyReceived, unknownKind, whyNotAnswered } from "./admission/verdicts.ts";
+import { whenPossible } from "./admission/when-possible.ts";
 import { Approvals } from "./approvals/approvals.ts";
 import { BROKEN } from "./chat-texts.ts";
 import { RunRegistry } from "./clients/run-registry.ts";
@@ -44,7 +44,7 @@ export class Dispatch {
   readonly #chats = new KeyedQueue();
   /** Messages that are being decided, by their rows. */
   readonly #deciding = new Map<number, Promise<void>>();
-  /** Messages whose command a contributor is answering, by their rows. */
+  /** Messages that a contributor is answering, or may answer, by their rows. */
   readonly #commanded = new Map<number, Promise<void>>();
   readonly #late: LateMessages;
 
@@ -81,19 +81,15 @@ export class Dispatch {
   }
 
   /** Repeats work about a message while the disk is full. The sender is informed about any other failure. */
-  async #whenPossible(row: InboxRow, work: () => Promise<void>): Promise<void> {
-    for (;;) {
-      try {
-        return await work();
-      } catch (error) {
-        if (!isDiskError(error)) {
-          this.#ports.log.error("message not decided", { inbox: row.id, error });
-          return this.#giveUp(row);
-        }
-        await this.replies.diskFull([row], { error, isAdmitted: false });
-        await new Promise<void>((resolve) => this.#ports.clock.after(DISK_PROBE_INTERVAL_MS, resolve));
-      }
-    }
+  #whenPossible(row: InboxRow, work: () => Promise<void>): Promise<void> {
+    return whenPossible(work, {
+      clock: this.#ports.clock,
+      onDiskFull: (error) => this.replies.diskFull([row], { error, isAdmitted: false }),
+      onFailure: (error) => {
+        this.#ports.log.error("message not decided", { inbox: row.id, error });
+        return this.#giveUp(row);
+      },
+    });
   }
 
   async #decide(row: InboxRow): Promise<void> {
@@ -108,18 +104,36 @@ export class Dispatch {
     if (this.#late.isLate(row)) return this.#late.take(row);
     notifyReceived(message, key, this.#ports);
     const asked = commandOf(message, this.commands, this.#ports);
-    if (!asked) return this.enter(key, { rows: [row], pending: this.#historyBefore(row) });
+    if (!asked) return this.#enterUnlessClaimed(row, key);
     const said = { row, key, log: this.#openLog(row, key), history: () => this.#historyBefore(row) };
     // Repeated when the disk was full; the command itself runs once.
     const work = commandWork(asked, said, this, this.#ports);
-    if (asked.command.at === "apart") return this.#startApart(row, work);
+    if (asked.command.at === "apart") return this.#startApart(row, work, `command\n${row.id}`);
+    // Not before an earlier message that a plugin still looks at.
+    const claims = claimsOf(message);
+    if (asked.command.at !== "once" && this.#chats.isBusy(claims)) return this.#startApart(row, work, claims);
     return this.#whenPossible(row, work);
   }
 
-  /** Later messages of the chat, such as `/stop`, do not wait for a contributor's command. */
-  #startApart(row: InboxRow, work: () => Promise<void>): void {
+  /** A message that no plugin answers becomes part of a turn. Commands such as `/stop` do not wait for plugins. */
+  #enterUnlessClaimed(row: InboxRow, key: SessionKey): void {
+    const { message } = row;
+    const enter = () => this.enter(key, { rows: [row], pending: this.#historyBefore(row) });
+    const claims = claimsOf(message);
+    if (!mayBeClaimed(message, this.#ports) && !this.#chats.isBusy(claims)) return enter();
+    let claim: Claim | undefined;
+    const work = async () => {
+      claim ??= await claimOf(message, key, this.#ports);
+      if (!claim) return enter();
+      await this.replies.claimed(row, key, { ...claim, log: this.#openLog(row, key) });
+    };
+    this.#startApart(row, work, claims);
+  }
+
+  /** Later messages of the chat, such as `/stop`, do not wait for what a plugin does. Works of one `queue` keep their order. */
+  #startApart(row: InboxRow, work: () => Promise<void>, queue: string): void {
     const answering = this.#chats
-      .run(`command\n${row.id}`, () => this.#whenPossible(row, work))
+      .run(queue, () => this.#whenPossible(row, work))
       .finally(() => this.#commanded.delete(row.id));
     this.#commanded.set(row.id, answering);
   }
@@ -212,5 +226,8 @@ export class Dispatch {
     else this.#ports.log.info("dropped", { ...fields, why: verdict.kind === "drop" ? verdict.why : verdict.kind });
   }
 }
+
+/** The queue of the messages of a chat that plugins are asked about. */
+const claimsOf = ({ from }: InboundMessage): string => `claims\n${from.channel}\n${from.account}\n${from.chat.id}`;
 
 const isFromOperator = ({ message }: InboxRow): boolean => message.options?.operator === true;

@@ -62,6 +62,18 @@ export class Replies {
     await this.#finish([row], { kind: "command", name });
   }
 
+  /** Answers a message that a plugin took. Without a text nobody is answered. */
+  async claimed(
+    row: InboxRow,
+    key: SessionKey,
+    { owner, text, log }: { readonly owner: string; readonly text: string; readonly log: RunLog | undefined },
+  ): Promise<void> {
+    if (text !== "") return this.command(row, key, { name: `plugin:${owner}`, text, log });
+    this.endLog(log, { kind: "replied", stop: "stop" });
+    await this.#finish([row], { kind: "dropped", why: `the plugin ${owner} took it and gave no answer` });
+    leaveUnanswered([row], this.#ports);
+  }
+
   /** Informs the senders of accepted messages, once, that these get no run. `why` is for the journal. */
   async refuse(rows: readonly InboxRow[], log: RunLog | undefined, text: string, why = text): Promise<void> {
     const [first] = rows;

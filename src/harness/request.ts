@@ -15,7 +15,10 @@ import type { AgentSettings } from "../types/settings.ts";
 import type { ApprovalDesk, Tool } from "../types/run/tool.ts";
 
 /** The part of a session that a run needs; that of a one-shot request lives in memory. */
-export type Conversation = Pick<Session, "window" | "after" | "append" | "leafId">;
+export type Conversation = Pick<Session, "window" | "after" | "append" | "leafId"> & {
+  /** Absolute path of the transcript. */
+  readonly file?: string | undefined;
+};
 
 /** The user's turn. Its id comes from the inbox row, so that a later process finds it again. */
 export interface UserTurn {

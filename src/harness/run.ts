@@ -1,15 +1,18 @@
 import type { OpenClawError } from "../types/errors.ts";
 import type { CompactionEvent } from "../types/run/events.ts";
+import type { AssistantMessage } from "../types/run/model.ts";
 import type { Failure, Receipt, RunResult, SideCost } from "../types/run/run.ts";
 import type { Compacted } from "./compaction/compact.ts";
 import { RunMemory } from "./compaction/run-memory.ts";
 import type { Fill } from "./compaction/summarizer-models.ts";
+import { writtenByHooks } from "./context/hooked-conversation.ts";
 import { isVolatile, WithPrompt } from "./context/volatile.ts";
 import { RunLog } from "./log/log.ts";
 import type { RunDeps, RunRequest, UserTurn } from "./request.ts";
 import { Attempts } from "./run/attempts.ts";
 import { Deadline } from "./run/deadline.ts";
-import { addToSystem, addToTurn, askHooks, contextOf, notifyEnd, whyBlocked } from "./run/hooks.ts";
+import { claimedAnswer } from "./run/claimed-answer.ts";
+import { addToSystem, addToTurn, askHooks, boundHooks, notifyEnd, whyBlocked } from "./run/hooks.ts";
 import { openTurn, type Progress, progressOf, repeat, repeatPart, userMessage } from "./run/resume.ts";
 import { Steering } from "./run/steering.ts";
 import { type AbortCause, StopSwitch } from "./run/stop-switch.ts";
@@ -69,7 +72,7 @@ class Runner {
 
   constructor(request: RunRequest, deps: RunDeps, log: RunLog) {
     const { stop } = this;
-    this.#request = stoppable(request, stop.signal);
+    this.#request = writtenByHooks(stoppable(request, stop.signal), deps);
     this.#deps = stoppableDeps(deps, stop.signal);
     this.#startedAt = deps.clock.now();
     this.log = log;
@@ -117,11 +120,20 @@ class Runner {
     if (progress.kind === "finished")
       return { kind: "replied", stop: progress.last.stopReason === "length" ? "length" : "stop" };
     const blocked = progress.kind === "fresh" ? await whyBlocked(this.#request, this.#deps) : undefined;
+    const claimed = blocked === undefined ? await claimedAnswer(progress, this.#request, this.#deps) : undefined;
     const unusable = await this.#prepare(progress);
     if (blocked !== undefined) return { kind: "failed", failure: { kind: "blocked", message: blocked } };
+    if (claimed) return this.#say(claimed);
     this.#showPrompt();
     if (unusable) return { kind: "failed", failure: unusable };
     return this.#attempts.run(this.#toolSetting(deadline), deadline);
+  }
+
+  /** The answer of a plugin. */
+  async #say(message: AssistantMessage): Promise<RunResult> {
+    const entryId = await this.#request.conversation.append({ type: "message", message }, { durable: true });
+    repeat([{ entryId, message, before: "" }], this.log);
+    return { kind: "replied", stop: "stop" };
   }
 
   /** The user's turn stays in the conversation when the run is stopped here; after a shutdown the turn begins anew. */
@@ -165,7 +177,7 @@ class Runner {
       signal: this.stop.signal,
       mostChars: settings.toolResultMaxChars,
       before: this.#deps.beforeTool,
-      hooks: this.#deps.hooks && { runner: this.#deps.hooks, context: contextOf(this.#request) },
+      hooks: boundHooks(this.#request, this.#deps),
       approvals: pausing(this.#deps.approvals, deadline),
       note: (customType, data) => conversation.append({ type: "custom", customType, data }, { durable: true }),
     };

@@ -13,6 +13,7 @@ import { patientJournal } from "./patient-journal.ts";
 import { pause } from "../utils/pause.ts";
 import { Preview, type PreviewOptions } from "./preview.ts";
 import { labelled, renderText } from "./render.ts";
+import { hookedBlocks, mayChangeReplies } from "./send-hooks.ts";
 import { sendRow, type SendPorts } from "./send.ts";
 import { background } from "../utils/background.ts";
 
@@ -25,7 +26,7 @@ export interface Reply extends Omit<PlannedReply, "parts"> {
 export interface SendHints {
   /** Milliseconds to wait before the first message, once it is its turn. */
   readonly pauseMs?: number;
-  /** For the log, when no claimed message has it. */
+  /** For plugins, and for the log when no claimed message has it. */
   readonly session?: SessionKey;
 }
 
@@ -48,7 +49,8 @@ export class Outbox {
   /** Resolves when the reply is durable; it is sent in the background. Nothing to say plans nothing. */
   async deliver(reply: Reply, hints: SendHints = {}): Promise<readonly OutboxRow[]> {
     const { blocks, ...planned } = reply;
-    const parts = await this.#render(planned, blocks);
+    const left = await hookedBlocks(blocks, { ...planned, session: hints.session }, this.#deps);
+    const parts = await this.#render(planned, left);
     if (parts.length === 0) return [];
     const rows = await this.#deps.journal.plan({ ...planned, parts });
     for (const row of rows) if (row.state === "planned") this.#enqueue(row, hints);
@@ -61,9 +63,12 @@ export class Outbox {
     return limits === undefined || (await renderText(markdown, limits)).length <= 1;
   }
 
-  /** Opens a preview of a reply that is being streamed. Undefined where the platform cannot edit, or is not connected. */
+  /**
+   * Opens a preview of a reply that is being streamed. Undefined where the platform cannot edit, or is not connected, or where
+   * plugins may change the reply.
+   */
   preview(to: Peer, inboxId: number, options: PreviewOptions = {}): Preview | undefined {
-    const limits = this.#deps.links.limits(to);
+    const limits = mayChangeReplies(this.#deps) ? undefined : this.#deps.links.limits(to);
     if (!limits || !this.#deps.links.link(to)?.edit) return undefined;
     return new Preview({
       ...this.#deps,

@@ -1,6 +1,7 @@
 import type { ChannelLimits, ChannelLink } from "../types/chat/channel.ts";
 import type { Clock } from "../types/clock.ts";
 import type { OpenClawError } from "../types/errors.ts";
+import type { HookRunner } from "../types/hook/hooks.ts";
 import type { OutboxJournal } from "../types/journal.ts";
 import type { Log } from "../types/log.ts";
 import type { Peer } from "../types/chat/message.ts";
@@ -28,6 +29,8 @@ export interface OutboxDeps {
   readonly gapText?: (gaps: readonly Gap[]) => string;
   /** Called when a reply waits because the disk is full. Must not throw. */
   readonly onDiskError?: (error: OpenClawError) => void;
+  /** The hooks of plugins; none when unset. */
+  readonly hooks?: HookRunner;
   /** Called once for each message that the platform accepted. */
   readonly onSent?: (to: Peer) => void;
 }

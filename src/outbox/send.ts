@@ -6,6 +6,7 @@ import type { RateLimiter } from "./rate-limiter.ts";
 import { pause } from "../utils/pause.ts";
 import type { OutboxDeps } from "./ports.ts";
 import { labelled } from "./render.ts";
+import { notifySent } from "./send-hooks.ts";
 
 export interface SendPorts extends OutboxDeps {
   readonly signal: AbortSignal;
@@ -55,6 +56,7 @@ async function giveUp(row: OutboxRow, why: { error: string; gap: GapCause }, por
   const { error, gap } = why;
   const isGivenUp = gap !== "refused";
   await ports.journal.mark(row.id, { state: "failed", error, isGivenUp, ...(!isGapLine(row) && { gap }) });
+  notifySent(row, { success: false, error }, ports);
   ports.gap(row.to);
 }
 
@@ -115,6 +117,7 @@ async function settle(row: Underway, result: SendResult, ports: SendPorts): Prom
       await ports.journal.mark(row.id, { state: "sent", messageId: result.messageId });
       ports.log.info("delivered", { ...fields, message: result.messageId });
       ports.onSent?.(row.to);
+      notifySent(row, { success: true, messageId: result.messageId }, ports);
       return "done";
     case "retry":
       // A message that may have arrived stays unknown, whatever a later try reports.

@@ -1,5 +1,6 @@
 import { factsOf, type HookName } from "../types/hook/hook-table.ts";
-import type { CalledHook, HookContext, HookEvents, HookRunner } from "../types/hook/hooks.ts";
+import type { CalledHook, HookEvents } from "../types/hook/events.ts";
+import type { HookCall, HookContext, HookRunner, NextEvent } from "../types/hook/hooks.ts";
 import type { Clock } from "../types/clock.ts";
 import type { Log } from "../types/log.ts";
 import { background } from "../utils/background.ts";
@@ -12,12 +13,6 @@ const UNWAITED_MS = 30_000;
 /** The hooks that contributors have added. */
 interface HookSource {
   hooksOf(name: HookName): readonly AddedHook[];
-}
-
-interface Call<N extends CalledHook> {
-  readonly name: N;
-  readonly event: HookEvents[N];
-  readonly context: HookContext;
 }
 
 type Answer = { readonly kind: "ok"; readonly value: unknown } | { readonly kind: "failed"; readonly why: string };
@@ -48,17 +43,34 @@ export class Hooks implements HookRunner {
   }
 
   async first<N extends CalledHook, T>(
-    call: Call<N>,
-    accepts: (answer: unknown) => T | undefined,
+    call: HookCall<N>,
+    accepts: (answer: unknown, owner: string) => T | undefined,
   ): Promise<T | undefined> {
-    return this.#until(call, (answer) => (answer.kind === "ok" ? accepts(answer.value) : undefined));
+    return this.#until(call, (answer, owner) => (answer.kind === "ok" ? accepts(answer.value, owner) : undefined));
   }
 
   async gate<N extends CalledHook, T>(
-    call: Call<N>,
+    call: HookCall<N>,
     { accepts, refused }: { accepts(answer: unknown): T | undefined; refused(reason: string): T },
   ): Promise<T | undefined> {
     return this.#until(call, (answer) => (answer.kind === "ok" ? accepts(answer.value) : refused(answer.why)));
+  }
+
+  async chain<N extends CalledHook>({ name, event, context }: HookCall<N>, next: NextEvent<N>): Promise<void> {
+    let current: HookEvents[N] | undefined = event;
+    for (const hook of this.#source.hooksOf(name)) {
+      const answer = await this.#call(hook, current, context);
+      if (answer.kind === "ok") current = next(current, answer.value, hook.owner);
+      if (current === undefined) return;
+    }
+  }
+
+  chainNow<N extends CalledHook>({ name, event, context }: HookCall<N>, next: NextEvent<N>): void {
+    let current: HookEvents[N] | undefined = event;
+    for (const hook of this.#source.hooksOf(name)) {
+      current = next(current, this.#callNow(hook, current, context), hook.owner);
+      if (current === undefined) return;
+    }
   }
 
   notify<N extends CalledHook>(name: N, event: HookEvents[N], context: HookContext): void {
@@ -66,12 +78,28 @@ export class Hooks implements HookRunner {
   }
 
   async #until<N extends CalledHook, T>(
-    { name, event, context }: Call<N>,
-    end: (answer: Answer) => T | undefined,
+    { name, event, context }: HookCall<N>,
+    end: (answer: Answer, owner: string) => T | undefined,
   ): Promise<T | undefined> {
     for (const hook of this.#source.hooksOf(name)) {
-      const ended = end(await this.#call(hook, event, context));
+      const ended = end(await this.#call(hook, event, context), hook.owner);
       if (ended !== undefined) return ended;
+    }
+    return undefined;
+  }
+
+  /** The answer of a hook that nobody waits for; undefined when it fails. */
+  #callNow({ name, owner, handler }: AddedHook, event: unknown, context: HookContext): unknown {
+    try {
+      const answer = handler(event, context);
+      if (!(answer instanceof Promise)) return answer;
+      answer.catch((error: unknown) => this.#log.error("hook failed", { hook: name, owner, error }));
+      this.#log.warn("the answer of a hook is ignored: it is a promise, and nobody waits for it", {
+        hook: name,
+        owner,
+      });
+    } catch (error) {
+      this.#log.error("hook failed", { hook: name, owner, error });
     }
     return undefined;
   }

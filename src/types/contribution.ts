@@ -9,7 +9,8 @@ import type { SessionKey } from "./ids.ts";
 import type { Method } from "./method.ts";
 import type { ProviderSettings } from "./run/model-provider.ts";
 import type { HookName } from "./hook/hook-table.ts";
-import type { HookContext, HookEvent, HookOptions } from "./hook/hooks.ts";
+import type { HookEvent } from "./hook/events.ts";
+import type { HookContext, HookOptions } from "./hook/hooks.ts";
 import type { ToolContribution } from "./run/tool.ts";
 import type { TurnKind } from "./run/turn-kind.ts";
 

@@ -51,6 +51,8 @@ const NO_HOOKS: HookRunner = {
   ask: async () => [],
   first: async () => undefined,
   gate: async () => undefined,
+  chain: async () => undefined,
+  chainNow: () => undefined,
   notify: () => undefined,
 };
 const isShaping = (name: string): boolean => name === "before_prompt_build";

@@ -4,7 +4,9 @@ import { createChatPort } from "../../src/dispatch/clients/chat.ts";
 import { HEARTBEAT_TURN } from "../../src/automation/heartbeat-turn.ts";
 import { Dispatch } from "../../src/dispatch/dispatch.ts";
 import type { DispatchPorts, DispatchSettings, GroupHistoryBuffer, Verdict } from "../../src/dispatch/ports.ts";
-import type { CommandContribution } from "../../src/types/contribution.ts";
+import { Contributions } from "../../src/plugins/contributions.ts";
+import { Hooks } from "../../src/plugins/hooks.ts";
+import type { CommandContribution, ContributionRegistry } from "../../src/types/contribution.ts";
 import { TURN_KINDS, turnKinds } from "../../src/dispatch/turn-kinds/table.ts";
 import { endOldQuestions } from "../../src/dispatch/recovery/old-questions.ts";
 import { recover } from "../../src/dispatch/recovery/recover.ts";
@@ -79,6 +81,8 @@ export interface DispatchFixture {
   rules: Rules;
   kinds: TurnKinds;
   commands: readonly CommandContribution[];
+  /** Adds the hooks of one plugin, called "watcher". */
+  hooks?: (on: ContributionRegistry["addHook"]) => void;
   liveState?: NonNullable<DispatchPorts["liveState"]>;
   gate: (message: InboundMessage) => Promise<Verdict>;
   groupHistory?: GroupHistoryBuffer;
@@ -141,11 +145,13 @@ async function start(fixture: DispatchFixture, bootId: string, clock: Clock): Pr
     defaultAgent: agentId("main"),
   });
   const links = { link: () => platform, limits: () => fixture.limits };
-  const outbox = new Outbox({ journal: journal.outbox, links, log, clock });
+  const hooks = hooksOf(fixture, clock);
+  const outbox = new Outbox({ journal: journal.outbox, links, log, clock, ...(hooks && { hooks }) });
   const media = openMediaStore(join(dir, "media"));
   const chatTools = fixture.chatTools?.({ journal, outbox, media, clock });
   const ports: DispatchPorts = {
     kinds: fixture.kinds,
+    ...(hooks && { hooks }),
     ...(fixture.liveState && { liveState: fixture.liveState }),
     journal,
     sessions,
@@ -214,6 +220,12 @@ async function start(fixture: DispatchFixture, bootId: string, clock: Clock): Pr
     },
   };
   return boot;
+}
+
+function hooksOf({ hooks: register, log }: DispatchFixture, clock: Clock): Hooks | undefined {
+  if (!register) return undefined;
+  const plugin = { id: "watcher", register: ({ addHook }: ContributionRegistry) => register(addHook) };
+  return new Hooks(new Contributions([plugin]), clock, log);
 }
 
 async function found(journal: OpenJournal, { from, eventKey }: InboundMessage): Promise<InboxRow> {

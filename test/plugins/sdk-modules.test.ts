@@ -18,6 +18,7 @@ import {
   toPluginMessageSentEvent,
 } from "../../src/api/hook-runtime.ts";
 import { resolvePreferredOpenClawTmpDir, withFileLock } from "../../src/api/infra-runtime.ts";
+import { sendForOutbox } from "../../src/plugins/outbox-send.ts";
 import { getGlobalHookRunner } from "../../src/api/plugin-runtime.ts";
 import { applyAccountNameToChannelSection } from "../../src/api/setup.ts";
 import { setPluginHost } from "../../src/plugins/host-slot.ts";
@@ -76,6 +77,7 @@ describe("the modules of the SDK that channels import", () => {
     expect(toPluginMessageContext(canonical)).toEqual({ channelId: "chat", conversationId: "u" });
     forget();
     hostWith({ message_sending: [() => ({ cancel: true })] });
+    expect(sendForOutbox(() => getGlobalHookRunner()?.hasHooks("message_sending"))).toBe(false);
     expect(await getGlobalHookRunner()?.runMessageSending({ to: "u", content: "text" }, {})).toEqual({ cancel: true });
   });
 

@@ -74,7 +74,7 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
   const runs = openRunParts({ live, hooks, models, sessions, texts: journal.texts, clock, log });
   const { links, onSent } = around;
   const onDiskError = (error: OpenClawError) => around.onDiskError?.(error);
-  const outbox = openOutbox(live, { journal: journal.outbox, links, log, clock, onSent, onDiskError });
+  const outbox = openOutbox(live, { journal: journal.outbox, links, hooks, log, clock, onSent, onDiskError });
   const ofChats = chatTools({ live, around, media, outbox, sent: journal.outbox, clock });
   const ports: DispatchPorts = {
     journal,

@@ -4,6 +4,7 @@ import type { Links } from "../../outbox/ports.ts";
 import type { Clock } from "../../types/clock.ts";
 import type { OpenClawError } from "../../types/errors.ts";
 import type { OutboxJournal } from "../../types/journal.ts";
+import type { HookRunner } from "../../types/hook/hooks.ts";
 import type { Log } from "../../types/log.ts";
 import type { Peer } from "../../types/chat/message.ts";
 import { accountOf } from "../accounts/accounts.ts";
@@ -13,6 +14,7 @@ interface Sources {
   readonly journal: OutboxJournal;
   readonly links: Links;
   readonly log: Log;
+  readonly hooks?: HookRunner;
   readonly clock: Clock;
   readonly onSent?: ((to: Peer) => void) | undefined;
   /** See `OutboxDeps`. */

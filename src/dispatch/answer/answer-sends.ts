@@ -12,7 +12,7 @@ export interface SendHow {
   readonly pauseMs?: number;
 }
 
-type Answered = Pick<AnswerTarget, "inboxId" | "message" | "style" | "earlier">;
+type Answered = Pick<AnswerTarget, "inboxId" | "message" | "style" | "earlier" | "session">;
 
 /** Sends the replies of one answer. Each has a name, so that a reply planned before a restart is recognised and not sent twice. */
 export class AnswerSends {
@@ -46,7 +46,7 @@ export class AnswerSends {
     blocks: readonly ReplyBlock[],
     { editOf, replyTo, pauseMs = 0, mayRepeat }: SendHow & { readonly mayRepeat: boolean },
   ): Promise<void> {
-    const { inboxId, message, style, earlier } = this.#answered;
+    const { inboxId, message, style, earlier, session } = this.#answered;
     const wanted = blocks.map((block) => (block.kind === "media" ? "" : block.markdown)).join("");
     const isKnown = name !== "reply" && this.wasPlanned(name);
     if (isKnown && this.#areSame(name, textIn(this.#planned(name)), wanted)) return;
@@ -62,7 +62,7 @@ export class AnswerSends {
         ...(replyTo !== undefined && { replyTo }),
         quoteAll: style.replyToMode === "all",
       },
-      { pauseMs },
+      { pauseMs, ...(session !== undefined && { session }) },
     );
   }
 

@@ -1,5 +1,6 @@
 import type { Outbox } from "../../outbox/deliver.ts";
 import type { CommandForm } from "../../types/chat/channel.ts";
+import type { SessionKey } from "../../types/ids.ts";
 import type { InboundMessage } from "../../types/chat/message.ts";
 import type { Clock } from "../../types/clock.ts";
 import type { MediaStore, OutboxRow } from "../../types/journal.ts";
@@ -19,6 +20,7 @@ export interface AnswerTarget {
   /** Returns the part of the answer that is for people. The whole answer when unset. */
   readonly filter: AnswerFilter | undefined;
   readonly earlier: EarlierAnswer;
+  readonly session?: SessionKey;
 }
 
 /** What the process before the restart planned of an answer. */

@@ -9,6 +9,7 @@ import { readAudit, sectionsReminder } from "../../prompt/after-compaction.ts";
 import { loadContextFiles } from "../../prompt/bootstrap.ts";
 import { NOTICE_TYPE } from "../../sessions/transcript/history.ts";
 import type { CompactionUpdate } from "../../types/chat/chat.ts";
+import type { BoundHooks } from "../../types/hook/hooks.ts";
 import type { CompactionEvent } from "../../types/run/events.ts";
 import { runId } from "../../types/ids.ts";
 import type { InboundMessage, Peer } from "../../types/chat/message.ts";
@@ -31,7 +32,7 @@ interface CompactionRequest {
 
 interface CompactionPorts extends Pick<
   DispatchPorts,
-  "clock" | "engineFor" | "journal" | "log" | "models" | "sessions" | "settings"
+  "clock" | "engineFor" | "hooks" | "journal" | "log" | "models" | "sessions" | "settings"
 > {
   readonly replies: Pick<Replies, "notices">;
 }
@@ -82,9 +83,13 @@ export class Compactions {
     const of = { sessionKey: session.key, sessionId: session.id };
     const id = runId(`compact-${randomUUID()}`);
     const tally = this.costs.open(id, of);
+    const watched = { conversation: session, hooks: this.#hooksOf(session, agent) };
+    const openEngine = this.#ports.engineFor?.({ session, agent, candidates, turnKey: `compact-${randomUUID()}` });
     const builtIn = async () =>
       compact({
         conversation: session,
+        // An engine's compaction calls them itself.
+        hooks: openEngine ? undefined : watched.hooks,
         summarizers: await summarizerModelsFor(candidates, agent, models),
         models,
         ...sizesFor(first, agent),
@@ -99,14 +104,18 @@ export class Compactions {
           tell(event);
         },
       });
-    const openEngine = this.#ports.engineFor?.({ session, agent, candidates, turnKey: `compact-${randomUUID()}` });
-    const job = { model: first.info, tokenBudget: sizesFor(first, agent).window, ...asked, tally };
+    const job = { model: first.info, tokenBudget: sizesFor(first, agent).window, ...asked, tally, watched };
     const compacted = openEngine ? await compactByEngine(openEngine, job, builtIn, log) : await builtIn();
     await tally.close(compacted.kind);
     if (compacted.kind !== "done") return compacted;
     await noteCompaction(session, compacted.tokensAfter);
     if (leafId !== null) await this.addReminders(session, leafId, agent);
     return compacted;
+  }
+
+  #hooksOf({ key, id, agentId }: Session, { workspace }: AgentSettings): BoundHooks | undefined {
+    const { hooks: runner } = this.#ports;
+    return runner && { runner, context: { agentId, sessionKey: key, sessionId: id, workspaceDir: workspace } };
   }
 
   /** Publishes the events of one compaction outside of a run to its watchers. */

@@ -1,4 +1,5 @@
 import { type Compacted, sizesOf } from "../../harness/compaction/compact.ts";
+import { withCompactionHooks } from "../../harness/compaction/compaction-hooks.ts";
 import type { RunRequest } from "../../harness/request.ts";
 import { untilStopped } from "../../harness/run/until-stopped.ts";
 import type { EngineCompacted, EngineTurn } from "../../types/engine/engine-turn.ts";
@@ -13,12 +14,13 @@ interface Job {
   readonly signal: AbortSignal;
   readonly instructions?: string;
   readonly tally: UsageTally;
+  readonly watched: Parameters<typeof withCompactionHooks>[0];
 }
 
 /** Compacts on request by the context engine, which may call the built-in compaction. Does nothing when the engine cannot be opened. */
 export async function compactByEngine(
   open: NonNullable<RunRequest["openEngine"]>,
-  { model, tokenBudget, signal, instructions, tally }: Job,
+  { model, tokenBudget, signal, instructions, tally, watched }: Job,
   builtIn: () => Promise<Compacted>,
   log: Log,
 ): Promise<Compacted> {
@@ -34,7 +36,9 @@ export async function compactByEngine(
   try {
     await engine.begin(signal);
     const wishes = instructions !== undefined && { instructions };
-    const done = await engine.compact({ why: "asked", model, tokenBudget, signal, ...wishes });
+    const done = await withCompactionHooks(watched, undefined, () =>
+      engine.compact({ why: "asked", model, tokenBudget, signal, ...wishes }),
+    );
     if (done.kind === "nothing")
       return { kind: "nothing", because: "unchanged", reason: `Nothing was compacted: ${done.reason}.` };
     return { ...done, isListed: false };

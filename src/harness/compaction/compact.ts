@@ -5,6 +5,8 @@ import { shortenResult } from "../../history/compaction/render.ts";
 import { summarise } from "../../history/compaction/summarise.ts";
 import type { ModelHandle, Models } from "../../providers/catalog.ts";
 import { estimateTextTokens } from "../../sessions/transcript/tokens.ts";
+import type { BoundHooks } from "../../types/hook/hooks.ts";
+import { notifyCompacted, notifyCompaction } from "./compaction-hooks.ts";
 import type { Clock } from "../../types/clock.ts";
 import type { EngineCompacted } from "../../types/engine/engine-turn.ts";
 import type { CompactionEvent } from "../../types/run/events.ts";
@@ -17,7 +19,7 @@ import type { CompactionSettings } from "../../types/settings.ts";
 import type { Conversation } from "../request.ts";
 import { Summarizer } from "./summarizer.ts";
 
-export interface Compaction {
+export interface Compaction extends CompactionWatchers {
   readonly conversation: Conversation;
   /** The models that may write the summary, in the order in which they are tried. */
   readonly summarizers: readonly ModelHandle[];
@@ -40,7 +42,13 @@ export interface Compaction {
   readonly keepFrom?: string | undefined;
   /** A person's wishes for this summary. */
   readonly instructions?: string | undefined;
+}
+
+/** Who is told about a compaction. */
+interface CompactionWatchers {
   emit(event: CompactionEvent): void;
+  /** The hooks of plugins; none when unset. */
+  readonly hooks?: BoundHooks | undefined;
 }
 
 export type Compacted =
@@ -95,6 +103,9 @@ export async function compact(job: Compaction): Promise<Compacted> {
 async function carryOut(cut: Cut, shown: SessionWindow, job: Compaction): Promise<Compacted> {
   const tokensBefore = shown.estimatedTokens;
   job.emit({ type: "compaction", phase: "start", tokensBefore });
+  const messageCount = shown.messages.length;
+  const compactedCount = cut.before.length;
+  notifyCompaction(job, { messageCount, compactingCount: compactedCount, tokenCount: tokensBefore });
   const written = await write(cut, shown, job);
   const tokensAfter = cut.keptTokens + estimateTextTokens(written.summary);
   const isLater = mayWait(written, job);
@@ -115,6 +126,8 @@ async function carryOut(cut: Cut, shown: SessionWindow, job: Compaction): Promis
     costs,
   });
   const { summary } = written;
+  if (ok)
+    notifyCompacted(job, { messageCount: messageCount - compactedCount, compactedCount, tokenCount: tokensAfter });
   if (ok) return { kind: "done", tokensBefore, tokensAfter, isListed: failure !== undefined, summary };
   if (job.signal.aborted) return { kind: "aborted" };
   return { kind: "nothing", because: isLater ? "later" : "no_gain" };

@@ -7,9 +7,11 @@ import { isSameModel } from "../../types/run/model.ts";
 import { originOf } from "../../types/run/model-meter.ts";
 import type { Failure, SideCost } from "../../types/run/run.ts";
 import { compact, type Compacted, type Compaction, logCompaction, sizesOf } from "./compact.ts";
+import { withCompactionHooks } from "./compaction-hooks.ts";
 import { costsOf, type RunLog } from "../log/log.ts";
 import type { Shown } from "../run/plan.ts";
 import type { RunDeps, RunRequest } from "../request.ts";
+import { boundHooks } from "../run/hooks.ts";
 import { Stopped } from "../run/until-stopped.ts";
 import { windowOf, withWindow } from "../context/budget.ts";
 import { type Fill, fillOf, isFull, sizesFor, summarizerModelsFor } from "./summarizer-models.ts";
@@ -35,6 +37,7 @@ export class RunMemory {
   #beforeAnswer: Compacted | undefined;
   /** The result of the built-in compaction that the engine delegated to. */
   #delegated: Compacted | undefined;
+  #isEngineCompacting = false;
   /** The summary that the built-in compaction has written in this run. */
   #summary: string | undefined;
   readonly #parts: MemoryParts;
@@ -150,19 +153,23 @@ export class RunMemory {
 
   /** After an overflow. An engine compacts by itself where there is one. */
   async compact(): Promise<Compacted> {
-    const { log, signal } = this.#parts;
+    const { deps, log, request, signal } = this.#parts;
     const { engine, shown } = this;
     // For a fallback model, drop what it cannot accept, but keep the primary model's history unchanged.
     if (shown && (await this.#keeper(shown.handle)) !== shown.handle) return { kind: "nothing", because: "later" };
     if (!engine || !shown) return this.#compactHere("overflow", (event) => log.emit(event));
     this.#delegated = undefined;
-    const done = await engine.compact({
-      tokenBudget: shown.budget,
-      currentTokenCount: shown.tokens,
-      why: "overflow",
-      model: shown.handle.info,
-      signal,
-    });
+    const watched = { conversation: request().conversation, hooks: boundHooks(request(), deps) };
+    this.#isEngineCompacting = true;
+    const done = await withCompactionHooks(watched, shown.tokens, () =>
+      engine.compact({
+        tokenBudget: shown.budget,
+        currentTokenCount: shown.tokens,
+        why: "overflow",
+        model: shown.handle.info,
+        signal,
+      }),
+    ).finally(() => (this.#isEngineCompacting = false));
     if (done.kind === "nothing") return this.#nothingBy(done.reason);
     return { ...done, isListed: false };
   }
@@ -200,6 +207,8 @@ export class RunMemory {
     if (!asked) return { kind: "nothing", because: "small" };
     const done = await compact({
       conversation,
+      // The compaction of an engine calls them itself.
+      ...(!this.#isEngineCompacting && { hooks: boundHooks(this.#parts.request(), deps) }),
       summarizers: await summarizerModelsFor(summarizers(), settings, deps.models),
       models: deps.models,
       ...limited(sizesFor(await this.#keeper(asked), settings), mostMs),

@@ -32,6 +32,10 @@ export class WithPrompt implements Conversation {
     return this.#inner.leafId;
   }
 
+  get file(): string | undefined {
+    return this.#inner.file;
+  }
+
   async window(maxTokens: number): Promise<SessionWindow> {
     const window = await this.#inner.window(maxTokens);
     const later = new Set(((await this.after(this.#entryId)) ?? []).map(({ id }) => id));

@@ -11,6 +11,7 @@ import { ModelContext, type Opening } from "../context/context.ts";
 import { EventTranslator } from "../log/events.ts";
 import type { LoopGuard } from "../tools/loop-guard.ts";
 import { LoopWatch } from "../tools/loop-watch.ts";
+import { ModelHooks } from "./model-hooks.ts";
 import { mostOutput, paramsFor } from "./params.ts";
 import type { Attempt, RunParts } from "./plan.ts";
 import type { SentRequest } from "../failover/refused.ts";
@@ -45,7 +46,8 @@ export async function attempt(plan: Attempt, request: RunRequest, run: RunParts)
   announce(plan, request, { run, opening, thinking });
   const facts: { last: CallFacts } = { last: {} };
   const loops = new LoopWatch(run.guard);
-  const agent = await makeAgent(plan, request, { run, context, opening, thinking, facts, loops });
+  const hooks = run.setting.hooks && new ModelHooks(run.setting.hooks, plan, request);
+  const agent = await makeAgent(plan, request, { run, context, opening, thinking, facts, loops, hooks });
   context.follow(() => agent.state.messages.filter(isChat));
   const { log, steering } = run;
   const { handle } = plan;
@@ -59,6 +61,7 @@ export async function attempt(plan: Attempt, request: RunRequest, run: RunParts)
   });
   agent.subscribe(async (event: AgentEvent) => {
     const isLooping = loops.take(event);
+    if (event.type === "message_end" && isAssistant(event.message)) hooks?.ended(event.message, facts.last);
     await translator.take(event);
     // The loop must not continue when its events cannot be recorded, nor when it makes no progress.
     if (isLooping) translator.close();
@@ -66,6 +69,7 @@ export async function attempt(plan: Attempt, request: RunRequest, run: RunParts)
   });
   steering.connect((message) => agent.steer(message));
   await drive(agent, plan.signal);
+  hooks?.close();
   return outcomeOf(agent, { translator, plan, request, guard: run.guard, facts: facts.last, context });
 }
 
@@ -100,10 +104,11 @@ interface Making extends Begin {
   readonly context: ModelContext;
   readonly facts: { last: CallFacts };
   readonly loops: LoopWatch;
+  readonly hooks: ModelHooks | undefined;
 }
 
 async function makeAgent(plan: Attempt, request: RunRequest, making: Making): Promise<Agent> {
-  const { run, context, opening, thinking, facts, loops } = making;
+  const { run, context, opening, thinking, facts, loops, hooks } = making;
   const { Agent } = await import("@mariozechner/pi-agent-core");
   const { handle } = plan;
   return new Agent({
@@ -114,8 +119,10 @@ async function makeAgent(plan: Attempt, request: RunRequest, making: Making): Pr
       tools: request.tools.map((tool) => toAgentTool(tool, run.setting)),
       messages: opening.messages,
     },
-    streamFn: (_model, shown, { reasoning, ...options } = {}) =>
-      callModel(handle, withSystem(shown, context.systemPrompt), {
+    streamFn: (_model, shown, { reasoning, ...options } = {}) => {
+      const asked = withSystem(shown, context.systemPrompt);
+      hooks?.began(asked, opening.messages);
+      return callModel(handle, asked, {
         ...options,
         // Anthropic refuses thinking while the last answer called tools without having thought.
         ...(reasoning && canThink(shown.messages, context.policy) && { reasoning }),
@@ -123,7 +130,8 @@ async function makeAgent(plan: Attempt, request: RunRequest, making: Making): Pr
         origin: originOf(request.facts),
         idleMs: request.settings.idleTimeoutMs ?? IDLE_MS,
         onFacts: (seen) => (facts.last = seen),
-      }),
+      });
+    },
     // The loop's messages are sent as the next run will send them: valid, and the same bytes for the provider's cache.
     transformContext: (messages) => context.send(messages.filter(isChat)),
     sessionId: request.facts.sessionId,

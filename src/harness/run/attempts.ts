@@ -7,11 +7,13 @@ import type { RunLog } from "../log/log.ts";
 import type { RunDeps, RunRequest } from "../request.ts";
 import { LoopGuard } from "../tools/loop-guard.ts";
 import type { ToolSetting } from "../tools/tools.ts";
+import type { BoundHooks } from "../../types/hook/hooks.ts";
 import type { ModelRef } from "../../types/run/model.ts";
 import type { Failure, RunResult, Skipped } from "../../types/run/run.ts";
 import { attempt, type AttemptOutcome } from "./attempt.ts";
 import type { Deadline } from "./deadline.ts";
 import type { Attempt, RunParts } from "./plan.ts";
+import { Revisions } from "./revisions.ts";
 import type { Steering } from "./steering.ts";
 import type { StopSwitch } from "./stop-switch.ts";
 
@@ -36,6 +38,7 @@ export class Attempts {
   readonly #recovery: Recovery;
   readonly #watch: ModelWatch;
   readonly #guard = new LoopGuard();
+  readonly #revisions = new Revisions();
   #lastFailure: Failure | undefined;
   /** Ends the attempt under way, and not the run. */
   #current: AbortController | undefined;
@@ -112,7 +115,7 @@ export class Attempts {
       this.#current = current;
       const outcome = await this.#attempt(number, chosen, setting).finally(() => (this.#current = undefined));
       const isLate = current.signal.aborted && !stop.isOn;
-      const end = isLate ? await this.#passOn(deadline) : await this.#endAfter(outcome);
+      const end = isLate ? await this.#passOn(deadline) : await this.#endAfter(outcome, setting);
       if (end) return end;
     }
   }
@@ -152,10 +155,10 @@ export class Attempts {
   }
 
   /** Undefined: another attempt follows. */
-  async #endAfter(outcome: AttemptOutcome): Promise<RunResult | undefined> {
+  async #endAfter(outcome: AttemptOutcome, { hooks }: ToolSetting): Promise<RunResult | undefined> {
     this.#record(outcome);
     if (outcome.kind === "aborted") return { kind: "aborted", by: this.#parts.stop.cause };
-    if (outcome.kind === "replied") return this.#replied(outcome);
+    if (outcome.kind === "replied") return (await this.#isRevised(hooks)) ? undefined : this.#replied(outcome);
     this.#lastFailure = outcome.failure;
     const end = await this.#recovery.from(outcome);
     return end && { kind: "failed", failure: this.#withContext(end) };
@@ -189,6 +192,17 @@ export class Attempts {
   #withContext(failure: Failure): Failure {
     const isAlone = failure.kind === "context_overflow" && this.#parts.memory.shown?.before === 0;
     return isAlone ? { ...failure, isAlone } : failure;
+  }
+
+  /** A hook wants another pass: its wish is in the transcript, and the next attempt answers it. */
+  async #isRevised(hooks: BoundHooks | undefined): Promise<boolean> {
+    const { request, memory } = this.#parts;
+    const messages = memory.shown?.messages() ?? [];
+    const message = await this.#revisions.after(request(), this.model, messages, hooks);
+    if (!message) return false;
+    this.#selector.succeeded();
+    await request().conversation.append({ type: "message", message }, { durable: true });
+    return true;
   }
 
   #replied(outcome: Extract<AttemptOutcome, { kind: "replied" }>): RunResult {

@@ -1,5 +1,5 @@
 import { additionsIn, joinAdditions } from "./prompt-additions.ts";
-import type { HookContext, HookRunner, PromptAdditions } from "../../types/hook/hooks.ts";
+import type { BoundHooks, HookContext, HookRunner, PromptAdditions } from "../../types/hook/hooks.ts";
 import type { ChatMessage } from "../../types/run/model.ts";
 import type { RunResult } from "../../types/run/run.ts";
 import { estimateTextTokens } from "../../sessions/transcript/tokens.ts";
@@ -10,17 +10,30 @@ import type { RunDeps, RunRequest } from "../request.ts";
 /** Hooks that shape a prompt, in the order in which they are asked; the last one is the older name of the one before. */
 const SHAPING = ["agent_turn_prepare", "before_prompt_build", "before_agent_start"] as const;
 
+/** The hooks as this run calls them; undefined where there are no plugins. */
+export const boundHooks = (request: RunRequest, { hooks }: Pick<RunDeps, "hooks">): BoundHooks | undefined =>
+  hooks && { runner: hooks, context: contextOf(request) };
+
 /** The additions of hooks to this run; undefined without such hooks. */
 export async function askHooks(
   request: RunRequest,
   { hooks, models }: Pick<RunDeps, "hooks" | "models">,
 ): Promise<PromptAdditions | undefined> {
-  const asked = SHAPING.filter((name) => hooks?.has(name) === true);
-  if (!hooks || asked.length === 0) return undefined;
-  const event = { prompt: request.turn.text, messages: await messagesFor(request, models) };
-  const answers: unknown[] = [];
-  for (const name of asked) answers.push(...(await hooks.ask(name, event, contextOf(request))));
+  if (!hooks) return undefined;
+  const answers = [...(await heartbeatAdditions(request, hooks))];
+  const asked = SHAPING.filter((name) => hooks.has(name));
+  if (asked.length > 0) {
+    const event = { prompt: request.turn.text, messages: await messagesFor(request, models) };
+    for (const name of asked) answers.push(...(await hooks.ask(name, event, contextOf(request))));
+  }
+  if (answers.length === 0) return undefined;
   return answers.map(additionsIn).reduce(joinAdditions, {});
+}
+
+async function heartbeatAdditions(request: RunRequest, hooks: HookRunner): Promise<readonly unknown[]> {
+  const { sessionKey, agentId, trigger } = request.facts;
+  if (trigger !== "heartbeat" || !hooks.has("heartbeat_prompt_contribution")) return [];
+  return hooks.ask("heartbeat_prompt_contribution", { sessionKey, agentId }, contextOf(request));
 }
 
 async function messagesFor(request: RunRequest, models: RunDeps["models"]): Promise<readonly ChatMessage[]> {
@@ -91,7 +104,7 @@ export function notifyEnd(
 }
 
 /** Where the hooks of a run are called from. */
-export function contextOf({ facts, settings, channel }: RunRequest): HookContext {
+function contextOf({ facts, settings, channel }: RunRequest): HookContext {
   const { agentId, sessionKey, sessionId, runId } = facts;
   const provider = channel !== undefined && { messageProvider: channel };
   return { agentId, sessionKey, sessionId, runId, workspaceDir: settings.workspace, ...provider };

@@ -71,6 +71,8 @@ function stoppableHooks(hooks: HookRunner, signal: AbortSignal): HookRunner {
     ask: (...asked) => untilStopped(() => hooks.ask(...asked), signal),
     first: (...asked) => untilStopped(() => hooks.first(...asked), signal),
     gate: (...asked) => untilStopped(() => hooks.gate(...asked), signal),
+    chain: (...asked) => untilStopped(() => hooks.chain(...asked), signal),
+    chainNow: (...asked) => hooks.chainNow(...asked),
     notify: (...event) => hooks.notify(...event),
   };
 }

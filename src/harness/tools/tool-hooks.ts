@@ -1,12 +1,6 @@
-import type { HookContext, HookRunner } from "../../types/hook/hooks.ts";
+import type { BoundHooks } from "../../types/hook/hooks.ts";
 import type { ApprovalDesk, ToolResult } from "../../types/run/tool.ts";
 import { isFields, type Fields } from "../../utils/fields.ts";
-
-/** The hooks of one run's tool calls, and where they are called from. */
-export interface ToolHooks {
-  readonly runner: HookRunner;
-  readonly context: HookContext;
-}
 
 interface ToolCall {
   readonly name: string;
@@ -23,7 +17,7 @@ export type Judged =
 /** Asks `before_tool_call`: answers are `{params}`, `{block, blockReason}` or `{requireApproval: {title, description}}`. */
 export async function judgeCall(
   { name, callId, params }: ToolCall,
-  { runner, context }: ToolHooks,
+  { runner, context }: BoundHooks,
   ask: (reason: string) => ReturnType<ApprovalDesk["ask"]>,
 ): Promise<Judged> {
   let current = params;
@@ -54,7 +48,7 @@ export async function judgeCall(
 export function reportCall(
   { name, callId, params }: ToolCall,
   { result, durationMs }: { readonly result: ToolResult; readonly durationMs: number },
-  { runner, context }: ToolHooks,
+  { runner, context }: BoundHooks,
 ): void {
   if (!runner.has("after_tool_call")) return;
   const text = result.content.map((part) => (part.type === "text" ? part.text : "")).join("\n");
@@ -70,4 +64,15 @@ function reasonIn(answer: Fields, key: string): string {
 function questionIn(asked: Fields): string {
   const texts = [asked["title"], asked["description"], asked["reason"]].filter((text) => typeof text === "string");
   return texts.join(": ") || "a plugin wants a person to allow it";
+}
+
+/** Asks `resolve_exec_env` for variables of a command; a later plugin's value of the same name wins. */
+export async function commandEnvFrom({ runner, context }: BoundHooks): Promise<Readonly<Record<string, string>>> {
+  const { sessionKey } = context;
+  const event = { toolName: "exec" as const, host: "gateway" as const, ...(sessionKey && { sessionKey }) };
+  const answers = await runner.ask("resolve_exec_env", event, context);
+  const given = answers.filter(isFields).flatMap((answer) => Object.entries(answer));
+  return Object.fromEntries(
+    given.flatMap(([name, value]) => (/^[A-Za-z_]\w*$/.test(name) && typeof value === "string" ? [[name, value]] : [])),
+  );
 }

@@ -3,11 +3,12 @@ import { isTorn } from "../../providers/call.ts";
 import { errorResult } from "../../tools/define.ts";
 import { runTool } from "../../tools/run.ts";
 import { toolSchema } from "../../tools/schema.ts";
+import type { BoundHooks } from "../../types/hook/hooks.ts";
 import type { TranscriptEntry } from "../../types/session.ts";
 import type { ApprovalDesk, Tool, ToolContext, ToolResult } from "../../types/run/tool.ts";
 import { isFields } from "../../utils/fields.ts";
 import type { Deadline } from "../run/deadline.ts";
-import { judgeCall, reportCall, type ToolHooks } from "./tool-hooks.ts";
+import { commandEnvFrom, judgeCall, reportCall } from "./tool-hooks.ts";
 
 /** The part of a tool's context that all calls of one run share; call id and signal come with each call. */
 export interface ToolSetting extends Pick<ToolContext, "runId" | "sessionKey" | "agentId" | "workspace" | "approvals"> {
@@ -17,7 +18,7 @@ export interface ToolSetting extends Pick<ToolContext, "runId" | "sessionKey" | 
   /** Writes an entry into the transcript that no model sees; resolves when it is on disk. */
   readonly note?: ((name: string, data: Record<string, unknown>) => Promise<unknown>) | undefined;
   /** Unset where no plugin can have hooks. */
-  readonly hooks?: ToolHooks | undefined;
+  readonly hooks?: BoundHooks | undefined;
   /** UTF-16 units of one result. */
   readonly mostChars: number | undefined;
 }
@@ -87,7 +88,7 @@ export function toAgentTool(tool: Tool, setting: ToolSetting): AgentTool {
     // or changes a file that the question is about.
     executionMode: tool.hasSideEffects ? "sequential" : "parallel",
     execute: async (callId, params, given, onUpdate) => {
-      const { before, note, hooks: _hooks, ...rest } = setting;
+      const { before, note, hooks, ...rest } = setting;
       const signal = given ? AbortSignal.any([given, setting.signal]) : setting.signal;
       if (before) await unlessAborted(before(callId), signal);
       const approvals = noting(setting.approvals, callId, note);
@@ -96,6 +97,7 @@ export function toAgentTool(tool: Tool, setting: ToolSetting): AgentTool {
         approvals,
         callId,
         signal,
+        ...(hooks?.runner.has("resolve_exec_env") === true && { commandEnv: () => commandEnvFrom(hooks) }),
         update: (partial: string) => onUpdate?.({ content: [{ type: "text", text: partial }], details: undefined }),
       };
       const result = await runHooked(tool, params, context, setting);

@@ -162,6 +162,7 @@ async function runAllowed(
     command: wanted.command,
     cwd,
     timeoutMs,
+    env: await context.commandEnv?.(),
     signal: context.signal,
     update: (partial) => context.update(partial),
   });

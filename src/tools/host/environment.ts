@@ -48,6 +48,12 @@ export function commandEnvironment(own: Environment, rules: EnvironmentRules): R
   return { ...Object.fromEntries(kept), ...fixed(pathOf(own), rules.pathPrepend) };
 }
 
+/** The variables that may be added to a command's environment. */
+export const addable = (added: Readonly<Record<string, string>> = {}): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(added).filter(([name, value]) => !NEVER.test(name) && Buffer.byteLength(value) <= MAX_BYTES),
+  );
+
 // Windows calls it Path.
 const pathOf = (own: Environment): string =>
   Object.entries(own).find(([name]) => name.toUpperCase() === "PATH")?.[1] ?? "";

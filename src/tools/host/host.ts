@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Backends, ExecBackend } from "../../types/run/backend.ts";
 import type { AgentSettings, ExecSettings } from "../../types/settings.ts";
 import { FileAccess, type GuestRules } from "./access.ts";
-import { commandEnvironment } from "./environment.ts";
+import { addable, commandEnvironment } from "./environment.ts";
 import { HostFiles } from "./files.ts";
 import { bindFiles, pathDirs } from "./named-files.ts";
 import { runCommand } from "./run-command.ts";
@@ -48,7 +48,7 @@ function hostExec(settings: ExecSettings, access: FileAccess, outputDir: string)
     run: (line) =>
       runCommand({
         ...line,
-        env: commandEnvironment(process.env, settings),
+        env: { ...addable(line.env), ...commandEnvironment(process.env, settings) },
         outputFile: join(outputDir, `${randomUUID()}.log`),
       }),
   };

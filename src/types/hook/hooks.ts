@@ -1,5 +1,5 @@
 import type { AgentId, SessionKey } from "../ids.ts";
-import type { ChatMessage } from "../run/model.ts";
+import type { CalledHook, HookEvents } from "./events.ts";
 import type { HookName } from "./hook-table.ts";
 
 /** Where a hook is called from, in the field's names. What is not known there is unset. */
@@ -14,6 +14,8 @@ export interface HookContext {
   readonly channelId?: string;
   readonly accountId?: string;
   readonly conversationId?: string;
+  readonly senderId?: string;
+  readonly messageId?: string;
 }
 
 /** The additions of plugins to a prompt; several answers are joined by an empty line, a later `systemPrompt` wins. */
@@ -26,79 +28,6 @@ export interface PromptAdditions {
   readonly prependSystemContext?: string;
   readonly appendSystemContext?: string;
 }
-
-interface PromptEvent {
-  readonly prompt: string;
-  readonly messages: readonly ChatMessage[];
-}
-
-interface ToolCallEvent {
-  readonly toolName: string;
-  readonly toolCallId: string;
-  readonly params: unknown;
-}
-
-interface MessageEvent {
-  readonly content: string;
-  readonly from: string;
-  readonly senderId: string;
-  readonly messageId?: string;
-  /** Epoch milliseconds. */
-  readonly timestamp: number;
-  readonly isGroup: boolean;
-}
-
-/** Why a conversation ended, in the field's words. */
-export type SessionEndReason =
-  | "new"
-  | "reset"
-  | "idle"
-  | "daily"
-  | "compaction"
-  | "deleted"
-  | "shutdown"
-  | "restart"
-  | "unknown";
-
-/** The event of each hook that the gateway calls. */
-export interface HookEvents {
-  agent_turn_prepare: PromptEvent;
-  before_prompt_build: PromptEvent;
-  before_agent_start: PromptEvent;
-  before_agent_run: PromptEvent;
-  agent_end: {
-    readonly messages: readonly ChatMessage[];
-    readonly success: boolean;
-    readonly error?: string;
-    readonly durationMs: number;
-  };
-  before_tool_call: ToolCallEvent;
-  after_tool_call: ToolCallEvent & { readonly result: unknown; readonly error?: string; readonly durationMs: number };
-  message_received: MessageEvent;
-  channel_pairing_requested: { readonly channel: string; readonly accountId: string; readonly senderId: string };
-  session_start: { readonly sessionId: string; readonly sessionKey: SessionKey; readonly resumedFrom?: string };
-  session_end: {
-    readonly sessionId: string;
-    readonly sessionKey: SessionKey;
-    readonly reason: SessionEndReason;
-    readonly messageCount: number;
-    readonly sessionFile: string;
-    readonly transcriptArchived: boolean;
-    readonly nextSessionId?: string;
-    readonly nextSessionKey?: SessionKey;
-  };
-  before_reset: {
-    readonly sessionFile: string;
-    readonly messages: readonly ChatMessage[];
-    readonly reason: SessionEndReason;
-  };
-  gateway_start: { readonly port?: number };
-  gateway_stop: { readonly reason?: string };
-}
-export type CalledHook = keyof HookEvents;
-
-/** The event of a hook; nothing is known of those that the gateway never calls. */
-export type HookEvent<N extends HookName> = N extends CalledHook ? HookEvents[N] : unknown;
 
 /** A plugin's handler. What it returns is checked by whoever calls the hook. */
 export type HookHandler = (event: unknown, context: HookContext) => unknown;
@@ -113,20 +42,44 @@ export interface HookOptions {
 /** What a gate says. A hook that throws or is late blocks as well. */
 export type GateVerdict = { readonly isBlocked: false } | { readonly isBlocked: true; readonly reason: string };
 
+/** A hook that is to be called. */
+export interface HookCall<N extends CalledHook> {
+  readonly name: N;
+  readonly event: HookEvents[N];
+  readonly context: HookContext;
+}
+
+/** The hooks as one run or one chat calls them. */
+export interface BoundHooks {
+  readonly runner: HookRunner;
+  readonly context: HookContext;
+}
+
+/** The event for the next hook, after this answer to this event; undefined when no further hook is to be called. */
+export type NextEvent<N extends CalledHook> = (
+  event: HookEvents[N],
+  answer: unknown,
+  owner: string,
+) => HookEvents[N] | undefined;
+
 /** Calls the hooks of all plugins. No method throws or rejects: a hook that throws or takes too long is logged. */
 export interface HookRunner {
   /** Whether any plugin has the hook. Without one a call costs nothing, so events need not be made. */
   has(name: HookName): boolean;
   /** The answers in the order of the hooks; those that threw or were late have none. */
   ask<N extends CalledHook>(name: N, event: HookEvents[N], context: HookContext): Promise<readonly unknown[]>;
-  /** The first answer that `accepts` takes; the hooks after it are not called. */
+  /** The first answer that `accepts` takes; the hooks after it are not called. `owner`: the plugin. */
   first<N extends CalledHook, T>(
-    call: { readonly name: N; readonly event: HookEvents[N]; readonly context: HookContext },
-    accepts: (answer: unknown) => T | undefined,
+    call: HookCall<N>,
+    accepts: (answer: unknown, owner: string) => T | undefined,
   ): Promise<T | undefined>;
+  /** Each hook gets the event as the one before it left it. `next` makes that event; undefined ends the calls. */
+  chain<N extends CalledHook>(call: HookCall<N>, next: NextEvent<N>): Promise<void>;
+  /** The same for hooks of the kind `sync`, without a wait. A hook that answers with a promise has answered nothing. */
+  chainNow<N extends CalledHook>(call: HookCall<N>, next: NextEvent<N>): void;
   /** The same for a gate: a hook that throws or is late counts as `refused`. */
   gate<N extends CalledHook, T>(
-    call: { readonly name: N; readonly event: HookEvents[N]; readonly context: HookContext },
+    call: HookCall<N>,
     rules: { accepts(answer: unknown): T | undefined; refused(reason: string): T },
   ): Promise<T | undefined>;
   /** Nobody waits for these hooks. */

@@ -114,6 +114,8 @@ export interface CommandLine {
   /** As `directory` gave it. */
   readonly cwd: string;
   readonly timeoutMs: number;
+  /** Added to the environment that the backend makes; names that make a program load code are left out. */
+  readonly env?: Readonly<Record<string, string>> | undefined;
   /** Ends the command with everything that it started. */
   readonly signal: AbortSignal;
   /** Is called with the output so far, at most four times a second and less often the longer the command lasts. */

@@ -56,6 +56,8 @@ export interface ToolContext {
   readonly approvals: ApprovalDesk;
   /** Shows progress (the output so far); harmless after the end. */
   update(partial: string): void;
+  /** Variables that plugins add to the environment of a command; none when unset. */
+  commandEnv?(): Promise<Readonly<Record<string, string>>>;
 }
 
 /** `run` may throw: the text of the error becomes an error result that the model sees. It must end soon after `signal` aborts. */

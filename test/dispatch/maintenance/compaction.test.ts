@@ -51,6 +51,7 @@ it("does not happen without the configured engine, and the log says so", async (
     tokenBudget: 1000,
     signal: new AbortController().signal,
     tally: new UsageTally(async () => undefined),
+    watched: { conversation: {} },
   };
   expect(await compactByEngine(noEngine, job, builtIn, fixture.log)).toEqual({ kind: "nothing", because: "no_engine" });
   expect(fixture.log.lines).toContainEqual(expect.stringContaining("context engine not available"));

@@ -43,7 +43,7 @@ async function follow(turn: Turn, ports: TurnPorts): Promise<Outcome | "unfinish
   const commandForm = commandFormOf(ports, message.from);
   return answer(
     run.stream,
-    { inboxId, message, kind, agent, style, commandForm, filter, earlier },
+    { inboxId, message, kind, agent, style, commandForm, filter, earlier, session: turn.key },
     {
       outbox,
       media,

@@ -1,11 +1,16 @@
 import type { Run } from "../../../harness/run.ts";
+import { Stopped, untilStopped } from "../../../harness/run/until-stopped.ts";
 import { ToolSendBarrier } from "../../answer/tool-send-barrier.ts";
 import { prompterFor } from "../../approvals/prompter.ts";
 import { askedFor } from "../acting.ts";
 import { addressed } from "../addressed.ts";
+import type { ModelRef } from "../../../types/run/model.ts";
+import type { Session } from "../../../types/session.ts";
 import { candidatesFor } from "../candidates.ts";
 import { logRun } from "../log-run.ts";
+import { withPluginModel } from "../model-override.ts";
 import type { TurnPorts } from "../ports.ts";
+import type { PreparedTurn } from "../prepared-turn.ts";
 import { safeTools } from "./reconcile.ts";
 import { beginRun } from "../request.ts";
 import type { StageEnd, Turn } from "../turn.ts";
@@ -15,7 +20,7 @@ export async function startTurnRun(turn: Turn, ports: TurnPorts): Promise<StageE
   const prepared = turn.get("prepared");
   const session = turn.get("session");
   const usedAt = session.entry.updatedAt;
-  const candidates = await candidatesFor(prepared.message, session, prepared.agent, ports);
+  const candidates = await candidatesOf(prepared, session, { ports, stopping: turn.slot.stopping });
   const before = candidates.length > 1 ? await ports.journal.runs.last(session.key) : undefined;
   const barrier = new ToolSendBarrier();
   const tools = await safeTools(prepared, session, ports);
@@ -37,6 +42,22 @@ export async function startTurnRun(turn: Turn, ports: TurnPorts): Promise<StageE
   );
   turn.set({ active: { run, candidates, barrier, usedAt, stopped: announce(turn, run, ports) } });
   return "next";
+}
+
+async function candidatesOf(
+  { message, agent, facts, turn }: PreparedTurn,
+  session: Session,
+  { ports, stopping }: { readonly ports: TurnPorts; readonly stopping: AbortSignal },
+): Promise<readonly ModelRef[]> {
+  const own = await candidatesFor(message, session, agent, ports);
+  const { agentId, sessionKey, sessionId, runId } = facts;
+  const context = { agentId, sessionKey, sessionId, runId, workspaceDir: agent.workspace };
+  const asked = { prompt: turn.text, agent, session, context };
+  return untilStopped(() => withPluginModel(own, asked, ports), stopping).catch((error: unknown) => {
+    // The run ends before it asks a model.
+    if (error instanceof Stopped) return own;
+    throw error;
+  });
 }
 
 /** Gives the run to the lane, the clients, the log and the typing signal. Returns a signal that aborts when somebody stops it. */

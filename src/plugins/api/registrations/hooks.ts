@@ -46,10 +46,12 @@ function refuse(scope: PluginScope, hook: HookName): void {
 type Handler = (...args: readonly unknown[]) => unknown;
 
 function add(scope: PluginScope, name: HookName, call: Handler, options: HookOptions): void {
+  const { kind, changesPrompts } = factsOf(name);
+  const run = (event: unknown, context: unknown): unknown => scope.call(`hook ${name}`, () => call(event, context));
   const handler = async (event: unknown, context: unknown): Promise<unknown> => {
-    const answer: unknown = await scope.call(`hook ${name}`, () => call(event, context));
-    const isDropped = factsOf(name).changesPrompts === true && scope.entry?.hooks.allowPromptInjection === false;
+    const answer = await run(event, context);
+    const isDropped = changesPrompts === true && scope.entry?.hooks.allowPromptInjection === false;
     return isDropped ? undefined : answer;
   };
-  scope.registry.addHook(name, handler, options);
+  scope.registry.addHook(name, kind === "sync" ? run : handler, options);
 }

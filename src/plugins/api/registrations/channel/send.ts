@@ -5,6 +5,7 @@ import type { SendOptions, SendResult } from "../../../../types/chat/channel.ts"
 import type { MediaItem, Peer } from "../../../../types/chat/message.ts";
 import type { OutboundFiles, OutboundPart } from "../../../../types/chat/reply.ts";
 import { isFields } from "../../../../utils/fields.ts";
+import { sendForOutbox } from "../../../outbox-send.ts";
 import type { BridgeParts } from "./parts.ts";
 
 interface Sending<Part = OutboundPart> {
@@ -69,7 +70,7 @@ async function call(
     ...(to.thread !== undefined && { threadId: to.thread }),
     ...(options.silent === true && { silent: true }),
   };
-  const result: unknown = await scope.call(`channel ${channel.id} send`, () => send(context));
+  const result: unknown = await scope.call(`channel ${channel.id} send`, () => sendForOutbox(() => send(context)));
   return { kind: "sent", messageId: idIn(result) };
 }
 

@@ -1,0 +1,238 @@
+import type { SessionKey } from "../ids.ts";
+import type { AssistantMessage, ChatMessage, ToolResultMessage } from "../run/model.ts";
+import type { HookName } from "./hook-table.ts";
+
+interface PromptEvent {
+  readonly prompt: string;
+  readonly messages: readonly ChatMessage[];
+}
+
+/** Where a message came from. */
+interface InboundPlace {
+  readonly channel: string;
+  readonly accountId: string;
+  readonly conversationId: string;
+  readonly threadId?: string;
+  readonly isGroup: boolean;
+  readonly sessionKey: SessionKey;
+}
+
+interface InboundSender {
+  readonly senderId: string;
+  readonly senderName?: string;
+  readonly senderUsername?: string;
+}
+
+/** A message that a plugin may answer instead of the agent. */
+interface InboundEvent extends InboundPlace, InboundSender {
+  readonly content: string;
+  readonly body: string;
+  readonly messageId: string;
+  readonly replyToId?: string;
+  readonly replyToBody?: string;
+  /** Epoch milliseconds. */
+  readonly timestamp: number;
+  readonly wasMentioned: boolean;
+}
+
+interface ModelCallEvent {
+  readonly runId: string;
+  readonly callId: string;
+  readonly sessionKey: SessionKey;
+  readonly sessionId: string;
+  readonly provider: string;
+  readonly model: string;
+  readonly api: string;
+  /** Tokens of the model's window. */
+  readonly contextTokenBudget: number;
+}
+
+interface ModelUsage {
+  readonly input: number;
+  readonly output: number;
+  readonly cacheRead: number;
+  readonly cacheWrite: number;
+  readonly total: number;
+}
+
+/** What a plugin may change of one part of a reply. */
+export interface ReplyPayload {
+  /** Markdown. */
+  readonly text?: string;
+  /** Paths or names of the files. */
+  readonly mediaUrls?: readonly string[];
+}
+
+interface CompactionEventFacts {
+  readonly messageCount: number;
+  /** Estimated tokens of the conversation. */
+  readonly tokenCount?: number;
+  /** Absolute path of the transcript. */
+  readonly sessionFile?: string;
+}
+
+interface ToolCallEvent {
+  readonly toolName: string;
+  readonly toolCallId: string;
+  readonly params: unknown;
+}
+
+interface MessageEvent {
+  readonly content: string;
+  readonly from: string;
+  readonly senderId: string;
+  readonly messageId?: string;
+  /** Epoch milliseconds. */
+  readonly timestamp: number;
+  readonly isGroup: boolean;
+}
+
+/** Why a conversation ended, in the field's words. */
+export type SessionEndReason =
+  | "new"
+  | "reset"
+  | "idle"
+  | "daily"
+  | "compaction"
+  | "deleted"
+  | "shutdown"
+  | "restart"
+  | "unknown";
+
+/** Hooks of messages. */
+interface MessageHookEvents {
+  inbound_claim: InboundEvent;
+  before_dispatch: InboundEvent;
+  message_received: MessageEvent;
+  channel_pairing_requested: { readonly channel: string; readonly accountId: string; readonly senderId: string };
+  message_sending: {
+    readonly to: string;
+    readonly content: string;
+    readonly replyToId?: string;
+    readonly threadId?: string;
+    readonly metadata: { readonly channel: string; readonly accountId: string };
+  };
+  message_sent: {
+    readonly to: string;
+    readonly content: string;
+    readonly success: boolean;
+    readonly messageId?: string;
+    readonly error?: string;
+  };
+  reply_payload_sending: {
+    readonly payload: ReplyPayload;
+    readonly kind: "block" | "final" | "tool";
+    readonly channel: string;
+    readonly sessionKey?: SessionKey;
+  };
+}
+
+/** Hooks before a run asks a model. */
+interface PromptHookEvents {
+  before_model_resolve: { readonly prompt: string };
+  heartbeat_prompt_contribution: { readonly sessionKey: SessionKey; readonly agentId: string };
+  agent_turn_prepare: PromptEvent;
+  before_prompt_build: PromptEvent;
+  before_agent_start: PromptEvent;
+  before_agent_run: PromptEvent;
+  /** `cleanedBody`: the text of the turn, as the model would see it. */
+  before_agent_reply: { readonly cleanedBody: string };
+}
+
+/** Hooks of a run under way. */
+interface RunHookEvents {
+  llm_input: {
+    readonly runId: string;
+    readonly sessionId: string;
+    readonly provider: string;
+    readonly model: string;
+    readonly systemPrompt: string;
+    readonly prompt: string;
+    readonly historyMessages: readonly ChatMessage[];
+    readonly imagesCount: number;
+    readonly tools: readonly { readonly name: string; readonly description: string }[];
+  };
+  llm_output: {
+    readonly runId: string;
+    readonly sessionId: string;
+    readonly provider: string;
+    readonly model: string;
+    readonly resolvedRef: string;
+    readonly harnessId: string;
+    readonly contextTokenBudget: number;
+    readonly prompt: string;
+    readonly assistantTexts: readonly string[];
+    readonly lastAssistant?: AssistantMessage;
+    readonly usage: ModelUsage;
+  };
+  model_call_started: ModelCallEvent;
+  model_call_ended: ModelCallEvent & {
+    readonly durationMs: number;
+    readonly outcome: "completed" | "error";
+    /** The kind of failure, as in receipts. */
+    readonly errorCategory?: string;
+    readonly failureKind?: "aborted";
+  };
+  before_tool_call: ToolCallEvent;
+  after_tool_call: ToolCallEvent & { readonly result: unknown; readonly error?: string; readonly durationMs: number };
+  resolve_exec_env: { readonly toolName: "exec"; readonly host: "gateway"; readonly sessionKey?: SessionKey };
+  tool_result_persist: {
+    readonly toolName: string;
+    readonly toolCallId: string;
+    readonly message: ToolResultMessage;
+    /** The gateway wrote it for a call whose result is not known. */
+    readonly isSynthetic: boolean;
+  };
+  before_message_write: { readonly message: ChatMessage; readonly sessionKey: SessionKey; readonly agentId: string };
+  before_agent_finalize: {
+    readonly runId: string;
+    readonly sessionId: string;
+    readonly sessionKey: SessionKey;
+    readonly provider: string;
+    readonly model: string;
+    readonly cwd: string;
+    /** A hook has already asked for another pass in this run. */
+    readonly stopHookActive: boolean;
+    readonly lastAssistantMessage: string;
+    readonly messages: readonly ChatMessage[];
+  };
+  agent_end: {
+    readonly messages: readonly ChatMessage[];
+    readonly success: boolean;
+    readonly error?: string;
+    readonly durationMs: number;
+  };
+}
+
+/** Hooks of conversations and of the gateway. */
+interface SessionHookEvents {
+  session_start: { readonly sessionId: string; readonly sessionKey: SessionKey; readonly resumedFrom?: string };
+  session_end: {
+    readonly sessionId: string;
+    readonly sessionKey: SessionKey;
+    readonly reason: SessionEndReason;
+    readonly messageCount: number;
+    readonly sessionFile: string;
+    readonly transcriptArchived: boolean;
+    readonly nextSessionId?: string;
+    readonly nextSessionKey?: SessionKey;
+  };
+  before_reset: {
+    readonly sessionFile: string;
+    readonly messages: readonly ChatMessage[];
+    readonly reason: SessionEndReason;
+  };
+  /** Counts are -1 where a context engine compacts. */
+  before_compaction: CompactionEventFacts & { readonly compactingCount?: number };
+  after_compaction: CompactionEventFacts & { readonly compactedCount: number };
+  gateway_start: { readonly port?: number };
+  gateway_stop: { readonly reason?: string };
+}
+
+/** The event of each hook that the gateway calls. */
+export interface HookEvents extends MessageHookEvents, PromptHookEvents, RunHookEvents, SessionHookEvents {}
+
+export type CalledHook = keyof HookEvents;
+
+/** The event of a hook; nothing is known of those that the gateway never calls. */
+export type HookEvent<N extends HookName> = N extends CalledHook ? HookEvents[N] : unknown;

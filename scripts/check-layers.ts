@@ -169,11 +169,15 @@ export function fullFoldersIn(files: readonly string[]): string[] {
 
 /** Functions that open the stream of a model, each with the only files that may use it. */
 const STREAM_OPENERS: readonly { readonly text: RegExp; readonly files: readonly string[] }[] = [
-  { text: /\b(?:stream|complete)Simple\b/, files: ["src/providers/catalog.ts"] },
-  { text: /\bopenStream\b/, files: ["src/providers/catalog.ts", "src/providers/call.ts"] },
+  { text: /\b(?:stream|complete)Simple\b/, files: ["src/providers/handle.ts"] },
+  { text: /\bopenStream\b/, files: ["src/providers/handle.ts", "src/providers/call.ts"] },
   // Without our stream function the SDK's loop opens its own stream.
   { text: /pi-agent-core[^]*\bnew Agent\(/, files: ["src/harness/run/attempt.ts"] },
-  { text: /\bstreamFn\b/, files: ["src/harness/run/attempt.ts"] },
+  {
+    text: /\bstreamFn\b/,
+    // The name is the field's: the provider of a plugin gets a stream that only `callModel` opens.
+    files: ["src/harness/run/attempt.ts", "src/plugins/api/registrations/provider/stream.ts"],
+  },
 ];
 
 /** Files that could call a model without the meter of `callModel`, one line each. */

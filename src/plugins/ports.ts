@@ -4,6 +4,7 @@ import type { Peer } from "../types/chat/message.ts";
 import type { MediaStore } from "../types/journal.ts";
 import type { Clock } from "../types/clock.ts";
 import type { Log } from "../types/log.ts";
+import type { PluginManifest } from "../types/plugin/manifest.ts";
 import type { PluginEntry, PluginsConfig } from "./config.ts";
 
 /** On whose account a plugin calls a model. */
@@ -19,8 +20,8 @@ export interface PluginPorts {
   readonly stateDir: string;
   /** Of the default agent. */
   workspace(): string;
-  /** The whole config as a plugin with these channels sees it: secrets of others are masked. */
-  shownConfig(plugin: string, channels: readonly string[]): unknown;
+  /** The whole config as a plugin sees it: secrets that are not of its own settings, channels and providers are masked. */
+  shownConfig(plugin: PluginManifest): unknown;
   pluginsConfig(): PluginsConfig;
   /** `plugins.entries.<id>` with its secrets as text; an empty object when there is no entry. */
   settingsOf(plugin: string): Readonly<Record<string, unknown>>;

@@ -4,6 +4,7 @@ import { Secret } from "../types/secret.ts";
 import { DEMO_MODEL } from "./demo.ts";
 import { loadPi, type PiModel } from "./pi.ts";
 import type { ModelSettings, ProviderSettings } from "../types/run/model-provider.ts";
+import { defined } from "../utils/defined.ts";
 
 /** Tokens of a window when neither the config nor the catalogue names them. */
 const UNKNOWN_WINDOW = 128_000;
@@ -37,16 +38,31 @@ export function buildPiModel(
   settings: ProviderSettings | undefined,
   known: PiModel | undefined,
 ): PiModel | undefined {
-  const base = baseModel(ref, settings, known);
-  if (!base) return undefined;
   const own = settings?.models?.find((model) => model.id === ref.id);
-  const headers = settings?.headers && { ...base.headers, ...revealAll(settings.headers) };
-  const pi = { ...base, ...limitsIn(settings), ...definedOf(own), ...(headers && { headers }) };
+  const base = baseModel(ref, addressIn(settings, own), known);
+  return base && withUsedWindow(withSettings({ ...base, ...sharedOf(base, settings) }, own), settings, own);
+}
+
+/** A model may have another address than its provider. */
+const addressIn = (
+  settings: ProviderSettings | undefined,
+  own: ModelSettings | undefined,
+): Pick<ProviderSettings, "api" | "baseUrl"> => ({
+  api: own?.api ?? settings?.api,
+  baseUrl: own?.baseUrl ?? settings?.baseUrl,
+});
+
+function withUsedWindow(pi: PiModel, settings: ProviderSettings | undefined, own: ModelSettings | undefined): PiModel {
   const used = own?.contextTokens ?? settings?.contextTokens ?? pi.contextWindow;
   return { ...pi, contextWindow: Math.min(pi.contextWindow, used) };
 }
 
 /** The settings that all models of a provider share. */
+const sharedOf = (base: PiModel, settings: ProviderSettings | undefined): Partial<PiModel> => ({
+  ...limitsIn(settings),
+  ...(settings?.headers && { headers: { ...base.headers, ...revealAll(settings.headers) } }),
+});
+
 const limitsIn = ({ contextWindow, maxTokens }: ProviderSettings = {}): Partial<PiModel> => ({
   ...(contextWindow !== undefined && { contextWindow }),
   ...(maxTokens !== undefined && { maxTokens }),
@@ -60,7 +76,7 @@ function baseModel(
 ): PiModel | undefined {
   const { api = known?.api, baseUrl = known?.baseUrl } = spokenWith(settings);
   if (api === undefined || baseUrl === undefined) return undefined;
-  return { ...(known ?? unknownModel(ref, api, baseUrl)), id: ref.id, provider: ref.provider, api, baseUrl };
+  return { ...(known ?? plainModel(ref, api, baseUrl)), id: ref.id, provider: ref.provider, api, baseUrl };
 }
 
 /** Ollama has OpenAI's API under `/v1`. Only the catalogue knows which API a Copilot model has. */
@@ -70,7 +86,8 @@ function spokenWith(settings: ProviderSettings | undefined): { api?: Api | undef
   return { api: api === "github-copilot" ? undefined : api, baseUrl };
 }
 
-function unknownModel(ref: ModelRef, api: Api, baseUrl: string): PiModel {
+/** A model of which nothing else is known. */
+export function plainModel(ref: ModelRef, api: Api = "", baseUrl = ""): PiModel {
   return {
     id: ref.id,
     name: ref.id,
@@ -92,7 +109,7 @@ export async function fromCatalogue(ref: ModelRef): Promise<PiModel | undefined>
   const models = await catalogueOf(ref.provider);
   const exact = models.find((model) => model.id === ref.id);
   const sibling = models[0];
-  return modest(exact ?? (sibling && unknownModel(ref, sibling.api, sibling.baseUrl)));
+  return modest(exact ?? (sibling && plainModel(ref, sibling.api, sibling.baseUrl)));
 }
 
 function modest(pi: PiModel | undefined): PiModel | undefined {
@@ -107,11 +124,17 @@ export async function catalogueOf(name: string): Promise<readonly PiModel[]> {
   return provider ? getModels(provider) : [];
 }
 
-function definedOf(own: ModelSettings | undefined): Partial<PiModel> {
-  if (!own) return {};
-  const { id: _id, contextTokens: _used, input, ...rest } = own;
-  const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));
-  return { ...given, ...(input && { input: [...input] }) };
+/** The model with the values that are given; its id, address and API stay. */
+function withSettings(pi: PiModel, own: ModelSettings | undefined): PiModel {
+  if (!own) return pi;
+  const { id: _id, contextTokens: _used, api: _api, baseUrl: _url, input, headers, ...rest } = own;
+  const added = { ...(input && { input: [...input] }), ...(headers && { headers: { ...pi.headers, ...headers } }) };
+  return { ...pi, ...defined(rest), ...added };
+}
+
+/** The model as the code of its provider changed it. */
+export function adjustedModel(pi: PiModel, { api = pi.api, baseUrl = pi.baseUrl, ...rest }: ModelSettings): PiModel {
+  return { ...withSettings(pi, rest), id: rest.id, api, baseUrl };
 }
 
 function revealAll(headers: Readonly<Record<string, string | Secret>>): Record<string, string> {
@@ -129,14 +152,11 @@ export function infoOf(pi: PiModel): ModelInfo {
 export function configuredModels(providers: Readonly<Record<string, ProviderSettings>>): readonly ModelInfo[] {
   return Object.entries(providers).flatMap(([provider, settings]) =>
     (settings.models ?? []).map((model) =>
-      infoOf({
-        ...unknownModel({ provider, id: model.id }, settings.api ?? "", settings.baseUrl ?? ""),
-        ...definedOf(model),
-      }),
+      infoOf(withSettings(plainModel({ provider, id: model.id }, settings.api, settings.baseUrl), model)),
     ),
   );
 }
 
 /** A model of which only the address is known. */
 export const plainInfo = (ref: ModelRef, baseUrl: string): ModelInfo =>
-  infoOf(unknownModel(ref, "openai-completions", baseUrl));
+  infoOf(plainModel(ref, "openai-completions", baseUrl));

@@ -188,13 +188,20 @@ class Call {
     const text = reportedText(reported, this.#refusal, this.#handle.pi);
     const full = broke === undefined || text.includes(broke) ? text : `${text} (${broke})`;
     const isBroken =
-      classifyFailure(full, this.#knownFacts).kind === "network" && (this.#partial?.content.length ?? 0) > 0;
+      classifyFailure(full, this.#knownOf(full)).kind === "network" && (this.#partial?.content.length ?? 0) > 0;
     return isBroken ? `The connection broke before the answer was finished: ${full}` : full;
   }
 
-  get #knownFacts(): Pick<CallFacts, "kind" | "refusal" | "maxOutput"> {
+  #knownOf(message: string): Pick<CallFacts, "kind" | "refusal" | "maxOutput"> {
     if (this.#spending.isRefused) return { kind: "budget" };
+    const { status } = this.#wire;
+    const kind = this.#handle.classify?.({
+      model: this.#handle.pi.id,
+      message,
+      ...(status !== undefined && { status }),
+    });
     return {
+      ...(kind !== undefined && { kind }),
       ...(this.#refusal && { refusal: this.#refusal }),
       ...(this.#maxOutput !== undefined && { maxOutput: this.#maxOutput }),
     };
@@ -247,7 +254,7 @@ class Call {
     this.#forgetTimer();
     this.#options.signal?.removeEventListener("abort", this.#abort);
     const failure = event.type === "error" ? event.error.errorMessage : undefined;
-    const known = failure === undefined ? {} : this.#knownFacts;
+    const known = failure === undefined ? {} : this.#knownOf(failure);
     this.#options.onFacts?.({ ...factsOf(this.#wire, failure, this.#clock.now(), known.refusal), ...known });
     this.out.push(event);
     this.out.end();

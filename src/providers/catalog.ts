@@ -1,10 +1,9 @@
-import type { AuthProfile, Keyring } from "../types/auth.ts";
+import type { Keyring } from "../types/auth.ts";
 import { systemClock, type Clock } from "../types/clock.ts";
 import type { Log } from "../types/log.ts";
 import type { ModelInfo, ModelRef } from "../types/run/model.ts";
 import { modelName } from "../types/run/model.ts";
-import { type ModelMeter, UNMETERED } from "../types/run/model-meter.ts";
-import type { FailureKind } from "../types/run/run.ts";
+import type { ModelMeter } from "../types/run/model-meter.ts";
 import { Secret } from "../types/secret.ts";
 import type { Credentials } from "./auth/credentials.ts";
 import { createKeyring, pairOf } from "./auth/keyring.ts";
@@ -18,34 +17,20 @@ import {
   fromCatalogue,
   infoOf,
   plainInfo,
+  plainModel,
 } from "./build.ts";
 import { authConfig, type AuthConfig } from "./config.ts";
-import { DEMO_MODEL, demoStream } from "./demo.ts";
-import { modelByKey, variablesOf } from "./keys.ts";
+import { DEMO_MODEL } from "./demo.ts";
+import { builtBy, DEMO_INFO, handleOf, type Missing, type ModelHandle } from "./handle.ts";
+import { modelByKey } from "./keys.ts";
 import { findLocalModel, type LocalModel } from "./local.ts";
-import { loadPi, type PiModel, type StreamModel } from "./pi.ts";
+import { loadPi, type PiModel } from "./pi.ts";
+import { ProviderTable } from "./provider-table.ts";
 import { isNear, ServerLimits, type ServerAddress } from "./server-limits.ts";
 import type { ModelProviderContribution } from "../types/contribution.ts";
-import type { ProviderSettings } from "../types/run/model-provider.ts";
-import { own } from "../utils/own.ts";
+import type { ProviderAccess, ProviderSettings } from "../types/run/model-provider.ts";
 
-/** A model that can be called. */
-export interface ModelHandle {
-  readonly info: ModelInfo;
-  readonly pi: PiModel;
-  /** The profile of the key. */
-  readonly profile: AuthProfile;
-  readonly apiKey: string;
-  /** Only `callModel` may use this, because every call goes through the meter. */
-  readonly openStream: StreamModel;
-  readonly meter: ModelMeter;
-}
-
-/** Why a model cannot be called, in a person's words. `because` is `auth` when unset. */
-export interface Missing {
-  readonly missing: string;
-  readonly because?: FailureKind;
-}
+export type { Missing, ModelHandle } from "./handle.ts";
 
 export interface Models {
   /**
@@ -84,11 +69,15 @@ export interface ModelOptions {
   readonly meter?: ModelMeter;
 }
 
-type Contributed = readonly ModelProviderContribution[];
+/** What extensions and plugins add. `options.providers` takes precedence, key by key. */
+export interface FromPlugins {
+  readonly contributed?: readonly ModelProviderContribution[];
+  /** A sentence that says why there is no such provider, and what to do. Undefined when nothing is known of it. */
+  absenceOf?(provider: string): string | undefined;
+}
 
-/** `contributed`: providers of extensions and plugins. `options.providers` takes precedence, key by key. */
-export function createModels(options: ModelOptions, contributed: Contributed = []): Models {
-  const catalogue = new Catalogue(options, contributed);
+export function createModels(options: ModelOptions, plugins: FromPlugins = {}): Models {
+  const catalogue = new Catalogue(options, plugins);
   return {
     keys: catalogue.keys,
     find: (ref, profileId) => catalogue.find(ref, profileId),
@@ -101,8 +90,8 @@ export function createModels(options: ModelOptions, contributed: Contributed = [
 class Catalogue {
   readonly keys: Keyring;
   readonly #options: ModelOptions;
-  readonly #providers: ModelOptions["providers"];
-  readonly #contributed: Contributed;
+  readonly #providers: ProviderTable;
+  readonly #absenceOf: (provider: string) => string | undefined;
   readonly #cooldowns: Cooldowns;
   readonly #profiles: Profiles;
   readonly #limits: ServerLimits;
@@ -110,15 +99,18 @@ class Catalogue {
   // Only a server that was found is remembered, because another may start later.
   #local: LocalModel | undefined;
 
-  constructor(options: ModelOptions, contributed: Contributed) {
+  constructor(options: ModelOptions, { contributed = [], absenceOf }: FromPlugins) {
     const { env, credentials, log, clock = systemClock, auth = authConfig.parse({}) } = options;
-    const providers = withContributed(options, contributed);
+    const accessOf = (provider: string) => this.#accessOf(provider);
+    const table = new ProviderTable({ configured: options.providers, contributed, clock, accessOf });
     this.#options = options;
-    this.#contributed = contributed;
-    this.#providers = providers;
+    this.#absenceOf = absenceOf ?? (() => undefined);
+    this.#providers = table;
     this.#cooldowns = options.cooldowns ?? new Cooldowns(clock);
     const usedAt = (id: string) => this.#cooldowns.usedAt(id);
-    this.#profiles = new Profiles({ auth, providers, env, credentials, clock, usedAt, log });
+    const variablesOf = (provider: string) => table.variablesOf(provider);
+    const sources = { auth, providers: table.plain, env, variablesOf, credentials, clock, usedAt, log };
+    this.#profiles = new Profiles(sources);
     this.#limits = new ServerLimits(clock, options.log, options.probeMs);
     const keys = createKeyring({
       profilesFor: (ref) => this.profilesFor(ref),
@@ -134,28 +126,42 @@ class Catalogue {
     };
   }
 
-  async find(ref: ModelRef, profileId: string | undefined): Promise<ModelHandle | Missing> {
+  async find(given: ModelRef, profileId: string | undefined): Promise<ModelHandle | Missing> {
+    const ref = this.#providers.named(given);
     const built = await this.#build(ref);
-    const pi = built && (await this.#limits.over(built, this.#addressOf(built)));
-    if (!pi) return { missing: `No provider named "${ref.provider}" is known.`, because: "model_missing" };
+    const pi = built && (await this.#limits.over(built, await this.#addressOf(built)));
+    if (!pi) return { missing: this.#absence(ref.provider), because: "model_missing" };
     const found = await this.profilesFor(ref);
+    const brought = this.#providers.contribution(ref.provider)?.methods;
     const wanted = profileId === undefined ? this.#willing(ref, found) : found.filter(hasId(profileId));
     let refusal: Missing | undefined;
     for (const candidate of wanted) {
-      const handle = await handleOf(candidate, pi, this.#options.meter);
+      const handle = await handleOf(candidate, pi, { meter: this.#options.meter, brought });
       if (!("missing" in handle)) return handle;
       refusal ??= handle;
     }
     if (refusal) return refusal;
     if (profileId !== undefined) return { missing: `There is no usable key "${profileId}" for ${ref.provider}.` };
-    return { missing: missingKey(ref.provider) };
+    return this.#missingKey(ref.provider);
+  }
+
+  #missingKey(provider: string): Missing {
+    const told = this.#providers.contribution(provider)?.methods?.missingKey?.();
+    return { missing: told ?? missingKey(provider, this.#providers.variablesOf(provider)) };
+  }
+
+  #absence(provider: string): string {
+    return (
+      this.#absenceOf(provider) ??
+      `No provider named "${provider}" is known: add it to models.providers, or install the plugin that has it.`
+    );
   }
 
   /**
    * The address to ask for the window of a model. Unset when the config has the window, or the server is not on this network.
    */
-  #addressOf({ id, provider, api, baseUrl }: PiModel): ServerAddress | undefined {
-    const settings = this.#providers[provider];
+  async #addressOf({ id, provider, api, baseUrl }: PiModel): Promise<ServerAddress | undefined> {
+    const settings = await this.#providers.settingsOf(provider);
     const own = settings?.models?.find((model) => model.id === id);
     const isGiven = (own?.contextWindow ?? settings?.contextWindow) !== undefined;
     if (isGiven || this.#options.probeLocal === false || api !== "openai-completions" || !isNear(baseUrl))
@@ -172,23 +178,38 @@ class Catalogue {
     return found.toSorted((a, b) => until(a) - until(b));
   }
 
-  async profilesFor(ref: ModelRef): Promise<readonly Found[]> {
+  async profilesFor(given: ModelRef): Promise<readonly Found[]> {
+    const ref = this.#providers.named(given);
     if (ref.provider === DEMO_MODEL.provider) return [keyless(DEMO_MODEL.provider, "demo")];
     const pi = await this.#build(ref);
-    return pi ? this.#profiles.of(ref.provider, pi.baseUrl) : [];
+    return pi ? this.#profiles.of(ref.provider, pi.baseUrl, await this.#providers.keyOf(ref.provider)) : [];
+  }
+
+  /** The key that a provider gets to find its models with. A login is no such key. */
+  async #accessOf(provider: string): Promise<ProviderAccess | undefined> {
+    for (const { profile, open } of await this.#profiles.of(provider, "")) {
+      if (profile.mode !== "api_key" && profile.mode !== "token") continue;
+      const opened = await open(plainModel({ provider, id: "" }));
+      if (!("missing" in opened)) return { key: new Secret(opened.apiKey), mode: profile.mode, profile: profile.id };
+    }
+    return undefined;
   }
 
   async #build(ref: ModelRef): Promise<PiModel | undefined> {
     if (ref.provider === DEMO_MODEL.provider) return DEMO_PI_MODEL;
     const name = modelName(ref);
     const found = this.#built.get(name) ?? (await this.#resolve(ref));
-    if (found) this.#built.set(name, found);
+    // What a provider says of its models can change.
+    const lasts = this.#providers.contribution(ref.provider)?.methods === undefined;
+    if (found && lasts) this.#built.set(name, found);
     return found;
   }
 
   async #resolve(ref: ModelRef): Promise<PiModel | undefined> {
-    const settings = own(this.#providers, ref.provider) ?? (await this.#localSettings(ref));
-    return buildPiModel(ref, settings, this.#hasCatalogue ? await fromCatalogue(ref) : undefined);
+    const known = this.#hasCatalogue ? await fromCatalogue(ref) : undefined;
+    const settings = (await this.#providers.settingsOf(ref.provider)) ?? (await this.#localSettings(ref));
+    const methods = this.#providers.contribution(ref.provider)?.methods;
+    return methods ? builtBy(methods, { ref, settings, known }) : buildPiModel(ref, settings, known);
   }
 
   async #localSettings(ref: ModelRef): Promise<ProviderSettings | undefined> {
@@ -211,25 +232,37 @@ class Catalogue {
     if (byConfig) return byConfig;
     const stored = await this.#profiles.storedProviders();
     const byKey = this.#hasCatalogue ? modelByKey(this.#options.env, stored) : undefined;
-    const byPlugin = this.#contributedWithKey();
-    return byKey ?? (byPlugin && firstConfigured(byPlugin)) ?? (await this.#findLocal()) ?? DEMO_MODEL;
+    return byKey ?? (await this.#contributedWithKey()) ?? (await this.#findLocal()) ?? DEMO_MODEL;
   }
 
-  #contributedWithKey(): ModelOptions["providers"] {
-    const ids = this.#contributed.map(({ id }) => id);
-    return Object.fromEntries(
-      Object.entries(this.#providers).filter(([id, { apiKey }]) => ids.includes(id) && apiKey !== undefined),
-    );
+  async #contributedWithKey(): Promise<ModelRef | undefined> {
+    for (const provider of this.#providers.contributedIds) {
+      const settings = await this.#providers.settingsOf(provider);
+      const first = settings && firstConfigured({ [provider]: settings });
+      if (first && (await this.#hasKey(provider, settings.baseUrl))) return first;
+    }
+    return undefined;
   }
 
-  /** Configured models, the catalogue of every provider that has a key, and the demo. */
+  async #hasKey(provider: string, baseUrl = ""): Promise<boolean> {
+    return (await this.#profiles.of(provider, baseUrl, await this.#providers.keyOf(provider))).length > 0;
+  }
+
+  /** Configured models, those of contributed providers, the catalogue of every provider that has a key, and the demo. */
   async list(all: boolean): Promise<readonly (ModelInfo & { available: boolean })[]> {
-    const configured = configuredModels(this.#providers).map((info) => ({ ...info, available: true }));
+    const settings = await this.#providers.all();
+    const keyless = new Set<string>();
+    for (const id of this.#providers.contributedIds)
+      if (!Object.hasOwn(this.#options.providers, id) && !(await this.#hasKey(id, settings[id]?.baseUrl)))
+        keyless.add(id);
+    const configured = configuredModels(settings)
+      .map((info) => ({ ...info, available: !keyless.has(info.provider) }))
+      .filter(({ available }) => all || available);
     const known = (await Promise.all((await this.#catalogueProviders()).map((name) => this.#ofProvider(name)))).flat();
     const local = await this.#findLocal();
     const found = local ? [{ ...plainInfo(local, local.baseUrl), available: true }] : [];
-    const own = new Set(configured.map(modelName));
-    const others = known.filter((info) => (all ? !own.has(modelName(info)) : info.available));
+    const mine = new Set(configured.map(modelName));
+    const others = known.filter((info) => (all ? !mine.has(modelName(info)) : info.available));
     return [...configured, ...others, ...found, { ...DEMO_INFO, available: true }];
   }
 
@@ -243,33 +276,12 @@ class Catalogue {
   }
 }
 
-const DEMO_INFO: ModelInfo = { ...infoOf(DEMO_PI_MODEL), demo: true };
-
 const revealed = (key: ProviderSettings["apiKey"]): string | undefined => (key instanceof Secret ? key.reveal() : key);
 
 const hasId =
   (id: string) =>
   ({ profile }: Found): boolean =>
     profile.id === id;
-
-async function handleOf({ profile, open }: Found, built: PiModel, meter = UNMETERED): Promise<ModelHandle | Missing> {
-  const opened = await open(built);
-  if ("missing" in opened) return opened;
-  const { apiKey, pi } = opened;
-  const sdk = await loadPi();
-  const isDemo = built === DEMO_PI_MODEL;
-  const info = isDemo ? DEMO_INFO : infoOf(pi);
-  return { info, pi, profile, apiKey, meter, openStream: isDemo ? demoStream(sdk) : sdk.streamSimple };
-}
-
-/** All providers that are configured or contributed; a contributed one takes its key from its environment variables. */
-function withContributed({ providers, env }: ModelOptions, contributed: Contributed): ModelOptions["providers"] {
-  const added = contributed.map(({ id, keyVariables, settings }) => {
-    const key = keyVariables.map((name) => env[name]).find((value) => value !== undefined && value !== "");
-    return [id, { ...settings, ...(key !== undefined && { apiKey: new Secret(key) }), ...own(providers, id) }] as const;
-  });
-  return { ...providers, ...Object.fromEntries(added) };
-}
 
 function firstConfigured(providers: ModelOptions["providers"]): ModelRef | undefined {
   for (const [provider, settings] of Object.entries(providers)) {
@@ -279,8 +291,7 @@ function firstConfigured(providers: ModelOptions["providers"]): ModelRef | undef
   return undefined;
 }
 
-function missingKey(provider: string): string {
-  const [variable] = variablesOf(provider);
+function missingKey(provider: string, [variable]: readonly string[]): string {
   const ways = [
     ...(variable === undefined ? [] : [`set ${variable}`]),
     `set models.providers.${provider}.apiKey`,

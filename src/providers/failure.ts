@@ -1,5 +1,6 @@
 import type { Failure, FailureKind } from "../types/run/run.ts";
 import { Secret } from "../types/secret.ts";
+import { defined } from "../utils/defined.ts";
 import { durationMs } from "./call/waits.ts";
 import type { Refusal } from "./failure/body.ts";
 import { tokenFailure } from "./failure/limits.ts";
@@ -48,7 +49,7 @@ export interface FailureFacts {
  */
 export function classifyFailure(text: string, facts: FailureFacts = {}): Failure {
   const { kind, refusal, maxOutput } = facts;
-  if (kind !== undefined) return { kind, message: clip(text) };
+  if (kind !== undefined) return { kind, message: clip(text), ...defined({ retryAfterMs: facts.retryAfterMs }) };
   const status = statusOf(text, facts);
   const words = wordsIn(text, refusal);
   const failure = tokenFailure(words, refusal, maxOutput) ?? withLimit(kindOf(words, status), maxOutput);

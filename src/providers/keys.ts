@@ -65,8 +65,12 @@ const otherVariables = (provider: string): readonly string[] =>
   Object.hasOwn(OTHER_VARIABLES, provider) ? (OTHER_VARIABLES[provider] ?? []) : [];
 
 /** The key of a provider from the environment, and the name of its variable. */
-export function envKey(provider: string, env: Env): { readonly key: string; readonly variable: string } | undefined {
-  for (const variable of variablesOf(provider)) {
+export function envKey(
+  provider: string,
+  env: Env,
+  variables = variablesOf(provider),
+): { readonly key: string; readonly variable: string } | undefined {
+  for (const variable of variables) {
     const key = env[variable];
     if (key !== undefined && key !== "") return { key, variable };
   }

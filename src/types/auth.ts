@@ -6,7 +6,7 @@ export type AuthMode = "api_key" | "token" | "oauth" | "aws-sdk" | "none";
 
 /** One way to be let in by a provider. The secret is never part of it. */
 export interface AuthProfile {
-  /** `<provider>:<name>`; `<provider>:config` and `<provider>:env` for keys of the config and the environment. */
+  /** `<provider>:<name>`; `config`, `env` and `plugin` as names for keys that come from there. */
   readonly id: string;
   readonly provider: string;
   readonly mode: AuthMode;

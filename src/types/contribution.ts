@@ -7,7 +7,7 @@ import type { InboundMessage } from "./chat/message.ts";
 import type { ContextEngineFactory } from "./engine/context-engine.ts";
 import type { SessionKey } from "./ids.ts";
 import type { Method } from "./method.ts";
-import type { ProviderSettings } from "./run/model-provider.ts";
+import type { ModelProviderMethods, ProviderSettings } from "./run/model-provider.ts";
 import type { HookName } from "./hook/hook-table.ts";
 import type { HookEvent } from "./hook/events.ts";
 import type { HookContext, HookOptions } from "./hook/hooks.ts";
@@ -206,7 +206,11 @@ export interface MemoryPromptRequest {
 export interface ModelProviderContribution {
   /** As in `provider/model`. */
   readonly id: string;
+  /** Further names of it there. */
+  readonly aliases?: readonly string[];
   /** Environment variables that may hold the key, the preferred one first. */
   readonly keyVariables: readonly string[];
   readonly settings: ProviderSettings;
+  /** Its code; without it, `settings` says everything. */
+  readonly methods?: ModelProviderMethods;
 }

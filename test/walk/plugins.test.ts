@@ -283,8 +283,8 @@ const BROKEN: readonly (PluginFiles & { readonly why: string })[] = [
   },
   {
     id: "takes-method",
-    code: `export default (api) => api.registerSpeechProvider({});`,
-    why: "this gateway does not have api.registerSpeechProvider",
+    code: `export default (api) => api.registerAgentHarness({});`,
+    why: "this gateway does not have api.registerAgentHarness",
   },
   {
     id: "settings",

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { Credentials } from "../../providers/auth/credentials.ts";
 import { openCooldowns } from "../../providers/auth/cooldowns-file.ts";
+import { providerAbsence } from "../../plugins/found/provider-absence.ts";
 import { Reservations } from "../../providers/call/reservations.ts";
 import { createModels, type Models } from "../../providers/catalog.ts";
 import type { Clock } from "../../types/clock.ts";
@@ -35,7 +36,13 @@ export async function openLiveModels(live: Live, { log, clock, meter = UNMETERED
       made = {
         config,
         revision,
-        models: createModels({ ...options, cooldowns, clock, log, meter: reservations }, modelProviders),
+        models: createModels(
+          { ...options, cooldowns, clock, log, meter: reservations },
+          {
+            contributed: modelProviders,
+            absenceOf: (provider) => providerAbsence(live.loaded.plugins, config.plugins, provider),
+          },
+        ),
       };
     }
     return made.models;

@@ -46,7 +46,11 @@ export async function collectChecks({ contributions, env, ask }: Scene): Promise
     ...(config ? keyChecks({ dir: paths.credentials, auth: config.auth }) : []),
     ...(config && plugins
       ? [
-          modelCheck(config, env, new Credentials(paths.credentials)),
+          modelCheck(config, {
+            env,
+            credentials: new Credentials(paths.credentials),
+            contributed: () => plugins.modelProviders(),
+          }),
           pluginsCheck(paths, env, plugins),
           ...enginesOf(plugins, journalPath(paths)),
           ...channelChecks(await accountsIn({ config, contributions })),

@@ -2,16 +2,28 @@ import type { Credentials } from "../../providers/auth/credentials.ts";
 import { createModels } from "../../providers/catalog.ts";
 import type { Check, CheckResult } from "../../types/check.ts";
 import { modelName } from "../../types/run/model.ts";
+import type { ModelProviderContribution } from "../../types/contribution.ts";
 import type { Config } from "../config/schema.ts";
 import { resolveAgents } from "../config/settings.ts";
+import { PLUGINS_MS } from "./plugins-check.ts";
+
+interface ModelCheckOptions {
+  readonly env: NodeJS.ProcessEnv;
+  readonly credentials: Credentials;
+  /** Providers of extensions and plugins. */
+  contributed(): Promise<readonly ModelProviderContribution[]>;
+}
 
 /** The model of each agent has a provider and a key, and its server answers. */
-export function modelCheck(config: Config, env: NodeJS.ProcessEnv, credentials: Credentials): Check {
+export function modelCheck(config: Config, options: ModelCheckOptions): Check {
   return {
     id: "model",
     title: "Model",
+    timeoutMs: PLUGINS_MS,
     async run(signal) {
-      const models = createModels({ ...config.models, env, auth: config.auth, credentials });
+      const { env, credentials } = options;
+      const contributed = await options.contributed();
+      const models = createModels({ ...config.models, env, auth: config.auth, credentials }, { contributed });
       const agents = resolveAgents(config, { home: env["HOME"] ?? "", stateDir: "/" });
       return Promise.all(
         agents.map(async (agent): Promise<CheckResult> => {

@@ -1,3 +1,4 @@
+import type { RegistrationMode } from "../../plugins/api/plugin-api.ts";
 import { Plugins } from "../../plugins/host/plugins.ts";
 import { resolveSdk } from "../../plugins/load/sdk-resolution.ts";
 import { TrialGuard } from "../../plugins/trial/guard.ts";
@@ -18,7 +19,11 @@ export interface CommandPlugins {
 }
 
 /** Loads plugins into `live.contributions` as the gateway does, without starting their services. Never rejects. */
-export async function loadForCommand(live: Live, found: readonly FoundPlugin[]): Promise<CommandPlugins> {
+export async function loadForCommand(
+  live: Live,
+  found: readonly FoundPlugin[],
+  mode: RegistrationMode = "full",
+): Promise<CommandPlugins> {
   const before = process.env[STATE_DIR];
   process.env[STATE_DIR] = live.paths.stateDir;
   const log = openLog({ level: "silent", consoleLevel: "silent", consoleStyle: "json" });
@@ -29,7 +34,7 @@ export async function loadForCommand(live: Live, found: readonly FoundPlugin[]):
     isAlone: false,
     tryOut: (untried) => tryPlugins(untried, live),
   });
-  const plugins = new Plugins(live.contributions, commandPorts(live, log), { guard });
+  const plugins = new Plugins(live.contributions, commandPorts(live, log), { guard, mode });
   await plugins.apply({ plugins: found, broken: [] });
   return {
     records: plugins.records,

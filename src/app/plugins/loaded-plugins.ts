@@ -1,6 +1,7 @@
 import type { LoadedConfig } from "../config/load.ts";
 import type { StatePaths } from "../config/paths.ts";
 import { Live } from "../compose/live.ts";
+import type { ModelProviderContribution } from "../../types/contribution.ts";
 import type { Contributions } from "../../plugins/contributions.ts";
 import { loadForCommand, type CommandPlugins } from "./load-for-command.ts";
 import type { LoadedPlugin } from "./loaded-problems.ts";
@@ -27,6 +28,7 @@ export class LoadedPlugins {
   readonly #ask: Surroundings["ask"];
   #view: Promise<PluginView> | undefined;
   #here: CommandPlugins | undefined;
+  #bringing: Promise<CommandPlugins> | undefined;
 
   constructor({ paths, home, loaded, contributions, ask }: Surroundings) {
     this.live = new Live(paths, home, loaded, contributions);
@@ -38,8 +40,22 @@ export class LoadedPlugins {
     return this.#view;
   }
 
+  /** The providers of models that plugins bring. With a running gateway this process loads those plugins too. */
+  async modelProviders(): Promise<readonly ModelProviderContribution[]> {
+    // A gateway that cannot be asked is reported by the check of the plugins.
+    const isElsewhere = await this.view().then(
+      ({ isGateway }) => isGateway,
+      () => true,
+    );
+    const bringing = this.live.loaded.plugins.plugins.filter(({ manifest }) => manifest.providers.length > 0);
+    if (isElsewhere && bringing.length > 0) this.#bringing ??= loadForCommand(this.live, bringing, "discovery");
+    await this.#bringing;
+    return this.live.contributions.modelProviders;
+  }
+
   async close(): Promise<void> {
     await this.#here?.close();
+    await (await this.#bringing)?.close();
   }
 
   async #look(): Promise<PluginView> {

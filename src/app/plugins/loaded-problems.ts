@@ -33,7 +33,7 @@ function unmet({ id, notServed = [], neverCalled = [], refusedHooks = [] }: Load
   const without = "Nothing to do if you do not need that part of the plugin.";
   return [
     ...warn(notServed, "It called parts of the plugin API that this gateway does not have", without),
-    ...warn(neverCalled, "It uses hooks that this gateway never calls", without),
+    ...warn(neverCalled, "It registers hooks or functions that this gateway never calls", without),
     ...warn(
       refusedHooks,
       "Hooks of it that would read conversations are not called",

@@ -63,7 +63,7 @@ type ReadingPorts = Omit<PluginPorts, "complete" | "enqueueSystemEvent" | "reque
 const readingPorts = (live: Live, log: Log): ReadingPorts => ({
   stateDir: live.paths.stateDir,
   workspace: () => live.defaultAgent.workspace,
-  shownConfig: (plugin, channels) => shownForPlugin(live.config, plugin, channels),
+  shownConfig: (plugin) => shownForPlugin(live.config, plugin),
   pluginsConfig: () => live.config.plugins,
   settingsOf: (plugin) => settingsFor(live.config, plugin),
   sessions: sessionFiles(live),

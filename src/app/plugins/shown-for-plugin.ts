@@ -1,24 +1,38 @@
-import { isFields } from "../../utils/fields.ts";
+import type { PluginManifest } from "../../types/plugin/manifest.ts";
+import { isFields, type Fields } from "../../utils/fields.ts";
 import { revealSecrets } from "../../utils/secrets/reveal.ts";
 import { shownConfig } from "../config/shown.ts";
 import type { Config } from "../config/schema.ts";
 
-/** The config as one plugin sees it: its own settings and those of its channels with their secrets, all others masked. */
-export function shownForPlugin(config: Config, plugin: string, channels: readonly string[]): unknown {
+/** The config as one plugin sees it: its own settings and those of its channels and providers with their secrets, all others masked. */
+export function shownForPlugin(config: Config, { id, channels, providers }: Owner): unknown {
   const shown = shownConfig(config);
   if (!isFields(shown)) return shown;
-  const plugins = isFields(shown["plugins"]) ? shown["plugins"] : {};
-  const others = isFields(plugins["entries"]) ? plugins["entries"] : {};
-  const sections = channels.flatMap((id) =>
-    Object.hasOwn(config.channels, id) ? [[id, revealSecrets(config.channels[id])] as const] : [],
+  const own = (section: Fields, ids: readonly string[]) =>
+    Object.fromEntries(
+      ids.flatMap((name) => (Object.hasOwn(section, name) ? [[name, revealSecrets(section[name])]] : [])),
+    );
+  const models = fieldsIn(shown, "models");
+  const plugins = fieldsIn(shown, "plugins");
+  const ofProviders = own(config.models.providers, providers);
+  const ofChannels = own(
+    config.channels,
+    channels.map((channel) => channel.id),
   );
-  const shownChannels = isFields(shown["channels"]) ? shown["channels"] : {};
-  const own = { ...shownChannels, ...Object.fromEntries(sections) };
   return {
     ...shown,
-    channels: own,
-    plugins: { ...plugins, entries: { ...others, [plugin]: settingsFor(config, plugin) } },
+    channels: { ...fieldsIn(shown, "channels"), ...ofChannels },
+    models: { ...models, providers: { ...fieldsIn(models, "providers"), ...ofProviders } },
+    plugins: { ...plugins, entries: { ...fieldsIn(plugins, "entries"), [id]: settingsFor(config, id) } },
   };
+}
+
+/** Whose secrets a plugin sees. */
+type Owner = Pick<PluginManifest, "id" | "channels" | "providers">;
+
+function fieldsIn(fields: Fields, key: string): Fields {
+  const value = fields[key];
+  return isFields(value) ? value : {};
 }
 
 /** `plugins.entries.<id>` with its secrets as text; an empty object when there is no entry. */

@@ -64,7 +64,7 @@ function portsOf({ stateDir, workspace, config, shown }: TrialJob): PluginPorts 
   return {
     stateDir,
     workspace: () => workspace,
-    shownConfig: (plugin) => shown[plugin],
+    shownConfig: ({ id }) => shown[id],
     pluginsConfig: () => config,
     settingsOf: (plugin) => ({ ...config.entries[plugin] }),
     complete: needsGateway,

@@ -49,14 +49,7 @@ function jobOf(plugins: readonly FoundPlugin[], { config, paths, defaultAgent }:
     const entry = own(config.plugins.entries, id);
     return entry ? [[id, { ...entry, ...settingsFor(config, id) }] as const] : [];
   });
-  const shown = plugins.map(({ manifest: { id, channels } }) => [
-    id,
-    shownForPlugin(
-      config,
-      id,
-      channels.map((channel) => channel.id),
-    ),
-  ]);
+  const shown = plugins.map(({ manifest }) => [manifest.id, shownForPlugin(config, manifest)]);
   return {
     plugins,
     config: { ...config.plugins, entries: Object.fromEntries(entries) },

@@ -3,7 +3,7 @@ import { homedir } from "node:os";
 import type { PluginDefinition } from "../load/definition.ts";
 import { defined } from "../../utils/defined.ts";
 import { functionOf } from "./foreign.ts";
-import { refused } from "./refused.ts";
+import { neverAsked, refused } from "./refused.ts";
 import { registerSessionAction } from "./registrations/session-actions.ts";
 import { registrationsOf } from "./registrations.ts";
 import { pluginLogger } from "./runtime/logging.ts";
@@ -24,6 +24,7 @@ export function createPluginApi(
   const { manifest, package: pack, root } = scope.plugin;
   return {
     ...refused(scope, "api"),
+    ...neverAsked(scope),
     ...identityOf(scope, definition),
     source: join(root, entry),
     runtimeSource: join(root, entry),

@@ -8,21 +8,8 @@ const REFUSED = {
     "registerGatewayAccessPolicy",
     "registerInteractiveHandler",
     "onConversationBindingResolved",
-    "registerModelCatalogProvider",
     "registerCliBackend",
-    "registerEmbeddingProvider",
-    "registerWebSearchProvider",
-    "registerWebFetchProvider",
-    "registerSpeechProvider",
-    "registerRealtimeTranscriptionProvider",
-    "registerRealtimeVoiceProvider",
-    "registerMediaUnderstandingProvider",
-    "registerTranscriptSourceProvider",
-    "registerImageGenerationProvider",
-    "registerMusicGenerationProvider",
-    "registerVideoGenerationProvider",
     "registerWorkerProvider",
-    "registerMigrationProvider",
     "registerDecisionProvider",
     "registerCompactionProvider",
     "registerAgentHarness",
@@ -68,6 +55,28 @@ const REFUSED = {
   "api.runtime.modelAuth": ["getApiKeyForModel", "resolveApiKeyForProvider"],
   "api.runtime.config": ["writeConfigFile", "mutateConfigFile", "replaceConfigFile"],
 } as const satisfies Record<string, readonly string[]>;
+
+/** Providers of abilities that agents of this gateway do not have. A plugin may register them, and they are never asked. */
+const NEVER_ASKED = [
+  "registerModelCatalogProvider",
+  "registerEmbeddingProvider",
+  "registerMemoryEmbeddingProvider",
+  "registerWebSearchProvider",
+  "registerWebFetchProvider",
+  "registerSpeechProvider",
+  "registerRealtimeTranscriptionProvider",
+  "registerRealtimeVoiceProvider",
+  "registerMediaUnderstandingProvider",
+  "registerTranscriptSourceProvider",
+  "registerImageGenerationProvider",
+  "registerMusicGenerationProvider",
+  "registerVideoGenerationProvider",
+  "registerMigrationProvider",
+];
+
+/** Functions that note the registration. */
+export const neverAsked = (scope: PluginScope): Record<string, () => void> =>
+  Object.fromEntries(NEVER_ASKED.map((name) => [name, () => void scope.neverCalled.add(name)]));
 
 /** One throwing function for each member. */
 export function refused(scope: PluginScope, path: keyof typeof REFUSED): Record<string, () => never> {

@@ -6,6 +6,7 @@ import { on } from "./registrations/hooks.ts";
 import { registerHttpHandler, registerHttpRoute } from "./registrations/http.ts";
 import { noMemory, registerMemoryCapability, registerMemorySupplement } from "./registrations/memory.ts";
 import { registerGatewayMethod } from "./registrations/methods.ts";
+import { registerProvider } from "./registrations/provider/register-provider.ts";
 import { registerService } from "./registrations/services.ts";
 import { registerTool } from "./registrations/tools.ts";
 import type { PluginScope } from "./scope.ts";
@@ -27,6 +28,7 @@ export function registrationsOf(scope: PluginScope) {
       registerGatewayMethod(scope, name, handler, options),
     registerCli: (registrar: unknown, options?: unknown) => registerCli(scope, registrar, options),
     registerChannel: (channel: unknown) => registerChannel(scope, channel),
+    registerProvider: (provider: unknown) => registerProvider(scope, provider),
     registerContextEngine: (id: unknown, factory: unknown) => registerContextEngine(scope, id, factory),
     registerMemoryCapability: (capability: unknown) => registerMemoryCapability(scope, memory, capability),
     registerMemoryPromptSection: addSupplement,

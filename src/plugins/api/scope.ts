@@ -74,12 +74,9 @@ export class PluginScope {
     return own(this.ports.pluginsConfig().entries, this.id);
   }
 
-  /** The whole config, with the secrets of this plugin and of its channels as text and those of others masked. */
+  /** The whole config, with the secrets of this plugin, its channels and its providers as text and those of others masked. */
   shownConfig(): unknown {
-    return this.ports.shownConfig(
-      this.id,
-      this.plugin.manifest.channels.map(({ id }) => id),
-    );
+    return this.ports.shownConfig(this.plugin.manifest);
   }
 
   /** Calls the plugin's code. `what` names the call in reports. */

@@ -24,7 +24,7 @@ export interface PluginRecord extends PluginFacts {
   readonly added?: Readonly<Record<string, readonly string[]>>;
   /** Milliseconds of import and registration. */
   readonly loadMs?: number;
-  /** Members of the API that it called and this gateway does not have, and hooks that are never called. */
+  /** Members of the API that it called and this gateway does not have, and what it registered that is never called: hooks, and functions of providers. */
   readonly notServed?: readonly string[];
   readonly neverCalled?: readonly string[];
   /** Hooks that are not called because the plugin may not read conversations. */

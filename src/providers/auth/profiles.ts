@@ -35,6 +35,8 @@ export interface ProfileSources {
   readonly auth: AuthConfig;
   readonly providers: Readonly<Record<string, ProviderSettings>>;
   readonly env: Env;
+  /** The environment variables that may hold a provider's key. */
+  readonly variablesOf: (provider: string) => readonly string[];
   readonly credentials: Credentials | undefined;
   readonly clock: Pick<Clock, "now">;
   /** When a profile was last asked, epoch milliseconds. */
@@ -56,11 +58,16 @@ export class Profiles {
     this.#from = from;
   }
 
-  /** The profiles of a provider in the order in which they are tried. `baseUrl`: a server on this machine needs no key. */
-  async of(provider: string, baseUrl: string): Promise<readonly Found[]> {
+  /**
+   * The profiles of a provider in the order in which they are tried. `baseUrl`: a server on this machine needs no key. `brought`:
+   * the key that the provider's plugin has.
+   */
+  async of(provider: string, baseUrl: string, brought?: ProviderSettings["apiKey"]): Promise<readonly Found[]> {
     const stored = await this.#stored(provider);
     const others = [this.#ofAws(provider), this.#ofConfig(provider), this.#ofEnv(provider)];
-    const all = [...stored, ...others.filter((found) => found !== undefined)];
+    const usual = [...stored, ...others.filter((found) => found !== undefined)];
+    const last = brought === undefined ? undefined : keyed(`${provider}:plugin`, provider, brought);
+    const all = last === undefined || usual.some(({ mark }) => mark === last.mark) ? usual : [...usual, last];
     if (all.length > 0 || !isOnThisMachine(baseUrl)) return all;
     return [plain({ id: `${provider}:none`, provider, mode: "none" }, NO_SECRET)];
   }
@@ -124,13 +131,11 @@ export class Profiles {
 
   #ofConfig(provider: string): Found | undefined {
     const key = own(this.#from.providers, provider)?.apiKey;
-    if (key === undefined) return undefined;
-    const text = key instanceof Secret ? key.reveal() : key;
-    return plain({ id: `${provider}:config`, provider, mode: "api_key" }, text);
+    return key === undefined ? undefined : keyed(`${provider}:config`, provider, key);
   }
 
   #ofEnv(provider: string): Found | undefined {
-    const found = envKey(provider, this.#from.env);
+    const found = envKey(provider, this.#from.env, this.#from.variablesOf(provider));
     if (!found) return undefined;
     const mode: AuthMode = found.variable.endsWith("_TOKEN") ? "token" : "api_key";
     return plain({ id: `${provider}:env`, provider, mode }, found.key);
@@ -173,6 +178,9 @@ function plain(profile: AuthProfile, apiKey: string): Found {
   Secret.remember(apiKey);
   return { profile, mark: markOf(apiKey), open: async (pi) => ({ apiKey, pi }) };
 }
+
+const keyed = (id: string, provider: string, key: Secret | string): Found =>
+  plain({ id, provider, mode: "api_key" }, key instanceof Secret ? key.reveal() : key);
 
 /** A key that is not stored, such as the demo's. */
 export const keyless = (provider: string, apiKey: string): Found =>

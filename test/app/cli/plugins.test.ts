@@ -335,7 +335,7 @@ describe("doctor", () => {
 
   test("loads the plugins, and names each thing once that they miss here", async () => {
     const code = `export default (api) => {
-      for (const n of [1, 2]) try { api.registerSpeechProvider({}); } catch {}
+      for (const n of [1, 2]) try { api.registerAgentHarness({}); } catch {}
       api.on("llm_input", () => {});
       api.on("before_prompt_build", () => {});
     };`;
@@ -345,13 +345,13 @@ describe("doctor", () => {
     expect([exit, out.split("\n").filter((line) => line.startsWith("warn"))]).toEqual([
       0,
       [
-        "warn: asks: It called parts of the plugin API that this gateway does not have: api.registerSpeechProvider.",
-        "warn: asks: It uses hooks that this gateway never calls: llm_input.",
+        "warn: asks: It called parts of the plugin API that this gateway does not have: api.registerAgentHarness.",
+        "warn: asks: It registers hooks or functions that this gateway never calls: llm_input.",
         "warn: asks: Hooks of it that would read conversations are not called: before_prompt_build.",
       ],
     ]);
     expect((await run(["doctor", "--only", "plugins"], env)).out).toContain(
-      "warn  Plugins  asks: It called parts of the plugin API that this gateway does not have: api.registerSpeechProvider.",
+      "warn  Plugins  asks: It called parts of the plugin API that this gateway does not have: api.registerAgentHarness.",
     );
   });
 

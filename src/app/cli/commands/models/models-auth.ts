@@ -84,14 +84,14 @@ async function store(io: Io, id: string, credential: Credential): Promise<number
   return 0;
 }
 
-/** Checks the name of a key. `config`, `env` and `none` are reserved for keys that are not stored. Throws USAGE. */
+/** Checks the name of a key. `config`, `env`, `none` and `plugin` are reserved for keys that are not stored. Throws USAGE. */
 export function checkId(id: string, provider: string): void {
   const [owner, ...name] = id.split(":");
-  const isTaken = ["config", "env", "none"].includes(name.join(":"));
+  const isTaken = ["config", "env", "none", "plugin"].includes(name.join(":"));
   if (owner === provider && name.join(":") !== "" && !isTaken && !/\s/.test(id)) return;
   throw new OpenClawError("USAGE", {
     message: `"${id}" is no name for a key of ${provider}.`,
-    fix: `Write it as ${provider}:work; config, env and none are taken.`,
+    fix: `Write it as ${provider}:work; config, env, none and plugin are taken.`,
   });
 }
 

@@ -10,6 +10,7 @@ import type { AgentSettings } from "../../../../types/settings.ts";
 import { applyEnv } from "../../../config/env-vars.ts";
 import { readModelRef, resolveAgents } from "../../../config/settings.ts";
 import type { Io } from "../../io.ts";
+import { loadModelProviders } from "../../plugin-command.ts";
 import { requireState, type State } from "../../state.ts";
 
 /** Models and keys as a command sees them, in this process. */
@@ -30,7 +31,9 @@ export async function openModelState(io: Io): Promise<ModelState> {
   applyEnv(config, env);
   const credentials = new Credentials(paths.credentials);
   const cooldowns = new Cooldowns(systemClock, await readCooldowns(join(paths.stateSub, "auth-rests.json")));
-  const models = createModels({ ...config.models, env, auth: config.auth, credentials, cooldowns });
+  await loadModelProviders(io);
+  const options = { ...config.models, env, auth: config.auth, credentials, cooldowns };
+  const models = createModels(options, { contributed: io.contributions.modelProviders });
   return { state, env, credentials, cooldowns, models };
 }
 

@@ -36,7 +36,7 @@ function rowsOf({ id, state, why, version, added = {}, cost, ...plugin }: Record
     ["loaded in", plugin.loadMs === undefined ? undefined : `${plugin.loadMs} ms`],
     ...Object.entries(added).map(([kind, list]): [string, string | undefined] => [kind, listed(list)]),
     ["hooks without consent", listed(plugin.refusedHooks)],
-    ["hooks never called", listed(plugin.neverCalled)],
+    ["never called", listed(plugin.neverCalled)],
     ["not available here", listed(plugin.notServed)],
     ["calls", cost && `${cost.calls}, ${cost.busyMs} ms of the gateway's time, ${cost.failed} failed`],
     ["blocked the gateway", cost && cost.blocked > 0 ? `${cost.blocked} times` : undefined],

@@ -1,0 +1,121 @@
+import type {
+  ExchangedKey,
+  FailedCall,
+  ModelProviderMethods,
+  ProviderSettings,
+} from "../../../../types/run/model-provider.ts";
+import type { FailureKind } from "../../../../types/run/run.ts";
+import { Secret } from "../../../../types/secret.ts";
+import { defined } from "../../../../utils/defined.ts";
+import { isFields } from "../../../../utils/fields.ts";
+import { own } from "../../../../utils/own.ts";
+import { textIn } from "../../foreign.ts";
+import { discover } from "./discover.ts";
+import type { ProviderParts } from "./parts.ts";
+import { readModel } from "./settings.ts";
+import { STREAM_PARTS, streamOf } from "./stream.ts";
+
+/** The functions of a provider object that this gateway calls. */
+export const CALLED: ReadonlySet<string> = new Set([
+  ...STREAM_PARTS,
+  "resolveSyntheticAuth",
+  "normalizeModelId",
+  "prepareDynamicModel",
+  "resolveDynamicModel",
+  "normalizeResolvedModel",
+  "prepareRuntimeAuth",
+  "matchesContextOverflowError",
+  "classifyFailoverReason",
+  "buildMissingAuthMessage",
+]);
+
+/** The code of a provider, of which only those parts are there that the provider object has. */
+export function methodsOf(parts: ProviderParts, variables: readonly string[]): ModelProviderMethods {
+  const { id: provider, scope } = parts;
+  const has = (...names: readonly string[]) => names.some((name) => parts.has(name));
+  const context = () => ({ config: scope.shownConfig(), workspaceDir: scope.ports.workspace(), provider });
+  return {
+    discover: (access) => discover(parts, variables, access),
+    ...(has("normalizeModelId") && {
+      modelId: (modelId) => textOf(parts.call("normalizeModelId", { provider, modelId })) ?? modelId,
+    }),
+    ...(has("resolveDynamicModel") && {
+      findModel: async (modelId, settings) => {
+        const asked = { ...context(), modelId, providerConfig: shownSettings(settings), modelRegistry: NO_REGISTRY };
+        await parts.ask("prepareDynamicModel", asked);
+        return readModel(parts.call("resolveDynamicModel", asked));
+      },
+    }),
+    ...(has("normalizeResolvedModel") && {
+      adjustModel: (model) =>
+        readModel(
+          parts.call("normalizeResolvedModel", { ...context(), modelId: idOf(model), model: structuredClone(model) }),
+        ),
+    }),
+    ...(has("prepareRuntimeAuth") && {
+      exchangeKey: async ({ key, mode, profile }, model) =>
+        exchangedIn(
+          await parts.ask("prepareRuntimeAuth", {
+            ...context(),
+            env: process.env,
+            modelId: idOf(model),
+            model,
+            apiKey: key.reveal(),
+            authMode: mode,
+            profileId: profile,
+          }),
+        ),
+    }),
+    ...(has(...STREAM_PARTS) && { stream: streamOf(parts) }),
+    ...(has("matchesContextOverflowError", "classifyFailoverReason") && {
+      classify: (failure) => kindOf(parts, failure),
+    }),
+    ...(has("buildMissingAuthMessage") && {
+      missingKey: () =>
+        textOf(parts.call("buildMissingAuthMessage", { ...context(), env: process.env, listProfileIds: () => [] })),
+    }),
+  };
+}
+
+function kindOf(parts: ProviderParts, { model, message, status }: FailedCall): FailureKind | undefined {
+  const failure = { provider: parts.id, modelId: model, errorMessage: message, ...defined({ status }) };
+  if (parts.call("matchesContextOverflowError", failure) === true) return "context_overflow";
+  const reason = parts.call("classifyFailoverReason", failure);
+  return typeof reason === "string" ? own(KINDS, reason) : undefined;
+}
+
+/** The field's reasons, of which the others say nothing. */
+const KINDS: Readonly<Record<string, FailureKind>> = {
+  auth: "auth",
+  auth_permanent: "auth",
+  format: "format",
+  rate_limit: "rate_limit",
+  overloaded: "overloaded",
+  billing: "billing",
+  server_error: "network",
+  timeout: "timeout",
+  context_overflow: "context_overflow",
+  model_not_found: "model_missing",
+};
+
+/** A provider finds no models of others here. */
+const NO_REGISTRY = { find: () => undefined, getAll: () => [], getAvailable: () => [] };
+
+const textOf = (value: unknown): string | undefined =>
+  typeof value === "string" && value.trim() !== "" ? value.trim() : undefined;
+
+const idOf = (model: object): unknown => (isFields(model) ? model["id"] : undefined);
+
+/** Without the key, which the provider gets in another way. */
+function shownSettings(settings: ProviderSettings | undefined): object | undefined {
+  if (!settings) return undefined;
+  const { apiKey: _key, headers: _headers, ...shown } = settings;
+  return shown;
+}
+
+function exchangedIn(answer: unknown): ExchangedKey | undefined {
+  if (!isFields(answer)) return undefined;
+  const key = textIn(answer, "apiKey");
+  const baseUrl = textIn(answer, "baseUrl");
+  return key === undefined || key === "" ? undefined : { key: new Secret(key), ...defined({ baseUrl }) };
+}

@@ -1,0 +1,92 @@
+import type { AuthProfile } from "../types/auth.ts";
+import type { ModelInfo, ModelRef } from "../types/run/model.ts";
+import { type ModelMeter, UNMETERED } from "../types/run/model-meter.ts";
+import type { FailedCall, ModelProviderMethods, ProviderSettings } from "../types/run/model-provider.ts";
+import type { FailureKind } from "../types/run/run.ts";
+import { Secret } from "../types/secret.ts";
+import type { Found, KeyedModel } from "./auth/profiles.ts";
+import { adjustedModel, buildPiModel, DEMO_PI_MODEL, infoOf } from "./build.ts";
+import { demoStream } from "./demo.ts";
+import { foreignStream } from "./foreign-stream.ts";
+import { loadPi, type PiModel, type StreamModel } from "./pi.ts";
+
+/** A model that can be called. */
+export interface ModelHandle {
+  readonly info: ModelInfo;
+  readonly pi: PiModel;
+  /** The profile of the key. */
+  readonly profile: AuthProfile;
+  readonly apiKey: string;
+  /** Only `callModel` may use this, because every call goes through the meter. */
+  readonly openStream: StreamModel;
+  readonly meter: ModelMeter;
+  /** The kind of a failure, where the plugin of the provider knows it. */
+  classify?(failure: FailedCall): FailureKind | undefined;
+}
+
+/** Why a model cannot be called, in a person's words. `because` is `auth` when unset. */
+export interface Missing {
+  readonly missing: string;
+  readonly because?: FailureKind;
+}
+
+export const DEMO_INFO: ModelInfo = { ...infoOf(DEMO_PI_MODEL), demo: true };
+
+interface HandleParts {
+  readonly meter: ModelMeter | undefined;
+  /** The code of the model's provider. */
+  readonly brought: ModelProviderMethods | undefined;
+}
+
+/** The model with the key of a profile. Never rejects. */
+export async function handleOf(
+  { profile, open }: Found,
+  built: PiModel,
+  { meter = UNMETERED, brought }: HandleParts,
+): Promise<ModelHandle | Missing> {
+  const opened = await open(built);
+  if ("missing" in opened) return opened;
+  const { apiKey, pi } = await exchanged(opened, profile, brought);
+  const sdk = await loadPi();
+  if (built === DEMO_PI_MODEL) return { info: DEMO_INFO, pi, profile, apiKey, meter, openStream: demoStream(sdk) };
+  const { stream, classify } = brought ?? {};
+  const openStream = stream ? foreignStream(stream, sdk.streamSimple) : sdk.streamSimple;
+  return { info: infoOf(pi), pi, profile, apiKey, meter, openStream, ...(classify && { classify }) };
+}
+
+async function exchanged(
+  { apiKey, pi }: KeyedModel,
+  { mode, id: profile }: AuthProfile,
+  brought: ModelProviderMethods | undefined,
+): Promise<KeyedModel> {
+  const found = await brought?.exchangeKey?.({ key: new Secret(apiKey), mode, profile }, pi);
+  if (!found) return { apiKey, pi };
+  return { apiKey: found.key.reveal(), pi: { ...pi, baseUrl: found.baseUrl ?? pi.baseUrl } };
+}
+
+interface Building {
+  readonly ref: ModelRef;
+  readonly settings: ProviderSettings | undefined;
+  /** Of the SDK's catalogue. */
+  readonly known: PiModel | undefined;
+}
+
+/** A model whose provider has code of its own, which may know it and change it. */
+export async function builtBy(
+  methods: ModelProviderMethods,
+  { ref, settings, known }: Building,
+): Promise<PiModel | undefined> {
+  const pi = buildPiModel(ref, await withFound(ref, settings, methods), known);
+  const adjusted = pi && methods.adjustModel?.(pi);
+  return adjusted ? adjustedModel(pi, adjusted) : pi;
+}
+
+async function withFound(
+  { id }: ModelRef,
+  settings: ProviderSettings | undefined,
+  methods: ModelProviderMethods,
+): Promise<ProviderSettings | undefined> {
+  if (settings?.models?.some((model) => model.id === id)) return settings;
+  const found = await methods.findModel?.(id, settings);
+  return found ? { ...settings, models: [...(settings?.models ?? []), { ...found, id }] } : settings;
+}

@@ -3,6 +3,7 @@ import type { SendResult } from "../types/chat/channel.ts";
 import type { Peer } from "../types/chat/message.ts";
 import type { MediaStore } from "../types/journal.ts";
 import type { Clock } from "../types/clock.ts";
+import type { AgentId, SessionKey } from "../types/ids.ts";
 import type { Log } from "../types/log.ts";
 import type { PluginManifest } from "../types/plugin/manifest.ts";
 import type { PluginEntry, PluginsConfig } from "./config.ts";
@@ -11,8 +12,14 @@ import type { PluginEntry, PluginsConfig } from "./config.ts";
 export interface PluginCaller {
   readonly plugin: string;
   readonly llm: PluginEntry["llm"];
-  /** The conversation that it was called in, if any. */
-  readonly sessionKey?: string;
+  /** The conversation that it was called in; unset outside of one. */
+  readonly bound?: BoundConversation;
+}
+
+/** A conversation whose agent and model a plugin's call uses. */
+export interface BoundConversation {
+  readonly agentId: AgentId;
+  readonly sessionKey: SessionKey;
 }
 
 /** What the gateway lends to plugins. */
@@ -26,8 +33,8 @@ export interface PluginPorts {
   /** `plugins.entries.<id>` with its secrets as text; an empty object when there is no entry. */
   settingsOf(plugin: string): Readonly<Record<string, unknown>>;
   /**
-   * A model call in the name of `request.agentId`, else of the conversation's agent, else of the default agent. Its cost is
-   * recorded as the plugin's. Rejects as the provider fails.
+   * A model call in the name of the conversation's agent; outside of one in that of `request.agentId`, or of the default agent.
+   * Its cost is recorded as the plugin's. Rejects as the provider fails.
    */
   complete(request: LlmCompletionRequest, caller: PluginCaller): Promise<LlmCompletion>;
   /** Text that the next turn of the session begins with. */
@@ -62,8 +69,8 @@ export interface PluginRoute {
 export interface PluginSessions {
   /** Path of `sessions.json`. */
   storePath(agentId?: string): string;
-  /** Rows by session key, as `sessions.json` has them. */
+  /** Rows by session key, in the form of `sessions.json`. Copies. */
   load(): Readonly<Record<string, unknown>>;
-  /** Path of a transcript. */
-  filePath(sessionId: string): string;
+  /** Path of a transcript. `entry`: its row, where the caller has it. */
+  filePath(sessionId: string, entry?: Readonly<Record<string, unknown>>): string;
 }

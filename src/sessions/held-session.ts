@@ -24,11 +24,19 @@ export interface Keeper {
   readonly rows: RowStore;
   readonly watcher?: SessionWatcher | undefined;
   now(): number;
-  /** Archives the held transcript. Returns the row and the transcript of a new session id. */
-  renew(key: SessionKey, row: SessionEntry): Promise<{ row: SessionEntry; transcript: Transcript }>;
+  /** Archives the held transcript. */
+  renew(key: SessionKey, row: SessionEntry): Promise<Renewed>;
   release(key: SessionKey): void;
   /** Informs watchers that a transcript was written. */
   tell(update: TranscriptUpdate): void;
+}
+
+/** The row and the transcript of a new session id. */
+export interface Renewed {
+  readonly row: SessionEntry;
+  readonly transcript: Transcript;
+  /** The new path of the old transcript; undefined when it had no file. */
+  readonly archived: string | undefined;
 }
 
 export interface Holding {
@@ -128,11 +136,11 @@ export class HeldSession implements Session {
     const facts = this.#facts();
     const messages = watcher?.wantsMessages === true ? await this.#messages() : [];
     await watcher?.beforeReset({ ...facts, reason, messages });
-    const { row, transcript } = await this.#keeper.renew(this.key, this.entry);
+    const { row, transcript, archived } = await this.#keeper.renew(this.key, this.entry);
     this.#draft = row;
     this.#transcript = transcript;
-    watcher?.ended({ ...facts, reason, messageCount: messages.length, nextSessionId: this.id });
-    watcher?.started(this.#facts());
+    watcher?.ended({ ...facts, reason, messageCount: messages.length, archived, nextSessionId: this.id });
+    watcher?.started({ ...this.#facts(), resumedFrom: facts.sessionId });
   }
 
   #facts(): ConversationFacts {

@@ -17,7 +17,7 @@ import type {
 } from "../types/session.ts";
 import { setAside } from "./transcript/archive.ts";
 import { TRANSCRIPT_VERSION } from "./transcript/entries.ts";
-import { HeldSession, type Keeper } from "./held-session.ts";
+import { HeldSession, type Keeper, type Renewed } from "./held-session.ts";
 import { type HistoryPage, readHistory } from "./transcript/history.ts";
 import { KeyLocks } from "./key-locks.ts";
 import { agentOf, canonicalKey } from "./keys.ts";
@@ -130,13 +130,14 @@ class SessionFiles implements Sessions, Keeper {
       const row = this.rows.get(key);
       if (!row) return false;
       await this.#pool.drop(key);
-      await setAside(fileOf(row, this.#options.dir), "deleted", this.now());
+      const archived = await setAside(fileOf(row, this.#options.dir), "deleted", this.now());
       this.rows.set(key, undefined);
       await this.rows.flush();
       const file = fileOf(row, this.#options.dir);
       this.tell({ key, file });
       const agentId = agentOf(key, this.#options.defaultAgent);
-      this.watcher?.ended({ key, agentId, sessionId: row.sessionId, file, reason: "deleted", messageCount: 0 });
+      const ended = { key, agentId, sessionId: row.sessionId, file, archived };
+      this.watcher?.ended({ ...ended, reason: "deleted", messageCount: 0 });
       return true;
     } finally {
       unlock();
@@ -173,16 +174,16 @@ class SessionFiles implements Sessions, Keeper {
     await this.rows.close();
   }
 
-  async renew(key: SessionKey, row: SessionEntry): Promise<{ row: SessionEntry; transcript: Transcript }> {
+  async renew(key: SessionKey, row: SessionEntry): Promise<Renewed> {
     await this.#pool.drop(key);
-    await setAside(fileOf(row, this.#options.dir), "reset", this.now());
+    const archived = await setAside(fileOf(row, this.#options.dir), "reset", this.now());
     const fresh = renewRow(row, this.#newRow());
     this.rows.set(key, fresh);
     const transcript = await this.#openTranscript(key, fresh.sessionId, fileOf(fresh, this.#options.dir));
     this.#pool.replace(key, transcript);
     await this.rows.flush();
     this.tell({ key, file: transcript.path });
-    return { row: fresh, transcript };
+    return { row: fresh, transcript, archived };
   }
 
   release(key: SessionKey): void {

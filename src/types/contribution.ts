@@ -5,7 +5,7 @@ import type { Check } from "./check.ts";
 import type { ChannelAdapter } from "./chat/channel.ts";
 import type { InboundMessage } from "./chat/message.ts";
 import type { ContextEngineFactory } from "./engine/context-engine.ts";
-import type { SessionKey } from "./ids.ts";
+import type { AgentId, SessionKey } from "./ids.ts";
 import type { Method } from "./method.ts";
 import type { ModelProviderMethods, ProviderSettings } from "./run/model-provider.ts";
 import type { HookName } from "./hook/hook-table.ts";
@@ -134,6 +134,8 @@ export interface AskedContribution {
   readonly args: string;
   readonly message: InboundMessage;
   readonly session: SessionKey;
+  /** The agent that answers in the session. */
+  readonly agentId: AgentId;
   /** Id of the current conversation of the session key; unset before its first message. */
   readonly sessionId?: string;
   readonly isOwner: boolean;

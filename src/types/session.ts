@@ -231,8 +231,11 @@ export interface SessionWatcher {
     facts: ConversationFacts & {
       readonly reason: ResetReason | "deleted";
       readonly messageCount: number;
+      /** Absolute path of the archived transcript; undefined when there was no file. */
+      readonly archived: string | undefined;
       readonly nextSessionId?: string;
     },
   ): void;
-  started(facts: ConversationFacts): void;
+  /** `resumedFrom`: id of the conversation that it replaces. */
+  started(facts: ConversationFacts & { readonly resumedFrom?: string }): void;
 }

@@ -439,6 +439,29 @@ describe("sessions.json", () => {
     });
   });
 
+  it("written back by a program that read an older one brings back no conversation and removes no row", async () => {
+    const sessions = await open();
+    const session = await sessions.acquire(KEY);
+    await session.append(say("a"), { durable: true });
+    await rest();
+    const older = await readExport();
+    await session.reset("new");
+    const other = await sessions.acquire(sessionKey("web:x:new"));
+    await other.append(say("b"), { durable: true });
+    await rest();
+    Object.assign(older[KEY] ?? {}, { label: "theirs" });
+    await writeFile(join(dir, "sessions.json"), JSON.stringify(older));
+    await pass(10_000);
+    await vi.waitFor(() => expect(session.entry).toMatchObject({ label: "theirs" }));
+    expect(session.entry).toMatchObject({ sessionId: session.id, sessionFile: session.file });
+    expect(sessions.peek(sessionKey("web:x:new"))).toBeDefined();
+    await rest();
+    expect(await readExport()).toMatchObject({
+      [KEY]: { sessionId: session.id },
+      "web:x:new": { sessionId: other.id },
+    });
+  });
+
   it("edited while no gateway ran changes the rows, removes and adds some", async () => {
     const first = await open();
     for (const key of [KEY, sessionKey("web:x:gone")]) {

@@ -1,11 +1,10 @@
 import { join } from "node:path";
 import { describe } from "vitest";
 import { z } from "zod";
-import { connectGateway } from "../../src/app/cli/client.ts";
-import { Secret } from "../../src/types/secret.ts";
 import type { GatewayUnderTest, Home } from "../kit/gateway/process.ts";
 import { test, type World } from "../kit/gateway/world.ts";
 import { writePlugin, type PluginFiles } from "../kit/gateway/plugins.ts";
+import { call } from "../kit/gateway/rpc.ts";
 import { until } from "../kit/until.ts";
 
 const NO_CHANNELS = { channels: { telegram: { enabled: false } } };
@@ -25,16 +24,6 @@ async function say(home: Home, message: string): Promise<string> {
 }
 
 const output = async (home: Home, ...args: string[]) => (await home.run(args)).stdout;
-
-async function call(gateway: GatewayUnderTest, method: string, params: object = {}): Promise<unknown> {
-  const url = `ws://127.0.0.1:${gateway.port}`;
-  const client = await connectGateway({ url, token: new Secret(gateway.token), isElsewhere: false });
-  try {
-    return await client.call(method, params, z.unknown());
-  } finally {
-    client.close();
-  }
-}
 
 const listed = z.object({
   plugins: z.array(z.looseObject({ id: z.string(), state: z.string(), why: z.string().optional() })),

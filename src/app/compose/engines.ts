@@ -13,11 +13,13 @@ import { setPluginHost } from "../../plugins/host-slot.ts";
 import type { Models } from "../../providers/catalog.ts";
 import { type Rewrite, type Rewritten, rewriteEntries } from "../../sessions/transcript/rewrite.ts";
 import type { Clock } from "../../types/clock.ts";
-import type { ContextEngines } from "../../types/engine/context-engine.ts";
+import type { ContextEngines, LlmCompletion, LlmCompletionRequest } from "../../types/engine/context-engine.ts";
 import type { EngineTurn } from "../../types/engine/engine-turn.ts";
 import type { Log } from "../../types/log.ts";
 import type { Session, Sessions } from "../../types/session.ts";
 import { KeyedQueue } from "../../utils/keyed-queue.ts";
+import { own } from "../../utils/own.ts";
+import { allowedModels, requireSameAgent } from "./allowed-models.ts";
 import type { Live } from "./live.ts";
 
 /** Milliseconds of silence after which a model call for an engine has stalled. */
@@ -76,11 +78,13 @@ export class Engines {
     const { live, sessions, clock, log } = this.#parts;
     const modelCalls = this.#modelCalls({ session, agent, candidates }, host, id);
     let isHeld = true;
+    // A copy without secrets: an engine may keep it and change it. Its plugin has its own settings.
+    const config = shownConfig(live.config);
     const turn = await openEngineTurn(
       {
         id,
         timeouts,
-        factory: { config: live.config, agentDir: agent.workspace, workspaceDir: agent.workspace },
+        factory: { config, agentDir: agent.workspace, workspaceDir: agent.workspace },
         session: {
           sessionId: session.id,
           sessionKey: session.key,
@@ -94,11 +98,11 @@ export class Engines {
       {
         engines: contributedEngines(live.contributions),
         services: {
-          complete: (request) => complete(request, modelCalls),
+          complete: modelCalls,
           compact: (job) => host.compact(job),
           rewriteTranscriptEntries: (request) =>
             isHeld ? rewriteEntries(session, request) : rewriteLater(sessions, session, request),
-          facts: { config: live.config },
+          facts: { config },
         },
         background: this.#background,
         stopping: this.#stopping.signal,
@@ -113,20 +117,26 @@ export class Engines {
     return new Ending(turn, () => (isHeld = false));
   }
 
+  /** The model calls of an engine in its session. */
   #modelCalls(
     { session, agent, candidates }: Pick<EngineFor, "session" | "agent" | "candidates">,
     host: EngineHost,
     engine: string,
-  ): CompletionPorts {
+  ): (request: LlmCompletionRequest) => Promise<LlmCompletion> {
     const { live, models } = this.#parts;
     const plugin = live.contributions.engineOwner(engine);
     const origin = { cause: "engine" as const, agentId: session.agentId, sessionKey: session.key };
-    return {
+    const ports: Omit<CompletionPorts, "candidates"> = {
       models,
-      candidates,
       idleMs: agent.idleTimeoutMs ?? IDLE_MS,
       origin: { ...origin, ...(plugin !== undefined && { plugin }) },
       spent: (cost) => host.spent(cost),
+    };
+    return async ({ model, agentId, ...request }) => {
+      requireSameAgent(agent.id, agentId);
+      const llm = own(live.config.plugins.entries, plugin ?? engine)?.llm ?? { allowModelOverride: false };
+      const allowed = allowedModels(candidates, { plugin: plugin ?? engine, llm, model });
+      return complete({ ...request, agentId: agent.id }, { ...ports, candidates: allowed });
     };
   }
 }

@@ -43,19 +43,25 @@ function sessionHooks(hooks: Hooks, live: Live): SessionWatcher {
       const event = { sessionFile: file, messages, reason };
       await hooks.ask("before_reset", event, contextOf({ ...facts, file }));
     },
-    ended({ key, sessionId, file, reason, messageCount, nextSessionId, ...facts }) {
+    ended({ key, sessionId, file, archived, reason, messageCount, nextSessionId, ...facts }) {
       const event = {
         sessionId,
         sessionKey: key,
         reason,
         messageCount,
-        sessionFile: file,
-        transcriptArchived: true,
+        sessionFile: archived ?? file,
+        transcriptArchived: archived !== undefined,
         ...(nextSessionId !== undefined && { nextSessionId, nextSessionKey: key }),
       };
       hooks.notify("session_end", event, contextOf({ key, sessionId, file, ...facts }));
     },
-    started: (facts) =>
-      hooks.notify("session_start", { sessionId: facts.sessionId, sessionKey: facts.key }, contextOf(facts)),
+    started({ resumedFrom, ...facts }) {
+      const event = {
+        sessionId: facts.sessionId,
+        sessionKey: facts.key,
+        ...(resumedFrom !== undefined && { resumedFrom }),
+      };
+      hooks.notify("session_start", event, contextOf(facts));
+    },
   };
 }

@@ -1,20 +1,18 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { AuxiliaryUsage } from "../../dispatch/maintenance/auxiliary-usage.ts";
 import { complete } from "../../harness/run/complete.ts";
-import type { PluginCaller, PluginPorts, PluginSessions } from "../../plugins/ports.ts";
-import { agentOf, buildKey, resolveAlias } from "../../sessions/keys.ts";
+import type { PluginCaller, PluginPorts } from "../../plugins/ports.ts";
+import { buildKey, resolveAlias } from "../../sessions/keys.ts";
 import type { LlmCompletion, LlmCompletionRequest } from "../../types/engine/context-engine.ts";
 import { systemClock } from "../../types/clock.ts";
 import { agentId } from "../../types/ids.ts";
 import type { Log } from "../../types/log.ts";
-import { modelName, type ModelRef } from "../../types/run/model.ts";
+import type { ModelRef } from "../../types/run/model.ts";
 import type { AgentSettings } from "../../types/settings.ts";
-import { isFields } from "../../utils/fields.ts";
-import { readModelRef } from "../config/settings.ts";
 import type { Core } from "../compose/core.ts";
 import type { Live } from "../compose/live.ts";
+import { allowedModels, requireSameAgent } from "../compose/allowed-models.ts";
 import { channelPorts, noChannelPorts } from "./channel-ports.ts";
+import { sessionFiles } from "./session-files.ts";
 import { settingsFor, shownForPlugin } from "./shown-for-plugin.ts";
 
 /** Milliseconds of silence after which a model call of a plugin has stalled. */
@@ -35,6 +33,7 @@ export function pluginPorts({ live, core, log, requestHeartbeat }: Lent): Plugin
   const costs = new AuxiliaryUsage(core.ports);
   return {
     ...readingPorts(live, log),
+    sessions: sessionFiles(live, core.ports.sessions),
     complete: (request, caller) => completeAs(request, caller, { live, core, costs }),
     async enqueueSystemEvent(text, { sessionKey }) {
       await core.journal.events.add(resolveAlias(sessionKey ?? "main", live.defaultAgent.id), text);
@@ -76,17 +75,16 @@ async function completeAs(
   caller: PluginCaller,
   { live, core, costs }: Pick<Lent, "live" | "core"> & { readonly costs: AuxiliaryUsage },
 ): Promise<LlmCompletion> {
-  const usual = live.defaultAgent.id;
-  const { model, ...rest } = request;
-  const { plugin } = caller;
-  const bound = caller.sessionKey === undefined ? undefined : resolveAlias(caller.sessionKey, usual);
-  const agent = agentFor(live, request.agentId ?? (bound && agentOf(bound, usual)));
-  const sessionKey = bound ?? buildKey({ kind: "main", agentId: agent.id }, usual);
+  const { model, agentId: wanted, ...rest } = request;
+  const { plugin, llm, bound } = caller;
+  if (bound) requireSameAgent(bound.agentId, wanted);
+  const agent = agentFor(live, bound?.agentId ?? wanted);
+  const sessionKey = bound?.sessionKey ?? buildKey({ kind: "main", agentId: agent.id }, live.defaultAgent.id);
   return complete(
     { ...rest, agentId: agent.id },
     {
       models: core.models,
-      candidates: candidatesFor(agent, model, caller),
+      candidates: allowedModels(modelsOf(agent), { plugin, llm, model }),
       idleMs: agent.idleTimeoutMs ?? IDLE_MS,
       origin: { cause: "plugin", agentId: agent.id, sessionKey, plugin },
       spent: costs.ofPlugin(plugin, sessionKey),
@@ -94,44 +92,14 @@ async function completeAs(
   );
 }
 
+const modelsOf = ({ model: { primary, fallbacks } }: AgentSettings): readonly ModelRef[] => [
+  ...(primary ? [primary] : []),
+  ...fallbacks,
+];
+
 function agentFor(live: Live, wanted: string | undefined): AgentSettings {
   if (wanted === undefined) return live.defaultAgent;
   const found = live.agents.find(({ id }) => id === agentId(wanted));
   if (found) return found;
   throw new Error(`Plugin LLM completion names the agent "${wanted}", which does not exist.`);
-}
-
-/** Plugins recognise a denial by its first words. */
-function candidatesFor(
-  agent: AgentSettings,
-  model: string | undefined,
-  { plugin, llm }: PluginCaller,
-): readonly ModelRef[] {
-  const own = [...(agent.model.primary ? [agent.model.primary] : []), ...agent.model.fallbacks];
-  if (model === undefined) return own;
-  const named = own.filter((ref) => modelName(ref) === model);
-  if (named.length > 0) return named;
-  if (!llm.allowModelOverride)
-    throw new Error(
-      `Plugin LLM completion cannot override the target model: set plugins.entries.${plugin}.llm.allowModelOverride.`,
-    );
-  const allowed = llm.allowedModels;
-  if (allowed && !allowed.includes("*") && !allowed.includes(model))
-    throw new Error(
-      `Plugin LLM completion model override "${model}" is not allowlisted: add it to plugins.entries.${plugin}.llm.allowedModels.`,
-    );
-  return [readModelRef(model)];
-}
-
-/** The rows are read from the export, which is as old as its last write. */
-function sessionFiles({ paths }: Live): PluginSessions {
-  const storePath = join(paths.sessionsDir, "sessions.json");
-  return {
-    storePath: () => storePath,
-    load() {
-      const rows: unknown = JSON.parse(readFileSync(storePath, "utf8"));
-      return isFields(rows) ? rows : {};
-    },
-    filePath: (sessionId) => join(paths.sessionsDir, `${sessionId}.jsonl`),
-  };
 }

@@ -15,10 +15,13 @@ export function commandIn(text: string, settings: DispatchSettings, commands: Co
   return call && command && { command, args: call.args };
 }
 
-/** A reset trigger of the config means `/new`. */
+/** A reset trigger of the config means `/new`; `/reset`, which is one by default, keeps its own name. */
 function callIn(text: string, { textCommands, resetTriggers }: DispatchSettings): CommandCall | undefined {
   const said = text.trim();
   const trigger = resetTriggers.find((word) => said === word || said.startsWith(`${word} `));
-  if (trigger !== undefined) return { name: "new", args: said.slice(trigger.length).trim() };
+  if (trigger !== undefined) {
+    const name = trigger === "/reset" ? "reset" : "new";
+    return { name, args: said.slice(trigger.length).trim() };
+  }
   return textCommands ? parseCommand(text) : undefined;
 }

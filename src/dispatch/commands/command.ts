@@ -68,7 +68,10 @@ export const fromContribution = ({ name, aliases, help, who, run }: CommandContr
   at: "apart",
   async run({ args, message, key: session, isOwner, ports }) {
     let text: string | undefined;
-    const running = run({ args, message, session, isOwner }).then((answer) => (text = answer));
+    const sessionId = ports.sessions.peek(session)?.sessionId;
+    const agentId = ports.settings().agentOf(session);
+    const asked = { args, message, session, agentId, ...(sessionId !== undefined && { sessionId }), isOwner };
+    const running = run(asked).then((answer) => (text = answer));
     const isDone = await within(running, CONTRIBUTED_MS, ports.clock);
     if (!isDone) throw new Error(`the command /${name} gave no answer within ${CONTRIBUTED_MS / 1000} seconds`);
     if (typeof text !== "string") throw new Error(`the command /${name} gave an answer that is no text`);

@@ -104,7 +104,7 @@ export class Compactions {
           tell(event);
         },
       });
-    const job = { model: first.info, tokenBudget: sizesFor(first, agent).window, ...asked, tally, watched };
+    const job = { handle: first, tokenBudget: sizesFor(first, agent).window, ...asked, tally, watched };
     const compacted = openEngine ? await compactByEngine(openEngine, job, builtIn, log) : await builtIn();
     await tally.close(compacted.kind);
     if (compacted.kind !== "done") return compacted;

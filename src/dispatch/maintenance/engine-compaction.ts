@@ -1,15 +1,16 @@
 import { type Compacted, sizesOf } from "../../harness/compaction/compact.ts";
 import { withCompactionHooks } from "../../harness/compaction/compaction-hooks.ts";
+import { engineModel } from "../../harness/context/engine-model.ts";
 import type { RunRequest } from "../../harness/request.ts";
 import { untilStopped } from "../../harness/run/until-stopped.ts";
+import type { ModelHandle } from "../../providers/catalog.ts";
 import type { EngineCompacted, EngineTurn } from "../../types/engine/engine-turn.ts";
 import type { Log } from "../../types/log.ts";
-import type { ModelInfo } from "../../types/run/model.ts";
 import type { SideCost } from "../../types/run/run.ts";
 import type { UsageTally } from "./auxiliary-usage.ts";
 
 interface Job {
-  readonly model: ModelInfo;
+  readonly handle: Pick<ModelHandle, "info" | "profile">;
   readonly tokenBudget: number;
   readonly signal: AbortSignal;
   readonly instructions?: string;
@@ -20,7 +21,7 @@ interface Job {
 /** Compacts on request by the context engine, which may call the built-in compaction. Does nothing when the engine cannot be opened. */
 export async function compactByEngine(
   open: NonNullable<RunRequest["openEngine"]>,
-  { model, tokenBudget, signal, instructions, tally, watched }: Job,
+  { handle, tokenBudget, signal, instructions, tally, watched }: Job,
   builtIn: () => Promise<Compacted>,
   log: Log,
 ): Promise<Compacted> {
@@ -37,7 +38,7 @@ export async function compactByEngine(
     await engine.begin(signal);
     const wishes = instructions !== undefined && { instructions };
     const done = await withCompactionHooks(watched, undefined, () =>
-      engine.compact({ why: "asked", model, tokenBudget, signal, ...wishes }),
+      engine.compact({ ...engineModel(handle), why: "asked", tokenBudget, signal, ...wishes }),
     );
     if (done.kind === "nothing")
       return { kind: "nothing", because: "unchanged", reason: `Nothing was compacted: ${done.reason}.` };

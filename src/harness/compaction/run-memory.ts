@@ -14,6 +14,7 @@ import type { RunDeps, RunRequest } from "../request.ts";
 import { boundHooks } from "../run/hooks.ts";
 import { Stopped } from "../run/until-stopped.ts";
 import { windowOf, withWindow } from "../context/budget.ts";
+import { engineModel } from "../context/engine-model.ts";
 import { type Fill, fillOf, isFull, sizesFor, summarizerModelsFor } from "./summarizer-models.ts";
 
 export interface MemoryParts {
@@ -86,7 +87,7 @@ export class RunMemory {
       currentTokenCount: log.filled,
       ...(log.lastUsage && { lastCallUsage: log.lastUsage }),
       ...(this.#summary !== undefined && { autoCompactionSummary: this.#summary }),
-      model: shown.handle.info,
+      ...engineModel(shown.handle),
     });
   }
 
@@ -166,7 +167,7 @@ export class RunMemory {
         tokenBudget: shown.budget,
         currentTokenCount: shown.tokens,
         why: "overflow",
-        model: shown.handle.info,
+        ...engineModel(shown.handle),
         signal,
       }),
     ).finally(() => (this.#isEngineCompacting = false));

@@ -10,7 +10,7 @@ import type { ChatMessage, ModelRef } from "../../types/run/model.ts";
 import type { Failure, Fit, PromptRecord } from "../../types/run/run.ts";
 import type { SessionWindow } from "../../types/session.ts";
 import type { AgentSettings } from "../../types/settings.ts";
-import { softLimitOf, fixedTokens, hardLimitOf, windowOf } from "./budget.ts";
+import { budgetIn, softLimitOf, fixedTokens, hardLimitOf, windowOf } from "./budget.ts";
 import { EngineView } from "./engine-view.ts";
 import type { Attempt, ContextPorts } from "../run/plan.ts";
 import { type Made, promptRecord } from "../log/prompt-record.ts";
@@ -118,7 +118,8 @@ export class ModelContext {
   #viewParts() {
     const { handle, signal } = this.#plan;
     const window = this.#windowTokens();
-    return { engine: this.#run.engine, request: this.#request, handle, signal, window, budget: this.#budget() };
+    const budget = engineBudget(handle, this.#request.settings, this.#fixed);
+    return { engine: this.#run.engine, request: this.#request, handle, signal, window, budget };
   }
 
   /** With the images that its turns mention. */
@@ -269,6 +270,10 @@ export async function readHistory(handle: ModelHandle, request: RunRequest): Pro
 function budgetOf({ info }: ModelHandle, settings: AgentSettings, fixed: number): number {
   return Math.max(1000, Math.floor(softLimitOf(windowOf(info, settings), settings) - fixed));
 }
+
+/** Leaves the whole reserve: an engine that fills its budget is not followed by a compaction after every turn. */
+const engineBudget = ({ info }: ModelHandle, settings: AgentSettings, fixed: number): number =>
+  Math.max(1000, Math.floor(budgetIn(windowOf(info, settings), settings) - fixed));
 
 const isSameFit = (one: Fit, other: Fit): boolean =>
   one.eachResult === other.eachResult &&

@@ -4,6 +4,7 @@ import type { EngineAnswer, EngineTurn } from "../../types/engine/engine-turn.ts
 import type { ChatMessage } from "../../types/run/model.ts";
 import type { SessionWindow } from "../../types/session.ts";
 import type { RunRequest } from "../request.ts";
+import { engineModel } from "./engine-model.ts";
 
 interface ViewParts {
   readonly engine: EngineTurn | undefined;
@@ -58,7 +59,7 @@ export class EngineView {
       prePromptMessageCount: this.#part.before,
       tokenBudget: budget,
       window,
-      model: handle.info,
+      ...engineModel(handle),
       availableTools: new Set(request.tools.map((tool) => tool.name)),
       prompt: request.turn.text,
       signal,

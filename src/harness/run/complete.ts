@@ -2,11 +2,10 @@ import { textOf } from "../../history/parts.ts";
 import { callModel } from "../../providers/call.ts";
 import type { ModelHandle, Models } from "../../providers/catalog.ts";
 import type { LlmCompletion, LlmCompletionRequest } from "../../types/engine/context-engine.ts";
-import type { ModelRef } from "../../types/run/model.ts";
-import { modelName } from "../../types/run/model.ts";
+import type { ChatMessage, ModelRef } from "../../types/run/model.ts";
 import type { CallOrigin } from "../../types/run/model-meter.ts";
 import type { SideCost } from "../../types/run/run.ts";
-import { hasTokens } from "../../types/run/usage.ts";
+import { emptyUsage, hasTokens } from "../../types/run/usage.ts";
 
 export interface CompletionPorts {
   readonly models: Models;
@@ -20,11 +19,11 @@ export interface CompletionPorts {
   spent?(cost: SideCost): void;
 }
 
-/** One model call in an agent's name, for a plugin. Rejects with the provider's error, or when another model is requested. */
+/** One model call in an agent's name, for a plugin. Rejects with the provider's error. */
 export async function complete(request: LlmCompletionRequest, ports: CompletionPorts): Promise<LlmCompletion> {
   const { models, candidates } = ports;
   let failure = "No model is configured.";
-  for (const ref of chosen(request.model, candidates)) {
+  for (const ref of candidates) {
     const handle = await models.find(ref);
     if ("missing" in handle) {
       failure = handle.missing;
@@ -38,14 +37,6 @@ export async function complete(request: LlmCompletionRequest, ports: CompletionP
   throw new Error(failure);
 }
 
-/** Engines of the field recognise this case by its text. */
-function chosen(model: string | undefined, candidates: readonly ModelRef[]): readonly ModelRef[] {
-  if (model === undefined) return candidates;
-  const found = candidates.filter((ref) => modelName(ref) === model);
-  if (found.length === 0) throw new Error("Plugin LLM completion cannot override the target model.");
-  return found;
-}
-
 async function ask(
   handle: ModelHandle,
   request: LlmCompletionRequest,
@@ -53,9 +44,10 @@ async function ask(
 ): Promise<LlmCompletion | string> {
   const { messages, systemPrompt = "", maxTokens, temperature, signal } = request;
   const { info } = handle;
+  const instructions = messages.flatMap(({ role, content }) => (role === "system" ? [content] : []));
   const context = {
-    systemPrompt,
-    messages: messages.map(({ content }) => ({ role: "user" as const, content, timestamp: 0 })),
+    systemPrompt: [systemPrompt, ...instructions].filter((text) => text !== "").join("\n\n"),
+    messages: messages.flatMap((said) => (said.role === "system" ? [] : [messageOf(said, handle)])),
   };
   const model = { provider: info.provider, id: info.id };
   const what = origin.cause === "plugin" ? "plugin" : "engine";
@@ -78,5 +70,20 @@ async function ask(
     model: info.id,
     ...(request.agentId !== undefined && { agentId: request.agentId }),
     usage: { input, output, cacheRead, cacheWrite, total },
+  };
+}
+
+/** A message of a request; of what an assistant said, only the text is known. */
+function messageOf({ role, content }: LlmCompletionRequest["messages"][number], { pi }: ModelHandle): ChatMessage {
+  if (role !== "assistant") return { role: "user", content, timestamp: 0 };
+  return {
+    role,
+    content: [{ type: "text", text: content }],
+    api: pi.api,
+    provider: pi.provider,
+    model: pi.id,
+    usage: emptyUsage(),
+    stopReason: "stop",
+    timestamp: 0,
   };
 }

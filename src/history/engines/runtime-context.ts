@@ -10,6 +10,7 @@ export const RUNTIME_SETTINGS = { executionHost: { id: EXECUTION_HOST } };
 /** The facts of a call in addition to the session. */
 export interface CallFacts {
   readonly model?: ModelInfo | undefined;
+  readonly authProfile?: string | undefined;
   readonly tokenBudget?: number | undefined;
   readonly currentTokenCount?: number | undefined;
   readonly lastCallUsage?: Usage | undefined;
@@ -26,7 +27,7 @@ export function runtimeContext(
   { services, clock }: Pick<EnginePorts, "services" | "clock">,
   call: CallFacts,
 ): ContextEngineRuntimeContext {
-  const { model, tokenBudget, currentTokenCount, lastCallUsage, trigger, signal } = call;
+  const { model, authProfile, tokenBudget, currentTokenCount, lastCallUsage, trigger, signal } = call;
   const usage = lastCallUsage && usageFacts(lastCallUsage);
   const rewrite = services.rewriteTranscriptEntries;
   return {
@@ -37,6 +38,7 @@ export function runtimeContext(
     sessionKey: session.sessionKey,
     agentId: session.agentId,
     ...(model && { provider: model.provider, model: model.id }),
+    ...(authProfile !== undefined && { authProfileId: authProfile }),
     ...(tokenBudget !== undefined && { tokenBudget }),
     ...(currentTokenCount !== undefined && { currentTokenCount }),
     ...(trigger !== undefined && { trigger }),

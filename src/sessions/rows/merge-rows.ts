@@ -18,7 +18,8 @@ export interface Edits {
 /**
  * The edits that `theirs` (the file now) made to `base` (the file as it was last read or written here), to be applied to
  * `ours`. Compares key by key and field by field: a field that was changed on both sides stays as it is here, and so does
- * a row that was changed here and removed there. Pure.
+ * a row that was changed here and removed there. A program may write back a file that it read before the last write: an older
+ * row does not bring back an earlier conversation, and a file with such a row removes none. Pure.
  */
 export function findEdits(ours: RowMap, base: RowMap, theirs: RowMap): Edits {
   const rows = new Map<SessionKey, SessionEntry | undefined>();
@@ -30,6 +31,7 @@ export function findEdits(ours: RowMap, base: RowMap, theirs: RowMap): Edits {
     rows.set(key, merged);
     (our ? found.edited : found.added).push(key);
   }
+  if ([...theirs].some(([key, their]) => isOlder(their, base.get(key)))) return { rows, ...found };
   for (const [key, was] of base) {
     const our = ours.get(key);
     if (theirs.has(key) || !our || !isDeepStrictEqual(plain(our), plain(was))) continue;
@@ -61,12 +63,22 @@ const addedRow = (was: SessionEntry | undefined, their: SessionEntry): SessionEn
 function mergeRow(our: SessionEntry, was: SessionEntry | undefined, their: SessionEntry): SessionEntry | undefined {
   const [ours, base, theirs] = [plain(our), was ? plain(was) : {}, plain(their)];
   const fields = new Set([...Object.keys(base), ...Object.keys(theirs)]);
+  const kept = isOlder(their, was) ? OF_THE_CONVERSATION : [];
   const changed = [...fields].filter(
-    (field) => !isDeepStrictEqual(theirs[field], base[field]) && isDeepStrictEqual(ours[field], base[field]),
+    (field) =>
+      !kept.includes(field) &&
+      !isDeepStrictEqual(theirs[field], base[field]) &&
+      isDeepStrictEqual(ours[field], base[field]),
   );
   if (changed.length === 0) return undefined;
   return patchRow(our, Object.fromEntries(changed.map((field) => [field, theirs[field]])));
 }
+
+const OF_THE_CONVERSATION: readonly string[] = ["sessionId", "sessionFile", "updatedAt"];
+
+/** Nobody sets the time of a row back: whoever wrote it had read an earlier file. */
+const isOlder = (their: SessionEntry, was: SessionEntry | undefined): boolean =>
+  was !== undefined && their.updatedAt < was.updatedAt;
 
 /** The row as it is written. */
 const plain = (row: SessionEntry): Fields => ({ ...writeRow(row) });

@@ -1,7 +1,14 @@
 import type { ChatMessage, ModelInfo, Usage } from "../run/model.ts";
 
+/** The model of a call. */
+export interface EngineModel {
+  readonly model: ModelInfo;
+  /** Id of the profile whose key asks it; unset for a model without a key. */
+  readonly authProfile?: string;
+}
+
 /** One model call, as an engine is asked about it. */
-export interface EngineAsk {
+export interface EngineAsk extends EngineModel {
   /** As the transcript has them; the turn's own messages last. */
   readonly messages: readonly ChatMessage[];
   /** Where the present turn begins in `messages`. */
@@ -10,7 +17,6 @@ export interface EngineAsk {
   readonly tokenBudget: number;
   /** Tokens of the whole window, as far as the config allows it; `tokenBudget` when unset. */
   readonly window?: number;
-  readonly model: ModelInfo;
   readonly availableTools: ReadonlySet<string>;
   /** The text of the user's turn. */
   readonly prompt: string;
@@ -24,7 +30,7 @@ export interface EngineAnswer {
   readonly systemAddition?: string;
 }
 
-export interface EngineTurnEnd {
+export interface EngineTurnEnd extends EngineModel {
   /** The whole context of the last call and the messages after it. */
   readonly messages: readonly ChatMessage[];
   readonly prePromptMessageCount: number;
@@ -34,15 +40,13 @@ export interface EngineTurnEnd {
   readonly lastCallUsage?: Usage;
   /** Summary of a built-in compaction that this run made. */
   readonly autoCompactionSummary?: string;
-  readonly model: ModelInfo;
 }
 
-export interface EngineCompaction {
+export interface EngineCompaction extends EngineModel {
   readonly tokenBudget: number;
   readonly currentTokenCount?: number;
   readonly why: "asked" | "overflow";
   readonly instructions?: string;
-  readonly model: ModelInfo;
   readonly signal: AbortSignal;
 }
 

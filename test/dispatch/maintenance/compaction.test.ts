@@ -47,7 +47,7 @@ it("does not happen without the configured engine, and the log says so", async (
   const noEngine = () => Promise.reject(new OpenClawError("ENGINE_MISSING", { message: "none", fix: "add it" }));
   const builtIn = () => Promise.reject(new Error("another engine took its place"));
   const job = {
-    model: MODEL,
+    handle: { info: MODEL, profile: { id: "fake:none", provider: "fake", mode: "none" as const } },
     tokenBudget: 1000,
     signal: new AbortController().signal,
     tally: new UsageTally(async () => undefined),

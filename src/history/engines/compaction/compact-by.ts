@@ -24,8 +24,8 @@ export async function compactBy(
   const unmet = job.why === "asked" ? unmetBy(engine.info.hostRequirements?.["manual-compact"]) : undefined;
   if (unmet !== undefined) return { kind: "nothing", reason: unmet };
   const { trigger, ...asked } = ASKED[job.why];
-  const { tokenBudget, currentTokenCount, instructions, model } = job;
-  const setting = settingOf({ trigger, tokenBudget, currentTokenCount, model });
+  const { tokenBudget, currentTokenCount, instructions, model, authProfile } = job;
+  const setting = settingOf({ trigger, tokenBudget, currentTokenCount, model, authProfile });
   const { runtimeContext, ...session } = setting;
   const answer: unknown = await engine.compact({
     ...session,

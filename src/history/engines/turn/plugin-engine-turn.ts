@@ -91,17 +91,13 @@ export class PluginEngineTurn implements EngineTurn {
 
   async reassemble(ask: EngineAsk): Promise<EngineAnswer | undefined> {
     if (!this.#ownsCompaction || this.#degraded !== undefined) return undefined;
-    const { messages, prePromptMessageCount, model } = ask;
     const tokenBudget = ask.window ?? ask.tokenBudget;
-    await this.#sendMessages(
-      { messages, prePromptMessageCount, tokenBudget, model, currentTokenCount: undefined },
-      ask.signal,
-    );
+    await this.#sendMessages({ ...ask, tokenBudget, currentTokenCount: undefined }, ask.signal);
     return this.#assemble(ask, { isFirst: false });
   }
 
   async #assemble(ask: EngineAsk, { isFirst }: { isFirst: boolean }): Promise<EngineAnswer | undefined> {
-    const { model, tokenBudget, signal } = ask;
+    const { model, authProfile, tokenBudget, signal } = ask;
     this.#last = { model, tokenBudget };
     if (this.#isSilent && this.#degraded === undefined) this.#degrade("assemble", "it hung in a call before");
     if (this.#degraded !== undefined) return undefined;
@@ -115,7 +111,7 @@ export class PluginEngineTurn implements EngineTurn {
         tokenBudget,
         model: model.id,
         ...(isFirst && { prompt: ask.prompt, availableTools: new Set(ask.availableTools), citationsMode: "auto" }),
-        runtimeContext: this.#runtime({ model, tokenBudget, signal: end }),
+        runtimeContext: this.#runtime({ model, authProfile, tokenBudget, signal: end }),
       }),
     );
     if (done.kind !== "ok") return this.#giveUp("assemble", done);
@@ -186,8 +182,8 @@ export class PluginEngineTurn implements EngineTurn {
   }
 
   #afterTurnParams(turn: TurnSoFar, signal: AbortSignal): Omit<AfterTurnParams, "messages" | "prePromptMessageCount"> {
-    const { tokenBudget, currentTokenCount, autoCompactionSummary, lastCallUsage, model } = turn;
-    const facts = { model, tokenBudget, currentTokenCount, lastCallUsage, signal };
+    const { tokenBudget, currentTokenCount, autoCompactionSummary, lastCallUsage, model, authProfile } = turn;
+    const facts = { model, authProfile, tokenBudget, currentTokenCount, lastCallUsage, signal };
     return {
       ...this.#ofTranscript(facts),
       isHeartbeat: this.#job.turn.isHeartbeat ?? false,
@@ -200,8 +196,8 @@ export class PluginEngineTurn implements EngineTurn {
   async #maintainAfter(turn: EngineTurnEnd, { isDeferred }: { isDeferred: boolean }): Promise<void> {
     const engine = this.#engine;
     if (!engine.maintain || this.#isSilent) return;
-    const { tokenBudget, currentTokenCount, lastCallUsage, model } = turn;
-    const facts = { tokenBudget, currentTokenCount, lastCallUsage, model, isDeferred };
+    const { tokenBudget, currentTokenCount, lastCallUsage, model, authProfile } = turn;
+    const facts = { tokenBudget, currentTokenCount, lastCallUsage, model, authProfile, isDeferred };
     const done = await this.#call("maintain", this.#ports.stopping, (signal) =>
       engine.maintain?.(this.#ofTranscript({ ...facts, signal })),
     );

@@ -35,7 +35,7 @@ function nativeNamesOf(value: unknown): readonly string[] {
 function contextOf(
   scope: PluginScope,
   name: string,
-  { args, message, session, sessionId, isOwner }: AskedContribution,
+  { args, message, session, agentId, sessionId, isOwner }: AskedContribution,
 ) {
   const { from, sender } = message;
   return {
@@ -50,10 +50,11 @@ function contextOf(
     senderIsOwner: isOwner,
     args,
     commandBody: args === "" ? `/${name}` : `/${name} ${args}`,
+    agentId,
     sessionKey: session,
     ...(sessionId !== undefined && { sessionId }),
     config: scope.shownConfig(),
-    runtimeContext: { llm: { complete: completeFor(scope, { sessionKey: session }) } },
+    runtimeContext: { llm: { complete: completeFor(scope, { agentId, sessionKey: session }) } },
   };
 }
 

@@ -1,10 +1,11 @@
 import type { LlmCompletion, LlmCompletionRequest } from "../../../types/engine/context-engine.ts";
 import { withSignal } from "./with-signal.ts";
 import { objectOf } from "../foreign.ts";
+import type { BoundConversation } from "../../ports.ts";
 import type { PluginScope } from "../scope.ts";
 
 /** `runtime.llm.complete` of a plugin. `bound`: the conversation that it was called in, if any. */
-export function completeFor(scope: PluginScope, bound: { readonly sessionKey?: string } = {}) {
+export function completeFor(scope: PluginScope, bound?: BoundConversation) {
   return async (given: unknown): Promise<LlmCompletion> => {
     const { messages, signal, ...rest } = objectOf(given, "llm.complete");
     if (!Array.isArray(messages)) throw new TypeError("llm.complete needs the list messages");
@@ -14,7 +15,7 @@ export function completeFor(scope: PluginScope, bound: { readonly sessionKey?: s
       signal: withSignal(scope.signal, signal),
     };
     const llm = scope.entry?.llm ?? { allowModelOverride: false };
-    return scope.ports.complete(request, { plugin: scope.id, llm, ...bound });
+    return scope.ports.complete(request, { plugin: scope.id, llm, ...(bound && { bound }) });
   };
 }
 

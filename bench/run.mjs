@@ -21,6 +21,7 @@ const experiments = {
   hist: ["hist.mjs", "10", "500", "5000", "50000"],
   soak: ["soak.mjs", "2000"],
   channels: ["channels.mjs", "10000", "500"],
+  plugins: ["plugins.mjs", "15", "100", "3"],
 };
 
 const machine = () => {
@@ -86,6 +87,7 @@ function figures(rows) {
     short?.pre && long?.pre && ["50,000 messages against 10", long.pre.p50 / short.pre.p50, 2, "times"],
     ...soakFigures(of("soak")),
     ...channelFigures(of("channels")),
+    ...pluginFigures(of("plugins")),
   ].filter(Boolean);
 }
 
@@ -101,6 +103,19 @@ function channelFigures(row) {
       [`channels on: ${name}: idle`, rss, undefined, "MiB"],
     ]),
     ["idle, five channels off against none in the config", costs["all five off"].rss / none.rss, 1.05, "times"],
+  ];
+}
+
+function pluginFigures(row) {
+  if (!row) return [];
+  const { plugins, start, hooks, without, withHooks, perHook } = row;
+  return [
+    ["ready, no plugins", start.none, undefined, "ms"],
+    [`ready, ${plugins} plugins that are off: more`, start.off - start.none, 50, "ms"],
+    [`ready, ${plugins} plugins that are on: more`, start.on - start.none, undefined, "ms"],
+    ["CPU a message, no plugins", without, undefined, "ms"],
+    [`CPU a message, ${hooks} hooks that do nothing`, withHooks, undefined, "ms"],
+    ["CPU a message for each such hook", perHook, 0.1, "ms"],
   ];
 }
 

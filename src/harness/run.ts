@@ -12,7 +12,16 @@ import type { RunDeps, RunRequest, UserTurn } from "./request.ts";
 import { Attempts } from "./run/attempts.ts";
 import { Deadline } from "./run/deadline.ts";
 import { claimedAnswer } from "./run/claimed-answer.ts";
-import { addToSystem, addToTurn, askHooks, boundHooks, notifyEnd, whyBlocked } from "./run/hooks.ts";
+import {
+  addToSystem,
+  addToTurn,
+  askHooks,
+  boundHooks,
+  historyFor,
+  type HistoryReader,
+  notifyEnd,
+  whyBlocked,
+} from "./run/hooks.ts";
 import { openTurn, type Progress, progressOf, repeat, repeatPart, userMessage } from "./run/resume.ts";
 import { Steering } from "./run/steering.ts";
 import { type AbortCause, StopSwitch } from "./run/stop-switch.ts";
@@ -69,11 +78,13 @@ class Runner {
   readonly #startedAt: number;
   readonly #steering = new Steering();
   readonly #attempts: Attempts;
+  readonly #history: HistoryReader;
 
   constructor(request: RunRequest, deps: RunDeps, log: RunLog) {
     const { stop } = this;
     this.#request = writtenByHooks(stoppable(request, stop.signal), deps);
     this.#deps = stoppableDeps(deps, stop.signal);
+    this.#history = historyFor(this.#request, this.#deps.models);
     this.#startedAt = deps.clock.now();
     this.log = log;
     log.facts = request.facts;
@@ -119,7 +130,7 @@ class Runner {
     if (progress.kind === "underway") this.#attempts.carry(repeatPart(progress.carried, this.log));
     if (progress.kind === "finished")
       return { kind: "replied", stop: progress.last.stopReason === "length" ? "length" : "stop" };
-    const blocked = progress.kind === "fresh" ? await whyBlocked(this.#request, this.#deps) : undefined;
+    const blocked = progress.kind === "fresh" ? await whyBlocked(this.#request, this.#deps, this.#history) : undefined;
     const claimed = blocked === undefined ? await claimedAnswer(progress, this.#request, this.#deps) : undefined;
     const unusable = await this.#prepare(progress);
     if (blocked !== undefined) return { kind: "failed", failure: { kind: "blocked", message: blocked } };
@@ -154,7 +165,7 @@ class Runner {
   }
 
   async #applyHooks(isFresh: boolean): Promise<void> {
-    const added = await askHooks(this.#request, this.#deps);
+    const added = await askHooks(this.#request, this.#deps, this.#history);
     if (!added) return;
     if (isFresh) this.#request = addToTurn(this.#request, added);
     this.#request = addToSystem(this.#request, added);

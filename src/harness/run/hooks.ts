@@ -17,13 +17,14 @@ export const boundHooks = (request: RunRequest, { hooks }: Pick<RunDeps, "hooks"
 /** The additions of hooks to this run; undefined without such hooks. */
 export async function askHooks(
   request: RunRequest,
-  { hooks, models }: Pick<RunDeps, "hooks" | "models">,
+  { hooks }: Pick<RunDeps, "hooks">,
+  history: HistoryReader,
 ): Promise<PromptAdditions | undefined> {
   if (!hooks) return undefined;
   const answers = [...(await heartbeatAdditions(request, hooks))];
   const asked = SHAPING.filter((name) => hooks.has(name));
   if (asked.length > 0) {
-    const event = { prompt: request.turn.text, messages: await messagesFor(request, models) };
+    const event = { prompt: request.turn.text, messages: await history() };
     for (const name of asked) answers.push(...(await hooks.ask(name, event, contextOf(request))));
   }
   if (answers.length === 0) return undefined;
@@ -36,6 +37,15 @@ async function heartbeatAdditions(request: RunRequest, hooks: HookRunner): Promi
   return hooks.ask("heartbeat_prompt_contribution", { sessionKey, agentId }, contextOf(request));
 }
 
+/** The conversation before the run, as its first model would see it. */
+export type HistoryReader = () => Promise<readonly ChatMessage[]>;
+
+/** Reads it when a hook wants it, and once for all of them. */
+export function historyFor(request: RunRequest, models: RunDeps["models"]): HistoryReader {
+  let read: Promise<readonly ChatMessage[]> | undefined;
+  return () => (read ??= messagesFor(request, models));
+}
+
 async function messagesFor(request: RunRequest, models: RunDeps["models"]): Promise<readonly ChatMessage[]> {
   const [first] = request.choice.candidates;
   const handle = first && (await models.find(first));
@@ -45,10 +55,11 @@ async function messagesFor(request: RunRequest, models: RunDeps["models"]): Prom
 /** Why a hook does not let the run begin; undefined when all let it. */
 export async function whyBlocked(
   request: RunRequest,
-  { hooks, models }: Pick<RunDeps, "hooks" | "models">,
+  { hooks }: Pick<RunDeps, "hooks">,
+  history: HistoryReader,
 ): Promise<string | undefined> {
   if (hooks?.has("before_agent_run") !== true) return undefined;
-  const event = { prompt: request.turn.text, messages: await messagesFor(request, models) };
+  const event = { prompt: request.turn.text, messages: await history() };
   return hooks.gate(
     { name: "before_agent_run", event, context: contextOf(request) },
     { accepts: blockIn, refused: (reason) => reason },

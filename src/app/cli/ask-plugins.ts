@@ -27,6 +27,7 @@ export const pluginsShape = z.looseObject({
           calls: z.number(),
           busyMs: z.number(),
           blocked: z.number(),
+          heapMb: z.number().optional(),
           failed: z.number(),
           longest: z.looseObject({ what: z.string(), ms: z.number() }).optional(),
           lastError: z.string().optional(),

@@ -1,4 +1,5 @@
 import type { Parts } from "./parts.ts";
+import { pluginStatus } from "./plugin-status.ts";
 import { defaultModel } from "./model-text.ts";
 
 /** The facts of `status` in addition to the server's own. */
@@ -30,6 +31,7 @@ export async function statusOf(parts: Parts): Promise<Record<string, unknown>> {
       ...("missing" in found && { problem: found.missing }),
     },
     channels: channels.status(),
+    plugins: pluginStatus(parts.plugins.plugins.records),
     strangers: { waiting: requests.length, turnedAway: turnedAway.length },
     journal,
     lastDay: { ...day, plugins },

@@ -33,10 +33,11 @@ export async function openPlugins({ live, ...lent }: Surroundings): Promise<Open
     tryOut: (untried) => tryPlugins(untried, live),
   });
   const plugins = new Plugins(live.contributions, pluginPorts({ live, ...lent }), { guard });
-  let endResolution: (() => void) | undefined;
+  const ends: (() => void)[] = [];
   const follow = async () => {
-    // Without a plugin, no import of this process is looked at.
-    if (live.loaded.plugins.plugins.length > 0) endResolution ??= resolveSdk(sdkUrls());
+    // Without a plugin, nothing of this process is looked at.
+    if (live.loaded.plugins.plugins.length > 0 && ends.length === 0)
+      ends.push(resolveSdk(sdkUrls()), await plugins.observe());
     await plugins.apply(live.loaded.plugins);
   };
   await follow();
@@ -46,7 +47,7 @@ export async function openPlugins({ live, ...lent }: Surroundings): Promise<Open
     stopping: () => plugins.stop(),
     async close() {
       await plugins.close();
-      endResolution?.();
+      for (const end of ends) end();
     },
   };
 }

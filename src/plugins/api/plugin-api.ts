@@ -47,7 +47,10 @@ export function createPluginApi(
     },
     lifecycle: {
       signal: scope.signal,
-      onDispose: (end: unknown) => scope.onEnd(functionOf(end, "lifecycle.onDispose")),
+      onDispose: (given: unknown) => {
+        const end = functionOf(given, "lifecycle.onDispose");
+        scope.onEnd(() => scope.call("onDispose", end));
+      },
       registerRuntimeLifecycle: () => undefined,
     },
   };

@@ -4,6 +4,7 @@ import type { FoundPlugin } from "../../types/plugin/manifest.ts";
 import { own } from "../../utils/own.ts";
 import type { PluginEntry } from "../config.ts";
 import { ConnectedAccounts } from "./registrations/channel/accounts.ts";
+import type { RunningCode } from "../host/running-code.ts";
 import type { PluginWatch } from "../host/watch.ts";
 import type { PluginPorts } from "../ports.ts";
 
@@ -21,6 +22,7 @@ export interface SessionAction {
 }
 
 interface ScopeParts {
+  readonly code: RunningCode;
   readonly registry: ContributionRegistry;
   readonly ports: PluginPorts;
   readonly watch: PluginWatch;
@@ -43,15 +45,17 @@ export class PluginScope {
   readonly refusedHooks = new Set<string>();
   readonly #registry: ContributionRegistry;
   readonly #watch: PluginWatch;
+  readonly #code: RunningCode;
   readonly #ends: (() => unknown)[] = [];
   readonly #stopping = new AbortController();
 
-  constructor(plugin: FoundPlugin, { registry, ports, watch }: ScopeParts) {
+  constructor(plugin: FoundPlugin, { code, registry, ports, watch }: ScopeParts) {
     this.plugin = plugin;
     this.ports = ports;
     this.log = ports.log.with({ plugin: plugin.manifest.id });
     this.#registry = registry;
     this.#watch = watch;
+    this.#code = code;
   }
 
   get id(): string {
@@ -81,7 +85,12 @@ export class PluginScope {
 
   /** Calls the plugin's code. `what` names the call in reports. */
   call<T>(what: string, run: () => T): T {
-    return this.#watch.call(this.id, what, run);
+    return this.#watch.call(this.#code, what, run);
+  }
+
+  /** Runs code of the gateway that the plugin has called: what it does later is not the plugin's. */
+  outside<T>(run: () => T): T {
+    return this.#watch.outside(run);
   }
 
   onEnd(end: () => unknown): void {

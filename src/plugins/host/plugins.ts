@@ -15,6 +15,9 @@ import type { PluginPorts } from "../ports.ts";
 import { noGuard, type LoadGuard } from "../trial/guard.ts";
 import type { LeftOut } from "../trial/trials.ts";
 import { factsOf, refusedSettings, type PluginRecord } from "./record.ts";
+import { observeProcess } from "./observe.ts";
+import { RunningCode } from "./running-code.ts";
+import { PluginTimers } from "./timers.ts";
 import { PluginWatch } from "./watch.ts";
 
 /** Milliseconds for running a plugin's entry, and for its `register` where that returns a promise. */
@@ -53,6 +56,9 @@ export class Plugins {
   readonly #ports: PluginPorts;
   readonly #log: Log;
   readonly #watch: PluginWatch;
+  readonly #timers: PluginTimers;
+  /** The code of each plugin that was run, also of one whose registration fails, by its id. */
+  readonly #codes = new Map<string, RunningCode>();
   readonly #mode: RegistrationMode;
   readonly #guard: LoadGuard;
   readonly #loaded = new Map<string, Loaded>();
@@ -65,6 +71,7 @@ export class Plugins {
     this.#ports = ports;
     this.#log = ports.log;
     this.#watch = new PluginWatch(ports.log);
+    this.#timers = new PluginTimers(this.#watch);
     this.#mode = mode;
     this.#guard = guard;
   }
@@ -94,6 +101,12 @@ export class Plugins {
     const runnable = missing.filter((found) => this.#refusedSettings(found) === undefined);
     const leftOut = await this.#guard.leftOut(runnable);
     for (const found of missing) await this.#load(found, leftOut.get(found.manifest.id));
+  }
+
+  /** Watches what plugins' code does in this process between calls, until the returned function is called. Never rejects. */
+  observe(): Promise<() => void> {
+    const codes = () => [...this.#codes.values()];
+    return observeProcess({ watch: this.#watch, timers: this.#timers, codes, log: this.#log });
   }
 
   /** Calls `gateway_start` and starts the services of all plugins. For those that are loaded later this happens at once. */
@@ -137,6 +150,7 @@ export class Plugins {
     if (this.#isRunning) await this.#stop(loaded.scope);
     this.#contributions.remove(id);
     await loaded.scope.end();
+    this.#endCode(id);
     this.#watch.forget(id);
     this.#log.info("plugin unloaded", { plugin: id });
   }
@@ -200,6 +214,16 @@ export class Plugins {
     const partly = this.#loaded.get(id);
     this.#loaded.delete(id);
     await partly?.scope.end();
+    this.#endCode(id);
+  }
+
+  /** Ends what its code has left to itself. */
+  #endCode(id: string): void {
+    const code = this.#codes.get(id);
+    if (!code) return;
+    this.#codes.delete(id);
+    const intervals = this.#timers.end(code);
+    if (intervals > 0) this.#log.info("intervals that a plugin left are ended", { plugin: id, intervals });
   }
 
   /** Why it failed; undefined when it is loaded. */
@@ -215,13 +239,16 @@ export class Plugins {
 
   /** Runs its entry and its `register`, each within a time limit. Why that failed, else undefined. */
   async #run(found: FoundPlugin, elapsed: () => number): Promise<string | undefined> {
-    const importing = importEntry(found);
+    const { manifest, root } = found;
+    const code = new RunningCode(manifest.id, root);
+    this.#codes.set(manifest.id, code);
+    const importing = this.#watch.inside(code, () => importEntry(found));
     if (!(await within(importing, IMPORT_MS, this.#ports.clock)))
       return `its code was not loaded within ${IMPORT_MS / 1000} s`;
     const imported = await importing;
     if (imported.kind === "failed") return imported.why;
     try {
-      const registering = this.#register(found, imported, elapsed);
+      const registering = this.#register(found, { ...imported, code }, elapsed);
       if (await within(registering, REGISTER_MS, this.#ports.clock)) return undefined;
       return `its register did not end within ${REGISTER_MS / 1000} s`;
     } catch (error) {
@@ -229,13 +256,13 @@ export class Plugins {
     }
   }
 
-  async #register(found: FoundPlugin, { definition, entry }: ImportedOk, elapsed: () => number): Promise<void> {
+  async #register(found: FoundPlugin, { definition, entry, code }: Runnable, elapsed: () => number): Promise<void> {
     const { id } = found.manifest;
     let returned: unknown;
     const contributor: Contributor = {
       id,
       register: (registry) => {
-        const scope = new PluginScope(found, { registry, ports: this.#ports, watch: this.#watch });
+        const scope = new PluginScope(found, { code, registry, ports: this.#ports, watch: this.#watch });
         const api = createPluginApi(scope, { definition, entry, mode: this.#mode });
         returned = scope.call("register", () => definition.register(api));
         this.#loaded.set(id, { found, scope, loadMs: elapsed(), settings: this.#ports.settingsOf(id) });
@@ -261,4 +288,4 @@ export class Plugins {
   }
 }
 
-type ImportedOk = Extract<Awaited<ReturnType<typeof importEntry>>, { kind: "ok" }>;
+type Runnable = Extract<Awaited<ReturnType<typeof importEntry>>, { kind: "ok" }> & { readonly code: RunningCode };

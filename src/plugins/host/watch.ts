@@ -1,37 +1,36 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import type { Log } from "../../types/log.ts";
+import { errorText } from "../../utils/text/error-text.ts";
+import type { RunningCode } from "./running-code.ts";
 
 /** Milliseconds that a call may keep the event loop before it is reported. */
-const BLOCKING_MS = 100;
-/** A plugin that blocks over and over is logged once in this time. */
+export const BLOCKING_MS = 100;
+/** What a plugin does over and over is logged once in this time. */
 const LOGGED_EVERY_MS = 60_000;
 
 /** How a plugin has behaved since it was loaded. */
 export interface PluginCost {
   readonly calls: number;
-  /** Milliseconds of the event loop that its calls have used, without what they awaited. */
+  /** Milliseconds of the event loop that its calls and timers have used, without what they awaited. */
   readonly busyMs: number;
-  /** Calls that kept the event loop for longer than 100 ms, and the longest of them. */
+  /** How often it kept the event loop for longer than 100 ms, and the longest time. */
   readonly blocked: number;
   readonly longest?: { readonly what: string; readonly ms: number };
+  /** Megabytes that its code holds, as of the last time that the heap had grown. */
+  readonly heapMb?: number;
   readonly failed: number;
   readonly lastError?: string;
 }
 
-interface Mutable {
-  calls: number;
-  busyMs: number;
-  blocked: number;
-  longest?: { what: string; ms: number };
-  failed: number;
-  lastError?: string;
-  loggedAt: number;
-}
+type Mutable = { -readonly [Key in keyof PluginCost]: PluginCost[Key] } & { loggedAt: number; failureLoggedAt: number };
 
-/** Measures the calls of plugins' code: who blocks the gateway is named. */
+/** Measures what plugins' code does, in calls and between them: who blocks the gateway is named. */
 export class PluginWatch {
   readonly #log: Log;
   readonly #now: () => number;
   readonly #costs = new Map<string, Mutable>();
+  readonly #context = new AsyncLocalStorage<RunningCode | undefined>();
+  #blockedAt = -Infinity;
 
   /** `now`: milliseconds that only grow. */
   constructor(log: Log, now: () => number = () => performance.now()) {
@@ -39,27 +38,83 @@ export class PluginWatch {
     this.#now = now;
   }
 
+  /** The plugin whose code runs, also in what it awaited. */
+  get current(): RunningCode | undefined {
+    return this.#context.getStore();
+  }
+
+  /** When the latest block that could be attributed ended. */
+  get blockedAt(): number {
+    return this.#blockedAt;
+  }
+
+  /** Runs code of a plugin without measuring it. */
+  inside<T>(code: RunningCode, run: () => T): T {
+    return this.#context.run(code, run);
+  }
+
+  /** Runs code of the gateway that a plugin has called: it is not the plugin's. */
+  outside<T>(run: () => T): T {
+    return this.#context.run(undefined, run);
+  }
+
   /** Runs a call of a plugin. Throws, or rejects, as the call does. */
-  call<T>(plugin: string, what: string, run: () => T): T {
-    const cost = this.#costOf(plugin);
+  call<T>(code: RunningCode, what: string, run: () => T): T {
+    const cost = this.#costOf(code.id);
     cost.calls++;
     const begun = this.#now();
     try {
-      const result = run();
+      const result = this.inside(code, run);
       if (result instanceof Promise) result.catch((error: unknown) => noteFailure(cost, what, error));
       return result;
     } catch (error) {
       noteFailure(cost, what, error);
       throw error;
     } finally {
-      this.#account(plugin, cost, { what, ms: this.#now() - begun });
+      this.noteBusy(code, what, this.#now() - begun);
     }
+  }
+
+  /** Runs what a plugin has left to the event loop, such as a timer's function. What it throws is reported and ends nothing. */
+  callback(code: RunningCode, what: string, run: () => unknown): void {
+    const begun = this.#now();
+    try {
+      this.inside(code, run);
+    } catch (error) {
+      const cost = this.#costOf(code.id);
+      noteFailure(cost, what, error);
+      if (this.#now() - cost.failureLoggedAt >= LOGGED_EVERY_MS) {
+        cost.failureLoggedAt = this.#now();
+        this.#log.error("plugin failed", { plugin: code.id, call: what, error });
+      }
+    } finally {
+      this.noteBusy(code, what, this.#now() - begun);
+    }
+  }
+
+  /** Counts time in which a plugin kept the event loop. */
+  noteBusy({ id }: RunningCode, what: string, ms: number): void {
+    const cost = this.#costOf(id);
+    cost.busyMs += ms;
+    if (ms < BLOCKING_MS) return;
+    this.#blockedAt = this.#now();
+    cost.blocked++;
+    if (ms > (cost.longest?.ms ?? 0)) cost.longest = { what, ms: Math.round(ms) };
+    if (this.#now() - cost.loggedAt < LOGGED_EVERY_MS) return;
+    cost.loggedAt = this.#now();
+    this.#log.warn("a plugin blocked the gateway", { plugin: id, call: what, ms: Math.round(ms), times: cost.blocked });
+  }
+
+  /** Reports that the heap has grown by what a plugin's code holds. */
+  noteHeap({ id }: RunningCode, { mb, grownMb, calls }: { mb: number; grownMb: number; calls: number }): void {
+    this.#costOf(id).heapMb = mb;
+    this.#log.warn("the heap grew by what a plugin holds", { plugin: id, grownMb, mb, calls });
   }
 
   costOf(plugin: string): PluginCost | undefined {
     const cost = this.#costs.get(plugin);
     if (!cost) return undefined;
-    const { loggedAt: _at, ...shown } = cost;
+    const { loggedAt: _at, failureLoggedAt: _failed, ...shown } = cost;
     return { ...shown, busyMs: Math.round(shown.busyMs) };
   }
 
@@ -70,23 +125,13 @@ export class PluginWatch {
   #costOf(plugin: string): Mutable {
     const known = this.#costs.get(plugin);
     if (known) return known;
-    const fresh: Mutable = { calls: 0, busyMs: 0, blocked: 0, failed: 0, loggedAt: -Infinity };
+    const fresh = { calls: 0, busyMs: 0, blocked: 0, failed: 0, loggedAt: -Infinity, failureLoggedAt: -Infinity };
     this.#costs.set(plugin, fresh);
     return fresh;
-  }
-
-  #account(plugin: string, cost: Mutable, { what, ms }: { what: string; ms: number }): void {
-    cost.busyMs += ms;
-    if (ms < BLOCKING_MS) return;
-    cost.blocked++;
-    if (ms > (cost.longest?.ms ?? 0)) cost.longest = { what, ms: Math.round(ms) };
-    if (this.#now() - cost.loggedAt < LOGGED_EVERY_MS) return;
-    cost.loggedAt = this.#now();
-    this.#log.warn("a plugin blocked the gateway", { plugin, call: what, ms: Math.round(ms), times: cost.blocked });
   }
 }
 
 function noteFailure(cost: Mutable, what: string, error: unknown): void {
   cost.failed++;
-  cost.lastError = `${what}: ${error instanceof Error ? error.message : String(error)}`;
+  cost.lastError = `${what}: ${errorText(error)}`;
 }

@@ -15,7 +15,7 @@ export function completeFor(scope: PluginScope, bound?: BoundConversation) {
       signal: withSignal(scope.signal, signal),
     };
     const llm = scope.entry?.llm ?? { allowModelOverride: false };
-    return scope.ports.complete(request, { plugin: scope.id, llm, ...(bound && { bound }) });
+    return scope.outside(() => scope.ports.complete(request, { plugin: scope.id, llm, ...(bound && { bound }) }));
   };
 }
 

@@ -20,6 +20,7 @@ const statusShape = z.looseObject({
     .looseObject({ provider: z.string(), id: z.string(), problem: z.string().optional(), demo: z.boolean().optional() })
     .optional(),
   channels: z.array(account).optional(),
+  plugins: z.looseObject({ loaded: z.number(), problems: z.array(z.string()) }).optional(),
   config: z.looseObject({ problems: z.array(problem).optional() }).optional(),
   journal: z
     .looseObject({

@@ -5,6 +5,7 @@ import { withGateway } from "../../call-gateway.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { strangersText } from "../../../strangers-text.ts";
 import { readState, type State } from "../../state.ts";
+import { cleanText } from "../../terminal-text.ts";
 import { pairs, showDuration } from "../../table.ts";
 import { gatewayJson, readGatewayState, type GatewayState, type GatewayStatus } from "./gateway-state.ts";
 import { channelRows, channelsShape } from "../channels/channels.ts";
@@ -69,6 +70,7 @@ function gatewayRows({ url, pid, status: told, problem }: GatewayState): Rows {
     ["Ready", ready && readyText(ready)],
     ["Model", modelText(told)],
     ["Channels", channelsText(told)],
+    ["Plugins", pluginProblemsText(told)],
     ["Work", workText(told)],
     ["Messages", messagesText(told)],
     ["Strangers", told.strangers && strangersText(told.strangers)],
@@ -92,6 +94,11 @@ function modelText({ model }: GatewayStatus): string | undefined {
 
 const channelsText = ({ channels }: GatewayStatus): string | undefined =>
   channels && (channels.map((one) => `${one.channel}/${one.accountId} ${one.lifecycle}`).join(", ") || "none");
+
+function pluginProblemsText({ plugins }: GatewayStatus): string | undefined {
+  if (!plugins || (plugins.loaded === 0 && plugins.problems.length === 0)) return undefined;
+  return [`${plugins.loaded} loaded`, ...plugins.problems].map((text) => cleanText(text)).join("; ");
+}
 
 function workText({ activeRuns, journal, sessions, connections }: GatewayStatus): string {
   const counts = [

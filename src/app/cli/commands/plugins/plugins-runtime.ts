@@ -40,6 +40,7 @@ function rowsOf({ id, state, why, version, added = {}, cost, ...plugin }: Record
     ["not available here", listed(plugin.notServed)],
     ["calls", cost && `${cost.calls}, ${cost.busyMs} ms of the gateway's time, ${cost.failed} failed`],
     ["blocked the gateway", cost && cost.blocked > 0 ? `${cost.blocked} times` : undefined],
+    ["memory", cost?.heapMb === undefined ? undefined : `holds ${cost.heapMb} MB of the heap`],
     ["longest call", cost?.longest && `${cost.longest.what}, ${cost.longest.ms} ms`],
     ["last error", cost?.lastError],
   ];

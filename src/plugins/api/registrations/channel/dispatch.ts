@@ -34,7 +34,7 @@ async function store(scope: PluginScope, { host }: ConnectedAccount, message: In
   const signal = AbortSignal.any([host.signal, scope.signal]);
   for (let failures = 0; ; failures++) {
     try {
-      return await host.receive([message]);
+      return await scope.outside(() => host.receive([message]));
     } catch (error) {
       if (signal.aborted) throw error;
       const retryInMs = backoff(failures);

@@ -88,6 +88,8 @@ function providerText(message: string): string | undefined {
 
 export const TOO_MANY_STARTS =
   "⚠️ I was interrupted several times while answering this message and gave up. Please send it again.";
+export const commandEndedGateway = (name: string): string =>
+  `⚠️ The gateway ended twice while it ran this command (${name}), so it is not run again. Please ask the operator.`;
 export const QUEUE_FULL = "⚠️ Too many messages are waiting in this chat, so I skipped this one.";
 export const BROKEN = `⚠️ ${FAILURE_TEXT.unknown}`;
 export const agentGone = (agent: string): string =>

@@ -1,7 +1,8 @@
-import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { CONTEXT_FILES } from "../types/engine/context-files.ts";
 import { OpenClawError } from "../types/errors.ts";
+import { makeDirectory } from "../store/make-directory.ts";
 import { errorCode } from "../utils/missing.ts";
 import { errorText } from "../utils/text/error-text.ts";
 import type { ContextFile } from "./system-context.ts";
@@ -93,7 +94,7 @@ export async function seedWorkspace(directory: string): Promise<readonly string[
 }
 
 async function seed(directory: string): Promise<readonly string[]> {
-  await mkdir(directory, { recursive: true, mode: 0o700 });
+  await makeDirectory(directory);
   if ((await readdir(directory)).length > 0) {
     return [];
   }

@@ -125,9 +125,11 @@ export class HeldSession implements Session {
 
   async update(patch: SessionPatch, options: { now?: boolean } = {}): Promise<void> {
     this.#held();
+    const { rows } = this.#keeper;
+    if (options.now) return void (await rows.patchNow(this.key, this.entry, patch));
     const changesFile = patch.sessionId !== undefined || patch.sessionFile !== undefined;
-    this.#keeper.rows.set(this.key, patchRow(this.entry, patch));
-    if (options.now || changesFile) await this.#keeper.rows.flush();
+    rows.set(this.key, patchRow(this.entry, patch));
+    if (changesFile) await rows.flush();
     else await this.#record();
   }
 

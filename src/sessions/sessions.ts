@@ -113,10 +113,15 @@ class SessionFiles implements Sessions, Keeper {
     for (const [key, entry] of this.rows.newest(of)) yield { key, entry };
   }
 
-  async patch(asked: SessionKey, patch: SessionPatch): Promise<Readonly<SessionEntry> | undefined> {
+  async patch(
+    asked: SessionKey,
+    patch: SessionPatch,
+    { now = false }: { now?: boolean } = {},
+  ): Promise<Readonly<SessionEntry> | undefined> {
     const key = this.#canonical(asked);
     const row = this.rows.get(key);
     if (!row) return undefined;
+    if (now) return this.rows.patchNow(key, row, patch);
     const patched = patchRow(row, patch);
     this.rows.set(key, patched);
     if (patched.sessionId !== row.sessionId || patched.sessionFile !== row.sessionFile) await this.rows.flush();

@@ -1,8 +1,9 @@
 import { randomBytes } from "node:crypto";
-import { chmod, mkdir, open, rename, rm } from "node:fs/promises";
+import { chmod, open, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { OpenClawError } from "../types/errors.ts";
 import { errorText } from "../utils/text/error-text.ts";
+import { makeDirectory } from "./make-directory.ts";
 import { errorCode } from "../utils/missing.ts";
 
 const FULL = new Set(["ENOSPC", "EDQUOT"]);
@@ -32,7 +33,7 @@ export function diskFull(path: string, cause: unknown): OpenClawError {
 
 /** Makes a directory that only its owner may enter. An existing one keeps its mode. */
 export async function makePrivateDir(dir: string): Promise<void> {
-  await mkdir(dir, { recursive: true, mode: 0o700 });
+  await makeDirectory(dir);
 }
 
 /**

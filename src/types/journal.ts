@@ -25,7 +25,7 @@ export interface InboxRow {
   readonly runId?: RunId;
   /** Transcript id of the user turn that this row became part of. */
   readonly turnId?: string;
-  /** How many boots have claimed it. */
+  /** How many boots have claimed it or begun its command. */
   readonly attempts: number;
   /** When each of them first did, epoch milliseconds; rows of older versions have none. */
   readonly starts?: readonly number[];
@@ -57,6 +57,8 @@ export interface Inbox {
   accept(messages: readonly InboundMessage[]): Promise<readonly { row: InboxRow; isNew: boolean }[]>;
   /** The rows become one turn of one run of this boot. Gives the ids of those that had not ended. */
   claim(ids: readonly number[], claim: Claim): Promise<readonly number[]>;
+  /** Counts this boot as one that began the row's command, once. */
+  begin(id: number): Promise<void>;
   /** The first outcome of a row is final. `refused` says why the message was not admitted. */
   finish(ids: readonly number[], outcome: Outcome, refused?: Refusal): Promise<void>;
   /** The rows of one turn end together: the first that has no end yet with the outcome, the others as merged into it. */

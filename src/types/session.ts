@@ -112,7 +112,10 @@ export interface Session {
   append(body: EntryBody, options?: { id?: string; durable?: boolean }): Promise<string>;
   /** Next append hangs under this entry (null: at the start). */
   branch(entryId: string | null): void;
-  /** Changes fields of the row; `undefined` deletes one. Durable within seconds; at once with `now`. */
+  /**
+   * Changes fields of the row; `undefined` deletes one. Durable within seconds. With `now` it is durable when it resolves, and when
+   * it rejects nothing is changed.
+   */
   update(patch: SessionPatch, options?: { now?: boolean }): Promise<void>;
   /** Archives the transcript as `<file>.reset.<timestamp>` and begins a new one under the same key, keeping settings. */
   reset(reason: ResetReason): Promise<void>;
@@ -193,8 +196,8 @@ export interface Sessions {
   withId(sessionId: string): SessionRow | undefined;
   /** The sessions of an agent's chats of one kind, or all, the newest first, by index. To be read before anything is awaited. */
   newest(of?: ChatFilter): Iterable<SessionRow>;
-  /** Changes the row of a session that may be held by a run. */
-  patch(key: SessionKey, patch: SessionPatch): Promise<Readonly<SessionEntry> | undefined>;
+  /** Like `Session.update`, for a session that may be held by a run. Undefined when there is no row. */
+  patch(key: SessionKey, patch: SessionPatch, options?: { now?: boolean }): Promise<Readonly<SessionEntry> | undefined>;
   /** Archives the transcript as `<file>.deleted.<timestamp>` and removes the row. False when there was none. */
   remove(key: SessionKey): Promise<boolean>;
   /** Messages for people, oldest first, the newest `limit`; reads from the file's end. */

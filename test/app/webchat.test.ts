@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { PNG } from "../kit/pictures.ts";
 import { type FakeModel, startFakeModel } from "../fakes/model.ts";
+import { diskOfDatabases } from "../kit/store/full-disk.ts";
 import { connectParams, RawClient } from "../kit/server/server.ts";
 import { startGatewayFixture, TOKEN, type GatewayFixture } from "../kit/gateway/in-process.ts";
 
@@ -83,6 +84,24 @@ test("a message is in the journal before its sender is answered", async () => {
   await model.called(1);
   await tab.request("chat.abort", { sessionKey: "durable" });
   await until(tab, "durable-1", "aborted");
+});
+
+test("a setting is on disk when its change is answered, and a full disk changes nothing", async () => {
+  const tab = await openTab();
+  const patch = async (changes: object) => tab.request("sessions.patch", { key: "kept", ...changes });
+  expect(await patch({ label: "Mine" })).toMatchObject({ ok: true });
+  const journal = new DatabaseSync(join(fixture.dir, "state", "journal.sqlite"), { readOnly: true });
+  const rows = () => JSON.stringify(journal.prepare("SELECT * FROM sessions").all());
+  expect(rows()).toContain("Mine");
+  const disk = diskOfDatabases();
+  disk.isFull = () => true;
+  const refused = { ok: false, error: { details: { code: "DISK_FULL" } } };
+  expect(await patch({ label: "Lost", thinkingLevel: "high" })).toMatchObject(refused);
+  expect(await tab.request("sessions.patch", { key: "never", label: "Lost" })).toMatchObject(refused);
+  disk.isFull = () => false;
+  expect(await patch({ model: null })).toMatchObject({ payload: { entry: { label: "Mine" } } });
+  expect(rows()).not.toMatch(/Lost|high|never/);
+  journal.close();
 });
 
 test("the model gets the day, because a message of the page has no time; later requests of the day are the same", async () => {

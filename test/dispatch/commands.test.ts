@@ -7,6 +7,7 @@ import { DISK_PROBE_INTERVAL_MS } from "../../src/store/retry-while-disk-full.ts
 import { manualClock } from "../kit/clock.ts";
 import { type Boot, type DispatchFixture, openDispatchFixture } from "../kit/dispatch.ts";
 import { diskOfDatabases } from "../kit/store/full-disk.ts";
+import { nextMessage } from "../kit/inbound.ts";
 import { until } from "../kit/until.ts";
 
 /** A command of a plugin: one row, registered once. Nothing else of the gateway knows it. */
@@ -80,6 +81,48 @@ it("a command whose answer waits for the disk runs once", async () => {
   expect(await boot.outcome(row)).toEqual({ kind: "command", name: "weather" });
   expect([runs, fixture.platform.texts.length]).toEqual([1, 1]);
 });
+
+it("a command over which the gateway has ended twice is not run a third time, and its chat is informed", async () => {
+  let runs = 0;
+  const ends = () => ((runs += 1), new Promise<never>(() => undefined));
+  fixture.commands = [WEATHER, { ...WEATHER, name: "crash", aliases: [], run: ends }];
+  await boot.stop();
+  boot = await fixture.boot();
+  const row = await boot.tell("/crash");
+  for (const run of [1, 2]) {
+    await until(() => runs === run);
+    await boot.stop();
+    boot = await fixture.boot();
+    await boot.recover();
+  }
+  expect(await boot.outcome(row)).toEqual({
+    kind: "failed",
+    why: "the gateway ended twice while it ran the command crash",
+  });
+  expect(runs).toBe(2);
+  expect(fixture.platform.texts).toEqual([expect.stringContaining("The gateway ended twice")]);
+  expect(await boot.ask("/weather Linz")).toEqual({ kind: "command", name: "weather" });
+});
+
+it("/stop ends a run while the disk is full", async () => {
+  fixture.model.answer(() => "hang");
+  const row = await boot.tell("hello");
+  await until(() => fixture.model.calls.length === 1);
+  const disk = diskOfDatabases();
+  const stop = await accepted("/stop");
+  disk.isFull = () => true;
+  void boot.dispatch.admit(stop);
+  await until(() => fixture.log.lines.includes("info run ended"));
+  disk.isFull = () => false;
+  expect(await boot.outcome(row)).toEqual({ kind: "aborted" });
+  expect(await boot.outcome(stop)).toEqual({ kind: "command", name: "stop" });
+});
+
+async function accepted(text: string) {
+  const [one] = await boot.journal.inbox.accept([nextMessage(text)]);
+  if (!one) throw new Error("not accepted");
+  return one.row;
+}
 
 it("a contributor cannot add a command with a name of the gateway's own", () => {
   const added = new Contributions([]);

@@ -74,6 +74,11 @@ describe("a new workspace", () => {
     await expect(seedWorkspace(unusable)).rejects.toMatchObject(error);
     expect(await readdir(root)).toEqual(["file"]);
   });
+
+  it.runIf(process.platform === "linux")("at a place where the system makes none is an error too", async () => {
+    const error = { code: "WORKSPACE_UNUSABLE", message: expect.stringContaining("/proc/no-such") };
+    await expect(seedWorkspace("/proc/no-such/workspace")).rejects.toMatchObject(error);
+  });
 });
 
 describe("frontmatter", () => {

@@ -122,6 +122,8 @@ describe("a session", () => {
     await session.update({ thinkingLevel: undefined, label: "x" }, { now: true });
     expect((await readStore())[KEY]).toMatchObject({ label: "x" });
     expect((await readStore())[KEY]).not.toHaveProperty("thinkingLevel");
+    await sessions.patch(KEY, { label: "z" }, { now: true });
+    expect((await readStore())[KEY]).toMatchObject({ label: "z" });
     expect(await sessions.patch(KEY, { label: "y" })).toMatchObject({ label: "y" });
     expect(session.entry.label).toBe("y");
     expect(await sessions.patch(sessionKey("nobody:a:b"), { label: "y" })).toBeUndefined();

@@ -84,7 +84,7 @@ describe("inbox", () => {
     expect(await inbox.find("telegram", "nobody", "a")).toBeUndefined();
   });
 
-  it("counts an attempt per boot, not per claim", async () => {
+  it("counts an attempt per boot, not per claim or begun command", async () => {
     const first = await open("one");
     await first.inbox.accept([message("a")]);
     await first.inbox.claim([1], claim(1));
@@ -93,6 +93,10 @@ describe("inbox", () => {
     const second = await open("two");
     await second.inbox.claim([1], claim(3));
     expect(await second.inbox.open()).toMatchObject([{ attempts: 2, runId: "r3" }]);
+    const third = await open("three");
+    for (const _ of [1, 2]) await third.inbox.begin(1);
+    await third.inbox.claim([1], claim(4));
+    expect(await third.inbox.open()).toMatchObject([{ attempts: 3, starts: { length: 3 } }]);
   });
 
   it("keeps the first outcome, and nothing is claimed after it", async () => {

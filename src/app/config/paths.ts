@@ -1,8 +1,9 @@
-import { chmod, mkdir, stat } from "node:fs/promises";
+import { chmod, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { lockPath } from "../../store/lock/lock.ts";
 import { OpenClawError } from "../../types/errors.ts";
+import { makeDirectory } from "../../store/make-directory.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 import { expandHome, type Env } from "./secrets.ts";
 
@@ -54,9 +55,8 @@ export async function makeStateDirs(paths: StatePaths): Promise<void> {
   await refuseOpen([stateDir, paths.credentials, paths.stateSub, paths.extensions, configPath]);
   try {
     for (const dir of new Set([stateDir, ...Object.values(others), dirname(lockFile), dirname(configPath)])) {
-      const made = await mkdir(dir, { recursive: true, mode: 0o700 });
       // A umask may have removed more permissions than intended.
-      if (made !== undefined) await chmod(dir, 0o700);
+      if (await makeDirectory(dir)) await chmod(dir, 0o700);
     }
   } catch (error) {
     const reason = errorText(error);

@@ -8,6 +8,8 @@ import type { Compactions } from "../maintenance/compactions.ts";
 import type { DispatchPorts } from "../ports.ts";
 import type { Lanes } from "../queue/lanes.ts";
 import type { Replies } from "../replies.ts";
+import { commandEndedGateway } from "../chat-texts.ts";
+import { isDiskError } from "../../store/disk.ts";
 import { refusalOf } from "./access.ts";
 import { commandIn, type AskedCommand } from "./asked.ts";
 import type { CommandAnswer, CommandContext, CommandPorts, Commands } from "./command.ts";
@@ -39,6 +41,9 @@ export const commandOf = (
 ): AskedCommand | undefined =>
   kinds.of(message).takesCommands ? commandIn(message.text, settings(), commands) : undefined;
 
+/** Processes that may run a command: one that ends the process each time must not do so at every start. */
+const MOST_STARTS = 2;
+
 /**
  * The work of a command: it runs the command, at once or in the session's lane, and answers it. It rejects when the answer
  * cannot be written, and may then be repeated: the command itself runs only once.
@@ -54,24 +59,43 @@ export function commandWork(
   const reply = (text: string) => host.replies.command(row, key, { name: command.name, text, log });
   const refused = refusalOf(asked, { message: row.message, key }, ports.settings());
   if (refused !== undefined) return () => reply(refused);
+  if (row.attempts >= MOST_STARTS) return () => refuseRepeat(command.name, said, host);
   const stopped = new AbortController();
   const context = contextFor(asked, said, { host, ports, signal: stopped.signal });
   let answer: CommandAnswer | undefined;
   if (command.at === "once" || command.at === "apart") {
     return async () => {
-      answer ??= await command.run(context);
+      answer ??= await counted(row, ports, async () => command.run(context));
       if ("text" in answer) await reply(answer.text);
     };
   }
   const { at } = command;
   const work = async () => {
-    answer ??= await inSession(key, (session) => command.run(context, session), ports);
+    answer ??= await counted(row, ports, () => inSession(key, (session) => command.run(context, session), ports));
     if ("text" in answer) return reply(answer.text);
     host.replies.acks.put([row]);
     host.lanes.enterFirst(key, { rows: [row], pending: said.history(), text: answer.turn, ...(log && { log }) });
   };
   const abort = () => stopped.abort();
   return async () => host.lanes.occupy(key, { kind: "work", rows: [row], work, abort, ...(log && { log }) }, at);
+}
+
+const refuseRepeat = (name: string, { row, log }: CommandMessage, { replies }: CommandHost): Promise<void> =>
+  replies.refuse([row], log, commandEndedGateway(name), `the gateway ended twice while it ran the command ${name}`);
+
+/** Counts this process before the command runs. A full disk delays no command, because `/stop` has to work then too. */
+async function counted<T>(
+  { id }: InboxRow,
+  { journal, log }: Pick<CommandPorts, "journal" | "log">,
+  run: () => Promise<T>,
+): Promise<T> {
+  try {
+    await journal.inbox.begin(id);
+  } catch (error) {
+    if (!isDiskError(error)) throw error;
+    log.warn("the start of a command is not counted", { inbox: id, error });
+  }
+  return run();
 }
 
 function contextFor(

@@ -80,7 +80,7 @@ async function modelPatch(model: string | null | undefined, { catalog }: Ports):
 }
 
 async function store(key: SessionKey, patch: SessionPatch, { sessions }: Ports): Promise<Readonly<SessionEntry>> {
-  const patched = await sessions.patch(key, patch);
+  const patched = await sessions.patch(key, patch, { now: true });
   if (patched !== undefined) return patched;
   const session = await sessions.acquire(key);
   try {

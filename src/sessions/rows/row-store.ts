@@ -1,6 +1,7 @@
 import type { SessionKey } from "../../types/ids.ts";
-import type { ChatFilter, SessionEntry } from "../../types/session.ts";
+import type { ChatFilter, SessionEntry, SessionPatch } from "../../types/session.ts";
 import { columnOf } from "./merge-rows.ts";
+import { patchRow, takenBack } from "./row.ts";
 import { RowIndex } from "./row-index.ts";
 import { RowsExport, type RowsOptions } from "./rows-export.ts";
 
@@ -69,6 +70,24 @@ export class RowStore {
     const isListed = this.#rows.has(key) !== (row !== undefined);
     this.#put(key, row);
     this.#export.changed(key, isListed);
+  }
+
+  /**
+   * Changes fields of a row; `row` is added when there is none. Resolves with the row when that is durable. Rejects with DISK_FULL
+   * or DISK_WRITE, and the row is then as before.
+   */
+  async patchNow(key: SessionKey, row: SessionEntry, patch: SessionPatch): Promise<SessionEntry> {
+    const before = this.#rows.get(key);
+    const patched = patchRow(row, patch);
+    this.set(key, patched);
+    try {
+      await this.flush();
+      return patched;
+    } catch (error) {
+      const now = this.#rows.get(key);
+      if (now) this.set(key, before && takenBack(now, patch, before));
+      throw error;
+    }
   }
 
   /** Resolves when every change so far is durable. Calls of one moment share a write. Rejects with DISK_FULL or DISK_WRITE. */

@@ -43,6 +43,13 @@ export function patchRow(row: SessionEntry, patch: SessionPatch): SessionEntry {
   return kept(Object.entries({ ...row, ...patch }).filter(([, value]) => value !== undefined));
 }
 
+/** The row with the values that the patched fields had before. A field that was changed again since stays. */
+export function takenBack(row: SessionEntry, patch: SessionPatch, before: SessionEntry): SessionEntry {
+  const [now, made, was]: [Fields, Fields, Fields] = [{ ...row }, { ...patch }, { ...before }];
+  const names = Object.keys(made).filter((name) => now[name] === made[name]);
+  return patchRow(row, Object.fromEntries(names.map((name) => [name, was[name]])));
+}
+
 /** The row of a new session id with the same key. Settings and places stay; fields that belong to the old id are removed. */
 export function renewRow(
   row: SessionEntry,

@@ -23,6 +23,12 @@ const CLAIM = `
     starts = CASE WHEN claimed_boot IS NOT ?4 THEN json_insert(coalesce(starts, '[]'), '$[#]', ?5) ELSE starts END,
     claimed_boot = ?4, claimed_at = ?5
   WHERE id = ?6 AND state <> 'done'`;
+const BEGIN = `
+  UPDATE inbox SET
+    attempts = attempts + (claimed_boot IS NOT ?1),
+    starts = CASE WHEN claimed_boot IS NOT ?1 THEN json_insert(coalesce(starts, '[]'), '$[#]', ?2) ELSE starts END,
+    claimed_boot = ?1
+  WHERE id = ?3 AND state <> 'done'`;
 // A message ends once, so only the first outcome counts.
 const FINISH =
   "UPDATE inbox SET state = 'done', outcome = ?, done_at = ?, refused = ? WHERE id = ? AND state <> 'done'";
@@ -32,6 +38,7 @@ export function createInbox(commits: Commits, boot: { bootId: string; clock: Clo
   return {
     accept: (messages) => commits.write((sql) => messages.map((message) => acceptOne(sql, message, clock.now()))),
     claim: (ids, claim) => commits.write((sql) => claimRows(sql, ids, { ...claim, bootId, at: clock.now() })),
+    begin: (id) => commits.write((sql) => void sql.run(BEGIN, bootId, clock.now(), id)),
     finish: (ids, outcome, refused) =>
       commits.write((sql) => finishRows(sql, ids, { outcome, refused, at: clock.now() })),
     finishTurn: (ids, outcome) => commits.write((sql) => finishTurn(sql, ids, { outcome, at: clock.now() })),

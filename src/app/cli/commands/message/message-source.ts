@@ -121,7 +121,16 @@ const EMPTY: MessageSource = {
 /** The same for changes, which all fail because the row does not exist. */
 const NOTHING: Desk["journal"] = {
   messages: { ...NO_ROWS, runAgain: nothing, sendAgain: nothing },
-  inbox: { accept: none, claim: none, finish: nothing, finishTurn: nothing, open: none, find: nothing, ofRun: none },
+  inbox: {
+    accept: none,
+    claim: none,
+    begin: nothing,
+    finish: nothing,
+    finishTurn: nothing,
+    open: none,
+    find: nothing,
+    ofRun: none,
+  },
   outbox: {
     plan: none,
     mark: nothing,

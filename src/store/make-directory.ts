@@ -1,0 +1,38 @@
+import { mkdir, stat } from "node:fs/promises";
+import { dirname } from "node:path";
+import { isMissing } from "../utils/missing.ts";
+
+/**
+ * Makes a directory with mode 0700, and those above it that are missing. False when it exists. Node's own `recursive` never
+ * returns where the system answers ENOENT although the directory above exists, as it does below `/proc`.
+ */
+export async function makeDirectory(path: string): Promise<boolean> {
+  if (await makeOne(path)) return true;
+  if (await isDirectory(path)) return false;
+  const above = dirname(path);
+  if (above !== path) await makeDirectory(above);
+  // Another process may have made it meanwhile.
+  if ((await makeOne(path)) || (await isDirectory(path))) return true;
+  await mkdir(path, { mode: 0o700 });
+  return true;
+}
+
+/** False when it exists, or when a directory above it is missing. */
+async function makeOne(path: string): Promise<boolean> {
+  try {
+    await mkdir(path, { mode: 0o700 });
+    return true;
+  } catch (error) {
+    if (isMissing(error) || (await isDirectory(path))) return false;
+    throw error;
+  }
+}
+
+async function isDirectory(path: string): Promise<boolean> {
+  try {
+    return (await stat(path)).isDirectory();
+  } catch (error) {
+    if (isMissing(error)) return false;
+    throw error;
+  }
+}

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { about, idList, milliseconds } from "../utils/config.ts";
+import { about, idList, milliseconds, secretField } from "../utils/config.ts";
 
 const seconds = (usual: number) => z.int().min(1).max(3600).default(usual);
 
@@ -59,11 +59,37 @@ const llm = z.strictObject({
     .meta(about("Allowed models", "The models that it may name, as `provider/model`; any when unset or `*`.")),
 });
 
+const subagent = z.strictObject({
+  allowModelOverride: z
+    .boolean()
+    .default(false)
+    .meta(
+      about(
+        "Other models",
+        "Its subagents may use another model than the agent's; without effect until plugins can start subagents.",
+      ),
+    ),
+  allowedModels: z
+    .array(z.string())
+    .optional()
+    .meta(
+      about("Allowed models", "The models that it may name for subagents, as `provider/model`; any when unset or `*`."),
+    ),
+});
+
 const entry = z.strictObject({
   enabled: z.boolean().optional().meta(about("Enabled", "Whether the plugin is loaded.")),
   config: z.unknown().optional().meta(about("Config", "The plugin's own settings; the plugin defines the keys.")),
   hooks: hooks.prefault({}).meta(about("Hooks", "What the plugin's hooks may do.")),
   llm: llm.prefault({}).meta(about("Model calls", "Model calls that the plugin makes.")),
+  subagent: subagent.prefault({}).meta(about("Subagents", "Subagents that the plugin starts.")),
+  env: z
+    .record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "a name of a variable"), secretField)
+    .optional()
+    .meta(about("Variables", "Environment variables for the plugin; one that is set already keeps its value.")),
+  apiKey: secretField
+    .optional()
+    .meta(about("Key", "A key for the plugin, which reads it in its entry of the config; others see it masked.")),
 });
 
 /** `plugins.*` */

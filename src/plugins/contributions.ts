@@ -42,6 +42,7 @@ export class Contributions {
     engines: new NamedValues<ContextEngineFactory>("context engine"),
     memories: new NamedValues<MemoryContribution>("memory"),
     providers: new NamedValues<ModelProviderContribution>("model provider"),
+    skills: new NamedValues<string>("skill folder"),
   };
   readonly #hooks = new HookTable();
   #revision = 0;
@@ -81,6 +82,12 @@ export class Contributions {
       this.remove(contributor.id);
       throw error;
     }
+  }
+
+  /** Adds skills, or folders of skills, by their absolute paths. They are removed with their contributor. */
+  addSkillFolders(contributor: string, paths: readonly string[]): void {
+    for (const path of paths) this.#tables.skills.add(contributor, path, path);
+    this.#revision++;
   }
 
   /** Removes everything that a contributor has added. */
@@ -225,6 +232,11 @@ export class Contributions {
 
   get memory(): MemoryContribution | undefined {
     return this.#tables.memories.get("memory");
+  }
+
+  /** Absolute paths. */
+  get skillFolders(): readonly string[] {
+    return this.#tables.skills.list;
   }
 
   get modelProviders(): readonly ModelProviderContribution[] {

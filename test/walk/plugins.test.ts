@@ -1,4 +1,5 @@
-import { join } from "node:path";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
 import { describe } from "vitest";
 import { z } from "zod";
 import type { GatewayUnderTest, Home } from "../kit/gateway/process.ts";
@@ -206,6 +207,78 @@ describe.concurrent("a plugin of the field", () => {
   });
 });
 
+test("the skills of a plugin are the agent's while it is loaded", async ({ world, expect }) => {
+  const code = "export default () => {};";
+  const home = await world.home(world.config({ ...NO_CHANNELS, plugins: { entries: { cook: { enabled: true } } } }));
+  const dir = join(home.stateDir, "extensions");
+  const root = writePlugin(dir, {
+    id: "cook",
+    code,
+    manifest: { skills: ["skills/soup", "./skills/more", "skills/none"] },
+  });
+  writePlugin(dir, { id: "thief", code, manifest: { skills: ["../cook"] } });
+  for (const path of ["soup", "more/stew"]) {
+    mkdirSync(join(root, "skills", path), { recursive: true });
+    const text = `---\nname: ${basename(path)}\ndescription: How to cook ${path}.\n---\nBoil it.\n`;
+    writeFileSync(join(root, "skills", path, "SKILL.md"), text);
+  }
+  const gateway = await home.start();
+  world.model.answer(({ isAfterTool, toolText }) =>
+    isAfterTool
+      ? { text: `it says ${toolText}` }
+      : { tool: "read", args: { path: join(root, "skills/soup/SKILL.md") } },
+  );
+  expect(await say(home, "hello")).toContain("Boil it.");
+  const system = () => world.model.calls.at(-1)!.system;
+  expect(system()).toContain("How to cook soup.");
+  expect(system()).toContain("How to cook more/stew.");
+  expect((await recordsOf(gateway)).get("thief")?.why).toBe("its skill folder ../cook is outside its folder");
+  await home.run(["config", "set", "plugins.entries.cook.enabled", "false"]);
+  await gateway.logged("plugin unloaded");
+  await say(home, "hello again");
+  expect(system()).not.toContain("How to cook");
+});
+
+test("a plugin reads its variables, its key and the facts of a command; others see the values masked", async ({
+  world,
+  expect,
+}) => {
+  const plugin: PluginFiles = {
+    id: "facts",
+    code: `const early = process.env.FACTS_LEVEL?.length;
+      export default (api) => api.registerCommand({ name: "facts", acceptsArgs: true, handler: (asked) => ({ text: JSON.stringify({
+        early, home: process.env.HOME === "/nowhere", key: api.config.plugins.entries.facts.apiKey.length,
+        args: asked.args, sessionId: asked.sessionId, sessionKey: asked.sessionKey, agentId: asked.agentId,
+        config: typeof asked.config.plugins, llm: typeof asked.runtimeContext.llm.complete }) }) });`,
+  };
+  const entry = {
+    enabled: true,
+    env: { FACTS_LEVEL: "hidden-level-7", HOME: "/nowhere" },
+    apiKey: "hidden-key-12345",
+    subagent: { allowModelOverride: true, allowedModels: ["fake/other"] },
+  };
+  const { home } = await startWith(world, [plugin], { entries: { facts: entry } });
+  await say(home, "hello");
+  const [answer = ""] = /\{.*\}/.exec(await say(home, "/facts of life")) ?? [];
+  expect(JSON.parse(answer)).toEqual({
+    early: 14,
+    home: false,
+    key: 16,
+    args: "of life",
+    sessionId: expect.stringMatching(/^[\w-]+$/),
+    sessionKey: expect.any(String),
+    agentId: "main",
+    config: "object",
+    llm: "function",
+  });
+  const shown = await output(home, "config", "get", "plugins.entries.facts");
+  expect(shown).toContain("FACTS_LEVEL");
+  expect(shown).not.toMatch(/hidden-/);
+  expect(await output(home, "plugins", "inspect", "facts")).toMatch(
+    /granted +subagentModelOverride\nvariables +FACTS_LEVEL, HOME/,
+  );
+});
+
 test("the model calls of a plugin's engine are the plugin's in the receipt of the turn", async ({ world, expect }) => {
   const engine: PluginFiles = {
     id: "thinker",
@@ -291,6 +364,10 @@ test("plugins that cannot be loaded are named with the reason, and harm nothing 
     expect(records.get(id)?.why).toContain(why);
   }
   expect(records.get("notebook")?.state).toBe("loaded");
+  const wrong = gateway.lines.find((line) => line["msg"] === "plugin is left out" && line["plugin"] === "settings");
+  expect(wrong?.["fix"]).toBe(
+    "Correct plugins.entries.settings.config.key: openclaw config set plugins.entries.settings.config.key <value>",
+  );
   expect(await say(home, "/notes milk")).toContain("notes about milk");
   expect(await say(home, "hello")).toContain("echo: hello");
   const { stdout } = await home.run(["plugins", "doctor"]);

@@ -1,4 +1,4 @@
-import { CommanderError } from "commander";
+import { CommanderError, type Command } from "commander";
 import { packageVersion } from "../package-root.ts";
 import { printFailure, usageError } from "./failure.ts";
 import { drain, endWithReader, terminalIo, type Io } from "./io.ts";
@@ -17,17 +17,28 @@ export async function runCli(args: readonly string[]): Promise<void> {
 /** The same without ending the process. Never rejects. */
 export async function runCommand(io: Io, args: readonly string[]): Promise<number> {
   const { program, exitCode } = await programFor(io, args);
+  const line = withNestedHelp(program, args);
   try {
     if (args.length === 0) {
       program.outputHelp();
       return 0;
     }
-    await program.parseAsync(args, { from: "user" });
+    await program.parseAsync(line, { from: "user" });
     return exitCode();
   } catch (error) {
-    const shown = error instanceof CommanderError ? usageError(error, program, args) : error;
+    const shown = error instanceof CommanderError ? usageError(error, program, line) : error;
     return shown === undefined ? 0 : printFailure(io, shown);
   }
+}
+
+/** `help gateway run` as `gateway run --help`: the parser's own `help` takes one name. */
+function withNestedHelp(program: Command, args: readonly string[]): readonly string[] {
+  const [word, ...names] = args;
+  if (word !== "help" || names.length < 2) return args;
+  let command: Command | undefined = program;
+  for (const name of names)
+    command = command?.commands.find((one) => one.name() === name || one.aliases().includes(name));
+  return command ? [...names, "--help"] : names;
 }
 
 /** Only a word that is no command of the gateway's loads plugins: those that add a command of this name. */

@@ -63,13 +63,14 @@ function isOwnerStill(name: string, { config }: Live): boolean {
 }
 
 /** Paths outside the workspace that the prompt refers to: received files, skills, docs. */
-function readablePaths({ paths, config }: Live): readonly string[] {
+function readablePaths({ paths, config, contributions }: Live): readonly string[] {
   return [
     paths.media,
     paths.skills,
     join(packageRoot, "skills"),
     join(packageRoot, "docs"),
     ...config.skills.load.extraDirs,
+    ...contributions.skillFolders,
   ];
 }
 

@@ -44,9 +44,10 @@ async function lookUp(agent: AgentSettings, live: Live, warn: Log["warn"]) {
   const contextFiles = await filesOf(agent);
   for (const file of contextFiles)
     if (file.wholeChars !== undefined) warn("workspace file shortened", shortened(agent, file));
-  const { config, paths } = live;
+  const { config, paths, contributions } = live;
+  const pluginDirs = contributions.skillFolders;
   const skills = await loadSkills(
-    skillSources(agent, { config, stateDir: paths.stateDir, env: process.env }),
+    skillSources(agent, { config, stateDir: paths.stateDir, env: process.env, pluginDirs }),
     ({ location, reason }) => warn("skill not offered to the model", { skill: location, why: reason }),
   );
   return { contextFiles, skills };

@@ -5,10 +5,18 @@ import type { Config } from "../config/schema.ts";
 import type { Env } from "../config/secrets.ts";
 import { packageRoot } from "../package-root.ts";
 
+interface Surroundings {
+  readonly config: Config;
+  readonly stateDir: string;
+  readonly env: Env;
+  /** Of the plugins that are loaded. */
+  readonly pluginDirs?: readonly string[];
+}
+
 /** Where the skills of an agent come from, and what this machine and the config let them use. */
 export function skillSources(
   { workspace, prompt }: AgentSettings,
-  { config, stateDir, env }: { config: Config; stateDir: string; env: Env },
+  { config, stateDir, env, pluginDirs = [] }: Surroundings,
 ): SkillSources {
   const { load, entries, limits, allowBundled = [] } = config.skills;
   const { skills: only } = prompt;
@@ -18,6 +26,7 @@ export function skillSources(
     stateDir,
     bundledDir: join(packageRoot, "skills"),
     extraDirs: load.extraDirs,
+    pluginDirs,
     hidden: new Set(Object.keys(entries).filter((name) => entries[name]?.enabled === false)),
     allowBundled,
     limits,

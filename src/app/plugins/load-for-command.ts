@@ -5,6 +5,7 @@ import { TrialGuard } from "../../plugins/trial/guard.ts";
 import type { FoundPlugin } from "../../types/plugin/manifest.ts";
 import type { Live } from "../compose/live.ts";
 import { openLog } from "../log/log.ts";
+import { PluginVariables } from "./plugin-variables.ts";
 import { commandPorts } from "./ports.ts";
 import { sdkUrls } from "./sdk-urls.ts";
 import { tryPlugins } from "./trial-program.ts";
@@ -27,6 +28,8 @@ export async function loadForCommand(
   const before = process.env[STATE_DIR];
   process.env[STATE_DIR] = live.paths.stateDir;
   const log = openLog({ level: "silent", consoleLevel: "silent", consoleStyle: "json" });
+  const variables = new PluginVariables(log);
+  variables.follow(live.loaded);
   const endResolution = resolveSdk(sdkUrls());
   const guard = new TrialGuard({
     stateDir: live.paths.stateDir,
@@ -40,6 +43,7 @@ export async function loadForCommand(
     records: plugins.records,
     async close() {
       await plugins.close();
+      variables.close();
       endResolution();
       if (before === undefined) delete process.env[STATE_DIR];
       else process.env[STATE_DIR] = before;

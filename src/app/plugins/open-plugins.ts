@@ -3,6 +3,7 @@ import { Plugins } from "../../plugins/host/plugins.ts";
 import { TrialGuard } from "../../plugins/trial/guard.ts";
 import type { Log } from "../../types/log.ts";
 import type { Live } from "../compose/live.ts";
+import { PluginVariables } from "./plugin-variables.ts";
 import { pluginPorts, type PluginCore } from "./ports.ts";
 import { sdkUrls } from "./sdk-urls.ts";
 import { tryPlugins } from "./trial-program.ts";
@@ -33,11 +34,13 @@ export async function openPlugins({ live, ...lent }: Surroundings): Promise<Open
     tryOut: (untried) => tryPlugins(untried, live),
   });
   const plugins = new Plugins(live.contributions, pluginPorts({ live, ...lent }), { guard });
+  const variables = new PluginVariables(lent.log);
   const ends: (() => void)[] = [];
   const follow = async () => {
     // Without a plugin, nothing of this process is looked at.
     if (live.loaded.plugins.plugins.length > 0 && ends.length === 0)
       ends.push(resolveSdk(sdkUrls()), await plugins.observe());
+    variables.follow(live.loaded);
     await plugins.apply(live.loaded.plugins);
   };
   await follow();
@@ -47,6 +50,7 @@ export async function openPlugins({ live, ...lent }: Surroundings): Promise<Open
     stopping: () => plugins.stop(),
     async close() {
       await plugins.close();
+      variables.close();
       for (const end of ends) end();
     },
   };

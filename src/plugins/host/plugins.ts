@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { BrokenPlugin, FoundPlugin } from "../../types/plugin/manifest.ts";
 import type { Contributor } from "../../types/contribution.ts";
@@ -13,8 +14,7 @@ import type { Discovered } from "../found/discover.ts";
 import { importEntry } from "../load/import-entry.ts";
 import type { PluginPorts } from "../ports.ts";
 import { noGuard, type LoadGuard } from "../trial/guard.ts";
-import type { LeftOut } from "../trial/trials.ts";
-import { factsOf, refusedSettings, type PluginRecord } from "./record.ts";
+import { factsOf, refusedSettings, type PluginProblem, type PluginRecord } from "./record.ts";
 import { observeProcess } from "./observe.ts";
 import { RunningCode } from "./running-code.ts";
 import { PluginTimers } from "./timers.ts";
@@ -36,11 +36,8 @@ interface Loaded {
   readonly settings: Readonly<Record<string, unknown>>;
 }
 
-interface Failed {
+interface Failed extends PluginProblem {
   readonly found: FoundPlugin;
-  readonly why: string;
-  readonly code?: string;
-  readonly fix?: string;
   readonly state: "off" | "failed";
 }
 
@@ -190,7 +187,7 @@ export class Plugins {
     };
   }
 
-  async #load(found: FoundPlugin, leftOut?: LeftOut): Promise<void> {
+  async #load(found: FoundPlugin, leftOut?: PluginProblem): Promise<void> {
     const problem = leftOut ?? (await this.#whyNot(found));
     if (problem === undefined) return;
     await this.#removeFailed(found.manifest.id);
@@ -199,13 +196,15 @@ export class Plugins {
     this.#report(failed);
   }
 
-  async #whyNot(found: FoundPlugin): Promise<{ readonly why: string } | undefined> {
+  async #whyNot(found: FoundPlugin): Promise<PluginProblem | undefined> {
     const begun = performance.now();
-    const why = this.#refusedSettings(found) ?? (await this.#tryLoad(found, () => performance.now() - begun));
+    const refused = this.#refusedSettings(found);
+    if (refused) return refused;
+    const why = await this.#tryLoad(found, () => performance.now() - begun);
     return why === undefined ? undefined : { why };
   }
 
-  #refusedSettings(found: FoundPlugin): string | undefined {
+  #refusedSettings(found: FoundPlugin): PluginProblem | undefined {
     return refusedSettings(found, this.#ports.settingsOf(found.manifest.id)["config"]);
   }
 
@@ -269,6 +268,10 @@ export class Plugins {
       },
     };
     this.#contributions.add(contributor);
+    this.#contributions.addSkillFolders(
+      id,
+      found.manifest.skills.map((folder) => join(found.root, folder)),
+    );
     await returned;
   }
 

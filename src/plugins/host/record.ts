@@ -32,13 +32,23 @@ export interface PluginRecord extends PluginFacts {
   readonly cost?: PluginCost;
 }
 
-/** Why the plugin's own schema refuses its settings. */
-export function refusedSettings({ manifest }: FoundPlugin, config: unknown): string | undefined {
+/** Why a plugin is left out. */
+export interface PluginProblem {
+  /** Of `docs/reference/errors.md`. */
+  readonly code?: string;
+  /** Half a sentence. */
+  readonly why: string;
+  readonly fix?: string;
+}
+
+/** Why the plugin's own schema refuses its settings, and which key is to be corrected. */
+export function refusedSettings({ manifest }: FoundPlugin, config: unknown): PluginProblem | undefined {
   const checked = configSchemaOf(manifest).safeParse(config ?? {});
   if (checked.success) return undefined;
   const [issue] = checked.error.issues;
   const key = ["plugins.entries", manifest.id, "config", ...(issue?.path ?? []).map(String)].join(".");
-  return `its settings are wrong: ${key}: ${issue?.message ?? "refused"}`;
+  const why = `its settings are wrong: ${key}: ${issue?.message ?? "refused"}`;
+  return { why, fix: `Correct ${key}: openclaw config set ${key} <value>` };
 }
 
 /** What a record says of every plugin with a manifest. */

@@ -35,7 +35,14 @@ export async function readPlugin(folder: string, origin: PluginOrigin): Promise<
   if (parsed.kind === "broken") return broken(parsed.why, id);
   const entries = await existing(root, withUsual(parsed.value));
   if (entries.kind === "broken") return broken(entries.why, id);
-  const plugin = { manifest: manifest.value, package: { ...parsed.value, entries: entries.value }, root, origin };
+  const skills = await foldersOf(root, manifest.value.skills);
+  if (skills.kind === "broken") return broken(skills.why, id);
+  const plugin = {
+    manifest: { ...manifest.value, skills: skills.value },
+    package: { ...parsed.value, entries: entries.value },
+    root,
+    origin,
+  };
   return { kind: "found", plugin };
 }
 
@@ -68,6 +75,19 @@ async function existing(root: string, entries: readonly string[]): Promise<Parse
   }
   if (found.length > 0) return { kind: "ok", value: found };
   return { kind: "broken", why: `none of its entry files exists: ${entries.join(", ")}` };
+}
+
+/** The skill folders that exist, once each. One that leads out of the plugin's folder is refused. */
+async function foldersOf(root: string, folders: readonly string[]): Promise<Parsed<readonly string[]>> {
+  const found = new Set<string>();
+  for (const folder of folders) {
+    const path = join(root, folder);
+    const real = await realpath(path).catch(() => undefined);
+    if (!isInside(root, path) || (real !== undefined && !isInside(root, real)))
+      return { kind: "broken", why: `its skill folder ${folder} is outside its folder` };
+    if (real !== undefined && (await stat(real)).isDirectory()) found.add(relative(root, real));
+  }
+  return { kind: "ok", value: [...found] };
 }
 
 function isInside(root: string, path: string): boolean {

@@ -30,6 +30,8 @@ export interface SkillSources {
   readonly stateDir: string;
   readonly bundledDir: string;
   readonly extraDirs: readonly string[];
+  /** Absolute paths: skills of plugins, or folders of such skills. */
+  readonly pluginDirs?: readonly string[];
   /** Names that may be seen; all when unset. */
   readonly only?: readonly string[];
   /** Names that are switched off. */
@@ -43,6 +45,8 @@ export interface SkillSources {
 
 type Report = (bad: BadSkill) => void;
 
+const FILE = "SKILL.md";
+
 async function readDirectory(directory: string, limits: SkillLimits): Promise<readonly (SkillFile | BadSkill)[]> {
   let names: string[];
   try {
@@ -54,7 +58,7 @@ async function readDirectory(directory: string, limits: SkillLimits): Promise<re
   const { maxCandidatesPerRoot: most, maxSkillFileBytes } = limits;
   const all = names.filter((name) => !name.startsWith(".")).toSorted();
   const read = await Promise.all(
-    all.slice(0, most).map((name) => readSkill(join(directory, name, "SKILL.md"), maxSkillFileBytes)),
+    all.slice(0, most).map((name) => readSkill(join(directory, name, FILE), maxSkillFileBytes)),
   );
   const found = read.filter((skill) => skill !== undefined);
   const reason = `only ${most} of its ${all.length} entries are looked at (skills.limits.maxCandidatesPerRoot)`;
@@ -62,6 +66,15 @@ async function readDirectory(directory: string, limits: SkillLimits): Promise<re
 }
 
 const isBad = (read: SkillFile | BadSkill): read is BadSkill => "reason" in read;
+
+/** A skill, or the skills of a directory, where a plugin may have either. */
+async function skillsAt(path: string, limits: SkillLimits, report: Report): Promise<readonly SkillFile[]> {
+  const own = await readSkill(join(path, FILE), limits.maxSkillFileBytes);
+  if (own === undefined) return skillsIn(path, limits, report);
+  if (!isBad(own)) return [own];
+  report(own);
+  return [];
+}
 
 /** The skills of one directory. `report` gets those that cannot be used, and those over the limit. */
 async function skillsIn(directory: string, limits: SkillLimits, report: Report): Promise<readonly SkillFile[]> {
@@ -75,7 +88,7 @@ async function skillsIn(directory: string, limits: SkillLimits, report: Report):
 }
 
 /**
- * The skills of all sources by name. A later source replaces an earlier one: extra directories, bundled,
+ * The skills of all sources by name. A later source replaces an earlier one: plugins, extra directories, bundled,
  * `<stateDir>/skills`, `<workspace>/skills`. Where there are too many for the prompt, those of later sources go first.
  * `report` gets each skill that the model is not offered, unless the config or the skill itself hides it. Costs a `stat` a
  * skill while nothing changes. Never throws.
@@ -91,7 +104,10 @@ export async function loadSkills(
     join(sources.stateDir, "skills"),
     join(sources.workspace, "skills"),
   ];
-  const read = await Promise.all(directories.map((directory) => skillsIn(directory, limits, report)));
+  const read = await Promise.all([
+    ...(sources.pluginDirs ?? []).map((path) => skillsAt(path, limits, report)),
+    ...directories.map((directory) => skillsIn(directory, limits, report)),
+  ]);
   const found = new Map<string, SkillFile & { readonly rank: number }>();
   for (const [rank, skills] of read.entries()) {
     const seen = skills.filter((skill) => isSeen(skill, sources) && !isLeftOut(skill, sources));

@@ -336,7 +336,7 @@ describe("doctor", () => {
   test("loads the plugins, and names each thing once that they miss here", async () => {
     const code = `export default (api) => {
       for (const n of [1, 2]) try { api.registerAgentHarness({}); } catch {}
-      api.on("llm_input", () => {});
+      api.on("no_such_hook", () => {});
       api.on("before_prompt_build", () => {});
     };`;
     makePlugin(join(dir, "asks"), { id: "asks", manifest: { kind: undefined }, files: { "dist/index.js": code } });
@@ -346,7 +346,7 @@ describe("doctor", () => {
       0,
       [
         "warn: asks: It called parts of the plugin API that this gateway does not have: api.registerAgentHarness.",
-        "warn: asks: It registers hooks or functions that this gateway never calls: llm_input.",
+        "warn: asks: It registers hooks or functions that this gateway never calls: no_such_hook.",
         "warn: asks: Hooks of it that would read conversations are not called: before_prompt_build.",
       ],
     ]);

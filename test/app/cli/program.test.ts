@@ -47,7 +47,11 @@ test("help goes to standard output and is no failure", async () => {
     expect(out).toContain("Usage: openclaw");
     expect(out).toContain("doctor");
   }
-  expect((await run(["gateway", "run", "--help"])).out).toContain("--port <port>");
+  const help = await run(["gateway", "run", "--help"]);
+  expect(help.out).toContain("--port <port>");
+  expect(await run(["help", "gateway", "run"])).toEqual(help);
+  expect((await run(["help", "plugins", "info"])).out).toContain("--runtime");
+  expect((await run(["help", "gateway", "stauts"])).err).toContain("Did you mean status?");
 });
 
 test("a word or flag that does not exist is exit code 2, with the one that was meant", async () => {

@@ -27,6 +27,16 @@ export const NAMED: readonly (readonly [file: string, title: string, keys: reado
     ["plugins.entries.llm.allowModelOverride", "plugins.entries.llm.allowedModels"],
   ],
   [
+    "test/walk/plugins.test.ts",
+    "a plugin reads its variables, its key and the facts of a command; others see the values masked",
+    [
+      "plugins.entries.env",
+      "plugins.entries.apiKey",
+      "plugins.entries.subagent.allowModelOverride",
+      "plugins.entries.subagent.allowedModels",
+    ],
+  ],
+  [
     "test/app/contributions.test.ts",
     "the settings of a plugin are checked against its own schema",
     ["plugins.entries.config"],

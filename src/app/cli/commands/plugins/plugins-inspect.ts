@@ -1,3 +1,4 @@
+import type { PluginEntry } from "../../../../plugins/config.ts";
 import { contributesOf } from "../../../../plugins/install/facts.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
 import type { FoundPlugin } from "../../../../types/plugin/manifest.ts";
@@ -43,15 +44,19 @@ function reportOf(plugins: PluginState, plugin: FoundPlugin) {
     contributes: contributesOf(plugin),
     dependencies: pack.dependencies,
     installScripts: pack.installScripts,
-    grants: {
-      conversationAccess: entry?.hooks.allowConversationAccess ?? false,
-      promptInjection: entry !== undefined && entry.hooks.allowConversationAccess && entry.hooks.allowPromptInjection,
-      modelOverride: entry?.llm.allowModelOverride ?? false,
-    },
+    grants: grantsOf(entry),
     hasConfig: entry?.config !== undefined,
+    variables: Object.keys(entry?.env ?? {}),
     record: own(plugins.found.records, manifest.id),
   };
 }
+
+const grantsOf = (entry: PluginEntry | undefined) => ({
+  conversationAccess: entry?.hooks.allowConversationAccess ?? false,
+  promptInjection: entry !== undefined && entry.hooks.allowConversationAccess && entry.hooks.allowPromptInjection,
+  modelOverride: entry?.llm.allowModelOverride ?? false,
+  subagentModelOverride: entry?.subagent.allowModelOverride ?? false,
+});
 
 function textOf(io: Io, report: Report): string {
   const { contributes, grants, record } = report;
@@ -78,6 +83,7 @@ function textOf(io: Io, report: Report): string {
     ["dependencies", listed(report.dependencies)],
     ["install scripts", listed(report.installScripts)],
     ["granted", listed(granted)],
+    ["variables", listed(report.variables)],
     ["settings", report.hasConfig ? `plugins.entries.${report.id}.config` : undefined],
   ]);
 }

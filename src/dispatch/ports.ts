@@ -52,8 +52,8 @@ export interface DispatchSettings {
   mayCommand?(message: InboundMessage): boolean | undefined;
   /** Whether the config lets messages of this session be answered. All are when unset. */
   mayAnswer?(key: SessionKey, from: Peer): boolean;
-  /** Whether a conversation that was last used then is over by this chat's rules, so that a new one begins. */
-  isOver(to: Peer, lastUsed: number, now: number): boolean;
+  /** Why a conversation that was last used then is over by this chat's rules, so that a new one begins. */
+  whyOver(to: Peer, lastUsed: number, now: number): "idle" | "daily" | undefined;
   chat(to: Peer): ChatStyle;
   /** What the config adds to the system prompt of the message's chat. Nothing when unset. */
   chatPrompt?(message: InboundMessage): string | undefined;

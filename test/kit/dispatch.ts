@@ -255,7 +255,7 @@ function settings(fixture: DispatchFixture): DispatchSettings {
       }),
     agentOf: (key) => agentOf(key, DEFAULT_AGENT),
     isOwner: (asked) => asked.sender.id === "owner",
-    isOver: () => false,
+    whyOver: () => undefined,
     chat: () => ({ replyToMode: "off", streaming: "off" }),
     reaction: () => undefined,
     ...rules,

@@ -9,6 +9,7 @@ import { engineSettings } from "../../history/engines/settings.ts";
 import { openEngineTurn } from "../../history/engines/turn/turn.ts";
 import type { Contributions } from "../../plugins/contributions.ts";
 import { shownConfig } from "../config/shown.ts";
+import { readCompletion } from "../../plugins/api/runtime/llm.ts";
 import { setPluginHost } from "../../plugins/host-slot.ts";
 import type { Models } from "../../providers/catalog.ts";
 import { type Rewrite, type Rewritten, rewriteEntries } from "../../sessions/transcript/rewrite.ts";
@@ -132,7 +133,8 @@ export class Engines {
       origin: { ...origin, ...(plugin !== undefined && { plugin }) },
       spent: (cost) => host.spent(cost),
     };
-    return async ({ model, agentId, ...request }) => {
+    return async (given) => {
+      const { model, agentId, ...request } = readCompletion(given);
       requireSameAgent(agent.id, agentId);
       const llm = own(live.config.plugins.entries, plugin ?? engine)?.llm ?? { allowModelOverride: false };
       const allowed = allowedModels(candidates, { plugin: plugin ?? engine, llm, model });

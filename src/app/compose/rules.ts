@@ -4,7 +4,7 @@ import type { AccountConfig } from "../../channels/config.ts";
 import { type MentionPattern, mentionPatterns } from "../../channels/access/mention-pattern.ts";
 import type { ChatStyle, DispatchSettings, QueueMode } from "../../dispatch/ports.ts";
 import { mayAnswer } from "../../sessions/rows/send-policy.ts";
-import { isOver, resetRuleFor } from "../../sessions/rows/expiry.ts";
+import { resetRuleFor, whyOver } from "../../sessions/rows/expiry.ts";
 import { agentOf, keyForPeer } from "../../sessions/keys.ts";
 import { agentId, type AgentId, type SessionKey } from "../../types/ids.ts";
 import type { InboundMessage, Peer } from "../../types/chat/message.ts";
@@ -42,8 +42,8 @@ function rulesOf(live: Live): DispatchSettings {
     isOwner: (message) => message.options?.operator === true || isNamed(owners, message),
     mayAnswer: (key, { channel, chat }) => mayAnswer(config.session.sendPolicy, { key, channel, chatType: chat.kind }),
     mayCommand: (message) => mayCommand(message, config.commands.allowFrom),
-    isOver: (to, lastUsed, now) =>
-      isOver(resetRuleFor(config.session, { channel: to.channel, type: typeOf(placeOf(to, config)) }), lastUsed, now),
+    whyOver: (to, lastUsed, now) =>
+      whyOver(resetRuleFor(config.session, { channel: to.channel, type: typeOf(placeOf(to, config)) }), lastUsed, now),
     reaction: (message) =>
       ackReactionOf(message, {
         messages: config.messages,

@@ -25,13 +25,15 @@ export function resetRuleFor(config: SessionConfig, chat: ChatKind): ResetRule |
   return config.idleMinutes === undefined ? undefined : { mode: "idle", idleMinutes: config.idleMinutes };
 }
 
-/** True when a conversation last used at `last` is over at `now` (epoch milliseconds, the machine's time zone). */
-export function isOver(rule: ResetRule | undefined, last: number, now: number): boolean {
-  if (!rule) return false;
-  const isIdle = rule.idleMinutes !== undefined && now - last > rule.idleMinutes * 60_000;
-  if (rule.mode === "idle") return isIdle;
-  const isDaily = rule.mode === "daily" || rule.atHour !== undefined;
-  return isIdle || (isDaily && last < lastResetHour(now, rule.atHour ?? DEFAULT_HOUR));
+/**
+ * Why a conversation last used at `last` is over at `now` (epoch milliseconds, the machine's time zone); undefined when it is
+ * not.
+ */
+export function whyOver(rule: ResetRule | undefined, last: number, now: number): "idle" | "daily" | undefined {
+  if (!rule) return undefined;
+  if (rule.idleMinutes !== undefined && now - last > rule.idleMinutes * 60_000) return "idle";
+  const isDaily = rule.mode === "daily" || (rule.mode !== "idle" && rule.atHour !== undefined);
+  return isDaily && last < lastResetHour(now, rule.atHour ?? DEFAULT_HOUR) ? "daily" : undefined;
 }
 
 function lastResetHour(now: number, hour: number): number {

@@ -6,8 +6,9 @@ export async function renew(turn: Turn, { settings, kinds, clock, log }: TurnPor
   const [row] = turn.queued.rows;
   const session = turn.get("session");
   if (!row || turn.queued.isReplay === true || session.isNew || !kinds.of(row.message).isUse) return "next";
-  if (!settings().isOver(row.message.from, session.entry.updatedAt, clock.now())) return "next";
-  log.info("new conversation after idle time", { session: session.key });
-  await session.reset("idle");
+  const why = settings().whyOver(row.message.from, session.entry.updatedAt, clock.now());
+  if (why === undefined) return "next";
+  log.info("new conversation after idle time", { session: session.key, why });
+  await session.reset(why);
   return "next";
 }

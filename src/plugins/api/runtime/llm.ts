@@ -7,16 +7,18 @@ import type { PluginScope } from "../scope.ts";
 /** `runtime.llm.complete` of a plugin. `bound`: the conversation that it was called in, if any. */
 export function completeFor(scope: PluginScope, bound?: BoundConversation) {
   return async (given: unknown): Promise<LlmCompletion> => {
-    const { messages, signal, ...rest } = objectOf(given, "llm.complete");
-    if (!Array.isArray(messages)) throw new TypeError("llm.complete needs the list messages");
-    const request: LlmCompletionRequest = {
-      ...rest,
-      messages: messages.map(messageOf),
-      signal: withSignal(scope.signal, signal),
-    };
+    const { signal, ...rest } = readCompletion(given);
+    const request: LlmCompletionRequest = { ...rest, signal: withSignal(scope.signal, signal) };
     const llm = scope.entry?.llm ?? { allowModelOverride: false };
     return scope.outside(() => scope.ports.complete(request, { plugin: scope.id, llm, ...(bound && { bound }) }));
   };
+}
+
+/** What a plugin passed to `llm.complete`, its messages as texts. Throws a `TypeError`. */
+export function readCompletion(given: unknown): LlmCompletionRequest {
+  const { messages, ...rest } = objectOf(given, "llm.complete");
+  if (!Array.isArray(messages)) throw new TypeError("llm.complete needs the list messages");
+  return { ...rest, messages: messages.map(messageOf) };
 }
 
 function messageOf(given: unknown): { role: string; content: string } {

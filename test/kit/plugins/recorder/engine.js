@@ -7,7 +7,7 @@ const SUMMARY = "SUMMARY OF THE RECORDER";
 
 /** An engine that records each call. Its answers are those of a simple engine with a store of its own. */
 export function createEngine(api, record) {
-  const { owns = false, commits = false, completes = false, estimate } = api.pluginConfig;
+  const { owns = false, commits = false, completes = false, estimate, request: more } = api.pluginConfig;
   return {
     info: {
       id: "recorder",
@@ -58,7 +58,7 @@ export function createEngine(api, record) {
     },
     async afterTurn(params) {
       record("afterTurn", params);
-      if (completes) completeLater(api, record, params);
+      if (completes) completeLater(api, record, { ...params, more });
     },
     async compact(params) {
       record("compact", params);
@@ -78,8 +78,9 @@ export function createEngine(api, record) {
 }
 
 /** As engines that write summaries when the session is idle do: nobody waits for it, and no call of the host is under way. */
-function completeLater(api, record, { runtimeContext }) {
-  const request = { messages: [{ role: "user", content: "the turn" }], systemPrompt: "Summarise.", maxTokens: 64 };
+function completeLater(api, record, { runtimeContext, more }) {
+  const messages = [{ role: "user", content: "the turn" }];
+  const request = { messages, systemPrompt: "Summarise.", maxTokens: 64, ...more };
   const ask = async (name, llm) => {
     try {
       record(name, await llm.complete({ ...request, purpose: "recorder summarization" }));

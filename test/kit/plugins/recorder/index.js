@@ -1,6 +1,7 @@
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createEngine } from "./engine.js";
+import { actOnFiles } from "./files.js";
 import { shown } from "./shown.js";
 
 const HOOKS = ["gateway_start", "gateway_stop", "session_start", "session_end", "before_reset", "before_prompt_build"];
@@ -73,14 +74,17 @@ const filesOf = (file) => (file === undefined ? {} : { exists: existsSync(file) 
 /** What a test asks for by the words after `/recorder`. */
 async function act(api, context) {
   const [word = "", ...rest] = context.args.split(" ");
-  const { llm } = context.runtimeContext;
-  const request = { messages: [{ role: "user", content: "short" }], systemPrompt: "Summarise.", maxTokens: 50 };
+  const more = rest.length > 0 ? JSON.parse(rest.join(" ")) : {};
+  const request = {
+    messages: [{ role: "user", content: "short" }],
+    systemPrompt: "Summarise.",
+    maxTokens: 50,
+    ...more,
+  };
   try {
-    if (word === "bound")
-      return `bound: ${(await llm.complete({ ...request, ...JSON.parse(rest.join(" ") || "{}") })).text}`;
-    if (word === "unbound")
-      return `unbound: ${(await api.runtime.llm.complete({ ...request, ...JSON.parse(rest.join(" ") || "{}") })).text}`;
-    return "recorded";
+    if (word === "bound") return `bound: ${(await context.runtimeContext.llm.complete(request)).text}`;
+    if (word === "unbound") return `unbound: ${(await api.runtime.llm.complete(request)).text}`;
+    return actOnFiles(api, word, context);
   } catch (error) {
     return `failed: ${error.message}`;
   }

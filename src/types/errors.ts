@@ -36,6 +36,7 @@ export const ERROR_CODES = {
   ENGINE_UNUSABLE: { exit: 78 },
   PLUGIN_INVALID: { exit: 1 },
   PLUGIN_UNSAFE: { exit: 1 },
+  PLUGIN_BLOCKED: { exit: 1 },
   PLUGIN_FETCH: { exit: 75 },
   PLUGIN_HANGS: { exit: 1 },
   PLUGIN_CRASHES: { exit: 1 },

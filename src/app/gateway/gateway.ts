@@ -51,11 +51,11 @@ export async function startGateway(live: Live, options: StartOptions): Promise<G
   const server = await startServer(await serverOptions(parts, options), serverPorts(parts, chat));
   await options.listening?.(server.port);
   log.info("listening", { host: server.host, port: server.port });
-  await channels.start();
+  // Before the first run: an engine may open its store only now.
+  await Promise.all([plugins.start(), channels.start()]);
   await takeUp(parts, left);
   channels.open();
   parts.heartbeats.start();
-  await plugins.start();
   const reloads = new AbortController();
   const followed = followConfig(parts, options.load, reloads.signal);
   startBackgroundTasks(parts, stop.signal);

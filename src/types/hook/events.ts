@@ -225,6 +225,14 @@ interface SessionHookEvents {
   /** Counts are -1 where a context engine compacts. */
   before_compaction: CompactionEventFacts & { readonly compactingCount?: number };
   after_compaction: CompactionEventFacts & { readonly compactedCount: number };
+  before_install: {
+    readonly targetType: "plugin";
+    /** The plugin's id. */
+    readonly targetName: string;
+    /** Absolute path of the fetched files. */
+    readonly sourcePath: string;
+    readonly request: { readonly kind: string; readonly mode: "install" | "update" };
+  };
   gateway_start: { readonly port?: number };
   gateway_stop: { readonly reason?: string };
 }

@@ -62,7 +62,7 @@ const HOOKS = {
   gateway_stop: { kind: "observe", timeoutMs: 5000 },
   cron_reconciled: { kind: "observe", ...never },
   cron_changed: { kind: "observe", ...never },
-  before_install: { kind: "gate", ...never },
+  before_install: { kind: "gate" },
   heartbeat_prompt_contribution: { kind: "modify", ...prompt },
   skill_proposal_evaluate: { kind: "modify", ...never },
   skill_proposal_changed: { kind: "observe", ...never },

@@ -11,7 +11,7 @@ const code = (answers: string) => `
 import { appendFileSync } from "node:fs";
 const answers = { ${answers} };
 const NAMES = ["gateway_start", "gateway_stop", "session_start", "session_end", "before_reset", "message_received",
-  "before_agent_run", "before_prompt_build", "before_tool_call", "after_tool_call", "agent_end"];
+  "before_agent_run", "before_prompt_build", "before_tool_call", "after_tool_call", "agent_end", "before_install"];
 export default (api) => {
   for (const name of NAMES) api.on(name, (event, context) => {
     const { messages, ...rest } = event ?? {};
@@ -100,5 +100,26 @@ describe.concurrent("the hooks of a plugin", () => {
     world.telegram.say("hello");
     await world.told("A plugin of this gateway does not allow this.");
     expect(world.model.calls).toEqual([]);
+  });
+
+  test("can forbid that a plugin is installed", async ({ world, expect }) => {
+    const { home } = await startWith(
+      world,
+      `before_install: ({ targetName }) => ({ block: targetName === "lurker", blockReason: "not on our list" })`,
+    );
+    const install = async (id: string) => {
+      const root = writePlugin(join(home.stateDir, "sources"), { id, code: "export default () => undefined;" });
+      return home.run(["plugins", "install", root, "--accept-capabilities"]);
+    };
+    const refused = await install("lurker");
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toContain("A plugin of the running gateway does not allow it: not on our list.");
+    expect((await home.run(["plugins", "list", "--json"])).stdout).not.toContain("lurker");
+    expect((await install("welcome")).stdout).toContain("Installed plugin: welcome");
+    expect(named(home, "before_install").at(-1)?.["event"]).toMatchObject({
+      targetName: "welcome",
+      request: { kind: "plugin-dir", mode: "install" },
+      plugin: { pluginId: "welcome", version: "1.2.3" },
+    });
   });
 });

@@ -1,17 +1,53 @@
 import { z } from "zod";
+import type { HookRunner } from "../../../types/hook/hooks.ts";
+import { isFields } from "../../../utils/fields.ts";
 import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
 import type { Parts } from "../parts.ts";
 
 const name = z.string().min(1);
 
+const installation = z.looseObject({
+  targetType: z.literal("plugin"),
+  targetName: name,
+  sourcePath: name,
+  request: z.looseObject({ kind: name, mode: z.enum(["install", "update"]) }),
+});
+
+/** The reason of the hook that does not allow it. A hook that throws or is late does not allow it either. */
+async function whyNotInstall(
+  event: z.output<typeof installation>,
+  hooks: HookRunner | undefined,
+): Promise<string | undefined> {
+  return hooks?.gate(
+    { name: "before_install", event, context: {} },
+    {
+      refused: (reason) => reason,
+      accepts(answer) {
+        if (!isFields(answer) || answer["block"] !== true) return undefined;
+        const { blockReason: reason } = answer;
+        return typeof reason === "string" && reason !== "" ? reason : "it gives no reason";
+      },
+    },
+  );
+}
+
 /** Plugins over the protocol. */
-export function pluginMethods({ plugins: { plugins } }: Parts): readonly Method[] {
+export function pluginMethods({ core, plugins: { plugins } }: Parts): readonly Method[] {
   return [
     defineMethod({
       name: "plugins.list",
       scope: "operator.read",
       params: z.looseObject({}),
       run: async () => ({ plugins: plugins.records }),
+    }),
+    defineMethod({
+      name: "plugins.judgeInstall",
+      scope: "operator.admin",
+      params: installation,
+      run: async (event) => {
+        const blocked = await whyNotInstall(event, core.ports.hooks);
+        return blocked === undefined ? {} : { blocked };
+      },
     }),
     defineMethod({
       name: "plugins.sessionAction",

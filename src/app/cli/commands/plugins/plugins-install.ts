@@ -13,6 +13,7 @@ import type { FoundPlugins } from "../../../plugins/found.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { cleanText } from "../../terminal-text.ts";
 import { hasConsent, showFacts, type ConsentFlags } from "./consent.ts";
+import { requireAllowed } from "./judge-install.ts";
 import { FOLLOWS, requirePluginState, RESTART, type PluginState } from "./plugin-state.ts";
 import { Steps } from "./steps.ts";
 
@@ -65,6 +66,7 @@ async function installLocked(io: Io, plugins: PluginState, { source, flags }: Jo
   try {
     refuseTaken(plugins, staged, flags);
     showFacts(io, staged.facts);
+    await requireAllowed(io, plugins, staged, "install");
     if (!(await hasConsent(io, flags, `Install ${staged.facts.id}?`))) return undefined;
     await place(store, staged, flags);
     return staged;

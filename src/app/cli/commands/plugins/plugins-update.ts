@@ -12,6 +12,7 @@ import { own } from "../../../../utils/own.ts";
 import { printFailure } from "../../failure.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { hasConsent, showFacts, showNews, type ConsentFlags } from "./consent.ts";
+import { requireAllowed } from "./judge-install.ts";
 import { noPlugin, readPluginState, RESTART, type PluginState } from "./plugin-state.ts";
 import { place, stageShown } from "./plugins-install.ts";
 
@@ -127,6 +128,7 @@ async function replace(io: Io, plugins: PluginState, { id, flags, source, record
       staged.facts,
       plugins.found.plugins.find(({ manifest }) => manifest.id === id),
     );
+    await requireAllowed(io, plugins, staged, "update");
     if (!(await hasConsent(io, flags, `Update ${id}?`))) return { id, outcome: "refused" };
     await place(plugins.store, staged, flags);
     return { id, outcome: "updated", ...after };

@@ -1,0 +1,47 @@
+import { z } from "zod";
+import type { Staged } from "../../../../plugins/install/stage.ts";
+import { OpenClawError } from "../../../../types/errors.ts";
+import { defined } from "../../../../utils/defined.ts";
+import { callOnce } from "../../call-gateway.ts";
+import type { Io } from "../../io.ts";
+import type { PluginState } from "./plugin-state.ts";
+
+/** What the hook calls the sources of install records. */
+const KINDS: Readonly<Record<string, string>> = { npm: "plugin-npm", git: "plugin-git", archive: "plugin-archive" };
+
+const verdict = z.object({ blocked: z.string().optional() });
+
+/**
+ * Asks the plugins of the running gateway whether they allow an installation (`before_install`). Throws `PLUGIN_BLOCKED` when
+ * one does not, and `GATEWAY_UNREACHABLE` when a gateway runs that cannot be asked.
+ */
+export async function requireAllowed(
+  io: Io,
+  { state }: PluginState,
+  { plugin, facts, record }: Staged,
+  mode: "install" | "update",
+): Promise<void> {
+  if (!state.owner) return;
+  const kind = KINDS[record.source] ?? "plugin-dir";
+  const params = {
+    targetType: "plugin",
+    targetName: facts.id,
+    sourcePath: plugin.root,
+    sourcePathKind: "directory",
+    origin: facts.origin.from,
+    request: { kind, mode, ...defined({ requestedSpecifier: record.spec }) },
+    builtinScan: { status: "ok", scannedFiles: facts.size.files, critical: 0, warn: 0, info: 0, findings: [] },
+    plugin: {
+      pluginId: facts.id,
+      contentType: "package",
+      manifestId: facts.id,
+      ...defined({ packageName: plugin.package.name, version: facts.version }),
+    },
+  };
+  const { blocked } = await callOnce(io, state, { method: "plugins.judgeInstall", params, shape: verdict });
+  if (blocked === undefined) return;
+  throw new OpenClawError("PLUGIN_BLOCKED", {
+    message: `A plugin of the running gateway does not allow it: ${blocked}.`,
+    fix: "Ask whoever runs that plugin, or disable it first.",
+  });
+}

@@ -2,19 +2,15 @@ import { linkSource, parseSource, type PluginSource } from "../../../../plugins/
 import { runScripts, stagePlugin, type Staged } from "../../../../plugins/install/stage.ts";
 import { putRecord } from "../../../../plugins/install/records.ts";
 import { commitDraft, repairStore, settleDraft, withStoreLock } from "../../../../plugins/install/swap.ts";
-import { keptOffBy, switchOn, type ConfigSwitch } from "../../../../plugins/install/switches.ts";
 import type { PluginStore } from "../../../../plugins/install/store.ts";
 import { forgetTrial } from "../../../../plugins/trial/trials.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
-import { own } from "../../../../utils/own.ts";
-import { writeConfigValues } from "../../../config/edit/write.ts";
 import { BUNDLED_IDS } from "../../../contributions/extensions.ts";
-import type { FoundPlugins } from "../../../plugins/found.ts";
-import { writeJson, type Io } from "../../io.ts";
-import { cleanText } from "../../terminal-text.ts";
+import type { Io } from "../../io.ts";
 import { hasConsent, showFacts, type ConsentFlags } from "./consent.ts";
 import { requireAllowed } from "./judge-install.ts";
-import { FOLLOWS, requirePluginState, RESTART, type PluginState } from "./plugin-state.ts";
+import { enableInstalled, installedAs } from "./enable-installed.ts";
+import { requirePluginState, type PluginState } from "./plugin-state.ts";
 import { Steps } from "./steps.ts";
 
 export type InstallFlags = ConsentFlags & SourceFlags & FieldFlags & { readonly json?: boolean };
@@ -39,7 +35,7 @@ export async function pluginsInstall(io: Io, text: string, flags: InstallFlags):
     return 1;
   }
   await forgetTrial(plugins.state.paths, installed.facts.id);
-  await enable(io, plugins, { staged: installed, flags });
+  await enableInstalled(io, plugins, { staged: installed, flags });
   return 0;
 }
 
@@ -116,59 +112,3 @@ function refuseTaken({ found }: PluginState, { facts: { id }, draft }: Staged, {
       : `Run \`openclaw plugins uninstall ${id}\` first.`,
   });
 }
-
-/** What an installation would replace; a plugin of a workspace has another place. */
-function installedAs({ plugins, records }: FoundPlugins, id: string): { isLink: boolean; from: string } | undefined {
-  const there = plugins.find(({ manifest, origin }) => manifest.id === id && origin !== "workspace");
-  const record = own(records, id);
-  if (!there && !record) return undefined;
-  const isLink = record?.source === "link" || there?.origin === "config";
-  return { isLink, from: record?.spec ?? there?.root ?? "an unknown source" };
-}
-
-interface Installed {
-  readonly staged: Staged;
-  readonly flags: InstallFlags;
-}
-
-async function enable(io: Io, plugins: PluginState, { staged, flags }: Installed): Promise<void> {
-  const { state } = plugins;
-  const { id, version } = staged.facts;
-  const change = joined(switchOn(state.config.plugins, staged.plugin.manifest), linkOf(plugins, staged));
-  await writeConfigValues(state.load, change.edits);
-  const needsRestart = state.owner !== undefined && installedAs(plugins.found, id) !== undefined;
-  const off = keptOffBy(state.config.plugins, id);
-  if (off !== undefined) io.err(`${off}\n`);
-  if (flags.json === true) {
-    writeJson(io, { id, version, record: staged.record, changes: change.lines, needsRestart });
-    return;
-  }
-  noteScripts(io, staged, flags);
-  for (const line of change.lines) io.out(`${line}\n`);
-  io.out(`Installed plugin: ${id}\n`);
-  if (state.owner) io.out(`${needsRestart ? RESTART : FOLLOWS}\n`);
-}
-
-/** Native packages often need their scripts; without them they fail when they are loaded. */
-function noteScripts(io: Io, { facts: { id, risks } }: Staged, { allowScripts }: InstallFlags): void {
-  if (allowScripts === true || risks.scriptedDependencies.length === 0) return;
-  const names = cleanText(risks.scriptedDependencies.join(", "));
-  io.err(
-    `The install scripts of ${names} did not run. If ${id} does not load, install it again with --allow-scripts.\n`,
-  );
-}
-
-/** The folder of a linked plugin in the config, unless it is there. */
-function linkOf({ found }: PluginState, { draft, plugin }: Staged): ConfigSwitch {
-  const { loadPaths } = found;
-  if (draft !== undefined || loadPaths.includes(plugin.root)) return { edits: [], lines: [] };
-  return {
-    edits: [{ path: ["plugins", "load", "paths", loadPaths.length], value: plugin.root }],
-    lines: [`Added ${plugin.root} to plugins.load.paths.`],
-  };
-}
-
-const joined = (a: ConfigSwitch, b: ConfigSwitch): ConfigSwitch => ({
-  edits: [...a.edits, ...b.edits],
-  lines: [...a.lines, ...b.lines],
-});

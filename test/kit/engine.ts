@@ -1,6 +1,7 @@
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setImmediate, setTimeout as pause } from "node:timers/promises";
 import { textOf } from "../../src/api/testing/conversation.ts";
 import { CompactionDesk } from "../../src/history/engines/compaction/compaction-desk.ts";
 import type { EngineJob, EnginePorts } from "../../src/history/engines/options.ts";
@@ -44,9 +45,14 @@ export class TestClock implements Clock {
     let done = false;
     void promise.finally(() => (done = true));
     while (!done) {
-      await new Promise((resolve) => setImmediate(resolve));
+      await setImmediate();
       const next = [...this.#timers].toSorted((a, b) => a.at - b.at)[0];
-      if (done || !next) continue;
+      if (done) continue;
+      if (!next) {
+        // It waits for another program, not for time.
+        await pause(1);
+        continue;
+      }
       this.#now = next.at;
       this.#timers.delete(next);
       next.call();

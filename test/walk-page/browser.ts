@@ -4,9 +4,13 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import process from "node:process";
 import { chromium, type BrowserContext, type Locator, type Page } from "playwright-core";
+import { expect } from "vitest";
 import { z } from "zod";
 import { CHROMIUM } from "../kit/page/chromium.ts";
 import { PATIENCE_MS } from "../kit/gateway/process.ts";
+
+/** For `expect.poll`: other work may keep the machine busy. */
+export const SOON = { timeout: PATIENCE_MS };
 
 const SHOTS = process.env["PAGE_SHOTS"];
 const ARGS = [
@@ -134,4 +138,12 @@ export class Tab {
     mkdirSync(SHOTS, { recursive: true });
     await this.page.screenshot({ path: path.join(SHOTS, `${name}.png`) });
   }
+}
+
+/** Whatever was on the screen is there after a reload, once and in the same order. */
+export async function expectSameAfterReload(tab: Tab): Promise<void> {
+  const before = await tab.turns();
+  await tab.page.reload();
+  await tab.connected();
+  await expect.poll(() => tab.turns(), SOON).toEqual(before);
 }

@@ -1,34 +1,17 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { startFakeModel, type FakeModel, type ModelCall } from "../fakes/model.ts";
 import { startFakeTelegram, type FakeTelegram } from "../fakes/telegram.ts";
-import { makeHome, PATIENCE_MS, TOKEN, walkConfig, type Home } from "../kit/gateway/process.ts";
+import { makeHome, walkConfig, type Home } from "../kit/gateway/process.ts";
 import { hasChromium } from "../kit/page/chromium.ts";
-import { Browser, type Tab } from "./browser.ts";
+import { Browser, expectSameAfterReload, SOON, type Tab } from "./browser.ts";
+import { twoModels } from "./two-models.ts";
 
 const PICTURE = "iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAEElEQVR4nGP8z8AARAwQCgAf7gP9i18U1AAAAABJRU5ErkJggg==";
-
-/** Other work may keep the machine busy. */
-const SOON = { timeout: PATIENCE_MS };
 
 let browser: Browser;
 let model: FakeModel;
 let telegram: FakeTelegram;
 let home: Home;
-
-/** Two models, one that sees images, over the fake one. */
-function modelConfig(more: Record<string, unknown> = {}): Record<string, unknown> {
-  const limits = { contextWindow: 100_000, maxTokens: 4096 };
-  const models = [
-    { id: "seeing", name: "Seeing", input: ["text", "image"], reasoning: true, ...limits },
-    { id: "plain", name: "Plain", ...limits },
-  ];
-  return {
-    models: { providers: { fake: { baseUrl: model.url, apiKey: "x", api: "openai-completions", models } } },
-    agents: { defaults: { model: { primary: "fake/seeing" } } },
-    messages: { queue: { debounceMs: 0 } },
-    ...more,
-  };
-}
 
 async function open(config: Record<string, unknown> = {}, size?: { width: number; height: number }): Promise<Tab> {
   home = await makeHome(config);
@@ -41,14 +24,6 @@ async function paste(tab: Tab): Promise<void> {
 }
 
 const hasPicture = (call: ModelCall | undefined): boolean => JSON.stringify(call?.messages ?? []).includes(PICTURE);
-
-/** Whatever was on the screen is there after a reload, once and in the same order. */
-async function expectSameAfterReload(tab: Tab): Promise<void> {
-  const before = await tab.turns();
-  await tab.page.reload();
-  await tab.connected();
-  await expect.poll(() => tab.turns(), SOON).toEqual(before);
-}
 
 describe.skipIf(!hasChromium)("the page of the built gateway", () => {
   beforeAll(async () => {
@@ -138,7 +113,7 @@ describe.skipIf(!hasChromium)("the page of the built gateway", () => {
   });
 
   test("an answer streams, is stopped, and the next one comes; two tabs show the same", async () => {
-    const tab = await open(modelConfig());
+    const tab = await open(twoModels(model));
     model.answer((call, number) =>
       number === 1 ? { text: "word ".repeat(400), everyMs: 30 } : { text: `**bold** ${call.said}` },
     );
@@ -161,7 +136,7 @@ describe.skipIf(!hasChromium)("the page of the built gateway", () => {
   });
 
   test("a message that waits for another one is answered after it, or stopped with it and still there", async () => {
-    const tab = await open(modelConfig());
+    const tab = await open(twoModels(model));
     model.answer((call, number) => {
       if (number === 1) return { text: "first ".repeat(20), everyMs: 30 };
       return call.said.includes("stop this") ? { text: "long ".repeat(400), everyMs: 30 } : { text: "second answer" };
@@ -190,7 +165,7 @@ describe.skipIf(!hasChromium)("the page of the built gateway", () => {
   });
 
   test("a failure is shown once, with its reason, and still after a reload", async () => {
-    const tab = await open(modelConfig());
+    const tab = await open(twoModels(model));
     model.answer(() => ({ status: 401, message: "Incorrect API key provided" }));
     await tab.say("will fail");
     await tab.page.locator(".outcome.error").getByText("401 Incorrect API key provided").waitFor();
@@ -203,7 +178,7 @@ describe.skipIf(!hasChromium)("the page of the built gateway", () => {
   });
 
   test("an image reaches a model that sees, is there after a reload, and is named by the demo model", async () => {
-    const tab = await open(modelConfig());
+    const tab = await open(twoModels(model));
     await tab.box.fill("look");
     await paste(tab);
     await tab.box.press("Enter");
@@ -220,7 +195,7 @@ describe.skipIf(!hasChromium)("the page of the built gateway", () => {
   });
 
   test("the model and the thinking chosen on the page count from the next message on", async () => {
-    const tab = await open(modelConfig());
+    const tab = await open(twoModels(model));
     await tab.say("one");
     await tab.answered("one");
     await tab.page.getByLabel("Model").selectOption("fake/plain");
@@ -237,54 +212,10 @@ describe.skipIf(!hasChromium)("the page of the built gateway", () => {
     await expect.poll(async () => (await tab.turns()).at(-1), SOON).toContain("Thinking: off");
   });
 
-  test("a lost connection is shown, and what was sent meanwhile arrives once when the gateway is back", async () => {
-    home = await makeHome(modelConfig());
-    const first = await home.start();
-    const tab = await browser.open(first);
-    await tab.say("before");
-    await tab.answered("before");
-    await first.kill("SIGKILL");
-    await tab.page.getByText("Messages that you send wait here").waitFor();
-    expect(await tab.page.getByRole("status").textContent()).not.toContain("Connected");
-    await tab.say("while it was down");
-    await tab.page.getByText("Will be sent when the gateway is back").waitFor();
-    await tab.shoot("down");
-    await home.writeConfig(modelConfig({ gateway: { port: first.port, auth: { token: TOKEN } } }));
-    await home.start();
-    await tab.answered("while it was down");
-    await tab.connected();
-    await tab.page.getByText("Messages that you send wait here").waitFor({ state: "detached" });
-    expect(await tab.turns()).toEqual([
-      "you: before",
-      "agent: echo: before",
-      "you: while it was down",
-      "agent: echo: while it was down",
-    ]);
-    expect(model.calls.filter((call) => call.said.includes("while it was down"))).toHaveLength(1);
-    await expectSameAfterReload(tab);
-  });
-
-  test("a gateway killed in the middle of an answer ends it once", async () => {
-    home = await makeHome(modelConfig());
-    const first = await home.start();
-    const tab = await browser.open(first);
-    model.answer((_call, number) => ({ text: "drop ".repeat(number === 1 ? 300 : 3), everyMs: number === 1 ? 30 : 0 }));
-    await tab.say("tell me");
-    await tab.page.locator("li.turn.assistant").getByText("drop drop").waitFor();
-    await first.kill("SIGKILL");
-    await tab.page.getByText("Messages that you send wait here").waitFor();
-    await home.writeConfig(modelConfig({ gateway: { port: first.port, auth: { token: TOKEN } } }));
-    await home.start();
-    await tab.connected();
-    await expect.poll(() => tab.turns(), SOON).toEqual(["you: tell me", "agent: drop drop drop"]);
-    await tab.idle();
-    await expectSameAfterReload(tab);
-  });
-
   test("a Telegram chat is shown as it was written, and a stranger waits for approval", async () => {
     const { channels } = walkConfig(telegram, model);
     const account = { ...channels.telegram, dmPolicy: "pairing", allowFrom: [] };
-    const tab = await open(modelConfig({ channels: { telegram: account } }));
+    const tab = await open(twoModels(model, { channels: { telegram: account } }));
     telegram.say("let me in");
     const code = await telegram.waitFor((call) => call.method === "sendMessage");
     expect(code.text).toMatch(/[A-Z0-9]{8}/);

@@ -3,12 +3,14 @@ import { join } from "node:path";
 import { describe } from "vitest";
 import type { TelegramCall } from "../fakes/telegram.ts";
 import { outcomesOf } from "../kit/gateway/state-files.ts";
-import { test, type World } from "../kit/gateway/world.ts";
+import { sharedTest } from "../kit/gateway/shared.ts";
+import { test, type Peers } from "../kit/gateway/world.ts";
 
 const OWNED = { commands: { ownerAllowFrom: ["telegram:1001"] } };
+const inOneGateway = sharedTest({ places: 6, config: OWNED });
 const COMMAND = "touch made.txt && echo done-it";
 
-function askForCommand(world: World, command = COMMAND): void {
+function askForCommand(world: Peers, command = COMMAND): void {
   world.model.answer((call) =>
     call.isAfterTool ? { text: `result: ${call.toolText}` } : { tool: "exec", args: { command } },
   );
@@ -20,7 +22,7 @@ interface Question {
   readonly buttons: readonly { text: string; callback_data: string }[];
 }
 
-async function question(world: World, after = 0): Promise<Question> {
+async function question(world: Peers, after = 0): Promise<Question> {
   const call = await world.telegram.waitFor(
     (it) => it.text.includes("/approve") && (it.messageId ?? 0) > after && it.method === "sendMessage",
   );
@@ -32,7 +34,7 @@ async function question(world: World, after = 0): Promise<Question> {
   return { id, call, buttons: read.inline_keyboard.flat() };
 }
 
-function press(world: World, { call }: Question, data: string, from = 1001): void {
+function press(world: Peers, { call }: Question, data: string, from = 1001): void {
   world.telegram.inject({
     callback_query: {
       id: `press-${data}`,
@@ -50,21 +52,21 @@ function press(world: World, { call }: Question, data: string, from = 1001): voi
 }
 
 describe.concurrent("a command that must be asked for", () => {
-  test("runs after /approve", async ({ world, expect }) => {
-    const { home } = await world.start(OWNED);
+  inOneGateway("runs after /approve", async ({ world, expect }) => {
+    const { home, workspace } = world.start();
     askForCommand(world);
     world.telegram.say("make it");
     const asked = await question(world);
     expect(asked.call.text).toContain("touch made.txt");
-    expect(existsSync(join(home.stateDir, "workspace", "made.txt"))).toBe(false);
+    expect(existsSync(join(workspace, "made.txt"))).toBe(false);
     world.telegram.say(`/approve ${asked.id} once`);
     await world.told(/result: .*done-it/s);
-    expect(existsSync(join(home.stateDir, "workspace", "made.txt"))).toBe(true);
+    expect(existsSync(join(workspace, "made.txt"))).toBe(true);
     expect(await outcomesOf(home, 2)).toEqual([{ kind: "replied" }, { kind: "command", name: "approve" }]);
   });
 
-  test("runs after a button was pressed, and the button stops spinning", async ({ world, expect }) => {
-    await world.start(OWNED);
+  inOneGateway("runs after a button was pressed, and the button stops spinning", async ({ world, expect }) => {
+    world.start();
     askForCommand(world);
     world.telegram.say("make it");
     const asked = await question(world);
@@ -78,19 +80,19 @@ describe.concurrent("a command that must be asked for", () => {
     await world.telegram.waitFor((call) => call.method === "answerCallbackQuery");
   });
 
-  test("does not run when denied, and the model is informed", async ({ world, expect }) => {
-    const { home } = await world.start(OWNED);
+  inOneGateway("does not run when denied, and the model is informed", async ({ world, expect }) => {
+    const { workspace } = world.start();
     askForCommand(world);
     world.telegram.say("make it");
     const asked = await question(world);
     world.telegram.say(`/approve ${asked.id} deny`);
     const reply = await world.told("result:");
     expect(reply.text).toMatch(/refused/i);
-    expect(existsSync(join(home.stateDir, "workspace", "made.txt"))).toBe(false);
+    expect(existsSync(join(workspace, "made.txt"))).toBe(false);
   });
 
-  test("is not for others to answer", async ({ world, expect }) => {
-    const { home } = await world.start(OWNED);
+  inOneGateway("is not for others to answer", async ({ world, expect }) => {
+    const { home, workspace } = world.start();
     askForCommand(world);
     world.telegram.say("make it");
     const asked = await question(world);
@@ -98,10 +100,10 @@ describe.concurrent("a command that must be asked for", () => {
     await world.told(/owner/i, 2002);
     press(world, asked, `/approve ${asked.id} once`, 2002);
     await outcomesOf(home, 2);
-    expect(existsSync(join(home.stateDir, "workspace", "made.txt"))).toBe(false);
+    expect(existsSync(join(workspace, "made.txt"))).toBe(false);
     world.telegram.say(`/approve ${asked.id} deny`);
     await world.told("result:");
-    expect(existsSync(join(home.stateDir, "workspace", "made.txt"))).toBe(false);
+    expect(existsSync(join(workspace, "made.txt"))).toBe(false);
   });
 
   test("is remembered after `always`, also by the next process", async ({ world, expect }) => {
@@ -125,8 +127,8 @@ describe.concurrent("a command that must be asked for", () => {
     expect(world.model.calls.filter((call) => call.isAfterTool && call.toolText.includes("done-it"))).toHaveLength(3);
   });
 
-  test("/stop while it waits ends the run and the question", async ({ world, expect }) => {
-    const { home } = await world.start(OWNED);
+  inOneGateway("/stop while it waits ends the run and the question", async ({ world, expect }) => {
+    const { home, workspace } = world.start();
     askForCommand(world);
     world.telegram.say("make it");
     const asked = await question(world);
@@ -135,11 +137,11 @@ describe.concurrent("a command that must be asked for", () => {
     expect(await outcomesOf(home, 2)).toContainEqual({ kind: "aborted" });
     world.telegram.say(`/approve ${asked.id} once`);
     await world.told("is waiting");
-    expect(existsSync(join(home.stateDir, "workspace", "made.txt"))).toBe(false);
+    expect(existsSync(join(workspace, "made.txt"))).toBe(false);
   });
 
-  test("a harmless one runs without asking", async ({ world, expect }) => {
-    await world.start(OWNED);
+  inOneGateway("a harmless one runs without asking", async ({ world, expect }) => {
+    world.start();
     askForCommand(world, "echo harmless-words");
     world.telegram.say("say it");
     await world.told(/result: .*harmless-words/s);

@@ -2,7 +2,13 @@ import { writeFile, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe } from "vitest";
 import { inboxOf, outcomesOf, sessionsOf, textOf, transcriptOf } from "../kit/gateway/state-files.ts";
+import { sharedTest } from "../kit/gateway/shared.ts";
 import { test } from "../kit/gateway/world.ts";
+
+const modelOf = (input: readonly string[]) => ({ id: "fake-1", contextWindow: 100_000, maxTokens: 4096, input });
+
+const inOneGateway = sharedTest({ places: 10, models: [modelOf(["text"])] });
+const withSight = sharedTest({ places: 2, models: [modelOf(["text", "image"])] });
 
 describe.concurrent("one chat", () => {
   test("a text gets its answer", async ({ world, expect }) => {
@@ -36,32 +42,33 @@ describe.concurrent("one chat", () => {
     expect(answer).toMatchObject({ session });
   });
 
-  test("the model asks for a file, gets it and answers; the transcript has the pair", async ({ world, expect }) => {
-    const home = await world.home();
-    await mkdir(join(home.stateDir, "workspace"), { recursive: true });
-    await writeFile(join(home.stateDir, "workspace", "plan.txt"), "buy seven lemons\n");
-    const gateway = await home.start();
-    world.model.answer((call) =>
-      call.isAfterTool ? { text: `The plan says: ${call.toolText}` } : { tool: "read", args: { path: "plan.txt" } },
-    );
-    world.telegram.say("what is the plan?");
-    await world.told("The plan says: buy seven lemons");
-    await outcomesOf(home, 1);
-    expect(world.model.calls[0]?.tools.map((tool) => tool.function.name)).toEqual(
-      expect.arrayContaining(["read", "write", "edit", "ls", "grep", "find", "exec"]),
-    );
-    await gateway.kill();
-    const messages = transcriptOf(home, ":1001").flatMap((entry) => entry.message ?? []);
-    expect(messages.map((message) => message.role)).toEqual(["user", "assistant", "toolResult", "assistant"]);
-    const calls = messages[1]?.content as { type: string; id: string; name: string; arguments: unknown }[];
-    const call = calls.find((part) => part.type === "toolCall");
-    expect(call).toMatchObject({ name: "read", arguments: { path: "plan.txt" } });
-    expect(messages[2]).toMatchObject({ toolCallId: call?.id, toolName: "read", isError: false });
-    expect(textOf(messages[2]?.content)).toContain("buy seven lemons");
-  });
+  inOneGateway(
+    "the model asks for a file, gets it and answers; the transcript has the pair",
+    async ({ world, expect }) => {
+      const { home, workspace } = world.start();
+      await mkdir(workspace, { recursive: true });
+      await writeFile(join(workspace, "plan.txt"), "buy seven lemons\n");
+      world.model.answer((call) =>
+        call.isAfterTool ? { text: `The plan says: ${call.toolText}` } : { tool: "read", args: { path: "plan.txt" } },
+      );
+      world.telegram.say("what is the plan?");
+      await world.told("The plan says: buy seven lemons");
+      await outcomesOf(home, 1);
+      expect(world.model.calls[0]?.tools.map((tool) => tool.function.name)).toEqual(
+        expect.arrayContaining(["read", "write", "edit", "ls", "grep", "find", "exec"]),
+      );
+      const messages = transcriptOf(home, ":1001").flatMap((entry) => entry.message ?? []);
+      expect(messages.map((message) => message.role)).toEqual(["user", "assistant", "toolResult", "assistant"]);
+      const calls = messages[1]?.content as { type: string; id: string; name: string; arguments: unknown }[];
+      const call = calls.find((part) => part.type === "toolCall");
+      expect(call).toMatchObject({ name: "read", arguments: { path: "plan.txt" } });
+      expect(messages[2]).toMatchObject({ toolCallId: call?.id, toolName: "read", isError: false });
+      expect(textOf(messages[2]?.content)).toContain("buy seven lemons");
+    },
+  );
 
-  test("a tool's failure is reported to the model and the run continues", async ({ world, expect }) => {
-    await world.start();
+  inOneGateway("a tool's failure is reported to the model and the run continues", async ({ world, expect }) => {
+    world.start();
     world.model.answer((call) =>
       call.isAfterTool ? { text: `It said: ${call.toolText}` } : { tool: "read", args: { path: "nowhere.txt" } },
     );
@@ -70,8 +77,8 @@ describe.concurrent("one chat", () => {
     expect(reply.text).toContain("nowhere.txt");
   });
 
-  test("a long answer comes in chunks that Telegram takes", async ({ world, expect }) => {
-    const { home } = await world.start();
+  inOneGateway("a long answer comes in chunks that Telegram takes", async ({ world, expect }) => {
+    const { home } = world.start();
     const lines = Array.from({ length: 400 }, (_, index) => `Line ${index} of **the** long & winding answer.`);
     world.model.answer(() => ({ text: lines.join("\n") }));
     world.telegram.say("tell me everything");
@@ -83,8 +90,8 @@ describe.concurrent("one chat", () => {
     expect(shown.join("\n").replace(/\s+/g, " ")).toBe(lines.join("\n").replaceAll("**", "").replace(/\s+/g, " "));
   });
 
-  test("Markdown becomes Telegram's HTML", async ({ world, expect }) => {
-    await world.start();
+  inOneGateway("Markdown becomes Telegram's HTML", async ({ world, expect }) => {
+    world.start();
     world.model.answer(() => ({
       text: "**bold** and `a < b`, [a link](https://example.org/?a=1&b=2)\n\n```ts\nconst x = 1 & 2;\n```\n\n- one\n- two",
     }));
@@ -114,8 +121,8 @@ describe.concurrent("one chat", () => {
     }
   });
 
-  test("NO_REPLY sends nothing and ends silent", async ({ world, expect }) => {
-    const { home } = await world.start();
+  inOneGateway("NO_REPLY sends nothing and ends silent", async ({ world, expect }) => {
+    const { home } = world.start();
     world.script([[/say nothing/, () => ({ text: "NO_REPLY" })]]);
     world.telegram.say("say nothing");
     expect(await outcomesOf(home, 1)).toEqual([{ kind: "silent" }]);
@@ -125,8 +132,8 @@ describe.concurrent("one chat", () => {
     expect(world.telegram.sent.filter((call) => call.text.includes("NO_REPLY"))).toEqual([]);
   });
 
-  test("[[reply_to_current]] quotes the message", async ({ world, expect }) => {
-    await world.start();
+  inOneGateway("[[reply_to_current]] quotes the message", async ({ world, expect }) => {
+    world.start();
     world.model.answer(() => ({ text: "[[reply_to_current]] This one." }));
     const id = world.telegram.say("which?");
     const reply = await world.told("This one.");
@@ -134,14 +141,14 @@ describe.concurrent("one chat", () => {
     expect(reply.text).toBe("This one.");
   });
 
-  test("without the directive nothing is quoted", async ({ world, expect }) => {
-    await world.start();
+  inOneGateway("without the directive nothing is quoted", async ({ world, expect }) => {
+    world.start();
     world.telegram.say("plain");
     expect((await world.told("plain")).body["reply_parameters"]).toBeUndefined();
   });
 
-  test("two sessions run at once, each with its own conversation", async ({ world, expect }) => {
-    const { home } = await world.start();
+  inOneGateway("two sessions run at once, each with its own conversation", async ({ world, expect }) => {
+    const { home } = world.start();
     const both = Promise.withResolvers<void>();
     world.model.answer(async (call) => {
       await both.promise;
@@ -187,14 +194,9 @@ describe.concurrent("a photo", () => {
     caption: "what is on it?",
     text: undefined,
   };
-  const model = (input: string[]) => ({
-    models: {
-      providers: { fake: { models: [{ id: "fake-1", contextWindow: 100_000, maxTokens: 4096, input }] } },
-    },
-  });
 
-  test("is shown to a model that sees", async ({ world, expect }) => {
-    await world.start(model(["text", "image"]));
+  withSight("is shown to a model that sees", async ({ world, expect }) => {
+    world.start();
     world.telegram.file("large", PNG);
     world.telegram.say("", { more: photo });
     await world.model.called(1);
@@ -205,8 +207,8 @@ describe.concurrent("a photo", () => {
     await world.told("what is on it?");
   });
 
-  test("is named to a model that does not", async ({ world, expect }) => {
-    await world.start(model(["text"]));
+  inOneGateway("is named to a model that does not", async ({ world, expect }) => {
+    world.start();
     world.telegram.file("large", PNG);
     world.telegram.say("", { more: photo });
     await world.model.called(1);
@@ -218,8 +220,8 @@ describe.concurrent("a photo", () => {
     await world.told("what is on it?");
   });
 
-  test("that cannot be fetched still leaves the words to be answered", async ({ world, expect }) => {
-    const { gateway } = await world.start(model(["text", "image"]));
+  withSight("that cannot be fetched still leaves the words to be answered", async ({ world, expect }) => {
+    const { gateway } = world.start();
     world.telegram.say("", { more: photo });
     await world.told("what is on it?");
     expect((await gateway.logged("media not fetched"))["channel"]).toBe("telegram");

@@ -1,33 +1,29 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe } from "vitest";
-import { SOON_MS, type GatewayUnderTest } from "../kit/gateway/process.ts";
+import { SOON_MS } from "../kit/gateway/process.ts";
 import { outcomesOf, sessionsOf, textOf, transcriptOf } from "../kit/gateway/state-files.ts";
-import { test } from "../kit/gateway/world.ts";
+import { sharedTest, type GatewayPart } from "../kit/gateway/shared.ts";
 
-const two = {
-  models: {
-    providers: {
-      fake: {
-        models: [
-          { id: "fake-1", contextWindow: 100_000, maxTokens: 4096 },
-          { id: "fake-2", contextWindow: 100_000, maxTokens: 4096, reasoning: true },
-        ],
-      },
-    },
-  },
-};
+const inOneGateway = sharedTest({
+  places: 12,
+  config: { tools: { exec: { security: "full", ask: "off" } } },
+  models: [
+    { id: "fake-1", contextWindow: 100_000, maxTokens: 4096, reasoning: true },
+    { id: "fake-2", contextWindow: 100_000, maxTokens: 4096 },
+  ],
+});
 
 /** Milliseconds from the second message, which is /stop, to the end of the run, by the gateway's own clock. */
-async function stopTime(gateway: GatewayUnderTest): Promise<number> {
+async function stopTime(gateway: GatewayPart): Promise<number> {
   const ended = await gateway.logged((line) => line["msg"] === "run ended" && line["result"] === "aborted");
-  const asked = await gateway.logged((line) => line["msg"] === "received" && line["inbox"] === 2);
+  const asked = gateway.lines.filter((line) => line["msg"] === "received")[1]!;
   return Date.parse(String(ended["time"])) - Date.parse(String(asked["time"]));
 }
 
 describe.concurrent("a command", () => {
-  test("/new archives the conversation and greets", async ({ world, expect }) => {
-    const { home } = await world.start();
+  inOneGateway("/new archives the conversation and greets", async ({ world, expect }) => {
+    const { home } = world.start();
     world.script([[/fresh session/, () => ({ text: "Hello again!" })]]);
     world.telegram.say("remember the number 4711");
     await world.told("echo:");
@@ -42,8 +38,8 @@ describe.concurrent("a command", () => {
     expect(greeting?.messages.map((message) => textOf(message.content)).join()).not.toContain("4711");
   });
 
-  test("/new with words begins the new conversation with them", async ({ world, expect }) => {
-    await world.start();
+  inOneGateway("/new with words begins the new conversation with them", async ({ world, expect }) => {
+    world.start();
     world.telegram.say("old words");
     await world.told("old words");
     world.telegram.say("/new tell me a tale");
@@ -53,8 +49,8 @@ describe.concurrent("a command", () => {
     expect(world.model.calls[1]?.said).not.toContain("/new");
   });
 
-  test("/new ends a model that hangs, and goes before what waits", async ({ world, expect }) => {
-    const { home } = await world.start();
+  inOneGateway("/new ends a model that hangs, and goes before what waits", async ({ world, expect }) => {
+    const { home } = world.start();
     world.model.answer((call, number) => (number === 1 ? "hang" : { text: `fresh ${number} ${call.said.length > 0}` }));
     world.telegram.say("first");
     await world.model.called(1);
@@ -63,8 +59,8 @@ describe.concurrent("a command", () => {
     expect((await outcomesOf(home, 2))[0]).toEqual({ kind: "aborted" });
   });
 
-  test("/stop ends a hanging model at once", async ({ world, expect }) => {
-    const { home, gateway } = await world.start();
+  inOneGateway("/stop ends a hanging model at once", async ({ world, expect }) => {
+    const { home, gateway } = world.start();
     world.model.answer((_call, number) => (number === 1 ? "hang" : { text: "back again" }));
     world.telegram.say("never ends");
     await world.model.called(1);
@@ -77,10 +73,8 @@ describe.concurrent("a command", () => {
     expect(world.model.calls[1]?.said).toContain("previous agent run was aborted by the user");
   });
 
-  test("/stop ends a tool that runs", async ({ world, expect }) => {
-    const { home, gateway } = await world.start({
-      tools: { exec: { security: "full", ask: "off" } },
-    });
+  inOneGateway("/stop ends a tool that runs", async ({ world, expect }) => {
+    const { home, gateway } = world.start();
     world.model.answer(() => ({ tool: "exec", args: { command: "sleep 30" } }));
     world.telegram.say("sleep");
     await world.model.called(1);
@@ -90,26 +84,26 @@ describe.concurrent("a command", () => {
     expect((await outcomesOf(home, 2))[0]).toEqual({ kind: "aborted" });
   });
 
-  test("/stop with nothing to stop says so", async ({ world }) => {
-    await world.start();
+  inOneGateway("/stop with nothing to stop says so", async ({ world }) => {
+    world.start();
     world.telegram.say("/stop");
     await world.told("Nothing is running");
   });
 
-  test("/status names model, session, tokens and channel", async ({ world, expect }) => {
-    await world.start();
+  inOneGateway("/status names model, session, tokens and channel", async ({ world, expect }) => {
+    world.start();
     world.telegram.say("hello");
     await world.told("hello");
     world.telegram.say("/status");
     const status = await world.told("Model:");
-    expect(status.text).toContain("fake/fake-1");
+    expect(status.text).toContain(`${world.name}/fake-1`);
     expect(status.text).toMatch(/Session: .*1001/);
     expect(status.text).toMatch(/Tokens: \d+ in, \d+ out/);
     expect(status.text).toMatch(/Telegram: connected/);
   });
 
-  test("/help lists the commands", async ({ world, expect }) => {
-    await world.start();
+  inOneGateway("/help lists the commands", async ({ world, expect }) => {
+    world.start();
     world.telegram.say("/help");
     const help = await world.told("Commands:");
     for (const name of ["/new", "/reset", "/stop", "/status", "/help", "/think", "/model", "/approve"])
@@ -117,8 +111,8 @@ describe.concurrent("a command", () => {
     expect(world.model.calls).toEqual([]);
   });
 
-  test("/think high holds for the next turn and is kept", async ({ world, expect }) => {
-    const { home } = await world.start({ ...two, agents: { defaults: { model: { primary: "fake/fake-2" } } } });
+  inOneGateway("/think high holds for the next turn and is kept", async ({ world, expect }) => {
+    const { home } = world.start();
     world.telegram.say("/think high");
     await world.told("Thinking level: high.");
     world.telegram.say("hard question");
@@ -129,13 +123,13 @@ describe.concurrent("a command", () => {
     await world.told("is not a thinking level");
   });
 
-  test("/model lists, switches and goes back", async ({ world, expect }) => {
-    await world.start(two);
+  inOneGateway("/model lists, switches and goes back", async ({ world, expect }) => {
+    world.start();
     world.telegram.say("/model list");
-    const list = await world.told("fake/fake-2");
-    expect(list.text).toContain("fake/fake-1");
-    world.telegram.say("/model fake/fake-2");
-    await world.told("is now fake/fake-2");
+    const list = await world.told(`${world.name}/fake-2`);
+    expect(list.text).toContain(`${world.name}/fake-1`);
+    world.telegram.say(`/model ${world.name}/fake-2`);
+    await world.told(`is now ${world.name}/fake-2`);
     world.telegram.say("who are you?");
     await world.told("who are you?");
     expect(world.model.calls[0]?.model).toBe("fake-2");
@@ -146,20 +140,19 @@ describe.concurrent("a command", () => {
     expect(world.model.calls[1]?.model).toBe("fake-1");
   });
 
-  test("an unknown one is a message like any other", async ({ world }) => {
-    await world.start();
+  inOneGateway("an unknown one is a message like any other", async ({ world }) => {
+    world.start();
     world.telegram.say("/dance with me");
     await world.told("/dance with me");
   });
 
-  test("leaves no user turn in the transcript", async ({ world, expect }) => {
-    const { home, gateway } = await world.start();
+  inOneGateway("leaves no user turn in the transcript", async ({ world, expect }) => {
+    const { home } = world.start();
     world.telegram.say("hello");
     await world.told("hello");
     world.telegram.say("/status");
     await world.told("Model:");
     await outcomesOf(home, 2);
-    await gateway.kill();
     const users = transcriptOf(home, ":1001").filter((entry) => entry.message?.role === "user");
     expect(users).toHaveLength(1);
   });

@@ -1,9 +1,12 @@
 import { describe } from "vitest";
 import type { ModelReply } from "../fakes/model.ts";
 import { outcomesOf } from "../kit/gateway/state-files.ts";
-import { test, type World } from "../kit/gateway/world.ts";
+import { sharedTest } from "../kit/gateway/shared.ts";
+import { test, type Peers } from "../kit/gateway/world.ts";
 
-const always = (world: World, reply: ModelReply) => world.model.answer(() => reply);
+const inOneGateway = sharedTest({ places: 8 });
+
+const always = (world: Peers, reply: ModelReply) => world.model.answer(() => reply);
 const FALLBACK = {
   models: {
     providers: {
@@ -32,8 +35,8 @@ const PNG = Buffer.from(
 const TOO_LARGE = "messages.0.content.1.image.source.base64: image exceeds 5 MB maximum: 6291456 bytes > 5242880 bytes";
 
 describe.concurrent("a model that", () => {
-  test("refuses the key: the chat is informed, and not with the provider's text", async ({ world, expect }) => {
-    const { home, gateway } = await world.start();
+  inOneGateway("refuses the key: the chat is informed, and not with the provider's text", async ({ world, expect }) => {
+    const { home, gateway } = world.start();
     always(world, { status: 401, message: "Incorrect API key provided: sk-secret-words-of-the-provider" });
     world.telegram.say("hello");
     const notice = await world.told("key was not accepted");
@@ -44,8 +47,8 @@ describe.concurrent("a model that", () => {
     expect(world.model.calls).toHaveLength(1);
   });
 
-  test("is asked too often answers after the wait it names", async ({ world, expect }) => {
-    const { home } = await world.start();
+  inOneGateway("is asked too often answers after the wait it names", async ({ world, expect }) => {
+    const { home } = world.start();
     world.model.answer((call, number) =>
       number === 1 ? { status: 429, message: "Rate limit reached", retryAfter: 1 } : { text: `late: ${call.said}` },
     );
@@ -55,8 +58,8 @@ describe.concurrent("a model that", () => {
     expect(world.model.calls).toHaveLength(2);
   });
 
-  test("is rate-limited without end: the chat is informed", async ({ world, expect }) => {
-    const { home, gateway } = await world.start();
+  inOneGateway("is rate-limited without end: the chat is informed", async ({ world, expect }) => {
+    const { home, gateway } = world.start();
     always(world, { status: 429, message: "Rate limit reached", retryAfter: 1 });
     world.telegram.say("hello");
     await world.told("receiving too many requests");
@@ -64,8 +67,8 @@ describe.concurrent("a model that", () => {
     await gateway.logged("retry");
   });
 
-  test("fails with 500: is asked again, then the chat is informed", async ({ world, expect }) => {
-    const { home } = await world.start();
+  inOneGateway("fails with 500: is asked again, then the chat is informed", async ({ world, expect }) => {
+    const { home } = world.start();
     always(world, { status: 500, message: "Internal error" });
     world.telegram.say("hello");
     await world.told("⚠️");
@@ -73,8 +76,8 @@ describe.concurrent("a model that", () => {
     expect(world.model.calls.length).toBeGreaterThan(1);
   });
 
-  test("breaks with 500 once: the answer comes, once", async ({ world, expect }) => {
-    const { home } = await world.start();
+  inOneGateway("breaks with 500 once: the answer comes, once", async ({ world, expect }) => {
+    const { home } = world.start();
     world.model.answer((call, number) =>
       number === 1 ? { status: 500, message: "Internal error" } : { text: `second try: ${call.said}` },
     );
@@ -92,20 +95,20 @@ describe.concurrent("a model that", () => {
     expect((await outcomesOf(home, 1))[0]).toMatchObject({ kind: "failed", why: expect.stringMatching(/^timeout: /) });
   });
 
-  test("stops in the middle of an answer: is asked again, and the chat shows the whole answer once", async ({
-    world,
-    expect,
-  }) => {
-    const { home } = await world.start();
-    world.model.answer((_call, number) => ({
-      text: "one two three four five six",
-      ...(number === 1 && { stopAfter: 3 }),
-    }));
-    world.telegram.say("count");
-    await world.told("six");
-    expect(await outcomesOf(home, 1)).toEqual([{ kind: "replied" }]);
-    expect(world.telegram.shown(1001)).toEqual(["one two three four five six"]);
-  });
+  inOneGateway(
+    "stops in the middle of an answer: is asked again, and the chat shows the whole answer once",
+    async ({ world, expect }) => {
+      const { home } = world.start();
+      world.model.answer((_call, number) => ({
+        text: "one two three four five six",
+        ...(number === 1 && { stopAfter: 3 }),
+      }));
+      world.telegram.say("count");
+      await world.told("six");
+      expect(await outcomesOf(home, 1)).toEqual([{ kind: "replied" }]);
+      expect(world.telegram.shown(1001)).toEqual(["one two three four five six"]);
+    },
+  );
 
   test("fails hands over to the fallback", async ({ world, expect }) => {
     const { home, gateway } = await world.start(FALLBACK);
@@ -177,8 +180,8 @@ describe.concurrent("a model that", () => {
     await world.told("no image:");
   });
 
-  test("answers with no text: is asked again, and then the chat is informed", async ({ world, expect }) => {
-    const { home } = await world.start();
+  inOneGateway("answers with no text: is asked again, and then the chat is informed", async ({ world, expect }) => {
+    const { home } = world.start();
     always(world, { text: "" });
     world.telegram.say("hello");
     await world.told("Something went wrong");
@@ -186,8 +189,8 @@ describe.concurrent("a model that", () => {
     expect(world.model.calls).toHaveLength(2);
   });
 
-  test("failed leaves the next message to be answered", async ({ world, expect }) => {
-    const { home } = await world.start();
+  inOneGateway("failed leaves the next message to be answered", async ({ world, expect }) => {
+    const { home } = world.start();
     world.model.answer((call, number) =>
       number === 1 ? { status: 401, message: "no" } : { text: `fine: ${call.said}` },
     );

@@ -2,13 +2,14 @@ import { describe } from "vitest";
 import type { Speaker } from "../fakes/telegram.ts";
 import { SOON_MS } from "../kit/gateway/process.ts";
 import { inboxOf, outcomesOf } from "../kit/gateway/state-files.ts";
+import { sharedTest } from "../kit/gateway/shared.ts";
 import { test } from "../kit/gateway/world.ts";
 
 const GROUP = -100_500;
 const OTHER = -100_600;
-const config = {
-  channels: { telegram: { groupPolicy: "allowlist", groups: { [String(GROUP)]: {} } } },
-};
+const account = { groupPolicy: "allowlist", groups: { [String(GROUP)]: {} } };
+const config = { channels: { telegram: account } };
+const inOneGateway = sharedTest({ places: 5, account });
 
 const inGroup = (id = 1001, name = "Ada", more: Record<string, unknown> = {}, chat = GROUP): Speaker => ({
   from: { id, first_name: name },
@@ -17,8 +18,8 @@ const inGroup = (id = 1001, name = "Ada", more: Record<string, unknown> = {}, ch
 });
 
 describe.concurrent("a group", () => {
-  test("is kept without an answer, and comes with the next mention", async ({ world, expect }) => {
-    const { home } = await world.start(config);
+  inOneGateway("is kept without an answer, and comes with the next mention", async ({ world, expect }) => {
+    const { home } = world.start();
     world.model.answer(() => ({ text: "A fine idea." }));
     world.telegram.say("shall we eat pizza?", inGroup(1001, "Ada"));
     world.telegram.say("or ramen", inGroup(1002, "Bob"));
@@ -42,8 +43,8 @@ describe.concurrent("a group", () => {
     expect(world.model.calls[1]?.said).not.toContain("pizza");
   });
 
-  test("is answered when somebody replies to the bot", async ({ world, expect }) => {
-    await world.start(config);
+  inOneGateway("is answered when somebody replies to the bot", async ({ world, expect }) => {
+    world.start();
     const { self } = world.telegram;
     const original = {
       message_id: 50,
@@ -58,8 +59,8 @@ describe.concurrent("a group", () => {
     expect(world.model.calls[0]?.said).toContain("I said this.");
   });
 
-  test("topic keeps its thread and has a session of its own", async ({ world, expect }) => {
-    const { home } = await world.start(config);
+  inOneGateway("topic keeps its thread and has a session of its own", async ({ world, expect }) => {
+    const { home } = world.start();
     const topic = { message_thread_id: 77, is_topic_message: true };
     world.telegram.say("@test_bot in the topic", inGroup(1001, "Ada", topic));
     const reply = await world.told("in the topic", GROUP);
@@ -73,12 +74,12 @@ describe.concurrent("a group", () => {
     expect(keys[1]).toMatch(/group:-100500$/);
   });
 
-  test("that is not listed is dropped, and the log says why", async ({ world, expect }) => {
-    const { home, gateway } = await world.start(config);
+  inOneGateway("that is not listed is dropped, and the log says why", async ({ world, expect }) => {
+    const { home, gateway } = world.start();
     world.telegram.say("@test_bot hello", inGroup(1001, "Ada", {}, OTHER));
     const line = await gateway.logged("dropped");
     expect(line).toMatchObject({ channel: "telegram", chat: String(OTHER), why: "the group is not in groups" });
-    expect(line["session"]).toBe(`telegram:default:group:${OTHER}`);
+    expect(line["session"]).toBe(`agent:${world.name}:telegram:${world.name}:group:${OTHER}`);
     expect((await outcomesOf(home, 1))[0]).toMatchObject({ kind: "dropped" });
     expect(world.telegram.sent).toEqual([]);
     expect(world.model.calls).toEqual([]);
@@ -125,8 +126,8 @@ describe.concurrent("a group", () => {
     expect(world.model.calls[0]?.said).not.toContain("let me in");
   });
 
-  test("two people's groups of one bot share one conversation per group", async ({ world, expect }) => {
-    const { home } = await world.start(config);
+  inOneGateway("two people's groups of one bot share one conversation per group", async ({ world, expect }) => {
+    const { home } = world.start();
     world.telegram.say("@test_bot first", inGroup(1001, "Ada"));
     await world.told("first", GROUP);
     world.telegram.say("@test_bot second", inGroup(1002, "Bob"));

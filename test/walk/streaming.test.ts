@@ -1,22 +1,26 @@
-import { describe, expect } from "vitest";
-import { startFakeModel } from "../fakes/model.ts";
-import { startFakeTelegram } from "../fakes/telegram.ts";
+import { describe } from "vitest";
 import { outcomesOf } from "../kit/gateway/state-files.ts";
-import { test, World } from "../kit/gateway/world.ts";
+import { sharedTest } from "../kit/gateway/shared.ts";
+import { test, type Peers } from "../kit/gateway/world.ts";
+
+const withEdits = sharedTest({ places: 9, account: { streaming: { mode: "partial", nativeTransport: false } } });
+const withDrafts = sharedTest({
+  places: 5,
+  account: { streaming: { mode: "partial" }, groupPolicy: "open", requireMention: false },
+});
 
 const words = (count: number, name = "word") =>
   Array.from({ length: count }, (_, index) => `${name}${index}`).join(" ");
 
 /** So many of a chat's calls have shown an answer, however slow the machine is: its last word waits for that. */
-const grown = (world: World, count: number) =>
+const grown = (world: Peers, count: number) =>
   world.telegram.waitFor(
     () => world.telegram.sent.filter(({ ok, method }) => ok && method !== "sendChatAction").length >= count,
   );
 
 describe.concurrent("an answer that grows", () => {
-  test("is previewed in one message that the final edits", async ({ world, expect }) => {
-    world.previews = true;
-    const { home } = await world.start();
+  withEdits("is previewed in one message that the final edits", async ({ world, expect }) => {
+    const { home } = world.start();
     world.model.answer(() => ({ text: words(30), everyMs: 90, until: grown(world, 2) }));
     world.telegram.say("slowly please");
     await world.told("word29");
@@ -33,9 +37,8 @@ describe.concurrent("an answer that grows", () => {
       expect(call.text.length).toBeGreaterThanOrEqual(calls[index]!.text.length);
   });
 
-  test("that becomes too long for one message continues in further ones", async ({ world, expect }) => {
-    world.previews = true;
-    await world.start();
+  withEdits("that becomes too long for one message continues in further ones", async ({ world, expect }) => {
+    world.start();
     const text = Array.from({ length: 60 }, (_, index) => `Part ${index}: ${"long words ".repeat(9)}`).join("\n\n");
     world.model.answer(() => ({ text: `${text}\n\nThe end.`, everyMs: 2 }));
     world.telegram.say("much");
@@ -77,9 +80,8 @@ describe.concurrent("an answer that grows", () => {
     expect(sends.map((call) => call.method)).toEqual(["sendMessage"]);
   });
 
-  test("a quick answer is one message", async ({ world, expect }) => {
-    world.previews = true;
-    await world.start();
+  withEdits("a quick answer is one message", async ({ world, expect }) => {
+    world.start();
     world.telegram.say("quick");
     await world.told("quick");
     expect(world.telegram.shown(1001)).toHaveLength(1);
@@ -87,9 +89,8 @@ describe.concurrent("an answer that grows", () => {
 });
 
 describe.concurrent("a preview", () => {
-  test("before and after a tool is one message", async ({ world, expect }) => {
-    world.previews = true;
-    const { home } = await world.start();
+  withEdits("before and after a tool is one message", async ({ world, expect }) => {
+    const { home } = world.start();
     world.model.answer((call) =>
       call.isAfterTool
         ? { text: `Done: ${words(15)}`, everyMs: 90 }
@@ -101,9 +102,8 @@ describe.concurrent("a preview", () => {
     expect(world.telegram.shown(1001)).toEqual([`Let me look: ${words(15, "early")}\n\nDone: ${words(15)}`]);
   });
 
-  test("of an answer that is cut off is continued", async ({ world, expect }) => {
-    world.previews = true;
-    const { home } = await world.start();
+  withEdits("of an answer that is cut off is continued", async ({ world, expect }) => {
+    const { home } = world.start();
     world.model.answer((_call, number) =>
       number === 1
         ? { text: words(30, "first"), everyMs: 80, stopAfter: 20, until: grown(world, 1) }
@@ -115,9 +115,8 @@ describe.concurrent("a preview", () => {
     expect(world.telegram.shown(1001)).toEqual([`${words(20, "first")} ${words(10, "second")}`]);
   });
 
-  test("of an answer that fails for good keeps its words, and the notice follows", async ({ world, expect }) => {
-    world.previews = true;
-    const { home } = await world.start();
+  withEdits("of an answer that fails for good keeps its words, and the notice follows", async ({ world, expect }) => {
+    const { home } = world.start();
     world.model.answer((_call, number) =>
       number === 1
         ? { text: words(30, "first"), everyMs: 80, stopAfter: 20, until: grown(world, 1) }
@@ -130,18 +129,16 @@ describe.concurrent("a preview", () => {
     expect(world.telegram.shown(1001)).toEqual([words(20, "first"), expect.stringContaining("⚠️")]);
   });
 
-  test("is not shown of a silent answer", async ({ world, expect }) => {
-    world.previews = true;
-    const { home } = await world.start();
+  withEdits("is not shown of a silent answer", async ({ world, expect }) => {
+    const { home } = world.start();
     world.model.answer(() => ({ text: `<think> ${words(20)} </think> NO_REPLY`, everyMs: 80 }));
     world.telegram.say("go");
     expect(await outcomesOf(home, 1)).toEqual([{ kind: "silent" }]);
     expect(world.telegram.shown(1001)).toEqual([]);
   });
 
-  test("that Telegram slows down still ends in the whole answer", async ({ world, expect }) => {
-    world.previews = true;
-    const { home } = await world.start();
+  withEdits("that Telegram slows down still ends in the whole answer", async ({ world, expect }) => {
+    const { home } = world.start();
     world.telegram.fail("editMessageText", "429", 2, 1);
     world.model.answer(() => ({ text: words(40), everyMs: 80 }));
     world.telegram.say("go");
@@ -151,9 +148,8 @@ describe.concurrent("a preview", () => {
     expect(world.telegram.shown(1001)).toEqual([words(40)]);
   });
 
-  test("of a stopped answer stays as it was and nothing follows", async ({ world, expect }) => {
-    world.previews = true;
-    const { home } = await world.start();
+  withEdits("of a stopped answer stays as it was and nothing follows", async ({ world, expect }) => {
+    const { home } = world.start();
     world.model.answer(() => ({ text: words(200), everyMs: 60 }));
     world.telegram.say("go");
     await world.told("word5");
@@ -167,11 +163,10 @@ describe.concurrent("a preview", () => {
 });
 
 describe.concurrent("an answer that grows as a draft", () => {
-  const answers = (world: World) => world.telegram.sent.filter((call) => call.method !== "sendChatAction");
+  const answers = (world: Peers) => world.telegram.sent.filter((call) => call.method !== "sendChatAction");
 
-  test("is sent once, when it is whole", async ({ world, expect }) => {
-    world.previews = "drafts";
-    const { home } = await world.start();
+  withDrafts("is sent once, when it is whole", async ({ world, expect }) => {
+    const { home } = world.start();
     world.model.answer(() => ({ text: words(30), everyMs: 90, until: grown(world, 2) }));
     world.telegram.say("slowly please");
     await world.told("word29");
@@ -184,9 +179,8 @@ describe.concurrent("an answer that grows as a draft", () => {
     expect(world.telegram.draft(1001)).toBeUndefined();
   });
 
-  test("and is stopped stays as far as it was read", async ({ world, expect }) => {
-    world.previews = "drafts";
-    const { home } = await world.start();
+  withDrafts("and is stopped stays as far as it was read", async ({ world, expect }) => {
+    const { home } = world.start();
     world.model.answer(() => ({ text: words(200), everyMs: 60 }));
     world.telegram.say("go");
     const read = await world.telegram.waitFor(
@@ -201,26 +195,25 @@ describe.concurrent("an answer that grows as a draft", () => {
     expect(world.telegram.shown(1001)).toHaveLength(2);
   });
 
-  test.each(["unknown", "refused"] as const)("is a message where drafts are %s", async (how) => {
-    const world = new World(await startFakeTelegram(), await startFakeModel());
-    world.previews = "drafts";
-    world.telegram.drafts = how;
-    await world.start();
-    for (const [number, said] of ["first", "second"].entries()) {
-      const begun = world.telegram.waitFor((call) => call.method === "sendMessage" && call.text.includes(said));
-      world.model.answer(() => ({ text: words(30, said), everyMs: 60, until: begun }));
-      world.telegram.say(said);
-      await world.told(`${said}29`);
-      expect(world.telegram.shown(1001)[number]).toBe(words(30, said));
-    }
-    expect(answers(world).filter(({ method }) => method === "sendMessageDraft")).toHaveLength(1);
-    expect(answers(world).filter(({ method }) => method === "editMessageText").length).toBeGreaterThan(1);
-    await world.close();
-  });
+  withDrafts.for(["unknown", "refused"] as const)(
+    "is a message where drafts are %s",
+    async (how, { world, expect }) => {
+      world.telegram.drafts = how;
+      world.start();
+      for (const [number, said] of ["first", "second"].entries()) {
+        const begun = world.telegram.waitFor((call) => call.method === "sendMessage" && call.text.includes(said));
+        world.model.answer(() => ({ text: words(30, said), everyMs: 60, until: begun }));
+        world.telegram.say(said);
+        await world.told(`${said}29`);
+        expect(world.telegram.shown(1001)[number]).toBe(words(30, said));
+      }
+      expect(answers(world).filter(({ method }) => method === "sendMessageDraft")).toHaveLength(1);
+      expect(answers(world).filter(({ method }) => method === "editMessageText").length).toBeGreaterThan(1);
+    },
+  );
 
-  test("is a message in a group", async ({ world, expect }) => {
-    world.previews = "drafts";
-    await world.start({ channels: { telegram: { groupPolicy: "open", requireMention: false } } });
+  withDrafts("is a message in a group", async ({ world, expect }) => {
+    world.start();
     world.model.answer(() => ({ text: words(30), everyMs: 60, until: grown(world, 1) }));
     world.telegram.say("go", { chat: { id: -1009, type: "supergroup", title: "Crew" } });
     await world.told("word29");

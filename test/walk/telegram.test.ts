@@ -1,14 +1,17 @@
 import { describe } from "vitest";
 import { startFakeTelegram } from "../fakes/telegram.ts";
 import { outcomesOf } from "../kit/gateway/state-files.ts";
+import { sharedTest } from "../kit/gateway/shared.ts";
 import { test } from "../kit/gateway/world.ts";
+
+const inOneGateway = sharedTest({ places: 3 });
 
 /** Older messages than some hours are told of and not answered. */
 const seconds = () => Math.floor(Date.now() / 1000);
 
 describe.concurrent("Telegram", () => {
-  test("sends an update again: it is answered once", async ({ world, expect }) => {
-    const { home, gateway } = await world.start();
+  inOneGateway("sends an update again: it is answered once", async ({ world, expect }) => {
+    const { home, gateway } = world.start();
     const message = {
       message_id: 900,
       date: seconds(),
@@ -24,8 +27,8 @@ describe.concurrent("Telegram", () => {
     expect(world.telegram.shown(1001)).toHaveLength(1);
   });
 
-  test("gets a long code block in parts that are code each", async ({ world, expect }) => {
-    const { home } = await world.start();
+  inOneGateway("gets a long code block in parts that are code each", async ({ world, expect }) => {
+    const { home } = world.start();
     const code = Array.from({ length: 300 }, (_, index) => `const value${index} = "${index} & <more>";`).join("\n");
     world.model.answer(() => ({ text: `Here:\n\n\`\`\`ts\n${code}\n\`\`\`\n\nThat is all.` }));
     world.telegram.say("code");
@@ -57,8 +60,8 @@ describe.concurrent("Telegram", () => {
     await world.told(/result: .*ran-it/s, chat.id);
   });
 
-  test("shows an edited message as such", async ({ world, expect }) => {
-    const { home } = await world.start();
+  inOneGateway("shows an edited message as such", async ({ world, expect }) => {
+    const { home } = world.start();
     const message = {
       message_id: 901,
       date: seconds() - 86_400,

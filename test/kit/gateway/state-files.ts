@@ -4,6 +4,11 @@ import { DatabaseSync } from "node:sqlite";
 import { vi } from "vitest";
 import { type Home, PATIENCE } from "./process.ts";
 
+/** A state directory, or what one account of the channels has in it. */
+export type StatePlace = Pick<Home, "stateDir"> & { readonly account?: string };
+
+const isOf = ({ account }: StatePlace, key: string): boolean => account === undefined || key.includes(`:${account}:`);
+
 export interface InboxRow {
   readonly text: string;
   readonly state: string;
@@ -11,13 +16,20 @@ export interface InboxRow {
   readonly outcome: Record<string, unknown> | undefined;
 }
 
+interface StoredMessage {
+  readonly text: string;
+  readonly from: { readonly account: string };
+}
+
 /** What the journal says of every message, oldest first. */
-export function inboxOf(home: Home): readonly InboxRow[] {
+export function inboxOf(home: StatePlace): readonly InboxRow[] {
   const journal = new DatabaseSync(join(home.stateDir, "state", "journal.sqlite"), { readOnly: true });
   try {
     const rows = journal.prepare("SELECT message, state, session_key, outcome FROM inbox ORDER BY id").all();
-    return rows.map((row) => ({
-      text: (JSON.parse(String(row["message"])) as { text: string }).text,
+    const all = rows.map((row) => ({ row, message: JSON.parse(String(row["message"])) as StoredMessage }));
+    const ours = all.filter(({ message }) => home.account === undefined || message.from.account === home.account);
+    return ours.map(({ row, message }) => ({
+      text: message.text,
       state: String(row["state"]),
       session: row["session_key"] === null ? null : String(row["session_key"]),
       outcome: row["outcome"] === null ? undefined : (JSON.parse(String(row["outcome"])) as Record<string, unknown>),
@@ -28,7 +40,7 @@ export function inboxOf(home: Home): readonly InboxRow[] {
 }
 
 /** The outcomes of the first `count` messages, once they are there. */
-export function outcomesOf(home: Home, count: number): Promise<readonly (Record<string, unknown> | undefined)[]> {
+export function outcomesOf(home: StatePlace, count: number): Promise<readonly (Record<string, unknown> | undefined)[]> {
   return vi.waitFor(() => {
     const done = inboxOf(home).filter((row) => row.state === "done");
     if (done.length < count) throw new Error(`${done.length} of ${count} messages are done`);
@@ -43,18 +55,19 @@ export interface StoredRow {
 }
 
 /** The session rows of the journal. */
-export function sessionsOf(home: Home): Readonly<Record<string, StoredRow>> {
+export function sessionsOf(home: StatePlace): Readonly<Record<string, StoredRow>> {
   const journal = new DatabaseSync(join(home.stateDir, "state", "journal.sqlite"), { readOnly: true });
   try {
     const rows = journal.prepare("SELECT key, row FROM sessions WHERE row IS NOT NULL").all();
-    return Object.fromEntries(rows.map(({ key, row }) => [String(key), JSON.parse(String(row)) as StoredRow]));
+    const ours = rows.filter(({ key }) => isOf(home, String(key)));
+    return Object.fromEntries(ours.map(({ key, row }) => [String(key), JSON.parse(String(row)) as StoredRow]));
   } finally {
     journal.close();
   }
 }
 
 /** `sessions.json`, as an orderly end leaves it. */
-export function exportOf(home: Home): Readonly<Record<string, StoredRow>> {
+export function exportOf(home: StatePlace): Readonly<Record<string, StoredRow>> {
   return JSON.parse(readFileSync(join(home.stateDir, "sessions", "sessions.json"), "utf8")) as Record<
     string,
     StoredRow
@@ -77,14 +90,14 @@ export function entriesOf(file: string): readonly StoredEntry[] {
 }
 
 /** The transcript of a session, by the end of its key. */
-export function transcriptOf(home: Home, keyEnd: string): readonly StoredEntry[] {
+export function transcriptOf(home: StatePlace, keyEnd: string): readonly StoredEntry[] {
   const rows = sessionsOf(home);
   const key = Object.keys(rows).find((name) => name.endsWith(keyEnd));
   if (key === undefined) throw new Error(`no session ${keyEnd} in ${Object.keys(rows).join(", ")}`);
   return entriesOf(fileOf(home, rows[key]!));
 }
 
-export const fileOf = (home: Home, row: StoredRow): string =>
+export const fileOf = (home: StatePlace, row: StoredRow): string =>
   row.sessionFile?.startsWith("/")
     ? row.sessionFile
     : join(home.stateDir, "sessions", row.sessionFile ?? `${row.sessionId}.jsonl`);

@@ -5,35 +5,14 @@ import { makeHome, PATIENCE_MS, walkConfig, type GatewayUnderTest, type Home, ty
 
 export type Config = Record<string, unknown>;
 
-/** One walk: a home of its own, a Telegram and a model. */
-export class World {
+/** A Telegram and a model, as a walk uses them. */
+export class Peers {
   readonly telegram: FakeTelegram;
   readonly model: FakeModel;
-  /** Whether answers grow in the chat, as edits or (the default) as drafts: on a busy machine any may, so most walks do without. */
-  previews: boolean | "drafts" = false;
-  readonly #homes: Home[] = [];
 
   constructor(telegram: FakeTelegram, model: FakeModel) {
     this.telegram = telegram;
     this.model = model;
-  }
-
-  /** The usual config with these keys over it. */
-  config(more: Config = {}): Config {
-    const edited = this.previews ? { nativeTransport: false } : { mode: "off" };
-    const quiet = this.previews === "drafts" ? {} : { channels: { telegram: { streaming: edited } } };
-    return merge(merge(walkConfig(this.telegram, this.model), quiet), more);
-  }
-
-  async home(config: Config = this.config()): Promise<Home> {
-    const home = await makeHome(config);
-    this.#homes.push(home);
-    return home;
-  }
-
-  async start(more: Config = {}, options: StartOptions = {}): Promise<{ home: Home; gateway: GatewayUnderTest }> {
-    const home = await this.home(this.config(more));
-    return { home, gateway: await home.start(options) };
   }
 
   /** The first message or edit that says so. */
@@ -54,8 +33,37 @@ export class World {
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.#homes.map((home) => home.remove()));
     await Promise.all([this.telegram.close(), this.model.close()]);
+  }
+}
+
+/** One walk: homes of its own, a Telegram and a model. */
+export class World extends Peers {
+  /** Whether answers grow in the chat, as edits or (the default) as drafts: on a busy machine any may, so most walks do without. */
+  previews: boolean | "drafts" = false;
+  readonly #homes: Home[] = [];
+
+  /** The usual config with these keys over it. */
+  config(more: Config = {}): Config {
+    const edited = this.previews ? { nativeTransport: false } : { mode: "off" };
+    const quiet = this.previews === "drafts" ? {} : { channels: { telegram: { streaming: edited } } };
+    return merge(merge(walkConfig(this.telegram, this.model), quiet), more);
+  }
+
+  async home(config: Config = this.config()): Promise<Home> {
+    const home = await makeHome(config);
+    this.#homes.push(home);
+    return home;
+  }
+
+  async start(more: Config = {}, options: StartOptions = {}): Promise<{ home: Home; gateway: GatewayUnderTest }> {
+    const home = await this.home(this.config(more));
+    return { home, gateway: await home.start(options) };
+  }
+
+  override async close(): Promise<void> {
+    await Promise.all(this.#homes.map((home) => home.remove()));
+    await super.close();
   }
 }
 
@@ -68,7 +76,8 @@ export const test = base.extend<{ world: World }>({
   },
 });
 
-function merge(below: Config, above: Config): Config {
+/** `above` over `below`, key by key. */
+export function merge(below: Config, above: Config): Config {
   const merged = { ...below };
   for (const [key, value] of Object.entries(above)) {
     const old = merged[key];

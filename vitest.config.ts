@@ -1,4 +1,5 @@
 import { defineConfig } from "vitest/config";
+import { COMPILED } from "./test/kit/gateway/compiled.ts";
 
 const conditions = ["source", "node", "import", "module", "default"];
 
@@ -22,6 +23,7 @@ export default defineConfig({
     testTimeout: 90_000,
     hookTimeout: 60_000,
     expect: { poll: { timeout: 20_000 } },
+    env: COMPILED,
     reporters: ["default"],
     passWithNoTests: true,
     projects: [

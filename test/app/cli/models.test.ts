@@ -9,6 +9,7 @@ import type { Io } from "../../../src/app/cli/io.ts";
 import { runCommand } from "../../../src/app/cli/run-cli.ts";
 import { startFakeModel } from "../../fakes/model.ts";
 import { ended, mainFile, run, stateDir, type Ended } from "../../kit/gateway/cli.ts";
+import { COMPILED } from "../../kit/gateway/compiled.ts";
 
 const DAY = 24 * 3_600_000;
 
@@ -40,7 +41,7 @@ const token = (provider: string, expires: number) => ({ type: "token", provider,
 /** The same as `run` in a process of its own, with something to read. */
 function pipe(args: readonly string[], env: Record<string, string>, input: string): Promise<Ended> {
   const child = spawn(process.execPath, ["--conditions=source", mainFile, ...args], {
-    env: { HOME: tmpdir(), PATH: process.env["PATH"] ?? "", ...env },
+    env: { HOME: tmpdir(), PATH: process.env["PATH"] ?? "", ...COMPILED, ...env },
     stdio: ["pipe", "pipe", "pipe"],
   });
   child.stdin.end(input);

@@ -8,6 +8,7 @@ import { onTestFinished } from "vitest";
 import { bundledContributions } from "../../../src/app/contributions/extensions.ts";
 import type { Io } from "../../../src/app/cli/io.ts";
 import { runCommand } from "../../../src/app/cli/run-cli.ts";
+import { COMPILED } from "./compiled.ts";
 
 export const mainFile = fileURLToPath(new URL("../../../src/app/main.ts", import.meta.url));
 
@@ -59,7 +60,7 @@ type Child = ChildProcessByStdio<Writable | null, Readable, Readable>;
 /** The same as a process of its own, from the sources. */
 export function start(args: readonly string[], env: Env = {}, nodeArgs: readonly string[] = []): Child {
   return spawn(process.execPath, ["--conditions=source", ...nodeArgs, mainFile, ...args], {
-    env: { HOME: tmpdir(), PATH: process.env["PATH"] ?? "", ...env },
+    env: { HOME: tmpdir(), PATH: process.env["PATH"] ?? "", ...COMPILED, ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
 }

@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { COMPILED } from "./compiled.ts";
 
 /** The built gateway as a child process, over a state directory that survives its death. */
 export interface GatewayUnderTest {
@@ -66,8 +67,6 @@ export const PATIENCE = { timeout: PATIENCE_MS, interval: 20 };
 export const SOON_MS = 8000;
 export const TOKEN = "walk-token-0123456789abcdef";
 const BIN = join(import.meta.dirname, "../../../bin/openclaw.mjs");
-/** All gateways of all tests share it: a gateway that is killed early writes nothing, but reads what others compiled. */
-const COMPILED = join(import.meta.dirname, "../../../node_modules/.cache/openclaw-compiled");
 /** Saves a quarter of a start's processor time, which is garbage collection. */
 const NODE_ARGS = ["--min-semi-space-size=16"];
 
@@ -135,7 +134,7 @@ const envOf = (home: Home, more: Record<string, string>): Record<string, string>
   OPENCLAW_STATE_DIR: home.stateDir,
   OPENCLAW_CONFIG_PATH: home.configPath,
   NO_COLOR: "1",
-  NODE_COMPILE_CACHE: COMPILED,
+  ...COMPILED,
   ...more,
 });
 

@@ -40,7 +40,7 @@ const activeHours = z.strictObject({
     ),
 });
 
-/** One gives what the others leave open: an agent's own block lies over `agents.defaults.heartbeat`. */
+/** A key that an agent's own block does not set comes from `agents.defaults.heartbeat`. */
 const shape = {
   every: every
     .optional()

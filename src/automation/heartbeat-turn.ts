@@ -58,7 +58,7 @@ async function end(turn: EndedTurnRef, session: Session, ports: TurnEndPorts): P
   if (!heartbeat) return;
   if (outcome.kind === "replied") await noteReport(stripHeartbeatToken(turn.text).text, message, session, ports);
   else if (heartbeat.isolated !== true) await ports.abandon(session, turnId, "heartbeat without news");
-  // These news reached nobody, so the next turn gets them.
+  // Nobody got this system event, so the next turn gets it.
   if (heartbeat.news !== undefined && (outcome.kind === "failed" || outcome.kind === "aborted"))
     await ports.addEvent(session.key, heartbeat.news);
   // A heartbeat is no use of the conversation, which may still become idle.

@@ -109,7 +109,7 @@ export class Heartbeats {
   }
 
   /**
-   * Starts a heartbeat now, for news or for the checklist, whatever the active hours, the checklist and a pause after failures
+   * Starts a heartbeat now, for a system event (`news`) or for the checklist, whatever the active hours, the checklist and a pause after failures
    * say. Undefined when the agent has no heartbeat.
    */
   async wake(id: AgentId, news?: string): Promise<BeatReport | undefined> {

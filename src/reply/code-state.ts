@@ -5,7 +5,7 @@ export interface Fence {
 }
 
 /**
- * Where a scan stands with regard to Markdown code. Inline code counts within one line only, so that a stray
+ * Whether a scan is inside Markdown code. Inline code counts within one line only, so that a stray
  * backtick cannot turn the rest of a reply into code.
  */
 export interface CodeState {

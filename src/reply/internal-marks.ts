@@ -1,6 +1,6 @@
 import type { Match, MatchPlace } from "./scan.ts";
 
-/** UTF-16 units after which a block without an end is given up, so that an answer is not held back for good. */
+/** UTF-16 units after which a block without an end is given up, so that an answer is not held back forever. */
 const MAX_BLOCK = 65_536;
 const FENCE = "\n```json\n";
 
@@ -60,11 +60,11 @@ function matchKind(
   return found === undefined ? undefined : { value: "artefact", length: Math.min(found, text.length) };
 }
 
-/** Of a context that nothing ends its first sign goes, and the reply after it stays. */
+/** Where no end follows, only the opening mark is removed, and the reply after it stays. */
 const unended = (opener: string, anywhere: boolean | undefined): Match<"artefact"> | undefined =>
   anywhere === true ? { value: "artefact", length: opener.length } : undefined;
 
-/** With the line break behind it. */
+/** Includes the line break at its end. */
 function lineLength(text: string): number | "more" {
   const end = text.indexOf("\n");
   return end < 0 ? "more" : end + 1;

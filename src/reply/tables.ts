@@ -13,7 +13,7 @@ export interface TableSpan {
   readonly isTorn?: boolean;
 }
 
-/** Other heads cannot be told from sentences before their second line is there. */
+/** A head without a bar in front looks like a sentence until its second line is there. */
 const HEAD = /^[ \t]*\|/;
 const RULE = /^(?=.*\|)[ \t]*(?:\|[ \t]*)?:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*(?:\|[ \t]*)?$/;
 const TORN_RULE = /^[ \t|:-]*$/;

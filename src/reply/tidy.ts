@@ -75,7 +75,7 @@ function letOutHeld(state: TidyState): string {
   return out;
 }
 
-/** One gap out of the two around a cut: a line that held nothing else goes, two words stay apart. */
+/** Joins the gaps before and after a cut to one: a line that held nothing else is removed, two words stay apart. */
 function joinGap(before: string, after: string | undefined): string {
   if (after === undefined) return before;
   if (!before.includes("\n") && !after.includes("\n")) return before === "" ? after : before;

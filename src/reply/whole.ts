@@ -8,7 +8,7 @@ export interface WholeSpan {
   /** The text's end when it may continue. */
   readonly end: number;
   readonly closed: boolean;
-  /** `solid` means nothing in two pieces, such as a link; a `mark` could be closed and opened again. */
+  /** `solid` must stay in one piece, such as a link; a `mark` could be closed and opened again. */
   readonly kind: "solid" | "mark";
 }
 
@@ -86,7 +86,7 @@ interface Unit extends Stretch {
 
 const UNITS = /\\[^\n]|([*_~`|])\1*|!?\[|h(?=ttps?:\/\/)|\n/g;
 
-/** From behind, so that no unit has to search for what closes it. */
+/** Read from the end, so that each unit already knows what closes it. */
 function unitsOf(text: string, { start: from, end: lineEnd }: Stretch): Unit[] {
   const units: Unit[] = [];
   const closings = new Map<string, Stretch>();

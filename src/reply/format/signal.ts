@@ -1,6 +1,6 @@
 import type { Dialect } from "./dialect.ts";
 
-/** Plain text; signal-cli is told the styles as ranges beside it. */
+/** Plain text; signal-cli gets the styles as ranges beside it. */
 export const signalStyled: Dialect = {
   links: "written",
   quote: "> ",

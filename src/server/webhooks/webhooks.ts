@@ -162,7 +162,7 @@ const unusable = (path: string, why: string): OpenClawError =>
 
 /**
  * The name under which a sender's refusals are counted. Undefined for a proxy on this machine that `gateway.trustedProxies`
- * does not name: its callers cannot be told apart, and one of them must not lock out the platform.
+ * does not name: its callers cannot be distinguished, and one of them must not lock out the platform.
  */
 const senderOf = (peer: Peer): string | undefined =>
   isLoopback(peer.address) && peer.isProxied ? undefined : countingName(peer);

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { checks } from "../../src/sessions/checks.ts";
 import { readHistory } from "../../src/sessions/transcript/history.ts";
 import { readBackTo } from "../../src/sessions/transcript/read-back.ts";
+import type { Transcript } from "../../src/sessions/transcript/transcript.ts";
 import type { TranscriptEntry } from "../../src/types/session.ts";
 import { openStateDir, type StateDir } from "../kit/store/state-dir.ts";
 import { ALL, answer, openFile, say, texts } from "../kit/store/transcript-file.ts";
@@ -17,11 +18,21 @@ beforeEach(async () => {
   ({ dir, remove } = await openStateDir());
   path = join(dir, "s1.jsonl");
 });
-afterEach(() => remove());
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((transcript) => transcript.close()));
+  await remove();
+});
+
+const opened: Transcript[] = [];
+async function open(log = recordLog()): Promise<Transcript> {
+  const transcript = await openFile(path, log);
+  opened.push(transcript);
+  return transcript;
+}
 
 /** Eight turns, of which two were taken back and stay beside the branch. */
 async function sample() {
-  const transcript = await openFile(path);
+  const transcript = await open();
   for (let turn = 0; turn < 8; turn += 1) {
     const before = transcript.leafId;
     await transcript.append(say(`q${turn}`));
@@ -84,11 +95,13 @@ describe("a transcript with one damaged line", () => {
           const others = branch.filter((words) => words !== own);
           const page = await readHistory(path, 1000);
           expect(isSubsequence(others, textsOf(page.entries))).toBe(true);
-          const transcript = await openFile(path);
+          const transcript = await open();
           expect(isSubsequence(others, texts(await transcript.window(ALL)))).toBe(true);
           await transcript.append(say("next"), { durable: true });
           await transcript.close();
-          expect(isSubsequence([...others, "next"], texts(await (await openFile(path)).window(ALL)))).toBe(true);
+          const again = await open();
+          expect(isSubsequence([...others, "next"], texts(await again.window(ALL)))).toBe(true);
+          await again.close();
           // A torn end is kept beside the file; what is in the middle is never touched.
           if (at < lines.length - 1) expect((await readFile(path)).subarray(0, bytes.length)).toEqual(bytes);
         },
@@ -103,15 +116,16 @@ describe("a transcript with one damaged line", () => {
       for (let at = 1; at < lines.length - 1; at += 1) {
         const joined = [...lines.slice(0, at), `${lines[at]}${joint}${lines[at + 1]}`, ...lines.slice(at + 2)];
         await writeFile(path, `${joined.join("\n")}\n`);
-        const transcript = await openFile(path);
+        const transcript = await open();
         // A window of its own for each size: the file is read on from every place.
         for (const tokens of [1, 5, ALL]) await transcript.window(tokens);
         expect(texts(await transcript.window(ALL))).toEqual(branch);
+        await transcript.close();
       }
   });
 
   it("keeps what a summary left, when the line that it is kept from is the damaged one", async () => {
-    const transcript = await openFile(path);
+    const transcript = await open();
     for (const words of ["old", "kept 1"]) await transcript.append(say(words));
     const kept = await transcript.append(say("kept from here"));
     await transcript.append(answer("kept 2"));
@@ -119,7 +133,7 @@ describe("a transcript with one damaged line", () => {
     await transcript.append(say("new"), { durable: true });
     const lines = (await readFile(path, "utf8")).split("\n");
     await writeFile(path, lines.map((line) => (line.includes('kept from here"') ? "" : line)).join("\n"));
-    const window = await (await openFile(path)).window(ALL);
+    const window = await (await open()).window(ALL);
     expect(texts(window)).toEqual(["kept 2", "new"]);
     expect(window.summary).toBe("sum");
   });
@@ -138,7 +152,7 @@ describe("a transcript with one damaged line", () => {
     await writeFile(path, `${lines.map((line, at) => (at === 6 ? "{torn" : line)).join("\n")}\n`);
     expect(await doctor()).toEqual([expect.stringMatching(/^warn .*cannot be read; the rest is used/)]);
     const log = recordLog();
-    const transcript = await openFile(path, log);
+    const transcript = await open(log);
     await transcript.window(ALL);
     await transcript.window(ALL);
     expect(transcript.damagedPlaces).toBeGreaterThan(0);
@@ -174,10 +188,10 @@ describe("a transcript that another program wrote", () => {
       { type: "message", message: { role: "assistant", content: [{ type: "text", text: "hi" }], timestamp: 2 } },
       { type: "message", message: { role: "user", content: "how are you?", timestamp: 3 } },
     );
-    const transcript = await openFile(path);
+    const transcript = await open();
     expect(texts(await transcript.window(ALL))).toEqual(["hello", "hi", "how are you?"]);
     await transcript.append(answer("fine"), { durable: true });
-    const again = await openFile(path);
+    const again = await open();
     expect(texts(await again.window(ALL))).toEqual(["hello", "hi", "how are you?", "fine"]);
     expect(again.damagedPlaces).toBe(0);
     expect(textsOf((await readHistory(path, 10)).entries)).toHaveLength(4);
@@ -200,7 +214,7 @@ describe("a transcript that another program wrote", () => {
       entry("g", "f", { role: "user", content: "the end", timestamp: 7 }),
     );
     const log = recordLog();
-    const transcript = await openFile(path, log);
+    const transcript = await open(log);
     expect(texts(await transcript.window(ALL))).toEqual(["look", "I looked.", "found", "more", "and now?", "the end"]);
     expect(transcript.damagedPlaces).toBe(2);
     expect(log.lines).toHaveLength(1);
@@ -209,7 +223,7 @@ describe("a transcript that another program wrote", () => {
 
 describe("a page of a conversation", () => {
   it("does not read a whole long tool turn", async () => {
-    const transcript = await openFile(path);
+    const transcript = await open();
     await transcript.append(say("begin"));
     for (let step = 0; step < 5000; step += 1) void transcript.append(answer(`step ${step} ${"x".repeat(200)}`));
     await transcript.append(answer("done"), { durable: true });

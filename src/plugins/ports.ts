@@ -37,14 +37,31 @@ export interface PluginPorts {
    * Its cost is recorded as the plugin's. Rejects as the provider fails.
    */
   complete(request: LlmCompletionRequest, caller: PluginCaller): Promise<LlmCompletion>;
+  readonly sessions: PluginSessions;
+  readonly events: PluginEventPorts;
+  readonly media: PluginMediaPorts;
+  readonly channels: PluginChannelPorts;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** What happens in the gateway. A listener gets events in the field's form until the signal aborts; it must not throw. */
+export interface PluginEventPorts {
   /** Text that the next turn of the session begins with. */
   enqueueSystemEvent(text: string, session: { readonly sessionKey?: string }): Promise<void>;
   /** Begins a heartbeat now. */
   requestHeartbeat(reason: string): void;
-  readonly sessions: PluginSessions;
-  readonly channels: PluginChannelPorts;
-  readonly clock: Clock;
-  readonly log: Log;
+  /** The events of all runs. */
+  followRuns(listener: (event: object) => void, signal: AbortSignal): void;
+  /** Writes of transcripts. */
+  followTranscripts(listener: (event: object) => void, signal: AbortSignal): void;
+}
+
+/** What is known of files by their content. */
+export interface PluginMediaPorts {
+  readonly typeOf: MediaStore["typeOf"];
+  /** Pixels of an image; null for what is none. */
+  sizeOf(bytes: Uint8Array): { readonly width: number; readonly height: number } | null;
 }
 
 /** What the channels of plugins use of the gateway. */

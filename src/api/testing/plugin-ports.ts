@@ -3,6 +3,7 @@ import { basename, join } from "node:path";
 import { thrownOutcome } from "../../channels/connection/outcome.ts";
 import { pluginsConfig } from "../../plugins/config.ts";
 import type { PluginPorts } from "../../plugins/ports.ts";
+import { openMediaStore } from "../../store/media.ts";
 import { systemClock } from "../../types/clock.ts";
 import { mediaId } from "../../types/ids.ts";
 import type { Log } from "../../types/log.ts";
@@ -25,8 +26,13 @@ export function testPorts({ id, folder, config }: TestScene): PluginPorts {
     pluginsConfig: () => plugins,
     settingsOf: (plugin) => (plugin === id ? settings : {}),
     complete: async () => ({ text: "A completion.", provider: "test", model: "test" }),
-    enqueueSystemEvent: async () => undefined,
-    requestHeartbeat: () => undefined,
+    events: {
+      enqueueSystemEvent: async () => undefined,
+      requestHeartbeat: () => undefined,
+      followRuns: () => undefined,
+      followTranscripts: () => undefined,
+    },
+    media: mediaPortsIn(folder),
     sessions: {
       storePath: () => join(folder, "sessions.json"),
       load: () => ({}),
@@ -37,6 +43,11 @@ export function testPorts({ id, folder, config }: TestScene): PluginPorts {
     log: silent,
   };
 }
+
+const mediaPortsIn = (folder: string): PluginPorts["media"] => ({
+  typeOf: (bytes, claimed) => openMediaStore(folder).typeOf(bytes, claimed),
+  sizeOf: () => null,
+});
 
 /** Every chat belongs to the main conversation. */
 const channelPortsIn = (folder: string): PluginPorts["channels"] => ({

@@ -2,6 +2,7 @@ import { AuxiliaryUsage } from "../../dispatch/maintenance/auxiliary-usage.ts";
 import { complete } from "../../harness/run/complete.ts";
 import type { PluginCaller, PluginPorts } from "../../plugins/ports.ts";
 import { buildKey, resolveAlias } from "../../sessions/keys.ts";
+import { openMediaStore } from "../../store/media.ts";
 import type { LlmCompletion, LlmCompletionRequest } from "../../types/engine/context-engine.ts";
 import { systemClock } from "../../types/clock.ts";
 import { agentId } from "../../types/ids.ts";
@@ -12,6 +13,8 @@ import type { Core } from "../compose/core.ts";
 import type { Live } from "../compose/live.ts";
 import { allowedModels, requireSameAgent } from "../compose/allowed-models.ts";
 import { channelPorts, noChannelPorts } from "./channel-ports.ts";
+import { followingPorts } from "./event-ports.ts";
+import { mediaPorts, noEventPorts } from "./local-ports.ts";
 import { sessionFiles } from "./session-files.ts";
 import { settingsFor, shownForPlugin } from "./shown-for-plugin.ts";
 
@@ -19,7 +22,7 @@ import { settingsFor, shownForPlugin } from "./shown-for-plugin.ts";
 const IDLE_MS = 120_000;
 
 /** What plugins use of the core. */
-export type PluginCore = Pick<Core, "models" | "journal" | "media" | "ports">;
+export type PluginCore = Pick<Core, "models" | "journal" | "media" | "ports" | "dispatch" | "sessions">;
 
 interface Lent {
   readonly live: Live;
@@ -35,10 +38,14 @@ export function pluginPorts({ live, core, log, requestHeartbeat }: Lent): Plugin
     ...readingPorts(live, log),
     sessions: sessionFiles(live, core.ports.sessions),
     complete: (request, caller) => completeAs(request, caller, { live, core, costs }),
-    async enqueueSystemEvent(text, { sessionKey }) {
-      await core.journal.events.add(resolveAlias(sessionKey ?? "main", live.defaultAgent.id), text);
+    events: {
+      ...followingPorts(core, log),
+      async enqueueSystemEvent(text, { sessionKey }) {
+        await core.journal.events.add(resolveAlias(sessionKey ?? "main", live.defaultAgent.id), text);
+      },
+      requestHeartbeat,
     },
-    requestHeartbeat,
+    media: mediaPorts(core.media),
     channels: channelPorts(core),
   };
 }
@@ -51,13 +58,13 @@ export function commandPorts(live: Live, log: Log): PluginPorts {
   return {
     ...readingPorts(live, log),
     complete: needsGateway,
-    enqueueSystemEvent: needsGateway,
-    requestHeartbeat: () => undefined,
+    events: noEventPorts,
+    media: mediaPorts(openMediaStore(live.paths.media)),
     channels: noChannelPorts,
   };
 }
 
-type ReadingPorts = Omit<PluginPorts, "complete" | "enqueueSystemEvent" | "requestHeartbeat" | "channels">;
+type ReadingPorts = Omit<PluginPorts, "complete" | "events" | "media" | "channels">;
 
 const readingPorts = (live: Live, log: Log): ReadingPorts => ({
   stateDir: live.paths.stateDir,

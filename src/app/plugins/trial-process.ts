@@ -8,6 +8,8 @@ import type { TrialMessage } from "../../plugins/trial/run-trials.ts";
 import { systemClock } from "../../types/clock.ts";
 import type { Log } from "../../types/log.ts";
 import { noChannelPorts } from "./channel-ports.ts";
+import { mediaPorts, noEventPorts } from "./local-ports.ts";
+import { openMediaStore } from "../../store/media.ts";
 import { sdkUrls } from "./sdk-urls.ts";
 import type { TrialJob } from "./trial-program.ts";
 
@@ -68,8 +70,8 @@ function portsOf({ stateDir, workspace, config, shown }: TrialJob): PluginPorts 
     pluginsConfig: () => config,
     settingsOf: (plugin) => ({ ...config.entries[plugin] }),
     complete: needsGateway,
-    enqueueSystemEvent: needsGateway,
-    requestHeartbeat: nothing,
+    events: noEventPorts,
+    media: mediaPorts(openMediaStore(`${stateDir}/media`)),
     sessions: {
       storePath: () => `${stateDir}/sessions/sessions.json`,
       load: () => ({}),

@@ -37,9 +37,23 @@ const REFUSED = {
     "scheduleSessionTurn",
     "unscheduleSessionTurnsByTag",
   ],
-  "api.runtime.subagent": ["run", "waitForRun", "getSessionMessages", "deleteSession"],
-  "api.runtime.tts": ["textToSpeech", "textToSpeechTelephony"],
-  "api.runtime.media": ["loadWebMedia", "detectMime", "saveMediaBuffer", "fetchRemoteMedia"],
+  "api.runtime.subagent": ["run", "waitForRun", "getSessionMessages", "getSession", "deleteSession"],
+  "api.runtime.tts": ["textToSpeech", "textToSpeechStream", "textToSpeechTelephony", "listVoices"],
+  "api.runtime.stt": ["transcribeAudioFile"],
+  "api.runtime.mediaUnderstanding": [
+    "runFile",
+    "describeImageFile",
+    "describeImageFileWithModel",
+    "extractStructuredWithModel",
+    "describeVideoFile",
+    "transcribeAudioFile",
+  ],
+  "api.runtime.imageGeneration": ["generate"],
+  "api.runtime.webSearch": ["search"],
+  "api.runtime.media": ["resizeToJpeg", "saveMediaBuffer", "fetchRemoteMedia"],
+  "api.runtime.agent": ["runEmbeddedAgent", "runEmbeddedPiAgent"],
+  "api.runtime.agent.session": ["patchSessionEntry", "upsertSessionEntry", "saveSessionStore", "updateSessionStore"],
+  "api.runtime.system": ["runHeartbeatOnce"],
   "api.runtime.channel.reply": ["dispatchReplyWithDispatcher", "resolveInboundDebounceMs"],
   "api.runtime.channel.text": [
     "chunkMarkdownText",
@@ -52,7 +66,7 @@ const REFUSED = {
     "resolveTextChunkLimit",
   ],
   "api.runtime.channel.media": ["fetchRemoteMedia", "readRemoteMediaBuffer"],
-  "api.runtime.modelAuth": ["getApiKeyForModel", "resolveApiKeyForProvider"],
+  "api.runtime.modelAuth": ["getApiKeyForModel", "getRuntimeAuthForModel", "resolveApiKeyForProvider"],
   "api.runtime.config": ["writeConfigFile", "mutateConfigFile", "replaceConfigFile"],
 } as const satisfies Record<string, readonly string[]>;
 
@@ -77,6 +91,10 @@ const NEVER_ASKED = [
 /** Functions that note the registration. */
 export const neverAsked = (scope: PluginScope): Record<string, () => void> =>
   Object.fromEntries(NEVER_ASKED.map((name) => [name, () => void scope.neverCalled.add(name)]));
+
+/** One function for each member, whose promise is rejected: a plugin that only holds it can be loaded. */
+export const rejecting = (scope: PluginScope, path: keyof typeof REFUSED): Record<string, () => Promise<never>> =>
+  Object.fromEntries(REFUSED[path].map((name) => [name, async () => scope.refuse(`${path}.${name}`)]));
 
 /** One throwing function for each member. */
 export function refused(scope: PluginScope, path: keyof typeof REFUSED): Record<string, () => never> {

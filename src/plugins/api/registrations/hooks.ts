@@ -16,7 +16,7 @@ export function on(scope: PluginScope, name: unknown, handler: unknown, options:
   }
   const hook: HookName = named;
   if (factsOf(hook).readsConversations === true && !mayReadConversations(scope)) {
-    refuse(scope, hook);
+    refuseReading(scope, hook);
     return;
   }
   add(scope, hook, call, optionsOf(scope, hook, objectOf(options, "the options of on")));
@@ -30,12 +30,13 @@ function optionsOf(scope: PluginScope, hook: HookName, given: Fields): HookOptio
 }
 
 /** Whoever selected a plugin as the context engine or the memory has given it the conversations. */
-function mayReadConversations(scope: PluginScope): boolean {
+export function mayReadConversations(scope: PluginScope): boolean {
   const { contextEngine, memory } = scope.ports.pluginsConfig().slots;
   return scope.entry?.hooks.allowConversationAccess === true || contextEngine === scope.id || memory === scope.id;
 }
 
-function refuse(scope: PluginScope, hook: HookName): void {
+/** Notes that a hook, or a listener, is not called. */
+export function refuseReading(scope: PluginScope, hook: string): void {
   scope.refusedHooks.add(hook);
   scope.log.warn("a hook of a plugin is not called: it would read conversations", {
     hook,

@@ -1,10 +1,14 @@
 import { isFields } from "../../../utils/fields.ts";
+import { propertyOf } from "../../../utils/own.ts";
 import { textIn } from "../foreign.ts";
 import { SDK_VERSION } from "../../sdk-version.ts";
+import { runCommand } from "./command.ts";
+import { eventsOf } from "./events.ts";
 import { completeFor } from "./llm.ts";
 import { pluginLogger } from "./logging.ts";
+import { mediaOf } from "./media.ts";
 import { sessionFiles } from "./session-files.ts";
-import { refused } from "../refused.ts";
+import { rejecting } from "../refused.ts";
 import { channelRuntimeOf } from "../registrations/channel/runtime.ts";
 import type { PluginScope } from "../scope.ts";
 
@@ -13,11 +17,12 @@ export function runtimeOf(scope: PluginScope, registrationMode: string): object 
   const { ports } = scope;
   const session = sessionFiles(scope);
   const config = { current: () => scope.shownConfig(), loadConfig: () => scope.shownConfig() };
-  const requestHeartbeat = (reason: unknown) => ports.requestHeartbeat(typeof reason === "string" ? reason : scope.id);
+  const requestHeartbeat = (reason: unknown) =>
+    ports.events.requestHeartbeat(typeof reason === "string" ? reason : scope.id);
   return {
     version: SDK_VERSION,
     registrationMode,
-    config: { ...refused(scope, "api.runtime.config"), ...config },
+    config: { ...rejecting(scope, "api.runtime.config"), ...config },
     logging: {
       getChildLogger: (bindings: unknown) => pluginLogger(scope.log.with(isFields(bindings) ? bindings : {})),
       shouldLogVerbose: () => false,
@@ -25,28 +30,48 @@ export function runtimeOf(scope: PluginScope, registrationMode: string): object 
     llm: { complete: completeFor(scope) },
     state: { resolveStateDir: () => ports.stateDir },
     agent: {
-      session,
+      ...rejecting(scope, "api.runtime.agent"),
+      // As in the field: the names, not functions.
+      get defaults() {
+        return defaultModelIn(scope.shownConfig());
+      },
+      session: { ...rejecting(scope, "api.runtime.agent.session"), ...session },
       resolveAgentWorkspaceDir: () => ports.workspace(),
       resolveAgentDir: () => ports.workspace(),
     },
     channel: channelRuntimeOf(scope),
+    events: eventsOf(scope),
     system: {
+      ...rejecting(scope, "api.runtime.system"),
+      runCommandWithTimeout: runCommand(scope),
       enqueueSystemEvent: (text: unknown, options: unknown) => enqueue(scope, text, options),
       requestHeartbeatNow: requestHeartbeat,
       requestHeartbeat,
     },
-    subagent: refused(scope, "api.runtime.subagent"),
-    tts: refused(scope, "api.runtime.tts"),
-    media: refused(scope, "api.runtime.media"),
-    modelAuth: refused(scope, "api.runtime.modelAuth"),
+    media: mediaOf(scope),
+    subagent: rejecting(scope, "api.runtime.subagent"),
+    tts: rejecting(scope, "api.runtime.tts"),
+    stt: rejecting(scope, "api.runtime.stt"),
+    mediaUnderstanding: rejecting(scope, "api.runtime.mediaUnderstanding"),
+    imageGeneration: { ...rejecting(scope, "api.runtime.imageGeneration"), listProviders: () => [] },
+    webSearch: { ...rejecting(scope, "api.runtime.webSearch"), listProviders: () => [] },
+    modelAuth: rejecting(scope, "api.runtime.modelAuth"),
     // Plugins look here whether they may open their stores.
     inspection: { readOnly: registrationMode !== "full" },
     diagnostics: { readOnly: registrationMode !== "full" },
   };
 }
 
+/** The model of `agents.defaults`, as the config names it. */
+function defaultModelIn(config: unknown): { readonly provider: string; readonly model: string } {
+  const model = propertyOf(propertyOf(propertyOf(config, "agents"), "defaults"), "model");
+  const named = isFields(model) ? model["primary"] : model;
+  const [provider = "", ...rest] = typeof named === "string" ? named.split("/") : [];
+  return { provider, model: rest.join("/") };
+}
+
 function enqueue(scope: PluginScope, text: unknown, options: unknown): Promise<void> {
   if (typeof text !== "string" || text.trim() === "") throw new TypeError("enqueueSystemEvent takes a text");
   const sessionKey = isFields(options) ? textIn(options, "sessionKey") : undefined;
-  return scope.ports.enqueueSystemEvent(text, { ...(sessionKey !== undefined && { sessionKey }) });
+  return scope.ports.events.enqueueSystemEvent(text, { ...(sessionKey !== undefined && { sessionKey }) });
 }

@@ -1,0 +1,20 @@
+import { measure } from "../../history/images/measure.ts";
+import type { PluginEventPorts, PluginMediaPorts } from "../../plugins/ports.ts";
+import type { MediaStore } from "../../types/journal.ts";
+
+/** What plugins may ask of the gateway about files. */
+export const mediaPorts = (media: Pick<MediaStore, "typeOf">): PluginMediaPorts => ({
+  typeOf: (bytes, claimed) => media.typeOf(bytes, claimed),
+  sizeOf(bytes) {
+    const found = measure(bytes);
+    return found ? { width: found.width, height: found.height } : null;
+  },
+});
+
+/** A process without a gateway has no events. */
+export const noEventPorts: PluginEventPorts = {
+  followRuns: () => undefined,
+  followTranscripts: () => undefined,
+  requestHeartbeat: () => undefined,
+  enqueueSystemEvent: () => Promise.reject(new Error("only the running gateway can do this")),
+};

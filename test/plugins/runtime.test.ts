@@ -1,0 +1,126 @@
+import { createServer } from "node:http";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, describe, expect, onTestFinished, test } from "vitest";
+import { testPorts } from "../../src/api/testing/plugin-ports.ts";
+import { Contributions } from "../../src/plugins/contributions.ts";
+import { Plugins } from "../../src/plugins/host/plugins.ts";
+import { readPlugin } from "../../src/plugins/manifest/read-plugin.ts";
+import type { PluginPorts } from "../../src/plugins/ports.ts";
+import { writePlugin } from "../kit/gateway/plugins.ts";
+import { PNG } from "../kit/pictures.ts";
+import { folder } from "../kit/plugins/sources.ts";
+
+interface Runtime {
+  readonly runtime: Record<string, Record<string, (...args: readonly unknown[]) => unknown>>;
+  readonly ports: PluginPorts;
+  readonly plugins: Plugins;
+}
+
+let open: Plugins | undefined;
+afterEach(() => open?.close());
+
+/** `api.runtime` as a plugin gets it. */
+async function runtimeOf(over: Partial<PluginPorts> = {}): Promise<Runtime> {
+  const dir = folder();
+  const root = writePlugin(dir, { id: "asks", code: `export default (api) => { globalThis.givenApi = api; };` });
+  const found = await readPlugin(root, "config");
+  if (found.kind !== "found") throw new Error(found.kind);
+  const ports = { ...testPorts({ id: "asks", folder: dir, config: {} }), ...over };
+  open = new Plugins(new Contributions([]), ports);
+  await open.apply({ plugins: [found.plugin], broken: [] });
+  const { givenApi } = globalThis as unknown as { givenApi: Pick<Runtime, "runtime"> };
+  return { runtime: givenApi.runtime, ports, plugins: open };
+}
+
+describe("the runtime of a plugin", () => {
+  test("runs programs without a shell, and ends them in time", async () => {
+    const { runtime, plugins } = await runtimeOf();
+    const run = (script: string, options: object = { timeoutMs: 20_000 }) =>
+      runtime["system"]?.["runCommandWithTimeout"]?.([process.execPath, "-e", script], options);
+    expect(
+      await run(`process.stdin.on("data", (d) => console.log("read " + d)); console.error("*");`, {
+        timeoutMs: 20_000,
+        input: "$HOME",
+      }),
+    ).toMatchObject({
+      stdout: "read $HOME\n",
+      stderr: "*\n",
+      code: 0,
+      killed: false,
+      termination: "exit",
+    });
+    expect(
+      await run(`console.log("x".repeat(100)); process.exit(3)`, { timeoutMs: 20_000, maxOutputBytes: 5 }),
+    ).toMatchObject({ stdout: "xxxxx", code: 3 });
+    const forever = `setInterval(() => {}, 1000)`;
+    expect(await run(forever, { timeoutMs: 100 })).toMatchObject({ termination: "timeout", killed: true, code: null });
+    const left = run(forever);
+    await plugins.unload("asks");
+    expect(await left).toMatchObject({ termination: "signal" });
+    await expect(runtime["system"]?.["runCommandWithTimeout"]?.(["no-such-program"], 1000)).rejects.toThrow("ENOENT");
+  });
+
+  test("fetches and measures files, but nothing of the private network and no file outside", async () => {
+    const { runtime, ports } = await runtimeOf();
+    const media = runtime["media"] ?? {};
+    writeFileSync(join(ports.workspace(), "photo"), PNG);
+    expect(await media["loadWebMedia"]?.(join(ports.workspace(), "photo"))).toMatchObject({
+      contentType: "image/png",
+      kind: "image",
+      fileName: "photo",
+    });
+    await expect(media["loadWebMedia"]?.(join(ports.workspace(), "photo"), { maxBytes: 3 })).rejects.toThrow(
+      "the limit is 3",
+    );
+    await expect(media["loadWebMedia"]?.("/etc/hostname")).rejects.toThrow("in no folder");
+    const server = createServer((_request, response) => response.end("secret")).listen(0, "127.0.0.1");
+    onTestFinished(() => void server.close());
+    await new Promise((resolve) => server.once("listening", resolve));
+    const address = server.address();
+    const port = typeof address === "object" ? address?.port : 0;
+    await expect(media["loadWebMedia"]?.(`http://127.0.0.1:${port}/`)).rejects.toThrow();
+    expect(await media["detectMime"]?.({ buffer: PNG })).toBe("image/png");
+    expect(media["mediaKindFromMime"]?.("audio/ogg")).toBe("audio");
+  });
+
+  test("rejects by name what the gateway does not have, and notes it once", async () => {
+    const { runtime, plugins } = await runtimeOf();
+    for (const [space, name] of [
+      ["subagent", "run"],
+      ["tts", "textToSpeech"],
+      ["modelAuth", "resolveApiKeyForProvider"],
+      ["config", "writeConfigFile"],
+    ] as const)
+      await expect(runtime[space]?.[name]?.({})).rejects.toThrow(
+        `this gateway does not have api.runtime.${space}.${name}`,
+      );
+    await expect(runtime["subagent"]?.["run"]?.({})).rejects.toThrow();
+    expect(plugins.records[0]?.notServed).toEqual([
+      "api.runtime.subagent.run",
+      "api.runtime.tts.textToSpeech",
+      "api.runtime.modelAuth.resolveApiKeyForProvider",
+      "api.runtime.config.writeConfigFile",
+    ]);
+  });
+
+  test("follows no run without the right to read conversations", async () => {
+    const base = testPorts({ id: "asks", folder: folder(), config: {} });
+    let followed = 0;
+    const events = { ...base.events, followRuns: () => void followed++ };
+    const allowed = base.pluginsConfig();
+    const closed = {
+      ...allowed,
+      entries: {
+        asks: {
+          ...allowed.entries["asks"]!,
+          hooks: { ...allowed.entries["asks"]!.hooks, allowConversationAccess: false },
+        },
+      },
+    };
+    const { runtime, plugins } = await runtimeOf({ events, pluginsConfig: () => closed });
+    expect(typeof runtime["events"]?.["onAgentEvent"]?.(() => undefined)).toBe("function");
+    expect(followed).toBe(0);
+    expect(plugins.records[0]?.refusedHooks).toEqual(["runtime.events.onAgentEvent"]);
+  });
+});

@@ -70,6 +70,8 @@ export type {
 export type { Backends, ExecBackend, FileBackend } from "../types/run/backend.ts";
 export type { Tool, ToolContext, ToolContribution, ToolResult, ToolScene } from "../types/run/tool.ts";
 export { buildMemorySystemPromptAddition, delegateCompactionToRuntime } from "./core.ts";
+export { definePluginEntry, emptyPluginConfigSchema } from "./plugin-entry.ts";
+export type { OpenClawPluginApi } from "./plugin-entry.ts";
 export type { AgentInternalEvent } from "../types/engine/internal-event.ts";
 export type { InputProvenance } from "../types/run/model.ts";
 export type {

@@ -32,12 +32,19 @@ const NOT_STRIPPED = new Set([
   "ERR_UNSUPPORTED_DIR_IMPORT",
 ]);
 
+/**
+ * A syntax error of Node's own: of decorators, or of a type that is imported like a value. Nothing of the plugin has run then,
+ * because all modules are linked before the first one runs; only the text of JSON may be wrong later.
+ */
+const needsCompiler = (error: unknown): boolean =>
+  NOT_STRIPPED.has(errorCode(error) ?? "") || (error instanceof SyntaxError && !error.message.includes("JSON"));
+
 async function importFile(file: string): Promise<unknown> {
   const { href } = pathToFileURL(file);
   try {
     return await import(href);
   } catch (error) {
-    if (!/\.[cm]?ts$/.test(file) || !NOT_STRIPPED.has(errorCode(error) ?? "")) throw error;
+    if (!/\.[cm]?ts$/.test(file) || !needsCompiler(error)) throw error;
   }
   const { createJiti } = await import("jiti");
   return createJiti(href, { interopDefault: false }).import(file);

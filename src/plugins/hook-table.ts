@@ -18,7 +18,7 @@ export class HookTable {
   add(hook: AddedHook): void {
     const rows = this.#rows.get(hook.name) ?? [];
     const at = rows.findIndex(({ options }) => (options.priority ?? 0) < (hook.options.priority ?? 0));
-    // A new list: whoever is calling the old one finishes with it.
+    // A new list, because calls under way go through the old one.
     this.#rows.set(hook.name, rows.toSpliced(at < 0 ? rows.length : at, 0, hook));
   }
 

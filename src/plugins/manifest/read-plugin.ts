@@ -58,7 +58,7 @@ async function readJson(root: string, name: string): Promise<Json> {
   }
 }
 
-/** A plugin without a package says nowhere what its entry is. */
+/** The usual entries, for a plugin whose package names none. */
 const withUsual = ({ entries }: PluginPackage): readonly string[] =>
   entries.length > 0 ? entries : ["dist/index.js", "index.js", "index.mjs", "index.cjs", "index.ts"];
 

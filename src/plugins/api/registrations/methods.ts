@@ -52,7 +52,7 @@ async function answerOf(scope: PluginScope, { called, run }: Handler, given: obj
   const request = { method: called, params: given };
   const client = { connId: caller.connId, scopes: [...caller.scopes], ...caller.client };
   const context = { params: given, respond, client, req: request, context: {} };
-  // The promise is rejected only where a respond says so; without one nobody may hear of it.
+  // Nobody awaits this promise when the handler returns the payload; its rejection must not count as unhandled then.
   responded.promise.catch(() => undefined);
   const returned: unknown = await scope.call(`method ${called}`, () => run(context));
   if (!hasResponded && returned !== undefined) return returned;

@@ -6,7 +6,7 @@ export interface ConnectedAccount {
   readonly channel: string;
   readonly account: string;
   readonly host: ChannelHost;
-  /** The sign of typing of each chat that wrote lately. */
+  /** The typing indicator of each chat that wrote lately. */
   readonly typing: Map<string, TypingCallbacks>;
 }
 

@@ -14,7 +14,7 @@ import { BoundedMap } from "../../../../utils/bounded-map.ts";
 
 /** Bytes of one file. */
 const MOST_BYTES = 100 * 1_048_576;
-/** Chats whose sign of typing is remembered. */
+/** Chats whose typing indicator is remembered. */
 const MOST_CHATS = 1000;
 
 /** The adapter of a plugin's `ChannelPlugin` object: its monitor receives, its `outbound` sends. */

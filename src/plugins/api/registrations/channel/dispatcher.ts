@@ -6,7 +6,7 @@ export interface TypingCallbacks {
   onIdle(): unknown;
 }
 
-/** The sign of typing that the options of a dispatcher have: in `typingCallbacks`, or among the options themselves. */
+/** The typing indicator that the options of a dispatcher have: in `typingCallbacks`, or among the options themselves. */
 export function typingOf(options: Fields): TypingCallbacks {
   const given = isFields(options["typingCallbacks"]) ? options["typingCallbacks"] : options;
   const start = optionalMethodIn(given, "onReplyStart");

@@ -84,7 +84,7 @@ function kindOf(parts: ProviderParts, { model, message, status }: FailedCall): F
   return typeof reason === "string" ? own(KINDS, reason) : undefined;
 }
 
-/** The field's reasons, of which the others say nothing. */
+/** OpenClaw's reasons, as kinds of failures. The reasons that are missing here name no kind. */
 const KINDS: Readonly<Record<string, FailureKind>> = {
   auth: "auth",
   auth_permanent: "auth",

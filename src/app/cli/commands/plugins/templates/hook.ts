@@ -12,7 +12,7 @@ export const hook: Template = {
   register(api) {
     const { line = "Answer in one sentence." } = api.pluginConfig;
 
-    // Called before each run. What it returns is added to the prompt; nothing is added when it returns nothing.
+    // Called before each run. What it returns is added to the prompt.
     api.on("before_prompt_build", () => ({ appendSystemContext: line }));
 
     // Called after each run, which does not wait for it.

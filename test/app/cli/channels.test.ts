@@ -244,7 +244,7 @@ test("the doctor shows the state of connections, which only the gateway knows", 
 const STEPS = [
   { kind: "qr", text: "abc", rows: ["10", "01"] },
   { kind: "code", code: "ABCD-1234" },
-  { kind: "told", text: "Nearly there." },
+  { kind: "text", text: "Nearly there." },
 ];
 
 describe("channels login", () => {

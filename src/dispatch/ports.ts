@@ -131,8 +131,11 @@ export interface ChatPorts {
 /** What the runs of models need. */
 export interface ModelPorts extends Pick<RunDeps, "hooks" | "texts" | "pruned" | "images" | "mediaDir"> {
   readonly models: Models;
-  /** `scene` is the chat that the run answers; there is none for web, HTTP and command-line clients. */
-  tools(agent: AgentSettings, acting: Acting, scene?: ChatScene): readonly Tool[];
+  /**
+   * The tools of a run, which are made for it; with `only`, just the one with that name. `scene` is the chat that the run
+   * answers; there is none for web, HTTP and command-line clients.
+   */
+  tools(agent: AgentSettings, acting: Acting, scene?: ChatScene, only?: string): readonly Tool[];
   systemPrompt(request: SystemPromptRequest): Promise<SystemPrompt>;
   /** The context engine of a run; undefined when the built-in one is chosen. */
   engineFor?(ask: EngineFor): RunRequest["openEngine"];

@@ -20,15 +20,16 @@ export function openTools(
 ) {
   const gatewayTools = [...backendTools(allowancesOf(approvals, live)), ...ofChats];
   const broken = (tool: string, error: unknown) => log.error("tool left out of a run", { tool, error });
-  return (agent: AgentSettings, acting: Acting, chat?: ChatScene): readonly Tool[] => {
+  return (agent: AgentSettings, acting: Acting, chat?: ChatScene, only?: string): readonly Tool[] => {
     const host = hostBackends({
       settings: agent,
       rights: hasOwnerRights(acting.principal) ? "owner" : guestRules(agent, live, { received, acting }),
       deniedPaths: deniedPaths(live),
       readablePaths: readablePaths(live),
     });
+    const all = [...gatewayTools, ...live.contributions.tools];
     return toolsFor(
-      [...gatewayTools, ...live.contributions.tools],
+      only === undefined ? all : all.filter(({ name }) => name === only),
       { agent, acting, ...(chat && { chat }), ...host },
       broken,
     );

@@ -32,7 +32,7 @@ export function bodyFor(
     media: media.files,
     missing: media.missing,
     hasMessageTool: ports
-      .tools(agent, actingOf(queued.rows, session, ports), sceneOf(queued.rows, ports))
+      .tools(agent, actingOf(queued.rows, session, ports), sceneOf(queued.rows, ports), MESSAGE_TOOL)
       .some(isMessageTool),
   });
 }

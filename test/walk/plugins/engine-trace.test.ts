@@ -381,6 +381,8 @@ async function surroundings(world: World, { home, gateway }: Started): Promise<v
     { ...registration, registrationMode: "full", runtimeMode: "full", readOnly: false },
   ]);
   plain(named(all(), "gateway_start")).toHaveLength(1);
+  // Once for each run of a model.
+  plain(named(all(), "tool factory")).toHaveLength(named(all(), "before_prompt_build").length);
   plain(named(all(), "tool factory")[0]?.params).toEqual({
     config: CONFIG,
     workspaceDir: workspace,

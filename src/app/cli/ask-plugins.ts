@@ -19,6 +19,7 @@ export const pluginsShape = z.looseObject({
       version: z.string().optional(),
       added: z.record(z.string(), z.array(z.string())).optional(),
       loadMs: z.number().optional(),
+      missing: names,
       notServed: names,
       neverCalled: names,
       refusedHooks: names,

@@ -37,7 +37,7 @@ export async function loadForCommand(
     isAlone: false,
     tryOut: (untried) => tryPlugins(untried, live),
   });
-  const plugins = new Plugins(live.contributions, commandPorts(live, log), { guard, mode });
+  const plugins = new Plugins(live.contributions, commandPorts(live, log), { guard, mode, sdk: sdkUrls() });
   await plugins.apply({ plugins: found, broken: [] });
   return {
     records: plugins.records,

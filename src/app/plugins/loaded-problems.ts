@@ -9,6 +9,7 @@ export interface LoadedPlugin {
   readonly why?: string | undefined;
   readonly fix?: string | undefined;
   readonly added?: Readonly<Record<string, readonly string[]>> | undefined;
+  readonly missing?: readonly string[] | undefined;
   readonly notServed?: readonly string[] | undefined;
   readonly neverCalled?: readonly string[] | undefined;
   readonly refusedHooks?: readonly string[] | undefined;
@@ -27,11 +28,22 @@ function failed({ id, state, why, fix }: LoadedPlugin): readonly PluginProblem[]
   return [{ severity: "fail", id, message: `It is not loaded: ${why ?? "no reason is known"}.`, fix: fix ?? usual }];
 }
 
-function unmet({ id, notServed = [], neverCalled = [], refusedHooks = [] }: LoadedPlugin): readonly PluginProblem[] {
+function unmet({
+  id,
+  missing = [],
+  notServed = [],
+  neverCalled = [],
+  refusedHooks = [],
+}: LoadedPlugin): readonly PluginProblem[] {
   const warn = (names: readonly string[], what: string, fix: string): readonly PluginProblem[] =>
     names.length === 0 ? [] : [{ severity: "warn", id, message: `${what}: ${names.join(", ")}.`, fix }];
   const without = "Nothing to do if you do not need that part of the plugin.";
   return [
+    ...warn(
+      missing,
+      "It imports parts of the SDK that this gateway does not have, and fails when it gets there",
+      without,
+    ),
     ...warn(notServed, "It called parts of the plugin API that this gateway does not have", without),
     ...warn(neverCalled, "It registers hooks or functions that this gateway never calls", without),
     ...warn(

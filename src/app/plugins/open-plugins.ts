@@ -33,7 +33,7 @@ export async function openPlugins({ live, ...lent }: Surroundings): Promise<Open
     isAlone: true,
     tryOut: (untried) => tryPlugins(untried, live),
   });
-  const plugins = new Plugins(live.contributions, pluginPorts({ live, ...lent }), { guard });
+  const plugins = new Plugins(live.contributions, pluginPorts({ live, ...lent }), { guard, sdk: sdkUrls() });
   const variables = new PluginVariables(lent.log);
   const ends: (() => void)[] = [];
   const follow = async () => {

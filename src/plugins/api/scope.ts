@@ -37,6 +37,8 @@ export class PluginScope {
   readonly actions = new Map<string, SessionAction>();
   /** Connected accounts of its channels. */
   readonly accounts = new ConnectedAccounts();
+  /** Parts of the SDK that its code imports only later, and this gateway does not have. */
+  readonly missing = new Set<string>();
   /** Members of the API that it called and this gateway does not have. */
   readonly notServed = new Set<string>();
   /** Hooks that it registered and this gateway never calls. */

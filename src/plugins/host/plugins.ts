@@ -5,16 +5,16 @@ import type { Contributor } from "../../types/contribution.ts";
 import type { Log } from "../../types/log.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 import { within } from "../../utils/within.ts";
-import { createPluginApi, type RegistrationMode } from "../api/plugin-api.ts";
+import { createPluginApi } from "../api/plugin-api.ts";
 import { PluginScope, type SessionAction } from "../api/scope.ts";
 import type { Contributions } from "../contributions.ts";
 import { activationOf } from "../found/activation.ts";
-import type { AddedHook } from "../hook-table.ts";
 import type { Discovered } from "../found/discover.ts";
 import { importEntry } from "../load/import-entry.ts";
 import type { PluginPorts } from "../ports.ts";
-import { noGuard, type LoadGuard } from "../trial/guard.ts";
+import { startPlugin, stopPlugin } from "./life.ts";
 import { factsOf, refusedSettings, type PluginProblem, type PluginRecord } from "./record.ts";
+import { noteMissing, USUAL_WAY, type LoadWay } from "./load-way.ts";
 import { observeProcess } from "./observe.ts";
 import { RunningCode } from "./running-code.ts";
 import { PluginTimers } from "./timers.ts";
@@ -23,10 +23,6 @@ import { PluginWatch } from "./watch.ts";
 /** Milliseconds for running a plugin's entry, and for its `register` where that returns a promise. */
 const IMPORT_MS = 30_000;
 const REGISTER_MS = 10_000;
-/** Milliseconds for starting or stopping a service. */
-const SERVICE_MS = 15_000;
-/** The field's limit for hooks of the gateway's start and stop. */
-const LIFE_HOOK_MS = 5000;
 
 interface Loaded {
   readonly found: FoundPlugin;
@@ -41,12 +37,6 @@ interface Failed extends PluginProblem {
   readonly state: "off" | "failed";
 }
 
-/** How a process loads plugins; `full` and without a guard where nothing else is said. */
-export interface LoadWay {
-  readonly mode?: RegistrationMode;
-  readonly guard?: LoadGuard;
-}
-
 /** The plugins of this process: loads and unloads them as the config says, and can say what became of each. */
 export class Plugins {
   readonly #contributions: Contributions;
@@ -56,21 +46,19 @@ export class Plugins {
   readonly #timers: PluginTimers;
   /** The code of each plugin that was run, also of one whose registration fails, by its id. */
   readonly #codes = new Map<string, RunningCode>();
-  readonly #mode: RegistrationMode;
-  readonly #guard: LoadGuard;
+  readonly #way: LoadWay;
   readonly #loaded = new Map<string, Loaded>();
   #failed: readonly Failed[] = [];
   #broken: readonly BrokenPlugin[] = [];
   #isRunning = false;
 
-  constructor(contributions: Contributions, ports: PluginPorts, { mode = "full", guard = noGuard }: LoadWay = {}) {
+  constructor(contributions: Contributions, ports: PluginPorts, way: Partial<LoadWay> = {}) {
     this.#contributions = contributions;
     this.#ports = ports;
     this.#log = ports.log;
     this.#watch = new PluginWatch(ports.log);
     this.#timers = new PluginTimers(this.#watch);
-    this.#mode = mode;
-    this.#guard = guard;
+    this.#way = { ...USUAL_WAY, ...way };
   }
 
   /**
@@ -96,7 +84,7 @@ export class Plugins {
       this.#log.warn("plugin cannot be loaded", { plugin: id, why, folder: root });
     const missing = wanted.filter(({ manifest }) => !this.#loaded.has(manifest.id));
     const runnable = missing.filter((found) => this.#refusedSettings(found) === undefined);
-    const leftOut = await this.#guard.leftOut(runnable);
+    const leftOut = await this.#way.guard.leftOut(runnable);
     for (const found of missing) await this.#load(found, leftOut.get(found.manifest.id));
   }
 
@@ -118,25 +106,16 @@ export class Plugins {
     for (const { scope } of this.#loaded.values()) await this.#stop(scope);
   }
 
-  async #start(scope: PluginScope): Promise<void> {
-    await this.#guard.during(scope.plugin, async () => {
-      await this.#callOwn(scope, "gateway_start");
-      for (const service of scope.services) await this.#bounded(scope, `service ${service.id} start`, service.start());
-    });
+  #start(scope: PluginScope): Promise<void> {
+    return this.#way.guard.during(scope.plugin, () => startPlugin(scope, this.#around));
   }
 
-  /** The plugin's own hooks of the gateway's life: others are not affected when one plugin comes or goes. */
-  async #callOwn(scope: PluginScope, name: "gateway_start" | "gateway_stop"): Promise<void> {
-    const hooks = this.#contributions.hooksOf(name).filter(({ owner }) => owner === scope.id);
-    const call = async (hook: AddedHook) => void (await hook.handler({}, {}));
-    for (const hook of hooks)
-      await this.#bounded(scope, `hook ${name}`, call(hook), hook.options.timeoutMs ?? LIFE_HOOK_MS);
+  #stop(scope: PluginScope): Promise<void> {
+    return stopPlugin(scope, this.#around);
   }
 
-  async #stop(scope: PluginScope): Promise<void> {
-    await this.#callOwn(scope, "gateway_stop");
-    for (const service of scope.services.toReversed())
-      await this.#bounded(scope, `service ${service.id} stop`, service.stop());
+  get #around() {
+    return { contributions: this.#contributions, clock: this.#ports.clock };
   }
 
   /** Removes everything that the plugin added, and ends its services. Never rejects. */
@@ -180,6 +159,7 @@ export class Plugins {
       state: "loaded",
       added: this.#contributions.namesOf(scope.id),
       loadMs: Math.round(loadMs),
+      ...(scope.missing.size > 0 && { missing: [...scope.missing] }),
       ...(scope.notServed.size > 0 && { notServed: [...scope.notServed] }),
       ...(scope.neverCalled.size > 0 && { neverCalled: [...scope.neverCalled] }),
       ...(scope.refusedHooks.size > 0 && { refusedHooks: [...scope.refusedHooks] }),
@@ -228,9 +208,10 @@ export class Plugins {
   /** Why it failed; undefined when it is loaded. */
   async #tryLoad(found: FoundPlugin, elapsed: () => number): Promise<string | undefined> {
     const { id } = found.manifest;
-    const failed = await this.#guard.during(found, () => this.#run(found, elapsed));
+    const failed = await this.#way.guard.during(found, () => this.#run(found, elapsed));
     if (failed !== undefined) return failed;
     const scope = this.#loaded.get(id)?.scope;
+    if (scope) await noteMissing(scope, this.#way);
     if (scope && this.#isRunning) await this.#start(scope);
     this.#log.info("plugin loaded", { plugin: id, version: found.package.version, ms: Math.round(elapsed()) });
     return undefined;
@@ -262,7 +243,7 @@ export class Plugins {
       id,
       register: (registry) => {
         const scope = new PluginScope(found, { code, registry, ports: this.#ports, watch: this.#watch });
-        const api = createPluginApi(scope, { definition, entry, mode: this.#mode });
+        const api = createPluginApi(scope, { definition, entry, mode: this.#way.mode });
         returned = scope.call("register", () => definition.register(api));
         this.#loaded.set(id, { found, scope, loadMs: elapsed(), settings: this.#ports.settingsOf(id) });
       },
@@ -273,15 +254,6 @@ export class Plugins {
       found.manifest.skills.map((folder) => join(found.root, folder)),
     );
     await returned;
-  }
-
-  /** Waits a bounded time; a service that fails or hangs is logged. */
-  async #bounded(scope: PluginScope, what: string, work: Promise<void>, ms = SERVICE_MS): Promise<void> {
-    try {
-      if (!(await within(work, ms, this.#ports.clock))) scope.log.warn("plugin is late", { call: what, ms });
-    } catch (error) {
-      scope.log.error("plugin failed", { call: what, error });
-    }
   }
 
   #report({ found, code, why, fix }: Failed): void {

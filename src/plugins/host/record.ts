@@ -24,6 +24,8 @@ export interface PluginRecord extends PluginFacts {
   readonly added?: Readonly<Record<string, readonly string[]>>;
   /** Milliseconds of import and registration. */
   readonly loadMs?: number;
+  /** Modules and exports of the SDK that its code imports only later, and this gateway does not have; each with the file. */
+  readonly missing?: readonly string[];
   /** Members of the API that it called and this gateway does not have, and what it registered that is never called: hooks, and functions of providers. */
   readonly notServed?: readonly string[];
   readonly neverCalled?: readonly string[];

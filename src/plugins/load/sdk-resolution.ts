@@ -15,7 +15,7 @@ export function resolveSdk(urlOf: SdkUrls): () => void {
       const found = SPECIFIER.exec(specifier);
       if (!found) return next(specifier, context);
       const url = urlOf(found[1] ?? "");
-      if (url === undefined) throw new SdkModuleMissing(specifier);
+      if (url === undefined) throw new SdkModuleMissing(specifier, context.parentURL);
       return { url, shortCircuit: true };
     },
   });
@@ -28,8 +28,9 @@ export class SdkModuleMissing extends Error {
   readonly code = "ERR_MODULE_NOT_FOUND";
   readonly specifier: string;
 
-  constructor(specifier: string) {
-    super(`this gateway has no ${specifier}`);
+  /** `importer`: the URL of the file that imports it. */
+  constructor(specifier: string, importer?: string) {
+    super(`this gateway has no ${specifier}${importer === undefined ? "" : `, which ${importer} imports`}`);
     this.specifier = specifier;
   }
 }

@@ -31,3 +31,30 @@ test("a plugin that blocks the gateway from its own timer is named, and ends wit
   });
   expect((await home.run(["agent", "--message", "hello"])).stdout).toContain("echo: hello");
 });
+
+test("a plugin that imports what is missing only in a turn is named at its load", async ({ world, expect }) => {
+  const plugins = { entries: { later: { enabled: true } } };
+  const home = await world.home(world.config({ channels: { telegram: { enabled: false } }, plugins }));
+  writePlugin(join(home.stateDir, "extensions"), {
+    id: "later",
+    code: `export default (api) => api.registerCommand({ name: "warp", description: "Warps.", handler: async () => {
+      const { warp } = await import("openclaw/plugin-sdk/time-travel");
+      return { text: warp() };
+    } });`,
+  });
+  const gateway = await home.start();
+  const missing = "openclaw/plugin-sdk/time-travel (index.js)";
+  const told = await gateway.logged("plugin uses parts of the SDK that this gateway does not have");
+  expect(told).toMatchObject({
+    plugin: "later",
+    missing: [missing],
+    fix: expect.stringContaining("plugins update later"),
+  });
+  for (const command of [["inspect", "later"], ["inspect", "later", "--runtime"], ["doctor"]])
+    expect((await home.run(["plugins", ...command])).stdout).toContain(missing);
+  await home.run(["agent", "--message", "/warp"]);
+  const failed = gateway.lines.find((line) =>
+    JSON.stringify(line).includes("this gateway has no openclaw/plugin-sdk/time-travel, which file:"),
+  );
+  expect(failed).toBeDefined();
+});

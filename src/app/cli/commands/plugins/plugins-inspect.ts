@@ -1,8 +1,10 @@
 import type { PluginEntry } from "../../../../plugins/config.ts";
 import { contributesOf } from "../../../../plugins/install/facts.ts";
+import { missingSdk } from "../../../../plugins/load/missing-sdk.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
 import type { FoundPlugin } from "../../../../types/plugin/manifest.ts";
 import { own } from "../../../../utils/own.ts";
+import { sdkUrls } from "../../../plugins/sdk-urls.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { pairs } from "../../table.ts";
 import { readPluginState, requirePlugin, rowsOf, type PluginState } from "./plugin-state.ts";
@@ -15,7 +17,12 @@ export interface InspectFlags {
 /** Shows all that is known of a plugin without running it. Throws `NOT_FOUND`, and `USAGE` without an id. */
 export async function pluginsInspect(io: Io, id: string | undefined, flags: InspectFlags): Promise<number> {
   const plugins = await readPluginState(io);
-  const reports = chosen(plugins, id, flags).map((plugin) => reportOf(plugins, plugin));
+  const reports = await Promise.all(
+    chosen(plugins, id, flags).map(async (plugin) => ({
+      ...reportOf(plugins, plugin),
+      missing: await missingSdk(plugin.root, sdkUrls()),
+    })),
+  );
   if (flags.json === true) writeJson(io, flags.all === true ? { plugins: reports } : reports[0]);
   else io.out(reports.map((report) => textOf(io, report)).join("\n"));
   return 0;
@@ -27,7 +34,7 @@ function chosen(plugins: PluginState, id: string | undefined, { all }: InspectFl
   throw new OpenClawError("USAGE", { message: "Which plugin is missing.", fix: "Give its id, or --all." });
 }
 
-type Report = ReturnType<typeof reportOf>;
+type Report = ReturnType<typeof reportOf> & { readonly missing: readonly string[] };
 
 function reportOf(plugins: PluginState, plugin: FoundPlugin) {
   const { manifest, package: pack } = plugin;
@@ -80,6 +87,7 @@ function textOf(io: Io, report: Report): string {
     ["license", report.license],
     ["plugin API", report.pluginApi],
     ...Object.entries(contributes).map(([name, names]) => [name, listed(names)] as const),
+    ["missing in the SDK", listed(report.missing)],
     ["dependencies", listed(report.dependencies)],
     ["install scripts", listed(report.installScripts)],
     ["granted", listed(granted)],

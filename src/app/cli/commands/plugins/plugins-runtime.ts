@@ -37,6 +37,7 @@ function rowsOf({ id, state, why, version, added = {}, cost, ...plugin }: Record
     ...Object.entries(added).map(([kind, list]): [string, string | undefined] => [kind, listed(list)]),
     ["hooks without consent", listed(plugin.refusedHooks)],
     ["never called", listed(plugin.neverCalled)],
+    ["missing in the SDK", listed(plugin.missing)],
     ["not available here", listed(plugin.notServed)],
     ["calls", cost && `${cost.calls}, ${cost.busyMs} ms of the gateway's time, ${cost.failed} failed`],
     ["blocked the gateway", cost && cost.blocked > 0 ? `${cost.blocked} times` : undefined],

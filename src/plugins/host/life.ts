@@ -1,0 +1,54 @@
+import type { Clock } from "../../types/clock.ts";
+import { within } from "../../utils/within.ts";
+import type { PluginScope } from "../api/scope.ts";
+import type { Contributions } from "../contributions.ts";
+import type { AddedHook } from "../hook-table.ts";
+
+/** Milliseconds for starting or stopping a service. */
+const SERVICE_MS = 15_000;
+/** The field's limit for hooks of the gateway's start and stop. */
+const LIFE_HOOK_MS = 5000;
+
+interface Around {
+  readonly contributions: Contributions;
+  readonly clock: Clock;
+}
+
+/** Calls `gateway_start` of a plugin and starts its services, each within a time limit. Never rejects. */
+export async function startPlugin(scope: PluginScope, around: Around): Promise<void> {
+  await callOwn(scope, "gateway_start", around);
+  for (const service of scope.services)
+    await bounded(scope, around, { what: `service ${service.id} start`, work: service.start() });
+}
+
+/** The same for its end, the latest service first. */
+export async function stopPlugin(scope: PluginScope, around: Around): Promise<void> {
+  await callOwn(scope, "gateway_stop", around);
+  for (const service of scope.services.toReversed())
+    await bounded(scope, around, { what: `service ${service.id} stop`, work: service.stop() });
+}
+
+/** The plugin's own hooks of the gateway's life: others are not affected when one plugin comes or goes. */
+async function callOwn(scope: PluginScope, name: "gateway_start" | "gateway_stop", around: Around): Promise<void> {
+  const hooks = around.contributions.hooksOf(name).filter(({ owner }) => owner === scope.id);
+  const call = async (hook: AddedHook) => void (await hook.handler({}, {}));
+  for (const hook of hooks) {
+    const ms = hook.options.timeoutMs ?? LIFE_HOOK_MS;
+    await bounded(scope, around, { what: `hook ${name}`, work: call(hook), ms });
+  }
+}
+
+interface Bounded {
+  readonly what: string;
+  readonly work: Promise<void>;
+  readonly ms?: number;
+}
+
+/** Waits a bounded time; work that fails or hangs is logged. */
+async function bounded(scope: PluginScope, { clock }: Around, { what, work, ms = SERVICE_MS }: Bounded): Promise<void> {
+  try {
+    if (!(await within(work, ms, clock))) scope.log.warn("plugin is late", { call: what, ms });
+  } catch (error) {
+    scope.log.error("plugin failed", { call: what, error });
+  }
+}

@@ -332,6 +332,12 @@ const BROKEN: readonly (PluginFiles & { readonly why: string })[] = [
     code: `import "left-pad-of-nobody"; export default () => {};`,
     why: 'it imports "left-pad-of-nobody", which is not installed beside it',
   },
+  {
+    id: "no-name",
+    code: `import { hidden } from "./old.cjs"; export default () => hidden();`,
+    files: { "old.cjs": `const all = {}; all["hid" + "den"] = () => 1; module.exports = all;` },
+    why: 'it imports "hidden" by name from "./old.cjs", a CommonJS module from which Node offers no such name',
+  },
   { id: "syntax", code: `export default () => {`, why: "its code cannot be loaded" },
   {
     id: "undeclared",

@@ -10,6 +10,8 @@ export interface PluginFiles {
   readonly manifest?: Readonly<Record<string, unknown>>;
   /** More keys of `package.json`. */
   readonly package?: Readonly<Record<string, unknown>>;
+  /** More files at the top of its folder. */
+  readonly files?: Readonly<Record<string, string>>;
 }
 
 /** Writes a plugin into a folder of its own below `dir`. Returns that folder. */
@@ -26,5 +28,6 @@ export function writePlugin(dir: string, plugin: PluginFiles): string {
     ...plugin.package,
   });
   writeFileSync(join(root, "index.js"), plugin.code);
+  for (const [name, text] of Object.entries(plugin.files ?? {})) writeFileSync(join(root, name), text);
   return root;
 }

@@ -1,0 +1,122 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { testPorts } from "../../src/api/testing/plugin-ports.ts";
+import { Contributions } from "../../src/plugins/contributions.ts";
+import { Plugins } from "../../src/plugins/host/plugins.ts";
+import { readPlugin } from "../../src/plugins/manifest/read-plugin.ts";
+import { manualClock } from "../kit/clock.ts";
+import { writePlugin, type PluginFiles } from "../kit/gateway/plugins.ts";
+import { until } from "../kit/until.ts";
+
+const GOOD = `export default (api) => api.registerCommand({ name: "here", description: "Is here.", handler: () => ({ text: "here" }) });`;
+
+/** Loads a strange plugin beside a good one, with a clock that the test moves. */
+async function loadBeside({ config = {}, ...strange }: Omit<PluginFiles, "id"> & { config?: object }) {
+  const dir = mkdtempSync(join(tmpdir(), "hostile-"));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  const root = writePlugin(dir, { id: "strange", ...strange });
+  writePlugin(dir, { id: "good", code: GOOD });
+  const read = await Promise.all(["strange", "good"].map((id) => readPlugin(join(dir, id), "config")));
+  const contributions = new Contributions([]);
+  const clock = manualClock();
+  const plugins = new Plugins(contributions, {
+    ...testPorts({ id: "strange", folder: dir, config: JSON.parse(JSON.stringify(config)) }),
+    clock,
+  });
+  const found = read.flatMap((one) => (one.kind === "found" ? [one.plugin] : []));
+  const broken = read.flatMap((one) => (one.kind === "broken" ? [one.broken] : []));
+  const applied = plugins.apply({ plugins: found, broken });
+  const strangeRecord = () => plugins.records.find(({ id }) => id === "strange");
+  return { root, clock, applied, plugins, contributions, strangeRecord };
+}
+
+/** The strange plugin is left out with this reason in one line, and the good one is loaded. */
+async function expectLeftOut({ strangeRecord, contributions, applied }: Awaited<ReturnType<typeof loadBeside>>) {
+  await applied;
+  expect(contributions.commands.map(({ name }) => name)).toEqual(["here"]);
+  expect(contributions.namesOf("strange")).toEqual({});
+  const why = strangeRecord()?.why ?? "it is not left out";
+  expect(why).not.toContain("\n");
+  return why;
+}
+
+test("a register that waits for ever leaves only its plugin out", async () => {
+  const loaded = await loadBeside({
+    code: `export default (api) => { api.registerCommand({ name: "half", description: "Half.", handler() {} }); return new Promise(() => {}); };`,
+  });
+  await until(() => loaded.clock.waits.includes(10_000));
+  loaded.clock.pass(10_000);
+  expect(await expectLeftOut(loaded)).toBe("its register did not end within 10 s");
+});
+
+test("an entry that waits for ever leaves only its plugin out", async () => {
+  const loaded = await loadBeside({
+    code: `await new Promise((resolve) => setTimeout(resolve, 1e9).unref()); export default () => {};`,
+  });
+  await until(() => loaded.clock.waits.includes(30_000));
+  loaded.clock.pass(30_000);
+  expect(await expectLeftOut(loaded)).toBe("its code was not loaded within 30 s");
+});
+
+test("a CommonJS entry that requires what is missing is named with it", async () => {
+  const code = `module.exports = () => {}; require("openclaw/plugin-sdk-of-nobody");`;
+  const loaded = await loadBeside({ code, package: { type: "commonjs" } });
+  expect(await expectLeftOut(loaded)).toBe(
+    'it imports "openclaw/plugin-sdk-of-nobody", which is not installed beside it',
+  );
+});
+
+/** JSON as a file has it: a literal would set the prototype. */
+const json = (text: string): Record<string, unknown> => JSON.parse(text);
+
+test.each([
+  [
+    "properties named as those of objects",
+    `{"type":"object","properties":{"__proto__":{"type":"object","properties":{"polluted":{"type":"boolean","default":true}}},"constructor":{"type":"object","default":{"prototype":{"polluted":true}}}}}`,
+  ],
+  [
+    "a default with a prototype",
+    `{"type":"object","default":{"__proto__":{"polluted":true}},"properties":{"a":{"default":{"__proto__":{"polluted":true}}}}}`,
+  ],
+  [
+    "definitions with such names",
+    `{"$ref":"#/$defs/__proto__","$defs":{"__proto__":{"type":"object"},"constructor":{"type":"object"}}}`,
+  ],
+  ["a reference to the prototype", `{"type":"object","properties":{"a":{"$ref":"#/__proto__/polluted"}}}`],
+  ["a reference to itself", `{"$ref":"#"}`],
+  [
+    "a reference to itself on a way around",
+    `{"type":"object","properties":{"a":{"$ref":"#/$defs/b"}},"$defs":{"b":{"allOf":[{"$ref":"#/properties/a"}]}}}`,
+  ],
+  ["a reference that is no text of a URL", `{"type":"object","properties":{"a":{"$ref":"#/%zz"}}}`],
+  [
+    "required names of objects",
+    `{"type":"object","required":["toString","constructor"],"additionalProperties":{"type":"string"}}`,
+  ],
+  ["a schema as its own prototype", `{"__proto__":{"type":"object","required":["polluted"]},"type":"object"}`],
+])("a config schema with %s changes no object of the gateway", async (_what, schema) => {
+  const config = json(
+    `{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}},"a":{"__proto__":{"polluted":true}}}`,
+  );
+  const before = Object.getOwnPropertyNames(Object.prototype);
+  for (const given of [config, {}]) {
+    const loaded = await loadBeside({
+      code: `export default () => {};`,
+      manifest: json(`{"configSchema":${schema}}`),
+      config: given,
+    });
+    await loaded.applied;
+    expect(loaded.contributions.commands.map(({ name }) => name)).toEqual(["here"]);
+    const { state, why = "" } = loaded.strangeRecord() ?? {};
+    expect([state, why]).toEqual(
+      state === "loaded"
+        ? ["loaded", ""]
+        : ["failed", expect.stringMatching(/^its settings are wrong: plugins\.entries\.strange\.config[^\n]*$/)],
+    );
+  }
+  expect(Object.getOwnPropertyNames(Object.prototype)).toEqual(before);
+  expect(Reflect.get({}, "polluted")).toBeUndefined();
+  expect(Reflect.get(Object, "polluted")).toBeUndefined();
+});

@@ -43,17 +43,29 @@ export class Hooks implements HookRunner {
   }
 
   async first<N extends CalledHook, T>(
-    call: HookCall<N>,
+    { name, event, context }: HookCall<N>,
     accepts: (answer: unknown, owner: string) => T | undefined,
   ): Promise<T | undefined> {
-    return this.#until(call, (answer, owner) => (answer.kind === "ok" ? accepts(answer.value, owner) : undefined));
+    for (const hook of this.#source.hooksOf(name)) {
+      const answer = await this.#call(hook, event, context);
+      const taken = answer.kind === "ok" ? accepts(answer.value, hook.owner) : undefined;
+      if (taken !== undefined) return taken;
+    }
+    return undefined;
   }
 
   async gate<N extends CalledHook, T>(
-    call: HookCall<N>,
-    { accepts, refused }: { accepts(answer: unknown): T | undefined; refused(reason: string): T },
+    { name, event, context }: HookCall<N>,
+    rules: { accepts(answer: unknown): T | undefined; refused(reason: string): T; next?(): HookEvents[N] },
   ): Promise<T | undefined> {
-    return this.#until(call, (answer) => (answer.kind === "ok" ? accepts(answer.value) : refused(answer.why)));
+    let current = event;
+    for (const hook of this.#source.hooksOf(name)) {
+      const answer = await this.#call(hook, current, context);
+      const ended = answer.kind === "ok" ? rules.accepts(answer.value) : rules.refused(answer.why);
+      if (ended !== undefined) return ended;
+      current = rules.next?.() ?? current;
+    }
+    return undefined;
   }
 
   async chain<N extends CalledHook>({ name, event, context }: HookCall<N>, next: NextEvent<N>): Promise<void> {
@@ -75,17 +87,6 @@ export class Hooks implements HookRunner {
 
   notify<N extends CalledHook>(name: N, event: HookEvents[N], context: HookContext): void {
     if (this.has(name)) background(`${name} hook`, this.ask(name, event, context), this.#log);
-  }
-
-  async #until<N extends CalledHook, T>(
-    { name, event, context }: HookCall<N>,
-    end: (answer: Answer, owner: string) => T | undefined,
-  ): Promise<T | undefined> {
-    for (const hook of this.#source.hooksOf(name)) {
-      const ended = end(await this.#call(hook, event, context), hook.owner);
-      if (ended !== undefined) return ended;
-    }
-    return undefined;
   }
 
   /** The answer of a hook that nobody waits for; undefined when it fails. */

@@ -18,8 +18,17 @@ export function notifyReceived(
     timestamp: sentAt ?? receivedAt,
     isGroup: from.chat.kind === "group",
     messageId: id,
+    sessionKey,
+    ...(from.thread !== undefined && { threadId: from.thread }),
+    ...(message.replyTo && { replyToId: message.replyTo.id }),
+    metadata: {
+      channel: from.channel,
+      ...(sender.name !== undefined && { senderName: sender.name }),
+      ...(sender.username !== undefined && { senderUsername: sender.username }),
+    },
   };
-  const context = { channelId: from.channel, accountId: from.account, conversationId: from.chat.id, sessionKey };
+  const place = { channelId: from.channel, accountId: from.account, conversationId: from.chat.id };
+  const context = { ...place, sessionKey, senderId: sender.id, messageId: id };
   hooks.notify("message_received", event, context);
 }
 

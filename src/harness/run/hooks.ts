@@ -116,9 +116,9 @@ export function notifyEnd(
 
 /** Where the hooks of a run are called from. */
 function contextOf({ facts, settings, channel }: RunRequest): HookContext {
-  const { agentId, sessionKey, sessionId, runId } = facts;
-  const provider = channel !== undefined && { messageProvider: channel };
-  return { agentId, sessionKey, sessionId, runId, workspaceDir: settings.workspace, ...provider };
+  const { agentId, sessionKey, sessionId, runId, trigger } = facts;
+  const provider = channel !== undefined && { messageProvider: channel, channelId: channel };
+  return { agentId, sessionKey, sessionId, runId, trigger, workspaceDir: settings.workspace, ...provider };
 }
 
 const joined = (...texts: (string | undefined)[]): string =>

@@ -1,5 +1,6 @@
 import type { BoundHooks } from "../../types/hook/hooks.ts";
 import type { ApprovalDesk, ToolResult } from "../../types/run/tool.ts";
+import { background } from "../../utils/background.ts";
 import { isFields, type Fields } from "../../utils/fields.ts";
 
 interface ToolCall {
@@ -14,46 +15,86 @@ export type Judged =
   /** The model gets `reason` as the call's result. */
   | { readonly kind: "blocked"; readonly reason: string };
 
-/** Asks `before_tool_call`: answers are `{params}`, `{block, blockReason}` or `{requireApproval: {title, description}}`. */
+/** A person's answer to a hook's question, in the field's words. */
+type Resolution = "allow-once" | "allow-always" | "deny" | "timeout" | "cancelled";
+
+type Answer = Awaited<ReturnType<ApprovalDesk["ask"]>>;
+
+const RESOLUTIONS: Readonly<Record<Answer, Resolution>> = {
+  "allow-once": "allow-once",
+  "allow-always": "allow-always",
+  deny: "deny",
+  timeout: "timeout",
+  abort: "cancelled",
+  unshown: "cancelled",
+};
+
+interface Question {
+  readonly text: string;
+  resolved(decision: Resolution): void;
+}
+
+/**
+ * Asks `before_tool_call`: answers are `{params}`, `{block, blockReason}` or
+ * `{requireApproval: {title, description, onResolution}}`. Each hook, and the person who is asked, sees the arguments as the
+ * hooks before left them. `ask` gets the question with these.
+ */
 export async function judgeCall(
-  { name, callId, params }: ToolCall,
-  { runner, context }: BoundHooks,
-  ask: (reason: string) => ReturnType<ApprovalDesk["ask"]>,
+  call: ToolCall,
+  hooks: BoundHooks,
+  ask: (reason: string, params: unknown) => Promise<Answer>,
 ): Promise<Judged> {
-  let current = params;
-  const questions: string[] = [];
-  const blocked = await runner.gate(
-    { name: "before_tool_call", event: { toolName: name, toolCallId: callId, params }, context },
+  let { params } = call;
+  const questions: Question[] = [];
+  const event = () => ({ ...eventOf(call, hooks), params });
+  const blocked = await hooks.runner.gate(
+    { name: "before_tool_call", event: event(), context: contextOf(call, hooks) },
     {
       refused: (reason) => reason,
+      next: event,
       accepts(answer) {
         if (!isFields(answer)) return undefined;
         if (answer["block"] === true) return reasonIn(answer, "blockReason");
-        if (isFields(answer["params"])) current = answer["params"];
+        if (isFields(answer["params"])) params = answer["params"];
         if (isFields(answer["requireApproval"])) questions.push(questionIn(answer["requireApproval"]));
         return undefined;
       },
     },
   );
   if (blocked !== undefined) return { kind: "blocked", reason: blocked };
-  for (const question of questions) {
-    const answer = await ask(question);
+  for (const { text, resolved } of questions) {
+    const answer = await ask(text, params);
+    resolved(RESOLUTIONS[answer]);
     if (answer !== "allow-once" && answer !== "allow-always")
-      return { kind: "blocked", reason: `nobody allowed it: ${question}` };
+      return { kind: "blocked", reason: `nobody allowed it: ${text}` };
   }
-  return { kind: "run", params: current };
+  return { kind: "run", params };
 }
+
+const eventOf = ({ name, callId, params }: ToolCall, { context: { runId } }: BoundHooks) => ({
+  toolName: name,
+  toolCallId: callId,
+  params,
+  ...(runId !== undefined && { runId }),
+});
+
+const contextOf = ({ name, callId }: ToolCall, { context }: BoundHooks) => ({
+  ...context,
+  toolName: name,
+  toolCallId: callId,
+});
 
 /** Calls `after_tool_call`; nobody waits for it. */
 export function reportCall(
-  { name, callId, params }: ToolCall,
+  call: ToolCall,
   { result, durationMs }: { readonly result: ToolResult; readonly durationMs: number },
-  { runner, context }: BoundHooks,
+  hooks: BoundHooks,
 ): void {
+  const { runner } = hooks;
   if (!runner.has("after_tool_call")) return;
   const text = result.content.map((part) => (part.type === "text" ? part.text : "")).join("\n");
-  const event = { toolName: name, toolCallId: callId, params, result, durationMs };
-  runner.notify("after_tool_call", { ...event, ...(result.isError === true && { error: text }) }, context);
+  const event = { ...eventOf(call, hooks), result, durationMs, ...(result.isError === true && { error: text }) };
+  runner.notify("after_tool_call", event, contextOf(call, hooks));
 }
 
 function reasonIn(answer: Fields, key: string): string {
@@ -61,9 +102,17 @@ function reasonIn(answer: Fields, key: string): string {
   return typeof text === "string" && text !== "" ? text : "a plugin does not allow it";
 }
 
-function questionIn(asked: Fields): string {
-  const texts = [asked["title"], asked["description"], asked["reason"]].filter((text) => typeof text === "string");
-  return texts.join(": ") || "a plugin wants a person to allow it";
+function questionIn(asked: Fields): Question {
+  const { title, description, reason, onResolution } = asked;
+  const texts = [title, description, reason].filter((text) => typeof text === "string");
+  return {
+    text: texts.join(": ") || "a plugin wants a person to allow it",
+    resolved(decision) {
+      if (typeof onResolution !== "function") return;
+      const told = async () => void (await Reflect.apply(onResolution, undefined, [decision]));
+      background("answer to a plugin's question", told());
+    },
+  };
 }
 
 /** Asks `resolve_exec_env` for variables of a command; a later plugin's value of the same name wins. */

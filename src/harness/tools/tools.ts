@@ -117,8 +117,8 @@ async function runHooked(
     return runTool(tool, params, context);
   const { callId, approvals, workspace, signal } = context;
   const call = { name: tool.name, callId, params };
-  const judged = await judgeCall(call, hooks, (reason) =>
-    approvals.ask({ command: `${tool.name} ${JSON.stringify(params)}`, cwd: workspace, reason }, signal),
+  const judged = await judgeCall(call, hooks, (reason, asked) =>
+    approvals.ask({ command: `${tool.name} ${JSON.stringify(asked)}`, cwd: workspace, reason }, signal),
   );
   if (judged.kind === "blocked") return errorResult(`This call was not run: ${judged.reason}`);
   const began = performance.now();

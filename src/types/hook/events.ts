@@ -75,16 +75,22 @@ interface ToolCallEvent {
   readonly toolName: string;
   readonly toolCallId: string;
   readonly params: unknown;
+  readonly runId?: string;
 }
 
 interface MessageEvent {
   readonly content: string;
+  /** The chat. */
   readonly from: string;
   readonly senderId: string;
-  readonly messageId?: string;
+  readonly messageId: string;
+  readonly threadId?: string;
+  readonly replyToId?: string;
+  readonly sessionKey: SessionKey;
   /** Epoch milliseconds. */
   readonly timestamp: number;
   readonly isGroup: boolean;
+  readonly metadata: { readonly channel: string; readonly senderName?: string; readonly senderUsername?: string };
 }
 
 /** Why a conversation ended, in the field's words. */

@@ -2,8 +2,8 @@ import type { AgentId, SessionKey } from "../ids.ts";
 import type { CalledHook, HookEvents } from "./events.ts";
 import type { HookName } from "./hook-table.ts";
 
-/** Where a hook is called from, in the field's names. What is not known there is unset. */
-export interface HookContext {
+/** The run that a hook is called from. */
+interface HookRun {
   readonly agentId?: AgentId;
   readonly sessionKey?: SessionKey;
   readonly sessionId?: string;
@@ -11,12 +11,23 @@ export interface HookContext {
   readonly workspaceDir?: string;
   /** The channel. */
   readonly messageProvider?: string;
+  /** What began the run. */
+  readonly trigger?: string;
+  readonly toolName?: string;
+  readonly toolCallId?: string;
+}
+
+/** The message that a hook is called for. */
+interface HookChat {
   readonly channelId?: string;
   readonly accountId?: string;
   readonly conversationId?: string;
   readonly senderId?: string;
   readonly messageId?: string;
 }
+
+/** Where a hook is called from, in the field's names. What is not known there is unset. */
+export interface HookContext extends HookRun, HookChat {}
 
 /** The additions of plugins to a prompt; several answers are joined by an empty line, a later `systemPrompt` wins. */
 export interface PromptAdditions {
@@ -77,10 +88,14 @@ export interface HookRunner {
   chain<N extends CalledHook>(call: HookCall<N>, next: NextEvent<N>): Promise<void>;
   /** The same for hooks of the kind `sync`, without a wait. A hook that answers with a promise has answered nothing. */
   chainNow<N extends CalledHook>(call: HookCall<N>, next: NextEvent<N>): void;
-  /** The same for a gate: a hook that throws or is late counts as `refused`. */
+  /** The same for a gate: a hook that throws or is late counts as `refused`. `next`: the event as the hooks so far left it. */
   gate<N extends CalledHook, T>(
     call: HookCall<N>,
-    rules: { accepts(answer: unknown): T | undefined; refused(reason: string): T },
+    rules: {
+      accepts(answer: unknown): T | undefined;
+      refused(reason: string): T;
+      next?(): HookEvents[N];
+    },
   ): Promise<T | undefined>;
   /** Nobody waits for these hooks. */
   notify<N extends CalledHook>(name: N, event: HookEvents[N], context: HookContext): void;

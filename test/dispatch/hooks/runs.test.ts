@@ -196,6 +196,36 @@ describe("the transcript", () => {
   });
 });
 
+it("each hook of a tool's call, and the person who is asked, sees the arguments as the hooks before left them", async () => {
+  const seen: unknown[] = [];
+  const resolved: unknown[] = [];
+  fixture.hooks = (on) => {
+    on("before_tool_call", () => ({ params: { path: "/safe" } }));
+    on("before_tool_call", (event, { toolName, toolCallId }) => {
+      seen.push({ ...(event as object), context: { toolName, toolCallId } });
+      const onResolution = (decision: string) => resolved.push(decision);
+      return { requireApproval: { title: "Look there", description: "it is far", onResolution } };
+    });
+  };
+  fixture.tools.push({ ...look(), input: z.object({ path: z.string() }) });
+  fixture.model.answer((call) => (call.isAfterTool ? { text: "done" } : { tool: "look", args: { path: "/etc" } }));
+  const boot = await fixture.boot();
+  const row = await boot.tell("look", "owner");
+  await expect.poll(shown).toEqual([expect.stringContaining('look {"path":"/safe"}')]);
+  const [, id = ""] = /\/approve (\S+)/.exec(shown()[0] ?? "") ?? [];
+  await boot.tell(`/approve ${id} deny`, "owner");
+  await boot.outcome(row);
+  expect(seen).toEqual([
+    expect.objectContaining({
+      toolName: "look",
+      params: { path: "/safe" },
+      runId: expect.any(String),
+      context: { toolName: "look", toolCallId: expect.any(String) },
+    }),
+  ]);
+  expect(resolved).toEqual(["deny"]);
+});
+
 it("a command gets the variables of resolve_exec_env, but none that makes a program load code", async () => {
   fixture.hooks = (on) =>
     on("resolve_exec_env", () => ({

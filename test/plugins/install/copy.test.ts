@@ -79,7 +79,12 @@ test("what a plugin is shows without running it", async () => {
       commandAliases: [{ name: "toy", cliCommand: "toy" }],
     },
     package: { author: { name: "Ann" }, dependencies: { helper: "1" }, scripts: { postinstall: "exit 1" } },
-    files: { "build/toy.node": "", "binding.gyp": "{}", "dist/index.js": "throw new Error('it ran');" },
+    files: {
+      "build/toy.node": "",
+      "binding.gyp": "{}",
+      "dist/index.js": "throw new Error('it ran');",
+      "skills/toy/SKILL.md": "",
+    },
   });
   const { facts } = await stagePlugin(storeIn(dir), { kind: "path", path }, options);
   expect(facts).toMatchObject({
@@ -87,7 +92,7 @@ test("what a plugin is shows without running it", async () => {
     name: "Toy",
     author: "Ann",
     license: "MIT",
-    size: { files: 5 },
+    size: { files: 6 },
     contributes: {
       kinds: ["context-engine", "lifecycle"],
       tools: ["look"],

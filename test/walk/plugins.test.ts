@@ -5,7 +5,7 @@ import { z } from "zod";
 import type { GatewayUnderTest, Home } from "../kit/gateway/process.ts";
 import { test, type World } from "../kit/gateway/world.ts";
 import { writePlugin, type PluginFiles } from "../kit/gateway/plugins.ts";
-import { call } from "../kit/gateway/rpc.ts";
+import { ask, call } from "../kit/gateway/rpc.ts";
 import { until } from "../kit/until.ts";
 
 const NO_CHANNELS = { channels: { telegram: { enabled: false } } };
@@ -16,12 +16,6 @@ async function startWith(world: World, plugins: readonly PluginFiles[], config: 
   const home = await world.home(world.config({ ...NO_CHANNELS, plugins: { entries, ...config } }));
   for (const plugin of plugins) writePlugin(join(home.stateDir, "extensions"), plugin);
   return { home, gateway: await home.start() };
-}
-
-/** The answer, or the error of a command that gave none. */
-async function say(home: Home, message: string): Promise<string> {
-  const { stdout, stderr } = await home.run(["agent", "--message", message]);
-  return stdout === "" ? stderr : stdout;
 }
 
 const output = async (home: Home, ...args: string[]) => (await home.run(args)).stdout;
@@ -81,11 +75,11 @@ describe.concurrent("a plugin of the field", () => {
     world.model.answer((asked) =>
       asked.isAfterTool ? { text: `done: ${asked.toolText}` } : { tool: "note_count", args: { word: "milk" } },
     );
-    expect(await say(home, "count my notes")).toContain("done: 7 notes with milk in string");
+    expect(await output(home, "agent", "--message", "count my notes")).toContain("done: 7 notes with milk in string");
     const { system } = world.model.calls[0]!;
     expect(system).toContain("The notebook lies open.");
     expect(system).toContain("Notes come first.");
-    expect(await say(home, "/notes milk")).toContain("notes about milk");
+    expect(await ask(home, "/notes milk")).toContain("notes about milk");
     await until(async () => JSON.stringify(await call(gateway, "notebook.calls")).includes("afterTurn"));
     expect(await call(gateway, "notebook.calls")).toEqual({ calls: ["service starts", "assemble", "afterTurn"] });
     const action = { pluginId: "notebook", actionId: "count", payload: { of: 3 } };
@@ -115,39 +109,42 @@ describe.concurrent("a plugin of the field", () => {
     const root = writePlugin(join(home.dir, "mine"), NOTEBOOK);
     await home.writeConfig(world.config({ ...NO_CHANNELS, plugins: { load: { paths: [root] } } }));
     await home.start();
-    expect(await say(home, "/notes milk")).toContain("notes about milk");
+    expect(await ask(home, "/notes milk")).toContain("notes about milk");
   });
 
   test("is unloaded when the config disables it, and loaded again, without a restart", async ({ world, expect }) => {
     const { home, gateway } = await startWith(world, [NOTEBOOK]);
-    expect(await say(home, "/notes milk")).toContain("notes about milk");
+    expect(await ask(home, "/notes milk")).toContain("notes about milk");
     const set = (value: string) => home.run(["config", "set", "plugins.entries.notebook.enabled", value]);
     expect((await set("false")).code).toBe(0);
     await gateway.logged("plugin unloaded");
     expect(gateway.output).toContain("service stops");
-    expect(await say(home, "/notes milk")).not.toContain("notes about");
+    expect(await ask(home, "/notes milk")).not.toContain("notes about");
     expect((await fetch(`http://127.0.0.1:${gateway.port}/notebook`)).status).toBe(404);
     await expect(call(gateway, "notebook.calls")).rejects.toThrow("Unknown method");
     await set("true");
     await until(async () => (await recordsOf(gateway)).get("notebook")?.state === "loaded");
-    expect(await say(home, "/notes milk")).toContain("notes about milk");
+    expect(await ask(home, "/notes milk")).toContain("notes about milk");
   });
 
   test("reads no conversation through its hooks until it may", async ({ world, expect }) => {
     const { home, gateway } = await startWith(world, [NOTEBOOK]);
     const refused = await gateway.logged((line) => line["hook"] === "before_prompt_build");
     expect(refused["fix"]).toContain("plugins.entries.notebook.hooks.allowConversationAccess true");
-    await say(home, "hello");
+    await ask(home, "hello");
     expect(world.model.calls[0]!.system).not.toContain("The notebook lies open.");
     await home.run(["config", "set", "plugins.entries.notebook.hooks.allowConversationAccess", "true"]);
-    await until(async () => (await recordsOf(gateway)).get("notebook")?.["refusedHooks"] === undefined);
-    await say(home, "hello again");
+    await until(async () => {
+      const record = (await recordsOf(gateway)).get("notebook");
+      return record?.state === "loaded" && record["refusedHooks"] === undefined;
+    });
+    await ask(home, "hello again");
     expect(world.model.calls[1]!.system).toContain("The notebook lies open.");
     await home.run(["config", "set", "plugins.entries.notebook.hooks.allowPromptInjection", "false"]);
     await gateway.logged(
       (line) => line["msg"] === "config applied" && String(line["keys"]).includes("allowPromptInjection"),
     );
-    await say(home, "and again");
+    await ask(home, "and again");
     expect(world.model.calls[2]!.system).not.toContain("The notebook lies open.");
   });
 
@@ -161,7 +158,7 @@ describe.concurrent("a plugin of the field", () => {
       later: { enabled: true, hooks: { allowConversationAccess: true, timeouts: { before_prompt_build: 52 } } },
     };
     const { home, gateway } = await startWith(world, [slow("late"), slow("later")], { entries });
-    expect(await say(home, "hello")).toContain("echo: hello");
+    expect(await ask(home, "hello")).toContain("echo: hello");
     const limits = gateway.lines
       .filter((line) => line["msg"] === "hook is late")
       .map((line) => [line["owner"], line["ms"]]);
@@ -184,7 +181,7 @@ describe.concurrent("a plugin of the field", () => {
     };
     const { home } = await startWith(world, [asking]);
     world.model.answer(() => ({ text: "four" }));
-    expect(await say(home, "/ask")).toContain("model said four");
+    expect(await ask(home, "/ask")).toContain("model said four");
     await until(async () => /Of plugins +asker 1 calls, \d+ tokens in, \d+ out, \$/.test(await output(home, "status")));
     const listedRuns = JSON.parse(await output(home, "runs", "list", "--json"));
     const [{ runId, receipt }] = listedRuns.runs.filter((one: { runId: string }) =>
@@ -196,12 +193,12 @@ describe.concurrent("a plugin of the field", () => {
       beside: [{ what: "plugin", plugin: "asker", calls: 1 }],
     });
     expect(await output(home, "runs", "show", runId)).toContain("plugin (asker)");
-    expect(await say(home, "/ask fake/other")).toContain("Plugin LLM completion cannot override the target model");
+    expect(await ask(home, "/ask fake/other")).toContain("Plugin LLM completion cannot override the target model");
     const set = (key: string, value: string) => home.run(["config", "set", `plugins.entries.asker.llm.${key}`, value]);
     await set("allowedModels", '["fake/fake-1"]');
     await set("allowModelOverride", "true");
-    await until(async () => (await say(home, "/ask fake/other")).includes("is not allowlisted"));
-    expect(await say(home, "/ask fake/other")).toContain(
+    await until(async () => (await ask(home, "/ask fake/other")).includes("is not allowlisted"));
+    expect(await ask(home, "/ask fake/other")).toContain(
       'Plugin LLM completion model override "fake/other" is not allowlisted',
     );
   });
@@ -228,14 +225,14 @@ test("the skills of a plugin are the agent's while it is loaded", async ({ world
       ? { text: `it says ${toolText}` }
       : { tool: "read", args: { path: join(root, "skills/soup/SKILL.md") } },
   );
-  expect(await say(home, "hello")).toContain("Boil it.");
+  expect(await ask(home, "hello")).toContain("Boil it.");
   const system = () => world.model.calls.at(-1)!.system;
   expect(system()).toContain("How to cook soup.");
   expect(system()).toContain("How to cook more/stew.");
   expect((await recordsOf(gateway)).get("thief")?.why).toBe("its skill folder ../cook is outside its folder");
   await home.run(["config", "set", "plugins.entries.cook.enabled", "false"]);
   await gateway.logged("plugin unloaded");
-  await say(home, "hello again");
+  await ask(home, "hello again");
   expect(system()).not.toContain("How to cook");
 });
 
@@ -258,8 +255,8 @@ test("a plugin reads its variables, its key and the facts of a command; others s
     subagent: { allowModelOverride: true, allowedModels: ["fake/other"] },
   };
   const { home } = await startWith(world, [plugin], { entries: { facts: entry } });
-  await say(home, "hello");
-  const [answer = ""] = /\{.*\}/.exec(await say(home, "/facts of life")) ?? [];
+  await ask(home, "hello");
+  const [answer = ""] = /\{.*\}/.exec(await ask(home, "/facts of life")) ?? [];
   expect(JSON.parse(answer)).toEqual({
     early: 14,
     home: false,
@@ -294,7 +291,7 @@ test("the model calls of a plugin's engine are the plugin's in the receipt of th
     }));`,
   };
   const { home } = await startWith(world, [engine], { slots: { contextEngine: "thinker" } });
-  await say(home, "hello");
+  await ask(home, "hello");
   const [run] = JSON.parse(await output(home, "runs", "list", "--json")).runs;
   expect(run.receipt.beside).toMatchObject([{ what: "engine", plugin: "thinker", calls: 1 }]);
   expect(await output(home, "status")).toMatch(/Of plugins +thinker 1 calls/);
@@ -374,8 +371,8 @@ test("plugins that cannot be loaded are named with the reason, and harm nothing 
   expect(wrong?.["fix"]).toBe(
     "Correct plugins.entries.settings.config.key: openclaw config set plugins.entries.settings.config.key <value>",
   );
-  expect(await say(home, "/notes milk")).toContain("notes about milk");
-  expect(await say(home, "hello")).toContain("echo: hello");
+  expect(await ask(home, "/notes milk")).toContain("notes about milk");
+  expect(await ask(home, "hello")).toContain("echo: hello");
   const { stdout } = await home.run(["plugins", "doctor"]);
   expect(stdout).toContain("fail: throws: It is not loaded: its register failed: no licence.");
 });

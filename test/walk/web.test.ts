@@ -7,15 +7,20 @@ import {
 } from "../kit/server/clients.ts";
 import { RawClient } from "../kit/server/server.ts";
 import { SOON_MS, TOKEN, type GatewayUnderTest } from "../kit/gateway/process.ts";
+import { sharedTest } from "../kit/gateway/shared.ts";
 import { isRecord, test } from "../kit/gateway/world.ts";
 import { outcomesOf, sessionsOf, textOf } from "../kit/gateway/state-files.ts";
 
-const ws = (gateway: GatewayUnderTest) => `ws://127.0.0.1:${gateway.port}`;
-const http = (gateway: GatewayUnderTest) => `http://127.0.0.1:${gateway.port}`;
+type Address = Pick<GatewayUnderTest, "port">;
+const ws = (gateway: Address) => `ws://127.0.0.1:${gateway.port}`;
+const http = (gateway: Address) => `http://127.0.0.1:${gateway.port}`;
 const WEB_ONLY = { channels: { telegram: { enabled: false } } };
 type Frame = Record<string, unknown>;
+const inOneGateway = sharedTest({ places: 7 });
+/** Where a client talks to the agent of a place. */
+const mainOf = ({ name }: { name: string }) => `agent:${name}:main`;
 
-async function open(gateway: GatewayUnderTest): Promise<RawClient> {
+async function open(gateway: Address): Promise<RawClient> {
   const client = new RawClient(ws(gateway));
   const hello = await client.connect({ auth: { token: TOKEN } });
   if (hello["ok"] !== true) throw new Error(JSON.stringify(hello));
@@ -92,24 +97,24 @@ describe.concurrent("a web client", () => {
     await expect(askWithOpenAi(http(gateway), "wrong", "hello")).rejects.toThrow(/401/);
   });
 
-  test("that sends one key twice starts one run", async ({ world, expect }) => {
-    const { gateway } = await world.start(WEB_ONLY);
+  inOneGateway("that sends one key twice starts one run", async ({ world, expect }) => {
+    const { gateway } = world.start();
     const held = Promise.withResolvers<void>();
     world.model.answer(async () => {
       await held.promise;
       return { text: "only once" };
     });
     const client = await open(gateway);
-    const first = await send(client, "once please", "key-1");
+    const first = await send(client, "once please", "key-1", { sessionKey: mainOf(world) });
     expect(payloadOf(first)).toMatchObject({ runId: "key-1", status: "started" });
-    const second = await send(client, "once please", "key-1");
+    const second = await send(client, "once please", "key-1", { sessionKey: mainOf(world) });
     expect(payloadOf(second)).toMatchObject({ runId: "key-1", status: "in_flight" });
     held.resolve();
     await client.until(chatState("key-1", "final"));
-    const third = await send(client, "once please", "key-1");
+    const third = await send(client, "once please", "key-1", { sessionKey: mainOf(world) });
     expect(payloadOf(third)["runId"]).toBe("key-1");
     expect(world.model.calls).toHaveLength(1);
-    expect((await historyOf(client)).map((message) => message.role)).toEqual(["user", "assistant"]);
+    expect((await historyOf(client, mainOf(world))).map((message) => message.role)).toEqual(["user", "assistant"]);
     client.close();
   });
 
@@ -130,15 +135,15 @@ describe.concurrent("a web client", () => {
     client.close();
   });
 
-  test("approves a command and sees tool and notice in the history", async ({ world, expect }) => {
-    const { gateway } = await world.start(WEB_ONLY);
+  inOneGateway("approves a command and sees tool and notice in the history", async ({ world, expect }) => {
+    const { gateway } = world.start();
     world.model.answer((call) =>
       call.isAfterTool
         ? { text: `ran: ${call.toolText}` }
         : { tool: "exec", args: { command: "touch a && echo yes-it-ran" } },
     );
     const client = await open(gateway);
-    await send(client, "run it", "key-exec");
+    await send(client, "run it", "key-exec", { sessionKey: mainOf(world) });
     const asked = payloadOf(await client.event("exec.approval.requested"));
     expect(asked["request"]).toMatchObject({ command: "touch a && echo yes-it-ran" });
     const listed = await client.request("exec.approval.list");
@@ -148,39 +153,39 @@ describe.concurrent("a web client", () => {
     await client.event("exec.approval.resolved");
     const final = payloadOf(await client.until(chatState("key-exec", "final")));
     expect(JSON.stringify(final["message"])).toContain("yes-it-ran");
-    const history = await historyOf(client);
+    const history = await historyOf(client, mainOf(world));
     expect(history.map((message) => message.role)).toEqual(["user", "assistant", "toolResult", "assistant"]);
     const late = await client.request("exec.approval.resolve", { id: asked["id"], decision: "deny" });
     expect(late).toMatchObject({ ok: false, error: { code: "NOT_FOUND" } });
     client.close();
   });
 
-  test("uses commands, and the history keeps their answers", async ({ world, expect }) => {
-    const { gateway } = await world.start(WEB_ONLY);
+  inOneGateway("uses commands, and the history keeps their answers", async ({ world, expect }) => {
+    const { gateway } = world.start();
     const client = await open(gateway);
-    await send(client, "hello", "key-a");
-    await client.until(chatState("key-a", "final"));
-    await send(client, "/status", "key-b");
+    await send(client, "hello", "key-hello", { sessionKey: mainOf(world) });
+    await client.until(chatState("key-hello", "final"));
+    await send(client, "/status", "key-b", { sessionKey: mainOf(world) });
     const told = payloadOf(await client.until(chatState("key-b", "final")));
-    expect(JSON.stringify(told["message"])).toContain("Model: fake/fake-1");
-    await send(client, "/think high", "key-c");
+    expect(JSON.stringify(told["message"])).toContain(`Model: ${world.name}/fake-1`);
+    await send(client, "/think high", "key-c", { sessionKey: mainOf(world) });
     await client.until(chatState("key-c", "final"));
     await expect
-      .poll(async () => (await historyOf(client)).map((message) => textOf(message.content)).join("\n"))
+      .poll(async () => (await historyOf(client, mainOf(world))).map((message) => textOf(message.content)).join("\n"))
       .toContain("Thinking level: high.");
     expect(world.model.calls).toHaveLength(1);
     client.close();
   });
 
-  test("shows a model's failure, now and in the history", async ({ world, expect }) => {
-    const { gateway } = await world.start(WEB_ONLY);
+  inOneGateway("shows a model's failure, now and in the history", async ({ world, expect }) => {
+    const { gateway } = world.start();
     world.model.answer(() => ({ status: 401, message: "no such key" }));
     const client = await open(gateway);
-    await send(client, "hello", "key-bad");
+    await send(client, "hello", "key-bad", { sessionKey: mainOf(world) });
     const error = payloadOf(await client.until(chatState("key-bad", "error")));
     expect(String(error["errorMessage"])).not.toBe("");
     await expect
-      .poll(async () => (await historyOf(client)).map((message) => textOf(message.content)).join("\n"))
+      .poll(async () => (await historyOf(client, mainOf(world))).map((message) => textOf(message.content)).join("\n"))
       .toContain("key was not accepted");
     client.close();
   });
@@ -252,16 +257,16 @@ describe.concurrent("a request without the right", () => {
     expect(api.status).toBe(429);
   });
 
-  test("token at all is refused", async ({ world, expect }) => {
-    const { gateway } = await world.start(WEB_ONLY);
+  inOneGateway("token at all is refused", async ({ world, expect }) => {
+    const { gateway } = world.start();
     const client = new RawClient(ws(gateway));
     const hello = await client.connect({ auth: {} });
     expect(hello).toMatchObject({ ok: false, error: { details: { code: "AUTH_TOKEN_MISSING" } } });
     expect((await fetch(`${http(gateway)}/v1/models`)).status).toBe(401);
   });
 
-  test("origin is refused; the page's own is not", async ({ world, expect }) => {
-    const { gateway } = await world.start(WEB_ONLY);
+  inOneGateway("origin is refused; the page's own is not", async ({ world, expect }) => {
+    const { gateway } = world.start();
     const foreign = new RawClient(ws(gateway), { origin: "https://evil.example.org" });
     await foreign.closed;
     expect(foreign.frames).toEqual([]);
@@ -298,8 +303,8 @@ describe.concurrent("the gateway over HTTP", () => {
       expect(line).toMatch(/^[a-z_]+(\{[^}]*\})? [-+\d.eE]+$/);
   });
 
-  test("serves the page with a strict policy", async ({ world, expect }) => {
-    const { gateway } = await world.start(WEB_ONLY);
+  inOneGateway("serves the page with a strict policy", async ({ world, expect }) => {
+    const { gateway } = world.start();
     const page = await fetch(`${http(gateway)}/`);
     expect(page.status).toBe(200);
     expect(page.headers.get("content-security-policy")).toContain("default-src 'none'");

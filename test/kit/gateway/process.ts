@@ -46,6 +46,8 @@ export interface Home {
   readonly stateDir: string;
   readonly configPath: string;
   start(options?: StartOptions): Promise<GatewayUnderTest>;
+  /** The gateway that was started last. */
+  readonly latest: GatewayUnderTest | undefined;
   /** Runs a command of the program over this home to its end. */
   run(args: readonly string[], env?: Record<string, string>): Promise<Ended>;
   writeConfig(config: Record<string, unknown>): Promise<void>;
@@ -81,6 +83,9 @@ export async function makeHome(config: Record<string, unknown>): Promise<Home> {
     stateDir,
     configPath,
     writeConfig: (next) => writeFile(configPath, JSON.stringify(withGateway(next), null, 2), { mode: 0o600 }),
+    get latest() {
+      return [...running].at(-1);
+    },
     async start(options = {}) {
       const gateway = spawnGateway(home, options);
       running.add(gateway);

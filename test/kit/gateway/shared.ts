@@ -20,6 +20,7 @@ interface Settings {
 
 /** What one test sees of the gateway: the log lines about its own place, and those about no place. */
 export interface GatewayPart {
+  readonly port: number;
   readonly lines: readonly LogLine[];
   /** The first log line, past or to come, with this message, or that fits. */
   logged(message: string | ((line: LogLine) => boolean)): Promise<LogLine>;
@@ -46,6 +47,7 @@ export class Place extends Peers {
       home: { stateDir: this.#home.stateDir, account: this.name },
       workspace: join(this.#home.dir, this.name),
       gateway: {
+        port: gateway.port,
         get lines() {
           return gateway.lines.filter(isOurs);
         },

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { describe } from "vitest";
 import { z } from "zod";
 import { writePlugin } from "../../kit/gateway/plugins.ts";
-import type { Home } from "../../kit/gateway/process.ts";
+import { ask } from "../../kit/gateway/rpc.ts";
 import { test, type World } from "../../kit/gateway/world.ts";
 import { until } from "../../kit/until.ts";
 
@@ -64,8 +64,6 @@ async function startWith(world: World, { more, config, env = { ACME_API_KEY: KEY
   return { home, gateway, env: environment };
 }
 
-const say = async (home: Home, message: string) => (await home.run(["agent", "--message", message])).stdout;
-
 const listed = z.object({ models: z.array(z.looseObject({ id: z.string(), provider: z.string() })) });
 const namesIn = (json: string) => listed.parse(JSON.parse(json)).models.map(({ provider, id }) => `${provider}/${id}`);
 
@@ -73,7 +71,7 @@ describe.concurrent("a provider of a plugin", () => {
   test("brings models that answer, that are listed, and whose key nobody sees", async ({ world, expect }) => {
     const { home, gateway, env } = await startWith(world);
     world.model.answer((call) => ({ text: `${call.model} read: ${call.said}` }));
-    expect(await say(home, "hello")).toContain("acme-large read: hello");
+    expect(await ask(home, "hello")).toContain("acme-large read: hello");
     const headers = JSON.stringify(world.model.calls[0]);
     expect(headers).not.toContain(KEY);
     expect(namesIn((await home.run(["models", "list", "--json"])).stdout)).toContain("acme/acme-large");
@@ -99,7 +97,7 @@ describe.concurrent("a provider of a plugin", () => {
     world.model.answer((call) =>
       call.model === "acme-large" ? { status: 400, message: "quota of the moon" } : { text: `${call.model} helps` },
     );
-    expect(await say(home, "hello")).toContain("fake-1 helps");
+    expect(await ask(home, "hello")).toContain("fake-1 helps");
     const attempts = gateway.lines.map((line) => JSON.stringify(line)).join("\n");
     expect(attempts).toContain("the plugin broke");
     expect(attempts).toContain('"billing"');
@@ -109,7 +107,7 @@ describe.concurrent("a provider of a plugin", () => {
     const { home, gateway } = await startWith(world);
     const gate = Promise.withResolvers<void>();
     world.model.answer(() => ({ text: "a slow answer", until: gate.promise }));
-    const slow = say(home, "slowly");
+    const slow = ask(home, "slowly");
     await world.model.called(1);
     await home.run(["config", "set", "plugins.entries.acme.enabled", "false"]);
     await gateway.logged("plugin unloaded");
@@ -119,6 +117,6 @@ describe.concurrent("a provider of a plugin", () => {
     const told = `${stdout}${stderr}${JSON.stringify(gateway.lines)}`;
     expect(told).toContain("comes with the plugin acme, which is not loaded: plugins.entries.acme.enabled is false");
     await home.run(["config", "set", "plugins.entries.acme.enabled", "true"]);
-    await until(async () => (await say(home, "hello")).includes("a slow answer"));
+    await until(async () => (await ask(home, "hello")).includes("a slow answer"));
   });
 });

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe } from "vitest";
 import type { Home } from "../../kit/gateway/process.ts";
+import { ask } from "../../kit/gateway/rpc.ts";
 import { test, type World } from "../../kit/gateway/world.ts";
 
 const run = promisify(execFile);
@@ -32,8 +33,6 @@ async function startPacked(world: World, kind: string, config: object) {
   return { home, gateway: await home.start() };
 }
 
-const say = async (home: Home, message: string) => (await home.run(["agent", "--message", message])).stdout;
-
 describe.concurrent("a plugin of `openclaw plugins init`", () => {
   test.for(["context-engine", "tool", "hook"])(
     "of the kind %s is the one that its page shows, and passes its tests",
@@ -60,7 +59,7 @@ describe.concurrent("a plugin of `openclaw plugins init`", () => {
       slots: { contextEngine: "my-context-engine" },
       entries: { "my-context-engine": { config: { turns: 2 } } },
     });
-    for (const text of ["first words", "second words", "third words"]) await say(home, text);
+    for (const text of ["first words", "second words", "third words"]) await ask(home, text);
     const { system, messages } = world.model.calls.at(-1)!;
     expect(JSON.stringify(messages)).toContain("second words");
     expect(JSON.stringify(messages)).not.toContain("first words");
@@ -72,14 +71,14 @@ describe.concurrent("a plugin of `openclaw plugins init`", () => {
     world.model.answer((call) =>
       call.isAfterTool ? { text: `it has ${call.toolText}` } : { tool: "my_tool", args: { text: "one two three" } },
     );
-    expect(await say(home, "how long is it?")).toContain("it has 3 words");
+    expect(await ask(home, "how long is it?")).toContain("it has 3 words");
   });
 
   test("adds to the prompt with its hook, and logs the run", async ({ world, expect }) => {
     const { home, gateway } = await startPacked(world, "hook", {
       entries: { "my-hook": { hooks: { allowConversationAccess: true } } },
     });
-    await say(home, "hello");
+    await ask(home, "hello");
     expect(world.model.calls[0]!.system).toContain("Answer in one sentence.");
     await gateway.logged((line) => /^the run of main ended after \d+ ms$/.test(String(line["msg"])));
   });

@@ -44,6 +44,12 @@ export type {
 } from "../types/plugin/channel-plugin.ts";
 export type { OpenClawPluginApi } from "./plugin-entry.ts";
 export { definePluginEntry, emptyPluginConfigSchema } from "./plugin-entry.ts";
+export { DEFAULT_ACCOUNT_ID, normalizeAccountId } from "./account-id.ts";
+export { defineChannelPluginEntry } from "./parts/channel-core.ts";
+export { buildChannelConfigSchema } from "./channel-config-schema.ts";
+export { readNumberParam, readStringArrayParam, readStringParam } from "./parts/param-readers.ts";
+export { extractToolSend } from "./parts/tool-send.ts";
+export { jsonResult, stringEnum, textResult } from "./parts/tool-results.ts";
 
 /** `api.runtime`; docs/reference/plugins.md lists its members. */
 // oxlint-disable-next-line typescript/no-explicit-any -- plugins of the field compile against members of many shapes

@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { buildSingleProviderApiKeyCatalog } from "../../src/api/parts/provider-catalog-shared.ts";
+import { defineSingleProviderPluginEntry } from "../../src/api/provider-entry.ts";
 import { testPorts } from "../../src/api/testing/plugin-ports.ts";
 import { Contributions } from "../../src/plugins/contributions.ts";
 import { Plugins } from "../../src/plugins/host/plugins.ts";
@@ -209,5 +211,43 @@ describe("a provider of models that a plugin registers", () => {
       notServed: ["registerProvider.auth (web: oauth)"],
       added: { providers: ["acme"] },
     });
+  });
+});
+
+test("a plugin may be nothing but one provider", async () => {
+  const entry = defineSingleProviderPluginEntry({
+    id: "acme",
+    name: "Acme",
+    provider: {
+      label: "Acme",
+      auth: [{ methodId: "api-key", label: "Key", envVar: "ACME_API_KEY" }],
+      catalog: { buildProvider: () => ({ baseUrl: server.url, models: [] }), allowExplicitBaseUrl: true },
+      normalizeModelId: () => "large",
+    },
+  });
+  const registered: unknown[] = [];
+  entry.register({ registerProvider: (given: unknown) => registered.push(given) });
+  expect(registered).toEqual([
+    expect.objectContaining({
+      id: "acme",
+      label: "Acme",
+      envVars: ["ACME_API_KEY"],
+      auth: [expect.objectContaining({ kind: "api_key" })],
+      normalizeModelId: expect.any(Function),
+    }),
+  ]);
+  const ctx = (apiKey: string | undefined) => ({
+    config: { models: { providers: { acme: { baseUrl: "http://mine" } } } },
+    resolveProviderApiKey: () => ({ apiKey }),
+  });
+  const options = { providerId: "acme", buildProvider: () => ({ baseUrl: server.url, models: [] }) };
+  expect(await buildSingleProviderApiKeyCatalog({ ...options, ctx: ctx(undefined) })).toBeNull();
+  expect(await buildSingleProviderApiKeyCatalog({ ...options, ctx: ctx(KEY) })).toEqual({
+    provider: { baseUrl: server.url, models: [], apiKey: KEY },
+  });
+  expect(
+    await buildSingleProviderApiKeyCatalog({ ...options, ctx: ctx(KEY), allowExplicitBaseUrl: true }),
+  ).toMatchObject({
+    provider: { baseUrl: "http://mine" },
   });
 });

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { z } from "zod";
+import { defineChannelPluginEntry } from "../../src/api/parts/channel-core.ts";
 import { buildChannelConfigSchema } from "../../src/api/channel-config-schema.ts";
 import { createTypingCallbacks } from "../../src/api/channel-message.ts";
 import { resolveChannelGroupRequireMention } from "../../src/api/channel-policy.ts";
@@ -19,8 +20,11 @@ import {
 } from "../../src/api/hook-runtime.ts";
 import { resolvePreferredOpenClawTmpDir, withFileLock } from "../../src/api/infra-runtime.ts";
 import { sendForOutbox } from "../../src/plugins/outbox-send.ts";
+import { readNumberParam, readStringArrayParam, readStringParam } from "../../src/api/parts/param-readers.ts";
 import { getGlobalHookRunner } from "../../src/api/plugin-runtime.ts";
 import { applyAccountNameToChannelSection } from "../../src/api/setup.ts";
+import { jsonResult } from "../../src/api/parts/tool-results.ts";
+import { extractToolSend } from "../../src/api/parts/tool-send.ts";
 import { setPluginHost } from "../../src/plugins/host-slot.ts";
 
 let forget: () => void = () => undefined;
@@ -141,5 +145,39 @@ describe("the modules of the SDK that channels import", () => {
     const asked = { cfg: { channels: { chat: { groups } } }, channel: "chat" };
     expect(resolveChannelGroupRequireMention({ ...asked, groupId: "g1" })).toBe(true);
     expect(resolveChannelGroupRequireMention({ ...asked, groupId: "other" })).toBe(false);
+  });
+});
+
+describe("the modules of the SDK that tools import", () => {
+  test("parameters are read as models write them, and results have both forms", () => {
+    const params = { toName: " Ada ", empty: " ", count: "7", words: ["a", " ", "b"], snake_case: "found" };
+    expect(readStringParam(params, "toName")).toBe("Ada");
+    expect(readStringParam(params, "snakeCase")).toBe("found");
+    expect(readStringParam(params, "empty")).toBeUndefined();
+    expect(() => readStringParam(params, "nothing", { required: true, label: "a name" })).toThrow("a name required");
+    expect(readNumberParam(params, "count", { integer: true })).toBe(7);
+    expect(readStringArrayParam(params, "words")).toEqual(["a", "b"]);
+    expect(readStringArrayParam(params, "toName")).toEqual(["Ada"]);
+    expect(jsonResult({ ok: 1 })).toEqual({ content: [{ type: "text", text: '{\n  "ok": 1\n}' }], details: { ok: 1 } });
+    expect(extractToolSend({ action: "sendMessage", to: "7", threadId: 3 })).toEqual({ to: "7", threadId: "3" });
+    expect(extractToolSend({ action: "react", to: "7" })).toBeNull();
+  });
+
+  test("the entry of a channel registers what the process wants", () => {
+    const calls: string[] = [];
+    const entry = defineChannelPluginEntry({
+      id: "chat",
+      plugin: { id: "chat" },
+      setRuntime: () => calls.push("runtime"),
+      registerCliMetadata: () => calls.push("cli"),
+      registerFull: () => calls.push("full"),
+    });
+    const register = (registrationMode: string) => {
+      entry.register({ registrationMode, runtime: {}, registerChannel: () => calls.push("channel") });
+      return calls.splice(0);
+    };
+    expect(register("full")).toEqual(["runtime", "channel", "cli", "full"]);
+    expect(register("discovery")).toEqual(["runtime", "channel", "cli"]);
+    expect(register("cli-metadata")).toEqual(["cli"]);
   });
 });

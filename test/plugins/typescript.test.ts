@@ -68,6 +68,11 @@ const PLUGINS: readonly Typed[] = [
     said: "my-bot",
   },
   {
+    what: "a module whose exports another one has",
+    code: `import { readStringParam } from "openclaw/plugin-sdk/param-readers";\n${saying(`readStringParam({ a: " b " }, "a")`)}`,
+    said: "b",
+  },
+  {
     what: "a module that the SDK lacks",
     code: `import { x } from "openclaw/plugin-sdk/no-such-module";\nenum Kind { A }\n${saying("x + Kind.A")}`,
     said: `it imports "openclaw/plugin-sdk/no-such-module", which this gateway does not have`,

@@ -46,6 +46,7 @@ async function importFile(file: string): Promise<unknown> {
   } catch (error) {
     if (!/\.[cm]?ts$/.test(file) || !needsCompiler(error)) throw error;
   }
-  const { createJiti } = await import("jiti");
+  // The form that has its compiler in it: the bundle has no files beside it.
+  const { createJiti } = await import("jiti/static");
   return createJiti(href, { interopDefault: false }).import(file);
 }

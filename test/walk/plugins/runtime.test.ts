@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { writePlugin } from "../../kit/gateway/plugins.ts";
 import { test } from "../../kit/gateway/world.ts";
@@ -52,4 +52,25 @@ test("a plugin follows runs and transcripts while it is loaded", async ({ world,
   await home.run(["agent", "--message", "again"]);
   expect(world.model.calls.length).toBe(2);
   expect(events().length).toBe(before);
+});
+
+test("a plugin in TypeScript is compiled by the built gateway", async ({ world, expect }) => {
+  const home = await world.home(
+    world.config({ channels: { telegram: { enabled: false } }, plugins: { entries: { typed: { enabled: true } } } }),
+  );
+  const root = writePlugin(join(home.stateDir, "extensions"), {
+    id: "typed",
+    code: "",
+    package: { openclaw: { extensions: ["./main.ts"] } },
+  });
+  const code = `import type { OpenClawPluginApi } from "openclaw/plugin-sdk/plugin-entry";
+    import { jsonResult } from "openclaw/plugin-sdk/core";
+    import { word } from "./word";
+    enum Name { Say = "say" }
+    export default (api: OpenClawPluginApi) => api.registerCommand({
+      name: Name.Say, description: "Says a word.", handler: () => ({ text: jsonResult(word).details }) });`;
+  writeFileSync(join(root, "main.ts"), code);
+  writeFileSync(join(root, "word.ts"), `export const word: string = "compiled";`);
+  await home.start();
+  expect((await home.run(["agent", "--message", "/say"])).stdout).toContain("compiled");
 });

@@ -13,16 +13,17 @@ interface TestScene {
   /** Holds the state directory and the workspace. */
   readonly folder: string;
   readonly config: Readonly<Record<string, unknown>>;
+  readonly channels?: Readonly<Record<string, object>>;
 }
 
 /** What the gateway lends to plugins, for one plugin in a test. */
-export function testPorts({ id, folder, config }: TestScene): PluginPorts {
+export function testPorts({ id, folder, config, channels = {} }: TestScene): PluginPorts {
   const settings = { enabled: true, config, hooks: { allowConversationAccess: true } };
   const plugins = pluginsConfig.parse({ entries: { [id]: settings } });
   return {
     stateDir: join(folder, "state"),
     workspace: () => folder,
-    shownConfig: () => ({ plugins: structuredClone(plugins) }),
+    shownConfig: () => structuredClone({ plugins, channels }),
     pluginsConfig: () => plugins,
     settingsOf: (plugin) => (plugin === id ? settings : {}),
     complete: async () => ({ text: "A completion.", provider: "test", model: "test" }),

@@ -6,6 +6,7 @@ import { Plugins } from "../../plugins/host/plugins.ts";
 import type { PluginRecord } from "../../plugins/host/record.ts";
 import { readPlugin } from "../../plugins/manifest/read-plugin.ts";
 import type { FoundPlugin } from "../../types/plugin/manifest.ts";
+import type { ChannelAdapter } from "../../types/chat/channel.ts";
 import { agentId, runId, sessionKey } from "../../types/ids.ts";
 import type { HookContext } from "../../types/hook/hooks.ts";
 import { factsOf, isHookName, type HookName } from "../../types/hook/hook-table.ts";
@@ -17,6 +18,8 @@ export interface PluginUnderTest {
   readonly root: string;
   /** Its settings, as in `plugins.entries.<id>.config`. */
   readonly config?: Readonly<Record<string, unknown>>;
+  /** Settings of its channels, as in `channels.<id>`. */
+  readonly channels?: Readonly<Record<string, object>>;
 }
 
 /** A plugin that a test has loaded as the gateway does. Conversation access is granted; model calls answer "A completion.". */
@@ -28,17 +31,19 @@ export interface TestPlugin {
   runTool(name: string, input: unknown): Promise<ToolResult>;
   /** Calls the plugin's handlers of a hook, and resolves with their answers in order. */
   callHook(name: string, event?: unknown): Promise<readonly unknown[]>;
+  /** The adapter of a channel that it adds, for `channelContract`. Rejects when there is none. */
+  channel(id: string): Promise<ChannelAdapter>;
   /** Unloads it; `left` has the names of what remains, by kind, which should be nothing. */
   close(): Promise<{ readonly left: PluginRecord["added"] }>;
 }
 
 /** Loads a plugin as the gateway does, without a gateway. Rejects with the gateway's reason when it cannot be loaded. */
-export async function openTestPlugin({ root, config = {} }: PluginUnderTest): Promise<TestPlugin> {
+export async function openTestPlugin({ root, config = {}, channels = {} }: PluginUnderTest): Promise<TestPlugin> {
   const plugin = await found(root);
   const { id } = plugin.manifest;
   const folder = await mkdtemp(join(tmpdir(), "plugin-test-"));
   const contributions = new Contributions([]);
-  const plugins = new Plugins(contributions, testPorts({ id, folder, config }));
+  const plugins = new Plugins(contributions, testPorts({ id, folder, config, channels }));
   const close = async () => {
     await plugins.close();
     await rm(folder, { recursive: true, force: true });
@@ -60,6 +65,11 @@ export async function openTestPlugin({ root, config = {} }: PluginUnderTest): Pr
       for (const { handler } of contributions.hooksOf(hookNamed(name)))
         answers.push(await handler(event, hookContextIn(folder)));
       return answers;
+    },
+    async channel(name) {
+      const adapter = await contributions.channel(name)?.adapter();
+      if (!adapter) throw new Error(`the plugin adds no channel "${name}"`);
+      return adapter;
     },
     close,
   };

@@ -26,7 +26,7 @@ test("writes a plugin whose id is the folder's name", async () => {
   ]);
   const manifest: unknown = JSON.parse(readFileSync(join(root, "openclaw.plugin.json"), "utf8"));
   expect(manifest).toMatchObject({ id: "word-counter", contracts: { tools: ["word_counter"] } });
-  expect(readFileSync(join(root, "README.md"), "utf8")).toContain(`'["${root}"]'`);
+  expect(readFileSync(join(root, "README.md"), "utf8")).toContain(`openclaw plugins install -l "${root}"`);
 });
 
 test("writes nothing into a folder with files", async () => {
@@ -37,6 +37,19 @@ test("writes nothing into a folder with files", async () => {
   expect(code).toBe(2);
   expect(err).toContain(`The folder ${folder} is not empty.`);
   expect(readdirSync(folder)).toEqual(["kept.txt"]);
+});
+
+test.each([
+  ["reload", "a running gateway follows the config by itself"],
+  ["registry --refresh", "openclaw plugins list --verbose"],
+  ["validate .", "openclaw plugins doctor"],
+  ["build", "Run the build script of the plugin"],
+  ["pack . --out x.tgz", "npm pack"],
+  ["search memory", "uses no plugin marketplace"],
+  ["marketplace list", "uses no plugin marketplace"],
+])("`plugins %s` is refused with what to do instead", async (words, told) => {
+  const { code, err } = await run(["plugins", ...words.split(" ")]);
+  expect([code, err]).toEqual([2, expect.stringContaining(told)]);
 });
 
 test.each([

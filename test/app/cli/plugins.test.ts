@@ -425,6 +425,16 @@ test("the gateway repairs an interrupted installation when it starts", async () 
   expect(readdirSync(extensions())).toEqual(["toy"]);
 });
 
+test("`channels login` for a channel of a plugin says that it needs the running gateway", async () => {
+  makePlugin(source, { manifest: { kind: undefined, channels: ["post"] } });
+  await plugins("install", source, "--yes");
+  const { code, err } = await run(["channels", "login", "--channel", "post"], env);
+  expect([code, err]).toEqual([
+    75,
+    expect.stringContaining("post is a channel of the plugin toy, and only a running gateway can link its accounts."),
+  ]);
+});
+
 test("updates of a folder take what has changed there", async () => {
   await plugins("install", source, "--yes");
   expect((await plugins("update", "toy", "--yes")).out).toBe("toy is up to date (1.0.0)\n");

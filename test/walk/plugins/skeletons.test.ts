@@ -5,6 +5,8 @@ import { promisify } from "node:util";
 import { describe } from "vitest";
 import type { Home } from "../../kit/gateway/process.ts";
 import { ask } from "../../kit/gateway/rpc.ts";
+import { examplePlatform } from "../../contracts/example/platform.ts";
+import { until } from "../../kit/until.ts";
 import { test, type World } from "../../kit/gateway/world.ts";
 
 const run = promisify(execFile);
@@ -34,7 +36,7 @@ async function startPacked(world: World, kind: string, config: object) {
 }
 
 describe.concurrent("a plugin of `openclaw plugins init`", () => {
-  test.for(["context-engine", "tool", "hook"])(
+  test.for(["context-engine", "tool", "hook", "channel"])(
     "of the kind %s is the one that its page shows, and passes its tests",
     async (kind, { world, expect }) => {
       const { root } = await newPlugin(world, kind);
@@ -72,6 +74,28 @@ describe.concurrent("a plugin of `openclaw plugins init`", () => {
       call.isAfterTool ? { text: `it has ${call.toolText}` } : { tool: "my_tool", args: { text: "one two three" } },
     );
     expect(await ask(home, "how long is it?")).toContain("it has 3 words");
+  });
+
+  test("carries messages and answers as a channel, after its installation from an archive", async ({
+    world,
+    expect,
+  }) => {
+    const { home, root } = await newPlugin(world, "channel");
+    const { stdout } = await run("npm", ["pack", "--silent", "--pack-destination", home.dir], { cwd: root });
+    expect((await home.run(["plugins", "install", join(home.dir, stdout.trim()), "--yes"])).code).toBe(0);
+    const service = await examplePlatform();
+    try {
+      const section = { ...service.config, dmPolicy: "open", allowFrom: ["*"] };
+      expect((await home.run(["config", "set", "channels.my-channel", JSON.stringify(section)])).code).toBe(0);
+      const gateway = await home.start();
+      await gateway.logged((line) => line["msg"] === "channel connected" && line["channel"] === "my-channel");
+      service.say(service.direct, "hello channel");
+      await until(() => service.shown(service.direct).length === 1);
+      expect(service.shown(service.direct)).toEqual([expect.stringContaining("hello channel")]);
+      await until(() => service.unacknowledged?.() === 0);
+    } finally {
+      await service.close();
+    }
   });
 
   test("adds to the prompt with its hook, and logs the run", async ({ world, expect }) => {

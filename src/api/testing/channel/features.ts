@@ -160,9 +160,12 @@ export function outboundFeatures({ expect, test }: TestRunner, open: Open): void
   });
 
   test("people see that the bot is typing", async (context) => {
-    const { platform, link } = await start(await open());
+    const { platform, host, link } = await start(await open());
     const typed = observer(context, { what: "typing", link: link.typing, fake: platform.typed?.bind(platform) });
     const where = platform.typedIn ?? platform.direct;
+    // Some platforms show it only in a chat that wrote.
+    platform.say(where, "are you there?");
+    await host.heard("are you there?");
     await link.typing?.(where);
     await expect.poll(() => typed(where)).toBeGreaterThan(0);
   });

@@ -8,7 +8,7 @@ export function definePluginsInit(program: Command, act: Act): void {
     program.command("plugins").description("code of others that the gateway loads");
   plugins
     .command("init")
-    .argument("<kind>", "context-engine, tool or hook")
+    .argument("<kind>", "context-engine, tool, hook or channel")
     .argument("[dir]", "new folder; its name is the plugin's id (my-<kind>)")
     .description("write a new plugin with a test, to begin from")
     .action(

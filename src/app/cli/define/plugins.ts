@@ -5,6 +5,7 @@ import type { ListFlags } from "../commands/plugins/plugins-list.ts";
 import type { UninstallFlags } from "../commands/plugins/plugins-uninstall.ts";
 import type { UpdateFlags } from "../commands/plugins/plugins-update.ts";
 import type { Act } from "./act.ts";
+import { defineRefused } from "./plugins-refused.ts";
 
 interface Json {
   readonly json?: boolean;
@@ -17,6 +18,7 @@ export function definePlugins(program: Command, act: Act): void {
   defineLooks(plugins, act);
   defineSwitches(plugins, act);
   defineChanges(plugins, act);
+  defineRefused(plugins, act);
 }
 
 function defineInstall(plugins: Command, act: Act): void {

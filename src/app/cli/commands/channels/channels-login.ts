@@ -6,6 +6,7 @@ import { qrRows } from "../../../../utils/qr.ts";
 import { accountFolder } from "../../../accounts/accounts.ts";
 import { libraryStore, libraryUrl } from "../../../compose/libraries.ts";
 import { findAccount } from "../../../accounts/channel-accounts.ts";
+import { findPlugins } from "../../../plugins/found.ts";
 import { hasGateway } from "../../address.ts";
 import { callOnce, withGateway } from "../../call-gateway.ts";
 import { isErrorCode } from "../../client-errors.ts";
@@ -85,8 +86,21 @@ function notLinked({ error: message = "It was not linked.", code = "", fix }: Vi
   return new OpenClawError(known, { message, fix: fix ?? "The log has more: openclaw logs" });
 }
 
+/** Only a gateway loads plugins, so only it can link the account of a plugin's channel. */
+async function refusePluginChannel(io: Io, { contributions, paths }: State, channel: string): Promise<void> {
+  if (contributions.channel(channel)) return;
+  const { plugins } = await findPlugins(paths, io.env);
+  const owner = plugins.find(({ manifest }) => manifest.channels.some(({ id }) => id === channel));
+  if (!owner) return;
+  throw new OpenClawError("GATEWAY_UNREACHABLE", {
+    message: `${channel} is a channel of the plugin ${owner.manifest.id}, and only a running gateway can link its accounts.`,
+    fix: "Start the gateway with `openclaw gateway run`, then repeat this command.",
+  });
+}
+
 async function loginHere(io: Io, flags: LoginFlags, signal: AbortSignal): Promise<string> {
   const state = await requireState(io);
+  await refusePluginChannel(io, state, flags.channel);
   const found = await findAccount(state, flags.channel, flags.account);
   const { adapter, account, config } = found;
   if (!adapter.login) {

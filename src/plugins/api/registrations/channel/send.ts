@@ -66,6 +66,7 @@ async function call(
     cfg: scope.shownConfig(),
     to: to.chat.id,
     accountId: host.account,
+    idempotencyKey: options.idempotencyKey,
     ...(options.replyTo !== undefined && { replyToId: options.replyTo }),
     ...(to.thread !== undefined && { threadId: to.thread }),
     ...(options.silent === true && { silent: true }),

@@ -69,5 +69,5 @@ test("shows the newest turns, and says how many messages it leaves out", async (
   expect(shown.systemPromptAddition).toBe("2 earlier messages are not shown.");
 });
 `,
-  enable: ({ id }) => [`openclaw config set plugins.slots.contextEngine ${id}`],
+  enable: () => [],
 };

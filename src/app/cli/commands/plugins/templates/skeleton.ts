@@ -54,9 +54,8 @@ npm test
 ## Use
 
 \`\`\`sh
-${[`openclaw config set plugins.load.paths '${JSON.stringify([root])}'`, ...template.enable({ id })].join("\n")}
+${[`openclaw plugins install -l ${JSON.stringify(root)}`, ...template.enable({ id })].join("\n")}
 \`\`\`
 
-The first command replaces the list of paths: name those that are in it already as well. A running gateway loads the plugin at
-once. It loads changed code after a restart.
+\`-l\` uses the folder where it is. A running gateway loads the plugin at once. It loads changed code after a restart.
 `;

@@ -15,6 +15,6 @@ export interface Template {
   entry(names: SkeletonNames): string;
   /** `test/contract.test.js` */
   test(names: SkeletonNames): string;
-  /** Commands that turn it on, after the path of the plugin is in the config. */
+  /** Commands that it needs after its installation. */
   enable(names: SkeletonNames): readonly string[];
 }

@@ -53,6 +53,7 @@ test("code that passed its trial is tried again only when its files change", asy
   expect(tried).toEqual([["strange"], ["strange"]]);
   mkdirSync(join(root, "node_modules"));
   writeFileSync(join(root, "node_modules/other.js"), "");
+  writeFileSync(join(root, "notes.json"), "[]");
   await guard().leftOut([await strange()]);
   expect(tried).toHaveLength(2);
 });

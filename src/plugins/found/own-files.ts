@@ -10,7 +10,8 @@ export interface OwnFile {
   readonly modifiedMs: number;
 }
 
-const CODE = /\.(?:[cm]?[jt]sx?|json|node|wasm)$/;
+/** Other JSON files may be data that the plugin itself writes. */
+const CODE = /\.(?:[cm]?[jt]sx?|node|wasm)$|(?:^|\/)(?:package|openclaw\.plugin)\.json$/;
 const MOST_FILES = 2000;
 const MOST_DEPTH = 12;
 

@@ -2,6 +2,7 @@ import { createServer } from "node:http";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, onTestFinished, test } from "vitest";
+import { openTestPlugin } from "../../src/api/testing.ts";
 import { testPorts } from "../../src/api/testing/plugin-ports.ts";
 import { Contributions } from "../../src/plugins/contributions.ts";
 import { Plugins } from "../../src/plugins/host/plugins.ts";
@@ -123,4 +124,17 @@ describe("the runtime of a plugin", () => {
     expect(followed).toBe(0);
     expect(plugins.records[0]?.refusedHooks).toEqual(["runtime.events.onAgentEvent"]);
   });
+});
+
+test("factories without names make together the tools that the manifest lists", async () => {
+  const code = `export default (api) => {
+    const tool = (name) => ({ name, description: name, execute: () => name + " ran" });
+    api.registerTool(() => [tool("one"), tool("two")]);
+    api.registerTool(() => tool("three"));
+  };`;
+  const manifest = { contracts: { tools: ["one", "two", "three"] } };
+  const plugin = await openTestPlugin({ root: writePlugin(folder(), { id: "many", code, manifest }) });
+  onTestFinished(async () => void (await plugin.close()));
+  expect(plugin.tools.map(({ name }) => name)).toEqual(["one", "two", "three"]);
+  expect((await plugin.runTool("three", {})).content).toEqual([{ type: "text", text: "three ran" }]);
 });

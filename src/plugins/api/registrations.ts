@@ -8,15 +8,16 @@ import { noMemory, registerMemoryCapability, registerMemorySupplement } from "./
 import { registerGatewayMethod } from "./registrations/methods.ts";
 import { registerProvider } from "./registrations/provider/register-provider.ts";
 import { registerService } from "./registrations/services.ts";
-import { registerTool } from "./registrations/tools.ts";
+import { registerTool, type NamelessFactories } from "./registrations/tools.ts";
 import type { PluginScope } from "./scope.ts";
 
 /** `api.on` and the members `api.registerX`. Each may throw. */
 export function registrationsOf(scope: PluginScope) {
   const memory = noMemory();
+  const nameless: NamelessFactories = [];
   const addSupplement = (builder: unknown) => registerMemorySupplement(scope, memory, builder);
   return {
-    registerTool: (tool: unknown, options?: unknown) => registerTool(scope, tool, options),
+    registerTool: (tool: unknown, options?: unknown) => registerTool(scope, nameless, tool, options),
     registerCommand: (command: unknown) => registerCommand(scope, command),
     on: (name: unknown, handler: unknown, options?: unknown) => on(scope, name, handler, options),
     registerHook: (events: unknown, handler: unknown, options?: unknown) =>

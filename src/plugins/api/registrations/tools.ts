@@ -5,36 +5,59 @@ import { schemaOf } from "../../manifest/config-schema.ts";
 import { functionOf, methodIn, nameIn, objectOf, textIn, textsIn } from "../foreign.ts";
 import type { PluginScope } from "../scope.ts";
 
+type Maker = (scene: ToolScene) => readonly Fields[];
+
+/** Factories of a plugin that say no names: together they make the tools that its manifest lists. */
+export type NamelessFactories = Maker[];
+
 /** `api.registerTool(tool | factory, {name, names, optional})`. A factory is called once for every run. */
-export function registerTool(scope: PluginScope, given: unknown, options: unknown = {}): void {
-  const { names, isOptional } = readOptions(scope, given, objectOf(options, "registerTool's options"));
+export function registerTool(
+  scope: PluginScope,
+  nameless: NamelessFactories,
+  given: unknown,
+  options: unknown = {},
+): void {
+  const { names, isOptional } = readOptions(given, objectOf(options, "registerTool's options"));
+  if (names !== undefined) return addTools(scope, { names, isOptional, make: makerOf(scope, given) });
+  nameless.push(makerOf(scope, given));
+  if (nameless.length > 1) return;
+  const make: Maker = (scene) => nameless.flatMap((factory) => factory(scene));
+  addTools(scope, { names: scope.plugin.manifest.tools ?? [], isOptional, make });
+}
+
+interface Added {
+  readonly names: readonly string[];
+  readonly isOptional: boolean;
+  readonly make: Maker;
+}
+
+function addTools(scope: PluginScope, { names, isOptional, make }: Added): void {
   for (const name of names) {
     if (scope.plugin.manifest.tools?.includes(name) !== true)
       throw new Error(
         `it registers the tool "${name}", which contracts.tools of its openclaw.plugin.json does not list`,
       );
   }
-  const make = makerOf(scope, given);
   for (const name of names) scope.registry.addTool(contributionOf(scope, { name, isOptional, make }));
 }
 
 interface Registered {
   readonly name: string;
   readonly isOptional: boolean;
-  make(scene: ToolScene): readonly Fields[];
+  readonly make: Maker;
 }
 
-function readOptions(scope: PluginScope, given: unknown, options: Fields) {
+/** Only a factory may have no names. */
+function readOptions(given: unknown, options: Fields) {
   const named = textsIn(options, "names") ?? [textIn(options, "name") ?? []].flat();
   const isOptional = options["optional"] === true;
   if (named.length > 0) return { names: named, isOptional };
   if (isFields(given)) return { names: [nameIn(given, "name", "a tool")], isOptional };
-  // A factory without names makes the tools that the manifest lists.
-  return { names: scope.plugin.manifest.tools ?? [], isOptional };
+  return { names: undefined, isOptional };
 }
 
 /** The tools of one run; a factory with several names is called once for all of them. */
-function makerOf(scope: PluginScope, given: unknown): (scene: ToolScene) => readonly Fields[] {
+function makerOf(scope: PluginScope, given: unknown): Maker {
   if (isFields(given)) return () => [given];
   const factory = functionOf(given, "registerTool");
   const made = new WeakMap<ToolScene, readonly Fields[]>();

@@ -29,67 +29,73 @@ export async function hookedBlocks(
   if (!mayChangeReplies(ports)) return blocks;
   const left: ReplyBlock[] = [];
   for (const block of blocks) {
-    const payload = await afterPayloadHooks(block, leaving, ports);
-    const text = payload && (await afterTextHooks(payload, leaving, ports));
-    if (text) left.push(text);
+    const hooked = new HookedBlock(block, leaving, ports);
+    await hooked.callPayloadHooks();
+    await hooked.callTextHooks();
+    if (hooked.block) left.push(hooked.block);
   }
   return left;
 }
 
-async function afterPayloadHooks(
-  block: ReplyBlock,
-  leaving: Leaving,
-  { hooks, log }: HookPorts,
-): Promise<ReplyBlock | undefined> {
-  if (hooks?.has("reply_payload_sending") !== true) return block;
-  const { session: sessionKey, to } = leaving;
-  let current: ReplyBlock | undefined = block;
-  const event = {
-    payload: payloadOf(block),
-    kind: kindOf(leaving.replyKey),
-    channel: to.channel,
-    ...(sessionKey !== undefined && { sessionKey }),
-  };
-  const call = { name: "reply_payload_sending" as const, event, context: contextOf(leaving) };
-  await hooks.chain(call, (before, answer, owner) => {
-    if (!isFields(answer) || !current) return before;
-    if (answer["cancel"] === true) {
-      log.info("a plugin cancelled a reply", { owner, reply: leaving.replyKey, why: answer["reason"] });
-      current = undefined;
-      return undefined;
-    }
-    current = withText(current, isFields(answer["payload"]) ? answer["payload"]["text"] : undefined);
-    return { ...before, payload: payloadOf(current) };
-  });
-  return current;
-}
+/** One block of a reply on its way through the hooks. */
+class HookedBlock {
+  /** Undefined once a hook has cancelled it. */
+  block: ReplyBlock | undefined;
+  readonly #leaving: Leaving;
+  readonly #ports: HookPorts;
 
-async function afterTextHooks(
-  block: ReplyBlock,
-  leaving: Leaving,
-  { hooks, log }: HookPorts,
-): Promise<ReplyBlock | undefined> {
-  if (block.kind === "media" || hooks?.has("message_sending") !== true) return block;
-  const { to, replyTo } = leaving;
-  let current: ReplyBlock | undefined = block;
-  const event = {
-    to: to.chat.id,
-    content: block.markdown,
-    metadata: { channel: to.channel, accountId: to.account },
-    ...(replyTo !== undefined && { replyToId: replyTo }),
-    ...(to.thread !== undefined && { threadId: to.thread }),
-  };
-  await hooks.chain({ name: "message_sending", event, context: contextOf(leaving) }, (before, answer, owner) => {
-    if (!isFields(answer) || !current) return before;
-    if (answer["cancel"] === true) {
-      log.info("a plugin cancelled a message", { owner, reply: leaving.replyKey, why: answer["cancelReason"] });
-      current = undefined;
-      return undefined;
-    }
-    current = withText(current, answer["content"]);
-    return { ...before, content: current.kind === "media" ? before.content : current.markdown };
-  });
-  return current;
+  constructor(block: ReplyBlock, leaving: Leaving, ports: HookPorts) {
+    this.block = block;
+    this.#leaving = leaving;
+    this.#ports = ports;
+  }
+
+  async callPayloadHooks(): Promise<void> {
+    const { replyKey, session: sessionKey, to } = this.#leaving;
+    const { hooks } = this.#ports;
+    if (hooks?.has("reply_payload_sending") !== true || !this.block) return;
+    const event = {
+      payload: payloadOf(this.block),
+      kind: kindOf(replyKey),
+      channel: to.channel,
+      ...(sessionKey !== undefined && { sessionKey }),
+    };
+    const call = { name: "reply_payload_sending" as const, event, context: contextOf(this.#leaving) };
+    await hooks.chain(call, (before, answer, owner) => {
+      if (!isFields(answer)) return before;
+      const { payload, cancel, reason } = answer;
+      const left = this.#take({ owner, text: isFields(payload) ? payload["text"] : undefined, cancel, reason });
+      return left && { ...before, payload: payloadOf(left) };
+    });
+  }
+
+  async callTextHooks(): Promise<void> {
+    const { replyTo, to } = this.#leaving;
+    const { hooks } = this.#ports;
+    if (hooks?.has("message_sending") !== true || !this.block || this.block.kind === "media") return;
+    const event = {
+      to: to.chat.id,
+      content: this.block.markdown,
+      metadata: { channel: to.channel, accountId: to.account },
+      ...(replyTo !== undefined && { replyToId: replyTo }),
+      ...(to.thread !== undefined && { threadId: to.thread }),
+    };
+    const call = { name: "message_sending" as const, event, context: contextOf(this.#leaving) };
+    await hooks.chain(call, (before, answer, owner) => {
+      if (!isFields(answer)) return before;
+      const { content: text, cancel, cancelReason: reason } = answer;
+      const left = this.#take({ owner, text, cancel, reason });
+      return left && { ...before, content: left.kind === "media" ? before.content : left.markdown };
+    });
+  }
+
+  #take({ owner, text, cancel, reason }: Readonly<Record<"text" | "cancel" | "reason", unknown>> & { owner: string }) {
+    if (cancel === true) {
+      this.#ports.log.info("a plugin cancelled a message", { owner, reply: this.#leaving.replyKey, why: reason });
+      this.block = undefined;
+    } else if (this.block) this.block = withText(this.block, text);
+    return this.block;
+  }
 }
 
 /** Calls `message_sent`; nobody waits for it. */

@@ -3,10 +3,11 @@ import { estimateTokens } from "../../sessions/transcript/tokens.ts";
 import type { BoundHooks } from "../../types/hook/hooks.ts";
 import type { Log } from "../../types/log.ts";
 import type { ChatMessage, ToolResultMessage } from "../../types/run/model.ts";
-import type { SessionWindow, TranscriptEntry } from "../../types/session.ts";
+import type { SessionWindow } from "../../types/session.ts";
 import { isFields } from "../../utils/fields.ts";
 import type { Conversation, RunDeps, RunRequest } from "../request.ts";
 import { boundHooks } from "../run/hooks.ts";
+import { WrappedConversation } from "./wrapped-conversation.ts";
 
 /** The request with a conversation that plugins may have a say in; the same one where there are no plugins. */
 export function writtenByHooks(request: RunRequest, deps: Pick<RunDeps, "hooks" | "log">): RunRequest {
@@ -20,29 +21,20 @@ type Append = Parameters<Conversation["append"]>;
  * A conversation whose messages pass through `tool_result_persist` and `before_message_write` before they are written. The
  * run under way sees them as they were; later turns, and a run that is continued after a restart, see what is written.
  */
-class HookedConversation implements Conversation {
-  readonly #inner: Conversation;
+class HookedConversation extends WrappedConversation {
   readonly #hooks: BoundHooks;
   readonly #log: Log;
   /** The messages of this run that hooks changed, as they were, by their entries. */
   readonly #asTheyWere = new Map<string, ChatMessage>();
 
   constructor(inner: Conversation, hooks: BoundHooks, log: Log) {
-    this.#inner = inner;
+    super(inner);
     this.#hooks = hooks;
     this.#log = log;
   }
 
-  get leafId(): string | null {
-    return this.#inner.leafId;
-  }
-
-  get file(): string | undefined {
-    return this.#inner.file;
-  }
-
-  async window(maxTokens: number): Promise<SessionWindow> {
-    const window = await this.#inner.window(maxTokens);
+  override async window(maxTokens: number): Promise<SessionWindow> {
+    const window = await super.window(maxTokens);
     if (this.#asTheyWere.size === 0) return window;
     let { estimatedTokens } = window;
     const messages = window.messages.map((row) => {
@@ -54,14 +46,10 @@ class HookedConversation implements Conversation {
     return { ...window, messages, estimatedTokens };
   }
 
-  after(entryId: string): Promise<readonly TranscriptEntry[] | undefined> {
-    return this.#inner.after(entryId);
-  }
-
-  async append(...[body, options]: Append): Promise<string> {
-    if (body.type !== "message") return this.#inner.append(body, options);
+  override async append(...[body, options]: Append): Promise<string> {
+    if (body.type !== "message") return super.append(body, options);
     const message = this.#written(body.message);
-    const id = await this.#inner.append({ ...body, message }, options);
+    const id = await super.append({ ...body, message }, options);
     if (message !== body.message) this.#asTheyWere.set(id, body.message);
     return id;
   }

@@ -399,7 +399,7 @@ async function surroundings(world: World, { home, gateway }: Started): Promise<v
     event: { prompt: plain.stringContaining("hello"), messages: [] },
     context: plain.objectContaining({ agentId: "main", sessionKey, sessionId, workspaceDir: workspace }),
   });
-  await command(world, home, "/recorder look");
+  await command(world, "/recorder look");
   plain(named(all(), "command")[0]?.params).toMatchObject({
     args: "look",
     commandBody: "/recorder look",
@@ -417,10 +417,10 @@ async function surroundings(world: World, { home, gateway }: Started): Promise<v
   await deleted(home, gateway);
 }
 
-async function command({ telegram }: World, home: Home, text: string): Promise<void> {
-  const before = named(recordedBy(home), "command").length;
+/** A command that the plugin answers, with its answer. */
+async function command({ telegram }: World, text: string): Promise<void> {
   telegram.say(text, { from: { id: 1001, first_name: "Ada" } });
-  await until(() => named(recordedBy(home), "command").length > before);
+  await telegram.waitFor(() => telegram.shown(1001).at(-1) === "recorded");
 }
 
 /** `/new` or `/reset`: both hooks, the archive, and the new file. */

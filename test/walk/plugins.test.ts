@@ -337,16 +337,6 @@ const BROKEN: readonly (PluginFiles & { readonly why: string })[] = [
   },
   { id: "syntax", code: `export default () => {`, why: "its code cannot be loaded" },
   {
-    id: "undeclared",
-    code: `export default (api) => api.registerTool({ name: "secret_tool", execute() {} });`,
-    why: 'it registers the tool "secret_tool", which contracts.tools',
-  },
-  {
-    id: "takes-command",
-    code: `export default (api) => api.registerCommand({ name: "stop", handler() {} });`,
-    why: `"stop" is a name of the gateway's own commands`,
-  },
-  {
     id: "takes-method",
     code: `export default (api) => api.registerAgentHarness({});`,
     why: "this gateway does not have api.registerAgentHarness",
@@ -358,6 +348,32 @@ const BROKEN: readonly (PluginFiles & { readonly why: string })[] = [
     why: "its settings are wrong: plugins.entries.settings.config.key",
   },
 ];
+
+test("a plugin is loaded without the tools and commands that the gateway does not take, and doctor names them", async ({
+  world,
+  expect,
+}) => {
+  const odd: PluginFiles = {
+    id: "odd",
+    manifest: { contracts: { tools: ["declared"] } },
+    code: `export default (api) => {
+      for (const name of ["secret_tool", "declared"]) api.registerTool({ name, description: "x", execute() {} });
+      for (const name of ["stop", "odd:status", "odd"]) api.registerCommand({ name, handler: () => ({ text: "I am odd." }) });
+    };`,
+  };
+  const { home, gateway } = await startWith(world, [odd]);
+  expect((await recordsOf(gateway)).get("odd")).toMatchObject({
+    state: "loaded",
+    added: { tools: ["declared"], commands: ["odd"] },
+    refusedParts: [
+      'the tool "secret_tool": contracts.tools of its openclaw.plugin.json does not list it',
+      expect.stringContaining(`the command "stop": "stop" is a name of the gateway's own commands`),
+      expect.stringContaining('the command "odd:status": a command\'s name has letters'),
+    ],
+  });
+  expect(await ask(home, "/odd")).toContain("I am odd.");
+  expect((await home.run(["plugins", "doctor"])).stdout).toContain("does not take some of what it registers");
+});
 
 test("plugins that cannot be loaded are named with the reason, and harm nothing else", async ({ world, expect }) => {
   const { home, gateway } = await startWith(world, [...BROKEN, NOTEBOOK]);

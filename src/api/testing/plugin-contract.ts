@@ -25,7 +25,7 @@ export function pluginContract(
 
     test("uses only members and hooks that the gateway has", async () => {
       const { record } = await open();
-      expect([...(record.notServed ?? []), ...(record.neverCalled ?? [])]).toEqual([]);
+      expect([record.refusedParts, record.notServed, record.neverCalled].flatMap((list) => list ?? [])).toEqual([]);
     });
 
     test("leaves nothing when it is unloaded, and adds the same when it is loaded again", async () => {

@@ -22,6 +22,7 @@ export const pluginsShape = z.looseObject({
       missing: names,
       notServed: names,
       neverCalled: names,
+      refusedParts: names,
       refusedHooks: names,
       cost: z
         .looseObject({

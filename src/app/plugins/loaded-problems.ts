@@ -1,7 +1,16 @@
 import type { PluginProblem } from "./check-plugins.ts";
 
+/** What a loaded plugin asked for and did not get; see `PluginRecord`. */
+interface UnmetParts {
+  readonly missing?: readonly string[] | undefined;
+  readonly notServed?: readonly string[] | undefined;
+  readonly neverCalled?: readonly string[] | undefined;
+  readonly refusedParts?: readonly string[] | undefined;
+  readonly refusedHooks?: readonly string[] | undefined;
+}
+
 /** What is known of a plugin that a process loaded or could not load. */
-export interface LoadedPlugin {
+export interface LoadedPlugin extends UnmetParts {
   readonly id: string;
   readonly state: string;
   readonly root?: string | undefined;
@@ -9,10 +18,6 @@ export interface LoadedPlugin {
   readonly why?: string | undefined;
   readonly fix?: string | undefined;
   readonly added?: Readonly<Record<string, readonly string[]>> | undefined;
-  readonly missing?: readonly string[] | undefined;
-  readonly notServed?: readonly string[] | undefined;
-  readonly neverCalled?: readonly string[] | undefined;
-  readonly refusedHooks?: readonly string[] | undefined;
   readonly cost?:
     | { readonly calls: number; readonly failed: number; readonly lastError?: string | undefined }
     | undefined;
@@ -33,6 +38,7 @@ function unmet({
   missing = [],
   notServed = [],
   neverCalled = [],
+  refusedParts = [],
   refusedHooks = [],
 }: LoadedPlugin): readonly PluginProblem[] {
   const warn = (names: readonly string[], what: string, fix: string): readonly PluginProblem[] =>
@@ -44,6 +50,7 @@ function unmet({
       "It imports parts of the SDK that this gateway does not have, and fails when it gets there",
       without,
     ),
+    ...warn(refusedParts, "The gateway does not take some of what it registers", without),
     ...warn(notServed, "It called parts of the plugin API that this gateway does not have", without),
     ...warn(neverCalled, "It registers hooks or functions that this gateway never calls", without),
     ...warn(

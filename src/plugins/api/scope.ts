@@ -2,6 +2,7 @@ import type { ContributionRegistry } from "../../types/contribution.ts";
 import type { Log } from "../../types/log.ts";
 import type { FoundPlugin } from "../../types/plugin/manifest.ts";
 import { own } from "../../utils/own.ts";
+import { errorText } from "../../utils/text/error-text.ts";
 import type { PluginEntry } from "../config.ts";
 import { ConnectedAccounts } from "./registrations/channel/accounts.ts";
 import type { RunningCode } from "../host/running-code.ts";
@@ -41,6 +42,8 @@ export class PluginScope {
   readonly missing = new Set<string>();
   /** Members of the API that it called and this gateway does not have. */
   readonly notServed = new Set<string>();
+  /** Tools and commands that it registered and the gateway did not take, each with the reason. */
+  readonly refusedParts = new Set<string>();
   /** Hooks that it registered and this gateway never calls. */
   readonly neverCalled = new Set<string>();
   /** Hooks that are not called because the plugin may not read conversations. */
@@ -108,6 +111,18 @@ export class PluginScope {
       } catch (error) {
         this.log.warn("plugin failed at its end", { error });
       }
+    }
+  }
+
+  /** Registers one part. When the gateway does not take it, that is logged and noted, and the rest of the plugin is loaded. */
+  addPart(what: string, add: () => void): void {
+    try {
+      add();
+    } catch (error) {
+      if (this.signal.aborted) throw error;
+      const why = errorText(error);
+      this.refusedParts.add(`${what}: ${why}`);
+      this.log.warn("a part of a plugin is not taken", { part: what, why });
     }
   }
 

@@ -162,6 +162,7 @@ export class Plugins {
       ...(scope.missing.size > 0 && { missing: [...scope.missing] }),
       ...(scope.notServed.size > 0 && { notServed: [...scope.notServed] }),
       ...(scope.neverCalled.size > 0 && { neverCalled: [...scope.neverCalled] }),
+      ...(scope.refusedParts.size > 0 && { refusedParts: [...scope.refusedParts] }),
       ...(scope.refusedHooks.size > 0 && { refusedHooks: [...scope.refusedHooks] }),
       ...(cost && { cost }),
     };

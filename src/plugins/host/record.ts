@@ -29,6 +29,8 @@ export interface PluginRecord extends PluginFacts {
   /** Members of the API that it called and this gateway does not have, and what it registered that is never called: hooks, and functions of providers. */
   readonly notServed?: readonly string[];
   readonly neverCalled?: readonly string[];
+  /** Tools and commands that the gateway did not take, each with the reason. */
+  readonly refusedParts?: readonly string[];
   /** Hooks that are not called because the plugin may not read conversations. */
   readonly refusedHooks?: readonly string[];
   readonly cost?: PluginCost;

@@ -1,5 +1,5 @@
 import type { AskedContribution } from "../../../types/contribution.ts";
-import { isFields } from "../../../utils/fields.ts";
+import { type Fields, isFields } from "../../../utils/fields.ts";
 import { methodIn, nameIn, objectOf, textIn } from "../foreign.ts";
 import { completeFor } from "../runtime/llm.ts";
 import type { PluginScope } from "../scope.ts";
@@ -11,8 +11,18 @@ import type { PluginScope } from "../scope.ts";
 export function registerCommand(scope: PluginScope, given: unknown): void {
   const command = objectOf(given, "registerCommand");
   const name = nameIn(command, "name", "registerCommand").toLowerCase().replace(/^\//, "");
-  if (!/^[a-z][\w-]*$/.test(name)) throw new TypeError(`"${name}" cannot be the name of a command`);
   const handler = methodIn(command, "handler", `the command "${name}"`);
+  scope.addPart(`the command "${name}"`, () => addCommand(scope, { name, command, handler }));
+}
+
+interface Added {
+  readonly name: string;
+  readonly command: Fields;
+  readonly handler: ReturnType<typeof methodIn>;
+}
+
+function addCommand(scope: PluginScope, { name, command, handler }: Added): void {
+  if (!/^[a-z][\w-]*$/.test(name)) throw new TypeError("a command's name has letters, digits, - and _ only");
   scope.registry.addCommand({
     name,
     aliases: nativeNamesOf(command["nativeNames"]).filter((alias) => alias !== name),

@@ -33,12 +33,12 @@ interface Added {
 
 function addTools(scope: PluginScope, { names, isOptional, make }: Added): void {
   for (const name of names) {
-    if (scope.plugin.manifest.tools?.includes(name) !== true)
-      throw new Error(
-        `it registers the tool "${name}", which contracts.tools of its openclaw.plugin.json does not list`,
-      );
+    scope.addPart(`the tool "${name}"`, () => {
+      if (scope.plugin.manifest.tools?.includes(name) !== true)
+        throw new Error("contracts.tools of its openclaw.plugin.json does not list it");
+      scope.registry.addTool(contributionOf(scope, { name, isOptional, make }));
+    });
   }
-  for (const name of names) scope.registry.addTool(contributionOf(scope, { name, isOptional, make }));
 }
 
 interface Registered {

@@ -38,6 +38,7 @@ function rowsOf({ id, state, why, version, added = {}, cost, ...plugin }: Record
     ["hooks without consent", listed(plugin.refusedHooks)],
     ["never called", listed(plugin.neverCalled)],
     ["missing in the SDK", listed(plugin.missing)],
+    ["not taken", listed(plugin.refusedParts)],
     ["not available here", listed(plugin.notServed)],
     ["calls", cost && `${cost.calls}, ${cost.busyMs} ms of the gateway's time, ${cost.failed} failed`],
     ["blocked the gateway", cost && cost.blocked > 0 ? `${cost.blocked} times` : undefined],

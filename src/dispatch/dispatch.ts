@@ -125,6 +125,8 @@ export class Dispatch {
     const work = async () => {
       claim ??= await claimOf(message, key, this.#ports);
       if (!claim) return enter();
+      const { owner: plugin, text } = claim;
+      this.#ports.log.info("message taken by a plugin", { session: key, inbox: row.id, plugin, answered: text !== "" });
       await this.replies.claimed(row, key, { ...claim, log: this.#openLog(row, key) });
     };
     this.#startApart(row, work, claims);

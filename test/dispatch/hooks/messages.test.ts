@@ -23,6 +23,7 @@ describe("a message that a plugin takes", () => {
     const boot = await fixture.boot();
     expect(await boot.ask("hello")).toEqual({ kind: "command", name: "plugin:watcher" });
     expect(shown()).toEqual(["I take it."]);
+    expect(fixture.log.lines).toContain("info message taken by a plugin");
     expect(fixture.model.calls).toEqual([]);
     expect(asked).toEqual([
       expect.objectContaining({ content: "hello", channel: "telegram", isGroup: false, sessionKey: boot.keyOf("1") }),

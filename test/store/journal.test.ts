@@ -201,6 +201,13 @@ describe("ledger, approvals, values", () => {
     expect((await journal.runs.last(sessionKey("k")))?.runId).toBe("c");
   });
 
+  it("counts what a summary or an engine costs outside of a run, but not as a run", async () => {
+    const journal = await open();
+    for (const id of ["a", "a-engine", "a-compact", "compact-7"])
+      await journal.runs.record({ ...record, runId: runId(id), at: 11, result: "replied" });
+    expect(await journal.runs.totals(10)).toMatchObject({ runs: 1, input: 40 });
+  });
+
   it("sums runs, keeps rules and values", async () => {
     const journal = await open();
     await journal.runs.record({ ...record, runId: runId("old"), at: 1, result: "replied" });

@@ -10,8 +10,11 @@ import type { Params, Row } from "./sqlite.ts";
 const RECORD = `
   INSERT OR REPLACE INTO runs (run_id, session_key, at, result, receipt, input, output, cost)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
+// Rows of auxiliary costs are known by their ids here: reading the receipts of a day would cost too much.
+const IS_RUN =
+  "run_id NOT GLOB 'plugin-*' AND run_id NOT GLOB 'compact-*' AND run_id NOT GLOB '*-engine' AND run_id NOT GLOB '*-compact'";
 const TOTALS = `
-  SELECT coalesce(sum(run_id NOT LIKE 'plugin-%'), 0) AS runs, coalesce(sum(result LIKE 'failed%'), 0) AS failed, coalesce(sum(input), 0) AS input,
+  SELECT coalesce(sum(${IS_RUN}), 0) AS runs, coalesce(sum(result LIKE 'failed%'), 0) AS failed, coalesce(sum(input), 0) AS input,
     coalesce(sum(output), 0) AS output, coalesce(sum(cost), 0) AS cost
   FROM runs WHERE at >= ?`;
 

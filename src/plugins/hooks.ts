@@ -1,23 +1,33 @@
 import { factsOf, type HookName } from "../types/hook/hook-table.ts";
 import type { CalledHook, HookEvents } from "../types/hook/events.ts";
-import type { HookCall, HookContext, HookRunner, NextEvent } from "../types/hook/hooks.ts";
+import type { HookCall, HookContext, HookRunner, NextEvent, ReadAnswer } from "../types/hook/hooks.ts";
 import type { Clock } from "../types/clock.ts";
 import type { Log } from "../types/log.ts";
 import { background } from "../utils/background.ts";
 import { errorText } from "../utils/text/error-text.ts";
+import { ownCopy } from "./hook-event.ts";
 import type { AddedHook } from "./hook-table.ts";
 
 const WAITED_MS = 15_000;
 const UNWAITED_MS = 30_000;
+
+/** What a hook is called with. */
+interface Asked {
+  readonly event: object;
+  readonly context: HookContext;
+}
 
 /** The hooks that contributors have added. */
 interface HookSource {
   hooksOf(name: HookName): readonly AddedHook[];
 }
 
-type Answer = { readonly kind: "ok"; readonly value: unknown } | { readonly kind: "failed"; readonly why: string };
+type Answer<T> = { readonly kind: "ok"; readonly value: T } | { readonly kind: "failed"; readonly why: string };
 
-/** Calls the hooks of all contributors. Logs a hook that throws or is late. */
+/**
+ * Calls the hooks of all contributors. Logs a hook that throws or is late, or whose answer cannot be read. Each gets a copy of the
+ * event, so that what it changes in it reaches nobody else.
+ */
 export class Hooks implements HookRunner {
   readonly #source: HookSource;
   readonly #clock: Clock;
@@ -33,23 +43,22 @@ export class Hooks implements HookRunner {
     return this.#source.hooksOf(name).length > 0;
   }
 
-  async ask<N extends CalledHook>(name: N, event: HookEvents[N], context: HookContext): Promise<readonly unknown[]> {
-    const answers: unknown[] = [];
+  async ask<N extends CalledHook, T>(
+    { name, event, context }: HookCall<N>,
+    read: ReadAnswer<T>,
+  ): Promise<readonly T[]> {
+    const answers: T[] = [];
     for (const hook of this.#source.hooksOf(name)) {
-      const answer = await this.#call(hook, event, context);
-      if (answer.kind === "ok" && answer.value !== undefined && answer.value !== null) answers.push(answer.value);
+      const answer = await this.#call(hook, { event, context }, read);
+      if (answer.kind === "ok" && answer.value !== undefined) answers.push(answer.value);
     }
     return answers;
   }
 
-  async first<N extends CalledHook, T>(
-    { name, event, context }: HookCall<N>,
-    accepts: (answer: unknown, owner: string) => T | undefined,
-  ): Promise<T | undefined> {
+  async first<N extends CalledHook, T>({ name, event, context }: HookCall<N>, accepts: ReadAnswer<T>) {
     for (const hook of this.#source.hooksOf(name)) {
-      const answer = await this.#call(hook, event, context);
-      const taken = answer.kind === "ok" ? accepts(answer.value, hook.owner) : undefined;
-      if (taken !== undefined) return taken;
+      const answer = await this.#call(hook, { event, context }, accepts);
+      if (answer.kind === "ok" && answer.value !== undefined) return answer.value;
     }
     return undefined;
   }
@@ -60,8 +69,8 @@ export class Hooks implements HookRunner {
   ): Promise<T | undefined> {
     let current = event;
     for (const hook of this.#source.hooksOf(name)) {
-      const answer = await this.#call(hook, current, context);
-      const ended = answer.kind === "ok" ? rules.accepts(answer.value) : rules.refused(answer.why);
+      const answer = await this.#call(hook, { event: current, context }, rules.accepts);
+      const ended = answer.kind === "ok" ? answer.value : rules.refused(answer.why);
       if (ended !== undefined) return ended;
       current = rules.next?.() ?? current;
     }
@@ -71,8 +80,10 @@ export class Hooks implements HookRunner {
   async chain<N extends CalledHook>({ name, event, context }: HookCall<N>, next: NextEvent<N>): Promise<void> {
     let current: HookEvents[N] | undefined = event;
     for (const hook of this.#source.hooksOf(name)) {
-      const answer = await this.#call(hook, current, context);
-      if (answer.kind === "ok") current = next(current, answer.value, hook.owner);
+      const before: HookEvents[N] = current;
+      const read = (answer: unknown) => next(before, answer, hook.owner);
+      const answer: Answer<HookEvents[N] | undefined> = await this.#call(hook, { event: before, context }, read);
+      if (answer.kind === "ok") current = answer.value;
       if (current === undefined) return;
     }
   }
@@ -80,44 +91,53 @@ export class Hooks implements HookRunner {
   chainNow<N extends CalledHook>({ name, event, context }: HookCall<N>, next: NextEvent<N>): void {
     let current: HookEvents[N] | undefined = event;
     for (const hook of this.#source.hooksOf(name)) {
-      current = next(current, this.#callNow(hook, current, context), hook.owner);
+      const before: HookEvents[N] = current;
+      const read = (given: unknown) => next(before, given, hook.owner);
+      const answer: Answer<HookEvents[N] | undefined> = this.#callNow(hook, { event: before, context }, read);
+      if (answer.kind === "ok") current = answer.value;
       if (current === undefined) return;
     }
   }
 
   notify<N extends CalledHook>(name: N, event: HookEvents[N], context: HookContext): void {
-    if (this.has(name)) background(`${name} hook`, this.ask(name, event, context), this.#log);
+    if (this.has(name)) background(`${name} hook`, this.ask({ name, event, context }, unread), this.#log);
   }
 
-  /** The answer of a hook that nobody waits for; undefined when it fails. */
-  #callNow({ name, owner, handler }: AddedHook, event: unknown, context: HookContext): unknown {
+  /** The answer of a hook that nobody waits for. A promise counts as no answer. */
+  #callNow<T>({ name, owner, handler }: AddedHook, asked: Asked, read: (answer: unknown) => T): Answer<T> {
     try {
-      const answer = handler(event, context);
-      if (!(answer instanceof Promise)) return answer;
+      const answer = handler(ownCopy(asked.event), { ...asked.context });
+      if (!(answer instanceof Promise)) return { kind: "ok", value: read(answer) };
       answer.catch((error: unknown) => this.#log.error("hook failed", { hook: name, owner, error }));
       this.#log.warn("the answer of a hook is ignored: it is a promise, and nobody waits for it", {
         hook: name,
         owner,
       });
+      return { kind: "failed", why: `the plugin ${owner} answered with a promise` };
     } catch (error) {
       this.#log.error("hook failed", { hook: name, owner, error });
+      return { kind: "failed", why: `the plugin ${owner} failed: ${errorText(error)}` };
     }
-    return undefined;
   }
 
-  async #call({ name, owner, options, handler }: AddedHook, event: unknown, context: HookContext): Promise<Answer> {
+  async #call<T>(
+    { name, owner, options, handler }: AddedHook,
+    { event, context }: Asked,
+    read: (answer: unknown, owner: string) => T,
+  ): Promise<Answer<T>> {
     const timeoutMs = options.timeoutMs ?? timeoutOf(name);
-    const late = Promise.withResolvers<Answer>();
+    const late = Promise.withResolvers<Answer<T>>();
     const cancel = this.#clock.after(timeoutMs, () => {
       this.#log.warn("hook is late", { hook: name, owner, ms: timeoutMs });
       late.resolve({ kind: "failed", why: `the plugin ${owner} did not answer within ${timeoutMs / 1000} s` });
     });
     try {
-      const asked = Promise.resolve().then(async (): Promise<Answer> => ({
-        kind: "ok",
-        value: await handler(event, context),
-      }));
-      return await Promise.race([asked, late.promise]);
+      const asked = Promise.resolve().then(async () => {
+        const answer = { given: await handler(ownCopy(event), { ...context }) };
+        return { kind: "given" as const, answer };
+      });
+      const first = await Promise.race([asked, late.promise]);
+      return first.kind === "given" ? { kind: "ok", value: read(first.answer.given, owner) } : first;
     } catch (error) {
       this.#log.error("hook failed", { hook: name, owner, error });
       return { kind: "failed", why: `the plugin ${owner} failed: ${errorText(error)}` };
@@ -131,3 +151,6 @@ function timeoutOf(name: HookName): number {
   const { kind, timeoutMs } = factsOf(name);
   return timeoutMs ?? (kind === "observe" ? UNWAITED_MS : WAITED_MS);
 }
+
+/** For hooks whose answers have no effect. */
+const unread = (): undefined => undefined;

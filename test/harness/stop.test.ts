@@ -60,7 +60,7 @@ const isShaping = (name: string): boolean => name === "before_prompt_build";
 /** What may hang in front of the first model call. */
 const HANGING: Record<string, () => Hang> = {
   "a hook": () => {
-    const { ask, asked, answer } = slow<readonly unknown[]>();
+    const { ask, asked, answer } = slow<never[]>();
     return { asked, late: () => answer([]), hooks: { ...NO_HOOKS, has: isShaping, ask } };
   },
   "the system prompt": () => {
@@ -128,7 +128,7 @@ describe.each(Object.keys(HANGING))("while %s hangs", (name) => {
 
 describe("a shutdown in front of the first model call", () => {
   it("leaves no trace in the conversation, so that the turn begins again", async () => {
-    const { ask, asked } = slow<readonly unknown[]>();
+    const { ask, asked } = slow<never[]>();
     const run = fixture.start({ hooks: { ...NO_HOOKS, has: isShaping, ask } });
     await asked;
     run.abort("shutdown");

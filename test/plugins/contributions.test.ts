@@ -59,7 +59,8 @@ it("one registration adds a hook, which every run asks", async () => {
   };
   const hooks = new Hooks(new Contributions([shaping]), systemClock, recordLog());
   const context = { agentId: agentId("main"), sessionKey: sessionKey("main"), sessionId: "s", workspaceDir: "/w" };
-  const added = await hooks.ask("before_prompt_build", { prompt: "hello", messages: [] }, context);
+  const event = { prompt: "hello", messages: [] };
+  const added = await hooks.ask({ name: "before_prompt_build", event, context }, (answer) => answer);
   expect(added).toEqual([{ prependContext: "Be brief." }]);
 });
 

@@ -55,6 +55,8 @@ describe("plugins are found", () => {
     ["no id", { id: undefined }, "id:"],
     ["an id that leads elsewhere", { id: "../notes" }, "id: letters"],
     ["the name of a property that objects inherit", { id: "constructor" }, '"constructor" cannot be the id'],
+    ["the name of the gateway's own context engine", { id: "legacy" }, '"legacy" cannot be the id'],
+    ["the name of an empty slot", { id: "none" }, '"none" cannot be the id'],
     ["no schema of its settings", { configSchema: undefined }, "configSchema: an object"],
   ])("not with %s", async (_what, manifest, why) => {
     at("extensions", "bad", { manifest });

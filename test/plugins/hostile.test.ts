@@ -68,6 +68,13 @@ test("a CommonJS entry that requires what is missing is named with it", async ()
   );
 });
 
+/** Each of these leads to the next one twice. */
+const DOUBLING = Array.from({ length: 60 }, (_, at) => {
+  const next = { $ref: `#/$defs/d${at + 1}` };
+  return [`d${at}`, { allOf: [next, next] }] as const;
+});
+const MANY = Array.from({ length: 20_000 }, (_, at) => [`key${at}`, { type: "string" }] as const);
+
 /** JSON as a file has it: a literal would set the prototype. */
 const json = (text: string): Record<string, unknown> => JSON.parse(text);
 
@@ -95,8 +102,13 @@ test.each([
     "required names of objects",
     `{"type":"object","required":["toString","constructor"],"additionalProperties":{"type":"string"}}`,
   ],
+  [
+    "references that multiply",
+    JSON.stringify({ $ref: "#/$defs/d0", $defs: { ...Object.fromEntries(DOUBLING), d60: { type: "object" } } }),
+  ],
+  ["very many keys", JSON.stringify({ type: "object", properties: Object.fromEntries(MANY) })],
   ["a schema as its own prototype", `{"__proto__":{"type":"object","required":["polluted"]},"type":"object"}`],
-])("a config schema with %s changes no object of the gateway", async (_what, schema) => {
+])("a config schema with %s changes no object of the gateway, and is read in time", async (_what, schema) => {
   const config = json(
     `{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}},"a":{"__proto__":{"polluted":true}}}`,
   );

@@ -41,7 +41,7 @@ function sessionHooks(hooks: Hooks, live: Live): SessionWatcher {
     },
     async beforeReset({ file, reason, messages, ...facts }) {
       const event = { sessionFile: file, messages, reason };
-      await hooks.ask("before_reset", event, contextOf({ ...facts, file }));
+      await hooks.ask({ name: "before_reset", event, context: contextOf({ ...facts, file }) }, () => undefined);
     },
     ended({ key, sessionId, file, archived, reason, messageCount, nextSessionId, ...facts }) {
       const event = {

@@ -4,7 +4,8 @@ import type { BoundHooks } from "../../types/hook/hooks.ts";
 import type { Log } from "../../types/log.ts";
 import type { ChatMessage, ToolResultMessage } from "../../types/run/model.ts";
 import type { SessionWindow } from "../../types/session.ts";
-import { isFields } from "../../utils/fields.ts";
+import { asJson } from "../../utils/text/as-json.ts";
+import { isFields, type Fields } from "../../utils/fields.ts";
 import type { Conversation, RunDeps, RunRequest } from "../request.ts";
 import { boundHooks } from "../run/hooks.ts";
 import { WrappedConversation } from "./wrapped-conversation.ts";
@@ -88,15 +89,15 @@ class HookedConversation extends WrappedConversation {
 
   /** Takes the content, and of a tool's result whether it is an error; ids and names stay, since other entries refer to them. */
   #changed(message: ChatMessage, answer: unknown, owner: string): ChatMessage {
-    const given = isFields(answer) ? answer["message"] : undefined;
-    if (given === undefined || given === message) return message;
+    const given = isFields(answer) ? asJson(answer["message"]) : undefined;
+    if (given === undefined) return message;
     const changed = isFields(given) ? withContent(message, given) : undefined;
     if (!changed) this.#log.warn("a message of a hook is ignored: it has no content of the message's kind", { owner });
-    return changed ?? message;
+    return !changed || JSON.stringify(changed) === JSON.stringify(message) ? message : changed;
   }
 }
 
-function withContent(message: ChatMessage, { content, isError, details }: Readonly<Record<string, unknown>>) {
+function withContent(message: ChatMessage, { content, isError, details }: Fields): ChatMessage | undefined {
   if (message.role === "toolResult") {
     if (!isContent(content, isToolContent)) return undefined;
     const flag = typeof isError === "boolean" && { isError };

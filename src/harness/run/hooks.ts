@@ -25,16 +25,18 @@ export async function askHooks(
   const asked = SHAPING.filter((name) => hooks.has(name));
   if (asked.length > 0) {
     const event = { prompt: request.turn.text, messages: await history() };
-    for (const name of asked) answers.push(...(await hooks.ask(name, event, contextOf(request))));
+    for (const name of asked)
+      answers.push(...(await hooks.ask({ name, event, context: contextOf(request) }, additionsIn)));
   }
   if (answers.length === 0) return undefined;
-  return answers.map(additionsIn).reduce(joinAdditions, {});
+  return answers.reduce(joinAdditions, {});
 }
 
-async function heartbeatAdditions(request: RunRequest, hooks: HookRunner): Promise<readonly unknown[]> {
+async function heartbeatAdditions(request: RunRequest, hooks: HookRunner): Promise<readonly PromptAdditions[]> {
   const { sessionKey, agentId, trigger } = request.facts;
   if (trigger !== "heartbeat" || !hooks.has("heartbeat_prompt_contribution")) return [];
-  return hooks.ask("heartbeat_prompt_contribution", { sessionKey, agentId }, contextOf(request));
+  const event = { sessionKey, agentId };
+  return hooks.ask({ name: "heartbeat_prompt_contribution", event, context: contextOf(request) }, additionsIn);
 }
 
 /** The conversation before the run, as its first model would see it. */

@@ -37,8 +37,8 @@ export class Revisions {
       lastAssistantMessage: last ? textOf(last) : "",
       messages,
     };
-    const answers = await hooks.runner.ask("before_agent_finalize", event, hooks.context);
-    const instructions = this.#instructionsIn(answers.map(wishIn).filter((wish) => wish !== undefined));
+    const call = { name: "before_agent_finalize" as const, event, context: hooks.context };
+    const instructions = this.#instructionsIn(await hooks.runner.ask(call, wishIn));
     if (instructions.length === 0) return undefined;
     this.#total += 1;
     const content = [{ type: "text" as const, text: instructions.join("\n\n") }];

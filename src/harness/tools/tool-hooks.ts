@@ -1,6 +1,7 @@
 import type { BoundHooks } from "../../types/hook/hooks.ts";
 import type { ApprovalDesk, ToolResult } from "../../types/run/tool.ts";
 import { background } from "../../utils/background.ts";
+import { asJson } from "../../utils/text/as-json.ts";
 import { isFields, type Fields } from "../../utils/fields.ts";
 
 interface ToolCall {
@@ -55,7 +56,7 @@ export async function judgeCall(
       accepts(answer) {
         if (!isFields(answer)) return undefined;
         if (answer["block"] === true) return reasonIn(answer, "blockReason");
-        if (isFields(answer["params"])) params = answer["params"];
+        if (isFields(answer["params"])) params = asJson(answer["params"]);
         if (isFields(answer["requireApproval"])) questions.push(questionIn(answer["requireApproval"]));
         return undefined;
       },
@@ -119,9 +120,13 @@ function questionIn(asked: Fields): Question {
 export async function commandEnvFrom({ runner, context }: BoundHooks): Promise<Readonly<Record<string, string>>> {
   const { sessionKey } = context;
   const event = { toolName: "exec" as const, host: "gateway" as const, ...(sessionKey && { sessionKey }) };
-  const answers = await runner.ask("resolve_exec_env", event, context);
-  const given = answers.filter(isFields).flatMap((answer) => Object.entries(answer));
-  return Object.fromEntries(
-    given.flatMap(([name, value]) => (/^[A-Za-z_]\w*$/.test(name) && typeof value === "string" ? [[name, value]] : [])),
+  const answers = await runner.ask({ name: "resolve_exec_env", event, context }, variablesIn);
+  return Object.fromEntries(answers.flat());
+}
+
+function variablesIn(answer: unknown): readonly (readonly [name: string, value: string])[] {
+  if (!isFields(answer)) return [];
+  return Object.entries(answer).flatMap(([name, value]) =>
+    /^[A-Za-z_]\w*$/.test(name) && typeof value === "string" ? [[name, value] as const] : [],
   );
 }

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { PluginManifest } from "../../types/plugin/manifest.ts";
 import { isFields } from "../../utils/fields.ts";
-import { hasEndlessRefs } from "./endless-refs.ts";
+import { canBeChecked } from "./schema-cost.ts";
 
 /**
  * The config schema of a manifest as a Zod schema, so that the config can be checked while the plugin is not loaded. A
@@ -29,7 +29,7 @@ export function channelKeysOf({ properties }: Readonly<Record<string, unknown>>)
 /** The Zod schema of a JSON Schema from outside. Never throws. */
 export function schemaOf(jsonSchema: Readonly<Record<string, unknown>>): z.ZodType {
   try {
-    if (hasEndlessRefs(jsonSchema)) return z.record(z.string(), z.unknown());
+    if (!canBeChecked(jsonSchema)) return z.record(z.string(), z.unknown());
     return z.fromJSONSchema(structuredClone(jsonSchema));
   } catch {
     return z.record(z.string(), z.unknown());

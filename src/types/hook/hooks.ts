@@ -73,17 +73,17 @@ export type NextEvent<N extends CalledHook> = (
   owner: string,
 ) => HookEvents[N] | undefined;
 
+/** Reads an answer; undefined when it says nothing. When the answer throws while it is read, the hook has failed. */
+export type ReadAnswer<T> = (answer: unknown, owner: string) => T | undefined;
+
 /** Calls the hooks of all plugins. No method throws or rejects: a hook that throws or takes too long is logged. */
 export interface HookRunner {
   /** Whether any plugin has the hook. Without one a call costs nothing, so events need not be made. */
   has(name: HookName): boolean;
-  /** The answers in the order of the hooks; those that threw or were late have none. */
-  ask<N extends CalledHook>(name: N, event: HookEvents[N], context: HookContext): Promise<readonly unknown[]>;
+  /** What `read` makes of the answers, in the order of the hooks; those that threw or were late have none. */
+  ask<N extends CalledHook, T>(call: HookCall<N>, read: ReadAnswer<T>): Promise<readonly T[]>;
   /** The first answer that `accepts` takes; the hooks after it are not called. `owner`: the plugin. */
-  first<N extends CalledHook, T>(
-    call: HookCall<N>,
-    accepts: (answer: unknown, owner: string) => T | undefined,
-  ): Promise<T | undefined>;
+  first<N extends CalledHook, T>(call: HookCall<N>, accepts: ReadAnswer<T>): Promise<T | undefined>;
   /** Each hook gets the event as the one before it left it. `next` makes that event; undefined ends the calls. */
   chain<N extends CalledHook>(call: HookCall<N>, next: NextEvent<N>): Promise<void>;
   /** The same for hooks of the kind `sync`, without a wait. A hook that answers with a promise has answered nothing. */

@@ -194,6 +194,30 @@ describe("the transcript", () => {
     expect(await kept(boot)).toMatchObject([{ role: "user" }, { content: [{ text: "echo: hello" }] }]);
     expect(fixture.log.lines).toContainEqual(expect.stringContaining("it is a promise, and nobody waits for it"));
   });
+
+  it("is as it would be without hooks that empty what they are shown, or give what cannot be written", async () => {
+    const endless: Record<string, unknown> = {};
+    endless["self"] = endless;
+    const spoil = (event: unknown): void => {
+      const { messages = [], message } = event as {
+        messages?: { content?: unknown }[];
+        message?: { content?: unknown };
+      };
+      for (const one of [...messages, ...(message ? [message] : [])]) one.content = null;
+    };
+    fixture.hooks = (on) => {
+      for (const name of ["before_agent_run", "llm_input", "agent_end", "before_message_write"] as const)
+        on(name, spoil);
+      on("tool_result_persist", () => ({ message: { content: [{ type: "text", text: "cut" }], details: endless } }));
+    };
+    fixture.tools.push(look("a tree"));
+    fixture.model.answer((call) => (call.isAfterTool ? { text: `saw ${call.toolText}` } : { tool: "look", args: {} }));
+    const boot = await fixture.boot();
+    await boot.ask("look");
+    await boot.ask("look again");
+    expect(shown()).toEqual(["saw a tree", "saw a tree"]);
+    expect((await kept(boot))[2]).toMatchObject({ role: "toolResult", content: [{ text: "a tree" }] });
+  });
 });
 
 it("each hook of a tool's call, and the person who is asked, sees the arguments as the hooks before left them", async () => {

@@ -8,7 +8,7 @@ import { emptyUsage } from "../../src/types/run/usage.ts";
 import { ending, frozen, transcript } from "./transcripts.ts";
 import { requestOf, WIRES } from "./wire.ts";
 
-const RUNS = 150;
+const RUNS = 160;
 const conversation = fc.tuple(transcript, ending).map(([before, last]) => frozen([...before, ...last]));
 
 /** Words of users that anybody could see, as they stand in JSON. */

@@ -60,10 +60,11 @@ describe.concurrent("the hooks of a plugin", () => {
     expect(named(home, "agent_end")[0]?.["event"]).toMatchObject({ success: true });
     const [reset] = named(home, "before_reset");
     expect(reset).toMatchObject({ event: { reason: "new" }, messages: 4 });
-    const [end] = named(home, "session_end");
+    const [end, shutdown] = named(home, "session_end");
     const [first, second] = named(home, "session_start").map(({ event }) =>
       isRecord(event) ? event["sessionId"] : "",
     );
+    expect(shutdown?.["event"]).toMatchObject({ reason: "shutdown", sessionId: second, transcriptArchived: false });
     expect(end?.["event"]).toMatchObject({ reason: "new", sessionId: first, nextSessionId: second, messageCount: 4 });
   });
 

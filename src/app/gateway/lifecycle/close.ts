@@ -1,5 +1,6 @@
 import type { Server } from "../../../server/options.ts";
 import type { Parts } from "../parts.ts";
+import { endSessions } from "./end-sessions.ts";
 
 const SEND_GRACE_MS = 5000;
 const ACK_GRACE_MS = 2000;
@@ -16,6 +17,7 @@ export async function closeGateway(
     ["heartbeats", () => parts.heartbeats.close()],
     ["runs", () => core.dispatch.close(graceMs)],
     ["replies", () => core.outbox.close(SEND_GRACE_MS)],
+    ["plugins' hooks of sessions", () => endSessions(parts)],
     ["plugins' stop hooks", () => parts.plugins.stopping()],
     ["ack reactions", () => core.dispatch.replies.acks.settle(ACK_GRACE_MS)],
     ["upkeep", () => stop.abort()],

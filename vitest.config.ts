@@ -18,7 +18,8 @@ export default defineConfig({
   ssr: { resolve: { conditions, externalConditions: conditions } },
   test: {
     pool: "forks",
-    maxWorkers: 2,
+    // One more than the processors of a small machine: tests wait for programs, for the disk and for time.
+    maxWorkers: 3,
     // They end a test that hangs, and must not end one on a machine that has other work to do.
     testTimeout: 90_000,
     hookTimeout: 60_000,

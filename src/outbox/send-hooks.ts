@@ -4,8 +4,12 @@ import type { OutboxRow } from "../types/journal.ts";
 import type { Peer } from "../types/chat/message.ts";
 import type { ReplyBlock } from "../types/chat/reply.ts";
 import { isFields } from "../utils/fields.ts";
+import { shorten } from "../utils/text/shorten.ts";
 import type { OutboxDeps } from "./ports.ts";
 import { partText } from "./render.ts";
+
+/** Characters of a plugin's reason in the log. */
+const MOST_SHOWN = 500;
 
 type HookPorts = Pick<OutboxDeps, "hooks" | "log">;
 
@@ -91,7 +95,8 @@ class HookedBlock {
 
   #take({ owner, text, cancel, reason }: Readonly<Record<"text" | "cancel" | "reason", unknown>> & { owner: string }) {
     if (cancel === true) {
-      this.#ports.log.info("a plugin cancelled a message", { owner, reply: this.#leaving.replyKey, why: reason });
+      const why = typeof reason === "string" && { why: shorten(reason, MOST_SHOWN) };
+      this.#ports.log.info("a plugin cancelled a message", { owner, reply: this.#leaving.replyKey, ...why });
       this.block = undefined;
     } else if (this.block) this.block = withText(this.block, text);
     return this.block;

@@ -60,6 +60,24 @@ test("an entry that waits for ever leaves only its plugin out", async () => {
   expect(await expectLeftOut(loaded)).toBe("its code was not loaded within 30 s");
 });
 
+test("a plugin that never comes to its end delays the unload of all by its time limits", async () => {
+  const code = `export default (api) => {
+    api.lifecycle.onDispose(() => new Promise(() => {}));
+    api.on("gateway_stop", () => new Promise(() => {}), { timeoutMs: 1e12 });
+    api.registerService({ id: "s", start() {}, stop: () => new Promise(() => {}) });
+  };`;
+  const { applied, plugins, contributions, clock } = await loadBeside({ code });
+  await applied;
+  await plugins.start();
+  const closed = plugins.close();
+  for (const ms of [15_000, 15_000, 5000]) {
+    await until(() => clock.waits.includes(ms));
+    clock.pass(ms);
+  }
+  await closed;
+  expect(contributions.commands).toEqual([]);
+});
+
 test("a CommonJS entry that requires what is missing is named with it", async () => {
   const code = `module.exports = () => {}; require("openclaw/plugin-sdk-of-nobody");`;
   const loaded = await loadBeside({ code, package: { type: "commonjs" } });

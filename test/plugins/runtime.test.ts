@@ -138,3 +138,33 @@ test("factories without names make together the tools that the manifest lists", 
   expect(plugin.tools.map(({ name }) => name)).toEqual(["one", "two", "three"]);
   expect((await plugin.runTool("three", {})).content).toEqual([{ type: "text", text: "three ran" }]);
 });
+
+test("a tool's result is kept without details that cannot be written", async () => {
+  const code = `export default (api) => {
+    const endless = {};
+    endless.self = endless;
+    const execute = () => ({ content: [{ type: "text", text: "done" }], details: endless });
+    api.registerTool({ name: "ends", description: "Ends.", execute });
+  };`;
+  const root = writePlugin(folder(), { id: "endless", code, manifest: { contracts: { tools: ["ends"] } } });
+  const plugin = await openTestPlugin({ root });
+  onTestFinished(async () => void (await plugin.close()));
+  expect(await plugin.runTool("ends", {})).toEqual({ content: [{ type: "text", text: "done" }] });
+});
+
+test("an answer of a plugin that cannot be written fails its method, instead of leaving the caller without an answer", async () => {
+  const code = `export default (api) => {
+    api.registerGatewayMethod("many.sum", () => ({ sum: 10n }));
+    api.session.controls.registerSessionAction({ id: "sum", handler: () => ({ sum: 10n }) });
+  };`;
+  const root = writePlugin(folder(), { id: "many", code });
+  const found = await readPlugin(root, "config");
+  if (found.kind !== "found") throw new Error(found.kind);
+  const contributions = new Contributions([]);
+  open = new Plugins(contributions, testPorts({ id: "many", folder: root, config: {} }));
+  await open.apply({ plugins: [found.plugin], broken: [] });
+  const client = { id: "test", version: "1", platform: "linux", mode: "cli" };
+  const caller = { connId: "1", scopes: new Set(["operator.admin"]), client };
+  await expect(contributions.methods[0]?.run({}, caller)).rejects.toThrow("BigInt");
+  await expect(open.action("many", "sum")?.run({})).rejects.toThrow("BigInt");
+});

@@ -2,12 +2,16 @@ import type { ContributionRegistry } from "../../types/contribution.ts";
 import type { Log } from "../../types/log.ts";
 import type { FoundPlugin } from "../../types/plugin/manifest.ts";
 import { own } from "../../utils/own.ts";
+import { within } from "../../utils/within.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 import type { PluginEntry } from "../config.ts";
 import { ConnectedAccounts } from "./registrations/channel/accounts.ts";
 import type { RunningCode } from "../host/running-code.ts";
 import type { PluginWatch } from "../host/watch.ts";
 import type { PluginPorts } from "../ports.ts";
+
+/** Milliseconds for each of the things that a plugin does at its end. */
+const END_MS = 5000;
 
 /** A service that a plugin runs beside the gateway. */
 export interface PluginService {
@@ -102,12 +106,14 @@ export class PluginScope {
     this.#ends.push(end);
   }
 
-  /** Calls what was left with `onEnd`, the latest first. Never rejects. */
+  /** Calls what was left with `onEnd`, the latest first, each within a time limit. Never rejects. */
   async end(): Promise<void> {
     this.#stopping.abort();
     for (const end of this.#ends.toReversed()) {
       try {
-        await end();
+        const work = Promise.resolve().then(async () => void (await end()));
+        if (!(await within(work, END_MS, this.ports.clock)))
+          this.log.warn("plugin is late", { call: "end", ms: END_MS });
       } catch (error) {
         this.log.warn("plugin failed at its end", { error });
       }

@@ -33,7 +33,8 @@ async function callOwn(scope: PluginScope, name: "gateway_start" | "gateway_stop
   const hooks = around.contributions.hooksOf(name).filter(({ owner }) => owner === scope.id);
   const call = async (hook: AddedHook) => void (await hook.handler({}, {}));
   for (const hook of hooks) {
-    const ms = hook.options.timeoutMs ?? LIFE_HOOK_MS;
+    // Whatever the plugin asks for: the other plugins, and the end of the gateway, wait for it.
+    const ms = Math.min(hook.options.timeoutMs ?? LIFE_HOOK_MS, SERVICE_MS);
     await bounded(scope, around, { what: `hook ${name}`, work: call(hook), ms });
   }
 }

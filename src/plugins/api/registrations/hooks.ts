@@ -22,10 +22,15 @@ export function on(scope: PluginScope, name: unknown, handler: unknown, options:
   add(scope, hook, call, optionsOf(scope, hook, objectOf(options, "the options of on")));
 }
 
+/** Messages and resets wait for hooks: only the operator may let them wait longer. */
+const MOST_MS = 10 * 60_000;
+
 /** The config's time limit has priority over the plugin's own. */
 function optionsOf(scope: PluginScope, hook: HookName, given: Fields): HookOptions {
   const limits = scope.entry?.hooks;
-  const timeoutMs = (limits && own(limits.timeouts, hook)) ?? limits?.timeoutMs ?? numberIn(given, "timeoutMs");
+  const wanted = numberIn(given, "timeoutMs");
+  const chosen = wanted === undefined || wanted <= 0 ? undefined : Math.min(wanted, MOST_MS);
+  const timeoutMs = (limits && own(limits.timeouts, hook)) ?? limits?.timeoutMs ?? chosen;
   return defined({ timeoutMs, priority: numberIn(given, "priority") });
 }
 

@@ -1,4 +1,5 @@
 import { methodIn, nameIn, objectOf } from "../foreign.ts";
+import { asJson } from "../../../utils/text/as-json.ts";
 import type { PluginScope } from "../scope.ts";
 
 /** `api.session.controls.registerSessionAction({id, schema, handler})`: called by the method `plugins.sessionAction`. */
@@ -9,6 +10,6 @@ export function registerSessionAction(scope: PluginScope, given: unknown): void 
   if (scope.actions.has(id)) throw new Error(`it registers the session action "${id}" twice`);
   scope.actions.set(id, {
     id,
-    run: async (request) => scope.call(`session action ${id}`, () => handler(request)),
+    run: async (request) => asJson(await scope.call(`session action ${id}`, () => handler(request))),
   });
 }

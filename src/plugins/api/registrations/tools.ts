@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import type { Tool, ToolContribution, ToolResult, ToolScene } from "../../../types/run/tool.ts";
 import { isFields, type Fields } from "../../../utils/fields.ts";
+import { asJson } from "../../../utils/text/as-json.ts";
 import { schemaOf } from "../../manifest/config-schema.ts";
 import { functionOf, methodIn, nameIn, objectOf, textIn, textsIn } from "../foreign.ts";
 import type { PluginScope } from "../scope.ts";
@@ -119,7 +120,7 @@ function toolOf(scope: PluginScope, name: string, given: Fields): Tool {
     async run(input, { callId, signal, update }) {
       const onUpdate = (partial: unknown) => update(resultOf(partial).content.map(textOfPart).join(""));
       const result = await scope.call(`tool ${name}`, () => execute(callId, checked.parse(input), signal, onUpdate));
-      return resultOf(result);
+      return writable(resultOf(result), scope, name);
     },
   };
 }
@@ -150,6 +151,18 @@ function resultOf(value: unknown): ToolResult {
     ...(isFields(details) && { details }),
     ...(isError === true && { isError }),
   };
+}
+
+/** The result without details that cannot be written: the tool has done its work, and a failure would have it called again. */
+function writable({ details, ...result }: ToolResult, scope: PluginScope, tool: string): ToolResult {
+  if (details === undefined) return result;
+  try {
+    const written = asJson(details);
+    return { ...result, ...(isFields(written) && { details: { ...written } }) };
+  } catch (error) {
+    scope.log.warn("details of a tool's result are left out: they cannot be written", { tool, error });
+    return result;
+  }
 }
 
 function partOf(part: unknown): ToolResult["content"] {

@@ -5,7 +5,7 @@ import { beforeEach, expect, onTestFinished, test } from "vitest";
 import { readPlugin } from "../../src/plugins/manifest/read-plugin.ts";
 import { TrialGuard } from "../../src/plugins/trial/guard.ts";
 import type { TrialResult } from "../../src/plugins/trial/run-trials.ts";
-import { forgetTrial, leftOutOf } from "../../src/plugins/trial/trials.ts";
+import { forgetTrial, leftOutOf, readTrials } from "../../src/plugins/trial/trials.ts";
 import type { FoundPlugin } from "../../src/types/plugin/manifest.ts";
 import { writePlugin } from "../kit/gateway/plugins.ts";
 import { recordLog } from "../kit/log.ts";
@@ -95,6 +95,9 @@ test("a plugin in whose code the process ended is left out by the next process",
   expect((await guard().leftOut([plugin])).size).toBe(1);
   expect(await forgetTrial({ stateDir }, "strange")).toMatchObject({ outcome: "killed" });
   expect(await guard().leftOut([plugin])).toEqual(new Map());
+  expect(Object.keys(await readTrials({ stateDir }))).toEqual(["strange"]);
+  expect(await forgetTrial({ stateDir }, "strange")).toBeUndefined();
+  expect(await readTrials({ stateDir })).toEqual({});
 });
 
 test("without a trial, and with files that cannot be read, plugins are loaded", async () => {

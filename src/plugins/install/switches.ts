@@ -26,6 +26,7 @@ const SLOTS = [
 export function switchOn(config: PluginsConfig, { id, kinds }: Plugin): ConfigSwitch {
   const slots = SLOTS.filter(({ slot, kind }) => kinds.includes(kind) && config.slots[slot] !== id);
   const isUnlisted = config.allow.length > 0 && !config.allow.includes(id);
+  const isOn = own(config.entries, id)?.enabled === true;
   return {
     edits: [
       { path: ["plugins", "entries", id, "enabled"], value: true },
@@ -33,6 +34,7 @@ export function switchOn(config: PluginsConfig, { id, kinds }: Plugin): ConfigSw
       ...slots.map(({ slot }) => ({ path: ["plugins", "slots", slot], value: id })),
     ],
     lines: [
+      ...(isOn ? [] : [`Set plugins.entries.${id}.enabled to true.`]),
       ...(isUnlisted ? [`Added "${id}" to plugins.allow.`] : []),
       ...slots.map(
         ({ slot }) => `Exclusive slot "${slot}" switched from "${config.slots[slot] ?? "none"}" to "${id}".`,
@@ -44,7 +46,11 @@ export function switchOn(config: PluginsConfig, { id, kinds }: Plugin): ConfigSw
 /** Disables a plugin and resets the slots that name it. Its settings stay. */
 export function switchOff(config: PluginsConfig, id: string): ConfigSwitch {
   const slots = slotReset(config, id);
-  return { edits: [{ path: ["plugins", "entries", id, "enabled"], value: false }, ...slots.edits], lines: slots.lines };
+  const isOff = own(config.entries, id)?.enabled === false;
+  return {
+    edits: [{ path: ["plugins", "entries", id, "enabled"], value: false }, ...slots.edits],
+    lines: [...(isOff ? [] : [`Set plugins.entries.${id}.enabled to false.`]), ...slots.lines],
+  };
 }
 
 /** Forgets a plugin: its settings, its slots, its place in lists of the config. An entry that disables it stays. */
@@ -61,6 +67,7 @@ export function forgetPlugin(config: PluginsConfig, id: string, linked: readonly
       ...itemsOut(["plugins", "load", "paths"], linked),
     ],
     lines: [
+      `Set plugins.entries.${id} to {"enabled": false}.`,
       ...slots.lines,
       ...(allowed.length > 0 ? [`Removed "${id}" from plugins.allow.`] : []),
       ...(linked.length > 0 ? [`Removed its folder from plugins.load.paths.`] : []),

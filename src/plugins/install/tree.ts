@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { lstat, readdir, readFile, readlink, realpath } from "node:fs/promises";
-import { isAbsolute, join } from "node:path";
+import { isAbsolute, join, posix } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { isInside } from "../../utils/real-path.ts";
 import { Count, refuseName, type Limits } from "./paths.ts";
@@ -17,10 +17,11 @@ export type Entry =
 export const HOST_LINK = "node_modules/openclaw";
 
 /** Not part of a plugin: its history, and the link or copy of the gateway that its author worked with. */
-const isLeftOut = (path: string): boolean => path === HOST_LINK || path === ".git" || path.endsWith("/.git");
+const isLeftOutName = (path: string): boolean => path === HOST_LINK || path === ".git" || path.endsWith("/.git");
 
 /**
- * Everything in a folder, sorted, parents first; without `.git` and `node_modules/openclaw`. `root` has no links in it.
+ * Everything in a folder, sorted, parents first; without `.git`, `node_modules/openclaw` and npm's links to its programs. `root` has
+ * no links in it.
  * Throws `PLUGIN_UNSAFE` for links that lead out of the folder or nowhere, devices, pipes, names with control characters, and
  * above a limit. Follows no link.
  */
@@ -38,31 +39,38 @@ async function readFolder(root: string, folder: string, add: (entry: Entry) => v
   const paths = (await readdir(join(root, folder)))
     .toSorted()
     .map((name) => (folder === "" ? name : `${folder}/${name}`));
-  const kept = paths.filter((path) => !isLeftOut(path));
+  const kept = paths.filter((path) => !isLeftOutName(path));
   for (const path of kept) refuseName(path);
   const entries = await Promise.all(kept.map((path) => readEntry(root, path)));
   for (const entry of entries) {
+    if (entry === undefined) continue;
     add(entry);
     if (entry.kind === "folder") await readFolder(root, entry.path, add);
   }
 }
 
-async function readEntry(root: string, path: string): Promise<Entry> {
+async function readEntry(root: string, path: string): Promise<Entry | undefined> {
   const facts = await lstat(join(root, path));
   if (facts.isDirectory()) return { kind: "folder", path };
   if (facts.isFile()) return { kind: "file", path, bytes: facts.size, isProgram: (facts.mode & 0o100) !== 0 };
-  if (facts.isSymbolicLink()) return { kind: "link", path, target: await linkTarget(root, path) };
+  if (facts.isSymbolicLink()) return readLink(root, path);
   throw unsafe(`${path} is neither a file nor a folder.`);
 }
 
-async function linkTarget(root: string, path: string): Promise<string> {
+async function readLink(root: string, path: string): Promise<Entry | undefined> {
   const target = await readlink(join(root, path));
+  if (leadsToHost(path, target)) return undefined;
   const real = await realpath(join(root, path)).catch(() => undefined);
   if (real === undefined) throw unsafe(`The link ${path} leads nowhere.`, "Remove the link.");
   if (isAbsolute(target) || !isInside(real, root))
     throw unsafe(`The link ${path} leads out of its folder, to ${real}.`);
-  return target;
+  return { kind: "link", path, target };
 }
+
+/** Whether this is a link of npm to a program of the gateway that is left out: `node_modules/.bin/openclaw`. */
+const leadsToHost = (path: string, target: string): boolean =>
+  posix.dirname(path) === "node_modules/.bin" &&
+  posix.join(posix.dirname(path), target).startsWith(`${HOST_LINK}/`);
 
 /** Files that are read at once. */
 const READERS = 16;

@@ -36,7 +36,7 @@ describe("install", () => {
     const { code, out } = await plugins("install", source, "--force");
     expect([code, out]).toEqual([
       0,
-      'Exclusive slot "contextEngine" switched from "legacy" to "toy".\nInstalled plugin: toy\n',
+      'Set plugins.entries.toy.enabled to true.\nExclusive slot "contextEngine" switched from "legacy" to "toy".\nInstalled plugin: toy\n',
     ]);
     expect(readFileSync(join(state, "openclaw.json"), "utf8")).toContain("// mine");
     expect(config().plugins).toEqual({ entries: { toy: { enabled: true } }, slots: { contextEngine: "toy" } });
@@ -112,7 +112,9 @@ describe("install", () => {
     expect((await plugins("install", join(dir, "mem"), "--yes")).out).toContain(
       'Exclusive slot "memory" switched from "none" to "mem".\n',
     );
-    expect((await plugins("install", join(dir, "tool"), "--yes")).out).toBe("Installed plugin: tool\n");
+    expect((await plugins("install", join(dir, "tool"), "--yes")).out).toBe(
+      "Set plugins.entries.tool.enabled to true.\nInstalled plugin: tool\n",
+    );
     expect(config().plugins.slots).toEqual({ memory: "mem" });
   });
 
@@ -155,7 +157,10 @@ describe("install", () => {
       id: "toy",
       version: "1.0.0",
       record: { source: "path", spec: source },
-      changes: ['Exclusive slot "contextEngine" switched from "legacy" to "toy".'],
+      changes: [
+        "Set plugins.entries.toy.enabled to true.",
+        'Exclusive slot "contextEngine" switched from "legacy" to "toy".',
+      ],
       needsRestart: false,
     });
   });
@@ -173,7 +178,7 @@ describe("enable and disable", () => {
     const off = await plugins("disable", "toy");
     expect([off.code, off.out]).toEqual([
       0,
-      'Exclusive slot "contextEngine" switched from "toy" to "legacy".\nDisabled plugin: toy\n',
+      'Set plugins.entries.toy.enabled to false.\nExclusive slot "contextEngine" switched from "toy" to "legacy".\nDisabled plugin: toy\n',
     ]);
     expect(config().plugins).toEqual({ entries: { toy: { enabled: false } }, slots: {} });
     expect(await listed()).toMatchObject([{ state: "disabled", reason: "plugins.entries.toy.enabled is false" }]);
@@ -196,6 +201,7 @@ describe("uninstall", () => {
   test("removes folder, record and settings, resets the slot, and leaves a disabled entry", async () => {
     await plugins("install", source, "--yes");
     const dry = await plugins("uninstall", "toy", "--dry-run");
+    expect(dry.out).toContain('Not done: Set plugins.entries.toy to {"enabled": false}.\n');
     expect(dry.out).toContain(`Would remove ${extensions("toy")}\nWould uninstall plugin: toy\n`);
     expect(existsSync(extensions("toy"))).toBe(true);
     const asked = await plugins("uninstall", "toy");
@@ -203,7 +209,7 @@ describe("uninstall", () => {
     const { code, out } = await plugins("uninstall", "toy", "--force");
     expect([code, out]).toEqual([
       0,
-      `Exclusive slot "contextEngine" switched from "toy" to "legacy".\nRemoved ${extensions("toy")}\nUninstalled plugin: toy\n`,
+      `Set plugins.entries.toy to {"enabled": false}.\nExclusive slot "contextEngine" switched from "toy" to "legacy".\nRemoved ${extensions("toy")}\nUninstalled plugin: toy\n`,
     ]);
     expect([readdirSync(extensions()), records()]).toEqual([[], {}]);
     expect(config().plugins).toEqual({ entries: { toy: { enabled: false } }, slots: {} });

@@ -21,7 +21,10 @@ test("a folder is copied without its history and without the author's gateway", 
     mkdirSync(join(plugin, "node_modules/helper/.git"), { recursive: true });
     writeFileSync(join(plugin, "node_modules/helper/index.js"), "");
     mkdirSync(join(dir, "elsewhere/openclaw"), { recursive: true });
+    writeFileSync(join(dir, "elsewhere/openclaw/openclaw.mjs"), "");
     symlinkSync(join(dir, "elsewhere/openclaw"), join(plugin, "node_modules/openclaw"));
+    mkdirSync(join(plugin, "node_modules/.bin"));
+    symlinkSync("../openclaw/openclaw.mjs", join(plugin, "node_modules/.bin/openclaw"));
     symlinkSync("../dist", join(plugin, "node_modules/dist"));
   });
   const staged = await stage();
@@ -32,6 +35,7 @@ test("a folder is copied without its history and without the author's gateway", 
     "package.json",
   ]);
   expect(readdirSync(join(staged.plugin.root, "node_modules/helper"))).toEqual(["index.js"]);
+  expect(readdirSync(join(staged.plugin.root, "node_modules/.bin"))).toEqual([]);
   expect(readlinkSync(join(staged.plugin.root, "node_modules/dist"))).toBe("../dist");
   expect(readlinkSync(join(staged.plugin.root, "node_modules/openclaw"))).toBe(store.packageRoot);
 });

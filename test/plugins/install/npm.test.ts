@@ -12,7 +12,7 @@ test("a package is installed with its dependencies, its hash and a lock, and no 
   const { code, out, err } = await npm.plugins("install", "toy", "--accept-capabilities");
   expect([code, out]).toEqual([
     0,
-    'Exclusive slot "contextEngine" switched from "legacy" to "toy".\nInstalled plugin: toy\n',
+    'Set plugins.entries.toy.enabled to true.\nExclusive slot "contextEngine" switched from "legacy" to "toy".\nInstalled plugin: toy\n',
   ]);
   expect(err).toContain("Fetching toy with npm.");
   expect(err).toMatch(/publisher +ann/);

@@ -95,7 +95,7 @@ function report(io: Io, { id, folder, change }: Plan, flags: UninstallFlags): vo
     writeJson(io, { id, dryRun: isDry, folder: folder ?? null, changes: change.lines });
     return;
   }
-  for (const line of change.lines) io.out(`${isDry ? "Would do: " : ""}${line}\n`);
+  for (const line of change.lines) io.out(`${isDry ? "Not done: " : ""}${line}\n`);
   if (folder !== undefined) io.out(`${isDry ? "Would remove" : "Removed"} ${folder}\n`);
   io.out(`${isDry ? "Would uninstall" : "Uninstalled"} plugin: ${id}\n`);
 }

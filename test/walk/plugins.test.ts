@@ -54,6 +54,8 @@ export default definePluginEntry({
     api.registerHttpRoute({ path: "/notebook", auth: "plugin", match: "exact", handler: (request, response) => { response.end("open page"); } });
     api.registerHttpRoute({ path: "/notebook/private", auth: "gateway", match: "prefix", handler: (request, response) => { response.end("private page"); } });
     api.registerCli(({ program }) => { program.command("notebook").argument("<word>").action((word) => { process.stdout.write("notebook says " + word + "\\n"); }); }, { commands: ["notebook"] });
+    // No manifest names this one.
+    api.registerCli(({ program }) => { program.command("scribble").action(() => { process.stdout.write("in mode " + api.registrationMode); }); }, { commands: ["scribble"] });
     api.session.controls.registerSessionAction({ id: "count", handler: ({ payload }) => ({ counted: payload.of }) });
     api.registerContextEngine("notebook", () => ({
       info: { id: "notebook", name: redactSensitiveText("Notebook"), ownsCompaction: false },
@@ -90,6 +92,8 @@ describe.concurrent("a plugin of the field", () => {
     const authorization = `Bearer ${gateway.token}`;
     expect(await (await page("/notebook/private/x", { authorization })).text()).toBe("private page");
     expect((await home.run(["notebook", "hello"])).stdout).toBe("notebook says hello\n");
+    expect((await home.run(["scribble"])).stdout).toBe("in mode full");
+    expect((await home.run(["scrible"])).stderr).toContain("unknown command 'scrible'");
     const shown = (await home.run(["plugins", "inspect", "notebook", "--runtime"])).stdout;
     expect(shown).toMatch(/engines +notebook/);
     expect(shown).toMatch(/calls +\d+, \d+ ms of the gateway's time, 0 failed/);

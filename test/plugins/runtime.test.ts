@@ -126,6 +126,27 @@ describe("the runtime of a plugin", () => {
   });
 });
 
+test("older and newer names of the API are there: those that work, and those that throw by name", async () => {
+  const code = `export default (api) => {
+    api.registerSessionAction({ id: "count", handler: () => ({}) });
+    api.registerRuntimeLifecycle({ id: "x" });
+    api.registerMemoryRuntime({});
+    const failed = [
+      () => api.registerSessionExtension({}),
+      () => api.agent.events.emitAgentEvent({}),
+      () => api.runContext.setRunContext({}),
+    ].map((call) => { try { call(); return "none"; } catch (error) { return error.message; } });
+    api.on("before_prompt_build", () => failed);
+  };`;
+  const plugin = await openTestPlugin({ root: writePlugin(folder(), { id: "names", code }) });
+  onTestFinished(async () => void (await plugin.close()));
+  const names = ["api.registerSessionExtension", "api.agent.events.emitAgentEvent", "api.runContext.setRunContext"];
+  expect(await plugin.callHook("before_prompt_build", {})).toEqual([
+    names.map((name) => `this gateway does not have ${name}`),
+  ]);
+  expect(plugin.record).toMatchObject({ notServed: names, neverCalled: ["registerMemoryRuntime"] });
+});
+
 test("factories without names make together the tools that the manifest lists", async () => {
   const code = `export default (api) => {
     const tool = (name) => ({ name, description: name, execute: () => name + " ran" });

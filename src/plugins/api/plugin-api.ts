@@ -22,6 +22,11 @@ export function createPluginApi(
   { definition, entry, mode }: { definition: PluginDefinition; entry: string; mode: RegistrationMode },
 ): object {
   const { manifest, package: pack, root } = scope.plugin;
+  const controls = {
+    registerSessionAction: (action: unknown) => registerSessionAction(scope, action),
+    registerControlUiDescriptor: () => undefined,
+  };
+  const registerRuntimeLifecycle = () => undefined;
   return {
     ...refused(scope, "api"),
     ...neverAsked(scope),
@@ -38,10 +43,7 @@ export function createPluginApi(
     resolvePath: (path: unknown) => resolvePath(scope, String(path)),
     ...registrationsOf(scope),
     session: {
-      controls: {
-        registerSessionAction: (action: unknown) => registerSessionAction(scope, action),
-        registerControlUiDescriptor: () => undefined,
-      },
+      controls,
       state: refused(scope, "api.session.state"),
       workflow: refused(scope, "api.session.workflow"),
     },
@@ -51,8 +53,13 @@ export function createPluginApi(
         const end = functionOf(given, "lifecycle.onDispose");
         scope.onEnd(() => scope.call("onDispose", end));
       },
-      registerRuntimeLifecycle: () => undefined,
+      registerRuntimeLifecycle,
     },
+    // The older names.
+    ...controls,
+    registerRuntimeLifecycle,
+    agent: { events: refused(scope, "api.agent.events") },
+    runContext: refused(scope, "api.runContext"),
   };
 }
 

@@ -69,8 +69,7 @@ async function readLink(root: string, path: string): Promise<Entry | undefined> 
 
 /** Whether this is a link of npm to a program of the gateway that is left out: `node_modules/.bin/openclaw`. */
 const leadsToHost = (path: string, target: string): boolean =>
-  posix.dirname(path) === "node_modules/.bin" &&
-  posix.join(posix.dirname(path), target).startsWith(`${HOST_LINK}/`);
+  posix.dirname(path) === "node_modules/.bin" && posix.join(posix.dirname(path), target).startsWith(`${HOST_LINK}/`);
 
 /** Files that are read at once. */
 const READERS = 16;

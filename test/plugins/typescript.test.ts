@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
@@ -115,13 +116,17 @@ test("plugins in TypeScript are loaded, also where more than their types has to 
       "package.json": JSON.stringify({ type: "module", openclaw: { extensions: ["./index.ts"], ...pack } }),
       "index.ts": code,
       "word.ts": WORD,
+      // A place in which compilers keep what they have compiled.
+      "node_modules/openclaw/package.json": "{}",
       ...files,
     }),
   );
+  const before = readdirSync(dir, { recursive: true });
   const program = join(import.meta.dirname, "import-plugins.ts");
   const { stdout } = await promisify(execFile)(process.execPath, [program, ...folders]);
   const said: unknown = JSON.parse(stdout);
   expect(PLUGINS.map(({ what }, index) => [what, Array.isArray(said) ? said[index] : said])).toEqual(
     PLUGINS.map(({ what, said: expected }) => [what, expected]),
   );
+  expect(readdirSync(dir, { recursive: true })).toEqual(before);
 });

@@ -395,4 +395,7 @@ test("plugins that cannot be loaded are named with the reason, and harm nothing 
   expect(await ask(home, "hello")).toContain("echo: hello");
   const { stdout } = await home.run(["plugins", "doctor"]);
   expect(stdout).toContain("fail: throws: It is not loaded: its register failed: no licence.");
+  const list = (await home.run(["plugins", "list"])).stdout;
+  expect(list).toMatch(/throws .* broken +its register failed: no licence/);
+  expect(list).toMatch(/notebook .* enabled/);
 });

@@ -48,5 +48,6 @@ async function importFile(file: string): Promise<unknown> {
   }
   // The form that has its compiler in it: the bundle has no files beside it.
   const { createJiti } = await import("jiti/static");
-  return createJiti(href, { interopDefault: false }).import(file);
+  // Its cache would change the plugin's folder, or be in a folder of temporary files, in which others might put code.
+  return createJiti(href, { interopDefault: false, fsCache: false }).import(file);
 }

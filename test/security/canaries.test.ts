@@ -136,6 +136,8 @@ test("no secret of the config leaves it, though a provider repeats them all", as
     "models.providers.*.apiKey",
     "models.providers.*.headers.*",
     "audio.transcription.apiKey",
+    "plugins.entries.*.env.*",
+    "plugins.entries.*.apiKey",
     "env.vars.*",
   ]);
   const canaries = new Canaries();

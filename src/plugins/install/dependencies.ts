@@ -3,8 +3,9 @@ import { join } from "node:path";
 import { z } from "zod";
 import { exists } from "../../utils/exists.ts";
 import { unlessMissing } from "../../utils/missing.ts";
+import { errorText } from "../../utils/text/error-text.ts";
 import { runNpm, type Programs } from "./programs.ts";
-import { unsafe } from "./refusals.ts";
+import { invalid, unsafe } from "./refusals.ts";
 
 const table = z.record(z.string(), z.string()).optional().catch(undefined);
 const packageShape = z.looseObject({
@@ -45,7 +46,7 @@ export async function fetchDependencies(programs: Programs, folder: string, draf
 
 async function packageOf(folder: string): Promise<Package> {
   const text = await unlessMissing(readFile(join(folder, "package.json"), "utf8"));
-  const json: unknown = text === undefined ? {} : JSON.parse(text);
+  const json: unknown = text === undefined ? {} : JSON.parse(text.replace(/^\uFEFF/, ""));
   return packageShape.parse(json);
 }
 
@@ -102,9 +103,18 @@ const lockShape = z.looseObject({
 
 /** The fetched dependencies that have install scripts, as `name@version`. */
 export async function scriptedDependencies(folder: string): Promise<readonly string[]> {
-  const text = await unlessMissing(readFile(join(folder, "package-lock.json"), "utf8"));
-  const lock = lockShape.safeParse(text === undefined ? undefined : JSON.parse(text));
+  const lock = lockShape.safeParse(await readLock(join(folder, "package-lock.json")));
   return Object.entries(lock.data?.packages ?? {}).flatMap(([path, { version, hasInstallScript }]) =>
     hasInstallScript === true && path !== "" ? `${path.split("node_modules/").at(-1)}@${version}` : [],
   );
+}
+
+async function readLock(file: string): Promise<unknown> {
+  try {
+    const text = await unlessMissing(readFile(file, "utf8"));
+    return text === undefined ? undefined : JSON.parse(text);
+  } catch (error) {
+    const fix = "Ask its author to mend or to remove the file.";
+    throw invalid(`The package-lock.json of the plugin cannot be read: ${errorText(error)}`, fix, error);
+  }
 }

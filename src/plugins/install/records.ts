@@ -7,6 +7,7 @@ import { defined } from "../../utils/defined.ts";
 import { isFields, type Fields } from "../../utils/fields.ts";
 import { unlessMissing } from "../../utils/missing.ts";
 import { errorText } from "../../utils/text/error-text.ts";
+import { isPluginId } from "../manifest/parse-manifest.ts";
 import { invalid } from "./refusals.ts";
 
 const text = z.string().optional().catch(undefined);
@@ -27,7 +28,7 @@ export function parseRecords(value: unknown): InstallRecords {
   if (!isFields(value)) return {};
   const records = Object.entries(value).flatMap(([id, given]) => {
     const parsed = recordShape.safeParse(given);
-    return parsed.success ? [[id, recordOf(parsed.data)] as const] : [];
+    return parsed.success && isPluginId(id) ? [[id, recordOf(parsed.data)] as const] : [];
   });
   return Object.fromEntries(records);
 }

@@ -21,7 +21,7 @@ export interface Where {
 }
 
 const ARCHIVE = /\.(?:tgz|tar\.gz|tar)$/i;
-const NPM_SPEC = /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*(?:@[^\s/:@]+)?$/i;
+const NPM_SPEC = /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?(?!-)[a-z0-9~-][a-z0-9._~-]*(?:@[^\s/:@]+)?$/i;
 
 /** Reads what follows `plugins install`. Throws `USAGE`. */
 export function parseSource(text: string, where: Where): PluginSource {
@@ -75,9 +75,13 @@ function npmSource(spec: string): PluginSource {
 function gitSource(text: string): PluginSource {
   const address = text.startsWith("git://") ? text : text.replace(/^git[+:]/, "");
   const [url, ref] = splitRef(address);
-  if (/^https?:\/\/[^/]*@/.test(url))
+  if (/^(?:https?:\/\/[^/]*@|\w+:\/\/[^/@]*:[^/@]*@)/.test(url))
     throw usage("The address has a password in it, which would be kept.", KEEP_SECRET);
-  if (/^(?:(?:https?|ssh|git|file):\/\/|[\w.-]+@[\w.-]+:|\/)/.test(url) && !/^-|\s/.test(`${ref ?? ""}`))
+  if (
+    /^(?:(?:https?|ssh|git|file):\/\/|[\w.-]+@[\w.-]+:|\/)/.test(url) &&
+    !/:\/\/-/.test(url) &&
+    !/^[-+]|\s/.test(`${ref ?? ""}`)
+  )
     return { kind: "git", url, ...(ref !== undefined && { ref }) };
   throw usage(`${text} is no address of a git repository.`);
 }

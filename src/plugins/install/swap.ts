@@ -1,10 +1,12 @@
 import { lstat, readdir, readFile, rename, rm } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { join } from "node:path";
 import { z } from "zod";
 import { makePrivateDir, syncDir, writeAtomic } from "../../store/disk.ts";
 import { lockFile } from "../../store/lock/lock-file.ts";
 import type { InstallRecord } from "../../types/plugin/install-record.ts";
 import { errorCode, unlessMissing } from "../../utils/missing.ts";
+import { own } from "../../utils/own.ts";
+import { isPluginId } from "../manifest/parse-manifest.ts";
 import { hostLinkOf, linkHost } from "./host-link.ts";
 import { parseRecords, putRecord, readRecords } from "./records.ts";
 import { DRAFT, makeDraft, type PluginStore } from "./store.ts";
@@ -38,7 +40,8 @@ export async function commitDraft(store: PluginStore, { draft, id, record }: Rea
 
 /** Removes the record of a plugin and, unless they are kept, its files. Does nothing where there are none. */
 export async function removeInstalled(store: PluginStore, id: string, keepFiles: boolean): Promise<void> {
-  if ((await readRecords(store.records))[id]) await putRecord(store.records, id, undefined);
+  if (!isPluginId(id)) return;
+  if (own(await readRecords(store.records), id)) await putRecord(store.records, id, undefined);
   const folder = join(store.extensions, id);
   if (keepFiles || !(await isThere(folder))) return;
   const draft = await makeDraft(store);
@@ -49,7 +52,9 @@ export async function removeInstalled(store: PluginStore, id: string, keepFiles:
 /** Ends what a draft began, as its folders say, and removes it. Returns what was repaired, as a sentence. */
 export async function settleDraft(store: PluginStore, draft: string): Promise<string | undefined> {
   const pending = await readPending(draft);
-  const repaired = pending && (await settle(store, draft, pending));
+  if (pending === "unreadable" && (await isThere(join(draft, "old"))))
+    return `${draft} holds an earlier version of a plugin, and its ${PENDING} cannot be read: move the folder away.`;
+  const repaired = typeof pending === "object" ? await settle(store, draft, pending) : undefined;
   // Without it nothing of the rest is taken for an installation, should the removal be interrupted.
   await rm(join(draft, PENDING), { force: true });
   await rm(draft, { recursive: true, force: true });
@@ -74,16 +79,26 @@ interface Pending {
   readonly record: InstallRecord;
 }
 
-const pendingShape = z.looseObject({ id: z.string().refine((id) => basename(id) === id), records: z.unknown() });
+const pendingShape = z.looseObject({ id: z.string().refine(isPluginId), records: z.unknown() });
 
-async function readPending(draft: string): Promise<Pending | undefined> {
+/** Undefined where nothing was decided; `unreadable` for what no installation has written so. */
+async function readPending(draft: string): Promise<Pending | "unreadable" | undefined> {
   const text = await unlessMissing(readFile(join(draft, PENDING), "utf8"));
   if (text === undefined) return undefined;
-  const parsed = pendingShape.safeParse(JSON.parse(text));
-  if (!parsed.success) return undefined;
+  const parsed = pendingShape.safeParse(jsonIn(text));
+  if (!parsed.success) return "unreadable";
   const { id, records } = parsed.data;
-  const record = parseRecords(records)[id];
-  return record && { id, record };
+  const record = own(parseRecords(records), id);
+  return record ? { id, record } : "unreadable";
+}
+
+function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // The caller reports it.
+    return undefined;
+  }
 }
 
 /**
@@ -91,9 +106,10 @@ async function readPending(draft: string): Promise<Pending | undefined> {
  * have moved. The caller holds the store's lock. Returns a sentence for each repair.
  */
 export async function repairStore(store: PluginStore): Promise<readonly string[]> {
-  const names = (await unlessMissing(readdir(store.extensions))) ?? [];
+  const entries = (await unlessMissing(readdir(store.extensions, { withFileTypes: true }))) ?? [];
+  const drafts = entries.filter((entry) => entry.isDirectory() && entry.name.startsWith(DRAFT));
   const repaired: string[] = [];
-  for (const name of names.filter((one) => one.startsWith(DRAFT))) {
+  for (const { name } of drafts) {
     const sentence = await settleDraft(store, join(store.extensions, name));
     if (sentence !== undefined) repaired.push(sentence);
   }

@@ -3,11 +3,14 @@ import type { PluginManifest } from "../../types/plugin/manifest.ts";
 import { defined } from "../../utils/defined.ts";
 import { isFields } from "../../utils/fields.ts";
 
+/** `plugins.slots` names the gateway's own choice, or none, by these; a plugin of such an id would be selected in every config. */
+const OF_SLOTS = new Set(["legacy", "none"]);
+
 /** An id is a folder name and a config key. */
 const ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
 
-/** `plugins.slots` names the gateway's own choice, or none, by these; a plugin of such an id would be selected in every config. */
-const OF_SLOTS = new Set(["legacy", "none"]);
+/** Whether a text can be the id of a plugin, and so of a folder. */
+export const isPluginId = (id: string): boolean => ID.test(id) && !(id in Object.prototype);
 
 const text = z.string().max(10_000);
 const texts = z.array(text).max(1000).optional().catch(undefined);
@@ -51,7 +54,7 @@ export function parseManifest(json: unknown): Parsed<PluginManifest> {
   const parsed = manifestShape.safeParse(json);
   if (!parsed.success) return { kind: "broken", why: `its openclaw.plugin.json is wrong: ${firstIssue(parsed.error)}` };
   const given = parsed.data;
-  if (given.id in Object.prototype || OF_SLOTS.has(given.id))
+  if (!isPluginId(given.id) || OF_SLOTS.has(given.id))
     return { kind: "broken", why: `"${given.id}" cannot be the id of a plugin` };
   const schemas = given.channelConfigs ?? {};
   return {

@@ -138,6 +138,14 @@ test("a plugin that needs a newer gateway, has a wrong manifest or no entry is r
   }
 });
 
+test("a lock that cannot be read is reported, since it may hide install scripts", async () => {
+  const { store, staged } = await stage(
+    archiveOf(asEntries(pluginFiles({ files: { "package-lock.json": "{ torn" } }))),
+  );
+  expect(staged).toMatchObject({ code: "PLUGIN_INVALID", message: expect.stringContaining("package-lock.json") });
+  expect(readdirSync(store.extensions)).toEqual([]);
+});
+
 test("an archive that npm or the system's tar packed is staged", async () => {
   const dir = folder();
   makePlugin(join(dir, "package"), { files: { "deep/er/a.txt": "x" } });

@@ -42,13 +42,17 @@ test.each([
   ["toy.tgz", "There is no file"],
   ["npm-pack:toy.tgz", "There is no file"],
   ["npm:--registry=http://evil", "neither a path"],
+  ["npm:--workspaces", "neither a path"],
   ["npm:file:../toy", "neither a path"],
   ["ann/toy", "neither a path"],
   ["https://example.com/toy.tgz", "There is no file"],
   ["git:ext::sh -c touch% /tmp/x", "no address of a git repository"],
   ["git:--upload-pack=touch", "no address of a git repository"],
   ["git:https://example.com/toy#--output=x", "no address of a git repository"],
+  ["git:https://example.com/toy#+refs/heads/*:refs/heads/*", "no address of a git repository"],
+  ["git:ssh://-oProxyCommand=touch/toy.git", "no address of a git repository"],
   ["git:https://ann:token@example.com/toy.git", "password"],
+  ["git:ssh://ann:token@example.com/toy.git", "password"],
   ["", "neither a path"],
 ])("%j is refused", (text, why) => {
   expect(() => parseSource(text, where)).toThrow(

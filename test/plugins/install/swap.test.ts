@@ -156,3 +156,29 @@ test("records that cannot be read are reported, not overwritten", async () => {
   await expect(putRecord(store.records, "toy", { source: "path" })).rejects.toMatchObject({ code: "PLUGIN_INVALID" });
   expect(readFileSync(store.records, "utf8")).toBe("{ broken");
 });
+
+test("records and drafts that lead out of the folder of the plugins touch nothing there", async () => {
+  const victim = join(dir, "victim");
+  mkdirSync(join(dir, "plugins"));
+  mkdirSync(victim);
+  const record = { source: "path" };
+  writeFileSync(store.records, JSON.stringify({ installRecords: { "../victim": record, "..": record } }));
+  const draft = join(store.extensions, ".draft-strange");
+  mkdirSync(draft, { recursive: true });
+  writeFileSync(join(draft, "record.json"), JSON.stringify({ id: "..", records: { "..": record } }));
+  expect(await repairStore(store)).toEqual([]);
+  await removeInstalled(store, "../victim", false);
+  expect(readdirSync(victim)).toEqual([]);
+  expect(readdirSync(dir).toSorted()).not.toContain("node_modules");
+});
+
+test("a draft whose record cannot be read keeps the earlier version, and stops no other repair", async () => {
+  const [torn, empty] = ["torn", "empty"].map((name) => join(store.extensions, `.draft-${name}`));
+  if (torn === undefined || empty === undefined) throw new Error("two drafts");
+  mkdirSync(join(torn, "old"), { recursive: true });
+  mkdirSync(empty);
+  for (const draft of [torn, empty]) writeFileSync(join(draft, "record.json"), "{ torn");
+  writeFileSync(join(store.extensions, ".draft-file"), "");
+  expect(await repairStore(store)).toEqual([expect.stringContaining(`${torn} holds an earlier version`)]);
+  expect(readdirSync(store.extensions).toSorted()).toEqual([".draft-file", ".draft-torn"]);
+});

@@ -35,7 +35,8 @@ describe.concurrent("the model calls of a plugin", () => {
   test("name another model only as far as the config allows it, in a conversation and outside of one", async ({
     world,
   }) => {
-    const { home } = await startWith(world, { completes: true, request: { model: "fake/fake-2" } }, withModels(world));
+    const config = { completes: true, request: { model: "fake/fake-2" } };
+    const { home, gateway } = await startWith(world, config, withModels(world));
     world.model.answer(({ model }) => ({ text: `from ${model}` }));
     const completions = () => recordedBy(home).filter(({ call }) => call.endsWith(" completion"));
     /** What both calls of the latest turn gave. */
@@ -46,16 +47,21 @@ describe.concurrent("the model calls of a plugin", () => {
       const texts = completions().slice(before);
       return texts.map(({ params }) => String(params["error"] ?? params["text"]));
     };
-    const set = (key: string, value: string) =>
-      home.run(["config", "set", `plugins.entries.recorder.llm.${key}`, value]);
+    /** Resolves when the plugin has been loaded anew: a turn in between would lose one of its calls. */
+    const set = async (key: string, value: string) => {
+      const applied = () => gateway.lines.filter(({ msg }) => msg === "config applied").length;
+      const before = applied();
+      await home.run(["config", "set", `plugins.entries.recorder.llm.${key}`, value]);
+      await until(() => applied() > before);
+    };
     const DENIED = "Plugin LLM completion cannot override the target model";
     expect(await both()).toEqual([expect.stringContaining(DENIED), expect.stringContaining(DENIED)]);
     await set("allowedModels", '["fake/fake-3"]');
     await set("allowModelOverride", "true");
     const UNLISTED = 'Plugin LLM completion model override "fake/fake-2" is not allowlisted';
-    await until(async () => (await both()).every((text) => text.includes(UNLISTED)));
+    expect(await both()).toEqual([expect.stringContaining(UNLISTED), expect.stringContaining(UNLISTED)]);
     await set("allowedModels", '["fake/fake-2"]');
-    await until(async () => (await both()).every((text) => text === "from fake-2"));
+    expect(await both()).toEqual(["from fake-2", "from fake-2"]);
   });
 
   test("belong to the agent of the conversation", async ({ world }) => {

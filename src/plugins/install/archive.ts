@@ -1,6 +1,9 @@
 import { createReadStream } from "node:fs";
-import { mkdir, readdir, realpath } from "node:fs/promises";
+import { mkdir, open, readdir, realpath } from "node:fs/promises";
 import { join, posix } from "node:path";
+import { Transform, type Readable } from "node:stream";
+import { createGunzip } from "node:zlib";
+import type { Parser } from "tar/parse";
 import type { ReadEntry } from "tar/read-entry";
 import { OpenClawError } from "../../types/errors.ts";
 import { exists } from "../../utils/exists.ts";
@@ -17,10 +20,8 @@ export async function unpackArchive(file: string, into: string): Promise<string>
   await readAll(file, new ArchiveCheck());
   const { extract } = await import("tar/extract");
   await mkdir(into, { recursive: true, mode: 0o700 });
-  await reading(
-    file,
-    extract({ file, cwd: into, strict: true, preserveOwner: false, noMtime: true, filter: settleMode }),
-  );
+  const unpack = extract({ cwd: into, strict: true, preserveOwner: false, noMtime: true, filter: settleMode });
+  await reading(file, feed(file, unpack, "close"));
   return await folderIn(await realpath(into));
 }
 
@@ -38,7 +39,7 @@ async function folderIn(root: string): Promise<string> {
 
 async function readAll(file: string, check: ArchiveCheck): Promise<void> {
   const { Parser } = await import("tar/parse");
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const refused = Promise.withResolvers<never>();
   const parser = new Parser({
     strict: true,
     onReadEntry(entry) {
@@ -46,18 +47,61 @@ async function readAll(file: string, check: ArchiveCheck): Promise<void> {
         check.add(entry);
         entry.resume();
       } catch (error) {
-        reject(error);
+        refused.reject(error);
       }
     },
   });
+  await reading(file, Promise.race([feed(file, parser, "end"), refused.promise]));
+}
+
+/** Bytes of a whole archive, unpacked: its files and their headers. */
+const MOST_BYTES = ARCHIVE_LIMITS.bytes + 64 * 1_048_576;
+
+/**
+ * Feeds an archive to what reads it, until that says that it is done. What follows the archive's own end is not
+ * read: tar would keep it, and copy it again with each part, so that a small file could keep it busy for hours.
+ */
+async function feed(file: string, reader: Parser, done: "end" | "close"): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
   const source = createReadStream(file);
-  source.on("error", reject);
-  parser.on("error", reject).on("end", resolve);
-  source.pipe(parser);
+  const whole = limited();
+  const parts: readonly Readable[] = (await isPacked(file))
+    ? [source, source.pipe(createGunzip()), whole]
+    : [source, whole];
+  for (const part of parts) part.on("error", reject);
+  reader.on("error", reject).on(done, () => resolve());
+  reader.on("eof", () => {
+    whole.unpipe(reader);
+    reader.end();
+  });
+  (parts.at(-2) ?? source).pipe(whole).pipe(reader);
   try {
-    await reading(file, promise);
+    await promise;
   } finally {
-    source.destroy();
+    for (const part of parts) part.destroy();
+  }
+}
+
+/** Passes on what it gets, up to the most that an archive may hold. */
+function limited(): Transform {
+  let bytes = 0;
+  return new Transform({
+    transform(chunk: Buffer, _encoding, pass) {
+      bytes += chunk.length;
+      if (bytes > MOST_BYTES) pass(unsafe(`The archive holds more than ${MOST_BYTES / 1_048_576} MB.`));
+      else pass(null, chunk);
+    },
+  });
+}
+
+/** By the first two bytes of gzip. */
+async function isPacked(file: string): Promise<boolean> {
+  const handle = await open(file);
+  try {
+    const { buffer } = await handle.read(Buffer.alloc(2), 0, 2, 0);
+    return buffer.readUInt16BE() === 0x1f8b;
+  } finally {
+    await handle.close();
   }
 }
 

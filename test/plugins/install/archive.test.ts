@@ -1,3 +1,4 @@
+import { gzipSync } from "node:zlib";
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -136,6 +137,12 @@ test("a plugin that needs a newer gateway, has a wrong manifest or no entry is r
     expect(staged).toMatchObject({ code: "PLUGIN_INVALID", message: expect.stringContaining(why) });
     expect(readdirSync(store.extensions)).toEqual([]);
   }
+});
+
+test("a small archive with much behind its end is read in time", async () => {
+  const tar = archiveOf(asEntries(pluginFiles()), false);
+  const { staged } = await stage(gzipSync(Buffer.concat([tar, Buffer.alloc(100_000_000)])));
+  expect(staged).toMatchObject({ facts: { id: "toy" } });
 });
 
 test("a lock that cannot be read is reported, since it may hide install scripts", async () => {

@@ -9,6 +9,7 @@ import type {
   HttpRouteContribution,
   Contributor,
   MemoryContribution,
+  MemoryPromptRequest,
   ModelProviderContribution,
 } from "../types/contribution.ts";
 import type { ContextEngineFactory } from "../types/engine/context-engine.ts";
@@ -41,6 +42,7 @@ export class Contributions {
     checks: new NamedValues<CheckContribution>("check"),
     engines: new NamedValues<ContextEngineFactory>("context engine"),
     memories: new NamedValues<MemoryContribution>("memory"),
+    memorySupplements: new NamedValues<MemoryContribution>("memory supplement"),
     providers: new NamedValues<ModelProviderContribution>("model provider"),
     skills: new NamedValues<string>("skill folder"),
   };
@@ -136,9 +138,15 @@ export class Contributions {
       addConfig: (config) => changed(() => t.configs.add(owner, owner, config)),
       addChecks: (checks) => changed(() => t.checks.add(owner, checks.id, checks)),
       addContextEngine: (id, factory) => changed(() => t.engines.add(owner, this.#free("engines", id), factory)),
-      addMemory: (memory) => changed(() => t.memories.add(owner, "memory", memory)),
+      addMemory: (memory) => changed(() => this.#addMemory(owner, memory)),
       addModelProvider: (provider) => changed(() => t.providers.add(owner, provider.id, provider)),
     };
+  }
+
+  #addMemory(owner: string, memory: MemoryContribution): void {
+    const { memories, memorySupplements } = this.#tables;
+    if (memory.isSupplement === true) memorySupplements.add(owner, memory.id, memory);
+    else memories.add(owner, "memory", memory);
   }
 
   /** An alias takes a name too. */
@@ -230,8 +238,10 @@ export class Contributions {
     return this.#tables.engines.ownerOf(id);
   }
 
-  get memory(): MemoryContribution | undefined {
-    return this.#tables.memories.get("memory");
+  /** The section of the memory, then what others add to it. */
+  memoryPrompt(request: MemoryPromptRequest): readonly string[] {
+    const parts = [...this.#tables.memories.list, ...this.#tables.memorySupplements.list];
+    return parts.flatMap(({ prompt }) => prompt(request));
   }
 
   /** Absolute paths. */

@@ -46,7 +46,7 @@ export interface ContributionRegistry {
   addChecks(checks: CheckContribution): void;
   /** `plugins.slots.contextEngine` names the engine that runs. */
   addContextEngine(id: string, factory: ContextEngineFactory): void;
-  /** There can be only one memory. */
+  /** There can be only one memory. Every contributor may add a supplement. */
   addMemory(memory: MemoryContribution): void;
   /** A provider of models, as `models.providers.<id>` describes one. The config has priority over it. */
   addModelProvider(provider: ModelProviderContribution): void;
@@ -196,6 +196,8 @@ export interface CheckContribution {
 
 export interface MemoryContribution {
   readonly id: string;
+  /** It only adds to the memory's section of the prompt. */
+  readonly isSupplement?: boolean;
   /** Sections of the system prompt that say how the memory is used. */
   prompt(request: MemoryPromptRequest): readonly string[];
 }

@@ -118,3 +118,16 @@ it.each(["get weather", "w".repeat(65), "wetter.heute", ""])("no tool can be cal
   };
   expect(() => new Contributions([contributor])).toThrow("no tool can be called");
 });
+
+it("several contributors add to the memory's section, after the one memory", () => {
+  const section = (id: string, line: string, isSupplement = true) => ({ id, isSupplement, prompt: () => [line] });
+  const contributions = new Contributions([
+    { id: "wiki", register: (registry) => registry.addMemory(section("wiki", "The wiki too.")) },
+    { id: "notes", register: (registry) => registry.addMemory(section("notes", "The notes too.")) },
+    { id: "brain", register: (registry) => registry.addMemory(section("brain", "Ask the memory.", false)) },
+  ]);
+  const lines = () => contributions.memoryPrompt({ availableTools: new Set() });
+  expect(lines()).toEqual(["Ask the memory.", "The wiki too.", "The notes too."]);
+  contributions.remove("wiki");
+  expect(lines()).toEqual(["Ask the memory.", "The notes too."]);
+});

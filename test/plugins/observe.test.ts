@@ -137,7 +137,7 @@ test("an unloaded plugin leaves nothing that it registered, and no interval", as
     "engines",
     "hooks",
     "httpRoutes",
-    "memories",
+    "memorySupplements",
     "methods",
     "tools",
   ]);

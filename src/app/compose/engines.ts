@@ -51,7 +51,7 @@ export class Engines {
     contributions.reserve("engines", [LEGACY]);
     this.#takeBack = setPluginHost({
       compact: (params) => this.#desk.compact(params),
-      memoryPrompt: (request) => contributions.memory?.prompt(request) ?? [],
+      memoryPrompt: (request) => contributions.memoryPrompt(request),
       hooksOf: (name) => contributions.handlersOf(name),
       config: () => shownConfig(parts.live.config),
     });

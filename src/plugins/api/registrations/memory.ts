@@ -11,35 +11,33 @@ type Builder = (request: unknown) => unknown;
 export function registerMemoryCapability(scope: PluginScope, state: MemoryParts, given: unknown): void {
   const capability = objectOf(given, "registerMemoryCapability");
   state.builder = optionalMethodIn(capability, "promptBuilder");
-  announce(scope, state);
+  if (state.isMemory) return;
+  state.isMemory = true;
+  scope.registry.addMemory({
+    id: scope.id,
+    prompt: (request) => (state.builder ? linesOf(scope, state.builder, request) : []),
+  });
 }
 
 /** `api.registerMemoryPromptSection(builder)` and `registerMemoryPromptSupplement(builder)`: more lines of the memory's section. */
-export function registerMemorySupplement(scope: PluginScope, state: MemoryParts, builder: unknown): void {
-  state.supplements.push(functionOf(builder, "registerMemoryPromptSupplement"));
-  announce(scope, state);
+export function registerMemorySupplement(scope: PluginScope, { supplements }: MemoryParts, given: unknown): void {
+  supplements.push(functionOf(given, "registerMemoryPromptSupplement"));
+  if (supplements.length > 1) return;
+  scope.registry.addMemory({
+    id: scope.id,
+    isSupplement: true,
+    prompt: (request) => supplements.flatMap((builder) => linesOf(scope, builder, request)),
+  });
 }
 
 /** What one plugin has said of the memory. */
 export interface MemoryParts {
   builder: Builder | undefined;
   readonly supplements: Builder[];
-  isAdded: boolean;
+  isMemory: boolean;
 }
 
-export const noMemory = (): MemoryParts => ({ builder: undefined, supplements: [], isAdded: false });
-
-function announce(scope: PluginScope, state: MemoryParts): void {
-  if (state.isAdded) return;
-  state.isAdded = true;
-  scope.registry.addMemory({
-    id: scope.id,
-    prompt: (request) =>
-      [...(state.builder ? [state.builder] : []), ...state.supplements].flatMap((builder) =>
-        linesOf(scope, builder, request),
-      ),
-  });
-}
+export const noMemory = (): MemoryParts => ({ builder: undefined, supplements: [], isMemory: false });
 
 /** A builder that throws adds nothing: the prompt is made without it. */
 function linesOf(scope: PluginScope, builder: Builder, request: MemoryPromptRequest): readonly string[] {

@@ -13,6 +13,10 @@ const MOST_SHOWN = 500;
 
 type HookPorts = Pick<OutboxDeps, "hooks" | "log">;
 
+/** UTF-16 units of a text that a plugin makes. A longer one would fill its chat with messages for hours. */
+const MOST_CHARS = 100_000;
+const CUT = "[A plugin made this text longer; the rest is left out.]";
+
 interface Leaving {
   readonly replyKey: string;
   readonly to: Peer;
@@ -124,7 +128,7 @@ const fileOf = ({ media: { name, source } }: Extract<ReplyBlock, { kind: "media"
 
 function withText(block: ReplyBlock, text: unknown): ReplyBlock {
   if (block.kind === "media" || typeof text !== "string" || text.trim() === "") return block;
-  return { ...block, markdown: text };
+  return { ...block, markdown: text.length > MOST_CHARS ? `${text.slice(0, MOST_CHARS)}\n\n${CUT}` : text };
 }
 
 /** Blocks are the parts of an answer that is still being written. */

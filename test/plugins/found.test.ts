@@ -27,11 +27,11 @@ const found = async () => (await discoverPlugins(places)).plugins.map(({ manifes
 const broken = async () => Object.fromEntries((await discoverPlugins(places)).broken.map(({ id, why }) => [id, why]));
 
 describe("plugins are found", () => {
-  it("in paths of the config before what is installed, workspaces, and folders put there by hand", async () => {
-    const byHand = at("extensions", "notes");
-    expect(await found()).toEqual([["notes", byHand]]);
+  it("in paths of the config before extensions/, and there before workspaces, into which agents write", async () => {
     const inWorkspace = at("workspace", "notes");
     expect(await found()).toEqual([["notes", inWorkspace]]);
+    const byHand = at("extensions", "notes");
+    expect(await found()).toEqual([["notes", byHand]]);
     places = { ...places, installedIds: new Set(["notes"]) };
     expect(await found()).toEqual([["notes", byHand]]);
     const named = at("mine", "notes");

@@ -69,11 +69,14 @@ async function readBelow(dir: string, origin: PluginOrigin): Promise<readonly Re
   return read.filter(({ kind }) => kind !== "none");
 }
 
-/** A path of the config, then what was installed, then workspaces, then folders put into `extensions/` by hand. */
+/**
+ * A path of the config, then what was installed, then folders put into `extensions/` by hand, then workspaces. The field puts
+ * workspaces before such folders; but an agent writes into its workspace, and must not replace the code of a plugin that is on.
+ */
 function rankOf({ origin, manifest }: FoundPlugin, { installedIds }: PluginPlaces): number {
   if (origin === "config") return 0;
-  if (origin === "workspace") return 2;
-  return installedIds.has(manifest.id) ? 1 : 3;
+  if (origin === "workspace") return 3;
+  return installedIds.has(manifest.id) ? 1 : 2;
 }
 
 const hidden = ({ manifest, root, origin }: FoundPlugin, why: string): BrokenPlugin => ({

@@ -107,6 +107,14 @@ describe("a reply that leaves", () => {
     expect(fixture.log.lines).toContain("info a plugin cancelled a message");
   });
 
+  it("is cut when a plugin makes it endless", async () => {
+    fixture.hooks = (on) => on("message_sending", () => ({ content: "b".repeat(10_000_000) }));
+    const boot = await fixture.boot();
+    await boot.ask("hello");
+    expect(shown().join("").length).toBeLessThan(101_000);
+    expect(shown().at(-1)).toContain("A plugin made this text longer");
+  });
+
   it("is sent as it is when a plugin fails", async () => {
     fixture.hooks = (on) =>
       on("message_sending", () => {

@@ -43,7 +43,8 @@ export function noticeFor(result: RunResult, form?: CommandForm): string | undef
 
 /** The text for a failure's kind, with the provider's text where that says more. */
 function failureText(failure: Failure, form: CommandForm | undefined): string {
-  const { kind, message } = failure;
+  const { kind, message, notice } = failure;
+  if (notice !== undefined) return notice;
   if (kind === "context_overflow") return inCommandForm(tooLong(failure), form);
   if (kind === "image_size") return imageText(message);
   const said = SAYS_LITTLE.has(kind) ? providerText(message) : undefined;

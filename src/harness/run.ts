@@ -133,7 +133,7 @@ class Runner {
     const blocked = progress.kind === "fresh" ? await whyBlocked(this.#request, this.#deps, this.#history) : undefined;
     const claimed = blocked === undefined ? await claimedAnswer(progress, this.#request, this.#deps) : undefined;
     const unusable = await this.#prepare(progress);
-    if (blocked !== undefined) return { kind: "failed", failure: { kind: "blocked", message: blocked } };
+    if (blocked) return { kind: "failed", failure: blocked };
     if (claimed) return this.#say(claimed);
     this.#showPrompt();
     if (unusable) return { kind: "failed", failure: unusable };

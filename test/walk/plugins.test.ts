@@ -353,6 +353,25 @@ const BROKEN: readonly (PluginFiles & { readonly why: string })[] = [
   },
 ];
 
+test("a memory's section is in the system prompt of the built-in engine; one that fails costs no turn", async ({
+  world,
+  expect,
+}) => {
+  const memory: PluginFiles = {
+    id: "diary",
+    code: `let calls = 0;
+    export default (api) => api.registerMemoryPromptSupplement(({ availableTools }) => {
+      if (++calls > 1) throw new Error("diary is closed");
+      return ["Memory: Ann likes tea." + (availableTools.has("read") ? " Read more in diary.md." : "")];
+    });`,
+  };
+  const { home } = await startWith(world, [memory]);
+  expect(await ask(home, "hello")).toContain("echo: hello");
+  expect(world.model.calls.at(-1)?.system).toContain("Memory: Ann likes tea. Read more in diary.md.");
+  expect(await ask(home, "once more")).toContain("echo: once more");
+  expect(world.model.calls.at(-1)?.system).not.toContain("Ann likes tea");
+});
+
 test("a plugin is loaded without the tools and commands that the gateway does not take, and doctor names them", async ({
   world,
   expect,

@@ -10,6 +10,9 @@ import { joinParts, sizesOf, type TextPart } from "../../prompt/parts.ts";
 import { systemPromptParts, wholePrompt } from "../../prompt/system-prompt.ts";
 import { dayOf } from "../../prompt/timestamp.ts";
 import type { Clock } from "../../types/clock.ts";
+import { LEGACY } from "../../history/engines/open-engine.ts";
+import { engineSettings } from "../../history/engines/settings.ts";
+import { errorText } from "../../utils/text/error-text.ts";
 import { writesInTags } from "../../providers/reasoning-tags.ts";
 import { isSubagentKey } from "../../sessions/keys.ts";
 import type { AgentSettings } from "../../types/settings.ts";
@@ -35,8 +38,26 @@ export function createPrompting(live: Live, log: Log, clock: Clock) {
     const found = await once(agent.id, () => lookUp(agent, live, warn));
     const owners = live.config.commands.ownerAllowFrom.map(String);
     const contextFiles = isLight === true ? await filesOf(agent, [CHECKLIST]) : found.contextFiles;
-    return promptOf(systemPromptParts(contextFor(request, { ...found, contextFiles, owners, now: clock.now() })));
+    const parts = systemPromptParts(contextFor(request, { ...found, contextFiles, owners, now: clock.now() }));
+    return promptOf([...parts, ...memoryParts(request, live, warn)]);
   };
+}
+
+/** What the memory adds. A context engine of a plugin asks for it by itself. */
+function memoryParts(
+  { tools, isLight }: SystemPromptRequest,
+  { config, contributions }: Live,
+  warn: Log["warn"],
+): readonly TextPart[] {
+  if (isLight === true || engineSettings(config.plugins).id !== LEGACY) return [];
+  try {
+    const lines = contributions.memoryPrompt({ availableTools: new Set(tools.map(({ name }) => name)) });
+    const text = lines.join("\n").trim();
+    return text === "" ? [] : [{ name: "memory", source: "plugins", text: `\n\n${text}` }];
+  } catch (error) {
+    warn("the memory adds nothing to the prompt: it failed", { error: errorText(error) });
+    return [];
+  }
 }
 
 /** The files of the workspace, and the skills. */

@@ -1,7 +1,7 @@
 import { additionsIn, joinAdditions } from "./prompt-additions.ts";
 import type { BoundHooks, HookContext, HookRunner, PromptAdditions } from "../../types/hook/hooks.ts";
 import type { ChatMessage } from "../../types/run/model.ts";
-import type { RunResult } from "../../types/run/run.ts";
+import type { Failure, RunResult } from "../../types/run/run.ts";
 import { estimateTextTokens } from "../../sessions/transcript/tokens.ts";
 import { isFields } from "../../utils/fields.ts";
 import { readHistory } from "../context/context.ts";
@@ -54,26 +54,32 @@ async function messagesFor(request: RunRequest, models: RunDeps["models"]): Prom
   return handle && !("missing" in handle) ? readHistory(handle, request) : [];
 }
 
-/** Why a hook does not let the run begin; undefined when all let it. */
+/** The failure of a run that a hook does not let begin; undefined when all let it. */
 export async function whyBlocked(
   request: RunRequest,
   { hooks }: Pick<RunDeps, "hooks">,
   history: HistoryReader,
-): Promise<string | undefined> {
+): Promise<Failure | undefined> {
   if (hooks?.has("before_agent_run") !== true) return undefined;
   const event = { prompt: request.turn.text, messages: await history() };
   return hooks.gate(
     { name: "before_agent_run", event, context: contextOf(request) },
-    { accepts: blockIn, refused: (reason) => reason },
+    { accepts: blockIn, refused: (message) => ({ kind: "blocked", message }) },
   );
 }
 
-/** `{outcome: "block", reason, message}` */
-function blockIn(answer: unknown): string | undefined {
+/** `{outcome: "block", reason, message}`: the reason is for the operator, the message for the person who wrote. */
+function blockIn(answer: unknown): Failure | undefined {
   if (!isFields(answer) || answer["outcome"] !== "block") return undefined;
-  const text = answer["message"] ?? answer["reason"];
-  return typeof text === "string" && text !== "" ? text : "a plugin does not allow it";
+  const [reason, notice] = [answer["reason"], answer["message"]].map((text) =>
+    typeof text === "string" && text.trim() !== "" ? text.slice(0, MOST_NOTICE) : undefined,
+  );
+  const message = reason ?? notice ?? "a plugin does not allow it";
+  return { kind: "blocked", message, ...(notice !== undefined && { notice }) };
 }
+
+/** UTF-16 units of what a plugin says about a run that it does not allow. */
+const MOST_NOTICE = 2000;
 
 /** The turn with the hooks' additions, as the transcript keeps it. */
 export function addToTurn(request: RunRequest, added: PromptAdditions): RunRequest {

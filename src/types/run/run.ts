@@ -42,6 +42,8 @@ export interface Failure {
   readonly requestedTokens?: number;
   /** The most tokens of output that the provider would have accepted. */
   readonly maxOutputTokens?: number;
+  /** The words of the plugin that does not allow the run, for the person who wrote. */
+  readonly notice?: string;
   /** Nothing but the present turn was sent: a fresh conversation would not fit better. */
   readonly isAlone?: boolean;
 }

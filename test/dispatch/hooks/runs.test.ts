@@ -117,6 +117,20 @@ it("a failed call is reported with the kind of its failure", async () => {
   await expect.poll(() => events[0]).toMatchObject({ outcome: "error", errorCategory: "auth" });
 });
 
+it("a run that before_agent_run blocks shows the person its message, and the operator its reason", async () => {
+  fixture.hooks = (on) =>
+    on("before_agent_run", () => ({
+      outcome: "block",
+      reason: "quota of tenant 7",
+      message: "Please come back tomorrow.",
+    }));
+  const boot = await fixture.boot();
+  expect(await boot.ask("hello")).toMatchObject({ kind: "failed", why: expect.stringContaining("blocked") });
+  expect(shown()).toEqual(["⚠️ Please come back tomorrow."]);
+  expect((await boot.journal.runs.last(boot.keyOf("1")))?.result).toContain("blocked");
+  expect(fixture.model.calls).toEqual([]);
+});
+
 describe("an answer that before_agent_finalize wants revised", () => {
   it("is followed by another pass with the instruction, once", async () => {
     const asked: unknown[] = [];

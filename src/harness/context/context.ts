@@ -259,11 +259,10 @@ function lastModelIn({ messages }: SessionWindow): ModelRef | undefined {
   return last?.role === "assistant" ? { provider: last.provider, id: last.model } : undefined;
 }
 
-/** The conversation before a turn, as far as a model will be shown it. */
+/** The conversation before a turn, as far as it fits the model's window. The system prompt is not counted: making it costs more than the rest. */
 export async function readHistory(handle: ModelHandle, request: RunRequest): Promise<readonly ChatMessage[]> {
-  const { text } = await request.systemPrompt(handle.info);
   const { settings, tools, conversation } = request;
-  const budget = budgetOf(handle, settings, fixedTokens(text, tools));
+  const budget = budgetOf(handle, settings, fixedTokens("", tools));
   return (await conversation.window(budget)).messages.map((row) => row.message);
 }
 

@@ -1,5 +1,15 @@
 import type { PluginScope } from "./scope.ts";
 
+const WORKFLOW = [
+  "enqueueNextTurnInjection",
+  "registerSessionSchedulerJob",
+  "sendSessionAttachment",
+  "scheduleSessionTurn",
+  "unscheduleSessionTurnsByTag",
+] as const;
+const AGENT_EVENTS = ["registerAgentEventSubscription", "emitAgentEvent"] as const;
+const RUN_CONTEXT = ["setRunContext", "getRunContext", "clearRunContext"] as const;
+
 /** Members of the field's API that this gateway does not have. Calling one throws an error that names it. */
 const REFUSED = {
   api: [
@@ -30,27 +40,14 @@ const REFUSED = {
     "registerDetachedTaskRuntime",
     // The older names of members of api.session, api.agent and api.runContext.
     "registerSessionExtension",
-    "enqueueNextTurnInjection",
-    "registerSessionSchedulerJob",
-    "sendSessionAttachment",
-    "scheduleSessionTurn",
-    "unscheduleSessionTurnsByTag",
-    "registerAgentEventSubscription",
-    "emitAgentEvent",
-    "setRunContext",
-    "getRunContext",
-    "clearRunContext",
+    ...WORKFLOW,
+    ...AGENT_EVENTS,
+    ...RUN_CONTEXT,
   ],
-  "api.agent.events": ["registerAgentEventSubscription", "emitAgentEvent"],
-  "api.runContext": ["setRunContext", "getRunContext", "clearRunContext"],
+  "api.agent.events": AGENT_EVENTS,
+  "api.runContext": RUN_CONTEXT,
   "api.session.state": ["registerSessionExtension"],
-  "api.session.workflow": [
-    "enqueueNextTurnInjection",
-    "registerSessionSchedulerJob",
-    "sendSessionAttachment",
-    "scheduleSessionTurn",
-    "unscheduleSessionTurnsByTag",
-  ],
+  "api.session.workflow": WORKFLOW,
   "api.runtime.subagent": ["run", "waitForRun", "getSessionMessages", "getSession", "deleteSession"],
   "api.runtime.tts": ["textToSpeech", "textToSpeechStream", "textToSpeechTelephony", "listVoices"],
   "api.runtime.stt": ["transcribeAudioFile"],

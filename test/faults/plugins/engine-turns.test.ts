@@ -1,36 +1,19 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
-import type { GatewayUnderTest, Home } from "../../kit/gateway/process.ts";
+import type { Home } from "../../kit/gateway/process.ts";
 import { transcriptOf } from "../../kit/gateway/state-files.ts";
-import { test, type World } from "../../kit/gateway/world.ts";
-import { ofEngine, RECORDER, recordedBy, type RecordedCall, UNDEFINED } from "../../kit/plugins/recorder.ts";
+import { test } from "../../kit/gateway/world.ts";
+import { ofEngine, recordedBy, type RecordedCall, UNDEFINED } from "../../kit/plugins/recorder.ts";
+import { answerTo, startRecorder } from "../../kit/plugins/recorder-walk.ts";
 import { until } from "../../kit/until.ts";
-
-interface Started {
-  readonly home: Home;
-  readonly gateway: GatewayUnderTest;
-}
-
-async function startWith(world: World, config: object, more: object = {}): Promise<Started> {
-  const home = await world.home(world.config({ plugins: { entries: { recorder: { config } } }, ...more }));
-  expect(await home.run(["plugins", "install", RECORDER, "--accept-capabilities"])).toMatchObject({ code: 0 });
-  return { home, gateway: await home.start() };
-}
-
-async function say({ telegram }: World, text: string): Promise<string> {
-  const before = telegram.shown(1001).length;
-  telegram.say(text, { from: { id: 1001, first_name: "Ada" } });
-  await telegram.waitFor(() => telegram.shown(1001).length > before);
-  return telegram.shown(1001).at(-1) ?? "";
-}
 
 const named = (home: Home, name: string) => recordedBy(home).filter(({ call }) => call === name);
 const rolesOf = (call: RecordedCall | undefined) => call?.params.messages?.map(({ role }) => role);
 
 describe.concurrent("an installed engine", () => {
   test("is told which turn comes from the gateway itself", async ({ world }) => {
-    const { home } = await startWith(
+    const { home } = await startRecorder(
       world,
       {},
       {
@@ -39,11 +22,11 @@ describe.concurrent("an installed engine", () => {
       },
     );
     world.model.answer(({ said }) => ({ text: said.includes("This is a heartbeat") ? "The disk is full." : "well" }));
-    await say(world, "hello");
+    await answerTo(world, "hello");
     await writeFile(join(home.stateDir, "workspace", "HEARTBEAT.md"), "- is there space on the disk?");
     expect(await home.run(["system", "heartbeat", "now"])).toMatchObject({ code: 0 });
     await world.told("The disk is full.");
-    await say(world, "and now?");
+    await answerTo(world, "and now?");
     await until(() => named(home, "afterTurn").length === 3);
     const HEARTBEAT = { kind: "internal_system", sourceTool: "heartbeat" };
     const signals = named(home, "assemble").map(({ params }) => params["inputProvenance"]);
@@ -59,11 +42,11 @@ describe.concurrent("an installed engine", () => {
   test("that leaves compaction to the gateway has it done after a reply, when its answer fills the window", async ({
     world,
   }) => {
-    const { home } = await startWith(world, { estimate: 95_000 });
+    const { home } = await startRecorder(world, { estimate: 95_000 });
     const isSummary = (system: string) => system.startsWith("You write the memory");
     world.model.answer(({ system }) => ({ text: isSummary(system) ? "SUMMARY of the gateway" : "well" }));
     const long = "word ".repeat(12_000);
-    for (const turn of [1, 2, 3]) await say(world, `turn ${turn} ${long}`);
+    for (const turn of [1, 2, 3]) await answerTo(world, `turn ${turn} ${long}`);
     await until(() => world.model.calls.some(({ system }) => isSummary(system)));
     await until(() => transcriptOf(home, ":1001").some(({ type }) => type === "compaction"));
     expect(named(home, "compact")).toEqual([]);
@@ -72,14 +55,14 @@ describe.concurrent("an installed engine", () => {
   test("gets a turn that a kill interrupted under the same key, with the tool's result, and is told of it once", async ({
     world,
   }) => {
-    const { home, gateway } = await startWith(world, { owns: true, commits: true });
+    const { home, gateway } = await startRecorder(world, { owns: true, commits: true });
     let mayAnswer = false;
     world.model.answer((call) => {
       if (!call.said.includes("note")) return { text: "well" };
       if (!call.isAfterTool) return { tool: "recorder_note", args: { word: "milk" } };
       return mayAnswer ? { text: `done: ${call.toolText}` } : "hang";
     });
-    await say(world, "hello");
+    await answerTo(world, "hello");
     world.telegram.say("note it", { from: { id: 1001, first_name: "Ada" } });
     await world.model.called(3);
     await gateway.kill("SIGKILL");

@@ -1,27 +1,9 @@
 import { describe, expect } from "vitest";
-import type { GatewayUnderTest, Home } from "../../kit/gateway/process.ts";
 import { entriesOf, sessionsOf, textOf, transcriptOf } from "../../kit/gateway/state-files.ts";
 import { test, type World } from "../../kit/gateway/world.ts";
-import { RECORDER, recordedBy } from "../../kit/plugins/recorder.ts";
+import { recordedBy } from "../../kit/plugins/recorder.ts";
+import { answerTo, startRecorder } from "../../kit/plugins/recorder-walk.ts";
 import { until } from "../../kit/until.ts";
-
-interface Started {
-  readonly home: Home;
-  readonly gateway: GatewayUnderTest;
-}
-
-async function startWith(world: World, config: object, more: object = {}): Promise<Started> {
-  const home = await world.home(world.config({ plugins: { entries: { recorder: { config } } }, ...more }));
-  expect(await home.run(["plugins", "install", RECORDER, "--accept-capabilities"])).toMatchObject({ code: 0 });
-  return { home, gateway: await home.start() };
-}
-
-async function say({ telegram }: World, text: string, id = 1001): Promise<string> {
-  const before = telegram.shown(id).length;
-  telegram.say(text, { from: { id, first_name: "Ada" } });
-  await telegram.waitFor(() => telegram.shown(id).length > before);
-  return telegram.shown(id).at(-1) ?? "";
-}
 
 const provider = (model: { url: string }) => ({
   baseUrl: model.url,
@@ -36,13 +18,13 @@ describe.concurrent("the model calls of a plugin", () => {
     world,
   }) => {
     const config = { completes: true, request: { model: "fake/fake-2" } };
-    const { home, gateway } = await startWith(world, config, withModels(world));
+    const { home, gateway } = await startRecorder(world, config, withModels(world));
     world.model.answer(({ model }) => ({ text: `from ${model}` }));
     const completions = () => recordedBy(home).filter(({ call }) => call.endsWith(" completion"));
     /** What both calls of the latest turn gave. */
     const both = async () => {
       const before = completions().length;
-      await say(world, "hello");
+      await answerTo(world, "hello");
       await until(() => completions().length === before + 2);
       const texts = completions().slice(before);
       return texts.map(({ params }) => String(params["error"] ?? params["text"]));
@@ -69,7 +51,7 @@ describe.concurrent("the model calls of a plugin", () => {
       { id: "main", default: true },
       { id: "work", model: "fake/fake-2" },
     ];
-    const { home } = await startWith(
+    const { home } = await startRecorder(
       world,
       { completes: true },
       {
@@ -79,16 +61,16 @@ describe.concurrent("the model calls of a plugin", () => {
       },
     );
     world.model.answer(({ model }) => ({ text: `from ${model}` }));
-    expect(await say(world, "hello")).toBe("from fake-2");
+    expect(await answerTo(world, "hello")).toBe("from fake-2");
     const given = (name: string) => recordedBy(home).find(({ call }) => call === name)?.params;
     await until(() => given("bound completion") !== undefined && given("unbound completion") !== undefined);
     expect(given("bound completion")).toMatchObject({ text: "from fake-2", agentId: "work" });
     expect(given("unbound completion")).toMatchObject({ text: "from fake-1", agentId: "main" });
-    expect(await say(world, "/recorder bound")).toBe("bound: from fake-2");
-    expect(await say(world, '/recorder bound {"agentId":"work"}')).toBe("bound: from fake-2");
-    expect(await say(world, "/recorder unbound")).toBe("unbound: from fake-1");
-    expect(await say(world, '/recorder unbound {"agentId":"work"}')).toBe("unbound: from fake-2");
-    expect(await say(world, '/recorder bound {"agentId":"main"}')).toBe(
+    expect(await answerTo(world, "/recorder bound")).toBe("bound: from fake-2");
+    expect(await answerTo(world, '/recorder bound {"agentId":"work"}')).toBe("bound: from fake-2");
+    expect(await answerTo(world, "/recorder unbound")).toBe("unbound: from fake-1");
+    expect(await answerTo(world, '/recorder unbound {"agentId":"work"}')).toBe("unbound: from fake-2");
+    expect(await answerTo(world, '/recorder bound {"agentId":"main"}')).toBe(
       "failed: Plugin LLM completion cannot override the active session agent.",
     );
   });
@@ -100,9 +82,9 @@ describe.concurrent("the model calls of a plugin", () => {
       { role: "assistant", content: "two" },
       { role: "user", content: [{ type: "text", text: "three" }] },
     ];
-    await startWith(world, { completes: true, request: { messages } });
-    expect(await say(world, `/recorder unbound ${JSON.stringify({ messages })}`)).toBe("unbound: echo: three");
-    await say(world, "hello");
+    await startRecorder(world, { completes: true, request: { messages } });
+    expect(await answerTo(world, `/recorder unbound ${JSON.stringify({ messages })}`)).toBe("unbound: echo: three");
+    await answerTo(world, "hello");
     const asked = () => world.model.calls.filter(({ system }) => system.startsWith("Summarise."));
     await until(() => asked().length === 3);
     for (const { messages: sent } of asked())
@@ -117,13 +99,13 @@ describe.concurrent("the model calls of a plugin", () => {
 
 describe.concurrent("a plugin that works on the files of sessions", () => {
   test("loses no row of the gateway by writing back those that it read earlier", async ({ world }) => {
-    const { home, gateway } = await startWith(world, {});
-    await say(world, "hello");
+    const { home, gateway } = await startRecorder(world, {});
+    await answerTo(world, "hello");
     const [key = ""] = Object.keys(sessionsOf(home));
-    expect(await say(world, "/recorder store-read")).toBe("read 1 rows");
-    await say(world, "I am new here", 1002);
-    await say(world, "/new");
-    expect(await say(world, "/recorder store-write")).toBe("wrote 1 rows");
+    expect(await answerTo(world, "/recorder store-read")).toBe("read 1 rows");
+    await answerTo(world, "I am new here", 1002);
+    await answerTo(world, "/new");
+    expect(await answerTo(world, "/recorder store-write")).toBe("wrote 1 rows");
     const begun = sessionsOf(home)[key]!.sessionId;
     // The gateway reads the file again when it stops.
     expect(await gateway.kill()).toBe(0);
@@ -131,32 +113,32 @@ describe.concurrent("a plugin that works on the files of sessions", () => {
     expect(Object.keys(rows)).toHaveLength(2);
     expect(rows[key]).toMatchObject({ sessionId: begun });
     await home.start();
-    await say(world, "still there?");
+    await answerTo(world, "still there?");
     expect(sessionsOf(home)[key]).toMatchObject({ sessionId: begun });
-    await say(world, "and I?", 1002);
+    await answerTo(world, "and I?", 1002);
     expect(JSON.stringify(world.model.calls.at(-1)?.messages)).toContain("I am new here");
   });
 
   test("has its change of a row that nobody else changed taken in", async ({ world }) => {
-    const { home, gateway } = await startWith(world, {});
-    await say(world, "hello");
+    const { home, gateway } = await startRecorder(world, {});
+    await answerTo(world, "hello");
     const [key = ""] = Object.keys(sessionsOf(home));
     await gateway.kill();
     const again = await home.start();
-    expect(await say(world, "/recorder store-read")).toBe("read 1 rows");
-    expect(await say(world, "/recorder store-write")).toBe("wrote 1 rows");
+    expect(await answerTo(world, "/recorder store-read")).toBe("read 1 rows");
+    expect(await answerTo(world, "/recorder store-write")).toBe("wrote 1 rows");
     await again.kill();
     expect(sessionsOf(home)[key]).toMatchObject({ totalTokens: 4321 });
   });
 
   test("may shorten a transcript between turns: the conversation continues from there", async ({ world }) => {
-    const { home } = await startWith(world, { owns: true });
-    await say(world, "the first words");
-    await say(world, "the second words");
+    const { home } = await startRecorder(world, { owns: true });
+    await answerTo(world, "the first words");
+    await answerTo(world, "the second words");
     const [row] = Object.values(sessionsOf(home));
-    expect(await say(world, "/recorder file")).toBe(`file ${row?.sessionFile}`);
-    expect(await say(world, "/recorder rotate")).toBe("kept 2 entries");
-    await say(world, "the third words");
+    expect(await answerTo(world, "/recorder file")).toBe(`file ${row?.sessionFile}`);
+    expect(await answerTo(world, "/recorder rotate")).toBe("kept 2 entries");
+    await answerTo(world, "the third words");
     const asked = JSON.stringify(world.model.calls.at(-1)?.messages);
     expect(asked).toContain("the second words");
     expect(asked).not.toContain("the first words");

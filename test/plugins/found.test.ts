@@ -64,17 +64,21 @@ describe("plugins are found", () => {
     expect(Object.values(await broken())[0]).toContain(why);
   });
 
-  it("not with an entry outside their folder, without one, or with the id of a bundled extension", async () => {
+  it("not with an entry outside their folder, without one, with one that cannot be read, or with the id of a bundled extension", async () => {
     at("extensions", "outside", { package: { openclaw: { extensions: ["../../evil.js"] } } });
     at("extensions", "nothing", { package: { openclaw: { extensions: ["./missing.js"] } } });
     at("extensions", "telegram");
     const linked = at("extensions", "linked", { package: { openclaw: { extensions: ["./link.js"] } } });
     writeFileSync(join(dir, "evil.js"), CODE);
+    const loop = join(at("extensions", "loop"), "index.js");
+    rmSync(loop);
+    symlinkSync(loop, loop);
     symlinkSync(join(dir, "evil.js"), join(linked, "link.js"));
     expect(await found()).toEqual([]);
     expect(await broken()).toEqual({
       outside: "its entry ../../evil.js is outside its folder",
       nothing: "none of its entry files exists: missing.js",
+      loop: expect.stringMatching(/^its entry index\.js cannot be read: .*ELOOP/),
       telegram: "a bundled extension has this id",
       linked: "its entry link.js leads outside its folder",
     });

@@ -35,6 +35,7 @@ export async function collectChecks({ contributions, env, ask }: Scene): Promise
 }> {
   const paths = resolvePaths(env);
   const load = await loadOptionsFor(contributions, paths, env);
+  // The check of the config loads it again, and says what is wrong with it.
   const loaded = await loadConfig(load).catch(() => undefined);
   const config = loaded?.config;
   const home = env["HOME"] ?? homedir();

@@ -3,7 +3,9 @@ import { createReadStream } from "node:fs";
 import { lstat, readdir, readFile, readlink, realpath } from "node:fs/promises";
 import { isAbsolute, join, posix } from "node:path";
 import { pipeline } from "node:stream/promises";
+import { isMissing } from "../../utils/missing.ts";
 import { isInside } from "../../utils/real-path.ts";
+import { errorText } from "../../utils/text/error-text.ts";
 import { Count, refuseName, type Limits } from "./paths.ts";
 import { unsafe } from "./refusals.ts";
 
@@ -60,8 +62,10 @@ async function readEntry(root: string, path: string): Promise<Entry | undefined>
 async function readLink(root: string, path: string): Promise<Entry | undefined> {
   const target = await readlink(join(root, path));
   if (leadsToHost(path, target)) return undefined;
-  const real = await realpath(join(root, path)).catch(() => undefined);
-  if (real === undefined) throw unsafe(`The link ${path} leads nowhere.`, "Remove the link.");
+  const real = await realpath(join(root, path)).catch((error: unknown) => {
+    const why = isMissing(error) ? "leads nowhere" : `cannot be followed: ${errorText(error)}`;
+    throw unsafe(`The link ${path} ${why}.`, "Remove the link.");
+  });
   if (isAbsolute(target) || !isInside(real, root))
     throw unsafe(`The link ${path} leads out of its folder, to ${real}.`);
   return { kind: "link", path, target };

@@ -1,7 +1,7 @@
 import { realpath, stat } from "node:fs/promises";
 import { basename, join, relative, sep } from "node:path";
 import type { BrokenPlugin, FoundPlugin, PluginOrigin, PluginPackage } from "../../types/plugin/manifest.ts";
-import { isMissing } from "../../utils/missing.ts";
+import { errorCode, isMissing } from "../../utils/missing.ts";
 import { readRegular } from "../../utils/read-regular.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 import { parseManifest, type Parsed } from "./parse-manifest.ts";
@@ -66,12 +66,9 @@ const withUsual = ({ entries }: PluginPackage): readonly string[] =>
 async function existing(root: string, entries: readonly string[]): Promise<Parsed<readonly string[]>> {
   const found: string[] = [];
   for (const entry of entries) {
-    const path = join(root, entry);
-    if (!isInside(root, path)) return { kind: "broken", why: `its entry ${entry} is outside its folder` };
-    const real = await realpath(path).catch(() => undefined);
-    if (real === undefined) continue;
-    if (!isInside(root, real)) return { kind: "broken", why: `its entry ${entry} leads outside its folder` };
-    if ((await stat(real)).isFile()) found.push(relative(root, real));
+    const place = await placeOf(root, entry);
+    if (place.kind === "broken") return { kind: "broken", why: `its entry ${entry} ${place.why}` };
+    if (place.kind === "there" && (await stat(place.real)).isFile()) found.push(relative(root, place.real));
   }
   if (found.length > 0) return { kind: "ok", value: found };
   return { kind: "broken", why: `none of its entry files exists: ${entries.join(", ")}` };
@@ -81,13 +78,30 @@ async function existing(root: string, entries: readonly string[]): Promise<Parse
 async function foldersOf(root: string, folders: readonly string[]): Promise<Parsed<readonly string[]>> {
   const found = new Set<string>();
   for (const folder of folders) {
-    const path = join(root, folder);
-    const real = await realpath(path).catch(() => undefined);
-    if (!isInside(root, path) || (real !== undefined && !isInside(root, real)))
-      return { kind: "broken", why: `its skill folder ${folder} is outside its folder` };
-    if (real !== undefined && (await stat(real)).isDirectory()) found.add(relative(root, real));
+    const place = await placeOf(root, folder);
+    if (place.kind === "broken") return { kind: "broken", why: `its skill folder ${folder} ${place.why}` };
+    if (place.kind === "there" && (await stat(place.real)).isDirectory()) found.add(relative(root, place.real));
   }
   return { kind: "ok", value: [...found] };
+}
+
+/** `why` is the rest of a sentence about it. */
+type Place =
+  | { readonly kind: "there"; readonly real: string }
+  | { readonly kind: "missing" }
+  | { readonly kind: "broken"; readonly why: string };
+
+/** Where a path of the manifest leads. */
+async function placeOf(root: string, name: string): Promise<Place> {
+  const path = join(root, name);
+  if (!isInside(root, path)) return { kind: "broken", why: "is outside its folder" };
+  try {
+    const real = await realpath(path);
+    return isInside(root, real) ? { kind: "there", real } : { kind: "broken", why: "leads outside its folder" };
+  } catch (error) {
+    if (["ENOENT", "ENOTDIR"].includes(errorCode(error) ?? "")) return { kind: "missing" };
+    return { kind: "broken", why: `cannot be read: ${errorText(error)}` };
+  }
 }
 
 function isInside(root: string, path: string): boolean {

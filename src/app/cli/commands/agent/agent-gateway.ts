@@ -8,6 +8,7 @@ import type { AgentAnswer, AgentFlags } from "./agent-flags.ts";
 import { Permissions } from "../permission.ts";
 import type { Printer } from "../printer.ts";
 import { background } from "../../../../utils/background.ts";
+import { errorText } from "../../../../utils/text/error-text.ts";
 
 /** Milliseconds that a command may wait for approval, in addition to the run's own time. */
 const APPROVAL_MS = 300_000;
@@ -49,7 +50,7 @@ async function ask(io: Io, client: GatewayClient, question: Question): Promise<A
   const permissions = new Permissions(io, client, printer);
   const watch = watchRun(client.events(), new RunView(runId, { printer, permissions, showsTools: wantsTools(flags) }));
   const sent = await client.call("agent", paramsOf(question, runId), started);
-  const forget = stopOnInterrupt(client, sent);
+  const forget = stopOnInterrupt(io, client, sent);
   const timeoutMs = runTime(flags, state) + APPROVAL_MS + GRACE_MS;
   const ended = await client
     .call("agent.wait", { runId: sent.runId, timeoutMs }, outcome, timeoutMs + GRACE_MS)
@@ -86,12 +87,14 @@ const after = (ms: number): Promise<undefined> =>
   });
 
 /** Ctrl-C ends the run too, not only the command. The returned function removes the signal handler. */
-function stopOnInterrupt(client: GatewayClient, { runId, sessionKey }: z.infer<typeof started>): () => void {
+function stopOnInterrupt(io: Io, client: GatewayClient, { runId, sessionKey }: z.infer<typeof started>): () => void {
   const stop = () => {
     // Waits a limited time: a gateway that does not answer must not block the terminal.
     const stopped = client
       .call("chat.abort", { sessionKey, runId }, z.unknown(), AFTER_MS)
-      .catch(() => undefined)
+      .catch((error: unknown) =>
+        io.err(`The gateway did not confirm that the run ended, so it may continue: ${errorText(error)}\n`),
+      )
       .then(() => process.exit(INTERRUPTED));
     background("stop of the run", stopped);
   };

@@ -1,6 +1,7 @@
 // Measures this gateway on this machine, and compares the results with the project's targets.
 //   npm run bench                 everything (some minutes)
 //   npm run bench -- start seq    only these experiments
+//   npm run bench -- profile      where the processor time and the memory of one message go
 // Exits with 1 when an experiment failed, or when the soak or the channels found an error.
 import { spawnSync } from "node:child_process";
 import fs from "node:fs";
@@ -24,17 +25,22 @@ const experiments = {
   plugins: ["plugins.mjs", "15", "100", "3"],
 };
 
+/** Print their own tables, and run only when they are named. */
+const tables = {
+  profile: ["profile/profile.mjs", "2000"],
+};
+
 const machine = () => {
   const cpus = os.cpus();
   const memory = Math.round(os.totalmem() / 2 ** 30);
   return `${cpus[0]?.model ?? "unknown CPU"}, ${cpus.length} cores, ${memory} GiB, ${os.type()} ${os.release()}, Node ${process.version}`;
 };
 
-function run(name) {
-  const [script, ...args] = experiments[name];
+function run(name, stdout = "ignore") {
+  const [script, ...args] = experiments[name] ?? tables[name];
   const child = spawnSync(process.execPath, [path.join(here, script), ...args], {
     cwd: here,
-    stdio: ["ignore", "ignore", "inherit"],
+    stdio: ["ignore", stdout, "inherit"],
     env: {
       ...process.env,
       NAME: "openclaw",
@@ -170,17 +176,28 @@ function row([name, value, target, unit]) {
   return [name, shown, wanted, Number.isFinite(ratio) ? ratio.toFixed(2) : "", met ? "met" : "missed"];
 }
 
-const asked = process.argv.slice(2).filter((name) => Object.hasOwn(experiments, name));
-for (const name of asked.length > 0 ? asked : Object.keys(experiments)) run(name);
+function printFigures() {
+  const table = [["figure", "here", "target", "ratio", ""], ...figures(read()).map(row)];
+  const widths = table[0].map((_, column) => Math.max(...table.map((cells) => cells[column].length)));
+  for (const cells of table)
+    console.log(
+      cells
+        .map((cell, column) => cell.padEnd(widths[column]))
+        .join("  ")
+        .trimEnd(),
+    );
+  console.log(`raw: ${results}`);
+}
 
-const table = [["figure", "here", "target", "ratio", ""], ...figures(read()).map(row)];
-const widths = table[0].map((_, column) => Math.max(...table.map((cells) => cells[column].length)));
+const asked = process.argv.slice(2);
+const named = (some) => Object.keys(some).filter((name) => asked.includes(name));
+const unknown = asked.filter((name) => !(name in experiments) && !(name in tables));
+if (unknown.length > 0) {
+  console.error(`unknown: ${unknown.join(", ")}; known: ${Object.keys({ ...experiments, ...tables }).join(", ")}`);
+  process.exit(2);
+}
+const measured = asked.length > 0 ? named(experiments) : Object.keys(experiments);
 console.log(machine());
-for (const cells of table)
-  console.log(
-    cells
-      .map((cell, column) => cell.padEnd(widths[column]))
-      .join("  ")
-      .trimEnd(),
-  );
-console.log(`raw: ${results}`);
+for (const name of named(tables)) run(name, "inherit");
+for (const name of measured) run(name);
+if (measured.length > 0) printFigures();

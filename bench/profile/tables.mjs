@@ -1,0 +1,54 @@
+// Prints the sums of a profile.
+const TOP = 25;
+const LEAST_SHARE = 0.003;
+
+const share = (part, whole) => `${((100 * part) / whole).toFixed(1)} %`;
+
+/** Columns of equal width, the first one to the left. */
+export function print(title, rows) {
+  const widths = rows[0].map((_, column) => Math.max(...rows.map((row) => row[column].length)));
+  const aligned = (cell, column) => (column === 0 ? cell.padEnd(widths[column]) : cell.padStart(widths[column]));
+  console.log(`\n${title}`);
+  for (const row of rows) console.log(row.map(aligned).join("  ").trimEnd());
+}
+
+const THREADS = {
+  MainThread: "main",
+  V8Worker: "V8: collector, compiler",
+  "libuv-worker": "file system, fsync, DNS",
+  "v8:ProfEvntProc": "the recorder of this profile",
+};
+
+export function printThreads(used, perMessage) {
+  const all = used.reduce((sum, one) => sum + one.cpuMs, 0);
+  const some = used.filter((one) => one.cpuMs > all * LEAST_SHARE);
+  const rows = some.map(({ name, cpuMs }) => [THREADS[name] ?? name, perMessage(cpuMs, 2), share(cpuMs, all)]);
+  print("ms a message: threads", [["", "processor time", ""], ...rows, ["all", perMessage(all, 2), ""]]);
+}
+
+export function printCollections(collections, perMessage) {
+  const rows = Object.entries(collections).map(([kind, { count, ms }]) => {
+    return [kind, `${count}`, perMessage(ms, 2), (ms / count).toFixed(2)];
+  });
+  print("pauses of the main thread for the collector", [["", "pauses", "ms a message", "ms each"], ...rows]);
+}
+
+const ofProject = (one) => /(?:^|\s)(?:src|extensions)\//.test(one.name);
+
+/** `shown` turns a sum of the profile into what is printed for one message. */
+export function printSums(what, { total, modules, folders, functions }, shown) {
+  const cells = (one, ...columns) => [
+    one.name,
+    ...columns.flatMap((name) => [shown(one[name]), share(one[name], total)]),
+  ];
+  const some = (one) => Math.max(one.self, one.owned) > total * LEAST_SHARE;
+  const both = (rows) => [
+    ["", "self", "", "owned", ""],
+    ...rows.filter(some).map((one) => cells(one, "self", "owned")),
+  ];
+  const top = (rows, column) => [["", column, ""], ...rows.slice(0, TOP).map((one) => cells(one, column))];
+  print(`${what}: modules (owned: with the packages, Node and native code that they call)`, both(modules.by("owned")));
+  print(`${what}: folders of this project`, both(folders.by("owned").filter(ofProject)));
+  print(`${what}: functions by self`, top(functions.by("self"), "self"));
+  print(`${what}: functions of this project by owned`, top(functions.by("owned").filter(ofProject), "owned"));
+}

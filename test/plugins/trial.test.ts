@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { beforeEach, expect, onTestFinished, test } from "vitest";
+import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { readPlugin } from "../../src/plugins/manifest/read-plugin.ts";
 import { TrialGuard } from "../../src/plugins/trial/guard.ts";
 import type { TrialResult } from "../../src/plugins/trial/run-trials.ts";
@@ -98,6 +98,51 @@ test("a plugin in whose code the process ended is left out by the next process",
   expect(Object.keys(await readTrials({ stateDir }))).toEqual(["strange"]);
   expect(await forgetTrial({ stateDir }, "strange")).toBeUndefined();
   expect(await readTrials({ stateDir })).toEqual({});
+});
+
+/** The plugin ends that many gateways, one after the other; how long ago each was in minutes. */
+async function crash(...minutesAgo: number[]) {
+  const plugin = await strange();
+  for (const minutes of minutesAgo) {
+    vi.setSystemTime(Date.now() - minutes * 60_000);
+    const running = guard();
+    await running.leftOut([plugin]);
+    await running.during(plugin, async () => undefined);
+    running.noteCrash("strange", "torn\n  apart");
+    vi.useRealTimers();
+  }
+  return (await guard().leftOut([plugin])).get("strange");
+}
+
+test("a plugin that ended the gateway three times within ten minutes is left out until somebody wants it tried again", async () => {
+  expect(await crash(3, 2)).toBeUndefined();
+  const left = await crash(1);
+  expect(left).toMatchObject({ code: "PLUGIN_CRASHES" });
+  expect(left?.why).toMatch(/^its code ended the gateway 3 times within 10 minutes, at last at 2\S+: torn apart$/);
+  expect((await guard().leftOut([await strange()])).size).toBe(1);
+  expect(await forgetTrial({ stateDir }, "strange")).toMatchObject({ outcome: "ended" });
+  expect(await crash(0)).toBeUndefined();
+});
+
+test("crashes in a longer time, and of other code, keep no plugin out", async () => {
+  expect(await crash(12, 6, 1)).toBeUndefined();
+  writeFileSync(join(root, "index.js"), "export default () => 'mended';");
+  expect(await crash(0, 0)).toBeUndefined();
+  expect(await crash(0)).toMatchObject({ code: "PLUGIN_CRASHES" });
+});
+
+test("a crash while another plugin is being loaded does not keep that one out", async () => {
+  const [plugin, dir] = [await strange(), join(stateDir, "../other")];
+  const read = await readPlugin(writePlugin(dir, { id: "other", code: "export default () => {};" }), "config");
+  if (read.kind !== "found") throw new Error("the plugin of the test is broken");
+  const running = guard();
+  await running.during(plugin, async () => undefined);
+  const loading = Promise.withResolvers<void>();
+  const during = running.during(read.plugin, () => (loading.resolve(), new Promise(() => {})));
+  await loading.promise;
+  running.noteCrash("strange", "torn");
+  expect(await guard().leftOut([plugin, read.plugin])).toEqual(new Map());
+  expect(during).toBeInstanceOf(Promise);
 });
 
 test("without a trial, and with files that cannot be read, plugins are loaded", async () => {

@@ -38,7 +38,8 @@ export async function startGateway(live: Live, options: StartOptions): Promise<G
   const events = new Feed<GatewayEvent>();
   const onPairing = (request: PairingRequest) => events.publish(pairingRequested(request));
   const core = await openCore(live, log, { ...channels.surroundings(), onPairing });
-  const parts = await makeParts({ live, log, core, channels, events, stopping: stop.signal });
+  const opened = { live, log, core, channels, events, stopping: stop.signal };
+  const parts = await makeParts(opened, options.followingErrors);
   const { plugins } = parts.plugins;
   const clients = new WebClients({
     sessions: core.sessions,

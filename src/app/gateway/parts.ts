@@ -6,6 +6,7 @@ import type { LoadedConfig } from "../config/load.ts";
 import type { Core } from "../compose/core.ts";
 import type { Live } from "../compose/live.ts";
 import type { OpenPlugins } from "../plugins/open-plugins.ts";
+import type { StrayErrors } from "../../plugins/host/stray-errors.ts";
 import type { OpenLog } from "../log/log.ts";
 import type { GatewayChannels } from "./gateway-channels.ts";
 
@@ -17,6 +18,8 @@ export interface StartOptions {
   readonly token?: string;
   /** Called when clients can connect, before the gateway does anything else. */
   readonly listening?: (port: number) => Promise<void>;
+  /** Called before the code of any plugin runs, with what is known of errors that nobody catches. */
+  readonly followingErrors?: (errors: StrayErrors) => void;
 }
 
 /** Everything that the parts of the running gateway share. */

@@ -1,3 +1,4 @@
+import { readCrashes } from "../../plugins/trial/crashes.ts";
 import type { Parts } from "./parts.ts";
 import { pluginStatus } from "./plugin-status.ts";
 import { defaultModel } from "./model-text.ts";
@@ -9,12 +10,13 @@ export async function statusOf(parts: Parts): Promise<Record<string, unknown>> {
   const found = await core.models.find(ref);
   const since = Date.now() - 24 * 60 * 60 * 1000;
   const { pairing } = core.journal;
-  const [journal, day, plugins, requests, turnedAway] = await Promise.all([
+  const [journal, day, plugins, requests, turnedAway, crashes] = await Promise.all([
     core.journal.stats(),
     core.journal.runs.totals(since),
     core.journal.runs.pluginTotals(since),
     pairing.list(),
     pairing.turnedAway(),
+    readCrashes(live.paths),
   ]);
   return {
     stateDir: live.paths.stateDir,
@@ -31,7 +33,7 @@ export async function statusOf(parts: Parts): Promise<Record<string, unknown>> {
       ...("missing" in found && { problem: found.missing }),
     },
     channels: channels.status(),
-    plugins: pluginStatus(parts.plugins.plugins.records),
+    plugins: pluginStatus(parts.plugins.plugins.records, crashes),
     strangers: { waiting: requests.length, turnedAway: turnedAway.length },
     journal,
     lastDay: { ...day, plugins },

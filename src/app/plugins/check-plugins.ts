@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import type { PluginsConfig } from "../../plugins/config.ts";
+import { crashText } from "../../plugins/trial/crashes.ts";
 import { activationOf } from "../../plugins/found/activation.ts";
 import { hostLinkOf } from "../../plugins/install/host-link.ts";
 import { FOLDER_LIMITS } from "../../plugins/install/paths.ts";
@@ -33,6 +34,7 @@ export async function checkPlugins(found: FoundPlugins, setting: Setting): Promi
     ...brokenOnes(found, setting),
     ...missingOnes(found, setting),
     ...leftOutOnes(found, setting),
+    ...crashingOnes(found),
     ...each.flat(),
   ];
   return all.toSorted((a, b) => (a.id < b.id ? -1 : Number(a.id > b.id)));
@@ -79,6 +81,17 @@ function leftOutOnes({ plugins, leftOut }: FoundPlugins, { config }: Setting): r
     if (!problem) return [];
     const severity = activationOf(plugin, config).isOn ? ("fail" as const) : ("warn" as const);
     return [{ severity, id, message: `It is left out (${problem.code}): ${problem.why}.`, fix: problem.fix }];
+  });
+}
+
+/** Plugins that have ended the gateway, and are still loaded. */
+function crashingOnes({ plugins, crashes, leftOut }: FoundPlugins): readonly PluginProblem[] {
+  const installed = plugins.map(({ manifest }) => manifest.id).filter((id) => !leftOut.has(id));
+  return installed.flatMap((id) => {
+    const text = crashText(id, crashes);
+    if (text === undefined) return [];
+    const fix = `Run: openclaw plugins update ${id}, or: openclaw plugins disable ${id}`;
+    return [{ severity: "warn" as const, id, message: `It ${text}.`, fix }];
   });
 }
 

@@ -1,4 +1,5 @@
 import type { Discovered } from "../../plugins/found/discover.ts";
+import { readCrashes, type Crash } from "../../plugins/trial/crashes.ts";
 import { leftOutOf, type LeftOut } from "../../plugins/trial/trials.ts";
 import type { InstallRecords } from "../../types/plugin/install-record.ts";
 import { readConfigText } from "../config/load.ts";
@@ -14,6 +15,8 @@ export interface FoundPlugins extends Discovered {
   readonly loadPaths: readonly string[];
   /** Plugins whose code would stop the gateway, by id: it does not run them. */
   readonly leftOut: ReadonlyMap<string, LeftOut>;
+  /** How plugins have ended the gateway in the last 24 hours, the oldest first. */
+  readonly crashes: readonly Crash[];
 }
 
 /** Finds plugins where the config says, without running their code. Throws `PLUGIN_INVALID` for broken records. */
@@ -26,6 +29,7 @@ export async function findPlugins(paths: StatePaths, env: Env): Promise<FoundPlu
     records,
     loadPaths: loadPathsIn(input, paths, env),
     leftOut: await leftOutOf(paths, found.plugins),
+    crashes: await readCrashes(paths),
   };
 }
 

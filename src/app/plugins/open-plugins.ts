@@ -1,8 +1,10 @@
 import { resolveSdk } from "../../plugins/load/sdk-resolution.ts";
+import type { StrayErrors } from "../../plugins/host/stray-errors.ts";
 import { Plugins } from "../../plugins/host/plugins.ts";
 import { TrialGuard } from "../../plugins/trial/guard.ts";
 import type { Log } from "../../types/log.ts";
 import type { Live } from "../compose/live.ts";
+import { packageRoot } from "../package-root.ts";
 import { PluginVariables } from "./plugin-variables.ts";
 import { pluginPorts, type PluginCore } from "./ports.ts";
 import { sdkUrls } from "./sdk-urls.ts";
@@ -13,6 +15,8 @@ interface Surroundings {
   readonly core: PluginCore;
   readonly log: Log;
   requestHeartbeat(reason: string): void;
+  /** Called before the code of any plugin runs. */
+  following?(errors: StrayErrors): void;
 }
 
 /** The plugins of a process. `close` unloads all of them. */
@@ -26,14 +30,19 @@ export interface OpenPlugins {
 }
 
 /** Loads the plugins that the config turns on, after a trial where their code is new. The caller holds the lock. Never rejects: a plugin that fails is reported and left out. */
-export async function openPlugins({ live, ...lent }: Surroundings): Promise<OpenPlugins> {
+export async function openPlugins({ live, following, ...lent }: Surroundings): Promise<OpenPlugins> {
   const guard = new TrialGuard({
     stateDir: live.paths.stateDir,
     log: lent.log,
     isAlone: true,
     tryOut: (untried) => tryPlugins(untried, live),
   });
-  const plugins = new Plugins(live.contributions, pluginPorts({ live, ...lent }), { guard, sdk: sdkUrls() });
+  const plugins = new Plugins(live.contributions, pluginPorts({ live, ...lent }), {
+    guard,
+    sdk: sdkUrls(),
+    ownRoot: packageRoot,
+  });
+  following?.(plugins.strayErrors);
   const variables = new PluginVariables(lent.log);
   const ends: (() => void)[] = [];
   const follow = async () => {

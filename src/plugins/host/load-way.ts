@@ -8,6 +8,8 @@ import { noGuard, type LoadGuard } from "../trial/guard.ts";
 export interface LoadWay {
   readonly mode: RegistrationMode;
   readonly guard: LoadGuard;
+  /** Absolute folder of the gateway's own code, without links. */
+  readonly ownRoot?: string;
   /** Where the modules of the SDK are: with it, plugins are searched for uses of what is missing. */
   readonly sdk?: SdkUrls;
 }

@@ -2,12 +2,21 @@ import type { Log } from "../../types/log.ts";
 import { HeapWatch } from "./heap-watch.ts";
 import { LoopWatch } from "./loop-watch.ts";
 import type { RunningCode } from "./running-code.ts";
-import type { PluginTimers } from "./timers.ts";
-import type { PluginWatch } from "./watch.ts";
+import { PluginTimers } from "./timers.ts";
+import { PluginWatch } from "./watch.ts";
 
-interface Observed {
+/** What is noted of plugins' code while it runs. */
+export interface Observers {
   readonly watch: PluginWatch;
   readonly timers: PluginTimers;
+}
+
+export function createObservers(log: Log): Observers {
+  const watch = new PluginWatch(log);
+  return { watch, timers: new PluginTimers(watch) };
+}
+
+interface Observed extends Observers {
   readonly codes: () => readonly RunningCode[];
   readonly log: Log;
 }

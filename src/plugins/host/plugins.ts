@@ -15,10 +15,11 @@ import type { PluginPorts } from "../ports.ts";
 import { startPlugin, stopPlugin } from "./life.ts";
 import { factsOf, refusedSettings, type PluginProblem, type PluginRecord } from "./record.ts";
 import { noteMissing, USUAL_WAY, type LoadWay } from "./load-way.ts";
-import { observeProcess } from "./observe.ts";
+import { createObservers, observeProcess } from "./observe.ts";
 import { RunningCode } from "./running-code.ts";
-import { PluginTimers } from "./timers.ts";
-import { PluginWatch } from "./watch.ts";
+import { StrayErrors } from "./stray-errors.ts";
+import type { PluginTimers } from "./timers.ts";
+import type { PluginWatch } from "./watch.ts";
 
 /** Milliseconds for running a plugin's entry, and for its `register` where that returns a promise. */
 const IMPORT_MS = 30_000;
@@ -46,7 +47,11 @@ export class Plugins {
   readonly #timers: PluginTimers;
   /** The code of each plugin that was run, also of one whose registration fails, by its id. */
   readonly #codes = new Map<string, RunningCode>();
+  /** The latest code of each plugin that this process has run. */
+  readonly #everRun = new Map<string, RunningCode>();
   readonly #way: LoadWay;
+  /** What plugins throw where nobody waits for it. */
+  readonly strayErrors: StrayErrors;
   readonly #loaded = new Map<string, Loaded>();
   #failed: readonly Failed[] = [];
   #broken: readonly BrokenPlugin[] = [];
@@ -56,9 +61,12 @@ export class Plugins {
     this.#contributions = contributions;
     this.#ports = ports;
     this.#log = ports.log;
-    this.#watch = new PluginWatch(ports.log);
-    this.#timers = new PluginTimers(this.#watch);
+    const { watch, timers } = createObservers(ports.log);
+    this.#watch = watch;
+    this.#timers = timers;
     this.#way = { ...USUAL_WAY, ...way };
+    const { guard, ownRoot } = this.#way;
+    this.strayErrors = new StrayErrors({ watch, guard, ownRoot, codes: () => this.#everRun.values() });
   }
 
   /**
@@ -223,6 +231,7 @@ export class Plugins {
     const { manifest, root } = found;
     const code = new RunningCode(manifest.id, root);
     this.#codes.set(manifest.id, code);
+    this.#everRun.set(manifest.id, code);
     const importing = this.#watch.inside(code, () => importEntry(found));
     if (!(await within(importing, IMPORT_MS, this.#ports.clock)))
       return `its code was not loaded within ${IMPORT_MS / 1000} s`;

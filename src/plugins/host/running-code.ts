@@ -18,4 +18,9 @@ export class RunningCode {
   owns(script: string): boolean {
     return this.#folders.some((folder) => script.startsWith(folder));
   }
+
+  /** Whether a line of a stack, also one of code that the plugin's code has evaluated, is in the plugin's folder. */
+  ownsFrame(line: string): boolean {
+    return this.#folders.some((folder) => line.includes(` ${folder}`) || line.includes(`(${folder}`));
+  }
 }

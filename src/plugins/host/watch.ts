@@ -81,15 +81,19 @@ export class PluginWatch {
     try {
       this.inside(code, run);
     } catch (error) {
-      const cost = this.#costOf(code.id);
-      noteFailure(cost, what, error);
-      if (this.#now() - cost.failureLoggedAt >= LOGGED_EVERY_MS) {
-        cost.failureLoggedAt = this.#now();
-        this.#log.error("plugin failed", { plugin: code.id, call: what, error });
-      }
+      this.noteStray(code, what, error);
     } finally {
       this.noteBusy(code, what, this.#now() - begun);
     }
+  }
+
+  /** Reports what a plugin's code threw where nobody waits for it, at most once a minute. */
+  noteStray({ id }: RunningCode, what: string, error: unknown): void {
+    const cost = this.#costOf(id);
+    noteFailure(cost, what, error);
+    if (this.#now() - cost.failureLoggedAt < LOGGED_EVERY_MS) return;
+    cost.failureLoggedAt = this.#now();
+    this.#log.error("plugin failed", { plugin: id, call: what, error });
   }
 
   /** Counts time in which a plugin kept the event loop. */

@@ -1,7 +1,10 @@
 import type { Log } from "../../types/log.ts";
 import type { FoundPlugin } from "../../types/plugin/manifest.ts";
 import { own } from "../../utils/own.ts";
-import { putMark, removeMark, takeMark } from "./loading-mark.ts";
+import { Secret } from "../../types/secret.ts";
+import { shorten } from "../../utils/text/shorten.ts";
+import { forgetCrashes, putCrash, readCrashes, repeatedCrashes } from "./crashes.ts";
+import { putMark, removeMark, removeMarkOfOthers, takeMark } from "./loading-mark.ts";
 import type { TrialResult } from "./run-trials.ts";
 import { leftOut, putTrials, readTrials, stampOf, type LeftOut, type Trial, type Trials } from "./trials.ts";
 
@@ -11,10 +14,19 @@ export interface LoadGuard {
   leftOut(plugins: readonly FoundPlugin[]): Promise<ReadonlyMap<string, LeftOut>>;
   /** Runs a plugin's code. When the process does not survive it, the next one leaves the plugin out. Rejects as `work` does. */
   during<T>(plugin: FoundPlugin, work: () => Promise<T>): Promise<T>;
+  /** The process ends because of the code of a plugin: when that repeats, a later one leaves the plugin out. Never throws. */
+  noteCrash(id: string, error: string): void;
 }
 
 /** Lets every plugin run. */
-export const noGuard: LoadGuard = { leftOut: async () => new Map(), during: (_plugin, work) => work() };
+export const noGuard: LoadGuard = {
+  leftOut: async () => new Map(),
+  during: (_plugin, work) => work(),
+  noteCrash: () => undefined,
+};
+
+/** Of what was thrown. */
+const MOST_CHARS = 300;
 
 interface Surroundings {
   readonly stateDir: string;
@@ -28,6 +40,8 @@ interface Surroundings {
 /** Tries plugins, and remembers the results in the state directory. */
 export class TrialGuard implements LoadGuard {
   readonly #around: Surroundings;
+  /** Of the code that this process has run, by plugin. */
+  readonly #stamps = new Map<string, string>();
 
   constructor(around: Surroundings) {
     this.#around = around;
@@ -36,6 +50,7 @@ export class TrialGuard implements LoadGuard {
   async leftOut(plugins: readonly FoundPlugin[]): Promise<ReadonlyMap<string, LeftOut>> {
     try {
       await this.#takeMark();
+      await this.#takeCrashes();
       const trials = await this.#tried(plugins);
       return new Map(
         Object.entries(trials).flatMap(([id, trial]) =>
@@ -54,7 +69,10 @@ export class TrialGuard implements LoadGuard {
     const { id } = plugin.manifest;
     const unmarked = (error: unknown) => log.warn("plugin runs without a mark", { plugin: id, error });
     await stampOf(plugin)
-      .then((stamp) => putMark(stateDir, { id, stamp, at: new Date().toISOString() }))
+      .then((stamp) => {
+        this.#stamps.set(id, stamp);
+        return putMark(stateDir, { id, stamp, at: new Date().toISOString() });
+      })
       .catch(unmarked);
     try {
       return await work();
@@ -63,11 +81,36 @@ export class TrialGuard implements LoadGuard {
     }
   }
 
+  noteCrash(id: string, error: string): void {
+    const { stateDir, log, isAlone } = this.#around;
+    const stamp = this.#stamps.get(id);
+    if (!isAlone || stamp === undefined) return;
+    try {
+      putCrash({ stateDir }, { id, stamp, at: new Date().toISOString(), error: oneLine(error) });
+      // What happened while another plugin was being loaded is not that plugin's doing.
+      removeMarkOfOthers(stateDir, id);
+    } catch (failed) {
+      log.warn("the crash of a plugin is not remembered", { plugin: id, error: failed });
+    }
+  }
+
   /** A mark that is still there is of a process that ended while it ran the plugin. */
   async #takeMark(): Promise<void> {
     if (!this.#around.isAlone) return;
     const mark = await takeMark(this.#around.stateDir);
     if (mark) await putTrials(this.#around, { [mark.id]: { outcome: "killed", stamp: mark.stamp, at: mark.at } });
+  }
+
+  /** Plugins that ended earlier processes again and again. */
+  async #takeCrashes(): Promise<void> {
+    if (!this.#around.isAlone) return;
+    const repeated = repeatedCrashes(await readCrashes(this.#around));
+    const trials = repeated.map(({ id, stamp, at, error }) => [
+      id,
+      { outcome: "ended" as const, stamp, at, detail: error },
+    ]);
+    await putTrials(this.#around, Object.fromEntries(trials));
+    for (const { id } of repeated) forgetCrashes(this.#around, id);
   }
 
   /** The trial of each plugin with the files that it has now, by id. */
@@ -92,6 +135,8 @@ export class TrialGuard implements LoadGuard {
     return Object.fromEntries([...old, ...made]);
   }
 }
+
+const oneLine = (text: string): string => Secret.mask(shorten(text.replaceAll(/\s+/g, " ").trim(), MOST_CHARS));
 
 function trialOf({ manifest, package: pack }: FoundPlugin, stamp: string, { outcome, detail }: TrialResult): Trial {
   return { outcome, stamp, version: pack.version ?? manifest.version, detail, at: new Date().toISOString() };

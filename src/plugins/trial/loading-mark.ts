@@ -1,3 +1,4 @@
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
@@ -24,6 +25,13 @@ export async function takeMark(stateDir: string): Promise<LoadingMark | undefine
   if (content === undefined) return undefined;
   await removeMark(stateDir);
   return parsed(content);
+}
+
+/** Removes the mark of another plugin than this one, which is known to have ended the process. */
+export function removeMarkOfOthers(stateDir: string, id: string): void {
+  const file = markFile(stateDir);
+  const mark = existsSync(file) ? parsed(readFileSync(file, "utf8")) : undefined;
+  if (mark && mark.id !== id) rmSync(file, { force: true });
 }
 
 function parsed(content: string): LoadingMark | undefined {

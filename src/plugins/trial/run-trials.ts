@@ -15,7 +15,7 @@ interface Named {
 }
 
 export interface TrialResult {
-  readonly outcome: Exclude<Outcome, "killed">;
+  readonly outcome: Exclude<Outcome, "killed" | "ended">;
   readonly detail?: string;
 }
 

@@ -8,12 +8,13 @@ import { isFields } from "../../utils/fields.ts";
 import { unlessMissing } from "../../utils/missing.ts";
 import { own } from "../../utils/own.ts";
 import { ownFiles } from "../found/own-files.ts";
+import { CRASHES, CRASHES_WITHIN_MS, forgetCrashes } from "./crashes.ts";
 
 /**
  * How a plugin's code behaved when it was run where it could do no harm. `hung`: it did not end; `crashed`: it ended the
- * process of the trial; `killed`: the gateway itself ended while it ran.
+ * process of the trial; `killed`: the gateway itself ended while it was loaded; `ended`: it ended the gateway again and again.
  */
-export type Outcome = "passed" | "hung" | "crashed" | "killed";
+export type Outcome = "passed" | "hung" | "crashed" | "killed" | "ended";
 
 /** What is known of a plugin's code with exactly these files. */
 export interface Trial {
@@ -21,7 +22,7 @@ export interface Trial {
   /** Of the files, and of their places: another stamp is another code. */
   readonly stamp: string;
   readonly version?: string | undefined;
-  /** How it crashed, such as `exit code 1`. */
+  /** How it crashed, such as `exit code 1`; for `ended` what it threw at last. */
   readonly detail?: string | undefined;
   /** ISO 8601. */
   readonly at: string;
@@ -30,7 +31,7 @@ export interface Trial {
 export type Trials = Readonly<Record<string, Trial>>;
 
 const trialShape = z.object({
-  outcome: z.enum(["passed", "hung", "crashed", "killed"]),
+  outcome: z.enum(["passed", "hung", "crashed", "killed", "ended"]),
   stamp: z.string(),
   version: z.string().optional(),
   detail: z.string().optional(),
@@ -71,8 +72,9 @@ export async function putTrials(state: State, trials: Trials): Promise<void> {
   await write(state, { ...(await readTrials(state)), ...trials });
 }
 
-/** Forgets a plugin's trial, so that it is tried again. The trial that had kept it out, if one had. */
+/** Forgets a plugin's trial and its crashes, so that it is tried again. The trial that had kept it out, if one had. */
 export async function forgetTrial(state: State, id: string): Promise<Trial | undefined> {
+  forgetCrashes(state, id);
   const { [id]: known, ...others } = await readTrials(state);
   if (!known) return undefined;
   await write(state, others);
@@ -126,4 +128,6 @@ const WHY: Readonly<Record<Outcome, (detail: string, at: string) => string>> = {
   hung: (detail) => `its code does not end: ${detail}`,
   crashed: (detail) => `its code ended the process in which it was tried: ${detail}`,
   killed: (_detail, at) => `the gateway ended while this plugin was being loaded, at ${at}`,
+  ended: (detail, at) =>
+    `its code ended the gateway ${CRASHES} times within ${CRASHES_WITHIN_MS / 60_000} minutes, at last at ${at}: ${detail}`,
 };

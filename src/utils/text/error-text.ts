@@ -1,2 +1,8 @@
-/** What an error says; anything may have been thrown. */
-export const errorText = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+/** What an error says; anything may have been thrown, also what cannot be made a text. */
+export function errorText(error: unknown): string {
+  try {
+    return error instanceof Error ? String(error.message) : String(error);
+  } catch {
+    return "something that is no text";
+  }
+}

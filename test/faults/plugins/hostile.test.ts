@@ -97,6 +97,64 @@ describe.concurrent("a plugin whose code would stop the gateway", () => {
     expect((await home.run(["agent", "--message", "hello again"])).stdout).toContain("echo: hello again");
   });
 
+  test("is named when its code ends the running gateway, left out after the third time, and brought back by hand", async ({
+    world,
+    expect,
+  }) => {
+    const plugins = { entries: entriesOf([GOOD, { id: "bursts", code: "" }]) };
+    const home = await world.home(world.config({ ...NO_CHANNELS, plugins }));
+    writePlugin(join(home.stateDir, "extensions"), GOOD);
+    writePlugin(join(home.stateDir, "extensions"), {
+      id: "bursts",
+      code: `import { connect } from "node:net";
+        const WAYS = [
+          () => { Promise.reject(new Error("stray promise")); queueMicrotask(() => { throw Object.create(null); }); },
+          // Its error has no line of this file in its stack.
+          () => connect(1, "127.0.0.1"),
+          () => process.exit(3),
+        ];
+        export default (api) => api.registerCommand({ name: "burst", description: "Ends it.", acceptsArgs: true, handler: ({ args }) => {
+          setImmediate(() => WAYS[Number(args)]());
+          return { text: "soon" };
+        } });`,
+    });
+    /** The errors of each gateway that name the plugin, and its exit code. */
+    const ends = [
+      [["plugin failed: stray promise", "uncaught exception: [Object: null prototype] {}"], 1],
+      [["uncaught exception: connect ECONNREFUSED 127.0.0.1:1"], 1],
+      [["a plugin ended the gateway: process.exit(3) was called"], 3],
+    ] as const;
+    for (const [way, [errors, code]] of ends.entries()) {
+      const gateway = await home.start();
+      void home.run(["agent", "--message", `/burst ${way}`]);
+      expect(await gateway.ended).toBe(code);
+      const named = () => gateway.lines.filter(({ level, plugin }) => level === "error" && plugin === "bursts");
+      await expect
+        .poll(() =>
+          named()
+            .map(({ msg, error }) => `${String(msg)}: ${String(error)}`)
+            .toSorted(),
+        )
+        .toEqual(errors);
+      if (way !== 1) continue;
+      const told = /bursts.*ended the gateway 2 times in the last 24 hours, at last at .*: connect ECONNREFUSED/;
+      expect((await home.run(["plugins", "doctor"])).stdout.replaceAll(/\s+/g, " ")).toMatch(told);
+    }
+    const gateway = await home.start();
+    expect(await gateway.logged("plugin is left out")).toMatchObject({
+      plugin: "bursts",
+      code: "PLUGIN_CRASHES",
+      why: expect.stringMatching(/^its code ended the gateway 3 times within 10 minutes, at last at .*: process.exit/),
+      fix: expect.stringContaining("openclaw plugins enable bursts"),
+    });
+    expect((await home.run(["agent", "--message", "/mode"])).stdout).toContain("mode full");
+    expect((await home.run(["plugins", "enable", "bursts"])).stderr).toContain("bursts is tried again");
+    await gateway.kill();
+    const again = await home.start();
+    expect(again.lines.filter(({ plugin }) => plugin === "bursts").map(({ msg }) => msg)).toEqual(["plugin loaded"]);
+    expect((await home.run(["plugins", "inspect", "bursts", "--runtime"])).stdout).toContain("loaded in");
+  });
+
   test("is left out of the next start when only the gateway's own run of it ends the process", async ({
     world,
     expect,

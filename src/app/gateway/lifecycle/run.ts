@@ -83,12 +83,13 @@ async function serve(live: Live, { log, lock, options, load }: Serving): Promise
   const signalled = untilSignal();
   const guard = guardProcess(log);
   const listening = (port: number) => lock.note({ port });
-  const starting = startGateway(live, { log, load, listening, ...options });
+  const followingErrors = guard.followPlugins;
+  const starting = startGateway(live, { log, load, listening, followingErrors, ...options });
   const gateway = await Promise.race([starting, rejectWith(guard.crashed)]);
   await greet(gateway, live, options.token);
   const end = await Promise.race([
     signalled.then((signal) => ({ why: { signal }, graceMs: graceOf(process.env["OPENCLAW_SHUTDOWN_GRACE_MS"]) })),
-    guard.crashed.then(() => ({ why: { because: "uncaught exception" }, graceMs: CRASH_GRACE_MS, exit: 1 })),
+    guard.crashed.then(({ plugin }) => ({ why: becauseOf(plugin), graceMs: CRASH_GRACE_MS, exit: 1 })),
     gateway.failed.then((error) => ({ why: { because: error.message }, graceMs: CRASH_GRACE_MS, error })),
   ]);
   log.info("stopping", { ...end.why, graceMs: end.graceMs });
@@ -99,6 +100,11 @@ async function serve(live: Live, { log, lock, options, load }: Serving): Promise
   if ("error" in end) throw end.error;
   return "exit" in end ? end.exit : 0;
 }
+
+const becauseOf = (plugin: string | undefined) => ({
+  because: "uncaught exception",
+  ...(plugin !== undefined && { plugin }),
+});
 
 async function rejectWith(crashed: ProcessGuard["crashed"]): Promise<never> {
   throw (await crashed).error;

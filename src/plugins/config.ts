@@ -108,6 +108,12 @@ export const pluginsConfig = z.strictObject({
     .meta(about("Load", "Where plugins are looked for, beside `extensions/` of the state directory.")),
   slots: slots.prefault({}).meta(about("Slots", "Features of which only one plugin can be active.")),
   entries: z.record(z.string(), entry).prefault({}).meta(about("Entries", "Settings of plugins, by their ids.")),
+  answerTimeoutSeconds: seconds(60).meta(
+    about(
+      "Time limit of answers",
+      "Seconds in which a plugin's HTTP route has to begin its answer, and its method of the protocol or action has to answer.",
+    ),
+  ),
   contextEngineTimeoutSeconds: timeouts
     .prefault({})
     .meta(about("Engine time limits", "Time limits for calls of a context engine.")),

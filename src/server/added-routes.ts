@@ -54,6 +54,8 @@ async function answer(
   const { raw } = reply;
   raw.setHeader("x-content-type-options", "nosniff");
   raw.setHeader("referrer-policy", "no-referrer");
+  // Who writes after the end of the answer, or to a caller that is gone, would end this process.
+  raw.on("error", (error) => log.warn("route of a plugin wrote too late", { path: route.path, error }));
   try {
     await route.handle(request.raw, raw);
   } catch (error) {

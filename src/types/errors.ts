@@ -40,6 +40,7 @@ export const ERROR_CODES = {
   PLUGIN_FETCH: { exit: 75 },
   PLUGIN_HANGS: { exit: 1 },
   PLUGIN_CRASHES: { exit: 1 },
+  PLUGIN_TIMEOUT: { exit: 1 },
   MEDIA_UNAVAILABLE: { exit: 1 },
   MEDIA_TOO_LARGE: { exit: 1 },
   NODE_TOO_OLD: { exit: 78 },

@@ -1,5 +1,7 @@
+import { setTimeout } from "node:timers/promises";
 import { join } from "node:path";
 import { writePlugin } from "../../kit/gateway/plugins.ts";
+import { call } from "../../kit/gateway/rpc.ts";
 import { test } from "../../kit/gateway/world.ts";
 
 test("a plugin that blocks the gateway from its own timer is named, and ends with its plugin", async ({
@@ -57,4 +59,58 @@ test("a plugin that imports what is missing only in a turn is named at its load"
     JSON.stringify(line).includes("this gateway has no openclaw/plugin-sdk/time-travel, which file:"),
   );
   expect(failed).toBeDefined();
+});
+
+test("what never answers of a plugin holds no caller, an answer that has begun is not cut, and writing too late ends nothing", async ({
+  world,
+  expect,
+}) => {
+  const plugins = { answerTimeoutSeconds: 1, entries: { silent: { enabled: true } } };
+  const home = await world.home(world.config({ channels: { telegram: { enabled: false } }, plugins }));
+  writePlugin(join(home.stateDir, "extensions"), {
+    id: "silent",
+    code: `export default (api) => {
+      const never = () => new Promise(() => {});
+      const route = (path, handler) => api.registerHttpRoute({ path, auth: "plugin", match: "exact", handler });
+      route("/never", never);
+      route("/forgets", () => {});
+      route("/late", (request, response) => { setTimeout(() => { response.write("too late"); response.end("end"); response.write("x"); }, 1500); });
+      route("/again", (request, response) => { response.end("done"); response.write("more"); });
+      route("/slow", (request, response) => { response.write("begun, "); setTimeout(() => response.end("done"), 1500); });
+      route("/upload", async (request, response) => { let size = 0; for await (const part of request) size += part.length; response.end(String(size)); });
+      api.registerGatewayMethod("silent.never", never);
+      api.registerGatewayMethod("silent.returns", () => {});
+      api.session.controls.registerSessionAction({ id: "never", handler: never });
+    };`,
+  });
+  const gateway = await home.start();
+  const page = async (path: string, init: RequestInit = {}) => {
+    const response = await fetch(`http://127.0.0.1:${gateway.port}${path}`, init);
+    return [response.status, await response.text()];
+  };
+  // Its parts come in for longer than the limit.
+  const parts = async function* () {
+    for (let part = 0; part < 5; part++) {
+      yield Buffer.from("part");
+      await setTimeout(400);
+    }
+  };
+  const body = ReadableStream.from(parts());
+  const late = [504, "The plugin silent did not answer within 1 s.\n"];
+  const answers = await Promise.all([
+    ...["/never", "/forgets", "/late", "/again", "/slow"].map((path) => page(path)),
+    page("/upload", { method: "POST", body, duplex: "half" }),
+  ]);
+  expect(answers).toEqual([late, late, late, [200, "done"], [200, "begun, done"], [200, "20"]]);
+  const action = { pluginId: "silent", actionId: "never", payload: {} };
+  for (const [method, params] of [["silent.never"], ["silent.returns"], ["plugins.sessionAction", action]] as const)
+    await expect(call(gateway, method, params)).rejects.toThrow(/of the plugin silent did not answer within 1 s/);
+  const told = gateway.lines.filter(({ msg, plugin }) => msg === "plugin is late" && plugin === "silent");
+  expect(told.map((line) => line["call"]).slice(3)).toEqual([
+    "method silent.never",
+    "method silent.returns",
+    "session action never",
+  ]);
+  await gateway.logged("route of a plugin wrote too late");
+  expect((await home.run(["agent", "--message", "hello"])).stdout).toContain("echo: hello");
 });

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { functionOf, methodIn, nameIn, objectOf, textIn } from "../foreign.ts";
+import { limitRoute } from "../answer-limit.ts";
 import type { PluginScope } from "../scope.ts";
 
 /**
@@ -14,7 +15,10 @@ export function registerHttpRoute(scope: PluginScope, given: unknown): void {
     path,
     isPrefix: textIn(route, "match") === "prefix",
     needsToken: textIn(route, "auth") !== "plugin",
-    handle: async (request, response) => void (await scope.call(`route ${path}`, () => handler(request, response))),
+    handle: async (request, response) => {
+      limitRoute(scope, `route ${path}`, { request, response });
+      await scope.call(`route ${path}`, () => handler(request, response));
+    },
   });
 }
 
@@ -27,6 +31,7 @@ export function registerHttpHandler(scope: PluginScope, given: unknown): void {
     isPrefix: true,
     needsToken: false,
     async handle(request: IncomingMessage, response: ServerResponse) {
+      limitRoute(scope, `route ${path}`, { request, response });
       const isMine: unknown = await scope.call(`route ${path}`, () => handler(request, response));
       if (isMine !== true && !response.headersSent) response.writeHead(404).end();
     },

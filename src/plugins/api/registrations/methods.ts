@@ -2,6 +2,7 @@ import { z } from "zod";
 import { MethodError, type Caller, type Method, type Scope } from "../../../types/method.ts";
 import { isFields } from "../../../utils/fields.ts";
 import { asJson } from "../../../utils/text/as-json.ts";
+import { answerInTime } from "../answer-limit.ts";
 import { functionOf, nameIn, objectOf, textIn } from "../foreign.ts";
 import type { PluginScope } from "../scope.ts";
 
@@ -33,7 +34,10 @@ export function registerGatewayMethod(
     scope: SCOPES.find((one) => one === wanted) ?? "operator.admin",
     params,
     // What cannot be written fails here, where the log names the method and the caller gets an answer.
-    run: async (given, caller) => asJson(await answerOf(scope, { called, run }, isFields(given) ? given : {}, caller)),
+    run: async (given, caller) => {
+      const answer = answerOf(scope, { called, run }, isFields(given) ? given : {}, caller);
+      return asJson(await answerInTime(scope, `method ${called}`, answer));
+    },
   };
   scope.registry.addMethod(method);
 }

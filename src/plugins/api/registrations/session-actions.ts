@@ -1,3 +1,4 @@
+import { answerInTime } from "../answer-limit.ts";
 import { methodIn, nameIn, objectOf } from "../foreign.ts";
 import { asJson } from "../../../utils/text/as-json.ts";
 import type { PluginScope } from "../scope.ts";
@@ -10,6 +11,10 @@ export function registerSessionAction(scope: PluginScope, given: unknown): void 
   if (scope.actions.has(id)) throw new Error(`it registers the session action "${id}" twice`);
   scope.actions.set(id, {
     id,
-    run: async (request) => asJson(await scope.call(`session action ${id}`, () => handler(request))),
+    run: async (request) => {
+      const what = `session action ${id}`;
+      const answer = scope.call(what, async () => handler(request));
+      return asJson(await answerInTime(scope, what, answer));
+    },
   });
 }

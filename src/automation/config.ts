@@ -121,7 +121,29 @@ const shape = {
 const heartbeatConfig = z.strictObject(shape);
 export type HeartbeatConfig = z.output<typeof heartbeatConfig>;
 
+const subagents = z.strictObject({
+  maxConcurrent: z
+    .int()
+    .min(1)
+    .default(8)
+    .meta(
+      about(
+        "Concurrency",
+        "Most runs of subagents at once, over all sessions; `agents.defaults.maxConcurrent` does not count them.",
+      ),
+    ),
+  maxSpawnDepth: z
+    .int()
+    .min(1)
+    .max(5)
+    .default(1)
+    .meta(about("Depth", "How deep subagents may nest: with 1, a subagent cannot have another one started.")),
+});
+
 const defaults = agentDefaultsConfig.extend({
+  subagents: subagents
+    .prefault({})
+    .meta(about("Subagents", "Runs that work for another run, in a conversation of their own.")),
   heartbeat: heartbeatConfig
     .prefault({})
     .meta(about("Heartbeat", "The agent regularly checks on what `HEARTBEAT.md` lists.")),

@@ -11,7 +11,7 @@ const SAME_NEWS_MS = 24 * 60 * 60 * 1000;
 export const HEARTBEAT_TURN: TurnKind = {
   name: "heartbeat",
   trigger: "heartbeat",
-  actsFor: { kind: "automation", id: "heartbeat", setUpBy: "owner" },
+  actsFor: () => ({ kind: "automation", id: "heartbeat", setUpBy: "owner" }),
   provenance: { kind: "internal_system", sourceTool: "heartbeat" },
   takesCommands: false,
   queue: "alone",

@@ -189,6 +189,15 @@ export class Dispatch {
     return this.lanes.stop(key, only);
   }
 
+  /** Ends the runs of a session, and does the work when its lane is free. Rejects as the work does, and when it is stopped too. */
+  async afterRuns<T>(key: SessionKey, work: () => Promise<T>): Promise<T> {
+    await this.stop(key);
+    return new Promise<T>((resolve, reject) => {
+      const abort = () => reject(new Error("the work was stopped before it began"));
+      this.lanes.occupy(key, { kind: "work", rows: [], work: () => work().then(resolve, reject), abort }, "lane");
+    });
+  }
+
   /** Compacts a conversation when its lane is free. Rejects when the transcript cannot be written. */
   compact(key: SessionKey): Promise<Compacted> {
     const stopped = new AbortController();

@@ -20,8 +20,15 @@ import type { TurnKinds } from "../types/run/turn-kind.ts";
 
 export type QueueMode = "steer" | "steer-backlog" | "followup" | "collect" | "interrupt";
 
+/** How many runs of all sessions are active at the same time. */
+interface RunLimits {
+  readonly maxConcurrent: number;
+  /** Of subagents, at each depth; they do not count as others. */
+  readonly maxConcurrentSubagents: number;
+}
+
 /** What the config says about the handling of messages. Read again for each message. */
-export interface DispatchSettings {
+export interface DispatchSettings extends RunLimits {
   readonly agents: ReadonlyMap<AgentId, AgentSettings>;
   readonly defaultAgent: AgentId;
   readonly queue: {
@@ -39,8 +46,6 @@ export interface DispatchSettings {
   readonly resetTriggers: readonly string[];
   /** Age in milliseconds from which on a message is reported as missed instead of answered. Unset: no limit. */
   readonly staleAfterMs?: number;
-  /** The most runs of all sessions at the same time. */
-  readonly maxConcurrent: number;
   /** The session that a message belongs to. */
   keyFor(message: InboundMessage): SessionKey;
   agentOf(key: SessionKey): AgentId;

@@ -63,12 +63,7 @@ const subagent = z.strictObject({
   allowModelOverride: z
     .boolean()
     .default(false)
-    .meta(
-      about(
-        "Other models",
-        "Its subagents may use another model than the agent's; without effect until plugins can start subagents.",
-      ),
-    ),
+    .meta(about("Other models", "Its subagents may use another model than the agent's.")),
   allowedModels: z
     .array(z.string())
     .optional()

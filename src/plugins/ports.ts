@@ -6,6 +6,7 @@ import type { Clock } from "../types/clock.ts";
 import type { AgentId, SessionKey } from "../types/ids.ts";
 import type { Log } from "../types/log.ts";
 import type { PluginManifest } from "../types/plugin/manifest.ts";
+import type { SubagentRequest, Subagents } from "../types/run/subagent.ts";
 import type { PluginEntry, PluginsConfig } from "./config.ts";
 
 /** On whose account a plugin calls a model. */
@@ -22,16 +23,20 @@ export interface BoundConversation {
   readonly sessionKey: SessionKey;
 }
 
-/** What the gateway lends to plugins. */
-export interface PluginPorts {
-  readonly stateDir: string;
-  /** Of the default agent. */
-  workspace(): string;
+/** The config, as plugins may know it. */
+interface PluginSettingsPorts {
   /** The whole config as a plugin sees it: secrets that are not of its own settings, channels and providers are masked. */
   shownConfig(plugin: PluginManifest): unknown;
   pluginsConfig(): PluginsConfig;
   /** `plugins.entries.<id>` with its secrets as text; an empty object when there is no entry. */
   settingsOf(plugin: string): Readonly<Record<string, unknown>>;
+}
+
+/** What the gateway lends to plugins. */
+export interface PluginPorts extends PluginSettingsPorts {
+  readonly stateDir: string;
+  /** Of the default agent. */
+  workspace(): string;
   /**
    * A model call in the name of the conversation's agent; outside of one in that of `request.agentId`, or of the default agent.
    * Its cost is recorded as the plugin's. Rejects as the provider fails.
@@ -41,8 +46,18 @@ export interface PluginPorts {
   readonly events: PluginEventPorts;
   readonly media: PluginMediaPorts;
   readonly channels: PluginChannelPorts;
+  readonly subagents: PluginSubagentPorts;
   readonly clock: Clock;
   readonly log: Log;
+}
+
+/** `plugins.entries.<id>.subagent`. */
+export type SubagentGrant = PluginEntry["subagent"];
+
+/** Subagents of plugins. */
+export interface PluginSubagentPorts extends Omit<Subagents, "run"> {
+  /** Rejects as `Subagents.run` does, and when the grant does not cover the model. */
+  run(request: SubagentRequest, grant: SubagentGrant): ReturnType<Subagents["run"]>;
 }
 
 /** What happens in the gateway. A listener gets events in the field's form until the signal aborts; it must not throw. */

@@ -3,12 +3,21 @@ import type { ChatMessage, ThinkLevel } from "./run/model.ts";
 
 export type ChatType = "direct" | "group" | "thread";
 
+/** The fields of a subagent's row. */
+interface SubagentEntry {
+  /** Key of the session that asked for it; its own plugin's id when no session did. */
+  spawnedBy?: string;
+  /** How many sessions are above it, each of which asked for the next. */
+  spawnDepth?: number;
+  /** The plugin that asked for it. */
+  spawnedByPlugin?: string;
+}
+
 /** A session's row in the journal and in `sessions.json`, in the field's names. Times are epoch milliseconds. Unknown fields of a row are kept. */
-export interface SessionEntry {
+export interface SessionEntry extends SubagentEntry {
   sessionId: string;
   updatedAt: number;
   sessionFile?: string;
-  spawnedBy?: string;
   systemSent?: boolean;
   abortedLastRun?: boolean;
   chatType?: ChatType;

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { inboundOf } from "../../extensions/webchat/inbound.ts";
 import { createChatPort } from "../../src/dispatch/clients/chat.ts";
 import { HEARTBEAT_TURN } from "../../src/automation/heartbeat-turn.ts";
+import { subagentTurn } from "../../src/automation/subagents/subagent-turn.ts";
 import { Dispatch } from "../../src/dispatch/dispatch.ts";
 import type { DispatchPorts, DispatchSettings, GroupHistoryBuffer, Verdict } from "../../src/dispatch/ports.ts";
 import { Contributions } from "../../src/plugins/contributions.ts";
@@ -116,7 +117,7 @@ export async function openDispatchFixture(): Promise<DispatchFixture> {
     models: modelsAt(model.url),
     limits: LIMITS,
     rules: {},
-    kinds: turnKinds([...TURN_KINDS, HEARTBEAT_TURN]),
+    kinds: turnKinds([...TURN_KINDS, HEARTBEAT_TURN, subagentTurn()]),
     commands: [],
     gate: async () => ({ kind: "pass" }),
     journalFor: (bootId) => place.journal(bootId),
@@ -246,6 +247,7 @@ function settings(fixture: DispatchFixture): DispatchSettings {
     textCommands: true,
     resetTriggers: [],
     maxConcurrent: 64,
+    maxConcurrentSubagents: 8,
     keyFor: (asked) =>
       keyForPeer(asked.from, asked.sender, {
         dmScope: "per-channel-peer",

@@ -88,7 +88,7 @@ describe("the runtime of a plugin", () => {
   test("rejects by name what the gateway does not have, and notes it once", async () => {
     const { runtime, plugins } = await runtimeOf();
     for (const [space, name] of [
-      ["subagent", "run"],
+      ["stt", "transcribeAudioFile"],
       ["tts", "textToSpeech"],
       ["modelAuth", "resolveApiKeyForProvider"],
       ["config", "writeConfigFile"],
@@ -96,13 +96,78 @@ describe("the runtime of a plugin", () => {
       await expect(runtime[space]?.[name]?.({})).rejects.toThrow(
         `this gateway does not have api.runtime.${space}.${name}`,
       );
-    await expect(runtime["subagent"]?.["run"]?.({})).rejects.toThrow();
+    await expect(runtime["stt"]?.["transcribeAudioFile"]?.({})).rejects.toThrow();
     expect(plugins.records[0]?.notServed).toEqual([
-      "api.runtime.subagent.run",
+      "api.runtime.stt.transcribeAudioFile",
       "api.runtime.tts.textToSpeech",
       "api.runtime.modelAuth.resolveApiKeyForProvider",
       "api.runtime.config.writeConfigFile",
     ]);
+  });
+
+  test("asks for subagents in its own name, with a model as provider/model, and ends its waits when it is unloaded", async () => {
+    const base = testPorts({ id: "asks", folder: folder(), config: {} });
+    const requests: unknown[] = [];
+    const subagents: PluginPorts["subagents"] = {
+      ...base.subagents,
+      async run(request, grant) {
+        requests.push([request, grant]);
+        return base.subagents.run(request, grant);
+      },
+      waitFor: ({ signal }) =>
+        new Promise((resolve) =>
+          signal.addEventListener("abort", () => resolve({ status: "error", error: "aborted" }), { once: true }),
+        ),
+    };
+    const { runtime, plugins } = await runtimeOf({ subagents });
+    const subagent = runtime["subagent"] ?? {};
+    const given = { sessionKey: "agent:main:subagent:1", message: "look", lane: "subagent", deliver: false };
+    for (const more of [
+      {},
+      { provider: "fake", model: "m" },
+      { model: "fake/m" },
+      { provider: "fake", model: "fake/m" },
+    ])
+      await subagent["run"]?.({ ...given, idempotencyKey: "k", extraSystemPrompt: "Hurry.", ...more });
+    expect(requests).toEqual(
+      [undefined, "fake/m", "fake/m", "fake/m"].map((model) => [
+        {
+          sessionKey: given.sessionKey,
+          message: "look",
+          systemPrompt: "Hurry.",
+          model,
+          idempotencyKey: "k",
+          plugin: "asks",
+          requester: undefined,
+        },
+        { allowModelOverride: false },
+      ]),
+    );
+    await expect(subagent["run"]?.({ ...given, model: "m" })).rejects.toThrow("a model with its provider");
+    await expect(subagent["run"]?.({ ...given, deliver: true })).rejects.toThrow("cannot deliver");
+    await expect(subagent["run"]?.({ message: "look" })).rejects.toThrow('needs the text "sessionKey"');
+    const waiting = subagent["waitForRun"]?.({ runId: "run-1", timeoutMs: 60_000 });
+    await plugins.unload("asks");
+    expect(await waiting).toEqual({ status: "error", error: "aborted" });
+  });
+
+  test("reads its own subagents, and other conversations only with the right to", async () => {
+    const base = testPorts({ id: "asks", folder: folder(), config: {} });
+    const allowed = base.pluginsConfig();
+    const { hooks, ...entry } = allowed.entries["asks"]!;
+    const closed = { ...allowed, entries: { asks: { ...entry, hooks: { ...hooks, allowConversationAccess: false } } } };
+    let config: typeof allowed = closed;
+    const { runtime } = await runtimeOf({ pluginsConfig: () => config });
+    const { run, getSessionMessages, getSession, deleteSession } = runtime["subagent"] ?? {};
+    const sessionKey = "agent:main:subagent:1";
+    await run?.({ sessionKey, message: "look" });
+    const messages = [{ role: "user", content: "look" }, { role: "assistant" }];
+    expect(await getSessionMessages?.({ sessionKey })).toMatchObject({ messages });
+    expect(await getSession?.({ sessionKey, limit: 1 })).toMatchObject({ messages: messages.slice(1) });
+    await expect(getSessionMessages?.({ sessionKey: "main" })).rejects.toThrow("allowConversationAccess");
+    config = allowed;
+    expect(await getSessionMessages?.({ sessionKey: "main" })).toEqual({ messages: [] });
+    expect(await deleteSession?.({ sessionKey, deleteTranscript: true })).toEqual({ deleted: true });
   });
 
   test("follows no run without the right to read conversations", async () => {

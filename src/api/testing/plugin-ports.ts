@@ -5,8 +5,10 @@ import { pluginsConfig } from "../../plugins/config.ts";
 import type { PluginPorts } from "../../plugins/ports.ts";
 import { openMediaStore } from "../../store/media.ts";
 import { systemClock } from "../../types/clock.ts";
-import { mediaId } from "../../types/ids.ts";
+import { mediaId, runId } from "../../types/ids.ts";
 import type { Log } from "../../types/log.ts";
+import type { ChatMessage } from "../../types/run/model.ts";
+import { answer, user } from "./conversation.ts";
 
 interface TestScene {
   readonly id: string;
@@ -40,8 +42,24 @@ export function testPorts({ id, folder, config, channels = {} }: TestScene): Plu
       filePath: (sessionId) => join(folder, `${sessionId}.jsonl`),
     },
     channels: channelPortsIn(folder),
+    subagents: subagents(),
     clock: systemClock,
     log: silent,
+  };
+}
+
+/** Subagents that answer at once with the same words. */
+function subagents(): PluginPorts["subagents"] {
+  const open = new Map<string, ChatMessage[]>();
+  return {
+    async run({ sessionKey, message }) {
+      open.set(sessionKey, [...(open.get(sessionKey) ?? []), user(message), answer("An answer.")]);
+      return { runId: runId(`run-${open.size}`) };
+    },
+    waitFor: async () => ({ status: "ok" }),
+    owns: ({ sessionKey }) => open.has(sessionKey),
+    messages: async (sessionKey, limit) => (open.get(sessionKey) ?? []).slice(-limit),
+    remove: async ({ sessionKey }) => open.delete(sessionKey),
   };
 }
 

@@ -1,29 +1,41 @@
-import type { PluginEntry } from "../../plugins/config.ts";
 import { modelName, type ModelRef } from "../../types/run/model.ts";
 import { readModelRef } from "../config/settings.ts";
 
-/** A model call of a plugin. */
+/** What the config lets a plugin do: `plugins.entries.<id>.llm` or `.subagent`. */
+interface ModelGrant {
+  readonly allowModelOverride: boolean;
+  readonly allowedModels?: readonly string[] | undefined;
+}
+
+/** A model call of a plugin, or a subagent that it starts. */
 export interface PluginCall {
   readonly plugin: string;
-  readonly llm: PluginEntry["llm"];
+  /** The kind of call, which is also the key of its grant. */
+  readonly what: "llm" | "subagent";
+  readonly grant: ModelGrant;
   /** `provider/model`; the conversation's own when unset. */
   readonly model: string | undefined;
 }
 
+/** Plugins recognise a denial by these words. */
+const NAMES = { llm: "Plugin LLM completion", subagent: "Plugin subagent run" } as const;
+
 /** The models that the call may ask, in their order. `own`: those of the conversation. Throws where the config does not allow it. */
-export function allowedModels(own: readonly ModelRef[], { plugin, llm, model }: PluginCall): readonly ModelRef[] {
+export function allowedModels(
+  own: readonly ModelRef[],
+  { plugin, what, grant, model }: PluginCall,
+): readonly ModelRef[] {
   if (model === undefined) return own;
   const named = own.filter((ref) => modelName(ref) === model);
   if (named.length > 0) return named;
-  // Plugins recognise a denial by its first words.
-  if (!llm.allowModelOverride)
+  if (!grant.allowModelOverride)
     throw new Error(
-      `Plugin LLM completion cannot override the target model: set plugins.entries.${plugin}.llm.allowModelOverride.`,
+      `${NAMES[what]} cannot override the target model: set plugins.entries.${plugin}.${what}.allowModelOverride.`,
     );
-  const allowed = llm.allowedModels;
+  const allowed = grant.allowedModels;
   if (allowed && !allowed.includes("*") && !allowed.includes(model))
     throw new Error(
-      `Plugin LLM completion model override "${model}" is not allowlisted: add it to plugins.entries.${plugin}.llm.allowedModels.`,
+      `${NAMES[what]} model override "${model}" is not allowlisted: add it to plugins.entries.${plugin}.${what}.allowedModels.`,
     );
   return [readModelRef(model)];
 }

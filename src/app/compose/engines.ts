@@ -137,7 +137,7 @@ export class Engines {
       const { model, agentId, ...request } = readCompletion(given);
       requireSameAgent(agent.id, agentId);
       const llm = own(live.config.plugins.entries, plugin ?? engine)?.llm ?? { allowModelOverride: false };
-      const allowed = allowedModels(candidates, { plugin: plugin ?? engine, llm, model });
+      const allowed = allowedModels(candidates, { plugin: plugin ?? engine, what: "llm", grant: llm, model });
       return complete({ ...request, agentId: agent.id }, { ...ports, candidates: allowed });
     };
   }

@@ -108,7 +108,7 @@ function contextFor(
   found: Pick<SystemContext, "contextFiles" | "skills"> & { owners: readonly string[]; now: number },
 ): SystemContext {
   return {
-    mode: isSubagentKey(session.key) ? "minimal" : "full",
+    mode: isSubagentKey(session.key) || session.entry.spawnDepth !== undefined ? "minimal" : "full",
     tools: tools.map(({ name, description }) => ({ name, description })),
     skills: found.skills,
     workspace: agent.workspace,

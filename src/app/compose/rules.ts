@@ -37,6 +37,7 @@ function rulesOf(live: Live): DispatchSettings {
     resetTriggers: config.session.resetTriggers,
     staleAfterMs: config.messages.recovery.maxAgeHours * HOUR_MS,
     maxConcurrent: config.agents.defaults.maxConcurrent,
+    maxConcurrentSubagents: config.agents.defaults.subagents.maxConcurrent,
     keyFor: (message) => keyFor(message, config, defaultAgent.id),
     agentOf: (key) => agentOf(key, defaultAgent.id),
     isOwner: (message) => message.options?.operator === true || isNamed(owners, message),

@@ -1,4 +1,5 @@
 import { HEARTBEAT_TURN } from "../../automation/heartbeat-turn.ts";
+import { subagentTurn } from "../../automation/subagents/subagent-turn.ts";
 import { createTranscriber } from "../../channels/transcribe.ts";
 import { ImageLoader } from "../../history/images/load.ts";
 import { PruneMemory } from "../../history/prune-memory.ts";
@@ -47,7 +48,7 @@ export function openRunParts({ texts, ...sources }: Sources): RunPartsOfAll {
     engines,
     commands: contributions,
     ports: {
-      kinds: turnKinds([...TURN_KINDS, HEARTBEAT_TURN, ...contributions.turnKinds]),
+      kinds: turnKinds([...TURN_KINDS, HEARTBEAT_TURN, subagentTurn(hooks), ...contributions.turnKinds]),
       hooks,
       texts,
       pruned: new PruneMemory(),

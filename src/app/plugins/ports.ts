@@ -7,7 +7,6 @@ import type { LlmCompletion, LlmCompletionRequest } from "../../types/engine/con
 import { systemClock } from "../../types/clock.ts";
 import { agentId } from "../../types/ids.ts";
 import type { Log } from "../../types/log.ts";
-import type { ModelRef } from "../../types/run/model.ts";
 import type { AgentSettings } from "../../types/settings.ts";
 import type { Core } from "../compose/core.ts";
 import type { Live } from "../compose/live.ts";
@@ -15,8 +14,10 @@ import { allowedModels, requireSameAgent } from "../compose/allowed-models.ts";
 import { channelPorts, noChannelPorts } from "./channel-ports.ts";
 import { followingPorts } from "./event-ports.ts";
 import { mediaPorts, noEventPorts } from "./local-ports.ts";
+import { modelsOf } from "./models-of.ts";
 import { sessionFiles } from "./session-files.ts";
 import { settingsFor, shownForPlugin } from "./shown-for-plugin.ts";
+import { noSubagentPorts, subagentPorts } from "./subagent-ports.ts";
 
 /** Milliseconds of silence after which a model call of a plugin has stalled. */
 const IDLE_MS = 120_000;
@@ -47,6 +48,7 @@ export function pluginPorts({ live, core, log, requestHeartbeat }: Lent): Plugin
     },
     media: mediaPorts(core.media),
     channels: channelPorts(core),
+    subagents: subagentPorts(live, core),
   };
 }
 
@@ -61,10 +63,11 @@ export function commandPorts(live: Live, log: Log): PluginPorts {
     events: noEventPorts,
     media: mediaPorts(openMediaStore(live.paths.media)),
     channels: noChannelPorts,
+    subagents: noSubagentPorts,
   };
 }
 
-type ReadingPorts = Omit<PluginPorts, "complete" | "events" | "media" | "channels">;
+type ReadingPorts = Omit<PluginPorts, "complete" | "events" | "media" | "channels" | "subagents">;
 
 const readingPorts = (live: Live, log: Log): ReadingPorts => ({
   stateDir: live.paths.stateDir,
@@ -91,18 +94,13 @@ async function completeAs(
     { ...rest, agentId: agent.id },
     {
       models: core.models,
-      candidates: allowedModels(modelsOf(agent), { plugin, llm, model }),
+      candidates: allowedModels(modelsOf(agent), { plugin, what: "llm", grant: llm, model }),
       idleMs: agent.idleTimeoutMs ?? IDLE_MS,
       origin: { cause: "plugin", agentId: agent.id, sessionKey, plugin },
       spent: costs.ofPlugin(plugin, sessionKey),
     },
   );
 }
-
-const modelsOf = ({ model: { primary, fallbacks } }: AgentSettings): readonly ModelRef[] => [
-  ...(primary ? [primary] : []),
-  ...fallbacks,
-];
 
 function agentFor(live: Live, wanted: string | undefined): AgentSettings {
   if (wanted === undefined) return live.defaultAgent;

@@ -8,6 +8,7 @@ import type { TrialMessage } from "../../plugins/trial/run-trials.ts";
 import { systemClock } from "../../types/clock.ts";
 import type { Log } from "../../types/log.ts";
 import { noChannelPorts } from "./channel-ports.ts";
+import { noSubagentPorts } from "./subagent-ports.ts";
 import { mediaPorts, noEventPorts } from "./local-ports.ts";
 import { openMediaStore } from "../../store/media.ts";
 import { sdkUrls } from "./sdk-urls.ts";
@@ -78,6 +79,7 @@ function portsOf({ stateDir, workspace, config, shown }: TrialJob): PluginPorts 
       filePath: (id) => `${stateDir}/sessions/${id}.jsonl`,
     },
     channels: noChannelPorts,
+    subagents: noSubagentPorts,
     clock: systemClock,
     log: silent,
   };

@@ -8,7 +8,7 @@ import { Lane, type LaneTask, turnRunId } from "./lane.ts";
 import type { DispatchPorts, QueueMode, QueuedTurn } from "../ports.ts";
 import { queueAction } from "./queue-modes.ts";
 import { areThreadsApart } from "./same-chat.ts";
-import { Slots } from "./slots.ts";
+import { SlotsByDepth } from "./slots.ts";
 import { DISK_PROBE_INTERVAL_MS } from "../../store/retry-while-disk-full.ts";
 
 /** Why a task is refused. */
@@ -45,13 +45,16 @@ export class Lanes {
   readonly #steering = new Set<number>();
   readonly #ports: LanePorts;
   readonly #turns: TurnHandler;
-  readonly #slots: Slots;
+  readonly #slots: SlotsByDepth;
   #closing = false;
 
   constructor(ports: LanePorts, turns: TurnHandler) {
     this.#ports = ports;
     this.#turns = turns;
-    this.#slots = new Slots(() => ports.settings().maxConcurrent);
+    this.#slots = new SlotsByDepth({
+      top: () => ports.settings().maxConcurrent,
+      below: () => ports.settings().maxConcurrentSubagents,
+    });
   }
 
   /** Takes a message: it starts a turn, or the queue mode says what it does to a busy lane. True when it has to wait. */
@@ -155,7 +158,7 @@ export class Lanes {
 
   /** Does work that belongs to no session, in one of the slots of all runs. */
   inSlot(work: () => Promise<void>): Promise<void> {
-    return this.#slots.use(work);
+    return this.#slots.at(0).use(work);
   }
 
   /** Begins nothing new. What still runs after `ms` is aborted, and the next start continues it. */
@@ -239,8 +242,10 @@ export class Lanes {
   }
 
   async #try(key: SessionKey, lane: Lane, task: LaneTask): Promise<void> {
-    if (task.kind === "work") await task.work();
-    else await this.#slots.use(() => this.#runTurn(key, lane, task));
+    if (task.kind === "work") return task.work();
+    const [row] = task.queued.rows;
+    const depth = (row && this.#ports.kinds.of(row.message).depth?.(row.message)) ?? 0;
+    await this.#slots.at(depth).use(() => this.#runTurn(key, lane, task));
   }
 
   /** While the turn waited for its slot, somebody may have stopped it, or the gateway. */

@@ -45,7 +45,7 @@ export const TURN_KINDS: readonly TurnKind[] = [MESSAGE, ONE_SHOT, MEMORY_FLUSH]
 const UNKNOWN: TurnKind = {
   ...MEMORY_FLUSH,
   name: "unknown",
-  actsFor: { kind: "automation", id: "unknown", setUpBy: "guest" },
+  actsFor: () => ({ kind: "automation", id: "unknown", setUpBy: "guest" }),
 };
 
 /** Throws when two rows have one name. */

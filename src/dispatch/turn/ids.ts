@@ -23,11 +23,13 @@ export function factsFor(
   session: Pick<Session, "key" | "id" | "agentId">,
   { trigger }: TurnKind,
 ): RunFacts {
+  const { plugin } = row.message.options?.subagent ?? {};
   return {
     runId: runIdOf(row),
     sessionKey: session.key,
     sessionId: session.id,
     agentId: session.agentId,
     trigger,
+    ...(plugin !== undefined && { plugin }),
   };
 }

@@ -12,8 +12,8 @@ export function principalOf(
   const row = rows.find(({ message }) => !isOwner(message)) ?? rows[0];
   if (!row) return { kind: "sender", id: "nobody" };
   const { message } = row;
-  const { actsFor } = kinds.of(message);
-  if (actsFor) return actsFor;
+  const automation = kinds.of(message).actsFor?.(message);
+  if (automation) return automation;
   if (message.options?.operator === true) return OPERATOR;
   const { sender, from } = message;
   const id = `${from.channel}:${sender.e164 ?? sender.id}`;

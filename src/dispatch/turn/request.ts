@@ -52,7 +52,8 @@ export function requestFor(
   const peer: Peer | undefined = message.options?.operator === true ? undefined : message.from;
   const openEngine = engineFor(prepared, session, candidates, ports);
   const isLight = kind.promptFiles?.(message) === "light";
-  const more = { ...(peer && { peer }), ...extraFor(message, extra, ports), ...(isLight && { isLight }) };
+  const said = [kind.systemPrompt?.(message), extra];
+  const more = { ...(peer && { peer }), ...extraFor(message, said, ports), ...(isLight && { isLight }) };
   return {
     facts,
     settings: settingsFor(agent, peer, ports),
@@ -68,14 +69,14 @@ export function requestFor(
   };
 }
 
-/** Additions to the system prompt: the chat's text, unless an operator client wrote, then this turn's. */
+/** Additions to the system prompt: the chat's text, unless an operator client wrote, then those of this turn. */
 function extraFor(
   message: InboundMessage,
-  own: string | undefined,
+  own: readonly (string | undefined)[],
   ports: Pick<DispatchPorts, "settings">,
 ): { readonly extra?: string } {
   const ofChat = message.options?.operator === true ? undefined : ports.settings().chatPrompt?.(message);
-  const text = [ofChat, own].filter((part) => part !== undefined).join("\n\n");
+  const text = [ofChat, ...own].filter((part) => part !== undefined).join("\n\n");
   return text === "" ? {} : { extra: text };
 }
 

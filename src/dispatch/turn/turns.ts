@@ -18,7 +18,11 @@ export class Turns implements TurnHandler {
   constructor(ports: TurnPorts) {
     const { approvals, registry } = ports;
     const liveState = (key: SessionKey) => [
-      ...liveLines(key, { approvals: approvals.list(), runs: registry.running() }),
+      ...liveLines(key, {
+        approvals: approvals.list(),
+        runs: registry.running(),
+        spawnerOf: (other) => ports.sessions.peek(other)?.spawnedBy,
+      }),
       ...(ports.liveState?.(key) ?? []),
     ];
     this.#ports = { ...ports, liveState };

@@ -48,7 +48,6 @@ const REFUSED = {
   "api.runContext": RUN_CONTEXT,
   "api.session.state": ["registerSessionExtension"],
   "api.session.workflow": WORKFLOW,
-  "api.runtime.subagent": ["run", "waitForRun", "getSessionMessages", "getSession", "deleteSession"],
   "api.runtime.tts": ["textToSpeech", "textToSpeechStream", "textToSpeechTelephony", "listVoices"],
   "api.runtime.stt": ["transcribeAudioFile"],
   "api.runtime.mediaUnderstanding": [

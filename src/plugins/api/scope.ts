@@ -1,6 +1,9 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import type { ContributionRegistry } from "../../types/contribution.ts";
+import type { SessionKey } from "../../types/ids.ts";
 import type { Log } from "../../types/log.ts";
 import type { FoundPlugin } from "../../types/plugin/manifest.ts";
+import type { SubagentRequester } from "../../types/run/subagent.ts";
 import { own } from "../../utils/own.ts";
 import { within } from "../../utils/within.ts";
 import { errorText } from "../../utils/text/error-text.ts";
@@ -57,6 +60,7 @@ export class PluginScope {
   readonly #code: RunningCode;
   readonly #ends: (() => unknown)[] = [];
   readonly #stopping = new AbortController();
+  readonly #requester = new AsyncLocalStorage<SubagentRequester | undefined>();
 
   constructor(plugin: FoundPlugin, { code, registry, ports, watch }: ScopeParts) {
     this.plugin = plugin;
@@ -97,9 +101,19 @@ export class PluginScope {
     return this.#watch.call(this.#code, what, run);
   }
 
+  /** The same in a turn, a command or a hook of a conversation: a subagent that the code asks for works for it. */
+  callFor<T>(requester: SubagentRequester | undefined, what: string, run: () => T): T {
+    return this.#requester.run(requester, () => this.call(what, run));
+  }
+
+  /** The conversation that the plugin's code was called for; undefined outside of one. */
+  get requester(): SubagentRequester | undefined {
+    return this.#requester.getStore();
+  }
+
   /** Runs code of the gateway that the plugin has called: what it does later is not the plugin's. */
   outside<T>(run: () => T): T {
-    return this.#watch.outside(run);
+    return this.#watch.outside(() => this.#requester.run(undefined, run));
   }
 
   onEnd(end: () => unknown): void {
@@ -138,3 +152,7 @@ export class PluginScope {
     throw new Error(`this gateway does not have ${member}`);
   }
 }
+
+/** Who a hook or an engine works for: nobody can say whether an owner wrote, so a subagent gets a guest's rights. */
+export const conversationOf = (sessionKey: SessionKey | undefined): SubagentRequester | undefined =>
+  sessionKey === undefined ? undefined : { sessionKey, isOwner: false };

@@ -18,14 +18,21 @@ const TOTALS = `
     coalesce(sum(output), 0) AS output, coalesce(sum(cost), 0) AS cost
   FROM runs WHERE at >= ?`;
 
-// The receipts that name no plugin are not parsed.
+// The receipts that name no plugin are not parsed. A run that a plugin asked for is that plugin's, but for its calls beside.
 const PLUGIN_TOTALS = `
-  SELECT cost.value ->> 'plugin' AS plugin, sum(cost.value ->> 'calls') AS calls,
-    sum(cost.value ->> '$.usage.input') AS input, sum(cost.value ->> '$.usage.output') AS output,
-    sum(cost.value ->> '$.usage.cost.total') AS cost
-  FROM runs, json_each(runs.receipt, '$.beside') AS cost
-  WHERE runs.at >= ? AND instr(runs.receipt, '"plugin":') > 0 AND cost.value ->> 'plugin' IS NOT NULL
-  GROUP BY 1 ORDER BY 1`;
+  WITH own AS (SELECT receipt FROM runs WHERE at >= ? AND instr(receipt, '"plugin":') > 0),
+  beside AS (
+    SELECT own.receipt ->> 'plugin' AS asker, cost.value ->> 'plugin' AS plugin, cost.value AS cost
+    FROM own, json_each(own.receipt, '$.beside') AS cost
+  ),
+  parts AS (
+    SELECT plugin, 1 AS sign, cost AS part FROM beside WHERE plugin IS NOT NULL
+    UNION ALL SELECT asker, -1, cost FROM beside WHERE plugin IS NOT NULL AND asker IS NOT NULL
+    UNION ALL SELECT receipt ->> 'plugin', 1, receipt FROM own WHERE receipt ->> 'plugin' IS NOT NULL
+  )
+  SELECT plugin, sum(sign * (part ->> 'calls')) AS calls, sum(sign * (part ->> '$.usage.input')) AS input,
+    sum(sign * (part ->> '$.usage.output')) AS output, sum(sign * (part ->> '$.usage.cost.total')) AS cost
+  FROM parts GROUP BY 1 ORDER BY 1`;
 
 // Rows of auxiliary costs are no runs.
 const LAST = `

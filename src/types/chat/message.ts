@@ -110,6 +110,22 @@ export interface MessageOptions {
   readonly kind?: string;
   /** Set when nobody wrote and the gateway itself started the turn. */
   readonly heartbeat?: HeartbeatTurn;
+  /** Set for the turn of a subagent. */
+  readonly subagent?: SubagentTurn;
+}
+
+/** How the turn of a subagent runs, and who asked for it. */
+export interface SubagentTurn {
+  /** How many runs may be waiting for it, one for another; 1 for a subagent of a person's turn. */
+  readonly depth: number;
+  /** The turn has an owner's rights, because an owner's turn asked for it; else those of a guest. */
+  readonly isOwner?: boolean;
+  /** The plugin that asked for it. */
+  readonly plugin?: string;
+  /** The conversation that asked for it; unset when none did. */
+  readonly parent?: SessionKey;
+  /** Joins the system prompt. */
+  readonly systemPrompt?: string;
 }
 
 /** The settings of a turn that the gateway starts itself, so that an agent checks on things. */

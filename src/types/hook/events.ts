@@ -243,8 +243,31 @@ interface SessionHookEvents {
   gateway_stop: { readonly reason?: string };
 }
 
+/** Hooks of subagents. */
+interface SubagentHookEvents {
+  subagent_spawned: {
+    readonly childSessionKey: SessionKey;
+    readonly agentId: string;
+    readonly runId: string;
+    /** `run`: it answers once. */
+    readonly mode: "run" | "session";
+    readonly threadRequested: boolean;
+  };
+  subagent_ended: {
+    readonly targetSessionKey: SessionKey;
+    readonly targetKind: "subagent";
+    readonly reason: string;
+    readonly runId: string;
+    /** Epoch milliseconds. */
+    readonly endedAt: number;
+    readonly outcome: "ok" | "error" | "timeout" | "killed";
+    readonly error?: string;
+  };
+}
+
 /** The event of each hook that the gateway calls. */
-export interface HookEvents extends MessageHookEvents, PromptHookEvents, RunHookEvents, SessionHookEvents {}
+export interface HookEvents
+  extends MessageHookEvents, PromptHookEvents, RunHookEvents, SessionHookEvents, SubagentHookEvents {}
 
 export type CalledHook = keyof HookEvents;
 

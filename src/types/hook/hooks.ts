@@ -26,8 +26,15 @@ interface HookChat {
   readonly messageId?: string;
 }
 
+/** The subagent that a hook is called for. */
+interface HookSubagent {
+  readonly childSessionKey?: SessionKey;
+  /** The session that asked for it. */
+  readonly requesterSessionKey?: SessionKey;
+}
+
 /** Where a hook is called from, in the field's names. What is not known there is unset. */
-export interface HookContext extends HookRun, HookChat {}
+export interface HookContext extends HookRun, HookChat, HookSubagent {}
 
 /** The additions of plugins to a prompt; several answers are joined by an empty line, a later `systemPrompt` wins. */
 export interface PromptAdditions {

@@ -57,6 +57,6 @@ export const UNMETERED: ModelMeter = { reserve: async () => ({ kind: "allowed", 
 
 /** A run's own calls have the trigger of its turn as their cause. */
 export const originOf = (
-  { agentId, sessionKey, runId, trigger }: RunFacts,
+  { agentId, sessionKey, runId, trigger, plugin }: RunFacts,
   cause: CallCause = trigger,
-): CallOrigin => ({ cause, agentId, sessionKey, runId });
+): CallOrigin => ({ cause, agentId, sessionKey, runId, ...(plugin !== undefined && { plugin }) });

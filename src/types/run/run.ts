@@ -72,6 +72,8 @@ export interface RunFacts {
   readonly sessionId: string;
   readonly agentId: AgentId;
   readonly trigger: RunTrigger;
+  /** The plugin that asked for the run. */
+  readonly plugin?: string;
 }
 
 /** One model call chain of a run: a candidate with a key, and how it ended. */
@@ -225,8 +227,14 @@ export interface FileFate {
   readonly why?: string;
 }
 
+interface RunCause {
+  readonly trigger?: RunTrigger;
+  /** The plugin that asked for the run: the cost is the plugin's. */
+  readonly plugin?: string;
+}
+
 /** What a run cost, who answered and why. Fields beyond the first four are absent in records of older versions. */
-export interface Receipt {
+export interface Receipt extends RunCause {
   readonly model: ModelRef;
   readonly usage: Usage;
   readonly calls: number;
@@ -236,7 +244,6 @@ export interface Receipt {
   readonly engine?: string;
   /** Why the context engine was not used. */
   readonly engineDegraded?: string;
-  readonly trigger?: RunTrigger;
   readonly candidates?: readonly ModelRef[];
   readonly tries?: readonly Try[];
   readonly skipped?: readonly Skipped[];

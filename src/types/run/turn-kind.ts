@@ -6,17 +6,30 @@ import type { Principal } from "./principal.ts";
 import type { RunTrigger } from "./run.ts";
 import type { Session, SessionEntry } from "../session.ts";
 
+/** How a turn is run, as its message says. */
+interface TurnRunFacts {
+  /** For whom the turn acts. The writers of its messages when unset. */
+  actsFor?(message: Pick<InboundMessage, "options">): Principal;
+  /** Which files of the workspace the system prompt has. All when unset. */
+  promptFiles?(message: InboundMessage): "all" | "light";
+  /** Text that the system prompt has in addition. Nothing when unset. */
+  systemPrompt?(message: InboundMessage): string | undefined;
+  /**
+   * How many runs may be waiting for this one, each for the one below it; 0 when unset. The runs of each depth have slots of
+   * their own: if they shared them, runs that wait could keep those from beginning for which they wait.
+   */
+  depth?(message: Pick<InboundMessage, "options">): number;
+}
+
 /**
  * Why a turn exists, and everything that the gateway does differently because of it: one row of a table. Code that needs
  * to know asks the row for the property, never for its name.
  */
-export interface TurnKind {
+export interface TurnKind extends TurnRunFacts {
   /** As in `MessageOptions.kind`. */
   readonly name: string;
   /** What receipts, metrics and costs name as the cause. */
   readonly trigger: RunTrigger;
-  /** For whom the turn acts. The writers of its messages when unset. */
-  readonly actsFor?: Principal;
   /** Where its transcript entry says that it came from. A person wrote it when unset. */
   readonly provenance?: InputProvenance;
   /** Whether a text that begins with `/` is a command. */
@@ -46,8 +59,6 @@ export interface TurnKind {
 
   /** Text for the `System:` lines of the turn. */
   news?(message: InboundMessage): string | undefined;
-  /** Which files of the workspace the system prompt has. All when unset. */
-  promptFiles?(message: InboundMessage): "all" | "light";
   /** Called once before the first run of a turn, under the session's lock. Rejects when the transcript cannot be written. */
   begin?(turn: TurnRef, session: Session): Promise<void>;
   /** What of the answer is for people. The whole answer when unset. */

@@ -27,14 +27,19 @@ export const NAMED: readonly (readonly [file: string, title: string, keys: reado
     ["plugins.entries.llm.allowModelOverride", "plugins.entries.llm.allowedModels"],
   ],
   [
+    "test/walk/plugins/subagent.test.ts",
+    "a plugin's tool waits for its subagent with one slot for runs, which can ask another one only where the config allows it",
+    ["agents.defaults.subagents.maxConcurrent", "agents.defaults.subagents.maxSpawnDepth"],
+  ],
+  [
+    "test/walk/plugins/subagent.test.ts",
+    "another model needs the grant of the config",
+    ["plugins.entries.subagent.allowModelOverride", "plugins.entries.subagent.allowedModels"],
+  ],
+  [
     "test/walk/plugins.test.ts",
     "a plugin reads its variables, its key and the facts of a command; others see the values masked",
-    [
-      "plugins.entries.env",
-      "plugins.entries.apiKey",
-      "plugins.entries.subagent.allowModelOverride",
-      "plugins.entries.subagent.allowedModels",
-    ],
+    ["plugins.entries.env", "plugins.entries.apiKey"],
   ],
   [
     "test/app/contributions.test.ts",

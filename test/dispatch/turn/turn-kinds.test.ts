@@ -9,7 +9,7 @@ const APPOINTMENT: TurnKind = {
   ...MESSAGE,
   name: "appointment",
   trigger: "cron",
-  actsFor: { kind: "automation", id: "appointment", setUpBy: "owner" },
+  actsFor: () => ({ kind: "automation", id: "appointment", setUpBy: "owner" }),
   provenance: { kind: "internal_system", sourceTool: "appointment" },
   takesCommands: false,
   queue: "alone",

@@ -29,7 +29,9 @@ function addCommand(scope: PluginScope, { name, command, handler }: Added): void
     help: textIn(command, "description") ?? `a command of ${scope.id}`,
     who: command["requireAuth"] === false ? "anyone" : "conversation",
     run: async (asked) => {
-      const answer: unknown = await scope.call(`command /${name}`, () => handler(contextOf(scope, name, asked)));
+      const requester = { sessionKey: asked.session, isOwner: asked.isOwner };
+      const call = () => handler(contextOf(scope, name, asked));
+      const answer: unknown = await scope.callFor(requester, `command /${name}`, call);
       return answerText(answer);
     },
   });

@@ -1,7 +1,8 @@
 import type { ContextEngine, ContextEngineFactory } from "../../../types/engine/context-engine.ts";
+import { sessionKey, type SessionKey } from "../../../types/ids.ts";
 import { isFields } from "../../../utils/fields.ts";
-import { functionOf, nameIn } from "../foreign.ts";
-import type { PluginScope } from "../scope.ts";
+import { functionOf, nameIn, textIn } from "../foreign.ts";
+import { conversationOf, type PluginScope } from "../scope.ts";
 
 /** `api.registerContextEngine(id, factory)`. The factory is called for every run of a session that uses the engine. */
 export function registerContextEngine(scope: PluginScope, id: unknown, factory: unknown): void {
@@ -16,6 +17,12 @@ export function registerContextEngine(scope: PluginScope, id: unknown, factory: 
   scope.registry.addContextEngine(name, open);
 }
 
+/** The conversation that a call of an engine is about. */
+function keyIn(params: unknown): SessionKey | undefined {
+  const key = isFields(params) ? textIn(params, "sessionKey") : undefined;
+  return key === undefined ? undefined : sessionKey(key);
+}
+
 /** The engine with the time of its calls counted. Everything else of it is its own, `this` included. */
 function measured(scope: PluginScope, name: string, engine: object): object {
   return new Proxy(engine, {
@@ -23,7 +30,9 @@ function measured(scope: PluginScope, name: string, engine: object): object {
       const value: unknown = Reflect.get(target, key, target);
       if (typeof value !== "function" || typeof key !== "string") return value;
       return (...args: readonly unknown[]): unknown =>
-        scope.call(`engine ${name} ${key}`, () => Reflect.apply(value, target, args));
+        scope.callFor(conversationOf(keyIn(args[0])), `engine ${name} ${key}`, () =>
+          Reflect.apply(value, target, args),
+        );
     },
   });
 }

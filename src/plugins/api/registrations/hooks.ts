@@ -1,10 +1,10 @@
 import { factsOf, isHookName, type HookName } from "../../../types/hook/hook-table.ts";
-import type { HookOptions } from "../../../types/hook/hooks.ts";
+import type { HookContext, HookOptions } from "../../../types/hook/hooks.ts";
 import { defined } from "../../../utils/defined.ts";
 import type { Fields } from "../../../utils/fields.ts";
 import { own } from "../../../utils/own.ts";
 import { functionOf, nameIn, numberIn, objectOf } from "../foreign.ts";
-import type { PluginScope } from "../scope.ts";
+import { conversationOf, type PluginScope } from "../scope.ts";
 
 /** `api.on(name, handler, {priority, timeoutMs})`: a typed hook. A name that this gateway never calls is noted and kept silent. */
 export function on(scope: PluginScope, name: unknown, handler: unknown, options: unknown = {}): void {
@@ -53,8 +53,9 @@ type Handler = (...args: readonly unknown[]) => unknown;
 
 function add(scope: PluginScope, name: HookName, call: Handler, options: HookOptions): void {
   const { kind, changesPrompts } = factsOf(name);
-  const run = (event: unknown, context: unknown): unknown => scope.call(`hook ${name}`, () => call(event, context));
-  const handler = async (event: unknown, context: unknown): Promise<unknown> => {
+  const run = (event: unknown, context: HookContext): unknown =>
+    scope.callFor(conversationOf(context.sessionKey), `hook ${name}`, () => call(event, context));
+  const handler = async (event: unknown, context: HookContext): Promise<unknown> => {
     const answer = await run(event, context);
     const isDropped = changesPrompts === true && scope.entry?.hooks.allowPromptInjection === false;
     return isDropped ? undefined : answer;

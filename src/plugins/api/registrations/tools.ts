@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import { hasOwnerRights, type Acting } from "../../../types/run/principal.ts";
 import type { Tool, ToolContribution, ToolResult, ToolScene } from "../../../types/run/tool.ts";
 import { isFields, type Fields } from "../../../utils/fields.ts";
 import { asJson } from "../../../utils/text/as-json.ts";
@@ -91,7 +92,7 @@ function contributionOf(scope: PluginScope, { name, isOptional, make }: Register
     ...(isOptional && { isOptional }),
     forRun(scene) {
       const found = toolsSafely(scope, name, () => make(scene)).find((tool) => tool["name"] === name);
-      return found && toolOf(scope, name, found);
+      return found && toolOf(scope, { name, given: found, acting: scene.acting });
     },
   };
 }
@@ -106,7 +107,14 @@ function toolsSafely(scope: PluginScope, name: string, make: () => readonly Fiel
   }
 }
 
-function toolOf(scope: PluginScope, name: string, given: Fields): Tool {
+interface MadeTool {
+  readonly name: string;
+  readonly given: Fields;
+  readonly acting: Acting;
+}
+
+function toolOf(scope: PluginScope, { name, given, acting }: MadeTool): Tool {
+  const requester = { sessionKey: acting.sessionKey, isOwner: hasOwnerRights(acting.principal) };
   const execute = methodIn(given, "execute", `the tool "${name}"`);
   const parameters = isFields(given["parameters"]) ? given["parameters"] : NO_PARAMETERS;
   const checked = inputOf(parameters);
@@ -119,7 +127,8 @@ function toolOf(scope: PluginScope, name: string, given: Fields): Tool {
     hasSideEffects: true,
     async run(input, { callId, signal, update }) {
       const onUpdate = (partial: unknown) => update(resultOf(partial).content.map(textOfPart).join(""));
-      const result = await scope.call(`tool ${name}`, () => execute(callId, checked.parse(input), signal, onUpdate));
+      const call = () => execute(callId, checked.parse(input), signal, onUpdate);
+      const result = await scope.callFor(requester, `tool ${name}`, call);
       return writable(resultOf(result), scope, name);
     },
   };

@@ -8,6 +8,7 @@ import { completeFor } from "./llm.ts";
 import { pluginLogger } from "./logging.ts";
 import { mediaOf } from "./media.ts";
 import { sessionFiles } from "./session-files.ts";
+import { subagentOf } from "./subagent.ts";
 import { rejecting } from "../refused.ts";
 import { channelRuntimeOf } from "../registrations/channel/runtime.ts";
 import type { PluginScope } from "../scope.ts";
@@ -49,7 +50,7 @@ export function runtimeOf(scope: PluginScope, registrationMode: string): object 
       requestHeartbeat,
     },
     media: mediaOf(scope),
-    subagent: rejecting(scope, "api.runtime.subagent"),
+    subagent: subagentOf(scope),
     tts: rejecting(scope, "api.runtime.tts"),
     stt: rejecting(scope, "api.runtime.stt"),
     mediaUnderstanding: rejecting(scope, "api.runtime.mediaUnderstanding"),

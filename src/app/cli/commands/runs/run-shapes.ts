@@ -42,6 +42,7 @@ const receipt = z.looseObject({
   engine: z.string().optional(),
   engineDegraded: z.string().optional(),
   trigger: z.string().optional(),
+  plugin: z.string().optional(),
   candidates: z.array(model).optional(),
   tries: z.array(tried).optional(),
   skipped: z.array(skipped).optional(),

@@ -35,13 +35,13 @@ function block(io: Io, title: string, rows: Rows): string {
 
 function head(io: Io, { run }: WholeRun): string {
   const { receipt } = run;
-  const { calls, durationMs, profile, trigger, compactions } = receipt;
+  const { calls, durationMs, profile, trigger, plugin, compactions } = receipt;
   return pairs(io, [
     ["Run", run.runId],
     ["Session", run.sessionKey],
     ["Ended", timeOf(run.at)],
     ["Result", run.result],
-    ["Began by", trigger],
+    ["Began by", plugin === undefined ? trigger : `${trigger} (plugin ${plugin})`],
     ["Model", answeredBy(receipt)],
     ["Key", profile],
     ["Engine", engineText(receipt)],

@@ -1,0 +1,54 @@
+import { mayUse } from "../../dispatch/turn/may-use.ts";
+import type { PluginSubagentPorts, SubagentGrant } from "../../plugins/ports.ts";
+import { canonicalKey } from "../../sessions/keys.ts";
+import { sessionKey } from "../../types/ids.ts";
+import type { SubagentRequest } from "../../types/run/subagent.ts";
+import { allowedModels } from "../compose/allowed-models.ts";
+import type { Core } from "../compose/core.ts";
+import type { Live } from "../compose/live.ts";
+import { openSubagents } from "../compose/subagents.ts";
+import { readModelRef } from "../config/settings.ts";
+import { modelsOf } from "./models-of.ts";
+
+type SubagentCore = Pick<Core, "dispatch" | "journal" | "sessions" | "ports">;
+
+/** Subagents for plugins, with the models that the config lets each plugin name. */
+export function subagentPorts(live: Live, core: SubagentCore): PluginSubagentPorts {
+  const subagents = openSubagents(live, core);
+  return {
+    async run(request, grant) {
+      requireModel(request, grant, core);
+      return subagents.run(request);
+    },
+    waitFor: (wait) => subagents.waitFor(wait),
+    owns: (session) => subagents.owns(session),
+    messages: (key, limit) => subagents.messages(key, limit),
+    remove: (session) => subagents.remove(session),
+  };
+}
+
+/** Throws when the plugin may not name the model, or the agent may not use it. */
+function requireModel(
+  { sessionKey: text, model, plugin = "" }: SubagentRequest,
+  grant: SubagentGrant,
+  { ports }: SubagentCore,
+): void {
+  const { agents, agentOf, defaultAgent } = ports.settings();
+  const agent = agents.get(agentOf(canonicalKey(sessionKey(text), defaultAgent)));
+  // Without an agent, the request is refused for that.
+  if (model === undefined || !agent) return;
+  allowedModels(modelsOf(agent), { plugin, what: "subagent", grant, model });
+  if (mayUse(agent, readModelRef(model))) return;
+  throw new Error(`Plugin subagent run model override "${model}" is not among agents.defaults.models.`);
+}
+
+const needsGateway = (): Promise<never> => Promise.reject(new Error("only the running gateway can start a subagent"));
+
+/** Those of a process without a gateway. */
+export const noSubagentPorts: PluginSubagentPorts = {
+  run: needsGateway,
+  waitFor: needsGateway,
+  owns: () => false,
+  messages: needsGateway,
+  remove: needsGateway,
+};

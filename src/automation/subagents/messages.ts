@@ -1,0 +1,58 @@
+import { createHash, randomUUID } from "node:crypto";
+import type { InboundMessage, SubagentTurn } from "../../types/chat/message.ts";
+import { channelId, DEFAULT_ACCOUNT, type RunId, runId, type SessionKey } from "../../types/ids.ts";
+import type { SubagentRequest } from "../../types/run/subagent.ts";
+import { SUBAGENT_KIND } from "./subagent-turn.ts";
+
+/** The channel of subagents. No adapter has this name. */
+export const SUBAGENT = channelId("subagent");
+
+/** The session of a subagent, and how deep it is. */
+export interface Place {
+  readonly key: SessionKey;
+  readonly depth: number;
+}
+
+/** The same for the same request: a repeated one finds the run in the journal, also after a restart. */
+export function runIdOf({ plugin = "", idempotencyKey = randomUUID() }: SubagentRequest): RunId {
+  const name = createHash("sha256").update(`${plugin}\n${idempotencyKey}`).digest("hex");
+  return runId(`subagent-${name.slice(0, 32)}`);
+}
+
+/** Throws when the known message is another request's. */
+export function requireSame({ text, options }: InboundMessage, request: SubagentRequest, key: SessionKey): void {
+  if (text === request.message && options?.sessionKey === key) return;
+  throw new Error("this idempotencyKey was used for another request");
+}
+
+/** A request as a message of the inbox: durable, run once, and with an outcome like every other. */
+export function messageOf(
+  { message: text, model, plugin, requester, systemPrompt }: SubagentRequest,
+  id: RunId,
+  { key, depth, now }: Place & { readonly now: number },
+): InboundMessage {
+  const subagent: SubagentTurn = {
+    depth,
+    ...(requester?.isOwner === true && { isOwner: true }),
+    ...(plugin !== undefined && { plugin }),
+    ...(requester && { parent: requester.sessionKey }),
+    ...(systemPrompt !== undefined && { systemPrompt }),
+  };
+  return {
+    id,
+    eventKey: id,
+    from: { channel: SUBAGENT, account: DEFAULT_ACCOUNT, chat: { kind: "direct", id: key } },
+    sender: { id: "gateway", name: "Subagent" },
+    text,
+    media: [],
+    mentionsBot: true,
+    receivedAt: now,
+    options: {
+      operator: true,
+      sessionKey: key,
+      kind: SUBAGENT_KIND,
+      subagent,
+      ...(model !== undefined && { model }),
+    },
+  };
+}

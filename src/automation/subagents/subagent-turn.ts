@@ -1,0 +1,55 @@
+import type { InboundMessage } from "../../types/chat/message.ts";
+import type { HookRunner } from "../../types/hook/hooks.ts";
+import type { Principal } from "../../types/run/principal.ts";
+import type { EndedTurnRef, TurnKind } from "../../types/run/turn-kind.ts";
+import type { Session } from "../../types/session.ts";
+import { hookEndOf } from "./ends.ts";
+
+/** The name of the kind in messages. */
+export const SUBAGENT_KIND = "subagent";
+
+/** The turn of a subagent: another run, or a plugin, asked for it and reads its answer in the transcript. */
+export const subagentTurn = (hooks?: HookRunner): TurnKind => ({
+  name: SUBAGENT_KIND,
+  trigger: "subagent",
+  actsFor,
+  provenance: { kind: "internal_system", sourceTool: "subagent" },
+  takesCommands: false,
+  queue: "alone",
+  overCap: "first",
+  transcript: "always",
+  isUse: true,
+  // Nobody reads its chat, so a question for an approval is a denial.
+  asks: "nobody",
+  refusals: "logged",
+  answer: "whole",
+  maintenance: "none",
+  systemPrompt: ({ options }) => options?.subagent?.systemPrompt,
+  depth: ({ options }) => options?.subagent?.depth ?? 1,
+  end: async (turn, session, { now }) => notifyEnded(turn, session, { hooks, endedAt: now() }),
+});
+
+function actsFor({ options }: Pick<InboundMessage, "options">): Principal {
+  const isOwner = options?.subagent?.isOwner === true;
+  return { kind: "automation", id: SUBAGENT_KIND, setUpBy: isOwner ? "owner" : "guest" };
+}
+
+function notifyEnded(
+  { message: { id, options }, outcome }: EndedTurnRef,
+  { key, agentId }: Session,
+  { hooks, endedAt }: { readonly hooks: HookRunner | undefined; readonly endedAt: number },
+): void {
+  const parent = options?.subagent?.parent;
+  const end = { reason: "subagent-complete", runId: id, endedAt, ...hookEndOf(outcome) };
+  hooks?.notify(
+    "subagent_ended",
+    { targetSessionKey: key, targetKind: "subagent", ...end },
+    {
+      agentId,
+      sessionKey: key,
+      runId: id,
+      childSessionKey: key,
+      ...(parent !== undefined && { requesterSessionKey: parent }),
+    },
+  );
+}

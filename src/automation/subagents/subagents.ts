@@ -1,0 +1,214 @@
+import { isUnfinished, outcomeOf } from "../../dispatch/turn/run-end.ts";
+import { Stopped, untilStopped } from "../../harness/run/until-stopped.ts";
+import { isSubagentKey, resolveAlias } from "../../sessions/keys.ts";
+import type { Clock } from "../../types/clock.ts";
+import type { HookRunner } from "../../types/hook/hooks.ts";
+import { type AgentId, DEFAULT_ACCOUNT, type RunId, runId, type SessionKey, sessionKey } from "../../types/ids.ts";
+import type { Inbox, InboxRow } from "../../types/journal.ts";
+import type { InboundMessage } from "../../types/chat/message.ts";
+import type { RunStream } from "../../types/run/events.ts";
+import type { ChatMessage } from "../../types/run/model.ts";
+import type {
+  SubagentEnd,
+  SubagentRequest,
+  SubagentRequester,
+  Subagents,
+  SubagentSession,
+  SubagentWait,
+} from "../../types/run/subagent.ts";
+import type { Sessions } from "../../types/session.ts";
+import { KeyedQueue } from "../../utils/keyed-queue.ts";
+import { endOf } from "./ends.ts";
+import { subagentKey } from "./keys.ts";
+import { messageOf, type Place, requireSame, runIdOf, SUBAGENT } from "./messages.ts";
+
+/** Milliseconds between two looks at a run that has not begun again after a restart or a full disk. */
+const LOOK_MS = 500;
+
+/** What the config says of subagents. */
+export interface SubagentRules {
+  readonly defaultAgent: AgentId;
+  readonly agents: { has(agent: AgentId): boolean };
+  agentOf(key: SessionKey): AgentId;
+  readonly maxSpawnDepth: number;
+}
+
+export interface SubagentPorts {
+  readonly clock: Clock;
+  readonly inbox: Pick<Inbox, "find">;
+  readonly sessions: Pick<Sessions, "acquire" | "history" | "patch" | "peek" | "remove">;
+  readonly hooks?: HookRunner | undefined;
+  /** Of the present config. */
+  rules(): SubagentRules;
+  /** Resolves when the message is durable. */
+  receive(messages: readonly InboundMessage[]): Promise<void>;
+  /** Resolves when the message waits for its run, or has ended. */
+  decided(row: InboxRow): Promise<void>;
+  /** A run that waits, is active, or has ended a moment ago. */
+  runOf(id: RunId): RunStream | undefined;
+  /** Ends the runs of a session, and does the work when none is left of them. Rejects as the work does. */
+  afterRuns<T>(key: SessionKey, work: () => Promise<T>): Promise<T>;
+}
+
+/** Subagents pass the pipeline of every message: journal, lane, run, receipt. A restart continues their runs. */
+export class SubagentRuns implements Subagents {
+  readonly #ports: SubagentPorts;
+  /** Requests for one session, one after the other. */
+  readonly #requests = new KeyedQueue();
+
+  constructor(ports: SubagentPorts) {
+    this.#ports = ports;
+  }
+
+  async run(request: SubagentRequest): Promise<{ readonly runId: RunId }> {
+    const key = subagentKey(request.sessionKey, this.#ports.rules().defaultAgent);
+    if (request.message.trim() === "") throw new Error("a subagent needs a message");
+    return { runId: await this.#requests.run(key, () => this.#begin(key, request)) };
+  }
+
+  async #begin(key: SessionKey, request: SubagentRequest): Promise<RunId> {
+    const id = runIdOf(request);
+    const known = await this.#find(id);
+    if (known) {
+      requireSame(known.message, request, key);
+      return id;
+    }
+    const place = { key, depth: this.#depthOf(request, key) };
+    await this.#enterRow(place, request);
+    await this.#ports.receive([messageOf(request, id, { ...place, now: this.#ports.clock.now() })]);
+    const row = await this.#find(id);
+    if (row) await this.#ports.decided(row);
+    this.#notifySpawned(id, place, request);
+    return id;
+  }
+
+  async waitFor(wait: SubagentWait): Promise<SubagentEnd> {
+    const { clock } = this.#ports;
+    const overdue = new AbortController();
+    const cancel = clock.after(wait.timeoutMs, () => overdue.abort());
+    try {
+      return await this.#ended(wait, AbortSignal.any([wait.signal, overdue.signal]));
+    } catch (error) {
+      if (!(error instanceof Stopped)) throw error;
+      return wait.signal.aborted ? { status: "error", error: "nobody waits any more" } : { status: "timeout" };
+    } finally {
+      cancel();
+    }
+  }
+
+  owns({ sessionKey: text, plugin }: SubagentSession): boolean {
+    const entry = this.#ports.sessions.peek(this.#keyOf(text));
+    return entry?.spawnDepth !== undefined && entry.spawnedByPlugin === plugin;
+  }
+
+  async messages(text: string, limit: number): Promise<readonly ChatMessage[]> {
+    const { sessions } = this.#ports;
+    const key = this.#keyOf(text);
+    if (!sessions.peek(key)) return [];
+    const { entries } = await sessions.history(key, limit);
+    return entries.flatMap((entry) => (entry.type === "message" ? [structuredClone(entry.message)] : []));
+  }
+
+  async remove(session: SubagentSession): Promise<boolean> {
+    const { sessions } = this.#ports;
+    const key = this.#keyOf(session.sessionKey);
+    if (!sessions.peek(key)) return false;
+    if (!this.owns(session)) throw notOwned(key);
+    return this.#ports.afterRuns(key, () => sessions.remove(key));
+  }
+
+  #keyOf(text: string): SessionKey {
+    return resolveAlias(text, this.#ports.rules().defaultAgent);
+  }
+
+  /** The depth of a request. Throws when it is not allowed. */
+  #depthOf({ plugin, requester }: SubagentRequest, key: SessionKey): number {
+    const { agents, agentOf, maxSpawnDepth } = this.#ports.rules();
+    const agent = agentOf(key);
+    if (!agents.has(agent)) throw new Error(`the agent "${agent}" does not exist`);
+    const entry = this.#ports.sessions.peek(key);
+    if (entry && !this.owns({ sessionKey: key, plugin })) throw notOwned(key);
+    if (this.#isAbove(key, requester)) throw new Error(`the subagent ${key} would wait for itself`);
+    // A conversation that was deeper before stays so: whoever it asked may still wait for it.
+    const depth = Math.max(this.#depthBelow(requester), entry?.spawnDepth ?? 1);
+    if (depth <= maxSpawnDepth) return depth;
+    throw new Error(`a subagent may not be ${depth} deep: agents.defaults.subagents.maxSpawnDepth is ${maxSpawnDepth}`);
+  }
+
+  #depthBelow(requester: SubagentRequester | undefined): number {
+    if (!requester) return 1;
+    const above = this.#ports.sessions.peek(requester.sessionKey)?.spawnDepth;
+    return 1 + (above ?? (isSubagentKey(requester.sessionKey) ? 1 : 0));
+  }
+
+  /** Whether the requester is this session, or one that it asked for. */
+  #isAbove(key: SessionKey, requester: SubagentRequester | undefined): boolean {
+    const seen = new Set<string>();
+    for (let at: string | undefined = requester?.sessionKey; at !== undefined && !seen.has(at);) {
+      if (at === key) return true;
+      seen.add(at);
+      at = this.#ports.sessions.peek(sessionKey(at))?.spawnedBy;
+    }
+    return false;
+  }
+
+  /** Notes whose conversation it is before anything can be written into it. */
+  async #enterRow({ key, depth }: Place, { plugin, requester }: SubagentRequest): Promise<void> {
+    const { sessions } = this.#ports;
+    const entry = sessions.peek(key);
+    const patch = {
+      spawnDepth: depth,
+      ...(requester && { spawnedBy: requester.sessionKey }),
+      ...(plugin !== undefined && { spawnedByPlugin: plugin }),
+    };
+    if (entry) {
+      await sessions.patch(key, patch, { now: true });
+      return;
+    }
+    const session = await sessions.acquire(key);
+    try {
+      await session.update(patch, { now: true });
+    } finally {
+      session.release();
+    }
+  }
+
+  async #ended({ runId: text, plugin }: SubagentWait, stop: AbortSignal): Promise<SubagentEnd> {
+    const id = runId(text);
+    for (;;) {
+      const row = await this.#find(id);
+      if (!row || row.message.options?.subagent?.plugin !== plugin)
+        return { status: "error", error: `there is no run ${id}` };
+      if (row.outcome) return endOf(row.outcome);
+      const stream = this.#ports.runOf(id);
+      const result = stream && (await untilStopped(() => stream.done, stop));
+      if (result && !isUnfinished(result)) return endOf(outcomeOf(result, true));
+      await untilStopped(() => this.#pause(), stop);
+    }
+  }
+
+  #pause(): Promise<void> {
+    return new Promise((resolve) => this.#ports.clock.after(LOOK_MS, resolve));
+  }
+
+  #find(id: RunId): Promise<InboxRow | undefined> {
+    return this.#ports.inbox.find(SUBAGENT, DEFAULT_ACCOUNT, id);
+  }
+
+  #notifySpawned(id: RunId, { key }: Place, { requester }: SubagentRequest): void {
+    const agentId = this.#ports.rules().agentOf(key);
+    this.#ports.hooks?.notify(
+      "subagent_spawned",
+      { childSessionKey: key, agentId, runId: id, mode: "run", threadRequested: false },
+      {
+        agentId,
+        sessionKey: key,
+        runId: id,
+        childSessionKey: key,
+        ...(requester && { requesterSessionKey: requester.sessionKey }),
+      },
+    );
+  }
+}
+
+const notOwned = (key: SessionKey): Error => new Error(`the session ${key} is somebody else's`);

@@ -1,0 +1,84 @@
+import type { SubagentEnd } from "../../../types/run/subagent.ts";
+import type { Fields } from "../../../utils/fields.ts";
+import { nameIn, numberIn, objectOf, textIn } from "../foreign.ts";
+import { mayReadConversations } from "../registrations/hooks.ts";
+import type { PluginScope } from "../scope.ts";
+import { withSignal } from "./with-signal.ts";
+
+/** Milliseconds, when the plugin says nothing. */
+const WAIT_MS = 30_000;
+const USUAL_MESSAGES = 50;
+const MOST_MESSAGES = 1000;
+
+/** `runtime.subagent`: runs of agents in conversations of their own, whose answers the plugin reads. */
+export function subagentOf(scope: PluginScope): object {
+  const messages = (given: unknown) => messagesOf(scope, objectOf(given, "subagent.getSessionMessages"));
+  return {
+    run: async (given: unknown) => run(scope, objectOf(given, "subagent.run")),
+    waitForRun: async (given: unknown) => waitForRun(scope, objectOf(given, "subagent.waitForRun")),
+    getSessionMessages: async (given: unknown) => messages(given),
+    // The older name.
+    getSession: async (given: unknown) => messages(given),
+    deleteSession: async (given: unknown) => deleteSession(scope, objectOf(given, "subagent.deleteSession")),
+  };
+}
+
+/** `{sessionKey, message, provider, model, extraSystemPrompt, idempotencyKey, deliver, lane}`; `lane` is always `subagent`. */
+async function run(scope: PluginScope, given: Fields): Promise<{ readonly runId: string }> {
+  const sessionKey = nameIn(given, "sessionKey", "subagent.run");
+  if (given["deliver"] === true)
+    throw new Error("subagent.run cannot deliver: the session of a subagent belongs to no chat, so leave out deliver");
+  const { requester, id: plugin } = scope;
+  const request = {
+    sessionKey,
+    message: nameIn(given, "message", "subagent.run"),
+    systemPrompt: textIn(given, "extraSystemPrompt"),
+    model: modelIn(given),
+    idempotencyKey: textIn(given, "idempotencyKey"),
+    plugin,
+    requester,
+  };
+  const grant = scope.entry?.subagent ?? { allowModelOverride: false };
+  return scope.outside(() => scope.ports.subagents.run(request, grant));
+}
+
+/** `provider/model`. Throws for a provider without a model, and for a model without a provider. */
+function modelIn(given: Fields): string | undefined {
+  const [provider, model] = [wordIn(given, "provider"), wordIn(given, "model")];
+  if (provider === undefined && model === undefined) return undefined;
+  if (model !== undefined && provider !== undefined)
+    return model.startsWith(`${provider}/`) ? model : `${provider}/${model}`;
+  if (model?.includes("/") === true) return model;
+  throw new TypeError("subagent.run needs a model with its provider: model as provider/model, or provider and model");
+}
+
+function wordIn(given: Fields, key: string): string | undefined {
+  const word = textIn(given, key)?.trim();
+  return word === "" ? undefined : word;
+}
+
+async function waitForRun(scope: PluginScope, given: Fields): Promise<SubagentEnd> {
+  const runId = nameIn(given, "runId", "subagent.waitForRun");
+  const timeoutMs = Math.max(0, numberIn(given, "timeoutMs") ?? WAIT_MS);
+  const signal = withSignal(scope.signal, given["signal"]);
+  return scope.outside(() => scope.ports.subagents.waitFor({ runId, plugin: scope.id, timeoutMs, signal }));
+}
+
+/** Of its own subagents; of others with the right to read conversations. */
+async function messagesOf(scope: PluginScope, given: Fields): Promise<{ readonly messages: readonly unknown[] }> {
+  const sessionKey = nameIn(given, "sessionKey", "subagent.getSessionMessages");
+  const { subagents } = scope.ports;
+  if (!subagents.owns({ sessionKey, plugin: scope.id }) && !mayReadConversations(scope))
+    throw new Error(
+      `${sessionKey} is no subagent of this plugin: it may be read with plugins.entries.${scope.id}.hooks.allowConversationAccess`,
+    );
+  const wanted = numberIn(given, "limit") ?? USUAL_MESSAGES;
+  const limit = Math.min(MOST_MESSAGES, Math.max(1, Math.trunc(wanted)));
+  return { messages: await scope.outside(() => subagents.messages(sessionKey, limit)) };
+}
+
+/** The transcript is archived in any case, so that a person can still see what was done. */
+async function deleteSession(scope: PluginScope, given: Fields): Promise<{ readonly deleted: boolean }> {
+  const sessionKey = nameIn(given, "sessionKey", "subagent.deleteSession");
+  return { deleted: await scope.outside(() => scope.ports.subagents.remove({ sessionKey, plugin: scope.id })) };
+}

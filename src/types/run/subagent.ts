@@ -1,0 +1,60 @@
+import type { RunId, SessionKey } from "../ids.ts";
+import type { ChatMessage } from "./model.ts";
+
+/** The conversation in whose turn, command or hook a subagent is asked for. */
+export interface SubagentRequester {
+  readonly sessionKey: SessionKey;
+  /** The subagent gets an owner's rights; else those of a guest. */
+  readonly isOwner: boolean;
+}
+
+/** A run of an agent in a conversation of its own. Nothing of it is sent to a channel. */
+export interface SubagentRequest {
+  /** As the field writes it: `agent:<agent>:subagent:<name>`. The same key again continues the conversation. */
+  readonly sessionKey: string;
+  readonly message: string;
+  /** Joins the system prompt. */
+  readonly systemPrompt?: string | undefined;
+  /** `provider/model`, asked before the agent's own. The caller has checked that it may be named. */
+  readonly model?: string | undefined;
+  /** The same request with the same key is one run. */
+  readonly idempotencyKey?: string | undefined;
+  /** The plugin that asks. Its subagents are apart from those of others. */
+  readonly plugin?: string | undefined;
+  /** Unset outside of a conversation: then the subagent has a guest's rights. */
+  readonly requester?: SubagentRequester | undefined;
+}
+
+/** `timeout`: the run had not ended when the wait did; it goes on. */
+export type SubagentEnd =
+  | { readonly status: "ok" }
+  | { readonly status: "timeout" }
+  | { readonly status: "error"; readonly error: string };
+
+export interface SubagentWait {
+  readonly runId: string;
+  /** Only runs that this plugin asked for are found. */
+  readonly plugin?: string | undefined;
+  readonly timeoutMs: number;
+  /** Ends the wait, not the run. */
+  readonly signal: AbortSignal;
+}
+
+/** A subagent's conversation, as whoever asked for it names it. */
+export interface SubagentSession {
+  readonly sessionKey: string;
+  readonly plugin?: string | undefined;
+}
+
+/** Starts subagents, and waits for them. */
+export interface Subagents {
+  /** Resolves when the run is durable: a restart continues it. Rejects for a request that is not allowed, with the reason. */
+  run(request: SubagentRequest): Promise<{ readonly runId: RunId }>;
+  waitFor(wait: SubagentWait): Promise<SubagentEnd>;
+  /** Whether the conversation exists and was begun by a request of this plugin. */
+  owns(session: SubagentSession): boolean;
+  /** The newest messages of any conversation, oldest first; none of one that does not exist. */
+  messages(sessionKey: string, limit: number): Promise<readonly ChatMessage[]>;
+  /** Ends its runs, archives its transcript and removes it. False when it does not exist. Rejects unless it is owned. */
+  remove(session: SubagentSession): Promise<boolean>;
+}

@@ -1,0 +1,115 @@
+import { join } from "node:path";
+import { writePlugin } from "../../kit/gateway/plugins.ts";
+import { test, type Config, type World } from "../../kit/gateway/world.ts";
+import { until } from "../../kit/until.ts";
+
+/** A tool that has a subagent look for an answer, as plugins of the field do. */
+const ASKER = `
+import { randomUUID } from "node:crypto";
+export default (api) => {
+  const { subagent } = api.runtime;
+  const ask = async (input, more = {}) => {
+    const sessionKey = "agent:main:subagent:" + (input.name || randomUUID());
+    try {
+      const { runId } = await subagent.run({
+        sessionKey, message: input.question, extraSystemPrompt: "You are asked by a plugin.", lane: "subagent",
+        deliver: false, idempotencyKey: input.name || randomUUID(), ...more });
+      const ended = await subagent.waitForRun({ runId, timeoutMs: 30000 });
+      const { messages } = await subagent.getSessionMessages({ sessionKey, limit: 10 });
+      const last = messages.filter(({ role }) => role === "assistant").at(-1);
+      const text = (last?.content ?? []).map((part) => part.text ?? "").join("");
+      if (!input.keep) await subagent.deleteSession({ sessionKey, deleteTranscript: true });
+      return ended.status + ": " + text;
+    } catch (error) {
+      return "refused: " + error.message;
+    }
+  };
+  api.registerTool({
+    name: "ask_below", description: "Asks a subagent.",
+    parameters: { type: "object", properties: { question: { type: "string" } }, required: ["question"] },
+    execute: async (_id, input) => ({ content: [{ type: "text", text: await ask(input) }] }),
+  });
+  api.registerCommand({ name: "below", acceptsArgs: true, description: "Asks a subagent.",
+    handler: async ({ args }) => {
+      const [name, question, provider, model] = args.split(" ");
+      return { text: await ask({ name, question, keep: true }, provider ? { provider, model } : {}) };
+    } });
+};`;
+
+const CONFIG = {
+  agents: { defaults: { maxConcurrent: 1, subagents: { maxConcurrent: 1 } } },
+  plugins: { entries: { asker: { enabled: true } } },
+};
+
+async function homeWith(world: World, more: Config = {}) {
+  const home = await world.home(world.config({ ...CONFIG, channels: { telegram: { enabled: false } }, ...more }));
+  const manifest = { contracts: { tools: ["ask_below"] } };
+  writePlugin(join(home.stateDir, "extensions"), { id: "asker", code: ASKER, manifest });
+  return home;
+}
+
+test("a plugin's tool waits for its subagent with one slot for runs, which can ask another one only where the config allows it", async ({
+  world,
+  expect,
+}) => {
+  const home = await homeWith(world);
+  await home.start();
+  world.model.answer((call) => {
+    if (call.said.includes("below the first")) return { text: "the deepest" };
+    if (call.said.includes("look it up"))
+      return call.isAfterTool
+        ? { text: `found 42; ${call.toolText}` }
+        : { tool: "ask_below", args: { question: "below the first" } };
+    return call.isAfterTool
+      ? { text: `the tool says ${call.toolText}` }
+      : { tool: "ask_below", args: { question: "look it up" } };
+  });
+  const { stdout } = await home.run(["agent", "--message", "what is it?"]);
+  expect(stdout).toContain("the tool says ok: found 42");
+  expect(stdout).toContain("maxSpawnDepth is 1");
+  const systems = world.model.calls.filter(({ said }) => said.includes("look it up")).map(({ system }) => system);
+  expect(systems.every((system) => system.includes("You are asked by a plugin."))).toBe(true);
+  // Its session is archived, its cost the plugin's.
+  expect((await home.run(["sessions", "list"])).stdout).not.toContain("subagent");
+  await until(async () => /asker/.test((await home.run(["status"])).stdout));
+  expect((await home.run(["runs", "list"])).stdout).toContain("subagent");
+  await home.run(["config", "set", "agents.defaults.subagents.maxSpawnDepth", "2"]);
+  await until(async () => {
+    const { stdout: again } = await home.run(["agent", "--message", "and now?"]);
+    return again.includes("found 42; ok: the deepest");
+  });
+});
+
+test("another model needs the grant of the config", async ({ world, expect }) => {
+  const home = await homeWith(world);
+  await home.start();
+  const ask = async (name: string) =>
+    (await home.run(["agent", "--message", `/below ${name} hello fake other`])).stdout;
+  expect(await ask("a")).toContain(
+    "Plugin subagent run cannot override the target model: set plugins.entries.asker.subagent.allowModelOverride",
+  );
+  await home.run(["config", "set", "plugins.entries.asker.subagent.allowModelOverride", "true"]);
+  await home.run(["config", "set", "plugins.entries.asker.subagent.allowedModels", '["fake/third"]']);
+  await until(async () => (await ask("b")).includes('model override "fake/other" is not allowlisted'));
+  await home.run(["config", "set", "plugins.entries.asker.subagent.allowedModels", '["fake/other"]']);
+  await until(async () => (await ask("c")).includes("ok: "));
+  expect(world.model.calls.at(-1)?.model).toBe("other");
+});
+
+test("a subagent's run survives kill -9, is done once, and its plugin finds it by the same request", async ({
+  world,
+  expect,
+}) => {
+  const home = await homeWith(world);
+  const first = await home.start();
+  world.model.answer(() => "hang");
+  const left = home.run(["agent", "--message", "/below again hello"]);
+  await world.model.called(1);
+  await first.kill("SIGKILL");
+  await left;
+  world.model.answer(({ said }) => ({ text: `answered ${said.includes("hello")}` }));
+  await home.start();
+  await until(async () => (await home.run(["inbox", "list", "--all"])).stdout.includes("replied"));
+  expect((await home.run(["agent", "--message", "/below again hello"])).stdout).toContain("ok: answered true");
+  expect(world.model.calls.length).toBe(2);
+});

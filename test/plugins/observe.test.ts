@@ -108,7 +108,7 @@ test("a plugin whose code holds memory is named with what it holds, and one that
 
 test("an unloaded plugin leaves nothing that it registered, and no interval", async () => {
   const active = () => process.getActiveResourcesInfo().filter((kind) => kind === "Timeout").length;
-  const code = `export default (api) => {
+  const code = `import vm from "node:vm"; export default (api) => {
     api.registerTool({ name: "look", description: "Looks.", parameters: { type: "object" }, execute: () => "seen" });
     api.on("gateway_start", () => {});
     api.registerService({ id: "index", start() { globalThis.serves = true; }, stop() { globalThis.serves = false; } });
@@ -124,6 +124,10 @@ test("an unloaded plugin leaves nothing that it registered, and no interval", as
     for (let i = 0; i < 20; i++) setInterval(() => {}, 1_000_000);
     const cleared = setInterval(() => {}, 1_000_000);
     clearInterval(cleared);
+    eval("setInterval(() => { globalThis.ticks++; }, 1)");
+    new Function("setInterval(() => { globalThis.ticks++; }, 1)")();
+    vm.runInThisContext("(0, eval)('setInterval(() => { globalThis.ticks++; }, 1)')");
+    vm.runInThisContext("setInterval(() => { globalThis.ticks++; }, 1)", "made-up.js");
     api.lifecycle.onDispose(() => { setImmediate(() => setInterval(() => { globalThis.late = true; }, 1)); });
     api.registerCommand({ name: "tick", description: "Ticks.", handler: () => ({ text: "tick" }) });
   };`;

@@ -1,5 +1,6 @@
 import { syncBuiltinESMExports } from "node:module";
 import timers from "node:timers";
+import { isAbsolute } from "node:path";
 import { getCallSites } from "node:util";
 import type { RunningCode } from "./running-code.ts";
 import type { PluginWatch } from "./watch.ts";
@@ -106,8 +107,14 @@ const isTimer = (value: unknown): value is Timer => typeof value === "object" &&
 /** Node marks a timer that was cleared, or that has run and was not started again. */
 const isCleared = (timer: Timer): boolean => Reflect.get(timer, "_destroyed") === true;
 
-/** Whether a file of the plugin called the function that asks. The frames: this function, the one that asks, its caller. */
+/**
+ * Whether a file of the plugin called the function that asks, or code of no file: the gateway's own code always has one, so that
+ * the plugin has evaluated it. The frames: this function, the one that asks, its caller.
+ */
 function isCallOf(code: RunningCode): boolean {
   const caller = getCallSites(3)[2];
-  return caller !== undefined && code.owns(caller.scriptName);
+  return caller !== undefined && (code.owns(caller.scriptName) || !isFile(caller.scriptName));
 }
+
+/** The name of a script is a URL, or a path; evaluated code has none, and that of `node:vm` may have any. */
+const isFile = (script: string): boolean => isAbsolute(script) || /^(node|file):/.test(script);

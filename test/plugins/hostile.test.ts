@@ -5,6 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { testPorts } from "../../src/api/testing/plugin-ports.ts";
 import { Contributions } from "../../src/plugins/contributions.ts";
 import { Plugins } from "../../src/plugins/host/plugins.ts";
+import { configSchemaOf } from "../../src/plugins/manifest/config-schema.ts";
 import { readPlugin } from "../../src/plugins/manifest/read-plugin.ts";
 import { manualClock } from "../kit/clock.ts";
 import { writePlugin, type PluginFiles } from "../kit/gateway/plugins.ts";
@@ -149,4 +150,49 @@ test.each([
   expect(Object.getOwnPropertyNames(Object.prototype)).toEqual(before);
   expect(Reflect.get({}, "polluted")).toBeUndefined();
   expect(Reflect.get(Object, "polluted")).toBeUndefined();
+});
+
+const SLOW = "^(a+)+$";
+const A_LOT = `${"a".repeat(50)}!`;
+
+test.each([
+  ["of a key", { properties: { name: { type: "string", pattern: SLOW } } }, { name: A_LOT }, "name"],
+  [
+    "in a list of references",
+    {
+      properties: { names: { type: "array", items: { $ref: "#/$defs/name" } } },
+      $defs: { name: { pattern: SLOW, type: "string" } },
+    },
+    { names: ["b", A_LOT] },
+    "names.1",
+  ],
+  ["of names of keys", { patternProperties: { [SLOW]: { type: "string" } } }, { [A_LOT]: "x" }, A_LOT],
+  [
+    "of one of several forms",
+    { properties: { name: { anyOf: [{ type: "number" }, { type: "string", pattern: SLOW }] } } },
+    { name: A_LOT },
+    "name",
+  ],
+])("a pattern %s that takes for ever on a setting leaves only its plugin out", async (_what, schema, config, key) => {
+  const loaded = await loadBeside({
+    code: `export default () => {};`,
+    manifest: { configSchema: { type: "object", ...schema } },
+    config,
+  });
+  expect(await expectLeftOut(loaded)).toBe(
+    `its settings are wrong: plugins.entries.strange.config.${key}: takes too long to check with the pattern ${SLOW} of the plugin`,
+  );
+});
+
+test("patterns that end refuse what they should, name the key, and leave defaults", async () => {
+  const name = { type: "string", pattern: "^[a-z]+$" };
+  const schema = {
+    type: "object",
+    properties: { name, size: { type: "number", default: 3 } },
+    additionalProperties: false,
+  };
+  const checked = configSchemaOf({ configSchema: schema });
+  expect(checked.parse({ name: "abc" })).toEqual({ name: "abc", size: 3 });
+  expect(checked.safeParse({ name: "ABC" }).error?.issues).toMatchObject([{ path: ["name"], code: "invalid_format" }]);
+  expect(checked.safeParse({ nam: "a" }).error?.issues).toMatchObject([{ code: "unrecognized_keys", keys: ["nam"] }]);
 });

@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { PluginManifest } from "../../types/plugin/manifest.ts";
 import { isFields } from "../../utils/fields.ts";
 import { canBeChecked } from "./schema-cost.ts";
+import { hasPatterns, inTime } from "./slow-patterns.ts";
 
 /**
  * The config schema of a manifest as a Zod schema, so that the config can be checked while the plugin is not loaded. A
@@ -26,11 +27,12 @@ export function channelKeysOf({ properties }: Readonly<Record<string, unknown>>)
   return z.looseObject(Object.fromEntries(names.map((name) => [name, z.unknown().optional()])));
 }
 
-/** The Zod schema of a JSON Schema from outside. Never throws. */
+/** The Zod schema of a JSON Schema from outside, whose checks end in time. Never throws. */
 export function schemaOf(jsonSchema: Readonly<Record<string, unknown>>): z.ZodType {
   try {
     if (!canBeChecked(jsonSchema)) return z.record(z.string(), z.unknown());
-    return z.fromJSONSchema(structuredClone(jsonSchema));
+    const schema = z.fromJSONSchema(structuredClone(jsonSchema));
+    return hasPatterns(jsonSchema) ? inTime(schema, jsonSchema) : schema;
   } catch {
     return z.record(z.string(), z.unknown());
   }

@@ -12,6 +12,11 @@ export const NAMED: readonly (readonly [file: string, title: string, keys: reado
   ],
   ["test/walk/plugins.test.ts", "is loaded from a path that the config names", ["plugins.load.paths"]],
   [
+    "test/walk/plugins/behaviour.test.ts",
+    "what never answers of a plugin holds no caller, an answer that has begun is not cut, and writing too late ends nothing",
+    ["plugins.answerTimeoutSeconds"],
+  ],
+  [
     "test/walk/plugins.test.ts",
     "reads no conversation through its hooks until it may",
     ["plugins.entries.hooks.allowConversationAccess", "plugins.entries.hooks.allowPromptInjection"],

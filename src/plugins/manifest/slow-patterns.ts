@@ -1,0 +1,88 @@
+import { z } from "zod";
+import { isFields, type Fields } from "../../utils/fields.ts";
+import { runWithin } from "./run-within.ts";
+import { errorText } from "../../utils/text/error-text.ts";
+import { shorten } from "../../utils/text/shorten.ts";
+import { sameValue } from "./schema-parts.ts";
+
+/** Milliseconds to check a value, and to search with one pattern to find out which is slow. */
+const CHECK_MS = 500;
+const SEARCH_MS = 50;
+/** Searches that are looked at. */
+const MOST_SEARCHES = 500;
+/** Characters of a pattern that are shown. */
+const MOST_SHOWN = 100;
+
+/** Whether a JSON Schema searches texts with regular expressions: some of them take practically for ever on some texts. */
+export const hasPatterns = (value: unknown): boolean =>
+  Array.isArray(value)
+    ? value.some(hasPatterns)
+    : isFields(value) && ("pattern" in value || "patternProperties" in value || Object.values(value).some(hasPatterns));
+
+/** The same schema, whose checks end in time: what takes longer is refused, with the key and the pattern. */
+export function inTime(schema: z.ZodType, jsonSchema: Fields): z.ZodType {
+  return z.transform((value, context) => {
+    const refuse = (issue: object) => {
+      context.issues.push({ code: "custom", input: value, ...issue });
+      return z.NEVER;
+    };
+    try {
+      const checked = runWithin(CHECK_MS, () => schema.safeParse(value));
+      if (checked.kind === "late") return refuse(slowOne(jsonSchema, value));
+      if (checked.value.success) return checked.value.data;
+      for (const issue of checked.value.error.issues) refuse(issue);
+      return z.NEVER;
+    } catch (error) {
+      return refuse({ message: `cannot be checked: ${shorten(errorText(error), 3 * MOST_SHOWN)}` });
+    }
+  });
+}
+
+interface Search {
+  readonly path: readonly PropertyKey[];
+  readonly pattern: string;
+  readonly text: string;
+}
+
+function slowOne(jsonSchema: Fields, value: unknown): { readonly path?: PropertyKey[]; readonly message: string } {
+  for (const { path, pattern, text } of searchesIn(jsonSchema, value).take(MOST_SEARCHES)) {
+    const search = runWithin(SEARCH_MS, () => new RegExp(pattern).test(text));
+    if (search.kind === "done") continue;
+    const shown = shorten(pattern, MOST_SHOWN);
+    return { path: [...path], message: `takes too long to check with the pattern ${shown} of the plugin` };
+  }
+  return { message: "takes too long to check with the plugin's schema" };
+}
+
+/** What is searched, and with which patterns. */
+function searchesIn(root: Fields, given: unknown): Generator<Search> {
+  return below(root, given, []);
+
+  function* below(schema: Fields, value: unknown, path: Search["path"]): Generator<Search> {
+    const { pattern } = schema;
+    for (const other of sameValue(schema, root)) yield* below(other, value, path);
+    if (typeof value === "string" && typeof pattern === "string") yield { path, pattern, text: value };
+    for (const [key, part] of partsOf(value))
+      for (const { name, schema: next } of schemasOf(schema, key)) {
+        if (name !== undefined) yield { path: [...path, key], pattern: name, text: String(key) };
+        if (isFields(next)) yield* below(next, part, [...path, key]);
+      }
+  }
+}
+
+function partsOf(value: unknown): Iterable<readonly [string | number, unknown]> {
+  if (Array.isArray(value)) return value.entries();
+  return isFields(value) ? Object.entries(value) : [];
+}
+
+/** The schemas of a part of a value; `name`: the pattern that its key has to match for that. */
+function schemasOf(schema: Fields, key: string | number): readonly { name?: string; schema: unknown }[] {
+  const { items, properties, additionalProperties, patternProperties } = schema;
+  if (typeof key === "number") return [{ schema: items }];
+  const isNamed = isFields(properties) && Object.hasOwn(properties, key);
+  const byName = isFields(patternProperties) ? Object.entries(patternProperties) : [];
+  return [
+    { schema: isNamed ? properties[key] : additionalProperties },
+    ...byName.map(([name, one]) => ({ name, schema: one })),
+  ];
+}

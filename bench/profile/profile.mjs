@@ -5,8 +5,6 @@ import path from "node:path";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
 import * as L from "../lib.mjs";
-import { closedLoop } from "../load.mjs";
-import { threads, usedBetween } from "../threads.mjs";
 import { cpuTree, heapTree, sums } from "./sums.mjs";
 import { print, printCollections, printSums, printThreads } from "./tables.mjs";
 
@@ -28,12 +26,12 @@ async function record(kind) {
   L.mkConfig();
   const gateway = await L.startGateway({ nodeArgs: `--import ${recorder}` });
   const { pid } = gateway.child;
-  await closedLoop(SENDERS, 5);
+  await L.closedLoop(SENDERS, 5);
   process.kill(pid, "SIGUSR2");
   await fileAppears(`${file}.begun`);
-  const before = threads(pid);
-  await closedLoop(SENDERS, messages / SENDERS);
-  const used = usedBetween(before, threads(pid));
+  const before = L.threads(pid);
+  await L.closedLoop(SENDERS, messages / SENDERS);
+  const used = L.usedBetween(before, L.threads(pid));
   process.kill(pid, "SIGUSR2");
   await fileAppears(file);
   await L.stopGateway(gateway);

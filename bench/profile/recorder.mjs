@@ -78,5 +78,8 @@ function record(kind) {
   });
 }
 
-// NODE_OPTIONS reaches child processes and worker threads too.
-if (isMainThread && process.argv[2] === "gateway") record(KINDS[PROFILE_KIND]);
+// Only this process: worker threads and child processes would read NODE_OPTIONS too.
+if (isMainThread) {
+  delete process.env.NODE_OPTIONS;
+  record(KINDS[PROFILE_KIND]);
+}

@@ -1,15 +1,14 @@
 // Prints the sums of a profile.
+import { printColumns } from "../kit/figures.mjs";
+
 const TOP = 25;
 const LEAST_SHARE = 0.003;
 
 const share = (part, whole) => `${((100 * part) / whole).toFixed(1)} %`;
 
-/** Columns of equal width, the first one to the left. */
-export function print(title, rows) {
-  const widths = rows[0].map((_, column) => Math.max(...rows.map((row) => row[column].length)));
-  const aligned = (cell, column) => (column === 0 ? cell.padEnd(widths[column]) : cell.padStart(widths[column]));
+function print(title, rows) {
   console.log(`\n${title}`);
-  for (const row of rows) console.log(row.map(aligned).join("  ").trimEnd());
+  printColumns(rows, rows[0].map((_, column) => column).slice(1));
 }
 
 const THREADS = {

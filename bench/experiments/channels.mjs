@@ -3,16 +3,16 @@
 // a lost answer, 5 % of the platform's packets are slow, and all connections break at times. Exits with 1 when a message is lost, repeated
 // without its label, or out of order, or when memory grows.
 import process from "node:process";
-import * as L from "./lib.mjs";
-import { runLoad } from "../test/faults/load/load.ts";
+import * as L from "../lib.mjs";
+import { runLoad } from "../../test/faults/load/load.ts";
 import {
   loadedDiscord,
   loadedSignal,
   loadedSlack,
   loadedTelegram,
   loadedWhatsapp,
-} from "../test/faults/load/load-platforms.ts";
-import { isUp, makeHome } from "../test/kit/gateway/process.ts";
+} from "../../test/faults/load/load-platforms.ts";
+import { isUp, makeHome } from "../../test/kit/gateway/process.ts";
 
 const messages = +(process.argv[2] ?? 10000),
   chats = +(process.argv[3] ?? 500);

@@ -4,7 +4,7 @@
 import fs from "node:fs";
 import path from "node:path";
 import process from "node:process";
-import * as L from "./lib.mjs";
+import * as L from "../lib.mjs";
 
 const [plugins, messages, rounds] = [2, 3, 4].map((at, index) => +(process.argv[at] ?? [15, 100, 3][index]));
 const HOOKS = [

@@ -5,8 +5,8 @@
 import fs from "node:fs";
 import http from "node:http";
 import path from "node:path";
-import * as L from "./lib.mjs";
-import { callIn, SoakJudge, soakText } from "../test/harness/compaction/soak-judge.ts";
+import * as L from "../lib.mjs";
+import { callIn, SoakJudge, soakText } from "../../test/harness/compaction/soak-judge.ts";
 
 const TURNS = +(process.argv[2] ?? 2000),
   WINDOW = +(process.env.WINDOW || 16000),

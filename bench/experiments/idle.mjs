@@ -1,0 +1,25 @@
+// node idle.mjs [SECONDS (30)]   A gateway with nothing to do, Telegram on: memory after ten seconds, then processor time and wake-ups
+// (voluntary context switches of all threads).
+import process from "node:process";
+import * as L from "../lib.mjs";
+
+const seconds = +(process.argv[2] ?? 30);
+
+L.mkConfig();
+await L.startFakes();
+try {
+  const gateway = await L.startGateway();
+  const { pid } = gateway.child;
+  await L.sleep(10_000);
+  const memory = L.mem(pid);
+  const before = L.threads(pid);
+  await L.sleep(seconds * 1000);
+  const used = L.usedBetween(before, L.threads(pid));
+  const sum = (key) => used.reduce((total, one) => total + one[key], 0) / seconds;
+  const byThread = used.map(({ name, cpuMs, wakeUps }) => ({ name, cpuMs: L.r1(cpuMs), wakeUps }));
+  L.save("idle", { seconds, ...memory, cpuPercent: sum("cpuMs") / 10, wakeUps: sum("wakeUps"), byThread });
+  await L.stopGateway(gateway);
+} finally {
+  L.stopAll();
+}
+process.exit(0);

@@ -1,0 +1,190 @@
+// Which figures the results of an experiment give, with their targets. `ours` and `floor` are the rows of this gateway and of the floor.
+import { atLeast, atLeastFloors, atMost, atMostFloors, exactly, figure, spread } from "./kit/figures.mjs";
+
+/** A figure that `pick` finds in the rows of both. */
+const both = (name, unit, { ours, floor }, pick, target) =>
+  figure(name, { unit, here: spread(ours, pick), floor: spread(floor, pick), target });
+
+export const versionFigure = (times) =>
+  figure("openclaw --version", { unit: "ms", here: spread(times, (one) => one), target: atMost(100) });
+
+export function startFigures({ ours, floor }) {
+  const starts = (rows) => rows.flatMap((row) => row.rows);
+  const healthz = (row) => row.healthz;
+  const node = spread(starts([...ours, ...floor]), (row) => row.node);
+  return [
+    figure("ready (/healthz); floor: node -e 0", {
+      unit: "ms",
+      here: spread(starts(ours), healthz),
+      floor: node,
+      target: atMostFloors(12),
+    }),
+    both("ready (/healthz); floor: the bot", "ms", { ours: starts(ours), floor: starts(floor) }, healthz),
+    both("first start", "ms", { ours, floor }, (row) => row.first.healthz),
+  ];
+}
+
+export function idleFigures(rows) {
+  return [
+    both("idle, Telegram on", "MiB", rows, (row) => row.rssMiB, atMost(100)),
+    both("idle, processor time of a core", "%", rows, (row) => row.cpuPercent, atMost(0.2)),
+    both("idle, wake-ups a second", "", rows, (row) => row.wakeUps, atMost(10)),
+  ];
+}
+
+export function oneSenderFigures(rows) {
+  return [
+    both("one sender: before the model, p50", "ms", rows, (row) => row.pre.p50, atMostFloors(3.5)),
+    both("one sender: before the model, p95", "ms", rows, (row) => row.pre.p95, atMostFloors(5)),
+    both("one sender: after the model, p50", "ms", rows, (row) => row.post.p50),
+    both("one sender: CPU a message", "ms", rows, (row) => row.cpuMsPerMsg),
+    both("one sender: first message, before the model", "ms", rows, (row) => row.first.pre),
+  ];
+}
+
+export function fiftySendersFigures(rows) {
+  return [
+    both("50 senders: messages/s", "", rows, (row) => row.msgPerS, atLeastFloors(0.33)),
+    both("50 senders: CPU a message", "ms", rows, (row) => row.cpuMsPerMsg, atMostFloors(4)),
+    both("50 senders: messages lost", "", rows, (row) => row.lost, atMost(0)),
+    both("memory after 500 messages", "MiB", rows, (row) => row.mem1.rssMiB, atMostFloors(1.25)),
+  ];
+}
+
+export function growthFigures({ ours, floor }) {
+  const [{ all }] = ours;
+  const grown = (row) => row.late.rssMiB / row.early.rssMiB;
+  return [
+    both(`memory after ${all} messages`, "MiB", { ours, floor }, (row) => row.late.rssMiB),
+    both(`memory after ${all} against 500`, "times", { ours, floor }, grown, atMost(1.1)),
+    both(`${all} messages: messages/s`, "", { ours, floor }, (row) => row.late.msgPerS),
+    both(`${all} messages: CPU a message`, "ms", { ours, floor }, (row) => row.late.cpuMsPerMsg),
+  ];
+}
+
+/** Throughput may fall by less than a fifth. */
+const LEAST_SPEED = 0.8;
+
+export function slowDiskFigures({ ours, floor }) {
+  const name = (what) => `each fsync takes 20 ms more: ${what}`;
+  const speed = (row) => row.slow && row.slow.msgPerS / row.fast.msgPerS;
+  return [
+    both(name("event loop late, p99"), "ms", { ours, floor }, (row) => row.slow?.loop.p99, atMost(20)),
+    both("under strace without that: event loop late, p99", "ms", { ours, floor }, (row) => row.fast?.loop.p99),
+    both(name("messages/s"), "", { ours, floor }, (row) => row.slow?.msgPerS),
+    both(name("messages/s against without"), "times", { ours, floor }, speed, atLeast(LEAST_SPEED)),
+  ];
+}
+
+const streams = (rows, target) => {
+  const [{ open, perSecond, mode }] = rows.ours;
+  const name = (what) => `${open} streams of ${perSecond} tokens/s, previews ${mode}: ${what}`;
+  return [
+    both(name("answered"), "", rows, (row) => row.answered, atLeast(open)),
+    both(name("processor time of a core"), "%", rows, (row) => row.cpuPercent, target.cpuPercent),
+    both(name("memory each"), "MiB", rows, (row) => row.eachMiB, target.eachMiB),
+    both(name("short message, p95"), "ms", rows, (row) => row.short.total.p95, target.short),
+  ];
+};
+export const draftStreamsFigures = (rows) => streams(rows, { cpuPercent: atMost(25), short: atMost(25) });
+export const plainStreamsFigures = (rows) => streams(rows, { cpuPercent: atMost(16), short: atMost(25) });
+export const manyStreamsFigures = (rows) => streams(rows, { eachMiB: atMost(1), short: atMost(100) });
+
+export function flatCostFigures({ ours: [row] }) {
+  const large = `${row.messages} messages, ${row.sessions} sessions`;
+  return [
+    figure(`${large}: ready`, { unit: "ms", here: exactly(row.healthz) }),
+    figure(`${large}: idle`, { unit: "MiB", here: exactly(row.rssMiB) }),
+    figure(`${large}: event loop late without a call`, { unit: "ms", here: exactly(row.quietMs) }),
+    ...row.calls.flatMap(({ name, loopMs, wallMs }) => [
+      figure(`${large}: ${name}: event loop`, { unit: "ms", here: exactly(loopMs), target: atMost(5) }),
+      figure(`${large}: ${name}: time`, { unit: "ms", here: exactly(wallMs) }),
+    ]),
+  ];
+}
+
+export function historyFigures({ ours }) {
+  const of = (n) => ours.filter((row) => row.n === n);
+  const p50 = (row) => row.pre?.p50;
+  const [short, long] = [10, 50_000].map((n) => spread(of(n), p50));
+  return [
+    ...[...new Set(ours.map((row) => row.n))].map((n) =>
+      figure(`before the model at ${n} messages, p50`, { unit: "ms", here: spread(of(n), p50) }),
+    ),
+    short &&
+      long &&
+      figure("50,000 messages against 10", { unit: "times", here: exactly(long.mid / short.mid), target: atMost(2) }),
+  ].filter(Boolean);
+}
+
+export function channelFigures({ ours: [row] }) {
+  const { costs, loads, messages, chats } = row;
+  const one = (name, unit, value, target) => figure(name, { unit, here: exactly(value), target });
+  return [
+    ...loads.flatMap((load) =>
+      loadFigures(load, `${messages} messages, ${chats} chats, ${load.channels} channels`, one),
+    ),
+    ...Object.entries(costs).flatMap(([name, { listening, connected, rss }]) => [
+      one(`channels on: ${name}: listening`, "ms", listening),
+      ...(connected === listening ? [] : [one(`channels on: ${name}: connected`, "ms", connected)]),
+      one(`channels on: ${name}: idle`, "MiB", rss),
+    ]),
+    one(
+      "idle, five channels off against none in the config",
+      "times",
+      costs["all five off"].rss / costs.none.rss,
+      atMost(1.05),
+    ),
+  ];
+}
+
+function loadFigures(load, name, one) {
+  const { channels, faults } = load;
+  const made = Object.values(faults).reduce((sum, n) => sum + n, 0);
+  const wrong = "lost, doubled, out of order, unsettled, or memory not flat";
+  return [
+    one(`${name} with faults`, "messages/s", load.perSecond),
+    one(`${channels} channels: faults that were made`, "", made),
+    one(`${channels} channels: answers sent again, labelled`, "", load.labelled),
+    one(`${channels} channels: given up after two broken sends, operator told`, "", load.givenUp),
+    one(`${channels} channels: ${wrong}`, "", load.wrong.length, atMost(0)),
+    one(`${channels} channels: memory in the second quarter`, "MiB", load.early),
+    one(`${channels} channels: memory in the last quarter`, "MiB", load.late),
+    one(`${channels} channels: memory, last quarter against second`, "times", load.memoryRatio, atMost(1.3)),
+  ];
+}
+
+export function pluginFigures({ ours: [row] }) {
+  const { plugins, start, hooks, without, withHooks, perHook } = row;
+  const one = (name, value, target) => figure(name, { unit: "ms", here: exactly(value), target });
+  return [
+    one("ready, no plugins", start.none),
+    one(`ready, ${plugins} plugins that are off: more`, start.off - start.none, atMost(50)),
+    one(`ready, ${plugins} plugins that are on: more`, start.on - start.none),
+    one("CPU a message, no plugins", without),
+    one(`CPU a message, ${hooks} hooks that do nothing`, withHooks),
+    one("CPU a message for each such hook", perHook, atMost(0.1)),
+  ];
+}
+
+export function soakFigures({ ours: [soak] }) {
+  const { turns, window } = soak;
+  const one = (name, unit, value, target) => figure(name, { unit, here: exactly(value), target });
+  return [
+    one(`${turns} turns in ${window} tokens: compactions`, "", soak.compactions, atLeast(turns / 100)),
+    one("largest request", "tokens", soak.largestTokens, atMost(window)),
+    one("a turn at the beginning, p50", "ms", soak.first.total.p50),
+    one("a turn at the beginning, p95", "ms", soak.first.total.p95),
+    one("a turn at the end, p50", "ms", soak.last.total.p50),
+    one("a turn at the end, p95", "ms", soak.last.total.p95),
+    one("a turn at the end against the beginning", "times", soak.ratio),
+    one("CPU per turn at the beginning", "ms", soak.cpu1),
+    one("CPU per turn at the end", "ms", soak.cpu2),
+    one("CPU per turn, end against beginning", "times", soak.cpuRatio, atMost(1.3)),
+    one("memory after 200 turns", "MiB", soak.rss1),
+    one(`memory after ${turns} turns`, "MiB", soak.rss2),
+    one("memory at the end against 200 turns", "times", soak.rssRatio, atMost(1.3)),
+    one("transcript", "MiB", soak.transcriptBytes / 2 ** 20),
+    one("requests and replies that were wrong", "", soak.wrong.length, atMost(0)),
+  ];
+}

@@ -1,0 +1,28 @@
+// Loaded into the gateway with `--import`. Each SIGUSR2 writes to $LOOP_DELAY_FILE how long the event loop was late since the one before.
+import fs from "node:fs";
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import process from "node:process";
+import { isMainThread } from "node:worker_threads";
+
+const RESOLUTION_MS = 1;
+
+function record(file) {
+  const delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
+  delays.enable();
+  let reports = 0;
+  process.on("SIGUSR2", () => {
+    // A sample is the nanoseconds between two ticks, the wanted pause included.
+    const late = (nanoseconds) => Math.max(0, nanoseconds / 1e6 - RESOLUTION_MS);
+    const { count } = delays;
+    const [p50, p99, max] = [delays.percentile(50), delays.percentile(99), delays.max].map(late);
+    fs.writeFileSync(`${file}.part`, JSON.stringify({ report: ++reports, count, p50, p99, max }));
+    fs.renameSync(`${file}.part`, file);
+    delays.reset();
+  });
+}
+
+// Only this process: worker threads and child processes would read NODE_OPTIONS too.
+if (isMainThread) {
+  delete process.env.NODE_OPTIONS;
+  record(process.env.LOOP_DELAY_FILE);
+}

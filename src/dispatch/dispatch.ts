@@ -102,7 +102,7 @@ export class Dispatch {
     if (verdict.kind === "drop") return this.replies.turnAway(row, verdict.why, "drop");
     if (verdict.kind === "history") return this.#keepAsHistory(row);
     if (this.#late.isLate(row)) return this.#late.take(row);
-    notifyReceived(message, key, this.#ports);
+    if (!this.#ports.kinds.of(message).actsFor) notifyReceived(message, key, this.#ports);
     const asked = commandOf(message, this.commands, this.#ports);
     if (!asked) return this.#enterUnlessClaimed(row, key);
     const said = { row, key, log: this.#openLog(row, key), history: () => this.#historyBefore(row) };

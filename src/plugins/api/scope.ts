@@ -1,9 +1,10 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { ContributionRegistry } from "../../types/contribution.ts";
-import type { SessionKey } from "../../types/ids.ts";
+import { sessionKey, type SessionKey } from "../../types/ids.ts";
 import type { Log } from "../../types/log.ts";
 import type { FoundPlugin } from "../../types/plugin/manifest.ts";
 import type { SubagentRequester } from "../../types/run/subagent.ts";
+import { isFields } from "../../utils/fields.ts";
 import { own } from "../../utils/own.ts";
 import { within } from "../../utils/within.ts";
 import { errorText } from "../../utils/text/error-text.ts";
@@ -156,3 +157,9 @@ export class PluginScope {
 /** Who a hook or an engine works for: nobody can say whether an owner wrote, so a subagent gets a guest's rights. */
 export const conversationOf = (sessionKey: SessionKey | undefined): SubagentRequester | undefined =>
   sessionKey === undefined ? undefined : { sessionKey, isOwner: false };
+
+/** The conversation that a hook's event or the parameters of an engine's method name. */
+export function keyIn(value: unknown): SessionKey | undefined {
+  const key = isFields(value) ? value["sessionKey"] : undefined;
+  return typeof key === "string" ? sessionKey(key) : undefined;
+}

@@ -113,3 +113,31 @@ test("a subagent's run survives kill -9, is done once, and its plugin finds it b
   expect((await home.run(["agent", "--message", "/below again hello"])).stdout).toContain("ok: answered true");
   expect(world.model.calls.length).toBe(2);
 });
+
+test("hooks that ask for a subagent are not called for it without an end, and nobody wrote its message", async ({
+  world,
+  expect,
+}) => {
+  const entry = { enabled: true, hooks: { allowConversationAccess: true } };
+  const home = await world.home(
+    world.config({ channels: { telegram: { enabled: false } }, plugins: { entries: { again: entry } } }),
+  );
+  const code = `import { randomUUID } from "node:crypto";
+    export default (api) => {
+      for (const name of ["agent_end", "message_received"]) api.on(name, async () => {
+        const sessionKey = "agent:main:subagent:" + randomUUID();
+        const asked = api.runtime.subagent.run({ sessionKey, message: "go on" });
+        api.logger.info(name + ": " + (await asked.then(() => "begun", (error) => error.message)));
+      });
+    };`;
+  writePlugin(join(home.stateDir, "extensions"), { id: "again", code });
+  const gateway = await home.start();
+  await home.run(["agent", "--message", "hello"]);
+  const said = () =>
+    gateway.lines.map((line) => JSON.stringify(line)).filter((line) => /agent_end|message_rec/.test(line));
+  await until(() => said().length === 4);
+  // The turn and its message ask for one each; of the ends of those two, neither asks for more.
+  expect(said().filter((line) => line.includes("begun")).length).toBe(2);
+  expect(said().filter((line) => line.includes("agent_end: a subagent may not be 2 deep")).length).toBe(2);
+  expect(world.model.calls.length).toBe(3);
+});

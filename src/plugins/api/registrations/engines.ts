@@ -1,8 +1,7 @@
 import type { ContextEngine, ContextEngineFactory } from "../../../types/engine/context-engine.ts";
-import { sessionKey, type SessionKey } from "../../../types/ids.ts";
 import { isFields } from "../../../utils/fields.ts";
-import { functionOf, nameIn, textIn } from "../foreign.ts";
-import { conversationOf, type PluginScope } from "../scope.ts";
+import { functionOf, nameIn } from "../foreign.ts";
+import { conversationOf, keyIn, type PluginScope } from "../scope.ts";
 
 /** `api.registerContextEngine(id, factory)`. The factory is called for every run of a session that uses the engine. */
 export function registerContextEngine(scope: PluginScope, id: unknown, factory: unknown): void {
@@ -15,12 +14,6 @@ export function registerContextEngine(scope: PluginScope, id: unknown, factory: 
     return (isFields(engine) ? measured(scope, name, engine) : engine) as ContextEngine;
   };
   scope.registry.addContextEngine(name, open);
-}
-
-/** The conversation that a call of an engine is about. */
-function keyIn(params: unknown): SessionKey | undefined {
-  const key = isFields(params) ? textIn(params, "sessionKey") : undefined;
-  return key === undefined ? undefined : sessionKey(key);
 }
 
 /** The engine with the time of its calls counted. Everything else of it is its own, `this` included. */

@@ -4,7 +4,7 @@ import { defined } from "../../../utils/defined.ts";
 import type { Fields } from "../../../utils/fields.ts";
 import { own } from "../../../utils/own.ts";
 import { functionOf, nameIn, numberIn, objectOf } from "../foreign.ts";
-import { conversationOf, type PluginScope } from "../scope.ts";
+import { conversationOf, keyIn, type PluginScope } from "../scope.ts";
 
 /** `api.on(name, handler, {priority, timeoutMs})`: a typed hook. A name that this gateway never calls is noted and kept silent. */
 export function on(scope: PluginScope, name: unknown, handler: unknown, options: unknown = {}): void {
@@ -54,7 +54,7 @@ type Handler = (...args: readonly unknown[]) => unknown;
 function add(scope: PluginScope, name: HookName, call: Handler, options: HookOptions): void {
   const { kind, changesPrompts } = factsOf(name);
   const run = (event: unknown, context: HookContext): unknown =>
-    scope.callFor(conversationOf(context.sessionKey), `hook ${name}`, () => call(event, context));
+    scope.callFor(conversationOf(context.sessionKey ?? keyIn(event)), `hook ${name}`, () => call(event, context));
   const handler = async (event: unknown, context: HookContext): Promise<unknown> => {
     const answer = await run(event, context);
     const isDropped = changesPrompts === true && scope.entry?.hooks.allowPromptInjection === false;

@@ -51,15 +51,16 @@ export class Replies {
     leaveUnanswered([row], this.#ports);
   }
 
-  /** Answers a command. */
+  /** Answers a command. Without a text nothing is sent. */
   async command(
     row: InboxRow,
     key: SessionKey,
     { name, text, log }: { readonly name: string; readonly text: string; readonly log: RunLog | undefined },
   ): Promise<void> {
     if (log) this.#answerClient(log, key, { text, said: row.message.text });
-    else await this.notices.answer(row, { text, because: "command" });
+    else if (text !== "") await this.notices.answer(row, { text, because: "command" });
     await this.#finish([row], { kind: "command", name });
+    if (!log && text === "") leaveUnanswered([row], this.#ports);
   }
 
   /** Answers a message that a plugin took. Without a text nobody is answered. */

@@ -2,6 +2,7 @@ import type { HookContext } from "../types/hook/hooks.ts";
 import type { SessionKey } from "../types/ids.ts";
 import type { OutboxRow } from "../types/journal.ts";
 import type { Peer } from "../types/chat/message.ts";
+import { cutLong } from "../plugins/longest-text.ts";
 import type { ReplyBlock } from "../types/chat/reply.ts";
 import { isFields } from "../utils/fields.ts";
 import { shorten } from "../utils/text/shorten.ts";
@@ -12,10 +13,6 @@ import { partText } from "./render.ts";
 const MOST_SHOWN = 500;
 
 type HookPorts = Pick<OutboxDeps, "hooks" | "log">;
-
-/** UTF-16 units of a text that a plugin makes. A longer one would fill its chat with messages for hours. */
-const MOST_CHARS = 100_000;
-const CUT = "[A plugin made this text longer; the rest is left out.]";
 
 interface Leaving {
   readonly replyKey: string;
@@ -128,7 +125,7 @@ const fileOf = ({ media: { name, source } }: Extract<ReplyBlock, { kind: "media"
 
 function withText(block: ReplyBlock, text: unknown): ReplyBlock {
   if (block.kind === "media" || typeof text !== "string" || text.trim() === "") return block;
-  return { ...block, markdown: text.length > MOST_CHARS ? `${text.slice(0, MOST_CHARS)}\n\n${CUT}` : text };
+  return { ...block, markdown: cutLong(text) };
 }
 
 /** Blocks are the parts of an answer that is still being written. */

@@ -85,8 +85,8 @@ export interface PluginChannelPorts {
   saveMedia: MediaStore["put"];
   /** The agent and the session of the next message of a chat whose sender has the chat's id. */
   routeOf(from: Peer): PluginRoute;
-  /** What an error of a send means: by its HTTP status or network code, else the message may have arrived. */
-  failedSend(error: unknown, platform: string): SendResult;
+  /** What an error of a send means: by its HTTP status, its wait or its network code, else the message may have arrived. */
+  failedSend(error: unknown, channel: { readonly id: string; readonly label: string }): SendResult;
 }
 
 /** Ids as the field has them. */

@@ -1,6 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { thrownOutcome } from "../../channels/connection/outcome.ts";
+import { failedSend } from "../../channels/connection/failed-send.ts";
 import { pluginsConfig } from "../../plugins/config.ts";
 import type { PluginPorts } from "../../plugins/ports.ts";
 import { openMediaStore } from "../../store/media.ts";
@@ -76,7 +76,7 @@ const channelPortsIn = (folder: string): PluginPorts["channels"] => ({
     return { id: mediaId(basename(name)), mime, path, bytes: bytes.byteLength };
   },
   routeOf: () => ({ agentId: "main", sessionKey: "main", mainSessionKey: "main" }),
-  failedSend: thrownOutcome,
+  failedSend,
 });
 
 const nothing = () => undefined;

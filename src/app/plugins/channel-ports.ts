@@ -1,10 +1,8 @@
-import { answeredOutcome, thrownOutcome } from "../../channels/connection/outcome.ts";
+import { failedSend } from "../../channels/connection/failed-send.ts";
 import type { DispatchSettings } from "../../dispatch/ports.ts";
 import type { PluginChannelPorts, PluginRoute } from "../../plugins/ports.ts";
 import { buildKey } from "../../sessions/keys.ts";
-import type { SendResult } from "../../types/chat/channel.ts";
 import type { Peer } from "../../types/chat/message.ts";
-import { errorText } from "../../utils/text/error-text.ts";
 import type { Core } from "../compose/core.ts";
 
 /** What the gateway lends to the channels of plugins. */
@@ -32,13 +30,4 @@ function routeOf(rules: DispatchSettings, from: Peer): PluginRoute {
   const sessionKey = rules.keyFor(message);
   const agentId = rules.agentOf(sessionKey);
   return { agentId, sessionKey, mainSessionKey: buildKey({ kind: "main", agentId }, rules.defaultAgent) };
-}
-
-function failedSend(error: unknown, platform: string): SendResult {
-  const facts: object = error instanceof Object ? error : {};
-  const status: unknown = Reflect.get(facts, "status") ?? Reflect.get(facts, "statusCode");
-  const reason = `${platform}: ${errorText(error)}`;
-  if (typeof status === "number" && status >= 400) return answeredOutcome({ status, reason });
-  const thrown = thrownOutcome(error, platform);
-  return thrown.kind === "unknown" ? { kind: "unknown", reason } : thrown;
 }

@@ -8,6 +8,7 @@ import { hostLinkOf } from "../../plugins/install/host-link.ts";
 import { FOLDER_LIMITS } from "../../plugins/install/paths.ts";
 import type { PluginStore } from "../../plugins/install/store.ts";
 import { hashTree, readTree } from "../../plugins/install/tree.ts";
+import type { InstallRecord } from "../../types/plugin/install-record.ts";
 import type { FoundPlugin } from "../../types/plugin/manifest.ts";
 import { own } from "../../utils/own.ts";
 import { errorText } from "../../utils/text/error-text.ts";
@@ -119,11 +120,14 @@ async function checkPlugin(
             fix: `Run: openclaw plugins update ${id}`,
           },
         ];
-  return [...refused, ...dependencyProblems(plugin), ...(await recordProblems(plugin, found, setting))];
+  return [...refused, ...dependencyProblems(plugin, found), ...(await recordProblems(plugin, found, setting))];
 }
 
 /** Dependencies that Node would not find. Built code often contains them, so this may do no harm. */
-function dependencyProblems({ manifest: { id }, package: own_, root }: FoundPlugin): readonly PluginProblem[] {
+function dependencyProblems(
+  { manifest: { id }, package: own_, root }: FoundPlugin,
+  { records }: FoundPlugins,
+): readonly PluginProblem[] {
   const from = createRequire(join(root, own_.entries[0] ?? "index.js"));
   const missing = own_.dependencies.filter((name) => name !== "openclaw" && !isResolvable(from, name));
   if (missing.length === 0) return [];
@@ -132,10 +136,16 @@ function dependencyProblems({ manifest: { id }, package: own_, root }: FoundPlug
       severity: "warn",
       id,
       message: `Its folder lacks dependencies of its package.json: ${missing.join(", ")}. It may contain them in its built code.`,
-      fix: `If it does not load, run \`npm install --omit=dev\` in its source and install it again, or install it from npm.`,
+      fix: `If it does not load: ${fixFor(own(records, id))}`,
     },
   ];
 }
+
+/** An archive that npm has not filled is installed again with npm. */
+const fixFor = (record: InstallRecord | undefined): string =>
+  record?.source === "archive" && record.spec !== undefined
+    ? `openclaw plugins install npm-pack:${record.spec.replace(/^npm-pack:/, "")} --force`
+    : "run `npm install --omit=dev` in its source and install it again, or install it from npm.";
 
 /** True when a folder of the package is in reach, whatever it exports. */
 const isResolvable = (from: NodeJS.Require, name: string): boolean =>

@@ -17,6 +17,7 @@ export interface LoadedPlugin extends UnmetParts {
   readonly version?: string | undefined;
   readonly why?: string | undefined;
   readonly fix?: string | undefined;
+  readonly codeSince?: number | undefined;
   readonly added?: Readonly<Record<string, readonly string[]>> | undefined;
   readonly cost?:
     | { readonly calls: number; readonly failed: number; readonly lastError?: string | undefined }

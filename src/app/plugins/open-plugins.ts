@@ -2,6 +2,7 @@ import { resolveSdk } from "../../plugins/load/sdk-resolution.ts";
 import type { StrayErrors } from "../../plugins/host/stray-errors.ts";
 import { Plugins } from "../../plugins/host/plugins.ts";
 import { TrialGuard } from "../../plugins/trial/guard.ts";
+import { KeyedQueue } from "../../utils/keyed-queue.ts";
 import type { Log } from "../../types/log.ts";
 import type { Live } from "../compose/live.ts";
 import { packageRoot } from "../package-root.ts";
@@ -45,7 +46,10 @@ export async function openPlugins({ live, following, ...lent }: Surroundings): P
   following?.(plugins.strayErrors);
   const variables = new PluginVariables(lent.log);
   const ends: (() => void)[] = [];
-  const follow = async () => {
+  const queue = new KeyedQueue();
+  // One at a time: a change of the config may come while a plugin is tried again.
+  const follow = () => queue.run("follow", followNow);
+  const followNow = async () => {
     // Without a plugin, nothing of this process is looked at.
     if (live.loaded.plugins.plugins.length > 0 && ends.length === 0)
       ends.push(resolveSdk(sdkUrls()), await plugins.observe());

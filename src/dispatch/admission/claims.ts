@@ -1,6 +1,7 @@
 import type { InboundMessage } from "../../types/chat/message.ts";
 import type { HookContext } from "../../types/hook/hooks.ts";
 import type { SessionKey } from "../../types/ids.ts";
+import { cutLong } from "../../plugins/longest-text.ts";
 import { isFields } from "../../utils/fields.ts";
 import type { DispatchPorts } from "../ports.ts";
 
@@ -40,7 +41,7 @@ function claimIn(answer: unknown, owner: string): Claim | undefined {
   if (!isFields(answer) || answer["handled"] !== true) return undefined;
   const reply = isFields(answer["reply"]) ? answer["reply"] : answer;
   const text = reply["text"];
-  return { owner, text: typeof text === "string" ? text.trim() : "" };
+  return { owner, text: typeof text === "string" ? cutLong(text.trim()) : "" };
 }
 
 function eventOf({ id, from, sender, text, replyTo, ...rest }: InboundMessage, sessionKey: SessionKey) {

@@ -20,6 +20,8 @@ export interface RunningEngine {
   readonly calls?: number;
   readonly failed?: number;
   readonly lastError?: string;
+  /** Where it keeps its data, as far as that is known. */
+  readonly store?: { readonly path: string; readonly bytes: number };
 }
 
 interface Known {
@@ -56,10 +58,22 @@ async function look(id: string, opening: Opening, owner: RunningEngine | undefin
     return [
       { status: "ok", message: `${name} is active in the running gateway${placeOf(owner)}.` },
       ...errorsOf(owner),
+      storeOf(owner),
     ];
   }
-  return [await opened(id, opening, owner)];
+  return [await opened(id, opening, owner), ...(owner ? [storeOf(owner)] : [])];
 }
+
+/** An engine has no way to say where its store is; only the folder that a service of its plugin gets is known. */
+const storeOf = ({ store }: RunningEngine): CheckResult => ({
+  status: "ok",
+  message: store
+    ? `Its store: ${store.path}, ${sizeText(store.bytes)}.`
+    : "The engine does not say where its store is.",
+});
+
+const sizeText = (bytes: number): string =>
+  bytes < 1_048_576 ? `${(bytes / 1024).toFixed(1)} kB` : `${(bytes / 1_048_576).toFixed(1)} MB`;
 
 const placeOf = ({ plugin, root }: RunningEngine): string =>
   `, of the plugin ${plugin}${root === undefined ? "" : ` in ${root}`}`;

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { BrokenPlugin, FoundPlugin } from "../../types/plugin/manifest.ts";
 import type { Contributor } from "../../types/contribution.ts";
 import type { Log } from "../../types/log.ts";
+import { defined } from "../../utils/defined.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 import { within } from "../../utils/within.ts";
 import { createPluginApi } from "../api/plugin-api.ts";
@@ -52,6 +53,8 @@ export class Plugins {
   readonly #way: LoadWay;
   /** What plugins throw where nobody waits for it. */
   readonly strayErrors: StrayErrors;
+  /** When the code of a folder was first run, by the folder: Node runs a module once. */
+  readonly #codeSince = new Map<string, number>();
   readonly #loaded = new Map<string, Loaded>();
   #failed: readonly Failed[] = [];
   #broken: readonly BrokenPlugin[] = [];
@@ -167,6 +170,7 @@ export class Plugins {
       state: "loaded",
       added: this.#contributions.namesOf(scope.id),
       loadMs: Math.round(loadMs),
+      ...defined({ codeSince: this.#codeSince.get(found.root) }),
       ...(scope.missing.size > 0 && { missing: [...scope.missing] }),
       ...(scope.notServed.size > 0 && { notServed: [...scope.notServed] }),
       ...(scope.neverCalled.size > 0 && { neverCalled: [...scope.neverCalled] }),
@@ -189,8 +193,7 @@ export class Plugins {
     const begun = performance.now();
     const refused = this.#refusedSettings(found);
     if (refused) return refused;
-    const why = await this.#tryLoad(found, () => performance.now() - begun);
-    return why === undefined ? undefined : { why };
+    return this.#tryLoad(found, () => performance.now() - begun);
   }
 
   #refusedSettings(found: FoundPlugin): PluginProblem | undefined {
@@ -215,7 +218,7 @@ export class Plugins {
   }
 
   /** Why it failed; undefined when it is loaded. */
-  async #tryLoad(found: FoundPlugin, elapsed: () => number): Promise<string | undefined> {
+  async #tryLoad(found: FoundPlugin, elapsed: () => number): Promise<PluginProblem | undefined> {
     const { id } = found.manifest;
     const failed = await this.#way.guard.during(found, () => this.#run(found, elapsed));
     if (failed !== undefined) return failed;
@@ -227,22 +230,23 @@ export class Plugins {
   }
 
   /** Runs its entry and its `register`, each within a time limit. Why that failed, else undefined. */
-  async #run(found: FoundPlugin, elapsed: () => number): Promise<string | undefined> {
+  async #run(found: FoundPlugin, elapsed: () => number): Promise<PluginProblem | undefined> {
     const { manifest, root } = found;
     const code = new RunningCode(manifest.id, root);
     this.#codes.set(manifest.id, code);
     this.#everRun.set(manifest.id, code);
     const importing = this.#watch.inside(code, () => importEntry(found));
     if (!(await within(importing, IMPORT_MS, this.#ports.clock)))
-      return `its code was not loaded within ${IMPORT_MS / 1000} s`;
+      return { why: `its code was not loaded within ${IMPORT_MS / 1000} s` };
     const imported = await importing;
-    if (imported.kind === "failed") return imported.why;
+    if (imported.kind === "ok" && !this.#codeSince.has(root)) this.#codeSince.set(root, this.#ports.clock.now());
+    if (imported.kind === "failed") return { why: imported.why, ...defined({ fix: imported.fix }) };
     try {
       const registering = this.#register(found, { ...imported, code }, elapsed);
       if (await within(registering, REGISTER_MS, this.#ports.clock)) return undefined;
-      return `its register did not end within ${REGISTER_MS / 1000} s`;
+      return { why: `its register did not end within ${REGISTER_MS / 1000} s` };
     } catch (error) {
-      return `its register failed: ${errorText(error)}`;
+      return { why: `its register failed: ${errorText(error)}` };
     }
   }
 

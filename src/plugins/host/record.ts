@@ -11,8 +11,17 @@ interface PluginFacts {
   readonly version?: string;
 }
 
+/** What is known of a plugin that is loaded. */
+interface LoadFacts {
+  /** Milliseconds of import and registration. */
+  readonly loadMs?: number;
+  /** When this process first ran the code in its folder, epoch milliseconds. It keeps that code. */
+  readonly codeSince?: number;
+  readonly cost?: PluginCost;
+}
+
 /** What became of a plugin that was found. */
-export interface PluginRecord extends PluginFacts {
+export interface PluginRecord extends PluginFacts, LoadFacts {
   readonly state: PluginState;
   /** Why it is not loaded, as half a sentence. */
   readonly why?: string;
@@ -22,8 +31,6 @@ export interface PluginRecord extends PluginFacts {
   readonly fix?: string;
   /** Names of what it has added, by kind. */
   readonly added?: Readonly<Record<string, readonly string[]>>;
-  /** Milliseconds of import and registration. */
-  readonly loadMs?: number;
   /** Modules and exports of the SDK that its code imports only later, and this gateway does not have; each with the file. */
   readonly missing?: readonly string[];
   /** Members of the API that it called and this gateway does not have, and what it registered that is never called: hooks, and functions of providers. */
@@ -33,7 +40,6 @@ export interface PluginRecord extends PluginFacts {
   readonly refusedParts?: readonly string[];
   /** Hooks that are not called because the plugin may not read conversations. */
   readonly refusedHooks?: readonly string[];
-  readonly cost?: PluginCost;
 }
 
 /** Why a plugin is left out. */

@@ -4,7 +4,7 @@ import { isMissing } from "../../utils/missing.ts";
 import { npmEnv, npmErrorText, type Program } from "../../utils/npm.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 import { shorten } from "../../utils/text/shorten.ts";
-import { notFetched } from "./refusals.ts";
+import { FETCH_FIXES, notFetched } from "./refusals.ts";
 
 /** The programs that fetch plugins, and their environment. */
 export interface Programs {
@@ -25,7 +25,7 @@ export async function runNpm(programs: Programs, args: readonly string[], at: Pl
   try {
     return await run(command, [...first, ...args, ...QUIET], { cwd: at.cwd, env: npmEnv(programs.env) });
   } catch (cause) {
-    if (isMissing(cause)) throw notFetched(`${at.what}: there is no npm on this machine.`, cause);
+    if (isMissing(cause)) throw notFetched(`${at.what}: there is no npm on this machine.`, cause, FETCH_FIXES.noNpm);
     throw notFetched(`${at.what}: ${shorten(npmErrorText(cause), MOST_SHOWN)}`, cause);
   }
 }
@@ -50,8 +50,8 @@ export async function runGit(programs: Programs, args: readonly string[], at: Pl
   try {
     return await run(command, [...first, ...GIT_SETTINGS, ...args], { cwd: at.cwd, env });
   } catch (cause) {
-    if (isMissing(cause)) throw notFetched(`${at.what}: there is no git on this machine.`, cause);
-    throw notFetched(`${at.what}: ${shorten(errorText(cause), MOST_SHOWN)}`, cause);
+    if (isMissing(cause)) throw notFetched(`${at.what}: there is no git on this machine.`, cause, FETCH_FIXES.noGit);
+    throw notFetched(`${at.what}: ${shorten(errorText(cause), MOST_SHOWN)}`, cause, FETCH_FIXES.git);
   }
 }
 

@@ -3,12 +3,11 @@ import { pathToFileURL } from "node:url";
 import type { FoundPlugin } from "../../types/plugin/manifest.ts";
 import { errorCode } from "../../utils/missing.ts";
 import { definitionIn, type PluginDefinition } from "./definition.ts";
-import { importProblem } from "./import-error.ts";
+import { importProblem, type ImportProblem } from "./import-error.ts";
 
 export type Imported =
   | { readonly kind: "ok"; readonly definition: PluginDefinition; readonly entry: string }
-  /** `why`: half a sentence. */
-  | { readonly kind: "failed"; readonly why: string };
+  | ({ readonly kind: "failed" } & ImportProblem);
 
 /** Runs the code of the plugin's preferred entry. Never rejects; it may never resolve, because the code is foreign. */
 export async function importEntry({ root, package: { entries } }: FoundPlugin): Promise<Imported> {
@@ -19,7 +18,7 @@ export async function importEntry({ root, package: { entries } }: FoundPlugin): 
     if (definition) return { kind: "ok", definition, entry };
     return { kind: "failed", why: `${entry} exports neither a function nor an object with register` };
   } catch (error) {
-    return { kind: "failed", why: importProblem(error) };
+    return { kind: "failed", ...importProblem(error) };
   }
 }
 

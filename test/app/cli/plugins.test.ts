@@ -106,6 +106,16 @@ describe("install", () => {
     expect(records()["toy"]).toMatchObject({ source: "archive", integrity: expect.stringMatching(/^sha512-/) });
   });
 
+  test("an archive without its dependencies is reported, with the installation that brings them", async () => {
+    makePlugin(source, { package: { dependencies: { helper: "1.0.0" } } });
+    const archive = join(dir, "toy.tgz");
+    execFileSync("tar", ["-czf", archive, "-C", dir, "source"]);
+    await plugins("install", archive, "--yes");
+    const { out } = await plugins("doctor");
+    expect(out).toContain("lacks dependencies of its package.json: helper");
+    expect(out).toContain(`openclaw plugins install npm-pack:${archive} --force`);
+  });
+
   test("a memory plugin gets its slot, and another kind none", async () => {
     makePlugin(join(dir, "mem"), { id: "mem", manifest: { kind: "memory" } });
     makePlugin(join(dir, "tool"), { id: "tool", manifest: { kind: undefined } });
@@ -379,6 +389,10 @@ describe("doctor", () => {
     expect(await engine(`{ id: "toy", name: "Toy" }`)).toContain(
       `ok    Context engine  Toy (toy) can be opened, of the plugin toy in ${extensions("toy")}.`,
     );
+    const doctor = async () => (await run(["doctor", "--only", "context-engine"], env)).out;
+    expect(await doctor()).toContain("The engine does not say where its store is.");
+    write(join(state, "plugins", "toy"), { "db/store.sqlite": "x".repeat(2048) });
+    expect(await doctor()).toContain(`Its store: ${join(state, "plugins", "toy")}, 2.0 kB.`);
     expect(process.env["OPENCLAW_STATE_DIR"]).toBeUndefined();
   });
 

@@ -71,9 +71,12 @@ test("hooks and links of a repository do nothing, and one that is missing is rep
   expect((await plugins("install", `git:file://${repository}`, "--yes")).err).toContain("error PLUGIN_UNSAFE:");
   const missing = await plugins("install", `git:file://${join(dir, "missing")}`, "--yes");
   expect([missing.code, missing.err]).toEqual([75, expect.stringContaining("git could not fetch")]);
+  expect(missing.err).toContain("git ls-remote <address>");
+  expect(missing.err).not.toContain("npm ping");
   mkdirSync(join(dir, "empty"));
   env["PATH"] = join(dir, "empty");
   const without = await plugins("install", `git:file://${repository}`, "--yes");
   expect(without.err).toContain("there is no git on this machine");
+  expect(without.err).toContain("Install git");
   expect(readdirSync(join(dir, "state/extensions"))).toEqual([]);
 });

@@ -64,14 +64,19 @@ async function apply(parts: Parts, event: ConfigEvent, started: Config): Promise
   if (mode === "restart") return;
   const stopped = channelsThatDiffer(event.loaded.config.channels, live.loaded.stops, event.loaded.stops);
   live.replace(event.loaded);
-  const before = live.contributions.channels;
-  await parts.plugins.follow();
-  const replaced = differing(before, live.contributions.channels);
+  const replaced = await followPlugins(parts);
   applyLevels(parts, event.changed);
   for (const warning of event.loaded.warnings) log.warn(warning.text);
   log.info("config applied", { keys: event.changed.filter((key) => !waiting.includes(key)).join(" ") });
   const channels = [...new Set([...event.channels, ...stopped, ...replaced])];
   if (channels.length > 0) await parts.channels.restart(channels);
+}
+
+/** Loads and unloads plugins as the current config says. Gives the ids of the channels that came, went or were replaced. */
+export async function followPlugins({ live, plugins }: Pick<Parts, "live" | "plugins">): Promise<readonly string[]> {
+  const before = live.contributions.channels;
+  await plugins.follow();
+  return differing(before, live.contributions.channels);
 }
 
 /** The ids of channels that were added, removed or replaced. */

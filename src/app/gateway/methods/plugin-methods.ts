@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { HookRunner } from "../../../types/hook/hooks.ts";
 import { isFields } from "../../../utils/fields.ts";
 import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
+import { followPlugins } from "../lifecycle/reload.ts";
 import type { Parts } from "../parts.ts";
 
 const name = z.string().min(1);
@@ -32,7 +33,8 @@ async function whyNotInstall(
 }
 
 /** Plugins over the protocol. */
-export function pluginMethods({ core, plugins: { plugins } }: Parts): readonly Method[] {
+export function pluginMethods(parts: Parts): readonly Method[] {
+  const { plugins } = parts.plugins;
   return [
     defineMethod({
       name: "plugins.list",
@@ -45,8 +47,20 @@ export function pluginMethods({ core, plugins: { plugins } }: Parts): readonly M
       scope: "operator.admin",
       params: installation,
       run: async (event) => {
-        const blocked = await whyNotInstall(event, core.ports.hooks);
+        const blocked = await whyNotInstall(event, parts.core.ports.hooks);
         return blocked === undefined ? {} : { blocked };
+      },
+    }),
+    defineMethod({
+      name: "plugins.retry",
+      scope: "operator.admin",
+      params: z.looseObject({ pluginId: name }),
+      run: async ({ pluginId }) => {
+        const replaced = await followPlugins(parts);
+        if (replaced.length > 0) await parts.channels.restart(replaced);
+        const plugin = plugins.records.find(({ id }) => id === pluginId);
+        if (plugin) return { plugin };
+        throw new MethodError("NOT_FOUND", `the gateway has found no plugin "${pluginId}"`);
       },
     }),
     defineMethod({

@@ -1,6 +1,7 @@
 import type { AskedContribution } from "../../../types/contribution.ts";
 import { type Fields, isFields } from "../../../utils/fields.ts";
 import { methodIn, nameIn, objectOf, textIn } from "../foreign.ts";
+import { cutLong, isTooLong } from "../../longest-text.ts";
 import { completeFor } from "../runtime/llm.ts";
 import type { PluginScope } from "../scope.ts";
 
@@ -32,9 +33,16 @@ function addCommand(scope: PluginScope, { name, command, handler }: Added): void
       const requester = { sessionKey: asked.session, isOwner: asked.isOwner };
       const call = () => handler(contextOf(scope, name, asked));
       const answer: unknown = await scope.callFor(requester, `command /${name}`, call);
-      return answerText(answer);
+      return checkedText(scope, name, answerText(answer));
     },
   });
+}
+
+/** An answer without a text sends nothing: the plugin may have sent something itself. */
+function checkedText(scope: PluginScope, command: string, text: string): string {
+  if (text.trim() === "") scope.log.info("a command of a plugin gave no text, so nothing is sent", { command });
+  if (isTooLong(text)) scope.log.warn("the text of a plugin's command is cut", { command, chars: text.length });
+  return text.trim() === "" ? "" : cutLong(text);
 }
 
 /** Names by platform; each is one more name of the command here. */

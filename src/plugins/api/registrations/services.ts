@@ -1,5 +1,5 @@
-import { join } from "node:path";
 import { methodIn, nameIn, objectOf, optionalMethodIn } from "../foreign.ts";
+import { pluginStateDir } from "../../state-dir.ts";
 import { pluginLogger } from "../runtime/logging.ts";
 import type { PluginScope } from "../scope.ts";
 
@@ -13,7 +13,7 @@ export function registerService(scope: PluginScope, given: unknown): void {
     config: scope.shownConfig(),
     workspaceDir: scope.ports.workspace(),
     stateDir: scope.ports.stateDir,
-    pluginStateDir: join(scope.ports.stateDir, "plugins", scope.id),
+    pluginStateDir: pluginStateDir(scope.ports.stateDir, scope.id),
     logger: pluginLogger(scope.log),
     signal: scope.signal,
   });

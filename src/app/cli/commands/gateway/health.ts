@@ -3,6 +3,7 @@ import { callOnce } from "../../call-gateway.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { readState } from "../../state.ts";
 import { pairs } from "../../table.ts";
+import { cleanText } from "../../terminal-text.ts";
 
 const healthShape = z.looseObject({
   ok: z.boolean(),
@@ -14,6 +15,12 @@ const healthShape = z.looseObject({
     .looseObject({
       id: z.string(),
       passedBy: z.object({ runs: z.number(), of: z.number(), why: z.string() }).optional(),
+    })
+    .optional(),
+  plugins: z
+    .looseObject({
+      loaded: z.array(z.string()),
+      errors: z.array(z.looseObject({ id: z.string(), why: z.string().optional() })),
     })
     .optional(),
   eventLoop: z.looseObject({ degraded: z.boolean(), utilization: z.number().optional() }).optional(),
@@ -29,13 +36,14 @@ export async function health(io: Io, options: { json?: boolean; timeout?: number
 }
 
 function rowsOf(answer: z.infer<typeof healthShape>): [string, string | undefined][] {
-  const { eventLoop, channelOrder, sessions, durationMs, contextEngine, problems = [] } = answer;
+  const { eventLoop, channelOrder, sessions, durationMs, contextEngine, plugins, problems = [] } = answer;
   return [
     ["Health", answer.ok ? "ok" : "not ready"],
     ["Problems", problems.join("; ") || undefined],
     ["Load", loadText(eventLoop)],
     ["Channels", channelOrder && (channelOrder.join(", ") || "none")],
     ["Context engine", engineText(contextEngine)],
+    ["Plugins", pluginsText(plugins)],
     ["Sessions", sessions && String(sessions.count)],
     ["Took", durationMs === undefined ? undefined : `${durationMs} ms`],
   ];
@@ -50,4 +58,11 @@ function engineText(engine: z.infer<typeof healthShape>["contextEngine"]): strin
   if (!engine?.passedBy) return undefined;
   const { runs, of, why } = engine.passedBy;
   return `skipped in ${runs} of its last ${of} runs. ${why}`;
+}
+
+/** Undefined without plugins. */
+function pluginsText(plugins: z.infer<typeof healthShape>["plugins"]): string | undefined {
+  if (!plugins || plugins.loaded.length + plugins.errors.length === 0) return undefined;
+  const left = plugins.errors.map(({ id, why = "for an unknown reason" }) => `${id} is left out: ${why}`);
+  return cleanText([`${plugins.loaded.length} loaded`, ...left].join("; "));
 }

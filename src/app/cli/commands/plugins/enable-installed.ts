@@ -3,6 +3,7 @@ import { keptOffBy, switchOn, type ConfigSwitch } from "../../../../plugins/inst
 import { own } from "../../../../utils/own.ts";
 import { writeConfigValues } from "../../../config/edit/write.ts";
 import type { FoundPlugins } from "../../../plugins/found.ts";
+import { askPlugins } from "../../ask-plugins.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { cleanText } from "../../terminal-text.ts";
 import { FOLLOWS, RESTART, type PluginState } from "./plugin-state.ts";
@@ -30,7 +31,10 @@ export async function enableInstalled(io: Io, plugins: PluginState, { staged, fl
   const { id, version } = staged.facts;
   const change = joined(switchOn(state.config.plugins, staged.plugin.manifest), linkOf(plugins, staged));
   await writeConfigValues(state.load, change.edits);
-  const needsRestart = state.owner !== undefined && installedAs(plugins.found, id) !== undefined;
+  const needsRestart =
+    state.owner !== undefined &&
+    installedAs(plugins.found, id) !== undefined &&
+    !(await isRunning(io, plugins, staged));
   const off = keptOffBy(state.config.plugins, id);
   if (off !== undefined) io.err(`${off}\n`);
   if (flags.json === true) {
@@ -40,7 +44,17 @@ export async function enableInstalled(io: Io, plugins: PluginState, { staged, fl
   noteScripts(io, staged, flags);
   for (const line of change.lines) io.out(`${line}\n`);
   io.out(`Installed plugin: ${id}\n`);
-  if (state.owner) io.out(`${needsRestart ? RESTART : FOLLOWS}\n`);
+  if (!state.owner) return;
+  if (needsRestart) io.out(`${RESTART}\n`);
+  else io.out(change.lines.length === 0 ? "The running gateway has this code already.\n" : `${FOLLOWS}\n`);
+}
+
+/** Whether the gateway has run the same code since the installation before this one, so that it has nothing new to load. */
+async function isRunning(io: Io, { found }: PluginState, { facts: { id }, record }: Staged): Promise<boolean> {
+  const before = own(found.records, id);
+  if (before?.files === undefined || before.files !== record.files || before.installedAt === undefined) return false;
+  const running = (await askPlugins(io))?.find((one) => one.id === id);
+  return running?.codeSince !== undefined && running.codeSince >= Date.parse(before.installedAt);
 }
 
 /** Native packages often need their scripts; without them they fail when they are loaded. */

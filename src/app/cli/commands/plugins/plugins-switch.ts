@@ -4,6 +4,7 @@ import { forgetTrial } from "../../../../plugins/trial/trials.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
 import { own } from "../../../../utils/own.ts";
 import { writeConfigValues } from "../../../config/edit/write.ts";
+import { loadNow } from "../../ask-plugins.ts";
 import { writeJson, type Io } from "../../io.ts";
 import {
   noPlugin,
@@ -32,14 +33,9 @@ export async function pluginsEnable(io: Io, name: string, flags: Json): Promise<
     });
   const off = keptOffBy(config.plugins, id);
   if (off !== undefined) io.err(`${off}\n`);
-  await tryAgain(io, plugins, id);
+  const wasLeftOut = await forgetTrial(plugins.state.paths, id);
+  if (wasLeftOut && !plugins.state.owner) io.err(`${id} is tried again at the next start of the gateway.\n`);
   return change(io, plugins, { id, change: switchOn(config.plugins, plugin.manifest), did: "Enabled", flags });
-}
-
-/** Forgets that the plugin's code had stopped a process: the gateway tries it again. */
-async function tryAgain(io: Io, { state: { paths } }: PluginState, id: string): Promise<void> {
-  if (!(await forgetTrial(paths, id))) return;
-  io.err(`${id} is tried again at the next change of the config or start of the gateway.\n`);
 }
 
 /** Disables a plugin in the config and resets its slots. It may be broken, or gone. Throws `NOT_FOUND`. */
@@ -60,12 +56,15 @@ interface Switched {
 
 async function change(io: Io, { state }: PluginState, { id, change: { edits, lines }, did, flags }: Switched) {
   await writeConfigValues(state.load, edits);
+  // Where the config says nothing new, the gateway would not look again at a plugin that it could not load.
+  const isAsked = did === "Enabled" && lines.length === 0;
+  const gateway = state.owner && (isAsked ? await loadNow(io, state, id) : FOLLOWS);
   if (flags.json === true) {
-    writeJson(io, { id, enabled: did === "Enabled", changes: lines });
+    writeJson(io, { id, enabled: did === "Enabled", changes: lines, ...(gateway !== undefined && { gateway }) });
     return 0;
   }
   for (const line of lines) io.out(`${line}\n`);
   io.out(`${did} plugin: ${id}\n`);
-  if (state.owner) io.out(`${FOLLOWS}\n`);
+  if (gateway !== undefined) io.out(`${gateway}\n`);
   return 0;
 }

@@ -8,6 +8,8 @@ export interface ConnectedAccount {
   readonly host: ChannelHost;
   /** The typing indicator of each chat that wrote lately. */
   readonly typing: Map<string, TypingCallbacks>;
+  /** Called when a chat has one. */
+  showTyping(): void;
 }
 
 /** The connected accounts of one plugin. */

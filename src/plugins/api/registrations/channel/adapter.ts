@@ -49,26 +49,29 @@ async function connect(parts: BridgeParts, config: unknown): Promise<ChannelLink
   if (!checked.success) throw refused(channel, z.prettifyError(checked.error));
   const account = await resolveAccount(parts);
   const typing = new BoundedMap<string, { onReplyStart(): unknown; onIdle(): unknown }>(MOST_CHATS);
-  const disconnect = scope.accounts.add({ channel: channel.id, account: host.account, host, typing });
-  const monitor = await startMonitor(parts, account).catch((error: unknown) => {
-    disconnect();
-    throw error;
-  });
-  return {
+  const link: ChannelLink = {
     async send(to, part, options) {
       const sent = await sendPart(parts, { to, part, options });
       typing.get(to.chat.id)?.onIdle();
       return sent;
     },
-    async typing(to) {
-      await typing.get(to.chat.id)?.onReplyStart();
-    },
+    // Of addresses that a message of the plugin names, which is not known before it comes.
     download: (item) => host.fetch(item.source.at === "platform" ? item.source.ref : item.source.id),
     async close() {
       disconnect();
       await monitor.close();
     },
   };
+  // The plugin gives its indicator with a message: until then the channel has none.
+  const showTyping = () => {
+    link.typing = async (to) => void (await typing.get(to.chat.id)?.onReplyStart());
+  };
+  const disconnect = scope.accounts.add({ channel: channel.id, account: host.account, host, typing, showTyping });
+  const monitor = await startMonitor(parts, account).catch((error: unknown) => {
+    disconnect();
+    throw error;
+  });
+  return link;
 }
 
 /** The plugin's own form of the account. Throws `CHANNEL_CONFIG` when it is not set up. */

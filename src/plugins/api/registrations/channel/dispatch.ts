@@ -26,7 +26,10 @@ export async function dispatchInbound(
   const message = messageOf(context, account, scope.ports.clock.now());
   const media = await Promise.all(filesIn(context).map((file) => itemOf(scope, file)));
   // The turn may begin before the message is reported as durable.
-  if (typing) account.typing.set(message.from.chat.id, typing);
+  if (typing) {
+    account.typing.set(message.from.chat.id, typing);
+    account.showTyping();
+  }
   await store(scope, account, { ...message, media: media.filter((item) => item !== undefined) });
 }
 

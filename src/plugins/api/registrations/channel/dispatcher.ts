@@ -6,12 +6,12 @@ export interface TypingCallbacks {
   onIdle(): unknown;
 }
 
-/** The typing indicator that the options of a dispatcher have: in `typingCallbacks`, or among the options themselves. */
-export function typingOf(options: Fields): TypingCallbacks {
+/** The typing indicator that the options of a dispatcher have, if any: in `typingCallbacks`, or among the options themselves. */
+export function typingOf(options: Fields): TypingCallbacks | undefined {
   const given = isFields(options["typingCallbacks"]) ? options["typingCallbacks"] : options;
   const start = optionalMethodIn(given, "onReplyStart");
   const idle = optionalMethodIn(given, "onIdle");
-  return { onReplyStart: () => start?.(), onIdle: () => idle?.() };
+  return start && { onReplyStart: () => start(), onIdle: () => idle?.() };
 }
 
 /**

@@ -8,6 +8,7 @@ import { within } from "../../../../utils/within.ts";
 import { optionalMethodIn } from "../../foreign.ts";
 import { pluginLogger } from "../../runtime/logging.ts";
 import type { BridgeParts } from "./parts.ts";
+import { loginFix, refusedLogin, thrownFacts } from "./failures.ts";
 import { channelRuntimeOf } from "./runtime.ts";
 
 /** Milliseconds in which a monitor shows that it cannot start. */
@@ -60,7 +61,7 @@ class RunningMonitor implements Monitor {
       this.#running = isEarly ? this.#live(Promise.withResolvers<never>().promise) : this.#keep(first);
     } catch (error) {
       this.#stop.abort();
-      throw error;
+      throw refusedLogin(this.#parts.channel, error) ?? error;
     }
     background("monitor of a channel", this.#running, scope.log);
   }
@@ -91,11 +92,14 @@ class RunningMonitor implements Monitor {
     const { host, scope, channel } = this.#parts;
     let running = first;
     for (let failures = 0; ; failures++) {
-      const reason = await this.#live(running).then(
-        () => `the monitor of ${channel.label} ended`,
-        (error: unknown) => errorText(error),
+      const thrown = await this.#live(running).then(
+        () => new Error(`the monitor of ${channel.label} ended`),
+        (error: unknown) => error,
       );
       if (this.#signal.aborted) return;
+      const refused = refusedLogin(channel, thrown);
+      if (refused) return host.report({ kind: "dead", reason: refused.message, fix: refused.fix });
+      const reason = errorText(thrown);
       const retryInMs = backoff(failures);
       host.report({ kind: "trouble", reason, retryInMs });
       await pause(retryInMs, { clock: scope.ports.clock, signal: this.#signal });
@@ -155,7 +159,9 @@ class RunningMonitor implements Monitor {
     if (!isFields(next) || this.#signal.aborted) return;
     this.#status = { ...this.#status, ...next };
     const reason = problemIn(this.#status);
-    this.#parts.host.report(reason === undefined ? { kind: "alive" } : { kind: "trouble", reason });
+    const isAuth = reason !== undefined && thrownFacts(new Error(reason)).isAuth;
+    const fix = isAuth ? { fix: loginFix(this.#parts.channel) } : {};
+    this.#parts.host.report(reason === undefined ? { kind: "alive" } : { kind: "trouble", reason, ...fix });
     if (reason === undefined) this.#isUp.resolve(false);
   }
 }

@@ -69,7 +69,7 @@ function replyOf(scope: PluginScope) {
     const options = objectOf(given, "createReplyDispatcher");
     const dispatcher = createDispatcher(options);
     const callbacks = typingOf(options);
-    typing.set(dispatcher, callbacks);
+    if (callbacks) typing.set(dispatcher, callbacks);
     return { dispatcher, replyOptions: {}, markDispatchIdle: () => undefined, markRunComplete: () => undefined };
   };
   return {

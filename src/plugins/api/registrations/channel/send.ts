@@ -24,7 +24,7 @@ export async function sendPart(parts: BridgeParts, { part, ...more }: Sending): 
     if (!sendText) return { kind: "refused", reason: `${label} sends no text` };
     return await call(parts, more, (context) => sendText({ ...context, text: part.body }));
   } catch (error) {
-    return parts.scope.ports.channels.failedSend(error, label);
+    return parts.scope.ports.channels.failedSend(error, parts.channel);
   }
 }
 

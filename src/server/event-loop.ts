@@ -9,7 +9,8 @@ export interface EventLoopHealth {
   readonly utilization: number;
 }
 
-const RESOLUTION_MS = 20;
+/** Each tick wakes the process, so a short one would cost an idle gateway most of its processor time. */
+const RESOLUTION_MS = 200;
 const WINDOW_MS = 60_000;
 /** People notice a delay of this length. */
 const SLOW_MS = 250;

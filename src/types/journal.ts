@@ -238,6 +238,15 @@ export interface PluginTotal {
   readonly costUsd: number;
 }
 
+/** Sums of runs and of auxiliary model calls; `runs` counts the former, `failed` those whose result begins with that word. */
+export interface RunTotals {
+  readonly runs: number;
+  readonly failed: number;
+  readonly input: number;
+  readonly output: number;
+  readonly costUsd: number;
+}
+
 export interface RunLedger {
   record(run: RunRecord): Promise<void>;
   /** The latest first. */
@@ -248,7 +257,7 @@ export interface RunLedger {
   /** Runs whose id begins so, the latest first. */
   beginningWith(prefix: string, limit: number): Promise<readonly RunRecord[]>;
   /** Sums since an epoch millisecond. */
-  totals(since: number): Promise<{ runs: number; failed: number; input: number; output: number; costUsd: number }>;
+  totals(since: number): Promise<RunTotals>;
   /** The model calls of plugins since an epoch millisecond, in runs and outside of them; sorted by plugin. */
   pluginTotals(since: number): Promise<readonly PluginTotal[]>;
 }

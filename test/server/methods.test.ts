@@ -375,6 +375,19 @@ test("sessions.list shows rows with what a list needs", async () => {
   expect(await client.request("sessions.list", { agentId: "nobody" })).toMatchObject({ payload: { totalCount: 0 } });
 });
 
+test("sessions.list gives pages of a hundred, the newest first, with or without a filter", async () => {
+  for (let n = 0; n < 250; n++) gateway.sessions.add(`many-${n}`, [], { updatedAt: 8e12 - n, label: "Many" });
+  for (const filter of [{ label: "Many" }, { search: "many-" }]) {
+    const { payload } = await client.request("sessions.list", { ...filter, offset: 200 });
+    expect(payload).toMatchObject({ count: 50, totalCount: 250, hasMore: false, nextOffset: null });
+  }
+  const { payload } = await client.request("sessions.list", { label: "Many" });
+  expect(payload).toMatchObject({ count: 100, totalCount: 250, hasMore: true, nextOffset: 100 });
+  expect(payload).toMatchObject({ sessions: expect.arrayContaining([expect.objectContaining({ key: "many-99" })]) });
+  const all = await client.request("sessions.list", { offset: 100 });
+  expect(all).toMatchObject({ payload: { count: 100, hasMore: true, nextOffset: 200 } });
+});
+
 test("sessions.patch sets and removes settings, also of a session that does not exist yet", async () => {
   const set = { key: "new-one", label: "Work", thinkingLevel: "high", model: "demo/echo-agent" };
   expect(await client.request("sessions.patch", set)).toMatchObject({

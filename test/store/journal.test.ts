@@ -208,6 +208,34 @@ describe("ledger, approvals, values", () => {
     expect(await journal.runs.totals(10)).toMatchObject({ runs: 1, input: 40 });
   });
 
+  it("sums the runs of a busy day in slices, between which other work goes on", async () => {
+    const journal = await open();
+    const plugin = { ...receipt, plugin: "notes" };
+    const count = 600;
+    // Many at the same millisecond, so that a slice ends among them.
+    const ids = Array.from({ length: count }, (_, n) => n);
+    await Promise.all(
+      ids.map((n) =>
+        journal.runs.record({
+          ...record,
+          receipt: plugin,
+          runId: runId(`r${n}`),
+          at: 10 + (n > 100 ? 1 : 0),
+          result: "replied",
+        }),
+      ),
+    );
+    const between = new Promise<void>((resolve) => setImmediate(() => resolve()));
+    const totals = journal.runs.totals(10);
+    const first = await Promise.race([between.then(() => "other work"), totals.then(() => "totals")]);
+    expect(first).toBe("other work");
+    expect(await totals).toMatchObject({ runs: count, input: 10 * count });
+    expect(await journal.runs.totals(11)).toMatchObject({ runs: count - 101 });
+    expect(await journal.runs.pluginTotals(10)).toEqual([
+      { plugin: "notes", calls: count, input: 10 * count, output: 5 * count, costUsd: count / 2 },
+    ]);
+  });
+
   it("sums runs, keeps rules and values", async () => {
     const journal = await open();
     await journal.runs.record({ ...record, runId: runId("old"), at: 1, result: "replied" });

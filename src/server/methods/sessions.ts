@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { z } from "zod";
 import { agentOf } from "../../sessions/keys.ts";
 import type { SessionKey } from "../../types/ids.ts";
@@ -31,7 +32,7 @@ export function sessionMethods(ports: Ports, { hub, sessionsFile }: Parts): read
       name: "sessions.list",
       scope: "operator.read",
       params: listParams,
-      run: async (params) => ({ path: sessionsFile, ...listSessions(params, ports) }),
+      run: async (params) => ({ path: sessionsFile, ...(await listSessions(params, ports)) }),
     }),
     defineMethod({
       name: "sessions.reset",
@@ -109,23 +110,24 @@ async function resetSession(key: SessionKey, reason: "new" | "reset", { sessions
   }
 }
 
-function listSessions(params: ListParams, ports: Ports) {
+/** Rows without a `limit`, as in OpenClaw. */
+const PAGE = 100;
+/** Rows that are compared with a filter at once. */
+const COMPARED = 1000;
+
+async function listSessions(params: ListParams, ports: Ports) {
   const now = ports.clock.now();
-  const found = ports.sessions
-    .list()
-    .filter((row) => isWanted(row, params, ports, now))
-    .toSorted((a, b) => b.entry.updatedAt - a.entry.updatedAt);
-  const offset = params.offset ?? 0;
-  const page = found.slice(offset, params.limit === undefined ? undefined : offset + params.limit);
-  const hasMore = offset + page.length < found.length;
+  const { offset = 0, limit = PAGE } = params;
+  const { page, totalCount } = await findPage({ params, from: offset, to: offset + limit }, ports, now);
+  const nextOffset = offset + page.length < totalCount ? offset + page.length : null;
   const model = ports.catalog.defaultModel();
   const active = Map.groupBy(ports.chat.active(), (facts) => facts.sessionKey);
   return {
     ts: now,
     count: page.length,
-    totalCount: found.length,
-    hasMore,
-    nextOffset: hasMore ? offset + page.length : null,
+    totalCount,
+    hasMore: nextOffset !== null,
+    nextOffset,
     defaults: {
       modelProvider: model?.provider ?? null,
       model: model?.id ?? null,
@@ -133,6 +135,27 @@ function listSessions(params: ListParams, ports: Ports) {
     },
     sessions: page.map((row) => showSession(row, active.get(row.key) ?? [], ports)),
   };
+}
+
+const FILTERS = ["activeMinutes", "agentId", "label", "search"] as const;
+
+/** The rows of a page, the newest first, and how many all pages have. */
+async function findPage(
+  { params, from, to }: { params: ListParams; from: number; to: number },
+  ports: Ports,
+  now: number,
+) {
+  const { sessions } = ports;
+  const isFiltered = FILTERS.some((name) => params[name] !== undefined);
+  if (!isFiltered)
+    return { page: [...Iterator.from(sessions.newest()).take(to).drop(from)], totalCount: sessions.count };
+  const all = [...sessions.newest()];
+  const found: SessionRow[] = [];
+  for (let at = 0; at < all.length; at += COMPARED) {
+    if (at > 0) await setImmediate();
+    for (const row of all.slice(at, at + COMPARED)) if (isWanted(row, params, ports, now)) found.push(row);
+  }
+  return { page: found.slice(from, to), totalCount: found.length };
 }
 
 function isWanted({ key, entry }: SessionRow, params: ListParams, ports: Ports, now: number): boolean {

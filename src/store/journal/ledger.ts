@@ -5,35 +5,12 @@ import type { Receipt } from "../../types/run/run.ts";
 import { maskStrings } from "../../utils/secrets/mask-strings.ts";
 import { count, given, json, text, textOr } from "./columns.ts";
 import type { Commits } from "./commits.ts";
+import { pluginTotals, runTotals } from "./run-totals.ts";
 import type { Params, Row } from "./sqlite.ts";
 
 const RECORD = `
   INSERT OR REPLACE INTO runs (run_id, session_key, at, result, receipt, input, output, cost)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
-// Rows of auxiliary costs are known by their ids here: reading the receipts of a day would cost too much.
-const IS_RUN =
-  "run_id NOT GLOB 'plugin-*' AND run_id NOT GLOB 'compact-*' AND run_id NOT GLOB '*-engine' AND run_id NOT GLOB '*-compact'";
-const TOTALS = `
-  SELECT coalesce(sum(${IS_RUN}), 0) AS runs, coalesce(sum(result LIKE 'failed%'), 0) AS failed, coalesce(sum(input), 0) AS input,
-    coalesce(sum(output), 0) AS output, coalesce(sum(cost), 0) AS cost
-  FROM runs WHERE at >= ?`;
-
-// The receipts that name no plugin are not parsed. A run that a plugin asked for is that plugin's, but for its calls beside.
-const PLUGIN_TOTALS = `
-  WITH own AS (SELECT receipt FROM runs WHERE at >= ? AND instr(receipt, '"plugin":') > 0),
-  beside AS (
-    SELECT own.receipt ->> 'plugin' AS asker, cost.value ->> 'plugin' AS plugin, cost.value AS cost
-    FROM own, json_each(own.receipt, '$.beside') AS cost
-  ),
-  parts AS (
-    SELECT plugin, 1 AS sign, cost AS part FROM beside WHERE plugin IS NOT NULL
-    UNION ALL SELECT asker, -1, cost FROM beside WHERE plugin IS NOT NULL AND asker IS NOT NULL
-    UNION ALL SELECT receipt ->> 'plugin', 1, receipt FROM own WHERE receipt ->> 'plugin' IS NOT NULL
-  )
-  SELECT plugin, sum(sign * (part ->> 'calls')) AS calls, sum(sign * (part ->> '$.usage.input')) AS input,
-    sum(sign * (part ->> '$.usage.output')) AS output, sum(sign * (part ->> '$.usage.cost.total')) AS cost
-  FROM parts GROUP BY 1 ORDER BY 1`;
-
 // Rows of auxiliary costs are no runs.
 const LAST = `
   SELECT * FROM runs WHERE session_key = ? AND coalesce(receipt ->> 'trigger', '') NOT IN ('compaction', 'engine', 'plugin')
@@ -68,27 +45,8 @@ export function createLedger(commits: Commits): RunLedger {
         return row && toRecord(row);
       }),
     beginningWith: (prefix, limit) => commits.read((sql) => sql.all(BEGINNING, prefix, prefix, limit).map(toRecord)),
-    totals: (since) =>
-      commits.read((sql) => {
-        const row = sql.one(TOTALS, since);
-        return {
-          runs: count(row, "runs"),
-          failed: count(row, "failed"),
-          input: count(row, "input"),
-          output: count(row, "output"),
-          costUsd: count(row, "cost"),
-        };
-      }),
-    pluginTotals: (since) =>
-      commits.read((sql) =>
-        sql.all(PLUGIN_TOTALS, since).map((row) => ({
-          plugin: text(row, "plugin"),
-          calls: count(row, "calls"),
-          input: count(row, "input"),
-          output: count(row, "output"),
-          costUsd: count(row, "cost"),
-        })),
-      ),
+    totals: (since) => runTotals(commits, since),
+    pluginTotals: (since) => pluginTotals(commits, since),
   };
 }
 

@@ -291,6 +291,17 @@ test("lists come from the gateway where one runs", async () => {
   ]);
 });
 
+test("sessions are asked for in pages until all are there", async () => {
+  const pages = [
+    { sessions: [{ key: "a", updatedAt: Date.now() }], nextOffset: 1 },
+    { sessions: [{ key: "b", updatedAt: Date.now() }], nextOffset: null },
+  ];
+  const gateway = await fakeGateway({ "sessions.list": ({ params }) => pages[Number(params["offset"])] ?? {} });
+  const { out } = await run(["sessions", "--json"], { ...emptyState(), ...gateway.env });
+  expect(JSON.parse(out)).toMatchObject({ count: 2, sessions: [{ key: "a" }, { key: "b" }] });
+  expect(gateway.requests.map(({ params }) => params)).toMatchObject([{ offset: 0 }, { offset: 1 }]);
+});
+
 test("the gateway runs, is found by its state directory, answers and is stopped", async () => {
   const env = { OPENCLAW_STATE_DIR: stateDir("{ gateway: { port: 0 } }") };
   const gateway = start(["gateway", "run"], env);

@@ -16,7 +16,8 @@ const sessionShape = z.looseObject({
 });
 export type SessionLine = z.infer<typeof sessionShape>;
 
-export const sessionsShape = z.looseObject({ sessions: z.array(sessionShape) });
+export const sessionsShape = z.looseObject({ sessions: z.array(sessionShape), nextOffset: z.int().nullish() });
+export type SessionPage = z.infer<typeof sessionsShape>;
 
 /** Conversations for a person. */
 export function sessionRows(io: Io, sessions: readonly SessionLine[]): string {

@@ -2,14 +2,14 @@ import { z } from "zod";
 import { readHistory } from "../../../../sessions/transcript/history.ts";
 import type { TranscriptEntry } from "../../../../types/session.ts";
 import { hasGateway, isElsewhere } from "../../address.ts";
-import { callOnce } from "../../call-gateway.ts";
+import { callOnce, withGateway } from "../../call-gateway.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { cleanText } from "../../terminal-text.ts";
 import { readState, type State } from "../../state.ts";
 import { dim } from "../../table.ts";
 import { messageShape, messageText, type ShownMessage } from "../message/message-text.ts";
 import { findStoredSession, readStoredSessions } from "./session-files.ts";
-import { sessionRows, sessionsShape, type SessionLine } from "./session-rows.ts";
+import { sessionRows, sessionsShape, type SessionLine, type SessionPage } from "./session-rows.ts";
 
 export interface ListFlags {
   readonly json?: boolean;
@@ -27,9 +27,25 @@ export async function sessionsList(io: Io, flags: ListFlags): Promise<number> {
   return 0;
 }
 
-async function askGateway(io: Io, state: State, { active, agent, limit }: ListFlags): Promise<readonly SessionLine[]> {
-  const params = { activeMinutes: active, agentId: agent, limit };
-  return (await callOnce(io, state, { method: "sessions.list", params, shape: sessionsShape })).sessions;
+const PAGE = 200;
+
+/** All sessions, or `limit`. They are asked for in pages, so that no answer delays the gateway's other work. */
+function askGateway(
+  io: Io,
+  state: State,
+  { active, agent, limit = Infinity }: ListFlags,
+): Promise<readonly SessionLine[]> {
+  return withGateway(io, state, async (client) => {
+    // A session that is used meanwhile moves to the first page, so another one may be on two pages.
+    const found = new Map<string, SessionLine>();
+    for (let offset: number | null = 0; offset !== null && found.size < limit;) {
+      const params = { activeMinutes: active, agentId: agent, offset, limit: Math.min(PAGE, limit - found.size) };
+      const page: SessionPage = await client.call("sessions.list", params, sessionsShape);
+      for (const row of page.sessions) found.set(row.key, row);
+      offset = page.nextOffset ?? null;
+    }
+    return [...found.values()];
+  });
 }
 
 async function readRows(state: State, { active, agent, limit }: ListFlags): Promise<readonly SessionLine[]> {

@@ -25,6 +25,7 @@ export const WIDE: Readonly<
   InboundMessage: { fields: 19, why: "the parts of a platform event" },
   InboxRow: { fields: 15, why: "a row or a port of the journal" },
   Io: { booleans: 4, why: "the properties of a terminal" },
+  InlineDirectives: { booleans: 4, why: "a published contract of plugins" },
   ListFlags: { booleans: 4, why: "flags of one command" },
   LogFlags: { booleans: 3, why: "flags of one command" },
   MatchPlace: { booleans: 3, why: "facts that are read together" },

@@ -1,4 +1,9 @@
-/** `openclaw/plugin-sdk/command-auth`: a channel's own check of a sender. The gateway's rules are applied after it. */
+/**
+ * `openclaw/plugin-sdk/command-auth`: a channel's own check of a sender, after which the gateway's rules are applied, and
+ * commands that a channel gives for its buttons and menus.
+ */
+import { COMMAND_NAMES } from "../dispatch/commands/table.ts";
+import { pluginHost } from "../plugins/host-slot.ts";
 
 type Config = Readonly<Record<string, unknown>>;
 
@@ -64,4 +69,36 @@ export function resolveDirectDmAuthorizationOutcome(asked: {
   if (asked.isGroup) return "allowed";
   if (asked.dmPolicy === "disabled") return "disabled";
   return asked.dmPolicy === "open" || asked.senderAllowedForCommands ? "allowed" : "unauthorized";
+}
+
+export interface NativeCommand {
+  readonly agentId: string;
+  /** The first part of the command's own session, such as `chat:button`. */
+  readonly sessionPrefix: string;
+  readonly userId: string;
+  /** The conversation that the command is for. */
+  readonly targetSessionKey: string;
+  /** The conversation that the chat is bound to; it takes the place of both. */
+  readonly boundSessionKey?: string;
+  readonly lowercaseSessionKey?: boolean;
+}
+
+/** The sessions of a command that a button or menu gives: its own, and `CommandTargetSessionKey`, the one that it is for. */
+export function resolveNativeCommandSessionTargets(command: NativeCommand): {
+  sessionKey: string;
+  commandTargetSessionKey: string;
+} {
+  const { agentId, sessionPrefix, userId, targetSessionKey, boundSessionKey, lowercaseSessionKey } = command;
+  const key = boundSessionKey ?? `agent:${agentId}:${sessionPrefix}:${userId}`;
+  return {
+    sessionKey: lowercaseSessionKey === true ? key.toLowerCase() : key,
+    commandTargetSessionKey: boundSessionKey ?? targetSessionKey,
+  };
+}
+
+/** `/name` in lower case for a text that is a command of the gateway or of a plugin, else null. */
+export function maybeResolveTextAlias(text: string, _config?: Config): string | null {
+  const name = /^\/([a-z][\w-]*)(?:@\S+)?(?=[\s:]|$)/i.exec(text.trim())?.[1]?.toLowerCase();
+  if (name === undefined) return null;
+  return COMMAND_NAMES.includes(name) || pluginHost()?.commandNames().includes(name) === true ? `/${name}` : null;
 }

@@ -4,6 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 
+export { runFfmpeg, runFfprobe } from "./parts/media-runtime.ts";
+export type { MediaProgramOptions } from "./parts/media-runtime.ts";
+
 /** The folder for temporary files of the gateway and its plugins. It is made, private to the user (0700). */
 export function resolvePreferredOpenClawTmpDir(): string {
   const dir = join(tmpdir(), `openclaw-${process.getuid?.() ?? "user"}`);

@@ -6,6 +6,15 @@ import { DEFAULT_ACCOUNT_ID } from "./account-id.ts";
 export { DEFAULT_ACCOUNT_ID, normalizeAccountId } from "./account-id.ts";
 export type { OpenClawConfig } from "../types/plugin/channel-plugin.ts";
 
+const DOCS = "https://docs.openclaw.ai";
+
+/** A link for a setup's notes: a path is one of the documentation of OpenClaw, for which the plugin was written. */
+export function formatDocsLink(path: string, label?: string): string {
+  const text = path.trim();
+  const url = /^https?:\/\//i.test(text) ? text : new URL(text, DOCS).href;
+  return label === undefined || label === url ? url : `${label}: ${url}`;
+}
+
 interface Setup {
   readonly cfg: OpenClawConfig;
   /** The channel's id. */

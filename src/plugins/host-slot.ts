@@ -12,6 +12,8 @@ export interface PluginHost {
   memoryPrompt(request: MemoryPromptRequest): readonly string[];
   /** The handlers of a hook, those that are called first before others; empty for one that nobody added. */
   hooksOf(name: string): readonly HookFunction[];
+  /** Names of the commands of chats that plugins have added, with their aliases. */
+  commandNames(): readonly string[];
   /** The current config, its secrets masked. */
   config(): unknown;
 }

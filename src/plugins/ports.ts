@@ -1,6 +1,6 @@
 import type { LlmCompletion, LlmCompletionRequest } from "../types/engine/context-engine.ts";
 import type { SendResult } from "../types/chat/channel.ts";
-import type { Peer } from "../types/chat/message.ts";
+import type { MessageOptions, Peer } from "../types/chat/message.ts";
 import type { MediaStore } from "../types/journal.ts";
 import type { Clock } from "../types/clock.ts";
 import type { AgentId, SessionKey } from "../types/ids.ts";
@@ -85,9 +85,14 @@ export interface PluginChannelPorts {
   saveMedia: MediaStore["put"];
   /** The agent and the session of the next message of a chat whose sender has the chat's id. */
   routeOf(from: Peer): PluginRoute;
+  /** The conversation that a command of a button or menu is for, and its chat, if it is one of the channel. */
+  commandTarget(channel: string, sessionKey: string): CommandTarget | undefined;
   /** What an error of a send means: by its HTTP status, its wait or its network code, else the message may have arrived. */
   failedSend(error: unknown, channel: { readonly id: string; readonly label: string }): SendResult;
 }
+
+/** The options of a message that is a command for another conversation than its own chat's. */
+export type CommandTarget = Required<Pick<MessageOptions, "sessionKey" | "deliverTo">>;
 
 /** Ids as the field has them. */
 export interface PluginRoute {

@@ -1,14 +1,16 @@
 import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { defineChannelPluginEntry } from "../../src/api/parts/channel-core.ts";
 import { buildChannelConfigSchema } from "../../src/api/channel-config-schema.ts";
 import { createTypingCallbacks } from "../../src/api/channel-message.ts";
 import { resolveChannelGroupRequireMention } from "../../src/api/channel-policy.ts";
 import {
+  maybeResolveTextAlias,
   resolveDirectDmAuthorizationOutcome,
+  resolveNativeCommandSessionTargets,
   resolveSenderCommandAuthorizationWithRuntime,
 } from "../../src/api/command-auth.ts";
 import { loadConfig, writeConfigFile } from "../../src/api/config-runtime.ts";
@@ -18,11 +20,19 @@ import {
   toPluginMessageContext,
   toPluginMessageSentEvent,
 } from "../../src/api/hook-runtime.ts";
-import { resolvePreferredOpenClawTmpDir, withFileLock } from "../../src/api/infra-runtime.ts";
+import { resolvePreferredOpenClawTmpDir, runFfmpeg, runFfprobe, withFileLock } from "../../src/api/infra-runtime.ts";
 import { sendForOutbox } from "../../src/plugins/outbox-send.ts";
 import { readNumberParam, readStringArrayParam, readStringParam } from "../../src/api/parts/param-readers.ts";
 import { getGlobalHookRunner } from "../../src/api/plugin-runtime.ts";
-import { applyAccountNameToChannelSection } from "../../src/api/setup.ts";
+import {
+  isAbortRequestText,
+  isBtwRequestText,
+  normalizeLowercaseStringOrEmpty,
+  normalizeOptionalLowercaseString,
+  normalizeOptionalString,
+  parseInlineDirectives,
+} from "../../src/api/reply-runtime.ts";
+import { applyAccountNameToChannelSection, formatDocsLink } from "../../src/api/setup.ts";
 import { jsonResult } from "../../src/api/parts/tool-results.ts";
 import { extractToolSend } from "../../src/api/parts/tool-send.ts";
 import { setPluginHost } from "../../src/plugins/host-slot.ts";
@@ -35,6 +45,7 @@ function hostWith(hooks: Readonly<Record<string, readonly ((event: object) => un
     compact: async () => ({ ok: false, compacted: false }),
     memoryPrompt: () => [],
     hooksOf: (name) => hooks[name] ?? [],
+    commandNames: () => [],
     config: () => ({ channels: { chat: { token: "***" } } }),
   });
 }
@@ -179,5 +190,96 @@ describe("the modules of the SDK that tools import", () => {
     expect(register("full")).toEqual(["runtime", "channel", "cli", "full"]);
     expect(register("discovery")).toEqual(["runtime", "channel", "cli"]);
     expect(register("cli-metadata")).toEqual(["cli"]);
+  });
+});
+
+describe("the modules of the SDK that read texts", () => {
+  test.each([
+    ["say [[audio_as_voice]] it", {}, { text: "say it", audioAsVoice: true, hasAudioTag: true, hasReplyTag: false }],
+    ["[[reply_to_current]] yes", { currentMessageId: "m1" }, { text: "yes", replyToCurrent: true, replyToId: "m1" }],
+    ["[[reply_to: m7]]\n  indented\nmore", {}, { text: "indented\nmore", replyToExplicitId: "m7", replyToId: "m7" }],
+    ["a [[reply_to:x]] b", { stripReplyTags: false }, { text: "a [[reply_to:x]] b", hasReplyTag: true }],
+    ["no  [[tag]]  here ", {}, { text: "no  [[tag]]  here ", hasAudioTag: false, hasReplyTag: false }],
+    [undefined, {}, { text: "", audioAsVoice: false, replyToCurrent: false }],
+  ])("the directives of %j are found", (text, options, found) => {
+    expect(parseInlineDirectives(text, options)).toMatchObject(found);
+  });
+
+  test("texts are normalised, and what is no text is none", () => {
+    expect(["  A b ", "  ", undefined, 7].map(normalizeOptionalString)).toEqual([
+      "A b",
+      undefined,
+      undefined,
+      undefined,
+    ]);
+    expect(normalizeOptionalLowercaseString(" A ")).toBe("a");
+    expect(normalizeLowercaseStringOrEmpty(null)).toBe("");
+  });
+
+  test("a request to stop and a command are recognised as the gateway does", () => {
+    expect(
+      ["/stop", "/Abort.", "/cancel@bot", "/stop it", "stop", "/status"].map((text) => isAbortRequestText(text)),
+    ).toEqual([true, true, true, false, false, false]);
+    expect(isBtwRequestText("/btw what?")).toBe(false);
+    forget = setPluginHost({
+      compact: async () => ({ ok: false, compacted: false }),
+      memoryPrompt: () => [],
+      hooksOf: () => [],
+      commandNames: () => ["notes"],
+      config: () => ({}),
+    });
+    expect(
+      ["/Status", "/model openai/gpt-5", "/notes milk", "/nobody", "status"].map((text) => maybeResolveTextAlias(text)),
+    ).toEqual(["/status", "/model", "/notes", null, null]);
+  });
+
+  test("a button's command has a session of its own and the one that it is for", () => {
+    const command = {
+      agentId: "main",
+      sessionPrefix: "chat:Button",
+      userId: "U1",
+      targetSessionKey: "chat:default:U1",
+    };
+    expect(resolveNativeCommandSessionTargets({ ...command, lowercaseSessionKey: true })).toEqual({
+      sessionKey: "agent:main:chat:button:u1",
+      commandTargetSessionKey: "chat:default:U1",
+    });
+    expect(resolveNativeCommandSessionTargets({ ...command, boundSessionKey: "bound" })).toEqual({
+      sessionKey: "bound",
+      commandTargetSessionKey: "bound",
+    });
+  });
+
+  test("links of a setup are texts", () => {
+    expect(formatDocsLink("https://example.com/x", "the docs")).toBe("the docs: https://example.com/x");
+    expect(formatDocsLink("/channels/chat")).toBe("https://docs.openclaw.ai/channels/chat");
+  });
+});
+
+describe("the programs of FFmpeg", () => {
+  const path = process.env["PATH"];
+  afterEach(() => {
+    process.env["PATH"] = path;
+  });
+
+  function fakeProgram(script: string): void {
+    const dir = mkdtempSync(join(tmpdir(), "sdk-ffmpeg-"));
+    onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+    for (const name of ["ffmpeg", "ffprobe"]) writeFileSync(join(dir, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+    process.env["PATH"] = `${dir}:${path}`;
+  }
+
+  test("get their arguments and input without a shell, and their output comes back", async () => {
+    fakeProgram(`printf '%s|' "$@"; cat`);
+    expect(await runFfprobe(["-v", "$HOME; ls"], { input: "bytes" })).toBe("-v|$HOME; ls|bytes");
+  });
+
+  test("are named when they fail, hang or are missing", async () => {
+    fakeProgram("echo 'no such codec' >&2; exit 1");
+    await expect(runFfmpeg(["x"])).rejects.toThrow("ffmpeg failed: no such codec");
+    fakeProgram("exec sleep 20");
+    await expect(runFfprobe([], { timeoutMs: 50 })).rejects.toThrow("ffprobe did not end within 50 ms");
+    process.env["PATH"] = tmpdir();
+    await expect(runFfmpeg([])).rejects.toThrow("ffmpeg is not on this machine: install FFmpeg");
   });
 });

@@ -48,8 +48,9 @@ const channel = {
     startAccount: async ({ cfg, accountId, account, abortSignal, channelRuntime, setStatus, log }) => {
       state.events.push("start " + accountId + " " + account.token);
       setStatus({ accountId, running: true });
-      deliver = async ({ id, text, from, picture }) => {
+      deliver = async ({ id, text, from, picture, target }) => {
         const ctx = { Body: text, From: from, To: from, AccountId: accountId, MessageSid: id, ChatType: "direct", Provider: "post", SenderName: "Ada" };
+        if (target) Object.assign(ctx, { CommandSource: "native", CommandTargetSessionKey: target });
         if (picture) {
           const saved = await channelRuntime.media.saveMediaBuffer(Buffer.from(picture, "base64"), "image/png", "inbound", 1000);
           ctx.MediaPath = saved.path;
@@ -153,6 +154,20 @@ describe.concurrent("a channel of a plugin of the field", () => {
     await until(async () => (await stateOf(gateway)).sent.some(({ bytes }) => bytes === PNG.length));
     expect(JSON.stringify(world.model.calls[0])).toContain("image");
     expect(readdirSync(join(home.stateDir, "media")).length).toBeGreaterThan(0);
+  });
+
+  test("ends a run by a button that names its conversation, and nobody else's", async ({ world, expect }) => {
+    const { gateway } = await startPost(world);
+    world.model.answer(() => "hang");
+    await say(gateway, "m1", "work on it");
+    await world.model.called(1);
+    const target = (await stateOf(gateway)).routes[0]?.split(" ")[1];
+    await say(gateway, "b1", "/stop", { from: "button:ada", target: "webchat:default:operator" });
+    await until(async () => (await stateOf(gateway)).sent.some(({ to }) => to === "button:ada"));
+    expect((await stateOf(gateway)).sent).toEqual([expect.objectContaining({ text: "Nothing is running." })]);
+    await say(gateway, "b2", "/stop", { from: "button:ada", target });
+    await until(async () => (await stateOf(gateway)).sent.some(({ to }) => to === "ada"));
+    expect((await stateOf(gateway)).sent.at(-1)).toMatchObject({ to: "ada", text: "⏹ Stopped." });
   });
 
   test("lets strangers in only as the gateway's rules say", async ({ world, expect }) => {

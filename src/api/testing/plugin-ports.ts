@@ -76,6 +76,7 @@ const channelPortsIn = (folder: string): PluginPorts["channels"] => ({
     return { id: mediaId(basename(name)), mime, path, bytes: bytes.byteLength };
   },
   routeOf: () => ({ agentId: "main", sessionKey: "main", mainSessionKey: "main" }),
+  commandTarget: () => undefined,
   failedSend,
 });
 

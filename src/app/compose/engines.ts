@@ -53,6 +53,7 @@ export class Engines {
       compact: (params) => this.#desk.compact(params),
       memoryPrompt: (request) => contributions.memoryPrompt(request),
       hooksOf: (name) => contributions.handlersOf(name),
+      commandNames: () => contributions.commands.flatMap(({ name, aliases = [] }) => [name, ...aliases]),
       config: () => shownConfig(parts.live.config),
     });
   }

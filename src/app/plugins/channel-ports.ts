@@ -1,7 +1,8 @@
 import { failedSend } from "../../channels/connection/failed-send.ts";
-import type { DispatchSettings } from "../../dispatch/ports.ts";
-import type { PluginChannelPorts, PluginRoute } from "../../plugins/ports.ts";
-import { buildKey } from "../../sessions/keys.ts";
+import { chatOf } from "../../dispatch/clients/deliver-to.ts";
+import type { DispatchPorts, DispatchSettings } from "../../dispatch/ports.ts";
+import type { CommandTarget, PluginChannelPorts, PluginRoute } from "../../plugins/ports.ts";
+import { buildKey, resolveAlias } from "../../sessions/keys.ts";
 import type { Peer } from "../../types/chat/message.ts";
 import type { Core } from "../compose/core.ts";
 
@@ -9,6 +10,7 @@ import type { Core } from "../compose/core.ts";
 export const channelPorts = (core: Pick<Core, "media" | "ports">): PluginChannelPorts => ({
   saveMedia: (bytes, facts) => core.media.put(bytes, facts),
   routeOf: (from) => routeOf(core.ports.settings(), from),
+  commandTarget: (channel, key) => commandTarget(channel, key, core.ports),
   failedSend,
 });
 
@@ -18,6 +20,7 @@ export const noChannelPorts: PluginChannelPorts = {
   routeOf() {
     throw needsGateway();
   },
+  commandTarget: () => undefined,
   failedSend,
 };
 
@@ -30,4 +33,16 @@ function routeOf(rules: DispatchSettings, from: Peer): PluginRoute {
   const sessionKey = rules.keyFor(message);
   const agentId = rules.agentOf(sessionKey);
   return { agentId, sessionKey, mainSessionKey: buildKey({ kind: "main", agentId }, rules.defaultAgent) };
+}
+
+/** A channel commands its own chats only. */
+function commandTarget(
+  channel: string,
+  text: string,
+  { sessions, settings }: Pick<DispatchPorts, "sessions" | "settings">,
+): CommandTarget | undefined {
+  const { defaultAgent } = settings();
+  const sessionKey = resolveAlias(text, defaultAgent);
+  const deliverTo = chatOf(sessionKey, sessions.peek(sessionKey), defaultAgent);
+  return deliverTo?.channel === channel ? { sessionKey, deliverTo } : undefined;
 }

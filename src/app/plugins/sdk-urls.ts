@@ -14,6 +14,8 @@ const PART_OF: Readonly<Record<string, string>> = {
   "tool-send": "core",
   "provider-auth-api-key": "provider-entry",
   "provider-catalog-shared": "provider-entry",
+  "text-runtime": "reply-runtime",
+  "media-runtime": "infra-runtime",
 };
 
 /** The modules of the plugin SDK that belong to this process: of the bundle, or of the sources where those run. */

@@ -104,9 +104,15 @@ const NEVER_ASKED = [
 export const neverAsked = (scope: PluginScope): Record<string, () => void> =>
   Object.fromEntries(NEVER_ASKED.map((name) => [name, () => void scope.neverCalled.add(name)]));
 
+/** Why a group is missing, where its name does not say it. */
+const REASONS: Readonly<Partial<Record<keyof typeof REFUSED, string>>> = {
+  "api.runtime.tts": "it has no provider of speech",
+  "api.runtime.stt": "it transcribes recordings itself, before a turn (audio.transcription)",
+};
+
 /** One function for each member, whose promise is rejected: a plugin that only holds it can be loaded. */
 export const rejecting = (scope: PluginScope, path: keyof typeof REFUSED): Record<string, () => Promise<never>> =>
-  Object.fromEntries(REFUSED[path].map((name) => [name, async () => scope.refuse(`${path}.${name}`)]));
+  Object.fromEntries(REFUSED[path].map((name) => [name, async () => scope.refuse(`${path}.${name}`, REASONS[path])]));
 
 /** One throwing function for each member. */
 export function refused(scope: PluginScope, path: keyof typeof REFUSED): Record<string, () => never> {

@@ -148,9 +148,9 @@ export class PluginScope {
   }
 
   /** Throws for a part of the API that this gateway does not have, and remembers that the plugin asked for it. */
-  refuse(member: string): never {
+  refuse(member: string, why?: string): never {
     this.notServed.add(member);
-    throw new Error(`this gateway does not have ${member}`);
+    throw new Error(`this gateway does not have ${member}${why === undefined ? "" : `: ${why}`}`);
   }
 }
 

@@ -147,7 +147,9 @@ describe.concurrent("a plugin whose code would stop the gateway", () => {
       fix: expect.stringContaining("openclaw plugins enable bursts"),
     });
     expect((await home.run(["agent", "--message", "/mode"])).stdout).toContain("mode full");
-    expect((await home.run(["plugins", "enable", "bursts"])).stdout).toContain("The running gateway has loaded bursts.");
+    expect((await home.run(["plugins", "enable", "bursts"])).stdout).toContain(
+      "The running gateway has loaded bursts.",
+    );
     await gateway.kill();
     const again = await home.start();
     expect(again.lines.filter(({ plugin }) => plugin === "bursts").map(({ msg }) => msg)).toEqual(["plugin loaded"]);

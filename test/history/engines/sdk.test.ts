@@ -17,6 +17,7 @@ describe("the memory plugin's part of the system prompt", () => {
         "Recall.",
       ],
       hooksOf: () => [],
+      commandNames: () => [],
       config: () => ({}),
     });
     expect(buildMemorySystemPromptAddition(request)).toBe("memory_search on\nRecall.");
@@ -29,9 +30,16 @@ describe("the memory plugin's part of the system prompt", () => {
       compact: nobody,
       memoryPrompt: () => ["first"],
       hooksOf: () => [],
+      commandNames: () => [],
       config: () => ({}),
     });
-    forget = setPluginHost({ compact: nobody, memoryPrompt: () => ["second"], hooksOf: () => [], config: () => ({}) });
+    forget = setPluginHost({
+      compact: nobody,
+      memoryPrompt: () => ["second"],
+      hooksOf: () => [],
+      commandNames: () => [],
+      config: () => ({}),
+    });
     first();
     expect(buildMemorySystemPromptAddition({ availableTools: new Set() })).toBe("second");
   });

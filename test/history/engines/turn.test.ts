@@ -630,6 +630,7 @@ describe("compaction", () => {
       compact: (params) => on.desk.compact(params),
       memoryPrompt: () => [],
       hooksOf: () => [],
+      commandNames: () => [],
       config: () => ({}),
     });
     const turn = await on.open();

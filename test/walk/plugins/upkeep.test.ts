@@ -84,3 +84,24 @@ test("a command without a text sends nothing, and an endless one is cut; the log
   expect(stdout).toContain("[A plugin made this text longer; the rest is left out.]");
   expect(await gateway.logged("the text of a plugin's command is cut")).toMatchObject({ chars: 300_000 });
 });
+
+test("speech is refused by name, and doctor names the plugin that asked for it", async ({ world, expect }) => {
+  const home = await world.home(quiet(world, "talks"));
+  writePlugin(join(home.stateDir, "extensions"), {
+    id: "talks",
+    code: `export default (api) => api.registerCommand({ name: "talk", description: "Talks.", handler: async () => {
+      try { return await api.runtime.tts.textToSpeech({ text: "hello" }); } catch (error) { return { text: error.message }; }
+    } });`,
+  });
+  await home.start();
+  expect((await home.run(["agent", "--message", "/talk"])).stdout).toContain(
+    "this gateway does not have api.runtime.tts.textToSpeech: it has no provider of speech",
+  );
+  const doctor = await home.run(["plugins", "doctor"]);
+  expect([doctor.code, doctor.stdout]).toEqual([
+    0,
+    expect.stringContaining(
+      "warn: talks: It called parts of the plugin API that this gateway does not have: api.runtime.tts.textToSpeech.",
+    ),
+  ]);
+});

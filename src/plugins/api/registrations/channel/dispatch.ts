@@ -7,6 +7,7 @@ import { backoff } from "../../../../utils/backoff.ts";
 import type { Fields } from "../../../../utils/fields.ts";
 import { pause } from "../../../../utils/pause.ts";
 import { errorText } from "../../../../utils/text/error-text.ts";
+import type { CommandTarget } from "../../../ports.ts";
 import type { PluginScope } from "../../scope.ts";
 import type { ConnectedAccount } from "./accounts.ts";
 import type { TypingCallbacks } from "./dispatcher.ts";
@@ -23,7 +24,8 @@ export async function dispatchInbound(
 ): Promise<void> {
   const channel = firstText(context, ["OriginatingChannel", "Provider", "Surface"]);
   const account = scope.accounts.find(channel, firstText(context, ["AccountId"]));
-  const message = messageOf(context, account, scope.ports.clock.now());
+  const options = targetOf(scope, context, account.channel);
+  const message = { ...messageOf(context, account, scope.ports.clock.now()), ...(options && { options }) };
   const media = await Promise.all(filesIn(context).map((file) => itemOf(scope, file)));
   // The turn may begin before the message is reported as durable.
   if (typing) {
@@ -31,6 +33,12 @@ export async function dispatchInbound(
     account.showTyping();
   }
   await store(scope, account, { ...message, media: media.filter((item) => item !== undefined) });
+}
+
+/** A command of a button or menu names the conversation that it is for; its own chat need not exist. */
+function targetOf(scope: PluginScope, context: Fields, channel: string): CommandTarget | undefined {
+  const target = context["CommandSource"] === "native" ? firstText(context, ["CommandTargetSessionKey"]) : undefined;
+  return target === undefined ? undefined : scope.ports.channels.commandTarget(channel, target);
 }
 
 async function store(scope: PluginScope, { host }: ConnectedAccount, message: InboundMessage): Promise<void> {

@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
-import { chmod, open, rename, rm } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { chmod, open, readdir, rename, rm } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 import { OpenClawError } from "../types/errors.ts";
 import { errorText } from "../utils/text/error-text.ts";
 import { makeDirectory } from "./make-directory.ts";
-import { errorCode } from "../utils/missing.ts";
+import { errorCode, unlessMissing } from "../utils/missing.ts";
 
 const FULL = new Set(["ENOSPC", "EDQUOT"]);
 
@@ -17,6 +17,13 @@ export function diskError(error: unknown, path: string): OpenClawError {
     fix: "Check that the disk is healthy and mounted writable, and that the directory belongs to this user.",
     cause: error,
   });
+}
+
+/** The error as DISK_FULL when it, or what caused it, is that the disk is full; else unchanged. */
+export function fullDiskOr(error: unknown, path: string): unknown {
+  for (let at = error; at instanceof Error; at = at.cause)
+    if (FULL.has(errorCode(at) ?? "")) return diskFull(path, error);
+  return error;
 }
 
 /** Whether the error is DISK_FULL or DISK_WRITE: the same write may succeed when there is space. */
@@ -60,6 +67,14 @@ export async function writeAtomic(
     await rm(temporary, { force: true });
     throw diskError(error, path);
   }
+}
+
+/** Removes what interrupted writes of this file left beside it. The caller holds the file's lock. */
+export async function removeUnfinished(path: string): Promise<void> {
+  const prefix = `${basename(path)}.`;
+  const names = (await unlessMissing(readdir(dirname(path)))) ?? [];
+  const left = names.filter((name) => name.startsWith(prefix) && /^[0-9a-f]{12}\.tmp$/.test(name.slice(prefix.length)));
+  for (const name of left) await rm(join(dirname(path), name), { force: true });
 }
 
 /** Bytes of a probe: about as many as a turn writes before its first model call. */

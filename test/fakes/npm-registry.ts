@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:http";
+import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
@@ -26,6 +26,8 @@ interface Release {
 export class Registry {
   readonly requests: string[] = [];
   readonly authorizations: string[] = [];
+  /** Answers in place of the registry; where it says false, the registry answers itself. */
+  lie: ((path: string, response: ServerResponse) => boolean) | undefined;
   readonly #folder: string;
   /** By name, then by version; the version published last is `latest`. */
   readonly #releases = new Map<string, Map<string, Release>>();
@@ -33,6 +35,7 @@ export class Registry {
     const path = decodeURIComponent(request.url ?? "").slice(1);
     this.requests.push(path);
     if (request.headers.authorization !== undefined) this.authorizations.push(request.headers.authorization);
+    if (this.lie?.(path, response) === true) return;
     const [name = "", file] = path.split("/-/");
     const found = this.#releases.get(name);
     if (!found) return void response.writeHead(404).end("{}");
@@ -75,6 +78,11 @@ export class Registry {
     releases.delete(version);
     this.#releases.set(name, releases.set(version, { bytes, manifest }));
     return { name, version, integrity: integrityOf(bytes) };
+  }
+
+  /** What it says of a package, as JSON. */
+  describe(name: string): string {
+    return JSON.stringify(this.#documentOf(name, this.#releases.get(name) ?? new Map()));
   }
 
   #documentOf(name: string, releases: ReadonlyMap<string, Release>) {

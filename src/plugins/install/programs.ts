@@ -1,5 +1,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
+import { endIfGreedy } from "./appetite.ts";
+import { diskFull } from "../../store/disk.ts";
 import { isMissing } from "../../utils/missing.ts";
 import { npmEnv, npmErrorText, type Program } from "../../utils/npm.ts";
 import { errorText } from "../../utils/text/error-text.ts";
@@ -26,7 +28,9 @@ export async function runNpm(programs: Programs, args: readonly string[], at: Pl
     return await run(command, [...first, ...args, ...QUIET], { cwd: at.cwd, env: npmEnv(programs.env) });
   } catch (cause) {
     if (isMissing(cause)) throw notFetched(`${at.what}: there is no npm on this machine.`, cause, FETCH_FIXES.noNpm);
-    throw notFetched(`${at.what}: ${shorten(npmErrorText(cause), MOST_SHOWN)}`, cause);
+    const text = npmErrorText(cause);
+    if (/^code (?:ENOSPC|EDQUOT)\b/.test(text)) throw diskFull(at.cwd, cause);
+    throw notFetched(`${at.what}: ${shorten(text, MOST_SHOWN)}`, cause);
   }
 }
 
@@ -67,6 +71,12 @@ async function run(
   options: { cwd: string; env: Record<string, string | undefined> },
 ): Promise<string> {
   const limits = { timeout: WITHIN_MS, maxBuffer: MOST_OUTPUT, windowsHide: true };
-  const { stdout } = await promisify(execFile)(command, args, { ...options, ...limits });
-  return stdout;
+  const running = promisify(execFile)(command, args, { ...options, ...limits });
+  const greedy = endIfGreedy(running.child, options.cwd);
+  try {
+    return (await running).stdout;
+  } catch (error) {
+    const why = await greedy;
+    throw why === undefined ? error : new Error(why, { cause: error });
+  }
 }

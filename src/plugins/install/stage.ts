@@ -10,10 +10,10 @@ import { factsOf, versionOf, type Origin, type PluginFacts } from "./facts.ts";
 import { fetchSource, type Job } from "./fetch.ts";
 import { linkHost } from "./host-link.ts";
 import { ARCHIVE_LIMITS, FOLDER_LIMITS } from "./paths.ts";
-import { invalid } from "./refusals.ts";
+import { invalid, unsafe } from "./refusals.ts";
 import { sourceText, type PluginSource } from "./source.ts";
 import { makeDraft, type PluginStore } from "./store.ts";
-import { settleDraft } from "./swap.ts";
+import { abandonDraft } from "./swap.ts";
 import { hashTree, HOST_LINK, readTree } from "./tree.ts";
 
 /** A plugin that is ready to be put into place, or, for a link, to be named in the config. */
@@ -43,8 +43,7 @@ export async function stagePlugin(store: PluginStore, source: PluginSource, opti
   try {
     return { draft, ...(await fill(store, { draft, source }, options)) };
   } catch (error) {
-    await settleDraft(store, draft);
-    throw error;
+    throw await abandonDraft(store, draft, error);
   }
 }
 
@@ -61,6 +60,7 @@ async function fill(store: PluginStore, { draft, source }: Job, options: StageOp
   await rename(fetched.folder, folder);
   await readTree(folder, source.kind === "path" ? FOLDER_LIMITS : ARCHIVE_LIMITS);
   const plugin = await readValid(folder, "global");
+  if (source.kind === "npm") refuseOtherName(source.spec, plugin.package.name);
   if (hasNpm(source)) {
     options.step(`Fetching the dependencies of ${plugin.manifest.id} with npm`);
     await fetchDependencies(store.programs, folder, join(draft, "npm"));
@@ -90,6 +90,13 @@ export async function runScripts({ programs, packageRoot }: PluginStore, staged:
 
 const hasNpm = (source: Job["source"]): boolean =>
   source.kind === "npm" || source.kind === "git" || (source.kind === "archive" && source.hasNpm);
+
+/** The registry answered for a package with the archive of another one, whose hash may well be right. */
+function refuseOtherName(spec: string, name: string | undefined): void {
+  const asked = spec.replace(/(?<=.)@.*$/, "");
+  if (name !== asked)
+    throw unsafe(`The registry has given another package for ${asked}: ${name ?? "one without a name"}.`);
+}
 
 /** Throws `PLUGIN_INVALID` for a folder whose plugin could not be loaded. */
 async function readValid(folder: string, origin: PluginOrigin): Promise<FoundPlugin> {

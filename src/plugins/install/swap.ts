@@ -1,9 +1,10 @@
 import { lstat, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { makePrivateDir, syncDir, writeAtomic } from "../../store/disk.ts";
+import { fullDiskOr, makePrivateDir, removeUnfinished, syncDir, writeAtomic } from "../../store/disk.ts";
 import { lockFile } from "../../store/lock/lock-file.ts";
 import type { InstallRecord } from "../../types/plugin/install-record.ts";
+import { isFields } from "../../utils/fields.ts";
 import { errorCode, unlessMissing } from "../../utils/missing.ts";
 import { own } from "../../utils/own.ts";
 import { isPluginId } from "../manifest/parse-manifest.ts";
@@ -15,7 +16,8 @@ import { DRAFT, makeDraft, type PluginStore } from "./store.ts";
  * A draft holds `plugin/`, the new version, and, once an installation is decided, `record.json` with its id and record. The
  * installed version is renamed to `old/` in the draft, then the new one into its place. So the folders of a draft say how far an
  * interrupted installation came: with `plugin/` still there, the old version is put back; without it, the new one is in place
- * and only its record may be missing.
+ * and only its record may be missing. A removal is a draft too, whose `record.json` has no record: with `old/` in the draft it is
+ * completed, without it nothing has happened.
  */
 const PENDING = "record.json";
 
@@ -41,12 +43,20 @@ export async function commitDraft(store: PluginStore, { draft, id, record }: Rea
 /** Removes the record of a plugin and, unless they are kept, its files. Does nothing where there are none. */
 export async function removeInstalled(store: PluginStore, id: string, keepFiles: boolean): Promise<void> {
   if (!isPluginId(id)) return;
-  if (own(await readRecords(store.records), id)) await putRecord(store.records, id, undefined);
   const folder = join(store.extensions, id);
-  if (keepFiles || !(await isThere(folder))) return;
+  if (keepFiles || !(await isThere(folder))) return forgetRecord(store, id);
   const draft = await makeDraft(store);
-  await rename(folder, join(draft, "old"));
-  await rm(draft, { recursive: true, force: true });
+  await writeAtomic(join(draft, PENDING), JSON.stringify({ id, records: {} }));
+  try {
+    await rename(folder, join(draft, "old"));
+    await syncDir(store.extensions);
+  } finally {
+    await settleDraft(store, draft);
+  }
+}
+
+async function forgetRecord({ records }: PluginStore, id: string): Promise<void> {
+  if (own(await readRecords(records), id)) await putRecord(records, id, undefined);
 }
 
 /** Ends what a draft began, as its folders say, and removes it. Returns what was repaired, as a sentence. */
@@ -57,11 +67,23 @@ export async function settleDraft(store: PluginStore, draft: string): Promise<st
   const repaired = typeof pending === "object" ? await settle(store, draft, pending) : undefined;
   // Without it nothing of the rest is taken for an installation, should the removal be interrupted.
   await rm(join(draft, PENDING), { force: true });
-  await rm(draft, { recursive: true, force: true });
+  // What was being unpacked when it failed may still be written.
+  await rm(draft, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
   return repaired;
 }
 
+/** Settles the draft of an installation that failed. The error to throw: that of a full disk is `DISK_FULL`. */
+export async function abandonDraft(store: PluginStore, draft: string, error: unknown): Promise<unknown> {
+  await settleDraft(store, draft);
+  return fullDiskOr(error, draft);
+}
+
 async function settle(store: PluginStore, draft: string, { id, record }: Pending): Promise<string | undefined> {
+  if (!record) {
+    if (!(await isThere(join(draft, "old")))) return undefined;
+    await forgetRecord(store, id);
+    return `The removal of ${id} was interrupted; it is complete now.`;
+  }
   const target = join(store.extensions, id);
   if (await isThere(target)) {
     if (await isThere(join(draft, "plugin"))) return undefined;
@@ -76,7 +98,8 @@ async function settle(store: PluginStore, draft: string, { id, record }: Pending
 
 interface Pending {
   readonly id: string;
-  readonly record: InstallRecord;
+  /** Unset for a removal. */
+  readonly record?: InstallRecord;
 }
 
 const pendingShape = z.looseObject({ id: z.string().refine(isPluginId), records: z.unknown() });
@@ -89,7 +112,8 @@ async function readPending(draft: string): Promise<Pending | "unreadable" | unde
   if (!parsed.success) return "unreadable";
   const { id, records } = parsed.data;
   const record = own(parseRecords(records), id);
-  return record ? { id, record } : "unreadable";
+  if (record) return { id, record };
+  return isFields(records) && Object.keys(records).length === 0 ? { id } : "unreadable";
 }
 
 function jsonIn(text: string): unknown {
@@ -106,6 +130,7 @@ function jsonIn(text: string): unknown {
  * have moved. The caller holds the store's lock. Returns a sentence for each repair.
  */
 export async function repairStore(store: PluginStore): Promise<readonly string[]> {
+  await removeUnfinished(store.records);
   const entries = (await unlessMissing(readdir(store.extensions, { withFileTypes: true }))) ?? [];
   const drafts = entries.filter((entry) => entry.isDirectory() && entry.name.startsWith(DRAFT));
   const repaired: string[] = [];

@@ -56,6 +56,21 @@ test("a new version that cannot be put into place leaves the old one", async () 
   expect([installed(), await recorded()]).toEqual(["1.0.0", "1.0.0"]);
 });
 
+/** A removal, killed after the step that the function does. */
+test.each([
+  ["before the rename", () => undefined, "1.0.0"],
+  ["after the rename", (draft: string) => renameSync(join(store.extensions, "toy"), join(draft, "old")), undefined],
+])("a removal killed %s is completed or has not begun", async (_name, kill, left) => {
+  await install("1.0.0");
+  const draft = join(store.extensions, ".draft-1");
+  mkdirSync(draft);
+  writeFileSync(join(draft, "record.json"), JSON.stringify({ id: "toy", records: {} }));
+  kill(draft);
+  await repairStore(store);
+  expect(await recorded()).toBe(left);
+  expect(readdirSync(store.extensions)).toEqual(left === undefined ? [] : ["toy"]);
+});
+
 /** What a killed process leaves, in the order of its steps; then what the repair makes of it. */
 const KILLED: readonly (readonly [string, (draft: string, record: unknown) => void, string, string])[] = [
   ["while it fetches", () => undefined, "1.0.0", "1.0.0"],

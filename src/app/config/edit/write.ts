@@ -1,6 +1,6 @@
 import { mkdir, realpath } from "node:fs/promises";
 import { dirname } from "node:path";
-import { writeAtomic } from "../../../store/disk.ts";
+import { removeUnfinished, writeAtomic } from "../../../store/disk.ts";
 import { lockFile } from "../../../store/lock/lock-file.ts";
 import { OpenClawError } from "../../../types/errors.ts";
 import { MASK } from "../../../types/secret.ts";
@@ -105,7 +105,9 @@ async function writeConfigText(options: LoadOptions, before: string, after: stri
   try {
     // A symbolic link is preserved: people keep this file among their dotfiles.
     const target = before === "" ? options.path : await realpath(options.path);
-    if (before !== "") await writeAtomic(`${options.path}.bak`, before);
+    const backup = `${options.path}.bak`;
+    for (const path of [backup, target]) await removeUnfinished(path);
+    if (before !== "") await writeAtomic(backup, before);
     await writeAtomic(target, after);
   } catch (error) {
     throw notWritable(options.path, error);

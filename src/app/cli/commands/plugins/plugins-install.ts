@@ -4,6 +4,8 @@ import { putRecord } from "../../../../plugins/install/records.ts";
 import { commitDraft, repairStore, settleDraft, withStoreLock } from "../../../../plugins/install/swap.ts";
 import type { PluginStore } from "../../../../plugins/install/store.ts";
 import { forgetTrial } from "../../../../plugins/trial/trials.ts";
+import type { InstallRecord } from "../../../../types/plugin/install-record.ts";
+import { own } from "../../../../utils/own.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
 import { BUNDLED_IDS } from "../../../contributions/extensions.ts";
 import type { Io } from "../../io.ts";
@@ -71,6 +73,10 @@ async function installLocked(io: Io, plugins: PluginState, { source, flags }: Jo
   }
 }
 
+/** Whether both are the same files from the same source. */
+const isSame = (before: InstallRecord | undefined, now: InstallRecord): boolean =>
+  before?.source === now.source && before.spec === now.spec && before.files === now.files;
+
 /** Stages a plugin and shows the steps. */
 export async function stageShown(
   io: Io,
@@ -95,7 +101,11 @@ export async function place(store: PluginStore, given: Staged, flags: SourceFlag
 }
 
 /** Throws for an id that a bundled extension has, or an installed plugin without `--force`. */
-function refuseTaken({ found }: PluginState, { facts: { id }, draft }: Staged, { force }: InstallFlags): void {
+function refuseTaken(
+  { found, state }: PluginState,
+  { facts: { id }, draft, record }: Staged,
+  { force }: InstallFlags,
+): void {
   if (BUNDLED_IDS.has(id))
     throw new OpenClawError("PLUGIN_INVALID", {
       message: `${id} is the id of an extension that comes with the gateway.`,
@@ -105,6 +115,8 @@ function refuseTaken({ found }: PluginState, { facts: { id }, draft }: Staged, {
   if (!there) return;
   const isSameKind = there.isLink === (draft === undefined);
   if (force === true && isSameKind) return;
+  // An installation that was interrupted before it enabled the plugin may be repeated.
+  if (own(state.config.plugins.entries, id)?.enabled !== true && isSame(own(found.records, id), record)) return;
   throw new OpenClawError("USAGE", {
     message: `${id} is installed already, from ${there.from}.`,
     fix: isSameKind

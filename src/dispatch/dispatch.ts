@@ -184,9 +184,23 @@ export class Dispatch {
     return this.lanes.stateOf(row.id) ?? (isHeld ? "waiting" : undefined);
   }
 
-  /** Ends the runs of a session, or only one of them, begun or waiting. Returns those that ended. */
-  stop(key: SessionKey, only?: RunId): Promise<readonly RunId[]> {
-    return this.lanes.stop(key, only);
+  /**
+   * Ends the runs of a session, or only one of them, begun or waiting, and the subagents that work for it. Returns those that
+   * ended; of subagents only where the session had none.
+   */
+  async stop(key: SessionKey, only?: RunId): Promise<readonly RunId[]> {
+    const isCurrent = only === undefined || this.lanes.runs().some(({ stream }) => stream.facts.runId === only);
+    const below = isCurrent ? this.#subagentsOf(key) : [];
+    const ended = await this.lanes.stop(key, only);
+    const endedBelow = await Promise.all(below.map((child) => this.stop(child)));
+    return ended.length > 0 ? ended : endedBelow.flat();
+  }
+
+  /** The sessions of its subagents whose runs are waiting or active. */
+  #subagentsOf(key: SessionKey): readonly SessionKey[] {
+    const { sessions } = this.#ports;
+    const keys = this.registry.running().map(({ stream }) => stream.facts.sessionKey);
+    return [...new Set(keys)].filter((child) => child !== key && sessions.peek(child)?.spawnedBy === key);
   }
 
   /** Ends the runs of a session, and does the work when its lane is free. Rejects as the work does, and when it is stopped too. */

@@ -205,6 +205,28 @@ describe("subagents of subagents", () => {
   });
 });
 
+it("ends with the run of the chat that somebody stops", async () => {
+  fixture.tools.push(
+    makeTool("delegate", async () => {
+      const requester = { sessionKey: boot.keyOf("1"), isOwner: true };
+      const { runId } = await ask({ message: "dig deep", requester });
+      return { content: [{ type: "text", text: JSON.stringify(await waitFor(runId)) }] };
+    }),
+  );
+  fixture.model.answer((call) => (call.said.includes("dig deep") ? "hang" : { tool: "delegate", args: {} }));
+  const row = await boot.tell("go", "1");
+  await fixture.model.called(2);
+  await boot.ask("/stop", "1");
+  expect(await boot.outcome(row)).toEqual({ kind: "aborted" });
+  await until(() => !boot.dispatch.lanes.isBusy(sessionKey("subagent:5d1f")));
+  expect(fixture.platform.texts).toEqual(["⏹ Stopped."]);
+  // One that nobody waits for any more is ended too.
+  const left = await ask({ message: "dig deep again", requester: { sessionKey: boot.keyOf("1"), isOwner: true } });
+  await fixture.model.called(3);
+  await boot.ask("/stop", "1");
+  expect(await waitFor(left.runId)).toEqual({ status: "error", error: "the run was stopped" });
+});
+
 it("gives a subagent the rights of whoever asked for it", async () => {
   const seen: string[] = [];
   fixture.allTools = () => (_agent, acting) => {

@@ -1,5 +1,5 @@
 import type { RunLog } from "../../harness/log/log.ts";
-import type { SessionKey } from "../../types/ids.ts";
+import type { RunId, SessionKey } from "../../types/ids.ts";
 import type { InboxRow } from "../../types/journal.ts";
 import type { HistoryLine, InboundMessage } from "../../types/chat/message.ts";
 import type { Session } from "../../types/session.ts";
@@ -31,6 +31,8 @@ export interface CommandHost {
   readonly lanes: Lanes;
   readonly replies: Replies;
   readonly compactions: Compactions;
+  /** See `Dispatch.stop`. */
+  stop(key: SessionKey): Promise<readonly RunId[]>;
 }
 
 /** The command that a message is. Undefined when it is none, or when messages of its kind are never commands. */
@@ -113,7 +115,7 @@ function contextFor(
     commands: host.commands,
     approvals: host.approvals,
     isOwner: ports.settings().isOwner(message),
-    stop: () => host.lanes.stop(key),
+    stop: () => host.stop(key),
     compact: (session) =>
       host.compactions.compact(session, { signal, message, ...(args !== "" && { instructions: args }) }),
   };

@@ -45,3 +45,11 @@ it("keeps each to one line of bounded length", () => {
   expect(line?.length).toBeLessThan(300);
   expect(line).not.toContain("\n");
 });
+
+it("names a subagent by its session's row, where the key does not say whose it is", () => {
+  const runs = [run("agent:main:subagent:5d1f"), run("agent:main:subagent:other")];
+  const spawnerOf = (key: string) => (key.endsWith("5d1f") ? KEY : "somebody else");
+  expect(liveLines(KEY, { approvals: [], runs, spawnerOf })).toEqual([
+    "Still at work: subagent agent:main:subagent:5d1f (run run-2)",
+  ]);
+});

@@ -81,9 +81,13 @@ export function isSubagentKey(key: SessionKey): boolean {
 export const agentOf = (key: SessionKey, defaultAgent: AgentId = DEFAULT_AGENT): AgentId =>
   parseKey(key, defaultAgent).agentId;
 
-/** The canonical form of a key: without the prefix of the default agent. */
+/**
+ * The canonical form of a key: without the prefix of the default agent. A subagent's key keeps it, because plugins compare it
+ * with the one that they gave.
+ */
 export function canonicalKey(key: SessionKey, defaultAgent: AgentId = DEFAULT_AGENT): SessionKey {
   const prefix = `agent:${encode(defaultAgent)}:`;
+  if (key.startsWith(`${prefix}subagent:`)) return key;
   return key.startsWith(prefix) && key.length > prefix.length ? sessionKey(key.slice(prefix.length)) : key;
 }
 

@@ -106,6 +106,14 @@ const message = z.strictObject({
     .meta(about("Cross context", "Access to chats other than the one that is answered.")),
 });
 
+const ofSubagents = z.strictObject({
+  allow: names
+    .prefault([])
+    .meta(about("Allow", "Of the agent's tools a subagent has only these; all of them when empty.")),
+  alsoAllow: names.prefault([]).meta(about("Also allow", "Tools in addition to `allow`, where that is not empty.")),
+  deny: names.prefault([]).meta(about("Deny", "Tools that a subagent never has.")),
+});
+
 /** `tools.*` */
 export const toolsConfig = z.strictObject({
   profile: z.enum(PROFILES).default("full").meta(about("Profile", "Set of tools that an agent begins with.")),
@@ -122,6 +130,10 @@ export const toolsConfig = z.strictObject({
   exec: exec.prefault({}).meta(about("Exec", "Commands on the host.")),
   fs: fs.prefault({}).meta(about("Files", "File tools.")),
   message: message.prefault({}).meta(about("Message", "The `message` tool, which acts in chats.")),
+  subagents: z
+    .strictObject({ tools: ofSubagents.prefault({}).meta(about("Tools", "Narrows the tools of subagents.")) })
+    .prefault({})
+    .meta(about("Subagents", "Runs that work for another run.")),
 });
 
 /** `agents.list[].tools`: what is set here takes the place of `tools`; denials add up. */

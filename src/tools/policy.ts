@@ -94,3 +94,10 @@ export function isToolAllowed({ name, groups = [], isOptional }: PolicyTool, pol
   const isInAllow = policy.allow.length === 0 || isNamed(names, policy.allow);
   return isInProfile && isInAllow;
 }
+
+/** Whether a subagent of the agent may have the tool too. */
+export function isToolAllowedBelow({ name, groups = [] }: PolicyTool, { ofSubagents }: ToolPolicySettings): boolean {
+  if (!ofSubagents) return true;
+  const names = [name, ...groups];
+  return !isNamed(names, ofSubagents.deny) && (ofSubagents.allow.length === 0 || isNamed(names, ofSubagents.allow));
+}

@@ -7,7 +7,7 @@ import { grepTool } from "./files/grep.ts";
 import { lsTool } from "./files/ls.ts";
 import { readTool } from "./files/read.ts";
 import { writeTool } from "./files/write.ts";
-import { isToolAllowed } from "./policy.ts";
+import { isToolAllowed, isToolAllowedBelow } from "./policy.ts";
 
 /** The tools that work on files and processes. They reach both only through the backends of the run. */
 export function backendTools(rules: Allowances): readonly ToolContribution[] {
@@ -46,6 +46,7 @@ export function toolsFor(
   }
   return [...byName.values()].flatMap((contribution) => {
     if (!isToolAllowed(contribution, scene.agent.tools)) return [];
+    if (scene.acting.isSubagent === true && !isToolAllowedBelow(contribution, scene.agent.tools)) return [];
     try {
       const tool = made(contribution, scene);
       return tool ? [tool] : [];

@@ -167,6 +167,8 @@ export interface ToolPolicySettings {
   readonly deny: readonly string[];
   /** File tools stay inside the workspace. */
   readonly workspaceOnly: boolean;
+  /** What narrows the tools of the agent's subagents. Nothing when unset; an empty `allow` allows all. */
+  readonly ofSubagents?: { readonly allow: readonly string[]; readonly deny: readonly string[] };
 }
 
 /** What the message tool may do, in the field's names. */

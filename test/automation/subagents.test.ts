@@ -74,7 +74,7 @@ describe("a subagent", () => {
       ["assistant", "echo: find it"],
     ]);
     expect(fixture.platform.texts).toEqual([]);
-    expect(boot.sessions.peek(sessionKey("subagent:5d1f"))).toMatchObject({ spawnDepth: 1, spawnedByPlugin: "finder" });
+    expect(boot.sessions.peek(sessionKey(KEY))).toMatchObject({ spawnDepth: 1, spawnedByPlugin: "finder" });
     await until(async () => (await boot.journal.runs.find(runId)) !== undefined);
     expect((await boot.journal.runs.find(runId))?.receipt).toMatchObject({
       trigger: "subagent",
@@ -144,7 +144,7 @@ describe("a subagent", () => {
     expect(await waitFor(failed.runId)).toMatchObject({ status: "error", error: expect.stringContaining("bad") });
     const release = heldModel();
     const { runId } = await ask({ message: "again" });
-    await boot.dispatch.stop(sessionKey("subagent:5d1f"));
+    await boot.dispatch.stop(sessionKey(KEY));
     expect(await waitFor(runId)).toEqual({ status: "error", error: "the run was stopped" });
     release();
   });
@@ -162,7 +162,7 @@ describe("a subagent", () => {
 });
 
 describe("subagents of subagents", () => {
-  const inChild = { sessionKey: sessionKey("subagent:5d1f"), isOwner: true };
+  const inChild = { sessionKey: sessionKey(KEY), isOwner: true };
 
   it("are refused at the depth that the config allows", async () => {
     await waitFor((await ask()).runId);
@@ -171,11 +171,11 @@ describe("subagents of subagents", () => {
     );
     maxSpawnDepth = 2;
     await ask({ sessionKey: "agent:main:subagent:second", requester: inChild });
-    expect(boot.sessions.peek(sessionKey("subagent:second"))).toMatchObject({
+    expect(boot.sessions.peek(sessionKey("agent:main:subagent:second"))).toMatchObject({
       spawnDepth: 2,
-      spawnedBy: "subagent:5d1f",
+      spawnedBy: KEY,
     });
-    const inSecond = { sessionKey: sessionKey("subagent:second"), isOwner: true };
+    const inSecond = { sessionKey: sessionKey("agent:main:subagent:second"), isOwner: true };
     await expect(ask({ requester: inSecond })).rejects.toThrow("wait for itself");
     await expect(ask({ requester: inChild })).rejects.toThrow("wait for itself");
   });
@@ -185,7 +185,7 @@ describe("subagents of subagents", () => {
     maxSpawnDepth = 2;
     const below = (depth: number): Tool<{ text: string }> =>
       makeTool(`ask${depth}`, async () => {
-        const from = depth === 1 ? boot.keyOf("1") : sessionKey("subagent:depth1");
+        const from = depth === 1 ? boot.keyOf("1") : sessionKey("agent:main:subagent:depth1");
         const { runId } = await ask({
           sessionKey: `agent:main:subagent:depth${depth}`,
           message: `depth ${depth}`,
@@ -218,7 +218,7 @@ it("ends with the run of the chat that somebody stops", async () => {
   await fixture.model.called(2);
   await boot.ask("/stop", "1");
   expect(await boot.outcome(row)).toEqual({ kind: "aborted" });
-  await until(() => !boot.dispatch.lanes.isBusy(sessionKey("subagent:5d1f")));
+  await until(() => !boot.dispatch.lanes.isBusy(sessionKey(KEY)));
   expect(fixture.platform.texts).toEqual(["⏹ Stopped."]);
   // One that nobody waits for any more is ended too.
   const left = await ask({ message: "dig deep again", requester: { sessionKey: boot.keyOf("1"), isOwner: true } });
@@ -231,6 +231,8 @@ it("gives a subagent the rights of whoever asked for it", async () => {
   const seen: string[] = [];
   fixture.allTools = () => (_agent, acting) => {
     const { principal } = acting;
+    // Plugins compare it with the key that they gave.
+    expect(acting).toMatchObject({ sessionKey: KEY, isSubagent: true });
     seen.push(principal.kind === "automation" ? principal.setUpBy : principal.kind);
     return [];
   };
@@ -281,7 +283,7 @@ it("calls the hooks of plugins when it begins and when it has ended", async () =
   const { runId } = await ask({ requester: { sessionKey: sessionKey("telegram:default:1"), isOwner: true } });
   await waitFor(runId);
   await until(() => calls.length === 2);
-  const childSessionKey = "subagent:5d1f";
+  const childSessionKey = KEY;
   const context = expect.objectContaining({ runId, childSessionKey, requesterSessionKey: "telegram:default:1" });
   expect(calls).toEqual([
     ["spawned", { childSessionKey, agentId: "main", runId, mode: "run", threadRequested: false }, context],

@@ -124,6 +124,7 @@ describe("session keys", () => {
   it("have one spelling for the default agent, and aliases for web clients", () => {
     expect(canonicalKey(sessionKey("agent:main:telegram:default:1"))).toBe("telegram:default:1");
     expect(canonicalKey(sessionKey("agent:ops:telegram:default:1"))).toBe("agent:ops:telegram:default:1");
+    expect(canonicalKey(sessionKey("agent:main:subagent:5d1f"))).toBe("agent:main:subagent:5d1f");
     expect(resolveAlias("main")).toBe("webchat:default:operator");
     expect(resolveAlias("agent:main:main")).toBe("webchat:default:operator");
     expect(resolveAlias("agent:ops:main", agentId("ops"))).toBe("webchat:default:operator");

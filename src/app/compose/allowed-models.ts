@@ -17,8 +17,18 @@ export interface PluginCall {
   readonly model: string | undefined;
 }
 
-/** Plugins recognise a denial by these words. */
-const NAMES = { llm: "Plugin LLM completion", subagent: "Plugin subagent run" } as const;
+/** Plugins recognise a denial by the words of these sentences. */
+const DENIALS = {
+  llm: {
+    none: "Plugin LLM completion cannot override the target model",
+    other: (model: string) => `Plugin LLM completion model override "${model}" is not allowlisted`,
+  },
+  subagent: {
+    none: "Plugin subagent run cannot override the target model: provider/model overrides are not authorized",
+    other: (model: string, plugin: string) =>
+      `Plugin subagent run model override "${model}" is not allowlisted for plugin "${plugin}"`,
+  },
+} as const;
 
 /** The models that the call may ask, in their order. `own`: those of the conversation. Throws where the config does not allow it. */
 export function allowedModels(
@@ -28,15 +38,12 @@ export function allowedModels(
   if (model === undefined) return own;
   const named = own.filter((ref) => modelName(ref) === model);
   if (named.length > 0) return named;
+  const denial = DENIALS[what];
   if (!grant.allowModelOverride)
-    throw new Error(
-      `${NAMES[what]} cannot override the target model: set plugins.entries.${plugin}.${what}.allowModelOverride.`,
-    );
+    throw new Error(`${denial.none}: set plugins.entries.${plugin}.${what}.allowModelOverride.`);
   const allowed = grant.allowedModels;
   if (allowed && !allowed.includes("*") && !allowed.includes(model))
-    throw new Error(
-      `${NAMES[what]} model override "${model}" is not allowlisted: add it to plugins.entries.${plugin}.${what}.allowedModels.`,
-    );
+    throw new Error(`${denial.other(model, plugin)}: add it to plugins.entries.${plugin}.${what}.allowedModels.`);
   return [readModelRef(model)];
 }
 

@@ -193,6 +193,11 @@ function toolPolicyOf(all: ToolsConfig, own: AgentToolsConfig | undefined): Tool
     alsoAllow: own?.alsoAllow ?? all.alsoAllow,
     deny: [...new Set([...all.deny, ...(own?.deny ?? [])])],
     workspaceOnly: own?.fs.workspaceOnly ?? all.fs.workspaceOnly,
+    ofSubagents: {
+      allow:
+        all.subagents.tools.allow.length === 0 ? [] : [...all.subagents.tools.allow, ...all.subagents.tools.alsoAllow],
+      deny: all.subagents.tools.deny,
+    },
   };
 }
 

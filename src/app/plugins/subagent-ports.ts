@@ -39,7 +39,9 @@ function requireModel(
   if (model === undefined || !agent) return;
   allowedModels(modelsOf(agent), { plugin, what: "subagent", grant, model });
   if (mayUse(agent, readModelRef(model))) return;
-  throw new Error(`Plugin subagent run model override "${model}" is not among agents.defaults.models.`);
+  throw new Error(
+    `Plugin subagent run model override "${model}" is not allowed for agent "${agent.id}": add it to agents.defaults.models.`,
+  );
 }
 
 const needsGateway = (): Promise<never> => Promise.reject(new Error("only the running gateway can start a subagent"));

@@ -24,7 +24,15 @@ export const actingOf = (
   rows: readonly InboxRow[],
   { key, id }: Pick<Session, "key" | "id">,
   ports: PrincipalPorts,
-): Acting => ({ principal: principalOf(rows, ports), sessionKey: key, sessionId: id });
+): Acting => ({
+  principal: principalOf(rows, ports),
+  sessionKey: key,
+  sessionId: id,
+  ...(isSubagent(rows, ports) && { isSubagent: true }),
+});
+
+const isSubagent = (rows: readonly InboxRow[], { kinds }: PrincipalPorts): boolean =>
+  rows.some(({ message }) => (kinds.of(message).depth?.(message) ?? 0) > 0);
 
 /** The chat that a turn answers, if any. */
 export function sceneOf(rows: readonly InboxRow[], ports: PrincipalPorts): ChatScene | undefined {

@@ -25,4 +25,6 @@ export interface Acting {
   readonly sessionKey: SessionKey;
   /** Id of the current conversation of the session key; unset before its first message. */
   readonly sessionId?: string;
+  /** The turn is a subagent's. */
+  readonly isSubagent?: boolean;
 }

@@ -38,6 +38,11 @@ export const NAMED: readonly (readonly [file: string, title: string, keys: reado
   ],
   [
     "test/walk/plugins/subagent.test.ts",
+    "a subagent has of its agent's tools what the config leaves it",
+    ["tools.subagents.tools.allow", "tools.subagents.tools.alsoAllow", "tools.subagents.tools.deny"],
+  ],
+  [
+    "test/walk/plugins/subagent.test.ts",
     "another model needs the grant of the config",
     ["plugins.entries.subagent.allowModelOverride", "plugins.entries.subagent.allowedModels"],
   ],

@@ -80,17 +80,40 @@ test("a plugin's tool waits for its subagent with one slot for runs, which can a
   });
 });
 
+test("a subagent has of its agent's tools what the config leaves it", async ({ world, expect }) => {
+  const toolsOf = () => world.model.calls.at(-1)?.tools.map(({ function: { name } }) => name) ?? [];
+  for (const [tools, has] of [
+    [{}, { read: true, write: true, exec: true, ask_below: true }],
+    [{ deny: ["group:runtime", "ask_below"] }, { read: true, write: true, exec: false, ask_below: false }],
+    [
+      { allow: ["read"], alsoAllow: ["ask_below"] },
+      { read: true, write: false, exec: false, ask_below: true },
+    ],
+  ] as const) {
+    const home = await homeWith(world, { tools: { subagents: { tools } } });
+    const gateway = await home.start();
+    expect((await home.run(["agent", "--message", "/below tools look"])).stdout).toContain("ok: ");
+    const named = toolsOf();
+    expect(Object.fromEntries(Object.keys(has).map((name) => [name, named.includes(name)]))).toEqual(has);
+    await home.run(["agent", "--message", "and your own?"]);
+    expect(toolsOf()).toEqual(expect.arrayContaining(["read", "write", "exec", "ask_below"]));
+    await gateway.kill();
+  }
+});
+
 test("another model needs the grant of the config", async ({ world, expect }) => {
   const home = await homeWith(world);
   await home.start();
   const ask = async (name: string) =>
     (await home.run(["agent", "--message", `/below ${name} hello fake other`])).stdout;
   expect(await ask("a")).toContain(
-    "Plugin subagent run cannot override the target model: set plugins.entries.asker.subagent.allowModelOverride",
+    "Plugin subagent run cannot override the target model: provider/model overrides are not authorized: set plugins.entries.asker.subagent.allowModelOverride",
   );
   await home.run(["config", "set", "plugins.entries.asker.subagent.allowModelOverride", "true"]);
   await home.run(["config", "set", "plugins.entries.asker.subagent.allowedModels", '["fake/third"]']);
-  await until(async () => (await ask("b")).includes('model override "fake/other" is not allowlisted'));
+  await until(async () =>
+    (await ask("b")).includes('model override "fake/other" is not allowlisted for plugin "asker"'),
+  );
   await home.run(["config", "set", "plugins.entries.asker.subagent.allowedModels", '["fake/other"]']);
   await until(async () => (await ask("c")).includes("ok: "));
   expect(world.model.calls.at(-1)?.model).toBe("other");

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
@@ -79,8 +79,13 @@ export function crashText(id: string, crashes: readonly Crash[]): string | undef
 /** Not synced: it has to survive the end of a process, not that of the machine. */
 function write(file: string, crashes: readonly Crash[]): void {
   const temporary = `${file}.${process.pid}.tmp`;
-  writeFileSync(temporary, JSON.stringify({ crashes: crashes.slice(-MOST) }, null, 2), { mode: 0o600 });
-  renameSync(temporary, file);
+  try {
+    writeFileSync(temporary, JSON.stringify({ crashes: crashes.slice(-MOST) }, null, 2), { mode: 0o600 });
+    renameSync(temporary, file);
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw error;
+  }
 }
 
 function readNow(file: string): string | undefined {

@@ -42,6 +42,8 @@ export class TrialGuard implements LoadGuard {
   readonly #around: Surroundings;
   /** Of the code that this process has run, by plugin. */
   readonly #stamps = new Map<string, string>();
+  /** What could not be written: the disk is full. */
+  #unwritten: Trials = {};
 
   constructor(around: Surroundings) {
     this.#around = around;
@@ -98,7 +100,7 @@ export class TrialGuard implements LoadGuard {
   async #takeMark(): Promise<void> {
     if (!this.#around.isAlone) return;
     const mark = await takeMark(this.#around.stateDir);
-    if (mark) await putTrials(this.#around, { [mark.id]: { outcome: "killed", stamp: mark.stamp, at: mark.at } });
+    if (mark) await this.#remember({ [mark.id]: { outcome: "killed", stamp: mark.stamp, at: mark.at } });
   }
 
   /** Plugins that ended earlier processes again and again. */
@@ -109,14 +111,23 @@ export class TrialGuard implements LoadGuard {
       id,
       { outcome: "ended" as const, stamp, at, detail: error },
     ]);
-    await putTrials(this.#around, Object.fromEntries(trials));
+    await this.#remember(Object.fromEntries(trials));
     for (const { id } of repeated) forgetCrashes(this.#around, id);
+  }
+
+  async #remember(trials: Trials): Promise<void> {
+    try {
+      await putTrials(this.#around, trials);
+    } catch (error) {
+      this.#around.log.warn("trials of plugins are not remembered", { error });
+      this.#unwritten = { ...this.#unwritten, ...trials };
+    }
   }
 
   /** The trial of each plugin with the files that it has now, by id. */
   async #tried(plugins: readonly FoundPlugin[]): Promise<Trials> {
-    const { log, tryOut } = this.#around;
-    const known = plugins.length === 0 ? {} : await readTrials(this.#around);
+    const { tryOut } = this.#around;
+    const known = plugins.length === 0 ? {} : { ...(await readTrials(this.#around)), ...this.#unwritten };
     const stamped = await Promise.all(plugins.map(async (plugin) => ({ plugin, stamp: await stampOf(plugin) })));
     const isKnown = ({ plugin, stamp }: (typeof stamped)[number]) => own(known, plugin.manifest.id)?.stamp === stamp;
     const fresh = stamped.filter((one) => !isKnown(one));
@@ -125,9 +136,7 @@ export class TrialGuard implements LoadGuard {
       const result = results.get(plugin.manifest.id);
       return result ? [[plugin.manifest.id, trialOf(plugin, stamp, result)] as const] : [];
     });
-    await putTrials(this.#around, Object.fromEntries(made)).catch((error: unknown) =>
-      log.warn("trials of plugins are not remembered", { error }),
-    );
+    await this.#remember(Object.fromEntries(made));
     const old = stamped.filter(isKnown).flatMap(({ plugin: { manifest } }) => {
       const trial = own(known, manifest.id);
       return trial ? [[manifest.id, trial] as const] : [];

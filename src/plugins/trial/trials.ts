@@ -5,7 +5,6 @@ import { z } from "zod";
 import { makePrivateDir, writeAtomic } from "../../store/disk.ts";
 import type { FoundPlugin } from "../../types/plugin/manifest.ts";
 import { isFields } from "../../utils/fields.ts";
-import { unlessMissing } from "../../utils/missing.ts";
 import { own } from "../../utils/own.ts";
 import { ownFiles } from "../found/own-files.ts";
 import { CRASHES, CRASHES_WITHIN_MS, forgetCrashes } from "./crashes.ts";
@@ -46,7 +45,7 @@ const trialsFile = ({ stateDir }: State): string => join(stateDir, "plugins", "t
 
 /** The trials by plugin id. A file that cannot be read has none: every plugin is tried again. */
 export async function readTrials(state: State): Promise<Trials> {
-  const content = await unlessMissing(readFile(trialsFile(state), "utf8"));
+  const content = await readFile(trialsFile(state), "utf8").catch(() => undefined);
   const given = fieldsIn(content)["trials"];
   if (!isFields(given)) return {};
   const trials = Object.entries(given).flatMap(([id, value]) => {

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { describe } from "vitest";
 import { z } from "zod";
@@ -19,6 +19,14 @@ async function startWith(world: World, plugins: readonly PluginFiles[], config: 
 }
 
 const output = async (home: Home, ...args: string[]) => (await home.run(args)).stdout;
+
+/** All lines of the log files. */
+const logOf = (home: Home): string => {
+  const logs = join(home.stateDir, "logs");
+  return readdirSync(logs)
+    .map((name) => readFileSync(join(logs, name), "utf8"))
+    .join("");
+};
 
 const listed = z.object({
   plugins: z.array(z.looseObject({ id: z.string(), state: z.string(), why: z.string().optional() })),
@@ -246,7 +254,14 @@ test("a plugin reads its variables, its key and the facts of a command; others s
   const plugin: PluginFiles = {
     id: "facts",
     code: `const early = process.env.FACTS_LEVEL?.length;
-      export default (api) => api.registerCommand({ name: "facts", acceptsArgs: true, handler: (asked) => ({ text: JSON.stringify({
+      const told = (api) => {
+        const { apiKey, env, config } = api.config.plugins.entries.facts;
+        const all = [apiKey, env.FACTS_LEVEL, config.token, api.pluginConfig.weird, config.url];
+        api.logger.info("told " + all.join(" "), { all, base64: all.map((one) => Buffer.from(one).toString("base64")) });
+        api.runtime.logging.getChildLogger({ apiKey }).error(new Error("failed with " + apiKey), apiKey);
+        Promise.reject(new Error("rejected with " + config.token));
+      };
+      export default (api) => api.registerCommand({ name: "facts", acceptsArgs: true, handler: (asked) => (told(api), { text: JSON.stringify({
         early, home: process.env.HOME === "/nowhere", key: api.config.plugins.entries.facts.apiKey.length,
         args: asked.args, sessionId: asked.sessionId, sessionKey: asked.sessionKey, agentId: asked.agentId,
         config: typeof asked.config.plugins, llm: typeof asked.runtimeContext.llm.complete }) }) });`,
@@ -255,9 +270,10 @@ test("a plugin reads its variables, its key and the facts of a command; others s
     enabled: true,
     env: { FACTS_LEVEL: "hidden-level-7", HOME: "/nowhere" },
     apiKey: "hidden-key-12345",
+    config: { token: "hidden words", weird: "hiddenMadeBy4Machine", url: "postgres://me:hidden-word@db/x" },
     subagent: { allowModelOverride: true, allowedModels: ["fake/other"] },
   };
-  const { home } = await startWith(world, [plugin], { entries: { facts: entry } });
+  const { home, gateway } = await startWith(world, [plugin], { entries: { facts: entry } });
   await ask(home, "hello");
   const [answer = ""] = /\{.*\}/.exec(await ask(home, "/facts of life")) ?? [];
   expect(JSON.parse(answer)).toEqual({
@@ -271,6 +287,10 @@ test("a plugin reads its variables, its key and the facts of a command; others s
     config: "object",
     llm: "function",
   });
+  await gateway.logged((line) => line["plugin"] === "facts" && String(line["error"]).startsWith("rejected with"));
+  const logged = logOf(home);
+  expect(logged).toContain("told [secret] [secret] [secret] [secret] postgres");
+  expect(logged).not.toMatch(/hidden|aGlkZGVu/);
   const shown = await output(home, "config", "get", "plugins.entries.facts");
   expect(shown).toContain("FACTS_LEVEL");
   expect(shown).not.toMatch(/hidden-/);

@@ -8,6 +8,7 @@ import { isFields } from "../../utils/fields.ts";
 import { own } from "../../utils/own.ts";
 import { within } from "../../utils/within.ts";
 import { errorText } from "../../utils/text/error-text.ts";
+import { ModelCalls } from "./runtime/model-calls.ts";
 import type { PluginEntry } from "../config.ts";
 import { ConnectedAccounts } from "./registrations/channel/accounts.ts";
 import type { RunningCode } from "../host/running-code.ts";
@@ -44,6 +45,7 @@ export class PluginScope {
   readonly log: Log;
   readonly services: PluginService[] = [];
   readonly actions = new Map<string, SessionAction>();
+  readonly modelCalls: ModelCalls;
   /** Connected accounts of its channels. */
   readonly accounts = new ConnectedAccounts();
   /** Parts of the SDK that its code imports only later, and this gateway does not have. */
@@ -67,6 +69,7 @@ export class PluginScope {
     this.plugin = plugin;
     this.ports = ports;
     this.log = ports.log.with({ plugin: plugin.manifest.id });
+    this.modelCalls = new ModelCalls({ id: plugin.manifest.id, clock: ports.clock, signal: this.signal });
     this.#registry = registry;
     this.#watch = watch;
     this.#code = code;

@@ -1,5 +1,6 @@
 import type { ContextEngine, ContextEngineFactory } from "../../../types/engine/context-engine.ts";
 import { isFields } from "../../../utils/fields.ts";
+import { withModelCalls } from "../runtime/llm.ts";
 import { functionOf, nameIn } from "../foreign.ts";
 import { conversationOf, keyIn, type PluginScope } from "../scope.ts";
 
@@ -24,7 +25,11 @@ function measured(scope: PluginScope, name: string, engine: object): object {
       if (typeof value !== "function" || typeof key !== "string") return value;
       return (...args: readonly unknown[]): unknown =>
         scope.callFor(conversationOf(keyIn(args[0])), `engine ${name} ${key}`, () =>
-          Reflect.apply(value, target, args),
+          Reflect.apply(
+            value,
+            target,
+            args.map((arg) => withModelCalls(scope, arg)),
+          ),
         );
     },
   });

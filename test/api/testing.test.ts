@@ -152,3 +152,25 @@ describe("a plugin that a test opens", () => {
     await expect(openTestPlugin({ root: silent })).rejects.toThrow("the plugin silent is not loaded: index.js exports");
   });
 });
+
+test("a plugin under test has its subagents answered at once", async () => {
+  const code = `export default (api) => api.registerTool({
+    name: "ask", description: "Asks.", parameters: { type: "object", properties: {} },
+    async execute(callId, input, signal) {
+      const { subagent } = api.runtime;
+      const sessionKey = "agent:main:subagent:1";
+      const { runId } = await subagent.run({ sessionKey, message: "look" });
+      const ended = await subagent.waitForRun({ runId, timeoutMs: 1000, signal });
+      const { messages } = await subagent.getSessionMessages({ sessionKey, limit: 1 });
+      const { deleted } = await subagent.deleteSession({ sessionKey });
+      return { content: messages.at(-1).content, details: { ...ended, deleted } };
+    },
+  });`;
+  const manifest = { contracts: { tools: ["ask"] } };
+  const plugin = await openTestPlugin({ root: rootOf({ id: "asker", code, manifest }) });
+  expect(await plugin.runTool("ask", {})).toEqual({
+    content: [{ type: "text", text: "An answer." }],
+    details: { status: "ok", deleted: true },
+  });
+  await plugin.close();
+});

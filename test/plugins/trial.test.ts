@@ -9,6 +9,7 @@ import { forgetTrial, leftOutOf, readTrials, stampOf } from "../../src/plugins/t
 import type { FoundPlugin } from "../../src/types/plugin/manifest.ts";
 import { writePlugin } from "../kit/gateway/plugins.ts";
 import { recordLog } from "../kit/log.ts";
+import { until } from "../kit/until.ts";
 
 let stateDir: string;
 let root: string;
@@ -158,7 +159,11 @@ test("a crash while another plugin is being loaded does not keep that one out", 
   const during = running.during(read.plugin, () => (loading.resolve(), new Promise(() => {})));
   await loading.promise;
   running.noteCrash("strange", "torn");
+  // The start may go on for a moment.
+  const later = running.during(read.plugin, () => (loading.resolve(), new Promise(() => {})));
+  await until(() => JSON.parse(readFileSync(join(stateDir, "plugins/loading.json"), "utf8")).id === "other");
   expect(await guard().leftOut([plugin, read.plugin])).toEqual(new Map());
+  expect(later).toBeInstanceOf(Promise);
   expect(during).toBeInstanceOf(Promise);
 });
 

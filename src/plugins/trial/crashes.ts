@@ -11,6 +11,8 @@ const crashShape = z.object({
   stamp: z.string(),
   /** ISO 8601. */
   at: z.string(),
+  /** Any text that only the process has that ended. */
+  process: z.string().optional(),
   /** What was thrown, in one line. */
   error: z.string(),
 });

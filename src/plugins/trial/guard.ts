@@ -1,10 +1,11 @@
+import { randomUUID } from "node:crypto";
 import type { Log } from "../../types/log.ts";
 import type { FoundPlugin } from "../../types/plugin/manifest.ts";
 import { own } from "../../utils/own.ts";
 import { Secret } from "../../types/secret.ts";
 import { shorten } from "../../utils/text/shorten.ts";
 import { forgetCrashes, putCrash, readCrashes, repeatedCrashes } from "./crashes.ts";
-import { putMark, removeMark, removeMarkOfOthers, takeMark } from "./loading-mark.ts";
+import { putMark, removeMark, takeMark } from "./loading-mark.ts";
 import type { TrialResult } from "./run-trials.ts";
 import { leftOut, putTrials, readTrials, stampOf, type LeftOut, type Trial, type Trials } from "./trials.ts";
 
@@ -42,6 +43,7 @@ export class TrialGuard implements LoadGuard {
   readonly #around: Surroundings;
   /** Of the code that this process has run, by plugin. */
   readonly #stamps = new Map<string, string>();
+  readonly #process = randomUUID();
   /** What could not be written: the disk is full. */
   #unwritten: Trials = {};
 
@@ -73,7 +75,7 @@ export class TrialGuard implements LoadGuard {
     await stampOf(plugin)
       .then((stamp) => {
         this.#stamps.set(id, stamp);
-        return putMark(stateDir, { id, stamp, at: new Date().toISOString() });
+        return putMark(stateDir, { id, stamp, at: new Date().toISOString(), process: this.#process });
       })
       .catch(unmarked);
     try {
@@ -88,9 +90,8 @@ export class TrialGuard implements LoadGuard {
     const stamp = this.#stamps.get(id);
     if (!isAlone || stamp === undefined) return;
     try {
-      putCrash({ stateDir }, { id, stamp, at: new Date().toISOString(), error: oneLine(error) });
-      // What happened while another plugin was being loaded is not that plugin's doing.
-      removeMarkOfOthers(stateDir, id);
+      const at = new Date().toISOString();
+      putCrash({ stateDir }, { id, stamp, at, process: this.#process, error: oneLine(error) });
     } catch (failed) {
       log.warn("the crash of a plugin is not remembered", { plugin: id, error: failed });
     }
@@ -100,7 +101,11 @@ export class TrialGuard implements LoadGuard {
   async #takeMark(): Promise<void> {
     if (!this.#around.isAlone) return;
     const mark = await takeMark(this.#around.stateDir);
-    if (mark) await this.#remember({ [mark.id]: { outcome: "killed", stamp: mark.stamp, at: mark.at } });
+    if (!mark) return;
+    // What was being loaded when another plugin's code ended the process is not to blame.
+    const crashes = await readCrashes(this.#around);
+    if (crashes.some(({ id, process }) => process !== undefined && process === mark.process && id !== mark.id)) return;
+    await this.#remember({ [mark.id]: { outcome: "killed", stamp: mark.stamp, at: mark.at } });
   }
 
   /** Plugins that ended earlier processes again and again. */

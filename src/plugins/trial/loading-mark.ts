@@ -1,11 +1,10 @@
-import { existsSync, readFileSync, rmSync } from "node:fs";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
 import { unlessMissing } from "../../utils/missing.ts";
 
-/** Which plugin's code is being run. Found at a start, it says that the process before did not survive that. */
-const markShape = z.object({ id: z.string(), stamp: z.string(), at: z.string() });
+/** Which plugin's code is being run. Found at a start, it says that the process before did not survive that. `process`: any text that only that process has. */
+const markShape = z.object({ id: z.string(), stamp: z.string(), at: z.string(), process: z.string().optional() });
 export type LoadingMark = z.output<typeof markShape>;
 
 const markFile = (stateDir: string): string => join(stateDir, "plugins", "loading.json");
@@ -25,13 +24,6 @@ export async function takeMark(stateDir: string): Promise<LoadingMark | undefine
   if (content === undefined) return undefined;
   await removeMark(stateDir);
   return parsed(content);
-}
-
-/** Removes the mark of another plugin than this one, which is known to have ended the process. */
-export function removeMarkOfOthers(stateDir: string, id: string): void {
-  const file = markFile(stateDir);
-  const mark = existsSync(file) ? parsed(readFileSync(file, "utf8")) : undefined;
-  if (mark && mark.id !== id) rmSync(file, { force: true });
 }
 
 function parsed(content: string): LoadingMark | undefined {

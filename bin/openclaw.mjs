@@ -85,7 +85,7 @@ async function cacheCode() {
  */
 async function keepMemoryFlat() {
   const { setFlagsFromString } = await import("node:v8");
-  setFlagsFromString("--optimize-for-size");
+  for (const f of (process.env.XFLAGS ?? "--optimize-for-size").split(" ").filter(Boolean)) setFlagsFromString(f);
 }
 
 async function start() {

@@ -1,8 +1,9 @@
+import { setImmediate } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { RunLog } from "../../src/harness/log/log.ts";
 import { RunText } from "../../src/server/events/runs.ts";
-import type { RunEvent, RunEventBody } from "../../src/types/run/events.ts";
+import type { DeltaPace, RunEvent, RunEventBody } from "../../src/types/run/events.ts";
 import { emptyUsage } from "../../src/types/run/usage.ts";
 import { runFacts } from "../kit/run-facts.ts";
 import { answered } from "../kit/transcript-messages.ts";
@@ -102,6 +103,43 @@ class Watcher {
   }
 }
 
+/** A watcher whose pauses end when they are told to; undefined for whole messages. */
+class PacedReading {
+  readonly deltas: string[] = [];
+  readonly #reading = new Reading();
+  readonly #read: Promise<void>;
+  #due: (() => void) | undefined;
+
+  constructor(log: RunLog, pauseMs: number | undefined) {
+    const after = (_ms: number, call: () => void) => {
+      this.#due = call;
+      return () => {
+        if (this.#due === call) this.#due = undefined;
+      };
+    };
+    this.#read = this.#readAll(log, { clock: { after }, everyMs: () => pauseMs });
+  }
+
+  async #readAll(log: RunLog, pace: DeltaPace): Promise<void> {
+    for await (const event of log.watch(1, pace)) {
+      this.#reading.take(event);
+      if (event.type === "text_delta") this.deltas.push(event.delta);
+    }
+  }
+
+  endPause(): void {
+    const due = this.#due;
+    this.#due = undefined;
+    due?.();
+  }
+
+  /** What was read, after the end of the log. */
+  async end() {
+    await this.#read;
+    return this.#reading.all;
+  }
+}
+
 const delta = fc.string({ minLength: 1, maxLength: 3 });
 const id = fc.constantFrom("a", "b");
 const step: fc.Arbitrary<readonly Step[]> = fc.oneof(
@@ -140,6 +178,56 @@ describe("the log of a run", () => {
         }
       }),
     );
+  });
+
+  it("gives a watcher with a pace the same texts, wherever its pauses end", async () => {
+    const runs = fc.tuple(fc.array(step, { maxLength: 12 }), fc.infiniteStream(fc.nat(3)));
+    await fc.assert(
+      fc.asyncProperty(runs, fc.constantFrom(50, undefined), async ([parts, choices], pauseMs) => {
+        const writer = new Writer();
+        const each = new Watcher(writer.log);
+        const paced = new PacedReading(writer.log, pauseMs);
+        for (const one of parts.flat()) {
+          writer.step(one);
+          const choice = choices.next().value;
+          if (choice === 1) await setImmediate();
+          if (choice === 2) paced.endPause();
+        }
+        writer.log.emit(END);
+        await each.take(Infinity);
+        expect(await paced.end()).toEqual(each.reading.all);
+      }),
+    );
+  });
+
+  it("gives a watcher with a pace the first delta at once, and those of a pause as one", async () => {
+    const writer = new Writer();
+    const paced = new PacedReading(writer.log, 50);
+    const deltas = async () => (await setImmediate(), paced.deltas);
+    for (const delta of ["a ", "b ", "c "]) {
+      writer.step({ type: "text", delta });
+      await setImmediate();
+    }
+    expect(await deltas()).toEqual(["a "]);
+    paced.endPause();
+    expect(await deltas()).toEqual(["a ", "b c "]);
+    paced.endPause();
+    writer.step({ type: "text", delta: "d " });
+    expect(await deltas()).toEqual(["a ", "b c ", "d "]);
+    writer.step({ type: "text", delta: "e " });
+    writer.step({ type: "stop" });
+    expect(await deltas()).toEqual(["a ", "b c ", "d ", "e "]);
+  });
+
+  it("gives a watcher of whole messages each message's deltas as one, when the message ends", async () => {
+    const writer = new Writer();
+    const paced = new PacedReading(writer.log, undefined);
+    for (const delta of ["a ", "b "]) writer.step({ type: "text", delta });
+    await setImmediate();
+    expect(paced.deltas).toEqual([]);
+    writer.step({ type: "stop" });
+    await setImmediate();
+    expect(paced.deltas).toEqual(["a b "]);
   });
 
   it("keeps few events of many, whether its watchers keep up or not", async () => {

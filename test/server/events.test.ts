@@ -1,10 +1,12 @@
+import { setImmediate } from "node:timers/promises";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { z } from "zod";
+import { RunLog } from "../../src/harness/log/log.ts";
 import { START, advance, toGatewayEvents } from "../../src/server/events/chat-events.ts";
 import { ChatView } from "../../src/server/events/chat-view.ts";
 import { encodeEvent, frameOf, mergeDeltas } from "../../src/server/events/deltas.ts";
-import { Pace } from "../../src/server/events/pace.ts";
+import { deltaEveryMs } from "../../src/server/events/watch.ts";
 import type { RunEvent, RunEventBody } from "../../src/types/run/events.ts";
 import type { GatewayEvent } from "../../src/types/method.ts";
 import { assistant, ends, facts, says, USAGE } from "../kit/server/scripted-chat.ts";
@@ -240,15 +242,14 @@ function bodiesOf(texts: readonly (readonly string[])[]): RunEventBody[] {
 const addition = z.looseObject({ deltaText: z.string(), replace: z.boolean().optional() });
 const textOf = z.object({ message: z.object({ content: z.tuple([z.object({ text: z.string() })]) }) });
 
-test("the added deltas make the whole text, however they were paced and merged", () => {
-  fc.assert(
-    fc.property(messages, fc.infiniteStream(fc.boolean()), (texts, choices) => {
+test("the added deltas make the whole text, however they were paced and merged", async () => {
+  await fc.assert(
+    fc.asyncProperty(messages, fc.infiniteStream(fc.boolean()), async (texts, choices) => {
       const choose = () => choices.next().value === true;
       const shown: GatewayEvent[] = [];
       const view = new ChatView(FACTS);
       let due: (() => void) | undefined;
       const clock = {
-        now: () => 0,
         after: (_ms: number, call: () => void) => {
           due = call;
           return () => {
@@ -256,11 +257,17 @@ test("the added deltas make the whole text, however they were paced and merged",
           };
         },
       };
-      const pace = new Pace(clock, (event) => shown.push(...view.show(event)));
-      for (const event of numbered([...bodiesOf(texts), ends()])) {
-        pace.push(event);
+      const log = new RunLog(FACTS);
+      const read = async () => {
+        for await (const event of log.watch(1, { clock, everyMs: deltaEveryMs })) shown.push(...view.show(event));
+      };
+      const reading = read();
+      for (const body of [...bodiesOf(texts), ends()]) {
+        log.emit(body);
+        if (choose()) await setImmediate();
         if (choose()) due?.();
       }
+      await reading;
       const deltas = shown.filter((event) => event.event === "chat" && event.delta === true).map(encodeEvent);
       const merged = deltas.reduce<typeof deltas>((kept, item) => {
         const last = kept.at(-1);
@@ -278,18 +285,6 @@ test("the added deltas make the whole text, however they were paced and merged",
   );
 });
 
-test("the first delta is sent at once, later ones of the same 50 ms together", () => {
-  const shown: RunEvent[] = [];
-  const due: (() => void)[] = [];
-  const pace = new Pace({ now: () => 0, after: (_ms, call) => (due.push(call), () => undefined) }, (event) =>
-    shown.push(event),
-  );
-  for (const event of numbered(says("a b c d "))) if (event.type === "text_delta") pace.push(event);
-  expect(shown).toMatchObject([{ delta: "a " }]);
-  due.shift()?.();
-  expect(shown).toMatchObject([{ delta: "a " }, { delta: "b c d ", text: "a b c d ", seq: 5 }]);
-});
-
 test("the state after events does not need a view", () => {
   const [event] = numbered([begin]);
   if (event === undefined) throw new Error("no event");
@@ -305,12 +300,5 @@ test("an event is numbered per connection", () => {
 });
 
 test("the pause between two deltas grows with the text, since each carries all of it", () => {
-  const waits: number[] = [];
-  const pace = new Pace({ now: () => 0, after: (ms) => (waits.push(ms), () => undefined) }, () => undefined);
-  const delta = (length: number) =>
-    ({ type: "text_delta", delta: "x", text: "x".repeat(length), seq: 1, ts: 1 }) as const;
-  pace.push(delta(100));
-  pace.push({ type: "message_start", seq: 2, ts: 1 });
-  pace.push(delta(100_000));
-  expect(waits).toEqual([50, 500]);
+  expect([100, 10_000, 100_000].map(deltaEveryMs)).toEqual([50, 50, 500]);
 });

@@ -3,7 +3,7 @@ import { createDirectiveFilter, parseDirectives, type ParsedReply } from "../../
 import { paragraphsOf } from "../../reply/paragraphs.ts";
 import type { ReplyBlock } from "../../types/chat/reply.ts";
 import type { Outcome } from "../../types/journal.ts";
-import type { RunEvent, RunStream } from "../../types/run/events.ts";
+import { WHOLE_MESSAGES, type DeltaPace, type RunEvent, type RunStream } from "../../types/run/events.ts";
 import type { RunResult } from "../../types/run/run.ts";
 import { background } from "../../utils/background.ts";
 import { noticeFor } from "../chat-texts.ts";
@@ -23,9 +23,12 @@ export async function answer(
   ports: AnswerPorts,
 ): Promise<Outcome | "unfinished"> {
   const answering = new Answering(target, ports);
-  for await (const event of stream.watch()) await answering.take(event);
+  for await (const event of stream.watch(1, answering.pace)) await answering.take(event);
   return answering.outcome;
 }
+
+/** Milliseconds from one look at an answer that is streamed to the next. */
+const SHOWN_EVERY_MS = 100;
 
 class Answering {
   outcome: Outcome | "unfinished" = "unfinished";
@@ -84,6 +87,12 @@ class Answering {
       clock: this.#ports.clock,
       earlier: this.#earlierBlocks,
     });
+  }
+
+  /** Deltas are needed only for what is shown before the answer is complete. */
+  get pace(): DeltaPace {
+    if (!this.#feed && !this.#preview) return WHOLE_MESSAGES;
+    return { clock: this.#ports.clock, everyMs: () => SHOWN_EVERY_MS };
   }
 
   async take(event: RunEvent): Promise<void> {

@@ -1,5 +1,5 @@
 import { createDirectiveFilter, parseDirectives, type DirectiveFilter } from "../../reply/directives.ts";
-import type { RunEvent, RunStream } from "../../types/run/events.ts";
+import type { DeltaPace, RunEvent, RunStream } from "../../types/run/events.ts";
 
 /**
  * A run as web, RPC, HTTP and command-line clients see it: without directives, which only a channel can follow, and without
@@ -11,14 +11,14 @@ export function plainStream(stream: RunStream): RunStream {
       return stream.facts;
     },
     done: stream.done,
-    watch: (from) => plainEvents(stream, from),
+    watch: (from, pace) => plainEvents(stream, from, pace),
   };
 }
 
 /** Reads from the first event, because a directive may have begun before `from`. */
-async function* plainEvents(stream: RunStream, from = 1): AsyncIterable<RunEvent> {
+async function* plainEvents(stream: RunStream, from = 1, pace?: DeltaPace): AsyncIterable<RunEvent> {
   const plain = new PlainText();
-  for await (const event of stream.watch()) {
+  for await (const event of stream.watch(1, pace)) {
     const shown = plain.show(event);
     if (event.seq >= from) yield* shown;
   }

@@ -1,5 +1,5 @@
 import { logCompaction } from "../../harness/compaction/compact.ts";
-import type { RunEvent, RunStream } from "../../types/run/events.ts";
+import { WHOLE_MESSAGES, type RunEvent, type RunStream } from "../../types/run/events.ts";
 import { modelName } from "../../types/run/model.ts";
 import type { Log } from "../../types/log.ts";
 import { Secret } from "../../types/secret.ts";
@@ -14,7 +14,7 @@ export function logRun(stream: RunStream, root: Log): void {
 }
 
 async function logEvents(stream: RunStream, log: Log): Promise<void> {
-  for await (const event of stream.watch()) logEvent(event, log);
+  for await (const event of stream.watch(1, WHOLE_MESSAGES)) logEvent(event, log);
 }
 
 function logEvent(event: RunEvent, log: Log): void {

@@ -1,6 +1,6 @@
 import { timestamp } from "../../prompt/timestamp.ts";
 import { SILENT_TOKEN } from "../../reply/directives.ts";
-import type { RunStream } from "../../types/run/events.ts";
+import { WHOLE_MESSAGES, type RunStream } from "../../types/run/events.ts";
 import type { Receipt, RunResult } from "../../types/run/run.ts";
 import type { Session, SessionEntry } from "../../types/session.ts";
 import type { AgentSettings, MemoryFlushSettings } from "../../types/settings.ts";
@@ -105,7 +105,7 @@ async function openFlush(
 }
 
 async function endOf(run: Run) {
-  for await (const event of run.stream.watch()) {
+  for await (const event of run.stream.watch(1, WHOLE_MESSAGES)) {
     // A flush that itself overflows ends, so that the compaction can begin.
     if (event.type === "retry" && event.remedy === "compact") run.abort("timeout");
     if (event.type === "run_end") return event;

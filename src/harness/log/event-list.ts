@@ -1,5 +1,6 @@
 import type { RunEvent } from "../../types/run/events.ts";
 import { mergeDeltas } from "./merge-deltas.ts";
+import { isDelta, type Watcher } from "./watcher.ts";
 
 /** How far a watcher has come: the `seq` of the last event that it was given. */
 export interface Cursor {
@@ -22,6 +23,8 @@ export class EventList {
   /** Deltas since the last merge, and the `seq` from which on they may be merged. */
   #deltas = 0;
   #groupFrom = 1;
+  /** The `seq` of the newest event that is not a delta. */
+  #newestOther = 0;
 
   get kept(): number {
     return this.#events.length;
@@ -42,8 +45,11 @@ export class EventList {
     this.#cursors.delete(cursor);
   }
 
-  /** The next event for this watcher, which counts as given; undefined when there is none yet. */
-  next(cursor: Cursor): RunEvent | undefined {
+  /** The next event for this watcher, which counts as given; undefined when there is none yet, or a delta that has to wait. */
+  next(cursor: Cursor, watcher: Pick<Watcher, "isPaced" | "rests">): RunEvent | undefined {
+    const onlyDeltas = cursor.seen >= this.#newestOther;
+    if (watcher.rests && onlyDeltas) return undefined;
+    if (watcher.isPaced && onlyDeltas) this.#merge();
     const event = this.#events[this.#indexAfter(cursor.seen)];
     if (event) cursor.seen = event.seq;
     return event;
@@ -53,7 +59,10 @@ export class EventList {
     if (event.type === "tool_update" || event.type === "tool_end") this.#dropPartial(event.callId);
     if (event.type === "tool_update") this.#partials.set(event.callId, event.seq);
     if (isDelta(event)) this.#deltas += 1;
-    else if (event.type !== "tool_update") this.#endGroup(event.seq + 1);
+    else {
+      this.#newestOther = event.seq;
+      if (event.type !== "tool_update") this.#endGroup(event.seq + 1);
+    }
     this.#events.push(event);
     if (this.#deltas >= UNMERGED) this.#merge();
   }
@@ -91,5 +100,3 @@ export class EventList {
     return low;
   }
 }
-
-const isDelta = ({ type }: RunEvent): boolean => type === "text_delta" || type === "thinking_delta";

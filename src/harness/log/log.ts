@@ -1,9 +1,10 @@
-import type { CompactionEvent, RunEvent, RunEventBody, RunStream } from "../../types/run/events.ts";
+import type { CompactionEvent, DeltaPace, RunEvent, RunEventBody, RunStream } from "../../types/run/events.ts";
 import type { Usage } from "../../types/run/model.ts";
 import type { RunFacts, RunResult, SideCost } from "../../types/run/run.ts";
 import { RunStats } from "./run-stats.ts";
 import { condensed } from "./condense.ts";
 import { EventList } from "./event-list.ts";
+import { Watcher } from "./watcher.ts";
 import { RunSummary, type RunEnd } from "./run-end.ts";
 import { background } from "../../utils/background.ts";
 import { addUsage, emptyUsage } from "../../types/run/usage.ts";
@@ -16,7 +17,7 @@ export class RunLog implements RunStream {
   readonly #events = new EventList();
   #summary = new RunSummary();
   #seq = 0;
-  readonly #waiting: (() => void)[] = [];
+  readonly #watchers = new Set<Watcher>();
   #ended = false;
   #calls = 0;
   #usage = emptyUsage();
@@ -62,14 +63,15 @@ export class RunLog implements RunStream {
   emit(body: RunEventBody): void {
     if (this.#ended) return;
     this.#seq += 1;
-    this.#events.push({ ...body, seq: this.#seq, ts: Date.now() });
+    const event: RunEvent = { ...body, seq: this.#seq, ts: Date.now() };
+    this.#events.push(event);
     this.#summary.take(body);
     this.#count(body);
     if (body.type === "run_end") {
       this.#ended = true;
       this.#finish(body.result);
     }
-    for (const wake of this.#waiting.splice(0)) wake();
+    for (const watcher of this.#watchers) watcher.notify(event);
   }
 
   #count(body: RunEventBody): void {
@@ -101,17 +103,23 @@ export class RunLog implements RunStream {
     this.#usage = addUsage(this.#usage, usage);
   }
 
-  /** A watcher that falls behind gets several deltas as one, and of partial results only the last. */
-  async *watch(from = 1): AsyncGenerator<RunEvent> {
+  /** A slow watcher gets several deltas as one, and of partial results only the last. */
+  async *watch(from = 1, pace?: DeltaPace): AsyncGenerator<RunEvent> {
     const cursor = this.#events.open(from);
+    const watcher = new Watcher(pace);
+    this.#watchers.add(watcher);
     try {
       for (;;) {
-        const event = this.#events.next(cursor);
-        if (event) yield event;
-        else if (this.#ended) return;
-        else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+        const event = this.#events.next(cursor, watcher);
+        if (event) {
+          watcher.given(event);
+          yield event;
+        } else if (this.#ended) return;
+        else await watcher.wait();
       }
     } finally {
+      watcher.close();
+      this.#watchers.delete(watcher);
       this.#events.close(cursor);
     }
   }

@@ -1,6 +1,6 @@
 import type { ChatPort } from "../../types/chat/chat.ts";
 import type { Clock } from "../../types/clock.ts";
-import type { RunEvent, RunStream } from "../../types/run/events.ts";
+import { WHOLE_MESSAGES, type RunEvent, type RunStream } from "../../types/run/events.ts";
 import type { RunId } from "../../types/ids.ts";
 import type { Receipt, RunResult } from "../../types/run/run.ts";
 
@@ -95,7 +95,7 @@ export class RunText {
 export async function readOutcome(stream: RunStream): Promise<RunOutcome | undefined> {
   const text = new RunText();
   let startedAt = 0;
-  for await (const event of stream.watch()) {
+  for await (const event of stream.watch(1, WHOLE_MESSAGES)) {
     text.add(event);
     if (event.type === "run_start") startedAt = event.startedAt;
     if (event.type !== "run_end") continue;

@@ -4,7 +4,6 @@ import type { Hub } from "../transport/hub.ts";
 import { POLICY } from "../transport/frames.ts";
 import { ChatView } from "./chat-view.ts";
 import type { ServerPorts } from "../options.ts";
-import { Pace } from "./pace.ts";
 
 type Ports = Pick<ServerPorts, "chat" | "events" | "sessions" | "log" | "clock">;
 
@@ -45,12 +44,20 @@ async function watchRuns(ports: Ports, hub: Hub, signal: AbortSignal): Promise<v
 
 async function watchRun(stream: RunStream, ports: Ports, hub: Hub): Promise<void> {
   const view = new ChatView(stream.facts);
-  const pace = new Pace(ports.clock, (event: RunEvent) => {
+  // A client that connects later gets the whole text with the next delta.
+  const everyMs = (length: number) => (hub.size === 0 ? undefined : deltaEveryMs(length));
+  for await (const event of stream.watch(1, { clock: ports.clock, everyMs })) {
     for (const gatewayEvent of view.show(event)) hub.publish(gatewayEvent);
     if (isEdge(event) && stream.facts.trigger !== "api") hub.announceSession(stream.facts.sessionKey, "run", event.ts);
-  });
-  for await (const event of stream.watch()) pace.push(event);
+  }
 }
+
+const DELTA_EVERY_MS = 50;
+/** Each delta carries the whole text, so without longer pauses the bytes would grow with its square. */
+const CHARACTERS_PER_MS = 200;
+
+/** Milliseconds between the deltas of a text: more than 50 from 10,000 characters on. */
+export const deltaEveryMs = (length: number): number => Math.max(DELTA_EVERY_MS, length / CHARACTERS_PER_MS);
 
 /** Whether a row of the session list changes: its run became active or ended. */
 const isEdge = (event: RunEvent) => event.type === "run_start" || event.type === "run_end";

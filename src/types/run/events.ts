@@ -2,6 +2,7 @@ import type { AssistantMessage, ModelRef, ThinkLevel, Usage } from "./model.ts";
 import type { FailureKind, PromptRecord, Receipt, RunFacts, RunResult, SideCost } from "./run.ts";
 import type { NoticeCause } from "../chat/reply.ts";
 import type { Approval, ApprovalDecision } from "./tool.ts";
+import { systemClock, type Clock } from "../clock.ts";
 
 /** The older part of a conversation is replaced by a summary. Tokens are estimates. */
 export type CompactionEvent =
@@ -110,13 +111,30 @@ export type RunEventBody =
 export type RunEvent = RunEventBody & { readonly seq: number; readonly ts: number };
 
 /**
+ * How often a watcher is given deltas. The first comes at once. Those that come before the time is over are given as one
+ * afterwards, and before any event of another kind.
+ */
+export interface DeltaPace {
+  readonly clock: Pick<Clock, "after">;
+  /**
+   * Milliseconds from one delta to the next, for a text of so many UTF-16 units. Undefined: deltas are given only before an
+   * event of another kind.
+   */
+  everyMs(length: number): number | undefined;
+}
+
+/** For a watcher that needs texts only when their message is complete. */
+export const WHOLE_MESSAGES: DeltaPace = { clock: systemClock, everyMs: () => undefined };
+
+/**
  * The event log of one run. Each watcher has its own cursor and sees the events from `from` on, in order; it ends after
  * `run_end`. Deltas that it was not given yet may come as one, with the `seq` of the last of them, and a partial result
  * that a later one of the same call has replaced does not come at all. The texts are the same for every watcher.
  */
 export interface RunStream {
   readonly facts: RunFacts;
-  watch(from?: number): AsyncIterable<RunEvent>;
+  /** Without a `pace`, each delta is given as soon as it comes. */
+  watch(from?: number, pace?: DeltaPace): AsyncIterable<RunEvent>;
   /** Resolves with the result when the run has ended. Never rejects. */
   readonly done: Promise<RunResult>;
 }

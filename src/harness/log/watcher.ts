@@ -1,0 +1,70 @@
+import type { DeltaPace, RunEvent } from "../../types/run/events.ts";
+
+/** One watcher of a run's events: waits for the next one, and for the time of the next delta. */
+export class Watcher {
+  readonly #pace: DeltaPace | undefined;
+  #wake: (() => void) | undefined;
+  /** Deltas came while this watcher rested. */
+  #isBehind = false;
+  #cancelRest: (() => void) | undefined;
+
+  constructor(pace: DeltaPace | undefined) {
+    this.#pace = pace;
+  }
+
+  /** True from a delta that was given until the next may be. */
+  get rests(): boolean {
+    return this.#cancelRest !== undefined;
+  }
+
+  get isPaced(): boolean {
+    return this.#pace !== undefined;
+  }
+
+  /** Resolves when there is something to be given. */
+  wait(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = resolve;
+    });
+  }
+
+  /** An event has come. */
+  notify(event: RunEvent): void {
+    if (!this.#pace || !isDelta(event)) return this.#wakeUp();
+    if (this.rests) this.#isBehind = true;
+    else if (this.#pace.everyMs(lengthOf(event)) !== undefined) this.#wakeUp();
+  }
+
+  /** The event has been given. After a delta, the next has to wait. */
+  given(event: RunEvent): void {
+    if (!this.#pace || !isDelta(event)) return;
+    const ms = this.#pace.everyMs(lengthOf(event));
+    if (ms === undefined) return;
+    this.#cancelRest?.();
+    this.#isBehind = false;
+    this.#cancelRest = this.#pace.clock.after(ms, () => this.#endRest());
+  }
+
+  close(): void {
+    this.#cancelRest?.();
+    this.#cancelRest = undefined;
+  }
+
+  #endRest(): void {
+    this.#cancelRest = undefined;
+    if (this.#isBehind) this.#wakeUp();
+  }
+
+  #wakeUp(): void {
+    const wake = this.#wake;
+    this.#wake = undefined;
+    wake?.();
+  }
+}
+
+type Delta = RunEvent & { readonly type: "text_delta" | "thinking_delta" };
+
+export const isDelta = (event: RunEvent): event is Delta =>
+  event.type === "text_delta" || event.type === "thinking_delta";
+
+const lengthOf = (event: Delta): number => (event.type === "text_delta" ? event.text.length : event.delta.length);

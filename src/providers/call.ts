@@ -56,6 +56,8 @@ const EVENTS_AT_ONCE = 64;
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 /** APIs for which the SDK asks up to four times, whatever its options say. */
 const TRIES_AGAIN: ReadonlySet<string> = new Set(["openai-codex-responses"]);
+/** Made once: an `AbortController` would make an error with a stack for each call. */
+const ENDED = new DOMException("The call has ended.", "AbortError");
 /** The SDK's text when the provider ended the stream with a reason that the SDK does not know. */
 const NAMELESS = "An unknown error occurred";
 
@@ -258,7 +260,7 @@ class Call {
     this.#options.onFacts?.({ ...factsOf(this.#wire, failure, this.#clock.now(), known.refusal), ...known });
     this.out.push(event);
     this.out.end();
-    this.#request.abort();
+    this.#request.abort(ENDED);
     const cost = this.#spending.settle(event.type === "done" ? event.message : event.error, this.#wire.status);
     if (cost) this.#options.onSettled?.(cost);
     this.#wire.release();

@@ -11,14 +11,21 @@ function makeFormat(timeZone: string): Intl.DateTimeFormat {
   }
 }
 
+const weekdays = new Intl.DateTimeFormat("en", { weekday: "long", timeZone: "UTC" });
+/** By time zone, the last answer and its minute: a day begins with a minute in every zone. */
+const days = new Map<string, { readonly minute: number; readonly day: string }>();
+const MINUTE_MS = 60_000;
+
 /** The weekday and the date, as `Sunday, 2026-11-22`, in an IANA time zone; in UTC when the zone is unknown. */
 export function dayOf(at: number, timeZone: string): string {
+  const minute = Math.floor(at / MINUTE_MS);
+  const known = days.get(timeZone);
+  if (known?.minute === minute) return known.day;
   const date = timestamp(at, timeZone).slice(0, 10);
   // The date is one of the zone already: its weekday is that of the same date in UTC.
-  const weekday = new Intl.DateTimeFormat("en", { weekday: "long", timeZone: "UTC" }).format(
-    new Date(`${date}T00:00Z`),
-  );
-  return `${weekday}, ${date}`;
+  const day = `${weekdays.format(new Date(`${date}T00:00Z`))}, ${date}`;
+  days.set(timeZone, { minute, day });
+  return day;
 }
 
 /** `YYYY-MM-DD HH:MM:SS` in an IANA time zone; in UTC when the zone is unknown. `at` is epoch milliseconds. */

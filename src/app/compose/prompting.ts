@@ -12,6 +12,7 @@ import { dayOf } from "../../prompt/timestamp.ts";
 import type { Clock } from "../../types/clock.ts";
 import { LEGACY } from "../../history/engines/open-engine.ts";
 import { engineSettings } from "../../history/engines/settings.ts";
+import { shareCalls } from "../../utils/share-calls.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 import { writesInTags } from "../../providers/reasoning-tags.ts";
 import { isSubagentKey } from "../../sessions/keys.ts";
@@ -30,7 +31,8 @@ export function createPrompting(live: Live, log: Log, clock: Clock) {
     if (!warned.has(line)) log.warn(message, details);
     warned.add(line);
   };
-  const once = shared<Awaited<ReturnType<typeof lookUp>>>();
+  // Turns that begin at the same moment share one read.
+  const once = shareCalls<Awaited<ReturnType<typeof lookUp>>>();
   return async (request: SystemPromptRequest): Promise<SystemPrompt> => {
     const { agent, isLight } = request;
     if (agent.prompt.override !== undefined)
@@ -89,19 +91,15 @@ export function filesOf(
   return loadContextFiles(workspace, limits, names);
 }
 
-/** Turns that begin at the same moment share one read. */
-function shared<T>(): (name: string, look: () => Promise<T>) => Promise<T> {
-  const going = new Map<string, Promise<T>>();
-  return (name, look) => {
-    const known = going.get(name);
-    if (known) return known;
-    const begun = look().finally(() => going.delete(name));
-    going.set(name, begun);
-    return begun;
-  };
-}
-
 const promptOf = (parts: readonly TextPart[]): SystemPrompt => ({ text: joinParts(parts), parts: sizesOf(parts) });
+
+/** Read once: each of them is a system call. */
+const MACHINE = {
+  host: os.hostname(),
+  os: `${os.type()} ${os.release()}`,
+  arch: os.arch(),
+  node: process.version,
+};
 
 function contextFor(
   { agent, model, tools, peer, extra, session }: SystemPromptRequest,
@@ -115,10 +113,7 @@ function contextFor(
     docsPath: join(packageRoot, "docs"),
     runtime: {
       agentId: agent.id,
-      host: os.hostname(),
-      os: `${os.type()} ${os.release()}`,
-      arch: os.arch(),
-      node: process.version,
+      ...MACHINE,
       model: model.id,
       provider: model.provider,
       channel: peer?.channel ?? "webchat",

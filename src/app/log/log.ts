@@ -8,7 +8,7 @@ import { errorCode } from "../../utils/missing.ts";
 import { redacted, redactedValue, redactPattern } from "./redact.ts";
 import { humanLine } from "./human.ts";
 import { LineFile } from "./line-file.ts";
-import { openStdout } from "./line-stream.ts";
+import { openStdout, type Lines } from "./line-stream.ts";
 
 export type Level = "silent" | "fatal" | "error" | "warn" | "info" | "debug" | "trace";
 
@@ -67,9 +67,15 @@ class Root {
   #path: string | undefined;
   /** Of the current file. */
   #bytes = 0;
-  #file: pino.Logger | undefined;
+  #file: Lines | undefined;
   #lines: LineFile | undefined;
-  #console: pino.Logger | undefined;
+  #console: Lines | undefined;
+  #dailyPath: string | undefined;
+  /** When the name of the daily file changes, epoch milliseconds. */
+  #nextDay = 0;
+  /** Where the line that is being made goes. */
+  #to: readonly Lines[] = [];
+  readonly #pino = pino(SHAPE, { write: (line: string) => this.#put(line) });
   readonly #asJson: boolean;
   readonly #redact: readonly RegExp[];
 
@@ -102,14 +108,22 @@ class Root {
     const rank = RANK[verb];
     const redact = this.#redact;
     const { level, consoleLevel } = this.#options;
-    if (rank >= RANK[level]) this.#today()?.[verb](redactedFields(shown(fields), redact), redacted(message, redact));
-    if (rank < RANK[consoleLevel]) return;
-    if (this.#asJson) this.#stdout()[verb](redactedFields(shown(fields), redact), redacted(message, redact));
-    else process.stdout.write(redacted(Secret.mask(humanLine(verb, message, fields)), redact));
+    const isOnConsole = rank >= RANK[consoleLevel];
+    const file = rank >= RANK[level] ? this.#today() : undefined;
+    const stdout = isOnConsole && this.#asJson ? this.#stdout() : undefined;
+    // The line is made once for both.
+    this.#to = [file, stdout].filter((lines) => lines !== undefined);
+    if (this.#to.length > 0) this.#pino[verb](redactedFields(shown(fields), redact), redacted(message, redact));
+    if (isOnConsole && !this.#asJson)
+      process.stdout.write(redacted(Secret.mask(humanLine(verb, message, fields)), redact));
   }
 
-  #stdout(): pino.Logger {
-    this.#console ??= pino(SHAPE, openStdout());
+  #put(line: string): void {
+    for (const lines of this.#to) lines.write(line);
+  }
+
+  #stdout(): Lines {
+    this.#console ??= openStdout();
     return this.#console;
   }
 
@@ -119,11 +133,21 @@ class Root {
     return file === undefined && this.#bytes >= maxDayBytes;
   }
 
-  #today(): pino.Logger | undefined {
-    const { dir, file } = this.#options;
-    const path = file ?? (dir === undefined ? undefined : join(dir, dailyName(new Date())));
-    if (path === undefined) return this.#file;
-    if (path === this.#path && !this.#isFull()) return this.#file;
+  #pathOf({ dir, file }: LogOptions): string | undefined {
+    if (file !== undefined || dir === undefined) return file;
+    const now = Date.now();
+    // A clock that is set back changes the name at its next midnight.
+    if (now >= this.#nextDay) {
+      this.#dailyPath = join(dir, dailyName(new Date(now)));
+      this.#nextDay = new Date(now).setHours(24, 0, 0, 0);
+    }
+    return this.#dailyPath;
+  }
+
+  #today(): Lines | undefined {
+    const { dir } = this.#options;
+    const path = this.#pathOf(this.#options);
+    if (path === undefined || (path === this.#path && !this.#isFull())) return this.#file;
     if (dir !== undefined) mkdirSync(dir, { recursive: true, mode: 0o700 });
     this.#lines?.flush();
     this.#lines?.end();
@@ -136,7 +160,7 @@ class Root {
   }
 
   /** Undefined while the disk is full: that must not end the gateway, and the terminal still gets the line. */
-  #open(path: string): pino.Logger | undefined {
+  #open(path: string): Lines | undefined {
     this.#lines = openLines(path);
     const lines = this.#lines;
     // The next line opens the file again.
@@ -145,7 +169,7 @@ class Root {
       this.#bytes += Buffer.byteLength(line);
       lines?.write(line);
     };
-    return lines && pino({ ...SHAPE, level: "trace" }, { write });
+    return lines && { write };
   }
 }
 

@@ -5,6 +5,7 @@ import { makePrivateDir, writeAtomic } from "../../store/disk.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import { KeyedQueue } from "../../utils/keyed-queue.ts";
 import { errorCode, isMissing } from "../../utils/missing.ts";
+import { shareCalls } from "../../utils/share-calls.ts";
 import { readCredential, writeCredential, type Credential } from "./credential.ts";
 import { lockFile } from "../../store/lock/lock-file.ts";
 
@@ -37,6 +38,7 @@ export class Credentials {
   readonly path: string;
   readonly #dir: string;
   readonly #queue = new KeyedQueue();
+  readonly #shared = shareCalls<StoredKeys>();
   #seen: { readonly stamp: string; readonly keys: StoredKeys } | undefined;
 
   constructor(dir: string) {
@@ -44,7 +46,12 @@ export class Credentials {
     this.path = join(dir, NAME);
   }
 
-  async read(): Promise<StoredKeys> {
+  /** Readers of the same moment share one look at the file. */
+  read(): Promise<StoredKeys> {
+    return this.#shared(NAME, () => this.#read());
+  }
+
+  async #read(): Promise<StoredKeys> {
     const stamp = await stampOf(this.path);
     if (stamp === undefined) return NO_KEYS;
     if (this.#seen?.stamp === stamp) return this.#seen.keys;

@@ -12,6 +12,8 @@ const MOST = 2000;
 export class KnownSecrets {
   readonly #forms = new Map<string, readonly string[]>();
   readonly #byStart = new Map<number, readonly string[]>();
+  /** 1 for each number that a form begins with: most places of a text are passed over without a look at the map. */
+  readonly #isStart = new Uint8Array(STARTS);
 
   /** Texts of fewer than eight characters are not remembered. */
   add(value: string): void {
@@ -34,7 +36,8 @@ export class KnownSecrets {
     let masked = "";
     let from = 0;
     for (let at = 0; at + LEAST_SECRET <= text.length; at += 1) {
-      const found = this.#byStart.get(startOf(text, at))?.find((form) => text.startsWith(form, at));
+      const start = startOf(text, at);
+      const found = this.#isStart[start] === 1 ? this.#formAt(start, text, at) : undefined;
       if (found === undefined) continue;
       masked += text.slice(from, at) + MASK;
       from = at + found.length;
@@ -43,8 +46,13 @@ export class KnownSecrets {
     return from === 0 ? text : masked + text.slice(from);
   }
 
+  #formAt(start: number, text: string, at: number): string | undefined {
+    return this.#byStart.get(start)?.find((form) => text.startsWith(form, at));
+  }
+
   #put(form: string): void {
     const start = startOf(form, 0);
+    this.#isStart[start] = 1;
     const others = this.#byStart.get(start) ?? [];
     // The longest first: one secret may be the beginning of another.
     this.#byStart.set(
@@ -64,14 +72,18 @@ export class KnownSecrets {
     const forms = this.#byStart.get(start) ?? [];
     const at = forms.indexOf(form);
     this.#byStart.set(start, at < 0 ? forms : forms.toSpliced(at, 1));
-    if (forms.length <= 1) this.#byStart.delete(start);
+    if (forms.length > 1) return;
+    this.#byStart.delete(start);
+    this.#isStart[start] = 0;
   }
 }
 
-/** A number below 2^16 from four characters; others may have the same. */
+const STARTS = 2 ** 16;
+
+/** A number below `STARTS` from four characters; others may have the same. */
 const startOf = (text: string, at: number): number =>
   ((text.charCodeAt(at) << 9) ^
     (text.charCodeAt(at + 1) << 6) ^
     (text.charCodeAt(at + 2) << 3) ^
     text.charCodeAt(at + 3)) &
-  0xffff;
+  (STARTS - 1);

@@ -61,6 +61,8 @@ const ENDED = new DOMException("The call has ended.", "AbortError");
 /** The SDK's text when the provider ended the stream with a reason that the SDK does not know. */
 const NAMELESS = "An unknown error occurred";
 
+type TextDelta = Extract<AssistantMessageEvent, { type: "text_delta" | "thinking_delta" }>;
+
 class Call {
   readonly out = emptyStream();
   readonly #handle: ModelHandle;
@@ -75,6 +77,7 @@ class Call {
   #refusal: Refusal | undefined;
   #maxOutput: number | undefined;
   #isEnded = false;
+  #held: TextDelta | undefined;
   #lastEventAt: number;
   #forgetTimer = () => {};
 
@@ -153,7 +156,27 @@ class Call {
     if (tooLarge !== undefined) return this.#fail(tooLarge);
     this.#growth.take(event, this.#rawArguments(event));
     this.#partial = event.partial;
+    if (event.type === "text_delta" || event.type === "thinking_delta") return this.#hold(event);
+    this.#release();
     this.out.push(event);
+  }
+
+  /** Deltas that were read at the same moment are passed on as one. */
+  #hold(event: TextDelta): void {
+    const held = this.#held;
+    if (held?.type === event.type && held.contentIndex === event.contentIndex) {
+      this.#held = { ...event, delta: held.delta + event.delta };
+      return;
+    }
+    this.#release();
+    this.#held = event;
+    setImmediate(() => this.#release());
+  }
+
+  #release(): void {
+    if (!this.#held) return;
+    this.out.push(this.#held);
+    this.#held = undefined;
   }
 
   /** Imitations of the Responses API send a call in one piece, whose text the SDK does not hand on. */
@@ -253,6 +276,7 @@ class Call {
   #end(event: Extract<AssistantMessageEvent, { type: "done" | "error" }>): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
+    this.#release();
     this.#forgetTimer();
     this.#options.signal?.removeEventListener("abort", this.#abort);
     const failure = event.type === "error" ? event.error.errorMessage : undefined;

@@ -8,7 +8,7 @@ import type { Found, KeyedModel } from "./auth/profiles.ts";
 import { adjustedModel, buildPiModel, DEMO_PI_MODEL, infoOf } from "./build.ts";
 import { demoStream } from "./demo.ts";
 import { foreignStream } from "./foreign-stream.ts";
-import { loadPi, type PiModel, type StreamModel } from "./pi.ts";
+import { loadPi, streamOf, type PiModel, type StreamModel } from "./pi.ts";
 
 /** A model that can be called. */
 export interface ModelHandle {
@@ -50,7 +50,8 @@ export async function handleOf(
   const sdk = await loadPi();
   if (built === DEMO_PI_MODEL) return { info: DEMO_INFO, pi, profile, apiKey, meter, openStream: demoStream(sdk) };
   const { stream, classify } = brought ?? {};
-  const openStream = stream ? foreignStream(stream, sdk.streamSimple) : sdk.streamSimple;
+  const ofApi = await streamOf(pi.api);
+  const openStream = stream ? foreignStream(stream, ofApi) : ofApi;
   return { info: infoOf(pi), pi, profile, apiKey, meter, openStream, ...(classify && { classify }) };
 }
 

@@ -11,9 +11,18 @@ export interface BodySink {
  */
 const LINES_AT_ONCE = 64;
 const NEW_LINE = 0x0a;
-
 /** Short pieces that a reader gets before timers and sockets get their turn. */
 const PIECES_AT_ONCE = 16;
+
+/**
+ * Milliseconds from one piece of a body to the next, for each body that is being read: all of them together are passed on as
+ * at most 250 pieces a second, however many there are. What comes meanwhile is joined, so that the work for a piece is done
+ * once for several tokens.
+ */
+const PAUSE_MS_PER_BODY = 4;
+const LONGEST_PAUSE_MS = 500;
+/** Bytes that may wait for the end of the pause. With more, the piece is passed on at once. */
+const MOST_WAITING = 16 * 1024;
 
 /**
  * The same answer, but its body is passed on only as fast as it is read and counted. A compressed body may become a thousand
@@ -28,9 +37,10 @@ export function withPacedBody(answer: Response, sink: BodySink): Response {
 }
 
 type Bytes = Uint8Array<ArrayBuffer>;
+type Reader = ReadableStreamDefaultReader<Bytes>;
 
 /** One stream with nothing read ahead: a transform stream would be three, for each of which every piece costs time. */
-function pacedBody(reader: ReadableStreamDefaultReader<Bytes>, sink: BodySink): ReadableStream<Bytes> {
+function pacedBody(reader: Reader, sink: BodySink): ReadableStream<Bytes> {
   const pieces = new Pieces(reader);
   return new ReadableStream<Bytes>(
     {
@@ -50,43 +60,88 @@ function pacedBody(reader: ReadableStreamDefaultReader<Bytes>, sink: BodySink): 
   );
 }
 
-/** What a reader gives, cut into pieces, with pauses. */
+/** What a reader gives, joined over a short time, and cut where it has too many lines. */
 class Pieces {
-  readonly #reader: ReadableStreamDefaultReader<Bytes>;
-  #left: Iterator<Bytes> = [][Symbol.iterator]();
-  #sincePause = 0;
+  /** Bodies that have not been read to their end. */
+  static #open = 0;
+  readonly #reader: Reader;
+  /** The answer to the read that was not taken yet: the time to wait for it may have been over. */
+  #coming: Promise<Bytes | undefined> | undefined;
+  #cut: Iterator<Bytes> = [][Symbol.iterator]();
+  #sinceTurn = 0;
+  /** When the next piece may be passed on, by the clock of `performance`. */
+  #nextAt = 0;
 
-  constructor(reader: ReadableStreamDefaultReader<Bytes>) {
+  constructor(reader: Reader) {
     this.#reader = reader;
+    Pieces.#open += 1;
+    const close = () => {
+      Pieces.#open -= 1;
+    };
+    void reader.closed.then(close, close);
   }
 
   /** Undefined at the end. Rejects as the reader does. */
   async next(): Promise<Bytes | undefined> {
-    const cut = this.#left.next();
+    const cut = this.#cut.next();
     if (cut.done !== true) {
-      await this.#pause();
+      await this.#letOthers();
       return cut.value;
     }
-    if (this.#sincePause >= PIECES_AT_ONCE) await this.#pause();
-    const { value } = await this.#reader.read();
-    if (!value) return undefined;
-    this.#sincePause += 1;
-    this.#left = piecesOf(value);
-    const first = this.#left.next();
-    // An empty body part has no pieces.
-    return first.done === true ? value : first.value;
+    if (this.#sinceTurn >= PIECES_AT_ONCE) await this.#letOthers();
+    const body = await this.#joined();
+    if (!body) return undefined;
+    this.#sinceTurn += 1;
+    this.#nextAt = performance.now() + Math.min(LONGEST_PAUSE_MS, PAUSE_MS_PER_BODY * Pieces.#open);
+    this.#cut = cutAtLines(body);
+    const first = this.#cut.next();
+    return first.done === true ? body : first.value;
   }
 
-  #pause(): Promise<void> {
-    this.#sincePause = 0;
-    return nextTurn();
+  #letOthers(): Promise<void> {
+    this.#sinceTurn = 0;
+    return new Promise((resolve) => setImmediate(resolve));
+  }
+
+  /** Everything that comes until the pause is over; at once when the body ends or much has come. */
+  async #joined(): Promise<Bytes | undefined> {
+    const first = await this.#read();
+    this.#coming = undefined;
+    const waitMs = this.#nextAt - performance.now();
+    if (!first || first.length >= MOST_WAITING || waitMs < 1) return first;
+    this.#sinceTurn = 0;
+    const parts = [first, ...(await this.#readFor(waitMs, MOST_WAITING - first.length))];
+    return parts.length === 1 ? first : new Uint8Array(Buffer.concat(parts));
+  }
+
+  async #readFor(ms: number, mostBytes: number): Promise<readonly Bytes[]> {
+    const parts: Bytes[] = [];
+    let left = mostBytes;
+    const isOver = Promise.withResolvers<undefined>();
+    const timer = setTimeout(() => isOver.resolve(undefined), ms);
+    while (left > 0) {
+      // What ends the body is for the next read.
+      const part = await Promise.race([this.#read().catch(() => undefined), isOver.promise]);
+      if (!part) break;
+      this.#coming = undefined;
+      parts.push(part);
+      left -= part.length;
+    }
+    clearTimeout(timer);
+    return parts;
+  }
+
+  #read(): Promise<Bytes | undefined> {
+    if (this.#coming) return this.#coming;
+    this.#coming = this.#reader.read().then(({ value }) => value);
+    // A failure is for whoever reads next, and nobody may read any more.
+    this.#coming.catch(() => undefined);
+    return this.#coming;
   }
 }
 
-const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-
 /** Cuts after a line, wherever a piece would have too many lines. */
-function* piecesOf(body: Bytes): Generator<Bytes> {
+function* cutAtLines(body: Bytes): Generator<Bytes> {
   let [start, lines] = [0, 0];
   for (let at = body.indexOf(NEW_LINE); at >= 0; at = body.indexOf(NEW_LINE, at + 1)) {
     lines += 1;

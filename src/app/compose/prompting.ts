@@ -1,4 +1,3 @@
-import os from "node:os";
 import { join } from "node:path";
 import { DEFAULT_PROMPT } from "../../automation/wake-up.ts";
 import type { SystemPromptRequest } from "../../dispatch/ports.ts";
@@ -20,7 +19,7 @@ import type { AgentSettings } from "../../types/settings.ts";
 import type { Log } from "../../types/log.ts";
 import type { Peer } from "../../types/chat/message.ts";
 import type { Live } from "./live.ts";
-import { packageRoot } from "../package-root.ts";
+import { DOCS_PATH, MACHINE } from "./machine.ts";
 import { skillSources } from "./skill-sources.ts";
 
 /** Makes the system prompt of an attempt from the workspace, the skills and the current config. */
@@ -93,14 +92,6 @@ export function filesOf(
 
 const promptOf = (parts: readonly TextPart[]): SystemPrompt => ({ text: joinParts(parts), parts: sizesOf(parts) });
 
-/** Read once: each of them is a system call. */
-const MACHINE = {
-  host: os.hostname(),
-  os: `${os.type()} ${os.release()}`,
-  arch: os.arch(),
-  node: process.version,
-};
-
 function contextFor(
   { agent, model, tools, peer, extra, session }: SystemPromptRequest,
   found: Pick<SystemContext, "contextFiles" | "skills"> & { owners: readonly string[]; now: number },
@@ -110,7 +101,7 @@ function contextFor(
     tools: tools.map(({ name, description }) => ({ name, description })),
     skills: found.skills,
     workspace: agent.workspace,
-    docsPath: join(packageRoot, "docs"),
+    docsPath: DOCS_PATH,
     runtime: {
       agentId: agent.id,
       ...MACHINE,

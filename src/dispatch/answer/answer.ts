@@ -11,10 +11,11 @@ import { attach } from "../media/attach.ts";
 import { isUnfinished, outcomeOf } from "../turn/run-end.ts";
 import { AnswerSends, type SendHow } from "./answer-sends.ts";
 import type { AnswerPorts, AnswerTarget } from "./answer-target.ts";
-import { createBlockFeed, lettersOf, type BlockFeed } from "./block-feed.ts";
+import { lettersOf, type BlockFeed } from "./block-feed.ts";
 import { NOTICE } from "./reply-names.ts";
 import { ResponsePrefix } from "./response-prefix.ts";
 import { SentTexts } from "./sent-texts.ts";
+import { openFeed, openPreview, shownAtTimes } from "./showing.ts";
 
 /** Follows a run and brings its answer to the chat. Resolves when the whole reply is durable, with the message's outcome. */
 export async function answer(
@@ -26,9 +27,6 @@ export async function answer(
   for await (const event of stream.watch(1, answering.pace)) await answering.take(event);
   return answering.outcome;
 }
-
-/** Milliseconds from one look at an answer that is streamed to the next. */
-const SHOWN_EVERY_MS = 100;
 
 class Answering {
   outcome: Outcome | "unfinished" = "unfinished";
@@ -62,37 +60,13 @@ class Answering {
     const wanted = style.streaming ?? (agent.streaming.blocks ? "block" : "partial");
     const streaming = kind.answer === "whole" ? "off" : wanted;
     this.#earlierBlocks = streaming === "block" ? this.#sends.plannedBlocks() : [];
-    if (streaming === "block") this.#feed = this.#openFeed();
-    else if (streaming === "partial") this.#preview = this.#openPreview();
+    if (streaming === "block") this.#feed = openFeed(target, ports, this.#earlierBlocks);
+    else if (streaming === "partial") this.#preview = openPreview(target, ports, this.#replyTo({}));
     if (earlier.previewId !== undefined) this.#preview?.adopt(earlier.previewId);
   }
 
-  #openPreview(): Preview | undefined {
-    const { message, inboxId, style, earlier } = this.#target;
-    const { sender, teamId } = message;
-    return this.#ports.outbox.preview(message.from, inboxId, {
-      replyTo: this.#replyTo({}),
-      recipient: { id: sender.id, ...(teamId !== undefined && { teamId }) },
-      isNative: style.nativeStreaming,
-      shownBefore: earlier.previewLength,
-    });
-  }
-
-  #openFeed(): BlockFeed {
-    const { style, agent } = this.#target;
-    return createBlockFeed({
-      streaming: agent.streaming,
-      coalesce: style.coalesce,
-      byParagraph: style.byParagraph === true,
-      clock: this.#ports.clock,
-      earlier: this.#earlierBlocks,
-    });
-  }
-
-  /** Deltas are needed only for what is shown before the answer is complete. */
   get pace(): DeltaPace {
-    if (!this.#feed && !this.#preview) return WHOLE_MESSAGES;
-    return { clock: this.#ports.clock, everyMs: () => SHOWN_EVERY_MS };
+    return this.#feed || this.#preview ? shownAtTimes(this.#ports.clock) : WHOLE_MESSAGES;
   }
 
   async take(event: RunEvent): Promise<void> {

@@ -1,0 +1,39 @@
+import type { Preview } from "../../outbox/preview.ts";
+import type { Clock } from "../../types/clock.ts";
+import type { DeltaPace } from "../../types/run/events.ts";
+import type { AnswerPorts, AnswerTarget } from "./answer-target.ts";
+import { createBlockFeed, type BlockFeed } from "./block-feed.ts";
+
+/** Milliseconds from one look at an answer that is streamed to the next. */
+const SHOWN_EVERY_MS = 100;
+
+/** The deltas of an answer that is shown before it is complete. */
+export const shownAtTimes = (clock: Clock): DeltaPace => ({ clock, everyMs: () => SHOWN_EVERY_MS });
+
+/** Undefined where the channel cannot show an unfinished answer. */
+export function openPreview(
+  { message, inboxId, style, earlier }: AnswerTarget,
+  { outbox }: AnswerPorts,
+  replyTo: string | undefined,
+): Preview | undefined {
+  const { sender, teamId } = message;
+  return outbox.preview(message.from, inboxId, {
+    replyTo,
+    recipient: { id: sender.id, ...(teamId !== undefined && { teamId }) },
+    isNative: style.nativeStreaming,
+    shownBefore: earlier.previewLength,
+  });
+}
+
+export const openFeed = (
+  { style, agent }: AnswerTarget,
+  { clock }: AnswerPorts,
+  earlier: readonly string[],
+): BlockFeed =>
+  createBlockFeed({
+    streaming: agent.streaming,
+    coalesce: style.coalesce,
+    byParagraph: style.byParagraph === true,
+    clock,
+    earlier,
+  });

@@ -169,7 +169,7 @@ export function fullFoldersIn(files: readonly string[]): string[] {
 
 /** Functions that open the stream of a model, each with the only files that may use it. */
 const STREAM_OPENERS: readonly { readonly text: RegExp; readonly files: readonly string[] }[] = [
-  { text: /\b(?:stream|complete)Simple\b/, files: ["src/providers/handle.ts"] },
+  { text: /\b(?:stream|complete)Simple(?:[A-Z]\w*)?\b/, files: ["src/providers/handle.ts"] },
   { text: /\bopenStream\b/, files: ["src/providers/handle.ts", "src/providers/call.ts"] },
   // Without our stream function the SDK's loop opens its own stream.
   { text: /pi-agent-core[^]*\bnew Agent\(/, files: ["src/harness/run/attempt.ts"] },

@@ -1,3 +1,4 @@
+import type { Api } from "@mariozechner/pi-ai";
 import type { AuthProfile } from "../types/auth.ts";
 import type { ModelInfo, ModelRef } from "../types/run/model.ts";
 import { type ModelMeter, UNMETERED } from "../types/run/model-meter.ts";
@@ -8,7 +9,7 @@ import type { Found, KeyedModel } from "./auth/profiles.ts";
 import { adjustedModel, buildPiModel, DEMO_PI_MODEL, infoOf } from "./build.ts";
 import { demoStream } from "./demo.ts";
 import { foreignStream } from "./foreign-stream.ts";
-import { loadPi, streamOf, type PiModel, type StreamModel } from "./pi.ts";
+import { loadPi, type PiContext, type PiModel, type PiStream, type PiStreamOptions, type StreamModel } from "./pi.ts";
 
 /** A model that can be called. */
 export interface ModelHandle {
@@ -50,9 +51,30 @@ export async function handleOf(
   const sdk = await loadPi();
   if (built === DEMO_PI_MODEL) return { info: DEMO_INFO, pi, profile, apiKey, meter, openStream: demoStream(sdk) };
   const { stream, classify } = brought ?? {};
-  const ofApi = await streamOf(pi.api);
+  const ofApi = await streamOf(pi.api, sdk);
   const openStream = stream ? foreignStream(stream, ofApi) : ofApi;
   return { info: infoOf(pi), pi, profile, apiKey, meter, openStream, ...(classify && { classify }) };
+}
+
+type Load = () => Promise<(model: never, context: PiContext, options?: PiStreamOptions) => PiStream>;
+
+/** The APIs whose module is called directly: the SDK's own table would pass each event through one more stream. */
+const MODULES: ReadonlyMap<string, Load> = new Map<Api, Load>([
+  [
+    "openai-completions",
+    async () => (await import("@mariozechner/pi-ai/openai-completions")).streamSimpleOpenAICompletions,
+  ],
+  ["openai-responses", async () => (await import("@mariozechner/pi-ai/openai-responses")).streamSimpleOpenAIResponses],
+  ["anthropic-messages", async () => (await import("@mariozechner/pi-ai/anthropic")).streamSimpleAnthropic],
+]);
+
+/** How the SDK streams calls, fast for models of this API. Rejects when the API's module cannot be loaded. */
+async function streamOf(api: string, { streamSimple }: Awaited<ReturnType<typeof loadPi>>): Promise<StreamModel> {
+  const module = await MODULES.get(api)?.();
+  if (!module) return streamSimple;
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the module of an API takes models of this API
+  const direct = module as StreamModel;
+  return (model, context, options) => (model.api === api ? direct : streamSimple)(model, context, options);
 }
 
 async function exchanged(

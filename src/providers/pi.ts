@@ -20,28 +20,6 @@ export async function loadPi() {
   return pi;
 }
 
-type Load = () => Promise<(model: never, context: PiContext, options?: PiStreamOptions) => PiStream>;
-
-/** The APIs whose module is called directly: the SDK's own table would pass each event through one more stream. */
-const MODULES: ReadonlyMap<string, Load> = new Map<Api, Load>([
-  [
-    "openai-completions",
-    async () => (await import("@mariozechner/pi-ai/openai-completions")).streamSimpleOpenAICompletions,
-  ],
-  ["openai-responses", async () => (await import("@mariozechner/pi-ai/openai-responses")).streamSimpleOpenAIResponses],
-  ["anthropic-messages", async () => (await import("@mariozechner/pi-ai/anthropic")).streamSimpleAnthropic],
-]);
-
-/** How the SDK streams calls, fast for models of this API. Rejects when the API's module cannot be loaded. */
-export async function streamOf(api: string): Promise<StreamModel> {
-  const { streamSimple } = await loadPi();
-  const module = await MODULES.get(api)?.();
-  if (!module) return streamSimple;
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the module of an API takes models of this API
-  const direct = module as StreamModel;
-  return (model, context, options) => (model.api === api ? direct : streamSimple)(model, context, options);
-}
-
 /** An empty stream. Throws before `loadPi` has resolved, but whoever has a model's handle has waited for that. */
 export function emptyStream(): PiStream {
   if (!newStream) throw new Error("a model was called before the SDK was loaded");

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
-import { qrRows } from "../../src/utils/qr.ts";
+import { qrRows } from "../../src/utils/text/qr.ts";
 
 const textOf = (length: number) =>
   Array.from({ length }, (_, at) => "ABCDEFxyz0123,/+=@"[(at * 7 + length) % 18]).join("");

@@ -4,6 +4,7 @@ import type { Hub } from "../transport/hub.ts";
 import { POLICY } from "../transport/frames.ts";
 import { ChatView } from "./chat-view.ts";
 import type { ServerPorts } from "../options.ts";
+import { deltaEveryMs } from "./pace.ts";
 
 type Ports = Pick<ServerPorts, "chat" | "events" | "sessions" | "log" | "clock">;
 
@@ -51,13 +52,6 @@ async function watchRun(stream: RunStream, ports: Ports, hub: Hub): Promise<void
     if (isEdge(event) && stream.facts.trigger !== "api") hub.announceSession(stream.facts.sessionKey, "run", event.ts);
   }
 }
-
-const DELTA_EVERY_MS = 50;
-/** Each delta carries the whole text, so without longer pauses the bytes would grow with its square. */
-const CHARACTERS_PER_MS = 200;
-
-/** Milliseconds between the deltas of a text: more than 50 from 10,000 characters on. */
-export const deltaEveryMs = (length: number): number => Math.max(DELTA_EVERY_MS, length / CHARACTERS_PER_MS);
 
 /** Whether a row of the session list changes: its run became active or ended. */
 const isEdge = (event: RunEvent) => event.type === "run_start" || event.type === "run_end";

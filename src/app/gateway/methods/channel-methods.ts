@@ -105,7 +105,7 @@ const drawn = async (view: LoginView) => ({ ...view, steps: await Promise.all(vi
 
 async function withRows(step: LoginStep) {
   if (step.kind !== "qr") return step;
-  const { qrRows } = await import("../../../utils/qr.ts");
+  const { qrRows } = await import("../../../utils/text/qr.ts");
   return { ...step, rows: qrRows(step.text) };
 }
 

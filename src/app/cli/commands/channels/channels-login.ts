@@ -2,7 +2,7 @@ import { z } from "zod";
 import { ownError, ownStep } from "../../../../channels/own-keys.ts";
 import type { LoginStep } from "../../../../types/chat/channel.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
-import { qrRows } from "../../../../utils/qr.ts";
+import { qrRows } from "../../../../utils/text/qr.ts";
 import { accountFolder } from "../../../accounts/accounts.ts";
 import { libraryStore, libraryUrl } from "../../../compose/libraries.ts";
 import { findAccount } from "../../../accounts/channel-accounts.ts";

@@ -182,7 +182,6 @@ async function bundleNode(esbuild) {
     banner: { js: banner },
     minifySyntax: true,
     minifyWhitespace: true,
-    keepNames: true,
     legalComments: "none",
     // `npm run bench -- profile` finds the source of a function with these. Node does not load them: no file names them.
     sourcemap: release ? false : "external",
@@ -195,7 +194,17 @@ async function bundleNode(esbuild) {
     fs.mkdirSync(dist, { recursive: true });
     fs.writeFileSync(path.join(dist, "meta.json"), JSON.stringify(result.metafile));
   }
-  return { files: result.outputFiles, metafile: result.metafile };
+  return { files: result.outputFiles.map(inLatin1), metafile: result.metafile };
+}
+
+/**
+ * One character that is not Latin-1 makes the engine keep the whole file with two bytes for each. esbuild leaves such characters
+ * in regular expressions and raw templates, in which an escape means the same: all raw templates here are patterns.
+ */
+function inLatin1(file) {
+  if (!file.path.endsWith(".js")) return file;
+  const escape = (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  return { path: file.path, contents: Buffer.from(file.text.replace(/[\u0100-\uffff]/g, escape)) };
 }
 
 async function bundlePage(esbuild) {

@@ -41,9 +41,11 @@ const TORN_TEXT =
   "This call was not run: its arguments were cut off before they were complete, or are not valid JSON. " +
   "Call the tool again with complete arguments; write long content in several smaller calls.";
 
-/** The SDK calls this before it validates a call's arguments, and takes an error as the call's result. */
-function unlessTorn(args: unknown): unknown {
+/** The SDK calls this before it validates a call's arguments, without a time limit, and takes an error as the call's result. */
+function checkable({ name, slowArguments }: Tool, args: unknown): unknown {
   if (isTorn(args)) throw new Error(TORN_TEXT);
+  const why = slowArguments?.(args);
+  if (why !== undefined) throw new Error(`The arguments for ${name} do not fit. ${why}`);
   return args;
 }
 
@@ -83,7 +85,7 @@ export function toAgentTool(tool: Tool, setting: ToolSetting): AgentTool {
     label: tool.label,
     description: tool.description,
     parameters: toolSchema(tool),
-    prepareArguments: unlessTorn,
+    prepareArguments: (args) => checkable(tool, args),
     // If one call of an answer has side effects, its calls run one after the other: no call overtakes an approval question
     // or changes a file that the question is about.
     executionMode: tool.hasSideEffects ? "sequential" : "parallel",

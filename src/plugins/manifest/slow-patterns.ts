@@ -3,6 +3,7 @@ import { isFields, type Fields } from "../../utils/fields.ts";
 import { runWithin } from "./run-within.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 import { shorten } from "../../utils/text/shorten.ts";
+import { canBeChecked } from "./schema-cost.ts";
 import { sameValue } from "./schema-parts.ts";
 
 /** Milliseconds to check a value, and to search with one pattern to find out which is slow. */
@@ -38,6 +39,15 @@ export function inTime(schema: z.ZodType, jsonSchema: Fields): z.ZodType {
   });
 }
 
+/** The key and the pattern of a JSON Schema that takes too long on a value, as a sentence; undefined when all patterns end in time. */
+export function slowPattern(jsonSchema: Fields, value: unknown): string | undefined {
+  if (!canBeChecked(jsonSchema)) return undefined;
+  const searchAll = () => [...searchesIn(jsonSchema, value)].map(search);
+  if (runWithin(CHECK_MS, searchAll).kind === "done") return undefined;
+  const { path = [], message } = slowOne(jsonSchema, value);
+  return `${path.map(String).join(".")} ${message}.`.trimStart();
+}
+
 interface Search {
   readonly path: readonly PropertyKey[];
   readonly pattern: string;
@@ -46,12 +56,20 @@ interface Search {
 
 function slowOne(jsonSchema: Fields, value: unknown): { readonly path?: PropertyKey[]; readonly message: string } {
   for (const { path, pattern, text } of searchesIn(jsonSchema, value).take(MOST_SEARCHES)) {
-    const search = runWithin(SEARCH_MS, () => new RegExp(pattern).test(text));
-    if (search.kind === "done") continue;
+    if (runWithin(SEARCH_MS, () => search({ pattern, text })).kind === "done") continue;
     const shown = shorten(pattern, MOST_SHOWN);
     return { path: [...path], message: `takes too long to check with the pattern ${shown} of the plugin` };
   }
   return { message: "takes too long to check with the plugin's schema" };
+}
+
+function search({ pattern, text }: Pick<Search, "pattern" | "text">): boolean {
+  try {
+    return new RegExp(pattern).test(text);
+  } catch {
+    // What is no pattern searches nothing.
+    return false;
+  }
 }
 
 /** What is searched, and with which patterns. */

@@ -69,6 +69,8 @@ export interface Tool<Input = unknown> {
   readonly input: z.ZodType<Input>;
   /** The input's JSON Schema where a plugin wrote it; models get it as it is. Derived from `input` when unset. */
   readonly jsonSchema?: Readonly<Record<string, unknown>>;
+  /** Why arguments cannot be compared with `jsonSchema` in a reasonable time, as a sentence; asked before anything compares them. */
+  readonly slowArguments?: (args: unknown) => string | undefined;
   /** True when it changes anything outside: such a turn is continued, never replayed. */
   readonly hasSideEffects: boolean;
   run(input: Input, context: ToolContext): Promise<ToolResult>;

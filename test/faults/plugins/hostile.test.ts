@@ -125,6 +125,8 @@ describe.concurrent("a plugin whose code would stop the gateway", () => {
     ] as const;
     for (const [way, [errors, code]] of ends.entries()) {
       const gateway = await home.start();
+      if (way === 1)
+        expect((await home.run(["status"])).stdout).toContain("bursts ended the gateway once in the last 24 h");
       void home.run(["agent", "--message", `/burst ${way}`]);
       expect(await gateway.ended).toBe(code);
       const named = () => gateway.lines.filter(({ level, plugin }) => level === "error" && plugin === "bursts");

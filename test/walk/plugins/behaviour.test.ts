@@ -61,6 +61,34 @@ test("a plugin that imports what is missing only in a turn is named at its load"
   expect(failed).toBeDefined();
 });
 
+test("a pattern of a plugin's tool that takes for ever on the model's arguments is an error for the model", async ({
+  world,
+  expect,
+}) => {
+  const plugins = { entries: { finder: { enabled: true } } };
+  const home = await world.home(world.config({ channels: { telegram: { enabled: false } }, plugins }));
+  const parameters = { type: "object", properties: { name: { type: "string", pattern: "^(a+)+$" } } };
+  writePlugin(join(home.stateDir, "extensions"), {
+    id: "finder",
+    manifest: { contracts: { tools: ["name_find"] } },
+    code: `const parameters = ${JSON.stringify(parameters)};
+      const execute = (id, { name }) => "found " + name;
+      // Another library checks the arguments too, and knows more keywords.
+      const more = { not: { required: ["nobody"] } };
+      const tool = { name: "name_find", description: "Finds.", parameters: { ...parameters, ...more }, execute };
+      export default (api) => api.registerTool(tool, { name: tool.name });`,
+  });
+  await home.start();
+  const args = (said: string) => ({ name: said === "good" ? "aaa" : `${"a".repeat(60)}!` });
+  world.model.answer((asked) =>
+    asked.isAfterTool ? { text: `done: ${asked.toolText}` } : { tool: "name_find", args: args(asked.said) },
+  );
+  expect((await home.run(["agent", "--message", "good"])).stdout).toContain("done: found aaa");
+  expect((await home.run(["agent", "--message", "bad"])).stdout).toContain(
+    "done: The arguments for name_find do not fit. name takes too long to check with the pattern ^(a+)+$ of the plugin.",
+  );
+});
+
 test("what never answers of a plugin holds no caller, an answer that has begun is not cut, and writing too late ends nothing", async ({
   world,
   expect,

@@ -4,6 +4,7 @@ import type { Tool, ToolContribution, ToolResult, ToolScene } from "../../../typ
 import { isFields, type Fields } from "../../../utils/fields.ts";
 import { asJson } from "../../../utils/text/as-json.ts";
 import { schemaOf } from "../../manifest/config-schema.ts";
+import { hasPatterns, slowPattern } from "../../manifest/slow-patterns.ts";
 import { functionOf, methodIn, nameIn, objectOf, textIn, textsIn } from "../foreign.ts";
 import type { PluginScope } from "../scope.ts";
 
@@ -124,6 +125,7 @@ function toolOf(scope: PluginScope, { name, given, acting }: MadeTool): Tool {
     description: textIn(given, "description") ?? name,
     input: checked,
     jsonSchema: parameters,
+    ...(hasPatterns(parameters) && { slowArguments: (args) => slowPattern(parameters, args) }),
     hasSideEffects: true,
     async run(input, { callId, signal, update }) {
       const onUpdate = (partial: unknown) => update(resultOf(partial).content.map(textOfPart).join(""));

@@ -95,9 +95,12 @@ export function flatCostFigures({ ours: [row] }) {
   return [
     figure(`${large}: ready`, { unit: "ms", here: exactly(row.healthz) }),
     figure(`${large}: idle`, { unit: "MiB", here: exactly(row.rssMiB) }),
-    figure(`${large}: event loop late without a call`, { unit: "ms", here: exactly(row.quietMs) }),
-    ...row.calls.flatMap(({ name, loopMs, wallMs }) => [
+    figure(`${large}: event loop, five seconds without a call`, { unit: "ms", here: exactly(row.quietMs) }),
+    ...row.calls.flatMap(({ name, loopMs, p99Ms, wallMs }) => [
       figure(`${large}: ${name}: event loop`, { unit: "ms", here: exactly(loopMs), target: atMost(5) }),
+      ...(p99Ms === undefined
+        ? []
+        : [figure(`${large}: ${name}: event loop, p99`, { unit: "ms", here: exactly(p99Ms) })]),
       figure(`${large}: ${name}: time`, { unit: "ms", here: exactly(wallMs) }),
     ]),
   ];

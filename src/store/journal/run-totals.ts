@@ -4,8 +4,8 @@ import { count, text } from "./columns.ts";
 import type { Commits } from "./commits.ts";
 import type { Statements } from "./sqlite.ts";
 
-/** Rows that are read at once, receipts included. That takes about two milliseconds. */
-const SLICE = 250;
+/** Rows that are read at once, receipts included. That takes about a millisecond. */
+const SLICE = 100;
 
 // A row is later when its time is, or at the same time its row id.
 const SLICE_END = `SELECT at, rowid AS id FROM runs WHERE (at, rowid) > (?, ?) ORDER BY at, rowid LIMIT 1 OFFSET ${SLICE - 1}`;

@@ -1,7 +1,7 @@
 // Measures this gateway on this machine, beside a floor: a bot without a prompt and without storage (null-gateway.mjs).
 //   npm run bench                 everything (about forty minutes)
 //   npm run bench -- start seq    only these experiments
-//   npm run bench -- profile      where the processor time and the memory of one message go
+//   npm run bench -- profile      where the processor time and the memory of one message go; profile-streams: those of open streams
 //   npm run bench -- collector    what settings of V8's garbage collector cost
 // Exits with 1 when an experiment failed, or when the soak or the channels found an error.
 import { spawnSync } from "node:child_process";
@@ -42,7 +42,8 @@ const experiments = {
 
 /** Print their own tables, and run only when they are named. */
 const reports = {
-  profile: { run: ["../profile/profile.mjs", "2000"] },
+  profile: { run: ["../profile/profile.mjs", "senders", "2000"] },
+  "profile-streams": { run: ["../profile/profile.mjs", "streams"] },
   collector: { run: ["../collector/collector.mjs", "10000"] },
 };
 

@@ -29,6 +29,6 @@ try {
   });
   await L.stopGateway(gateway);
 } finally {
-  L.stopAll();
+  await L.stopAll();
 }
 process.exit(0);

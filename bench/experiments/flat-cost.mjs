@@ -88,6 +88,6 @@ try {
   L.save("flat", { messages, sessions, healthz: gateway.healthz, rssMiB, quietMs: quietLong.max, calls });
   await L.stopGateway(gateway);
 } finally {
-  L.stopAll();
+  await L.stopAll();
 }
 process.exit(0);

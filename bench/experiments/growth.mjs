@@ -24,6 +24,6 @@ try {
   L.save("growth", { first, all, early, late });
   await L.stopGateway(gateway);
 } finally {
-  L.stopAll();
+  await L.stopAll();
 }
 process.exit(0);

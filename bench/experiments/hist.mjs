@@ -153,5 +153,5 @@ for (const n of process.argv.slice(2).map(Number)) {
   }
   await L.stopGateway(g);
 }
-L.stopAll();
+await L.stopAll();
 process.exit(0);

@@ -20,6 +20,6 @@ try {
   L.save("idle", { seconds, ...memory, cpuPercent: sum("cpuMs") / 10, wakeUps: sum("wakeUps"), byThread });
   await L.stopGateway(gateway);
 } finally {
-  L.stopAll();
+  await L.stopAll();
 }
 process.exit(0);

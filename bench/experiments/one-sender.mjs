@@ -31,6 +31,6 @@ try {
   L.save("seq", { gap, first, ...result, cpuMsPerMsg, mem0: before, mem1: L.mem(pid) });
   await L.stopGateway(gateway);
 } finally {
-  L.stopAll();
+  await L.stopAll();
 }
 process.exit(0);

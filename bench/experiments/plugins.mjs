@@ -92,6 +92,6 @@ try {
   const perHook = Math.round(((withHooks - without) / CALLED) * 1000) / 1000;
   L.save("plugins", { plugins, start, hooks: CALLED, without: L.r1(without), withHooks: L.r1(withHooks), perHook });
 } finally {
-  L.stopAll();
+  await L.stopAll();
 }
 process.exit(0);

@@ -42,6 +42,6 @@ await L.startFakes();
 try {
   L.save("slow-disk", { delayMs, fast: await measure(0), slow: await measure(delayMs) });
 } finally {
-  L.stopAll();
+  await L.stopAll();
 }
 process.exit(0);

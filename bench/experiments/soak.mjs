@@ -201,6 +201,6 @@ try {
   failed = wrong.length > 0;
   for (const w of wrong) console.error(`soak: ${w}`);
 } finally {
-  L.stopAll();
+  await L.stopAll();
 }
 process.exit(failed ? 1 : 0);

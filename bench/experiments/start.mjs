@@ -29,6 +29,6 @@ try {
   for (let n = 0; n < starts; n++) rows.push(await startOnce());
   L.save("start", { first, rows });
 } finally {
-  L.stopAll();
+  await L.stopAll();
 }
 process.exit(0);

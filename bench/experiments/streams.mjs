@@ -60,6 +60,6 @@ try {
   L.save("streams", { open, perSecond, mode, ...(await measure(gateway)) });
   await L.stopGateway(gateway);
 } finally {
-  L.stopAll();
+  await L.stopAll();
 }
 process.exit(0);

@@ -1,4 +1,5 @@
 // Figures with their targets, and the table in which they are printed.
+import process from "node:process";
 
 /** The median, least and greatest of what `pick` finds in rows; undefined when it finds nothing. */
 export function spread(rows, pick) {
@@ -43,12 +44,18 @@ function cellsOf({ name, unit, here, floor, target }) {
   return [name, shown(here, unit), floor ? shown(floor, unit) : "", ratio?.toFixed(2) ?? "", wanted, result];
 }
 
-/** Prints rows of cells in columns; the cells of `right` columns end at the right. */
+/** Prints rows of cells in columns, or with $MARKDOWN as a table in Markdown. The cells of `right` columns end at the right. */
 export function printColumns(rows, right = []) {
+  if (process.env.MARKDOWN) return printMarkdown(rows);
   const widths = rows[0].map((_, column) => Math.max(...rows.map((cells) => cells[column].length)));
   const aligned = (cell, column) =>
     right.includes(column) ? cell.padStart(widths[column]) : cell.padEnd(widths[column]);
   for (const cells of rows) console.log(cells.map(aligned).join("  ").trimEnd());
+}
+
+function printMarkdown([head, ...rows]) {
+  const line = (cells) => `| ${cells.join(" | ")} |`;
+  console.log([line(head), `|${head.map(() => "---|").join("")}`, ...rows.map(line)].join("\n"));
 }
 
 export function printFigures(figures) {

@@ -1,5 +1,6 @@
 // Starts and stops the gateway and the fakes.
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import fs from "node:fs";
 import net from "node:net";
 import path from "node:path";
@@ -28,9 +29,16 @@ export async function startFakes(llmEnv = {}) {
   await startFake("fake-telegram.mjs", TG, { LOG: `${ROOT}/tg.jsonl` });
 }
 
-/** Kills what was started and still runs. */
-export function stopAll() {
-  for (const child of children.splice(0)) child.kill("SIGKILL");
+async function end(child) {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const over = once(child, "exit");
+  child.kill("SIGKILL");
+  await over;
+}
+
+/** Kills what was started and still runs. Resolves when it has ended. */
+export async function stopAll() {
+  await Promise.all(children.splice(0).map(end));
 }
 
 const isListening = () =>

@@ -60,6 +60,7 @@ export function placeOf(frame) {
   const apart = frame.url ? undefined : V8.get(name);
   if (apart) return { name, module: apart, folder: apart, rank: 0, apart: true };
   if (!frame.url) return { name, module: "native functions", folder: "native functions", rank: 0 };
+  if (frame.url.startsWith("wasm:")) return { name, module: "WebAssembly", folder: "WebAssembly", rank: 0 };
   if (!frame.url.startsWith("file:")) {
     const module = moduleOfNode(frame.url);
     return { name, file: frame.url, line: frame.lineNumber + 1, module, folder: module, rank: 0 };

@@ -7,7 +7,7 @@ const LEAST_SHARE = 0.003;
 const share = (part, whole) => `${((100 * part) / whole).toFixed(1)} %`;
 
 function print(title, rows) {
-  console.log(`\n${title}`);
+  console.log(`\n${title}\n`);
   printColumns(rows, rows[0].map((_, column) => column).slice(1));
 }
 
@@ -18,23 +18,24 @@ const THREADS = {
   "v8:ProfEvntProc": "the recorder of this profile",
 };
 
-export function printThreads(used, perMessage) {
+/** `each` divides a sum by the number of units, and gives it with that many digits. */
+export function printThreads(what, used, each) {
   const all = used.reduce((sum, one) => sum + one.cpuMs, 0);
   const some = used.filter((one) => one.cpuMs > all * LEAST_SHARE);
-  const rows = some.map(({ name, cpuMs }) => [THREADS[name] ?? name, perMessage(cpuMs, 2), share(cpuMs, all)]);
-  print("ms a message: threads", [["", "processor time", ""], ...rows, ["all", perMessage(all, 2), ""]]);
+  const rows = some.map(({ name, cpuMs }) => [THREADS[name] ?? name, each(cpuMs, 2), share(cpuMs, all)]);
+  print(`${what}: threads`, [["", "processor time", ""], ...rows, ["all", each(all, 2), ""]]);
 }
 
-export function printCollections(collections, perMessage) {
+export function printCollections(what, collections, each) {
   const rows = Object.entries(collections).map(([kind, { count, ms }]) => {
-    return [kind, `${count}`, perMessage(ms, 2), (ms / count).toFixed(2)];
+    return [kind, `${count}`, each(ms, 2), (ms / count).toFixed(2)];
   });
-  print("pauses of the main thread for the collector", [["", "pauses", "ms a message", "ms each"], ...rows]);
+  print("pauses of the main thread for the collector", [["", "pauses", what, "ms each"], ...rows]);
 }
 
 const ofProject = (one) => /(?:^|\s)(?:src|extensions)\//.test(one.name);
 
-/** `shown` turns a sum of the profile into what is printed for one message. */
+/** `shown` turns a sum of the profile into what is printed for one unit. */
 export function printSums(what, { total, modules, folders, functions }, shown) {
   const cells = (one, ...columns) => [
     one.name,

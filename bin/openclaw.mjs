@@ -79,6 +79,11 @@ async function cacheCode() {
   if (args[0] === "gateway") setTimeout(() => flushCompileCache(), 20_000).unref();
 }
 
+/** Syncs of transcripts wait for the disk in these threads, four by default: with a slow disk that would be the limit. */
+function allowManySyncs() {
+  process.env.UV_THREADPOOL_SIZE ??= "12";
+}
+
 /**
  * A daemon runs for months: memory that stays flat is worth more to it than the last bit of speed. Measured over 1,500
  * messages: 148 MiB resident with it, 328 MiB and growing without, at the same CPU time per message.
@@ -93,7 +98,10 @@ async function start() {
   const main = path.join(root, "dist", "main.js");
   if (!fs.existsSync(main)) return refuse(`openclaw: ${main} is missing: run "npm run build" in ${root}`);
   await cacheCode();
-  if (args[0] === "gateway") await keepMemoryFlat();
+  if (args[0] === "gateway") {
+    allowManySyncs();
+    await keepMemoryFlat();
+  }
   await import(pathToFileURL(main).href);
 }
 

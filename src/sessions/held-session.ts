@@ -119,6 +119,10 @@ export class HeldSession implements Session {
     return id;
   }
 
+  sync(): Promise<void> {
+    return this.#held().sync();
+  }
+
   branch(entryId: string | null): void {
     this.#held().branch(entryId);
   }

@@ -89,21 +89,27 @@ export type EntryBody =
   | { readonly type: "session_info"; readonly name?: string };
 export type TranscriptEntry = EntryBase & EntryBody;
 
+/** The file of a conversation. */
+interface SessionFile {
+  /** Absolute path of the transcript. */
+  readonly file: string;
+  /** Places of the file that could not be read, in the part of it that was needed so far. */
+  readonly damagedPlaces: number;
+  /** Resolves when everything that was appended is synced; costs nothing when it is. Rejects with DISK_FULL or DISK_WRITE. */
+  sync(): Promise<void>;
+}
+
 /** One open conversation. Belongs to the caller of `acquire` until `release`. */
-export interface Session {
+export interface Session extends SessionFile {
   readonly key: SessionKey;
   readonly agentId: AgentId;
   /** Changes with `reset`. */
   readonly id: string;
-  /** Absolute path of the transcript. */
-  readonly file: string;
   readonly entry: Readonly<SessionEntry>;
   /** True until the first message of this session id is there. */
   readonly isNew: boolean;
   /** Id of the last entry of the current branch, or null. */
   readonly leafId: string | null;
-  /** Places of the file that could not be read, in the part of it that was needed so far. */
-  readonly damagedPlaces: number;
 
   /**
    * The current branch, newest part: entries back to the last compaction's first kept entry, or until `maxTokens`
@@ -117,7 +123,7 @@ export interface Session {
   newest(count: number): Promise<readonly TranscriptEntry[]>;
   /** The entry that the given one hangs under, null for the first; undefined when it is not on the branch in the loaded window. */
   parentOf(entryId: string): Promise<string | null | undefined>;
-  /** Appends in one write. With `durable` it resolves after fsync. Returns the entry's id. */
+  /** Appends in one write. With `durable` it resolves after fsync, which includes earlier entries. Returns the entry's id. */
   append(body: EntryBody, options?: { id?: string; durable?: boolean }): Promise<string>;
   /** Next append hangs under this entry (null: at the start). */
   branch(entryId: string | null): void;

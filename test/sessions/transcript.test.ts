@@ -7,6 +7,7 @@ import type { Transcript } from "../../src/sessions/transcript/transcript.ts";
 import { openStateDir, type StateDir } from "../kit/store/state-dir.ts";
 import { ALL, answer, assistant, openFile, say, texts, user } from "../kit/store/transcript-file.ts";
 import { recordLog } from "../kit/log.ts";
+import { countSyncs } from "../kit/store/synced-files.ts";
 
 let dir: string;
 let path: string;
@@ -41,6 +42,21 @@ describe("a transcript", () => {
     expect(JSON.parse(line ?? "")).toMatchObject({ type: "message", id, parentId: null, message: user("hello") });
     expect((await stat(path)).mode & 0o777).toBe(0o600);
     expect(transcript.hasMessage).toBe(true);
+  });
+
+  it.runIf(process.platform === "linux")("is synced when it is asked to be, and only if something is not", async () => {
+    const syncs = await countSyncs();
+    const transcript = await open();
+    await transcript.sync();
+    await transcript.append(say("a"));
+    expect(syncs?.of(path)).toBe(0);
+    await Promise.all([transcript.sync(), transcript.sync()]);
+    expect(syncs?.of(path)).toBe(1);
+    await transcript.append(say("b"));
+    await transcript.append(answer("c"), { durable: true });
+    await transcript.sync();
+    expect(syncs?.of(path)).toBe(2);
+    syncs?.stop();
   });
 
   it("keeps the order of calls that nobody waited for", async () => {

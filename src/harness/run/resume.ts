@@ -89,7 +89,8 @@ export async function openTurn(conversation: Conversation, turn: UserTurn, progr
   if (progress.kind === "fresh") {
     if (isVolatile(turn)) return markTurn(conversation, turn);
     const message = userMessage(turn);
-    await conversation.append({ type: "message", message }, { id: turn.entryId, durable: true });
+    // Not synced: the journal has the message until the turn is over, and the first answer syncs the entry too.
+    await conversation.append({ type: "message", message }, { id: turn.entryId });
   } else if (progress.kind === "underway") {
     await closeCalls(conversation, turn.entryId);
   }

@@ -28,6 +28,8 @@ export class LineFile {
   #draining: Promise<void> | undefined;
   /** The first line of a file that does not exist yet. */
   #head: string;
+  /** Some lines are written and not synced. */
+  #isBehind = false;
   /** Why an incomplete line could not be removed. No line is added after it; the next opening repairs the file. */
   #broken: unknown;
 
@@ -80,6 +82,28 @@ export class LineFile {
     return { offset, done };
   }
 
+  /** Resolves when every line is synced; costs nothing when they are. Rejects with DISK_FULL or DISK_WRITE. */
+  async sync(): Promise<void> {
+    await this.#draining;
+    if (!this.#isBehind || !this.#handle) return;
+    try {
+      await this.#syncNow(this.#handle);
+    } catch (error) {
+      throw diskError(error, this.path);
+    }
+  }
+
+  /** Lines that are written during the sync may not be part of it. */
+  async #syncNow(handle: FileHandle): Promise<void> {
+    this.#isBehind = false;
+    try {
+      await handle.datasync();
+    } catch (error) {
+      this.#isBehind = true;
+      throw error;
+    }
+  }
+
   /** Resolves when nothing is being written. */
   async settled(): Promise<void> {
     await this.#draining;
@@ -114,8 +138,9 @@ export class LineFile {
     const text = batch.map((one) => one.text).join("");
     try {
       const handle = this.#handle ?? (await this.#create());
-      await handle.appendFile(text);
-      if (batch.some((one) => one.durable)) await handle.datasync();
+      await writeWhole(handle, text);
+      this.#isBehind = true;
+      if (batch.some((one) => one.durable)) await this.#syncNow(handle);
       this.#size += Buffer.byteLength(text);
       for (const one of batch) one.resolve();
     } catch (error) {
@@ -143,6 +168,15 @@ export class LineFile {
     } catch (error) {
       this.#broken = error;
     }
+  }
+}
+
+/** `appendFile` does the same with more steps. A short write is what a full disk or a signal causes. */
+async function writeWhole(handle: FileHandle, text: string): Promise<void> {
+  const bytes = Buffer.from(text);
+  for (let at = 0; at < bytes.length;) {
+    const { bytesWritten } = await handle.write(bytes, at);
+    at += bytesWritten;
   }
 }
 

@@ -121,6 +121,11 @@ export class Transcript {
     return id;
   }
 
+  /** Resolves when everything that was appended is synced. Rejects with DISK_FULL or DISK_WRITE. */
+  sync(): Promise<void> {
+    return this.#file.sync();
+  }
+
   branch(entryId: string | null): void {
     if (entryId === this.#leafId) return;
     this.#leafId = entryId;

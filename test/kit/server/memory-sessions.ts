@@ -42,6 +42,7 @@ export class MemorySessions implements Sessions {
       newest: async (count) => kept.transcript.slice(-count),
       parentOf: async () => undefined,
       append: async (body) => push(kept, body),
+      sync: async () => undefined,
       branch: () => undefined,
       update: async (patch) => apply(kept.entry, patch),
       reset: async () => {

@@ -27,6 +27,8 @@ export async function recordRun(
       () => appendNotices(session, end, { ...ports, agent, runId: facts.runId }),
       ports,
     );
+  // From here on the journal need not have the message: a run without an answer has not synced its entry.
+  await retryWhileDiskFull("transcript", () => session.sync(), ports);
   const receipt = files.length === 0 ? end.receipt : { ...end.receipt, files };
   const at = clock.now();
   const chat = kind.isUse ? { ...chatFacts(message), abortedLastRun: wasStopped(end), updatedAt: at } : {};

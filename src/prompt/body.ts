@@ -38,15 +38,17 @@ export function buildBody(context: BodyContext): Body {
   const trace: { stage: string; added: number }[] = [];
   const blocks: Blocks = { before: [], after: [] };
   let draft: BodyDraft = { before: [], user: "", after: [] };
+  let text = draftText(draft);
   for (const stage of BODY_STAGES) {
-    const before = draftText(draft).length;
     const next = stage.apply(draft, context);
+    const after = next === draft ? text : draftText(next);
     note(blocks, stage, { from: draft, to: next });
+    trace.push({ stage: stage.name, added: after.length - text.length });
     draft = next;
-    trace.push({ stage: stage.name, added: draftText(draft).length - before });
+    text = after;
   }
   const thinking = draft.thinking === undefined ? {} : { thinking: draft.thinking };
-  return { text: draftText(draft), ...thinking, trace, parts: partsOf(blocks, draft, context) };
+  return { text, ...thinking, trace, parts: partsOf(blocks, draft, context) };
 }
 
 interface Blocks {

@@ -74,6 +74,7 @@ export function draftText(draft: BodyDraft): string {
 /** The draft with blocks before everything else. Empty blocks are left out. */
 export function prepend(draft: BodyDraft, ...blocks: readonly (string | undefined)[]): BodyDraft {
   const added = blocks.filter((block): block is string => block !== undefined && block !== "");
+  if (added.length === 0) return draft;
   return { ...draft, before: [...added, ...draft.before] };
 }
 

@@ -5,8 +5,8 @@ import type { SystemPrompt } from "../../harness/request.ts";
 import { CHECKLIST, loadContextFiles } from "../../prompt/bootstrap.ts";
 import { loadSkills } from "../../prompt/skills/skills.ts";
 import type { ContextFile, InboundFacts, SystemContext } from "../../prompt/system-context.ts";
-import { joinParts, sizesOf, type TextPart } from "../../prompt/parts.ts";
-import { systemPromptParts, wholePrompt } from "../../prompt/system-prompt.ts";
+import type { TextPart } from "../../prompt/parts.ts";
+import { wholePrompt } from "../../prompt/system-prompt.ts";
 import { dayOf } from "../../prompt/timestamp.ts";
 import type { Clock } from "../../types/clock.ts";
 import { LEGACY } from "../../history/engines/open-engine.ts";
@@ -20,6 +20,7 @@ import type { Log } from "../../types/log.ts";
 import type { Peer } from "../../types/chat/message.ts";
 import type { Live } from "./live.ts";
 import { DOCS_PATH, MACHINE } from "./machine.ts";
+import { MadePrompts, promptOf, withParts } from "./made-prompts.ts";
 import { skillSources } from "./skill-sources.ts";
 
 /** Makes the system prompt of an attempt from the workspace, the skills and the current config. */
@@ -32,6 +33,7 @@ export function createPrompting(live: Live, log: Log, clock: Clock) {
   };
   // Turns that begin at the same moment share one read.
   const once = shareCalls<Awaited<ReturnType<typeof lookUp>>>();
+  const made = new MadePrompts();
   return async (request: SystemPromptRequest): Promise<SystemPrompt> => {
     const { agent, isLight } = request;
     if (agent.prompt.override !== undefined)
@@ -39,8 +41,8 @@ export function createPrompting(live: Live, log: Log, clock: Clock) {
     const found = await once(agent.id, () => lookUp(agent, live, warn));
     const owners = live.config.commands.ownerAllowFrom.map(String);
     const contextFiles = isLight === true ? await filesOf(agent, [CHECKLIST]) : found.contextFiles;
-    const parts = systemPromptParts(contextFor(request, { ...found, contextFiles, owners, now: clock.now() }));
-    return promptOf([...parts, ...memoryParts(request, live, warn)]);
+    const context = contextFor(request, { ...found, contextFiles, owners, now: clock.now() });
+    return withParts(made.of(request.session.key, context), memoryParts(request, live, warn));
   };
 }
 
@@ -89,8 +91,6 @@ export function filesOf(
   const limits = { maxChars: prompt.bootstrapMaxChars, totalMaxChars: prompt.bootstrapTotalMaxChars };
   return loadContextFiles(workspace, limits, names);
 }
-
-const promptOf = (parts: readonly TextPart[]): SystemPrompt => ({ text: joinParts(parts), parts: sizesOf(parts) });
 
 function contextFor(
   { agent, model, tools, peer, extra, session }: SystemPromptRequest,

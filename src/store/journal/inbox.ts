@@ -2,7 +2,7 @@ import { runId, sessionKey } from "../../types/ids.ts";
 import type { Clock } from "../../types/clock.ts";
 import type { Claim, Inbox, InboxRow, Outcome, Refusal } from "../../types/journal.ts";
 import type { InboundMessage } from "../../types/chat/message.ts";
-import { maskStrings } from "../../utils/secrets/mask-strings.ts";
+import { maskedJson } from "../../utils/secrets/mask-strings.ts";
 import { count, countOr, given, json, jsonOr, textOr, word, wordOr } from "./columns.ts";
 import type { Commits } from "./commits.ts";
 import type { Row, Statements } from "./sqlite.ts";
@@ -91,11 +91,11 @@ interface End {
 }
 
 function finishRows(sql: Statements, ids: readonly number[], { outcome, refused, at }: End): void {
-  for (const id of ids) sql.run(FINISH, JSON.stringify(maskStrings(outcome)), at, refused ?? null, id);
+  for (const id of ids) sql.run(FINISH, maskedJson(outcome), at, refused ?? null, id);
 }
 
 function finishTurn(sql: Statements, ids: readonly number[], { outcome, at }: Omit<End, "refused">): void {
-  const end = (id: number, how: Outcome) => sql.run(FINISH, JSON.stringify(maskStrings(how)), at, null, id).changes > 0;
+  const end = (id: number, how: Outcome) => sql.run(FINISH, maskedJson(how), at, null, id).changes > 0;
   const head = ids.findIndex((id) => end(id, outcome));
   const into = ids[head];
   if (into === undefined) return;

@@ -2,7 +2,7 @@ import type { Clock } from "../../types/clock.ts";
 import { runId, sessionKey } from "../../types/ids.ts";
 import type { ApprovalRules, KeyValue, ReceivedFiles, RunFilter, RunLedger, RunRecord } from "../../types/journal.ts";
 import type { Receipt } from "../../types/run/run.ts";
-import { maskStrings } from "../../utils/secrets/mask-strings.ts";
+import { maskedJson } from "../../utils/secrets/mask-strings.ts";
 import { count, given, json, text, textOr } from "./columns.ts";
 import type { Commits } from "./commits.ts";
 import { pluginTotals, runTotals } from "./run-totals.ts";
@@ -25,7 +25,7 @@ export function createLedger(commits: Commits): RunLedger {
     record: ({ runId: id, sessionKey: key, at, result, receipt }) =>
       commits.write((sql) => {
         const { input, output, cost } = receipt.usage;
-        sql.run(RECORD, id, key, at, result, JSON.stringify(maskStrings(receipt)), input, output, cost.total);
+        sql.run(RECORD, id, key, at, result, maskedJson(receipt), input, output, cost.total);
       }),
     recent: (limit, filter) =>
       commits.read((sql) => {

@@ -71,6 +71,7 @@ function mapCalls(
   open: Map<string, string[]>,
   idFor: (call: ToolCallContent) => string,
 ): AssistantMessage {
+  if (!message.content.some((part) => part.type === "toolCall")) return message;
   const fresh = new Map<string, string[]>();
   const content = mapSame(message.content, (part) => {
     if (part.type !== "toolCall") return part;

@@ -53,8 +53,9 @@ function machine() {
   return `${cpus[0]?.model ?? "unknown CPU"}, ${cpus.length} cores, ${memory} GiB, ${os.type()} ${os.release()}, Node ${process.version}`;
 }
 
-/** Runs one experiment once, with the gateway of that name. */
+/** Runs one experiment once, with the gateway of that name. Its files, which may be large, stay only after a failure. */
 function measure(experiment, name, [script, ...args], stdout = "ignore") {
+  const folder = path.join(scratch, experiment, name);
   const child = spawnSync(process.execPath, [path.join(here, "experiments", script), ...args], {
     cwd: here,
     stdio: ["ignore", stdout, "inherit"],
@@ -62,14 +63,14 @@ function measure(experiment, name, [script, ...args], stdout = "ignore") {
       ...process.env,
       EXPERIMENT: experiment,
       NAME: name,
-      ROOT: path.join(scratch, experiment, name),
+      ROOT: folder,
       RESULTS: results,
       PORT_BASE: process.env.PORT_BASE ?? "19300",
       GW_CMD: gateways[name],
     },
   });
-  if (child.status === 0) return;
-  console.error(`${experiment} of ${name}: ended with ${child.status ?? child.signal}`);
+  if (child.status === 0) return fs.rmSync(folder, { recursive: true, force: true });
+  console.error(`${experiment} of ${name}: ended with ${child.status ?? child.signal}; see ${folder}`);
   process.exitCode = 1;
 }
 
@@ -106,6 +107,7 @@ function figuresOf(name, rows) {
 const asked = process.argv.slice(2);
 const unknown = asked.filter((name) => !Object.hasOwn({ ...experiments, ...reports }, name));
 if (unknown.length > 0) {
+  fs.rmdirSync(scratch);
   console.error(`unknown: ${unknown.join(", ")}; known: ${Object.keys({ ...experiments, ...reports }).join(", ")}`);
   process.exit(2);
 }

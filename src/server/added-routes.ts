@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { HttpRouteContribution } from "../types/contribution.ts";
 import type { Log } from "../types/log.ts";
+import { answerInstead } from "../utils/net/answer-instead.ts";
 import { background } from "../utils/background.ts";
 import type { AddedRoutes } from "./options.ts";
 import type { Gate } from "./transport/auth.ts";
@@ -60,7 +61,6 @@ async function answer(
     await route.handle(request.raw, raw);
   } catch (error) {
     log.error("route of a plugin failed", { path: route.path, error });
-    if (!raw.headersSent) raw.writeHead(500, { "content-type": "text/plain; charset=utf-8" });
-    raw.end();
+    answerInstead(raw, 500);
   }
 }

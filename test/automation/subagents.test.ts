@@ -106,6 +106,18 @@ describe("a subagent", () => {
     await expect(ask({ idempotencyKey: "k1", plugin: "other" })).rejects.toThrow("somebody else's");
   });
 
+  it("is one run when requests for two sessions have one idempotency key at the same time, and the second is refused", async () => {
+    const keys = [KEY, `${KEY}-2`];
+    const [first, second] = await Promise.allSettled(
+      keys.map((text) => ask({ sessionKey: text, idempotencyKey: "k1" })),
+    );
+    expect(first?.status).toBe("fulfilled");
+    expect(second).toMatchObject({
+      reason: expect.objectContaining({ message: expect.stringContaining("another request") }),
+    });
+    expect(boot.sessions.peek(sessionKey(`${KEY}-2`))).toBeUndefined();
+  });
+
   it("is refused for keys of chats and for agents that do not exist", async () => {
     for (const text of [
       "main",

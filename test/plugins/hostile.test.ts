@@ -184,6 +184,21 @@ test.each([
   );
 });
 
+// Each takes many seconds when only the check itself is limited.
+test.each([
+  ["many searches that are almost slow", { type: "string", pattern: SLOW }, `${"a".repeat(20)}!`, 2000],
+  [
+    "many alternatives without a pattern",
+    { anyOf: Array.from({ length: 1000 }, (_, i) => ({ const: i })) },
+    "x",
+    20_000,
+  ],
+])("a setting that takes long to check for %s is refused, and delays nothing", (_what, items, value, length) => {
+  const checked = configSchemaOf({ configSchema: { type: "object", properties: { all: { type: "array", items } } } });
+  const result = checked.safeParse({ all: Array.from({ length }, () => value) });
+  expect(result.error?.issues[0]?.message).toMatch(/^takes too long to check with the /);
+});
+
 test("patterns that end refuse what they should, name the key, and leave defaults", async () => {
   const name = { type: "string", pattern: "^[a-z]+$" };
   const schema = {

@@ -55,6 +55,8 @@ export class SubagentRuns implements Subagents {
   readonly #ports: SubagentPorts;
   /** Requests for one session, one after the other. */
   readonly #requests = new KeyedQueue();
+  /** Requests of one run, which may name several sessions. */
+  readonly #runs = new KeyedQueue();
 
   constructor(ports: SubagentPorts) {
     this.#ports = ports;
@@ -63,15 +65,17 @@ export class SubagentRuns implements Subagents {
   async run(request: SubagentRequest): Promise<{ readonly runId: RunId }> {
     const key = subagentKey(request.sessionKey, this.#ports.rules().defaultAgent);
     if (request.message.trim() === "") throw new Error("a subagent needs a message");
-    return { runId: await this.#requests.run(key, () => this.#begin(key, request)) };
+    const id = runIdOf(request);
+    const begin = () => this.#begin(id, key, request);
+    await this.#requests.run(key, () => this.#runs.run(id, begin));
+    return { runId: id };
   }
 
-  async #begin(key: SessionKey, request: SubagentRequest): Promise<RunId> {
-    const id = runIdOf(request);
+  async #begin(id: RunId, key: SessionKey, request: SubagentRequest): Promise<void> {
     const known = await this.#find(id);
     if (known) {
       requireSame(known.message, request, key);
-      return id;
+      return;
     }
     const place = { key, depth: this.#depthOf(request, key) };
     await this.#enterRow(place, request);
@@ -79,7 +83,6 @@ export class SubagentRuns implements Subagents {
     const row = await this.#find(id);
     if (row) await this.#ports.decided(row);
     this.#notifySpawned(id, place, request);
-    return id;
   }
 
   async waitFor(wait: SubagentWait): Promise<SubagentEnd> {

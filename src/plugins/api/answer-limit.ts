@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { OpenClawError } from "../../types/errors.ts";
+import { answerInstead } from "../../utils/net/answer-instead.ts";
 import type { PluginScope } from "./scope.ts";
 
 /** The answer of a plugin's method or action. Rejects with `PLUGIN_TIMEOUT` when it is not there in time; what comes later is lost. */
@@ -35,8 +36,7 @@ export function limitRoute(scope: PluginScope, what: string, { request, response
       return wait();
     }
     scope.log.warn("plugin is late", { call: what, ms });
-    response.writeHead(504, { "content-type": "text/plain; charset=utf-8", connection: "close" });
-    response.end(`The plugin ${scope.id} did not answer within ${ms / 1000} s.\n`);
+    answerInstead(response, 504, `The plugin ${scope.id} did not answer within ${ms / 1000} s.\n`);
   };
   response.once("close", () => cancel());
   wait();

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { PluginManifest } from "../../types/plugin/manifest.ts";
 import { isFields } from "../../utils/fields.ts";
 import { canBeChecked } from "./schema-cost.ts";
-import { hasPatterns, inTime } from "./slow-patterns.ts";
+import { inTime } from "./slow-patterns.ts";
 
 /**
  * The config schema of a manifest as a Zod schema, so that the config can be checked while the plugin is not loaded. A
@@ -31,8 +31,7 @@ export function channelKeysOf({ properties }: Readonly<Record<string, unknown>>)
 export function schemaOf(jsonSchema: Readonly<Record<string, unknown>>): z.ZodType {
   try {
     if (!canBeChecked(jsonSchema)) return z.record(z.string(), z.unknown());
-    const schema = z.fromJSONSchema(structuredClone(jsonSchema));
-    return hasPatterns(jsonSchema) ? inTime(schema, jsonSchema) : schema;
+    return inTime(z.fromJSONSchema(structuredClone(jsonSchema)), jsonSchema);
   } catch {
     return z.record(z.string(), z.unknown());
   }

@@ -6,21 +6,23 @@ import { shorten } from "../../utils/text/shorten.ts";
 import { canBeChecked } from "./schema-cost.ts";
 import { sameValue } from "./schema-parts.ts";
 
-/** Milliseconds to check a value, and to search with one pattern to find out which is slow. */
+/** Milliseconds to check a value, to search with one pattern to find out which is slow, and to find it among all of them. */
 const CHECK_MS = 500;
 const SEARCH_MS = 50;
-/** Searches that are looked at. */
-const MOST_SEARCHES = 500;
+const FIND_MS = 500;
 /** Characters of a pattern that are shown. */
 const MOST_SHOWN = 100;
 
-/** Whether a JSON Schema searches texts with regular expressions: some of them take practically for ever on some texts. */
+/** Whether a JSON Schema searches texts with regular expressions. */
 export const hasPatterns = (value: unknown): boolean =>
   Array.isArray(value)
     ? value.some(hasPatterns)
     : isFields(value) && ("pattern" in value || "patternProperties" in value || Object.values(value).some(hasPatterns));
 
-/** The same schema, whose checks end in time: what takes longer is refused, with the key and the pattern. */
+/**
+ * The same schema, whose checks end in time: some patterns take practically for ever on some texts, and a long value with many
+ * alternatives takes minutes. What takes longer is refused, with the key and the pattern if it is one.
+ */
 export function inTime(schema: z.ZodType, jsonSchema: Fields): z.ZodType {
   return z.transform((value, context) => {
     const refuse = (issue: object) => {
@@ -55,7 +57,8 @@ interface Search {
 }
 
 function slowOne(jsonSchema: Fields, value: unknown): { readonly path?: PropertyKey[]; readonly message: string } {
-  for (const { path, pattern, text } of searchesIn(jsonSchema, value).take(MOST_SEARCHES)) {
+  const until = performance.now() + FIND_MS;
+  for (const { path, pattern, text } of searchesIn(jsonSchema, value, () => performance.now() >= until)) {
     if (runWithin(SEARCH_MS, () => search({ pattern, text })).kind === "done") continue;
     const shown = shorten(pattern, MOST_SHOWN);
     return { path: [...path], message: `takes too long to check with the pattern ${shown} of the plugin` };
@@ -72,11 +75,12 @@ function search({ pattern, text }: Pick<Search, "pattern" | "text">): boolean {
   }
 }
 
-/** What is searched, and with which patterns. */
-function searchesIn(root: Fields, given: unknown): Generator<Search> {
+/** What is searched, and with which patterns, until it is too late. */
+function searchesIn(root: Fields, given: unknown, isLate = () => false): Generator<Search> {
   return below(root, given, []);
 
   function* below(schema: Fields, value: unknown, path: Search["path"]): Generator<Search> {
+    if (isLate()) return;
     const { pattern } = schema;
     for (const other of sameValue(schema, root)) yield* below(other, value, path);
     if (typeof value === "string" && typeof pattern === "string") yield { path, pattern, text: value };

@@ -97,12 +97,16 @@ test("what never answers of a plugin holds no caller, an answer that has begun i
   const home = await world.home(world.config({ channels: { telegram: { enabled: false } }, plugins }));
   writePlugin(join(home.stateDir, "extensions"), {
     id: "silent",
-    code: `export default (api) => {
+    code: `import { spawn } from "node:child_process";
+    export default (api) => {
       const never = () => new Promise(() => {});
       const route = (path, handler) => api.registerHttpRoute({ path, auth: "plugin", match: "exact", handler });
       route("/never", never);
       route("/forgets", () => {});
       route("/late", (request, response) => { setTimeout(() => { response.write("too late"); response.end("end"); response.write("x"); }, 1500); });
+      const inEvent = (run, ms) => spawn("sleep", [String(ms / 1000)]).on("exit", run);
+      route("/late-event", (request, response) => void inEvent(() => { response.setHeader("x-late", "1"); response.removeHeader("x-late"); response.writeHead(200, { "x-late": "1" }).end("late"); }, 1500));
+      route("/throws", (request, response) => { inEvent(() => response.writeHead(200).end("late"), 100); throw new Error("broken"); });
       route("/again", (request, response) => { response.end("done"); response.write("more"); });
       route("/slow", (request, response) => { response.write("begun, "); setTimeout(() => response.end("done"), 1500); });
       route("/upload", async (request, response) => { let size = 0; for await (const part of request) size += part.length; response.end(String(size)); });
@@ -126,15 +130,15 @@ test("what never answers of a plugin holds no caller, an answer that has begun i
   const body = ReadableStream.from(parts());
   const late = [504, "The plugin silent did not answer within 1 s.\n"];
   const answers = await Promise.all([
-    ...["/never", "/forgets", "/late", "/again", "/slow"].map((path) => page(path)),
+    ...["/never", "/forgets", "/late", "/late-event", "/throws", "/again", "/slow"].map((path) => page(path)),
     page("/upload", { method: "POST", body, duplex: "half" }),
   ]);
-  expect(answers).toEqual([late, late, late, [200, "done"], [200, "begun, done"], [200, "20"]]);
+  expect(answers).toEqual([late, late, late, late, [500, ""], [200, "done"], [200, "begun, done"], [200, "20"]]);
   const action = { pluginId: "silent", actionId: "never", payload: {} };
   for (const [method, params] of [["silent.never"], ["silent.returns"], ["plugins.sessionAction", action]] as const)
     await expect(call(gateway, method, params)).rejects.toThrow(/of the plugin silent did not answer within 1 s/);
   const told = gateway.lines.filter(({ msg, plugin }) => msg === "plugin is late" && plugin === "silent");
-  expect(told.map((line) => line["call"]).slice(3)).toEqual([
+  expect(told.map((line) => line["call"]).slice(4)).toEqual([
     "method silent.never",
     "method silent.returns",
     "session action never",

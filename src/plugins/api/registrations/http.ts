@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { answerInstead } from "../../../utils/net/answer-instead.ts";
 import { functionOf, methodIn, nameIn, objectOf, textIn } from "../foreign.ts";
 import { limitRoute } from "../answer-limit.ts";
 import type { PluginScope } from "../scope.ts";
@@ -33,7 +34,7 @@ export function registerHttpHandler(scope: PluginScope, given: unknown): void {
     async handle(request: IncomingMessage, response: ServerResponse) {
       limitRoute(scope, `route ${path}`, { request, response });
       const isMine: unknown = await scope.call(`route ${path}`, () => handler(request, response));
-      if (isMine !== true && !response.headersSent) response.writeHead(404).end();
+      if (isMine !== true && !response.headersSent) answerInstead(response, 404);
     },
   });
 }

@@ -34,7 +34,8 @@ async function run(scope: PluginScope, given: Fields): Promise<{ readonly runId:
     message: nameIn(given, "message", "subagent.run"),
     systemPrompt: textIn(given, "extraSystemPrompt"),
     model: modelIn(given),
-    idempotencyKey: textIn(given, "idempotencyKey"),
+    // An empty one is none.
+    idempotencyKey: textIn(given, "idempotencyKey") || undefined,
     plugin,
     requester,
   };

@@ -8,7 +8,9 @@ import { Contributions } from "../../src/plugins/contributions.ts";
 import { Plugins } from "../../src/plugins/host/plugins.ts";
 import { readPlugin } from "../../src/plugins/manifest/read-plugin.ts";
 import type { PluginPorts } from "../../src/plugins/ports.ts";
+import { agentId, sessionKey } from "../../src/types/ids.ts";
 import { writePlugin } from "../kit/gateway/plugins.ts";
+import { message } from "../kit/inbound.ts";
 import { PNG } from "../kit/pictures.ts";
 import { folder } from "../kit/plugins/sources.ts";
 
@@ -16,22 +18,35 @@ interface Runtime {
   readonly runtime: Record<string, Record<string, (...args: readonly unknown[]) => unknown>>;
   readonly ports: PluginPorts;
   readonly plugins: Plugins;
+  readonly contributions: Contributions;
 }
 
 let open: Plugins | undefined;
 afterEach(() => open?.close());
 
+/** Its command begins a loop at the first call, which continues after it, as the queue of a plugin does. */
+const CODE = `export default (api) => {
+  globalThis.givenApi = api;
+  const ask = (message) => api.runtime.subagent.run({ sessionKey: "agent:main:subagent:1", message });
+  api.registerCommand({ name: "begin", description: "Begins.", handler: async () => {
+    await ask("in the call");
+    globalThis.looped = new Promise((resolve) => setTimeout(() => setTimeout(() => resolve(ask("in the loop")), 10), 0));
+    return { text: "begun" };
+  } });
+};`;
+
 /** `api.runtime` as a plugin gets it. */
 async function runtimeOf(over: Partial<PluginPorts> = {}): Promise<Runtime> {
   const dir = folder();
-  const root = writePlugin(dir, { id: "asks", code: `export default (api) => { globalThis.givenApi = api; };` });
+  const root = writePlugin(dir, { id: "asks", code: CODE });
   const found = await readPlugin(root, "config");
   if (found.kind !== "found") throw new Error(found.kind);
   const ports = { ...testPorts({ id: "asks", folder: dir, config: {} }), ...over };
-  open = new Plugins(new Contributions([]), ports);
+  const contributions = new Contributions([]);
+  open = new Plugins(contributions, ports);
   await open.apply({ plugins: [found.plugin], broken: [] });
   const { givenApi } = globalThis as unknown as { givenApi: Pick<Runtime, "runtime"> };
-  return { runtime: givenApi.runtime, ports, plugins: open };
+  return { runtime: givenApi.runtime, ports, plugins: open, contributions };
 }
 
 describe("the runtime of a plugin", () => {
@@ -149,6 +164,27 @@ describe("the runtime of a plugin", () => {
     const waiting = subagent["waitForRun"]?.({ runId: "run-1", timeoutMs: 60_000 });
     await plugins.unload("asks");
     expect(await waiting).toEqual({ status: "error", error: "aborted" });
+  });
+
+  test("asks for subagents with an owner's rights only while an owner's call lasts", async () => {
+    const base = testPorts({ id: "asks", folder: folder(), config: {} });
+    const requests: unknown[] = [];
+    const subagents: PluginPorts["subagents"] = {
+      ...base.subagents,
+      async run(request, grant) {
+        requests.push([request.message, request.requester]);
+        return base.subagents.run(request, grant);
+      },
+    };
+    const { contributions } = await runtimeOf({ subagents });
+    const session = sessionKey("main");
+    const asked = { args: "", message: message({ text: "/begin" }), session, agentId: agentId("main") };
+    await contributions.commands[0]?.run({ ...asked, isOwner: true });
+    await Reflect.get(globalThis, "looped");
+    expect(requests).toEqual([
+      ["in the call", { sessionKey: session, isOwner: true }],
+      ["in the loop", { sessionKey: session, isOwner: false }],
+    ]);
   });
 
   test("reads its own subagents, and other conversations only with the right to", async () => {

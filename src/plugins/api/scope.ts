@@ -63,7 +63,7 @@ export class PluginScope {
   readonly #code: RunningCode;
   readonly #ends: (() => unknown)[] = [];
   readonly #stopping = new AbortController();
-  readonly #requester = new AsyncLocalStorage<SubagentRequester | undefined>();
+  readonly #asked = new AsyncLocalStorage<Asked | undefined>();
 
   constructor(plugin: FoundPlugin, { code, registry, ports, watch }: ScopeParts) {
     this.plugin = plugin;
@@ -107,17 +107,31 @@ export class PluginScope {
 
   /** The same in a turn, a command or a hook of a conversation: a subagent that the code asks for works for it. */
   callFor<T>(requester: SubagentRequester | undefined, what: string, run: () => T): T {
-    return this.#requester.run(requester, () => this.call(what, run));
+    const asked: Asked = { requester, hasEnded: false };
+    const end = () => void (asked.hasEnded = true);
+    let result: T | undefined;
+    try {
+      result = this.#asked.run(asked, () => this.call(what, run));
+      return result;
+    } finally {
+      if (result instanceof Promise) result.then(end, end);
+      else end();
+    }
   }
 
-  /** The conversation that the plugin's code was called for; undefined outside of one. */
+  /**
+   * The conversation that the plugin's code was called for; undefined outside of one. A timer or a queue that a call has left runs
+   * on after the call, also for other people: it has a guest's rights.
+   */
   get requester(): SubagentRequester | undefined {
-    return this.#requester.getStore();
+    const asked = this.#asked.getStore();
+    if (!asked?.requester || !asked.hasEnded) return asked?.requester;
+    return { ...asked.requester, isOwner: false };
   }
 
   /** Runs code of the gateway that the plugin has called: what it does later is not the plugin's. */
   outside<T>(run: () => T): T {
-    return this.#watch.outside(() => this.#requester.run(undefined, run));
+    return this.#watch.outside(() => this.#asked.run(undefined, run));
   }
 
   onEnd(end: () => unknown): void {
@@ -155,6 +169,12 @@ export class PluginScope {
     this.notServed.add(member);
     throw new Error(`this gateway does not have ${member}${why === undefined ? "" : `: ${why}`}`);
   }
+}
+
+/** A call of the plugin's code in a conversation. */
+interface Asked {
+  readonly requester: SubagentRequester | undefined;
+  hasEnded: boolean;
 }
 
 /** Who a hook or an engine works for: nobody can say whether an owner wrote, so a subagent gets a guest's rights. */

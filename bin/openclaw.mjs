@@ -39,9 +39,10 @@ function findNode() {
 
 async function runAgain(node) {
   const { spawn } = await import("node:child_process");
-  const child = spawn(node, [...process.execArgv, fileURLToPath(import.meta.url), ...args], {
+  const flags = isDaemon ? DAEMON_FLAGS : [];
+  const child = spawn(node, [...flags, ...process.execArgv, fileURLToPath(import.meta.url), ...args], {
     stdio: ["inherit", "inherit", "inherit", "ipc"],
-    env: { ...process.env, [WRAPPED]: "1" },
+    env: { ...(isDaemon ? daemonEnvironment() : process.env), [WRAPPED]: "1" },
   });
   // A terminal sends its own signals to both processes; twice would mean "at once" to the child.
   const fromTerminal = (signal) => signal !== "SIGTERM" && process.stdin.isTTY === true;
@@ -79,29 +80,63 @@ async function cacheCode() {
   if (args[0] === "gateway") setTimeout(() => flushCompileCache(), 20_000).unref();
 }
 
-/** Syncs of transcripts wait for the disk in these threads, four by default: with a slow disk that would be the limit. */
-function allowManySyncs() {
-  process.env.UV_THREADPOOL_SIZE ??= "12";
-}
+/** The command that runs for months; not `gateway status` and the like. */
+const isDaemon = args[0] === "gateway" && (args[1] === undefined || args[1] === "run" || args[1].startsWith("-"));
 
 /**
- * A daemon runs for months: memory that stays flat is worth more to it than the last bit of speed. Measured over 1,500
- * messages: 148 MiB resident with it, 328 MiB and growing without, at the same CPU time per message.
+ * What a daemon needs from the start of its process: the engine and the allocator read these only then. The engine's own choice
+ * lets the heap grow to several times of what is in use before it collects; docs/performance.md has what each choice costs.
  */
-async function keepMemoryFlat() {
-  const { setFlagsFromString } = await import("node:v8");
-  for (const f of (process.env.XFLAGS ?? "--optimize-for-size").split(" ").filter(Boolean)) setFlagsFromString(f);
+const DAEMON_FLAGS = ["--max-semi-space-size=8", "--initial-old-space-size=48", "--heap-growing-percent=20"];
+const DAEMON_VARIABLES = {
+  // glibc gives each thread an arena of its own, none of which it gives back.
+  MALLOC_ARENA_MAX: "2",
+  // Syncs of transcripts wait for the disk in these threads, four by default: with a slow disk that would be the limit.
+  UV_THREADPOOL_SIZE: "12",
+};
+/** The names of the variables that this file has added. */
+const PREPARED = "OPENCLAW_PREPARED";
+
+/** The environment of a daemon. What the operator has set stays. */
+function daemonEnvironment() {
+  const added = Object.entries(DAEMON_VARIABLES).filter(([name]) => process.env[name] === undefined);
+  return { ...process.env, ...Object.fromEntries(added), [PREPARED]: added.map(([name]) => name).join(" ") };
+}
+
+/** Replaces this process by one with the daemon's flags, with the same id and standard streams. Returns where that cannot be done. */
+function replaceProcess() {
+  // A channel to the parent process would be lost.
+  if (typeof process.execve !== "function" || process.channel || !fs.existsSync(process.execPath)) return;
+  const script = fileURLToPath(import.meta.url);
+  const argv = [process.execPath, ...DAEMON_FLAGS, ...process.execArgv, script, ...args];
+  try {
+    process.execve(process.execPath, argv, daemonEnvironment());
+  } catch {
+    // Windows, or a permission that this process has not: it runs on as it is.
+  }
+}
+
+/** Prepares this process to be a daemon. The programs that it starts later do not get its variables. */
+async function prepareDaemon() {
+  if (process.env[PREPARED] === undefined) {
+    replaceProcess();
+    const { setFlagsFromString } = await import("node:v8");
+    setFlagsFromString("--optimize-for-size");
+    return;
+  }
+  const added = process.env[PREPARED].split(" ");
+  delete process.env[PREPARED];
+  // The first use starts the threads.
+  await fs.promises.access(root);
+  for (const name of added) delete process.env[name];
 }
 
 async function start() {
   if (process.env[WRAPPED]) endWithWrapper();
   const main = path.join(root, "dist", "main.js");
   if (!fs.existsSync(main)) return refuse(`openclaw: ${main} is missing: run "npm run build" in ${root}`);
+  if (isDaemon) await prepareDaemon();
   await cacheCode();
-  if (args[0] === "gateway") {
-    allowManySyncs();
-    await keepMemoryFlat();
-  }
   await import(pathToFileURL(main).href);
 }
 

@@ -7,14 +7,17 @@ import type { Approval } from "../../types/run/tool.ts";
 import { background } from "../../utils/background.ts";
 import { shorten } from "../../utils/text/shorten.ts";
 
-/** Logs one line per decision of a run that an operator would ask about, until the run ends. */
-export function logRun(stream: RunStream, root: Log): void {
+/** Logs one line per decision of a run that an operator would ask about, until the run ends. `asked`: a model is called. */
+export function logRun(stream: RunStream, root: Log, asked: () => void = () => undefined): void {
   const log = root.with({ run: stream.facts.runId, session: stream.facts.sessionKey });
-  background("log of a run", logEvents(stream, log), log);
+  background("log of a run", logEvents(stream, log, asked), log);
 }
 
-async function logEvents(stream: RunStream, log: Log): Promise<void> {
-  for await (const event of stream.watch(1, WHOLE_MESSAGES)) logEvent(event, log);
+async function logEvents(stream: RunStream, log: Log, asked: () => void): Promise<void> {
+  for await (const event of stream.watch(1, WHOLE_MESSAGES)) {
+    if (event.type === "attempt_start") asked();
+    logEvent(event, log);
+  }
 }
 
 function logEvent(event: RunEvent, log: Log): void {

@@ -45,6 +45,7 @@ interface TurnParts {
 export class Turn {
   readonly key: SessionKey;
   readonly slot: TurnSlot;
+  readonly asked: () => void;
   /** The first message that the turn was queued with, even if it has ended since. */
   readonly head: QueuedTurn["rows"][number] | undefined;
   /** Its messages. After the claim, only those that still need an answer. */
@@ -52,10 +53,12 @@ export class Turn {
   readonly #parts: Partial<TurnParts> = {};
   readonly #cleanups: (() => void)[] = [];
 
-  constructor(key: SessionKey, queued: QueuedTurn, slot: TurnSlot) {
+  /** `asked` is called at the first model call: the next turn may begin then. */
+  constructor(key: SessionKey, queued: QueuedTurn, slot: TurnSlot, asked: () => void = () => undefined) {
     this.key = key;
     this.queued = queued;
     this.head = queued.rows[0];
+    this.asked = asked;
     this.slot = slot;
   }
 

@@ -7,6 +7,7 @@ import type { RefusalCause, TurnHandler } from "../queue/lanes.ts";
 import { BROKEN, QUEUE_FULL } from "../chat-texts.ts";
 import { liveLines } from "./live-state.ts";
 import type { TurnPorts } from "./ports.ts";
+import { StartGate } from "./start-gate.ts";
 import { runTurn } from "./turn-stages.ts";
 import { steer } from "./steer.ts";
 import { Turn, type TurnSlot } from "./turn.ts";
@@ -14,9 +15,11 @@ import { Turn, type TurnSlot } from "./turn.ts";
 /** Runs the turns of the lanes, steers them into another turn, or refuses them. */
 export class Turns implements TurnHandler {
   readonly #ports: TurnPorts;
+  readonly #gate: StartGate;
 
   constructor(ports: TurnPorts) {
-    const { approvals, registry } = ports;
+    const { approvals, clock, registry } = ports;
+    this.#gate = new StartGate(clock);
     const liveState = (key: SessionKey) => [
       ...liveLines(key, {
         approvals: approvals.list(),
@@ -38,8 +41,13 @@ export class Turns implements TurnHandler {
     return message.options?.sessionKey ?? this.#ports.settings().keyFor(message);
   }
 
-  run(key: SessionKey, queued: QueuedTurn, slot: TurnSlot): Promise<void> {
-    return runTurn(new Turn(key, queued, slot), this.#ports);
+  async run(key: SessionKey, queued: QueuedTurn, slot: TurnSlot): Promise<void> {
+    const asked = await this.#gate.enter();
+    try {
+      await runTurn(new Turn(key, queued, slot, asked), this.#ports);
+    } finally {
+      asked();
+    }
   }
 
   steer(run: Run, key: SessionKey, queued: QueuedTurn): Promise<boolean> {

@@ -69,7 +69,7 @@ function announce(turn: Turn, run: Run, ports: TurnPorts): AbortSignal {
   };
   turn.slot.begin({ ...run, abort });
   ports.registry.add(run.stream, turn.get("prepared").message.options?.operator === true);
-  logRun(run.stream, ports.log);
+  logRun(run.stream, ports.log, turn.asked);
   turn.get("typing").follow(run.stream);
   return stopped.signal;
 }

@@ -1,0 +1,41 @@
+import type { Clock } from "../../types/clock.ts";
+
+/** Turns that are begun at once. More would not end earlier, since they share one thread, but all would wait for each other. */
+const MOST = 8;
+/** Milliseconds. A turn that waits for a download or for a plugin needs no processor meanwhile. */
+const LONGEST_MS = 100;
+
+/**
+ * Lets the turns of many chats begin one after another, up to their first model call. When fifty messages come in one moment,
+ * the first is answered before the last is begun, and the collector has to keep what eight turns use and not what fifty use.
+ */
+export class StartGate {
+  readonly #clock: Pick<Clock, "after">;
+  readonly #waiting: (() => void)[] = [];
+  #begun = 0;
+
+  constructor(clock: Pick<Clock, "after">) {
+    this.#clock = clock;
+  }
+
+  /** Resolves when the turn may begin, with what it calls when it has asked its model. It is called after 100 ms in any case. */
+  async enter(): Promise<() => void> {
+    if (this.#begun >= MOST) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    else this.#begun += 1;
+    let isInside = true;
+    const leave = () => {
+      if (!isInside) return;
+      isInside = false;
+      cancel();
+      this.#next();
+    };
+    const cancel = this.#clock.after(LONGEST_MS, leave);
+    return leave;
+  }
+
+  #next(): void {
+    const next = this.#waiting.shift();
+    if (next) next();
+    else this.#begun -= 1;
+  }
+}

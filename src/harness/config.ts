@@ -118,7 +118,16 @@ export const agentDefaultsConfig = z.strictObject({
     })
     .prefault({})
     .meta(about("Model calls", "Calls of models.")),
-  maxConcurrent: z.int().min(1).default(64).meta(about("Concurrency", "Most runs at once, over all sessions.")),
+  maxConcurrent: z
+    .int()
+    .min(1)
+    .default(1000)
+    .meta(
+      about(
+        "Concurrency",
+        "Most runs at once, over all sessions. A run that waits for its model needs some 0.3 MiB of memory and no processor.",
+      ),
+    ),
   ...promptDefaultsShape,
   ...historyDefaultsShape,
   ...replyDefaultsShape,

@@ -66,6 +66,8 @@ export function guardProcess(log: OpenLog): ProcessGuard {
     if (plugin === undefined) return;
     log.error("a plugin ended the gateway", { plugin, error });
     log.flush();
+    // A service manager starts only what failed.
+    if (code === 0) process.exitCode = 1;
     plugins?.noteCrash(plugin, error);
   };
   process.on("unhandledRejection", onRejection);

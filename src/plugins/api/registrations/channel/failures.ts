@@ -53,8 +53,16 @@ function statusIn(part: Fields): number | undefined {
   return undefined;
 }
 
+/** A platform may ask for hours. With more, one wrong number of a plugin would silence the account for good. */
+const LONGEST_WAIT_MS = 24 * 3600 * 1000;
+
+const retryAfterIn = (part: Fields): number | undefined => {
+  const ms = askedWaitIn(part);
+  return ms === undefined ? undefined : Math.min(ms, LONGEST_WAIT_MS);
+};
+
 /** `retryAfterMs` in milliseconds; every other name in seconds, as in the header. */
-function retryAfterIn(part: Fields): number | undefined {
+function askedWaitIn(part: Fields): number | undefined {
   const ms = part["retryAfterMs"];
   if (typeof ms === "number" && ms >= 0) return ms;
   const given = part["retryAfter"] ?? part["retry_after"] ?? headerIn(part["headers"]);

@@ -1,0 +1,46 @@
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { StartGate } from "../../../src/dispatch/turn/start-gate.ts";
+import { type DispatchFixture, openDispatchFixture } from "../../kit/dispatch.ts";
+
+let fixture: DispatchFixture;
+beforeEach(async () => {
+  fixture = await openDispatchFixture();
+});
+afterEach(() => fixture.close());
+
+it("turns that wait for their model keep no other from beginning", async () => {
+  const boot = await fixture.boot();
+  const all = Promise.withResolvers<void>();
+  let asked = 0;
+  fixture.model.answer(async () => {
+    asked += 1;
+    if (asked === 20) all.resolve();
+    await all.promise;
+    return { text: "done" };
+  });
+  const answers = Array.from({ length: 20 }, (_, chat) => boot.ask("hello", String(chat)));
+  for (const outcome of await Promise.all(answers)) expect(outcome).toMatchObject({ kind: "replied" });
+});
+
+it("eight turns begin at once, each further one when another has asked its model or after 100 ms", async () => {
+  const due: (() => void)[] = [];
+  const gate = new StartGate({ after: (_ms, call) => (due.push(call), () => undefined) });
+  const begun: number[] = [];
+  const leaves: (() => void)[] = [];
+  const enter = async (turn: number) => {
+    leaves[turn] = await gate.enter();
+    begun.push(turn);
+  };
+  const turns = Array.from({ length: 12 }, (_, turn) => enter(turn));
+  await Promise.all(turns.slice(0, 8));
+  expect(begun).toHaveLength(8);
+  leaves[0]?.();
+  leaves[0]?.();
+  await turns[8];
+  due[1]?.();
+  await turns[9];
+  expect(begun).toHaveLength(10);
+  for (const leave of leaves) leave();
+  await Promise.all(turns);
+  expect(begun).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+});

@@ -7,7 +7,7 @@ import type { RefusalCause, TurnHandler } from "../queue/lanes.ts";
 import { BROKEN, QUEUE_FULL } from "../chat-texts.ts";
 import { liveLines } from "./live-state.ts";
 import type { TurnPorts } from "./ports.ts";
-import { StartGate } from "./start-gate.ts";
+import { StartGate } from "../queue/start-gate.ts";
 import { runTurn } from "./turn-stages.ts";
 import { steer } from "./steer.ts";
 import { Turn, type TurnSlot } from "./turn.ts";

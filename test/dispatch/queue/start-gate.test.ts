@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { StartGate } from "../../../src/dispatch/turn/start-gate.ts";
+import { StartGate } from "../../../src/dispatch/queue/start-gate.ts";
 import { type DispatchFixture, openDispatchFixture } from "../../kit/dispatch.ts";
 
 let fixture: DispatchFixture;

@@ -3,6 +3,7 @@ import fs from "node:fs";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import process from "node:process";
 import { isMainThread } from "node:worker_threads";
+import { isReplaced } from "./replaced.mjs";
 
 const RESOLUTION_MS = 1;
 
@@ -22,7 +23,7 @@ function record(file) {
 }
 
 // Only this process: worker threads and child processes would read NODE_OPTIONS too.
-if (isMainThread) {
+if (isMainThread && !isReplaced) {
   delete process.env.NODE_OPTIONS;
   record(process.env.LOOP_DELAY_FILE);
 }

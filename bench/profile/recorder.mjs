@@ -6,6 +6,7 @@ import inspector from "node:inspector/promises";
 import { constants, PerformanceObserver } from "node:perf_hooks";
 import process from "node:process";
 import { isMainThread } from "node:worker_threads";
+import { isReplaced } from "../kit/replaced.mjs";
 
 const { PROFILE_FILE, PROFILE_KIND } = process.env;
 const SAMPLE_EVERY_US = 1000;
@@ -79,7 +80,7 @@ function record(kind) {
 }
 
 // Only this process: worker threads and child processes would read NODE_OPTIONS too.
-if (isMainThread) {
+if (isMainThread && !isReplaced) {
   delete process.env.NODE_OPTIONS;
   record(KINDS[PROFILE_KIND]);
 }

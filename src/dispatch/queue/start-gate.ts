@@ -2,8 +2,8 @@ import type { Clock } from "../../types/clock.ts";
 
 /** Turns that are begun at once. More would not end earlier, since they share one thread, but all would wait for each other. */
 const MOST = 8;
-/** Milliseconds. A turn that waits for a download or for a plugin needs no processor meanwhile. */
-const LONGEST_MS = 100;
+/** Milliseconds. A turn that waits for a slow disk, a download or a plugin needs no processor meanwhile. */
+const LONGEST_MS = 40;
 
 /**
  * Lets the turns of many chats begin one after another, up to their first model call. When fifty messages come in one moment,
@@ -18,7 +18,7 @@ export class StartGate {
     this.#clock = clock;
   }
 
-  /** Resolves when the turn may begin, with what it calls when it has asked its model. It is called after 100 ms in any case. */
+  /** Resolves when the turn may begin, with what it calls when it has asked its model. It is called after 40 ms in any case. */
   async enter(): Promise<() => void> {
     if (this.#begun >= MOST) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     else this.#begun += 1;

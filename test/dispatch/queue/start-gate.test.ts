@@ -22,7 +22,7 @@ it("turns that wait for their model keep no other from beginning", async () => {
   for (const outcome of await Promise.all(answers)) expect(outcome).toMatchObject({ kind: "replied" });
 });
 
-it("eight turns begin at once, each further one when another has asked its model or after 100 ms", async () => {
+it("eight turns begin at once, each further one when another has asked its model or after 40 ms", async () => {
   const due: (() => void)[] = [];
   const gate = new StartGate({ after: (_ms, call) => (due.push(call), () => undefined) });
   const begun: number[] = [];

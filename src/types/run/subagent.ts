@@ -25,7 +25,7 @@ export interface SubagentRequest {
   readonly requester?: SubagentRequester | undefined;
 }
 
-/** `timeout`: the run had not ended when the wait did; it goes on. */
+/** `timeout`: the run had not ended when the wait did; it continues. */
 export type SubagentEnd =
   | { readonly status: "ok" }
   | { readonly status: "timeout" }

@@ -158,6 +158,10 @@ describe.concurrent("a conversation that outgrows its model", () => {
     await world.told(/is now a summary/);
     expect(world.telegram.shown(1001).join("\n")).not.toMatch(/NO_REPLY|no message of the user/);
     await say(world, "and what now?");
-    expect(chatCalls(world).at(-1)?.said).toContain("went with the older part of the conversation: note.md.");
+    // The turn before may have begun after the compaction already: then it is the one that gets the list.
+    const lists = chatCalls(world).filter(({ said }) =>
+      said.includes("went with the older part of the conversation: note.md."),
+    );
+    expect(lists).toHaveLength(1);
   });
 });

@@ -1,16 +1,22 @@
-import { fstatSync } from "node:fs";
+import { fstatSync, readSync } from "node:fs";
 import { open } from "node:fs/promises";
+import { endianness } from "node:os";
 
-/** The two files of a journal, as far as they have to be synced. Each method rejects or throws the system's error. */
+/** The files of a journal. Each method rejects or throws the system's error. */
 export interface WalFiles {
-  /** Bytes of the write-ahead log. */
+  /** Bytes of the write-ahead log's file. */
   logBytes(): number;
+  /** Pages that were written to the log since it was last written from its beginning. */
+  logPages(): number;
   /** Resolves when everything written to the log before the call is on the disk. */
   syncLog(): Promise<void>;
   /** The same of the database. */
   syncDatabase(): Promise<void>;
   close(): Promise<void>;
 }
+
+/** Where the log's index, whose format SQLite documents, has the number of the last page that was committed: 4 bytes. */
+const LAST_PAGE_AT = 16;
 
 /**
  * The files of a journal that SQLite has open and has written to. Close them only after the database: the system drops a
@@ -19,11 +25,18 @@ export interface WalFiles {
 export async function openWalFiles(path: string): Promise<WalFiles> {
   const database = await open(path, "r+");
   const log = await open(`${path}-wal`, "r+");
+  const index = await open(`${path}-shm`, "r");
+  const lastPage = Buffer.alloc(4);
   return {
     logBytes: () => fstatSync(log.fd).size,
+    logPages() {
+      readSync(index.fd, lastPage, 0, lastPage.length, LAST_PAGE_AT);
+      return endianness() === "LE" ? lastPage.readUInt32LE() : lastPage.readUInt32BE();
+    },
     syncLog: () => log.datasync(),
     syncDatabase: () => database.datasync(),
     async close() {
+      await index.close();
       await log.close();
       await database.close();
     },

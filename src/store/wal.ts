@@ -3,13 +3,16 @@ import type { OpenClawError } from "../types/errors.ts";
 import { diskError } from "./disk.ts";
 import { SCHEMA_VERSION } from "./journal/schema.ts";
 import { BUSY, isDiskFault, sqliteCode, sqliteError } from "./journal/sqlite.ts";
+import { StepSize } from "./step-size.ts";
 import { openWalFiles, type WalFiles } from "./wal-files.ts";
 
 const MIB = 1024 * 1024;
-/** Bytes of the log at which it is copied into the database; SQLite's own figure, 1000 pages of 4 KiB. */
-const LONG_BYTES = 4 * MIB;
-/** Bytes that the log may have while a reader prevents writing from its beginning again. */
-const READER_BYTES = MIB;
+/** Pages of the log at which it is written from its beginning again; SQLite's own figure, 4 MiB. */
+const LONG_PAGES = 1000;
+/** Pages that the log may still grow by while a reader prevents that. */
+const READER_PAGES = 250;
+/** Pages that are copied into the database at once, and how long that should take. */
+const STEP = { least: 32, most: 192, ms: 1.5 };
 /** Bytes of the log's file above which it is made short again. */
 const CUT_BYTES = 16 * MIB;
 
@@ -26,6 +29,15 @@ export async function openWal(db: DatabaseSync, path: string): Promise<Wal> {
   }
 }
 
+/** Begins a read transaction, which takes its snapshot with the first read. */
+const READ = "BEGIN; SELECT 1 FROM sqlite_master";
+
+/** A part of the log that is about to be copied: all up to a page. */
+interface Part {
+  readonly lastPage: number;
+  isSynced: boolean;
+}
+
 /**
  * The write-ahead log of the one process that owns a journal. SQLite writes to it without waiting for the disk; the waiting
  * is done here, by asynchronous syncs. docs/decisions/0024-journal-synced-off-the-loop.md says why that is safe.
@@ -39,7 +51,11 @@ export class Wal {
   readonly #files: WalFiles;
   readonly #tellLost: (error: OpenClawError) => void;
   #error: OpenClawError | undefined;
-  #limit = LONG_BYTES;
+  #limit = LONG_PAGES;
+  /** Up to this page, the log was copied, or tried to be. */
+  #copied = 0;
+  #part: Part | undefined;
+  readonly #step = new StepSize(STEP);
   #running: Promise<void> | undefined;
   #next: Promise<void> | undefined;
 
@@ -63,7 +79,7 @@ export class Wal {
   }
 
   get isLong(): boolean {
-    return this.#files.logBytes() > this.#limit;
+    return this.#files.logPages() > this.#limit;
   }
 
   /** The latest requested sync. When it is done, all commits are on the disk. */
@@ -83,22 +99,38 @@ export class Wal {
   }
 
   /**
-   * Copies the log into the database, so that it is written from its beginning again. Nothing may be committed meanwhile.
-   * Throws what SQLite throws, then nothing is changed and a later call tries again; rejects as `sync` does.
+   * To be called after each commit: copies the next part of the log into the database when it is large enough, so that
+   * `checkpoint` has little left to copy. Copies only what is synced, and never the log's last page: as long as that is not in the
+   * database, nobody writes the log from its beginning again, and who copies it also syncs what was copied here. `synced` resolves
+   * when the commit is on the disk; without it, this syncs.
+   */
+  copyPart(synced?: Promise<void>): void {
+    const pages = this.#files.logPages();
+    // Another program has written the log from its beginning again.
+    if (pages < this.#copied) this.#copied = 0;
+    if (this.#part) this.#copyLater(this.#part);
+    else if (pages - this.#copied >= this.#step.size) this.#beginPart(synced);
+  }
+
+  /**
+   * Copies the rest of the log into the database, so that it is written from its beginning again. Nothing may be committed
+   * meanwhile. Throws what SQLite throws, then nothing is changed and a later call tries again; rejects as `sync` does.
    */
   async checkpoint(): Promise<void> {
+    this.#endPart();
     await this.sync();
-    const isWhole = await this.#copy();
+    const isWhole = await this.#copyRest();
     if (isWhole && this.#files.logBytes() > CUT_BYTES) this.#cut();
     this.#beginAnew("OFF");
-    const bytes = this.#files.logBytes();
-    this.#limit = isWhole ? Math.max(LONG_BYTES, bytes) : bytes + READER_BYTES;
+    this.#copied = isWhole ? 0 : this.#files.logPages();
+    this.#limit = isWhole ? LONG_PAGES : this.#copied + READER_PAGES;
     await this.sync();
   }
 
   /** Closes the database, which copies the log and removes it, and closes the files. */
   async close(): Promise<void> {
     if (!this.#db.isOpen) return;
+    this.#part = undefined;
     this.#reader.close();
     this.#db.close();
     await this.#files.close();
@@ -113,19 +145,77 @@ export class Wal {
     return running;
   }
 
+  /** While the reader reads, no copy goes further than the log goes now. */
+  #beginPart(synced = this.sync()): void {
+    const lastPage = this.#files.logPages();
+    try {
+      this.#reader.exec(READ);
+    } catch (error) {
+      this.#skip(lastPage, error);
+      return;
+    }
+    const part: Part = { lastPage, isSynced: false };
+    this.#part = part;
+    const isSynced = () => {
+      part.isSynced = true;
+      this.#copyLater(part);
+    };
+    // `lost` tells of a failed sync. The part stays, so that nothing is copied any more.
+    synced.then(isSynced, () => undefined);
+  }
+
+  #endPart(): void {
+    this.#part = undefined;
+    if (this.#reader.isTransaction) this.#reader.exec("COMMIT");
+  }
+
+  /** Not in the turn of the event loop that already made a commit. */
+  #copyLater(part: Part): void {
+    if (part.isSynced) setImmediate(() => this.#copyWhole(part));
+  }
+
+  #copyWhole(part: Part): void {
+    if (this.#part !== part || this.#files.logPages() <= part.lastPage) return;
+    const begun = performance.now();
+    try {
+      this.#copy();
+    } catch (error) {
+      this.#skip(part.lastPage, error);
+      return;
+    }
+    this.#step.took(part.lastPage - this.#copied, performance.now() - begun);
+    this.#copied = part.lastPage;
+    this.#endPart();
+  }
+
+  /** Leaves a part to `checkpoint`, which throws when it cannot copy it either. */
+  #skip(lastPage: number, error: unknown): void {
+    if (sqliteCode(error) === undefined) throw error;
+    this.#copied = lastPage;
+    this.#endPart();
+  }
+
   /** False when a reader in another process still needs a part of the log. */
-  async #copy(): Promise<boolean> {
+  async #copyRest(): Promise<boolean> {
     try {
       // Until the copy is on the disk, no write may overwrite the log.
-      this.#reader.exec("BEGIN; SELECT 1 FROM sqlite_master");
+      this.#reader.exec(READ);
+      const isWhole = this.#copy();
+      await this.#synced(this.#files.syncDatabase());
+      return isWhole;
+    } finally {
+      if (this.#reader.isTransaction) this.#reader.exec("COMMIT");
+    }
+  }
+
+  /** Copies as much of the log as no reader needs, without a sync. Returns whether that was all. */
+  #copy(): boolean {
+    try {
       this.#db.exec("PRAGMA synchronous = OFF");
       const done = this.#db.prepare("PRAGMA wal_checkpoint(PASSIVE)").get();
-      this.#db.exec("PRAGMA synchronous = NORMAL");
-      await this.#synced(this.#files.syncDatabase());
       return done?.["busy"] === 0 && done["log"] === done["checkpointed"];
     } finally {
       this.#db.exec("PRAGMA synchronous = NORMAL");
-      if (this.#reader.isTransaction) this.#reader.exec("COMMIT");
     }
   }
 

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -135,5 +136,36 @@ describe("the log", () => {
     for (let n = 0; n < 5; n += 1) await journal.values.set(`key ${n}`, "y".repeat(400_000));
     expect((await stat(`${path}-wal`)).size).toBeLessThan(6 * 1024 * 1024);
     await journal.close();
+  });
+
+  it("is copied in parts while it grows: only what is on the disk, and never its end", async () => {
+    const { disk, commits } = await open();
+    const header = () => readFileSync(`${path}-wal`).subarray(0, 32);
+    const database = () => readFileSync(path);
+    const write = (n: number) =>
+      commits.write((sql) => {
+        sql.run("INSERT INTO kept (key, value) VALUES (?, ?)", `key ${n}`, "x".repeat(50_000));
+      });
+    const other = new DatabaseSync(path);
+    const [begun, empty] = [header(), database()];
+    const writes: Promise<void>[] = [];
+    for (let n = 0; n < 20; n += 1) {
+      writes.push(write(n));
+      await turn();
+    }
+    expect(database().equals(empty)).toBe(true);
+
+    disk.during = (file, sync) => file === "log" && sync.resolve();
+    for (const sync of disk.syncs) sync.resolve();
+    await Promise.all(writes);
+    for (let n = 20; n < 40; n += 1) {
+      await write(n);
+      await turn();
+      // Whoever found the whole log in the database would write it from its beginning.
+      other.exec("UPDATE kept SET value = value WHERE key = 'key 1'");
+      expect(header().equals(begun)).toBe(true);
+    }
+    expect(database().length).toBeGreaterThan(20 * 50_000);
+    other.close();
   });
 });

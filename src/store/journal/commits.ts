@@ -122,19 +122,11 @@ export class Commits {
   }
 
   #afterCommit(wal: Wal, batch: readonly Write[], settled: readonly Settle[]): void {
-    if (this.#options.isDurable === true) background("the journal's sync", this.#settleSynced(wal, batch, settled));
+    const synced = this.#options.isDurable === true ? wal.sync() : undefined;
+    if (synced) background("the journal's sync", settleSynced(synced, batch, settled));
     else for (const settle of settled) settle();
     if (wal.isLong) this.#pauseFor(wal.checkpoint().catch((error: unknown) => this.#options.onLongLog?.(error)));
-  }
-
-  async #settleSynced(wal: Wal, batch: readonly Write[], settled: readonly Settle[]): Promise<void> {
-    try {
-      await wal.sync();
-    } catch (error) {
-      for (const write of batch) write.fail(error);
-      return;
-    }
-    for (const settle of settled) settle();
+    else wal.copyPart(synced);
   }
 
   #pauseFor(work: Promise<void>): void {
@@ -179,4 +171,14 @@ export class Commits {
       if (sqliteCode(error) === undefined) throw error;
     }
   }
+}
+
+async function settleSynced(synced: Promise<void>, batch: readonly Write[], settled: readonly Settle[]): Promise<void> {
+  try {
+    await synced;
+  } catch (error) {
+    for (const write of batch) write.fail(error);
+    return;
+  }
+  for (const settle of settled) settle();
 }

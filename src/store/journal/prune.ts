@@ -1,7 +1,8 @@
 import { setImmediate } from "node:timers/promises";
 import { count } from "./columns.ts";
 import type { Commits } from "./commits.ts";
-import type { Statements } from "./sqlite.ts";
+import type { Params, Statements } from "./sqlite.ts";
+import { StepSize } from "../step-size.ts";
 
 /** How long the journal keeps rows. Open rows stay without a limit. */
 export interface Keep {
@@ -46,8 +47,8 @@ export async function pruneJournal(commits: Commits, now: number, keep: Keep = {
   return removed;
 }
 
-/** Rows that one transaction removes. It takes a few milliseconds. */
-const BATCH = 200;
+/** Rows that one transaction removes, and how long its statements should take. */
+const STEP = { least: 20, most: 1000, ms: 1.5 };
 
 /** Rows from before this epoch millisecond are removed. */
 interface Limits {
@@ -59,58 +60,65 @@ interface Limits {
 
 interface Step {
   readonly of: keyof Limits;
-  /** Removes at most `BATCH` older rows, which it finds by an index. */
-  remove(sql: Statements, before: number): number;
+  /** Removes at most `limit` older rows, which it finds by an index. */
+  remove(sql: Statements, before: number, limit: number): number;
 }
 
 const removeBy = (of: keyof Limits, statement: string): Step => ({
   of,
-  remove: (sql, before) => sql.run(statement, before).changes,
+  remove: (sql, before, limit) => sql.run(statement, before, limit).changes,
 });
 
 const STRANGERS = `
-  SELECT id FROM inbox WHERE state = 'done' AND refused IS NOT NULL AND done_at < ? ORDER BY done_at LIMIT ${BATCH}`;
-const FINISHED = `SELECT id FROM inbox WHERE state = 'done' AND done_at < ? ORDER BY done_at LIMIT ${BATCH}`;
+  SELECT id FROM inbox WHERE state = 'done' AND refused IS NOT NULL AND done_at < ? ORDER BY done_at LIMIT ?`;
+const FINISHED = `SELECT id FROM inbox WHERE state = 'done' AND done_at < ? ORDER BY done_at LIMIT ?`;
 
 /** In this order: a reply stays at least as long as its message, because it would be sent again if it were planned again. */
 const STEPS: readonly Step[] = [
-  { of: "strangers", remove: (sql, before) => removeInbox(sql, STRANGERS, before) },
+  { of: "strangers", remove: (sql, before, limit) => removeInbox(sql, STRANGERS, [before, limit]) },
   removeBy(
     "rows",
     `DELETE FROM outbox WHERE id IN (
       SELECT id FROM outbox WHERE state IN ('sent', 'failed') AND max(created_at, coalesce(retried_at, 0)) < ?
         AND NOT EXISTS (SELECT 1 FROM inbox WHERE inbox.id = outbox.inbox_id AND inbox.state <> 'done')
-      LIMIT ${BATCH})`,
+      LIMIT ?)`,
   ),
-  { of: "rows", remove: (sql, before) => removeInbox(sql, FINISHED, before) },
+  { of: "rows", remove: (sql, before, limit) => removeInbox(sql, FINISHED, [before, limit]) },
   removeBy(
     "keys",
     `DELETE FROM seen WHERE (channel, account, event_key) IN (
       SELECT channel, account, event_key FROM seen
-      WHERE at < ? AND NOT EXISTS (SELECT 1 FROM inbox WHERE inbox.id = seen.inbox_id) LIMIT ${BATCH})`,
+      WHERE at < ? AND NOT EXISTS (SELECT 1 FROM inbox WHERE inbox.id = seen.inbox_id) LIMIT ?)`,
   ),
   removeBy(
     "keys",
     `DELETE FROM received WHERE (session_key, name) IN (
-      SELECT session_key, name FROM received WHERE at < ? LIMIT ${BATCH})`,
+      SELECT session_key, name FROM received WHERE at < ? LIMIT ?)`,
   ),
-  removeBy("rows", `DELETE FROM runs WHERE rowid IN (SELECT rowid FROM runs WHERE at < ? LIMIT ${BATCH})`),
-  removeBy("rows", `DELETE FROM system_events WHERE id IN (SELECT id FROM system_events WHERE at < ? LIMIT ${BATCH})`),
-  removeBy("texts", `DELETE FROM texts WHERE rowid IN (SELECT rowid FROM texts WHERE at < ? LIMIT ${BATCH})`),
+  removeBy("rows", `DELETE FROM runs WHERE rowid IN (SELECT rowid FROM runs WHERE at < ? LIMIT ?)`),
+  removeBy("rows", `DELETE FROM system_events WHERE id IN (SELECT id FROM system_events WHERE at < ? LIMIT ?)`),
+  removeBy("texts", `DELETE FROM texts WHERE rowid IN (SELECT rowid FROM texts WHERE at < ? LIMIT ?)`),
 ];
 
 /** Messages, and the rows of their previews. */
-function removeInbox(sql: Statements, found: string, before: number): number {
-  sql.run(`DELETE FROM preview WHERE inbox_id IN (${found})`, before);
-  sql.run(`DELETE FROM preview_length WHERE inbox_id IN (${found})`, before);
-  return sql.run(`DELETE FROM inbox WHERE id IN (${found})`, before).changes;
+function removeInbox(sql: Statements, found: string, params: Params): number {
+  sql.run(`DELETE FROM preview WHERE inbox_id IN (${found})`, ...params);
+  sql.run(`DELETE FROM preview_length WHERE inbox_id IN (${found})`, ...params);
+  return sql.run(`DELETE FROM inbox WHERE id IN (${found})`, ...params).changes;
 }
 
 async function removeAll(commits: Commits, step: Step, before: number): Promise<number> {
+  const rows = new StepSize(STEP);
   for (let removed = 0; ;) {
-    const some = await commits.write((sql) => step.remove(sql, before));
+    const limit = rows.size;
+    const some = await commits.write((sql) => {
+      const begun = performance.now();
+      const changes = step.remove(sql, before, limit);
+      rows.took(limit, performance.now() - begun);
+      return changes;
+    });
     removed += some;
-    if (some < BATCH) return removed;
+    if (some < limit) return removed;
     await setImmediate();
   }
 }

@@ -17,6 +17,7 @@ export class Disk implements WalFiles {
   }
 
   logBytes = (): number => this.#files.logBytes();
+  logPages = (): number => this.#files.logPages();
   syncLog = (): Promise<void> => this.#begin("log");
   syncDatabase = (): Promise<void> => this.#begin("database");
   close = (): Promise<void> => this.#files.close();

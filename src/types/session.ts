@@ -191,10 +191,14 @@ export interface TranscriptUpdate {
   readonly entryId?: string;
 }
 
-/** Chooses sessions by agent and kind of chat. */
+/** Chooses the sessions of an agent's chats in channels. */
 export interface ChatFilter {
   readonly agent: AgentId;
   readonly chatType: ChatType;
+  /** Of this channel alone. */
+  readonly channel?: string | undefined;
+  /** Those alone that name one of these, without the channel: as who wrote last, as the chat's id, or as the person of the key. */
+  readonly people?: readonly string[] | undefined;
 }
 
 /** All conversations of one state directory. */
@@ -209,7 +213,7 @@ export interface Sessions {
   list(): readonly SessionRow[];
   /** The session with this id, by index. */
   withId(sessionId: string): SessionRow | undefined;
-  /** The sessions of an agent's chats of one kind, or all, the newest first, by index. To be read before anything is awaited. */
+  /** The chosen sessions, or all, the newest first, by index. To be read before anything is awaited. */
   newest(of?: ChatFilter): Iterable<SessionRow>;
   /** Like `Session.update`, for a session that may be held by a run. Undefined when there is no row. */
   patch(key: SessionKey, patch: SessionPatch, options?: { now?: boolean }): Promise<Readonly<SessionEntry> | undefined>;

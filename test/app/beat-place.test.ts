@@ -66,12 +66,12 @@ describe("the place of a heartbeat", () => {
     });
   });
 
-  it("reads the newest chats alone, among 10000 that others wrote in", async () => {
+  it("is found among 10000 chats that others used later, by a look at few of them", async () => {
     const rows = Array.from({ length: 10_000 }, (_, id) => {
-      const isOwners = id === 9990;
-      const lastTo = `telegram:${isOwners ? 1 : id + 100}`;
+      const to = id === 0 ? 1 : id + 100;
+      const lastTo = `telegram:${to}`;
       const row = { sessionId: `s${id}`, updatedAt: id, chatType: "direct" as const, lastChannel: "telegram", lastTo };
-      return [`telegram:default:${isOwners ? 1 : id + 100}`, row] as const;
+      return [`telegram:default:${to}`, row] as const;
     });
     await sessions.close();
     const { table, read } = watchedRows(rows);
@@ -79,10 +79,22 @@ describe("the place of a heartbeat", () => {
     sessions = await openSessions({ dir: join(dir, "many"), ...parts });
     read.clear();
     expect(await place({}, OWNERS)).toMatchObject({ to: "telegram:1" });
-    expect(read.size).toBeLessThanOrEqual(10);
+    expect(await place({}, { commands: { ownerAllowFrom: ["telegram:2"] } })).toMatchObject({
+      problem: "no owner has written in a direct chat yet",
+    });
+    expect(await place({ target: "slack" })).toMatchObject({ problem: "nobody has written there yet" });
+    expect([...read]).toEqual(["telegram:default:1"]);
     read.clear();
     expect(await place()).toMatchObject({ problem: expect.stringContaining("commands.ownerAllowFrom") });
     expect(read.size).toBeLessThanOrEqual(2);
+  });
+
+  it("knows an owner by the name that ids are linked to", async () => {
+    await used("peer:anna", 10, telegram("1"));
+    await used("peer:bert", 20, telegram("2"));
+    const session = { dmScope: "per-peer", identityLinks: { anna: ["telegram:5", "slack:U1"], bert: ["telegram:2"] } };
+    const commands = { ownerAllowFrom: ["slack:U1"] };
+    expect(await place({}, { session, commands })).toMatchObject({ to: "telegram:1" });
   });
 
   it("knows an owner by a phone number too, and that somebody else wrote last", async () => {

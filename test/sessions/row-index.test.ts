@@ -70,6 +70,8 @@ const step = fc.record({
   updatedAt: fc.nat(20),
   chatType: fc.constantFrom("direct" as const, "group" as const),
   sessionId: fc.constantFrom("a", "b", "c", "d"),
+  origin: fc.constantFrom({ from: "telegram:3" }, { from: "telegram:x" }, undefined),
+  lastChannel: fc.constantFrom("slack", "telegram", undefined),
   isRemoved: fc.boolean(),
 });
 
@@ -79,7 +81,8 @@ it("the index says the same as all rows, whatever was changed, added and removed
       await open(
         Array.from({ length: 8 }, (_, id) => [keyOf(id), { sessionId: `s${id}`, updatedAt: 5, chatType: "direct" }]),
       );
-      for (const { id, isRemoved, ...patch } of steps) {
+      for (const { id, isRemoved, lastChannel, ...rest } of steps) {
+        const patch = { ...rest, lastChannel, lastTo: lastChannel && `${lastChannel}:${id}` };
         if (isRemoved) await sessions.remove(keyOf(id));
         else await sessions.patch(keyOf(id), patch);
       }
@@ -90,6 +93,18 @@ it("the index says the same as all rows, whatever was changed, added and removed
         expect(found.map(({ key }) => key).toSorted()).toEqual(ofKind.map(({ key }) => key).toSorted());
         const times = [...sessions.newest({ agent: MAIN, chatType })].map(({ entry }) => entry.updatedAt);
         expect(times).toEqual(times.toSorted((a, b) => b - a));
+      }
+      const direct = all.filter(({ key, entry }) => !key.startsWith("agent:") && entry.chatType === "direct");
+      const people = ["3", "x", "5"];
+      const named = direct.filter(({ key, entry: { origin } }) =>
+        people.some((person) => key.endsWith(`:${person}`) || origin?.from === `telegram:${person}`),
+      );
+      const found = [...sessions.newest({ agent: MAIN, chatType: "direct", people })];
+      expect(found.map(({ key }) => key).toSorted()).toEqual(named.map(({ key }) => key).toSorted());
+      for (const channel of ["slack", "telegram"]) {
+        const there = direct.filter(({ entry: { lastChannel = "telegram" } }) => lastChannel === channel);
+        const chats = [...sessions.newest({ agent: MAIN, chatType: "direct", channel })];
+        expect(chats.map(({ key }) => key).toSorted()).toEqual(there.map(({ key }) => key).toSorted());
       }
       const recent = [...sessions.newest()].map(({ entry }) => entry.updatedAt);
       expect(recent).toEqual(all.map(({ entry }) => entry.updatedAt).toSorted((a, b) => b - a));

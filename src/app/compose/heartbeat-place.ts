@@ -1,6 +1,6 @@
 import type { BeatPlace } from "../../automation/heartbeat.ts";
 import type { BeatCause } from "../../automation/wake-up.ts";
-import { chatOf } from "../../dispatch/clients/deliver-to.ts";
+import { chatOf } from "../../sessions/chat-of.ts";
 import { buildKey, OPERATOR_KEY, parseKey, resolveAlias } from "../../sessions/keys.ts";
 import { channelId, DEFAULT_ACCOUNT, type AgentId, type SessionKey } from "../../types/ids.ts";
 import type { Peer } from "../../types/chat/message.ts";
@@ -110,8 +110,8 @@ const usedAt = (chat: UsedChat): number => chat.usedAt ?? 0;
 const SEVERAL = "several people write: name yours in commands.ownerAllowFrom";
 
 /**
- * The newest chat of an owner; without owners, the only chat, because its person is the only candidate. Reads
- * the rows from the newest on, and none after the one that decides.
+ * The newest chat of an owner; without owners, the only chat, because its person is the only candidate. Reads no rows but those
+ * that name an owner, and without owners no third one.
  */
 function directChat(
   agent: AgentId,
@@ -120,10 +120,11 @@ function directChat(
 ): { readonly found?: UsedChat; readonly problem?: string } {
   const defaultAgent = live.defaultAgent.id;
   const hasOwners = live.config.commands.ownerAllowFrom.length > 0;
+  const people = hasOwners ? namesOfOwners(live.config) : undefined;
   let only: UsedChat | undefined;
-  for (const row of sessions.newest({ agent, chatType: "direct" })) {
+  for (const row of sessions.newest({ agent, chatType: "direct", channel, people })) {
     const to = chatOf(row.key, row.entry, defaultAgent);
-    if (!to || (channel !== undefined && to.channel !== channel)) continue;
+    if (!to) continue;
     const chat = { to, key: row.key, usedAt: row.entry.updatedAt };
     if (hasOwners && isOwners(row, to, live.config)) return { found: chat };
     if (!hasOwners && only) return { problem: SEVERAL };
@@ -141,6 +142,14 @@ function webChat(agent: AgentId, { live, sessions }: PlaceParts): UsedChat | und
   if (!entry && agent !== defaultAgent) return undefined;
   const to = { channel: channelId(WEB_CHAT), account: DEFAULT_ACCOUNT, chat: { kind: "direct", id: key } } as const;
   return { to, key, ...(entry && { usedAt: entry.updatedAt }) };
+}
+
+/** Every name by which a row can mean an owner: ids without their channel, and the names that ids are linked to. */
+function namesOfOwners({ commands, session }: Config): readonly string[] {
+  const owners = commands.ownerAllowFrom.map(String);
+  const ids = new Set(owners.flatMap((owner) => [owner, owner.slice(owner.indexOf(":") + 1)]));
+  const links = Object.entries(session.identityLinks ?? {});
+  return [...ids, ...links.filter(([, linked]) => linked.some((id) => ids.has(id))).map(([name]) => name)];
 }
 
 /** By who wrote last there; in rows of older versions by the session's key, else by the chat's id, which often is the sender's. */

@@ -1,5 +1,5 @@
 import { failedSend } from "../../channels/connection/failed-send.ts";
-import { chatOf } from "../../dispatch/clients/deliver-to.ts";
+import { chatOf } from "../../sessions/chat-of.ts";
 import type { DispatchPorts, DispatchSettings } from "../../dispatch/ports.ts";
 import type { CommandTarget, PluginChannelPorts, PluginRoute } from "../../plugins/ports.ts";
 import { buildKey, resolveAlias } from "../../sessions/keys.ts";

@@ -9,7 +9,7 @@ import { MethodError } from "../../types/method.ts";
 import type { RunFacts } from "../../types/run/run.ts";
 import { webEventKey, type WebMessage } from "../../types/chat/web-clients.ts";
 import { compactedText } from "../maintenance/compactions.ts";
-import { chatOf } from "./deliver-to.ts";
+import { chatOf } from "../../sessions/chat-of.ts";
 import type { Dispatch } from "../dispatch.ts";
 import { oneShot } from "./one-shot.ts";
 import { plainStream } from "./plain-stream.ts";

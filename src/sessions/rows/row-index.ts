@@ -1,23 +1,18 @@
 import type { AgentId, SessionKey } from "../../types/ids.ts";
 import type { ChatFilter, ChatType, SessionEntry } from "../../types/session.ts";
-import { agentOf } from "../keys.ts";
+import { chatOf } from "../chat-of.ts";
+import { agentOf, parseKey } from "../keys.ts";
+import { NewestFirst, type Position } from "./newest-first.ts";
 
-/** What decides the order of sessions. */
-interface Position {
-  readonly key: SessionKey;
-  /** Epoch milliseconds. */
-  readonly usedAt: number;
-}
+/** The name of the list of all sessions. */
+const ALL = "";
 
-/** Finds sessions by their id, and by agent and kind of chat, without reading the rows of other sessions. */
+/** Finds sessions by their id, and by agent, kind of chat, channel and person, without reading the rows of other sessions. */
 export class RowIndex {
   readonly #defaultAgent: AgentId;
   /** A file that another program wrote may give one id to several keys. */
   readonly #byId = new Map<string, readonly SessionKey[]>();
-  /** All sessions, the newest first. */
-  readonly #all: Position[] = [];
-  /** The newest first. */
-  readonly #byChat = new Map<string, Position[]>();
+  readonly #lists = new NewestFirst();
 
   constructor(defaultAgent: AgentId, rows: ReadonlyMap<SessionKey, SessionEntry>) {
     this.#defaultAgent = defaultAgent;
@@ -28,18 +23,18 @@ export class RowIndex {
     return this.#byId.get(sessionId)?.[0];
   }
 
-  /** The keys of an agent's chats of one kind, or all, the newest first. */
+  /** The keys of the chosen sessions, or all, the newest first. */
   *newest(of?: ChatFilter): Generator<SessionKey> {
-    const positions = of ? this.#byChat.get(chatName(of.agent, of.chatType)) : this.#all;
-    for (const { key } of positions ?? []) yield key;
+    for (const { key, channel } of this.#lists.of(of ? namesOf(of) : [ALL])) {
+      if (of?.channel === undefined || of.channel === channel) yield key;
+    }
   }
 
-  /** Adds a row that is not in the index. Finds its index in each order by binary search. */
+  /** Adds a row that is not in the index. */
   add(key: SessionKey, row: SessionEntry): void {
     this.#byId.set(row.sessionId, [...(this.#byId.get(row.sessionId) ?? []), key]);
-    const position = { key, usedAt: row.updatedAt };
-    insert(this.#all, position);
-    if (row.chatType !== undefined) insert(this.#positionsOf(key, row.chatType), position);
+    const { names, position } = this.#placeOf(key, row);
+    for (const name of names) this.#lists.add(name, position);
   }
 
   /** Removes a row; it must be as it was added. */
@@ -47,42 +42,37 @@ export class RowIndex {
     const others = (this.#byId.get(row.sessionId) ?? []).filter((other) => other !== key);
     if (others.length === 0) this.#byId.delete(row.sessionId);
     else this.#byId.set(row.sessionId, others);
-    const position = { key, usedAt: row.updatedAt };
-    remove(this.#all, position);
-    if (row.chatType !== undefined) remove(this.#positionsOf(key, row.chatType), position);
+    const { names, position } = this.#placeOf(key, row);
+    for (const name of names) this.#lists.remove(name, position);
   }
 
-  #positionsOf(key: SessionKey, chatType: ChatType): Position[] {
-    const name = chatName(agentOf(key, this.#defaultAgent), chatType);
-    const positions = this.#byChat.get(name) ?? [];
-    this.#byChat.set(name, positions);
-    return positions;
+  /** The lists that a row is in, and where. */
+  #placeOf(key: SessionKey, row: SessionEntry): { readonly names: readonly string[]; readonly position: Position } {
+    const chat = chatOf(key, row, this.#defaultAgent);
+    const position = { key, usedAt: row.updatedAt, channel: chat?.channel };
+    if (!chat || row.chatType === undefined) return { names: [ALL], position };
+    const chats = chatsName(agentOf(key, this.#defaultAgent), row.chatType);
+    const people = new Set([...peopleOf(key, row), chat.chat.id]);
+    const ofPeople = [...people].map((person) => personName(chats, person));
+    return { names: [ALL, chats, channelName(chats, chat.channel), ...ofPeople], position };
   }
 }
 
-const chatName = (agent: AgentId, chatType: ChatType): string => `${chatType}\n${agent}`;
-
-function insert(positions: Position[], position: Position): void {
-  positions.splice(indexOf(positions, position), 0, position);
+function namesOf({ agent, chatType, channel, people }: ChatFilter): readonly string[] {
+  const chats = chatsName(agent, chatType);
+  if (people) return people.map((person) => personName(chats, person));
+  return [channel === undefined ? chats : channelName(chats, channel)];
 }
 
-function remove(positions: Position[], position: Position): void {
-  const index = indexOf(positions, position);
-  if (positions[index]?.key === position.key) positions.splice(index, 1);
-}
+const chatsName = (agent: AgentId, chatType: ChatType): string => `${chatType}\n${agent}`;
+const channelName = (chats: string, channel: string): string => `${chats}\nchannel\n${channel}`;
+const personName = (chats: string, person: string): string => `${chats}\nperson\n${person}`;
 
-/** The index of a position in the order, or where it would be inserted. */
-function indexOf(positions: readonly Position[], position: Position): number {
-  let low = 0;
-  let high = positions.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    const other = positions[middle];
-    if (other && isBefore(other, position)) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+/** Who wrote last, and whom the key names. */
+function peopleOf(key: SessionKey, { origin }: SessionEntry): readonly string[] {
+  const parsed = parseKey(key);
+  const named = parsed.kind === "direct" ? [parsed.sender] : [];
+  const linked = parsed.kind === "peer" ? [parsed.name] : [];
+  const from = origin?.from === undefined ? [] : [origin.from.slice(origin.from.indexOf(":") + 1)];
+  return [...named, ...linked, ...from];
 }
-
-const isBefore = (one: Position, other: Position): boolean =>
-  one.usedAt === other.usedAt ? one.key < other.key : one.usedAt > other.usedAt;

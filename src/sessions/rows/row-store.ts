@@ -57,7 +57,7 @@ export class RowStore {
     return key === undefined || row === undefined ? undefined : [key, row];
   }
 
-  /** The rows of an agent's chats of one kind, or all, the newest first. */
+  /** The chosen rows, or all, the newest first. */
   *newest(of?: ChatFilter): Generator<readonly [SessionKey, SessionEntry]> {
     for (const key of this.#index.newest(of)) {
       const row = this.#rows.get(key);

@@ -1,7 +1,7 @@
-import { parseKey } from "../../sessions/keys.ts";
-import { accountId, channelId, type AgentId, type SessionKey } from "../../types/ids.ts";
-import type { Peer } from "../../types/chat/message.ts";
-import type { SessionEntry } from "../../types/session.ts";
+import { parseKey } from "./keys.ts";
+import { accountId, channelId, type AgentId, type SessionKey } from "../types/ids.ts";
+import type { Peer } from "../types/chat/message.ts";
+import type { SessionEntry } from "../types/session.ts";
 
 /** The chat of a channel's session, from its row, else from its key. Undefined for a session without a chat (web, command line). */
 export function chatOf(

@@ -4,11 +4,13 @@
 //   node scripts/build.mjs --release   starts from an empty dist/, makes no source maps and adds the type declarations of the plugin SDK
 import { spawnSync } from "node:child_process";
 import fs from "node:fs";
+import { isBuiltin } from "node:module";
 import path from "node:path";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
 import { bundledPlaces, noticesOf, packageAt, sbomOf } from "./licenses.mjs";
 import { closureOf, partOf, readLock } from "./lock.mjs";
+import { readBuiltins } from "./own-builtins.mjs";
 
 const root = path.dirname(import.meta.dirname);
 const dist = path.join(root, "dist");
@@ -81,6 +83,8 @@ const unused = [
     name: /^@fastify\/(?:ajv|fast-json-stringify)-compiler$/,
     contents: "module.exports = () => undefined;",
   },
+  // The gateway serves plain HTTP/1.1.
+  { from: /[\\/]fastify[\\/]lib[\\/]/, name: /^node:http(?:s|2)$/, contents: "module.exports = {};" },
   // Only English messages are ever shown.
   { from: /[\\/]zod[\\/]/, name: /^\.\.\/locales\/index\.js$/, contents: 'export { default as en } from "./en.js";' },
 ];
@@ -112,7 +116,7 @@ function isModule(file) {
   return false;
 }
 
-const banner = `import{createRequire as __openclawRequire}from"node:module";const require=__openclawRequire(import.meta.url);`;
+const banner = `const require=globalThis.process.getBuiltinModule("node:module").createRequire(import.meta.url);`;
 
 /** The newest modification time below `name`. Folders count too, so that a deleted file is detected. */
 function newest(name, found = { ms: 0 }) {
@@ -194,17 +198,33 @@ async function bundleNode(esbuild) {
     fs.mkdirSync(dist, { recursive: true });
     fs.writeFileSync(path.join(dist, "meta.json"), JSON.stringify(result.metafile));
   }
-  return { files: result.outputFiles.map(inLatin1), metafile: result.metafile };
+  return { files: result.outputFiles.map((file) => finished(file, result.metafile)), metafile: result.metafile };
+}
+
+/** A file of JavaScript as it is written. The first line is not in the source map, so only that one may change its length. */
+function finished(file, { outputs }) {
+  if (!file.path.endsWith(".js")) return file;
+  const { imports } = outputs[path.relative(root, file.path).replaceAll(path.sep, "/")];
+  const builtins = imports.filter((one) => one.external && one.kind === "import-statement" && isBuiltin(one.path));
+  const code = file.text.startsWith(banner) ? file.text.slice(banner.length) : file.text;
+  // Few files call it, and it takes time to make.
+  const first = /\brequire\b/.test(code) ? banner : "";
+  const text =
+    first +
+    readBuiltins(
+      code,
+      builtins.map((one) => one.path),
+    );
+  return { path: file.path, contents: Buffer.from(inLatin1(text)) };
 }
 
 /**
  * One character that is not Latin-1 makes the engine keep the whole file with two bytes for each. esbuild leaves such characters
  * in regular expressions and raw templates, in which an escape means the same: all raw templates here are patterns.
  */
-function inLatin1(file) {
-  if (!file.path.endsWith(".js")) return file;
+function inLatin1(text) {
   const escape = (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
-  return { path: file.path, contents: Buffer.from(file.text.replace(/[\u0100-\uffff]/g, escape)) };
+  return text.replace(/[\u0100-\uffff]/g, escape);
 }
 
 async function bundlePage(esbuild) {

@@ -62,6 +62,8 @@ interface Beat {
 
 type AgentWithHeartbeat = AgentSettings & { readonly heartbeat: HeartbeatSettings };
 
+const hasHeartbeat = (agent: AgentSettings): agent is AgentWithHeartbeat => agent.heartbeat !== undefined;
+
 interface Occasion {
   readonly agent: AgentWithHeartbeat;
   readonly place: BeatPlace;
@@ -155,7 +157,7 @@ export class Heartbeats {
   }
 
   #woken(): readonly AgentWithHeartbeat[] {
-    return this.#ports.agents().flatMap((agent) => (agent.heartbeat ? [{ ...agent, heartbeat: agent.heartbeat }] : []));
+    return this.#ports.agents().filter(hasHeartbeat);
   }
 
   #placeOf(agent: AgentWithHeartbeat, cause: BeatCause): BeatPlace {

@@ -11,7 +11,7 @@ function makeFormat(timeZone: string): Intl.DateTimeFormat {
   }
 }
 
-const weekdays = new Intl.DateTimeFormat("en", { weekday: "long", timeZone: "UTC" });
+const WEEKDAYS = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
 /** By time zone, the last answer and its minute: a day begins with a minute in every zone. */
 const days = new Map<string, { readonly minute: number; readonly day: string }>();
 const MINUTE_MS = 60_000;
@@ -23,7 +23,7 @@ export function dayOf(at: number, timeZone: string): string {
   if (known?.minute === minute) return known.day;
   const date = timestamp(at, timeZone).slice(0, 10);
   // The date is one of the zone already: its weekday is that of the same date in UTC.
-  const day = `${weekdays.format(new Date(`${date}T00:00Z`))}, ${date}`;
+  const day = `${WEEKDAYS[new Date(`${date}T00:00Z`).getUTCDay()]}, ${date}`;
   days.set(timeZone, { minute, day });
   return day;
 }

@@ -65,12 +65,15 @@ interface Loose<T> {
 /** Unknown keys that are removed from one file before its other problems are reported. */
 const MOST_UNKNOWN = 10_000;
 
+/** zod would write a program for each object of a schema, which takes longer than the one check that it is for. */
+const ONCE = { jitless: true };
+
 /** Parses without the unknown keys, which it lists; each round can find deeper ones. */
 function parseLoosely<T>(schema: z.ZodType<T>, input: unknown): Loose<T> {
   const unknown: KeyPath[] = [];
   let rest = input;
   for (;;) {
-    const result = schema.safeParse(rest);
+    const result = schema.safeParse(rest, ONCE);
     if (result.success) return { value: result.data, unknown, problems: [] };
     const found = result.error.issues.flatMap(unknownPaths);
     if (found.length === 0) return { unknown, problems: toNotes(result.error.issues, rest) };

@@ -147,9 +147,10 @@ export async function repairStore(store: PluginStore): Promise<readonly string[]
   return repaired;
 }
 
-/** The same where another command may be installing now: then nothing is done. */
+/** The same where another command may be installing now: then nothing is done. Nor is it where no plugin has ever been. */
 export async function repairUnlessBusy(store: PluginStore): Promise<readonly string[]> {
-  if (!(await isThere(store.extensions))) return [];
+  const entries = await unlessMissing(readdir(store.extensions));
+  if (entries === undefined || entries.length === 0) return [];
   return (await withStoreLock(store, () => repairStore(store), 0).catch(ignoreBusy)) ?? [];
 }
 

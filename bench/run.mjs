@@ -43,6 +43,7 @@ const experiments = {
 /** Print their own tables, and run only when they are named. */
 const reports = {
   profile: { run: ["../profile/profile.mjs", "senders", "2000"] },
+  "profile-one": { run: ["../profile/profile.mjs", "sender", "500"] },
   "profile-streams": { run: ["../profile/profile.mjs", "streams"] },
   collector: { run: ["../collector/collector.mjs", "10000"] },
 };

@@ -21,6 +21,17 @@ const senders = (messages) => ({
   },
 });
 
+/** One sender, who waits for each answer. */
+const sender = (messages) => ({
+  title: `${messages} messages of one sender`,
+  unit: "message",
+  warm: () => L.closedLoop(SENDERS, 5),
+  async run() {
+    await L.closedLoop(1, messages);
+    return messages;
+  },
+});
+
 /** Model streams that are all open before the recording begins and after it ends, with previews. */
 const streams = () => ({
   title: `${STREAMS} open streams of ${TOKENS_PER_SECOND} tokens/s`,
@@ -38,4 +49,4 @@ const streams = () => ({
   },
 });
 
-export const LOADS = { senders, streams };
+export const LOADS = { sender, senders, streams };

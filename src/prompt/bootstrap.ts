@@ -1,7 +1,8 @@
-import { readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { CONTEXT_FILES } from "../types/engine/context-files.ts";
 import { OpenClawError } from "../types/errors.ts";
+import { stampOf } from "../store/file-stamp.ts";
 import { makeDirectory } from "../store/make-directory.ts";
 import { errorCode } from "../utils/missing.ts";
 import { errorText } from "../utils/text/error-text.ts";
@@ -32,7 +33,8 @@ const cache = new Map<string, CachedFile>();
 
 async function readCached(path: string): Promise<string | undefined> {
   try {
-    const found = await stat(path);
+    const found = stampOf(path);
+    if (!found) return forget(path);
     const { mtimeMs, size } = found;
     const known = cache.get(path);
     if (known?.mtimeMs === mtimeMs && known.size === size) {
@@ -44,11 +46,15 @@ async function readCached(path: string): Promise<string | undefined> {
     forgetOldest(cache, MOST_CACHED);
     return content;
   } catch (error) {
-    cache.delete(path);
+    forget(path);
     const code = errorCode(error) ?? "unknown error";
     // An unreadable file must not end the run, nor silently change the agent's identity.
     return code === "ENOENT" || code === "ENOTDIR" ? undefined : `[This file could not be read: ${code}]`;
   }
+}
+
+function forget(path: string): undefined {
+  cache.delete(path);
 }
 
 /**

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import type { SkillMachine } from "../../prompt/skills/skill-conditions.ts";
 import type { SkillSources } from "../../prompt/skills/skills.ts";
 import type { AgentSettings } from "../../types/settings.ts";
 import type { Config } from "../config/schema.ts";
@@ -20,7 +21,6 @@ export function skillSources(
 ): SkillSources {
   const { load, entries, limits, allowBundled = [] } = config.skills;
   const { skills: only } = prompt;
-  const vars = Object.fromEntries(Object.entries(config.env.vars).map(([name, value]) => [name, value.reveal()]));
   return {
     workspace,
     stateDir,
@@ -30,7 +30,20 @@ export function skillSources(
     hidden: new Set(Object.keys(entries).filter((name) => entries[name]?.enabled === false)),
     allowBundled,
     limits,
-    machine: { platform: process.platform, env: { ...vars, ...env }, config },
+    machine: machineOf(config, env),
     ...(only && { only }),
+  };
+}
+
+/** Most skills have no conditions, so the environment is copied when the first one asks. */
+function machineOf(config: Config, env: Env): SkillMachine {
+  let all: Env | undefined;
+  return {
+    platform: process.platform,
+    config,
+    get env() {
+      const vars = Object.entries(config.env.vars).map(([name, value]) => [name, value.reveal()] as const);
+      return (all ??= { ...Object.fromEntries(vars), ...env });
+    },
   };
 }

@@ -1,4 +1,5 @@
-import { readFile, stat } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
+import { stampOf } from "../../store/file-stamp.ts";
 import { errorCode } from "../../utils/missing.ts";
 import { propertyOf } from "../../utils/own.ts";
 import { type Frontmatter, parseFrontmatter } from "./frontmatter.ts";
@@ -60,10 +61,15 @@ function textOf(front: Frontmatter, key: string): string {
   return typeof value === "string" ? value : "";
 }
 
+function forget(location: string): undefined {
+  cache.delete(location);
+}
+
 /** A `SKILL.md` of at most `maxBytes`; undefined when there is none. Reads it again only after a change. Never throws. */
 export async function readSkill(location: string, maxBytes: number): Promise<SkillFile | BadSkill | undefined> {
   try {
-    const found = await stat(location);
+    const found = stampOf(location);
+    if (!found) return forget(location);
     const { mtimeMs, size } = found;
     if (size > maxBytes || !found.isFile()) {
       return {
@@ -78,7 +84,7 @@ export async function readSkill(location: string, maxBytes: number): Promise<Ski
     forgetOldest(cache, MOST_CACHED);
     return read;
   } catch (error) {
-    cache.delete(location);
+    forget(location);
     const code = errorCode(error) ?? String(error);
     // A folder without a SKILL.md is no skill, which is no problem.
     return code === "ENOENT" || code === "ENOTDIR" ? undefined : { location, reason: `it cannot be read (${code})` };

@@ -1,5 +1,5 @@
-import { readdir } from "node:fs/promises";
 import { join, sep } from "node:path";
+import { namesIn } from "../../store/file-stamp.ts";
 import { errorCode } from "../../utils/missing.ts";
 import { BUILT_IN, type TextPart } from "../parts.ts";
 import { type SkillMachine, unmetCondition } from "./skill-conditions.ts";
@@ -48,9 +48,9 @@ type Report = (bad: BadSkill) => void;
 const FILE = "SKILL.md";
 
 async function readDirectory(directory: string, limits: SkillLimits): Promise<readonly (SkillFile | BadSkill)[]> {
-  let names: string[];
+  let names: readonly string[];
   try {
-    names = await readdir(directory);
+    names = (await namesIn(directory)) ?? [];
   } catch (error) {
     const code = errorCode(error) ?? String(error);
     return code === "ENOENT" || code === "ENOTDIR" ? [] : [{ location: directory, reason: `cannot be read (${code})` }];

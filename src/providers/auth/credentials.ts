@@ -1,10 +1,11 @@
-import { readFile, stat } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
 import { makePrivateDir, writeAtomic } from "../../store/disk.ts";
+import { stampOf } from "../../store/file-stamp.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import { KeyedQueue } from "../../utils/keyed-queue.ts";
-import { errorCode, isMissing } from "../../utils/missing.ts";
+import { errorCode } from "../../utils/missing.ts";
 import { shareCalls } from "../../utils/share-calls.ts";
 import { readCredential, writeCredential, type Credential } from "./credential.ts";
 import { lockFile } from "../../store/lock/lock-file.ts";
@@ -52,7 +53,7 @@ export class Credentials {
   }
 
   async #read(): Promise<StoredKeys> {
-    const stamp = await stampOf(this.path);
+    const stamp = versionOf(this.path);
     if (stamp === undefined) return NO_KEYS;
     if (this.#seen?.stamp === stamp) return this.#seen.keys;
     const keys = keysOf(await this.#content());
@@ -95,7 +96,7 @@ export class Credentials {
 
   #change(edit: (content: Content) => Content): Promise<void> {
     return this.#locked(NAME, async () => {
-      const before = (await stampOf(this.path)) === undefined ? { version: 1, profiles: {} } : await this.#content();
+      const before = versionOf(this.path) === undefined ? { version: 1, profiles: {} } : await this.#content();
       await writeAtomic(this.path, `${JSON.stringify(edit(before), null, 2)}\n`);
       this.#seen = undefined;
     });
@@ -158,12 +159,11 @@ const withoutId = (order: Readonly<Record<string, readonly string[]>>, id: strin
 const asRecord = (value: unknown): object => (typeof value === "object" && value !== null ? value : {});
 
 /** A value that changes with every write, because each write makes a new file. Undefined when there is no file. */
-async function stampOf(path: string): Promise<string | undefined> {
+function versionOf(path: string): string | undefined {
   try {
-    const { mtimeMs, size, ino } = await stat(path);
-    return `${mtimeMs} ${size} ${ino}`;
+    const stamp = stampOf(path);
+    return stamp && `${stamp.mtimeMs} ${stamp.size} ${stamp.ino}`;
   } catch (error) {
-    if (isMissing(error)) return undefined;
     throw broken(path, "cannot be looked at", error);
   }
 }

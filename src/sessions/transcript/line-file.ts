@@ -1,8 +1,9 @@
-import { constants } from "node:fs";
-import { type FileHandle, open, stat } from "node:fs/promises";
+import { constants, fstatSync } from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
 import { dirname } from "node:path";
 import { diskError, makePrivateDir, syncDir } from "../../store/disk.ts";
-import { isMissing, unlessMissing } from "../../utils/missing.ts";
+import { stampOf } from "../../store/file-stamp.ts";
+import { isMissing } from "../../utils/missing.ts";
 
 const APPEND = constants.O_RDWR | constants.O_APPEND;
 const CREATE = APPEND | constants.O_CREAT | constants.O_EXCL;
@@ -112,7 +113,8 @@ export class LineFile {
   /** Whether no other program has changed, replaced or removed the file. */
   async isCurrent(): Promise<boolean> {
     await this.#draining;
-    const [there, ours] = await Promise.all([unlessMissing(stat(this.path)), this.#handle?.stat()]);
+    const there = stampOf(this.path);
+    const ours = this.#handle && fstatSync(this.#handle.fd);
     return there?.ino === ours?.ino && (there?.size ?? 0) === this.#size;
   }
 

@@ -107,9 +107,9 @@ export class Commits {
     const settled: Settle[] = [];
     try {
       if (wal?.error) throw wal.error;
-      this.#db.exec("BEGIN IMMEDIATE");
+      this.sql.run("BEGIN IMMEDIATE");
       for (const write of batch) settled.push(this.#attempt(write));
-      this.#db.exec("COMMIT");
+      this.sql.run("COMMIT");
     } catch (error) {
       this.#rollBack();
       if (wal && this.#mayWait(error)) return this.#later(batch);
@@ -150,10 +150,10 @@ export class Commits {
   }
 
   #attempt(write: Write): Settle {
-    this.#db.exec("SAVEPOINT one");
+    this.sql.run("SAVEPOINT one");
     try {
       const settle = write.work();
-      this.#db.exec("RELEASE one");
+      this.sql.run("RELEASE one");
       return settle;
     } catch (error) {
       if (isDiskFault(error) || !this.#db.isTransaction) throw error;

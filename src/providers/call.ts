@@ -85,7 +85,7 @@ class Call {
     this.#handle = handle;
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
-    this.#wire = new Wire(this.#clock);
+    this.#wire = new Wire(this.#clock, handle);
     this.#size = new Size(this.#wire);
     this.#spending = new CallSpending(handle, options.origin);
     this.#wire.onForeignRedirect = (host) =>
@@ -284,7 +284,7 @@ class Call {
     this.#options.onFacts?.({ ...factsOf(this.#wire, failure, this.#clock.now(), known.refusal), ...known });
     this.out.push(event);
     this.out.end();
-    this.#request.abort(ENDED);
+    if (!this.#wire.isComplete) this.#request.abort(ENDED);
     const cost = this.#spending.settle(event.type === "done" ? event.message : event.error, this.#wire.status);
     if (cost) this.#options.onSettled?.(cost);
     this.#wire.release();

@@ -21,6 +21,8 @@ export interface ModelHandle {
   /** Only `callModel` may use this, because every call goes through the meter. */
   readonly openStream: StreamModel;
   readonly meter: ModelMeter;
+  /** Its SDK reads of the body of an answer what `PlainBody` has. */
+  readonly takesPlainBodies?: boolean;
   /** The kind of a failure, where the plugin of the provider knows it. */
   classify?(failure: FailedCall): FailureKind | undefined;
 }
@@ -53,7 +55,8 @@ export async function handleOf(
   const { stream, classify } = brought ?? {};
   const ofApi = await streamOf(pi.api, sdk);
   const openStream = stream ? foreignStream(stream, ofApi) : ofApi;
-  return { info: infoOf(pi), pi, profile, apiKey, meter, openStream, ...(classify && { classify }) };
+  const takesPlainBodies = !stream && MODULES.has(pi.api);
+  return { info: infoOf(pi), pi, profile, apiKey, meter, openStream, takesPlainBodies, ...(classify && { classify }) };
 }
 
 type Load = () => Promise<(model: never, context: PiContext, options?: PiStreamOptions) => PiStream>;

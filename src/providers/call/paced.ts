@@ -21,7 +21,7 @@ const PIECES_AT_ONCE = 16;
  */
 const PAUSE_MS_PER_BODY = 4;
 const LONGEST_PAUSE_MS = 500;
-/** Bytes that may wait for the end of the pause. With more, the piece is passed on at once. */
+/** Uint8Array that may wait for the end of the pause. With more, the piece is passed on at once. */
 const MOST_WAITING = 16 * 1024;
 
 /**
@@ -36,13 +36,52 @@ export function withPacedBody(answer: Response, sink: BodySink): Response {
   return copy;
 }
 
-type Bytes = Uint8Array<ArrayBuffer>;
-type Reader = ReadableStreamDefaultReader<Bytes>;
+/** What a body is read from. */
+export interface BodySource {
+  /** Settles when no more will be read. */
+  readonly closed: Promise<unknown>;
+  /** The next bytes as they come; undefined at the end. */
+  read(): Promise<Uint8Array | undefined>;
+  /** Lets the sender go. */
+  close(): void;
+}
+
+/** The part of a `ReadableStream` that the SDKs of OpenAI and Anthropic use. */
+export interface PlainBody extends AsyncIterable<Uint8Array> {
+  getReader(): {
+    read(): Promise<IteratorResult<Uint8Array, undefined>>;
+    releaseLock(): void;
+    cancel(): Promise<unknown>;
+  };
+}
+
+/** A body that is passed on and counted in the same way. It can be read once. */
+export function plainBody(source: BodySource, sink: BodySink): PlainBody {
+  const pieces = new Pieces(source);
+  const next = async (): Promise<IteratorResult<Uint8Array, undefined>> => {
+    const value = await pieces.next();
+    if (!value) {
+      sink.readToEnd();
+      return { done: true, value };
+    }
+    sink.read(value);
+    return { done: false, value };
+  };
+  const close = async (): Promise<IteratorResult<Uint8Array, undefined>> => {
+    source.close();
+    return { done: true, value: undefined };
+  };
+  return {
+    [Symbol.asyncIterator]: () => ({ next, return: close }),
+    getReader: () => ({ read: next, releaseLock: () => undefined, cancel: close }),
+  };
+}
 
 /** One stream with nothing read ahead: a transform stream would be three, for each of which every piece costs time. */
-function pacedBody(reader: Reader, sink: BodySink): ReadableStream<Bytes> {
-  const pieces = new Pieces(reader);
-  return new ReadableStream<Bytes>(
+function pacedBody(reader: ReadableStreamDefaultReader<Uint8Array>, sink: BodySink): ReadableStream<Uint8Array> {
+  const { closed } = reader;
+  const pieces = new Pieces({ closed, read: async () => (await reader.read()).value, close: () => undefined });
+  return new ReadableStream<Uint8Array>(
     {
       async pull(out) {
         const piece = await pieces.next();
@@ -60,29 +99,29 @@ function pacedBody(reader: Reader, sink: BodySink): ReadableStream<Bytes> {
   );
 }
 
-/** What a reader gives, joined over a short time, and cut where it has too many lines. */
+/** What a source gives, joined over a short time, and cut where it has too many lines. */
 class Pieces {
   /** Bodies that have not been read to their end. */
   static #open = 0;
-  readonly #reader: Reader;
+  readonly #source: BodySource;
   /** The answer to the read that was not taken yet: the time to wait for it may have been over. */
-  #coming: Promise<Bytes | undefined> | undefined;
-  #cut: Iterator<Bytes> = [][Symbol.iterator]();
+  #coming: Promise<Uint8Array | undefined> | undefined;
+  #cut: Iterator<Uint8Array> = [][Symbol.iterator]();
   #sinceTurn = 0;
   /** When the next piece may be passed on, by the clock of `performance`. */
   #nextAt = 0;
 
-  constructor(reader: Reader) {
-    this.#reader = reader;
+  constructor(source: BodySource) {
+    this.#source = source;
     Pieces.#open += 1;
     const close = () => {
       Pieces.#open -= 1;
     };
-    void reader.closed.then(close, close);
+    void source.closed.then(close, close);
   }
 
   /** Undefined at the end. Rejects as the reader does. */
-  async next(): Promise<Bytes | undefined> {
+  async next(): Promise<Uint8Array | undefined> {
     const cut = this.#cut.next();
     if (cut.done !== true) {
       await this.#letOthers();
@@ -104,18 +143,18 @@ class Pieces {
   }
 
   /** Everything that comes until the pause is over; at once when the body ends or much has come. */
-  async #joined(): Promise<Bytes | undefined> {
+  async #joined(): Promise<Uint8Array | undefined> {
     const first = await this.#read();
     this.#coming = undefined;
     const waitMs = this.#nextAt - performance.now();
     if (!first || first.length >= MOST_WAITING || waitMs < 1) return first;
     this.#sinceTurn = 0;
     const parts = [first, ...(await this.#readFor(waitMs, MOST_WAITING - first.length))];
-    return parts.length === 1 ? first : new Uint8Array(Buffer.concat(parts));
+    return parts.length === 1 ? first : Buffer.concat(parts);
   }
 
-  async #readFor(ms: number, mostBytes: number): Promise<readonly Bytes[]> {
-    const parts: Bytes[] = [];
+  async #readFor(ms: number, mostBytes: number): Promise<readonly Uint8Array[]> {
+    const parts: Uint8Array[] = [];
     let left = mostBytes;
     const isOver = Promise.withResolvers<undefined>();
     const timer = setTimeout(() => isOver.resolve(undefined), ms);
@@ -131,9 +170,9 @@ class Pieces {
     return parts;
   }
 
-  #read(): Promise<Bytes | undefined> {
+  #read(): Promise<Uint8Array | undefined> {
     if (this.#coming) return this.#coming;
-    this.#coming = this.#reader.read().then(({ value }) => value);
+    this.#coming = this.#source.read();
     // A failure is for whoever reads next, and nobody may read any more.
     this.#coming.catch(() => undefined);
     return this.#coming;
@@ -141,7 +180,7 @@ class Pieces {
 }
 
 /** Cuts after a line, wherever a piece would have too many lines. */
-function* cutAtLines(body: Bytes): Generator<Bytes> {
+function* cutAtLines(body: Uint8Array): Generator<Uint8Array> {
   let [start, lines] = [0, 0];
   for (let at = body.indexOf(NEW_LINE); at >= 0; at = body.indexOf(NEW_LINE, at + 1)) {
     lines += 1;

@@ -1,6 +1,8 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { subscribe } from "node:diagnostics_channel";
 import type { Clock } from "../../types/clock.ts";
+import { reasonOf, type TrafficSink } from "./http-body.ts";
+import { sendPlain } from "./http.ts";
 import { withPacedBody } from "./paced.ts";
 
 /** Enough for the last event of every provider. The whole answer is never kept. */
@@ -10,7 +12,7 @@ const TAIL_BYTES = 64 * 1024;
  * The network traffic of one call. The SDK shows headers only when a call succeeds, and never the end of a stream; Node's own
  * HTTP client publishes both. Requests that do not use `fetch`, such as those of Bedrock, are not seen.
  */
-export class Wire {
+export class Wire implements TrafficSink {
   status: number | undefined;
   headers: ReadonlyMap<string, string> = new Map();
   /** When the last bytes came, also those of keep-alive comments. */
@@ -27,13 +29,18 @@ export class Wire {
   onForeignRedirect: ((host: string) => void) | undefined;
   /** Called for each piece of the body, after it was counted. */
   onBytes: (() => void) | undefined;
+  /** The SDK reads of a body what `PlainBody` has. */
+  readonly takesPlainBodies: boolean;
+  /** The body of the last answer was read completely. */
+  isComplete = false;
   readonly #clock: Clock;
   #kept: Buffer[] = [];
   #size = 0;
   #hasDropped = false;
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, { takesPlainBodies = false }: { readonly takesPlainBodies?: boolean } = {}) {
     this.#clock = clock;
+    this.takesPlainBodies = takesPlainBodies;
   }
 
   /** Runs `act`. All requests that it sends, also later ones, are counted here. */
@@ -47,6 +54,7 @@ export class Wire {
     this.status = undefined;
     this.headers = new Map();
     this.broke = undefined;
+    this.isComplete = false;
     this.bytes = 0;
     this.pieces = 0;
     this.release();
@@ -82,6 +90,7 @@ export class Wire {
 
   /** The answer is complete. */
   readToEnd(): void {
+    this.isComplete = true;
     if (this.status !== undefined && this.status >= 400) this.onRefusal?.();
   }
 
@@ -136,13 +145,20 @@ function listen(): void {
   });
 }
 
+const NATIVE = globalThis.fetch;
+
 /** Replaces the global `fetch`, which is all that the SDKs use. Requests outside of a call are unchanged. */
 function paceFetch(): void {
   const plain = globalThis.fetch;
+  // Whoever has replaced it expects to see the requests.
+  const isNative = plain === NATIVE;
   globalThis.fetch = async (input, init) => {
     const wire = calls.getStore();
-    const answer = await plain(input, init);
-    return wire === undefined ? answer : withPacedBody(answer, wire);
+    if (wire === undefined) return plain(input, init);
+    const paced = async () => withPacedBody(await plain(input, init), wire);
+    return (
+      (wire.takesPlainBodies && isNative ? sendPlain(input, init, { sink: wire, again: paced }) : undefined) ?? paced()
+    );
   };
 }
 
@@ -172,11 +188,5 @@ function answer(wire: Wire, response: unknown, origin: string | undefined): void
 }
 
 const isAbort = (error: unknown): boolean => error instanceof Error && error.name === "AbortError";
-
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const code = "code" in error ? String(error.code) : "";
-  return error.message.includes(code) ? error.message : `${error.message} (${code})`;
-}
 
 const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;

@@ -1,0 +1,93 @@
+import type { IncomingMessage } from "node:http";
+import type { Readable } from "node:stream";
+import { createBrotliDecompress, createInflate, createUnzip } from "node:zlib";
+import type { BodySink, BodySource } from "./paced.ts";
+
+/** Is informed about the traffic of a request. */
+export interface TrafficSink extends BodySink {
+  /** A request is being sent. */
+  begin(): void;
+  /** The names of headers are in lower case. `origin` is that of the request. */
+  answered(status: number, headers: ReadonlyMap<string, string>, origin: string): void;
+  /** Bytes of the body came. */
+  received(): void;
+  /** No more will come. */
+  broken(why: string): void;
+}
+
+/** The body of an answer, decoded, which is received only as fast as it is read. Reading rejects as the body of a `Response` does. */
+export class HttpBody implements BodySource {
+  readonly closed: Promise<void>;
+  readonly #stream: Readable;
+  readonly #signal: AbortSignal | null;
+  readonly #sink: TrafficSink;
+  #error: Error | undefined;
+  #wake: () => void = () => undefined;
+
+  constructor(message: IncomingMessage, signal: AbortSignal | null, sink: TrafficSink) {
+    this.#signal = signal;
+    this.#sink = sink;
+    const stream = decoded(message);
+    this.#stream = stream;
+    const abort = (): void => void stream.destroy(asError(signal?.reason));
+    signal?.addEventListener("abort", abort, { once: true });
+    this.closed = new Promise((resolve) => {
+      stream.once("close", () => {
+        signal?.removeEventListener("abort", abort);
+        message.destroy();
+        this.#wake();
+        resolve();
+      });
+    });
+    stream.on("readable", () => {
+      sink.received();
+      this.#wake();
+    });
+    stream.once("end", () => this.#wake());
+    stream.on("error", (error) => this.#fail(error));
+    if (message !== stream) message.on("error", (error) => stream.destroy(error));
+    if (signal?.aborted) abort();
+  }
+
+  async read(): Promise<Uint8Array | undefined> {
+    for (;;) {
+      if (this.#error !== undefined) throw this.#error;
+      const part: unknown = this.#stream.read();
+      if (part instanceof Uint8Array) return part;
+      if (this.#stream.readableEnded) return undefined;
+      if (this.#stream.destroyed) this.#fail(new Error("other side closed"));
+      else await new Promise<void>((resolve) => (this.#wake = resolve));
+    }
+  }
+
+  close(): void {
+    this.#stream.destroy();
+  }
+
+  #fail(error: Error): void {
+    if (this.#signal?.aborted) this.#error ??= asError(this.#signal.reason);
+    if (this.#error !== undefined) return this.#wake();
+    // Node says "aborted" when the server closed the connection, which elsewhere means that somebody stopped the call.
+    const cause = error.message === "aborted" ? new Error("other side closed", { cause: error }) : error;
+    this.#sink.broken(reasonOf(cause));
+    this.#error = new TypeError("terminated", { cause });
+    this.#wake();
+  }
+}
+
+/** A server may compress the body although it was asked not to. */
+function decoded(message: IncomingMessage): Readable {
+  const encoding = message.headers["content-encoding"]?.trim().toLowerCase();
+  if (encoding === "gzip" || encoding === "x-gzip") return message.pipe(createUnzip());
+  if (encoding === "deflate") return message.pipe(createInflate());
+  return encoding === "br" ? message.pipe(createBrotliDecompress()) : message;
+}
+
+/** A network error in words, with its code. */
+export function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const code = "code" in error ? String(error.code) : "";
+  return error.message.includes(code) ? error.message : `${error.message} (${code})`;
+}
+
+export const asError = (reason: unknown): Error => (reason instanceof Error ? reason : new Error(String(reason)));

@@ -52,9 +52,33 @@ export class Outbox {
     const left = await hookedBlocks(blocks, { ...planned, session: hints.session }, this.#deps);
     const parts = await this.#render(planned, left);
     if (parts.length === 0) return [];
+    if (this.#maySendNow(planned.to, hints)) return this.#planAndSend({ ...planned, parts }, hints);
     const rows = await this.#deps.journal.plan({ ...planned, parts });
     for (const row of rows) if (row.state === "planned") this.#enqueue(row, hints);
     return rows;
+  }
+
+  /** Whether nothing delays the next message of the chat. Then it has its turn. */
+  #maySendNow(to: Peer, { pauseMs = 0 }: SendHints): boolean {
+    if (pauseMs > 0 || this.#stop.signal.aborted || this.#chats.isBusy(chatKey(to))) return false;
+    return this.#deps.links.link(to) !== undefined && this.#rate.takeNow(to) === 0;
+  }
+
+  /** Plans a reply and begins to send it in one write: between two of them it would wait for the disk once more. */
+  #planAndSend(reply: PlannedReply, hints: SendHints): Promise<readonly OutboxRow[]> {
+    const planning = Promise.withResolvers<readonly OutboxRow[]>();
+    const sending = this.#chats.run(chatKey(reply.to), async () => {
+      try {
+        const rows = await this.#deps.journal.plan({ ...reply, begins: true });
+        const sends = rows.flatMap((row) => (row.isBegun || row.state === "planned" ? this.#sendOf(row, hints) : []));
+        planning.resolve(rows);
+        for (const send of sends) await send();
+      } catch (error) {
+        planning.reject(error);
+      }
+    });
+    background("send of a reply", sending, this.#deps.log);
+    return planning.promise;
   }
 
   /** Whether a text fits into one message of the chat. True while its limits are unknown. */
@@ -132,12 +156,19 @@ export class Outbox {
   }
 
   #enqueue(row: OutboxRow, hints: SendHints = {}): void {
-    if (this.#underway.has(row.id)) return;
+    for (const send of this.#sendOf(row, hints)) {
+      background("send of a reply", this.#chats.run(chatKey(row.to), send), this.#deps.log);
+    }
+  }
+
+  /** The send of a row that counts as underway from now on; none while it is underway already. It never rejects. */
+  #sendOf(row: OutboxRow, hints: SendHints): readonly (() => Promise<void>)[] {
+    if (this.#underway.has(row.id)) return [];
     const dropped = new AbortController();
     this.#underway.set(row.id, dropped);
     const ports = this.#portsFor(row, hints.session, dropped.signal);
     const pauseMs = row.part === 0 ? (hints.pauseMs ?? 0) : 0;
-    const sending = this.#chats.run(chatKey(row.to), async () => {
+    const send = async (): Promise<void> => {
       try {
         if (pauseMs > 0) await pause(pauseMs, ports);
         await sendRow(row, ports);
@@ -149,8 +180,8 @@ export class Outbox {
       } finally {
         this.#underway.delete(row.id);
       }
-    });
-    background("send of a reply", sending, this.#deps.log);
+    };
+    return [send];
   }
 
   #portsFor(row: OutboxRow, session: SessionKey | undefined, dropped: AbortSignal): SendPorts {

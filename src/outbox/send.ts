@@ -26,21 +26,29 @@ const LONGEST_WAIT_MS = 30_000;
 /** After this long a reply is too old to be sent: it is marked as failed, and operator and chat are informed. */
 const STALE_MS = 6 * 60 * 60 * 1000;
 
-/** Sends one chunk until its outcome is known, or the gateway stops. Throws only when the journal cannot be written. */
+/**
+ * Sends one chunk until its outcome is known, or the gateway stops. A row that is begun already has its turn. Throws only when
+ * the journal cannot be written.
+ */
 export async function sendRow(row: OutboxRow, ports: SendPorts): Promise<void> {
   let current: Underway = row;
   for (let tries = 0; !ports.signal.aborted; tries += 1) {
     if (isTooOld(row, ports)) return tooOld(row, ports);
-    if (!(await ports.rate.waitTurn(current.to, ports.signal, endOf(row, ports)))) continue;
+    const hasTurn =
+      current.isBegun === true || (await ports.rate.waitTurn(current.to, ports.signal, endOf(row, ports)));
+    if (!hasTurn) continue;
     const link = ports.links.link(current.to);
     const found = link && (await lookFor(current, link));
     if (found?.kind === "retry") current = { ...current, state: "planned" };
     const result = found?.kind === "sent" ? found : await callPlatform(current, link, ports);
     const after = await settle(current, result, ports);
     if (after === "done") return;
-    current = after;
+    const { isBegun: _tried, ...again } = after;
+    current = again;
     await waitForRetry(current, result, { tries, ports });
   }
+  // The gateway stops before the first try: nobody has to wonder whether it arrived.
+  if (current.isBegun === true) await ports.journal.mark(row.id, { state: "planned" });
 }
 
 const maxAgeOf = ({ maxAgeMs }: SendPorts): number => maxAgeMs?.() ?? STALE_MS;
@@ -89,7 +97,7 @@ const namesOf = (row: OutboxRow): Pick<SendOptions, "idempotencyKey" | "replyTo"
 async function callPlatform(row: Underway, link: ChannelLink | undefined, ports: SendPorts): Promise<SendResult> {
   if (!link) return { kind: "retry", reason: "channel is not connected" };
   const isRepeat = mayHaveArrived(row);
-  await ports.journal.mark(row.id, { state: "sending", ...(isRepeat && { isRepeat }) });
+  if (row.isBegun !== true) await ports.journal.mark(row.id, { state: "sending", ...(isRepeat && { isRepeat }) });
   try {
     const isLabelled = (isRepeat || row.hasPreviewLeft === true) && ports.labelsRepeats?.() !== false;
     return await callLink(row, link, isLabelled);

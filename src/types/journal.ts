@@ -106,6 +106,8 @@ export interface OutboxRow {
   readonly isRepeat?: boolean;
   /** Its chat may lack it and has not been informed yet. */
   readonly gap?: GapCause;
+  /** Stored as `sending` by the call of `plan` that returned it, which is therefore to send it. */
+  readonly isBegun?: true;
 }
 
 export interface PlannedReply {
@@ -123,6 +125,8 @@ export interface PlannedReply {
   readonly isRepeat?: boolean;
   /** Ids of rows that this text reports as possibly missing. Their `gap` is removed. */
   readonly reportsGapsOf?: readonly number[];
+  /** The first part is stored as `sending`, with one attempt: the caller sends it at once. */
+  readonly begins?: boolean;
 }
 
 export interface OutboxChange {

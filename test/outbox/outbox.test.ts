@@ -10,6 +10,7 @@ import { LIMITS, ChatPlatform } from "../fakes/chat-platform.ts";
 import { recordLog } from "../kit/log.ts";
 import { peer } from "../kit/inbound.ts";
 import { untilIdle } from "../kit/idle.ts";
+import { diskOfDatabases } from "../kit/store/full-disk.ts";
 import { openStateDir } from "../kit/store/state-dir.ts";
 import { until } from "../kit/until.ts";
 
@@ -136,6 +137,47 @@ describe("sending", () => {
     await open().deliver(reply("a", "once"));
     await untilIdle();
     expect(platform.texts).toEqual(["once"]);
+  });
+
+  it("is planned and begun in one write when nothing delays it", async () => {
+    const disk = diskOfDatabases();
+    let writes = 0;
+    disk.isFull = () => {
+      writes += 1;
+      return false;
+    };
+    const taken = Promise.withResolvers<void>();
+    platform.gate = taken.promise;
+    await outbox.deliver(reply("a", "hello", { inboxId: 1 }));
+    await until(() => platform.calls.length === 1);
+    expect(writes).toBe(1);
+    expect(await journal.outbox.of(1)).toMatchObject([{ state: "sending", attempts: 1 }]);
+    taken.resolve();
+    await until(() => platform.texts.length === 1);
+  });
+
+  it("sends all parts of a reply before a reply that came while the first was being planned", async () => {
+    limits = { ...LIMITS, text: 60 };
+    const long = ["first ", "second ", "third "].map((word) => word.repeat(6)).join("\n\n");
+    await Promise.all([outbox.deliver(reply("a", long)), outbox.deliver(reply("b", "last"))]);
+    await until(() => platform.texts.includes("last"));
+    expect(platform.texts.map((text) => text.split(" ")[0])).toEqual(["first", "second", "third", "last"]);
+  });
+
+  it("is sent by the next start without a label when the gateway stopped before the platform was called", async () => {
+    // The last look before the reply is planned.
+    const stopNow = (): ChannelLink => {
+      void outbox.close(0);
+      clock.pass(0);
+      return platform;
+    };
+    outbox = new Outbox({ journal: journal.outbox, links: { link: stopNow, limits: () => limits }, log, clock });
+    await outbox.deliver(reply("a", "hello", { inboxId: 1 }));
+    await until(async () => (await fate({ inboxId: 1 }))[0]?.[0] === "planned");
+    expect(platform.calls).toEqual([]);
+    await open().recover();
+    await until(() => platform.texts.length === 1);
+    expect(platform.texts).toEqual(["hello"]);
   });
 
   it("plans nothing for nothing", async () => {

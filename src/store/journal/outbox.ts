@@ -6,7 +6,7 @@ import type { OutboundPart, ReplyButton } from "../../types/chat/reply.ts";
 import { Secret } from "../../types/secret.ts";
 import { count, countOr, given, json, jsonOr, text, textOr, word, wordOr } from "./columns.ts";
 import type { Commits } from "./commits.ts";
-import type { Row, Statements } from "./sqlite.ts";
+import type { Params, Row, Statements } from "./sqlite.ts";
 
 const STATES = ["planned", "sending", "sent", "unknown", "failed"] as const;
 const GAPS = ["late", "unknown", "refused"] as const;
@@ -27,8 +27,8 @@ const BY_MESSAGE = "SELECT target FROM outbox WHERE message_id = ?";
 const UNREPORTED_GAPS = `${OUTBOX_ROWS} WHERE outbox.gap IS NOT NULL AND outbox.state = 'failed' ORDER BY outbox.id`;
 const MARK_REPORTED = "UPDATE outbox SET gap = NULL WHERE id = ?";
 const INSERT = `
-  INSERT INTO outbox (reply_key, part, inbox_id, target, body, reply_to, buttons, edit_of, created_at, is_repeat, silent, state)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'planned')`;
+  INSERT INTO outbox (reply_key, part, inbox_id, target, body, reply_to, buttons, edit_of, created_at, is_repeat, silent, state, attempts)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 // Each streamed block is a separate reply. A tool's post is not part of the answer: the model learns its outcome.
 const HAS_OTHERS = `
   EXISTS (SELECT 1 FROM outbox AS other WHERE other.reply_key = outbox.reply_key AND other.part <> outbox.part)
@@ -97,25 +97,33 @@ function planReply(sql: Statements, reply: PlannedReply, at: number): readonly O
   const known = sql.all(OF_REPLY, reply.replyKey);
   if (known.length > 0) return known.map(toOutboxRow);
   markReported(sql, reply);
-  const firstText = reply.parts.findIndex((part) => part.kind === "text");
-  const last = reply.parts.length - 1;
-  for (const [part, body] of reply.parts.entries()) {
-    sql.run(
-      INSERT,
-      reply.replyKey,
-      part,
-      reply.inboxId ?? null,
-      JSON.stringify(reply.to),
-      JSON.stringify(body),
-      (part === 0 || reply.quoteAll === true ? reply.replyTo : undefined) ?? null,
-      part === last && reply.buttons ? JSON.stringify(reply.buttons) : null,
-      (part === firstText ? reply.editOf : undefined) ?? null,
-      at,
-      Number(part === 0 && reply.isRepeat === true),
-      Number(reply.silent === true),
-    );
-  }
-  return sql.all(OF_REPLY, reply.replyKey).map(toOutboxRow);
+  for (const part of reply.parts.keys()) sql.run(INSERT, ...columnsOf(reply, part, at));
+  const rows = sql.all(OF_REPLY, reply.replyKey).map(toOutboxRow);
+  return reply.begins === true ? rows.map((row) => (row.part === 0 ? { ...row, isBegun: true } : row)) : rows;
+}
+
+/** The values of `INSERT`. */
+function columnsOf(reply: PlannedReply, part: number, at: number): Params {
+  const { parts, buttons, replyTo, editOf } = reply;
+  const isFirst = part === 0;
+  const isLast = part === parts.length - 1;
+  const isBegun = isFirst && reply.begins === true;
+  const isFirstText = part === parts.findIndex(({ kind }) => kind === "text");
+  return [
+    reply.replyKey,
+    part,
+    reply.inboxId ?? null,
+    JSON.stringify(reply.to),
+    JSON.stringify(parts[part]),
+    (isFirst || reply.quoteAll === true ? replyTo : undefined) ?? null,
+    isLast && buttons ? JSON.stringify(buttons) : null,
+    (isFirstText ? editOf : undefined) ?? null,
+    at,
+    Number(isFirst && reply.isRepeat === true),
+    Number(reply.silent === true),
+    isBegun ? "sending" : "planned",
+    Number(isBegun),
+  ];
 }
 
 function markReported(sql: Statements, { reportsGapsOf = [] }: PlannedReply): void {

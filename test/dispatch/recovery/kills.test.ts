@@ -240,17 +240,23 @@ describe("dropping a message", () => {
 });
 
 describe("a disk that is full when a turn ends", () => {
-  it("delays the outcome until the disk has space, without a restart", async () => {
+  it("delays the receipt and then the outcome until the disk has space, without a restart", async () => {
     await boot.stop();
     boot = await fixture.boot({ clock: shortenedClock() });
     const disk = diskOfDatabases();
     const taken = Promise.withResolvers<void>();
     fixture.platform.gate = taken.promise;
-    const waits = () => fixture.log.lines.join().includes("outcome waits for the disk");
-    // From the send on, nothing is written until the outcome waits for that.
-    disk.isFull = () => fixture.platform.calls.length > 0 && !waits();
+    const waits = (what: string) => fixture.log.lines.join().includes(`${what} waits for the disk`);
+    let written = 0;
+    // From the send on, only the receipt is written until the outcome waits for that.
+    disk.isFull = () => {
+      if (fixture.platform.calls.length === 0) return false;
+      if (!waits("receipt")) return true;
+      written += 1;
+      return written > 1 && !waits("outcome");
+    };
     const row = await boot.tell("hello");
-    await until(waits);
+    await until(() => waits("outcome"));
     taken.resolve();
     expect(await boot.outcome(row)).toEqual({ kind: "replied" });
     expect(shown()).toEqual(["echo: hello"]);

@@ -1,4 +1,4 @@
-import { DatabaseSync } from "node:sqlite";
+import { StatementSync } from "node:sqlite";
 import { onTestFinished, vi } from "vitest";
 
 /** SQLite's code for a disk without space. */
@@ -13,14 +13,17 @@ export interface FullDisk {
 
 /** The disk under the databases of this process, which has no space when the test says so. It has again when the test ends. */
 export function diskOfDatabases(): FullDisk {
-  const { exec } = DatabaseSync.prototype;
+  const { run } = StatementSync.prototype;
   const disk = { isFull: () => false, refusals: 0 };
-  const spy = vi.spyOn(DatabaseSync.prototype, "exec").mockImplementation(function commit(this: DatabaseSync, sql) {
-    if (sql === "COMMIT" && disk.isFull()) {
+  const spy = vi.spyOn(StatementSync.prototype, "run").mockImplementation(function commit(
+    this: StatementSync,
+    ...values: readonly unknown[]
+  ) {
+    if (this.sourceSQL === "COMMIT" && disk.isFull()) {
       disk.refusals += 1;
       throw Object.assign(new Error("database or disk is full"), { code: "ERR_SQLITE_ERROR", errcode: SQLITE_FULL });
     }
-    exec.call(this, sql);
+    return Reflect.apply(run, this, values);
   });
   onTestFinished(() => spy.mockRestore());
   return disk;

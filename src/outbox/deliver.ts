@@ -1,7 +1,7 @@
 import { BY_OPERATOR } from "../store/journal/counts.ts";
 import type { ChannelLimits } from "../types/chat/channel.ts";
 import type { SessionKey } from "../types/ids.ts";
-import type { OutboxRow, PlannedReply } from "../types/journal.ts";
+import type { OutboxRow, PlannedReply, PlannedRow } from "../types/journal.ts";
 import type { Peer } from "../types/chat/message.ts";
 import type { OutboundPart, ReplyBlock } from "../types/chat/reply.ts";
 import { KeyedQueue } from "../utils/keyed-queue.ts";
@@ -69,7 +69,7 @@ export class Outbox {
     const planning = Promise.withResolvers<readonly OutboxRow[]>();
     const sending = this.#chats.run(chatKey(reply.to), async () => {
       try {
-        const rows = await this.#deps.journal.plan({ ...reply, begins: true });
+        const rows = await this.#deps.journal.plan(reply, "now");
         const sends = rows.flatMap((row) => (row.isBegun || row.state === "planned" ? this.#sendOf(row, hints) : []));
         planning.resolve(rows);
         for (const send of sends) await send();
@@ -162,7 +162,7 @@ export class Outbox {
   }
 
   /** The send of a row that counts as underway from now on; none while it is underway already. It never rejects. */
-  #sendOf(row: OutboxRow, hints: SendHints): readonly (() => Promise<void>)[] {
+  #sendOf(row: PlannedRow, hints: SendHints): readonly (() => Promise<void>)[] {
     if (this.#underway.has(row.id)) return [];
     const dropped = new AbortController();
     this.#underway.set(row.id, dropped);

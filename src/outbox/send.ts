@@ -1,5 +1,5 @@
 import type { ChannelLink, SendOptions, SendResult } from "../types/chat/channel.ts";
-import type { GapCause, OutboxRow } from "../types/journal.ts";
+import type { GapCause, OutboxRow, PlannedRow } from "../types/journal.ts";
 import type { Peer } from "../types/chat/message.ts";
 import { isGapLine } from "./gaps.ts";
 import type { RateLimiter } from "./rate-limiter.ts";
@@ -16,7 +16,7 @@ export interface SendPorts extends OutboxDeps {
 }
 
 /** A row that is being sent. */
-interface Underway extends OutboxRow {
+interface Underway extends PlannedRow {
   /** A preview of it remains in the chat, which can neither be edited nor removed. */
   readonly hasPreviewLeft?: boolean;
 }
@@ -30,7 +30,7 @@ const STALE_MS = 6 * 60 * 60 * 1000;
  * Sends one chunk until its outcome is known, or the gateway stops. A row that is begun already has its turn. Throws only when
  * the journal cannot be written.
  */
-export async function sendRow(row: OutboxRow, ports: SendPorts): Promise<void> {
+export async function sendRow(row: PlannedRow, ports: SendPorts): Promise<void> {
   let current: Underway = row;
   for (let tries = 0; !ports.signal.aborted; tries += 1) {
     if (isTooOld(row, ports)) return tooOld(row, ports);

@@ -51,12 +51,16 @@ export interface Claim {
   readonly turnId: string;
 }
 
-/** Every method resolves after its transaction is on disk, and rejects with `OpenClawError` when that failed. */
+/** Every method but `claimAhead` resolves after its transaction is on disk, and rejects with `OpenClawError` when that failed. */
 export interface Inbox {
   /** Stores events. One known before comes back with `isNew: false`. */
   accept(messages: readonly InboundMessage[]): Promise<readonly { row: InboxRow; isNew: boolean }[]>;
   /** The rows become one turn of one run of this boot. Gives the ids of those that had not ended. */
   claim(ids: readonly number[], claim: Claim): Promise<readonly number[]>;
+  /** As `claim`, but resolves when the claim outlives the process; a power cut may still undo it until `synced` resolves. */
+  claimAhead(ids: readonly number[], claim: Claim): Promise<readonly number[]>;
+  /** Resolves when every earlier write of the journal is on disk. */
+  synced(): Promise<void>;
   /** Counts this boot as one that began the row's command, once. */
   begin(id: number): Promise<void>;
   /** The first outcome of a row is final. `refused` says why the message was not admitted. */
@@ -106,7 +110,10 @@ export interface OutboxRow {
   readonly isRepeat?: boolean;
   /** Its chat may lack it and has not been informed yet. */
   readonly gap?: GapCause;
-  /** Stored as `sending` by the call of `plan` that returned it, which is therefore to send it. */
+}
+
+export interface PlannedRow extends OutboxRow {
+  /** This call of `plan` has stored it as `sending`, with one attempt: the caller sends it at once. */
   readonly isBegun?: true;
 }
 
@@ -125,8 +132,6 @@ export interface PlannedReply {
   readonly isRepeat?: boolean;
   /** Ids of rows that this text reports as possibly missing. Their `gap` is removed. */
   readonly reportsGapsOf?: readonly number[];
-  /** The first part is stored as `sending`, with one attempt: the caller sends it at once. */
-  readonly begins?: boolean;
 }
 
 export interface OutboxChange {
@@ -142,8 +147,8 @@ export interface OutboxChange {
 }
 
 export interface OutboxJournal {
-  /** Stores the chunks in one transaction. A reply planned before gives back its rows unchanged. */
-  plan(reply: PlannedReply): Promise<readonly OutboxRow[]>;
+  /** Stores the chunks in one transaction, and with `now` begins the first. A reply planned before gives back its rows unchanged. */
+  plan(reply: PlannedReply, begin?: "now"): Promise<readonly PlannedRow[]>;
   /** `sending` is durable before the platform is called and counts one attempt. */
   mark(id: number, change: OutboxChange): Promise<void>;
   /** Rows that are neither sent nor failed, oldest first. */
@@ -289,7 +294,10 @@ export interface SystemEvent {
 export interface SystemEvents {
   /** Empty text is no event, nor is the text of the newest one that waits. Of more than 20 that wait, the oldest go. */
   add(key: SessionKey, text: string): Promise<void>;
-  /** The turns that have claimed events of a session and have not removed them; `waiting` when others are unclaimed. */
+  /**
+   * The turns that have claimed events of a session and have not removed them; `waiting` when others are unclaimed. A power cut
+   * may still undo what it gives.
+   */
   claims(key: SessionKey): Promise<{ readonly turnIds: readonly string[]; readonly waiting: boolean }>;
   /** All events of a session now belong to this turn: the newest 20, oldest first. The same turn gets the same ones again. */
   claim(key: SessionKey, turnId: string): Promise<readonly SystemEvent[]>;

@@ -51,6 +51,18 @@ describe("a sync that takes long", () => {
     expect(await read).toEqual(["a"]);
   });
 
+  it("does not hold up what may be ahead of the disk, until somebody asks for it to be there", async () => {
+    const { disk, commits } = await open();
+    const put = "INSERT INTO kept (key, value) VALUES ('a', 'v')";
+    await commits.writeAhead((sql) => void sql.run(put));
+    expect(await commits.readAhead((sql) => sql.all("SELECT key FROM kept"))).toHaveLength(1);
+    const synced = commits.synced();
+    expect(await isSettled(synced)).toBe(false);
+    disk.syncs[0]?.resolve();
+    await synced;
+    await expect(commits.writeAhead((sql) => void sql.run(put))).rejects.toThrow("UNIQUE");
+  });
+
   it("is followed by one sync for all that was written meanwhile", async () => {
     const { disk, set } = await open();
     const first = set("first");

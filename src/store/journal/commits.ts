@@ -8,6 +8,8 @@ interface Write {
   /** Work that runs inside the transaction. Its promise resolves after COMMIT. */
   work(): Settle;
   fail(error: unknown): void;
+  /** Its promise does not wait for the sync. */
+  readonly isAhead: boolean;
 }
 type Settle = () => void;
 
@@ -49,8 +51,23 @@ export class Commits {
 
   /** Resolves with the result of `work` when it is on disk. `work` is synchronous and may run twice. */
   write<T>(work: (sql: Statements) => T): Promise<T> {
+    return this.#enqueue(work, false);
+  }
+
+  /** As `write`, but resolves after COMMIT: the result outlives the process, and a power cut only after `synced`. */
+  writeAhead<T>(work: (sql: Statements) => T): Promise<T> {
+    return this.#enqueue(work, true);
+  }
+
+  /** Resolves when every write that has resolved is on disk. Rejects as they would have. */
+  async synced(): Promise<void> {
+    await this.#unsynced();
+  }
+
+  #enqueue<T>(work: (sql: Statements) => T, isAhead: boolean): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       this.#queue.push({
+        isAhead,
         work: () => {
           const value = work(this.sql);
           return () => resolve(value);
@@ -63,14 +80,19 @@ export class Commits {
 
   /** Reads after all earlier writes, and resolves when what it read is on disk. */
   async read<T>(work: (sql: Statements) => T): Promise<T> {
+    const value = await this.readAhead(work);
+    await this.#unsynced();
+    return value;
+  }
+
+  /** As `read`, but what it read may not be on disk yet. */
+  async readAhead<T>(work: (sql: Statements) => T): Promise<T> {
     this.#flush();
     while (this.#pause && this.#queue.length > 0) {
       await this.#pause;
       this.#flush();
     }
-    const value = this.#look(work);
-    await this.#unsynced();
-    return value;
+    return this.#look(work);
   }
 
   /** Resolves when all earlier writes have settled. */
@@ -123,8 +145,8 @@ export class Commits {
 
   #afterCommit(wal: Wal, batch: readonly Write[], settled: readonly Settle[]): void {
     const synced = this.#options.isDurable === true ? wal.sync() : undefined;
+    for (const [at, settle] of settled.entries()) if (!synced || batch[at]?.isAhead) settle();
     if (synced) background("the journal's sync", settleSynced(synced, batch, settled));
-    else for (const settle of settled) settle();
     if (wal.isLong) this.#pauseFor(wal.checkpoint().catch((error: unknown) => this.#options.onLongLog?.(error)));
     else wal.copyPart(synced);
   }

@@ -38,6 +38,8 @@ export function createInbox(commits: Commits, boot: { bootId: string; clock: Clo
   return {
     accept: (messages) => commits.write((sql) => messages.map((message) => acceptOne(sql, message, clock.now()))),
     claim: (ids, claim) => commits.write((sql) => claimRows(sql, ids, { ...claim, bootId, at: clock.now() })),
+    claimAhead: (ids, claim) => commits.writeAhead((sql) => claimRows(sql, ids, { ...claim, bootId, at: clock.now() })),
+    synced: () => commits.synced(),
     begin: (id) => commits.write((sql) => void sql.run(BEGIN, bootId, clock.now(), id)),
     finish: (ids, outcome, refused) =>
       commits.write((sql) => finishRows(sql, ids, { outcome, refused, at: clock.now() })),

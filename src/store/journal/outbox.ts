@@ -1,6 +1,6 @@
 import type { Clock } from "../../types/clock.ts";
 import { runId, sessionKey } from "../../types/ids.ts";
-import type { OutboxChange, OutboxJournal, OutboxRow, PlannedReply } from "../../types/journal.ts";
+import type { OutboxChange, OutboxJournal, OutboxRow, PlannedReply, PlannedRow } from "../../types/journal.ts";
 import type { Peer } from "../../types/chat/message.ts";
 import type { OutboundPart, ReplyButton } from "../../types/chat/reply.ts";
 import { Secret } from "../../types/secret.ts";
@@ -56,7 +56,7 @@ const NOTE_LENGTH = `
  */
 export function createOutbox(commits: Commits, clock: Clock): OutboxJournal {
   return {
-    plan: (reply) => commits.write((sql) => planReply(sql, reply, clock.now())),
+    plan: (reply, begin) => commits.write((sql) => planReply(sql, reply, { at: clock.now(), begin })),
     mark: (id, change) => commits.write((sql) => markRow(sql, id, change, clock.now())),
     open: () => commits.read((sql) => sql.all(OPEN).map(toOutboxRow)),
     unansweredQuestions: () => commits.read((sql) => sql.all(UNANSWERED, clock.now() - QUESTION_MS).map(toOutboxRow)),
@@ -93,21 +93,26 @@ export function createOutbox(commits: Commits, clock: Clock): OutboxJournal {
 const isChat = (one: Peer, other: Peer): boolean =>
   one.channel === other.channel && one.account === other.account && one.chat.id === other.chat.id;
 
-function planReply(sql: Statements, reply: PlannedReply, at: number): readonly OutboxRow[] {
+interface Planning {
+  readonly at: number;
+  readonly begin: "now" | undefined;
+}
+
+function planReply(sql: Statements, reply: PlannedReply, how: Planning): readonly PlannedRow[] {
   const known = sql.all(OF_REPLY, reply.replyKey);
   if (known.length > 0) return known.map(toOutboxRow);
   markReported(sql, reply);
-  for (const part of reply.parts.keys()) sql.run(INSERT, ...columnsOf(reply, part, at));
+  for (const part of reply.parts.keys()) sql.run(INSERT, ...columnsOf(reply, part, how));
   const rows = sql.all(OF_REPLY, reply.replyKey).map(toOutboxRow);
-  return reply.begins === true ? rows.map((row) => (row.part === 0 ? { ...row, isBegun: true } : row)) : rows;
+  return how.begin === "now" ? rows.map((row) => (row.part === 0 ? { ...row, isBegun: true } : row)) : rows;
 }
 
 /** The values of `INSERT`. */
-function columnsOf(reply: PlannedReply, part: number, at: number): Params {
+function columnsOf(reply: PlannedReply, part: number, { at, begin }: Planning): Params {
   const { parts, buttons, replyTo, editOf } = reply;
   const isFirst = part === 0;
   const isLast = part === parts.length - 1;
-  const isBegun = isFirst && reply.begins === true;
+  const isBegun = isFirst && begin === "now";
   const isFirstText = part === parts.findIndex(({ kind }) => kind === "text");
   return [
     reply.replyKey,

@@ -34,7 +34,7 @@ export function createSystemEvents(commits: Commits, clock: Clock): SystemEvents
       });
     },
     claims: (key: SessionKey) =>
-      commits.read((sql) => {
+      commits.readAhead((sql) => {
         const turnIds = sql.all(CLAIMS, key).map((row) => textOr(row, "turn_id"));
         return { turnIds: turnIds.filter((id) => id !== undefined), waiting: turnIds.includes(undefined) };
       }),

@@ -3,7 +3,9 @@ import type { Inbox } from "../../../types/journal.ts";
 import type { QueuedTurn } from "../../ports.ts";
 import { runIdOf, turnIdOf } from "../ids.ts";
 
-/** Claims rows for this process before any work on them. Rows that have ended since are left out; undefined when none remain. */
+/**
+ * Claims rows for this process before any work on them; the claim is synced while the model is asked, and before a tool runs. Rows that have ended since are left out; undefined when none remain.
+ */
 export async function claimRows(queued: QueuedTurn, key: SessionKey, inbox: Inbox): Promise<QueuedTurn | undefined> {
   const { text, ...rest } = queued;
   for (let rows = queued.rows; ;) {
@@ -11,7 +13,7 @@ export async function claimRows(queued: QueuedTurn, key: SessionKey, inbox: Inbo
     if (!first) return undefined;
     const claim = { sessionKey: key, runId: runIdOf(first), turnId: turnIdOf(first) };
     const taken = new Set(
-      await inbox.claim(
+      await inbox.claimAhead(
         rows.map(({ id }) => id),
         claim,
       ),

@@ -23,6 +23,7 @@ export async function startTurnRun(turn: Turn, ports: TurnPorts): Promise<StageE
   const candidates = await candidatesOf(prepared, session, { ports, stopping: turn.slot.stopping });
   const before = candidates.length > 1 ? await ports.journal.runs.last(session.key) : undefined;
   const barrier = new ToolSendBarrier();
+  const isAddressed = addressed(prepared.message) !== undefined;
   const tools = await safeTools(prepared, session, ports);
   const run: Run = beginRun(
     prepared,
@@ -30,7 +31,11 @@ export async function startTurnRun(turn: Turn, ports: TurnPorts): Promise<StageE
     { ...ports, ...tools },
     {
       candidates,
-      ...(addressed(prepared.message) && { beforeTool: (callId) => barrier.wait(callId) }),
+      beforeTool: async (callId) => {
+        // A failed sync ends the gateway.
+        await ports.journal.inbox.synced().catch(() => undefined);
+        if (isAddressed) await barrier.wait(callId);
+      },
       askedBefore: before?.receipt.candidates?.[0],
       log: turn.queued.log,
       spentAfterEnd: ports.compactions.costs.afterRun(prepared.facts),

@@ -124,6 +124,8 @@ const NOTHING: Desk["journal"] = {
   inbox: {
     accept: none,
     claim: none,
+    claimAhead: none,
+    synced: nothing,
     begin: nothing,
     finish: nothing,
     finishTurn: nothing,

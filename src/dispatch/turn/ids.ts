@@ -9,7 +9,7 @@ import type { TurnKind } from "../../types/run/turn-kind.ts";
 export function turnIdOf(row: InboxRow): string {
   const { channel, account } = row.message.from;
   const name = `${channel}\n${account}\n${row.message.eventKey}`;
-  return row.turnId ?? createHash("sha256").update(name).digest("hex").slice(0, 16);
+  return row.turnId ?? createHash("sha256").update(name).digest().toString("hex", 0, 8);
 }
 
 /** Web and command-line clients choose the run id: it is their idempotency key. Elsewhere the turn names its run. */

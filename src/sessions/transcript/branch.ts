@@ -1,21 +1,8 @@
-import type { ChatMessage } from "../../types/run/model.ts";
 import type { SessionWindow, TranscriptEntry } from "../../types/session.ts";
-import { beginsTurn } from "../../types/run/turns.ts";
-import { type Link, messageOf } from "./entries.ts";
-import { estimateTextTokens, estimateTokens } from "./tokens.ts";
+import { BranchNode, type MessageNode } from "./branch-node.ts";
+import type { Link } from "./entries.ts";
+import { estimateTextTokens } from "./tokens.ts";
 
-interface Item {
-  readonly entryId: string;
-  readonly message: ChatMessage;
-  readonly tokens: number;
-  /** A window may begin here. */
-  readonly isTurn: boolean;
-}
-interface Node extends Link {
-  /** Byte of its line. */
-  readonly offset: number;
-  readonly item?: Item;
-}
 interface Compaction {
   readonly id: string;
   readonly summary: string;
@@ -35,10 +22,10 @@ const FORGET_ITEMS = 4096;
  * file is read. The window slides over it with a running sum, so that a turn costs what it adds.
  */
 export class Branch {
-  #nodes: Node[] = [];
-  #items: Item[] = [];
+  #nodes: BranchNode[] = [];
+  #items: MessageNode[] = [];
   /** Entries that were read from the file, newest first, and not added yet. */
-  #staged: Node[] = [];
+  #staged: BranchNode[] = [];
   #compaction: Compaction | undefined;
   /** Tokens of all items, with those that were not added yet. */
   #loaded = 0;
@@ -77,7 +64,7 @@ export class Branch {
 
   /** Adds the wanted entry, which was read from the file. */
   addOlder(link: Link, offset: number): void {
-    const node = toNode(link, offset);
+    const node = new BranchNode(link, offset);
     this.#staged.push(node);
     this.#wanted = link.parentId;
     this.#count(node, 1);
@@ -106,12 +93,12 @@ export class Branch {
   }
 
   append(link: Link, offset: number): void {
-    const node = toNode(link, offset);
+    const node = new BranchNode(link, offset);
     this.#nodes.push(node);
     this.#count(node, 1);
-    if (node.item) {
-      this.#items.push(node.item);
-      this.#total += node.item.tokens;
+    if (node.hasMessage()) {
+      this.#items.push(node);
+      this.#total += node.tokens;
     }
     if (link.entry?.type !== "compaction") return;
     this.settle();
@@ -121,8 +108,8 @@ export class Branch {
 
   /** Makes an entry in memory the last one. False when it is not in memory: then the branch must be read again. */
   cutTo(entryId: string): boolean {
-    const at = this.#nodes.findLastIndex((node) => node.id === entryId);
-    if (at < 0 || this.#nodes.slice(at + 1).some((node) => node.id === this.#compaction?.id)) return false;
+    const at = this.#nodes.findLastIndex((node) => node.entryId === entryId);
+    if (at < 0 || this.#nodes.slice(at + 1).some((node) => node.entryId === this.#compaction?.id)) return false;
     for (const node of this.#nodes.splice(at + 1).toReversed()) this.#removeLast(node);
     this.#lastMax = -1;
     return true;
@@ -130,17 +117,17 @@ export class Branch {
 
   /** The entries after this one, oldest first. The work grows with their number. */
   after(entryId: string): readonly TranscriptEntry[] | undefined {
-    const at = this.#nodes.findLastIndex((node) => node.id === entryId);
+    const at = this.#nodes.findLastIndex((node) => node.entryId === entryId);
     if (at < 0) return undefined;
-    return this.#nodes.slice(at + 1).flatMap((node) => (node.entry ? [node.entry] : []));
+    return this.#nodes.slice(at + 1).flatMap((node) => node.entry ?? []);
   }
 
   newest(count: number): readonly TranscriptEntry[] {
-    return this.#nodes.slice(-count).flatMap((node) => (node.entry ? [node.entry] : []));
+    return this.#nodes.slice(-count).flatMap((node) => node.entry ?? []);
   }
 
   parentOf(entryId: string): string | null | undefined {
-    return this.#nodes.findLast((node) => node.id === entryId)?.parentId;
+    return this.#nodes.findLast((node) => node.entryId === entryId)?.parentId;
   }
 
   /** The newest items from a user turn on, with at most this many tokens. The last turn is always whole. */
@@ -204,7 +191,7 @@ export class Branch {
   #forget(): void {
     if (this.#start < FORGET_ITEMS || this.#start < this.#items.length / 2) return;
     const first = this.#items[this.#start]?.entryId;
-    const at = this.#nodes.findIndex((node) => node.id === first);
+    const at = this.#nodes.findIndex((node) => node.entryId === first);
     if (at <= 0) return;
     this.#dropFront(at);
     this.#isComplete = false;
@@ -217,7 +204,7 @@ export class Branch {
   #dropBeforeCompaction(): void {
     if (!this.#compaction) return;
     const { id, firstKept } = this.#compaction;
-    const kept = this.#nodes.findIndex((node) => node.id === firstKept);
+    const kept = this.#nodes.findIndex((node) => node.entryId === firstKept);
     // Nothing lies before the root. Before the first entry of an earlier compaction, the wanted one may still follow.
     this.#isComplete = kept >= 0 || (this.#isComplete && this.#wanted === null);
     if (!this.#isComplete) return;
@@ -226,7 +213,7 @@ export class Branch {
         ? kept
         : Math.max(
             0,
-            this.#nodes.findIndex((node) => node.id === id),
+            this.#nodes.findIndex((node) => node.entryId === id),
           ),
     );
   }
@@ -242,25 +229,18 @@ export class Branch {
     this.#start -= items;
   }
 
-  #removeLast(node: Node): void {
+  #removeLast(node: BranchNode): void {
     this.#count(node, -1);
-    if (!node.item) return;
+    if (!node.hasMessage()) return;
     this.#items.pop();
     if (this.#items.length < this.#start) this.#start = this.#items.length;
-    else this.#total -= node.item.tokens;
+    else this.#total -= node.tokens;
   }
 
-  #count(node: Node, sign: 1 | -1): void {
-    this.#loaded += sign * (node.item?.tokens ?? 0);
-    if (node.item?.isTurn) this.#turns += sign;
+  #count(node: BranchNode, sign: 1 | -1): void {
+    this.#loaded += sign * node.tokens;
+    if (node.isTurn) this.#turns += sign;
   }
-}
-
-function toNode(link: Link, offset: number): Node {
-  const message = link.entry && messageOf(link.entry);
-  if (!link.entry || !message) return { ...link, offset };
-  const isTurn = link.entry.type === "message" && beginsTurn(message);
-  return { ...link, offset, item: { entryId: link.id, message, tokens: estimateTokens(message), isTurn } };
 }
 
 function toCompaction(entry: TranscriptEntry & { type: "compaction" }): Compaction {
@@ -268,4 +248,4 @@ function toCompaction(entry: TranscriptEntry & { type: "compaction" }): Compacti
   return { id, summary, firstKept: firstKeptEntryId, tokens: estimateTextTokens(summary) };
 }
 
-const itemsOf = (nodes: readonly Node[]): Item[] => nodes.flatMap((node) => (node.item ? [node.item] : []));
+const itemsOf = (nodes: readonly BranchNode[]): MessageNode[] => nodes.filter((node) => node.hasMessage());

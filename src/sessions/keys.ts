@@ -161,6 +161,7 @@ function parseSubagent(parent: string, name: string): ParsedKey | undefined {
 const encode = (part: string): string => (part === "" ? "%" : part.replaceAll("%", "%25").replaceAll(":", "%3A"));
 
 function decode(part: string): string {
+  if (!part.includes("%")) return part;
   if (part === "%") return "";
   return part.replaceAll(/%(25|3a|61)/gi, (_, hex: string) => String.fromCodePoint(Number.parseInt(hex, 16)));
 }

@@ -29,6 +29,8 @@ export class NewestFirst {
   /** What these lists have, in one order; once, what several of them have. */
   *of(names: readonly string[]): Generator<Position> {
     const places = names.map((name) => ({ list: this.#lists.get(name) ?? [], at: 0 }));
+    const [only, ...others] = places;
+    if (only && others.length === 0) return yield* only.list;
     for (;;) {
       const first = places.flatMap(({ list, at }) => list[at] ?? []).toSorted(byTime)[0];
       if (!first) return;

@@ -1,7 +1,7 @@
 import type { AgentId, SessionKey } from "../../types/ids.ts";
 import type { ChatFilter, ChatType, SessionEntry } from "../../types/session.ts";
 import { chatOf } from "../chat-of.ts";
-import { agentOf, parseKey } from "../keys.ts";
+import { type ParsedKey, parseKey } from "../keys.ts";
 import { NewestFirst, type Position } from "./newest-first.ts";
 
 /** The name of the list of all sessions. */
@@ -16,7 +16,9 @@ export class RowIndex {
 
   constructor(defaultAgent: AgentId, rows: ReadonlyMap<SessionKey, SessionEntry>) {
     this.#defaultAgent = defaultAgent;
-    for (const [key, row] of rows) this.add(key, row);
+    // In their order, each is added at the end of its lists.
+    const newestFirst = [...rows].toSorted(([, one], [, other]) => other.updatedAt - one.updatedAt);
+    for (const [key, row] of newestFirst) this.add(key, row);
   }
 
   withId(sessionId: string): SessionKey | undefined {
@@ -51,8 +53,9 @@ export class RowIndex {
     const chat = chatOf(key, row, this.#defaultAgent);
     const position = { key, usedAt: row.updatedAt, channel: chat?.channel };
     if (!chat || row.chatType === undefined) return { names: [ALL], position };
-    const chats = chatsName(agentOf(key, this.#defaultAgent), row.chatType);
-    const people = new Set([...peopleOf(key, row), chat.chat.id]);
+    const parsed = parseKey(key, this.#defaultAgent);
+    const chats = chatsName(parsed.agentId, row.chatType);
+    const people = new Set([...peopleOf(parsed, row), chat.chat.id]);
     const ofPeople = [...people].map((person) => personName(chats, person));
     return { names: [ALL, chats, channelName(chats, chat.channel), ...ofPeople], position };
   }
@@ -69,8 +72,7 @@ const channelName = (chats: string, channel: string): string => `${chats}\nchann
 const personName = (chats: string, person: string): string => `${chats}\nperson\n${person}`;
 
 /** Who wrote last, and whom the key names. */
-function peopleOf(key: SessionKey, { origin }: SessionEntry): readonly string[] {
-  const parsed = parseKey(key);
+function peopleOf(parsed: ParsedKey, { origin }: SessionEntry): readonly string[] {
   const named = parsed.kind === "direct" ? [parsed.sender] : [];
   const linked = parsed.kind === "peer" ? [parsed.name] : [];
   const from = origin?.from === undefined ? [] : [origin.from.slice(origin.from.indexOf(":") + 1)];

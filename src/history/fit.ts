@@ -1,4 +1,4 @@
-import { estimateTokens } from "../sessions/transcript/tokens.ts";
+import { estimateInRequest, estimateTokens } from "../sessions/transcript/tokens.ts";
 import type { ChatMessage, ToolResultMessage, UserMessage } from "../types/run/model.ts";
 import type { Fit } from "../types/run/run.ts";
 import { asksForRest, beginsTurn } from "../types/run/turns.ts";
@@ -194,9 +194,7 @@ function linesOf(message: ChatMessage): readonly string[] {
   return [...(said === "" ? [] : [`- said: ${shorten(said, LINE_CHARS)}`]), ...calls];
 }
 
-/** Tokens that a request needs for each message in addition to its content: role, ids, brackets. More than most APIs count. */
-const MESSAGE_TOKENS = 25;
-const tokensIn = once((message: ChatMessage): number => estimateTokens(message) + MESSAGE_TOKENS);
+const tokensIn = once(estimateInRequest);
 
 /** The estimated tokens of messages in a request. Each message is counted once. */
 export const requestTokens = (messages: readonly ChatMessage[]): number =>

@@ -6,7 +6,7 @@ import type { PromptRecord } from "../types/run/run.ts";
 import type { SessionWindow, TranscriptEntry } from "../types/session.ts";
 import type { PruneRules } from "../types/settings.ts";
 import { assemble } from "./assemble.ts";
-import { applyFit } from "./fit.ts";
+import { applyFit, requestTokens } from "./fit.ts";
 import { applyPasses } from "./passes.ts";
 import { applyCuts, PRUNE_DEFAULTS } from "./prune.ts";
 
@@ -38,8 +38,11 @@ export function replay(
   const path = pathTo(record.lastEntryId, entries);
   const rows = windowRows(path, record.firstEntryId);
   if (rows === undefined) return gone(record);
-  const shown = estimateAll(rows.map((row) => row.message));
-  const fits = (summary: string | undefined) => record.estimatedTokens === shown + tokensOf(summary);
+  const said = rows.map((row) => row.message);
+  const shown = requestTokens(said);
+  // Records of older versions counted the content of the messages alone.
+  const sums = [shown, estimateAll(said)];
+  const fits = (summary: string | undefined) => sums.includes(record.estimatedTokens - tokensOf(summary));
   const inForce = record.hasSummary ? summaries(path, entries) : [];
   const summary = inForce.find(fits) ?? inForce.at(-1);
   const policy = policyOf(record, model);

@@ -319,7 +319,7 @@ describe("messages that come during a run", () => {
       return { text: `${heard(call.said).slice(0, 6)}` };
     });
     for (let turn = 1; !fixture.model.calls.some(isSummary); turn += 1) {
-      await boot.ask(`turn-${turn} ${"word ".repeat(500)}`);
+      await boot.ask(`turn-${turn} ${"word ".repeat(350)}`);
       await untilIdle();
     }
     const late = await boot.tell("late");

@@ -90,17 +90,17 @@ describe("a transcript", () => {
     }
     for (const [max, first, count] of [
       [ALL, "q0", 20],
-      [650, "q7", 6],
-      [600, "q7", 6],
-      [599, "q8", 4],
+      [750, "q7", 6],
+      [6 * 112, "q7", 6],
+      [6 * 112 - 1, "q8", 4],
       [10, "q9", 2],
-      [1200, "q4", 12],
+      [12 * 112, "q4", 12],
     ] as const) {
       for (const one of [transcript, await open()]) {
         const window = await one.window(max);
         expect(window.messages).toHaveLength(count);
         expect(texts(window)[0]).toContain(first);
-        expect(window).toMatchObject({ estimatedTokens: count * 100, older: count < 20 });
+        expect(window).toMatchObject({ estimatedTokens: count * 112, older: count < 20 });
       }
     }
   });
@@ -369,7 +369,7 @@ describe("a long transcript", () => {
     expect(transcript.bytesRead).toBeLessThan(200_000);
     const window = await transcript.window(200_000);
     expect(window.older).toBe(true);
-    expect(window.messages).toHaveLength(2000);
+    expect(window.messages).toHaveLength(1784);
     expect(transcript.bytesRead).toBeLessThan(size / 15);
     const before = transcript.bytesRead;
     for (let turn = 0; turn < 20; turn += 1) {

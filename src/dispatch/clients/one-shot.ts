@@ -1,5 +1,5 @@
 import { startRun, type Run } from "../../harness/run.ts";
-import { estimateTokens } from "../../sessions/transcript/tokens.ts";
+import { estimateInRequest } from "../../sessions/transcript/tokens.ts";
 import type { OneShotRequest } from "../../types/chat/chat.ts";
 import type { RunStream } from "../../types/run/events.ts";
 import { runId, sessionKey } from "../../types/ids.ts";
@@ -110,7 +110,7 @@ class MemoryConversation {
   }
 
   async window(): Promise<SessionWindow> {
-    const estimatedTokens = this.#messages.reduce((sum, row) => sum + estimateTokens(row.message), 0);
+    const estimatedTokens = this.#messages.reduce((sum, row) => sum + estimateInRequest(row.message), 0);
     return { messages: this.#messages, estimatedTokens, older: false };
   }
 

@@ -65,8 +65,12 @@ export const fixedTokens = (systemPrompt: string, tools: readonly Tool[]): numbe
 
 const toolTokens = (tools: readonly Tool[]): number => tools.reduce((sum, tool) => sum + oneTool(tool), 0);
 
-const oneTool = once((tool: Tool): number =>
-  estimateTextTokens(`${tool.name}${tool.description}${JSON.stringify(toolSchema(tool))}`),
+/** Tokens of what a request has around a tool's name, description and schema. */
+const TOOL_TOKENS = 20;
+
+const oneTool = once(
+  (tool: Tool): number =>
+    TOOL_TOKENS + estimateTextTokens(`${tool.name}${tool.description}${JSON.stringify(toolSchema(tool))}`),
 );
 
 /** System prompts stay the same from turn to turn, and are long. */

@@ -1,5 +1,5 @@
 import { isInterrupted } from "../../history/parts.ts";
-import { estimateTokens } from "../../sessions/transcript/tokens.ts";
+import { estimateInRequest } from "../../sessions/transcript/tokens.ts";
 import type { BoundHooks } from "../../types/hook/hooks.ts";
 import type { Log } from "../../types/log.ts";
 import type { ChatMessage, ToolResultMessage } from "../../types/run/model.ts";
@@ -41,7 +41,7 @@ class HookedConversation extends WrappedConversation {
     const messages = window.messages.map((row) => {
       const message = this.#asTheyWere.get(row.entryId);
       if (!message) return row;
-      estimatedTokens += estimateTokens(message) - estimateTokens(row.message);
+      estimatedTokens += estimateInRequest(message) - estimateInRequest(row.message);
       return { ...row, message };
     });
     return { ...window, messages, estimatedTokens };

@@ -1,5 +1,5 @@
 import { shouldSuppressAgentPromptPersistence } from "../../prompt/internal-events.ts";
-import { estimateTokens } from "../../sessions/transcript/tokens.ts";
+import { estimateInRequest } from "../../sessions/transcript/tokens.ts";
 import type { UserMessage } from "../../types/run/model.ts";
 import type { SessionWindow } from "../../types/session.ts";
 import type { Conversation, UserTurn } from "../request.ts";
@@ -34,6 +34,6 @@ export class WithPrompt extends WrappedConversation {
     const at = window.messages.findIndex((row) => later.has(row.entryId));
     const row = { entryId: this.#entryId, message: this.#message };
     const messages = window.messages.toSpliced(at < 0 ? window.messages.length : at, 0, row);
-    return { ...window, messages, estimatedTokens: window.estimatedTokens + estimateTokens(this.#message) };
+    return { ...window, messages, estimatedTokens: window.estimatedTokens + estimateInRequest(this.#message) };
   }
 }

@@ -2,7 +2,7 @@ import type { ChatMessage } from "../../types/run/model.ts";
 import { beginsTurn } from "../../types/run/turns.ts";
 import type { TranscriptEntry } from "../../types/session.ts";
 import { type Link, messageOf } from "./entries.ts";
-import { estimateTokens } from "./tokens.ts";
+import { estimateInRequest } from "./tokens.ts";
 
 /** The node of an entry that the model reads. */
 export type MessageNode = BranchNode & { readonly message: ChatMessage };
@@ -30,7 +30,7 @@ export class BranchNode {
     this.parentId = parentId;
     this.offset = offset;
     this.message = message && withoutSpareRoom(message);
-    this.tokens = message ? estimateTokens(message) : 0;
+    this.tokens = message ? estimateInRequest(message) : 0;
     this.isTurn = entry?.type === "message" && message !== undefined && beginsTurn(message);
     this.#rest = entry && (timeOf(entry) ?? entry);
   }

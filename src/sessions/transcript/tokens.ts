@@ -20,6 +20,19 @@ export function estimateTokens(message: ChatMessage): number {
   return message.content.reduce((sum, part) => sum + estimatePart(part), 0);
 }
 
+/** Tokens of what a request has around a message, a call and a result: role, type, ids, brackets. More than most APIs count. */
+const MESSAGE_TOKENS = 12;
+const CALL_TOKENS = 25;
+const RESULT_TOKENS = 10;
+
+/** The estimated tokens of a message in a request, with what is around its content. */
+export function estimateInRequest(message: ChatMessage): number {
+  const content = estimateTokens(message) + MESSAGE_TOKENS;
+  if (message.role === "toolResult") return content + RESULT_TOKENS;
+  if (message.role !== "assistant") return content;
+  return content + message.content.filter(({ type }) => type === "toolCall").length * CALL_TOKENS;
+}
+
 /** The estimated tokens of messages. */
 export const estimateAll = (messages: readonly ChatMessage[]): number =>
   messages.reduce((sum, message) => sum + estimateTokens(message), 0);

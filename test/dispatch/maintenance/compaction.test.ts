@@ -20,7 +20,7 @@ beforeEach(async () => {
 });
 afterEach(() => fixture.close());
 
-const LONG = "word ".repeat(500);
+const LONG = "word ".repeat(350);
 const isSummary = (system: string) => system.startsWith("You write the memory");
 
 it("waits for its turn in the lane, and counts in the session's row", async () => {
@@ -75,8 +75,8 @@ it("after a turn ends when the session is stopped, and the next message is answe
   let hangs = true;
   fixture.model.answer((call) => (isSummary(call.system) && hangs ? "hang" : { text: "fine" }));
   const boot = await fixture.boot();
-  for (const turn of [1, 2, 3, 4, 5]) await boot.ask(`turn-${turn} ${LONG}`);
-  await fixture.model.called(6);
+  for (const turn of [1, 2, 3, 4, 5, 6]) await boot.ask(`turn-${turn} ${LONG}`);
+  await fixture.model.called(7);
   await boot.chat.abort(boot.keyOf("1"));
   hangs = false;
   expect(await boot.ask("still there?")).toMatchObject({ kind: "replied" });

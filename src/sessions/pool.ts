@@ -3,18 +3,25 @@ import type { Transcript } from "./transcript/transcript.ts";
 import type { TranscriptUpdate } from "../types/session.ts";
 import { Feed } from "../utils/feed.ts";
 
-/** Transcripts in memory, with at most `max` released ones. The least recently used is removed first. */
+export interface PoolLimits {
+  /** Transcripts in memory. */
+  readonly count: number;
+  /** Their memory, as they estimate it. */
+  readonly bytes: number;
+}
+
+/** Transcripts in memory. Above a limit, those that nobody holds are removed, the least recently used first. */
 export class TranscriptPool {
   /** The writes of these transcripts. */
   readonly updates = new Feed<TranscriptUpdate>();
-  readonly #max: number;
+  readonly #limits: PoolLimits;
   /** In the order of their last use. */
   readonly #open = new Map<SessionKey, Transcript>();
   readonly #held = new Set<SessionKey>();
   readonly #closing = new Map<SessionKey, Promise<void>>();
 
-  constructor(max: number) {
-    this.#max = max;
+  constructor(limits: PoolLimits) {
+    this.#limits = limits;
   }
 
   /** The transcript of a key: from memory if it is the right file and no other program changed it. */
@@ -32,10 +39,10 @@ export class TranscriptPool {
     }
   }
 
-  /** Releases it. It stays in memory while there are fewer than `max`; otherwise the least recently used is closed. */
+  /** Releases it. It stays in memory within the limits. */
   async release(key: SessionKey): Promise<void> {
     this.#held.delete(key);
-    while (this.#open.size > this.#max) {
+    while (this.#isFull()) {
       const oldest = [...this.#open.keys()].find((one) => !this.#held.has(one));
       if (oldest === undefined) return;
       await this.drop(oldest);
@@ -59,6 +66,13 @@ export class TranscriptPool {
 
   async close(): Promise<void> {
     await Promise.all([...this.#open.keys()].map((key) => this.drop(key)));
+  }
+
+  #isFull(): boolean {
+    const { count, bytes } = this.#limits;
+    if (this.#open.size > count) return true;
+    const held = this.#open.values().reduce((sum, transcript) => sum + transcript.bytesHeld, 0);
+    return held > bytes;
   }
 
   #use(key: SessionKey, transcript: Transcript): Transcript {

@@ -21,13 +21,17 @@ import { HeldSession, type Keeper, type Renewed } from "./held-session.ts";
 import { type HistoryPage, readHistory } from "./transcript/history.ts";
 import { KeyLocks } from "./key-locks.ts";
 import { agentOf, canonicalKey } from "./keys.ts";
-import { TranscriptPool } from "./pool.ts";
+import { type PoolLimits, TranscriptPool } from "./pool.ts";
 import { readHeader } from "./transcript/prepare.ts";
 import { RowStore } from "./rows/row-store.ts";
 import { fileOf, patchRow, renewRow } from "./rows/row.ts";
 import { Transcript } from "./transcript/transcript.ts";
 
-const MAX_OPEN = 64;
+/**
+ * What is kept in memory of conversations that nobody uses at the moment. 64 windows of 200,000 tokens would be more than 60 MiB; 50
+ * chats of 200 short turns are some 15 MiB.
+ */
+const IN_MEMORY = { count: 64, bytes: 32 * 2 ** 20 };
 
 export interface SessionsOptions {
   /** The directory of sessions.json and the transcripts. */
@@ -38,8 +42,8 @@ export interface SessionsOptions {
   readonly table: SessionTable;
   readonly log: Log;
   readonly clock?: Clock;
-  /** Released transcripts that are kept in memory. */
-  readonly maxOpen?: number;
+  /** What is kept in memory of released sessions. */
+  readonly inMemory?: PoolLimits;
   readonly defaultAgent: AgentId;
   readonly watcher?: SessionWatcher | undefined;
 }
@@ -66,7 +70,7 @@ class SessionFiles implements Sessions, Keeper {
   constructor(options: SessionsOptions & { readonly clock: Clock }, rows: RowStore) {
     this.#options = options;
     this.rows = rows;
-    this.#pool = new TranscriptPool(options.maxOpen ?? MAX_OPEN);
+    this.#pool = new TranscriptPool(options.inMemory ?? IN_MEMORY);
   }
 
   get watcher(): SessionWatcher | undefined {

@@ -22,7 +22,8 @@ const opened: Sessions[] = [];
 async function open(maxOpen = 64, given?: SessionTable): Promise<Sessions> {
   const cwdFor = (agent: string) => `/spaces/${agent}`;
   const table = given ?? (await tableOf(dir));
-  const sessions = await openSessions({ dir, table, cwdFor, log, clock, maxOpen, defaultAgent: agentId("main") });
+  const inMemory = { count: maxOpen, bytes: 2 ** 30 };
+  const sessions = await openSessions({ dir, table, cwdFor, log, clock, inMemory, defaultAgent: agentId("main") });
   opened.push(sessions);
   return sessions;
 }

@@ -1,7 +1,7 @@
 import type { SessionWindow, TranscriptEntry } from "../../types/session.ts";
 import { BranchNode, type MessageNode } from "./branch-node.ts";
 import type { Link } from "./entries.ts";
-import { estimateTextTokens } from "./tokens.ts";
+import { CHARS_PER_TOKEN, estimateTextTokens } from "./tokens.ts";
 
 interface Compaction {
   readonly id: string;
@@ -14,6 +14,8 @@ interface Compaction {
 const KEPT_SHARE = 0.75;
 /** Limits that differ less count as equal, because the length of the system prompt changes a little from turn to turn. */
 const SAME_LIMIT = 1.1;
+/** Of an entry, besides its text: ids, times, usage and the objects around them. */
+const NODE_BYTES = 500;
 // With fewer items, forgetting saves nothing.
 const FORGET_ITEMS = 4096;
 
@@ -55,6 +57,10 @@ export class Branch {
   /** Byte of the oldest line in memory. */
   get offset(): number | undefined {
     return (this.#staged.at(-1) ?? this.#nodes[0])?.offset;
+  }
+
+  get bytesHeld(): number {
+    return this.#loaded * CHARS_PER_TOKEN + (this.#nodes.length + this.#staged.length) * NODE_BYTES;
   }
 
   /** Whether enough is in memory for a window of this many tokens. */

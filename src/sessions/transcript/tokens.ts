@@ -1,6 +1,6 @@
 import type { AssistantMessage, ChatMessage, ImageContent, TextContent } from "../../types/run/model.ts";
 
-const CHARS_PER_TOKEN = 4;
+export const CHARS_PER_TOKEN = 4;
 const IMAGE_TOKENS = 1200;
 // Han, kana, hangul and full-width characters have about one token each. The surrogates are those of the rarer Han planes.
 const WIDE =

@@ -78,6 +78,11 @@ export class Transcript {
     return this.#damage.size;
   }
 
+  /** An estimate of the memory that it takes. */
+  get bytesHeld(): number {
+    return this.#branch.bytesHeld;
+  }
+
   /** False when another program has changed the file since: open it again. */
   isCurrent(): Promise<boolean> {
     return this.#file.isCurrent();

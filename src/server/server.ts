@@ -1,5 +1,4 @@
 import fastify, { type FastifyInstance } from "fastify";
-import type { WebSocketServer } from "ws";
 import { OpenClawError } from "../types/errors.ts";
 import { Gate } from "./transport/auth.ts";
 import { Calls } from "./transport/calls.ts";
@@ -14,7 +13,7 @@ import type { Server, ServerOptions, ServerPorts } from "./options.ts";
 import { Presence } from "./transport/presence.ts";
 import { findPortOwner } from "./port-owner.ts";
 import { watchEvents } from "./events/watch.ts";
-import { acceptSockets } from "./transport/upgrade.ts";
+import { acceptSockets, type Sockets } from "./transport/upgrade.ts";
 
 /** Milliseconds within which a whole request must arrive; its answer may take longer. */
 const REQUEST_MS = 300_000;
@@ -43,7 +42,7 @@ export async function startServer(options: ServerOptions, ports: ServerPorts): P
   serveBasics(app, options, ports, gate);
   if (options.chatCompletions !== false) serveOpenAi(app, ports, gate);
   const services = socketServices(options, ports, { calls, hub, presence, gate });
-  const { sockets, stop } = acceptSockets(app.server, options, services);
+  const sockets = acceptSockets(app.server, options, services);
   await listen(app, options);
   watchEvents(ports, hub, stopping.signal);
   return {
@@ -52,7 +51,7 @@ export async function startServer(options: ServerOptions, ports: ServerPorts): P
     connections: () => hub.size,
     publish: (event) => hub.publish(event),
     async close(graceMs, reason = "the gateway stops") {
-      stop();
+      sockets.stop();
       hub.publish({ event: "shutdown", payload: { reason } });
       stopping.abort();
       for (const connection of hub.list()) connection.close(1012, "service restart");
@@ -97,13 +96,12 @@ function portOf(app: FastifyInstance, asked: number): number {
   return typeof address === "object" && address !== null ? address.port : asked;
 }
 
-async function closeAll(app: FastifyInstance, sockets: WebSocketServer, graceMs: number): Promise<void> {
+async function closeAll(app: FastifyInstance, sockets: Sockets, graceMs: number): Promise<void> {
   const cut = setTimeout(() => {
-    for (const socket of sockets.clients) socket.terminate();
+    for (const socket of sockets.list()) socket.terminate();
     app.server.closeAllConnections();
   }, graceMs);
-  for (const socket of sockets.clients) socket.close(1012, "service restart");
-  sockets.close();
+  for (const socket of sockets.list()) socket.close(1012, "service restart");
   app.server.closeIdleConnections();
   await app.close();
   clearTimeout(cut);

@@ -8,7 +8,7 @@ import { isMissing } from "../../utils/missing.ts";
 import { checkConfig, type ChannelSchemas, type PluginSchemas } from "./check.ts";
 import { stopNotes, stopsOf, type Stop } from "./keys/narrowing.ts";
 import { locate, parseConfigText } from "./parse.ts";
-import { ConfigError, valueAt, type ConfigNote, type RawNote } from "./problem.ts";
+import { ConfigError, isRecord, valueAt, type ConfigNote, type RawNote } from "./problem.ts";
 import { configSchema, type Config } from "./schema.ts";
 import { doubtfulTools } from "./keys/tool-doubts.ts";
 import { readConfigFile } from "./read-file.ts";
@@ -34,8 +34,8 @@ export interface LoadedConfig {
 export interface LoadOptions {
   readonly path: string;
   readonly env: Env;
-  /** Without them, the keys of adapters are not checked. */
-  readonly channelSchemas?: ChannelSchemas;
+  /** Of all channels, or how to load those of some. Without them, the keys of adapters are not checked. */
+  readonly channelSchemas?: ChannelSchemas | ((channels: readonly string[]) => Promise<ChannelSchemas>);
   readonly pluginSchemas?: PluginSchemas;
   /** Tools that extensions and plugins add. */
   readonly toolNames?: readonly string[];
@@ -85,7 +85,10 @@ async function readText(text: string, options: LoadOptions): Promise<ConfigText>
   const raw = parseConfigText(text, options.path);
   const resolved = await resolveSecrets(raw, options.env);
   const plugins = (await options.discover?.(resolved.value)) ?? NO_PLUGINS;
-  const schemas = schemasOfFound(plugins.plugins, options);
+  const schemas = schemasOfFound(plugins.plugins, {
+    ...options,
+    channelSchemas: await channelSchemasFor(resolved.value, options),
+  });
   const checked = checkConfig(resolved.value, schemas);
   const reported = [...resolved.problems, ...resolved.warnings];
   const problems = [
@@ -104,6 +107,13 @@ async function readText(text: string, options: LoadOptions): Promise<ConfigText>
   const warnings = [...stopNotes(stops), ...resolved.warnings, ...found, ...doubts];
   const { variables } = resolved;
   return { config: checked.config, plugins, variables, stops, warnings: locate(warnings, text, options.path) };
+}
+
+/** Schemas are loaded only of channels that the config names. */
+async function channelSchemasFor(input: unknown, { channelSchemas }: LoadOptions): Promise<ChannelSchemas | undefined> {
+  if (typeof channelSchemas !== "function") return channelSchemas;
+  const named = valueAt(input, ["channels"]);
+  return channelSchemas(isRecord(named) ? Object.keys(named) : []);
 }
 
 /** Undefined when there is no such file. Throws `CONFIG_UNREADABLE`. */

@@ -2,6 +2,7 @@ import { Contributions } from "../../plugins/contributions.ts";
 import type { ChannelAdapter } from "../../types/chat/channel.ts";
 import type { InboundMessage } from "../../types/chat/message.ts";
 import type { WebMessage, WebClientPort } from "../../types/chat/web-clients.ts";
+import type { ChannelSchemas } from "../config/check.ts";
 import type { LoadOptions } from "../config/load.ts";
 import { BUNDLED } from "./bundled.ts";
 
@@ -12,16 +13,32 @@ export const BUNDLED_IDS: ReadonlySet<string> = new Set([...BUNDLED.map(({ id })
 export const bundledContributions = (): Contributions => new Contributions(BUNDLED);
 
 /** The schemas and tool names of contributions: `loadConfig` checks the file against them and the gateway's own schema. */
-export async function contributedSchemas(
-  contributions: Contributions,
-): Promise<Required<Pick<LoadOptions, "channelSchemas" | "pluginSchemas" | "toolNames">>> {
-  const channels = contributions.channels.map(async ({ id, config }) => [id, await config()] as const);
+export async function contributedSchemas(contributions: Contributions) {
   return {
-    channelSchemas: Object.fromEntries(await Promise.all(channels)),
-    pluginSchemas: await contributions.configSchemas(),
-    toolNames: contributions.tools.map(({ name }) => name),
+    channelSchemas: await channelSchemas(contributions, () => true),
+    ...(await otherSchemas(contributions)),
   };
 }
+
+/** The same for `loadConfig`, which loads the schemas of the channels that the file names. */
+export async function schemasOnDemand(
+  contributions: Contributions,
+): Promise<Required<Pick<LoadOptions, "channelSchemas" | "pluginSchemas" | "toolNames">>> {
+  return {
+    channelSchemas: async (named) => channelSchemas(contributions, (id) => named.includes(id)),
+    ...(await otherSchemas(contributions)),
+  };
+}
+
+async function channelSchemas({ channels }: Contributions, isWanted: (id: string) => boolean): Promise<ChannelSchemas> {
+  const wanted = channels.filter(({ id }) => isWanted(id));
+  return Object.fromEntries(await Promise.all(wanted.map(async ({ id, config }) => [id, await config()] as const)));
+}
+
+const otherSchemas = async (contributions: Contributions) => ({
+  pluginSchemas: await contributions.configSchemas(),
+  toolNames: contributions.tools.map(({ name }) => name),
+});
 
 /** The channel that needs neither a platform nor a config. */
 export const WEB_CHAT = "webchat";

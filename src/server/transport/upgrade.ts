@@ -1,7 +1,8 @@
 import type { IncomingMessage, Server as HttpServer } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { WebSocketServer } from "ws";
+import type { WebSocket, WebSocketServer } from "ws";
+import { background } from "../../utils/background.ts";
 import { POLICY } from "./frames.ts";
 import { refuseAddress, type Reach } from "./judge.ts";
 import { isOriginAllowed } from "./origin.ts";
@@ -16,20 +17,26 @@ interface Refusal {
   readonly text: string;
 }
 
+export interface Sockets {
+  /** The open ones. */
+  list(): Iterable<WebSocket>;
+  /** Accepts no more. */
+  stop(): void;
+}
+
 /** Accepts WebSocket upgrades on any path of an HTTP server, until `stop` is called. */
-export function acceptSockets(
-  http: HttpServer,
-  options: Reach,
-  services: SocketServices,
-): { readonly sockets: WebSocketServer; stop(): void } {
-  const sockets = new WebSocketServer({
-    noServer: true,
-    maxPayload: POLICY.maxPayload,
-    perMessageDeflate: false,
-    clientTracking: true,
-  });
+export function acceptSockets(http: HttpServer, options: Reach, services: SocketServices): Sockets {
+  let opening: Promise<WebSocketServer> | undefined;
+  let server: WebSocketServer | undefined;
   const pending = new PendingPeers();
   let isStopped = false;
+  const open = async (): Promise<void> => {
+    opening ??= openServer();
+    server = await opening.catch((error: unknown) => {
+      opening = undefined;
+      throw error;
+    });
+  };
   http.on("upgrade", (request: IncomingMessage, raw: Socket, head: Buffer) => {
     const peer = services.gate.peers.of(request);
     const refusal = isStopped ? STOPPED : judgeUpgrade(request, options);
@@ -48,11 +55,34 @@ export function acceptSockets(
     // A client that lost its network does not close the connection; the kernel's probes find that out.
     raw.setKeepAlive(true, KEEP_ALIVE_MS);
     raw.once("close", settled);
-    sockets.handleUpgrade(request, raw, head, (socket) => {
-      serveSocket(socket, { raw, peer, settled }, services);
-    });
+    const accept = (): void => {
+      raw.off("error", ignore);
+      if (isStopped) return refuseUpgrade(raw, STOPPED);
+      server?.handleUpgrade(request, raw, head, (socket) => serveSocket(socket, { raw, peer, settled }, services));
+    };
+    if (server) return accept();
+    // What the client sends meanwhile waits in the socket, and an error closes it.
+    raw.on("error", ignore);
+    background(
+      "WebSocket",
+      open().then(accept, (error: unknown) => refuseUnopened(raw, error)),
+      services.log,
+    );
   });
-  return { sockets, stop: () => (isStopped = true) };
+  return { list: () => server?.clients ?? [], stop: () => (isStopped = true) };
+}
+
+const ignore = (): void => undefined;
+
+function refuseUnopened(raw: Duplex, error: unknown): never {
+  raw.destroy();
+  throw error;
+}
+
+/** The library is loaded at the first upgrade. It is a client too, and the TLS for that takes time and memory. */
+async function openServer(): Promise<WebSocketServer> {
+  const { WebSocketServer: Server } = await import("ws");
+  return new Server({ noServer: true, maxPayload: POLICY.maxPayload, perMessageDeflate: false, clientTracking: true });
 }
 
 const STOPPED: Refusal = { status: 503, text: "The gateway accepts no new connections now.\n" };

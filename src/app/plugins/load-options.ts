@@ -5,7 +5,7 @@ import { withFix } from "../../types/errors.ts";
 import type { LoadOptions } from "../config/load.ts";
 import type { StatePaths } from "../config/paths.ts";
 import type { Env } from "../config/secrets.ts";
-import { schemasOnDemand } from "../contributions/extensions.ts";
+import { contributedSchemas } from "../contributions/extensions.ts";
 import { packageRoot } from "../package-root.ts";
 import { discoverIn } from "./places.ts";
 
@@ -19,7 +19,7 @@ export async function loadOptionsFor(
     path: paths.configPath,
     env,
     discover: discoverIn(paths, env),
-    ...(await schemasOnDemand(contributions)),
+    ...(await contributedSchemas(contributions)),
   };
 }
 

@@ -1,6 +1,8 @@
+import { joinDeltas } from "./join-deltas.ts";
+
 /** Called while a body is read. */
 export interface BodySink {
-  /** Called with each decoded piece before it is passed on. */
+  /** Called with the decoded bytes before they are passed on. */
   read(piece: Uint8Array): void;
   readToEnd(): void;
 }
@@ -57,14 +59,13 @@ export interface PlainBody extends AsyncIterable<Uint8Array> {
 
 /** A body that is passed on and counted in the same way. It can be read once. */
 export function plainBody(source: BodySource, sink: BodySink): PlainBody {
-  const pieces = new Pieces(source);
+  const pieces = new Pieces(source, sink);
   const next = async (): Promise<IteratorResult<Uint8Array, undefined>> => {
     const value = await pieces.next();
     if (!value) {
       sink.readToEnd();
       return { done: true, value };
     }
-    sink.read(value);
     return { done: false, value };
   };
   const close = async (): Promise<IteratorResult<Uint8Array, undefined>> => {
@@ -80,15 +81,13 @@ export function plainBody(source: BodySource, sink: BodySink): PlainBody {
 /** One stream with nothing read ahead: a transform stream would be three, for each of which every piece costs time. */
 function pacedBody(reader: ReadableStreamDefaultReader<Uint8Array>, sink: BodySink): ReadableStream<Uint8Array> {
   const { closed } = reader;
-  const pieces = new Pieces({ closed, read: async () => (await reader.read()).value, close: () => undefined });
+  const pieces = new Pieces({ closed, read: async () => (await reader.read()).value, close: () => undefined }, sink);
   return new ReadableStream<Uint8Array>(
     {
       async pull(out) {
         const piece = await pieces.next();
-        if (piece) {
-          sink.read(piece);
-          out.enqueue(piece);
-        } else {
+        if (piece) out.enqueue(piece);
+        else {
           sink.readToEnd();
           out.close();
         }
@@ -99,11 +98,12 @@ function pacedBody(reader: ReadableStreamDefaultReader<Uint8Array>, sink: BodySi
   );
 }
 
-/** What a source gives, joined over a short time, and cut where it has too many lines. */
+/** What a source gives, counted, joined over a short time, with fewer events, and cut where it has too many lines. */
 class Pieces {
   /** Bodies that have not been read to their end. */
   static #open = 0;
   readonly #source: BodySource;
+  readonly #sink: BodySink;
   /** The answer to the read that was not taken yet: the time to wait for it may have been over. */
   #coming: Promise<Uint8Array | undefined> | undefined;
   #cut: Iterator<Uint8Array> = [][Symbol.iterator]();
@@ -111,8 +111,9 @@ class Pieces {
   /** When the next piece may be passed on, by the clock of `performance`. */
   #nextAt = 0;
 
-  constructor(source: BodySource) {
+  constructor(source: BodySource, sink: BodySink) {
     this.#source = source;
+    this.#sink = sink;
     Pieces.#open += 1;
     const close = () => {
       Pieces.#open -= 1;
@@ -132,7 +133,8 @@ class Pieces {
     if (!body) return undefined;
     this.#sinceTurn += 1;
     this.#nextAt = performance.now() + Math.min(LONGEST_PAUSE_MS, PAUSE_MS_PER_BODY * Pieces.#open);
-    this.#cut = cutAtLines(body);
+    this.#sink.read(body);
+    this.#cut = cutAtLines(joinDeltas(body));
     const first = this.#cut.next();
     return first.done === true ? body : first.value;
   }

@@ -1,0 +1,77 @@
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { joinDeltas } from "../../src/providers/call/join-deltas.ts";
+
+type Shape = (text: string) => object;
+const SHAPES: Record<string, Shape> = {
+  openai: (content) => ({ id: "1", choices: [{ index: 0, delta: { content }, finish_reason: null }] }),
+  ollama: (content) => ({ choices: [{ index: 0, delta: { role: "assistant", content }, finish_reason: null }] }),
+  second: (content) => ({ choices: [{ index: 1, delta: { content } }] }),
+  reasoning: (text) => ({ choices: [{ index: 0, delta: { content: null, reasoning_content: text } }] }),
+  anthropic: (text) => ({ type: "content_block_delta", index: 0, delta: { type: "text_delta", text } }),
+  tool: (text) => ({ choices: [{ delta: { tool_calls: [{ index: 0, function: { arguments: text } }] } }] }),
+  nested: (text) => ({ choices: [{ delta: { audio: { content: text } } }] }),
+  other: (text) => ({ usage: { text } }),
+};
+const JOINED = ["openai", "ollama", "second", "reasoning", "anthropic"];
+const texts = fc.oneof(
+  fc.string({ unit: "grapheme" }),
+  fc.constantFrom('"content":"', "\\", '"}', "\n\n", "data: ", "\u{1F600}", ""),
+);
+const events = fc.array(fc.record({ shape: fc.constantFrom(...Object.keys(SHAPES)), text: texts }), { maxLength: 30 });
+
+const asEvents = (all: readonly { shape: string; text: string }[]): string =>
+  all.map(({ shape, text }) => `data: ${JSON.stringify(SHAPES[shape]?.(text))}\n\n`).join("");
+const through = (bytes: Uint8Array): Buffer => Buffer.from(joinDeltas(bytes));
+const read = (stream: string): unknown[] =>
+  stream
+    .split("\n\n")
+    .filter((event) => event !== "")
+    .map((event): unknown => JSON.parse(event.slice("data: ".length)));
+
+it("joins the text of neighbours that differ in nothing else, and changes nothing else", () => {
+  fc.assert(
+    fc.property(events, (all) => {
+      const expected: { shape: string; text: string }[] = [];
+      for (const { shape, text } of all) {
+        const last = expected.at(-1);
+        if (last?.shape === shape && JOINED.includes(shape)) last.text += text;
+        else expected.push({ shape, text });
+      }
+      const stream = through(Buffer.from(asEvents(all))).toString();
+      expect(read(stream)).toEqual(read(asEvents(expected)));
+    }),
+  );
+});
+
+it("keeps every text whole and in its order, wherever a stream is cut into pieces", () => {
+  fc.assert(
+    fc.property(events, fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 6 }), (all, cuts) => {
+      const bytes = Buffer.from(asEvents(all));
+      const at = [0, ...cuts.map((share) => Math.floor(share * bytes.length)).toSorted((a, b) => a - b), bytes.length];
+      const pieces = at.slice(1).map((end, index) => through(bytes.subarray(at[index], end)));
+      expect(read(through(Buffer.concat(pieces)).toString())).toEqual(read(through(bytes).toString()));
+    }),
+  );
+});
+
+it("takes spaces and event names as servers write them", () => {
+  const one = (text: string) =>
+    `event: content_block_delta\ndata: {"index": 0, "delta": {"type": "text_delta", "text": "${text}"}}\n\n`;
+  expect(through(Buffer.from(one("a\\n") + one("\\ud83d") + one("\\ude00"))).toString()).toBe(
+    one("a\\n\\ud83d\\ude00"),
+  );
+});
+
+it.each([
+  ["other counts", '{"delta":{"text":"a"},"n":1}', '{"delta":{"text":"b"},"n":2}'],
+  [
+    "another reason to finish",
+    '{"delta":{"content":"a"},"finish_reason":null}',
+    '{"delta":{"content":"b"},"finish_reason":"stop"}',
+  ],
+  ["two texts", '{"delta":{"content":"a","reasoning":"c"}}', '{"delta":{"content":"b","reasoning":"d"}}'],
+])("leaves events apart that have %s", (_why, one, other) => {
+  const stream = `data: ${one}\n\ndata: ${other}\n\n`;
+  expect(through(Buffer.from(stream)).toString()).toBe(stream);
+});

@@ -1,5 +1,9 @@
+import type * as TelegramRenderer from "../reply/markdown/telegram.ts";
 import type { ChannelLimits } from "../types/chat/channel.ts";
 import type { OutboundPart, OutboundText } from "../types/chat/reply.ts";
+
+/** Kept, because Node takes some time to look up a module that it has loaded already. */
+let telegram: typeof TelegramRenderer | undefined;
 
 /** Renders Markdown in the platform's format, cut to its limit, without empty chunks. The renderer is loaded on first use. */
 export async function renderText(markdown: string, limits: ChannelLimits): Promise<readonly OutboundText[]> {
@@ -8,7 +12,8 @@ export async function renderText(markdown: string, limits: ChannelLimits): Promi
   const limit = Math.max(1, limits.text - REPEAT_LABEL.length - 1);
   const { format, lines, tables } = limits;
   if (format === "telegram-html") {
-    const { renderTelegramChunks } = await import("../reply/markdown/telegram.ts");
+    telegram ??= await import("../reply/markdown/telegram.ts");
+    const { renderTelegramChunks } = telegram;
     const chunks = renderTelegramChunks(markdown, { limit, ...(tables && { tables }) });
     return chunks.map(({ html, plain }) => ({ kind: "text", body: html, format, plain }));
   }

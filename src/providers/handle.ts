@@ -71,12 +71,21 @@ const MODULES: ReadonlyMap<string, Load> = new Map<Api, Load>([
   ["anthropic-messages", async () => (await import("@mariozechner/pi-ai/anthropic")).streamSimpleAnthropic],
 ]);
 
-/** How the SDK streams calls, fast for models of this API. Rejects when the API's module cannot be loaded. */
-async function streamOf(api: string, { streamSimple }: Awaited<ReturnType<typeof loadPi>>): Promise<StreamModel> {
+const loaded = new Map<string, StreamModel>();
+
+async function loadModule(api: string): Promise<StreamModel | undefined> {
   const module = await MODULES.get(api)?.();
-  if (!module) return streamSimple;
+  if (!module) return undefined;
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the module of an API takes models of this API
   const direct = module as StreamModel;
+  loaded.set(api, direct);
+  return direct;
+}
+
+/** How the SDK streams calls, fast for models of this API. Rejects when the API's module cannot be loaded. */
+async function streamOf(api: string, { streamSimple }: Awaited<ReturnType<typeof loadPi>>): Promise<StreamModel> {
+  const direct = loaded.get(api) ?? (await loadModule(api));
+  if (!direct) return streamSimple;
   return (model, context, options) => (model.api === api ? direct : streamSimple)(model, context, options);
 }
 

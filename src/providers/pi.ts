@@ -12,8 +12,19 @@ export type StreamModel = (model: PiModel, context: PiContext, options?: PiStrea
 let newStream: (() => PiStream) | undefined;
 let parseJson: ((json: string) => unknown) | undefined;
 
+let loading: ReturnType<typeof load> | undefined;
+
 /** Loads the SDK, which takes about 30 ms and 10 MB: at the first run, or in the background when the server listens. */
-export async function loadPi() {
+export function loadPi(): ReturnType<typeof load> {
+  // Node takes some time to look up a module that it has loaded already.
+  loading ??= load().catch((error: unknown) => {
+    loading = undefined;
+    throw error;
+  });
+  return loading;
+}
+
+async function load() {
   const pi = await import("@mariozechner/pi-ai");
   newStream = pi.createAssistantMessageEventStream;
   parseJson = pi.parseJsonWithRepair;

@@ -1,5 +1,5 @@
 import { background, BoundedMap } from "openclaw/plugin-sdk";
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { Message, Update } from "grammy/types";
 import type { ChannelHost } from "openclaw/plugin-sdk";
 import { z } from "zod";
@@ -76,7 +76,7 @@ export class Versions {
 function digestOf(message: Message): string | undefined {
   try {
     const content = JSON.stringify([textOf(message), filesOf(message), untrustedOf(message)]);
-    return createHash("sha256").update(content).digest("base64url").slice(0, 16);
+    return hash("sha256", content, "base64url").slice(0, 16);
   } catch {
     return undefined;
   }

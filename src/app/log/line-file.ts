@@ -4,6 +4,8 @@ import { closeSync, fstatSync, fsyncSync, write, writeSync } from "node:fs";
 const MOST_WAITING = 16_777_216;
 /** After a failed write. */
 const RETRY_MS = 1000;
+/** Lines that come within this time share a write: each write passes through another thread. */
+const SHARED_MS = 20;
 /** How long `flush` waits for the current write. */
 const FLUSH_MS = 1000;
 
@@ -24,7 +26,7 @@ export class LineFile {
   #size: number;
   #dropped = 0;
   #isEnding = false;
-  #retry: NodeJS.Timeout | undefined;
+  #isScheduled = false;
   #watchesExit = false;
   readonly #onExit = (): void => this.flush();
 
@@ -40,7 +42,7 @@ export class LineFile {
       return;
     }
     this.#push(bytes);
-    if (this.#retry === undefined) this.#start();
+    this.#startSoon();
   }
 
   /** Writes all pending lines to the disk at once. Lines that cannot be written now are lost. */
@@ -62,7 +64,7 @@ export class LineFile {
   /** Closes the file after all lines are written. */
   end(): void {
     this.#isEnding = true;
-    this.#rest();
+    this.#start();
   }
 
   #push(bytes: Buffer): void {
@@ -96,10 +98,17 @@ export class LineFile {
 
   #tryLater(bytes: Buffer): void {
     this.#putBack(bytes);
-    this.#retry = setTimeout(() => {
-      this.#retry = undefined;
+    this.#startSoon(RETRY_MS);
+  }
+
+  #startSoon(ms = SHARED_MS): void {
+    if (this.#underway || this.#isScheduled) return;
+    this.#isScheduled = true;
+    const start = () => {
+      this.#isScheduled = false;
       this.#start();
-    }, RETRY_MS).unref();
+    };
+    setTimeout(start, ms).unref();
   }
 
   #putBack(bytes: Buffer): void {

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { runId, type RunId } from "../../types/ids.ts";
 import type { InboxRow } from "../../types/journal.ts";
 import type { RunFacts } from "../../types/run/run.ts";
@@ -9,7 +9,7 @@ import type { TurnKind } from "../../types/run/turn-kind.ts";
 export function turnIdOf(row: InboxRow): string {
   const { channel, account } = row.message.from;
   const name = `${channel}\n${account}\n${row.message.eventKey}`;
-  return row.turnId ?? createHash("sha256").update(name).digest().toString("hex", 0, 8);
+  return row.turnId ?? hash("sha256", name, "buffer").toString("hex", 0, 8);
 }
 
 /** Web and command-line clients choose the run id: it is their idempotency key. Elsewhere the turn names its run. */

@@ -18,6 +18,7 @@ import type { SentRequest } from "../failover/refused.ts";
 import type { RunRequest } from "../request.ts";
 import { toAgentTool } from "../tools/tools.ts";
 import { isUnanswered } from "./unanswered.ts";
+import { loadAgentSdk } from "./warm.ts";
 
 export type AttemptOutcome =
   | { readonly kind: "replied"; readonly stop: "stop" | "length" }
@@ -109,7 +110,7 @@ interface Making extends Begin {
 
 async function makeAgent(plan: Attempt, request: RunRequest, making: Making): Promise<Agent> {
   const { run, context, opening, thinking, facts, loops, hooks } = making;
-  const { Agent } = await import("@mariozechner/pi-agent-core");
+  const { Agent } = await loadAgentSdk();
   const { handle } = plan;
   return new Agent({
     initialState: {

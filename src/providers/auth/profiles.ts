@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { AuthMode, AuthProfile } from "../../types/auth.ts";
 import type { Clock } from "../../types/clock.ts";
 import type { Log } from "../../types/log.ts";
@@ -166,7 +166,7 @@ export class Profiles {
   }
 }
 
-const markOf = (secret: string): string => createHash("sha256").update(secret).digest("hex").slice(0, 12);
+const markOf = (secret: string): string => hash("sha256", secret).slice(0, 12);
 
 /** What identifies a login: the token that renews it. */
 function secretOf(credential: Credential): string {

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import type { Readable } from "node:stream";
+import type { Duplex, Readable } from "node:stream";
 import { createBrotliDecompress, createInflate, createUnzip } from "node:zlib";
 import type { BodySink, BodySource } from "./paced.ts";
 
@@ -24,17 +24,15 @@ export class HttpBody implements BodySource {
   #error: Error | undefined;
   #wake: () => void = () => undefined;
 
-  constructor(message: IncomingMessage, signal: AbortSignal | null, sink: TrafficSink) {
+  constructor(stream: Readable, signal: AbortSignal | null, sink: TrafficSink) {
     this.#signal = signal;
     this.#sink = sink;
-    const stream = decoded(message);
     this.#stream = stream;
     const abort = (): void => void stream.destroy(asError(signal?.reason));
     signal?.addEventListener("abort", abort, { once: true });
     this.closed = new Promise((resolve) => {
       stream.once("close", () => {
         signal?.removeEventListener("abort", abort);
-        message.destroy();
         this.#wake();
         resolve();
       });
@@ -45,7 +43,6 @@ export class HttpBody implements BodySource {
     });
     stream.once("end", () => this.#wake());
     stream.on("error", (error) => this.#fail(error));
-    if (message !== stream) message.on("error", (error) => stream.destroy(error));
     if (signal?.aborted) abort();
   }
 
@@ -75,13 +72,21 @@ export class HttpBody implements BodySource {
   }
 }
 
-/** A server may compress the body although it was asked not to. */
-function decoded(message: IncomingMessage): Readable {
-  const encoding = message.headers["content-encoding"]?.trim().toLowerCase();
-  if (encoding === "gzip" || encoding === "x-gzip") return message.pipe(createUnzip());
-  if (encoding === "deflate") return message.pipe(createInflate());
-  return encoding === "br" ? message.pipe(createBrotliDecompress()) : message;
+/** The decoded body of an answer. A server may compress it although it was asked not to. */
+export function decoded(message: IncomingMessage, encoding: string | undefined): Readable {
+  const decoder = encoding === undefined ? undefined : DECODERS.get(encoding.trim().toLowerCase())?.();
+  if (!decoder) return message;
+  message.on("error", (error) => decoder.destroy(error));
+  decoder.once("close", () => message.destroy());
+  return message.pipe(decoder);
 }
+
+const DECODERS: ReadonlyMap<string, () => Duplex> = new Map<string, () => Duplex>([
+  ["gzip", createUnzip],
+  ["x-gzip", createUnzip],
+  ["deflate", createInflate],
+  ["br", createBrotliDecompress],
+]);
 
 /** A network error in words, with its code. */
 export function reasonOf(error: unknown): string {

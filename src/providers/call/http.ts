@@ -1,6 +1,6 @@
 import http from "node:http";
 import https from "node:https";
-import { asError, HttpBody, reasonOf, type TrafficSink } from "./http-body.ts";
+import { asError, decoded, HttpBody, reasonOf, type TrafficSink } from "./http-body.ts";
 import { plainBody, type PlainBody } from "./paced.ts";
 
 /** Idle connections are kept for this long, as `fetch` keeps them; shorter where the server says so. */
@@ -67,15 +67,15 @@ async function answerTo(request: PlainRequest, sink: TrafficSink, again: () => P
   sink.begin();
   const message = await headersOf(request, sink);
   const { statusCode: status = 0, statusMessage: statusText = "", rawHeaders } = message;
-  if (status >= 300 && status < 400 && message.headers.location !== undefined) {
-    message.destroy();
-    return again();
-  }
   const headers = new Map<string, string>();
   for (let at = 0; at + 1 < rawHeaders.length; at += 2)
     headers.set(rawHeaders[at]?.toLowerCase() ?? "", rawHeaders[at + 1] ?? "");
+  if (status >= 300 && status < 400 && headers.has("location")) {
+    message.destroy();
+    return again();
+  }
   sink.answered(status, headers, request.url.origin);
-  const body = plainBody(new HttpBody(message, request.signal, sink), sink);
+  const body = plainBody(new HttpBody(decoded(message, headers.get("content-encoding")), request.signal, sink), sink);
   const text = async (): Promise<string> => {
     const parts: Uint8Array[] = [];
     for await (const part of body) parts.push(part);

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { Clock } from "../../types/clock.ts";
 import type { Texts } from "../../types/journal.ts";
 import { forgetOldest } from "../../utils/forget-oldest.ts";
@@ -15,7 +15,7 @@ export function createTexts(commits: Commits, clock: Clock): Texts {
   const touched = new Map<string, number>();
   return {
     async put(text) {
-      const key = createHash("sha256").update(text).digest("hex").slice(0, 32);
+      const key = hash("sha256", text, "buffer").toString("hex", 0, 16);
       const now = clock.now();
       const last = touched.get(key);
       if (last !== undefined && now - last < TOUCH_MS) return key;

@@ -1,4 +1,4 @@
-import { warmAgent } from "../../../harness/run/warm.ts";
+import { loadAgentSdk } from "../../../harness/run/warm.ts";
 import { background } from "../../../utils/background.ts";
 import { watchDisk } from "../disk/disk.ts";
 import { defaultModel } from "../model-text.ts";
@@ -17,7 +17,7 @@ export function startBackgroundTasks(parts: Parts, signal: AbortSignal): void {
 /** The model SDK is loaded once the server answers, so that the first message does not wait for it. */
 async function warmUp(parts: Parts): Promise<void> {
   try {
-    await warmAgent();
+    await loadAgentSdk();
     const found = await parts.core.models.find(await defaultModel(parts));
     if ("missing" in found) parts.log.warn("model not usable", { why: found.missing });
     else parts.model.info = found.info;

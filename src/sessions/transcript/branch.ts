@@ -15,7 +15,7 @@ const KEPT_SHARE = 0.75;
 /** Limits that differ less count as equal, because the length of the system prompt changes a little from turn to turn. */
 const SAME_LIMIT = 1.1;
 /** Of an entry, besides its text: ids, times, usage and the objects around them. */
-const NODE_BYTES = 500;
+const NODE_BYTES = 550;
 // With fewer items, forgetting saves nothing.
 const FORGET_ITEMS = 4096;
 
@@ -25,6 +25,8 @@ const FORGET_ITEMS = 4096;
  */
 export class Branch {
   #nodes: BranchNode[] = [];
+  /** Their ids. Most questions are about an entry that is not there, for which all nodes would be compared. */
+  readonly #ids = new Set<string>();
   #items: MessageNode[] = [];
   /** Entries that were read from the file, newest first, and not added yet. */
   #staged: BranchNode[] = [];
@@ -89,6 +91,7 @@ export class Branch {
     if (this.#staged.length > 0) {
       const older = this.#staged.toReversed();
       const items = itemsOf(older);
+      for (const { entryId } of older) this.#ids.add(entryId);
       this.#staged = [];
       this.#nodes = older.concat(this.#nodes);
       this.#items = items.concat(this.#items);
@@ -101,6 +104,7 @@ export class Branch {
   append(link: Link, offset: number): void {
     const node = new BranchNode(link, offset);
     this.#nodes.push(node);
+    this.#ids.add(node.entryId);
     this.#count(node, 1);
     if (node.hasMessage()) {
       this.#items.push(node);
@@ -114,7 +118,7 @@ export class Branch {
 
   /** Makes an entry in memory the last one. False when it is not in memory: then the branch must be read again. */
   cutTo(entryId: string): boolean {
-    const at = this.#nodes.findLastIndex((node) => node.entryId === entryId);
+    const at = this.#lastIndexOf(entryId);
     if (at < 0 || this.#nodes.slice(at + 1).some((node) => node.entryId === this.#compaction?.id)) return false;
     for (const node of this.#nodes.splice(at + 1).toReversed()) this.#removeLast(node);
     this.#lastMax = -1;
@@ -123,7 +127,7 @@ export class Branch {
 
   /** The entries after this one, oldest first. The work grows with their number. */
   after(entryId: string): readonly TranscriptEntry[] | undefined {
-    const at = this.#nodes.findLastIndex((node) => node.entryId === entryId);
+    const at = this.#lastIndexOf(entryId);
     if (at < 0) return undefined;
     return this.#nodes.slice(at + 1).flatMap((node) => node.entry ?? []);
   }
@@ -133,7 +137,11 @@ export class Branch {
   }
 
   parentOf(entryId: string): string | null | undefined {
-    return this.#nodes.findLast((node) => node.entryId === entryId)?.parentId;
+    return this.#nodes[this.#lastIndexOf(entryId)]?.parentId;
+  }
+
+  #lastIndexOf(entryId: string): number {
+    return this.#ids.has(entryId) ? this.#nodes.findLastIndex((node) => node.entryId === entryId) : -1;
   }
 
   /** The newest items from a user turn on, with at most this many tokens. The last turn is always whole. */
@@ -228,7 +236,10 @@ export class Branch {
     if (count === 0) return;
     const dropped = this.#nodes.splice(0, count);
     this.#wanted = this.#nodes[0]?.parentId ?? null;
-    for (const node of dropped) this.#count(node, -1);
+    for (const node of dropped) {
+      this.#ids.delete(node.entryId);
+      this.#count(node, -1);
+    }
     const items = itemsOf(dropped).length;
     this.#moveStart(Math.max(this.#start, items));
     this.#items.splice(0, items);
@@ -236,6 +247,7 @@ export class Branch {
   }
 
   #removeLast(node: BranchNode): void {
+    this.#ids.delete(node.entryId);
     this.#count(node, -1);
     if (!node.hasMessage()) return;
     this.#items.pop();

@@ -94,7 +94,7 @@ const FREE_AT_ONCE = "--no-maglev-destroy-on-background";
  */
 const DAEMON_FLAGS = [
   "--max-semi-space-size=8",
-  "--initial-old-space-size=48",
+  "--initial-old-space-size=80",
   "--heap-growing-percent=30",
   // How often the engine collects all garbage when it becomes idle. The second time finds nothing.
   "--memory-reducer-gc-count=1",

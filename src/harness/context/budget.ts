@@ -1,12 +1,10 @@
-import { once } from "../../history/once.ts";
 import type { ModelHandle } from "../../providers/catalog.ts";
-import { estimateAll, estimateTextTokens } from "../../sessions/transcript/tokens.ts";
+import { estimateAll, estimatePromptTokens, estimateToolTokens } from "../../sessions/transcript/tokens.ts";
 import { toolSchema } from "../../tools/schema.ts";
 import type { ChatMessage, ModelInfo } from "../../types/run/model.ts";
 import type { TokenBudget } from "../../types/run/run.ts";
 import type { AgentSettings, CompactionSettings } from "../../types/settings.ts";
 import type { Tool } from "../../types/run/tool.ts";
-import { forgetOldest } from "../../utils/forget-oldest.ts";
 
 /** Default figures of the field; tokens, and milliseconds. */
 export const COMPACTION: CompactionSettings = {
@@ -53,7 +51,7 @@ export function splitBudget(window: number, parts: BudgetParts, settings: Settin
   const reserveResponse = window - budgetIn(window, settings);
   const reserveTools = toolTokens(parts.tools);
   const available = window - reserveResponse - reserveTools;
-  const systemPrompt = promptTokens(parts.systemPrompt);
+  const systemPrompt = estimatePromptTokens(parts.systemPrompt);
   const event = estimateAll(parts.event ?? []);
   const history = Math.max(0, available - systemPrompt - event);
   return { contextWindow: window, reserveResponse, reserveTools, available, systemPrompt, event, history };
@@ -61,26 +59,13 @@ export function splitBudget(window: number, parts: BudgetParts, settings: Settin
 
 /** Estimated tokens of the system prompt and the tools, which every request has. */
 export const fixedTokens = (systemPrompt: string, tools: readonly Tool[]): number =>
-  promptTokens(systemPrompt) + toolTokens(tools);
+  estimatePromptTokens(systemPrompt) + toolTokens(tools);
 
 const toolTokens = (tools: readonly Tool[]): number => tools.reduce((sum, tool) => sum + oneTool(tool), 0);
 
 /** Tokens of what a request has around a tool's name, description and schema. */
 const TOOL_TOKENS = 20;
 
-const oneTool = once(
-  (tool: Tool): number =>
-    TOOL_TOKENS + estimateTextTokens(`${tool.name}${tool.description}${JSON.stringify(toolSchema(tool))}`),
-);
-
-/** System prompts stay the same from turn to turn, and are long. */
-const prompts = new Map<string, number>();
-const KNOWN_PROMPTS = 16;
-
-function promptTokens(text: string): number {
-  const tokens = prompts.get(text) ?? estimateTextTokens(text);
-  prompts.delete(text);
-  prompts.set(text, tokens);
-  forgetOldest(prompts, KNOWN_PROMPTS);
-  return tokens;
+function oneTool(tool: Tool): number {
+  return TOOL_TOKENS + estimateToolTokens(tool.name, tool.description, toolSchema(tool));
 }

@@ -1,4 +1,4 @@
-import { estimateAll, estimateTextTokens } from "../../sessions/transcript/tokens.ts";
+import { estimateAll, estimatePromptTokens, estimateToolTokens } from "../../sessions/transcript/tokens.ts";
 import type { PiContext, PiModel } from "../pi.ts";
 
 /** Tokens. The SDK requests no more either. */
@@ -22,8 +22,9 @@ export function outputFor(pi: PiModel, input: number, wanted: number | undefined
 
 /** The estimated tokens of a request. */
 export function tokensOf({ systemPrompt = "", messages, tools = [] }: PiContext): number {
-  const described = tools.map(
-    ({ name, description, parameters }) => `${name}${description}${JSON.stringify(parameters)}`,
+  const described = tools.reduce(
+    (sum, { name, description, parameters }) => sum + estimateToolTokens(name, description, parameters),
+    0,
   );
-  return estimateAll(messages) + [systemPrompt, ...described].reduce((sum, text) => sum + estimateTextTokens(text), 0);
+  return estimateAll(messages) + estimatePromptTokens(systemPrompt) + described;
 }

@@ -1,3 +1,4 @@
+import { BoundedMap } from "../../utils/bounded-map.ts";
 import type { AssistantMessage, ChatMessage, ImageContent, TextContent } from "../../types/run/model.ts";
 
 export const CHARS_PER_TOKEN = 4;
@@ -11,6 +12,34 @@ const MAY_BE_WIDE = /[\u1100-\uffff]/;
 export function estimateTextTokens(text: string): number {
   const wide = MAY_BE_WIDE.test(text) ? (text.match(WIDE)?.length ?? 0) : 0;
   return Math.ceil((text.length - wide) / CHARS_PER_TOKEN) + wide;
+}
+
+/** System prompts stay the same from turn to turn, and are long. */
+const MOST_PROMPTS = 16;
+const prompts = new BoundedMap<string, number>(MOST_PROMPTS);
+
+/** The same of a system prompt. */
+export function estimatePromptTokens(text: string): number {
+  const tokens = prompts.get(text) ?? estimateTextTokens(text);
+  prompts.set(text, tokens);
+  return tokens;
+}
+
+interface KnownTool {
+  readonly name: string;
+  readonly description: string;
+  readonly tokens: number;
+}
+
+const tools = new WeakMap<object, KnownTool>();
+
+/** The estimated tokens of a tool with this JSON Schema. */
+export function estimateToolTokens(name: string, description: string, schema: object): number {
+  const known = tools.get(schema);
+  if (known?.name === name && known.description === description) return known.tokens;
+  const tokens = estimateTextTokens(`${name}${description}${JSON.stringify(schema)}`);
+  tools.set(schema, { name, description, tokens });
+  return tokens;
 }
 
 /** The estimated tokens of a message. An image counts as 1,200. */

@@ -1,7 +1,8 @@
 // Measures this gateway on this machine, beside a floor: a bot without a prompt and without storage (null-gateway.mjs).
-//   npm run bench                 everything (about forty minutes)
+//   npm run bench                 all experiments (about forty minutes)
 //   npm run bench -- start seq    only these experiments
-//   npm run bench -- profile      where the processor time and the memory of one message go; profile-streams: those of open streams
+//   npm run bench -- profile      where the processor time and the memory of one message of 50 senders go
+//   npm run bench -- profile-one  the same of one sender; profile-streams: of open streams
 //   npm run bench -- collector    what settings of V8's garbage collector cost
 // Exits with 1 when an experiment failed, or when the soak or the channels found an error.
 import { spawnSync } from "node:child_process";

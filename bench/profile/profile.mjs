@@ -1,4 +1,4 @@
-// node profile.mjs [LOAD (senders|streams)] [MESSAGES (2000)]   Where the processor time and the allocations of one message go, or those of
+// node profile.mjs [LOAD (senders|sender|streams)] [MESSAGES (2000)]   Where the processor time and the allocations of one message go, or those of
 // the tokens of open streams: by thread, by module, by folder and by function. Needs the source maps of `node scripts/build.mjs`. Runs the
 // gateway twice, once for each kind of profile.
 import fs from "node:fs";

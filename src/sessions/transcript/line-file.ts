@@ -1,4 +1,4 @@
-import { constants, fstatSync } from "node:fs";
+import { constants, fstatSync, writeSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { dirname } from "node:path";
 import { diskError, makePrivateDir, syncDir } from "../../store/disk.ts";
@@ -173,12 +173,14 @@ export class LineFile {
   }
 }
 
+/** Bytes that are written at once: handing them to another thread would take longer than copying them to the system's cache. */
+const MOST_AT_ONCE = 65_536;
+
 /** `appendFile` does the same with more steps. A short write is what a full disk or a signal causes. */
 async function writeWhole(handle: FileHandle, text: string): Promise<void> {
   const bytes = Buffer.from(text);
   for (let at = 0; at < bytes.length;) {
-    const { bytesWritten } = await handle.write(bytes, at);
-    at += bytesWritten;
+    at += bytes.length <= MOST_AT_ONCE ? writeSync(handle.fd, bytes, at) : (await handle.write(bytes, at)).bytesWritten;
   }
 }
 

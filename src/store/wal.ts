@@ -109,7 +109,8 @@ export class Wal {
     // Another program has written the log from its beginning again.
     if (pages < this.#copied) this.#copied = 0;
     if (this.#part) this.#copyLater(this.#part);
-    else if (pages - this.#copied >= this.#step.size) this.#beginPart(synced);
+    // A part that needs a sync of its own is as large as possible.
+    else if (pages - this.#copied >= (synced ? this.#step.size : STEP.most)) this.#beginPart(synced);
   }
 
   /**

@@ -1,7 +1,7 @@
 import { chmod, mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { diskOfDatabases } from "../kit/store/full-disk.ts";
 import { until } from "../kit/until.ts";
 import { openPlace, type Call, type Place } from "./people.ts";
 
@@ -229,18 +229,15 @@ it("takes the buttons off an answered question", async () => {
 });
 
 it("takes the buttons off a question that was answered while the disk was full, when there is space", async () => {
-  const used = vi.spyOn(DatabaseSync.prototype, "exec");
+  const disk = diskOfDatabases();
   const row = await place.owner.begins(run(`ls ${"a-name-that-is-long ".repeat(100)}`));
   const { id } = await place.question();
   const { platform, log } = place.fixture;
   await until(() => platform.messages.length > 0, "the question in the chat");
-  const databases = new Set(used.mock.contexts.filter((context) => context instanceof DatabaseSync));
-  used.mockRestore();
-  const limit = (pages: number) => databases.forEach((database) => database.exec(`PRAGMA max_page_count = ${pages}`));
-  limit(1);
+  disk.isFull = () => true;
   place.boot.chat.approvals.resolve(id, "deny");
   await until(() => log.lines.some((line) => line.startsWith("error question waits for the disk")), "the failed edit");
-  limit(1_000_000);
+  disk.isFull = () => false;
   await place.boot.outcome(row);
   const [question] = platform.messages;
   await until(() => question!.buttons.length === 0, "the buttons gone");

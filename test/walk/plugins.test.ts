@@ -288,6 +288,7 @@ test("a plugin reads its variables, its key and the facts of a command; others s
     llm: "function",
   });
   await gateway.logged((line) => line["plugin"] === "facts" && String(line["error"]).startsWith("rejected with"));
+  await until(() => logOf(home).includes("rejected with"), "the line in the log file");
   const logged = logOf(home);
   expect(logged).toContain("told [secret] [secret] [secret] [secret] postgres");
   expect(logged).not.toMatch(/hidden|aGlkZGVu/);

@@ -75,3 +75,13 @@ it.each([
   const stream = `data: ${one}\n\ndata: ${other}\n\n`;
   expect(through(Buffer.from(stream)).toString()).toBe(stream);
 });
+
+it.each([
+  { content: "", tool_calls: [{ index: 0, function: { arguments: "1" } }] },
+  { content: "ha", reasoning: "ha" },
+  { reasoning: "ha", content: "ha" },
+  { refusal: "ha", content: "" },
+])("loses nothing of equal neighbours that say two things: %j", (delta) => {
+  const events = `data: ${JSON.stringify({ choices: [{ index: 0, delta }] })}\n\n`.repeat(2);
+  expect(through(Buffer.from(events)).toString()).toBe(events);
+});

@@ -1,8 +1,12 @@
+/** A member of `delta` that says nothing by itself, so that one is as good as two. */
+const MEMBER = String.raw`"(?:(?:role|type)": ?"\w*"|\w+": ?(?:null|""))`;
 /**
  * The beginning of an event of a model's stream up to its piece of text: OpenAI's `choices[].delta.content` and what other servers call
- * `reasoning_content`, Anthropic's `delta.text` and `delta.thinking`. The text is directly in `delta`, because nothing is nested before it.
+ * `reasoning_content`, Anthropic's `delta.text` and `delta.thinking`. The text is directly in `delta`.
  */
-const DELTA = /"delta": ?\{[^{}[\]]*?"(?:content|text|thinking|reasoning|reasoning_content)": ?"/;
+const DELTA = new RegExp(`"delta": ?\\{(?:${MEMBER}, ?)*"(?:content|text|thinking|reasoning|reasoning_content)": ?"`);
+/** The rest of `delta`. With a second text or a part of a tool call in it, the event is not joined: one of them would be lost. */
+const REST = new RegExp(`^"(?:, ?${MEMBER})*\\}`);
 const SHORTEST = '"delta":{"text":""}';
 const END = "\n\n";
 
@@ -59,7 +63,8 @@ function deltaIn(event: string): Delta | undefined {
   if (!found) return undefined;
   const start = found.index + found[0].length;
   const end = endOfString(event, start);
-  return end < 0 ? undefined : { head: event.slice(0, start), said: event.slice(start, end), tail: event.slice(end) };
+  if (end < 0 || !REST.test(event.slice(end))) return undefined;
+  return { head: event.slice(0, start), said: event.slice(start, end), tail: event.slice(end) };
 }
 
 /** Where the quotation mark is that ends a JSON string. */

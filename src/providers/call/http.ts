@@ -115,6 +115,11 @@ function headersOf(request: PlainRequest, sink: TrafficSink): Promise<http.Incom
     sink.broken(reasonOf(error));
     reject(new TypeError("fetch failed", { cause: error }));
   });
+  // Node drops the connection without an error when the server answers with another protocol (status 101).
+  outgoing.once("upgrade", (_message, socket) => {
+    socket.destroy();
+    outgoing.emit("error", new Error("bad upgrade: other side closed"));
+  });
   outgoing.end(body ?? undefined);
   return promise;
 }

@@ -64,6 +64,11 @@ it("takes spaces and event names as servers write them", () => {
 });
 
 it.each([
+  [
+    "two choices",
+    '{"choices":[{"delta":{"content":"a"}},{"delta":{"content":"c"}}]}',
+    '{"choices":[{"delta":{"content":"b"}},{"delta":{"content":"c"}}]}',
+  ],
   ["other counts", '{"delta":{"text":"a"},"n":1}', '{"delta":{"text":"b"},"n":2}'],
   [
     "another reason to finish",

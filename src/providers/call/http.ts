@@ -75,7 +75,7 @@ async function answerTo(request: PlainRequest, sink: TrafficSink, again: () => P
     return again();
   }
   sink.answered(status, headers, request.url.origin);
-  const body = plainBody(new HttpBody(decoded(message, headers.get("content-encoding")), request.signal, sink), sink);
+  const body = plainBody(new HttpBody(decoded(message, encodingOf(status, headers)), request.signal, sink), sink);
   const text = async (): Promise<string> => {
     const parts: Uint8Array[] = [];
     for await (const part of body) parts.push(part);
@@ -95,6 +95,12 @@ async function answerTo(request: PlainRequest, sink: TrafficSink, again: () => P
   return answer;
 }
 
+/** An answer without a body may have the header all the same. */
+function encodingOf(status: number, headers: ReadonlyMap<string, string>): string | undefined {
+  const isEmpty = status === 204 || headers.get("content-length") === "0";
+  return isEmpty ? undefined : headers.get("content-encoding");
+}
+
 function headersOf(request: PlainRequest, sink: TrafficSink): Promise<http.IncomingMessage> {
   const { url, method, headers, body, signal } = request;
   const client = CLIENTS.get(url.protocol);
@@ -104,14 +110,17 @@ function headersOf(request: PlainRequest, sink: TrafficSink): Promise<http.Incom
   const outgoing = client.request(url, { method, headers, agent: client.agent });
   const abort = (): void => void outgoing.destroy(asError(signal?.reason));
   signal?.addEventListener("abort", abort, { once: true });
+  let isAnswered = false;
   outgoing.once("response", (message) => {
+    isAnswered = true;
     signal?.removeEventListener("abort", abort);
     resolve(message);
   });
   outgoing.on("error", (error) => {
     signal?.removeEventListener("abort", abort);
+    // The answer may be whole although the request was not read to its end. If it is not, its body reports that.
+    if (isAnswered) return;
     if (signal?.aborted) return reject(asError(signal.reason));
-    // After the headers the body fails too, and reports it.
     sink.broken(reasonOf(error));
     reject(new TypeError("fetch failed", { cause: error }));
   });

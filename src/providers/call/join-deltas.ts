@@ -59,13 +59,16 @@ function eventsIn(text: string): readonly string[] {
 }
 
 function deltaIn(event: string): Delta | undefined {
-  const found = event.endsWith(END) ? DELTA.exec(event) : undefined;
+  const found = event.endsWith(END) && hasOne(event, '"delta"') ? DELTA.exec(event) : undefined;
   if (!found) return undefined;
   const start = found.index + found[0].length;
   const end = endOfString(event, start);
   if (end < 0 || !REST.test(event.slice(end))) return undefined;
   return { head: event.slice(0, start), said: event.slice(start, end), tail: event.slice(end) };
 }
+
+/** An event with several choices has a `delta` for each. */
+const hasOne = (event: string, part: string): boolean => event.indexOf(part) === event.lastIndexOf(part);
 
 /** Where the quotation mark is that ends a JSON string. */
 function endOfString(json: string, from: number): number {

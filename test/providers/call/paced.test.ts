@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { afterEach, expect, it } from "vitest";
-import { withPacedBody, type BodySink } from "../../src/providers/call/paced.ts";
+import { withPacedBody, type BodySink } from "../../../src/providers/call/paced.ts";
 
 /** A body that the test writes. */
 class Source {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { joinDeltas } from "../../src/providers/call/join-deltas.ts";
+import { joinDeltas } from "../../../src/providers/call/join-deltas.ts";
 
 type Shape = (text: string) => object;
 const SHAPES: Record<string, Shape> = {

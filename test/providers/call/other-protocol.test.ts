@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { expect, it } from "vitest";
-import { callModel } from "../../src/providers/call.ts";
-import { createModels } from "../../src/providers/catalog.ts";
+import { callModel } from "../../../src/providers/call.ts";
+import { createModels } from "../../../src/providers/catalog.ts";
 
 it("fails the call when the server answers with another protocol", { timeout: 15_000 }, async () => {
   const server = createServer((socket) => {

@@ -318,8 +318,7 @@ describe("sessions.json", () => {
     for (let count = 0; count < 10; count += 1) {
       await session.append(say("b"), { durable: true });
       await session.update({ totalTokens: count });
-      clock.time += 10_000;
-      clock.due();
+      await pass(10_000);
       await sessions.flush();
     }
     expect((await stat(join(dir, "sessions.json"), { bigint: true })).mtimeNs).toBe(written.mtimeNs);

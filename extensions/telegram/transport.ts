@@ -3,16 +3,13 @@ import https from "node:https";
 import { text } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
 import type { ApiClientOptions } from "grammy";
-import { z } from "zod";
 
-/** core.telegram.org/bots/api#making-requests */
-const answerShape = z.looseObject({ ok: z.boolean() });
-
-/** Throws when the body is not an answer of the Bot API: grammY does not check it. */
+/** Throws when the body is not an answer of the Bot API (core.telegram.org/bots/api#making-requests): grammY does not check it. */
 function readAnswer(body: string): unknown {
-  const { success, data } = answerShape.safeParse(JSON.parse(body));
-  if (!success) throw new Error("the answer is JSON, but not from the Bot API");
-  return data;
+  const answer: unknown = JSON.parse(body);
+  const isAnswer = typeof answer === "object" && answer !== null && "ok" in answer && typeof answer.ok === "boolean";
+  if (!isAnswer) throw new Error("the answer is JSON, but not from the Bot API");
+  return answer;
 }
 
 interface Call {

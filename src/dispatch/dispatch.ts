@@ -7,7 +7,7 @@ import { KeyedQueue } from "../utils/keyed-queue.ts";
 import { within } from "../utils/within.ts";
 import { type Claim, claimOf, mayBeClaimed } from "./admission/claims.ts";
 import { LateMessages } from "./admission/late.ts";
-import { notifyReceived, unknownKind, whyNotAnswered } from "./admission/verdicts.ts";
+import { isReceivedWatched, notifyReceived, unknownKind, whyNotAnswered } from "./admission/verdicts.ts";
 import { whenPossible } from "./admission/when-possible.ts";
 import { Approvals } from "./approvals/approvals.ts";
 import { BROKEN } from "./chat-texts.ts";
@@ -27,7 +27,7 @@ const DECIDE_MS = 1000;
 /**
  * Entry point of the message pipeline. The life of a message, top to bottom:
  *
- * 1. `receive`: the journal has it, and the adapter may acknowledge it.
+ * 1. `receive`: the journal has it. When it is on the disk, the adapter may acknowledge it.
  * 2. `admit`: the messages of one chat are decided in their order.
  * 3. `#decide`: refused, kept as history, or let in. Then it is a command or becomes part of a turn.
  * 4. `enter`: it waits in the lane of its session (`queue/lanes.ts`).
@@ -63,11 +63,14 @@ export class Dispatch {
 
   /** Accepts events of a channel. Resolves when they are durable; rejects when they could not be stored. */
   async receive(messages: readonly InboundMessage[]): Promise<void> {
-    const accepted = await this.#ports.journal.inbox.accept(messages);
+    const { inbox } = this.#ports.journal;
+    const accepted = await inbox.acceptAhead(messages);
+    const stored = inbox.synced();
     for (const { row, isNew } of accepted) {
       if (isNew) this.admit(row).catch((error: unknown) => this.#ports.log.error("admission failed", { error }));
       else this.#logSeen(row);
     }
+    await stored;
   }
 
   /** Decides what happens to a stored message, after the earlier ones of its chat. Never rejects. */
@@ -102,6 +105,7 @@ export class Dispatch {
     if (verdict.kind === "drop") return this.replies.turnAway(row, verdict.why, "drop");
     if (verdict.kind === "history") return this.#keepAsHistory(row);
     if (this.#late.isLate(row)) return this.#late.take(row);
+    if (mayTellPlugins(message, this.#ports)) await this.#ports.journal.inbox.synced();
     if (!this.#ports.kinds.of(message).actsFor) notifyReceived(message, key, this.#ports);
     const asked = commandOf(message, this.commands, this.#ports);
     if (!asked) return this.#enterUnlessClaimed(row, key);
@@ -206,9 +210,12 @@ export class Dispatch {
   /** Ends the runs of a session, and does the work when its lane is free. Rejects as the work does, and when it is stopped too. */
   async afterRuns<T>(key: SessionKey, work: () => Promise<T>): Promise<T> {
     await this.stop(key);
+    const { inbox } = this.#ports.journal;
     return new Promise<T>((resolve, reject) => {
       const abort = () => reject(new Error("the work was stopped before it began"));
-      this.lanes.occupy(key, { kind: "work", rows: [], work: () => work().then(resolve, reject), abort }, "lane");
+      // The outcomes of earlier turns are on the disk before their transcript changes.
+      const begin = () => inbox.synced().then(work).then(resolve, reject);
+      this.lanes.occupy(key, { kind: "work", rows: [], work: begin, abort }, "lane");
     });
   }
 
@@ -251,6 +258,10 @@ export class Dispatch {
     else this.#ports.log.info("dropped", { ...fields, why: verdict.kind === "drop" ? verdict.why : verdict.kind });
   }
 }
+
+/** Whether a plugin may hear of a message. What it does then cannot be undone, so the message must be on the disk before. */
+const mayTellPlugins = (message: InboundMessage, ports: DispatchPorts): boolean =>
+  isReceivedWatched(ports) || mayBeClaimed(message, ports);
 
 /** The queue of the messages of a chat that plugins are asked about. */
 const claimsOf = ({ from }: InboundMessage): string => `claims\n${from.channel}\n${from.account}\n${from.chat.id}`;

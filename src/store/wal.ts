@@ -57,7 +57,10 @@ export class Wal {
   #part: Part | undefined;
   readonly #step = new StepSize(STEP);
   #running: Promise<void> | undefined;
+  /** A sync that begins when `#running` has ended. */
   #next: Promise<void> | undefined;
+  /** A sync that begins soon. There is none while another one is running. */
+  #soon: PromiseWithResolvers<void> | undefined;
 
   /** `reader` is a second connection to the same file, used for nothing else. */
   constructor(db: DatabaseSync, reader: DatabaseSync, files: WalFiles, path: string) {
@@ -84,7 +87,7 @@ export class Wal {
 
   /** The latest requested sync. When it is done, all commits are on the disk. */
   get pending(): Promise<void> | undefined {
-    return this.#next ?? this.#running;
+    return this.#next ?? this.#soon?.promise ?? this.#running;
   }
 
   /**
@@ -96,6 +99,16 @@ export class Wal {
     const start = (): Promise<void> => this.#start();
     this.#next ??= this.#running.then(start, start);
     return this.#next;
+  }
+
+  /** As `sync`, but waits two turns of the event loop, in which further commits are made, unless somebody calls `sync` before. */
+  syncSoon(): Promise<void> {
+    if (this.#running) return this.sync();
+    if (this.#soon) return this.#soon.promise;
+    const soon = Promise.withResolvers<void>();
+    this.#soon = soon;
+    setImmediate(() => setImmediate(() => this.#soon === soon && this.#start()));
+    return soon.promise;
   }
 
   /**
@@ -143,6 +156,8 @@ export class Wal {
       if (this.#running === running) this.#running = undefined;
     });
     this.#running = running;
+    this.#soon?.resolve(running);
+    this.#soon = undefined;
     return running;
   }
 

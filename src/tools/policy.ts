@@ -1,4 +1,5 @@
 import type { ToolPolicySettings } from "../types/settings.ts";
+import { once } from "../utils/once.ts";
 
 /** Names of groups of tools. */
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
@@ -32,10 +33,13 @@ function members(name: string): readonly string[] {
   return plain === "group:openclaw" ? Object.values(GROUPS).flat() : (GROUPS[plain] ?? [plain]);
 }
 
-function matches(pattern: string, name: string): boolean {
-  const source = pattern.replaceAll(/[^\w*]/g, String.raw`\$&`).replaceAll("*", ".*");
-  return new RegExp(`^${source}$`).test(name);
-}
+/** What a list names, with the members of its groups. A list of the settings never changes, so it is read once. */
+const patternsOf = once((list: readonly string[]): readonly RegExp[] =>
+  list.flatMap(members).map((pattern) => {
+    const source = pattern.replaceAll(/[^\w*]/g, String.raw`\$&`).replaceAll("*", ".*");
+    return new RegExp(`^${source}$`);
+  }),
+);
 
 /** Tools that an agent can have without a plugin. */
 const BUILT_IN = ["read", "write", "edit", "grep", "find", "ls", "exec", "message"];
@@ -70,7 +74,7 @@ const hintFor = (entry: string): string =>
 /** True when a tool is named by the list: by one of its names, a group or a `*` wildcard. */
 function isNamed(names: string | readonly string[], list: readonly string[]): boolean {
   const own = (typeof names === "string" ? [names] : names).map(normalName);
-  return list.flatMap(members).some((pattern) => own.some((name) => matches(pattern, name)));
+  return patternsOf(list).some((pattern) => own.some((name) => pattern.test(name)));
 }
 
 /** A tool as policies see it. */

@@ -51,15 +51,26 @@ export interface Claim {
   readonly turnId: string;
 }
 
-/** Every method but `claimAhead` resolves after its transaction is on disk, and rejects with `OpenClawError` when that failed. */
+/** An event that was stored, now or before. */
+export interface AcceptedRow {
+  readonly row: InboxRow;
+  readonly isNew: boolean;
+}
+
+/**
+ * Every method resolves after its transaction is on disk, and rejects with `OpenClawError` when that failed. Those that end in
+ * `Ahead`, and `recordTurn`, resolve when their transaction outlives the process; until `synced` resolves, a power cut may undo it.
+ */
 export interface Inbox {
   /** Stores events. One known before comes back with `isNew: false`. */
-  accept(messages: readonly InboundMessage[]): Promise<readonly { row: InboxRow; isNew: boolean }[]>;
+  accept(messages: readonly InboundMessage[]): Promise<readonly AcceptedRow[]>;
+  /** As `accept`. Only after `synced` may the platform be acknowledged. */
+  acceptAhead(messages: readonly InboundMessage[]): Promise<readonly AcceptedRow[]>;
   /** The rows become one turn of one run of this boot. Gives the ids of those that had not ended. */
   claim(ids: readonly number[], claim: Claim): Promise<readonly number[]>;
-  /** As `claim`, but resolves when the claim outlives the process; a power cut may still undo it until `synced` resolves. */
+  /** As `claim`. */
   claimAhead(ids: readonly number[], claim: Claim): Promise<readonly number[]>;
-  /** Resolves when every earlier write of the journal is on disk. */
+  /** Resolves when every write of the journal that has resolved before this call is on disk. */
   synced(): Promise<void>;
   /** Counts this boot as one that began the row's command, once. */
   begin(id: number): Promise<void>;
@@ -67,6 +78,8 @@ export interface Inbox {
   finish(ids: readonly number[], outcome: Outcome, refused?: Refusal): Promise<void>;
   /** The rows of one turn end together: the first that has no end yet with the outcome, the others as merged into it. */
   finishTurn(ids: readonly number[], outcome: Outcome): Promise<void>;
+  /** Stores the record of a run and ends the rows of its turn, as `finishTurn` does, in one transaction; without an outcome they stay. */
+  recordTurn(run: RunRecord, ids: readonly number[], outcome: Outcome | undefined): Promise<void>;
   /** Rows without an outcome, oldest first. */
   open(): Promise<readonly InboxRow[]>;
   find(channel: string, account: string, eventKey: string): Promise<InboxRow | undefined>;

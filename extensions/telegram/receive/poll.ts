@@ -1,4 +1,5 @@
 import type { Update } from "grammy/types";
+import { wait } from "openclaw/plugin-sdk";
 import { grammySignal } from "../api.ts";
 import type { Self } from "../api.ts";
 import { failureOf } from "../send/failures.ts";
@@ -11,13 +12,18 @@ import { ALLOWED_UPDATES } from "./updates.ts";
 /** Telegram's maximum of updates per poll, and the longest wait of a poll. */
 const LIMIT = 100;
 const POLL_SECONDS = 30;
+/**
+ * Milliseconds until the next poll after one that brought updates. Meanwhile their turns have the processor, and under load the
+ * next poll brings more of them.
+ */
+const GATHER_MS = 4;
 
 /**
  * Each call polls for updates once, and throws when that fails. A poll from an offset acknowledges all updates before it, so the
  * offset only moves when the host has stored them.
  */
 export function polls(receiving: Receiving): (self: Self) => Promise<void> {
-  const { account, intake } = receiving;
+  const { account, intake, signal } = receiving;
   let offset: number | undefined;
   // The first poll, and each one after a failure, returns at once: a long poll would report only after half a minute.
   let isReachable = false;
@@ -32,6 +38,7 @@ export function polls(receiving: Receiving): (self: Self) => Promise<void> {
     if (last) {
       await intake.take(self, updates);
       offset = last.update_id + 1;
+      await wait(GATHER_MS, signal);
     }
     isReachable = true;
   };

@@ -234,9 +234,11 @@ describe("reactions", () => {
     fake.inject(reaction(chat, Number(sent.messageId), [], ["👍"]));
     fake.inject(reaction(chat, 9999, [], ["👎"]));
     fake.inject(reaction(chat, Number(inTopic.messageId), [], ["👍"]));
-    await next.until(() => next.received.length === 3);
-    expect(next.received.map((it) => it.reaction?.toBot)).toEqual([true, undefined, true]);
-    expect(next.received.map((it) => it.from.thread)).toEqual([undefined, undefined, "77"]);
+    // What the first connection received last may come again: it was not acknowledged yet.
+    const reactions = () => next.received.filter((it) => it.reaction);
+    await next.until(() => reactions().length === 3);
+    expect(reactions().map((it) => it.reaction?.toBot)).toEqual([true, undefined, true]);
+    expect(reactions().map((it) => it.from.thread)).toEqual([undefined, undefined, "77"]);
   });
 
   test("replacing an emoji is two events, each with its own key", async () => {

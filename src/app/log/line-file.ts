@@ -4,8 +4,6 @@ import { closeSync, fstatSync, fsyncSync, write, writeSync } from "node:fs";
 const MOST_WAITING = 16_777_216;
 /** After a failed write. */
 const RETRY_MS = 1000;
-/** Lines that come within this time share a write: each write passes through another thread. */
-const SHARED_MS = 20;
 /** How long `flush` waits for the current write. */
 const FLUSH_MS = 1000;
 
@@ -101,7 +99,8 @@ export class LineFile {
     this.#startSoon(RETRY_MS);
   }
 
-  #startSoon(ms = SHARED_MS): void {
+  /** Lines that come in one turn of the event loop share a write, which passes through another thread. */
+  #startSoon(ms = 0): void {
     if (this.#underway || this.#isScheduled) return;
     this.#isScheduled = true;
     const start = () => {

@@ -6,6 +6,8 @@ const MOST_WAITING = 1_048_576;
 
 export interface Lines {
   write(line: string): void;
+  /** Writes what is buffered, where something is. */
+  flush?(): void;
 }
 
 /** The lines of standard output. A slow reader does not block the gateway. */

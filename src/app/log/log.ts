@@ -48,6 +48,19 @@ const RANK: Readonly<Record<Level, number>> = {
 };
 
 const MAX_DAY_BYTES = 268_435_456;
+/** Milliseconds after which lines are made and written, all of this time together: what is being logged goes first. */
+const SHARED_MS = 20;
+/** Lines that are made at once, whatever the time. */
+const MOST_UNMADE = 256;
+
+/** A line that is not made yet. */
+interface Said {
+  readonly verb: Verb;
+  readonly message: string;
+  readonly fields: Fields;
+  /** Epoch milliseconds. */
+  readonly at: number;
+}
 
 /** The name of a day's file, local time. */
 function dailyName(now: Date): string {
@@ -73,9 +86,16 @@ class Root {
   #dailyPath: string | undefined;
   /** When the name of the daily file changes, epoch milliseconds. */
   #nextDay = 0;
-  /** Where the line that is being made goes. */
+  #unmade: Said[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  #watchesExit = false;
+  /** Where the line that is being made goes, and when it was said. */
   #to: readonly Lines[] = [];
-  readonly #pino = pino(SHAPE, { write: (line: string) => this.#put(line) });
+  #at = 0;
+  readonly #pino = pino(
+    { ...SHAPE, timestamp: () => `,"time":"${new Date(this.#at).toISOString()}"` },
+    { write: (line: string) => this.#put(line) },
+  );
   readonly #asJson: boolean;
   readonly #redact: readonly RegExp[];
 
@@ -96,26 +116,64 @@ class Root {
       warn: at("warn"),
       error: at("error"),
       with: (fields) => this.withFields({ ...base, ...fields }),
-      file: () => this.#path,
+      file: () => {
+        this.#make();
+        return this.#path;
+      },
       setLevels: (levels) => {
+        this.#make();
         this.#options = { ...this.#options, ...levels };
       },
-      flush: () => this.#lines?.flush(),
+      flush: () => this.#flush(),
     };
   }
 
   write(verb: Verb, message: string, fields: Fields): void {
     const rank = RANK[verb];
-    const redact = this.#redact;
     const { level, consoleLevel } = this.#options;
     const isOnConsole = rank >= RANK[consoleLevel];
-    const file = rank >= RANK[level] ? this.#today() : undefined;
-    const stdout = isOnConsole && this.#asJson ? this.#stdout() : undefined;
+    if (rank >= RANK[level] || (isOnConsole && this.#asJson)) this.#makeSoon({ verb, message, fields, at: Date.now() });
+    if (isOnConsole && !this.#asJson)
+      process.stdout.write(redacted(Secret.mask(humanLine(verb, message, fields)), this.#redact));
+  }
+
+  #makeSoon(said: Said): void {
+    this.#unmade.push(said);
+    if (this.#unmade.length >= MOST_UNMADE) return this.#make();
+    this.#timer ??= setTimeout(() => this.#make(), SHARED_MS).unref();
+    if (this.#watchesExit) return;
+    this.#watchesExit = true;
+    process.once("exit", this.#onExit);
+  }
+
+  readonly #onExit = (): void => this.#flush();
+
+  #flush(): void {
+    this.#make();
+    this.#lines?.flush();
+    this.#console?.flush?.();
+  }
+
+  #make(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    process.off("exit", this.#onExit);
+    this.#watchesExit = false;
+    const unmade = this.#unmade;
+    this.#unmade = [];
+    for (const said of unmade) this.#makeLine(said);
+  }
+
+  #makeLine({ verb, message, fields, at }: Said): void {
+    const redact = this.#redact;
+    const rank = RANK[verb];
+    const { level, consoleLevel } = this.#options;
+    const file = rank >= RANK[level] ? this.#today(at) : undefined;
+    const stdout = rank >= RANK[consoleLevel] && this.#asJson ? this.#stdout() : undefined;
     // The line is made once for both.
     this.#to = [file, stdout].filter((lines) => lines !== undefined);
+    this.#at = at;
     if (this.#to.length > 0) this.#pino[verb](redactedFields(shown(fields), redact), redacted(message, redact));
-    if (isOnConsole && !this.#asJson)
-      process.stdout.write(redacted(Secret.mask(humanLine(verb, message, fields)), redact));
   }
 
   #put(line: string): void {
@@ -133,9 +191,8 @@ class Root {
     return file === undefined && this.#bytes >= maxDayBytes;
   }
 
-  #pathOf({ dir, file }: LogOptions): string | undefined {
+  #pathOf({ dir, file }: LogOptions, now: number): string | undefined {
     if (file !== undefined || dir === undefined) return file;
-    const now = Date.now();
     // A clock that is set back changes the name at its next midnight.
     if (now >= this.#nextDay) {
       this.#dailyPath = join(dir, dailyName(new Date(now)));
@@ -144,9 +201,9 @@ class Root {
     return this.#dailyPath;
   }
 
-  #today(): Lines | undefined {
+  #today(now: number): Lines | undefined {
     const { dir } = this.#options;
-    const path = this.#pathOf(this.#options);
+    const path = this.#pathOf(this.#options, now);
     if (path === undefined || (path === this.#path && !this.#isFull())) return this.#file;
     if (dir !== undefined) mkdirSync(dir, { recursive: true, mode: 0o700 });
     this.#lines?.flush();
@@ -199,7 +256,6 @@ const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false 
 const SHAPE = {
   level: "trace",
   base: null,
-  timestamp: pino.stdTimeFunctions.isoTime,
   formatters: { level: (label: string) => ({ level: label }) },
   hooks: { streamWrite: (line: string) => Secret.mask(line) },
 };

@@ -3,13 +3,17 @@ import type { SessionKey } from "../../types/ids.ts";
 import { kindNameOf } from "../../types/run/turn-kind.ts";
 import type { DispatchPorts } from "../ports.ts";
 
+/** Whether a plugin has the hook `message_received`. */
+export const isReceivedWatched = ({ hooks }: Pick<DispatchPorts, "hooks">): boolean =>
+  hooks?.has("message_received") === true;
+
 /** Calls `message_received` for a message that the gateway answers. Nobody waits for it. */
 export function notifyReceived(
   message: InboundMessage,
   sessionKey: SessionKey,
   { hooks }: Pick<DispatchPorts, "hooks">,
 ): void {
-  if (hooks?.has("message_received") !== true) return;
+  if (!hooks || !isReceivedWatched({ hooks })) return;
   const { id, from, sender, text, sentAt, receivedAt } = message;
   const event = {
     content: text,

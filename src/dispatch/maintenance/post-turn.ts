@@ -86,6 +86,8 @@ async function flush(turn: EndedTurn, ports: MaintenancePorts): Promise<void> {
   const extra = settings.systemPrompt ?? FLUSH_SYSTEM_PROMPT;
   const request = requestFor(ownTurn(prepared), session, ports, { candidates, extra });
   if (!mayFlush({ entry: session.entry, tools: request.tools }, prepared.agent)) return;
+  // After a power cut the transcript must not have the flush of a turn that the journal would resume.
+  await ports.journal.inbox.synced();
   const facts = { ...request.facts, runId: runId(`${request.facts.runId}-flush`), trigger: MEMORY_FLUSH.trigger };
   const log = ports.log.with({ run: facts.runId, session: session.key });
   const flushed = await flushMemory({

@@ -1,16 +1,18 @@
 import { hash } from "node:crypto";
 import { runId, type RunId } from "../../types/ids.ts";
+import type { InboundMessage } from "../../types/chat/message.ts";
 import type { InboxRow } from "../../types/journal.ts";
 import type { RunFacts } from "../../types/run/run.ts";
 import type { Session } from "../../types/session.ts";
 import type { TurnKind } from "../../types/run/turn-kind.ts";
+import { once } from "../../utils/once.ts";
 
 /** The transcript id of a turn: the same after every restart. */
-export function turnIdOf(row: InboxRow): string {
-  const { channel, account } = row.message.from;
-  const name = `${channel}\n${account}\n${row.message.eventKey}`;
-  return row.turnId ?? hash("sha256", name, "buffer").toString("hex", 0, 8);
-}
+export const turnIdOf = (row: InboxRow): string => row.turnId ?? idOf(row.message);
+
+const idOf = once(({ from: { channel, account }, eventKey }: InboundMessage): string =>
+  hash("sha256", `${channel}\n${account}\n${eventKey}`, "buffer").toString("hex", 0, 8),
+);
 
 /** Web and command-line clients choose the run id: it is their idempotency key. Elsewhere the turn names its run. */
 export function runIdOf(row: InboxRow): RunId {

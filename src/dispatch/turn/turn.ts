@@ -35,6 +35,8 @@ export interface ActiveRun {
 interface TurnParts {
   agent: AgentSettings;
   session: Session;
+  /** Resolves when the messages and the outcomes of all earlier turns are on the disk; rejects with the disk's error. */
+  stored: Promise<void>;
   typing: TypingIndicator;
   prepared: PreparedTurn;
   active: ActiveRun;

@@ -36,6 +36,8 @@ export class ModelContext {
   #fixed = 0;
   /** Size of the messages that the loop begins with. */
   #opened = { tokens: 0, count: 0 };
+  /** What the loop begins with went through the passes already. */
+  #valid: readonly ChatMessage[] = [];
   #calls = 0;
   #sent: SentRequest | undefined;
   #repeated: Failure | undefined;
@@ -71,6 +73,7 @@ export class ModelContext {
     const history = await this.#assembled(window, answer);
     view.begin(history.messages.length);
     this.#opened = { tokens: history.estimatedTokens, count: history.messages.length };
+    this.#valid = history.messages;
     this.#system = system.text;
     this.#addition = answer?.systemAddition;
     const opening = { systemPrompt: this.systemPrompt, ...history };
@@ -139,7 +142,7 @@ export class ModelContext {
     const seen = await this.#run.withImages(answer?.messages ?? messages, this.#policy);
     const added = requestTokens(messages.slice(this.#opened.count));
     const fitting = this.#cut(seen, answer ? undefined : this.#opened.tokens + added);
-    const shown = this.#prune(applyPasses(fitting, this.#policy));
+    const shown = this.#prune(areSame(fitting, this.#valid) ? fitting : applyPasses(fitting, this.#policy));
     if (this.#calls === 1) this.#emitPrompt();
     this.#noteSent(shown);
     return [...shown];
@@ -273,6 +276,9 @@ function budgetOf({ info }: ModelHandle, settings: AgentSettings, fixed: number)
 /** Leaves the whole reserve: an engine that fills its budget is not followed by a compaction after every turn. */
 const engineBudget = ({ info }: ModelHandle, settings: AgentSettings, fixed: number): number =>
   Math.max(1000, Math.floor(budgetIn(windowOf(info, settings), settings) - fixed));
+
+const areSame = (one: readonly ChatMessage[], other: readonly ChatMessage[]): boolean =>
+  one.length === other.length && one.every((message, at) => message === other[at]);
 
 const isSameFit = (one: Fit, other: Fit): boolean =>
   one.eachResult === other.eachResult &&

@@ -54,7 +54,10 @@ export class Commits {
     return this.#enqueue(work, false);
   }
 
-  /** As `write`, but resolves after COMMIT: the result outlives the process, and a power cut only after `synced`. */
+  /**
+   * As `write`, but resolves after COMMIT: the result outlives the process, and a power cut only after `synced`. The sync begins
+   * a moment later, so that what follows from the result at once shares it.
+   */
   writeAhead<T>(work: (sql: Statements) => T): Promise<T> {
     return this.#enqueue(work, true);
   }
@@ -130,7 +133,9 @@ export class Commits {
     try {
       if (wal?.error) throw wal.error;
       this.sql.run("BEGIN IMMEDIATE");
-      for (const write of batch) settled.push(this.#attempt(write));
+      // Without others a failed write takes nothing down with it.
+      if (batch.length === 1) for (const write of batch) settled.push(write.work());
+      else for (const write of batch) settled.push(this.#attempt(write));
       this.sql.run("COMMIT");
     } catch (error) {
       this.#rollBack();
@@ -144,7 +149,8 @@ export class Commits {
   }
 
   #afterCommit(wal: Wal, batch: readonly Write[], settled: readonly Settle[]): void {
-    const synced = this.#options.isDurable === true ? wal.sync() : undefined;
+    const isAhead = batch.every((write) => write.isAhead);
+    const synced = this.#options.isDurable === true ? (isAhead ? wal.syncSoon() : wal.sync()) : undefined;
     for (const [at, settle] of settled.entries()) if (!synced || batch[at]?.isAhead) settle();
     if (synced) background("the journal's sync", settleSynced(synced, batch, settled));
     if (wal.isLong) this.#pauseFor(wal.checkpoint().catch((error: unknown) => this.#options.onLongLog?.(error)));

@@ -5,6 +5,7 @@ import type { InboundMessage } from "../../types/chat/message.ts";
 import { maskedJson } from "../../utils/secrets/mask-strings.ts";
 import { count, countOr, given, json, jsonOr, textOr, word, wordOr } from "./columns.ts";
 import type { Commits } from "./commits.ts";
+import { putRun } from "./ledger.ts";
 import type { Row, Statements } from "./sqlite.ts";
 
 const STATES = ["accepted", "claimed", "done"] as const;
@@ -37,6 +38,8 @@ export function createInbox(commits: Commits, boot: { bootId: string; clock: Clo
   const { bootId, clock } = boot;
   return {
     accept: (messages) => commits.write((sql) => messages.map((message) => acceptOne(sql, message, clock.now()))),
+    acceptAhead: (messages) =>
+      commits.writeAhead((sql) => messages.map((message) => acceptOne(sql, message, clock.now()))),
     claim: (ids, claim) => commits.write((sql) => claimRows(sql, ids, { ...claim, bootId, at: clock.now() })),
     claimAhead: (ids, claim) => commits.writeAhead((sql) => claimRows(sql, ids, { ...claim, bootId, at: clock.now() })),
     synced: () => commits.synced(),
@@ -44,6 +47,11 @@ export function createInbox(commits: Commits, boot: { bootId: string; clock: Clo
     finish: (ids, outcome, refused) =>
       commits.write((sql) => finishRows(sql, ids, { outcome, refused, at: clock.now() })),
     finishTurn: (ids, outcome) => commits.write((sql) => finishTurn(sql, ids, { outcome, at: clock.now() })),
+    recordTurn: (run, ids, outcome) =>
+      commits.writeAhead((sql) => {
+        putRun(sql, run);
+        if (outcome !== undefined) finishTurn(sql, ids, { outcome, at: clock.now() });
+      }),
     open: () => commits.read((sql) => sql.all(OPEN).map(toInboxRow)),
     find: (channel, account, eventKey) =>
       commits.read((sql) => {

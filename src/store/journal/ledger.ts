@@ -6,7 +6,7 @@ import { maskedJson } from "../../utils/secrets/mask-strings.ts";
 import { count, given, json, text, textOr } from "./columns.ts";
 import type { Commits } from "./commits.ts";
 import { pluginTotals, runTotals } from "./run-totals.ts";
-import type { Params, Row } from "./sqlite.ts";
+import type { Params, Row, Statements } from "./sqlite.ts";
 
 const RECORD = `
   INSERT OR REPLACE INTO runs (run_id, session_key, at, result, receipt, input, output, cost)
@@ -22,11 +22,7 @@ const BEGINNING = "SELECT * FROM runs WHERE substr(run_id, 1, length(?)) = ? ORD
 /** `failed` counts the runs whose `result` begins with that word. */
 export function createLedger(commits: Commits): RunLedger {
   return {
-    record: ({ runId: id, sessionKey: key, at, result, receipt }) =>
-      commits.write((sql) => {
-        const { input, output, cost } = receipt.usage;
-        sql.run(RECORD, id, key, at, result, maskedJson(receipt), input, output, cost.total);
-      }),
+    record: (run) => commits.write((sql) => putRun(sql, run)),
     recent: (limit, filter) =>
       commits.read((sql) => {
         const { where, values } = filterOf(filter);
@@ -48,6 +44,12 @@ export function createLedger(commits: Commits): RunLedger {
     totals: (since) => runTotals(commits, since),
     pluginTotals: (since) => pluginTotals(commits, since),
   };
+}
+
+/** Replaces what was recorded of the same run before. */
+export function putRun(sql: Statements, { runId: id, sessionKey: key, at, result, receipt }: RunRecord): void {
+  const { input, output, cost } = receipt.usage;
+  sql.run(RECORD, id, key, at, result, maskedJson(receipt), input, output, cost.total);
 }
 
 export function createApprovals(commits: Commits, clock: Clock): ApprovalRules {

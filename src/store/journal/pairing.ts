@@ -61,7 +61,7 @@ export function createPairing(commits: Commits, clock: Clock): PairingDesk {
     approve: (channel, codeOrSender, account) =>
       commits.write((sql) => approve(sql, { channel, codeOrSender: codeOrSender.trim(), account }, clock.now())),
     isPaired: (channel, account, senderId) =>
-      commits.read((sql) => sql.one(IS_PAIRED, channel, account, senderId) !== undefined),
+      commits.readAhead((sql) => sql.one(IS_PAIRED, channel, account, senderId) !== undefined),
   };
 }
 

@@ -27,14 +27,17 @@ it.runIf(process.platform === "linux")("a turn syncs its transcript once, also w
 
 it("a tool waits until the claim of its message is on the disk", async () => {
   const disk = Promise.withResolvers<void>();
-  Object.assign(boot.journal.inbox, { synced: () => disk.promise });
   let runs = 0;
   const count = makeTool("count", async () => {
     runs += 1;
     return textResult("counted");
   });
   fixture.tools.push(count);
-  fixture.model.answer(({ isAfterTool }) => (isAfterTool ? { text: "done" } : { tool: "count", args: {} }));
+  fixture.model.answer(({ isAfterTool }) => {
+    if (isAfterTool) return { text: "done" };
+    Object.assign(boot.journal.inbox, { synced: () => disk.promise });
+    return { tool: "count", args: {} };
+  });
   const row = await boot.tell("count");
   await until(() => fixture.model.calls.length === 1);
   await untilIdle();

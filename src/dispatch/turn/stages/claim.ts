@@ -14,13 +14,16 @@ export async function claim(turn: Turn, ports: TurnPorts): Promise<StageEnd> {
   const agent = settings.agents.get(agentId);
   if (!agent) return refuseAgent(agentId, queued, ports);
   if (agent.stopped !== undefined) return refuseStopped(agent, agent.stopped, queued, ports);
+  // Asked before the claim, whose own sync need not be waited for.
+  const stored = ports.journal.inbox.synced();
+  stored.catch(() => undefined);
   const taken = await claimRows(queued, key, ports.journal.inbox);
   if (!taken) return leave(queued, ports);
   ports.replies.acks.end(queued.rows.filter((row) => !taken.rows.includes(row)));
   turn.queued = taken;
   const session = await ports.sessions.acquire(key);
   turn.atEnd(() => session.release());
-  turn.set({ agent, session });
+  turn.set({ agent, session, stored });
   return mayAnswer(turn, ports) ? "next" : refuseSession(turn, ports);
 }
 

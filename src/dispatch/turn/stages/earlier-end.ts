@@ -70,6 +70,11 @@ export async function finishRows(
 ): Promise<void> {
   const ids = rows.map((row) => row.id);
   await retryWhileDiskFull("outcome", () => ports.journal.inbox.finishTurn(ids, outcome), ports);
+  ended(rows, outcome, ports);
+}
+
+/** Ends what a chat was shown while its messages had no outcome. */
+export function ended(rows: readonly InboxRow[], outcome: Outcome, ports: Pick<TurnPorts, "link" | "log" | "replies">): void {
   ports.replies.acks.end(rows);
   if (outcome.kind === "silent" || outcome.kind === "aborted") leaveUnanswered(rows, ports);
 }

@@ -19,6 +19,7 @@ async function endAsKind(turn: Turn, { clock, journal, log, replies }: TurnPorts
   const { message, turn: entry, kind } = turn.get("prepared");
   const outcome = turn.get("outcome");
   if (!kind.end || outcome === "unfinished") return;
+  await journal.inbox.synced();
   const { run, usedAt } = turn.get("active");
   const { texts } = await endOf(run);
   const ended = { message, turnId: entry.entryId, outcome, text: answerText(texts), usedAt };

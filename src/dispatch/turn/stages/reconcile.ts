@@ -14,6 +14,8 @@ export async function reconcile(turn: Turn, ports: TurnPorts): Promise<StageEnd>
   const prepared = turn.get("prepared");
   const session = turn.get("session");
   const turnId = prepared.turn.entryId;
+  // From here on the transcript changes. After a power cut it must not be ahead of the journal.
+  await turn.get("stored");
   await prepared.kind.begin?.({ message: prepared.message, turnId }, session);
   await noteGuests(prepared, session, ports);
   await adoptUnansweredTurns(session, turnId, ports);

@@ -1,3 +1,4 @@
+import type { Outcome, RunRecord } from "../../../types/journal.ts";
 import type { Receipt } from "../../../types/run/run.ts";
 import type { Session, SessionPatch } from "../../../types/session.ts";
 import { chatFacts } from "../chat-facts.ts";
@@ -5,19 +6,30 @@ import { appendNotices } from "../../answer/transcript-notices.ts";
 import type { DispatchPorts } from "../../ports.ts";
 import type { RunEnd } from "../../../harness/log/run-end.ts";
 import { removeEvents } from "../system-events.ts";
+import type { TurnPorts } from "../ports.ts";
 import type { PreparedTurn } from "../prepared-turn.ts";
+import { ended } from "./earlier-end.ts";
 import { retryWhileDiskFull } from "../../../store/retry-while-disk-full.ts";
 
-type RecordPorts = Pick<DispatchPorts, "clock" | "log" | "journal" | "media" | "closedPaths" | "onDiskError">;
+type RecordPorts = Pick<DispatchPorts, "clock" | "log" | "journal" | "media" | "closedPaths" | "onDiskError" | "link"> &
+  Pick<TurnPorts, "replies">;
 
-/** Records a run and its cost in its session's row and in the journal. Rejects when that cannot be written. */
+/** The end of a run, and what becomes of its messages; unfinished ones continue later. */
+interface TurnEnd extends RunEnd {
+  readonly outcome: Outcome | "unfinished";
+}
+
+/**
+ * Records a run and its cost in its session's row and in the journal, with the outcome of its messages. That outlives the
+ * process, but may not be on the disk yet. Rejects when it cannot be written.
+ */
 export async function recordRun(
   prepared: PreparedTurn,
   session: Session,
-  end: RunEnd,
+  end: TurnEnd,
   ports: RecordPorts,
 ): Promise<void> {
-  const { clock, journal } = ports;
+  const { clock } = ports;
   const { message, kind, files, facts, agent } = prepared;
   const { result } = end;
   // First, since clients read the transcript as soon as a run has ended.
@@ -34,10 +46,24 @@ export async function recordRun(
   const chat = kind.isUse ? { ...chatFacts(message), abortedLastRun: wasStopped(end), updatedAt: at } : {};
   const patch = { ...chat, ...countersOf(session, end) };
   await retryWhileDiskFull("session row", () => session.update(patch), ports);
-  const ended = result.kind === "failed" ? `failed:${result.failure.kind}` : result.kind;
-  const record = { runId: facts.runId, sessionKey: session.key, at, receipt, result: ended };
-  await retryWhileDiskFull("receipt", () => journal.runs.record(record), ports);
+  const how = result.kind === "failed" ? `failed:${result.failure.kind}` : result.kind;
+  const record = { runId: facts.runId, sessionKey: session.key, at, receipt, result: how };
+  await endTurn(record, prepared.rows, end.outcome, ports);
   await removeEvents(prepared, session, end, ports);
+}
+
+/** The record and the outcome are one write: a crash leaves both or neither. */
+async function endTurn(
+  record: RunRecord,
+  rows: PreparedTurn["rows"],
+  outcome: TurnEnd["outcome"],
+  ports: RecordPorts,
+): Promise<void> {
+  const { inbox } = ports.journal;
+  const ids = rows.map((row) => row.id);
+  const final = outcome === "unfinished" ? undefined : outcome;
+  await retryWhileDiskFull("receipt and outcome", () => inbox.recordTurn(record, ids, final), ports);
+  if (final) ended(rows, final, ports);
 }
 
 /** The next turn's prompt mentions it. */

@@ -1,4 +1,3 @@
-import { finishRows } from "./earlier-end.ts";
 import type { TurnPorts } from "../ports.ts";
 import { recordRun } from "./record-run.ts";
 import { endOf } from "../run-end.ts";
@@ -18,8 +17,7 @@ async function record(turn: Turn, ports: TurnPorts): Promise<boolean> {
   const outcome = turn.get("outcome");
   const end = await endOf(turn.get("active").run);
   try {
-    await recordRun(prepared, turn.get("session"), end, ports);
-    if (outcome !== "unfinished") await finishRows(prepared.rows, outcome, ports);
+    await recordRun(prepared, turn.get("session"), { ...end, outcome }, ports);
     return outcome !== "unfinished";
   } catch (error) {
     // The answer is planned. Without an outcome the next start examines the turn again, but does not run it twice.

@@ -8,6 +8,7 @@ export async function renew(turn: Turn, { settings, kinds, clock, log }: TurnPor
   if (!row || turn.queued.isReplay === true || session.isNew || !kinds.of(row.message).isUse) return "next";
   const why = settings().whyOver(row.message.from, session.entry.updatedAt, clock.now());
   if (why === undefined) return "next";
+  await turn.get("stored");
   log.info("new conversation after idle time", { session: session.key, why });
   await session.reset(why);
   return "next";

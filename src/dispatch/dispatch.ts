@@ -105,8 +105,7 @@ export class Dispatch {
     if (verdict.kind === "drop") return this.replies.turnAway(row, verdict.why, "drop");
     if (verdict.kind === "history") return this.#keepAsHistory(row);
     if (this.#late.isLate(row)) return this.#late.take(row);
-    if (mayTellPlugins(message, this.#ports)) await this.#ports.journal.inbox.synced();
-    if (!this.#ports.kinds.of(message).actsFor) notifyReceived(message, key, this.#ports);
+    await this.#tellPlugins(message, key);
     const asked = commandOf(message, this.commands, this.#ports);
     if (!asked) return this.#enterUnlessClaimed(row, key);
     const said = { row, key, log: this.#openLog(row, key), history: () => this.#historyBefore(row) };
@@ -117,6 +116,13 @@ export class Dispatch {
     const claims = claimsOf(message);
     if (asked.command.at !== "once" && this.#chats.isBusy(claims)) return this.#startApart(row, work, claims);
     return this.#whenPossible(row, work);
+  }
+
+  /** What a plugin does with a message cannot be undone, so the message must be on the disk before. */
+  async #tellPlugins(message: InboundMessage, key: SessionKey): Promise<void> {
+    const { journal, kinds } = this.#ports;
+    if (isReceivedWatched(this.#ports) || mayBeClaimed(message, this.#ports)) await journal.inbox.synced();
+    if (!kinds.of(message).actsFor) notifyReceived(message, key, this.#ports);
   }
 
   /** A message that no plugin answers becomes part of a turn. Commands such as `/stop` do not wait for plugins. */
@@ -258,10 +264,6 @@ export class Dispatch {
     else this.#ports.log.info("dropped", { ...fields, why: verdict.kind === "drop" ? verdict.why : verdict.kind });
   }
 }
-
-/** Whether a plugin may hear of a message. What it does then cannot be undone, so the message must be on the disk before. */
-const mayTellPlugins = (message: InboundMessage, ports: DispatchPorts): boolean =>
-  isReceivedWatched(ports) || mayBeClaimed(message, ports);
 
 /** The queue of the messages of a chat that plugins are asked about. */
 const claimsOf = ({ from }: InboundMessage): string => `claims\n${from.channel}\n${from.account}\n${from.chat.id}`;

@@ -4,7 +4,7 @@ import type { Fit } from "../types/run/run.ts";
 import { asksForRest, beginsTurn } from "../types/run/turns.ts";
 import { shorten } from "../utils/text/shorten.ts";
 import { isSummaryTurn } from "./assemble.ts";
-import { once } from "../utils/once.ts";
+import { once } from "../utils/share-calls.ts";
 import { callsOf, mapSame, partsOf, textOf } from "./parts.ts";
 import { isImageTurn } from "./passes/images.ts";
 import { PRUNE_DEFAULTS } from "./prune.ts";

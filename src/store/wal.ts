@@ -107,7 +107,11 @@ export class Wal {
     if (this.#soon) return this.#soon.promise;
     const soon = Promise.withResolvers<void>();
     this.#soon = soon;
-    setImmediate(() => setImmediate(() => this.#soon === soon && this.#start()));
+    const start = () => {
+      // Those who wait for `soon` get its failure.
+      if (this.#soon === soon) this.#start().catch(() => undefined);
+    };
+    setImmediate(() => setImmediate(start));
     return soon.promise;
   }
 

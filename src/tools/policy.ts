@@ -1,5 +1,5 @@
 import type { ToolPolicySettings } from "../types/settings.ts";
-import { once } from "../utils/once.ts";
+import { once } from "../utils/share-calls.ts";
 
 /** Names of groups of tools. */
 const GROUPS: Readonly<Record<string, readonly string[]>> = {

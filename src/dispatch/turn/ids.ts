@@ -5,7 +5,7 @@ import type { InboxRow } from "../../types/journal.ts";
 import type { RunFacts } from "../../types/run/run.ts";
 import type { Session } from "../../types/session.ts";
 import type { TurnKind } from "../../types/run/turn-kind.ts";
-import { once } from "../../utils/once.ts";
+import { once } from "../../utils/share-calls.ts";
 
 /** The transcript id of a turn: the same after every restart. */
 export const turnIdOf = (row: InboxRow): string => row.turnId ?? idOf(row.message);

@@ -1,5 +1,5 @@
 import type { ChatMessage, ToolResultMessage } from "../../types/run/model.ts";
-import { once } from "../../utils/once.ts";
+import { once } from "../../utils/share-calls.ts";
 import { mapSame } from "../parts.ts";
 
 /** Removes the details of tool results, which are for watchers and not for the model. */

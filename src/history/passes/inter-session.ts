@@ -1,5 +1,5 @@
 import type { ChatMessage, UserMessage } from "../../types/run/model.ts";
-import { once } from "../../utils/once.ts";
+import { once } from "../../utils/share-calls.ts";
 import { mapSame, partsOf } from "../parts.ts";
 
 /** `provenance` of a user message that another session sent. */

@@ -1,7 +1,7 @@
 import type { AssistantMessage, ChatMessage, ToolResultMessage } from "../../types/run/model.ts";
 import { type AnswerPart, mapSame, oneText, withContent } from "../parts.ts";
 import type { TranscriptPolicy } from "../../providers/quirks.ts";
-import { once } from "../../utils/once.ts";
+import { once } from "../../utils/share-calls.ts";
 import { isOwn, unsigned } from "./thinking.ts";
 
 /**

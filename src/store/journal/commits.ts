@@ -149,8 +149,7 @@ export class Commits {
   }
 
   #afterCommit(wal: Wal, batch: readonly Write[], settled: readonly Settle[]): void {
-    const isAhead = batch.every((write) => write.isAhead);
-    const synced = this.#options.isDurable === true ? (isAhead ? wal.syncSoon() : wal.sync()) : undefined;
+    const synced = this.#options.isDurable === true ? syncOf(wal, batch) : undefined;
     for (const [at, settle] of settled.entries()) if (!synced || batch[at]?.isAhead) settle();
     if (synced) background("the journal's sync", settleSynced(synced, batch, settled));
     if (wal.isLong) this.#pauseFor(wal.checkpoint().catch((error: unknown) => this.#options.onLongLog?.(error)));
@@ -200,6 +199,10 @@ export class Commits {
     }
   }
 }
+
+/** A write that waits for its sync has it at once. */
+const syncOf = (wal: Wal, batch: readonly Write[]): Promise<void> =>
+  batch.every((write) => write.isAhead) ? wal.syncSoon() : wal.sync();
 
 async function settleSynced(synced: Promise<void>, batch: readonly Write[], settled: readonly Settle[]): Promise<void> {
   try {

@@ -63,7 +63,7 @@ async function wasTriedTooOften({ rows, log }: QueuedTurn, session: Session, por
 }
 
 /** Ends the rows of a turn together: the first with the outcome, the others as merged into it. */
-export async function finishRows(
+async function finishRows(
   rows: readonly InboxRow[],
   outcome: Outcome,
   ports: Pick<TurnPorts, "journal" | "clock" | "log" | "link" | "replies">,
@@ -74,7 +74,11 @@ export async function finishRows(
 }
 
 /** Ends what a chat was shown while its messages had no outcome. */
-export function ended(rows: readonly InboxRow[], outcome: Outcome, ports: Pick<TurnPorts, "link" | "log" | "replies">): void {
+export function ended(
+  rows: readonly InboxRow[],
+  outcome: Outcome,
+  ports: Pick<TurnPorts, "link" | "log" | "replies">,
+): void {
   ports.replies.acks.end(rows);
   if (outcome.kind === "silent" || outcome.kind === "aborted") leaveUnanswered(rows, ports);
 }

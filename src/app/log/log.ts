@@ -139,7 +139,8 @@ class Root {
 
   #makeSoon(said: Said): void {
     this.#unmade.push(said);
-    if (this.#unmade.length >= MOST_UNMADE) return this.#make();
+    // What went wrong is written at once: the process may be killed next.
+    if (RANK[said.verb] >= RANK.warn || this.#unmade.length >= MOST_UNMADE) return this.#make();
     this.#timer ??= setTimeout(() => this.#make(), SHARED_MS).unref();
     if (this.#watchesExit) return;
     this.#watchesExit = true;

@@ -26,6 +26,8 @@ describe.concurrent("an installed engine", () => {
     await writeFile(join(home.stateDir, "workspace", "HEARTBEAT.md"), "- is there space on the disk?");
     expect(await home.run(["system", "heartbeat", "now"])).toMatchObject({ code: 0 });
     await world.told("The disk is full.");
+    // The owner's conversation gets it after the chat.
+    await until(() => transcriptOf(home, ":1001").some(({ type }) => type === "custom_message"));
     await answerTo(world, "and now?");
     await until(() => named(home, "afterTurn").length === 3);
     const HEARTBEAT = { kind: "internal_system", sourceTool: "heartbeat" };

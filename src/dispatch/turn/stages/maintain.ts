@@ -19,14 +19,17 @@ async function endAsKind(turn: Turn, { clock, journal, log, replies }: TurnPorts
   const { message, turn: entry, kind } = turn.get("prepared");
   const outcome = turn.get("outcome");
   if (!kind.end || outcome === "unfinished") return;
-  await journal.inbox.synced();
   const { run, usedAt } = turn.get("active");
   const { texts } = await endOf(run);
   const ended = { message, turnId: entry.entryId, outcome, text: answerText(texts), usedAt };
   await kind.end(ended, turn.get("session"), {
     now: () => clock.now(),
     addEvent: (key, text) => journal.events.add(key, text),
-    abandon: (session, turnId, why) => abandonTurn(session, turnId, log, why),
+    async abandon(session, turnId, why) {
+      // After a power cut the journal must not resume a turn that the transcript has left out.
+      await journal.inbox.synced();
+      await abandonTurn(session, turnId, log, why);
+    },
     note: (key, note) => replies.notes.sentFromOther(key, note),
   });
 }

@@ -1,7 +1,8 @@
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type Boot, type DispatchFixture, openDispatchFixture } from "../../kit/dispatch.ts";
 import { untilIdle } from "../../kit/idle.ts";
 import { textResult } from "../../../src/tools/define.ts";
+import { nextMessage } from "../../kit/inbound.ts";
 import { countSyncs } from "../../kit/store/synced-files.ts";
 import { makeTool } from "../../kit/tools.ts";
 import { until } from "../../kit/until.ts";
@@ -45,4 +46,63 @@ it("a tool waits until the claim of its message is on the disk", async () => {
   disk.resolve();
   expect(await boot.outcome(row)).toEqual({ kind: "replied" });
   expect(runs).toBe(1);
+});
+
+describe("a message whose acceptance is not on the disk yet", () => {
+  let disk: PromiseWithResolvers<void>;
+  const heardBy: string[] = [];
+  beforeEach(async () => {
+    heardBy.length = 0;
+    disk = Promise.withResolvers<void>();
+    await boot.ask("before");
+  });
+
+  const isSettled = async (promise: Promise<unknown>): Promise<boolean> => {
+    let settled = false;
+    const settle = () => (settled = true);
+    promise.then(settle, settle);
+    await untilIdle();
+    return settled;
+  };
+  const texts = () => boot.use("1", (session) => session.newest(10)).then((entries) => JSON.stringify(entries));
+
+  it("is in the journal, but neither acknowledged nor in the transcript, and no model is asked", async () => {
+    const { inbox } = boot.journal;
+    Object.assign(inbox, { synced: () => disk.promise });
+    const said = nextMessage("hello");
+    const received = boot.dispatch.receive([said]);
+    expect(await isSettled(received)).toBe(false);
+    const row = await inbox.find(said.from.channel, said.from.account, said.eventKey);
+    expect(row).toMatchObject({ state: "claimed" });
+    expect(fixture.model.calls).toHaveLength(1);
+    expect(boot.dispatch.stateOf(row!)).toBe("running");
+    disk.resolve();
+    await received;
+    expect(await boot.outcome(row!)).toEqual({ kind: "replied" });
+    expect(await texts()).toContain("hello");
+  });
+
+  it("is kept from plugins", async () => {
+    await boot.stop();
+    fixture.hooks = (on) => on("message_received", async (event) => void heardBy.push(JSON.stringify(event)));
+    boot = await fixture.boot();
+    Object.assign(boot.journal.inbox, { synced: () => disk.promise });
+    const received = boot.dispatch.receive([nextMessage("for plugins")]);
+    expect(await isSettled(received)).toBe(false);
+    expect(heardBy).toEqual([]);
+    disk.resolve();
+    await received;
+    await until(() => heardBy.length === 1);
+  });
+
+  it("fails, and changes nothing in the transcript, when it cannot be written", async () => {
+    Object.assign(boot.journal.inbox, { synced: () => disk.promise });
+    const received = boot.dispatch.receive([nextMessage("lost to the disk")]);
+    expect(await isSettled(received)).toBe(false);
+    disk.reject(new Error("EIO"));
+    await expect(received).rejects.toThrow("EIO");
+    await untilIdle();
+    expect(fixture.model.calls).toHaveLength(1);
+    expect(await texts()).not.toContain("lost to the disk");
+  });
 });

@@ -216,11 +216,9 @@ export class Dispatch {
   /** Ends the runs of a session, and does the work when its lane is free. Rejects as the work does, and when it is stopped too. */
   async afterRuns<T>(key: SessionKey, work: () => Promise<T>): Promise<T> {
     await this.stop(key);
-    const { inbox } = this.#ports.journal;
     return new Promise<T>((resolve, reject) => {
       const abort = () => reject(new Error("the work was stopped before it began"));
-      // The outcomes of earlier turns are on the disk before their transcript changes.
-      const begin = () => inbox.synced().then(work).then(resolve, reject);
+      const begin = () => this.#whenStored(work).then(resolve, reject);
       this.lanes.occupy(key, { kind: "work", rows: [], work: begin, abort }, "lane");
     });
   }
@@ -230,11 +228,17 @@ export class Dispatch {
     const stopped = new AbortController();
     const { signal } = stopped;
     return new Promise((resolve, reject) => {
-      const work = () =>
-        inSession(key, (session) => this.compactions.compact(session, { signal }).then(resolve, reject), this.#ports);
+      const compact = () => inSession(key, (session) => this.compactions.compact(session, { signal }), this.#ports);
+      const work = () => this.#whenStored(compact).then(resolve, reject);
       signal.addEventListener("abort", () => resolve({ kind: "aborted" }), { once: true });
       this.lanes.occupy(key, { kind: "work", rows: [], work, abort: () => stopped.abort() }, "lane");
     });
+  }
+
+  /** Does work that changes a transcript, when the outcomes of its turns are on the disk. */
+  async #whenStored<T>(work: () => Promise<T>): Promise<T> {
+    await this.#ports.journal.inbox.synced();
+    return work();
   }
 
   /** Decides what has arrived, then lets runs end within `ms`. The next start continues what is left. */

@@ -93,6 +93,11 @@ export interface RunDeps {
   readonly closedPaths?: readonly string[];
   /** Resolves when all text before a tool call is queued for delivery. Must not throw. */
   beforeTool?(callId: string): Promise<void>;
+  /**
+   * Resolves when the journal's record of what has ended is on the disk. Asked after the run, before an engine takes the turn in
+   * and before it is compacted: after a power cut the journal would otherwise resume a turn that is not found any more. Must not reject.
+   */
+  stored?(): Promise<void>;
   /** Called for each model call after `run_end`, which is in no receipt of the run. Must not throw. */
   spentAfterEnd?(cost: SideCost): void;
   /** Prunes old tool results; none are pruned when unset. */

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { assemble } from "../../src/history/assemble.ts";
 import { canThink } from "../../src/history/can-think.ts";
 import { applyPasses, HISTORY_PASSES } from "../../src/history/passes.ts";
 import { policyFor, policyWithTools } from "../../src/providers/quirks.ts";
@@ -68,6 +69,20 @@ describe.each(WIRES)("a request of $model.api", ({ model, faults }) => {
         expect(applyPasses(passed, toolless)).toBe(passed);
       }),
       { numRuns: RUNS / 4 },
+    );
+  });
+
+  it("is made once: after a summary and a limit of turns, too, the passes change nothing any more", () => {
+    const some = fc.option(fc.string(), { nil: undefined });
+    const limit = fc.option(fc.nat(4), { nil: undefined });
+    fc.assert(
+      fc.property(conversation, some, limit, fc.boolean(), (messages, summary, earlierTurns, strict) => {
+        const rows = messages.map((message, at) => ({ entryId: String(at), message }));
+        const window = { messages: rows, estimatedTokens: 1, older: false, ...(summary !== undefined && { summary }) };
+        const shown = assemble(window, { ...policy, strict, earlierTurns }).messages;
+        expect(applyPasses(shown, { ...policy, strict })).toEqual(shown);
+      }),
+      { numRuns: RUNS },
     );
   });
 

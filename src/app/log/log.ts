@@ -48,13 +48,13 @@ const RANK: Readonly<Record<Level, number>> = {
 };
 
 const MAX_DAY_BYTES = 268_435_456;
-/** Milliseconds after which lines are made and written, all of this time together: what is being logged goes first. */
+/** Milliseconds after which lines are made and written, those of this time together: the work that they are about has the processor first. */
 const SHARED_MS = 20;
 /** Lines that are made at once, whatever the time. */
 const MOST_UNMADE = 256;
 
 /** A line that is not made yet. */
-interface Said {
+interface UnmadeLine {
   readonly verb: Verb;
   readonly message: string;
   readonly fields: Fields;
@@ -86,10 +86,10 @@ class Root {
   #dailyPath: string | undefined;
   /** When the name of the daily file changes, epoch milliseconds. */
   #nextDay = 0;
-  #unmade: Said[] = [];
+  #unmade: UnmadeLine[] = [];
   #timer: NodeJS.Timeout | undefined;
   #watchesExit = false;
-  /** Where the line that is being made goes, and when it was said. */
+  /** Where the line that is being made goes, and when it was logged. */
   #to: readonly Lines[] = [];
   #at = 0;
   readonly #pino = pino(
@@ -137,10 +137,10 @@ class Root {
       process.stdout.write(redacted(Secret.mask(humanLine(verb, message, fields)), this.#redact));
   }
 
-  #makeSoon(said: Said): void {
-    this.#unmade.push(said);
+  #makeSoon(line: UnmadeLine): void {
+    this.#unmade.push(line);
     // What went wrong is written at once: the process may be killed next.
-    if (RANK[said.verb] >= RANK.warn || this.#unmade.length >= MOST_UNMADE) return this.#make();
+    if (RANK[line.verb] >= RANK.warn || this.#unmade.length >= MOST_UNMADE) return this.#make();
     this.#timer ??= setTimeout(() => this.#make(), SHARED_MS).unref();
     if (this.#watchesExit) return;
     this.#watchesExit = true;
@@ -162,10 +162,10 @@ class Root {
     this.#watchesExit = false;
     const unmade = this.#unmade;
     this.#unmade = [];
-    for (const said of unmade) this.#makeLine(said);
+    for (const line of unmade) this.#makeLine(line);
   }
 
-  #makeLine({ verb, message, fields, at }: Said): void {
+  #makeLine({ verb, message, fields, at }: UnmadeLine): void {
     const redact = this.#redact;
     const rank = RANK[verb];
     const { level, consoleLevel } = this.#options;

@@ -22,13 +22,15 @@ export function beginRun(
     log: QueuedTurn["log"];
     spentAfterEnd: NonNullable<RunDeps["spentAfterEnd"]>;
     beforeTool?: NonNullable<RunDeps["beforeTool"]>;
+    stored: NonNullable<RunDeps["stored"]>;
   },
 ): Run {
   const { facts } = prepared;
-  const { candidates, askedBefore, approvals, spentAfterEnd, beforeTool } = parts;
+  const { candidates, askedBefore, approvals, spentAfterEnd, beforeTool, stored } = parts;
   const request = requestFor(prepared, session, ports, { candidates, askedBefore });
   const log = ports.log.with({ run: facts.runId, session: facts.sessionKey });
-  return startRun(request, { ...ports, log, approvals, spentAfterEnd, ...(beforeTool && { beforeTool }) }, parts.log);
+  const deps = { ...ports, log, approvals, spentAfterEnd, stored, ...(beforeTool && { beforeTool }) };
+  return startRun(request, deps, parts.log);
 }
 
 interface TurnChoice {

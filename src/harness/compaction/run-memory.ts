@@ -77,8 +77,9 @@ export class RunMemory {
 
   /** See `Run.settle`. */
   async settle(): Promise<void> {
-    const { log } = this.#parts;
+    const { log, deps } = this.#parts;
     const shown = this.shown;
+    if (this.engine) await deps.stored?.();
     if (!shown) return this.engine?.end(undefined);
     await this.engine?.end({
       messages: shown.messages(),
@@ -139,6 +140,7 @@ export class RunMemory {
     if (signal.aborted || this.engine?.ownsCompaction === true || this.#gainsNothing()) return undefined;
     const fill = await this.fill();
     if (!fill || !isFull(fill, request().settings)) return undefined;
+    await deps.stored?.();
     // The run's own log has ended.
     return this.#compactHere("full", (event) => {
       logCompaction(event, deps.log);

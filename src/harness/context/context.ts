@@ -142,10 +142,15 @@ export class ModelContext {
     const seen = await this.#run.withImages(answer?.messages ?? messages, this.#policy);
     const added = requestTokens(messages.slice(this.#opened.count));
     const fitting = this.#cut(seen, answer ? undefined : this.#opened.tokens + added);
-    const shown = this.#prune(areSame(fitting, this.#valid) ? fitting : applyPasses(fitting, this.#policy));
+    const shown = this.#prune(this.#isValid(fitting) ? fitting : applyPasses(fitting, this.#policy));
     if (this.#calls === 1) this.#emitPrompt();
     this.#noteSent(shown);
     return [...shown];
+  }
+
+  /** Whether the passes would change nothing. Where earlier images are left out, they count a moved image as earlier the second time. */
+  #isValid(messages: readonly ChatMessage[]): boolean {
+    return this.#policy.earlierImages !== false && areSame(messages, this.#valid);
   }
 
   /** The last request, sent or about to be; undefined before the first. */

@@ -106,3 +106,26 @@ describe("a message whose acceptance is not on the disk yet", () => {
     expect(await texts()).not.toContain("lost to the disk");
   });
 });
+
+describe("an outcome that is not on the disk yet", () => {
+  const LONG = "word ".repeat(350);
+  const isSummary = (system: string) => system.startsWith("You write the memory");
+  const summaries = () => fixture.model.calls.filter(({ system }) => isSummary(system)).length;
+
+  it("holds back the compaction of its turn, which would make the turn unknown to the next start", async () => {
+    const disk = Promise.withResolvers<void>();
+    fixture.rules = { agent: { contextTokens: 4000 } };
+    fixture.model.answer(({ system, said }) => {
+      if (said.includes("turn-5")) Object.assign(boot.journal.inbox, { synced: () => disk.promise });
+      return { text: isSummary(system) ? "SUMMARY" : "fine" };
+    });
+    for (const turn of [1, 2, 3, 4, 5]) await boot.ask(`turn-${turn} ${LONG}`);
+    const before = summaries();
+    const asked = boot.chat.compact(boot.keyOf("1"));
+    await untilIdle();
+    expect(summaries()).toBe(before);
+    disk.resolve();
+    await asked;
+    expect(summaries()).toBeGreaterThan(before);
+  });
+});

@@ -16,6 +16,7 @@ export async function claim(turn: Turn, ports: TurnPorts): Promise<StageEnd> {
   if (agent.stopped !== undefined) return refuseStopped(agent, agent.stopped, queued, ports);
   // Asked before the claim, whose own sync need not be waited for.
   const stored = ports.journal.inbox.synced();
+  // A stage that changes the transcript gets its failure; a turn that ends before has nothing to do with it.
   stored.catch(() => undefined);
   const taken = await claimRows(queued, key, ports.journal.inbox);
   if (!taken) return leave(queued, ports);

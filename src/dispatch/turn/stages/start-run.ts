@@ -25,6 +25,8 @@ export async function startTurnRun(turn: Turn, ports: TurnPorts): Promise<StageE
   const barrier = new ToolSendBarrier();
   const isAddressed = addressed(prepared.message) !== undefined;
   const tools = await safeTools(prepared, session, ports);
+  // A failed sync ends the gateway.
+  const stored = () => ports.journal.inbox.synced().catch(() => undefined);
   const run: Run = beginRun(
     prepared,
     session,
@@ -32,10 +34,10 @@ export async function startTurnRun(turn: Turn, ports: TurnPorts): Promise<StageE
     {
       candidates,
       beforeTool: async (callId) => {
-        // A failed sync ends the gateway.
-        await ports.journal.inbox.synced().catch(() => undefined);
+        await stored();
         if (isAddressed) await barrier.wait(callId);
       },
+      stored,
       askedBefore: before?.receipt.candidates?.[0],
       log: turn.queued.log,
       spentAfterEnd: ports.compactions.costs.afterRun(prepared.facts),

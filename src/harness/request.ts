@@ -77,6 +77,17 @@ export interface RunRequest {
   readonly channel?: string;
 }
 
+/** Neither method may throw or reject. */
+export interface RunWaits {
+  /** Resolves when the turn's claim is on the disk and all text before a tool call is queued for delivery. */
+  beforeTool(callId: string): Promise<void>;
+  /**
+   * Resolves when the outcomes that the journal has are on the disk. Asked after the run, before an engine takes the turn in and
+   * before it is compacted: after a power cut the journal would otherwise resume a turn that is not found any more.
+   */
+  stored(): Promise<void>;
+}
+
 export interface RunDeps {
   readonly models: Models;
   readonly approvals: ApprovalDesk;
@@ -91,13 +102,8 @@ export interface RunDeps {
   readonly mediaDir?: string;
   /** The gateway's own files and directories, which no model is shown. */
   readonly closedPaths?: readonly string[];
-  /** Resolves when all text before a tool call is queued for delivery. Must not throw. */
-  beforeTool?(callId: string): Promise<void>;
-  /**
-   * Resolves when the journal's record of what has ended is on the disk. Asked after the run, before an engine takes the turn in
-   * and before it is compacted: after a power cut the journal would otherwise resume a turn that is not found any more. Must not reject.
-   */
-  stored?(): Promise<void>;
+  /** What the run waits for; for nothing when unset. */
+  readonly waits?: RunWaits;
   /** Called for each model call after `run_end`, which is in no receipt of the run. Must not throw. */
   spentAfterEnd?(cost: SideCost): void;
   /** Prunes old tool results; none are pruned when unset. */

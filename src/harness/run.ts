@@ -187,7 +187,7 @@ class Runner {
       workspace: settings.workspace,
       signal: this.stop.signal,
       mostChars: settings.toolResultMaxChars,
-      before: this.#deps.beforeTool,
+      before: this.#deps.waits?.beforeTool,
       hooks: boundHooks(this.#request, this.#deps),
       approvals: pausing(this.#deps.approvals, deadline),
       note: (customType, data) => conversation.append({ type: "custom", customType, data }, { durable: true }),

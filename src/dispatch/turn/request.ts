@@ -21,16 +21,14 @@ export function beginRun(
     askedBefore: ModelRef | undefined;
     log: QueuedTurn["log"];
     spentAfterEnd: NonNullable<RunDeps["spentAfterEnd"]>;
-    beforeTool?: NonNullable<RunDeps["beforeTool"]>;
-    stored: NonNullable<RunDeps["stored"]>;
+    waits: NonNullable<RunDeps["waits"]>;
   },
 ): Run {
   const { facts } = prepared;
-  const { candidates, askedBefore, approvals, spentAfterEnd, beforeTool, stored } = parts;
+  const { candidates, askedBefore, approvals, spentAfterEnd, waits } = parts;
   const request = requestFor(prepared, session, ports, { candidates, askedBefore });
   const log = ports.log.with({ run: facts.runId, session: facts.sessionKey });
-  const deps = { ...ports, log, approvals, spentAfterEnd, stored, ...(beforeTool && { beforeTool }) };
-  return startRun(request, deps, parts.log);
+  return startRun(request, { ...ports, log, approvals, spentAfterEnd, waits }, parts.log);
 }
 
 interface TurnChoice {

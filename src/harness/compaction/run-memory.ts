@@ -79,7 +79,7 @@ export class RunMemory {
   async settle(): Promise<void> {
     const { log, deps } = this.#parts;
     const shown = this.shown;
-    if (this.engine) await deps.stored?.();
+    if (this.engine) await deps.waits?.stored();
     if (!shown) return this.engine?.end(undefined);
     await this.engine?.end({
       messages: shown.messages(),
@@ -140,7 +140,7 @@ export class RunMemory {
     if (signal.aborted || this.engine?.ownsCompaction === true || this.#gainsNothing()) return undefined;
     const fill = await this.fill();
     if (!fill || !isFull(fill, request().settings)) return undefined;
-    await deps.stored?.();
+    await deps.waits?.stored();
     // The run's own log has ended.
     return this.#compactHere("full", (event) => {
       logCompaction(event, deps.log);

@@ -33,11 +33,13 @@ export async function startTurnRun(turn: Turn, ports: TurnPorts): Promise<StageE
     { ...ports, ...tools },
     {
       candidates,
-      beforeTool: async (callId) => {
-        await stored();
-        if (isAddressed) await barrier.wait(callId);
+      waits: {
+        stored,
+        beforeTool: async (callId) => {
+          await stored();
+          if (isAddressed) await barrier.wait(callId);
+        },
       },
-      stored,
       askedBefore: before?.receipt.candidates?.[0],
       log: turn.queued.log,
       spentAfterEnd: ports.compactions.costs.afterRun(prepared.facts),

@@ -81,6 +81,31 @@ describe("a sync that takes long", () => {
   });
 });
 
+describe("writes that share a sync", () => {
+  it("are settled in their order, four in one iteration of the event loop, also when the next sync ends meanwhile", async () => {
+    const { disk, set } = await open();
+    let iteration = 0;
+    const settled: { key: string; at: number }[] = [];
+    const write = async (key: string) => {
+      await set(key);
+      settled.push({ key, at: iteration });
+    };
+    const first = ["a", "b", "c", "d", "e", "f", "g", "h", "i"].map(write);
+    await turn();
+    const second = ["j", "k"].map(write);
+    await turn();
+    for (const sync of disk.syncs) sync.resolve();
+    while (settled.length < 11) {
+      await turn();
+      for (const sync of disk.syncs) sync.resolve();
+      iteration += 1;
+    }
+    await Promise.all([...first, ...second]);
+    expect(settled.map(({ key }) => key).join("")).toBe("abcdefghijk");
+    for (const { at } of settled) expect(settled.filter((other) => other.at === at).length).toBeLessThanOrEqual(4);
+  });
+});
+
 describe("a sync that fails", () => {
   it.each([
     ["EIO", "DISK_WRITE"],

@@ -1,4 +1,4 @@
-import { setTimeout } from "node:timers/promises";
+import { setImmediate as nextIteration, setTimeout } from "node:timers/promises";
 import type { DatabaseSync } from "node:sqlite";
 import { background } from "../../utils/background.ts";
 import { BUSY, isDiskFault, sqliteCode, sqliteError, Statements } from "./sqlite.ts";
@@ -16,6 +16,9 @@ type Settle = () => void;
 /** Milliseconds that a write waits for another program's write lock on the journal, and milliseconds between two tries. */
 const BUSY_MS = 2000;
 const LOOK_AGAIN_MS = 20;
+
+/** Synced writes that are settled in one iteration of the event loop, since whoever waits for them goes on at once. */
+const SETTLED_PER_ITERATION = 4;
 
 interface CommitOptions {
   /** The log of the process that owns the journal. Without it SQLite syncs each commit and waits for locks by itself. */
@@ -41,6 +44,9 @@ export class Commits {
   /** Pauses commits until this resolves. Never rejects. */
   #pause: Promise<void> | undefined;
   #busySince: number | undefined;
+  /** What settles writes that are on the disk. */
+  readonly #onDisk: Settle[] = [];
+  #settling: NodeJS.Immediate | undefined;
 
   constructor(db: DatabaseSync, path: string, options: CommitOptions = {}) {
     this.#db = db;
@@ -103,6 +109,7 @@ export class Commits {
     this.#flush();
     while (this.#pause) await this.#pause;
     await this.#unsynced().catch(() => undefined);
+    while (this.#settling) await nextIteration();
   }
 
   #look<T>(work: (sql: Statements) => T): T {
@@ -151,9 +158,27 @@ export class Commits {
   #afterCommit(wal: Wal, batch: readonly Write[], settled: readonly Settle[]): void {
     const synced = this.#options.isDurable === true ? syncOf(wal, batch) : undefined;
     for (const [at, settle] of settled.entries()) if (!synced || batch[at]?.isAhead) settle();
-    if (synced) background("the journal's sync", settleSynced(synced, batch, settled));
+    if (synced) background("the journal's sync", this.#settleSynced(synced, batch, settled));
     if (wal.isLong) this.#pauseFor(wal.checkpoint().catch((error: unknown) => this.#options.onLongLog?.(error)));
     else wal.copyPart(synced);
+  }
+
+  async #settleSynced(synced: Promise<void>, batch: readonly Write[], settled: readonly Settle[]): Promise<void> {
+    try {
+      await synced;
+    } catch (error) {
+      for (const write of batch) write.fail(error);
+      return;
+    }
+    this.#onDisk.push(...settled);
+    if (!this.#settling) this.#settleSome();
+  }
+
+  /** In the order of the writes, also when the next sync ends meanwhile. */
+  #settleSome(): void {
+    this.#settling = undefined;
+    for (const settle of this.#onDisk.splice(0, SETTLED_PER_ITERATION)) settle();
+    if (this.#onDisk.length > 0) this.#settling = setImmediate(() => this.#settleSome());
   }
 
   #pauseFor(work: Promise<void>): void {
@@ -203,13 +228,3 @@ export class Commits {
 /** A write that waits for its sync has it at once. */
 const syncOf = (wal: Wal, batch: readonly Write[]): Promise<void> =>
   batch.every((write) => write.isAhead) ? wal.syncSoon() : wal.sync();
-
-async function settleSynced(synced: Promise<void>, batch: readonly Write[], settled: readonly Settle[]): Promise<void> {
-  try {
-    await synced;
-  } catch (error) {
-    for (const write of batch) write.fail(error);
-    return;
-  }
-  for (const settle of settled) settle();
-}

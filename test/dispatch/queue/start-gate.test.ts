@@ -1,3 +1,4 @@
+import { setImmediate as nextIteration } from "node:timers/promises";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { StartGate } from "../../../src/dispatch/queue/start-gate.ts";
 import { type DispatchFixture, openDispatchFixture } from "../../kit/dispatch.ts";
@@ -43,4 +44,24 @@ it("eight turns begin at once, each further one when another has asked its model
   for (const leave of leaves) leave();
   await Promise.all(turns);
   expect(begun).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+});
+
+it("one iteration of the event loop begins four turns at most, also when each asks its model at once", async () => {
+  const gate = new StartGate({ after: () => () => undefined });
+  let iteration = 0;
+  const begun: number[] = [];
+  const counted = (async () => {
+    while (begun.length < 10) {
+      await nextIteration();
+      iteration += 1;
+    }
+  })();
+  const turns = Array.from({ length: 10 }, async () => {
+    const leave = await gate.enter();
+    begun.push(iteration);
+    leave();
+  });
+  await Promise.all([...turns, counted]);
+  for (const each of new Set(begun)) expect(begun.filter((other) => other === each).length).toBeLessThanOrEqual(4);
+  expect(begun.slice(0, 4)).toEqual([0, 0, 0, 0]);
 });

@@ -1,11 +1,12 @@
 import { z } from "zod";
+import { QUEUE_DROPS, QUEUE_MODES } from "../types/queue.ts";
 import { about, idList, makes, milliseconds, pacingConfig } from "../utils/config.ts";
 import { compilePattern } from "../utils/text/pattern.ts";
 
 const isPattern = makes(compilePattern);
 
 /** `queue` is read as `followup`, and the two backlog modes as `steer` that keeps what did not reach the model. */
-const queueMode = z.enum(["collect", "followup", "steer", "interrupt", "queue", "steer-backlog", "steer+backlog"]);
+const queueMode = z.enum([...QUEUE_MODES, "queue", "steer+backlog"]);
 
 const queue = z.strictObject({
   mode: queueMode
@@ -28,7 +29,7 @@ const queue = z.strictObject({
     .meta(about("Debounce by channel", "`debounceMs` by channel.")),
   cap: z.int().min(1).default(20).meta(about("Cap", "Most messages that wait in one session.")),
   drop: z
-    .enum(["summarize", "old", "new"])
+    .enum(QUEUE_DROPS)
     .default("summarize")
     .meta(
       about(

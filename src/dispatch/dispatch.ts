@@ -13,7 +13,7 @@ import { Approvals } from "./approvals/approvals.ts";
 import { BROKEN } from "./chat-texts.ts";
 import { RunRegistry } from "./clients/run-registry.ts";
 import type { Commands } from "./commands/command.ts";
-import { commandOf, commandWork, inSession } from "./commands/run-command.ts";
+import { commandOf, commandWork } from "./commands/run-command.ts";
 import { commandTable, type AddedCommands } from "./commands/table.ts";
 import { Compactions } from "./maintenance/compactions.ts";
 import type { DispatchPorts, Verdict, QueuedTurn } from "./ports.ts";
@@ -106,7 +106,7 @@ export class Dispatch {
     if (verdict.kind === "history") return this.#keepAsHistory(row);
     if (this.#late.isLate(row)) return this.#late.take(row);
     await this.#tellPlugins(message, key);
-    const asked = commandOf(message, this.commands, this.#ports);
+    const asked = commandOf(message, key, this.commands, this.#ports);
     if (!asked) return this.#enterUnlessClaimed(row, key);
     const said = { row, key, log: this.#openLog(row, key), history: () => this.#historyBefore(row) };
     // Repeated when the disk was full; the command itself runs once.
@@ -228,7 +228,10 @@ export class Dispatch {
     const stopped = new AbortController();
     const { signal } = stopped;
     return new Promise((resolve, reject) => {
-      const compact = () => inSession(key, (session) => this.compactions.compact(session, { signal }), this.#ports);
+      const compact = async () => {
+        const session = await this.#ports.sessions.acquire(key);
+        return this.compactions.compact(session, { signal }).finally(() => session.release());
+      };
       const work = () => this.#whenStored(compact).then(resolve, reject);
       signal.addEventListener("abort", () => resolve({ kind: "aborted" }), { once: true });
       this.lanes.occupy(key, { kind: "work", rows: [], work, abort: () => stopped.abort() }, "lane");

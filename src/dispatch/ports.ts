@@ -17,8 +17,7 @@ import type { Session, Sessions } from "../types/session.ts";
 import type { AgentSettings } from "../types/settings.ts";
 import type { Tool } from "../types/run/tool.ts";
 import type { TurnKinds } from "../types/run/turn-kind.ts";
-
-export type QueueMode = "steer" | "steer-backlog" | "followup" | "collect" | "interrupt";
+import type { QueueConfig } from "./queue/queue-settings.ts";
 
 /** How many runs of all sessions are active at the same time. */
 interface RunLimits {
@@ -28,16 +27,9 @@ interface RunLimits {
 }
 
 /** What the config says about the handling of messages. Read again for each message. */
-export interface DispatchSettings extends RunLimits {
+export interface DispatchSettings extends RunLimits, QueueConfig {
   readonly agents: ReadonlyMap<AgentId, AgentSettings>;
   readonly defaultAgent: AgentId;
-  readonly queue: {
-    readonly cap: number;
-    readonly debounceMs: number;
-    readonly debounceMsByChannel?: Readonly<Record<string, number>>;
-    readonly drop: "old" | "new" | "summarize";
-  };
-  queueMode(to: Peer): QueueMode;
   /** Milliseconds in which messages of one chat become one turn. */
   inboundDebounceMs(to: Peer): number;
   /** Messages that begin with `/` are commands. */

@@ -13,8 +13,16 @@ interface SubagentEntry {
   spawnedByPlugin?: string;
 }
 
+/** How messages of this session wait, where that differs from the config. Another program may have written other values. */
+interface QueueEntry {
+  queueMode?: string;
+  queueDebounceMs?: number;
+  queueCap?: number;
+  queueDrop?: string;
+}
+
 /** A session's row in the journal and in `sessions.json`, in the field's names. Times are epoch milliseconds. Unknown fields of a row are kept. */
-export interface SessionEntry extends SubagentEntry {
+export interface SessionEntry extends SubagentEntry, QueueEntry {
   sessionId: string;
   updatedAt: number;
   sessionFile?: string;
@@ -28,7 +36,6 @@ export interface SessionEntry extends SubagentEntry {
   modelOverride?: string;
   authProfileOverride?: string;
   authProfileOverrideSource?: "auto" | "user";
-  queueMode?: string;
   /** `deny`: messages of this session are not answered. */
   sendPolicy?: "allow" | "deny";
   inputTokens?: number;

@@ -2,7 +2,7 @@ import { glob } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import type { QueueMode } from "../../src/dispatch/ports.ts";
+import type { QueueMode } from "../../src/types/queue.ts";
 import type { InboxRow } from "../../src/types/journal.ts";
 import { textResult } from "../../src/tools/define.ts";
 import { makeTool } from "../kit/tools.ts";
@@ -18,7 +18,18 @@ const action = fc.oneof(
     weight: 2,
     arbitrary: fc.record({
       kind: fc.constant("command" as const),
-      text: fc.constantFrom("/stop", "/new", "/new words", "/think low", "/status", "/unheard-of"),
+      text: fc.constantFrom(
+        "/stop",
+        "/new",
+        "/new words",
+        "/think low",
+        "/think low words",
+        "/queue steer",
+        "/queue followup words",
+        "/queue interrupt cap:1",
+        "/status",
+        "/unheard-of",
+      ),
     }),
   },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("restart" as const) }) },

@@ -520,19 +520,34 @@ test("a connection gets session.message for the sessions that it follows, up to 
   own.close();
 });
 
+test("the queue of a session is set, shown and removed; a value that means nothing is refused", async () => {
+  const queue = { queueMode: "steer", queueDebounceMs: 250, queueCap: 3, queueDrop: "old" };
+  expect(await client.request("sessions.patch", { key: "k-queue", ...queue })).toMatchObject({
+    payload: { entry: queue },
+  });
+  for (const wrong of [{ queueMode: "sometimes" }, { queueCap: 0 }, { queueDebounceMs: -1 }, { queueDrop: "all" }])
+    expect(await client.request("sessions.patch", { key: "k-queue", ...wrong })).toMatchObject({ ok: false });
+  const list = await client.request("sessions.list", { search: "k-queue" });
+  expect(JSON.stringify(list)).toContain('"queueMode":"steer","queueDebounceMs":250,"queueCap":3,"queueDrop":"old"');
+  await client.request("sessions.patch", { key: "k-queue", queueMode: null, queueCap: null });
+  const entry = gateway.sessions.peek(sessionKey("k-queue"));
+  expect([entry?.queueMode, entry?.queueDebounceMs, entry?.queueCap]).toEqual([undefined, 250, undefined]);
+});
+
 test("an unsupported setting is refused by its name, and nothing is stored", async () => {
   const refused = await client.request("sessions.patch", {
     key: "k-refused",
     label: "x",
     verboseLevel: "full",
+    reasoningLevel: "on",
     queueMode: "steer",
   });
   expect(refused).toMatchObject({
     ok: false,
     error: {
       code: "INVALID_REQUEST",
-      message: "this gateway does not support these settings: verboseLevel, queueMode",
-      details: { code: "SETTING_NOT_SERVED", settings: ["verboseLevel", "queueMode"] },
+      message: "this gateway does not support these settings: verboseLevel, reasoningLevel",
+      details: { code: "SETTING_NOT_SERVED", settings: ["verboseLevel", "reasoningLevel"] },
     },
   });
   expect(gateway.sessions.peek(sessionKey("k-refused"))).toBeUndefined();

@@ -2,7 +2,7 @@ import { bindingFor, type Binding, type Routed } from "../../channels/bindings.t
 import { chatPrompt } from "../../channels/chat-prompt.ts";
 import type { AccountConfig } from "../../channels/config.ts";
 import { type MentionPattern, mentionPatterns } from "../../channels/access/mention-pattern.ts";
-import type { ChatStyle, DispatchSettings, QueueMode } from "../../dispatch/ports.ts";
+import type { ChatStyle, DispatchSettings } from "../../dispatch/ports.ts";
 import { mayAnswer } from "../../sessions/rows/send-policy.ts";
 import { resetRuleFor, whyOver } from "../../sessions/rows/expiry.ts";
 import { agentOf, keyForPeer } from "../../sessions/keys.ts";
@@ -11,6 +11,7 @@ import type { InboundMessage, Peer } from "../../types/chat/message.ts";
 import { ackReactionOf } from "../accounts/ack-reaction.ts";
 import { accountOf, defaultAccountOf, placeOf } from "../accounts/accounts.ts";
 import type { Config } from "../config/schema.ts";
+import { queueModeOf } from "../../types/queue.ts";
 import type { Live } from "./live.ts";
 import { own } from "../../utils/own.ts";
 
@@ -31,7 +32,7 @@ function rulesOf(live: Live): DispatchSettings {
     agents: new Map(agents.map((agent) => [agent.id, agent])),
     defaultAgent: defaultAgent.id,
     queue,
-    queueMode: (to) => queueMode(own(queue.byChannel, to.channel) ?? queue.mode),
+    queueMode: (to) => queueModeOf(own(queue.byChannel, to.channel) ?? queue.mode) ?? "collect",
     inboundDebounceMs: (to) => own(config.messages.inbound.byChannel, to.channel) ?? config.messages.inbound.debounceMs,
     textCommands: config.commands.text,
     resetTriggers: config.session.resetTriggers,
@@ -61,12 +62,6 @@ function rulesOf(live: Live): DispatchSettings {
 }
 
 const HOUR_MS = 3_600_000;
-
-function queueMode(mode: string): QueueMode {
-  if (mode === "queue") return "followup";
-  if (mode === "steer+backlog") return "steer-backlog";
-  return mode === "steer" || mode === "steer-backlog" || mode === "followup" || mode === "interrupt" ? mode : "collect";
-}
 
 function typeOf(to: Peer): "direct" | "group" | "thread" {
   return to.thread === undefined ? to.chat.kind : "thread";

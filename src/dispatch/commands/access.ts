@@ -5,9 +5,12 @@ import type { DispatchSettings } from "../ports.ts";
 import { NOT_OWNER } from "../chat-texts.ts";
 import type { AskedCommand } from "./asked.ts";
 
+/** As much of a command as says who may use it. */
+type AskedName = Pick<AskedCommand, "args"> & { readonly command: Pick<AskedCommand["command"], "name" | "who"> };
+
 /** The answer to a sender who may not use a command. Undefined when they may. Pure. */
 export function refusalOf(
-  { command, args }: AskedCommand,
+  { command, args }: AskedName,
   { message, key }: { message: InboundMessage; key: SessionKey },
   settings: Pick<DispatchSettings, "isOwner" | "mayCommand">,
 ): string | undefined {
@@ -26,4 +29,4 @@ export function refusalOf(
 const isOwn = ({ from }: InboundMessage, key: SessionKey): boolean => from.chat.kind === "direct" && !isMainKey(key);
 
 /** Commands that change nothing. */
-const READ_ONLY = new Set(["model", "model status", "model list", "think"]);
+const READ_ONLY = new Set(["model", "model status", "model list", "think", "queue"]);

@@ -11,7 +11,10 @@ import type { Replies } from "../replies.ts";
 import { commandEndedGateway } from "../chat-texts.ts";
 import { isDiskError } from "../../store/disk.ts";
 import { refusalOf } from "./access.ts";
+import { directivesOf } from "../directives/said.ts";
+import { withoutDirectives, type FoundDirective } from "../directives/parse.ts";
 import { commandIn, type AskedCommand } from "./asked.ts";
+import { inSession } from "../../sessions/in-session.ts";
 import type { CommandAnswer, CommandContext, CommandPorts, Commands } from "./command.ts";
 
 /** A message that is a command. */
@@ -35,13 +38,41 @@ export interface CommandHost {
   stop(key: SessionKey): Promise<readonly RunId[]>;
 }
 
-/** The command that a message is. Undefined when it is none, or when messages of its kind are never commands. */
-export const commandOf = (
+/**
+ * The command that a message is. Undefined when it is none, when messages of its kind are never commands, or when it begins with
+ * a directive and says more to the agent.
+ */
+export function commandOf(
   message: InboundMessage,
+  key: SessionKey,
   commands: Commands,
-  { kinds, settings }: Pick<DispatchPorts, "kinds" | "settings">,
-): AskedCommand | undefined =>
-  kinds.of(message).takesCommands ? commandIn(message.text, settings(), commands) : undefined;
+  ports: Pick<DispatchPorts, "kinds" | "settings">,
+): AskedCommand | undefined {
+  if (!ports.kinds.of(message).takesCommands) return undefined;
+  const asked = commandIn(message.text, ports.settings(), commands);
+  if (!asked) return undefined;
+  const found = directivesOf(message, key, ports);
+  if (found.length === 0 || !isFirst(found, message.text)) return asked;
+  if (withoutDirectives(message.text, found).trim() !== "") return undefined;
+  return found.length === 1 ? asked : inTurn(found, commands);
+}
+
+const isFirst = ([first]: readonly FoundDirective[], text: string): boolean =>
+  first !== undefined && text.slice(0, first.from).trim() === "";
+
+/** A message of several directives and nothing else: each holds for the session from now on. */
+function inTurn(found: readonly FoundDirective[], commands: Commands): AskedCommand {
+  const run = async (context: CommandContext, session: Session): Promise<CommandAnswer> => {
+    const texts: string[] = [];
+    for (const { command: name, args } of found) {
+      const answer = await commands.find(name)?.run({ ...context, args }, session);
+      if (answer && "text" in answer) texts.push(answer.text);
+    }
+    return { text: texts.join("\n") };
+  };
+  const name = found.map(({ command }) => command).join(" and /");
+  return { command: { name, help: "", who: "conversation", at: "lane", run }, args: "" };
+}
 
 /** Processes that may run a command: one that ends the process each time must not do so at every start. */
 const MOST_STARTS = 2;
@@ -119,14 +150,4 @@ function contextFor(
     compact: (session) =>
       host.compactions.compact(session, { signal, message, ...(args !== "" && { instructions: args }) }),
   };
-}
-
-/** Does work that needs a session, which it holds meanwhile. */
-export async function inSession<T>(
-  key: SessionKey,
-  work: (session: Session) => Promise<T>,
-  { sessions }: Pick<DispatchPorts, "sessions">,
-): Promise<T> {
-  const session = await sessions.acquire(key);
-  return work(session).finally(() => session.release());
 }

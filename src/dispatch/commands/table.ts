@@ -1,4 +1,5 @@
-import { THINK_LEVELS, type ThinkLevel } from "../../types/run/model.ts";
+import { THINK_LEVELS } from "../../types/run/model.ts";
+import { QUEUE_MODES } from "../../types/queue.ts";
 import type { CommandForm } from "../../types/chat/channel.ts";
 import type { ResetReason, Session } from "../../types/session.ts";
 import { commandFormOf, inCommandForm } from "../command-form.ts";
@@ -6,7 +7,9 @@ import { compactedText } from "../maintenance/compactions.ts";
 import { principalOf } from "../turn/principal.ts";
 import type { CommandContribution } from "../../types/contribution.ts";
 import { fromContribution, type Command, type CommandAnswer, type CommandContext, type Commands } from "./command.ts";
+import { thinkLevelOf } from "../directives/think-words.ts";
 import { switchModel } from "./model.ts";
+import { setQueue } from "./queue.ts";
 import { statusText } from "./status.ts";
 
 /** The gateway's own commands. */
@@ -37,6 +40,13 @@ const COMMANDS: readonly Command[] = [
     help: `Thinking level: ${THINK_LEVELS.join(", ")}.`,
     at: "lane",
     run: setThinking,
+  },
+  {
+    name: "queue",
+    who: "conversation",
+    help: `What becomes of a message while I work: /queue ${QUEUE_MODES.join(", ")}; with debounce:2s, cap:20, drop:old; /queue default.`,
+    at: "once",
+    run: setQueue,
   },
   {
     name: "model",
@@ -114,13 +124,6 @@ async function stopRuns(context: CommandContext): Promise<CommandAnswer> {
   return { text: more.length === 0 ? "⏹ Stopped." : `⏹ Stopped, together with ${more.length} that waited.` };
 }
 
-const LEVEL_WORDS: ReadonlyMap<string, ThinkLevel> = new Map<string, ThinkLevel>([
-  ...THINK_LEVELS.map((level): [string, ThinkLevel] => [level, level]),
-  ["none", "off"],
-  ["min", "minimal"],
-  ["max", "xhigh"],
-]);
-
 async function setThinking(context: CommandContext, session: Session): Promise<CommandAnswer> {
   const word = context.args.toLowerCase();
   if (word === "") return { text: `Thinking level: ${session.entry.thinkingLevel ?? "as configured"}.` };
@@ -128,7 +131,7 @@ async function setThinking(context: CommandContext, session: Session): Promise<C
     await session.update({ thinkingLevel: undefined }, { now: true });
     return { text: "Thinking level: as configured." };
   }
-  const level = LEVEL_WORDS.get(word);
+  const level = thinkLevelOf(word);
   if (!level) return { text: `"${context.args}" is not a thinking level. The levels are: ${THINK_LEVELS.join(", ")}.` };
   await session.update({ thinkingLevel: level }, { now: true });
   return { text: `Thinking level: ${level}.` };

@@ -2,7 +2,8 @@ import type { RunLog } from "../../harness/log/log.ts";
 import type { AbortCause, Run } from "../../harness/run.ts";
 import type { RunId } from "../../types/ids.ts";
 import type { InboxRow } from "../../types/journal.ts";
-import type { DispatchSettings, QueuedTurn } from "../ports.ts";
+import type { QueuedTurn } from "../ports.ts";
+import type { QueueSettings } from "../../types/queue.ts";
 import { overCap } from "./queue-modes.ts";
 import { areThreadsApart } from "./same-chat.ts";
 import { runIdOf } from "../turn/ids.ts";
@@ -25,8 +26,12 @@ export interface TurnTask {
   readonly queued: QueuedTurn;
   /** It may become one turn with others that arrived while the session was busy. */
   readonly merge: boolean;
-  /** Leaves a queue that is over its cap before any turn of a person. */
-  readonly leavesFirst?: boolean;
+  /** Joins the running turn as soon as that can take it. */
+  readonly steers?: boolean;
+  /** Milliseconds without a further message before it begins, when it waited for a turn. */
+  readonly debounceMs?: number;
+  /** `first`: it leaves a queue that is over its cap before any turn of a person. */
+  readonly overCap?: "first";
 }
 
 /** The queue of one session: one task that runs, and those that wait. */
@@ -41,6 +46,12 @@ export class Lane implements TurnSlot {
   #aborted: AbortCause | undefined;
   #stop = new AbortController();
   readonly #tasks: LaneTask[] = [];
+  readonly #onBegin: () => void;
+
+  /** `onBegin` is called when a model run has started. */
+  constructor(onBegin: () => void = () => undefined) {
+    this.#onBegin = onBegin;
+  }
 
   get waiting(): number {
     return this.#tasks.length;
@@ -51,10 +62,10 @@ export class Lane implements TurnSlot {
     return this.#current ? rowsOf(this.#current) : [];
   }
 
-  /** The channel of the next task. */
-  get nextChannel(): string | undefined {
+  /** How long the next task waits for more of its burst. */
+  get debounceMs(): number {
     const [next] = this.#tasks;
-    return next && rowsOf(next)[0]?.message.from.channel;
+    return next?.kind === "turn" ? (next.debounceMs ?? 0) : 0;
   }
 
   /** Somebody has stopped the current turn. */
@@ -69,6 +80,22 @@ export class Lane implements TurnSlot {
   push(task: LaneTask): void {
     this.#tasks.push(task);
     if (!this.#isOver) this.isBurst = true;
+  }
+
+  /** Puts back a turn that could not join another one: before later messages, but never before what a command put first. */
+  pushInOrder(task: TurnTask): void {
+    const id = firstIdOf(task);
+    let at = this.#tasks.length;
+    for (let before = this.#tasks[at - 1]; before && isLater(before, id); before = this.#tasks[at - 1]) at -= 1;
+    this.#tasks.splice(at, 0, task);
+    if (!this.#isOver) this.isBurst = true;
+  }
+
+  /** Removes and returns the turns that may join the running one, in their order. */
+  takeSteering(may: (queued: QueuedTurn) => boolean): readonly TurnTask[] {
+    const taken = this.#turns.filter(({ steers, queued }) => steers === true && may(queued));
+    this.#takeOut(taken);
+    return taken;
   }
 
   /** Puts a task before everything that waits: the new conversation begins with it. */
@@ -99,6 +126,7 @@ export class Lane implements TurnSlot {
       if (this.run === run) this.#isOver = true;
     });
     background("end of a run", ended);
+    this.#onBegin();
   }
 
   leave(): void {
@@ -158,7 +186,7 @@ export class Lane implements TurnSlot {
    * Enforces the cap. Returns the turns that leave, which the caller refuses. With `summarize` the oldest turns become one
    * turn with a line for each of their messages. Turns that no person wrote leave first.
    */
-  shed(queue: DispatchSettings["queue"]): readonly LaneTask[] {
+  shed(queue: Pick<QueueSettings, "cap" | "drop">): readonly LaneTask[] {
     const first = this.#takeOut(this.#turns.filter(leavesFirst).slice(0, overCap(this.#turns.length, queue.cap)));
     if (queue.drop === "summarize") return [...first, ...this.#fold(queue.cap)];
     const said = this.#turns.filter((task) => !leavesFirst(task));
@@ -215,7 +243,12 @@ function fold(one: TurnTask, other: TurnTask): TurnTask {
 
 const rowsOf = (task: LaneTask): readonly InboxRow[] => (task.kind === "turn" ? task.queued.rows : task.rows);
 
-const leavesFirst = (task: TurnTask): boolean => task.leavesFirst === true;
+const firstIdOf = ({ queued }: TurnTask): number => queued.rows[0]?.id ?? 0;
+
+const isLater = (task: LaneTask, id: number): boolean =>
+  task.kind === "turn" && task.queued.text === undefined && firstIdOf(task) > id;
+
+const leavesFirst = (task: TurnTask): boolean => task.overCap === "first";
 
 const hasRow = (task: LaneTask, inboxId: number): boolean => rowsOf(task).some((row) => row.id === inboxId);
 

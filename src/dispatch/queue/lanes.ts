@@ -4,9 +4,12 @@ import type { RunId, SessionKey } from "../../types/ids.ts";
 import type { InboxRow } from "../../types/journal.ts";
 import type { Log } from "../../types/log.ts";
 import type { TurnSlot } from "../turn/turn.ts";
-import { Lane, type LaneTask, turnRunId } from "./lane.ts";
-import type { DispatchPorts, QueueMode, QueuedTurn } from "../ports.ts";
-import { queueAction } from "./queue-modes.ts";
+import { Lane, type LaneTask, turnRunId, type TurnTask } from "./lane.ts";
+import type { DispatchPorts, QueuedTurn } from "../ports.ts";
+import type { QueueSettings } from "../../types/queue.ts";
+import { QUEUE_MODE_RULES, queueAction, type QueueAction } from "./queue-modes.ts";
+import { queueSettings } from "./queue-settings.ts";
+import { saidIn } from "../directives/said.ts";
 import { areThreadsApart } from "./same-chat.ts";
 import { SlotsByDepth } from "./slots.ts";
 import { DISK_PROBE_INTERVAL_MS } from "../../store/retry-while-disk-full.ts";
@@ -15,6 +18,7 @@ import { DISK_PROBE_INTERVAL_MS } from "../../store/retry-while-disk-full.ts";
 export type RefusalCause = "full" | "stopped" | "broken";
 
 export interface LanePorts extends Pick<DispatchPorts, "clock" | "settings" | "kinds" | "diskTakesWrites"> {
+  readonly sessions: Pick<DispatchPorts["sessions"], "peek">;
   readonly log: Log;
 }
 
@@ -60,25 +64,45 @@ export class Lanes {
   /** Takes a message: it starts a turn, or the queue mode says what it does to a busy lane. True when it has to wait. */
   offer(key: SessionKey, queued: QueuedTurn): boolean {
     const lane = this.#lane(key);
-    const action = queueAction({ busy: lane.busy, waiting: lane.waiting }, this.#modeOf(queued));
-    const merge = action.kind !== "wait" || action.merge;
-    if (action.kind === "steer" && lane.run && this.#maySteer(queued, lane)) {
-      this.#keep(this.#steer(key, lane.run, queued));
-      return true;
-    }
-    if (action.kind === "interrupt") lane.abort("user");
-    const leavesFirst = queued.rows.every(({ message }) => this.#ports.kinds.of(message).overCap === "first");
-    const mayMerge = merge && queued.log === undefined && queued.isReplay !== true;
-    lane.push({ kind: "turn", queued, merge: mayMerge, leavesFirst });
-    for (const task of lane.shed(this.#ports.settings().queue)) this.#keep(this.#refuse(key, task, "full"));
+    const queue = this.#queueOf(key, queued);
+    const action = queueAction(lane, queue.mode);
+    if (action === "interrupt") lane.abort("user");
+    lane.push(this.#taskOf(queued, queue, action));
+    this.#steerWaiting(key, lane);
+    for (const task of lane.shed(queue)) this.#keep(this.#refuse(key, task, "full"));
     return !this.#wake(key, lane, this.#debounceOf(queued));
   }
 
-  /** A resumed turn, and a turn of a kind that is queued alone, waits in every mode. */
-  #modeOf({ rows: [row], isReplay }: QueuedTurn): QueueMode {
-    const { settings, kinds } = this.#ports;
-    if (!row || isReplay === true || kinds.of(row.message).queue === "alone") return "followup";
-    return settings().queueMode(row.message.from);
+  #taskOf(queued: QueuedTurn, { mode, debounceMs }: QueueSettings, action: QueueAction): TurnTask {
+    const merges = action === "start" || QUEUE_MODE_RULES[mode].merges;
+    return {
+      kind: "turn",
+      queued,
+      merge: merges && queued.log === undefined && queued.isReplay !== true,
+      steers: action === "steer",
+      debounceMs,
+      ...(queued.rows.every(({ message }) => this.#ports.kinds.of(message).overCap === "first") && {
+        overCap: "first",
+      }),
+    };
+  }
+
+  /** How a message waits. A resumed turn, and a turn of a kind that is queued alone, waits in every mode. */
+  #queueOf(key: SessionKey, { rows: [row], isReplay }: QueuedTurn): QueueSettings {
+    const { kinds, sessions } = this.#ports;
+    const settings = this.#ports.settings();
+    if (!row) return { ...settings.queue, mode: "followup" };
+    const inline = saidIn(row.message, key, this.#ports).values.queue;
+    const queue = queueSettings(row.message.from, sessions.peek(key), settings, inline);
+    return isReplay === true || kinds.of(row.message).queue === "alone" ? { ...queue, mode: "followup" } : queue;
+  }
+
+  /** Puts the messages that wait for it into the running turn, in their order. Others that wait keep none from it. */
+  #steerWaiting(key: SessionKey, lane: Lane): void {
+    const { run } = lane;
+    if (!run) return;
+    for (const task of lane.takeSteering((queued) => this.#maySteer(queued, lane)))
+      this.#keep(this.#steer(key, run, task));
   }
 
   #debounceOf({ rows: [row], isReplay }: QueuedTurn): number {
@@ -180,7 +204,9 @@ export class Lanes {
   }
 
   #lane(key: SessionKey): Lane {
-    const lane = this.#lanes.get(key) ?? new Lane();
+    const known = this.#lanes.get(key);
+    if (known) return known;
+    const lane: Lane = new Lane(() => this.#steerWaiting(key, lane));
     this.#lanes.set(key, lane);
     return lane;
   }
@@ -267,15 +293,15 @@ export class Lanes {
   /** People write in bursts: messages that arrived during a run wait a moment for the next ones. */
   async #settle(lane: Lane): Promise<void> {
     if (lane.waiting === 0 || !lane.isBurst || this.#closing) return;
-    const { debounceMs, debounceMsByChannel } = this.#ports.settings().queue;
-    await this.#pause(debounceMsByChannel?.[lane.nextChannel ?? ""] ?? debounceMs);
+    await this.#pause(lane.debounceMs);
   }
 
   async #pause(ms: number): Promise<void> {
     if (ms > 0) await new Promise<void>((resolve) => this.#ports.clock.after(ms, resolve));
   }
 
-  async #steer(key: SessionKey, run: Run, queued: QueuedTurn): Promise<void> {
+  async #steer(key: SessionKey, run: Run, task: TurnTask): Promise<void> {
+    const { queued } = task;
     const ids = queued.rows.map((row) => row.id);
     for (const id of ids) this.#steering.add(id);
     try {
@@ -286,7 +312,7 @@ export class Lanes {
       for (const id of ids) this.#steering.delete(id);
     }
     const lane = this.#lane(key);
-    lane.push({ kind: "turn", queued, merge: queued.log === undefined });
+    lane.pushInOrder({ ...task, steers: false });
     this.#wake(key, lane);
   }
 

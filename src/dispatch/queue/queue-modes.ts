@@ -1,33 +1,36 @@
-import type { QueueMode } from "../ports.ts";
+import type { QueueMode } from "../../types/queue.ts";
 
-export interface LaneState {
+interface LaneState {
   /** A run or a command of this session is active. */
   readonly busy: boolean;
   readonly waiting: number;
 }
 
-export type QueueAction =
-  | { readonly kind: "start" }
-  | { readonly kind: "wait"; readonly merge: boolean }
-  /** Joins the running turn, or waits when it cannot. */
-  | { readonly kind: "steer" }
-  | { readonly kind: "interrupt" };
-
-/** What a message does when it finds its lane in this state. Pure. */
-export function queueAction(state: LaneState, mode: QueueMode): QueueAction {
-  if (!state.busy && state.waiting === 0) return { kind: "start" };
-  switch (mode) {
-    case "collect":
-      return { kind: "wait", merge: true };
-    case "followup":
-      return { kind: "wait", merge: false };
-    case "steer":
-    case "steer-backlog":
-      return state.waiting > 0 ? { kind: "wait", merge: true } : { kind: "steer" };
-    case "interrupt":
-      return { kind: "interrupt" };
-  }
+/** What a mode does with a message that finds its session busy. */
+export interface QueueModeRule {
+  /** `steer`: it joins the running turn, or waits when it cannot. */
+  readonly whenBusy: "wait" | "steer" | "interrupt";
+  /** While it waits, it may become one turn with others. */
+  readonly merges: boolean;
+  /** Of the command's help: what the mode does with a message. */
+  readonly help: string;
 }
+
+/** The modes. What happens to messages over the cap is the same in all of them: see `Lane.shed`. */
+export const QUEUE_MODE_RULES: Readonly<Record<QueueMode, QueueModeRule>> = {
+  collect: { whenBusy: "wait", merges: true, help: "waits, and joins other waiting messages in one turn" },
+  followup: { whenBusy: "wait", merges: false, help: "waits for a turn of its own" },
+  steer: { whenBusy: "steer", merges: true, help: "joins the running turn; waits when it came too late" },
+  "steer-backlog": { whenBusy: "steer", merges: true, help: "the same as steer" },
+  interrupt: { whenBusy: "interrupt", merges: true, help: "ends the running turn" },
+};
+
+/** `start`: it begins a turn now. */
+export type QueueAction = "start" | QueueModeRule["whenBusy"];
+
+/** What a message does when it finds its lane in this state. Messages that wait keep none from being steered. Pure. */
+export const queueAction = ({ busy, waiting }: LaneState, mode: QueueMode): QueueAction =>
+  !busy && waiting === 0 ? "start" : QUEUE_MODE_RULES[mode].whenBusy;
 
 /** How many of the oldest waiting messages are over the cap. */
 export const overCap = (queued: number, cap: number): number => Math.max(0, queued - cap);

@@ -17,7 +17,7 @@ export class StartGate {
   readonly #waiting: (() => void)[] = [];
   #begun = 0;
   #begunInIteration = 0;
-  #nextIteration: NodeJS.Immediate | undefined;
+  #isCounting = false;
 
   constructor(clock: Pick<Clock, "after">) {
     this.#clock = clock;
@@ -47,13 +47,14 @@ export class StartGate {
       if (!next) return;
       this.#begun += 1;
       this.#begunInIteration += 1;
-      this.#nextIteration ??= setImmediate(() => this.#beginIteration());
+      if (!this.#isCounting) setImmediate(() => this.#beginIteration());
+      this.#isCounting = true;
       next();
     }
   }
 
   #beginIteration(): void {
-    this.#nextIteration = undefined;
+    this.#isCounting = false;
     this.#begunInIteration = 0;
     this.#admit();
   }

@@ -39,7 +39,7 @@ async function resume(group: readonly InboxRow[], dispatch: Dispatch, ports: Rec
   const [first] = group;
   if (!first) return;
   if (first.sessionKey === undefined) return dispatch.admit(first);
-  const text = commandOf(first.message, dispatch.commands, ports)?.args;
+  const text = commandOf(first.message, first.sessionKey, dispatch.commands, ports)?.args;
   dispatch.enter(first.sessionKey, {
     rows: group,
     pending: group.flatMap((row) => ports.groupHistory?.take(row) ?? []),

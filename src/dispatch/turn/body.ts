@@ -2,11 +2,14 @@ import { buildBody, type Body } from "../../prompt/body.ts";
 import { sizesOf } from "../../prompt/parts.ts";
 import { isMainKey } from "../../sessions/keys.ts";
 import { MESSAGE_TOOL } from "../../tools/message/message-result.ts";
+import type { SessionKey } from "../../types/ids.ts";
 import type { UserTurn } from "../../harness/request.ts";
 import type { InboxRow, SystemEvent } from "../../types/journal.ts";
 import type { Session } from "../../types/session.ts";
 import type { AgentSettings } from "../../types/settings.ts";
 import type { Tool } from "../../types/run/tool.ts";
+import { saidIn } from "../directives/said.ts";
+import { queueSettings } from "../queue/queue-settings.ts";
 import { NO_MEDIA, withSpoken, type FetchedMedia } from "../media/media.ts";
 import type { DispatchPorts, QueuedTurn } from "../ports.ts";
 import { actingOf, sceneOf } from "./acting.ts";
@@ -22,10 +25,11 @@ export function bodyFor(
   more: { ports: BodyPorts; media: FetchedMedia; events: readonly SystemEvent[] },
 ): Body {
   const { ports, media, events } = more;
-  return buildBody({
-    ...saidIn(queued, agent, ports),
-    ...spokenIn(queued, media),
-    queueCap: Math.max(0, Math.min(ports.settings().queue.cap, queued.rows.length - (queued.brief ?? 0))),
+  const { think, ...spoken } = spokenIn(queued, session.key, { media, ports });
+  const body = buildBody({
+    ...aroundOf(queued, agent, ports),
+    ...spoken,
+    queueCap: mostWhole(queued, session, ports),
     isNewSession: session.isNew,
     abortedLastRun: session.entry.abortedLastRun === true,
     systemEvents: [...eventsFor(session, events, ports), ...newsIn(queued, ports)],
@@ -35,21 +39,35 @@ export function bodyFor(
       .tools(agent, actingOf(queued.rows, session, ports), sceneOf(queued.rows, ports), MESSAGE_TOOL)
       .some(isMessageTool),
   });
+  return think ? { ...body, thinking: think } : body;
 }
 
-/** The messages with what was said in their recordings. */
-function spokenIn(queued: QueuedTurn, media: FetchedMedia) {
-  const [head, ...rest] = queued.rows;
+/** How many of the newest messages of a turn are told whole; older ones in a line each. */
+function mostWhole({ rows, brief = 0 }: QueuedTurn, session: Session, ports: Pick<BodyPorts, "settings">): number {
+  const [first] = rows;
+  const settings = ports.settings();
+  const { cap } = first ? queueSettings(first.message.from, session.entry, settings) : settings.queue;
+  return Math.max(0, Math.min(cap, rows.length - brief));
+}
+
+/** The messages without their directives, with what was said in their recordings. `think`: the last level that one of them names. */
+function spokenIn(
+  queued: QueuedTurn,
+  key: SessionKey,
+  { media, ports }: { readonly media: FetchedMedia; readonly ports: Pick<BodyPorts, "kinds" | "settings"> },
+) {
+  const { rows } = queued;
+  const said = rows.map(({ message }) => saidIn(message, key, ports, rows.length === 1 ? queued.text : undefined));
+  const [head, ...also] = rows.map((row, at) => {
+    const text = said[at]?.text ?? row.message.text;
+    return withSpoken({ ...row, message: { ...row.message, text } }, media);
+  });
   if (!head) throw new Error("a turn needs a message");
-  const text = rest.length === 0 ? (queued.text ?? head.message.text) : head.message.text;
-  return {
-    message: withSpoken({ ...head, message: { ...head.message, text } }, media),
-    also: rest.map((row) => withSpoken(row, media)),
-    rawText: head.message.text,
-  };
+  const think = said.findLast(({ values }) => values.think)?.values.think;
+  return { message: head, also, rawText: rows[0]?.message.text ?? "", ...(think && { think }) };
 }
 
-const saidIn = ({ pending }: QueuedTurn, { timezone }: AgentSettings, { clock }: Pick<BodyPorts, "clock">) => ({
+const aroundOf = ({ pending }: QueuedTurn, { timezone }: AgentSettings, { clock }: Pick<BodyPorts, "clock">) => ({
   pendingHistory: pending,
   timezone,
   now: clock.now(),
@@ -60,11 +78,12 @@ export function joiningTurn(
   queued: QueuedTurn,
   row: InboxRow,
   agent: AgentSettings,
-  ports: Pick<BodyPorts, "clock">,
+  { key, ports }: { readonly key: SessionKey; readonly ports: Pick<BodyPorts, "clock" | "kinds" | "settings"> },
 ): UserTurn {
+  const { think: _ofATurnOfItsOwn, ...spoken } = spokenIn(queued, key, { media: NO_MEDIA, ports });
   const body = buildBody({
-    ...saidIn(queued, agent, ports),
-    ...spokenIn(queued, NO_MEDIA),
+    ...aroundOf(queued, agent, ports),
+    ...spoken,
     isNewSession: false,
     abortedLastRun: false,
     systemEvents: [],

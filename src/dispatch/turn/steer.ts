@@ -2,6 +2,7 @@ import type { Run } from "../../harness/run.ts";
 import type { SessionKey } from "../../types/ids.ts";
 import type { InboxRow } from "../../types/journal.ts";
 import type { QueuedTurn } from "../ports.ts";
+import { saidIn } from "../directives/said.ts";
 import { joiningTurn } from "./body.ts";
 import { leave } from "./stages/claim.ts";
 import { finishSteered } from "./stages/earlier-end.ts";
@@ -16,9 +17,9 @@ export async function steer(run: Run, key: SessionKey, queued: QueuedTurn, ports
   if (!row) return true;
   const settings = ports.settings();
   const agent = settings.agents.get(settings.agentOf(key));
-  // Files are fetched only for a turn of their own.
-  if (!agent || more.length > 0 || hasFiles(row)) return false;
-  const turn = joiningTurn(queued, row, agent, ports);
+  // Files are fetched only for a turn of their own, and only that can think as its message asks.
+  if (!agent || more.length > 0 || hasFiles(row) || saidIn(row.message, key, ports).values.think) return false;
+  const turn = joiningTurn(queued, row, agent, { key, ports });
   const claim = { sessionKey: key, runId: run.stream.facts.runId, turnId: turn.entryId };
   if ((await ports.journal.inbox.claim([row.id], claim)).length === 0) {
     leave(queued, ports);

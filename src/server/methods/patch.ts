@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { SessionKey } from "../../types/ids.ts";
 import { defineMethod, MethodError, type Method } from "../../types/method.ts";
 import { modelName, THINK_LEVELS } from "../../types/run/model.ts";
+import { MOST_CAP, MOST_DEBOUNCE_MS, QUEUE_DROPS, QUEUE_MODES } from "../../types/queue.ts";
 import type { SessionEntry, SessionPatch } from "../../types/session.ts";
 import type { ServerPorts } from "../options.ts";
 import type { MethodParts } from "./parts.ts";
@@ -15,6 +16,10 @@ const patchParams = z.looseObject({
   label: z.string().min(1).max(512).nullish(),
   model: z.string().min(1).nullish(),
   thinkingLevel: z.enum(THINK_LEVELS).nullish(),
+  queueMode: z.enum([...QUEUE_MODES, "queue", "steer+backlog"]).nullish(),
+  queueDebounceMs: z.int().min(0).max(MOST_DEBOUNCE_MS).nullish(),
+  queueCap: z.int().min(1).max(MOST_CAP).nullish(),
+  queueDrop: z.enum(QUEUE_DROPS).nullish(),
 });
 
 /** Fields of a patch that are not settings. */
@@ -57,11 +62,11 @@ function refuseUnsupported(params: PatchParams): void {
 }
 
 function patchOf(params: PatchParams): SessionPatch {
-  const { label, thinkingLevel } = params;
-  return {
-    ...(label === undefined ? {} : { label: label ?? undefined }),
-    ...(thinkingLevel === undefined ? {} : { thinkingLevel: thinkingLevel ?? undefined }),
-  };
+  const { label, thinkingLevel, queueMode, queueDebounceMs, queueCap, queueDrop } = params;
+  const settings = { label, thinkingLevel, queueMode, queueDebounceMs, queueCap, queueDrop };
+  return Object.fromEntries(
+    Object.entries(settings).flatMap(([name, value]) => (value === undefined ? [] : [[name, value ?? undefined]])),
+  );
 }
 
 /** `provider/id`, or an id alone when one known model has it. */

@@ -30,7 +30,14 @@ const SETTINGS = {
 
 function lanesWith(turns: Partial<TurnHandler>, given: Partial<LanePorts> = {}) {
   return new Lanes(
-    { clock: systemClock, kinds: turnKinds(), log: recordLog(), settings: () => SETTINGS, ...given },
+    {
+      clock: systemClock,
+      kinds: turnKinds(),
+      log: recordLog(),
+      sessions: { peek: () => undefined },
+      settings: () => SETTINGS,
+      ...given,
+    },
     {
       routeOf: (key) => key,
       run: async () => undefined,

@@ -11,7 +11,12 @@ function laneOf(...texts: readonly string[]): Lane {
   const lane = new Lane();
   for (const [id, text] of texts.entries()) {
     const row: InboxRow = { id, message: nextMessage(text), state: "accepted", attempts: 0 };
-    lane.push({ kind: "turn", queued: { rows: [row], pending: [] }, merge: true, leavesFirst: text === "beat" });
+    lane.push({
+      kind: "turn",
+      queued: { rows: [row], pending: [] },
+      merge: true,
+      ...(text === "beat" && { overCap: "first" }),
+    });
   }
   return lane;
 }
@@ -31,7 +36,7 @@ it.each([
   "a turn that nobody wrote pushes no message out of a full lane, and leaves first (drop %s of %j)",
   (drop, waiting, gone) => {
     const lane = laneOf(...waiting);
-    expect(textsOf(lane.shed({ cap: 2, debounceMs: 0, drop }))).toEqual(gone);
+    expect(textsOf(lane.shed({ cap: 2, drop }))).toEqual(gone);
     expect(lane.waiting).toBe(waiting.length - gone.length);
   },
 );
@@ -58,8 +63,7 @@ it("summarize holds every queue mode to the cap, and loses nobody's message", ()
         };
         const log = isWatched ? { log: new RunLog(FACTS) } : {};
         lane.push({ kind: "turn", queued: { rows: [row], pending: [], ...log }, merge: merge && !isWatched });
-        for (const task of lane.shed({ cap, debounceMs: 0, drop: "summarize" }))
-          refused.push(...rowsIn(task).map((one) => one.id));
+        for (const task of lane.shed({ cap, drop: "summarize" })) refused.push(...rowsIn(task).map((one) => one.id));
         expect(lane.waiting).toBeLessThanOrEqual(cap);
       }
       const kept: number[] = [];
@@ -78,7 +82,7 @@ it("500 messages that may not be merged wait as 20 turns; the oldest are listed,
   for (let id = 0; id < 500; id += 1) {
     const row: InboxRow = { id, message: nextMessage(`message ${id}`), state: "accepted", attempts: 0 };
     lane.push({ kind: "turn", queued: { rows: [row], pending: [] }, merge: false });
-    expect(lane.shed({ cap: 20, debounceMs: 0, drop: "summarize" })).toEqual([]);
+    expect(lane.shed({ cap: 20, drop: "summarize" })).toEqual([]);
   }
   expect(lane.waiting).toBe(20);
   const first = lane.take();

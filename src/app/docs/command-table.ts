@@ -1,0 +1,71 @@
+import type { Command } from "../../dispatch/commands/command.ts";
+import { commandTable } from "../../dispatch/commands/table.ts";
+import { QUEUE_MODE_RULES } from "../../dispatch/queue/queue-modes.ts";
+import { QUEUE_MODE_ALIASES } from "../../types/queue.ts";
+
+const WHO: Readonly<Record<Command["who"], string>> = {
+  anyone: "anyone who may write",
+  conversation: "in a direct chat its person; in a group or the shared conversation an owner",
+  owner: "an owner",
+};
+
+const WHEN: Readonly<Record<Command["at"], string>> = {
+  once: "at once, also while a turn is running",
+  apart: "at once, and no other message waits for it",
+  lane: "when the running turn has ended",
+  reset: "at once; it ends the running turn",
+};
+
+/** The page of the commands, from their table. */
+export function commandPage(): string {
+  const { all } = commandTable({ commands: [], revision: 0 });
+  return [
+    "# Commands in a chat",
+    "",
+    "<!-- Generated from the code by `npm run generate`. -->",
+    "",
+    "A message that begins with one of these is a command, unless `commands.text` is off. `commands.allowFrom` and",
+    "`commands.ownerAllowFrom` in the [configuration](config.md) say who may use them; plugins may add more.",
+    "",
+    ...table(["command", "what it does", "who", "when"], all.map(rowOf)),
+    "",
+    "## In a message",
+    "",
+    "`/think` and `/queue` may also be anywhere in a message that says more, at the beginning or after white space. They then hold for",
+    "this message only, and the agent gets the message without them: `/think high why is the sky blue?`, `stop that /queue interrupt`.",
+    "A message of such words alone sets them for the session. An unknown value, or one in a block of code, stays text. The same is",
+    "true when the sender may not use the command; a message that begins with it is then refused. A message with `/think` joins no running",
+    "turn, because that cannot think otherwise.",
+    "",
+    "## Modes of the queue",
+    "",
+    "While a turn is running, a message of the same session does what the mode says. Asked in this order: the message's own",
+    "`/queue`, the session (`/queue`, or `sessions.patch`), `messages.queue.byChannel`, `messages.queue.mode`.",
+    "",
+    ...table(
+      ["mode", "other names", "a message"],
+      Object.entries(QUEUE_MODE_RULES).map(([mode, { help }]) => [`\`${mode}\``, aliasesOf(mode), help]),
+    ),
+    "",
+    "A message that has to wait, such as one with a file, keeps none of the later ones from joining the turn. `debounce` is how long",
+    "the next turn waits for more of a burst, `cap` how many messages may wait, and `drop` what happens to more: `old` refuses the",
+    "oldest, `new` the newest, and `summarize` gives the agent one line for each of the oldest.",
+    "",
+  ].join("\n");
+}
+
+function rowOf({ name, aliases = [], help, who, at }: Command): readonly string[] {
+  const names = [name, ...aliases].map((word) => `\`/${word}\``).join(", ");
+  return [names, help, WHO[who], WHEN[at]];
+}
+
+function aliasesOf(mode: string): string {
+  return Object.entries(QUEUE_MODE_ALIASES)
+    .flatMap(([alias, of]) => (of === mode ? [`\`${alias}\``] : []))
+    .join(", ");
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
+  const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
+  return [line(head), `|${head.map(() => "---|").join("")}`, ...rows.map(line)];
+}

@@ -1,0 +1,141 @@
+import type { ThinkLevel } from "../../types/run/model.ts";
+import type { QueueWish } from "../queue/queue-settings.ts";
+import { looksLikeOption, queueWord } from "./queue-words.ts";
+import { thinkLevelOf } from "./think-words.ts";
+
+/** What directives of a message set for it. */
+export interface DirectiveValues {
+  readonly think?: ThinkLevel;
+  readonly queue?: QueueWish;
+}
+
+/** A directive that was found in a text. */
+export interface FoundDirective {
+  /** The command with the same meaning for the whole session. */
+  readonly command: "think" | "queue";
+  /** What that command would be given. */
+  readonly args: string;
+  readonly values: DirectiveValues;
+  /** Where it begins and ends in the text, without the white space around it. */
+  readonly from: number;
+  readonly to: number;
+}
+
+interface Directive {
+  readonly command: FoundDirective["command"];
+  /** Reads the value from the words after the name: how many of them belong to it. Undefined when the first is none. */
+  read(words: readonly string[]): { readonly values: DirectiveValues; readonly count: number } | undefined;
+}
+
+const THINK: Directive = {
+  command: "think",
+  read([word = ""]) {
+    const think = thinkLevelOf(word);
+    return think && { values: { think }, count: 1 };
+  },
+};
+
+const QUEUE: Directive = {
+  command: "queue",
+  read(words) {
+    const wishes = words.map(queueWord);
+    const end = wishes.indexOf(undefined);
+    const own = end < 0 ? wishes : wishes.slice(0, end);
+    const next = words[own.length];
+    // A number that is wrong: whoever wrote it is told by the command, or at least the text shows it.
+    if (next !== undefined && looksLikeOption(next)) return undefined;
+    return own.length === 0 ? undefined : { values: { queue: Object.assign({}, ...own) }, count: own.length };
+  },
+};
+
+/** The directives by their names. */
+const DIRECTIVES: ReadonlyMap<string, Directive> = new Map([
+  ["think", THINK],
+  ["thinking", THINK],
+  ["t", THINK],
+  ["queue", QUEUE],
+]);
+
+const NAME = /(?<=^|\s)\/([a-z]+)(?=[:\s])[ \t]*:?/gi;
+/** The words of a directive are on its line. */
+const WORD = /[ \t]*([^\s]+)/y;
+/** Most words that a directive takes: the mode of a queue and its three numbers. */
+const MOST_WORDS = 4;
+const FENCE = /^[ \t]*(`{3,}|~{3,})/;
+
+/**
+ * The directives in a text, in their order: a name after a slash, at the beginning or after white space, and a value that it
+ * knows. All else stays text: a path, an unknown value, what is in a block of code. Costs next to nothing without a slash. Pure.
+ */
+export function directivesIn(text: string): readonly FoundDirective[] {
+  if (!text.includes("/")) return [];
+  const found: FoundDirective[] = [];
+  for (const match of text.matchAll(NAME)) {
+    // The words of a directive may look like another one.
+    if (match.index < (found.at(-1)?.to ?? 0)) continue;
+    const directive = readDirective(match, text);
+    if (directive) found.push(directive);
+  }
+  if (found.length === 0) return found;
+  const blocks = codeBlocksOf(text);
+  return found.filter(({ from }) => !blocks.some((block) => from >= block.from && from < block.to));
+}
+
+function readDirective(match: RegExpExecArray, text: string): FoundDirective | undefined {
+  const directive = DIRECTIVES.get((match[1] ?? "").toLowerCase());
+  if (!directive) return undefined;
+  const words = wordsAfter(text, match.index + match[0].length);
+  const read = directive.read(words.map(({ word }) => word));
+  const own = words.slice(0, read?.count ?? 0);
+  const to = own.at(-1)?.to;
+  if (!read || to === undefined) return undefined;
+  const args = own.map(({ word }) => word).join(" ");
+  return { command: directive.command, args, values: read.values, from: match.index, to };
+}
+
+interface Span {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Fenced blocks of Markdown; one that is not closed ends with the text. */
+function codeBlocksOf(text: string): readonly Span[] {
+  const blocks: Span[] = [];
+  let open: { readonly fence: string; readonly from: number } | undefined;
+  let at = 0;
+  for (const line of text.split("\n")) {
+    const fence = FENCE.exec(line)?.[1];
+    if (!open && fence !== undefined) open = { fence, from: at };
+    else if (open && fence?.startsWith(open.fence)) {
+      blocks.push({ from: open.from, to: at + line.length });
+      open = undefined;
+    }
+    at += line.length + 1;
+  }
+  return open ? [...blocks, { from: open.from, to: text.length }] : blocks;
+}
+
+function wordsAfter(text: string, from: number): readonly { readonly word: string; readonly to: number }[] {
+  const words: { word: string; to: number }[] = [];
+  WORD.lastIndex = from;
+  while (words.length < MOST_WORDS) {
+    const match = WORD.exec(text);
+    if (!match?.[1]) break;
+    words.push({ word: match[1], to: WORD.lastIndex });
+  }
+  return words;
+}
+
+/** The text without these directives. What is between other words keeps its white space; each directive takes one with it. Pure. */
+export function withoutDirectives(text: string, found: readonly Span[]): string {
+  let rest = text;
+  for (const { from, to } of found.toReversed()) {
+    const before = rest.slice(0, from);
+    const after = rest.slice(to);
+    rest = after === "" ? before.replace(ONE_SPACE_AT_END, "") : before + after.replace(ONE_SPACE, "");
+  }
+  return rest;
+}
+
+const ONE_SPACE = /^(?:\r\n|\s)/;
+const ONE_SPACE_AT_END = /(?:\r\n|\s)$/;

@@ -16,7 +16,17 @@ async function told(person: Person, text: string): Promise<string> {
   await place.boot.outcome(await person.says(text));
   return place.fixture.platform.texts.at(-1) ?? "";
 }
-const CHANGES = ["/new", "/reset", "/think high", "/model fake/fake-1", "/model default", "/compact", "/new hello"];
+const CHANGES = [
+  "/new",
+  "/reset",
+  "/think high",
+  "/queue interrupt",
+  "/think high hello",
+  "/model fake/fake-1",
+  "/model default",
+  "/compact",
+  "/new hello",
+];
 
 describe("a command that changes a conversation", () => {
   it.each(CHANGES)("is refused to a member of a group who is no owner: %s", async (text) => {

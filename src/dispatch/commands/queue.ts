@@ -3,21 +3,21 @@ import type { Session, SessionPatch } from "../../types/session.ts";
 import { queueWord } from "../directives/queue-words.ts";
 import { QUEUE_MODE_RULES } from "../queue/queue-modes.ts";
 import { queueSettings, queueWishOf, type QueueWish } from "../queue/queue-settings.ts";
-import { inSession } from "../../sessions/in-session.ts";
 import type { CommandAnswer, CommandContext } from "./command.ts";
+import { storeSetting } from "./store-setting.ts";
 
 /** Shows or sets how messages of this session wait. Holds from the next message on, also while a turn is running. */
 export async function setQueue(context: CommandContext, session?: Session): Promise<CommandAnswer> {
   const words = context.args.split(/\s+/).filter((word) => word !== "");
   if (words.length === 0) return { text: shown(context, "") };
   if (words.length === 1 && ["default", "reset"].includes(words[0]?.toLowerCase() ?? "")) {
-    await store(context, NOTHING, session);
+    await storeSetting(context, NOTHING, session);
     return { text: shown(context, "As configured. ") };
   }
   const wishes = words.map((word) => ({ word, wish: queueWord(word) }));
   const unknown = wishes.find(({ wish }) => wish === undefined);
   if (unknown) return { text: unknownWord(unknown.word) };
-  await store(context, patchOf(Object.assign({}, ...wishes.map(({ wish }) => wish))), session);
+  await storeSetting(context, patchOf(Object.assign({}, ...wishes.map(({ wish }) => wish))), session);
   return { text: shown(context, "") };
 }
 
@@ -34,13 +34,6 @@ const patchOf = ({ mode, debounceMs, cap, drop }: QueueWish): SessionPatch => ({
   ...(cap !== undefined && { queueCap: cap }),
   ...(drop !== undefined && { queueDrop: drop }),
 });
-
-/** A row that a run holds is changed without waiting for that run. */
-async function store({ key, ports }: CommandContext, patch: SessionPatch, session?: Session): Promise<void> {
-  if (session) return session.update(patch, { now: true });
-  if ((await ports.sessions.patch(key, patch, { now: true })) !== undefined) return;
-  await inSession(key, (opened) => opened.update(patch, { now: true }), ports);
-}
 
 function shown({ key, message, ports }: CommandContext, before: string): string {
   const entry = ports.sessions.peek(key);

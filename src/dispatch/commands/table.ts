@@ -10,7 +10,9 @@ import { fromContribution, type Command, type CommandAnswer, type CommandContext
 import { thinkLevelOf } from "../directives/think-words.ts";
 import { switchModel } from "./model.ts";
 import { setQueue } from "./queue.ts";
+import { setSendPolicy } from "./send.ts";
 import { statusText } from "./status.ts";
+import { whoAmI } from "./whoami.ts";
 
 /** The gateway's own commands. */
 const COMMANDS: readonly Command[] = [
@@ -32,6 +34,14 @@ const COMMANDS: readonly Command[] = [
     help: "This list.",
     at: "once",
     run: async ({ message, ports, commands }) => ({ text: helpText(commands.all, commandFormOf(ports, message.from)) }),
+  },
+  {
+    name: "whoami",
+    who: "anyone",
+    aliases: ["id"],
+    help: "Who I take you for, and the name of this conversation.",
+    at: "once",
+    run: whoAmI,
   },
   {
     name: "think",
@@ -62,6 +72,13 @@ const COMMANDS: readonly Command[] = [
     help: "Replace the older part of the conversation by a summary: /compact, or /compact and what to keep.",
     at: "lane",
     run: compactNow,
+  },
+  {
+    name: "send",
+    who: "owner",
+    help: "Whether I answer in this conversation: /send on, off or inherit.",
+    at: "once",
+    run: setSendPolicy,
   },
   {
     name: "approve",

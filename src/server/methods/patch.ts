@@ -16,6 +16,7 @@ const patchParams = z.looseObject({
   label: z.string().min(1).max(512).nullish(),
   model: z.string().min(1).nullish(),
   thinkingLevel: z.enum(THINK_LEVELS).nullish(),
+  sendPolicy: z.enum(["allow", "deny"]).nullish(),
   queueMode: z.enum([...QUEUE_MODES, "queue", "steer+backlog"]).nullish(),
   queueDebounceMs: z.int().min(0).max(MOST_DEBOUNCE_MS).nullish(),
   queueCap: z.int().min(1).max(MOST_CAP).nullish(),
@@ -62,8 +63,8 @@ function refuseUnsupported(params: PatchParams): void {
 }
 
 function patchOf(params: PatchParams): SessionPatch {
-  const { label, thinkingLevel, queueMode, queueDebounceMs, queueCap, queueDrop } = params;
-  const settings = { label, thinkingLevel, queueMode, queueDebounceMs, queueCap, queueDrop };
+  const { label, thinkingLevel, sendPolicy, queueMode, queueDebounceMs, queueCap, queueDrop } = params;
+  const settings = { label, thinkingLevel, sendPolicy, queueMode, queueDebounceMs, queueCap, queueDrop };
   return Object.fromEntries(
     Object.entries(settings).flatMap(([name, value]) => (value === undefined ? [] : [[name, value ?? undefined]])),
   );

@@ -204,6 +204,7 @@ const SHOWN = [
   "thinkingLevel",
   "verboseLevel",
   "reasoningLevel",
+  "sendPolicy",
   "queueMode",
   "queueDebounceMs",
   "queueCap",

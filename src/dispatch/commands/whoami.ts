@@ -1,0 +1,26 @@
+import type { Principal } from "../../types/run/principal.ts";
+import { chatName, principalOf } from "../turn/principal.ts";
+import type { CommandAnswer, CommandContext } from "./command.ts";
+
+const ROLES: Readonly<Record<Principal["kind"], string>> = {
+  owner: "an owner",
+  sender: "a person in a direct chat, no owner",
+  member: "a member of a group, no owner",
+  automation: "nobody: the gateway itself",
+};
+
+/** Who the gateway takes the sender for, with the names that lists of the config need. */
+export async function whoAmI({ message, key, ports }: CommandContext): Promise<CommandAnswer> {
+  const { sender, from } = message;
+  const { kind, id, name } = principalOf([{ message }], ports);
+  const isOperator = message.options?.operator === true;
+  const handle = sender.username === undefined ? [] : [`Username: ${sender.username}`];
+  const lines = [
+    `You are ${name ?? id}: ${ROLES[kind]}.`,
+    ...(isOperator ? [] : [`Name in lists such as commands.ownerAllowFrom: ${id}`, ...handle]),
+    `Chat: ${chatName(from)}${from.thread === undefined ? "" : `, thread ${from.thread}`}`,
+    `Session: ${key}`,
+    `Agent: ${ports.settings().agentOf(key)}`,
+  ];
+  return { text: lines.join("\n") };
+}

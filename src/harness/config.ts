@@ -7,6 +7,7 @@ import { agentToolsConfig } from "../tools/config.ts";
 import { THINK_LEVELS } from "../types/run/model.ts";
 import { about, makes } from "../utils/config.ts";
 import { compilePattern } from "../utils/text/pattern.ts";
+import { VERBOSE_LEVELS } from "../types/run/verbose.ts";
 
 const isPattern = makes(compilePattern);
 
@@ -26,6 +27,7 @@ const modelChoice = z.union([
   }),
 ]);
 
+const verbose = z.enum(VERBOSE_LEVELS);
 const thinking = z.union([z.enum(THINK_LEVELS), z.literal("adaptive"), z.literal("max")]);
 
 const params = z.strictObject({
@@ -106,6 +108,14 @@ export const agentDefaultsConfig = z.strictObject({
   thinkingDefault: thinking
     .default("off")
     .meta(about("Thinking", "How much the model thinks. `adaptive` means `medium`, `max` means `xhigh`.")),
+  verboseDefault: verbose
+    .default("off")
+    .meta(
+      about(
+        "Verbose",
+        "What a chat sees of the tools that the agent uses: nothing, a line for each call (`on`), or also the beginning of each result (`full`).",
+      ),
+    ),
   timeoutSeconds: z.int().min(1).max(2_000_000).default(600).meta(about("Run timeout", "Most seconds of one run.")),
   llm: z
     .strictObject({
@@ -159,6 +169,7 @@ export const agentEntryConfig = z.strictObject({
   skills,
   model: modelChoice.optional().meta(about("Model", "As in `agents.defaults.model`.")),
   thinkingDefault: thinking.optional().meta(about("Thinking", "As in `agents.defaults.thinkingDefault`.")),
+  verboseDefault: verbose.optional().meta(about("Verbose", "As in `agents.defaults.verboseDefault`.")),
   contextTokens: historyDefaultsShape.contextTokens,
   contextLimits: ownContextLimitsConfig
     .optional()

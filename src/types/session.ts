@@ -1,5 +1,6 @@
 import type { AgentId, SessionKey } from "./ids.ts";
 import type { ChatMessage, ThinkLevel } from "./run/model.ts";
+import type { VerboseLevel } from "./run/verbose.ts";
 
 export type ChatType = "direct" | "group" | "thread";
 
@@ -30,7 +31,7 @@ export interface SessionEntry extends SubagentEntry, QueueEntry {
   abortedLastRun?: boolean;
   chatType?: ChatType;
   thinkingLevel?: ThinkLevel;
-  verboseLevel?: "off" | "on" | "full";
+  verboseLevel?: VerboseLevel;
   reasoningLevel?: "off" | "on" | "stream";
   providerOverride?: string;
   modelOverride?: string;

@@ -1,3 +1,4 @@
+import type { VerboseLevel } from "./run/verbose.ts";
 import type { AgentId } from "./ids.ts";
 import type { ModelRef, ThinkLevel } from "./run/model.ts";
 
@@ -27,6 +28,8 @@ export interface AgentSettings {
   readonly workspace: string;
   readonly model: { readonly primary?: ModelRef; readonly fallbacks: readonly ModelRef[] };
   readonly thinking: ThinkLevel;
+  /** What chats see of tool calls; nothing when unset. */
+  readonly verbose?: VerboseLevel;
   /** Milliseconds a run may take. */
   readonly timeoutMs: number;
   /** Milliseconds without a sign of the model after which a call has stalled; 120 s when unset. */

@@ -538,7 +538,7 @@ test("an unsupported setting is refused by its name, and nothing is stored", asy
   const refused = await client.request("sessions.patch", {
     key: "k-refused",
     label: "x",
-    verboseLevel: "full",
+    elevatedLevel: "full",
     reasoningLevel: "on",
     queueMode: "steer",
   });
@@ -546,12 +546,12 @@ test("an unsupported setting is refused by its name, and nothing is stored", asy
     ok: false,
     error: {
       code: "INVALID_REQUEST",
-      message: "this gateway does not support these settings: verboseLevel, reasoningLevel",
-      details: { code: "SETTING_NOT_SERVED", settings: ["verboseLevel", "reasoningLevel"] },
+      message: "this gateway does not support these settings: elevatedLevel, reasoningLevel",
+      details: { code: "SETTING_NOT_SERVED", settings: ["elevatedLevel", "reasoningLevel"] },
     },
   });
   expect(gateway.sessions.peek(sessionKey("k-refused"))).toBeUndefined();
-  expect(await client.request("sessions.patch", { key: "k-refused", label: "x", verboseLevel: null })).toMatchObject({
+  expect(await client.request("sessions.patch", { key: "k-refused", label: "x", elevatedLevel: null })).toMatchObject({
     ok: true,
   });
 });

@@ -65,6 +65,7 @@ function resolveAgent(config: Config, entry: Entry, places: Places & { isDefault
     ...allowedOf(entry, defaults),
     params: [...paramsOf(defaults), ...paramsOf(entry)],
     thinking: thinkingOf(entry.thinkingDefault ?? defaults.thinkingDefault),
+    verbose: entry.verboseDefault ?? defaults.verboseDefault,
     timeoutMs: defaults.timeoutSeconds * 1000,
     idleTimeoutMs: defaults.llm.idleTimeoutSeconds * 1000,
     ...(contextTokens !== undefined && { contextTokens }),

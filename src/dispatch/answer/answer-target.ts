@@ -6,6 +6,7 @@ import type { Clock } from "../../types/clock.ts";
 import type { MediaStore, OutboxRow } from "../../types/journal.ts";
 import type { AnswerFilter, TurnKind } from "../../types/run/turn-kind.ts";
 import type { AgentSettings } from "../../types/settings.ts";
+import type { VerboseLevel } from "../../types/run/verbose.ts";
 import type { ChatStyle } from "../ports.ts";
 
 /** The message that is answered, its chat, and the part of the answer that was planned before a restart. */
@@ -21,6 +22,8 @@ export interface AnswerTarget {
   readonly filter: AnswerFilter | undefined;
   readonly earlier: EarlierAnswer;
   readonly session?: SessionKey;
+  /** What the chat sees of tool calls at this moment; nothing when unset. */
+  verbose?(): VerboseLevel;
 }
 
 /** What the process before the restart planned of an answer. */

@@ -4,6 +4,7 @@ import { paragraphsOf } from "../../reply/paragraphs.ts";
 import type { ReplyBlock } from "../../types/chat/reply.ts";
 import type { Outcome } from "../../types/journal.ts";
 import { WHOLE_MESSAGES, type DeltaPace, type RunEvent, type RunStream } from "../../types/run/events.ts";
+import type { VerboseLevel } from "../../types/run/verbose.ts";
 import type { RunResult } from "../../types/run/run.ts";
 import { background } from "../../utils/background.ts";
 import { noticeFor } from "../chat-texts.ts";
@@ -15,6 +16,7 @@ import { lettersOf, type BlockFeed } from "./block-feed.ts";
 import { NOTICE } from "./reply-names.ts";
 import { ResponsePrefix } from "./response-prefix.ts";
 import { SentTexts } from "./sent-texts.ts";
+import { callLine, resultLine, type ToolLine } from "./tool-lines.ts";
 import { openFeed, openPreview, shownAtTimes } from "./showing.ts";
 
 /** Follows a run and brings its answer to the chat. Resolves when the whole reply is durable, with the message's outcome. */
@@ -53,12 +55,11 @@ class Answering {
   constructor(target: AnswerTarget, ports: AnswerPorts) {
     this.#target = target;
     this.#ports = ports;
-    const { style, agent, kind, earlier } = target;
+    const { style, agent, earlier } = target;
     this.#toolTexts = new SentTexts(target.inboxId, target.message.from, earlier.rows);
     this.#prefix = new ResponsePrefix(style.responsePrefix, agent);
     this.#sends = new AnswerSends(target, ports.outbox, this.#prefix);
-    const wanted = style.streaming ?? (agent.streaming.blocks ? "block" : "partial");
-    const streaming = kind.answer === "whole" ? "off" : wanted;
+    const streaming = streamingOf(target);
     this.#earlierBlocks = streaming === "block" ? this.#sends.plannedBlocks() : [];
     if (streaming === "block") this.#feed = openFeed(target, ports, this.#earlierBlocks);
     else if (streaming === "partial") this.#preview = openPreview(target, ports, this.#replyTo({}));
@@ -89,6 +90,7 @@ class Answering {
       case "tool_start":
         await this.#flush();
         this.#toolTexts.begin(event);
+        await this.#sendLine(callLine(event, this.#verbose));
         return this.#ports.textPlanned(event.callId);
       case "tool_end":
         return this.#endTool(event);
@@ -142,6 +144,15 @@ class Answering {
   async #endTool(event: RunEvent & { type: "tool_end" }): Promise<void> {
     if (this.#toolTexts.isOwn(event)) this.#toolTexts.end(event, await this.#ports.plannedRows());
     await this.#sendBlocks(this.#feed?.tick());
+    await this.#sendLine(resultLine(event, this.#verbose));
+  }
+
+  get #verbose(): VerboseLevel {
+    return this.#target.verbose?.() ?? "off";
+  }
+
+  async #sendLine(line: ToolLine | undefined): Promise<void> {
+    if (line) await this.#send(line.name, [{ kind: "notice", markdown: line.markdown, because: "tool" }]);
   }
 
   async #end(result: RunResult): Promise<void> {
@@ -281,6 +292,14 @@ class Answering {
     const isWanted = directives.replyTo?.kind === "current" || style.replyToMode !== "off";
     return isWanted && message.id !== "" ? message.id : undefined;
   }
+}
+
+/** Where tool calls are shown, the text before each is a message of its own, so that all is in its order. */
+function streamingOf({ style, agent, kind, verbose }: AnswerTarget): "off" | "partial" | "block" {
+  if (kind.answer === "whole") return "off";
+  const wanted = style.streaming ?? (agent.streaming.blocks ? "block" : "partial");
+  const isShowing = verbose !== undefined && verbose() !== "off";
+  return isShowing && wanted === "partial" ? "block" : wanted;
 }
 
 const joined = (texts: readonly string[]): string => texts.filter((text) => text.trim() !== "").join("\n\n");

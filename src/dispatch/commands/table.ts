@@ -12,6 +12,7 @@ import { switchModel } from "./model.ts";
 import { setQueue } from "./queue.ts";
 import { setSendPolicy } from "./send.ts";
 import { statusText } from "./status.ts";
+import { setVerbose } from "./verbose.ts";
 import { whoAmI } from "./whoami.ts";
 
 /** The gateway's own commands. */
@@ -50,6 +51,14 @@ const COMMANDS: readonly Command[] = [
     help: `Thinking level: ${THINK_LEVELS.join(", ")}.`,
     at: "lane",
     run: setThinking,
+  },
+  {
+    name: "verbose",
+    who: "conversation",
+    aliases: ["v"],
+    help: "What is shown of the tools I use: /verbose off, on, full or default.",
+    at: "once",
+    run: setVerbose,
   },
   {
     name: "queue",

@@ -1,4 +1,5 @@
 import type { ThinkLevel } from "../../types/run/model.ts";
+import { verboseLevelOf, type VerboseLevel } from "../../types/run/verbose.ts";
 import type { QueueWish } from "../queue/queue-settings.ts";
 import { looksLikeOption, queueWord } from "./queue-words.ts";
 import { thinkLevelOf } from "./think-words.ts";
@@ -7,12 +8,13 @@ import { thinkLevelOf } from "./think-words.ts";
 export interface DirectiveValues {
   readonly think?: ThinkLevel;
   readonly queue?: QueueWish;
+  readonly verbose?: VerboseLevel;
 }
 
 /** A directive that was found in a text. */
 export interface FoundDirective {
   /** The command with the same meaning for the whole session. */
-  readonly command: "think" | "queue";
+  readonly command: "think" | "queue" | "verbose";
   /** What that command would be given. */
   readonly args: string;
   readonly values: DirectiveValues;
@@ -35,6 +37,14 @@ const THINK: Directive = {
   },
 };
 
+const VERBOSE: Directive = {
+  command: "verbose",
+  read([word]) {
+    const verbose = verboseLevelOf(word);
+    return verbose && { values: { verbose }, count: 1 };
+  },
+};
+
 const QUEUE: Directive = {
   command: "queue",
   read(words) {
@@ -54,6 +64,8 @@ const DIRECTIVES: ReadonlyMap<string, Directive> = new Map([
   ["thinking", THINK],
   ["t", THINK],
   ["queue", QUEUE],
+  ["verbose", VERBOSE],
+  ["v", VERBOSE],
 ]);
 
 const NAME = /(?<=^|\s)\/([a-z]+)(?=[:\s])[ \t]*:?/gi;

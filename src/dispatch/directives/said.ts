@@ -39,5 +39,14 @@ export function saidIn(message: InboundMessage, key: SessionKey, ports: Ports, t
 function valuesOf(found: readonly FoundDirective[]): DirectiveValues {
   const queue = Object.assign({}, ...found.map(({ values }) => values.queue));
   const think = found.findLast(({ values }) => values.think)?.values.think;
-  return { ...(think && { think }), ...(Object.keys(queue).length > 0 && { queue }) };
+  const verbose = found.findLast(({ values }) => values.verbose)?.values.verbose;
+  return { ...(think && { think }), ...(verbose && { verbose }), ...(Object.keys(queue).length > 0 && { queue }) };
 }
+
+/** The level of verbosity that the last of these messages sets which sets one. */
+export const verboseIn = (
+  messages: readonly InboundMessage[],
+  key: SessionKey,
+  ports: Ports,
+): DirectiveValues["verbose"] =>
+  messages.map((message) => saidIn(message, key, ports).values.verbose).findLast((level) => level !== undefined);

@@ -3,6 +3,7 @@ import type { SessionKey } from "../../types/ids.ts";
 import { defineMethod, MethodError, type Method } from "../../types/method.ts";
 import { modelName, THINK_LEVELS } from "../../types/run/model.ts";
 import { MOST_CAP, MOST_DEBOUNCE_MS, QUEUE_DROPS, QUEUE_MODES } from "../../types/queue.ts";
+import { VERBOSE_LEVELS } from "../../types/run/verbose.ts";
 import type { SessionEntry, SessionPatch } from "../../types/session.ts";
 import type { ServerPorts } from "../options.ts";
 import type { MethodParts } from "./parts.ts";
@@ -16,6 +17,7 @@ const patchParams = z.looseObject({
   label: z.string().min(1).max(512).nullish(),
   model: z.string().min(1).nullish(),
   thinkingLevel: z.enum(THINK_LEVELS).nullish(),
+  verboseLevel: z.enum(VERBOSE_LEVELS).nullish(),
   sendPolicy: z.enum(["allow", "deny"]).nullish(),
   queueMode: z.enum([...QUEUE_MODES, "queue", "steer+backlog"]).nullish(),
   queueDebounceMs: z.int().min(0).max(MOST_DEBOUNCE_MS).nullish(),
@@ -63,8 +65,8 @@ function refuseUnsupported(params: PatchParams): void {
 }
 
 function patchOf(params: PatchParams): SessionPatch {
-  const { label, thinkingLevel, sendPolicy, queueMode, queueDebounceMs, queueCap, queueDrop } = params;
-  const settings = { label, thinkingLevel, sendPolicy, queueMode, queueDebounceMs, queueCap, queueDrop };
+  const { label, thinkingLevel, verboseLevel, sendPolicy, queueMode, queueDebounceMs, queueCap, queueDrop } = params;
+  const settings = { label, thinkingLevel, verboseLevel, sendPolicy, queueMode, queueDebounceMs, queueCap, queueDrop };
   return Object.fromEntries(
     Object.entries(settings).flatMap(([name, value]) => (value === undefined ? [] : [[name, value ?? undefined]])),
   );

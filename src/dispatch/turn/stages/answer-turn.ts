@@ -4,6 +4,8 @@ import type { RunEnd } from "../../../harness/log/run-end.ts";
 import type { EarlierAnswer } from "../../answer/answer-target.ts";
 import { answer } from "../../answer/answer.ts";
 import { commandFormOf } from "../../command-form.ts";
+import { verboseIn } from "../../directives/said.ts";
+import { verboseLevelOf, type VerboseLevel } from "../../../types/run/verbose.ts";
 import { addressed } from "../addressed.ts";
 import type { TurnPorts } from "../ports.ts";
 import { endOf, isUnfinished, outcomeOf, answerText } from "../run-end.ts";
@@ -43,7 +45,18 @@ async function follow(turn: Turn, ports: TurnPorts): Promise<Outcome | "unfinish
   const commandForm = commandFormOf(ports, message.from);
   return answer(
     run.stream,
-    { inboxId, message, kind, agent, style, commandForm, filter, earlier, session: turn.key },
+    {
+      inboxId,
+      message,
+      kind,
+      agent,
+      style,
+      commandForm,
+      filter,
+      earlier,
+      session: turn.key,
+      verbose: verboseOf(turn, ports),
+    },
     {
       outbox,
       media,
@@ -53,6 +66,15 @@ async function follow(turn: Turn, ports: TurnPorts): Promise<Outcome | "unfinish
       textPlanned: (callId) => barrier.release(callId),
     },
   );
+}
+
+/** The level of the messages, else of the session as it is at each call, else of the agent. People alone see tool calls. */
+function verboseOf(turn: Turn, ports: TurnPorts): () => VerboseLevel {
+  const { kind, agent, rows } = turn.get("prepared");
+  if (!kind.takesCommands) return () => "off";
+  const messages = rows.map(({ message }) => message);
+  const inline = verboseIn(messages, turn.key, ports);
+  return () => inline ?? verboseLevelOf(ports.sessions.peek(turn.key)?.verboseLevel) ?? agent.verbose ?? "off";
 }
 
 async function earlierAnswer(row: InboxRow | undefined, outbox: OutboxJournal): Promise<EarlierAnswer> {

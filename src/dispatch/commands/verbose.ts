@@ -1,0 +1,24 @@
+import { VERBOSE_LEVELS, verboseLevelOf, type VerboseLevel } from "../../types/run/verbose.ts";
+import type { Session } from "../../types/session.ts";
+import type { CommandAnswer, CommandContext } from "./command.ts";
+import { storeSetting } from "./store-setting.ts";
+
+const SHOWN: Readonly<Record<VerboseLevel, string>> = {
+  off: "Tools are used without a word.",
+  on: "A line is shown for each tool call, and why one fails.",
+  full: "Each tool call is shown, with the beginning of its result.",
+};
+
+/** Shows or sets what this chat sees of tool calls. Holds at once, also for the turn that is running. */
+export async function setVerbose(context: CommandContext, session?: Session): Promise<CommandAnswer> {
+  const word = context.args.trim().toLowerCase();
+  const level = verboseLevelOf(word);
+  if (word !== "" && word !== "default" && !level)
+    return { text: `"${context.args}" is not a level. The levels are: ${VERBOSE_LEVELS.join(", ")}.` };
+  if (word !== "") await storeSetting(context, { verboseLevel: level }, session);
+  const { key, ports } = context;
+  const settings = ports.settings();
+  const own = verboseLevelOf(ports.sessions.peek(key)?.verboseLevel);
+  const now = own ?? settings.agents.get(settings.agentOf(key))?.verbose ?? "off";
+  return { text: `Verbose: ${now} (${own ? "set here" : "as configured"}). ${SHOWN[now]}` };
+}

@@ -1,0 +1,101 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { textResult } from "../../../src/tools/define.ts";
+import { Secret } from "../../../src/utils/secrets/secret.ts";
+import { openDispatchFixture, type Boot, type DispatchFixture } from "../../kit/dispatch.ts";
+import { makeTool } from "../../kit/tools.ts";
+import { until } from "../../kit/until.ts";
+
+let fixture: DispatchFixture;
+let boot: Boot;
+let gate: Promise<void> | undefined;
+let runs = 0;
+
+beforeEach(async () => {
+  fixture = await openDispatchFixture();
+  gate = undefined;
+  runs = 0;
+  fixture.tools.push(
+    makeTool("look", async ({ text }) => {
+      runs += 1;
+      await gate;
+      if (text === "bad") throw new Error("there is no such thing");
+      return textResult(`seen: ${text}`);
+    }),
+  );
+  fixture.model.answer(({ isAfterTool }) =>
+    isAfterTool ? { text: "all done" } : { tool: "look", args: { text: "fine", path: "notes `a` .md" } },
+  );
+  boot = await fixture.boot();
+});
+afterEach(() => fixture.close());
+
+/** What the chat got for a message, in its order. */
+async function told(text: string): Promise<readonly string[]> {
+  const before = fixture.platform.texts.length;
+  await boot.ask(text);
+  return fixture.platform.texts.slice(before);
+}
+
+describe("/verbose", () => {
+  it("shows a line for each call before the answer, until it is off", async () => {
+    expect(await told("hello")).toEqual(["all done"]);
+    expect(await told("/verbose on")).toEqual([
+      "Verbose: on (set here). A line is shown for each tool call, and why one fails.",
+    ]);
+    const [line = "", ...rest] = await told("hello");
+    expect(line).toContain("look");
+    expect(line).toContain("notes `a` .md");
+    expect(rest).toEqual(["all done"]);
+    await told("/verbose off");
+    expect(await told("hello")).toEqual(["all done"]);
+  });
+
+  it("full shows the beginning of the result, too, without secrets", async () => {
+    const secret = new Secret("sk-very-secret-0123456789");
+    fixture.model.answer(({ isAfterTool }) =>
+      isAfterTool ? { text: "all done" } : { tool: "look", args: { text: `${secret.reveal()} ${"x".repeat(9000)}` } },
+    );
+    const [, result = "", answer] = await told("/verbose full what is there?");
+    expect(result).toContain("seen: ");
+    expect(result).toContain("characters left out");
+    expect(result).not.toContain("very-secret");
+    expect(result.length).toBeLessThan(2000);
+    expect(answer).toBe("all done");
+    expect(JSON.stringify(fixture.model.calls.at(-1)?.messages)).not.toContain("/verbose");
+    expect(await told("hello")).toEqual(["all done"]);
+  });
+
+  it("says why a call failed", async () => {
+    fixture.model.answer(({ isAfterTool }) =>
+      isAfterTool ? { text: "all done" } : { tool: "look", args: { text: "bad" } },
+    );
+    const [, failed] = await told("/v on hello");
+    expect(failed).toContain("look failed");
+    expect(failed).toContain("there is no such thing");
+  });
+
+  it("holds at once, also for the turn that is running", async () => {
+    const opened = Promise.withResolvers<void>();
+    gate = opened.promise;
+    const row = await boot.tell("hello");
+    await until(() => runs === 1);
+    expect(await told("/verbose full")).toHaveLength(1);
+    opened.resolve();
+    await boot.outcome(row);
+    expect(fixture.platform.texts.join("\n")).toContain("seen: fine");
+  });
+
+  it("says nothing twice when the gateway restarts during a call", async () => {
+    await boot.ask("/verbose on");
+    gate = new Promise<never>(() => undefined);
+    const row = await boot.tell("hello");
+    await until(() => runs === 1);
+    await boot.stop();
+    gate = undefined;
+    boot = await fixture.boot();
+    await boot.recover();
+    expect(await boot.outcome(row)).toEqual({ kind: "replied" });
+    expect(fixture.platform.texts.filter((text) => text.includes("🛠️"))).toHaveLength(1);
+    expect(fixture.platform.texts.at(-1)).toBe("all done");
+  });
+});

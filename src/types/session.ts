@@ -22,8 +22,16 @@ interface QueueEntry {
   queueDrop?: string;
 }
 
+/** What is shown with the answers of this session. */
+interface ShownEntry {
+  verboseLevel?: VerboseLevel;
+  reasoningLevel?: "off" | "on" | "stream";
+  /** As `USAGE_LEVELS`, or `on` for `tokens`; another program may have written another value. */
+  responseUsage?: string;
+}
+
 /** A session's row in the journal and in `sessions.json`, in the field's names. Times are epoch milliseconds. Unknown fields of a row are kept. */
-export interface SessionEntry extends SubagentEntry, QueueEntry {
+export interface SessionEntry extends SubagentEntry, QueueEntry, ShownEntry {
   sessionId: string;
   updatedAt: number;
   sessionFile?: string;
@@ -31,8 +39,6 @@ export interface SessionEntry extends SubagentEntry, QueueEntry {
   abortedLastRun?: boolean;
   chatType?: ChatType;
   thinkingLevel?: ThinkLevel;
-  verboseLevel?: VerboseLevel;
-  reasoningLevel?: "off" | "on" | "stream";
   providerOverride?: string;
   modelOverride?: string;
   authProfileOverride?: string;

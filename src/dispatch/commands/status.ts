@@ -17,7 +17,7 @@ export async function statusText({ ports, key, isOwner }: CommandContext): Promi
     `Model: ${model.provider}/${model.id}`,
     `Thinking: ${thinkingOf(entry, agent)}`,
     `Session: ${key}`,
-    tokensLine(entry),
+    `Tokens: ${tokensOf(entry)}`,
     ...(last ? [lastRunLine(last, isOwner), ...engineLines(last, isOwner)] : []),
     ...ports.statusLines(),
   ];
@@ -33,7 +33,8 @@ function thinkingOf(entry: Readonly<SessionEntry> | undefined, agent: AgentSetti
   return entry?.thinkingLevel ?? agent?.thinking ?? "off";
 }
 
-function tokensLine(entry: Readonly<SessionEntry> | undefined): string {
+/** The tokens of a conversation so far. */
+export function tokensOf(entry: Readonly<SessionEntry> | undefined): string {
   const shown = (tokens: number | undefined) => (tokens ?? 0).toLocaleString("en");
-  return `Tokens: ${shown(entry?.inputTokens)} in, ${shown(entry?.outputTokens)} out`;
+  return `${shown(entry?.inputTokens)} in, ${shown(entry?.outputTokens)} out`;
 }

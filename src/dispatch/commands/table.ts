@@ -12,6 +12,7 @@ import { switchModel } from "./model.ts";
 import { setQueue } from "./queue.ts";
 import { setSendPolicy } from "./send.ts";
 import { statusText } from "./status.ts";
+import { setUsage } from "./usage.ts";
 import { setVerbose } from "./verbose.ts";
 import { whoAmI } from "./whoami.ts";
 
@@ -59,6 +60,13 @@ const COMMANDS: readonly Command[] = [
     help: "What is shown of the tools I use: /verbose off, on, full or default.",
     at: "once",
     run: setVerbose,
+  },
+  {
+    name: "usage",
+    who: "conversation",
+    help: "What this conversation took, and whether each answer says so: /usage off, tokens, full or default.",
+    at: "once",
+    run: setUsage,
   },
   {
     name: "queue",

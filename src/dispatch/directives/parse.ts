@@ -1,5 +1,6 @@
 import type { ThinkLevel } from "../../types/run/model.ts";
 import { verboseLevelOf, type VerboseLevel } from "../../types/run/verbose.ts";
+import { usageLevelOf, type UsageLevel } from "../../types/run/usage-level.ts";
 import type { QueueWish } from "../queue/queue-settings.ts";
 import { looksLikeOption, queueWord } from "./queue-words.ts";
 import { thinkLevelOf } from "./think-words.ts";
@@ -9,12 +10,13 @@ export interface DirectiveValues {
   readonly think?: ThinkLevel;
   readonly queue?: QueueWish;
   readonly verbose?: VerboseLevel;
+  readonly usage?: UsageLevel;
 }
 
 /** A directive that was found in a text. */
 export interface FoundDirective {
   /** The command with the same meaning for the whole session. */
-  readonly command: "think" | "queue" | "verbose";
+  readonly command: "think" | "queue" | "verbose" | "usage";
   /** What that command would be given. */
   readonly args: string;
   readonly values: DirectiveValues;
@@ -45,6 +47,14 @@ const VERBOSE: Directive = {
   },
 };
 
+const USAGE: Directive = {
+  command: "usage",
+  read([word]) {
+    const usage = usageLevelOf(word);
+    return usage && { values: { usage }, count: 1 };
+  },
+};
+
 const QUEUE: Directive = {
   command: "queue",
   read(words) {
@@ -66,6 +76,7 @@ const DIRECTIVES: ReadonlyMap<string, Directive> = new Map([
   ["queue", QUEUE],
   ["verbose", VERBOSE],
   ["v", VERBOSE],
+  ["usage", USAGE],
 ]);
 
 const NAME = /(?<=^|\s)\/([a-z]+)(?=[:\s])[ \t]*:?/gi;

@@ -38,15 +38,10 @@ export function saidIn(message: InboundMessage, key: SessionKey, ports: Ports, t
 
 function valuesOf(found: readonly FoundDirective[]): DirectiveValues {
   const queue = Object.assign({}, ...found.map(({ values }) => values.queue));
-  const think = found.findLast(({ values }) => values.think)?.values.think;
-  const verbose = found.findLast(({ values }) => values.verbose)?.values.verbose;
-  return { ...(think && { think }), ...(verbose && { verbose }), ...(Object.keys(queue).length > 0 && { queue }) };
+  const others = Object.assign({}, ...found.map(({ values: { queue: _merged, ...rest } }) => rest));
+  return { ...others, ...(Object.keys(queue).length > 0 && { queue }) };
 }
 
-/** The level of verbosity that the last of these messages sets which sets one. */
-export const verboseIn = (
-  messages: readonly InboundMessage[],
-  key: SessionKey,
-  ports: Ports,
-): DirectiveValues["verbose"] =>
-  messages.map((message) => saidIn(message, key, ports).values.verbose).findLast((level) => level !== undefined);
+/** What the messages of one turn set; of two values for the same, the last one counts. */
+export const setBy = (messages: readonly InboundMessage[], key: SessionKey, ports: Ports): DirectiveValues =>
+  Object.assign({}, ...messages.map((message) => saidIn(message, key, ports).values));

@@ -4,6 +4,7 @@ import { defineMethod, MethodError, type Method } from "../../types/method.ts";
 import { modelName, THINK_LEVELS } from "../../types/run/model.ts";
 import { MOST_CAP, MOST_DEBOUNCE_MS, QUEUE_DROPS, QUEUE_MODES } from "../../types/queue.ts";
 import { VERBOSE_LEVELS } from "../../types/run/verbose.ts";
+import { USAGE_LEVELS } from "../../types/run/usage-level.ts";
 import type { SessionEntry, SessionPatch } from "../../types/session.ts";
 import type { ServerPorts } from "../options.ts";
 import type { MethodParts } from "./parts.ts";
@@ -18,6 +19,7 @@ const patchParams = z.looseObject({
   model: z.string().min(1).nullish(),
   thinkingLevel: z.enum(THINK_LEVELS).nullish(),
   verboseLevel: z.enum(VERBOSE_LEVELS).nullish(),
+  responseUsage: z.enum([...USAGE_LEVELS, "on"]).nullish(),
   sendPolicy: z.enum(["allow", "deny"]).nullish(),
   queueMode: z.enum([...QUEUE_MODES, "queue", "steer+backlog"]).nullish(),
   queueDebounceMs: z.int().min(0).max(MOST_DEBOUNCE_MS).nullish(),
@@ -65,8 +67,28 @@ function refuseUnsupported(params: PatchParams): void {
 }
 
 function patchOf(params: PatchParams): SessionPatch {
-  const { label, thinkingLevel, verboseLevel, sendPolicy, queueMode, queueDebounceMs, queueCap, queueDrop } = params;
-  const settings = { label, thinkingLevel, verboseLevel, sendPolicy, queueMode, queueDebounceMs, queueCap, queueDrop };
+  const {
+    label,
+    thinkingLevel,
+    verboseLevel,
+    responseUsage,
+    sendPolicy,
+    queueMode,
+    queueDebounceMs,
+    queueCap,
+    queueDrop,
+  } = params;
+  const settings = {
+    label,
+    thinkingLevel,
+    verboseLevel,
+    responseUsage,
+    sendPolicy,
+    queueMode,
+    queueDebounceMs,
+    queueCap,
+    queueDrop,
+  };
   return Object.fromEntries(
     Object.entries(settings).flatMap(([name, value]) => (value === undefined ? [] : [[name, value ?? undefined]])),
   );

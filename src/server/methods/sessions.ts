@@ -204,6 +204,7 @@ const SHOWN = [
   "thinkingLevel",
   "verboseLevel",
   "reasoningLevel",
+  "responseUsage",
   "sendPolicy",
   "queueMode",
   "queueDebounceMs",

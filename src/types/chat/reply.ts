@@ -1,6 +1,6 @@
 import type { MediaItem } from "./message.ts";
 
-export type NoticeCause = "error" | "command" | "pairing" | "approval" | "compaction" | "fallback" | "tool";
+export type NoticeCause = "error" | "command" | "pairing" | "approval" | "compaction" | "fallback" | "tool" | "usage";
 
 /** One deliverable part of an answer. Private text, such as thoughts, never becomes a block. */
 export type ReplyBlock =

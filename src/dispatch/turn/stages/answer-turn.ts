@@ -4,7 +4,7 @@ import type { RunEnd } from "../../../harness/log/run-end.ts";
 import type { EarlierAnswer } from "../../answer/answer-target.ts";
 import { answer } from "../../answer/answer.ts";
 import { commandFormOf } from "../../command-form.ts";
-import { verboseIn } from "../../directives/said.ts";
+import { setBy } from "../../directives/said.ts";
 import { verboseLevelOf, type VerboseLevel } from "../../../types/run/verbose.ts";
 import { addressed } from "../addressed.ts";
 import type { TurnPorts } from "../ports.ts";
@@ -73,7 +73,7 @@ function verboseOf(turn: Turn, ports: TurnPorts): () => VerboseLevel {
   const { kind, agent, rows } = turn.get("prepared");
   if (!kind.takesCommands) return () => "off";
   const messages = rows.map(({ message }) => message);
-  const inline = verboseIn(messages, turn.key, ports);
+  const { verbose: inline } = setBy(messages, turn.key, ports);
   return () => inline ?? verboseLevelOf(ports.sessions.peek(turn.key)?.verboseLevel) ?? agent.verbose ?? "off";
 }
 

@@ -1,4 +1,8 @@
 import type { TurnPorts } from "../ports.ts";
+import { usageLine } from "../../answer/usage-line.ts";
+import { setBy } from "../../directives/said.ts";
+import { usageLevelOf } from "../../../types/run/usage-level.ts";
+import { addressed } from "../addressed.ts";
 import { recordRun } from "./record-run.ts";
 import { endOf } from "../run-end.ts";
 import type { StageEnd, Turn } from "../turn.ts";
@@ -6,9 +10,33 @@ import type { StageEnd, Turn } from "../turn.ts";
 /** Records the run, its cost, and the outcome of its messages. A turn without an outcome continues later. */
 export async function recordTurn(turn: Turn, ports: TurnPorts): Promise<StageEnd> {
   const { run } = turn.get("active");
+  await sayUsage(turn, ports);
   const isOver = await record(turn, ports);
   await run.settle();
   return isOver ? "next" : "over";
+}
+
+/** Planned before the outcome, so that a restart neither forgets it nor says it twice. An answer without it is whole, too. */
+async function sayUsage(turn: Turn, ports: TurnPorts): Promise<void> {
+  const { rows, kind } = turn.get("prepared");
+  const [row] = rows;
+  const outcome = turn.get("outcome");
+  const isAnswered = outcome !== "unfinished" && outcome.kind === "replied";
+  if (!row || !isAnswered || !kind.takesCommands || !addressed(row.message)) return;
+  const { usage } = setBy(
+    rows.map(({ message }) => message),
+    turn.key,
+    ports,
+  );
+  const level = usage ?? usageLevelOf(ports.sessions.peek(turn.key)?.responseUsage) ?? "off";
+  const { receipt } = await endOf(turn.get("active").run);
+  const text = usageLine(receipt, level);
+  if (text === undefined || receipt.calls === 0) return;
+  try {
+    await ports.replies.notices.answer(row, { text, because: "usage" });
+  } catch (error) {
+    ports.log.warn("usage of an answer not sent", { inbox: row.id, error });
+  }
 }
 
 /** False when the next start will examine the turn again. */

@@ -99,3 +99,23 @@ describe("/verbose", () => {
     expect(fixture.platform.texts.at(-1)).toBe("all done");
   });
 });
+
+describe("/usage", () => {
+  it("says after each answer what it took, until it is off; alone, what the conversation took", async () => {
+    expect((await told("hello /usage full")).at(-1)).toMatch(
+      /^Usage: [\d,]+ tokens in, [\d,]+ out.*, \$0\.\d{4}, fake\/fake-1, [\d.]+ s$/,
+    );
+    expect(await told("hello")).toEqual(["all done"]);
+    await told("/usage on");
+    const [answer, usage = "", ...rest] = await told("hello");
+    expect([answer, rest]).toEqual(["all done", []]);
+    expect(usage).toMatch(/^Usage: [\d,]+ tokens in, [\d,]+ out$/);
+    const [now = ""] = await told("/usage");
+    expect(now).toMatch(/^Usage: tokens\. .*\nThis conversation: [\d,]+ in, [\d,]+ out\nLast run: fake\/fake-1/);
+    fixture.model.answer(() => ({ text: "NO_REPLY" }));
+    expect(await told("hello")).toEqual([]);
+    fixture.model.answer(() => ({ text: "all done" }));
+    await told("/usage off");
+    expect(await told("hello")).toEqual(["all done"]);
+  });
+});

@@ -1,0 +1,31 @@
+import { USAGE_LEVELS, usageLevelOf, type UsageLevel } from "../../types/run/usage-level.ts";
+import type { Session } from "../../types/session.ts";
+import type { CommandAnswer, CommandContext } from "./command.ts";
+import { lastRunLine } from "./last-run.ts";
+import { tokensOf } from "./status.ts";
+import { storeSetting } from "./store-setting.ts";
+
+const SHOWN: Readonly<Record<UsageLevel, string>> = {
+  off: "Answers come without their cost.",
+  tokens: "A line after each answer says how many tokens it took.",
+  full: "A line after each answer says its tokens, price, model and time.",
+};
+
+/** Shows what this conversation took so far, and shows or sets whether each answer says what it took. */
+export async function setUsage(context: CommandContext, session?: Session): Promise<CommandAnswer> {
+  const word = context.args.trim().toLowerCase();
+  const level = usageLevelOf(word);
+  if (word !== "" && word !== "default" && !level)
+    return { text: `"${context.args}" is not a level. The levels are: ${USAGE_LEVELS.join(", ")}.` };
+  if (word !== "") await storeSetting(context, { responseUsage: level }, session);
+  const { key, isOwner, ports } = context;
+  const entry = ports.sessions.peek(key);
+  const now = usageLevelOf(entry?.responseUsage) ?? "off";
+  const last = word === "" ? await ports.journal.runs.last(key) : undefined;
+  const lines = [
+    `Usage: ${now}. ${SHOWN[now]}`,
+    ...(word === "" ? [`This conversation: ${tokensOf(entry)}`] : []),
+    ...(last ? [lastRunLine(last, isOwner)] : []),
+  ];
+  return { text: lines.join("\n") };
+}

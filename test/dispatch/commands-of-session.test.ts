@@ -1,6 +1,9 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
+import { glob, readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { openDispatchFixture, type Boot, type DispatchFixture } from "../kit/dispatch.ts";
 import { peer } from "../kit/inbound.ts";
+import { until } from "../kit/until.ts";
 
 let fixture: DispatchFixture;
 let boot: Boot;
@@ -50,4 +53,51 @@ it("/whoami says who the sender is, in which chat and session, and the name for 
     "Chat: the group Friends (telegram:7)",
   ]);
   expect(lines[4]).toMatch(/^Session: \S+$/);
+});
+
+const asked = () => JSON.stringify(fixture.model.calls.at(-1)?.messages);
+
+it("/undo leaves the last message and its answer out, one turn each time, also after a restart; the file keeps them", async () => {
+  for (const text of ["the first", "the second", "the third"]) await boot.ask(text);
+  await boot.ask("/undo");
+  expect(told()).toContain("left out of the conversation: “an answer”");
+  await boot.stop();
+  boot = await fixture.boot();
+  await boot.ask("the fourth");
+  expect(asked()).toMatch(/the first.*the second.*the fourth/s);
+  expect(asked()).not.toContain("the third");
+  await boot.ask("/undo");
+  await boot.ask("/undo");
+  await boot.ask("the fifth");
+  expect(asked()).toMatch(/the first.*the fifth/s);
+  expect(asked()).not.toMatch(/the second|the fourth/);
+  const files: string[] = [];
+  for await (const file of glob(join(fixture.dir, "sessions", "*.jsonl"))) files.push(await readFile(file, "utf8"));
+  expect(files.join()).toMatch(/the second.*the third.*the fourth/s);
+  await boot.ask("/undo");
+  await boot.ask("/undo");
+  await boot.ask("/undo");
+  expect(told()).toContain("There is nothing to undo");
+});
+
+it("/undo of a person's turn takes what joined it along", async () => {
+  fixture.rules = { queueMode: () => "steer" };
+  await boot.ask("the first");
+  const gate = Promise.withResolvers<void>();
+  let isWaiting = false;
+  fixture.model.answer(async () => {
+    isWaiting = true;
+    await gate.promise;
+    return { text: "to both" };
+  });
+  const second = await boot.tell("the second");
+  await until(() => isWaiting);
+  const joined = await boot.tell("it joins");
+  await until(async () => (await boot.journal.inbox.find("telegram", "default", joined.message.eventKey))?.runId);
+  gate.resolve();
+  await boot.outcome(second);
+  await boot.ask("/undo");
+  await boot.ask("the third");
+  expect(asked()).toMatch(/the first.*the third/s);
+  expect(asked()).not.toMatch(/the second|it joins/);
 });

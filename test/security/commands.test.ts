@@ -21,6 +21,8 @@ const CHANGES = [
   "/reset",
   "/think high",
   "/queue interrupt",
+  "/undo",
+  "/verbose on",
   "/think high hello",
   "/model fake/fake-1",
   "/model default",

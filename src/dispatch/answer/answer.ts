@@ -16,6 +16,7 @@ import { lettersOf, type BlockFeed } from "./block-feed.ts";
 import { NOTICE } from "./reply-names.ts";
 import { ResponsePrefix } from "./response-prefix.ts";
 import { SentTexts } from "./sent-texts.ts";
+import { thoughtLine } from "./thought-lines.ts";
 import { callLine, resultLine, type ToolLine } from "./tool-lines.ts";
 import { openFeed, openPreview, shownAtTimes } from "./showing.ts";
 
@@ -86,6 +87,7 @@ class Answering {
       case "text_delta":
         return this.#takeDelta(event);
       case "message_end":
+        if (this.#target.reasons) await this.#sendLine(thoughtLine(event), "thought");
         return this.#endMessage(event.text, event.message.stopReason === "error");
       case "tool_start":
         await this.#flush();
@@ -151,8 +153,8 @@ class Answering {
     return this.#target.verbose?.() ?? "off";
   }
 
-  async #sendLine(line: ToolLine | undefined): Promise<void> {
-    if (line) await this.#send(line.name, [{ kind: "notice", markdown: line.markdown, because: "tool" }]);
+  async #sendLine(line: ToolLine | undefined, because: "tool" | "thought" = "tool"): Promise<void> {
+    if (line) await this.#send(line.name, [{ kind: "notice", markdown: line.markdown, because }]);
   }
 
   async #end(result: RunResult): Promise<void> {
@@ -294,9 +296,12 @@ class Answering {
   }
 }
 
-/** Where tool calls are shown, the text before each is a message of its own, so that all is in its order. */
-function streamingOf({ style, agent, kind, verbose }: AnswerTarget): "off" | "partial" | "block" {
-  if (kind.answer === "whole") return "off";
+/**
+ * Where tool calls are shown, the text before each is a message of its own, so that all is in its order. Thoughts are known when
+ * a text is complete, and come before it.
+ */
+function streamingOf({ style, agent, kind, verbose, reasons }: AnswerTarget): "off" | "partial" | "block" {
+  if (kind.answer === "whole" || reasons === true) return "off";
   const wanted = style.streaming ?? (agent.streaming.blocks ? "block" : "partial");
   const isShowing = verbose !== undefined && verbose() !== "off";
   return isShowing && wanted === "partial" ? "block" : wanted;

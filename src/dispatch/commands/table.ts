@@ -1,5 +1,3 @@
-import { THINK_LEVELS } from "../../types/run/model.ts";
-import { QUEUE_MODES } from "../../types/queue.ts";
 import type { CommandForm } from "../../types/chat/channel.ts";
 import type { ResetReason, Session } from "../../types/session.ts";
 import { commandFormOf, inCommandForm } from "../command-form.ts";
@@ -7,13 +5,10 @@ import { compactedText } from "../maintenance/compactions.ts";
 import { principalOf } from "../turn/principal.ts";
 import type { CommandContribution } from "../../types/contribution.ts";
 import { fromContribution, type Command, type CommandAnswer, type CommandContext, type Commands } from "./command.ts";
-import { thinkLevelOf } from "../directives/think-words.ts";
 import { switchModel } from "./model.ts";
-import { setQueue } from "./queue.ts";
-import { setSendPolicy } from "./send.ts";
+import { SETTING_COMMANDS } from "./setting-table.ts";
 import { statusText } from "./status.ts";
-import { setUsage } from "./usage.ts";
-import { setVerbose } from "./verbose.ts";
+import { undoTurn } from "./undo.ts";
 import { whoAmI } from "./whoami.ts";
 
 /** The gateway's own commands. */
@@ -46,35 +41,13 @@ const COMMANDS: readonly Command[] = [
     run: whoAmI,
   },
   {
-    name: "think",
+    name: "undo",
     who: "conversation",
-    aliases: ["thinking", "t"],
-    help: `Thinking level: ${THINK_LEVELS.join(", ")}.`,
+    help: "Leave your last message and my answer out of the conversation.",
     at: "lane",
-    run: setThinking,
+    run: undoTurn,
   },
-  {
-    name: "verbose",
-    who: "conversation",
-    aliases: ["v"],
-    help: "What is shown of the tools I use: /verbose off, on, full or default.",
-    at: "once",
-    run: setVerbose,
-  },
-  {
-    name: "usage",
-    who: "conversation",
-    help: "What this conversation took, and whether each answer says so: /usage off, tokens, full or default.",
-    at: "once",
-    run: setUsage,
-  },
-  {
-    name: "queue",
-    who: "conversation",
-    help: `What becomes of a message while I work: /queue ${QUEUE_MODES.join(", ")}; with debounce:2s, cap:20, drop:old; /queue default.`,
-    at: "once",
-    run: setQueue,
-  },
+  ...SETTING_COMMANDS,
   {
     name: "model",
     who: "conversation",
@@ -89,13 +62,6 @@ const COMMANDS: readonly Command[] = [
     help: "Replace the older part of the conversation by a summary: /compact, or /compact and what to keep.",
     at: "lane",
     run: compactNow,
-  },
-  {
-    name: "send",
-    who: "owner",
-    help: "Whether I answer in this conversation: /send on, off or inherit.",
-    at: "once",
-    run: setSendPolicy,
   },
   {
     name: "approve",
@@ -156,19 +122,6 @@ async function stopRuns(context: CommandContext): Promise<CommandAnswer> {
   const [, ...more] = ended;
   if (ended.length === 0) return { text: "Nothing is running." };
   return { text: more.length === 0 ? "⏹ Stopped." : `⏹ Stopped, together with ${more.length} that waited.` };
-}
-
-async function setThinking(context: CommandContext, session: Session): Promise<CommandAnswer> {
-  const word = context.args.toLowerCase();
-  if (word === "") return { text: `Thinking level: ${session.entry.thinkingLevel ?? "as configured"}.` };
-  if (word === "default") {
-    await session.update({ thinkingLevel: undefined }, { now: true });
-    return { text: "Thinking level: as configured." };
-  }
-  const level = thinkLevelOf(word);
-  if (!level) return { text: `"${context.args}" is not a thinking level. The levels are: ${THINK_LEVELS.join(", ")}.` };
-  await session.update({ thinkingLevel: level }, { now: true });
-  return { text: `Thinking level: ${level}.` };
 }
 
 async function compactNow(context: CommandContext, session: Session): Promise<CommandAnswer> {

@@ -1,6 +1,7 @@
 import type { ThinkLevel } from "../../types/run/model.ts";
 import { verboseLevelOf, type VerboseLevel } from "../../types/run/verbose.ts";
 import { usageLevelOf, type UsageLevel } from "../../types/run/usage-level.ts";
+import type { CommandAccess } from "../../types/contribution.ts";
 import type { QueueWish } from "../queue/queue-settings.ts";
 import { looksLikeOption, queueWord } from "./queue-words.ts";
 import { thinkLevelOf } from "./think-words.ts";
@@ -11,12 +12,15 @@ export interface DirectiveValues {
   readonly queue?: QueueWish;
   readonly verbose?: VerboseLevel;
   readonly usage?: UsageLevel;
+  readonly reasoning?: "off" | "on";
 }
 
 /** A directive that was found in a text. */
 export interface FoundDirective {
   /** The command with the same meaning for the whole session. */
-  readonly command: "think" | "queue" | "verbose" | "usage";
+  readonly command: "think" | "queue" | "verbose" | "usage" | "reasoning";
+  /** Who may use it. */
+  readonly who: CommandAccess;
   /** What that command would be given. */
   readonly args: string;
   readonly values: DirectiveValues;
@@ -26,6 +30,8 @@ export interface FoundDirective {
 }
 
 interface Directive {
+  /** As that of the command. */
+  readonly who: CommandAccess;
   readonly command: FoundDirective["command"];
   /** Reads the value from the words after the name: how many of them belong to it. Undefined when the first is none. */
   read(words: readonly string[]): { readonly values: DirectiveValues; readonly count: number } | undefined;
@@ -33,6 +39,7 @@ interface Directive {
 
 const THINK: Directive = {
   command: "think",
+  who: "conversation",
   read([word = ""]) {
     const think = thinkLevelOf(word);
     return think && { values: { think }, count: 1 };
@@ -41,6 +48,7 @@ const THINK: Directive = {
 
 const VERBOSE: Directive = {
   command: "verbose",
+  who: "conversation",
   read([word]) {
     const verbose = verboseLevelOf(word);
     return verbose && { values: { verbose }, count: 1 };
@@ -49,14 +57,25 @@ const VERBOSE: Directive = {
 
 const USAGE: Directive = {
   command: "usage",
+  who: "conversation",
   read([word]) {
     const usage = usageLevelOf(word);
     return usage && { values: { usage }, count: 1 };
   },
 };
 
+const REASONING: Directive = {
+  command: "reasoning",
+  who: "owner",
+  read([word = ""]) {
+    const reasoning = (["off", "on"] as const).find((level) => level === word.toLowerCase());
+    return reasoning && { values: { reasoning }, count: 1 };
+  },
+};
+
 const QUEUE: Directive = {
   command: "queue",
+  who: "conversation",
   read(words) {
     const wishes = words.map(queueWord);
     const end = wishes.indexOf(undefined);
@@ -77,6 +96,7 @@ const DIRECTIVES: ReadonlyMap<string, Directive> = new Map([
   ["verbose", VERBOSE],
   ["v", VERBOSE],
   ["usage", USAGE],
+  ["reasoning", REASONING],
 ]);
 
 const NAME = /(?<=^|\s)\/([a-z]+)(?=[:\s])[ \t]*:?/gi;
@@ -113,7 +133,7 @@ function readDirective(match: RegExpExecArray, text: string): FoundDirective | u
   const to = own.at(-1)?.to;
   if (!read || to === undefined) return undefined;
   const args = own.map(({ word }) => word).join(" ");
-  return { command: directive.command, args, values: read.values, from: match.index, to };
+  return { command: directive.command, who: directive.who, args, values: read.values, from: match.index, to };
 }
 
 interface Span {

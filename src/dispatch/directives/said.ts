@@ -24,8 +24,8 @@ export function directivesOf(
 ): readonly FoundDirective[] {
   if (!text.includes("/") || !settings().textCommands || !kinds.of(message).takesCommands) return [];
   return directivesIn(text).filter(
-    ({ command, args }) =>
-      refusalOf({ command: { name: command, who: "conversation" }, args }, { message, key }, settings()) === undefined,
+    ({ command, who, args }) =>
+      refusalOf({ command: { name: command, who }, args }, { message, key }, settings()) === undefined,
   );
 }
 

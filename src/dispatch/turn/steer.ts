@@ -17,9 +17,9 @@ export async function steer(run: Run, key: SessionKey, queued: QueuedTurn, ports
   if (!row) return true;
   const settings = ports.settings();
   const agent = settings.agents.get(settings.agentOf(key));
-  const { think, verbose, usage } = saidIn(row.message, key, ports).values;
+  const { queue: _queue, ...ofATurnOfItsOwn } = saidIn(row.message, key, ports).values;
   // Files are fetched only for a turn of their own, and only that can think and show what its message asks for.
-  if (!agent || more.length > 0 || hasFiles(row) || think || verbose || usage) return false;
+  if (!agent || more.length > 0 || hasFiles(row) || Object.keys(ofATurnOfItsOwn).length > 0) return false;
   const turn = joiningTurn(queued, row, agent, { key, ports });
   const claim = { sessionKey: key, runId: run.stream.facts.runId, turnId: turn.entryId };
   if ((await ports.journal.inbox.claim([row.id], claim)).length === 0) {

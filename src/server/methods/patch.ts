@@ -20,6 +20,7 @@ const patchParams = z.looseObject({
   thinkingLevel: z.enum(THINK_LEVELS).nullish(),
   verboseLevel: z.enum(VERBOSE_LEVELS).nullish(),
   responseUsage: z.enum([...USAGE_LEVELS, "on"]).nullish(),
+  reasoningLevel: z.enum(["off", "on"]).nullish(),
   sendPolicy: z.enum(["allow", "deny"]).nullish(),
   queueMode: z.enum([...QUEUE_MODES, "queue", "steer+backlog"]).nullish(),
   queueDebounceMs: z.int().min(0).max(MOST_DEBOUNCE_MS).nullish(),
@@ -66,33 +67,24 @@ function refuseUnsupported(params: PatchParams): void {
   });
 }
 
-function patchOf(params: PatchParams): SessionPatch {
-  const {
-    label,
-    thinkingLevel,
-    verboseLevel,
-    responseUsage,
-    sendPolicy,
-    queueMode,
-    queueDebounceMs,
-    queueCap,
-    queueDrop,
-  } = params;
-  const settings = {
-    label,
-    thinkingLevel,
-    verboseLevel,
-    responseUsage,
-    sendPolicy,
-    queueMode,
-    queueDebounceMs,
-    queueCap,
-    queueDrop,
-  };
-  return Object.fromEntries(
-    Object.entries(settings).flatMap(([name, value]) => (value === undefined ? [] : [[name, value ?? undefined]])),
+/** The fields of a row that a patch sets under the same name. */
+const OWN_FIELDS = [
+  "label",
+  "thinkingLevel",
+  "verboseLevel",
+  "reasoningLevel",
+  "responseUsage",
+  "sendPolicy",
+  "queueMode",
+  "queueDebounceMs",
+  "queueCap",
+  "queueDrop",
+] as const satisfies readonly (keyof SessionEntry)[];
+
+const patchOf = (params: PatchParams): SessionPatch =>
+  Object.fromEntries(
+    OWN_FIELDS.flatMap((name) => (params[name] === undefined ? [] : [[name, params[name] ?? undefined]])),
   );
-}
 
 /** `provider/id`, or an id alone when one known model has it. */
 async function modelPatch(model: string | null | undefined, { catalog }: Ports): Promise<SessionPatch> {

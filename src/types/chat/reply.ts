@@ -1,6 +1,15 @@
 import type { MediaItem } from "./message.ts";
 
-export type NoticeCause = "error" | "command" | "pairing" | "approval" | "compaction" | "fallback" | "tool" | "usage";
+export type NoticeCause =
+  | "error"
+  | "command"
+  | "pairing"
+  | "approval"
+  | "compaction"
+  | "fallback"
+  | "tool"
+  | "usage"
+  | "thought";
 
 /** One deliverable part of an answer. Private text, such as thoughts, never becomes a block. */
 export type ReplyBlock =

@@ -1,11 +1,11 @@
 import type { InboxRow, Outcome, OutboxJournal } from "../../../types/journal.ts";
 import type { AnswerFilter } from "../../../types/run/turn-kind.ts";
 import type { RunEnd } from "../../../harness/log/run-end.ts";
-import type { EarlierAnswer } from "../../answer/answer-target.ts";
+import type { AnswerTarget, EarlierAnswer } from "../../answer/answer-target.ts";
 import { answer } from "../../answer/answer.ts";
 import { commandFormOf } from "../../command-form.ts";
 import { setBy } from "../../directives/said.ts";
-import { verboseLevelOf, type VerboseLevel } from "../../../types/run/verbose.ts";
+import { verboseLevelOf } from "../../../types/run/verbose.ts";
 import { addressed } from "../addressed.ts";
 import type { TurnPorts } from "../ports.ts";
 import { endOf, isUnfinished, outcomeOf, answerText } from "../run-end.ts";
@@ -55,7 +55,7 @@ async function follow(turn: Turn, ports: TurnPorts): Promise<Outcome | "unfinish
       filter,
       earlier,
       session: turn.key,
-      verbose: verboseOf(turn, ports),
+      ...shownTo(turn, ports),
     },
     {
       outbox,
@@ -68,13 +68,20 @@ async function follow(turn: Turn, ports: TurnPorts): Promise<Outcome | "unfinish
   );
 }
 
-/** The level of the messages, else of the session as it is at each call, else of the agent. People alone see tool calls. */
-function verboseOf(turn: Turn, ports: TurnPorts): () => VerboseLevel {
+/**
+ * What people are shown of a turn, besides its answer: as its messages say, else its session, else the agent. A change of the session's
+ * level of verbosity holds at once.
+ */
+function shownTo(turn: Turn, ports: TurnPorts): Pick<AnswerTarget, "verbose" | "reasons"> {
   const { kind, agent, rows } = turn.get("prepared");
-  if (!kind.takesCommands) return () => "off";
+  if (!kind.takesCommands) return {};
   const messages = rows.map(({ message }) => message);
-  const { verbose: inline } = setBy(messages, turn.key, ports);
-  return () => inline ?? verboseLevelOf(ports.sessions.peek(turn.key)?.verboseLevel) ?? agent.verbose ?? "off";
+  const { verbose, reasoning } = setBy(messages, turn.key, ports);
+  const entry = () => ports.sessions.peek(turn.key);
+  return {
+    verbose: () => verbose ?? verboseLevelOf(entry()?.verboseLevel) ?? agent.verbose ?? "off",
+    reasons: (reasoning ?? entry()?.reasoningLevel) === "on",
+  };
 }
 
 async function earlierAnswer(row: InboxRow | undefined, outbox: OutboxJournal): Promise<EarlierAnswer> {

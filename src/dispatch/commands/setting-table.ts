@@ -1,0 +1,72 @@
+import { QUEUE_MODES } from "../../types/queue.ts";
+import { THINK_LEVELS } from "../../types/run/model.ts";
+import type { Session } from "../../types/session.ts";
+import { thinkLevelOf } from "../directives/think-words.ts";
+import type { Command, CommandAnswer, CommandContext } from "./command.ts";
+import { setQueue } from "./queue.ts";
+import { setReasoning } from "./reasoning.ts";
+import { setSendPolicy } from "./send.ts";
+import { setUsage } from "./usage.ts";
+import { setVerbose } from "./verbose.ts";
+
+/** The commands that show or set one setting of a session. */
+export const SETTING_COMMANDS: readonly Command[] = [
+  {
+    name: "think",
+    who: "conversation",
+    aliases: ["thinking", "t"],
+    help: `Thinking level: ${THINK_LEVELS.join(", ")}.`,
+    at: "lane",
+    run: setThinking,
+  },
+  {
+    name: "verbose",
+    who: "conversation",
+    aliases: ["v"],
+    help: "What is shown of the tools I use: /verbose off, on, full or default.",
+    at: "once",
+    run: setVerbose,
+  },
+  {
+    name: "reasoning",
+    who: "owner",
+    aliases: ["reason"],
+    help: "Whether my thoughts are shown before each answer: /reasoning on, off.",
+    at: "once",
+    run: setReasoning,
+  },
+  {
+    name: "usage",
+    who: "conversation",
+    help: "What this conversation took, and whether each answer says so: /usage off, tokens, full or default.",
+    at: "once",
+    run: setUsage,
+  },
+  {
+    name: "queue",
+    who: "conversation",
+    help: `What becomes of a message while I work: /queue ${QUEUE_MODES.join(", ")}; with debounce:2s, cap:20, drop:old; /queue default.`,
+    at: "once",
+    run: setQueue,
+  },
+  {
+    name: "send",
+    who: "owner",
+    help: "Whether I answer in this conversation: /send on, off or inherit.",
+    at: "once",
+    run: setSendPolicy,
+  },
+];
+
+async function setThinking(context: CommandContext, session: Session): Promise<CommandAnswer> {
+  const word = context.args.toLowerCase();
+  if (word === "") return { text: `Thinking level: ${session.entry.thinkingLevel ?? "as configured"}.` };
+  if (word === "default") {
+    await session.update({ thinkingLevel: undefined }, { now: true });
+    return { text: "Thinking level: as configured." };
+  }
+  const level = thinkLevelOf(word);
+  if (!level) return { text: `"${context.args}" is not a thinking level. The levels are: ${THINK_LEVELS.join(", ")}.` };
+  await session.update({ thinkingLevel: level }, { now: true });
+  return { text: `Thinking level: ${level}.` };
+}

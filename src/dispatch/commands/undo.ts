@@ -1,0 +1,51 @@
+import { abandonTurn } from "../recovery/unanswered-turns.ts";
+import type { Session, TranscriptEntry } from "../../types/session.ts";
+import { shorten } from "../../utils/text/shorten.ts";
+import type { CommandAnswer, CommandContext } from "./command.ts";
+
+/** Entries of the conversation that are searched for the last turn. */
+const MOST_SEARCHED = 2000;
+/** UTF-16 units of the answer that is left out, by which people recognise it. */
+const MOST_SHOWN = 80;
+
+const NOTHING = "There is nothing to undo in this conversation.";
+const BEYOND = "The last turn is part of a summary already, so it cannot be left out alone.";
+
+/** Leaves the last turn of a person, with all that followed it, out of the conversation. The file keeps it as another branch. */
+export async function undoTurn({ key, ports }: CommandContext, session: Session): Promise<CommandAnswer> {
+  // No transcript may be ahead of the journal.
+  await ports.journal.inbox.synced();
+  const entries = await session.newest(MOST_SEARCHED);
+  const turn = entries.findLast(isPersonsTurn);
+  if (!turn) return { text: entries.some(({ type }) => type === "compaction") ? BEYOND : NOTHING };
+  if ((await session.parentOf(turn.id)) === undefined) return { text: BEYOND };
+  const answer = answerAfter(entries, turn);
+  await abandonTurn(session, turn.id, ports.log, "undone");
+  await session.sync();
+  await session.update({ totalTokensFresh: false }, { now: true });
+  const engine = (await ports.journal.runs.last(key))?.receipt.engine;
+  const lines = [
+    answer === undefined
+      ? "Your last message is left out of the conversation."
+      : `Your last message and my answer are left out of the conversation: “${answer}”`,
+    "What my tools did and what was sent stays as it is.",
+    ...(engine === undefined ? [] : [`The context engine ${engine} has its own memory and may still know it.`]),
+  ];
+  return { text: lines.join("\n") };
+}
+
+/** The message that a turn began with: neither one that joined it later nor one of the gateway itself. */
+const isPersonsTurn = (entry: TranscriptEntry): boolean =>
+  entry.type === "message" &&
+  entry.message.role === "user" &&
+  entry.message.steered !== true &&
+  (entry.message.provenance === undefined || entry.message.provenance.kind === "third-party_user");
+
+function answerAfter(entries: readonly TranscriptEntry[], turn: TranscriptEntry): string | undefined {
+  const texts = entries.slice(entries.indexOf(turn) + 1).flatMap((entry) => {
+    if (entry.type !== "message" || entry.message.role !== "assistant") return [];
+    return entry.message.content.flatMap((part) => (part.type === "text" ? [part.text] : []));
+  });
+  const text = texts.at(-1)?.replaceAll(/\s+/g, " ").trim();
+  return text === undefined || text === "" ? undefined : shorten(text, MOST_SHOWN, () => " … ");
+}

@@ -5,6 +5,8 @@ export type FakeReason = "stop" | "length" | "tool" | "refusal";
 export interface Voice {
   begin(): string;
   word(text: string): string;
+  /** What the model thinks, where the API shows it. */
+  thought?(text: string): string;
   /** Opens a call; its arguments follow in pieces. */
   call(name: string): string;
   args(piece: string): string;
@@ -35,6 +37,7 @@ export function completionsVoice(model: string): Voice {
   return {
     begin: () => chunk({ role: "assistant", content: "" }),
     word: (content) => chunk({ content }),
+    thought: (text) => chunk({ reasoning_content: text }),
     call: (name) =>
       chunk({ tool_calls: [{ index: 0, id: `call_${id}`, type: "function", function: { name, arguments: "" } }] }),
     args: (piece) => chunk({ tool_calls: [{ index: 0, function: { arguments: piece } }] }),

@@ -29,6 +29,8 @@ export type FakeEnding = "whole" | "unreasoned" | "eof" | "reset" | "stall";
 export type ModelReply =
   | {
       readonly text: string;
+      /** Thought before the words, where the voice can show it. */
+      readonly thinking?: string;
       readonly everyMs?: number;
       /** The last word, or the break, waits for it. */
       readonly until?: Promise<unknown>;
@@ -244,6 +246,7 @@ function ping(response: http.ServerResponse, everyMs: number): void {
 
 async function streamWords(response: http.ServerResponse, reply: Words, voice: Voice): Promise<boolean> {
   const words = reply.text.match(/\S+\s*/g) ?? [];
+  if (reply.thinking !== undefined) response.write(voice.thought?.(reply.thinking) ?? "");
   for (const [index, word] of words.entries()) {
     if (response.destroyed) return false;
     if (index === reply.stopAfter) {

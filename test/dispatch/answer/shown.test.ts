@@ -2,6 +2,8 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { textResult } from "../../../src/tools/define.ts";
 import { Secret } from "../../../src/utils/secrets/secret.ts";
 import { openDispatchFixture, type Boot, type DispatchFixture } from "../../kit/dispatch.ts";
+import { UNMETERED } from "../../../src/types/run/model-meter.ts";
+import { modelsAt } from "../../kit/models.ts";
 import { makeTool } from "../../kit/tools.ts";
 import { until } from "../../kit/until.ts";
 
@@ -117,5 +119,27 @@ describe("/usage", () => {
     fixture.model.answer(() => ({ text: "all done" }));
     await told("/usage off");
     expect(await told("hello")).toEqual(["all done"]);
+  });
+});
+
+describe("/reasoning", () => {
+  it("shows thoughts before the answer, to owners alone, and never a secret", async () => {
+    const secret = new Secret("sk-of-a-thought-0123456789");
+    await boot.stop();
+    fixture.rules = { isOwner: ({ sender }) => sender.id !== "guest" };
+    fixture.models = modelsAt(fixture.model.url, UNMETERED, { reasoning: true });
+    fixture.model.answer(() => ({ thinking: `first\n\nthen ${secret.reveal()}`, text: "all done" }));
+    boot = await fixture.boot();
+    expect(await told("/think low hello")).toEqual(["all done"]);
+    const [thoughts = "", ...rest] = await told("/think low /reasoning on hello");
+    expect(thoughts).toMatch(/Reasoning:[^]*first[^]*then \[secret\]/);
+    expect(rest).toEqual(["all done"]);
+    await told("/reasoning on");
+    expect(await told("/think low hello")).toHaveLength(2);
+    await told("/reasoning off");
+    expect(await told("/think low hello")).toHaveLength(1);
+    const before = fixture.platform.texts.length;
+    await boot.outcome(await boot.tell("/reasoning on", "2", { sender: { id: "guest" } }));
+    expect(fixture.platform.texts.slice(before).join()).toContain("commands.ownerAllowFrom");
   });
 });

@@ -103,3 +103,64 @@ describe.concurrent("messages while the agent is at work", () => {
     expect(outcomes.map((outcome) => outcome?.["kind"])).toEqual(["replied", "replied", "failed"]);
   });
 });
+
+describe.concurrent("words in a chat", () => {
+  test("/queue holds while the agent is at work and after a kill, and the queue is answered in its order", async ({
+    world,
+    expect,
+  }) => {
+    const { gateway, home } = await world.start(mode("collect"));
+    world.model.answer(() => "hang");
+    await sayWhileBusy(world);
+    world.telegram.say("/queue followup");
+    await world.told("Queue: followup");
+    for (const text of ["two", "look at three /queue collect"]) world.telegram.say(text);
+    await arrived(world);
+    await gateway.kill("SIGKILL");
+    world.model.answer((call) => ({
+      text: `answer to ${/(one|two|three)\b(?!.*\b(one|two|three)\b)/s.exec(call.said)?.[1]}`,
+    }));
+    await home.start();
+    await world.told("answer to three");
+    expect((await outcomesOf(home, 4)).map((outcome) => outcome?.["kind"])).toEqual([
+      "replied",
+      "command",
+      "replied",
+      "replied",
+    ]);
+    expect(world.telegram.shown(1001).filter((text) => text.startsWith("answer"))).toEqual([
+      "answer to one",
+      "answer to two",
+      "answer to three",
+    ]);
+    expect(JSON.stringify(world.model.calls.at(-1)?.messages)).not.toContain("/queue");
+    world.telegram.say("/queue");
+    await world.told("(set here)");
+  });
+
+  test("/verbose shows the tools in the chat, /usage the cost, and /undo leaves a turn out", async ({
+    world,
+    expect,
+  }) => {
+    await world.start();
+    world.model.answer((call) => (call.isAfterTool ? { text: "two files" } : { tool: "ls", args: { path: "." } }));
+    world.telegram.say("/verbose full /usage full");
+    await world.told("Usage: full");
+    world.telegram.say("what is here?");
+    await world.told("fake-1,");
+    const shown = world.telegram.shown(1001).slice(1);
+    expect(shown.map((text) => /^(🛠️ ls|↳ ls|two files|Usage: )/u.exec(text)?.[1])).toEqual([
+      "🛠️ ls",
+      "↳ ls",
+      "two files",
+      "Usage: ",
+    ]);
+    world.telegram.say("/undo");
+    await world.told("left out of the conversation");
+    world.telegram.say("again");
+    await world.model.called(3);
+    expect(JSON.stringify(world.model.calls[2]?.messages)).not.toContain("what is here?");
+    world.telegram.say("/whoami");
+    await world.told("Name in lists such as commands.ownerAllowFrom: telegram:");
+  });
+});

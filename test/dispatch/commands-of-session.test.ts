@@ -101,3 +101,29 @@ it("/undo of a person's turn takes what joined it along", async () => {
   expect(asked()).toMatch(/the first.*the third/s);
   expect(asked()).not.toMatch(/the second|it joins/);
 });
+
+it("/stop keeps back what is not sent yet of a long answer, also after a restart; later answers come", async () => {
+  const held = Promise.withResolvers<void>();
+  fixture.platform.gate = held.promise;
+  fixture.model.answer(() => ({
+    text: Array.from({ length: 400 }, (_, at) => `Line ${at} of many words.`).join("\n\n"),
+  }));
+  const row = await boot.tell("much");
+  await until(async () => (await boot.journal.outbox.of(row.id)).length > 2);
+  await until(() => fixture.platform.calls.length === 1);
+  const stop = await boot.tell("/stop");
+  await until(async () => (await boot.journal.outbox.of(stop.id)).length === 1);
+  held.resolve();
+  fixture.platform.gate = undefined;
+  await boot.outcome(stop);
+  await until(() => told()?.includes("Stopped") === true);
+  expect(told()).toMatch(/\d+ messages of my answer are not sent\./);
+  const shown = fixture.platform.texts.length;
+  expect(shown).toBeLessThanOrEqual(2);
+  await boot.stop();
+  boot = await fixture.boot();
+  await boot.recover();
+  fixture.model.answer(() => ({ text: "an answer" }));
+  expect(await boot.ask("hello")).toEqual({ kind: "replied" });
+  expect(fixture.platform.texts.slice(shown)).toEqual(["an answer"]);
+});

@@ -1,7 +1,7 @@
 import type { Preview } from "../../outbox/preview.ts";
 import { createDirectiveFilter, parseDirectives, type ParsedReply } from "../../reply/directives.ts";
 import { paragraphsOf } from "../../reply/paragraphs.ts";
-import type { ReplyBlock } from "../../types/chat/reply.ts";
+import type { NoticeCause, ReplyBlock } from "../../types/chat/reply.ts";
 import type { Outcome } from "../../types/journal.ts";
 import { WHOLE_MESSAGES, type DeltaPace, type RunEvent, type RunStream } from "../../types/run/events.ts";
 import type { VerboseLevel } from "../../types/run/verbose.ts";
@@ -14,10 +14,10 @@ import { AnswerSends, type SendHow } from "./answer-sends.ts";
 import type { AnswerPorts, AnswerTarget } from "./answer-target.ts";
 import { lettersOf, type BlockFeed } from "./block-feed.ts";
 import { NOTICE } from "./reply-names.ts";
+import { ReplyLimit } from "./reply-limit.ts";
 import { ResponsePrefix } from "./response-prefix.ts";
 import { SentTexts } from "./sent-texts.ts";
-import { thoughtLine } from "./thought-lines.ts";
-import { callLine, resultLine, type ToolLine } from "./tool-lines.ts";
+import { callLine, resultLine, thoughtLine, type ShownLine } from "./shown-lines.ts";
 import { openFeed, openPreview, shownAtTimes } from "./showing.ts";
 
 /** Follows a run and brings its answer to the chat. Resolves when the whole reply is durable, with the message's outcome. */
@@ -50,6 +50,7 @@ class Answering {
   #visible = "";
   /** The text of a call that failed halfway. */
   #broken = "";
+  readonly #limit = new ReplyLimit();
   /** Blocks that were sent. */
   #blocks = 0;
 
@@ -153,7 +154,7 @@ class Answering {
     return this.#target.verbose?.() ?? "off";
   }
 
-  async #sendLine(line: ToolLine | undefined, because: "tool" | "thought" = "tool"): Promise<void> {
+  async #sendLine(line: ShownLine | undefined, because: NoticeCause = "tool"): Promise<void> {
     if (line) await this.#send(line.name, [{ kind: "notice", markdown: line.markdown, because }]);
   }
 
@@ -167,6 +168,7 @@ class Answering {
     if (notice !== undefined && this.#blocks > 0) await this.#sendNotice(notice);
     const said = [sent, this.#toolTexts.has, this.#blocks > 0].some(Boolean);
     if (said) await this.#sendModelChanges();
+    if (this.#limit.note !== undefined) await this.#sendLine({ name: "left-out", markdown: this.#limit.note }, "error");
     this.outcome = outcomeOf(result, said);
   }
 
@@ -178,7 +180,7 @@ class Answering {
   /** Sends the whole answer as one logical reply. A preview becomes its first chunk. */
   async #sendWhole(notice: string | undefined, isAborted: boolean): Promise<boolean> {
     const parsed = this.#parsed();
-    const messages = this.#messagesOf(parsed.silent ? "" : parsed.text);
+    const messages = this.#messagesOf(this.#limit.take(parsed.silent ? "" : parsed.text));
     const editOf = (await this.#preview?.finish(messages[0])) ?? this.#earlierPreview();
     // When somebody stops an answer, the part that people could read stays in the chat.
     const fading = isAborted ? this.#preview?.fading : undefined;
@@ -230,8 +232,9 @@ class Answering {
   }
 
   async #sendBlock(block: string): Promise<void> {
-    const { text, silent, ...directives } = parseDirectives(block);
-    if (silent || text.trim() === "") return;
+    const { text: said, silent, ...directives } = parseDirectives(block);
+    const text = silent ? "" : this.#limit.take(said);
+    if (text.trim() === "") return;
     const isFirst = this.#blocks === 0;
     if (this.#toolTexts.repeats(text) && !this.#sends.wasPlanned(`block:${this.#blocks}`)) return;
     const { replyToMode } = this.#target.style;

@@ -10,7 +10,7 @@ import type { DispatchPorts } from "../ports.ts";
 /** What a command may call, besides its own `stop` and `compact`. */
 export type CommandPorts = Pick<
   DispatchPorts,
-  "journal" | "kinds" | "link" | "models" | "sessions" | "settings" | "statusLines" | "clock" | "log"
+  "journal" | "kinds" | "link" | "models" | "outbox" | "sessions" | "settings" | "statusLines" | "clock" | "log"
 >;
 
 /** What a command may read and change. */

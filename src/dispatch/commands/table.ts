@@ -7,6 +7,7 @@ import type { CommandContribution } from "../../types/contribution.ts";
 import { fromContribution, type Command, type CommandAnswer, type CommandContext, type Commands } from "./command.ts";
 import { switchModel } from "./model.ts";
 import { SETTING_COMMANDS } from "./setting-table.ts";
+import { giveUpUnsent } from "../recovery/unsent-parts.ts";
 import { statusText } from "./status.ts";
 import { undoTurn } from "./undo.ts";
 import { whoAmI } from "./whoami.ts";
@@ -119,9 +120,11 @@ function startOver(reason: ResetReason) {
 
 async function stopRuns(context: CommandContext): Promise<CommandAnswer> {
   const ended = await context.stop();
+  const unsent = await giveUpUnsent(context.key, context.message.from, context.ports);
   const [, ...more] = ended;
-  if (ended.length === 0) return { text: "Nothing is running." };
-  return { text: more.length === 0 ? "⏹ Stopped." : `⏹ Stopped, together with ${more.length} that waited.` };
+  const rest = unsent === 0 ? "" : ` ${unsent} messages of my answer are not sent.`;
+  if (ended.length === 0) return { text: unsent === 0 ? "Nothing is running." : `⏹ Stopped.${rest}` };
+  return { text: (more.length === 0 ? "⏹ Stopped." : `⏹ Stopped, together with ${more.length} that waited.`) + rest };
 }
 
 async function compactNow(context: CommandContext, session: Session): Promise<CommandAnswer> {

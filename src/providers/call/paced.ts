@@ -12,6 +12,11 @@ export interface BodySink {
  * rest of the piece, so the time for a piece grows with the square of its lines.
  */
 const LINES_AT_ONCE = 64;
+/**
+ * Bytes after which no further line is given at once. With every piece of a tool call's arguments the SDKs parse all of them again, so
+ * large pieces must not come in one iteration of the event loop.
+ */
+const BYTES_AT_ONCE = 4 * 1024;
 const NEW_LINE = 0x0a;
 /** Short pieces that a reader gets before timers and sockets get their turn. */
 const PIECES_AT_ONCE = 16;
@@ -181,12 +186,12 @@ class Pieces {
   }
 }
 
-/** Cuts after a line, wherever a piece would have too many lines. */
+/** Cuts after a line, wherever a piece would have too many lines or bytes. */
 function* cutAtLines(body: Uint8Array): Generator<Uint8Array> {
   let [start, lines] = [0, 0];
   for (let at = body.indexOf(NEW_LINE); at >= 0; at = body.indexOf(NEW_LINE, at + 1)) {
     lines += 1;
-    if (lines < LINES_AT_ONCE) continue;
+    if (lines < LINES_AT_ONCE && at - start < BYTES_AT_ONCE) continue;
     yield body.subarray(start, at + 1);
     [start, lines] = [at + 1, 0];
   }

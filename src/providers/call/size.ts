@@ -6,8 +6,8 @@ import type { Wire } from "./wire.ts";
  * piece the SDK reads again all that it has of an event, so the time for an endless line grows with the square of its length.
  */
 const MOST_BYTES = { refused: 1024 * 1024, silent: 2 * 1024 * 1024 };
-/** The most characters of one answer, with thinking and arguments: more than ten times the longest that a model writes. */
-const MOST_CHARS = 8 * 1024 * 1024;
+/** The most characters of one answer, with thinking and arguments: twice the longest that a model writes, 128,000 tokens. */
+const MOST_CHARS = 1024 * 1024;
 /** The most characters of the arguments of all tool calls of one answer. With each piece the SDK parses all of them again. */
 const MOST_ARGUMENTS = 512 * 1024;
 /** The most tool calls and other blocks of one answer. */

@@ -35,7 +35,7 @@ test("a chat that cannot be notified keeps no other chat from its notice, and fa
   await notices.waiting([from("blocked"), from("2")], FULL);
   await expect(notices.refused([from("blocked")], FULL)).resolves.toBeUndefined();
   expect(told).toEqual(["2"]);
-  expect(log.lines).toContain("warn notice of the full disk not sent: 403: bot was blocked by the user");
+  expect(log.lines).toContain("warn notice of the disk not sent: 403: bot was blocked by the user");
 });
 
 test("a chat is notified once in ten minutes", async () => {

@@ -143,3 +143,16 @@ describe("/reasoning", () => {
     expect(fixture.platform.texts.slice(before).join()).toContain("commands.ownerAllowFrom");
   });
 });
+
+describe("an answer that is too long for a chat", () => {
+  it.each([{}, { streaming: "block" as const }])("is cut, and the chat is told by how much: %j", async (style) => {
+    fixture.rules = { chat: () => ({ replyToMode: "off", streaming: "off", ...style }) };
+    fixture.model.answer(() => ({
+      text: Array.from({ length: 3000 }, (_, at) => `Line ${at} ${"x".repeat(40)}.`).join("\n\n"),
+    }));
+    const texts = await told("much");
+    expect(texts.slice(0, -1).join("").length).toBeLessThan(105_000);
+    expect(texts.slice(0, -1).join("")).toContain("Line 1500 ");
+    expect(texts.at(-1)).toMatch(/too long for a chat: its last [\d,]+ characters are left out/);
+  });
+});

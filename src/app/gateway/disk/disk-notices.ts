@@ -9,8 +9,10 @@ import { DiskState } from "./disk-state.ts";
 const AGAIN_AFTER_MS = 10 * 60 * 1000;
 /** Chats of which the time of their notice is known. */
 const MOST_CHATS = 1000;
-const TEXT =
+const FULL =
   "⚠️ The disk of this gateway is full, so I cannot answer right now. Your message is not lost: I answer it as soon as there is space again.";
+const BROKEN =
+  "⚠️ The disk of this gateway cannot be written, so I cannot answer right now. I answer your message as soon as that works again.";
 
 export interface DiskNoticePorts {
   readonly log: Log;
@@ -53,22 +55,23 @@ export class DiskNotices {
     if (!isDiskError(error)) return;
     this.#ports.disk.refused(error);
     this.#ports.log.error("messages wait for the disk", { count: messages.length, error });
-    await Promise.all(messages.map(({ from }) => this.#tellChat(from)));
+    const text = error.code === "DISK_FULL" ? FULL : BROKEN;
+    await Promise.all(messages.map(({ from }) => this.#tellChat(from, text)));
   }
 
   /** Each chat at most once in ten minutes. A chat whose notice fails still gets its answer later. */
-  async #tellChat(to: Peer): Promise<void> {
+  async #tellChat(to: Peer, text: string): Promise<void> {
     const name = `${to.channel}\n${to.account}\n${to.chat.id}\n${to.thread ?? ""}`;
     const now = this.#ports.clock.now();
     if (now - (this.#noticedAt.get(name) ?? -Infinity) < AGAIN_AFTER_MS) return;
     this.#noticedAt.delete(name);
     this.#noticedAt.set(name, now);
     forgetOldest(this.#noticedAt, MOST_CHATS);
-    const part = { kind: "text", body: TEXT, format: "plain", plain: TEXT } as const;
+    const part = { kind: "text", body: text, format: "plain", plain: text } as const;
     try {
       await this.#ports.link(to)?.send(to, part, { idempotencyKey: `disk:${now}` });
     } catch (error) {
-      this.#ports.log.warn("notice of the full disk not sent", { channel: to.channel, chat: to.chat.id, error });
+      this.#ports.log.warn("notice of the disk not sent", { channel: to.channel, chat: to.chat.id, error });
     }
   }
 }

@@ -11,13 +11,13 @@ type ToolStart = Extract<RunEvent, { type: "tool_start" }>;
 type ToolEnd = Extract<RunEvent, { type: "tool_end" }>;
 
 /** A line for the chat, with the name under which it is sent once. */
-export interface ToolLine {
+export interface ShownLine {
   readonly name: string;
   readonly markdown: string;
 }
 
 /** What a chat with this level is told when a call begins: the tool, and what the call is about. Pure. */
-export function callLine({ callId, name, args }: ToolStart, level: VerboseLevel): ToolLine | undefined {
+export function callLine({ callId, name, args }: ToolStart, level: VerboseLevel): ShownLine | undefined {
   if (level === "off") return undefined;
   const topic = callTopic(name, args);
   const about = topic === undefined ? "" : `: ${codeSpan(Secret.mask(topic))}`;
@@ -25,11 +25,20 @@ export function callLine({ callId, name, args }: ToolStart, level: VerboseLevel)
 }
 
 /** What it is told when the call has ended: a failure, and with `full` the text that the model got. Pure. */
-export function resultLine({ callId, name, isError, text }: ToolEnd, level: VerboseLevel): ToolLine | undefined {
+export function resultLine({ callId, name, isError, text }: ToolEnd, level: VerboseLevel): ShownLine | undefined {
   if (level === "off" || (level === "on" && !isError)) return undefined;
   const output = shorten(Secret.mask(text).trim(), MOST_OUTPUT, (left) => `\n… ${left} characters left out …\n`);
   const said = isError ? `⚠️ ${name} failed` : `↳ ${name}`;
   return { name: `result:${callId}`, markdown: output === "" ? said : `${said}\n${codeBlock(output)}` };
+}
+
+/** What a chat that wants to see them is shown of the thoughts before a text: a quotation. Undefined without any. Pure. */
+export function thoughtLine({ entryId, message }: Extract<RunEvent, { type: "message_end" }>): ShownLine | undefined {
+  const thoughts = message.content.flatMap((part) => (part.type === "thinking" ? [part.thinking.trim()] : []));
+  const text = Secret.mask(thoughts.filter((thought) => thought !== "").join("\n\n"));
+  if (text === "") return undefined;
+  const quoted = text.split("\n").map((line) => (line === "" ? ">" : `> ${line}`));
+  return { name: `thought:${entryId}`, markdown: ["💭 Reasoning:", "", ...quoted].join("\n") };
 }
 
 function codeSpan(text: string): string {

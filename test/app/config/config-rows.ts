@@ -187,6 +187,18 @@ export const ROWS: readonly Row[] = [
     shows: (seen) => last(seen)?.effort === "high",
   },
   {
+    key: "agents.defaults.verboseDefault",
+    config: defaults({ verboseDefault: "on" }),
+    talk: READS_OUTSIDE,
+    shows: (seen) => messages(seen).some(({ text }) => text.includes("🛠️ read")),
+  },
+  {
+    key: "agents.list.verboseDefault",
+    config: { agents: { defaults: { verboseDefault: "off" }, list: [{ id: "main", verboseDefault: "full" }] } },
+    talk: READS_OUTSIDE,
+    shows: (seen) => messages(seen).some(({ text }) => text.includes("🛠️ read")),
+  },
+  {
     key: "agents.list.systemPromptOverride",
     config: { agents: { list: [{ id: "main", systemPromptOverride: "Speak Greek." }] } },
     talk: HELLO,

@@ -63,6 +63,8 @@ export interface SessionEntry extends SubagentEntry, QueueEntry, ShownEntry {
   displayName?: string;
   channel?: string;
   groupId?: string;
+  /** Which messages of a group the agent gets; as `requireMention` says when unset. */
+  groupActivation?: "mention" | "always";
   subject?: string;
   lastChannel?: string;
   lastTo?: string;

@@ -127,3 +127,17 @@ it("/stop keeps back what is not sent yet of a long answer, also after a restart
   expect(await boot.ask("hello")).toEqual({ kind: "replied" });
   expect(fixture.platform.texts.slice(shown)).toEqual(["an answer"]);
 });
+
+it("/activation is kept in the group's session, and a direct chat has none", async () => {
+  fixture.rules = { isOwner: () => true };
+  const from = { ...peer("7"), chat: { kind: "group", id: "7", title: "Friends" } } as const;
+  const say = async (text: string) => boot.outcome(await boot.tell(text, "7", { from }));
+  await say("/activation always");
+  expect(told()).toContain("I see every message of this group");
+  await say("/activation loudly");
+  expect(told()).toContain('"loudly" is no activation');
+  await say("/activation default");
+  expect(told()).toContain("as configured by requireMention");
+  await boot.ask("/activation always");
+  expect(told()).toContain("Only a group has an activation");
+});

@@ -539,15 +539,15 @@ test("an unsupported setting is refused by its name, and nothing is stored", asy
     key: "k-refused",
     label: "x",
     elevatedLevel: "full",
-    groupActivation: "always",
+    execHost: "node",
     queueMode: "steer",
   });
   expect(refused).toMatchObject({
     ok: false,
     error: {
       code: "INVALID_REQUEST",
-      message: "this gateway does not support these settings: elevatedLevel, groupActivation",
-      details: { code: "SETTING_NOT_SERVED", settings: ["elevatedLevel", "groupActivation"] },
+      message: "this gateway does not support these settings: elevatedLevel, execHost",
+      details: { code: "SETTING_NOT_SERVED", settings: ["elevatedLevel", "execHost"] },
     },
   });
   expect(gateway.sessions.peek(sessionKey("k-refused"))).toBeUndefined();

@@ -135,4 +135,25 @@ describe.concurrent("a group", () => {
     await outcomesOf(home, 2);
     expect(new Set(inboxOf(home).map((row) => row.session)).size).toBe(1);
   });
+
+  test("/activation of an owner decides which messages are answered, also after a kill; a guest's changes nothing", async ({
+    world,
+    expect,
+  }) => {
+    const { home, gateway } = await world.start({ ...config, commands: { ownerAllowFrom: ["1001"] } });
+    world.model.answer(() => ({ text: "Here I am." }));
+    world.telegram.say("/activation@test_bot always", inGroup(1002, "Bob"));
+    await world.told("Only an owner may use /activation");
+    world.telegram.say("/activation always", inGroup(1001, "Ada"));
+    await world.told("I see every message of this group");
+    await gateway.kill("SIGKILL");
+    await home.start();
+    world.telegram.say("what a day", inGroup(1002, "Bob"));
+    await world.told("Here I am.");
+    expect(JSON.stringify(world.model.calls[0]?.messages)).toContain("In this group you get every message");
+    world.telegram.say("/activation mention", inGroup(1001, "Ada"));
+    await world.told("I see what is said to me here");
+    world.telegram.say("nice", inGroup(1002, "Bob"));
+    expect((await outcomesOf(home, 5)).at(-1)).toEqual({ kind: "dropped", why: "not mentioned" });
+  });
 });

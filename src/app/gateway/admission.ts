@@ -48,6 +48,7 @@ export class Admission {
       isOwner: core?.ports.settings().isOwner(message) === true,
       isCommand: parseCommand(message.text) !== undefined,
       mentionPatterns: patterns,
+      activation: core && activationOf(message, core.ports),
     });
     this.#tellStopped(patterns, core?.ports.log);
     if (verdict.kind === "pass" && this.#isLoop(message, policy))
@@ -88,6 +89,16 @@ export class Admission {
     this.#policies.byAccount.set(name, known);
     return known;
   }
+}
+
+/** Of the group's session. A value of another program that means nothing here is left out. */
+function activationOf(
+  message: InboundMessage,
+  { sessions, settings }: Core["ports"],
+): "mention" | "always" | undefined {
+  if (message.from.chat.kind !== "group") return undefined;
+  const word: unknown = sessions.peek(settings().keyFor(message))?.groupActivation;
+  return word === "mention" || word === "always" ? word : undefined;
 }
 
 function makePolicy(config: Config, from: Peer): ChannelPolicy {

@@ -11,6 +11,8 @@ export interface SenderFacts {
   readonly isOwner: boolean;
   /** The text is a command of the gateway, such as `/stop`. */
   readonly isCommand?: boolean;
+  /** What somebody chose in the group by `/activation`; it replaces `requireMention`. */
+  readonly activation?: "mention" | "always" | undefined;
   /** The answering agent's own patterns, where it has any; they replace the policy's. */
   readonly mentionPatterns?: readonly MentionPattern[] | undefined;
 }
@@ -64,7 +66,9 @@ function gateGroup(message: InboundMessage, policy: ChannelPolicy, facts: Sender
   const closed = whyClosed(policy, group);
   if (closed !== undefined) return drop(closed);
   if (!facts.isOwner && !isAllowed(message, policy, group)) return drop("the sender is not allowed in this group");
-  const mustBeNamed = group?.requireMention ?? policy.requireMention;
+  const mustBeNamed = facts.activation
+    ? facts.activation === "mention"
+    : (group?.requireMention ?? policy.requireMention);
   if (!mustBeNamed || isAddressed(message, facts.mentionPatterns ?? policy.mentionPatterns)) return PASS;
   // An owner's /stop must work without spelling the bot's name.
   return facts.isOwner && facts.isCommand ? PASS : { kind: "history" };

@@ -3,6 +3,7 @@ import { THINK_LEVELS } from "../../types/run/model.ts";
 import type { Session } from "../../types/session.ts";
 import { thinkLevelOf } from "../directives/think-words.ts";
 import type { Command, CommandAnswer, CommandContext } from "./command.ts";
+import { setActivation } from "./activation.ts";
 import { setQueue } from "./queue.ts";
 import { setReasoning } from "./reasoning.ts";
 import { setSendPolicy } from "./send.ts";
@@ -48,6 +49,13 @@ export const SETTING_COMMANDS: readonly Command[] = [
     help: `What becomes of a message while I work: /queue ${QUEUE_MODES.join(", ")}; with debounce:2s, cap:20, drop:old; /queue default.`,
     at: "once",
     run: setQueue,
+  },
+  {
+    name: "activation",
+    who: "conversation",
+    help: "Which messages of a group I get: /activation mention, always or default.",
+    at: "once",
+    run: setActivation,
   },
   {
     name: "send",

@@ -52,7 +52,7 @@ export function requestFor(
   const peer: Peer | undefined = message.options?.operator === true ? undefined : message.from;
   const openEngine = engineFor(prepared, session, candidates, ports);
   const isLight = kind.promptFiles?.(message) === "light";
-  const said = [kind.systemPrompt?.(message), extra];
+  const said = [activationText(message, session), kind.systemPrompt?.(message), extra];
   const more = { ...(peer && { peer }), ...extraFor(message, said, ports), ...(isLight && { isLight }) };
   return {
     facts,
@@ -78,6 +78,14 @@ function extraFor(
   const ofChat = message.options?.operator === true ? undefined : ports.settings().chatPrompt?.(message);
   const text = [ofChat, ...own].filter((part) => part !== undefined).join("\n\n");
   return text === "" ? {} : { extra: text };
+}
+
+/** The agent learns of a group's activation, so that it knows why a message that does not name it is there. */
+function activationText({ from }: InboundMessage, { entry }: Pick<Session, "entry">): string | undefined {
+  if (from.chat.kind !== "group") return undefined;
+  if (entry.groupActivation === "mention") return "In this group you get the messages that are said to you.";
+  if (entry.groupActivation !== "always") return undefined;
+  return "In this group you get every message, also what people say to each other. Answer when you are asked or can really help.";
 }
 
 function engineFor(

@@ -205,6 +205,7 @@ const SHOWN = [
   "verboseLevel",
   "reasoningLevel",
   "responseUsage",
+  "groupActivation",
   "sendPolicy",
   "queueMode",
   "queueDebounceMs",

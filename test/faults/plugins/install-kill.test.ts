@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { createInterface } from "node:readline/promises";
 import { setTimeout as pause } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { readPlugin } from "../../../src/plugins/manifest/read-plugin.ts";
@@ -12,8 +13,10 @@ import { hashTree, readTree } from "../../../src/plugins/install/tree.ts";
 import { folder, makePlugin, storeIn } from "../../kit/plugins/sources.ts";
 
 const ROUNDS = 25;
-/** Milliseconds after which each round kills: steps that meet all parts of an installation, which takes about 30 ms. */
-const momentOf = (round: number): number => (round * 37) % 151;
+/** Installations that each round lets end, however slow the machine is: the next one is of the other version. */
+const wholeOnes = (round: number): number => round % 3;
+/** Milliseconds after them at which it kills: steps that meet all parts of an installation, which takes about 30 ms. */
+const momentOf = (round: number): number => (round * 37) % 61;
 
 /** Kills an installation at any moment, repairs as the next command does, and looks whether one whole version is there. */
 test("a plugin that is being replaced is whole after each kill", async () => {
@@ -23,7 +26,7 @@ test("a plugin that is being replaced is whole after each kill", async () => {
   mkdirSync(store.extensions);
   const versions = new Set<string | undefined>();
   for (let round = 0; round < ROUNDS; round++) {
-    await killed(dir, sources, momentOf(round));
+    await killed(dir, sources, round);
     // A dead process leaves its lock, which others take when it is stale.
     rmSync(`${store.records}.lock`, { recursive: true, force: true });
     await repairStore(store);
@@ -39,14 +42,18 @@ test("a plugin that is being replaced is whole after each kill", async () => {
   expect(versions.size).toBe(2);
 });
 
-async function killed(dir: string, sources: readonly string[], ms: number): Promise<void> {
+async function killed(dir: string, sources: readonly string[], round: number): Promise<void> {
   const script = join(import.meta.dirname, "install-loop.ts");
   const child = spawn(process.execPath, ["--conditions=source", script, dir, ...sources], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   const ended = once(child, "exit");
-  await once(child.stdout, "data");
-  await pause(ms);
+  let lines = 0;
+  for await (const _line of createInterface(child.stdout)) {
+    lines += 1;
+    if (lines > wholeOnes(round)) break;
+  }
+  await pause(momentOf(round));
   child.kill("SIGKILL");
   await ended;
 }

@@ -1,7 +1,10 @@
+import { Secret } from "../utils/secrets/secret.ts";
 import { shorten } from "../utils/text/shorten.ts";
 
 /** Most UTF-16 units of a topic: one line of a chat or a table. */
 const MOST = 160;
+/** A secret that begins in what is shown is recognised when it is at most so long. */
+const LONGEST_SECRET = 8192;
 
 /** Arguments that say what a call is about, by tool. */
 const OF_TOOLS: Readonly<Record<string, readonly string[]>> = {
@@ -26,8 +29,9 @@ export function callTopic(tool: string, args: Readonly<Record<string, unknown>>)
 function lineOf(value: unknown): string | undefined {
   if (typeof value === "number") return String(value);
   if (typeof value !== "string") return undefined;
-  // Only the beginning is cleaned: a command may be as long as a file.
-  const line = value
+  // Only the beginning is cleaned: a command may be as long as a file. Masked before anything is cut: a secret that is cut in two
+  // would not be recognised.
+  const line = Secret.mask(value.slice(0, MOST * 4 + LONGEST_SECRET))
     .slice(0, MOST * 4)
     .replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, " ")
     .trim();

@@ -60,7 +60,7 @@ const asked = () => JSON.stringify(fixture.model.calls.at(-1)?.messages);
 it("/undo leaves the last message and its answer out, one turn each time, also after a restart; the file keeps them", async () => {
   for (const text of ["the first", "the second", "the third"]) await boot.ask(text);
   await boot.ask("/undo");
-  expect(told()).toContain("left out of the conversation: “an answer”");
+  expect(told()).toContain("left out of the conversation, with my answer: “an answer”");
   await boot.stop();
   boot = await fixture.boot();
   await boot.ask("the fourth");
@@ -140,4 +140,20 @@ it("/activation is kept in the group's session, and a direct chat has none", asy
   expect(told()).toContain("as configured by requireMention");
   await boot.ask("/activation always");
   expect(told()).toContain("Only a group has an activation");
+});
+
+it("/undo leaves a summary alone that was made after the last message", async () => {
+  await boot.ask("the first");
+  await boot.ask("the second");
+  const session = await boot.ports.sessions.acquire(boot.keyOf("1"));
+  const [first] = await session.newest(1);
+  const compaction = { summary: "They talked.", firstKeptEntryId: first?.id ?? "", tokensBefore: 100 };
+  await session.append({ type: "compaction", ...compaction }, { durable: true });
+  session.release();
+  await boot.ask("/undo");
+  expect(told()).toContain("summarised after your last message");
+  await boot.ask("the third");
+  expect(asked()).toContain("They talked.");
+  await boot.ask("/undo");
+  expect(told()).toContain("left out of the conversation");
 });

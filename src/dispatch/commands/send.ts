@@ -24,7 +24,7 @@ export async function setSendPolicy(context: CommandContext): Promise<CommandAns
 function stateOf({ key, message, ports }: CommandContext): string {
   const own = ports.sessions.peek(key)?.sendPolicy;
   const where = own === undefined ? "as configured by session.sendPolicy" : "set here";
-  const isAnswered = own === undefined ? ports.settings().mayAnswer?.(key, message.from) !== false : own === "allow";
+  const isAnswered = own === undefined ? ports.settings().mayAnswer?.(key, message.from) !== false : own !== "deny";
   return isAnswered
     ? `Messages of this conversation are answered (${where}).`
     : `Messages of this conversation are not answered (${where}). Commands still are: /send on answers again.`;

@@ -44,7 +44,7 @@ const COMMANDS: readonly Command[] = [
   {
     name: "undo",
     who: "conversation",
-    help: "Leave your last message and my answer out of the conversation.",
+    help: "Leave the last turn out of the conversation: what was said to me, and my answer.",
     at: "lane",
     run: undoTurn,
   },

@@ -8,8 +8,11 @@ const MOST_SEARCHED = 2000;
 /** UTF-16 units of the answer that is left out, by which people recognise it. */
 const MOST_SHOWN = 80;
 
+/** It has nothing but the transcript. */
+const BUILT_IN_ENGINE = "legacy";
+
 const NOTHING = "There is nothing to undo in this conversation.";
-const BEYOND = "The last turn is part of a summary already, so it cannot be left out alone.";
+const BEYOND = "The conversation was summarised after your last message, so that cannot be left out any more.";
 
 /** Leaves the last turn of a person, with all that followed it, out of the conversation. The file keeps it as another branch. */
 export async function undoTurn({ key, ports }: CommandContext, session: Session): Promise<CommandAnswer> {
@@ -18,18 +21,22 @@ export async function undoTurn({ key, ports }: CommandContext, session: Session)
   const entries = await session.newest(MOST_SEARCHED);
   const turn = entries.findLast(isPersonsTurn);
   if (!turn) return { text: entries.some(({ type }) => type === "compaction") ? BEYOND : NOTHING };
-  if ((await session.parentOf(turn.id)) === undefined) return { text: BEYOND };
-  const answer = answerAfter(entries, turn);
+  const after = entries.slice(entries.indexOf(turn) + 1);
+  const isSummarised = after.some(({ type }) => type === "compaction");
+  if (isSummarised || (await session.parentOf(turn.id)) === undefined) return { text: BEYOND };
+  const answer = answerIn(after);
   await abandonTurn(session, turn.id, ports.log, "undone");
   await session.sync();
   await session.update({ totalTokensFresh: false }, { now: true });
   const engine = (await ports.journal.runs.last(key))?.receipt.engine;
   const lines = [
     answer === undefined
-      ? "Your last message is left out of the conversation."
-      : `Your last message and my answer are left out of the conversation: “${answer}”`,
+      ? "The last turn is left out of the conversation."
+      : `The last turn is left out of the conversation, with my answer: “${answer}”`,
     "What my tools did and what was sent stays as it is.",
-    ...(engine === undefined ? [] : [`The context engine ${engine} has its own memory and may still know it.`]),
+    ...(engine === undefined || engine === BUILT_IN_ENGINE
+      ? []
+      : [`The context engine ${engine} has its own memory and may still know it.`]),
   ];
   return { text: lines.join("\n") };
 }
@@ -41,8 +48,8 @@ const isPersonsTurn = (entry: TranscriptEntry): boolean =>
   entry.message.steered !== true &&
   (entry.message.provenance === undefined || entry.message.provenance.kind === "third-party_user");
 
-function answerAfter(entries: readonly TranscriptEntry[], turn: TranscriptEntry): string | undefined {
-  const texts = entries.slice(entries.indexOf(turn) + 1).flatMap((entry) => {
+function answerIn(entries: readonly TranscriptEntry[]): string | undefined {
+  const texts = entries.flatMap((entry) => {
     if (entry.type !== "message" || entry.message.role !== "assistant") return [];
     return entry.message.content.flatMap((part) => (part.type === "text" ? [part.text] : []));
   });

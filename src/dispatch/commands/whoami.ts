@@ -1,4 +1,5 @@
 import type { Principal } from "../../types/run/principal.ts";
+import { codeSpan } from "../../utils/text/code-span.ts";
 import { chatName, principalOf } from "../turn/principal.ts";
 import type { CommandAnswer, CommandContext } from "./command.ts";
 
@@ -14,11 +15,11 @@ export async function whoAmI({ message, key, ports }: CommandContext): Promise<C
   const { sender, from } = message;
   const { kind, id, name } = principalOf([{ message }], ports);
   const isOperator = message.options?.operator === true;
-  const handle = sender.username === undefined ? [] : [`Username: ${sender.username}`];
+  const handle = sender.username === undefined ? [] : [`Username: ${codeSpan(sender.username)}`];
   const lines = [
-    `You are ${name ?? id}: ${ROLES[kind]}.`,
+    `You are ${codeSpan(name ?? id)}: ${ROLES[kind]}.`,
     ...(isOperator ? [] : [`Name in lists such as commands.ownerAllowFrom: ${id}`, ...handle]),
-    `Chat: ${chatName(from)}${from.thread === undefined ? "" : `, thread ${from.thread}`}`,
+    `Chat: ${codeSpan(chatName(from))}${from.thread === undefined ? "" : `, thread ${from.thread}`}`,
     `Session: ${key}`,
     `Agent: ${ports.settings().agentOf(key)}`,
   ];

@@ -97,6 +97,7 @@ const DIRECTIVES: ReadonlyMap<string, Directive> = new Map([
   ["v", VERBOSE],
   ["usage", USAGE],
   ["reasoning", REASONING],
+  ["reason", REASONING],
 ]);
 
 const NAME = /(?<=^|\s)\/([a-z]+)(?=[:\s])[ \t]*:?/gi;
@@ -104,6 +105,10 @@ const NAME = /(?<=^|\s)\/([a-z]+)(?=[:\s])[ \t]*:?/gi;
 const WORD = /[ \t]*([^\s]+)/y;
 /** Most words that a directive takes: the mode of a queue and its three numbers. */
 const MOST_WORDS = 4;
+/** Characters of a message that may have directives: nobody types a longer one. */
+const MOST_CHARS = 100_000;
+/** Directives of one message that are read; more than anybody writes. */
+const MOST_FOUND = 16;
 const FENCE = /^[ \t]*(`{3,}|~{3,})/;
 
 /**
@@ -111,17 +116,22 @@ const FENCE = /^[ \t]*(`{3,}|~{3,})/;
  * knows. All else stays text: a path, an unknown value, what is in a block of code. Costs next to nothing without a slash. Pure.
  */
 export function directivesIn(text: string): readonly FoundDirective[] {
-  if (!text.includes("/")) return [];
+  if (text.length > MOST_CHARS || !text.includes("/")) return [];
   const found: FoundDirective[] = [];
+  let blocks: readonly Span[] | undefined;
+  let [block, end] = [0, 0];
   for (const match of text.matchAll(NAME)) {
     // The words of a directive may look like another one.
-    if (match.index < (found.at(-1)?.to ?? 0)) continue;
-    const directive = readDirective(match, text);
-    if (directive) found.push(directive);
+    const directive = match.index < end ? undefined : readDirective(match, text);
+    if (!directive) continue;
+    end = directive.to;
+    blocks ??= codeBlocksOf(text);
+    while ((blocks[block]?.to ?? Infinity) <= directive.from) block += 1;
+    const isCode = (blocks[block]?.from ?? Infinity) <= directive.from;
+    if (!isCode) found.push(directive);
+    if (found.length === MOST_FOUND) break;
   }
-  if (found.length === 0) return found;
-  const blocks = codeBlocksOf(text);
-  return found.filter(({ from }) => !blocks.some((block) => from >= block.from && from < block.to));
+  return found;
 }
 
 function readDirective(match: RegExpExecArray, text: string): FoundDirective | undefined {
@@ -171,13 +181,15 @@ function wordsAfter(text: string, from: number): readonly { readonly word: strin
 
 /** The text without these directives. What is between other words keeps its white space; each directive takes one with it. Pure. */
 export function withoutDirectives(text: string, found: readonly Span[]): string {
-  let rest = text;
-  for (const { from, to } of found.toReversed()) {
-    const before = rest.slice(0, from);
-    const after = rest.slice(to);
-    rest = after === "" ? before.replace(ONE_SPACE_AT_END, "") : before + after.replace(ONE_SPACE, "");
+  const parts: string[] = [];
+  let at = 0;
+  for (const { from, to } of found) {
+    parts.push(text.slice(at, from));
+    at = to + (ONE_SPACE.exec(text.slice(to, to + 2))?.[0].length ?? 0);
   }
-  return rest;
+  const rest = text.slice(at);
+  // What is last takes the white space before it.
+  return rest === "" ? parts.join("").replace(ONE_SPACE_AT_END, "") : parts.join("") + rest;
 }
 
 const ONE_SPACE = /^(?:\r\n|\s)/;

@@ -41,6 +41,8 @@ export class Lane implements TurnSlot {
   busy = false;
   /** A message arrived during the turn, so more of the same burst may follow. */
   isBurst = false;
+  /** How many tasks came so far. */
+  pushes = 0;
   #isOver = false;
   #current: LaneTask | undefined;
   #aborted: AbortCause | undefined;
@@ -79,6 +81,7 @@ export class Lane implements TurnSlot {
 
   push(task: LaneTask): void {
     this.#tasks.push(task);
+    this.pushes += 1;
     if (!this.#isOver) this.isBurst = true;
   }
 
@@ -237,8 +240,8 @@ function fold(one: TurnTask, other: TurnTask): TurnTask {
   const rows = [...one.queued.rows, ...other.queued.rows];
   const pending = [...one.queued.pending, ...other.queued.pending];
   const merge = one.merge && other.merge;
-  // Turns that may merge become one turn anyway, which shortens the messages over the cap.
-  return { kind: "turn", merge, queued: { ...first, rows, pending, ...(!merge && { brief: rows.length }) } };
+  // Turns that may merge become one turn anyway, which shortens the messages over the cap. Of others, the newest message stays whole.
+  return { kind: "turn", merge, queued: { ...first, rows, pending, ...(!merge && { brief: rows.length - 1 }) } };
 }
 
 const rowsOf = (task: LaneTask): readonly InboxRow[] => (task.kind === "turn" ? task.queued.rows : task.rows);

@@ -41,6 +41,9 @@ export interface TurnHandler {
 /** A run ends within a second after an abort. The next start continues what takes longer. */
 const ABORT_MS = 2000;
 
+/** Times that a burst which goes on holds up its turn by the debounce. */
+const MOST_PAUSES = 10;
+
 /** The lanes of all sessions, and the slots that limit how many turns run at once. */
 export class Lanes {
   readonly #lanes = new Map<SessionKey, Lane>();
@@ -293,7 +296,11 @@ export class Lanes {
   /** People write in bursts: messages that arrived during a run wait a moment for the next ones. */
   async #settle(lane: Lane): Promise<void> {
     if (lane.waiting === 0 || !lane.isBurst || this.#closing) return;
-    await this.#pause(lane.debounceMs);
+    for (let pauses = 0; pauses < MOST_PAUSES && !this.#closing; pauses += 1) {
+      const { pushes } = lane;
+      await this.#pause(lane.debounceMs);
+      if (lane.pushes === pushes) return;
+    }
   }
 
   async #pause(ms: number): Promise<void> {

@@ -21,7 +21,7 @@ export const QUEUE_MODE_RULES: Readonly<Record<QueueMode, QueueModeRule>> = {
   collect: { whenBusy: "wait", merges: true, help: "waits, and joins other waiting messages in one turn" },
   followup: { whenBusy: "wait", merges: false, help: "waits for a turn of its own" },
   steer: { whenBusy: "steer", merges: true, help: "joins the running turn; waits when it came too late" },
-  "steer-backlog": { whenBusy: "steer", merges: true, help: "the same as steer" },
+  "steer-backlog": { whenBusy: "steer", merges: true, help: "joins the running turn; waits when it came too late" },
   interrupt: { whenBusy: "interrupt", merges: true, help: "ends the running turn" },
 };
 

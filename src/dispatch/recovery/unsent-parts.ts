@@ -4,7 +4,7 @@ import { isSameChat } from "../queue/same-chat.ts";
 import type { DispatchPorts } from "../ports.ts";
 
 /** The replies that an answer consists of; see `Answering`. */
-const OF_AN_ANSWER = /^in:\d+(?::again\d+)?:(?:reply|media|block:\d+)$/;
+const OF_AN_ANSWER = /^in:\d+(?::again\d+)?:(?:reply|media|notice|left-out|block:\d+|(?:call|result|thought):.*)$/;
 
 /**
  * Gives up what is planned of this session's answers to a chat and not sent yet: somebody asked for silence there. Returns the number of

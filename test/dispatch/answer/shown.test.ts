@@ -102,6 +102,24 @@ describe("/verbose", () => {
   });
 });
 
+describe("a model that wants to say something by its calls", () => {
+  it("gets neither markup nor a long name nor a part of a secret into the chat", async () => {
+    const secret = new Secret("sk-cut-in-two-ABCDEFGHIJKLMNOP-0123456789");
+    await boot.ask("/verbose full");
+    for (const length of [60, 70, 75, 140]) {
+      const path = `${"x".repeat(length)}${secret.reveal()}${"y".repeat(190)}`;
+      fixture.model.answer(({ isAfterTool }) => (isAfterTool ? { text: "done" } : { tool: "look", args: { path } }));
+      expect((await told("hello")).join()).not.toContain("sk-cut-in-two-ABCDEFGH");
+    }
+    const tool = `[click](http://evil.test)\n\n# Approved **b** ${"z".repeat(5000)}`;
+    fixture.model.answer(({ isAfterTool }) => (isAfterTool ? { text: "done" } : { tool, args: { path: "a\u202Eb" } }));
+    const [line = "", ...rest] = await told("hello");
+    expect(line.length).toBeLessThan(200);
+    expect(line).not.toMatch(/[[(*#\n\u202E]/);
+    expect(rest.length).toBeLessThanOrEqual(2);
+  });
+});
+
 describe("/usage", () => {
   it("says after each answer what it took, until it is off; alone, what the conversation took", async () => {
     expect((await told("hello /usage full")).at(-1)).toMatch(
@@ -138,6 +156,8 @@ describe("/reasoning", () => {
     expect(await told("/think low hello")).toHaveLength(2);
     await told("/reasoning off");
     expect(await told("/think low hello")).toHaveLength(1);
+    fixture.model.answer(() => ({ thinking: "a long thought ".repeat(20_000), text: "all done" }));
+    expect((await told("/think low /reasoning on hello")).join("").length).toBeLessThan(10_000);
     const before = fixture.platform.texts.length;
     await boot.outcome(await boot.tell("/reasoning on", "2", { sender: { id: "guest" } }));
     expect(fixture.platform.texts.slice(before).join()).toContain("commands.ownerAllowFrom");

@@ -14,6 +14,7 @@ describe("a directive in a text", () => {
     ["please /t:low do it", "please do it", [{ think: "low" }]],
     ["/think: max\nfirst line\n  indented", "first line\n  indented", [{ think: "xhigh" }]],
     ["one\n\n/thinking OFF\n\ntwo", "one\n\n\ntwo", [{ think: "off" }]],
+    ["do it /think high /queue steer", "do it", [{ think: "high" }, { queue: { mode: "steer" } }]],
     ["/queue steer look at this", "look at this", [{ queue: { mode: "steer" } }]],
     [
       "/queue queue debounce:2s cap:5 drop:new go",
@@ -61,9 +62,13 @@ describe("a directive in a text", () => {
   });
 
   it("is found in time that grows with the text, whatever the text", () => {
-    const text = `${"/think ".repeat(50_000)}${"```\n".repeat(20_000)}/queue ${"cap:5 ".repeat(50_000)}`;
-    const begun = process.cpuUsage().user;
-    directivesIn(text);
-    expect((process.cpuUsage().user - begun) / 1000).toBeLessThan(2000);
+    const texts = ["/think ", "```\n", "/think high ", "/queue cap:5 ", "/think high\n```\na\n```\n", "`", "/", "\n"];
+    const timeOf = (unit: string, characters: number) => {
+      const text = `${unit.repeat(characters / unit.length)} words`;
+      const begun = process.cpuUsage().user;
+      withoutDirectives(text, directivesIn(text));
+      return (process.cpuUsage().user - begun) / 1000;
+    };
+    for (const unit of texts) for (const size of [99_000, 1_000_000]) expect(timeOf(unit, size)).toBeLessThan(500);
   });
 });

@@ -225,3 +225,24 @@ test("closing waits for no time once the last run has ended", async () => {
   await closed;
   expect(clock.waits).toEqual([]);
 });
+
+test("a burst becomes one turn when no further message came for the debounce", async () => {
+  const clock = manualClock();
+  const { handler, turns, order } = heldTurns();
+  const settings = { ...SETTINGS, queueMode: () => "collect" as const, queue: { ...QUEUE, debounceMs: 100 } };
+  const lanes = lanesWith(handler, { clock, settings: () => settings });
+  lanes.offer(KEY, turn(1));
+  const first = await turns(1);
+  lanes.offer(KEY, turn(2));
+  first.end();
+  for (const id of [3, 4]) {
+    await until(() => clock.waits.length === 1);
+    lanes.offer(KEY, turn(id));
+    clock.pass(100);
+  }
+  await until(() => clock.waits.length === 1);
+  expect(order()).toEqual([[1]]);
+  clock.pass(100);
+  (await turns(2)).end();
+  expect(order()).toEqual([[1], [2, 3, 4]]);
+});

@@ -118,17 +118,15 @@ const FENCE = /^[ \t]*(`{3,}|~{3,})/;
 export function directivesIn(text: string): readonly FoundDirective[] {
   if (text.length > MOST_CHARS || !text.includes("/")) return [];
   const found: FoundDirective[] = [];
-  let blocks: readonly Span[] | undefined;
-  let [block, end] = [0, 0];
+  let isCode: ((at: number) => boolean) | undefined;
+  let end = 0;
   for (const match of text.matchAll(NAME)) {
     // The words of a directive may look like another one.
     const directive = match.index < end ? undefined : readDirective(match, text);
     if (!directive) continue;
     end = directive.to;
-    blocks ??= codeBlocksOf(text);
-    while ((blocks[block]?.to ?? Infinity) <= directive.from) block += 1;
-    const isCode = (blocks[block]?.from ?? Infinity) <= directive.from;
-    if (!isCode) found.push(directive);
+    isCode ??= codeIn(text);
+    if (!isCode(directive.from)) found.push(directive);
     if (found.length === MOST_FOUND) break;
   }
   return found;
@@ -149,6 +147,16 @@ function readDirective(match: RegExpExecArray, text: string): FoundDirective | u
 interface Span {
   readonly from: number;
   readonly to: number;
+}
+
+/** Whether a place is in a block of code. To be asked for one place after the other, in their order. */
+function codeIn(text: string): (at: number) => boolean {
+  const blocks = codeBlocksOf(text);
+  let next = 0;
+  return (at) => {
+    while ((blocks[next]?.to ?? Infinity) <= at) next += 1;
+    return (blocks[next]?.from ?? Infinity) <= at;
+  };
 }
 
 /** Fenced blocks of Markdown; one that is not closed ends with the text. */

@@ -41,7 +41,7 @@ export interface TurnHandler {
 /** A run ends within a second after an abort. The next start continues what takes longer. */
 const ABORT_MS = 2000;
 
-/** Times that a burst which goes on holds up its turn by the debounce. */
+/** The most pauses of one debounce each that messages without end can delay their turn by. */
 const MOST_PAUSES = 10;
 
 /** The lanes of all sessions, and the slots that limit how many turns run at once. */

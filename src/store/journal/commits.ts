@@ -17,7 +17,7 @@ type Settle = () => void;
 const BUSY_MS = 2000;
 const LOOK_AGAIN_MS = 20;
 
-/** Synced writes that are settled in one iteration of the event loop, since whoever waits for them goes on at once. */
+/** Synced writes that are settled in one iteration of the event loop, since the code that waits for them runs at once. */
 const SETTLED_PER_ITERATION = 4;
 
 interface CommitOptions {

@@ -1,4 +1,4 @@
-/** What a chat is told of the cost of each answer: nothing, its tokens, or also its price, model and time. */
+/** What a chat learns about the cost of each answer: nothing, its tokens, or also its price, model and time. */
 export const USAGE_LEVELS = ["off", "tokens", "full"] as const;
 export type UsageLevel = (typeof USAGE_LEVELS)[number];
 

@@ -6,19 +6,16 @@ import type { Log } from "../../types/log.ts";
 import type { TurnSlot } from "../turn/turn.ts";
 import { Lane, type LaneTask, turnRunId, type TurnTask } from "./lane.ts";
 import type { DispatchPorts, QueuedTurn } from "../ports.ts";
-import type { QueueSettings } from "../../types/queue.ts";
-import { QUEUE_MODE_RULES, queueAction, type QueueAction } from "./queue-modes.ts";
-import { queueSettings } from "./queue-settings.ts";
-import { saidIn } from "../directives/said.ts";
+import { queueAction } from "./queue-modes.ts";
 import { areThreadsApart } from "./same-chat.ts";
+import { asRetry, inboundDebounceOf, queueOf, taskOf, type TaskPorts } from "./turn-task.ts";
 import { SlotsByDepth } from "./slots.ts";
 import { DISK_PROBE_INTERVAL_MS } from "../../store/retry-while-disk-full.ts";
 
 /** Why a task is refused. */
 export type RefusalCause = "full" | "stopped" | "broken";
 
-export interface LanePorts extends Pick<DispatchPorts, "clock" | "settings" | "kinds" | "diskTakesWrites"> {
-  readonly sessions: Pick<DispatchPorts["sessions"], "peek">;
+export interface LanePorts extends TaskPorts, Pick<DispatchPorts, "clock" | "diskTakesWrites"> {
   readonly log: Log;
 }
 
@@ -67,37 +64,13 @@ export class Lanes {
   /** Takes a message: it starts a turn, or the queue mode says what it does to a busy lane. True when it has to wait. */
   offer(key: SessionKey, queued: QueuedTurn): boolean {
     const lane = this.#lane(key);
-    const queue = this.#queueOf(key, queued);
+    const queue = queueOf(key, queued, this.#ports);
     const action = queueAction(lane, queue.mode);
     if (action === "interrupt") lane.abort("user");
-    lane.push(this.#taskOf(queued, queue, action));
+    lane.push(taskOf(queued, { queue, action }, this.#ports));
     this.#steerWaiting(key, lane);
     for (const task of lane.shed(queue)) this.#keep(this.#refuse(key, task, "full"));
-    return !this.#wake(key, lane, this.#debounceOf(queued));
-  }
-
-  #taskOf(queued: QueuedTurn, { mode, debounceMs }: QueueSettings, action: QueueAction): TurnTask {
-    const merges = action === "start" || QUEUE_MODE_RULES[mode].merges;
-    return {
-      kind: "turn",
-      queued,
-      merge: merges && queued.log === undefined && queued.isReplay !== true,
-      steers: action === "steer",
-      debounceMs,
-      ...(queued.rows.every(({ message }) => this.#ports.kinds.of(message).overCap === "first") && {
-        overCap: "first",
-      }),
-    };
-  }
-
-  /** How a message waits. A resumed turn, and a turn of a kind that is queued alone, waits in every mode. */
-  #queueOf(key: SessionKey, { rows: [row], isReplay }: QueuedTurn): QueueSettings {
-    const { kinds, sessions } = this.#ports;
-    const settings = this.#ports.settings();
-    if (!row) return { ...settings.queue, mode: "followup" };
-    const inline = saidIn(row.message, key, this.#ports).values.queue;
-    const queue = queueSettings(row.message.from, sessions.peek(key), settings, inline);
-    return isReplay === true || kinds.of(row.message).queue === "alone" ? { ...queue, mode: "followup" } : queue;
+    return !this.#wake(key, lane, inboundDebounceOf(queued, this.#ports));
   }
 
   /** Puts the messages that wait for it into the running turn, in their order. Others that wait keep none from it. */
@@ -106,11 +79,6 @@ export class Lanes {
     if (!run) return;
     for (const task of lane.takeSteering((queued) => this.#maySteer(queued, lane)))
       this.#keep(this.#steer(key, run, task));
-  }
-
-  #debounceOf({ rows: [row], isReplay }: QueuedTurn): number {
-    if (!row || isReplay === true || row.message.options?.operator === true) return 0;
-    return this.#ports.settings().inboundDebounceMs(row.message.from);
   }
 
   /** Puts a turn that a command made before everything that waits. */
@@ -332,12 +300,4 @@ export class Lanes {
       this.#ports.log.error("message left without an outcome", { session: key, error });
     }
   }
-}
-
-/** The task for a retry. As after a restart, its turn may be half done; its log has ended with a failure. */
-function asRetry(task: LaneTask): LaneTask {
-  if (task.kind === "work") return task;
-  const { log: _ended, rows, ...queued } = task.queued;
-  const tried = rows.map((row) => ({ ...row, attempts: Math.max(1, row.attempts) }));
-  return { ...task, queued: { ...queued, rows: tried, isReplay: true } };
 }

@@ -1,24 +1,10 @@
-import type { ThinkLevel } from "../../types/run/model.ts";
-import { verboseLevelOf, type VerboseLevel } from "../../types/run/verbose.ts";
-import { usageLevelOf, type UsageLevel } from "../../types/run/usage-level.ts";
 import type { CommandAccess } from "../../types/contribution.ts";
-import type { QueueWish } from "../queue/queue-settings.ts";
-import { looksLikeOption, queueWord } from "./queue-words.ts";
-import { thinkLevelOf } from "./think-words.ts";
-
-/** What directives of a message set for it. */
-export interface DirectiveValues {
-  readonly think?: ThinkLevel;
-  readonly queue?: QueueWish;
-  readonly verbose?: VerboseLevel;
-  readonly usage?: UsageLevel;
-  readonly reasoning?: "off" | "on";
-}
+import { DIRECTIVES, type Directive, type DirectiveValues } from "./table.ts";
 
 /** A directive that was found in a text. */
 export interface FoundDirective {
   /** The command with the same meaning for the whole session. */
-  readonly command: "think" | "queue" | "verbose" | "usage" | "reasoning";
+  readonly command: Directive["command"];
   /** Who may use it. */
   readonly who: CommandAccess;
   /** What that command would be given. */
@@ -28,77 +14,6 @@ export interface FoundDirective {
   readonly from: number;
   readonly to: number;
 }
-
-interface Directive {
-  /** As that of the command. */
-  readonly who: CommandAccess;
-  readonly command: FoundDirective["command"];
-  /** Reads the value from the words after the name: how many of them belong to it. Undefined when the first is none. */
-  read(words: readonly string[]): { readonly values: DirectiveValues; readonly count: number } | undefined;
-}
-
-const THINK: Directive = {
-  command: "think",
-  who: "conversation",
-  read([word = ""]) {
-    const think = thinkLevelOf(word);
-    return think && { values: { think }, count: 1 };
-  },
-};
-
-const VERBOSE: Directive = {
-  command: "verbose",
-  who: "conversation",
-  read([word]) {
-    const verbose = verboseLevelOf(word);
-    return verbose && { values: { verbose }, count: 1 };
-  },
-};
-
-const USAGE: Directive = {
-  command: "usage",
-  who: "conversation",
-  read([word]) {
-    const usage = usageLevelOf(word);
-    return usage && { values: { usage }, count: 1 };
-  },
-};
-
-const REASONING: Directive = {
-  command: "reasoning",
-  who: "owner",
-  read([word = ""]) {
-    const reasoning = (["off", "on"] as const).find((level) => level === word.toLowerCase());
-    return reasoning && { values: { reasoning }, count: 1 };
-  },
-};
-
-const QUEUE: Directive = {
-  command: "queue",
-  who: "conversation",
-  read(words) {
-    const wishes = words.map(queueWord);
-    const end = wishes.indexOf(undefined);
-    const own = end < 0 ? wishes : wishes.slice(0, end);
-    const next = words[own.length];
-    // A number that is wrong: whoever wrote it is told by the command, or at least the text shows it.
-    if (next !== undefined && looksLikeOption(next)) return undefined;
-    return own.length === 0 ? undefined : { values: { queue: Object.assign({}, ...own) }, count: own.length };
-  },
-};
-
-/** The directives by their names. */
-const DIRECTIVES: ReadonlyMap<string, Directive> = new Map([
-  ["think", THINK],
-  ["thinking", THINK],
-  ["t", THINK],
-  ["queue", QUEUE],
-  ["verbose", VERBOSE],
-  ["v", VERBOSE],
-  ["usage", USAGE],
-  ["reasoning", REASONING],
-  ["reason", REASONING],
-]);
 
 const NAME = /(?<=^|\s)\/([a-z]+)(?=[:\s])[ \t]*:?/gi;
 /** The words of a directive are on its line. */

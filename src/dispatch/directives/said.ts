@@ -2,7 +2,8 @@ import type { SessionKey } from "../../types/ids.ts";
 import type { InboundMessage } from "../../types/chat/message.ts";
 import { refusalOf } from "../commands/access.ts";
 import type { DispatchPorts } from "../ports.ts";
-import { directivesIn, withoutDirectives, type DirectiveValues, type FoundDirective } from "./parse.ts";
+import { directivesIn, withoutDirectives, type FoundDirective } from "./parse.ts";
+import type { DirectiveValues } from "./table.ts";
 
 /** What a message says to the agent, and what its directives set. */
 export interface Said {

@@ -1,0 +1,73 @@
+import type { CommandAccess } from "../../types/contribution.ts";
+import type { ThinkLevel } from "../../types/run/model.ts";
+import { usageLevelOf, type UsageLevel } from "../../types/run/usage-level.ts";
+import { verboseLevelOf, type VerboseLevel } from "../../types/run/verbose.ts";
+import type { QueueWish } from "../queue/queue-settings.ts";
+import { looksLikeOption, queueWord } from "./queue-words.ts";
+import { thinkLevelOf } from "./think-words.ts";
+
+/** What directives of a message set for it. */
+export interface DirectiveValues {
+  readonly think?: ThinkLevel;
+  readonly queue?: QueueWish;
+  readonly verbose?: VerboseLevel;
+  readonly usage?: UsageLevel;
+  readonly reasoning?: "off" | "on";
+}
+
+/** A command that may also be a word of a message, which it then holds for. */
+export interface Directive {
+  readonly command: keyof DirectiveValues;
+  /** As that of the command. */
+  readonly who: CommandAccess;
+  /** Reads the value from the words after the name: how many of them belong to it. Undefined when the first is none. */
+  read(words: readonly string[]): { readonly values: DirectiveValues; readonly count: number } | undefined;
+}
+
+/** A directive whose value is one word. */
+const oneWord = <Name extends keyof DirectiveValues>(
+  command: Name,
+  who: CommandAccess,
+  valueOf: (word: string) => DirectiveValues[Name],
+): Directive => ({
+  command,
+  who,
+  read([word = ""]) {
+    const value = valueOf(word);
+    return value === undefined ? undefined : { values: { [command]: value }, count: 1 };
+  },
+});
+
+const THINK = oneWord("think", "conversation", thinkLevelOf);
+const VERBOSE = oneWord("verbose", "conversation", verboseLevelOf);
+const USAGE = oneWord("usage", "conversation", usageLevelOf);
+const REASONING = oneWord("reasoning", "owner", (word) =>
+  (["off", "on"] as const).find((level) => level === word.toLowerCase()),
+);
+
+const QUEUE: Directive = {
+  command: "queue",
+  who: "conversation",
+  read(words) {
+    const wishes = words.map(queueWord);
+    const end = wishes.indexOf(undefined);
+    const own = end < 0 ? wishes : wishes.slice(0, end);
+    const next = words[own.length];
+    // A number that is wrong: the command names it, or at least the text shows it.
+    if (next !== undefined && looksLikeOption(next)) return undefined;
+    return own.length === 0 ? undefined : { values: { queue: Object.assign({}, ...own) }, count: own.length };
+  },
+};
+
+/** The directives by their names. */
+export const DIRECTIVES: ReadonlyMap<string, Directive> = new Map([
+  ["think", THINK],
+  ["thinking", THINK],
+  ["t", THINK],
+  ["queue", QUEUE],
+  ["verbose", VERBOSE],
+  ["v", VERBOSE],
+  ["usage", USAGE],
+  ["reasoning", REASONING],
+  ["reason", REASONING],
+]);

@@ -12,3 +12,19 @@ export async function storeSetting(
   if ((await ports.sessions.patch(key, patch, { now: true })) !== undefined) return;
   await inSession(key, (session) => session.update(patch, { now: true }), ports);
 }
+
+/** Reads and stores a level that a command names. `default` removes it, no word changes nothing. Returns why it is refused. */
+export async function storeLevel<Name extends "verboseLevel" | "reasoningLevel" | "responseUsage">(
+  context: Pick<CommandContext, "args" | "key" | "ports">,
+  field: Name,
+  { levels, levelOf }: { readonly levels: readonly string[]; levelOf(word: string): SessionPatch[Name] },
+  held?: Session,
+): Promise<string | undefined> {
+  const word = context.args.trim().toLowerCase();
+  if (word === "") return undefined;
+  const level = levelOf(word);
+  if (word !== "default" && level === undefined)
+    return `"${context.args}" is not a level. The levels are: ${levels.join(", ")}.`;
+  await storeSetting(context, { [field]: level }, held);
+  return undefined;
+}

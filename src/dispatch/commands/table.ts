@@ -7,7 +7,7 @@ import type { CommandContribution } from "../../types/contribution.ts";
 import { fromContribution, type Command, type CommandAnswer, type CommandContext, type Commands } from "./command.ts";
 import { switchModel } from "./model.ts";
 import { SETTING_COMMANDS } from "./setting-table.ts";
-import { giveUpUnsent } from "../recovery/unsent-parts.ts";
+import { giveUpUnsent } from "../answer/unsent-parts.ts";
 import { statusText } from "./status.ts";
 import { undoTurn } from "./undo.ts";
 import { whoAmI } from "./whoami.ts";

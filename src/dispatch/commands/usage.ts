@@ -3,7 +3,7 @@ import type { Session } from "../../types/session.ts";
 import type { CommandAnswer, CommandContext } from "./command.ts";
 import { lastRunLine } from "./last-run.ts";
 import { tokensOf } from "./status.ts";
-import { storeSetting } from "./store-setting.ts";
+import { storeLevel } from "./store-setting.ts";
 
 const SHOWN: Readonly<Record<UsageLevel, string>> = {
   off: "Answers come without their cost.",
@@ -13,18 +13,16 @@ const SHOWN: Readonly<Record<UsageLevel, string>> = {
 
 /** Shows what this conversation took so far, and shows or sets whether each answer says what it took. */
 export async function setUsage(context: CommandContext, session?: Session): Promise<CommandAnswer> {
-  const word = context.args.trim().toLowerCase();
-  const level = usageLevelOf(word);
-  if (word !== "" && word !== "default" && !level)
-    return { text: `"${context.args}" is not a level. The levels are: ${USAGE_LEVELS.join(", ")}.` };
-  if (word !== "") await storeSetting(context, { responseUsage: level }, session);
-  const { key, isOwner, ports } = context;
+  const refused = await storeLevel(context, "responseUsage", { levels: USAGE_LEVELS, levelOf: usageLevelOf }, session);
+  if (refused !== undefined) return { text: refused };
+  const { args, key, isOwner, ports } = context;
+  const isAsked = args.trim() === "";
   const entry = ports.sessions.peek(key);
   const now = usageLevelOf(entry?.responseUsage) ?? "off";
-  const last = word === "" ? await ports.journal.runs.last(key) : undefined;
+  const last = isAsked ? await ports.journal.runs.last(key) : undefined;
   const lines = [
     `Usage: ${now}. ${SHOWN[now]}`,
-    ...(word === "" ? [`This conversation: ${tokensOf(entry)}`] : []),
+    ...(isAsked ? [`This conversation: ${tokensOf(entry)}`] : []),
     ...(last ? [lastRunLine(last, isOwner)] : []),
   ];
   return { text: lines.join("\n") };

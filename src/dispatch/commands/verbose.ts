@@ -1,7 +1,7 @@
 import { VERBOSE_LEVELS, verboseLevelOf, type VerboseLevel } from "../../types/run/verbose.ts";
 import type { Session } from "../../types/session.ts";
 import type { CommandAnswer, CommandContext } from "./command.ts";
-import { storeSetting } from "./store-setting.ts";
+import { storeLevel } from "./store-setting.ts";
 
 const SHOWN: Readonly<Record<VerboseLevel, string>> = {
   off: "Tools are used without a word.",
@@ -11,11 +11,13 @@ const SHOWN: Readonly<Record<VerboseLevel, string>> = {
 
 /** Shows or sets what this chat sees of tool calls. Holds at once, also for the turn that is running. */
 export async function setVerbose(context: CommandContext, session?: Session): Promise<CommandAnswer> {
-  const word = context.args.trim().toLowerCase();
-  const level = verboseLevelOf(word);
-  if (word !== "" && word !== "default" && !level)
-    return { text: `"${context.args}" is not a level. The levels are: ${VERBOSE_LEVELS.join(", ")}.` };
-  if (word !== "") await storeSetting(context, { verboseLevel: level }, session);
+  const refused = await storeLevel(
+    context,
+    "verboseLevel",
+    { levels: VERBOSE_LEVELS, levelOf: verboseLevelOf },
+    session,
+  );
+  if (refused !== undefined) return { text: refused };
   const { key, ports } = context;
   const settings = ports.settings();
   const own = verboseLevelOf(ports.sessions.peek(key)?.verboseLevel);

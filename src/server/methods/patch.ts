@@ -68,8 +68,8 @@ function refuseUnsupported(params: PatchParams): void {
   });
 }
 
-/** The fields of a row that a patch sets under the same name. */
-const OWN_FIELDS = [
+/** The settings of a session that clients see and may set, as its row names them. */
+export const SESSION_SETTINGS = [
   "label",
   "thinkingLevel",
   "verboseLevel",
@@ -85,7 +85,7 @@ const OWN_FIELDS = [
 
 const patchOf = (params: PatchParams): SessionPatch =>
   Object.fromEntries(
-    OWN_FIELDS.flatMap((name) => (params[name] === undefined ? [] : [[name, params[name] ?? undefined]])),
+    SESSION_SETTINGS.flatMap((name) => (params[name] === undefined ? [] : [[name, params[name] ?? undefined]])),
   );
 
 /** `provider/id`, or an id alone when one known model has it. */

@@ -8,6 +8,7 @@ import type { RunFacts } from "../../types/run/run.ts";
 import type { SessionEntry, SessionRow } from "../../types/session.ts";
 import { type Hub, MOST_FOLLOWED } from "../transport/hub.ts";
 import type { ServerPorts } from "../options.ts";
+import { SESSION_SETTINGS } from "./patch.ts";
 import type { MethodParts } from "./parts.ts";
 
 type Ports = Pick<ServerPorts, "sessions" | "chat" | "resolveSessionKey" | "catalog" | "clock">;
@@ -196,21 +197,11 @@ function modelOf(entry: Readonly<SessionEntry>, model: ModelInfo | undefined) {
 }
 
 const SHOWN = [
-  "label",
+  ...SESSION_SETTINGS,
   "displayName",
   "channel",
   "subject",
   "groupId",
-  "thinkingLevel",
-  "verboseLevel",
-  "reasoningLevel",
-  "responseUsage",
-  "groupActivation",
-  "sendPolicy",
-  "queueMode",
-  "queueDebounceMs",
-  "queueCap",
-  "queueDrop",
   "spawnedBy",
   "totalTokensFresh",
   "abortedLastRun",

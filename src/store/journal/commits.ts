@@ -108,6 +108,7 @@ export class Commits {
   async settle(): Promise<void> {
     this.#flush();
     while (this.#pause) await this.#pause;
+    // The writes themselves fail with its error.
     await this.#unsynced().catch(() => undefined);
     while (this.#settling) await nextIteration();
   }

@@ -153,6 +153,26 @@ export const commandsConfig = z.strictObject({
     ),
 });
 
+/** `diagnostics.*` */
+export const diagnosticsConfig = z.strictObject({
+  stuckSessionWarnMs: milliseconds
+    .min(1000)
+    .default(120_000)
+    .meta(
+      about("Warn", "Milliseconds without progress of a turn after which the log and `openclaw status` report it."),
+    ),
+  stuckSessionAbortMs: milliseconds
+    .min(1000)
+    .default(600_000)
+    .meta(
+      about(
+        "End",
+        "Milliseconds without progress after which a turn is ended, so that the messages after it are answered. A model " +
+          "call and a tool have limits of their own, and a question to a person waits for its answer.",
+      ),
+    ),
+});
+
 export type MessagesConfig = z.output<typeof messagesConfig>;
 export type CommandsConfig = z.output<typeof commandsConfig>;
 export type QueueConfig = MessagesConfig["queue"];

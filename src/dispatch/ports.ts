@@ -17,6 +17,7 @@ import type { Session, Sessions } from "../types/session.ts";
 import type { AgentSettings } from "../types/settings.ts";
 import type { Tool } from "../types/run/tool.ts";
 import type { TurnKinds } from "../types/run/turn-kind.ts";
+import type { StuckLimits } from "../types/queue.ts";
 import type { QueueConfig } from "./queue/queue-settings.ts";
 
 /** How many runs of all sessions are active at the same time. */
@@ -28,6 +29,8 @@ interface RunLimits {
 
 /** What the config says about the handling of messages. Read again for each message. */
 export interface DispatchSettings extends RunLimits, QueueConfig {
+  /** When a turn without progress is reported, and when it is ended. */
+  readonly stuck: StuckLimits;
   readonly agents: ReadonlyMap<AgentId, AgentSettings>;
   readonly defaultAgent: AgentId;
   /** Milliseconds in which messages of one chat become one turn. */

@@ -35,3 +35,11 @@ export const queueDropOf = (word: unknown): QueueDrop | undefined =>
 export const MOST_DEBOUNCE_MS = 600_000;
 /** The greatest cap that a session may have. */
 export const MOST_CAP = 1000;
+
+/** Milliseconds without progress of a turn. */
+export interface StuckLimits {
+  /** From here on it is reported in the log and in the status. */
+  readonly warnMs: number;
+  /** From here on it is ended, unless it waits for something with a limit of its own. */
+  readonly endMs: number;
+}

@@ -246,6 +246,7 @@ function settings(fixture: DispatchFixture): DispatchSettings {
     inboundDebounceMs: () => 0,
     textCommands: true,
     resetTriggers: [],
+    stuck: { warnMs: 120_000, endMs: 600_000 },
     maxConcurrent: 64,
     maxConcurrentSubagents: 8,
     keyFor: (asked) =>

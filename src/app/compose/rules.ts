@@ -39,6 +39,7 @@ function rulesOf(live: Live): DispatchSettings {
     staleAfterMs: config.messages.recovery.maxAgeHours * HOUR_MS,
     maxConcurrent: config.agents.defaults.maxConcurrent,
     maxConcurrentSubagents: config.agents.defaults.subagents.maxConcurrent,
+    stuck: { warnMs: config.diagnostics.stuckSessionWarnMs, endMs: config.diagnostics.stuckSessionAbortMs },
     keyFor: (message) => keyFor(message, config, defaultAgent.id),
     agentOf: (key) => agentOf(key, defaultAgent.id),
     isOwner: (message) => message.options?.operator === true || isNamed(owners, message),

@@ -3,7 +3,7 @@ import { agentsConfig } from "../../automation/config.ts";
 import { audioConfig } from "../../channels/audio-config.ts";
 import { bindingsConfig } from "../../channels/bindings.ts";
 import { channelsConfig } from "../../channels/config.ts";
-import { commandsConfig, messagesConfig } from "../../dispatch/config.ts";
+import { commandsConfig, diagnosticsConfig, messagesConfig } from "../../dispatch/config.ts";
 import { pluginsConfig } from "../../plugins/config.ts";
 import { skillsConfig } from "../../prompt/config.ts";
 import { authConfig, modelsConfig } from "../../providers/config.ts";
@@ -47,6 +47,7 @@ export const configSchema = z.strictObject({
   retention: retentionConfig
     .prefault({})
     .meta(about("Retention", "How long finished data is kept, and how much of it.")),
+  diagnostics: diagnosticsConfig.prefault({}).meta(about("Diagnostics", "What the gateway watches in itself.")),
   logging: loggingConfig.prefault({}).meta(about("Logging", "Log files and console output.")),
   env: envConfig.prefault({}).meta(about("Environment", "Environment variables.")),
 });

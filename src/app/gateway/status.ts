@@ -38,5 +38,6 @@ export async function statusOf(parts: Parts): Promise<Record<string, unknown>> {
     journal,
     lastDay: { ...day, plugins },
     waiting: core.dispatch.lanes.waiting,
+    stuck: core.dispatch.lanes.still(),
   };
 }

@@ -1,4 +1,3 @@
-import type { RunLog } from "../../harness/log/log.ts";
 import type { AbortCause, Run } from "../../harness/run.ts";
 import type { RunId } from "../../types/ids.ts";
 import type { InboxRow } from "../../types/journal.ts";
@@ -6,47 +5,18 @@ import type { QueuedTurn } from "../ports.ts";
 import type { QueueSettings } from "../../types/queue.ts";
 import { overCap } from "./queue-modes.ts";
 import { areThreadsApart } from "./same-chat.ts";
-import { runIdOf } from "../turn/ids.ts";
-import type { TurnSlot } from "../turn/turn.ts";
-import { background } from "../../utils/background.ts";
-
-/** A turn, or other work that needs exclusive use of the session. */
-export type LaneTask =
-  | TurnTask
-  | {
-      readonly kind: "work";
-      readonly rows: readonly InboxRow[];
-      readonly log?: RunLog;
-      work(): Promise<void>;
-      abort?(): void;
-    };
-
-export interface TurnTask {
-  readonly kind: "turn";
-  readonly queued: QueuedTurn;
-  /** It may become one turn with others that arrived while the session was busy. */
-  readonly merge: boolean;
-  /** Joins the running turn as soon as that can take it. */
-  readonly steers?: boolean;
-  /** Milliseconds without a further message before it begins, when it waited for a turn. */
-  readonly debounceMs?: number;
-  /** `first`: it leaves a queue that is over its cap before any turn of a person. */
-  readonly overCap?: "first";
-}
+import { ActiveTask } from "./active-task.ts";
+import { type LaneTask, rowsOf, turnRunId, type TurnTask } from "./lane-task.ts";
 
 /** The queue of one session: one task that runs, and those that wait. */
-export class Lane implements TurnSlot {
-  /** The current run, once it has begun. */
-  run: Run | undefined;
+export class Lane {
+  /** The task that is running. */
+  active: ActiveTask | undefined;
   busy = false;
   /** A message arrived during the turn, so more of the same burst may follow. */
   isBurst = false;
   /** How many tasks came so far. */
   pushes = 0;
-  #isOver = false;
-  #current: LaneTask | undefined;
-  #aborted: AbortCause | undefined;
-  #stop = new AbortController();
   readonly #tasks: LaneTask[] = [];
   readonly #onBegin: () => void;
 
@@ -55,13 +25,18 @@ export class Lane implements TurnSlot {
     this.#onBegin = onBegin;
   }
 
+  /** The current run, once it has begun. */
+  get run(): Run | undefined {
+    return this.active?.run;
+  }
+
   get waiting(): number {
     return this.#tasks.length;
   }
 
   /** The messages that the current turn began with. */
   get running(): readonly InboxRow[] {
-    return this.#current ? rowsOf(this.#current) : [];
+    return this.active ? rowsOf(this.active.task) : [];
   }
 
   /** How long the next task waits for more of its burst. */
@@ -70,19 +45,10 @@ export class Lane implements TurnSlot {
     return next?.kind === "turn" ? (next.debounceMs ?? 0) : 0;
   }
 
-  /** Somebody has stopped the current turn. */
-  get isAborted(): boolean {
-    return this.#aborted !== undefined;
-  }
-
-  get stopping(): AbortSignal {
-    return this.#stop.signal;
-  }
-
   push(task: LaneTask): void {
     this.#tasks.push(task);
     this.pushes += 1;
-    if (!this.#isOver) this.isBurst = true;
+    if (this.active?.isOver !== true) this.isBurst = true;
   }
 
   /** Puts back a turn that could not join another one: before later messages, but never before what a command put first. */
@@ -91,7 +57,7 @@ export class Lane implements TurnSlot {
     let at = this.#tasks.length;
     for (let before = this.#tasks[at - 1]; before && isLater(before, id); before = this.#tasks[at - 1]) at -= 1;
     this.#tasks.splice(at, 0, task);
-    if (!this.#isOver) this.isBurst = true;
+    if (this.active?.isOver !== true) this.isBurst = true;
   }
 
   /** Removes and returns the turns that may join the running one, in their order. */
@@ -111,50 +77,30 @@ export class Lane implements TurnSlot {
     return this.#takeOut(this.#tasks.filter((task) => only === undefined || turnRunId(task) === only));
   }
 
-  enter(task: LaneTask): void {
-    this.#current = task;
-    this.#aborted = undefined;
-    this.#stop = new AbortController();
-    this.#isOver = false;
+  enter(task: LaneTask): ActiveTask {
+    this.active = new ActiveTask(task, this.#onBegin);
     this.isBurst = this.#tasks.length > 0;
-  }
-
-  /** Called when the model run has started. If the turn was stopped while it was prepared, the run ends at once. */
-  begin(run: Run): void {
-    this.run = run;
-    this.#isOver = false;
-    if (this.#aborted !== undefined) run.abort(this.#aborted);
-    // Messages that arrive during post-turn maintenance do not count as a burst.
-    const ended = run.stream.done.then(() => {
-      if (this.run === run) this.#isOver = true;
-    });
-    background("end of a run", ended);
-    this.#onBegin();
+    return this.active;
   }
 
   leave(): void {
-    this.run = undefined;
-    this.#current = undefined;
+    this.active = undefined;
   }
 
   /** Ends the current task. A turn may still be being prepared. */
   abort(by: AbortCause): void {
-    if (this.#current?.kind === "work") this.#current.abort?.();
-    if (this.#current?.kind !== "turn") return;
-    this.#aborted ??= by;
-    this.#stop.abort();
-    this.run?.abort(by);
+    this.active?.abort(by);
   }
 
   /** Whether a message is in the current task or in one that waits. Undefined when it is in neither. */
   stateOf(inboxId: number): "running" | "waiting" | undefined {
-    if (this.#current && hasRow(this.#current, inboxId)) return "running";
+    if (this.active && hasRow(this.active.task, inboxId)) return "running";
     return this.#tasks.some((task) => hasRow(task, inboxId)) ? "waiting" : undefined;
   }
 
   /** True when this message is the only one in its task. */
   isAlone(inboxId: number): boolean {
-    const tasks = this.#current ? [this.#current, ...this.#tasks] : this.#tasks;
+    const tasks = this.active ? [this.active.task, ...this.#tasks] : this.#tasks;
     const own = tasks.find((task) => hasRow(task, inboxId));
     return own !== undefined && rowsOf(own).length === 1;
   }
@@ -167,7 +113,7 @@ export class Lane implements TurnSlot {
 
   /** The run of the current turn, begun or not. */
   get runId(): RunId | undefined {
-    return this.run?.stream.facts.runId ?? (this.#current && turnRunId(this.#current));
+    return this.active?.runId;
   }
 
   /** Removes and returns the next task. Neighbouring turns that may be merged come as one. */
@@ -244,8 +190,6 @@ function fold(one: TurnTask, other: TurnTask): TurnTask {
   return { kind: "turn", merge, queued: { ...first, rows, pending, ...(!merge && { brief: rows.length - 1 }) } };
 }
 
-const rowsOf = (task: LaneTask): readonly InboxRow[] => (task.kind === "turn" ? task.queued.rows : task.rows);
-
 const firstIdOf = ({ queued }: TurnTask): number => queued.rows[0]?.id ?? 0;
 
 const isLater = (task: LaneTask, id: number): boolean =>
@@ -254,9 +198,3 @@ const isLater = (task: LaneTask, id: number): boolean =>
 const leavesFirst = (task: TurnTask): boolean => task.overCap === "first";
 
 const hasRow = (task: LaneTask, inboxId: number): boolean => rowsOf(task).some((row) => row.id === inboxId);
-
-/** The id of the run of a task, begun or not. */
-export function turnRunId(task: LaneTask): RunId | undefined {
-  const row = task.kind === "turn" ? task.queued.rows[0] : undefined;
-  return row && runIdOf(row);
-}

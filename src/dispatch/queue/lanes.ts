@@ -4,7 +4,10 @@ import type { RunId, SessionKey } from "../../types/ids.ts";
 import type { InboxRow } from "../../types/journal.ts";
 import type { Log } from "../../types/log.ts";
 import type { TurnSlot } from "../turn/turn.ts";
-import { Lane, type LaneTask, turnRunId, type TurnTask } from "./lane.ts";
+import type { ActiveTask } from "./active-task.ts";
+import { Lane } from "./lane.ts";
+import { type LaneTask, turnRunId, type TurnTask } from "./lane-task.ts";
+import { LaneWatch, type StillTask } from "./lane-watch.ts";
 import type { DispatchPorts, QueuedTurn } from "../ports.ts";
 import { queueAction } from "./queue-modes.ts";
 import { areThreadsApart } from "./same-chat.ts";
@@ -50,6 +53,7 @@ export class Lanes {
   readonly #ports: LanePorts;
   readonly #turns: TurnHandler;
   readonly #slots: SlotsByDepth;
+  readonly #watch: LaneWatch;
   #closing = false;
 
   constructor(ports: LanePorts, turns: TurnHandler) {
@@ -59,6 +63,29 @@ export class Lanes {
       top: () => ports.settings().maxConcurrent,
       below: () => ports.settings().maxConcurrentSubagents,
     });
+    this.#watch = new LaneWatch({
+      clock: ports.clock,
+      log: ports.log,
+      limits: () => ports.settings().stuck,
+      tasks: () => this.#active(),
+      release: (key, active) => this.#release(key, active),
+    });
+  }
+
+  /** The turns that have made no progress for long. */
+  still(): readonly StillTask[] {
+    return this.#watch.still();
+  }
+
+  *#active(): Iterable<readonly [SessionKey, ActiveTask]> {
+    for (const [key, lane] of this.#lanes) if (lane.active) yield [key, lane.active];
+  }
+
+  /** Ends the messages of a turn that does not end, unless only maintenance is left of it. */
+  #release(key: SessionKey, active: ActiveTask): void {
+    const isAnswered = active.stage === "maintain";
+    active.release();
+    if (!isAnswered) this.#keep(this.#refuse(key, active.task, "broken"));
   }
 
   /** Takes a message: it starts a turn, or the queue mode says what it does to a busy lane. True when it has to wait. */
@@ -159,6 +186,7 @@ export class Lanes {
   /** Begins nothing new. What still runs after `ms` is aborted, and the next start continues it. */
   async close(ms: number): Promise<void> {
     this.#closing = true;
+    this.#watch.close();
     const { clock } = this.#ports;
     const late = Promise.withResolvers<void>();
     const cancelAbort = clock.after(ms, () => {
@@ -186,6 +214,7 @@ export class Lanes {
   #wake(key: SessionKey, lane: Lane, debounceMs = 0): boolean {
     if (lane.busy || this.#closing) return false;
     lane.busy = true;
+    this.#watch.arm();
     this.#keep(this.#drain(key, lane, debounceMs));
     return true;
   }
@@ -199,8 +228,7 @@ export class Lanes {
   async #drain(key: SessionKey, lane: Lane, debounceMs: number): Promise<void> {
     await this.#pause(debounceMs);
     for (let task = lane.take(); task && !this.#closing; task = lane.take()) {
-      lane.enter(task);
-      await this.#runSafely(key, lane, task);
+      await this.#runSafely(key, lane.enter(task));
       lane.leave();
       await this.#settle(lane);
     }
@@ -209,53 +237,55 @@ export class Lanes {
   }
 
   /** Never rejects, so that the lane is always free for the next task. */
-  async #runSafely(key: SessionKey, lane: Lane, task: LaneTask): Promise<void> {
+  async #runSafely(key: SessionKey, active: ActiveTask): Promise<void> {
     try {
-      await this.#run(key, lane, task);
+      await this.#run(key, active);
     } catch (error) {
       this.#ports.log.error("lane task broke", { session: key, error });
     }
   }
 
-  async #run(key: SessionKey, lane: Lane, task: LaneTask): Promise<void> {
-    for (let current = task; !this.#closing; current = asRetry(current)) {
+  async #run(key: SessionKey, active: ActiveTask): Promise<void> {
+    for (let current = active.task; !this.#closing; current = asRetry(current)) {
       try {
-        return await this.#try(key, lane, current);
+        return await this.#try(key, active, current);
       } catch (error) {
         if (!isDiskError(error)) {
           this.#ports.log.error("lane task broke", { session: key, error });
-          return this.#refuse(key, task, "broken");
+          return this.#refuse(key, active.task, "broken");
         }
-        await this.#turns.onDiskFull(task, error);
-        await this.#untilDiskTakesWrites(lane);
+        active.at("disk");
+        await this.#turns.onDiskFull(active.task, error);
+        await this.#untilDiskTakesWrites(active);
       }
     }
   }
 
   /** A retry costs a model call, so a probe must be written first. Resolves early when the task is stopped. */
-  async #untilDiskTakesWrites(lane: Lane): Promise<void> {
+  async #untilDiskTakesWrites(active: ActiveTask): Promise<void> {
     do await this.#pause(DISK_PROBE_INTERVAL_MS);
-    while (!this.#closing && !lane.isAborted && (await this.#ports.diskTakesWrites?.()) === false);
+    while (!this.#closing && !active.isAborted && (await this.#ports.diskTakesWrites?.()) === false);
   }
 
-  async #try(key: SessionKey, lane: Lane, task: LaneTask): Promise<void> {
-    if (task.kind === "work") return task.work();
+  async #try(key: SessionKey, active: ActiveTask, task: LaneTask): Promise<void> {
+    if (task.kind === "work") return active.untilReleased(task.work());
     const [row] = task.queued.rows;
     const depth = (row && this.#ports.kinds.of(row.message).depth?.(row.message)) ?? 0;
-    await this.#slots.at(depth).use(() => this.#runTurn(key, lane, task));
+    active.at("slot");
+    await this.#slots.at(depth).use(() => active.untilReleased(this.#runTurn(key, active, task)));
   }
 
   /** While the turn waited for its slot, somebody may have stopped it, or the gateway. */
-  async #runTurn(key: SessionKey, lane: Lane, task: LaneTask & { kind: "turn" }): Promise<void> {
+  async #runTurn(key: SessionKey, active: ActiveTask, task: LaneTask & { kind: "turn" }): Promise<void> {
     if (this.#closing) return;
-    if (lane.isAborted) await this.#refuse(key, task, "stopped");
-    else await this.#runOrMove(key, lane, task.queued);
+    if (active.isAborted) await this.#refuse(key, task, "stopped");
+    else await this.#runOrMove(key, active, task.queued);
   }
 
   /** A turn that waited while the config changed moves to the session that the config names now. Claimed messages stay. */
-  #runOrMove(key: SessionKey, lane: Lane, queued: QueuedTurn): Promise<void> {
+  #runOrMove(key: SessionKey, active: ActiveTask, queued: QueuedTurn): Promise<void> {
     const now = queued.isReplay === true ? key : this.#turns.routeOf(key, queued);
-    if (now === key) return this.#turns.run(key, queued, lane);
+    if (now === key) return this.#turns.run(key, queued, active);
     this.#ports.log.info("message moved to another session", { session: now, was: key });
     this.offer(now, queued);
     return Promise.resolve();

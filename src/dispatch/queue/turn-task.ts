@@ -2,7 +2,7 @@ import type { SessionKey } from "../../types/ids.ts";
 import type { QueueSettings } from "../../types/queue.ts";
 import { saidIn } from "../directives/said.ts";
 import type { DispatchPorts, QueuedTurn } from "../ports.ts";
-import type { LaneTask, TurnTask } from "./lane.ts";
+import type { LaneTask, TurnTask } from "./lane-task.ts";
 import { QUEUE_MODE_RULES, type QueueAction } from "./queue-modes.ts";
 import { queueSettings } from "./queue-settings.ts";
 

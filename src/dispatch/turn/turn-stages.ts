@@ -44,7 +44,11 @@ export const TURN_STAGES: readonly TurnStage[] = [
 /** Brings queued messages to their outcome. */
 export async function runTurn(turn: Turn, ports: TurnPorts): Promise<void> {
   try {
-    for (const stage of TURN_STAGES) if ((await stage.run(turn, ports)) === "over") return;
+    for (const stage of TURN_STAGES) {
+      if (turn.slot.isReleased) return;
+      turn.slot.at(stage.name);
+      if ((await stage.run(turn, ports)) === "over") return;
+    }
   } finally {
     turn.close();
   }

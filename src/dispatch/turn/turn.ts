@@ -16,6 +16,10 @@ export type StageEnd = "next" | "over";
 export interface TurnSlot {
   /** Aborted when the turn is to end, also while it is being prepared. */
   readonly stopping: AbortSignal;
+  /** The lane went on without this turn, which made no progress: no further stage begins. */
+  readonly isReleased: boolean;
+  /** Called as each stage begins, with its name. */
+  at(stage: string): void;
   /** Called once the model run has started. */
   begin(run: Run): void;
 }

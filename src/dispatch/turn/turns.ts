@@ -2,7 +2,7 @@ import type { Run } from "../../harness/run.ts";
 import type { SessionKey } from "../../types/ids.ts";
 import type { InboxRow } from "../../types/journal.ts";
 import type { QueuedTurn } from "../ports.ts";
-import type { LaneTask } from "../queue/lane.ts";
+import type { LaneTask } from "../queue/lane-task.ts";
 import type { RefusalCause, TurnHandler } from "../queue/lanes.ts";
 import { BROKEN, QUEUE_FULL } from "../chat-texts.ts";
 import { liveLines } from "./live-state.ts";

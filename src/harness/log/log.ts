@@ -1,6 +1,7 @@
 import type { CompactionEvent, DeltaPace, RunEvent, RunEventBody, RunStream } from "../../types/run/events.ts";
 import type { Usage } from "../../types/run/model.ts";
 import type { RunFacts, RunResult, SideCost } from "../../types/run/run.ts";
+import { RunActivity } from "./run-activity.ts";
 import { RunStats } from "./run-stats.ts";
 import { condensed } from "./condense.ts";
 import { EventList } from "./event-list.ts";
@@ -24,6 +25,8 @@ export class RunLog implements RunStream {
   #filled = 0;
   #lastText = "";
   #lastUsage: Usage | undefined;
+  /** What it is waiting for. */
+  readonly activity = new RunActivity();
   /** The other figures of the run's receipt. */
   readonly account = new RunStats();
   #finish: (result: RunResult) => void = () => undefined;
@@ -37,6 +40,11 @@ export class RunLog implements RunStream {
 
   get ended(): boolean {
     return this.#ended;
+  }
+
+  /** The number of the last event. */
+  get seq(): number {
+    return this.#seq;
   }
 
   /** Model calls and their tokens so far. */
@@ -66,6 +74,7 @@ export class RunLog implements RunStream {
     const event: RunEvent = { ...body, seq: this.#seq, ts: Date.now() };
     this.#events.push(event);
     this.#summary.take(body);
+    this.activity.note(body);
     this.#count(body);
     if (body.type === "run_end") {
       this.#ended = true;

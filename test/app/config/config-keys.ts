@@ -6,6 +6,11 @@ export const NAMED: readonly (readonly [file: string, title: string, keys: reado
     ["plugins.enabled", "plugins.allow", "plugins.deny", "plugins.entries.enabled"],
   ],
   [
+    "test/walk/queue/stuck.test.ts",
+    "is reported, ended by the limits of `diagnostics`, and the next message is answered",
+    ["diagnostics.stuckSessionWarnMs", "diagnostics.stuckSessionAbortMs"],
+  ],
+  [
     "test/plugins/found.test.ts",
     "as the memory only when no other plugin is selected for that",
     ["plugins.slots.memory"],

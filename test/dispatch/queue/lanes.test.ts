@@ -6,6 +6,7 @@ import { turnKinds } from "../../../src/dispatch/turn-kinds/table.ts";
 import { RunLog } from "../../../src/harness/log/log.ts";
 import type { AbortCause, Run } from "../../../src/harness/run.ts";
 import { diskFull } from "../../../src/store/disk.ts";
+import { DISK_PROBE_INTERVAL_MS } from "../../../src/store/retry-while-disk-full.ts";
 import { systemClock } from "../../../src/types/clock.ts";
 import { agentId, runId, sessionKey } from "../../../src/types/ids.ts";
 import { recordLog } from "../../kit/log.ts";
@@ -23,6 +24,7 @@ const turn = (id: number): QueuedTurn => ({
 
 const SETTINGS = {
   queue: QUEUE,
+  stuck: { warnMs: 120_000, endMs: 600_000 },
   maxConcurrent: 4,
   queueMode: () => "followup",
   inboundDebounceMs: () => 0,
@@ -89,13 +91,13 @@ test("a turn that met a full disk is tried again when a probe could be written, 
   );
   lanes.offer(KEY, turn(1));
   for (const count of [1, 2, 3]) {
-    await until(() => clock.waits.length === 1);
-    clock.pass(2000);
+    await until(() => clock.waits.includes(DISK_PROBE_INTERVAL_MS));
+    clock.pass(DISK_PROBE_INTERVAL_MS);
     await until(() => probes === count);
     expect(tries).toEqual([false]);
   }
   takesWrites = true;
-  await until(() => clock.waits.length === 1);
+  await until(() => clock.waits.includes(DISK_PROBE_INTERVAL_MS));
   clock.pass(2000);
   await until(() => !lanes.isBusy(KEY));
   expect(tries).toEqual([false, true]);
@@ -236,11 +238,11 @@ test("a burst becomes one turn when no further message came for the debounce", a
   lanes.offer(KEY, turn(2));
   first.end();
   for (const id of [3, 4]) {
-    await until(() => clock.waits.length === 1);
+    await until(() => clock.waits.includes(100));
     lanes.offer(KEY, turn(id));
     clock.pass(100);
   }
-  await until(() => clock.waits.length === 1);
+  await until(() => clock.waits.includes(100));
   expect(order()).toEqual([[1]]);
   clock.pass(100);
   (await turns(2)).end();

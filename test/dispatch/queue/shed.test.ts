@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { RunLog } from "../../../src/harness/log/log.ts";
-import { Lane, type LaneTask } from "../../../src/dispatch/queue/lane.ts";
+import { Lane } from "../../../src/dispatch/queue/lane.ts";
+import type { LaneTask } from "../../../src/dispatch/queue/lane-task.ts";
 import type { InboxRow } from "../../../src/types/journal.ts";
 import { runFacts } from "../../kit/run-facts.ts";
 import { nextMessage } from "../../kit/inbound.ts";

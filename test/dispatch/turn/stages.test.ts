@@ -13,7 +13,12 @@ it("docs/concepts/architecture.md lists the stages of a turn in their order, eac
 });
 
 it("a turn says which stage is missing, and frees what it holds in the opposite order", () => {
-  const slot = { stopping: new AbortController().signal, begin: () => undefined };
+  const slot = {
+    stopping: new AbortController().signal,
+    isReleased: false,
+    at: () => undefined,
+    begin: () => undefined,
+  };
   const turn = new Turn(sessionKey("telegram:default:1"), { rows: [], pending: [] }, slot);
   expect(() => turn.get("session")).toThrow("no stage has set the turn's session yet");
   const freed: string[] = [];

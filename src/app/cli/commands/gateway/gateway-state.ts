@@ -31,6 +31,7 @@ const statusShape = z.looseObject({
       failedOutboxLastDay: z.number().optional(),
     })
     .optional(),
+  stuck: z.array(z.looseObject({ session: z.string(), doing: z.string(), forMs: z.number() })).optional(),
   strangers: z.looseObject({ waiting: z.number(), turnedAway: z.number() }).optional(),
   lastDay: z
     .looseObject({

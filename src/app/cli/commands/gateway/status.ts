@@ -72,6 +72,7 @@ function gatewayRows({ url, pid, status: told, problem }: GatewayState): Rows {
     ["Channels", channelsText(told)],
     ["Plugins", pluginProblemsText(told)],
     ["Work", workText(told)],
+    ["Without progress", stuckText(told)],
     ["Messages", messagesText(told)],
     ["Strangers", told.strangers && strangersText(told.strangers)],
     ["Last day", dayText(told)],
@@ -98,6 +99,14 @@ const channelsText = ({ channels }: GatewayStatus): string | undefined =>
 function pluginProblemsText({ plugins }: GatewayStatus): string | undefined {
   if (!plugins || (plugins.loaded === 0 && plugins.problems.length === 0)) return undefined;
   return [`${plugins.loaded} loaded`, ...plugins.problems].map((text) => cleanText(text)).join("; ");
+}
+
+/** Sessions whose turn makes no progress, and what it is doing. */
+function stuckText({ stuck = [] }: GatewayStatus): string | undefined {
+  if (stuck.length === 0) return undefined;
+  return stuck
+    .map(({ session, doing, forMs }) => cleanText(`${session}: ${doing}, for ${showDuration(forMs)}`))
+    .join("; ");
 }
 
 function workText({ activeRuns, journal, sessions, connections }: GatewayStatus): string {

@@ -1,7 +1,7 @@
 import { describe, vi } from "vitest";
-import { inboxOf, outcomesOf } from "../kit/gateway/state-files.ts";
-import { PATIENCE } from "../kit/gateway/process.ts";
-import { test, type World } from "../kit/gateway/world.ts";
+import { inboxOf, outcomesOf } from "../../kit/gateway/state-files.ts";
+import { PATIENCE } from "../../kit/gateway/process.ts";
+import { test, type World } from "../../kit/gateway/world.ts";
 
 /** The first call waits for `release`; each answer names what was said. */
 function holdFirst(world: World): { release: () => void } {

@@ -15,6 +15,7 @@ export const HEARTBEAT_TURN: TurnKind = {
   provenance: { kind: "internal_system", sourceTool: "heartbeat" },
   takesCommands: false,
   queue: "alone",
+  slots: "automation",
   overCap: "first",
   transcript: "when_replied",
   isUse: false,

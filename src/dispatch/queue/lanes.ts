@@ -12,7 +12,7 @@ import type { DispatchPorts, QueuedTurn } from "../ports.ts";
 import { queueAction } from "./queue-modes.ts";
 import { areThreadsApart } from "./same-chat.ts";
 import { asRetry, inboundDebounceOf, queueOf, taskOf, type TaskPorts } from "./turn-task.ts";
-import { SlotsByDepth } from "./slots.ts";
+import { RunSlots } from "./slots.ts";
 import { DISK_PROBE_INTERVAL_MS } from "../../store/retry-while-disk-full.ts";
 
 /** Why a task is refused. */
@@ -52,16 +52,16 @@ export class Lanes {
   readonly #steering = new Set<number>();
   readonly #ports: LanePorts;
   readonly #turns: TurnHandler;
-  readonly #slots: SlotsByDepth;
+  readonly #slots: RunSlots;
   readonly #watch: LaneWatch;
   #closing = false;
 
   constructor(ports: LanePorts, turns: TurnHandler) {
     this.#ports = ports;
     this.#turns = turns;
-    this.#slots = new SlotsByDepth({
-      top: () => ports.settings().maxConcurrent,
-      below: () => ports.settings().maxConcurrentSubagents,
+    this.#slots = new RunSlots({
+      people: () => ports.settings().maxConcurrent,
+      subagents: () => ports.settings().maxConcurrentSubagents,
     });
     this.#watch = new LaneWatch({
       clock: ports.clock,
@@ -180,7 +180,7 @@ export class Lanes {
 
   /** Does work that belongs to no session, in one of the slots of all runs. */
   inSlot(work: () => Promise<void>): Promise<void> {
-    return this.#slots.at(0).use(work);
+    return this.#slots.people.use(work);
   }
 
   /** Begins nothing new. What still runs after `ms` is aborted, and the next start continues it. */
@@ -270,9 +270,9 @@ export class Lanes {
   async #try(key: SessionKey, active: ActiveTask, task: LaneTask): Promise<void> {
     if (task.kind === "work") return active.untilReleased(task.work());
     const [row] = task.queued.rows;
-    const depth = (row && this.#ports.kinds.of(row.message).depth?.(row.message)) ?? 0;
+    const slots = row ? this.#slots.of(this.#ports.kinds.of(row.message), row.message) : this.#slots.people;
     active.at("slot");
-    await this.#slots.at(depth).use(() => active.untilReleased(this.#runTurn(key, active, task)));
+    await slots.use(() => active.untilReleased(this.#runTurn(key, active, task)));
   }
 
   /** While the turn waited for its slot, somebody may have stopped it, or the gateway. */

@@ -1,25 +1,45 @@
-/** The slots of all runs, and those of subagents at each depth. */
-export class SlotsByDepth {
-  readonly #top: Slots;
-  readonly #below = new Map<number, Slots>();
-  readonly #limitBelow: () => number;
+import type { InboundMessage } from "../../types/chat/message.ts";
+import type { TurnKind } from "../../types/run/turn-kind.ts";
 
-  constructor(limits: { top(): number; below(): number }) {
-    this.#top = new Slots(() => limits.top());
-    this.#limitBelow = () => limits.below();
+/** Runs of automations that are active at once. They are rarely urgent, and a hundred heartbeats may be due in one minute. */
+const MOST_AUTOMATIONS = 4;
+
+/** The most runs that are active at once. */
+export interface SlotLimits {
+  /** Of turns that people wait for. */
+  people(): number;
+  /** Of subagents, at each depth. */
+  subagents(): number;
+}
+
+/** The slots of runs: one group for people, one for automations and one for the subagents of each depth. No group delays another. */
+export class RunSlots {
+  readonly #people: Slots;
+  readonly #automations = new Slots(() => MOST_AUTOMATIONS);
+  readonly #subagents = new Map<number, Slots>();
+  readonly #limits: SlotLimits;
+
+  constructor(limits: SlotLimits) {
+    this.#people = new Slots(() => limits.people());
+    this.#limits = limits;
   }
 
-  /** `depth`: see `TurnKind.depth`. */
-  at(depth: number): Slots {
-    if (depth === 0) return this.#top;
-    const slots = this.#below.get(depth) ?? new Slots(this.#limitBelow);
-    this.#below.set(depth, slots);
+  get people(): Slots {
+    return this.#people;
+  }
+
+  /** The slots of a turn. */
+  of(kind: TurnKind, message: Pick<InboundMessage, "options">): Slots {
+    const depth = kind.depth?.(message) ?? 0;
+    if (depth === 0) return kind.slots === "automation" ? this.#automations : this.#people;
+    const slots = this.#subagents.get(depth) ?? new Slots(() => this.#limits.subagents());
+    this.#subagents.set(depth, slots);
     return slots;
   }
 }
 
-/** Limits how many runs are active at once, over all sessions. First come, first served. */
-class Slots {
+/** Limits how many runs of a group are active at once, over all sessions. First come, first served. */
+export class Slots {
   readonly #limit: () => number;
   readonly #queue: (() => void)[] = [];
   #taken = 0;

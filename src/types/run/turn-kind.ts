@@ -19,6 +19,8 @@ interface TurnRunFacts {
    * their own: if they shared them, runs that wait could keep those from beginning for which they wait.
    */
   depth?(message: Pick<InboundMessage, "options">): number;
+  /** Which slots its runs take. `automation`: those of runs that nobody waits for, so that neither delays the other. Those of people when unset. */
+  readonly slots?: "automation";
 }
 
 /**

@@ -2,7 +2,8 @@ import { expect, test } from "vitest";
 import type { DispatchSettings, QueuedTurn } from "../../../src/dispatch/ports.ts";
 import { type LanePorts, Lanes, type TurnHandler } from "../../../src/dispatch/queue/lanes.ts";
 import type { TurnSlot } from "../../../src/dispatch/turn/turn.ts";
-import { turnKinds } from "../../../src/dispatch/turn-kinds/table.ts";
+import { HEARTBEAT_TURN } from "../../../src/automation/heartbeat-turn.ts";
+import { TURN_KINDS, turnKinds } from "../../../src/dispatch/turn-kinds/table.ts";
 import { RunLog } from "../../../src/harness/log/log.ts";
 import type { AbortCause, Run } from "../../../src/harness/run.ts";
 import { diskFull } from "../../../src/store/disk.ts";
@@ -247,4 +248,23 @@ test("a burst becomes one turn when no further message came for the debounce", a
   clock.pass(100);
   (await turns(2)).end();
   expect(order()).toEqual([[1], [2, 3, 4]]);
+});
+
+test("runs that nobody waits for have slots of their own, so that neither they nor people delay the other", async () => {
+  const { handler, turns, order } = heldTurns();
+  const kinds = turnKinds([...TURN_KINDS, HEARTBEAT_TURN]);
+  const lanes = lanesWith(handler, { kinds, settings: () => ({ ...SETTINGS, maxConcurrent: 1 }) });
+  const heartbeat = (id: number): QueuedTurn => ({
+    rows: [{ id, message: nextMessage("", "1", { options: { kind: "heartbeat" } }), state: "accepted", attempts: 0 }],
+    pending: [],
+  });
+  const chat = (id: number) => sessionKey(`telegram:default:${id}`);
+  for (const id of [1, 2, 3, 4, 5]) lanes.offer(chat(id), heartbeat(id));
+  await turns(4);
+  lanes.offer(chat(6), turn(6));
+  const person = await turns(5);
+  lanes.offer(chat(7), turn(7));
+  person.end();
+  await turns(6);
+  expect(order()).toEqual([[1], [2], [3], [4], [6], [7]]);
 });

@@ -24,12 +24,12 @@ export class RunSlots {
     this.#limits = limits;
   }
 
-  get people(): Slots {
+  get people(): Pick<Slots, "use"> {
     return this.#people;
   }
 
   /** The slots of a turn. */
-  of(kind: TurnKind, message: Pick<InboundMessage, "options">): Slots {
+  of(kind: TurnKind, message: Pick<InboundMessage, "options">): Pick<Slots, "use"> {
     const depth = kind.depth?.(message) ?? 0;
     if (depth === 0) return kind.slots === "automation" ? this.#automations : this.#people;
     const slots = this.#subagents.get(depth) ?? new Slots(() => this.#limits.subagents());
@@ -39,7 +39,7 @@ export class RunSlots {
 }
 
 /** Limits how many runs of a group are active at once, over all sessions. First come, first served. */
-export class Slots {
+class Slots {
   readonly #limit: () => number;
   readonly #queue: (() => void)[] = [];
   #taken = 0;

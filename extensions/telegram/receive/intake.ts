@@ -1,7 +1,7 @@
 import type { Update } from "grammy/types";
 import { backoff } from "openclaw/plugin-sdk";
-import { close, NO_ALBUMS, readNote, sort, writeNote } from "./albums.ts";
-import type { Album, AlbumState, Incoming } from "./albums.ts";
+import { close, NOTHING_SPLIT, readNote, sort, writeNote } from "./split-messages.ts";
+import type { Incoming, SplitMessage, SplitState } from "./split-messages.ts";
 import type { Self } from "../api.ts";
 import { failureOf } from "../send/failures.ts";
 import { albumOf, readUpdate } from "./inbound.ts";
@@ -9,18 +9,21 @@ import type { Account } from "../account.ts";
 import { whyUnreadable } from "./updates.ts";
 import { Versions } from "./versions.ts";
 
+/** Milliseconds in which the next part of a text that the app split arrives. The parts are sent at once. */
+const NEXT_TEXT_MS = 1500;
+
 /** The host could not store updates; `cause` says why. */
 export class StorageError extends Error {}
 
 /** The message of the cause. */
 export const causeOf = ({ cause }: StorageError): string => (cause instanceof Error ? cause.message : String(cause));
 
-/** Passes updates from Telegram to the host, in order, with each album as one message. */
+/** Passes updates from Telegram to the host, in order, with each album and each text that the app split as one message. */
 export class Intake {
   readonly #account: Account;
   readonly #signal: AbortSignal;
   readonly #versions: Versions;
-  #albums: AlbumState = NO_ALBUMS;
+  #split: SplitState = NOTHING_SPLIT;
   #last: Promise<unknown> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
 
@@ -31,12 +34,12 @@ export class Intake {
     signal.addEventListener("abort", () => clearTimeout(this.#timer), { once: true });
   }
 
-  /** Restores state, and passes on the albums that were incomplete when the process ended. Throws `StorageError`. */
+  /** Restores state, and passes on the messages that were incomplete when the process ended. Throws `StorageError`. */
   async begin(): Promise<void> {
     await this.#inTurn(async () => {
       await this.#versions.begin();
-      this.#albums = await readNote(this.#account.host);
-      await this.#closeAlbums(() => true);
+      this.#split = await readNote(this.#account.host);
+      await this.#closeSplit(() => true);
     });
   }
 
@@ -56,7 +59,7 @@ export class Intake {
     for (const update of updates) this.#answerButton(update);
   }
 
-  /** Resolves when all work is done. Incomplete albums wait, durably, for the next start. */
+  /** Resolves when all work is done. Incomplete messages wait, durably, for the next start. */
   async end(): Promise<void> {
     clearTimeout(this.#timer);
     await this.#last;
@@ -74,29 +77,32 @@ export class Intake {
 
   async #store(incoming: readonly Incoming[]): Promise<void> {
     const { host, config } = this.#account;
-    const before = this.#albums;
-    const { ready, state } = sort(before, incoming, Date.now() + config.mediaGroupFlushMs);
+    const before = this.#split;
+    const { ready, state } = sort(before, incoming, {
+      album: Date.now() + config.mediaGroupFlushMs,
+      text: Date.now() + NEXT_TEXT_MS,
+    });
     if (ready.length > 0) await host.receive(ready);
     if (state !== before) await writeNote(host.notes, state);
-    this.#albums = state;
+    this.#split = state;
     this.#setTimer();
   }
 
-  async #closeAlbums(fits: (album: Album) => boolean): Promise<void> {
-    const { ready, state } = close(this.#albums, fits);
+  async #closeSplit(fits: (split: SplitMessage) => boolean): Promise<void> {
+    const { ready, state } = close(this.#split, fits);
     if (ready.length > 0) {
       await this.#account.host.receive(ready);
       await writeNote(this.#account.host.notes, state);
-      this.#albums = state;
+      this.#split = state;
     }
     this.#setTimer();
   }
 
-  /** Sets the timer for the album that is due first. */
+  /** Sets the timer for the split message that is due first. */
   #setTimer(failures = 0): void {
     clearTimeout(this.#timer);
-    if (this.#albums.open.length === 0 || this.#signal.aborted) return;
-    const until = Math.min(...this.#albums.open.map((album) => album.until));
+    if (this.#split.open.length === 0 || this.#signal.aborted) return;
+    const until = Math.min(...this.#split.open.map((split) => split.until));
     const ms = failures > 0 ? backoff(failures) : Math.max(0, until - Date.now());
     this.#timer = setTimeout(() => void this.#closeDue(failures), ms);
   }
@@ -104,7 +110,7 @@ export class Intake {
   async #closeDue(failures: number): Promise<void> {
     try {
       const now = Date.now();
-      await this.#inTurn(async () => this.#closeAlbums((album) => album.until <= now));
+      await this.#inTurn(async () => this.#closeSplit((split) => split.until <= now));
     } catch (error) {
       const reason = error instanceof StorageError ? `${error.message}: ${causeOf(error)}` : String(error);
       this.#account.host.report({ kind: "trouble", reason });

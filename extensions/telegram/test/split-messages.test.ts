@@ -4,8 +4,8 @@ import { Host, start, stopAll } from "../../../test/contracts/channel.ts";
 import { telegramPlatform } from "../../../test/contracts/telegram-platform.ts";
 import type { InboundMessage } from "../../../src/types/chat/message.ts";
 import { accountId, channelId } from "../../../src/types/ids.ts";
-import { close, NO_ALBUMS, sort } from "../receive/albums.ts";
-import type { Incoming } from "../receive/albums.ts";
+import { close, NOTHING_SPLIT, sort } from "../receive/split-messages.ts";
+import type { Incoming } from "../receive/split-messages.ts";
 
 afterEach(stopAll);
 
@@ -97,6 +97,72 @@ describe("an album", () => {
   });
 });
 
+describe("a text that the app split", () => {
+  const WORDS = Array.from({ length: 2400 }, (_, at) => `word${at}`).join(" ");
+  /** As Telegram's apps split a text: at white space where there is some. */
+  const split = (text: string): string[] => {
+    if (text.length <= 4096) return [text];
+    const space = text.lastIndexOf(" ", 4096);
+    const at = space > 4000 ? space : 4096;
+    return [text.slice(0, at), ...split(text.slice(at).trimStart())];
+  };
+
+  test("is one message, also where a word was cut, and at once when its last part is there", async () => {
+    const { fake, host } = await begin();
+    for (const text of [WORDS, "x".repeat(9000)]) {
+      for (const part of split(text)) fake.say(part);
+      const { text: heard } = await host.heard(text.slice(-9));
+      expect(heard.replaceAll("\n", " ")).toBe(text);
+    }
+    expect(host.received).toHaveLength(2);
+  });
+
+  test("of a group is meant for the bot as a whole, and nobody else's message becomes part of it", async () => {
+    const { fake, host } = await begin();
+    const chat = { id: -1009, type: "supergroup", title: "Crew" };
+    const [first = "", ...more] = split(`@toy_bot ${WORDS}`);
+    fake.say(first, { chat, from: { id: 1001 } });
+    fake.say("between", { chat, from: { id: 1002 } });
+    for (const part of more) fake.say(part, { chat, from: { id: 1001 } });
+    const whole = await host.heard(WORDS.slice(-9));
+    expect(whole.text).toContain("word0 word1");
+    expect(host.received.map(({ text }) => text.length > 20 || text)).toEqual(["between", true]);
+  });
+
+  test("waits for no part that does not come, and a command is none", async () => {
+    const { fake, host } = await begin();
+    const long = "y".repeat(4096);
+    fake.say(long);
+    fake.say("/stop");
+    await host.heard("/stop");
+    fake.say(`${long}z`.slice(1));
+    await host.heard("yz");
+    expect(host.received.map(({ text }) => text.length)).toEqual([4096, 5, 4096]);
+  });
+
+  test("is not lost when the process is killed between its parts", async () => {
+    const { fake, host, link, platform } = await begin();
+    fake.say("k".repeat(4096));
+    while (fake.pending.length > 0) await new Promise((resolve) => setImmediate(resolve));
+    await link.close();
+    expect(host.received).toEqual([]);
+    const next = new Host(host);
+    await start(platform, next, QUICK);
+    expect((await next.heard("kkk")).text).toHaveLength(4096);
+  });
+
+  test("does not take in what the same person wrote later, even if both arrive together", () => {
+    const part = (key: number, text: string, sentAt: number) => ({
+      message: { ...message(key, "1"), text, media: [], sentAt },
+    });
+    const { ready, state } = sort(NOTHING_SPLIT, [part(1, "a".repeat(4096), 10_000), part(2, "later", 40_000)], {
+      album: 0,
+      text: 0,
+    });
+    expect([ready.map(({ text }) => text.length), state.open]).toEqual([[4096, 5], []]);
+  });
+});
+
 const message = (key: number, chat: string): InboundMessage => ({
   id: String(key),
   eventKey: `u${key}`,
@@ -108,39 +174,54 @@ const message = (key: number, chat: string): InboundMessage => ({
   receivedAt: 0,
 });
 
+const NOW = { album: 0, text: 0 };
+/** The event keys of all parts of a message. */
+const keysIn = (heard: InboundMessage): readonly string[] => [
+  ...refs(heard),
+  ...[...heard.text.matchAll(/<(u\d+)>/g)].map(([, key = ""]) => key),
+];
+
 test("every part arrives once and in its chat's order, however often and in whatever batches it is offered", () => {
   const updates = fc.array(
-    fc.record({ chat: fc.constantFrom("1", "2"), album: fc.constantFrom("a", "b", undefined) }),
+    fc.record({
+      chat: fc.constantFrom("1", "2"),
+      album: fc.constantFrom("a", "b", undefined),
+      length: fc.constantFrom(0, 10, 4096),
+      sentAt: fc.constantFrom(0, 60_000),
+    }),
     {
       maxLength: 40,
     },
   );
   fc.assert(
     fc.property(updates, fc.integer({ min: 1, max: 5 }), (kinds, size) => {
-      const items = kinds.map(({ chat, album }, index): Incoming => ({
-        message: message(index, chat),
-        ...(album !== undefined && { album: `${chat}:${album}` }),
-      }));
-      let state = NO_ALBUMS;
+      const items = kinds.map(({ chat, album, length, sentAt }, index): Incoming => {
+        const file = message(index, chat);
+        if (album !== undefined) return { message: file, album: `${chat}:${album}` };
+        // A text is found again in the whole one by its key.
+        const text = `<u${index}>${"t".repeat(length)}`;
+        return { message: length === 0 ? file : { ...file, media: [], text, sentAt } };
+      });
+      let state = NOTHING_SPLIT;
       const out: InboundMessage[] = [];
       for (let at = 0; at < items.length; at += size) {
         const batch = items.slice(at, at + size);
-        const first = sort(state, batch, 0);
+        const first = sort(state, batch, NOW);
         out.push(...first.ready);
         state = first.state;
         // Parts that were collected or passed on are offered once more.
         const again = sort(
           state,
-          batch.filter(({ album }) => album !== undefined),
-          0,
+          batch.filter((item) => item.album !== undefined || item.message.text.length > 4000),
+          NOW,
         );
-        expect(again.ready.flatMap(refs).filter((ref) => out.flatMap(refs).includes(ref))).toEqual([]);
+        expect(again.ready.flatMap(keysIn).filter((key) => out.flatMap(keysIn).includes(key))).toEqual([]);
         out.push(...again.ready);
         state = again.state;
       }
       out.push(...close(state, () => true).ready);
       for (const chat of ["1", "2"]) {
-        const seen = out.filter(({ from }) => from.chat.id === chat).flatMap(refs);
+        const seen = out.filter(({ from }) => from.chat.id === chat).flatMap(keysIn);
         expect(seen).toEqual(items.filter((it) => it.message.from.chat.id === chat).map((it) => it.message.eventKey));
       }
     }),

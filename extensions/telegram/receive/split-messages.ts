@@ -1,0 +1,181 @@
+import type { AccountNotes, ChannelHost, InboundMessage } from "openclaw/plugin-sdk";
+import { z } from "zod";
+import { readOwnNote } from "openclaw/plugin-sdk";
+
+/** A received message, with the id of its album if it is part of one. */
+export interface Incoming {
+  readonly message: InboundMessage;
+  readonly album?: string;
+}
+
+/** The parts that have arrived of what a person sent as one: an album, or a text that the app split. There may be more. */
+export interface SplitMessage {
+  readonly id: string;
+  readonly kind: "album" | "text";
+  readonly parts: readonly InboundMessage[];
+  /** Epoch milliseconds at which it counts as complete. */
+  readonly until: number;
+}
+
+export interface SplitState {
+  readonly open: readonly SplitMessage[];
+  /** Event keys of parts that were passed on, newest last: Telegram may offer them again. */
+  readonly done: readonly string[];
+}
+
+/** The times until which an incomplete album and an incomplete text wait for their next part; epoch milliseconds. */
+export interface Waits {
+  readonly album: number;
+  readonly text: number;
+}
+
+/** core.telegram.org/bots/api#sendmediagroup: an album has 2–10 items. */
+const MAX_FILES = 10;
+/** Messages that one text may be split into: some 64,000 characters. */
+const MAX_TEXTS = 16;
+/** The length of a message. Apps split a longer text here, or at white space shortly before. */
+const FULL = 4096;
+/** Length from which on a message may be the part of a longer text. */
+const NEARLY_FULL = 4000;
+/** Milliseconds between two parts of a text by Telegram's clock, which has seconds. */
+const TEXT_GAP_MS = 2000;
+const MOST_DONE = 200;
+const NOTE = "albums";
+
+export const NOTHING_SPLIT: SplitState = { open: [], done: [] };
+
+/**
+ * Collects the parts of split messages and returns what is ready, in order. A later message of the same chat shows that an album is
+ * complete, one of the same person that a text is. Pure; a repeated message changes nothing.
+ */
+export function sort(
+  state: SplitState,
+  incoming: readonly Incoming[],
+  until: Waits,
+): { readonly ready: readonly InboundMessage[]; readonly state: SplitState } {
+  const ready: InboundMessage[] = [];
+  let next = state;
+  for (const item of incoming) {
+    if (next.done.includes(item.message.eventKey)) continue;
+    const ended = close(next, (split) => ends(item, split));
+    ready.push(...ended.ready);
+    next = ended.state;
+    const part = partOf(item, next, until);
+    if (!part) {
+      ready.push(item.message);
+      continue;
+    }
+    const complete = close(add(next, part), isComplete);
+    ready.push(...complete.ready);
+    next = complete.state;
+  }
+  return { ready, state: next };
+}
+
+/** Completes the messages that `fits` selects. Pure. */
+export function close(
+  state: SplitState,
+  fits: (split: SplitMessage) => boolean,
+): { readonly ready: readonly InboundMessage[]; readonly state: SplitState } {
+  const ended = state.open.filter(fits);
+  if (ended.length === 0) return { ready: [], state };
+  const keys = ended.flatMap(({ parts }) => parts.map(({ eventKey }) => eventKey));
+  return {
+    ready: ended.map(joined),
+    state: { open: state.open.filter((split) => !fits(split)), done: [...state.done, ...keys].slice(-MOST_DONE) },
+  };
+}
+
+/** The part of a split message that this is; undefined when it is a message of its own. */
+function partOf({ message, album }: Incoming, { open }: SplitState, until: Waits): SplitMessage | undefined {
+  if (album !== undefined) return { id: album, kind: "album", parts: [message], until: until.album };
+  const id = textIdOf(message);
+  const mayBeFirst = isText(message) && message.text.length >= NEARLY_FULL;
+  const isNext = open.some((split) => split.id === id);
+  return mayBeFirst || isNext ? { id, kind: "text", parts: [message], until: until.text } : undefined;
+}
+
+/** Of one person in one place there is at most one text that may go on. */
+const textIdOf = ({ from: { chat, thread }, sender }: InboundMessage): string =>
+  `text:${chat.id}:${thread ?? ""}:${sender.id}`;
+
+function add(state: SplitState, part: SplitMessage): SplitState {
+  const split = state.open.find(({ id }) => id === part.id);
+  if (!split) return { ...state, open: [...state.open, part] };
+  const { parts } = split;
+  if (part.parts.some(({ eventKey }) => parts.some((known) => known.eventKey === eventKey))) return state;
+  const longer = { ...part, parts: [...parts, ...part.parts] };
+  return { ...state, open: state.open.map((it) => (it === split ? longer : it)) };
+}
+
+/** The last part of a text is a short one. */
+function isComplete({ kind, parts }: SplitMessage): boolean {
+  if (kind === "album") return parts.length >= MAX_FILES;
+  return parts.length >= MAX_TEXTS || (parts.at(-1)?.text.length ?? 0) < NEARLY_FULL;
+}
+
+/** Whether this message shows that a split one is complete. Albums of two people may overlap. */
+function ends({ message, album: id }: Incoming, split: SplitMessage): boolean {
+  const [first] = split.parts;
+  if (message.event !== undefined || first?.from.chat.id !== message.from.chat.id) return false;
+  const isSamePerson = first.sender.id === message.sender.id;
+  if (split.kind === "text") return isSamePerson && !(id === undefined && continues(message, split));
+  return id !== split.id && (id === undefined || isSamePerson);
+}
+
+/** A command is never the continuation of a text. */
+function continues(message: InboundMessage, { id, parts }: SplitMessage): boolean {
+  const last = parts.at(-1);
+  if (parts.some(({ eventKey }) => eventKey === message.eventKey)) return true;
+  if (!isText(message) || textIdOf(message) !== id || message.replyTo || message.text.startsWith("/")) return false;
+  return Math.abs((message.sentAt ?? 0) - (last?.sentAt ?? 0)) <= TEXT_GAP_MS;
+}
+
+const isText = ({ text, media, event, isEdit, untrusted }: InboundMessage): boolean =>
+  text !== "" && media.length === 0 && event === undefined && isEdit !== true && untrusted === undefined;
+
+/** One message. It has the event key of the first part, so that a repeated one is recognised. */
+function joined({ kind, parts }: SplitMessage): InboundMessage {
+  const [first] = parts;
+  if (!first) throw new Error("a split message without parts");
+  const quoted = parts.find(({ replyTo }) => replyTo)?.replyTo;
+  const untrusted = [...new Set(parts.flatMap((part) => part.untrusted ?? []))];
+  return {
+    ...first,
+    text: kind === "text" ? wholeText(parts) : parts.flatMap(({ text }) => (text === "" ? [] : [text])).join("\n"),
+    media: parts.flatMap(({ media }) => media),
+    mentionsBot: parts.some(({ mentionsBot }) => mentionsBot),
+    ...(quoted && { replyTo: quoted }),
+    ...(untrusted.length > 0 && { untrusted }),
+  };
+}
+
+/** Apps cut a text at white space, which they leave out, and a word only where there is none for long. */
+const wholeText = (parts: readonly InboundMessage[]): string =>
+  parts.map(({ text }, at) => (at === parts.length - 1 || isCutInWord(text) ? text : `${text}\n`)).join("");
+
+const isCutInWord = (text: string): boolean => text.length >= FULL && !/\s/.test(text.slice(-FULL / 2));
+
+const isMessage = (value: unknown): boolean =>
+  typeof value === "object" && value !== null && "eventKey" in value && "from" in value && "media" in value;
+
+const noteShape = z.object({
+  open: z.array(
+    z.object({
+      id: z.string(),
+      kind: z.enum(["album", "text"]).default("album"),
+      parts: z.array(z.custom<InboundMessage>(isMessage)),
+      until: z.number(),
+    }),
+  ),
+  done: z.array(z.string()),
+});
+
+/** The split messages that were incomplete when the process ended. */
+export const readNote = async (host: ChannelHost): Promise<SplitState> =>
+  (await readOwnNote(host, NOTE, noteShape)) ?? NOTHING_SPLIT;
+
+/** Resolves when it is durable. */
+export async function writeNote(notes: AccountNotes, state: SplitState): Promise<void> {
+  await notes.set(NOTE, JSON.stringify(state));
+}

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { glob, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { openDispatchFixture, type Boot, type DispatchFixture } from "../kit/dispatch.ts";
+import { heard, openDispatchFixture, type Boot, type DispatchFixture } from "../kit/dispatch.ts";
 import { peer } from "../kit/inbound.ts";
 import { until } from "../kit/until.ts";
 
@@ -156,4 +156,36 @@ it("/undo leaves a summary alone that was made after the last message", async ()
   expect(asked()).toContain("They talked.");
   await boot.ask("/undo");
   expect(told()).toContain("left out of the conversation");
+});
+
+it("/model in a message chooses the model of that message alone, by its name or an alias; alone it chooses that of the session", async () => {
+  fixture.rules = { agent: { modelAliases: { other: "spare/spare-1" } } };
+  await boot.ask("/model spare/spare-1 what is it?");
+  await boot.ask("and now?");
+  await boot.ask("what is it /model other");
+  await boot.ask("/model spare/spare-1");
+  await boot.ask("for good?");
+  expect(fixture.model.calls.map(({ model }) => model)).toEqual(["spare-1", "fake-1", "spare-1", "spare-1"]);
+  expect(fixture.model.calls.map(({ said }) => heard(said))).toEqual([
+    "what is it?",
+    "and now?",
+    "what is it",
+    "for good?",
+  ]);
+});
+
+it("/model with a model that may not be used is text in a message, and refused at its beginning", async () => {
+  fixture.rules = { agent: { allowedModels: [] } };
+  await boot.ask("see /model spare/spare-1 there");
+  expect(fixture.model.calls.map(({ model, said }) => [model, heard(said)])).toEqual([
+    ["fake-1", "see /model spare/spare-1 there"],
+  ]);
+  await boot.ask("/model spare/spare-1");
+  expect(told()).toContain("may not be used here");
+});
+
+it("/model with a model that does not exist is answered by the usual one, which the chat is told", async () => {
+  await boot.ask("what is it? /model nowhere/gone");
+  expect(fixture.model.calls.map(({ model }) => model)).toEqual(["fake-1"]);
+  expect(fixture.platform.texts.join("\n")).toContain("nowhere/gone");
 });

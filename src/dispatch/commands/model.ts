@@ -1,4 +1,4 @@
-import type { ModelRef } from "../../types/run/model.ts";
+import { type ModelRef, parseModelName } from "../../types/run/model.ts";
 import type { Session } from "../../types/session.ts";
 import { commandFormOf, inCommandForm } from "../command-form.ts";
 import type { CommandAnswer, CommandContext } from "./command.ts";
@@ -59,9 +59,8 @@ async function findRef(given: string, context: CommandContext): Promise<ModelRef
   const settings = context.ports.settings();
   const aliases = settings.agents.get(settings.agentOf(context.key))?.modelAliases ?? {};
   const word = own(aliases, given) ?? given;
-  const slash = word.indexOf("/");
-  if (slash > 0) {
-    const ref = { provider: word.slice(0, slash), id: word.slice(slash + 1) };
+  const ref = parseModelName(word);
+  if (ref) {
     const found = await context.ports.models.find(ref);
     return "missing" in found ? `I cannot use ${word}: ${found.missing}` : ref;
   }

@@ -1,5 +1,5 @@
 import type { CommandAccess } from "../../types/contribution.ts";
-import { DIRECTIVES, type Directive, type DirectiveValues } from "./table.ts";
+import { DIRECTIVES, type Directive, type DirectiveValues, type KnownWords } from "./table.ts";
 
 /** A directive that was found in a text. */
 export interface FoundDirective {
@@ -24,20 +24,21 @@ const MOST_WORDS = 4;
 const MOST_CHARS = 100_000;
 /** Directives of one message that are read; more than anybody writes. */
 const MOST_FOUND = 16;
+const NO_MODELS: KnownWords = { modelOf: () => undefined };
 const FENCE = /^[ \t]*(`{3,}|~{3,})/;
 
 /**
  * The directives in a text, in their order: a name after a slash, at the beginning or after white space, and a value that it
  * knows. All else stays text: a path, an unknown value, what is in a block of code. Costs next to nothing without a slash. Pure.
  */
-export function directivesIn(text: string): readonly FoundDirective[] {
+export function directivesIn(text: string, known: KnownWords = NO_MODELS): readonly FoundDirective[] {
   if (text.length > MOST_CHARS || !text.includes("/")) return [];
   const found: FoundDirective[] = [];
   let isCode: ((at: number) => boolean) | undefined;
   let end = 0;
   for (const match of text.matchAll(NAME)) {
     // The words of a directive may look like another one.
-    const directive = match.index < end ? undefined : readDirective(match, text);
+    const directive = match.index < end ? undefined : readDirective(match, text, known);
     if (!directive) continue;
     end = directive.to;
     isCode ??= codeIn(text);
@@ -47,11 +48,14 @@ export function directivesIn(text: string): readonly FoundDirective[] {
   return found;
 }
 
-function readDirective(match: RegExpExecArray, text: string): FoundDirective | undefined {
+function readDirective(match: RegExpExecArray, text: string, known: KnownWords): FoundDirective | undefined {
   const directive = DIRECTIVES.get((match[1] ?? "").toLowerCase());
   if (!directive) return undefined;
   const words = wordsAfter(text, match.index + match[0].length);
-  const read = directive.read(words.map(({ word }) => word));
+  const read = directive.read(
+    words.map(({ word }) => word),
+    known,
+  );
   const own = words.slice(0, read?.count ?? 0);
   const to = own.at(-1)?.to;
   if (!read || to === undefined) return undefined;

@@ -1,9 +1,12 @@
 import type { SessionKey } from "../../types/ids.ts";
 import type { InboundMessage } from "../../types/chat/message.ts";
+import { parseModelName } from "../../types/run/model.ts";
+import { own } from "../../utils/own.ts";
 import { refusalOf } from "../commands/access.ts";
-import type { DispatchPorts } from "../ports.ts";
+import type { DispatchPorts, DispatchSettings } from "../ports.ts";
+import { mayUse } from "../turn/may-use.ts";
 import { directivesIn, withoutDirectives, type FoundDirective } from "./parse.ts";
-import type { DirectiveValues } from "./table.ts";
+import type { DirectiveValues, KnownWords } from "./table.ts";
 
 /** What a message says to the agent, and what its directives set. */
 export interface Said {
@@ -24,10 +27,21 @@ export function directivesOf(
   text = message.text,
 ): readonly FoundDirective[] {
   if (!text.includes("/") || !settings().textCommands || !kinds.of(message).takesCommands) return [];
-  return directivesIn(text).filter(
+  return directivesIn(text, knownTo(key, settings())).filter(
     ({ command, who, args }) =>
       refusalOf({ command: { name: command, who }, args }, { message, key }, settings()) === undefined,
   );
+}
+
+/** The words of the agent of a session. */
+function knownTo(key: SessionKey, { agents, agentOf }: DispatchSettings): KnownWords {
+  return {
+    modelOf(word) {
+      const agent = agents.get(agentOf(key));
+      const ref = agent && parseModelName(own(agent.modelAliases ?? {}, word) ?? word);
+      return ref && mayUse(agent, ref) ? ref : undefined;
+    },
+  };
 }
 
 /** What a message says without its directives, and what they set; of two for the same, the last one counts. */

@@ -1,5 +1,5 @@
 import type { CommandAccess } from "../../types/contribution.ts";
-import type { ThinkLevel } from "../../types/run/model.ts";
+import type { ModelRef, ThinkLevel } from "../../types/run/model.ts";
 import { usageLevelOf, type UsageLevel } from "../../types/run/usage-level.ts";
 import { verboseLevelOf, type VerboseLevel } from "../../types/run/verbose.ts";
 import type { QueueWish } from "../queue/queue-settings.ts";
@@ -13,6 +13,13 @@ export interface DirectiveValues {
   readonly verbose?: VerboseLevel;
   readonly usage?: UsageLevel;
   readonly reasoning?: "off" | "on";
+  readonly model?: ModelRef;
+}
+
+/** What directives need to know of the agent that a message goes to. */
+export interface KnownWords {
+  /** The model of a name, if it is one that the agent may be asked to use. */
+  modelOf(word: string): ModelRef | undefined;
 }
 
 /** A command that may also be a word of a message, which it then holds for. */
@@ -21,19 +28,22 @@ export interface Directive {
   /** As that of the command. */
   readonly who: CommandAccess;
   /** Reads the value from the words after the name: how many of them belong to it. Undefined when the first is none. */
-  read(words: readonly string[]): { readonly values: DirectiveValues; readonly count: number } | undefined;
+  read(
+    words: readonly string[],
+    known: KnownWords,
+  ): { readonly values: DirectiveValues; readonly count: number } | undefined;
 }
 
 /** A directive whose value is one word. */
 const oneWord = <Name extends keyof DirectiveValues>(
   command: Name,
   who: CommandAccess,
-  valueOf: (word: string) => DirectiveValues[Name],
+  valueOf: (word: string, known: KnownWords) => DirectiveValues[Name],
 ): Directive => ({
   command,
   who,
-  read([word = ""]) {
-    const value = valueOf(word);
+  read([word = ""], known) {
+    const value = valueOf(word, known);
     return value === undefined ? undefined : { values: { [command]: value }, count: 1 };
   },
 });
@@ -44,6 +54,8 @@ const USAGE = oneWord("usage", "conversation", usageLevelOf);
 const REASONING = oneWord("reasoning", "owner", (word) =>
   (["off", "on"] as const).find((level) => level === word.toLowerCase()),
 );
+
+const MODEL = oneWord("model", "conversation", (word, known) => known.modelOf(word));
 
 const QUEUE: Directive = {
   command: "queue",
@@ -70,4 +82,5 @@ export const DIRECTIVES: ReadonlyMap<string, Directive> = new Map([
   ["usage", USAGE],
   ["reasoning", REASONING],
   ["reason", REASONING],
+  ["model", MODEL],
 ]);

@@ -73,7 +73,7 @@ export class Compactions {
     const { clock } = this.#ports;
     const models = stoppableModels(this.#ports.models, asked.signal);
     const agent = agentOf(session, this.#ports);
-    const candidates = await candidatesFor(asked.message, session, agent, this.#ports);
+    const candidates = await candidatesFor(asked, session, agent, this.#ports);
     const [first] = await summarizerModelsFor(candidates, {}, models);
     if (asked.signal.aborted) return { kind: "aborted" };
     if (!first) return { kind: "nothing", because: "no_model" };

@@ -9,6 +9,14 @@ export interface ModelRef {
 /** `anthropic/claude-sonnet-4-5`: how people write it. */
 export const modelName = ({ provider, id }: ModelRef): string => `${provider}/${id}`;
 
+/** The model that is written so; undefined for another text. */
+export function parseModelName(text: string): ModelRef | undefined {
+  const slash = text.indexOf("/");
+  return slash < 1 || slash === text.length - 1
+    ? undefined
+    : { provider: text.slice(0, slash), id: text.slice(slash + 1) };
+}
+
 export const isSameModel = (one: ModelRef, other: ModelRef): boolean =>
   one.provider === other.provider && one.id === other.id;
 

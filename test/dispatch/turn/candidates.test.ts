@@ -13,7 +13,7 @@ async function order(agents: object, chosen: Partial<SessionEntry> = {}, model?:
   const [agent] = resolveAgents(configSchema.parse({ agents }), { home: "/home", stateDir: "/state" });
   const entry = { sessionId: "s", updatedAt: 0, ...chosen };
   const asked = model === undefined ? undefined : nextMessage("hi", "1", { options: { model } });
-  return (await candidatesFor(asked, { entry }, agent!, { models })).map(modelName);
+  return (await candidatesFor({ message: asked }, { entry }, agent!, { models })).map(modelName);
 }
 
 const DEFAULTS = { model: { primary: "a/first", fallbacks: ["b/second", "c/third"] } };

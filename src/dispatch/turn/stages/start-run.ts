@@ -6,6 +6,7 @@ import { askedFor } from "../acting.ts";
 import { addressed } from "../addressed.ts";
 import type { ModelRef } from "../../../types/run/model.ts";
 import type { Session } from "../../../types/session.ts";
+import { setBy } from "../../directives/said.ts";
 import { candidatesFor } from "../candidates.ts";
 import { logRun } from "../log-run.ts";
 import { withPluginModel } from "../model-override.ts";
@@ -54,11 +55,13 @@ export async function startTurnRun(turn: Turn, ports: TurnPorts): Promise<StageE
 }
 
 async function candidatesOf(
-  { message, agent, facts, turn }: PreparedTurn,
+  { message, rows, agent, facts, turn }: PreparedTurn,
   session: Session,
   { ports, stopping }: { readonly ports: TurnPorts; readonly stopping: AbortSignal },
 ): Promise<readonly ModelRef[]> {
-  const own = await candidatesFor(message, session, agent, ports);
+  const messages = rows.map((row) => row.message);
+  const { model: said } = setBy(messages, session.key, ports);
+  const own = await candidatesFor({ message, said }, session, agent, ports);
   const { agentId, sessionKey, sessionId, runId } = facts;
   const context = { agentId, sessionKey, sessionId, runId, workspaceDir: agent.workspace };
   const asked = { prompt: turn.text, agent, session, context };

@@ -24,6 +24,8 @@ export interface AnswerTarget {
   readonly session?: SessionKey;
   /** What the chat sees of tool calls at this moment; nothing when unset. */
   verbose?(): VerboseLevel;
+  /** The id of the session that this answer begins. */
+  readonly begins?: string;
   /** The chat is shown the model's thoughts. */
   readonly reasons?: boolean;
 }

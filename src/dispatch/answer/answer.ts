@@ -17,7 +17,7 @@ import { NOTICE } from "./reply-names.ts";
 import { ReplyLimit } from "./reply-limit.ts";
 import { ResponsePrefix } from "./response-prefix.ts";
 import { SentTexts } from "./sent-texts.ts";
-import { callLine, resultLine, thoughtLine, type ShownLine } from "./shown-lines.ts";
+import { callLine, resultLine, sessionLine, thoughtLine, type ShownLine } from "./shown-lines.ts";
 import { openFeed, openPreview, shownAtTimes } from "./showing.ts";
 
 /** Follows a run and brings its answer to the chat. Resolves when the whole reply is durable, with the message's outcome. */
@@ -27,6 +27,7 @@ export async function answer(
   ports: AnswerPorts,
 ): Promise<Outcome | "unfinished"> {
   const answering = new Answering(target, ports);
+  await answering.begin();
   for await (const event of stream.watch(1, answering.pace)) await answering.take(event);
   return answering.outcome;
 }
@@ -70,6 +71,10 @@ class Answering {
 
   get pace(): DeltaPace {
     return this.#feed || this.#preview ? shownAtTimes(this.#ports.clock) : WHOLE_MESSAGES;
+  }
+
+  begin(): Promise<void> {
+    return this.#sendLine(sessionLine(this.#target.begins, this.#verbose));
   }
 
   async take(event: RunEvent): Promise<void> {

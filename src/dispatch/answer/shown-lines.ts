@@ -19,6 +19,10 @@ export interface ShownLine {
   readonly markdown: string;
 }
 
+/** What a chat with this level is told when a conversation begins. Pure. */
+export const sessionLine = (id: string | undefined, level: VerboseLevel): ShownLine | undefined =>
+  id === undefined || level === "off" ? undefined : { name: "session", markdown: `🧭 New session: ${codeSpan(id)}` };
+
 /** What a chat with this level is told when a call begins: the tool, and what the call is about. Pure. */
 export function callLine({ callId, name, args }: ToolStart, level: VerboseLevel): ShownLine | undefined {
   if (level === "off") return undefined;

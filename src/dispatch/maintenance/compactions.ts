@@ -5,8 +5,6 @@ import { costsOf } from "../../harness/log/log.ts";
 import { stoppableModels } from "../../harness/run/until-stopped.ts";
 import { sizesFor, summarizerModelsFor } from "../../harness/compaction/summarizer-models.ts";
 import { readFilesIn } from "../../history/compaction/reads.ts";
-import { readAudit, sectionsReminder } from "../../prompt/after-compaction.ts";
-import { loadContextFiles } from "../../prompt/bootstrap.ts";
 import { NOTICE_TYPE } from "../../sessions/transcript/history.ts";
 import type { CompactionUpdate } from "../../types/chat/chat.ts";
 import type { BoundHooks } from "../../types/hook/hooks.ts";
@@ -20,6 +18,8 @@ import type { DispatchPorts } from "../ports.ts";
 import { compactByEngine } from "./engine-compaction.ts";
 import { AuxiliaryUsage } from "./auxiliary-usage.ts";
 import type { ChatNotice } from "../notices/chat-notices.ts";
+import { reminders } from "./reminders.ts";
+import { agentOf, showsCompaction } from "./session-agent.ts";
 import type { Replies } from "../replies.ts";
 import { candidatesFor } from "../turn/candidates.ts";
 
@@ -146,9 +146,9 @@ export class Compactions {
     return last;
   }
 
-  /** Sends one line to the chat, if the config says so. */
+  /** Sends one line to the chat, where the config says so or tool calls are shown. */
   async notify(session: Session, { entry, to }: { entry: CompactionEntry; to: Peer | undefined }): Promise<void> {
-    if (agentOf(session, this.#ports).compaction?.notifyUser !== true) return;
+    if (!showsCompaction(session, this.#ports)) return;
     const notice = { key: `compaction:${entry.id}`, text: COMPACTED, because: "compaction" as const };
     await this.sendNotice(session, notice, to);
   }
@@ -160,33 +160,11 @@ export class Compactions {
   }
 }
 
-function agentOf(session: Pick<Session, "agentId">, ports: Pick<DispatchPorts, "settings">): AgentSettings {
-  const settings = ports.settings();
-  const agent = settings.agents.get(session.agentId) ?? settings.agents.get(settings.defaultAgent);
-  if (!agent) throw new Error(`no agent ${session.agentId}`);
-  return agent;
-}
-
 const MOST_ENTRIES = 1000;
 
 const details = z.object({ readFiles: z.array(z.string()) });
 
 const lostFiles = (entry: CompactionEntry): readonly string[] => details.safeParse(entry.details).data?.readFiles ?? [];
-
-const DEFAULT_REMINDER_CHARS = 3000;
-
-async function reminders({ workspace, compaction, prompt }: AgentSettings, lost: readonly string[]) {
-  const whole = await loadContextFiles(workspace, { maxChars: Infinity, totalMaxChars: Infinity });
-  const rules = whole.find(({ path }) => path === "AGENTS.md" || path === "CLAUDE.md")?.content;
-  const limits = { maxChars: prompt.bootstrapMaxChars, totalMaxChars: prompt.bootstrapTotalMaxChars };
-  const inPrompt = prompt.override === undefined ? await loadContextFiles(workspace, limits) : [];
-  const { sections = [], sectionsMaxChars = DEFAULT_REMINDER_CHARS } = compaction ?? {};
-  const texts = [
-    sectionsReminder(rules, { sections, maxChars: sectionsMaxChars }),
-    readAudit(lost, { workspace, inPrompt: inPrompt.map(({ path }) => path) }),
-  ];
-  return texts.filter((text) => text !== undefined);
-}
 
 /**
  * Updates the session's row. The tokens are an estimate until the next model call. Without an estimate the last figure stays,
@@ -198,7 +176,8 @@ export function noteCompaction(session: Session, tokensAfter: number | undefined
   return session.update({ compactionCount, ...totalTokens, totalTokensFresh: false });
 }
 
-const COMPACTED = "The older part of this conversation is now a summary, to free space for new messages.";
+const COMPACTED =
+  "🧹 Auto-compaction complete: the older part of this conversation is now a summary, to free space for new messages.";
 
 const WHY_NOT = {
   no_model: "No model is available to write the summary.",

@@ -18,4 +18,6 @@ export interface PreparedTurn {
   readonly files: readonly FileFate[];
   /** System events are claimed for it. */
   readonly hasEvents: boolean;
+  /** It begins a conversation. */
+  readonly isFirst?: true;
 }

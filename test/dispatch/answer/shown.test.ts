@@ -35,8 +35,10 @@ afterEach(() => fixture.close());
 async function told(text: string): Promise<readonly string[]> {
   const before = fixture.platform.texts.length;
   await boot.ask(text);
-  return fixture.platform.texts.slice(before);
+  return fixture.platform.texts.slice(before).filter((line) => !line.startsWith(NEW_SESSION));
 }
+
+const NEW_SESSION = "🧭 New session: ";
 
 describe("/verbose", () => {
   it("shows a line for each call before the answer, until it is off", async () => {
@@ -65,6 +67,17 @@ describe("/verbose", () => {
     expect(answer).toBe("all done");
     expect(JSON.stringify(fixture.model.calls.at(-1)?.messages)).not.toContain("/verbose");
     expect(await told("hello")).toEqual(["all done"]);
+  });
+
+  it("names a session that begins, once", async () => {
+    const news = () => fixture.platform.texts.filter((line) => line.startsWith(NEW_SESSION));
+    await told("hello");
+    await told("/verbose on");
+    await told("hello");
+    expect(news()).toEqual([]);
+    await told("/new hello again");
+    await told("and again");
+    expect(news()).toEqual([expect.stringMatching(/: `?[0-9a-f-]{36}`?$/)]);
   });
 
   it("says why a call failed", async () => {

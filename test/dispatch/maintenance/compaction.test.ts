@@ -261,8 +261,11 @@ Never share keys.
     }
   });
 
-  it("the chat gets one line when the config asks for it, and clients of the gateway get an event", async () => {
-    fixture.rules = { agent: { contextTokens: 4000, compaction: { ...COMPACTION, notifyUser: true } } };
+  it.each([
+    ["the config asks for it", { compaction: { ...COMPACTION, notifyUser: true } }],
+    ["it sees tool calls", { compaction: COMPACTION, verbose: "on" as const }],
+  ])("the chat gets one line when %s, and clients of the gateway get an event", async (_when, agent) => {
+    fixture.rules = { agent: { contextTokens: 4000, ...agent } };
     const boot = await fixture.boot();
     const seen: CompactionUpdate[] = [];
     const stop = new AbortController();

@@ -72,14 +72,15 @@ async function follow(turn: Turn, ports: TurnPorts): Promise<Outcome | "unfinish
  * What people are shown of a turn, besides its answer: as its messages say, else its session, else the agent. A change of the session's
  * level of verbosity holds at once.
  */
-function shownTo(turn: Turn, ports: TurnPorts): Pick<AnswerTarget, "verbose" | "reasons"> {
-  const { kind, agent, rows } = turn.get("prepared");
+function shownTo(turn: Turn, ports: TurnPorts): Pick<AnswerTarget, "verbose" | "reasons" | "begins"> {
+  const { kind, agent, rows, facts, isFirst } = turn.get("prepared");
   if (!kind.takesCommands) return {};
   const messages = rows.map(({ message }) => message);
   const { verbose, reasoning } = setBy(messages, turn.key, ports);
   const entry = () => ports.sessions.peek(turn.key);
   return {
     verbose: () => verbose ?? verboseLevelOf(entry()?.verboseLevel) ?? agent.verbose ?? "off",
+    ...(isFirst && { begins: facts.sessionId }),
     reasons: (reasoning ?? entry()?.reasoningLevel) === "on",
   };
 }

@@ -63,6 +63,7 @@ async function prepareTurn(
     body,
     files: media.fates,
     hasEvents: events.length > 0,
+    ...(session.isNew && { isFirst: true }),
   };
 }
 

@@ -18,6 +18,7 @@ import type { AgentSettings } from "../types/settings.ts";
 import type { Tool } from "../types/run/tool.ts";
 import type { TurnKinds } from "../types/run/turn-kind.ts";
 import type { StuckLimits } from "../types/queue.ts";
+import type { SkillsOf } from "../types/run/skill.ts";
 import type { QueueConfig } from "./queue/queue-settings.ts";
 
 /** How many runs of all sessions are active at the same time. */
@@ -146,6 +147,8 @@ export interface ModelPorts extends Pick<RunDeps, "hooks" | "texts" | "pruned" |
    * summary cannot be trusted with it. Must not throw.
    */
   liveState?(key: SessionKey): readonly string[];
+  /** The skills that people may request; none when unset. */
+  skillsOf?: SkillsOf;
   /** Lines for `/status` from other modules. */
   statusLines(): readonly string[];
 }

@@ -35,7 +35,7 @@ async function offered(more: Partial<Parameters<typeof loadSkills>[0]> = {}) {
     },
     ...more,
   };
-  const skills = await loadSkills(sources, (one) => left.push(one));
+  const { forModel: skills } = await loadSkills(sources, (one) => left.push(one));
   return { names: skills.map(({ name }) => name), why: left.map(({ reason }) => reason).join("\n"), left };
 }
 

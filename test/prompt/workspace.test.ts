@@ -135,7 +135,7 @@ describe("skills", () => {
         await skill(where, name, `from ${where}`);
       }
     }
-    const found = await loadSkills(sources());
+    const { forModel: found } = await loadSkills(sources());
     expect(found.map((entry) => `${entry.name} ${entry.description}`)).toEqual([
       "a from extra",
       "b from bundled",
@@ -143,10 +143,10 @@ describe("skills", () => {
       "d from work/skills",
     ]);
     expect(found[3]?.location).toBe(join(root, "work/skills/d/SKILL.md"));
-    expect((await loadSkills({ ...sources(), only: ["b"] })).map((entry) => entry.name)).toEqual(["b"]);
+    expect((await loadSkills({ ...sources(), only: ["b"] })).forModel.map((entry) => entry.name)).toEqual(["b"]);
     const hidden = new Set(["b"]);
-    expect((await loadSkills({ ...sources(), hidden })).map((entry) => entry.name)).not.toContain("b");
-    expect(await loadSkills({ ...sources(), only: ["b"], hidden })).toEqual([]);
+    expect((await loadSkills({ ...sources(), hidden })).forModel.map((entry) => entry.name)).not.toContain("b");
+    expect(await loadSkills({ ...sources(), only: ["b"], hidden })).toEqual({ forModel: [], forPeople: [] });
   });
 
   it("that are broken are reported and skipped", async () => {
@@ -160,12 +160,27 @@ describe("skills", () => {
     await mkdir(join(root, "work/skills/empty"), { recursive: true });
     await put("work/skills/file.md", "x");
     const bad: BadSkill[] = [];
-    expect((await loadSkills(sources(), (one) => bad.push(one))).map((entry) => entry.name)).toEqual(["good"]);
+    expect((await loadSkills(sources(), (one) => bad.push(one))).forModel.map((entry) => entry.name)).toEqual(["good"]);
     expect(bad.map((one) => one.reason)).toEqual([
       "it does not begin with frontmatter between two lines of ---",
       "it cannot be read (ELOOP)",
       "its frontmatter has no name",
     ]);
+  });
+
+  it("are for the model, for people, or for both, as their frontmatter says", async () => {
+    for (const [name, more] of [
+      ["both", ""],
+      ["people", "disable-model-invocation: true\n"],
+      ["model", "user-invocable: false\n"],
+      ["nobody", "user-invocable: false\ndisable-model-invocation: true\n"],
+    ] as const) {
+      await mkdir(join(root, "work/skills", name), { recursive: true });
+      await put(`work/skills/${name}/SKILL.md`, `---\nname: ${name}\ndescription: x\n${more}---\n`);
+    }
+    const { forModel, forPeople } = await loadSkills(sources());
+    expect(forModel.map(({ name }) => name)).toEqual(["both", "model"]);
+    expect(forPeople.map(({ name }) => name)).toEqual(["both", "people"]);
   });
 
   it("are listed as XML that a description cannot break", () => {
@@ -177,7 +192,7 @@ describe("skills", () => {
 
   it("come with the program", async () => {
     const bundledDir = join(import.meta.dirname, "../../skills");
-    const found = await loadSkills({ ...sources(), bundledDir }, (bad) => expect(bad).toBeUndefined());
+    const { forModel: found } = await loadSkills({ ...sources(), bundledDir }, (bad) => expect(bad).toBeUndefined());
     expect(found.map((entry) => entry.name)).toEqual(expect.arrayContaining(["notes", "summarize"]));
   });
 });

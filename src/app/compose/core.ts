@@ -20,7 +20,7 @@ import type { OutgoingParts } from "./outgoing.ts";
 import type { Live } from "./live.ts";
 import { openLiveModels } from "./live-models.ts";
 import { openOutbox } from "./open-outbox.ts";
-import { createPrompting } from "./prompting.ts";
+import { openPrompting } from "./prompting.ts";
 import { createRules } from "./rules.ts";
 import { notifyPairing, openHooks, openLiveSessions } from "./plugin-hooks.ts";
 import { openRunParts } from "./run-parts.ts";
@@ -76,6 +76,7 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
   const onDiskError = (error: OpenClawError) => around.onDiskError?.(error);
   const outbox = openOutbox(live, { journal: journal.outbox, links, hooks, log, clock, onSent, onDiskError });
   const ofChats = chatTools({ live, around, media, outbox, sent: journal.outbox, clock });
+  const prompting = await openPrompting(live, log, clock);
   const ports: DispatchPorts = {
     journal,
     sessions,
@@ -94,14 +95,14 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
     ...(around.onDiskFull && { onDiskFull: around.onDiskFull }),
     onDiskError,
     tools: openTools(live, { ...journal, log }, ofChats),
-    systemPrompt: createPrompting(live, log, clock),
+    ...prompting.ports,
     statusLines: () => around.statusLines(),
     onPairing: (request) => {
       notifyPairing(request, hooks);
       around.onPairing?.(request);
     },
   };
-  const dispatch = new Dispatch(ports, runs.commands);
+  const dispatch = new Dispatch(ports, prompting.commands);
   const close = () => closeAll(runs.engines, sessions, models, journal);
   return { journal, sessions, media, models, outbox, dispatch, ports, close };
 }

@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { DEFAULT_PROMPT } from "../../automation/wake-up.ts";
-import type { SystemPromptRequest } from "../../dispatch/ports.ts";
+import type { AddedCommands } from "../../dispatch/commands/table.ts";
+import type { DispatchPorts, SystemPromptRequest } from "../../dispatch/ports.ts";
 import type { SystemPrompt } from "../../harness/request.ts";
 import { CHECKLIST, loadContextFiles } from "../../prompt/bootstrap.ts";
-import { loadSkills } from "../../prompt/skills/skills.ts";
 import type { ContextFile, InboundFacts, SystemContext } from "../../prompt/system-context.ts";
 import type { TextPart } from "../../prompt/parts.ts";
 import { wholePrompt } from "../../prompt/system-prompt.ts";
@@ -21,16 +21,56 @@ import type { Peer } from "../../types/chat/message.ts";
 import type { Live } from "./live.ts";
 import { DOCS_PATH, MACHINE } from "./machine.ts";
 import { MadePrompts, promptOf, withParts } from "./made-prompts.ts";
-import { skillSources } from "./skill-sources.ts";
+import { SkillCatalog } from "./skill-catalog.ts";
 
-/** Makes the system prompt of an attempt from the workspace, the skills and the current config. */
-export function createPrompting(live: Live, log: Log, clock: Clock) {
+/** The system prompt, and the skills that are in it and that people may request. */
+export interface Prompting {
+  readonly ports: Required<Pick<DispatchPorts, "systemPrompt" | "skillsOf">>;
+  /** The commands of plugins and skills. */
+  readonly commands: AddedCommands;
+}
+
+/** Reads the skills of all agents. */
+export async function openPrompting(live: Live, log: Log, clock: Clock): Promise<Prompting> {
+  const warn = warnOnce(log);
+  const skills = new SkillCatalog(live, warn);
+  await Promise.all(live.agents.map((agent) => skills.of(agent)));
+  const { contributions } = live;
+  return {
+    ports: {
+      systemPrompt: createPrompting(live, skills, { clock, warn }),
+      skillsOf: async (agent) => (await skills.of(agent)).forPeople,
+    },
+    commands: {
+      get commands() {
+        return contributions.commands;
+      },
+      get skills() {
+        return skills.requested;
+      },
+      get revision() {
+        return contributions.revision + skills.revision;
+      },
+    },
+  };
+}
+
+/** Says each line once. */
+function warnOnce(log: Log): Log["warn"] {
   const warned = new Set<string>();
-  const warn = (message: string, details: Readonly<Record<string, unknown>>) => {
+  return (message, details) => {
     const line = JSON.stringify([message, details]);
     if (!warned.has(line)) log.warn(message, details);
     warned.add(line);
   };
+}
+
+/** Makes the system prompt of an attempt from the workspace, the skills and the current config. */
+function createPrompting(
+  live: Live,
+  skills: SkillCatalog,
+  { clock, warn }: { readonly clock: Clock; readonly warn: Log["warn"] },
+) {
   // Turns that begin at the same moment share one read.
   const once = shareCalls<Awaited<ReturnType<typeof lookUp>>>();
   const made = new MadePrompts();
@@ -38,7 +78,7 @@ export function createPrompting(live: Live, log: Log, clock: Clock) {
     const { agent, isLight } = request;
     if (agent.prompt.override !== undefined)
       return promptOf(wholePrompt(agent.prompt.override, "systemPromptOverride"));
-    const found = await once(agent.id, () => lookUp(agent, live, warn));
+    const found = await once(agent.id, () => lookUp(agent, skills, warn));
     const owners = live.config.commands.ownerAllowFrom.map(String);
     const contextFiles = isLight === true ? await filesOf(agent, [CHECKLIST]) : found.contextFiles;
     const context = contextFor(request, { ...found, contextFiles, owners, now: clock.now() });
@@ -64,16 +104,11 @@ function memoryParts(
 }
 
 /** The files of the workspace, and the skills. */
-async function lookUp(agent: AgentSettings, live: Live, warn: Log["warn"]) {
+async function lookUp(agent: AgentSettings, catalog: SkillCatalog, warn: Log["warn"]) {
   const contextFiles = await filesOf(agent);
   for (const file of contextFiles)
     if (file.wholeChars !== undefined) warn("workspace file shortened", shortened(agent, file));
-  const { config, paths, contributions } = live;
-  const pluginDirs = contributions.skillFolders;
-  const skills = await loadSkills(
-    skillSources(agent, { config, stateDir: paths.stateDir, env: process.env, pluginDirs }),
-    ({ location, reason }) => warn("skill not offered to the model", { skill: location, why: reason }),
-  );
+  const { forModel: skills } = await catalog.of(agent);
   return { contextFiles, skills };
 }
 

@@ -3,7 +3,6 @@ import { subagentTurn } from "../../automation/subagents/subagent-turn.ts";
 import { createTranscriber } from "../../channels/transcribe.ts";
 import { ImageLoader } from "../../history/images/load.ts";
 import { PruneMemory } from "../../history/prune-memory.ts";
-import type { Contributions } from "../../plugins/contributions.ts";
 import type { Hooks } from "../../plugins/hooks.ts";
 import { COMMAND_NAMES } from "../../dispatch/commands/table.ts";
 import type { DispatchPorts } from "../../dispatch/ports.ts";
@@ -31,7 +30,6 @@ interface Sources {
 export interface RunPartsOfAll {
   readonly hooks: Hooks;
   readonly engines: Engines;
-  readonly commands: Pick<Contributions, "commands" | "revision">;
   readonly ports: Pick<
     DispatchPorts,
     "kinds" | "hooks" | "texts" | "pruned" | "images" | "mediaDir" | "engineFor" | "transcribe" | "diskTakesWrites"
@@ -46,7 +44,6 @@ export function openRunParts({ texts, ...sources }: Sources): RunPartsOfAll {
   return {
     hooks,
     engines,
-    commands: contributions,
     ports: {
       kinds: turnKinds([...TURN_KINDS, HEARTBEAT_TURN, subagentTurn(hooks), ...contributions.turnKinds]),
       hooks,

@@ -10,7 +10,17 @@ import type { DispatchPorts } from "../ports.ts";
 /** What a command may call, besides its own `stop` and `compact`. */
 export type CommandPorts = Pick<
   DispatchPorts,
-  "journal" | "kinds" | "link" | "models" | "outbox" | "sessions" | "settings" | "statusLines" | "clock" | "log"
+  | "journal"
+  | "kinds"
+  | "link"
+  | "models"
+  | "outbox"
+  | "sessions"
+  | "settings"
+  | "skillsOf"
+  | "statusLines"
+  | "clock"
+  | "log"
 >;
 
 /** What a command may read and change. */
@@ -43,6 +53,8 @@ export type Command = {
   readonly aliases?: readonly string[];
   readonly help: string;
   readonly who: CommandAccess;
+  /** It requests a skill: `/skill` lists it, and not `/help`. */
+  readonly isSkill?: true;
 } & (
   | { readonly at: "once" | "apart"; run(context: CommandContext): Promise<CommandAnswer> }
   | { readonly at: "lane" | "reset"; run(context: CommandContext, session: Session): Promise<CommandAnswer> }

@@ -8,6 +8,7 @@ import { fromContribution, type Command, type CommandAnswer, type CommandContext
 import { switchModel } from "./model.ts";
 import { SETTING_COMMANDS } from "./setting-table.ts";
 import { giveUpUnsent } from "../answer/unsent-parts.ts";
+import { commandWord, skillCommand, useSkill } from "./skill.ts";
 import { statusText } from "./status.ts";
 import { undoTurn } from "./undo.ts";
 import { whoAmI } from "./whoami.ts";
@@ -50,6 +51,13 @@ const COMMANDS: readonly Command[] = [
   },
   ...SETTING_COMMANDS,
   {
+    name: "skill",
+    who: "anyone",
+    help: "List my skills, or use one: /skill <name> <what for>.",
+    at: "lane",
+    run: useSkill,
+  },
+  {
     name: "model",
     who: "conversation",
     aliases: ["models"],
@@ -79,6 +87,8 @@ export const COMMAND_NAMES: readonly string[] = COMMANDS.flatMap(({ name, aliase
 /** The commands that contributors have added. `revision` changes with them. */
 export interface AddedCommands {
   readonly commands: readonly CommandContribution[];
+  /** The skills that people may request of some agent, each under its own name too. */
+  readonly skills?: readonly { readonly name: string; readonly description: string }[];
   readonly revision: number;
 }
 
@@ -87,11 +97,17 @@ export function commandTable(added: AddedCommands): Commands {
   let made: { revision: number; all: readonly Command[]; byName: ReadonlyMap<string, Command> } | undefined;
   const current = () => {
     if (made?.revision !== added.revision) {
-      const all = [...COMMANDS, ...added.commands.map(fromContribution)];
-      const named = all.flatMap((command) =>
-        [command.name, ...(command.aliases ?? [])].map((name) => [name, command] as const),
+      const commands = [...COMMANDS, ...added.commands.map(fromContribution)];
+      const byName = new Map(
+        commands.flatMap((command) =>
+          [command.name, ...(command.aliases ?? [])].map((name) => [name, command] as const),
+        ),
       );
-      made = { revision: added.revision, all, byName: new Map(named) };
+      for (const { name, description } of added.skills ?? []) {
+        const word = commandWord(name);
+        if (word !== "" && !byName.has(word)) byName.set(word, skillCommand(word, description));
+      }
+      made = { revision: added.revision, all: [...new Set(byName.values())], byName };
     }
     return made;
   };
@@ -105,7 +121,8 @@ export function commandTable(added: AddedCommands): Commands {
 
 /** The list, with commands as people of this chat write them. */
 function helpText(commands: readonly Command[], form: CommandForm | undefined): string {
-  const lines = commands.map(({ name, help }) => inCommandForm(`/${name} – ${help}`, form));
+  const own = commands.filter(({ isSkill }) => isSkill !== true);
+  const lines = own.map(({ name, help }) => inCommandForm(`/${name} – ${help}`, form));
   return ["Commands:", ...lines, ...(form?.note === undefined ? [] : [form.note])].join("\n");
 }
 

@@ -19,6 +19,8 @@ export interface SkillSummary {
 export interface SkillFile extends SkillSummary, SkillMetadata {
   /** False with `disable-model-invocation: true`: only people may request it. */
   readonly isForModel: boolean;
+  /** False with `user-invocable: false`: only the model may use it. */
+  readonly isForPeople: boolean;
 }
 
 /** A `SKILL.md` that the model is not offered, and why. */
@@ -53,7 +55,8 @@ async function readSource(location: string, source: string): Promise<SkillFile |
   const metadata = skillMetadata(front["metadata"]);
   if (metadata === undefined) return { location, reason: "its metadata cannot be read" };
   const isForModel = textOf(front, "disable-model-invocation").toLowerCase() !== "true";
-  return { name, description: description.slice(0, MAX_DESCRIPTION), location, isForModel, ...metadata };
+  const isForPeople = textOf(front, "user-invocable").toLowerCase() !== "false";
+  return { name, description: description.slice(0, MAX_DESCRIPTION), location, isForModel, isForPeople, ...metadata };
 }
 
 function textOf(front: Frontmatter, key: string): string {

@@ -87,17 +87,39 @@ async function skillsIn(directory: string, limits: SkillLimits, report: Report):
   return skills.slice(0, most);
 }
 
+/** A skill with the place that its source has among all: a greater one replaces a smaller one. */
+type RankedSkill = SkillFile & { readonly rank: number };
+
+/** The skills for the system prompt, and those that people may request, each in the order of their names. */
+export interface LoadedSkills {
+  readonly forModel: readonly SkillSummary[];
+  readonly forPeople: readonly SkillSummary[];
+}
+
 /**
  * The skills of all sources by name. A later source replaces an earlier one: plugins, extra directories, bundled,
  * `<stateDir>/skills`, `<workspace>/skills`. Where there are too many for the prompt, those of later sources go first.
  * `report` gets each skill that the model is not offered, unless the config or the skill itself hides it. Costs a `stat` a
  * skill while nothing changes. Never throws.
  */
-export async function loadSkills(
-  sources: SkillSources,
-  report: Report = () => undefined,
-): Promise<readonly SkillSummary[]> {
+export async function loadSkills(sources: SkillSources, report: Report = () => undefined): Promise<LoadedSkills> {
   const limits = sources.limits ?? SKILL_LIMITS;
+  const usable = await whatIsUsable([...(await readAll(sources, limits, report)).values()], sources.machine, report);
+  const byRank = usable.filter((skill) => skill.isForModel).toSorted((a, b) => b.rank - a.rank || byName(a, b));
+  return {
+    forModel: whatFits(byRank, limits, report).toSorted(byName),
+    forPeople: usable
+      .filter((skill) => skill.isForPeople)
+      .map(summaryOf)
+      .toSorted(byName),
+  };
+}
+
+async function readAll(
+  sources: SkillSources,
+  limits: SkillLimits,
+  report: Report,
+): Promise<ReadonlyMap<string, RankedSkill>> {
   const directories = [
     ...sources.extraDirs,
     sources.bundledDir,
@@ -108,15 +130,15 @@ export async function loadSkills(
     ...(sources.pluginDirs ?? []).map((path) => skillsAt(path, limits, report)),
     ...directories.map((directory) => skillsIn(directory, limits, report)),
   ]);
-  const found = new Map<string, SkillFile & { readonly rank: number }>();
+  const found = new Map<string, RankedSkill>();
   for (const [rank, skills] of read.entries()) {
     const seen = skills.filter((skill) => isSeen(skill, sources) && !isLeftOut(skill, sources));
     for (const skill of seen) found.set(skill.name, { ...skill, rank });
   }
-  const usable = await whatIsUsable([...found.values()], sources.machine, report);
-  const byRank = usable.filter((skill) => skill.isForModel).toSorted((a, b) => b.rank - a.rank || byName(a, b));
-  return whatFits(byRank, limits, report).toSorted(byName);
+  return found;
 }
+
+const summaryOf = ({ name, description, location }: SkillSummary): SkillSummary => ({ name, description, location });
 
 const byName = (a: SkillSummary, b: SkillSummary): number => (a.name < b.name ? -1 : 1);
 
@@ -137,8 +159,8 @@ async function whatIsUsable<T extends SkillFile>(
 function whatFits(skills: readonly SkillSummary[], limits: SkillLimits, report: Report): readonly SkillSummary[] {
   const fitting: SkillSummary[] = [];
   let chars = 0;
-  for (const { name, description, location } of skills) {
-    const skill = { name, description, location };
+  for (const skill of skills.map(summaryOf)) {
+    const { location } = skill;
     const size = skillLines(skill).length + 1;
     const isTooMany = fitting.length >= limits.maxSkillsInPrompt;
     if (isTooMany || chars + size > limits.maxSkillsPromptChars) {

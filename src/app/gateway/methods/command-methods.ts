@@ -1,0 +1,42 @@
+import { z } from "zod";
+import type { Command } from "../../../dispatch/commands/command.ts";
+import { COMMAND_NAMES } from "../../../dispatch/commands/table.ts";
+import { defineMethod, type Method } from "../../../types/method.ts";
+import type { Parts } from "../parts.ts";
+
+/** The protocol's limits of one entry. */
+const MOST_CHOICES = 50;
+const MOST_ALIASES = 20;
+const MOST_COMMANDS = 500;
+
+/** The commands of chats, for clients that offer them for completion. */
+export const commandMethods = ({ core }: Pick<Parts, "core">): readonly Method[] => [
+  defineMethod({
+    name: "commands.list",
+    scope: "operator.read",
+    params: z.looseObject({ includeArgs: z.boolean().default(true) }),
+    run: async ({ includeArgs }) => ({
+      commands: core.dispatch.commands.all.slice(0, MOST_COMMANDS).map((command) => entryOf(command, includeArgs)),
+    }),
+  }),
+];
+
+/** A command as the protocol has it. */
+function entryOf({ name, aliases = [], help, choices }: Command, withArgs: boolean) {
+  return {
+    name,
+    textAliases: [name, ...aliases].slice(0, MOST_ALIASES).map((word) => `/${word}`),
+    description: help,
+    source: COMMAND_NAMES.includes(name) ? "native" : "plugin",
+    scope: "both",
+    acceptsArgs: choices === undefined || choices.length > 0,
+    ...(withArgs && choices !== undefined && choices.length > 0 && { args: [argOf(choices)] }),
+  };
+}
+
+const argOf = (choices: readonly string[]) => ({
+  name: "choice",
+  description: "the first word",
+  type: "string",
+  choices: choices.slice(0, MOST_CHOICES).map((value) => ({ value, label: value })),
+});

@@ -12,6 +12,11 @@ import type { MethodParts } from "./parts.ts";
 type Ports = Pick<ServerPorts, "sessions" | "resolveSessionKey" | "catalog">;
 type Parts = Pick<MethodParts, "sessionsFile">;
 
+function numberWithin(least: number, most: number) {
+  const error = `takes a whole number from ${least} to ${most}`;
+  return z.int(error).min(least, error).max(most, error);
+}
+
 // Null removes a setting.
 const patchParams = z.looseObject({
   key: z.string().min(1),
@@ -24,8 +29,8 @@ const patchParams = z.looseObject({
   groupActivation: z.enum(["mention", "always"]).nullish(),
   sendPolicy: z.enum(["allow", "deny"]).nullish(),
   queueMode: z.enum([...QUEUE_MODES, "queue", "steer+backlog"]).nullish(),
-  queueDebounceMs: z.int().min(0).max(MOST_DEBOUNCE_MS).nullish(),
-  queueCap: z.int().min(1).max(MOST_CAP).nullish(),
+  queueDebounceMs: numberWithin(0, MOST_DEBOUNCE_MS).nullish(),
+  queueCap: numberWithin(1, MOST_CAP).nullish(),
   queueDrop: z.enum(QUEUE_DROPS).nullish(),
 });
 

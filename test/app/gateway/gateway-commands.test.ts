@@ -49,3 +49,11 @@ test("clients that do not ask for the words do not get them", async () => {
   expect(commands.get("send")).toMatchObject({ acceptsArgs: true });
   expect(commands.get("send")).not.toHaveProperty("args");
 });
+
+test("clients learn which commands may also be words of a message", async () => {
+  const commands = await listed();
+  const inline = [...commands.values()].flatMap(({ name, ["category"]: category }) =>
+    category === "options" ? [name] : [],
+  );
+  expect(inline.toSorted()).toEqual(["model", "queue", "reasoning", "think", "usage", "verbose"]);
+});

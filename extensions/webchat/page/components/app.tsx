@@ -6,7 +6,7 @@ import { isOpen, openRow } from "../state.ts";
 import type { State } from "../state.ts";
 import { Questions } from "./approval.tsx";
 import { Boundary } from "./boundary.tsx";
-import { Composer } from "./composer.tsx";
+import { Composer } from "./composer/composer.tsx";
 import { Gate } from "./gate.tsx";
 import { Banners, Header } from "./header.tsx";
 import { useFileDropsIgnored, useNarrow } from "./hooks.ts";

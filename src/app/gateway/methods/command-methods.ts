@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { Command } from "../../../dispatch/commands/command.ts";
 import { COMMAND_NAMES } from "../../../dispatch/commands/table.ts";
+import { DIRECTIVES } from "../../../dispatch/directives/table.ts";
 import { defineMethod, type Method } from "../../../types/method.ts";
 import type { Parts } from "../parts.ts";
 
@@ -9,15 +10,19 @@ const MOST_CHOICES = 50;
 const MOST_ALIASES = 20;
 const MOST_COMMANDS = 500;
 
-/** The commands of chats, for clients that offer them for completion. */
+/** Commands that may also be a word of a message. */
+const DIRECTIVE_NAMES: ReadonlySet<string> = new Set([...DIRECTIVES.values()].map(({ command }) => command));
+
+/** The commands of chats, for clients that offer them for completion; none where the config turns text commands off. */
 export const commandMethods = ({ core }: Pick<Parts, "core">): readonly Method[] => [
   defineMethod({
     name: "commands.list",
     scope: "operator.read",
     params: z.looseObject({ includeArgs: z.boolean().default(true) }),
-    run: async ({ includeArgs }) => ({
-      commands: core.dispatch.commands.all.slice(0, MOST_COMMANDS).map((command) => entryOf(command, includeArgs)),
-    }),
+    run: async ({ includeArgs }) => {
+      const all = core.ports.settings().textCommands ? core.dispatch.commands.all : [];
+      return { commands: all.slice(0, MOST_COMMANDS).map((command) => entryOf(command, includeArgs)) };
+    },
   }),
 ];
 
@@ -27,6 +32,7 @@ function entryOf({ name, aliases = [], help, choices }: Command, withArgs: boole
     name,
     textAliases: [name, ...aliases].slice(0, MOST_ALIASES).map((word) => `/${word}`),
     description: help,
+    ...(DIRECTIVE_NAMES.has(name) && { category: "options" }),
     source: COMMAND_NAMES.includes(name) ? "native" : "plugin",
     scope: "both",
     acceptsArgs: choices === undefined || choices.length > 0,

@@ -33,6 +33,20 @@ export interface LogTailRequest {
 /** `queued`: the message is sent once the account is connected. */
 export type Notified = { readonly state: "sent" | "queued" } | { readonly state: "failed"; readonly reason: string };
 
+/** A setting of a session, as `sessions.describe` shows it. */
+export interface SettingInForce {
+  /** What holds now; null when the config alone cannot say it. */
+  readonly value: string | number | null;
+  /** Where it comes from: the session's row, or the config. */
+  readonly source: "session" | "default";
+  /** What holds when the session's row sets nothing. */
+  readonly default: string | number | null;
+  /** The values that `sessions.patch` takes. */
+  readonly choices?: readonly string[];
+  /** The least and the greatest number that `sessions.patch` takes. */
+  readonly range?: readonly [least: number, most: number];
+}
+
 /** The agents and models that the config names, as they are now. */
 export interface Catalog {
   agents(): readonly { readonly id: AgentId; readonly name?: string }[];
@@ -40,6 +54,8 @@ export interface Catalog {
   models(): Promise<readonly (ModelInfo & { readonly available: boolean })[]>;
   /** The model that a new session of the default agent uses. */
   defaultModel(): ModelInfo | undefined;
+  /** The settings of a session, begun or not, by the names that `sessions.patch` has for them. */
+  settingsOf(key: SessionKey): Promise<Readonly<Record<string, SettingInForce>>>;
 }
 
 /** What the gateway reports about itself. */

@@ -168,6 +168,10 @@ class SessionFiles implements Sessions, Keeper {
     return this.#pool.updates.watch(signal);
   }
 
+  settingChanges(signal?: AbortSignal): AsyncIterable<SessionKey> {
+    return this.rows.settingChanges.watch(signal);
+  }
+
   tell(update: TranscriptUpdate): void {
     this.#pool.updates.publish(update);
   }
@@ -179,6 +183,7 @@ class SessionFiles implements Sessions, Keeper {
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#pool.updates.close();
+    this.rows.settingChanges.close();
     await this.#pool.close();
     await this.rows.close();
   }

@@ -125,6 +125,8 @@ export interface CommandContribution {
   /** One line of `/help`. */
   readonly help: string;
   readonly who: CommandAccess;
+  /** Words that may follow the name, which clients offer for completion. None: nothing follows. Unset: any text may. */
+  readonly choices?: readonly string[];
   /** Gives the answer. When it rejects or takes longer than a minute, the chat gets a notice that something went wrong. */
   run(asked: AskedContribution): Promise<string>;
 }

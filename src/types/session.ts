@@ -217,8 +217,31 @@ export interface ChatFilter {
   readonly people?: readonly string[] | undefined;
 }
 
+/** The settings of a session that people set, as its row names them; its model is `providerOverride` and `modelOverride`. */
+export const SESSION_SETTINGS = [
+  "label",
+  "thinkingLevel",
+  "verboseLevel",
+  "reasoningLevel",
+  "responseUsage",
+  "groupActivation",
+  "sendPolicy",
+  "queueMode",
+  "queueDebounceMs",
+  "queueCap",
+  "queueDrop",
+] as const satisfies readonly (keyof SessionEntry)[];
+
+/** What watchers of sessions learn. Each ends with the signal or with `close`. */
+interface SessionChanges {
+  /** Every later write of a transcript, after it is done. */
+  updates(signal?: AbortSignal): AsyncIterable<TranscriptUpdate>;
+  /** Each session whose settings or model are changed, whoever changes them. A change that could not be written is reported twice. */
+  settingChanges(signal?: AbortSignal): AsyncIterable<SessionKey>;
+}
+
 /** All conversations of one state directory. */
-export interface Sessions {
+export interface Sessions extends SessionChanges {
   /** How many sessions there are. */
   readonly count: number;
   /** Opens or creates it; waits while another caller holds it. */
@@ -237,8 +260,6 @@ export interface Sessions {
   remove(key: SessionKey): Promise<boolean>;
   /** Messages for people, oldest first, the newest `limit`; reads from the file's end. */
   history(key: SessionKey, limit: number): Promise<{ entries: readonly TranscriptEntry[]; hasMore: boolean }>;
-  /** Every later write of a transcript, after it is done. Ends with the signal or with `close`. */
-  updates(signal?: AbortSignal): AsyncIterable<TranscriptUpdate>;
   /** Resolves when every change so far is durable. */
   flush(): Promise<void>;
   /** Writes what is pending, `sessions.json` too. */

@@ -11,6 +11,7 @@ import {
 import type { Hello } from "../../extensions/webchat/page/protocol/protocol.ts";
 import { initialState, isOpen, reduce } from "../../extensions/webchat/page/state.ts";
 import type { Action, State } from "../../extensions/webchat/page/state.ts";
+import { readWaiting } from "../../extensions/webchat/page/protocol/waiting.ts";
 import { readTurns } from "../../extensions/webchat/page/transcript.ts";
 import { shownTurns } from "../../extensions/webchat/page/view.ts";
 
@@ -63,12 +64,13 @@ function sessions(settleBefore: number | undefined, ...rows: readonly object[]):
 
 /** What a person sees: each turn as its side and its words. */
 function seen(state: State): string[] {
-  return shownTurns(state.transcript.turns, state.exchanges).map((turn) => {
+  return shownTurns(state.transcript.turns, state.exchanges, state.waiting).map((turn) => {
     const words = turn.parts.map((part) => {
       if (part.kind === "tool") return `<${part.name} ${part.state}>`;
       return part.kind === "text" ? part.text : part.kind;
     });
-    return `${turn.role}: ${words.join(" | ")}`;
+    const waits = turn.delivery === "waiting" ? ` (waits as ${turn.inboxId})` : "";
+    return `${turn.role}: ${words.join(" | ")}${waits}`;
   });
 }
 
@@ -281,4 +283,42 @@ test("pieces of a text add up to it, with or without the whole text in the event
       ]);
     }),
   );
+});
+
+describe("messages that wait", () => {
+  const waits = (...messages: readonly object[]): Action => {
+    return { type: "waiting", sessionKey: MAIN, messages: readWaiting({ messages }) };
+  };
+  const own = { id: 7, runId: "r2", text: "later", isOperator: true, sender: { id: "operator" } };
+  const running = [
+    ...sent("r1", "now"),
+    chat("r1", { seq: 1, state: "delta", deltaText: "I am" }),
+    ...sent("r2", "later"),
+  ];
+
+  test("a message of this page waits until its run begins", () => {
+    const state = play(...running, waits(own));
+    expect(seen(state)).toEqual(["user: now", "assistant: I am", "user: later (waits as 7)"]);
+    const begun = reduce(state, chat("r2", { seq: 1, state: "status" }));
+    expect(seen(begun)).toEqual(["user: now", "assistant: I am", "user: later", "assistant: "]);
+  });
+
+  test("messages of others come last, with their writers and files", () => {
+    const other = { id: 8, runId: "t1", text: "from a phone", files: 2, sender: { id: "5", name: "Ada" } };
+    const state = play(...running, waits(own, other));
+    expect(seen(state).at(-1)).toBe("user: [2 files] | from a phone (waits as 8)");
+    expect(state.waiting.map(({ sender }) => sender)).toEqual([undefined, "Ada"]);
+  });
+
+  test("a message that was withdrawn is gone, and the end of its run shows nothing", () => {
+    const state = play(...running, waits(own), { type: "dropped", runId: "r2" });
+    const after = reduce(state, chat("r2", { seq: 1, state: "aborted", stopReason: "user" }));
+    expect(seen(after)).toEqual(["user: now", "assistant: I am"]);
+  });
+
+  test("another session has its own", () => {
+    const state = play(...running, waits(own), { type: "open", sessionKey: "webchat:default:2" });
+    expect(state.waiting).toEqual([]);
+    expect(reduce(state, waits(own)).waiting).toEqual([]);
+  });
 });

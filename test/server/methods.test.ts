@@ -404,6 +404,26 @@ test("sessions.patch sets and removes settings, also of a session that does not 
   expect(unknown).toMatchObject({ error: { code: "INVALID_REQUEST", message: expect.stringContaining("who/knows") } });
 });
 
+test("sessions.patch of the model lifts the pin of a key, which belongs to the model before", async () => {
+  const pin = { authProfileOverride: "demo:mine", authProfileOverrideSource: "user" as const };
+  for (const model of [null, "echo-agent"]) {
+    gateway.sessions.add("pinned", [], { ...pin, providerOverride: "demo", modelOverride: "other" });
+    expect(await client.request("sessions.patch", { key: "pinned", model })).toMatchObject({ ok: true });
+    expect(gateway.sessions.peek(sessionKey("pinned"))?.authProfileOverride).toBeUndefined();
+  }
+});
+
+test("sessions.describe shows the row of a session, or none, and its settings", async () => {
+  gateway.sessions.add("described", [], { label: "Mine" });
+  const settings = { verboseLevel: { value: "on", source: "session", default: "off" } };
+  expect(await client.request("sessions.describe", { key: "described" })).toMatchObject({
+    payload: { key: "described", session: { key: "described", label: "Mine" }, settings },
+  });
+  expect(await client.request("sessions.describe", { key: "none" })).toMatchObject({
+    payload: { session: null, settings },
+  });
+});
+
 test("sessions.reset ends runs and begins a new transcript; delete removes the row; compact reports whether it compacted", async () => {
   gateway.sessions.add("r1", [], { sessionId: "old" });
   expect(await client.request("sessions.reset", { key: "r1" })).toMatchObject({

@@ -130,6 +130,24 @@ describe("a session", () => {
     expect(await sessions.patch(sessionKey("nobody:a:b"), { label: "y" })).toBeUndefined();
   });
 
+  it("reports each change of a setting, and nothing else", async () => {
+    const sessions = await open();
+    const changes: string[] = [];
+    const ended = (async () => {
+      for await (const key of sessions.settingChanges()) changes.push(key);
+    })();
+    const session = await sessions.acquire(KEY);
+    await session.append(say("a"));
+    await session.update({ totalTokens: 5 });
+    await session.update({ thinkingLevel: "high", totalTokens: 6 }, { now: true });
+    await sessions.patch(KEY, { thinkingLevel: "high" }, { now: true });
+    await sessions.patch(KEY, { providerOverride: "p", modelOverride: "m" });
+    session.release();
+    await sessions.close();
+    await ended;
+    expect(changes).toEqual([KEY, KEY]);
+  });
+
   it("begins a new transcript and keeps its settings and its archive", async () => {
     const sessions = await open();
     const session = await sessions.acquire(KEY);

@@ -156,7 +156,7 @@ describe.skipIf(!hasChromium)("the page of the built gateway", () => {
     await tab.page.locator("li.turn.assistant").getByText("long long").waitFor();
     await tab.say("and this waits");
     await tab.page.locator("li.turn.user").getByText("and this waits").waitFor();
-    await tab.page.locator("li.turn").nth(7).waitFor();
+    await tab.page.locator("li.turn.waiting").getByText("and this waits").waitFor();
     await tab.page.keyboard.press("Escape");
     await tab.idle();
     await expect

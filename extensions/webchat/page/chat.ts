@@ -104,6 +104,11 @@ export class Chat {
     this.#attempt(this.#connection.request("chat.abort", { sessionKey }));
   }
 
+  /** Withdraws a message that waits for its turn; `id` is that of the gateway. */
+  withdraw(id: number, runId: string): void {
+    this.#attempt(this.#withdraw(id, runId));
+  }
+
   /** Opens another session. */
   open(sessionKey: string): void {
     this.#store.dispatch({ type: "open", sessionKey });
@@ -228,6 +233,11 @@ export class Chat {
     await this.#connection.request("sessions.delete", { key });
     this.#store.dispatch({ type: "cleared", sessionKey: key });
     await this.#reading.sessions();
+  }
+
+  async #withdraw(id: number, runId: string): Promise<void> {
+    await this.#connection.request("inbox.drop", { id });
+    this.#store.dispatch({ type: "dropped", runId });
   }
 
   async #patch(key: string, change: Record<string, unknown>): Promise<void> {

@@ -1,3 +1,4 @@
+import { readCommands } from "./commands.ts";
 import type { Connection } from "./protocol/connection.ts";
 import { fields, text } from "./protocol/json.ts";
 import {
@@ -8,6 +9,7 @@ import {
   readStatus,
   readTurnedAway,
 } from "./protocol/protocol.ts";
+import { readWaiting } from "./protocol/waiting.ts";
 import { isOpen } from "./state.ts";
 import type { Store } from "./store.ts";
 import { readTurns } from "./transcript.ts";
@@ -23,6 +25,7 @@ export class Reading {
   #limit = PAGE;
   #pending: Promise<void> | undefined;
   #isStale = false;
+  #waitingReads = 0;
 
   constructor(store: Store, connection: Connection) {
     this.#store = store;
@@ -34,7 +37,8 @@ export class Reading {
     const methods = this.#store.state().hello?.methods ?? [];
     if (methods.includes("sessions.subscribe")) await this.#connection.request("sessions.subscribe", {});
     await this.settled();
-    await Promise.all([this.models(), this.status(), this.#ifOffered("exec.approval.list", () => this.approvals())]);
+    await this.waiting();
+    await Promise.all([this.models(), this.config(), this.#ifOffered("exec.approval.list", () => this.approvals())]);
     await this.#ifOffered("pairing.list", () => this.pairings());
   }
 
@@ -74,9 +78,9 @@ export class Reading {
   }
 
   /** Reads the transcript of a session that was just opened, from its end. */
-  opened(): Promise<void> {
+  async opened(): Promise<void> {
     this.#limit = PAGE;
-    return this.history();
+    await Promise.all([this.history(), this.waiting()]);
   }
 
   /** Reads more of the transcript; at most a thousand messages. */
@@ -93,9 +97,30 @@ export class Reading {
     this.#store.dispatch({ type: "sessions", rows: readSessions(answer), defaultModel, settleBefore });
   }
 
+  /** Reads what waits in the open session, if the gateway shows it. Of two reads, the later one counts. */
+  async waiting(): Promise<void> {
+    await this.#ifOffered("sessions.queue", async () => {
+      const { sessionKey } = this.#store.state();
+      const read = (this.#waitingReads += 1);
+      const messages = readWaiting(await this.#connection.request("sessions.queue", { key: sessionKey }));
+      if (read === this.#waitingReads) this.#store.dispatch({ type: "waiting", sessionKey, messages });
+    });
+  }
+
   /** Reads the models. */
   async models(): Promise<void> {
     this.#store.dispatch({ type: "models", models: readModels(await this.#connection.request("models.list", {})) });
+  }
+
+  /** Reads what depends on the config: problems, the model that answers, and commands. */
+  async config(): Promise<void> {
+    await this.status();
+    await this.#ifOffered("commands.list", () => this.#commands());
+  }
+
+  async #commands(): Promise<void> {
+    const answer = await this.#connection.request("commands.list", {});
+    this.#store.dispatch({ type: "commands", commands: readCommands(answer) });
   }
 
   /** Reads the gateway's problems and the model that answers. */

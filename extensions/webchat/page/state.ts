@@ -1,8 +1,10 @@
+import type { CommandRow } from "./commands.ts";
 import { afterAgent, afterChat, ended, NO_REPLY_YET } from "./protocol/exchanges.ts";
 import type { Exchange, Sent } from "./protocol/exchanges.ts";
 import { plainKey } from "./format.ts";
 import { fields, text } from "./protocol/json.ts";
 import type { Approval, GatewayStatus, Hello, ModelRow, Pairing, SessionRow } from "./protocol/protocol.ts";
+import type { WaitingMessage } from "./protocol/waiting.ts";
 import type { Turn } from "./transcript.ts";
 import { endOf, isUnbegun, isWritten, withRuns } from "./view.ts";
 
@@ -23,6 +25,14 @@ export interface Transcript {
   readonly loaded: boolean;
 }
 
+/** What the gateway offers. */
+interface Catalog {
+  readonly models: readonly ModelRow[];
+  /** Of a new session. */
+  readonly defaultModel: { readonly id: string; readonly provider: string };
+  readonly commands: readonly CommandRow[];
+}
+
 /** Everything that the page shows, except unsent input. */
 export interface State {
   readonly link: Link;
@@ -30,9 +40,10 @@ export interface State {
   readonly sessionKey: string;
   readonly transcript: Transcript;
   readonly exchanges: readonly Exchange[];
+  /** Messages of the open session that wait for their turn, of this page and of others. */
+  readonly waiting: readonly WaitingMessage[];
   readonly sessions: readonly SessionRow[];
-  readonly defaultModel: { readonly id: string; readonly provider: string };
-  readonly models: readonly ModelRow[];
+  readonly catalog: Catalog;
   readonly approvals: readonly Approval[];
   readonly pairings: readonly Pairing[];
   /** The number of senders who wrote and got no pairing code. */
@@ -54,15 +65,17 @@ export type Action =
       readonly turns: readonly Turn[];
       readonly hasMore: boolean;
     }
+  | { readonly type: "waiting"; readonly sessionKey: string; readonly messages: readonly WaitingMessage[] }
   | { readonly type: "cleared"; readonly sessionKey: string }
   | {
       readonly type: "sessions";
       readonly rows: readonly SessionRow[];
-      readonly defaultModel: State["defaultModel"];
+      readonly defaultModel: Catalog["defaultModel"];
       /** Runs that began before this time and are in no row have ended; milliseconds since 1970. */
       readonly settleBefore?: number | undefined;
     }
   | { readonly type: "models"; readonly models: readonly ModelRow[] }
+  | { readonly type: "commands"; readonly commands: readonly CommandRow[] }
   | { readonly type: "status"; readonly status: GatewayStatus }
   | { readonly type: "approvals"; readonly approvals: readonly Approval[] }
   | { readonly type: "approval"; readonly approval: Approval }
@@ -90,9 +103,9 @@ export function initialState(sessionKey: string): State {
     sessionKey,
     transcript: NOTHING_LOADED,
     exchanges: [],
+    waiting: [],
     sessions: [],
-    defaultModel: { id: "", provider: "" },
-    models: [],
+    catalog: { models: [], defaultModel: { id: "", provider: "" }, commands: [] },
     approvals: [],
     pairings: [],
     turnedAway: 0,
@@ -123,9 +136,11 @@ export function reduce(state: State, action: Action): State {
     case "hello":
       return { ...state, hello: action.hello, exchanges: state.exchanges.map(withoutSeq) };
     case "open":
-      return { ...state, sessionKey: action.sessionKey, transcript: NOTHING_LOADED };
+      return { ...state, sessionKey: action.sessionKey, transcript: NOTHING_LOADED, waiting: [] };
     case "models":
-      return { ...state, models: action.models };
+      return { ...state, catalog: { ...state.catalog, models: action.models } };
+    case "commands":
+      return { ...state, catalog: { ...state.catalog, commands: action.commands } };
     case "status":
       return { ...state, status: action.status };
     case "notice":
@@ -163,7 +178,9 @@ function reduceRuns(state: State, action: Action): State {
     case "sent":
       return withExchange(state, action.runId, (exchange) => withSendState(exchange, action));
     case "dropped":
-      return { ...state, exchanges: state.exchanges.filter((exchange) => exchange.runId !== action.runId) };
+      return withoutRun(state, action.runId);
+    case "waiting":
+      return isOpen(state, action.sessionKey) ? { ...state, waiting: action.messages } : state;
     case "chat":
       return withExchange(withRunOfOthers(state, action), runOf(action.payload), (exchange) => ({
         ...exchange,
@@ -177,6 +194,11 @@ function reduceRuns(state: State, action: Action): State {
     default:
       return state;
   }
+}
+
+function withoutRun(state: State, runId: string): State {
+  const isOther = (one: { readonly runId: string }): boolean => one.runId !== runId;
+  return { ...state, exchanges: state.exchanges.filter(isOther), waiting: state.waiting.filter(isOther) };
 }
 
 function without(approvals: readonly Approval[], id: string): readonly Approval[] {
@@ -214,9 +236,13 @@ function withRunOfOthers(state: State, action: { payload: unknown; at: number })
   return { ...state, exchanges: [...state.exchanges, exchange] };
 }
 
-/** An event that can come after the end of its run: usage, and the end of the lifecycle. */
+/**
+ * An event that can come after the end of its run, which are usage and the end of the lifecycle, or that ends a run before it
+ * began.
+ */
 function isLate(payload: unknown): boolean {
   const event = fields(payload);
+  if (event["state"] === "aborted" && event["message"] === undefined) return true;
   const isEnd = event["stream"] === "lifecycle" && fields(event["data"])["phase"] !== "start";
   return isEnd || event["stream"] === "usage";
 }
@@ -261,5 +287,5 @@ function afterSessions(state: State, action: Extract<Action, { type: "sessions" 
     if (!hasBegun || isBusyWithUnknown || ended(exchange.reply)) return exchange;
     return { ...exchange, reply: { ...exchange.reply, state: "final", phase: undefined } };
   });
-  return { ...state, sessions: rows, defaultModel, exchanges };
+  return { ...state, sessions: rows, catalog: { ...state.catalog, defaultModel }, exchanges };
 }

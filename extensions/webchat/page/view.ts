@@ -1,10 +1,13 @@
 import { ended } from "./protocol/exchanges.ts";
 import type { Exchange } from "./protocol/exchanges.ts";
+import type { WaitingMessage } from "./protocol/waiting.ts";
 import type { Part, Turn } from "./transcript.ts";
 
 /** A turn on the screen: from the transcript, or from an exchange that is not in it yet. */
 export interface ShownTurn extends Turn {
-  readonly delivery?: "queued" | "sending" | "failed" | undefined;
+  readonly delivery?: "queued" | "sending" | "failed" | "waiting" | undefined;
+  /** The gateway's id of a message that waits. */
+  readonly inboxId?: number | undefined;
   readonly deliveryError?: string | undefined;
   readonly live?: boolean | undefined;
   readonly phase?: string | undefined;
@@ -16,15 +19,43 @@ interface Written {
   readonly assistant?: Turn | undefined;
 }
 
-/** The turns of the transcript and of the exchanges that are not in it yet, in order. Nothing is shown twice. */
-export function shownTurns(turns: readonly Turn[], exchanges: readonly Exchange[]): readonly ShownTurn[] {
+/**
+ * The turns of the transcript, of the exchanges that are not in it yet, and of the messages that wait, in order. Nothing is shown
+ * twice.
+ */
+export function shownTurns(
+  turns: readonly Turn[],
+  exchanges: readonly Exchange[],
+  waiting: readonly WaitingMessage[] = [],
+): readonly ShownTurn[] {
   const after = new Map<number, ShownTurn[]>();
   for (const exchange of exchanges) {
     const written = writtenTurns(exchange, turns);
     const index = indexOf(exchange, turns, written);
-    after.set(index, [...(after.get(index) ?? []), ...unwritten(exchange, turns, written)]);
+    const queued = waiting.find(({ runId }) => runId === exchange.runId);
+    const shown =
+      queued && isUnanswered(exchange) ? waitingTurns(exchange, queued) : unwritten(exchange, turns, written);
+    after.set(index, [...(after.get(index) ?? []), ...shown]);
   }
-  return [...(after.get(-1) ?? []), ...turns.flatMap((turn, index) => [turn, ...(after.get(index) ?? [])])];
+  const known = new Set(exchanges.map(({ runId }) => runId));
+  const others = waiting.filter(({ runId }) => !known.has(runId)).map(turnOfOthers);
+  return [...(after.get(-1) ?? []), ...turns.flatMap((turn, index) => [turn, ...(after.get(index) ?? [])]), ...others];
+}
+
+const isUnanswered = ({ sent, reply }: Exchange): boolean => sent?.state === "accepted" && reply.state === "none";
+
+function waitingTurns(exchange: Exchange, { id }: WaitingMessage): readonly ShownTurn[] {
+  return exchange.sent === undefined
+    ? []
+    : [{ ...sentTurn(exchange, exchange.sent), delivery: "waiting", inboxId: id }];
+}
+
+/** A message that waits and that this page did not write, or that it wrote before it was reloaded. */
+function turnOfOthers({ id, runId, text, files, at, sender }: WaitingMessage): ShownTurn {
+  const names = files === 0 ? [] : [files === 1 ? "[file]" : `[${files} files]`];
+  const parts = [...names, ...(text === "" ? [] : [text])].map((one): Part => ({ kind: "text", text: one }));
+  const place = { first: Infinity, last: Infinity, at, runIds: [runId] };
+  return { id: `${runId}:user`, role: "user", parts, ...place, sender, delivery: "waiting", inboxId: id };
 }
 
 /** Whether the transcript has everything that the exchange shows, so that the exchange can be removed. */

@@ -10,16 +10,14 @@ import { OpenClawError } from "../../types/errors.ts";
 import { Secret } from "../../types/secret.ts";
 import { ensureGatewayToken, TOKEN_CHARS, TOKEN_FIX } from "../config/gateway-token.ts";
 import { packageRoot } from "../package-root.ts";
-import { healthOf, readyOf } from "./health.ts";
+import { catalogOf } from "./catalog.ts";
 import type { Parts, StartOptions } from "./parts.ts";
-import { tailLogs } from "./methods/log-tail.ts";
 import { gatewayMethods } from "./methods/methods.ts";
-import { metricsText } from "./metrics.ts";
-import { statusOf } from "./status.ts";
+import { reportsOf } from "./reports.ts";
 import { notifyPaired } from "./notify-paired.ts";
 
 /** Events in addition to those of runs. */
-const EVENT_NAMES = ["sessions.changed", "pairing.requested", "config.changed", "health"];
+const EVENT_NAMES = ["sessions.changed", "session.queue", "pairing.requested", "config.changed", "health"];
 
 /** How the server is set up. Throws `BIND_REFUSED` for an address that this machine does not have. */
 export async function serverOptions(parts: Parts, options: StartOptions): Promise<ServerOptions> {
@@ -62,20 +60,8 @@ export function serverPorts(parts: Parts, chat: ChatPort): ServerPorts {
     media: core.media,
     pairing: { ...core.journal.pairing, notify: (paired) => notifyPaired(paired, parts) },
     resolveSessionKey: (text) => resolveAlias(text, live.defaultAgent.id),
-    catalog: {
-      agents: () => live.agents.map(({ id, name }) => ({ id, ...(name !== undefined && { name }) })),
-      defaultAgent: live.defaultAgent.id,
-      models: () => core.models.list(),
-      defaultModel: () => parts.model.info,
-    },
-    reports: {
-      status: () => statusOf(parts),
-      health: () => healthOf(parts),
-      ready: () => readyOf(parts),
-      snapshot: () => ({}),
-      metrics: () => metricsText(parts),
-      tailLogs: (request) => tailLogs(log.file(), request),
-    },
+    catalog: catalogOf(parts),
+    reports: reportsOf(parts),
     events: (signal) => events.watch(signal),
     webhooks: channels.webhooks,
     log,

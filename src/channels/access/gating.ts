@@ -86,6 +86,16 @@ function groupOf({ from, guildId }: InboundMessage, { groups }: ChannelPolicy): 
   return groups[from.chat.id] ?? guild ?? groups["*"];
 }
 
+/** Whether a group's messages must address the bot, by the config. Undefined where that depends on the group's guild. */
+export function mustBeNamedIn(
+  chatId: string,
+  { groups, requireMention }: Pick<ChannelPolicy, "groups" | "requireMention">,
+): boolean | undefined {
+  const own = groups[chatId];
+  if (!own && Object.keys(groups).some((name) => name.startsWith("guild:"))) return undefined;
+  return (own ?? groups["*"])?.requireMention ?? requireMention;
+}
+
 function whyClosed(policy: ChannelPolicy, group: GroupPolicy | undefined): string | undefined {
   if (policy.group === "disabled") return "groups are disabled";
   if (group?.enabled === false) return "the group is disabled";

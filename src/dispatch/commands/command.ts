@@ -55,6 +55,8 @@ export type Command = {
   readonly who: CommandAccess;
   /** It requests a skill: `/skill` lists it, and not `/help`. */
   readonly isSkill?: true;
+  /** See `CommandContribution`. */
+  readonly choices?: readonly string[];
 } & (
   | { readonly at: "once" | "apart"; run(context: CommandContext): Promise<CommandAnswer> }
   | { readonly at: "lane" | "reset"; run(context: CommandContext, session: Session): Promise<CommandAnswer> }
@@ -72,11 +74,12 @@ export interface Commands {
 const CONTRIBUTED_MS = 60_000;
 
 /** A command that a contributor added, as the pipeline runs it. Rejects when it takes longer than a minute. */
-export const fromContribution = ({ name, aliases, help, who, run }: CommandContribution): Command => ({
+export const fromContribution = ({ name, aliases, help, who, choices, run }: CommandContribution): Command => ({
   name,
   ...(aliases && { aliases }),
   help,
   who,
+  ...(choices && { choices }),
   at: "apart",
   async run({ args, message, key: session, isOwner, ports }) {
     let text: string | undefined;

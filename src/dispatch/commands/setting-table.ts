@@ -1,5 +1,7 @@
 import { QUEUE_MODES } from "../../types/queue.ts";
 import { THINK_LEVELS } from "../../types/run/model.ts";
+import { USAGE_LEVELS } from "../../types/run/usage-level.ts";
+import { VERBOSE_LEVELS } from "../../types/run/verbose.ts";
 import type { Session } from "../../types/session.ts";
 import { thinkLevelOf } from "../directives/think-words.ts";
 import type { Command, CommandAnswer, CommandContext } from "./command.ts";
@@ -17,6 +19,7 @@ export const SETTING_COMMANDS: readonly Command[] = [
     who: "conversation",
     aliases: ["thinking", "t"],
     help: `Thinking level: ${THINK_LEVELS.join(", ")}.`,
+    choices: [...THINK_LEVELS, "default"],
     at: "lane",
     run: setThinking,
   },
@@ -25,6 +28,7 @@ export const SETTING_COMMANDS: readonly Command[] = [
     who: "conversation",
     aliases: ["v"],
     help: "What is shown of the tools I use: /verbose off, on, full or default.",
+    choices: [...VERBOSE_LEVELS, "default"],
     at: "once",
     run: setVerbose,
   },
@@ -33,6 +37,7 @@ export const SETTING_COMMANDS: readonly Command[] = [
     who: "owner",
     aliases: ["reason"],
     help: "Whether my thoughts are shown before each answer: /reasoning on, off.",
+    choices: ["on", "off"],
     at: "once",
     run: setReasoning,
   },
@@ -40,6 +45,7 @@ export const SETTING_COMMANDS: readonly Command[] = [
     name: "usage",
     who: "conversation",
     help: "What this conversation took, and whether each answer says so: /usage off, tokens, full or default.",
+    choices: [...USAGE_LEVELS, "default"],
     at: "once",
     run: setUsage,
   },
@@ -47,6 +53,7 @@ export const SETTING_COMMANDS: readonly Command[] = [
     name: "queue",
     who: "conversation",
     help: `What becomes of a message while I work: /queue ${QUEUE_MODES.join(", ")}; with debounce:2s, cap:20, drop:old; /queue default.`,
+    choices: [...QUEUE_MODES, "default"],
     at: "once",
     run: setQueue,
   },
@@ -54,6 +61,7 @@ export const SETTING_COMMANDS: readonly Command[] = [
     name: "activation",
     who: "conversation",
     help: "Which messages of a group I get: /activation mention, always or default.",
+    choices: ["mention", "always", "default"],
     at: "once",
     run: setActivation,
   },
@@ -61,6 +69,7 @@ export const SETTING_COMMANDS: readonly Command[] = [
     name: "send",
     who: "owner",
     help: "Whether I answer in this conversation: /send on, off or inherit.",
+    choices: ["on", "off", "inherit"],
     at: "once",
     run: setSendPolicy,
   },

@@ -39,6 +39,11 @@ export class Lane {
     return this.active ? rowsOf(this.active.task) : [];
   }
 
+  /** The messages of the tasks that wait. */
+  get waitingRows(): readonly InboxRow[] {
+    return this.#tasks.flatMap(rowsOf);
+  }
+
   /** How long the next task waits for more of its burst. */
   get debounceMs(): number {
     const [next] = this.#tasks;

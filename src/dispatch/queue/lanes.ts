@@ -13,6 +13,7 @@ import { queueAction } from "./queue-modes.ts";
 import { areThreadsApart } from "./same-chat.ts";
 import { asRetry, inboundDebounceOf, queueOf, taskOf, type TaskPorts } from "./turn-task.ts";
 import { RunSlots } from "./slots.ts";
+import { WaitingFeed } from "./waiting-feed.ts";
 import { DISK_PROBE_INTERVAL_MS } from "../../store/retry-while-disk-full.ts";
 
 /** Why a task is refused. */
@@ -54,6 +55,8 @@ export class Lanes {
   readonly #turns: TurnHandler;
   readonly #slots: RunSlots;
   readonly #watch: LaneWatch;
+  /** Reports each session whose waiting messages change. */
+  readonly waitingFeed = new WaitingFeed((key) => this.waitingIn(key));
   #closing = false;
 
   constructor(ports: LanePorts, turns: TurnHandler) {
@@ -97,6 +100,7 @@ export class Lanes {
     lane.push(taskOf(queued, { queue, action }, this.#ports));
     this.#steerWaiting(key, lane);
     for (const task of lane.shed(queue)) this.#keep(this.#refuse(key, task, "full"));
+    this.waitingFeed.check(key);
     return !this.#wake(key, lane, inboundDebounceOf(queued, this.#ports));
   }
 
@@ -106,12 +110,14 @@ export class Lanes {
     if (!run) return;
     for (const task of lane.takeSteering((queued) => this.#maySteer(queued, lane)))
       this.#keep(this.#steer(key, run, task));
+    this.waitingFeed.check(key);
   }
 
   /** Puts a turn that a command made before everything that waits. */
   enterFirst(key: SessionKey, queued: QueuedTurn): void {
     const lane = this.#lane(key);
     lane.pushFirst({ kind: "turn", queued, merge: false });
+    this.waitingFeed.check(key);
     this.#wake(key, lane);
   }
 
@@ -122,6 +128,7 @@ export class Lanes {
       lane.abort("user");
       lane.pushFirst(task);
     } else lane.push(task);
+    this.waitingFeed.check(key);
     this.#wake(key, lane);
   }
 
@@ -132,6 +139,7 @@ export class Lanes {
     const ended = lane.runId !== undefined && (only === undefined || lane.runId === only) ? [lane.runId] : [];
     if (ended.length > 0 || only === undefined) lane.abort("user");
     const dropped = lane.clear(only);
+    this.waitingFeed.check(key);
     for (const task of dropped) await this.#refuse(key, task, "stopped");
     return [...ended, ...dropped.flatMap((task) => turnRunId(task) ?? [])];
   }
@@ -156,6 +164,7 @@ export class Lanes {
       return "stopped";
     }
     const task = lane.takeOut(inboxId);
+    this.waitingFeed.check(key);
     if (task) await this.#refuse(key, task, "stopped");
     return "waiting";
   }
@@ -163,6 +172,11 @@ export class Lanes {
   #laneOf(inboxId: number): { readonly key: SessionKey; readonly lane: Lane } | undefined {
     for (const [key, lane] of this.#lanes) if (lane.stateOf(inboxId)) return { key, lane };
     return undefined;
+  }
+
+  /** The messages that wait in a session, in the order in which their turns begin. */
+  waitingIn(key: SessionKey): readonly InboxRow[] {
+    return this.#lanes.get(key)?.waitingRows ?? [];
   }
 
   isBusy(key: SessionKey): boolean {
@@ -228,6 +242,7 @@ export class Lanes {
   async #drain(key: SessionKey, lane: Lane, debounceMs: number): Promise<void> {
     await this.#pause(debounceMs);
     for (let task = lane.take(); task && !this.#closing; task = lane.take()) {
+      this.waitingFeed.check(key);
       await this.#runSafely(key, lane.enter(task));
       lane.leave();
       await this.#settle(lane);
@@ -318,6 +333,7 @@ export class Lanes {
     }
     const lane = this.#lane(key);
     lane.pushInOrder({ ...task, steers: false });
+    this.waitingFeed.check(key);
     this.#wake(key, lane);
   }
 

@@ -15,11 +15,16 @@ export function watchEvents(ports: Ports, hub: Hub, signal: AbortSignal): void {
   relayEvents(ports, hub, signal).catch(report);
   relayCompactions(ports, hub, signal).catch(report);
   relayUpdates(ports, hub, signal).catch(report);
+  relaySettings(ports, hub, signal).catch(report);
   tick(ports, hub, signal);
 }
 
 async function relayUpdates({ sessions, clock }: Ports, hub: Hub, signal: AbortSignal): Promise<void> {
   for await (const update of sessions.updates(signal)) hub.announceTranscript(update, clock.now());
+}
+
+async function relaySettings({ sessions, clock }: Ports, hub: Hub, signal: AbortSignal): Promise<void> {
+  for await (const key of sessions.settingChanges(signal)) hub.announceSession(key, "patch", clock.now());
 }
 
 async function relayEvents(ports: Ports, hub: Hub, signal: AbortSignal): Promise<void> {

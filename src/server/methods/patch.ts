@@ -5,12 +5,17 @@ import { modelName, THINK_LEVELS } from "../../types/run/model.ts";
 import { MOST_CAP, MOST_DEBOUNCE_MS, QUEUE_DROPS, QUEUE_MODES } from "../../types/queue.ts";
 import { VERBOSE_LEVELS } from "../../types/run/verbose.ts";
 import { USAGE_LEVELS } from "../../types/run/usage-level.ts";
-import type { SessionEntry, SessionPatch } from "../../types/session.ts";
+import { SESSION_SETTINGS, type SessionEntry, type SessionPatch } from "../../types/session.ts";
 import type { ServerPorts } from "../options.ts";
 import type { MethodParts } from "./parts.ts";
 
-type Ports = Pick<ServerPorts, "sessions" | "resolveSessionKey" | "catalog" | "clock">;
-type Parts = Pick<MethodParts, "hub" | "sessionsFile">;
+type Ports = Pick<ServerPorts, "sessions" | "resolveSessionKey" | "catalog">;
+type Parts = Pick<MethodParts, "sessionsFile">;
+
+function numberWithin(least: number, most: number) {
+  const error = `takes a whole number from ${least} to ${most}`;
+  return z.int(error).min(least, error).max(most, error);
+}
 
 // Null removes a setting.
 const patchParams = z.looseObject({
@@ -24,8 +29,8 @@ const patchParams = z.looseObject({
   groupActivation: z.enum(["mention", "always"]).nullish(),
   sendPolicy: z.enum(["allow", "deny"]).nullish(),
   queueMode: z.enum([...QUEUE_MODES, "queue", "steer+backlog"]).nullish(),
-  queueDebounceMs: z.int().min(0).max(MOST_DEBOUNCE_MS).nullish(),
-  queueCap: z.int().min(1).max(MOST_CAP).nullish(),
+  queueDebounceMs: numberWithin(0, MOST_DEBOUNCE_MS).nullish(),
+  queueCap: numberWithin(1, MOST_CAP).nullish(),
   queueDrop: z.enum(QUEUE_DROPS).nullish(),
 });
 
@@ -34,7 +39,7 @@ const ABOUT = ["key"];
 type PatchParams = z.infer<typeof patchParams>;
 
 /** The method that changes the settings of a session. */
-export function patchMethods(ports: Ports, { hub, sessionsFile }: Parts): readonly Method[] {
+export function patchMethods(ports: Ports, { sessionsFile }: Parts): readonly Method[] {
   return [
     defineMethod({
       name: "sessions.patch",
@@ -44,7 +49,6 @@ export function patchMethods(ports: Ports, { hub, sessionsFile }: Parts): readon
         refuseUnsupported(params);
         const key = ports.resolveSessionKey(params.key);
         const entry = await store(key, { ...patchOf(params), ...(await modelPatch(params.model, ports)) }, ports);
-        hub.announceSession(key, "patch", ports.clock.now());
         const resolved = { modelProvider: entry.providerOverride ?? null, model: entry.modelOverride ?? null };
         return { ok: true, path: sessionsFile, key, entry, resolved };
       },
@@ -68,38 +72,26 @@ function refuseUnsupported(params: PatchParams): void {
   });
 }
 
-/** The settings of a session that clients see and may set, as its row names them. */
-export const SESSION_SETTINGS = [
-  "label",
-  "thinkingLevel",
-  "verboseLevel",
-  "reasoningLevel",
-  "responseUsage",
-  "groupActivation",
-  "sendPolicy",
-  "queueMode",
-  "queueDebounceMs",
-  "queueCap",
-  "queueDrop",
-] as const satisfies readonly (keyof SessionEntry)[];
-
 const patchOf = (params: PatchParams): SessionPatch =>
   Object.fromEntries(
     SESSION_SETTINGS.flatMap((name) => (params[name] === undefined ? [] : [[name, params[name] ?? undefined]])),
   );
 
+/** A key that somebody pinned belongs to the model before. */
+const NO_PIN: SessionPatch = { authProfileOverride: undefined, authProfileOverrideSource: undefined };
+
 /** `provider/id`, or an id alone when one known model has it. */
 async function modelPatch(model: string | null | undefined, { catalog }: Ports): Promise<SessionPatch> {
   if (model === undefined) return {};
-  if (model === null) return { providerOverride: undefined, modelOverride: undefined };
+  if (model === null) return { providerOverride: undefined, modelOverride: undefined, ...NO_PIN };
   const known = await catalog.models();
   const found = known.find((info) => info.id === model || modelName(info) === model);
-  if (found !== undefined) return { providerOverride: found.provider, modelOverride: found.id };
+  if (found !== undefined) return { providerOverride: found.provider, modelOverride: found.id, ...NO_PIN };
   const [provider, ...rest] = model.split("/");
   const id = rest.join("/");
   // A provider may serve models that no catalogue lists.
   if (id !== "" && known.some((row) => row.provider === provider))
-    return { providerOverride: provider, modelOverride: id };
+    return { providerOverride: provider, modelOverride: id, ...NO_PIN };
   throw new MethodError("INVALID_REQUEST", `unknown model: ${model}; models.list has the known ones`);
 }
 

@@ -5,10 +5,9 @@ import type { SessionKey } from "../../types/ids.ts";
 import { defineMethod, type Method, MethodError } from "../../types/method.ts";
 import type { ModelInfo } from "../../types/run/model.ts";
 import type { RunFacts } from "../../types/run/run.ts";
-import type { SessionEntry, SessionRow } from "../../types/session.ts";
+import { SESSION_SETTINGS, type SessionEntry, type SessionRow } from "../../types/session.ts";
 import { type Hub, MOST_FOLLOWED } from "../transport/hub.ts";
 import type { ServerPorts } from "../options.ts";
-import { SESSION_SETTINGS } from "./patch.ts";
 import type { MethodParts } from "./parts.ts";
 
 type Ports = Pick<ServerPorts, "sessions" | "chat" | "resolveSessionKey" | "catalog" | "clock">;
@@ -29,12 +28,7 @@ const keyParams = z.looseObject({ key: z.string().min(1) });
 /** Methods that list, reset, delete, compact and follow sessions. */
 export function sessionMethods(ports: Ports, { hub, sessionsFile }: Parts): readonly Method[] {
   return [
-    defineMethod({
-      name: "sessions.list",
-      scope: "operator.read",
-      params: listParams,
-      run: async (params) => ({ path: sessionsFile, ...(await listSessions(params, ports)) }),
-    }),
+    ...readMethods(ports, sessionsFile),
     defineMethod({
       name: "sessions.reset",
       scope: "operator.admin",
@@ -67,6 +61,28 @@ export function sessionMethods(ports: Ports, { hub, sessionsFile }: Parts): read
     }),
     ...followMethods(hub),
     ...followMessages(ports, hub),
+  ];
+}
+
+function readMethods(ports: Ports, sessionsFile: string): readonly Method[] {
+  return [
+    defineMethod({
+      name: "sessions.list",
+      scope: "operator.read",
+      params: listParams,
+      run: async (params) => ({ path: sessionsFile, ...(await listSessions(params, ports)) }),
+    }),
+    defineMethod({
+      name: "sessions.describe",
+      scope: "operator.read",
+      params: keyParams,
+      run: async ({ key: text }) => {
+        const key = ports.resolveSessionKey(text);
+        const settings = await ports.catalog.settingsOf(key);
+        const entry = ports.sessions.peek(key);
+        return { key, session: entry ? showSession({ key, entry }, ports.chat.active(key), ports) : null, settings };
+      },
+    }),
   ];
 }
 

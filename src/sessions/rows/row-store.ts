@@ -1,7 +1,8 @@
 import type { SessionKey } from "../../types/ids.ts";
 import type { ChatFilter, SessionEntry, SessionPatch } from "../../types/session.ts";
+import { Feed } from "../../utils/feed.ts";
 import { columnOf } from "./merge-rows.ts";
-import { patchRow, takenBack } from "./row.ts";
+import { hasSameSettings, patchRow, takenBack } from "./row.ts";
 import { RowIndex } from "./row-index.ts";
 import { RowsExport, type RowsOptions } from "./rows-export.ts";
 
@@ -9,6 +10,7 @@ const BATCH_MS = 3000;
 
 /** The session rows in memory. Changes reach the journal within seconds, or at once; `sessions.json` follows later. */
 export class RowStore {
+  readonly settingChanges = new Feed<SessionKey>();
   readonly #options: RowsOptions;
   readonly #rows: Map<SessionKey, SessionEntry>;
   readonly #index: RowIndex;
@@ -118,6 +120,7 @@ export class RowStore {
       this.#rows.set(key, row);
       this.#index.add(key, row);
     } else this.#rows.delete(key);
+    if (row && !hasSameSettings(was, row)) this.settingChanges.publish(key);
     this.#dirty.add(key);
     this.#writeSoon();
   }

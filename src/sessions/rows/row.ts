@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { basename, isAbsolute, join } from "node:path";
-import type { SessionEntry, SessionPatch } from "../../types/session.ts";
+import { SESSION_SETTINGS, type SessionEntry, type SessionPatch } from "../../types/session.ts";
 import { type Fields, isFields } from "../../utils/fields.ts";
 
 // Fields that a new session id does not inherit.
@@ -58,6 +58,12 @@ export function renewRow(
   const stays = Object.entries(row).filter(([field]) => !OF_ONE_ID.includes(field));
   return kept([...stays, ...Object.entries(fresh)]);
 }
+
+const SETTINGS = [...SESSION_SETTINGS, "providerOverride", "modelOverride"] as const;
+
+/** Whether people have set the same in both rows. A row that is not there yet sets nothing. */
+export const hasSameSettings = (one: Readonly<SessionEntry> | undefined, other: Readonly<SessionEntry>): boolean =>
+  SETTINGS.every((name) => one?.[name] === other[name]);
 
 /** Absolute path of a row's transcript. If its directory was moved, the file is searched here. */
 export function fileOf(row: SessionEntry, dir: string): string {

@@ -44,7 +44,7 @@ export class MemorySessions implements Sessions {
       append: async (body) => push(kept, body),
       sync: async () => undefined,
       branch: () => undefined,
-      update: async (patch) => apply(kept.entry, patch),
+      update: async (patch) => this.#apply(key, kept, patch),
       reset: async () => {
         kept.transcript = [];
         kept.entry.sessionId = `${kept.entry.sessionId}-again`;
@@ -76,7 +76,7 @@ export class MemorySessions implements Sessions {
 
   async patch(key: SessionKey, patch: SessionPatch) {
     const kept = this.#kept.get(key);
-    if (kept !== undefined) apply(kept.entry, patch);
+    if (kept !== undefined) this.#apply(key, kept, patch);
     return kept?.entry;
   }
 
@@ -92,6 +92,16 @@ export class MemorySessions implements Sessions {
   readonly changes = new Feed<TranscriptUpdate>();
   updates(signal?: AbortSignal) {
     return this.changes.watch(signal);
+  }
+
+  readonly patched = new Feed<SessionKey>();
+  settingChanges(signal?: AbortSignal) {
+    return this.patched.watch(signal);
+  }
+
+  #apply(key: SessionKey, kept: Kept, patch: SessionPatch): void {
+    Object.assign(kept.entry, patch);
+    this.patched.publish(key);
   }
 
   async flush() {}
@@ -117,8 +127,4 @@ function push(kept: Kept, body: EntryBody): string {
     timestamp: new Date(1_000_000 + kept.transcript.length).toISOString(),
   });
   return id;
-}
-
-function apply(entry: SessionEntry, patch: SessionPatch): void {
-  Object.assign(entry, patch);
 }

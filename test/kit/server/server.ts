@@ -44,6 +44,9 @@ const CATALOG: Catalog = {
   defaultAgent: DEFAULT_AGENT,
   models: async () => [{ ...MODEL, available: true }],
   defaultModel: () => MODEL,
+  settingsOf: async () => ({
+    verboseLevel: { value: "on", source: "session", default: "off", choices: ["off", "on"] },
+  }),
 };
 
 const REPORTS: Reports = {

@@ -6,7 +6,7 @@ import { isOpen, openRow } from "../state.ts";
 import type { State } from "../state.ts";
 import { Questions } from "./approval.tsx";
 import { Boundary } from "./boundary.tsx";
-import { Composer } from "./composer.tsx";
+import { Composer } from "./composer/composer.tsx";
 import { Gate } from "./gate.tsx";
 import { Banners, Header } from "./header.tsx";
 import { useFileDropsIgnored, useNarrow } from "./hooks.ts";
@@ -39,7 +39,7 @@ export function App(props: { state: State; chat: Chat }): VNode {
         </aside>
       )}
       <main>
-        <Header state={state} narrow={narrow} menu={() => setDrawer(true)} />
+        <Header state={state} chat={chat} narrow={narrow} menu={() => setDrawer(true)} />
         <Banners state={state} chat={chat} />
         <Boundary retryOn={state} fallback={() => <DrawingFailed />}>
           <Log state={state} chat={chat} />
@@ -75,7 +75,9 @@ function useEscape(running: boolean, chat: Chat): void {
   useEffect(() => {
     if (!running) return undefined;
     const pressed = (event: KeyboardEvent): void => {
-      if (event.key === "Escape" && !event.defaultPrevented && !event.isComposing) chat.abort();
+      // In a dialog, Escape closes that.
+      const isFree = !event.defaultPrevented && !event.isComposing && document.querySelector("dialog[open]") === null;
+      if (event.key === "Escape" && isFree) chat.abort();
     };
     document.addEventListener("keydown", pressed);
     return () => document.removeEventListener("keydown", pressed);

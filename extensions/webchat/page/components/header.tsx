@@ -1,15 +1,17 @@
 import type { VNode } from "preact";
+import { useState } from "preact/hooks";
 import type { Chat } from "../chat.ts";
 import { count, sessionTitle } from "../format.ts";
 import { openRow } from "../state.ts";
 import type { State } from "../state.ts";
 import { Offer } from "./gate.tsx";
 import { Icon } from "./icons.tsx";
+import { SessionSettings } from "./settings/settings.tsx";
 import { LinkBanner, LinkState } from "./link.tsx";
 
 /** The session's name and tokens, and the state of the connection. */
-export function Header(props: { state: State; narrow: boolean; menu: () => void }): VNode {
-  const { state, narrow, menu } = props;
+export function Header(props: { state: State; chat: Chat; narrow: boolean; menu: () => void }): VNode {
+  const { state, chat, narrow, menu } = props;
   const row = openRow(state);
   const title = sessionTitle(state.sessionKey, row?.label);
   const { model } = state.status;
@@ -25,7 +27,27 @@ export function Header(props: { state: State; narrow: boolean; menu: () => void 
       {demo && <span class="tag">demo model</span>}
       <Tokens state={state} />
       <LinkState link={state.link} />
+      {state.hello?.methods.includes("sessions.describe") === true && <SettingsButton state={state} chat={chat} />}
     </header>
+  );
+}
+
+function SettingsButton(props: { state: State; chat: Chat }): VNode {
+  const [open, setOpen] = useState(false);
+  return (
+    <>
+      <button
+        type="button"
+        class="plain-icon"
+        aria-label="Session settings"
+        title="Session settings"
+        aria-haspopup="dialog"
+        onClick={() => setOpen(true)}
+      >
+        <Icon name="sliders" />
+      </button>
+      {open && <SessionSettings {...props} close={() => setOpen(false)} />}
+    </>
   );
 }
 

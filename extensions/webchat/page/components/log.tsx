@@ -18,8 +18,9 @@ export function Log(props: { state: State; chat: Chat }): VNode {
     return shownTurns(
       turns,
       state.exchanges.filter((exchange) => isOpen(state, exchange.sessionKey)),
+      state.waiting,
     );
-  }, [turns, state.exchanges]);
+  }, [turns, state.exchanges, state.waiting]);
   const { scroller, content, isScrolledUp, toEnd } = useAutoScroll(state.sessionKey);
   return (
     <div class="log-frame">

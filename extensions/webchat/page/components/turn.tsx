@@ -14,7 +14,7 @@ export function TurnView(props: { turn: ShownTurn; chat: Chat }): VNode {
   const { turn, chat } = props;
   return useMemo(
     () => (
-      <li class={`turn ${turn.role}`}>
+      <li class={turn.delivery === "waiting" ? "turn user waiting" : `turn ${turn.role}`}>
         <Speaker turn={turn} />
         <div class="said">
           {turn.parts.map((part, index) => (
@@ -79,6 +79,17 @@ function Delivery(props: { turn: ShownTurn; chat: Chat }): VNode | null {
   if (turn.delivery === "sending") return <p class="delivery">Sending…</p>;
   if (turn.delivery === "queued") return <p class="delivery">Will be sent when the gateway is back</p>;
   const runId = turn.runIds[0] ?? "";
+  if (turn.delivery === "waiting") {
+    const { inboxId = 0 } = turn;
+    return (
+      <p class="delivery">
+        Waits for its turn ·{" "}
+        <button type="button" class="link" onClick={() => chat.withdraw(inboxId, runId)}>
+          Withdraw
+        </button>
+      </p>
+    );
+  }
   return (
     <p class="delivery failed">
       Not sent: {turn.deliveryError}{" "}

@@ -5,6 +5,15 @@ import type { Reading } from "../reading.ts";
 import { isOpen } from "../state.ts";
 import type { Store } from "../store.ts";
 
+/** What an event makes outdated, for events that change nothing else. */
+const OUTDATED: ReadonlyMap<string, (reading: Reading) => Promise<void>> = new Map([
+  ["pairing.requested", (reading) => reading.pairings()],
+  ["pairing.resolved", (reading) => reading.pairings()],
+  ["sessions.changed", (reading) => reading.sessions()],
+  ["health", (reading) => reading.status()],
+  ["config.changed", (reading) => reading.config()],
+]);
+
 /** Applies one event of the gateway to the state, and reads again what the event made outdated. */
 export function applyEvent(store: Store, reading: Reading, received: { event: string; payload: unknown }): void {
   const { event, payload } = received;
@@ -18,16 +27,14 @@ export function applyEvent(store: Store, reading: Reading, received: { event: st
     }
     case "exec.approval.resolved":
       return store.dispatch({ type: "resolved", id: text(fields(payload)["id"]) });
-    case "pairing.requested":
-    case "pairing.resolved":
-      return refresh(store, reading.pairings());
-    case "sessions.changed":
-      return refresh(store, reading.sessions());
-    case "health":
-    case "config.changed":
-      return refresh(store, reading.status());
-    default:
-      return undefined;
+    case "session.queue": {
+      const isShown = isOpen(store.state(), text(fields(payload)["sessionKey"]));
+      return isShown ? refresh(store, reading.waiting()) : undefined;
+    }
+    default: {
+      const read = OUTDATED.get(event);
+      return read === undefined ? undefined : refresh(store, read(reading));
+    }
   }
 }
 

@@ -11,8 +11,15 @@ import { keepUp } from "./upkeep.ts";
 export function startBackgroundTasks(parts: Parts, signal: AbortSignal): void {
   background("disk watch", watchDisk(parts, signal), parts.log);
   background("readiness", reportReadiness(parts, signal), parts.log);
+  background("waiting messages", reportWaiting(parts, signal), parts.log);
   background("upkeep", keepUp(parts, signal), parts.log);
   background("model warm-up", warmUp(parts), parts.log);
+}
+
+/** Informs clients which sessions have other messages waiting than before. */
+async function reportWaiting({ core, events }: Parts, signal: AbortSignal): Promise<void> {
+  for await (const sessionKey of core.dispatch.lanes.waitingFeed.watch(signal))
+    events.publish({ event: "session.queue", payload: { sessionKey, ts: Date.now() }, scope: "operator.read" });
 }
 
 /** The model SDK is loaded once the server answers, so that the first message does not wait for it. */

@@ -4,6 +4,7 @@ import { resolveAlias } from "../../../sessions/keys.ts";
 import { defineMethod, type Method } from "../../../types/method.ts";
 import { dropInbox, dropOutbox, retryInbox, retryOutbox, type Desk, type Done } from "../../messages/act.ts";
 import { listInbox, listOutbox, showInbox, showOutbox } from "../../messages/list.ts";
+import { waitingMessages } from "../../messages/waiting.ts";
 import { why } from "../../messages/why.ts";
 import type { Parts } from "../parts.ts";
 import { answered } from "./run-methods.ts";
@@ -36,6 +37,19 @@ export function messageMethods(parts: Parts): readonly Method[] {
       scope: "operator.read",
       params: list,
       run: (asked) => listOutbox(journal, asked.limit, filterOf(asked)),
+    }),
+    defineMethod({
+      name: "sessions.queue",
+      scope: "operator.read",
+      params: z.looseObject({ key: z.string().min(1) }),
+      run: async ({ key: text }) => {
+        const key = resolveAlias(text, parts.live.defaultAgent.id);
+        const { dispatch, ports } = parts.core;
+        return {
+          key,
+          messages: await waitingMessages(key, { dispatch, messages: journal.messages, kinds: ports.kinds }),
+        };
+      },
     }),
     look("inbox.get", (id) => showInbox(journal, id)),
     look("outbox.get", (id) => showOutbox(journal, id)),

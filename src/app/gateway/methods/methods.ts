@@ -1,5 +1,6 @@
 import type { Method } from "../../../types/method.ts";
 import { channelMethods } from "./channel-methods.ts";
+import { commandMethods } from "./command-methods.ts";
 import { configMethods } from "./config-methods.ts";
 import { heartbeatMethods } from "./heartbeats.ts";
 import { messageMethods } from "./message-methods.ts";
@@ -12,6 +13,7 @@ import { sendMethods } from "./send-methods.ts";
 export const gatewayMethods = (parts: Parts): readonly Method[] => [
   ...parts.channels.methods(),
   ...channelMethods(parts),
+  ...commandMethods(parts),
   ...configMethods(parts),
   ...heartbeatMethods(parts),
   ...messageMethods(parts),

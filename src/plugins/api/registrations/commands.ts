@@ -29,6 +29,7 @@ function addCommand(scope: PluginScope, { name, command, handler }: Added): void
     aliases: nativeNamesOf(command["nativeNames"]).filter((alias) => alias !== name),
     help: textIn(command, "description") ?? `a command of ${scope.id}`,
     who: command["requireAuth"] === false ? "anyone" : "conversation",
+    ...(command["acceptsArgs"] === false && { choices: [] }),
     run: async (asked) => {
       const requester = { sessionKey: asked.session, isOwner: asked.isOwner };
       const call = () => handler(contextOf(scope, name, asked));

@@ -1,12 +1,14 @@
 import type { VNode } from "preact";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { readFiles } from "../attachments.ts";
-import type { Chat } from "../chat.ts";
-import type { Picture } from "../protocol/exchanges.ts";
-import type { Limits } from "../protocol/protocol.ts";
-import type { State } from "../state.ts";
-import { Icon, StopIcon } from "./icons.tsx";
-import { ModelChoice, ThinkingChoice } from "./choices.tsx";
+import { useMemo, useRef, useState } from "preact/hooks";
+import { readFiles } from "../../attachments.ts";
+import type { Chat } from "../../chat.ts";
+import { withModels, type CommandRow } from "../../commands.ts";
+import type { Picture } from "../../protocol/exchanges.ts";
+import type { Limits } from "../../protocol/protocol.ts";
+import type { State } from "../../state.ts";
+import { Icon, StopIcon } from "../icons.tsx";
+import { fullName, ModelChoice, ThinkingChoice } from "./choices.tsx";
+import { MessageField } from "./message-field.tsx";
 
 const MAX_PICTURES = 10;
 const LIMITS: Limits = { payload: 26_214_400, attachment: 5_242_880, image: 5_242_880 };
@@ -16,9 +18,7 @@ export function Composer(props: { state: State; chat: Chat; running: boolean }):
   const { state, chat, running } = props;
   const [draft, setDraft] = useState("");
   const { pictures, setPictures, add } = usePictures(state.hello?.limits ?? LIMITS, chat);
-  const field = useRef<HTMLTextAreaElement>(null);
-  useEffect(() => field.current?.focus(), [state.sessionKey]);
-  useLayoutEffect(() => fit(field.current), [draft]);
+  const commands = useCommands(state);
   const isEmpty = draft.trim() === "" && pictures.length === 0;
   const send = (): void => {
     if (isEmpty) return;
@@ -35,15 +35,7 @@ export function Composer(props: { state: State; chat: Chat; running: boolean }):
       onPaste={(event) => add(event.clipboardData?.files)}
     >
       <Thumbnails pictures={pictures} remove={(index) => setPictures(pictures.filter((_, other) => other !== index))} />
-      <textarea
-        ref={field}
-        rows={1}
-        aria-label="Message"
-        placeholder="Message the agent"
-        value={draft}
-        onInput={(event) => setDraft(event.currentTarget.value)}
-        onKeyDown={(event) => isSendKey(event) && (event.preventDefault(), send())}
-      />
+      <MessageField draft={draft} setDraft={setDraft} send={send} commands={commands} sessionKey={state.sessionKey} />
       <div class="controls">
         <FilePicker add={add} />
         <ModelChoice state={state} chat={chat} />
@@ -54,14 +46,15 @@ export function Composer(props: { state: State; chat: Chat; running: boolean }):
   );
 }
 
-function isSendKey(event: KeyboardEvent): boolean {
-  return event.key === "Enter" && !event.shiftKey && !event.isComposing;
-}
-
-function fit(field: HTMLTextAreaElement | null): void {
-  if (field === null) return;
-  field.style.height = "auto";
-  field.style.height = `${field.scrollHeight}px`;
+/** The commands, with the names of the models for the one that chooses a model. */
+function useCommands({ catalog: { commands, models } }: State): readonly CommandRow[] {
+  return useMemo(() => {
+    const available = models.filter((model) => model.available);
+    return withModels(
+      commands,
+      available.map((model) => fullName(model.provider, model.id)),
+    );
+  }, [commands, models]);
 }
 
 function usePictures(limits: Limits, chat: Chat) {

@@ -1,8 +1,8 @@
 import type { VNode } from "preact";
-import type { Chat } from "../chat.ts";
-import type { ModelRow } from "../protocol/protocol.ts";
-import { openRow } from "../state.ts";
-import type { State } from "../state.ts";
+import type { Chat } from "../../chat.ts";
+import type { ModelRow } from "../../protocol/protocol.ts";
+import { openRow } from "../../state.ts";
+import type { State } from "../../state.ts";
 
 const LEVELS = ["off", "minimal", "low", "medium", "high", "xhigh"];
 
@@ -11,11 +11,12 @@ export function ModelChoice(props: { state: State; chat: Chat }): VNode | null {
   const { state, chat } = props;
   const row = openRow(state);
   const { model } = state.status;
+  const { defaultModel } = state.catalog;
   const current = fullName(
-    row?.provider ?? (state.defaultModel.provider || model.provider),
-    row?.model ?? (state.defaultModel.id || model.id),
+    row?.provider ?? (defaultModel.provider || model.provider),
+    row?.model ?? (defaultModel.id || model.id),
   );
-  const models = state.models.filter((item) => item.available);
+  const models = state.catalog.models.filter((item) => item.available);
   if (models.length === 0 && current === "") return null;
   const isListed = models.some((item) => fullName(item.provider, item.id) === current);
   const providers = [...new Set(models.map((item) => item.provider))];
@@ -45,7 +46,8 @@ function option(model: ModelRow): VNode {
   );
 }
 
-function fullName(provider: string, id: string): string {
+/** `provider/id`, as people write it. */
+export function fullName(provider: string, id: string): string {
   return provider === "" || id.startsWith(`${provider}/`) ? id : `${provider}/${id}`;
 }
 

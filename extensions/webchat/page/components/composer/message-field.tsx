@@ -1,0 +1,94 @@
+import type { VNode } from "preact";
+import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { completed, type CommandRow, type Completion } from "../../commands.ts";
+import { CompletionList, itemId } from "./completion-list.tsx";
+import { useCompletion } from "./use-completion.ts";
+
+interface FieldProps {
+  readonly draft: string;
+  readonly setDraft: (draft: string) => void;
+  readonly send: () => void;
+  readonly commands: readonly CommandRow[];
+  /** The field gets the focus when another session is opened. */
+  readonly sessionKey: string;
+}
+
+/** The text of a message, with completion of commands. Enter sends, Shift+Enter starts a new line. */
+export function MessageField(props: FieldProps): VNode {
+  const { draft, setDraft, send, commands, sessionKey } = props;
+  const { field, cursor, look, leave, put } = useCursor(draft);
+  const { found, active, activate, press } = useCompletion(draft, cursor, commands);
+  const id = useId();
+  useEffect(() => field.current?.focus(), [sessionKey]);
+  useLayoutEffect(() => fit(field.current), [draft]);
+  const choose = (item: Completion): void => {
+    if (found === undefined) return;
+    const next = completed(draft, found, item);
+    put(next.cursor);
+    setDraft(next.draft);
+  };
+  const pressed = (event: KeyboardEvent): void => {
+    if (event.isComposing || event.shiftKey) return;
+    const effect = press(event.key);
+    if (effect.kind === "none" && event.key !== "Enter") return;
+    event.preventDefault();
+    if (effect.kind === "chosen") choose(effect.item);
+    else if (effect.kind === "none") send();
+  };
+  return (
+    <>
+      {found !== undefined && (
+        <CompletionList id={id} found={found} active={active} activate={activate} choose={choose} />
+      )}
+      <textarea
+        ref={field}
+        rows={1}
+        aria-label="Message"
+        aria-autocomplete="list"
+        aria-haspopup="listbox"
+        aria-controls={found === undefined ? undefined : id}
+        aria-activedescendant={found === undefined || active < 0 ? undefined : itemId(id, active)}
+        placeholder="Message the agent"
+        value={draft}
+        onInput={(event) => (look(), setDraft(event.currentTarget.value))}
+        onKeyDown={pressed}
+        onKeyUp={look}
+        onClick={look}
+        onFocus={look}
+        onBlur={leave}
+      />
+      <span class="unseen" role="status">
+        {found !== undefined && `${found.items.length} to choose from`}
+      </span>
+    </>
+  );
+}
+
+function useCursor(draft: string) {
+  const field = useRef<HTMLTextAreaElement>(null);
+  const [cursor, setCursor] = useState<number>();
+  const wanted = useRef<number | undefined>(undefined);
+  useLayoutEffect(() => {
+    if (wanted.current === undefined) return;
+    field.current?.setSelectionRange(wanted.current, wanted.current);
+    wanted.current = undefined;
+  }, [draft]);
+  /** Reads where the cursor is; a selection has none. */
+  const look = (): void => {
+    const { selectionStart, selectionEnd } = field.current ?? { selectionStart: 0, selectionEnd: 1 };
+    setCursor(selectionStart === selectionEnd ? selectionStart : undefined);
+  };
+  const leave = (): void => setCursor(undefined);
+  /** Puts the cursor there once the draft has changed. */
+  const put = (at: number): void => {
+    wanted.current = at;
+    setCursor(at);
+  };
+  return { field, cursor, look, leave, put };
+}
+
+function fit(field: HTMLTextAreaElement | null): void {
+  if (field === null) return;
+  field.style.height = "auto";
+  field.style.height = `${field.scrollHeight}px`;
+}

@@ -1,0 +1,71 @@
+import type { VNode } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import type { Chat } from "../../chat.ts";
+import { sessionTitle } from "../../format.ts";
+import { SECTIONS } from "../../settings/settings.ts";
+import { openRow } from "../../state.ts";
+import type { State } from "../../state.ts";
+import { Icon } from "../icons.tsx";
+import { SettingRow } from "./setting-row.tsx";
+import { useSettings, type EditedSettings } from "./use-settings.ts";
+
+/** The settings of the open session, beside the conversation. */
+export function SessionSettings(props: { state: State; chat: Chat; close: () => void }): VNode {
+  const { state, chat, close } = props;
+  const dialog = useRef<HTMLDialogElement>(null);
+  const edited = useSettings(state, chat);
+  useEffect(() => dialog.current?.showModal(), []);
+  // The browser then gives the focus back.
+  const dismiss = (): void => dialog.current?.close();
+  return (
+    <dialog
+      ref={dialog}
+      class="settings"
+      aria-labelledby="settings-title"
+      onClose={close}
+      onClick={(event) => event.target === dialog.current && dismiss()}
+    >
+      <div class="settings-inside">
+        <header>
+          <h2 id="settings-title">Session settings</h2>
+          <button type="button" class="plain-icon" aria-label="Close" onClick={dismiss}>
+            <Icon name="close" />
+          </button>
+        </header>
+        <p class="settings-of">{sessionTitle(state.sessionKey, openRow(state)?.label)}</p>
+        {edited.problem !== undefined && (
+          <p class="field-problem" role="alert">
+            {edited.problem}
+          </p>
+        )}
+        <Sections {...edited} />
+      </div>
+    </dialog>
+  );
+}
+
+/** The sections with the settings that this session has. */
+function Sections({ settings, pending, refusals, change }: EditedSettings): VNode[] {
+  return SECTIONS.flatMap(({ title, rows }) => {
+    const shown = rows.flatMap((text) => {
+      const setting = settings?.get(text.name);
+      return setting === undefined ? [] : [{ text, setting }];
+    });
+    if (shown.length === 0) return [];
+    return [
+      <section key={title} aria-label={title}>
+        <h3>{title}</h3>
+        {shown.map(({ text, setting }) => (
+          <SettingRow
+            key={text.name}
+            text={text}
+            setting={setting}
+            pending={pending[text.name]}
+            refusal={refusals[text.name]}
+            change={(value) => change(text.name, value)}
+          />
+        ))}
+      </section>,
+    ];
+  });
+}

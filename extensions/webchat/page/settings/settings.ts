@@ -1,0 +1,125 @@
+import { fields, isRecord, list, nonEmpty, strings } from "../protocol/json.ts";
+
+/** A value of a setting; null removes the session's own. */
+export type SettingValue = string | number | null;
+
+/** A setting of a session, as the gateway describes it. */
+export interface Setting {
+  /** What is in force; null when the gateway cannot say it in advance. */
+  readonly value: SettingValue;
+  readonly isOwn: boolean;
+  /** What is in force when the session sets nothing. */
+  readonly default: SettingValue;
+  readonly choices: readonly string[];
+  /** The least and the greatest number. */
+  readonly range?: readonly [number, number] | undefined;
+}
+
+export type Settings = ReadonlyMap<string, Setting>;
+
+/** Reads the answer of `sessions.describe`. */
+export function readSettings(answer: unknown): Settings {
+  const all = Object.entries(fields(fields(answer)["settings"]));
+  return new Map(all.flatMap(([name, item]) => (isRecord(item) ? [[name, readSetting(item)] as const] : [])));
+}
+
+function readSetting(item: Record<string, unknown>): Setting {
+  const [least, most] = list(item["range"]);
+  return {
+    value: readValue(item["value"]),
+    isOwn: item["source"] === "session",
+    default: readValue(item["default"]),
+    choices: strings(item["choices"]),
+    range: typeof least === "number" && typeof most === "number" ? [least, most] : undefined,
+  };
+}
+
+const readValue = (value: unknown): SettingValue => (typeof value === "number" ? value : (nonEmpty(value) ?? null));
+
+/** How the page names a setting and its values. */
+export interface SettingText {
+  readonly name: string;
+  readonly label: string;
+  /** What the values mean, where the word does not say it. */
+  readonly meanings?: Readonly<Record<string, string>>;
+}
+
+/** The settings as the page groups them. */
+export const SECTIONS: readonly { readonly title: string; readonly rows: readonly SettingText[] }[] = [
+  {
+    title: "Answers",
+    rows: [
+      { name: "model", label: "Model" },
+      { name: "thinkingLevel", label: "Thinking level" },
+      {
+        name: "reasoningLevel",
+        label: "Thoughts before each answer in chats",
+        meanings: { off: "not shown", on: "shown" },
+      },
+      {
+        name: "verboseLevel",
+        label: "Tool calls in chats",
+        meanings: { off: "not shown", on: "a line each", full: "with the beginning of the result" },
+      },
+      {
+        name: "responseUsage",
+        label: "Usage line after each answer",
+        meanings: { off: "none", tokens: "tokens", full: "tokens, price, model and time" },
+      },
+    ],
+  },
+  {
+    title: "Messages while the agent works",
+    rows: [
+      {
+        name: "queueMode",
+        label: "Queue mode",
+        meanings: {
+          collect: "waits, and joins others",
+          followup: "waits for a turn of its own",
+          steer: "joins the running turn",
+          "steer-backlog": "joins the running turn",
+          interrupt: "ends the running turn",
+        },
+      },
+      { name: "queueDebounceMs", label: "Debounce, in milliseconds" },
+      { name: "queueCap", label: "Cap: most messages that wait" },
+      {
+        name: "queueDrop",
+        label: "Messages over the cap",
+        meanings: { summarize: "the oldest get a line each", old: "the oldest go", new: "the newest go" },
+      },
+    ],
+  },
+  {
+    title: "Chat",
+    rows: [
+      {
+        name: "groupActivation",
+        label: "Group activation",
+        meanings: { mention: "messages that address the agent", always: "every message" },
+      },
+      {
+        name: "sendPolicy",
+        label: "Send policy",
+        meanings: { allow: "messages are answered", deny: "messages are not answered" },
+      },
+    ],
+  },
+];
+
+/** A value with its meaning, for people. */
+export function valueText(value: SettingValue, { meanings = {} }: SettingText): string {
+  if (value === null) return "depends on the message";
+  const meaning = meanings[String(value)];
+  return meaning === undefined ? String(value) : `${value}: ${meaning}`;
+}
+
+/** The values that a person can choose, with the one in force, which may be no choice any more. */
+export function choicesOf({ value, choices }: Setting): readonly string[] {
+  return typeof value === "string" && !choices.includes(value) ? [value, ...choices] : choices;
+}
+
+/** Reads a number that a person wrote. Undefined when it is none. */
+export const numberIn = (written: string): number | undefined =>
+  /^\s*\d+\s*$/.test(written) ? Number(written) : undefined;

@@ -1,0 +1,170 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { startFakeModel, type FakeModel } from "../fakes/model.ts";
+import { makeHome, type Home } from "../kit/gateway/process.ts";
+import { hasChromium } from "../kit/page/chromium.ts";
+import { Browser, SOON, type Tab } from "./browser.ts";
+import { twoModels } from "./two-models.ts";
+
+let browser: Browser;
+let model: FakeModel;
+let home: Home;
+
+async function open(size?: { width: number; height: number }): Promise<Tab> {
+  home = await makeHome(twoModels(model));
+  return browser.open(await home.start(), "", size);
+}
+
+const openSettings = async ({ page }: Tab) => {
+  await page.getByRole("button", { name: "Session settings" }).click();
+  const panel = page.getByRole("dialog", { name: "Session settings" });
+  await panel.getByLabel("Queue mode", { exact: true }).waitFor();
+  return panel;
+};
+
+describe.skipIf(!hasChromium)("the session on the page of the built gateway", () => {
+  beforeAll(async () => {
+    browser = await Browser.launch();
+  });
+
+  afterAll(() => browser.close());
+
+  beforeEach(async () => {
+    model = await startFakeModel();
+  });
+
+  afterEach(async () => {
+    await browser.closeTabs();
+    await home.remove();
+    await model.close();
+    expect(browser.complaints.splice(0)).toEqual([]);
+  });
+
+  test("its settings are shown with their source, set, refused beside the field, and put back", async () => {
+    const tab = await open();
+    const panel = await openSettings(tab);
+    const mode = panel.getByLabel("Queue mode", { exact: true });
+    const source = panel.locator(".setting").filter({ hasText: "Queue mode" }).locator(".setting-source");
+    expect(await mode.inputValue()).toBe("collect");
+    expect(await source.innerText()).toBe("Default");
+    expect(await panel.getByLabel("Group activation").count()).toBe(0);
+    await mode.selectOption("followup");
+    await source.getByText("Set for this session").waitFor();
+    await tab.shoot("settings");
+    const cap = panel.getByLabel(/^Cap/);
+    await cap.fill("5000");
+    await cap.press("Enter");
+    await panel.getByRole("alert").getByText("a whole number from 1 to 1000").waitFor();
+    expect(await cap.inputValue()).toBe("5000");
+    await tab.shoot("settings-refused");
+    await cap.fill("7");
+    await cap.press("Enter");
+    await panel.getByRole("alert").waitFor({ state: "detached" });
+    await panel.getByRole("button", { name: /Use the default: 20/ }).waitFor();
+    await panel.getByRole("button", { name: /Use the default: collect/ }).click();
+    await source.getByText("Default", { exact: true }).waitFor();
+    expect(await mode.inputValue()).toBe("collect");
+    await tab.page.keyboard.press("Escape");
+    await panel.waitFor({ state: "detached" });
+    await tab.say("/queue");
+    await tab.answered(/collect, .*cap 7,/);
+  });
+
+  test("a setting that a command or another tab changes is shown at once", async () => {
+    const tab = await open();
+    const panel = await openSettings(tab);
+    const other = await tab.page.context().newPage();
+    await other.goto(tab.page.url());
+    await other.getByLabel("Message", { exact: true }).fill("/verbose full");
+    await other.keyboard.press("Enter");
+    const verbose = panel.getByLabel(/^Tool calls/);
+    await expect.poll(() => verbose.inputValue(), SOON).toBe("full");
+    await other.getByLabel("Thinking").selectOption("high");
+    await expect.poll(() => panel.getByLabel("Thinking level").inputValue(), SOON).toBe("high");
+    await home.writeConfig({ ...twoModels(model), messages: { queue: { mode: "interrupt" } } });
+    await expect.poll(() => panel.getByLabel("Queue mode", { exact: true }).inputValue(), SOON).toBe("interrupt");
+  });
+
+  test("commands are completed with the keyboard and with the mouse, and directives within a message", async () => {
+    model.answer(() => ({ text: "done" }));
+    const tab = await open();
+    const { page, box } = tab;
+    const list = page.getByRole("listbox");
+    const options = () => list.getByRole("option").allInnerTexts();
+    const active = async () => {
+      const id = await box.getAttribute("aria-activedescendant");
+      return id === null ? undefined : page.locator(`[id="${id}"] .completion-word`).innerText();
+    };
+    await box.pressSequentially("/");
+    await list.getByText("/status").waitFor();
+    await tab.shoot("commands");
+    await box.pressSequentially("st");
+    await expect
+      .poll(async () => (await options()).map((line) => line.split("\n")[0]), SOON)
+      .toEqual(["/stop", "/status", "/start"]);
+    await box.press("ArrowDown");
+    expect(await active()).toBe("/status");
+    await box.press("Escape");
+    await list.waitFor({ state: "detached" });
+    await box.fill("");
+    await box.pressSequentially("/thi");
+    await list.getByText("/think").waitFor();
+    await box.press("Tab");
+    await expect.poll(options, SOON).toEqual(["off", "minimal", "low", "medium", "high", "xhigh", "default"]);
+    expect(await active()).toBeUndefined();
+    await list.getByText("high", { exact: true }).click();
+    expect(await box.inputValue()).toBe("/think high");
+    await box.press("Enter");
+    await tab.answered("Thinking level: high");
+    await box.pressSequentially("take your time /reas");
+    await box.press("Enter");
+    expect(await box.inputValue()).toBe("take your time /reasoning ");
+    await box.pressSequentially("of");
+    await box.press("Enter");
+    await box.press("Enter");
+    await tab.answered("done");
+    expect(JSON.stringify(model.calls.at(-1)?.messages)).toContain("take your time");
+    expect(JSON.stringify(model.calls.at(-1)?.messages)).not.toContain("/reasoning");
+  });
+
+  test("messages that wait are shown in every tab, and one is withdrawn while the other gets its answer", async () => {
+    const first = Promise.withResolvers<void>();
+    model.answer((call, number) =>
+      number === 1 ? { text: "word word word end", until: first.promise } : { text: `re: ${call.said}` },
+    );
+    const tab = await open();
+    const two = await tab.page.context().newPage();
+    await two.goto(tab.page.url());
+    await tab.say("first");
+    await tab.page.locator("li.turn.assistant").getByText("word word").waitFor();
+    await tab.say("never mind this");
+    await tab.say("but this");
+    const waiting = tab.page.locator("li.turn.waiting");
+    await expect.poll(() => waiting.count(), SOON).toBe(2);
+    await expect.poll(() => two.locator("li.turn.waiting").count(), SOON).toBe(2);
+    await tab.shoot("waiting");
+    await waiting.filter({ hasText: "never mind" }).getByRole("button", { name: "Withdraw" }).click();
+    await expect.poll(() => waiting.allInnerTexts(), SOON).toEqual([expect.stringContaining("but this")]);
+    await expect.poll(() => two.locator("li.turn.waiting").count(), SOON).toBe(1);
+    first.resolve();
+    await tab.answered("re: but this");
+    const said = (await tab.turns()).map((turn) => turn.slice(0, 15).trim());
+    expect(said).toEqual(["you: first", "agent: word wor", "you: but this", "agent: re: but"]);
+    expect(model.calls).toHaveLength(2);
+    await expect.poll(() => two.locator("li.turn").count(), SOON).toBe(4);
+  });
+
+  test("fits a phone, in the dark too", async () => {
+    const tab = await open({ width: 390, height: 844 });
+    await tab.page.emulateMedia({ colorScheme: "dark" });
+    await tab.box.pressSequentially("/");
+    await tab.page.getByRole("listbox").waitFor();
+    await tab.shoot("phone-commands");
+    await tab.box.press("Escape");
+    await openSettings(tab);
+    await tab.shoot("phone-settings");
+    const over = await tab.page.evaluate(
+      "Math.max(document.documentElement.scrollWidth, document.querySelector('.settings').scrollWidth) - window.innerWidth",
+    );
+    expect(over).toBeLessThanOrEqual(0);
+  });
+});

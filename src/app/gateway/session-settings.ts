@@ -9,6 +9,7 @@ import { channelId, DEFAULT_ACCOUNT, type SessionKey } from "../../types/ids.ts"
 import type { Peer } from "../../types/chat/message.ts";
 import { modelName, THINK_LEVELS } from "../../types/run/model.ts";
 import { MOST_CAP, MOST_DEBOUNCE_MS, QUEUE_DROPS, QUEUE_MODES, type QueueSettings } from "../../types/queue.ts";
+import { REASONING_LEVELS } from "../../types/run/reasoning-level.ts";
 import { USAGE_LEVELS, usageLevelOf } from "../../types/run/usage-level.ts";
 import { VERBOSE_LEVELS, verboseLevelOf } from "../../types/run/verbose.ts";
 import type { SessionEntry } from "../../types/session.ts";
@@ -84,7 +85,7 @@ function levelsOf(entry: Row = {}, agent: AgentSettings | undefined): Settings {
       default: agent?.verbose ?? "off",
       choices: VERBOSE_LEVELS,
     }),
-    reasoningLevel: setting(wordIn(["off", "on"], entry.reasoningLevel), { default: "off", choices: ["off", "on"] }),
+    reasoningLevel: setting(entry.reasoningLevel, { default: "off", choices: REASONING_LEVELS }),
     responseUsage: setting(usageLevelOf(entry.responseUsage), { default: "off", choices: USAGE_LEVELS }),
   };
 }

@@ -26,8 +26,8 @@ export interface AnswerTarget {
   verbose?(): VerboseLevel;
   /** The id of the session that this answer begins. */
   readonly begins?: string;
-  /** The chat is shown the model's thoughts. */
-  readonly reasons?: boolean;
+  /** How the chat is shown the model's thoughts; not at all when unset. */
+  readonly reasons?: "on" | "stream" | undefined;
 }
 
 /** What the process before the restart planned of an answer. */

@@ -18,7 +18,8 @@ import { ReplyLimit } from "./reply-limit.ts";
 import { ResponsePrefix } from "./response-prefix.ts";
 import { SentTexts } from "./sent-texts.ts";
 import { callLine, resultLine, sessionLine, thoughtLine, type ShownLine } from "./shown-lines.ts";
-import { openFeed, openPreview, shownAtTimes } from "./showing.ts";
+import type { StreamedThoughts } from "./streamed-thoughts.ts";
+import { openFeed, openPreview, openThoughts, shownAtTimes } from "./showing.ts";
 
 /** Follows a run and brings its answer to the chat. Resolves when the whole reply is durable, with the message's outcome. */
 export async function answer(
@@ -51,6 +52,7 @@ class Answering {
   #visible = "";
   /** The text of a call that failed halfway. */
   #broken = "";
+  readonly #thoughts: StreamedThoughts | undefined;
   readonly #limit = new ReplyLimit();
   /** Blocks that were sent. */
   #blocks = 0;
@@ -67,6 +69,7 @@ class Answering {
     if (streaming === "block") this.#feed = openFeed(target, ports, this.#earlierBlocks);
     else if (streaming === "partial") this.#preview = openPreview(target, ports, this.#replyTo({}));
     if (earlier.previewId !== undefined) this.#preview?.adopt(earlier.previewId);
+    if (this.#preview) this.#thoughts = openThoughts(target);
   }
 
   get pace(): DeltaPace {
@@ -93,8 +96,7 @@ class Answering {
       case "text_delta":
         return this.#takeDelta(event);
       case "message_end":
-        if (this.#target.reasons) await this.#sendLine(thoughtLine(event), "thought");
-        return this.#endMessage(event.text, event.message.stopReason === "error");
+        return this.#endMessage(event);
       case "tool_start":
         await this.#flush();
         this.#toolTexts.begin(event);
@@ -106,9 +108,17 @@ class Answering {
         return this.#flush();
       case "run_end":
         return this.#end(event.result);
+      case "thinking_delta":
+        return this.#think(event.delta);
       default:
         return this.#sendBlocks(this.#feed?.tick());
     }
+  }
+
+  async #think(delta: string): Promise<void> {
+    this.#thoughts?.push(delta);
+    if (this.#thoughts) this.#preview?.update(() => this.#previewOf(this.#visible));
+    await this.#sendBlocks(this.#feed?.tick());
   }
 
   async #takeDelta(event: Extract<RunEvent, { type: "text_delta" }>): Promise<void> {
@@ -133,7 +143,8 @@ class Answering {
   /** The preview of the answer. Empty while the text may turn out to repeat what the message tool sent. */
   #previewOf(visible: string): string {
     if (this.#toolTexts.mayRepeat(visible)) return "";
-    return this.#messagesOf(joined([...this.#unsent(), visible]))[0] ?? "";
+    const text = this.#messagesOf(joined([...this.#unsent(), visible]))[0] ?? "";
+    return this.#thoughts?.before(text) ?? text;
   }
 
   /** `continues`: the next text continues the broken message. Otherwise that message is dropped with its unsent block. */
@@ -143,9 +154,11 @@ class Answering {
   }
 
   /** The text of a call that broke off counts only when no later call says it whole. */
-  async #endMessage(text: string, isBroken: boolean): Promise<void> {
+  async #endMessage(event: RunEvent & { type: "message_end" }): Promise<void> {
+    const { text, message } = event;
+    if (this.#target.reasons && !this.#thoughts) await this.#sendLine(thoughtLine(event), "thought");
     await this.#show(this.#filter.end());
-    if (isBroken) this.#broken = text;
+    if (message.stopReason === "error") this.#broken = text;
     else if (text.trim() !== "") this.#texts.push(text);
   }
 
@@ -188,7 +201,7 @@ class Answering {
     const messages = this.#messagesOf(this.#limit.take(parsed.silent ? "" : parsed.text));
     const editOf = (await this.#preview?.finish(messages[0])) ?? this.#earlierPreview();
     // When somebody stops an answer, the part that people could read stays in the chat.
-    const fading = isAborted ? this.#preview?.fading : undefined;
+    const fading = isAborted && this.#thoughts?.wasShown !== true ? this.#preview?.fading : undefined;
     if (messages.length === 0 && fading !== undefined) messages.push(fading);
     const blocks: ReplyBlock[] = messages.map((markdown) => ({ kind: "text", markdown }));
     blocks.push(...(await this.#attached(parseDirectives(joined(this.#texts)))));
@@ -209,7 +222,8 @@ class Answering {
 
   #sendNothing(): false {
     const preview = this.#preview;
-    if (preview) background("end of a preview", this.#toolTexts.has ? preview.discard() : preview.leave());
+    const isToGo = this.#toolTexts.has || this.#thoughts?.wasShown === true;
+    if (preview) background("end of a preview", isToGo ? preview.discard() : preview.leave());
     return false;
   }
 
@@ -309,8 +323,9 @@ class Answering {
  * a text is complete, and come before it.
  */
 function streamingOf({ style, agent, kind, verbose, reasons }: AnswerTarget): "off" | "partial" | "block" {
-  if (kind.answer === "whole" || reasons === true) return "off";
   const wanted = style.streaming ?? (agent.streaming.blocks ? "block" : "partial");
+  if (kind.answer === "whole" || reasons === "on") return "off";
+  if (reasons === "stream") return wanted === "partial" ? "partial" : "off";
   const isShowing = verbose !== undefined && verbose() !== "off";
   return isShowing && wanted === "partial" ? "block" : wanted;
 }

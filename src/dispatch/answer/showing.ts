@@ -2,6 +2,7 @@ import type { Preview } from "../../outbox/preview.ts";
 import type { Clock } from "../../types/clock.ts";
 import type { DeltaPace } from "../../types/run/events.ts";
 import type { AnswerPorts, AnswerTarget } from "./answer-target.ts";
+import { StreamedThoughts } from "./streamed-thoughts.ts";
 import { createBlockFeed, type BlockFeed } from "./block-feed.ts";
 
 /** Milliseconds from one look at an answer that is streamed to the next. */
@@ -24,6 +25,10 @@ export function openPreview(
     shownBefore: earlier.previewLength,
   });
 }
+
+/** The thoughts in a preview. Without them, and without a preview, they are lines of their own. */
+export const openThoughts = ({ reasons }: AnswerTarget): StreamedThoughts | undefined =>
+  reasons === "stream" ? new StreamedThoughts() : undefined;
 
 export const openFeed = (
   { style, agent }: AnswerTarget,

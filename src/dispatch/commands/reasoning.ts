@@ -1,18 +1,22 @@
 import type { Session } from "../../types/session.ts";
+import { REASONING_LEVELS, reasoningLevelOf } from "../../types/run/reasoning-level.ts";
 import type { CommandAnswer, CommandContext } from "./command.ts";
 import { storeLevel } from "./store-setting.ts";
 
-const LEVELS = ["off", "on"] as const;
-const levelOf = (word: string) => LEVELS.find((level) => level === word);
+const TEXTS = {
+  off: "Reasoning: off. Thoughts are not shown.",
+  on: "Reasoning: on. Thoughts are shown before each answer.",
+  stream: "Reasoning: stream. Thoughts are shown while they come, until the answer replaces them.",
+};
 
-/** Shows or sets whether this chat sees the model's thoughts, before each answer. */
+/** Shows or sets whether this chat sees the model's thoughts, before each answer or while they come. */
 export async function setReasoning(context: CommandContext, session?: Session): Promise<CommandAnswer> {
-  if (context.args.trim().toLowerCase() === "stream")
-    return { text: "Thoughts cannot be shown while they are thought. Use on: they come before each answer." };
-  const refused = await storeLevel(context, "reasoningLevel", { levels: LEVELS, levelOf }, session);
+  const refused = await storeLevel(
+    context,
+    "reasoningLevel",
+    { levels: REASONING_LEVELS, levelOf: reasoningLevelOf },
+    session,
+  );
   if (refused !== undefined) return { text: refused };
-  const isOn = context.ports.sessions.peek(context.key)?.reasoningLevel === "on";
-  return {
-    text: isOn ? "Reasoning: on. Thoughts are shown before each answer." : "Reasoning: off. Thoughts are not shown.",
-  };
+  return { text: TEXTS[context.ports.sessions.peek(context.key)?.reasoningLevel ?? "off"] };
 }

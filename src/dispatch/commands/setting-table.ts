@@ -36,7 +36,7 @@ export const SETTING_COMMANDS: readonly Command[] = [
     name: "reasoning",
     who: "owner",
     aliases: ["reason"],
-    help: "Whether my thoughts are shown before each answer: /reasoning on, off.",
+    help: "Whether my thoughts are shown before each answer: /reasoning on, stream (while they come) or off.",
     choices: ["on", "off"],
     at: "once",
     run: setReasoning,

@@ -1,5 +1,6 @@
 import type { CommandAccess } from "../../types/contribution.ts";
 import type { ModelRef, ThinkLevel } from "../../types/run/model.ts";
+import { reasoningLevelOf, type ReasoningLevel } from "../../types/run/reasoning-level.ts";
 import { usageLevelOf, type UsageLevel } from "../../types/run/usage-level.ts";
 import { verboseLevelOf, type VerboseLevel } from "../../types/run/verbose.ts";
 import type { QueueWish } from "../queue/queue-settings.ts";
@@ -12,7 +13,7 @@ export interface DirectiveValues {
   readonly queue?: QueueWish;
   readonly verbose?: VerboseLevel;
   readonly usage?: UsageLevel;
-  readonly reasoning?: "off" | "on";
+  readonly reasoning?: ReasoningLevel;
   readonly model?: ModelRef;
 }
 
@@ -51,9 +52,7 @@ const oneWord = <Name extends keyof DirectiveValues>(
 const THINK = oneWord("think", "conversation", thinkLevelOf);
 const VERBOSE = oneWord("verbose", "conversation", verboseLevelOf);
 const USAGE = oneWord("usage", "conversation", usageLevelOf);
-const REASONING = oneWord("reasoning", "owner", (word) =>
-  (["off", "on"] as const).find((level) => level === word.toLowerCase()),
-);
+const REASONING = oneWord("reasoning", "owner", reasoningLevelOf);
 
 const MODEL = oneWord("model", "conversation", (word, known) => known.modelOf(word));
 

@@ -4,6 +4,7 @@ import { defineMethod, MethodError, type Method } from "../../types/method.ts";
 import { modelName, THINK_LEVELS } from "../../types/run/model.ts";
 import { MOST_CAP, MOST_DEBOUNCE_MS, QUEUE_DROPS, QUEUE_MODES } from "../../types/queue.ts";
 import { VERBOSE_LEVELS } from "../../types/run/verbose.ts";
+import { REASONING_LEVELS } from "../../types/run/reasoning-level.ts";
 import { USAGE_LEVELS } from "../../types/run/usage-level.ts";
 import { SESSION_SETTINGS, type SessionEntry, type SessionPatch } from "../../types/session.ts";
 import type { ServerPorts } from "../options.ts";
@@ -25,7 +26,7 @@ const patchParams = z.looseObject({
   thinkingLevel: z.enum(THINK_LEVELS).nullish(),
   verboseLevel: z.enum(VERBOSE_LEVELS).nullish(),
   responseUsage: z.enum([...USAGE_LEVELS, "on"]).nullish(),
-  reasoningLevel: z.enum(["off", "on"]).nullish(),
+  reasoningLevel: z.enum(REASONING_LEVELS).nullish(),
   groupActivation: z.enum(["mention", "always"]).nullish(),
   sendPolicy: z.enum(["allow", "deny"]).nullish(),
   queueMode: z.enum([...QUEUE_MODES, "queue", "steer+backlog"]).nullish(),

@@ -177,6 +177,54 @@ describe("/reasoning", () => {
   });
 });
 
+describe("/reasoning stream", () => {
+  const secret = new Secret("sk-of-a-streamed-thought-0123");
+  const thinking = `${"what is it that they want to know? ".repeat(60)}${secret.reveal()}`;
+
+  async function startThinking(streaming: "partial" | "block"): Promise<void> {
+    await boot.stop();
+    fixture.rules = { isOwner: () => true, chat: () => ({ replyToMode: "off", streaming }) };
+    fixture.models = modelsAt(fixture.model.url, UNMETERED, { reasoning: true });
+    boot = await fixture.boot();
+    await told("/reasoning stream /think low");
+  }
+
+  it("shows thoughts while they come, in the preview that becomes the answer, and never a secret", async () => {
+    await startThinking("partial");
+    const end = Promise.withResolvers<void>();
+    fixture.model.answer(() => ({ thinking, text: "all done", until: end.promise }));
+    const row = await boot.tell("hello");
+    await until(() => fixture.platform.texts.some((text) => text.includes("💭")));
+    const shown = fixture.platform.texts.at(-1) ?? "";
+    expect(shown).toContain("they want to know? [secret]");
+    expect(shown.length).toBeLessThan(1600);
+    end.resolve();
+    expect(await boot.outcome(row)).toEqual({ kind: "replied" });
+    expect(fixture.platform.texts.at(-1)).toBe("all done");
+    expect(fixture.platform.texts.join("\n")).not.toContain("💭");
+    expect(JSON.stringify(fixture.platform.calls)).not.toContain(secret.reveal());
+  });
+
+  it("leaves nothing of them when the answer is silent", async () => {
+    await startThinking("partial");
+    const end = Promise.withResolvers<void>();
+    fixture.model.answer(() => ({ thinking, text: "NO_REPLY ", until: end.promise }));
+    const row = await boot.tell("hello");
+    await until(() => fixture.platform.texts.some((text) => text.includes("💭")));
+    end.resolve();
+    expect(await boot.outcome(row)).toEqual({ kind: "silent" });
+    await until(() => !fixture.platform.texts.some((text) => text.includes("💭")));
+  });
+
+  it("shows them before the answer where there is no preview", async () => {
+    await startThinking("block");
+    fixture.model.answer(() => ({ thinking, text: "all done" }));
+    const [thoughts, answer] = await told("hello");
+    expect(thoughts).toContain("💭");
+    expect(answer).toBe("all done");
+  });
+});
+
 describe("an answer that is too long for a chat", () => {
   it.each([{}, { streaming: "block" as const }])("is cut, and the chat is told by how much: %j", async (style) => {
     fixture.rules = { chat: () => ({ replyToMode: "off", streaming: "off", ...style }) };

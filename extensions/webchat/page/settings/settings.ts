@@ -53,8 +53,8 @@ export const SECTIONS: readonly { readonly title: string; readonly rows: readonl
       { name: "thinkingLevel", label: "Thinking level" },
       {
         name: "reasoningLevel",
-        label: "Thoughts before each answer in chats",
-        meanings: { off: "not shown", on: "shown" },
+        label: "Thoughts in chats",
+        meanings: { off: "not shown", on: "before each answer", stream: "while they come" },
       },
       {
         name: "verboseLevel",

@@ -81,9 +81,11 @@ function shownTo(turn: Turn, ports: TurnPorts): Pick<AnswerTarget, "verbose" | "
   return {
     verbose: () => verbose ?? verboseLevelOf(entry()?.verboseLevel) ?? agent.verbose ?? "off",
     ...(isFirst && { begins: facts.sessionId }),
-    reasons: (reasoning ?? entry()?.reasoningLevel) === "on",
+    reasons: shownThoughts(reasoning ?? entry()?.reasoningLevel),
   };
 }
+
+const shownThoughts = (level: string | undefined) => (level === "on" || level === "stream" ? level : undefined);
 
 async function earlierAnswer(row: InboxRow | undefined, outbox: OutboxJournal): Promise<EarlierAnswer> {
   if (!row || row.attempts === 0) return { rows: [], previewId: undefined, previewLength: 0 };

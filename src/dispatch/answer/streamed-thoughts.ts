@@ -1,0 +1,30 @@
+import { Secret } from "../../utils/secrets/secret.ts";
+
+/** UTF-16 units of the newest thoughts that a preview shows. A preview is one message, in which the answer must have place too. */
+const MOST_SHOWN = 1200;
+
+/** The model's thoughts as the preview of an answer shows them, before the text. They are no part of the answer. */
+export class StreamedThoughts {
+  #text = "";
+  #wasShown = false;
+
+  /** A preview with thoughts may be in the chat. */
+  get wasShown(): boolean {
+    return this.#wasShown;
+  }
+
+  push(delta: string): void {
+    // A secret that is cut at the front would not be masked.
+    this.#text = (this.#text + delta).slice(-8 * MOST_SHOWN);
+  }
+
+  /** The preview of a text. Its length never shrinks while thoughts come, because a preview cannot become shorter. */
+  before(visible: string): string {
+    const masked = Secret.mask(this.#text).trim();
+    if (masked === "") return visible;
+    this.#wasShown = true;
+    const shown = masked.length > MOST_SHOWN ? `…${masked.slice(-MOST_SHOWN)}` : masked;
+    const quoted = shown.split("\n").map((line) => (line === "" ? ">" : `> ${line}`));
+    return [`💭 Reasoning:\n\n${quoted.join("\n")}`, visible].filter((part) => part !== "").join("\n\n");
+  }
+}

@@ -149,7 +149,8 @@ describe.concurrent("words in a chat", () => {
     world.telegram.say("what is here?");
     await world.told("fake-1,");
     const shown = world.telegram.shown(1001).slice(1);
-    expect(shown.map((text) => /^(🛠️ ls|↳ ls|two files|Usage: )/u.exec(text)?.[1])).toEqual([
+    expect(shown.map((text) => /^(🧭 New session: |🛠️ ls|↳ ls|two files|Usage: )/u.exec(text)?.[1])).toEqual([
+      "🧭 New session: ",
       "🛠️ ls",
       "↳ ls",
       "two files",

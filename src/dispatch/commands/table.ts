@@ -6,6 +6,7 @@ import { principalOf } from "../turn/principal.ts";
 import type { CommandContribution } from "../../types/contribution.ts";
 import { fromContribution, type Command, type CommandAnswer, type CommandContext, type Commands } from "./command.ts";
 import { switchModel } from "./model.ts";
+import { REPORT_COMMANDS } from "./reports/report-table.ts";
 import { SETTING_COMMANDS } from "./setting-table.ts";
 import { giveUpUnsent } from "../answer/unsent-parts.ts";
 import { commandWord, skillCommand, useSkill } from "./skill.ts";
@@ -61,6 +62,7 @@ const COMMANDS: readonly Command[] = [
     run: undoTurn,
   },
   ...SETTING_COMMANDS,
+  ...REPORT_COMMANDS,
   {
     name: "skill",
     who: "anyone",

@@ -169,8 +169,21 @@ export interface DiskPorts {
   diskTakesWrites?(): Promise<boolean>;
 }
 
+/** The restart of the gateway's process. */
+export interface RestartPort {
+  /** Why the gateway would not come back, or may not restart: sentences for an owner. Undefined when it can. */
+  whyNot(): Promise<string | undefined>;
+  /** Returns at once. The gateway closes in order, and begins again. */
+  begin(): void;
+}
+
+/** What the gateway's own program lends, for commands of owners. */
+export interface ProgramPorts {
+  readonly restart?: RestartPort;
+}
+
 /** What the gateway provides to the message pipeline. */
-export interface DispatchPorts extends CommonPorts, StoragePorts, ChatPorts, ModelPorts, DiskPorts {}
+export interface DispatchPorts extends CommonPorts, StoragePorts, ChatPorts, ModelPorts, DiskPorts, ProgramPorts {}
 
 /** A recording in the media store. */
 export interface Recording {

@@ -19,7 +19,7 @@ const sayInGroup = async (text: string) => boot.outcome(await boot.tell(text, "7
 
 it("/history shows the last turns as they were said, with a line for each tool and no word of the gateway", async () => {
   fixture.tools.push(makeTool("look", async () => ({ content: [{ type: "text", text: "the secret result" }] })));
-  fixture.model.answer((call, number) =>
+  fixture.model.answer((_call, number) =>
     number === 1
       ? { tool: "look", args: { text: "", path: "notes.txt" } }
       : { text: `[[reply_to_current]]answer ${number}` },

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { Dispatch } from "../../dispatch/dispatch.ts";
-import type { DispatchPorts, Verdict } from "../../dispatch/ports.ts";
+import type { DispatchPorts, RestartPort, Verdict } from "../../dispatch/ports.ts";
 import type { Outbox } from "../../outbox/deliver.ts";
 import type { Links } from "../../outbox/ports.ts";
 import { seedWorkspace } from "../../prompt/bootstrap.ts";
@@ -54,6 +54,7 @@ export interface Surroundings {
   onDiskError?(error: OpenClawError): void;
   onSent?(to: Peer): void;
   onPairing?(request: PairingRequest): void;
+  readonly restart?: RestartPort;
 }
 
 /** Opens the state directory. The caller holds its lock. */
@@ -97,6 +98,7 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
     tools: openTools(live, { ...journal, log }, ofChats),
     ...prompting.ports,
     statusLines: () => around.statusLines(),
+    ...(around.restart && { restart: around.restart }),
     onPairing: (request) => {
       notifyPairing(request, hooks);
       around.onPairing?.(request);

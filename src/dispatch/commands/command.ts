@@ -15,6 +15,7 @@ export type CommandPorts = Pick<
   | "link"
   | "models"
   | "outbox"
+  | "restart"
   | "sessions"
   | "settings"
   | "skillsOf"
@@ -40,8 +41,8 @@ export interface CommandContext {
   compact(session: Session): Promise<Compacted>;
 }
 
-/** `text` answers the user. `turn` goes to the agent instead, as the user's text. */
-export type CommandAnswer = { readonly text: string } | { readonly turn: string };
+/** `text` answers the user; `afterwards` is called when the answer is kept. `turn` goes to the agent instead, as the user's text. */
+export type CommandAnswer = { readonly text: string; readonly afterwards?: () => void } | { readonly turn: string };
 
 /**
  * `at: "once"` is answered at once, whatever runs, and before later messages of its chat. `at: "apart"` is, too, but delays

@@ -90,6 +90,10 @@ export function commandWork(
   const { row, key, log } = said;
   const { command } = asked;
   const reply = (text: string) => host.replies.command(row, key, { name: command.name, text, log });
+  const give = async ({ text, afterwards }: Extract<CommandAnswer, { text: string }>) => {
+    await reply(text);
+    afterwards?.();
+  };
   const refused = refusalOf(asked, { message: row.message, key }, ports.settings());
   if (refused !== undefined) return () => reply(refused);
   if (row.attempts >= MOST_STARTS) return () => refuseRepeat(command.name, said, host);
@@ -99,13 +103,13 @@ export function commandWork(
   if (command.at === "once" || command.at === "apart") {
     return async () => {
       answer ??= await counted(row, ports, async () => command.run(context));
-      if ("text" in answer) await reply(answer.text);
+      if ("text" in answer) await give(answer);
     };
   }
   const { at } = command;
   const work = async () => {
     answer ??= await counted(row, ports, () => inSession(key, (session) => command.run(context, session), ports));
-    if ("text" in answer) return reply(answer.text);
+    if ("text" in answer) return give(answer);
     host.replies.acks.put([row]);
     host.lanes.enterFirst(key, { rows: [row], pending: said.history(), text: answer.turn, ...(log && { log }) });
   };

@@ -7,6 +7,7 @@ import type { CommandContribution } from "../../types/contribution.ts";
 import { fromContribution, type Command, type CommandAnswer, type CommandContext, type Commands } from "./command.ts";
 import { switchModel } from "./model.ts";
 import { REPORT_COMMANDS } from "./reports/report-table.ts";
+import { restartGateway } from "./restart.ts";
 import { SETTING_COMMANDS } from "./setting-table.ts";
 import { giveUpUnsent } from "../answer/unsent-parts.ts";
 import { commandWord, skillCommand, useSkill } from "./skill.ts";
@@ -92,6 +93,14 @@ const COMMANDS: readonly Command[] = [
     help: "Answer a waiting command: /approve <id> once, always or deny.",
     at: "once",
     run: approve,
+  },
+  {
+    name: "restart",
+    who: "owner",
+    help: "Restart the gateway. I say when I am back.",
+    choices: [],
+    at: "once",
+    run: restartGateway,
   },
 ];
 

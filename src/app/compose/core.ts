@@ -21,7 +21,7 @@ import type { Live } from "./live.ts";
 import { openLiveModels } from "./live-models.ts";
 import { openOutbox } from "./open-outbox.ts";
 import { openPrompting } from "./prompting.ts";
-import { createRules } from "./rules.ts";
+import { programPorts } from "./program-ports.ts";
 import { notifyPairing, openHooks, openLiveSessions } from "./plugin-hooks.ts";
 import { openRunParts } from "./run-parts.ts";
 
@@ -88,7 +88,6 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
     models,
     clock,
     log,
-    settings: createRules(live),
     gate: (message) => around.gate(message),
     ...(around.groupHistory && { groupHistory: around.groupHistory }),
     link: (to) => around.links.link(to),
@@ -98,7 +97,7 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
     tools: openTools(live, { ...journal, log }, ofChats),
     ...prompting.ports,
     statusLines: () => around.statusLines(),
-    ...(around.restart && { restart: around.restart }),
+    ...programPorts(live, journal, around),
     onPairing: (request) => {
       notifyPairing(request, hooks);
       around.onPairing?.(request);

@@ -20,6 +20,7 @@ export type CommandPorts = Pick<
   | "settings"
   | "skillsOf"
   | "statusLines"
+  | "storiesOf"
   | "clock"
   | "log"
 >;

@@ -1,5 +1,6 @@
 import type { Command } from "../command.ts";
 import { MOST_TURNS, showHistory } from "./history.ts";
+import { tellWhy } from "./why.ts";
 
 /** The commands that show what there is of a conversation. */
 export const REPORT_COMMANDS: readonly Command[] = [
@@ -9,5 +10,12 @@ export const REPORT_COMMANDS: readonly Command[] = [
     help: `The last turns of this conversation: /history, or /history and their number, at most ${MOST_TURNS}.`,
     at: "apart",
     run: showHistory,
+  },
+  {
+    name: "why",
+    who: "conversation",
+    help: "What happened to the last message: why it got its answer, or none. /why 2 for one two messages earlier, /why #4711 for an id.",
+    at: "apart",
+    run: tellWhy,
   },
 ];

@@ -36,8 +36,10 @@ export interface CommandContext {
   readonly approvals: Approvals;
   /** Aborted when somebody stops the session's work. */
   readonly signal: AbortSignal;
-  /** Ends the runs of this session and empties its lane. Returns the runs that ended. */
-  stop(): Promise<readonly RunId[]>;
+  /** Ends the runs of a session, of this one when none is named, and empties its lane. Returns the runs that ended. */
+  stop(of?: SessionKey): Promise<readonly RunId[]>;
+  /** The sessions whose runs wait or are active. */
+  running(): ReadonlySet<SessionKey>;
   /** Replaces the older part of the conversation by a summary that keeps what `args` name. */
   compact(session: Session): Promise<Compacted>;
 }

@@ -3,6 +3,7 @@ import type { RunId, SessionKey } from "../../types/ids.ts";
 import type { InboxRow } from "../../types/journal.ts";
 import type { HistoryLine, InboundMessage } from "../../types/chat/message.ts";
 import type { Session } from "../../types/session.ts";
+import type { RunRegistry } from "../clients/run-registry.ts";
 import type { Approvals } from "../approvals/approvals.ts";
 import type { Compactions } from "../maintenance/compactions.ts";
 import type { DispatchPorts } from "../ports.ts";
@@ -32,6 +33,7 @@ export interface CommandHost {
   readonly commands: Commands;
   readonly approvals: Approvals;
   readonly lanes: Lanes;
+  readonly registry: Pick<RunRegistry, "running">;
   readonly replies: Replies;
   readonly compactions: Compactions;
   /** See `Dispatch.stop`. */
@@ -150,7 +152,8 @@ function contextFor(
     commands: host.commands,
     approvals: host.approvals,
     isOwner: ports.settings().isOwner(message),
-    stop: () => host.stop(key),
+    stop: (of = key) => host.stop(of),
+    running: () => new Set(host.registry.running().map(({ stream }) => stream.facts.sessionKey)),
     compact: (session) =>
       host.compactions.compact(session, { signal, message, ...(args !== "" && { instructions: args }) }),
   };

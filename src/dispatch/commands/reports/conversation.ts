@@ -21,17 +21,18 @@ export interface SaidLine {
 }
 
 /**
- * What people see of transcript entries, oldest first: without what the gateway writes for the model, without turns that nobody
- * wrote, and with secrets masked. A call of a tool is one line, its result none. Pure.
+ * What people see of transcript entries, oldest first: without what the gateway writes for the model, and with secrets masked. A call
+ * of a tool is one line, its result none. `all`: also turns that nobody wrote, such as the task of a subagent. Pure.
  */
-export const saidIn = (entries: readonly TranscriptEntry[]): readonly SaidLine[] =>
-  joinAnswers(entries).flatMap((entry) => linesOf(entry).filter(({ by, text }) => by === "tool" || text !== ""));
+export const saidIn = (entries: readonly TranscriptEntry[], all = false): readonly SaidLine[] =>
+  joinAnswers(entries).flatMap((entry) => linesOf(entry, all).filter(({ by, text }) => by === "tool" || text !== ""));
 
-function linesOf(entry: TranscriptEntry): readonly SaidLine[] {
+function linesOf(entry: TranscriptEntry, all: boolean): readonly SaidLine[] {
   const at = Date.parse(entry.timestamp) || 0;
   if (entry.type === "message") {
-    if (entry.message.role === "user") return personLine(entry.message, at);
-    return entry.message.role === "assistant" ? agentLines(entry.message, at) : [];
+    const { message } = entry;
+    if (message.role === "user") return all || isOfPerson(message) ? [personLine(message, at)] : [];
+    return message.role === "assistant" ? agentLines(message, at) : [];
   }
   const notice = noticeIn(entry);
   // The answer to a command is no part of what the agent and a person said.
@@ -40,8 +41,10 @@ function linesOf(entry: TranscriptEntry): readonly SaidLine[] {
   return [{ at, by: "agent", text: readable([notice.text, ...files].join("\n")) }];
 }
 
-function personLine({ content, provenance, steered }: UserMessage, at: number): readonly SaidLine[] {
-  if (provenance !== undefined && provenance.kind !== "third-party_user") return [];
+const isOfPerson = ({ provenance }: UserMessage): boolean =>
+  provenance === undefined || provenance.kind === "third-party_user";
+
+function personLine({ content, steered }: UserMessage, at: number): SaidLine {
   const parts = typeof content === "string" ? [{ type: "text" as const, text: content }] : content;
   const first = parts.findIndex(({ type }) => type === "text");
   let name: string | undefined;
@@ -53,7 +56,7 @@ function personLine({ content, provenance, steered }: UserMessage, at: number): 
     return shown.text;
   });
   const text = readable(texts.join("\n"));
-  return [{ at, by: "person", text, ...(name !== undefined && { name }), ...(steered !== true && { opens: true }) }];
+  return { at, by: "person", text, ...(name !== undefined && { name }), ...(steered !== true && { opens: true }) };
 }
 
 function agentLines({ content }: AssistantMessage, at: number): readonly SaidLine[] {

@@ -1,6 +1,7 @@
 import { timestamp } from "../../../prompt/timestamp.ts";
 import { plainMarkdown } from "../../../utils/text/plain-markdown.ts";
 import { shorten } from "../../../utils/text/shorten.ts";
+import type { SessionKey } from "../../../types/ids.ts";
 import type { CommandAnswer, CommandContext } from "../command.ts";
 import { saidIn, type SaidLine } from "./conversation.ts";
 
@@ -18,12 +19,7 @@ export async function showHistory(context: CommandContext): Promise<CommandAnswe
   if (turns === undefined) return { text: `Use a number of turns from 1 to ${MOST_TURNS}.` };
   const said = await lastTurns(context, turns);
   if (said.length === 0) return { text: "Nothing has been said in this conversation yet." };
-  const settings = context.ports.settings();
-  const id = settings.agentOf(context.key);
-  const agent = settings.agents.get(id);
-  const names = { agent: agent?.name ?? id, person: context.message.from.chat.kind === "direct" ? "You" : "Someone" };
-  const zone = agent?.timezone ?? "UTC";
-  return { text: said.map((line) => lineText(line, names, zone)).join("\n") };
+  return { text: saidText(said, context, context.key) };
 }
 
 function turnsIn(args: string): number | undefined {
@@ -44,7 +40,19 @@ async function lastTurns({ key, ports }: CommandContext, turns: number): Promise
   }
 }
 
-/** One line, in which no text of others is markup. */
+/** A line for each thing that was said in a session, in which no text of others is markup. */
+export function saidText(
+  said: readonly SaidLine[],
+  { message, ports }: Pick<CommandContext, "message" | "ports">,
+  key: SessionKey,
+): string {
+  const settings = ports.settings();
+  const id = settings.agentOf(key);
+  const agent = settings.agents.get(id);
+  const names = { agent: agent?.name ?? id, person: message.from.chat.kind === "direct" ? "You" : "Someone" };
+  return said.map((line) => lineText(line, names, agent?.timezone ?? "UTC")).join("\n");
+}
+
 function lineText({ at, by, name, text }: SaidLine, names: { agent: string; person: string }, zone: string): string {
   const line = plainMarkdown(shorten(text.replaceAll(/\s+/g, " "), MOST_CHARS, () => " … "));
   const who = plainMarkdown(by === "agent" ? names.agent : (name ?? names.person));

@@ -1,5 +1,6 @@
 import type { Command } from "../command.ts";
 import { MOST_TURNS, showHistory } from "./history.ts";
+import { showSubagents } from "./subagents.ts";
 import { tellWhy } from "./why.ts";
 
 /** The commands that show what there is of a conversation. */
@@ -17,5 +18,13 @@ export const REPORT_COMMANDS: readonly Command[] = [
     help: "What happened to the last message: why it got its answer, or none. /why 2 for one two messages earlier, /why #4711 for an id.",
     at: "apart",
     run: tellWhy,
+  },
+  {
+    name: "subagents",
+    who: "conversation",
+    help: "The subagents of this conversation: /subagents list; info, log or stop with its number or id; stop all.",
+    choices: ["list", "info", "log", "stop"],
+    at: "apart",
+    run: showSubagents,
   },
 ];

@@ -1,5 +1,7 @@
+import { appendFile } from "node:fs/promises";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { Secret } from "../../src/utils/secrets/secret.ts";
+import { LIMITS } from "../fakes/chat-platform.ts";
 import { openDispatchFixture, type Boot, type DispatchFixture } from "../kit/dispatch.ts";
 import { peer } from "../kit/inbound.ts";
 import { makeTool } from "../kit/tools.ts";
@@ -69,4 +71,94 @@ it("/history of a group is for owners, and without turns it says so", async () =
   fixture.rules = { isOwner: () => true };
   await sayInGroup("/history");
   expect(told()).toBe("Nothing has been said in this conversation yet.");
+});
+
+/** The name and the text of the file that a command sends. */
+async function fileOf(command: string): Promise<{ name: string | undefined; text: string }> {
+  const row = await boot.tell(command);
+  await boot.outcome(row);
+  const parts = (await boot.journal.outbox.of(row.id)).flatMap(({ body }) =>
+    body.kind === "media" ? [body.media] : [],
+  );
+  const [file] = parts;
+  if (file?.source.at !== "store" || parts.length > 1) throw new Error("not one file was sent");
+  return { name: file.name, text: Buffer.from(await boot.ports.media.read(file.source.id)).toString() };
+}
+
+it("/export sends the whole conversation as Markdown, as JSON, or as its transcript, with secrets masked", async () => {
+  Secret.remember('a"quoted"-s3cret');
+  fixture.limits = { ...LIMITS, media: 100_000 };
+  fixture.model.answer((_call, number) => ({ text: `answer ${number} has a"quoted"-s3cret` }));
+  await boot.ask("the first");
+  await boot.ask("the second\nof two lines");
+  const { name, text } = await fileOf("/export");
+  expect(fixture.platform.texts.slice(-2)).toEqual([
+    expect.stringMatching(/^The conversation telegram:default:1, with \d+ bytes\.$/),
+    "<media>",
+  ]);
+  expect(name).toMatch(/^conversation-telegram-default-1-\d{4}-\d\d-\d\d\.md$/);
+  expect(text.replaceAll(/\d{4}-\d\d-\d\d \d\d:\d\d/g, "<time>")).toBe(
+    [
+      "# telegram:default:1",
+      "Exported <time> (UTC).",
+      "## User 1, <time>",
+      "the first",
+      "## main, <time>",
+      "answer 1 has [secret]",
+      "## User 1, <time>",
+      "the second\nof two lines",
+      "## main, <time>",
+      "answer 2 has [secret]\n",
+    ].join("\n\n"),
+  );
+  const json = await fileOf("/export json");
+  expect(json.name).toMatch(/\.json$/);
+  expect(JSON.parse(json.text)).toMatchObject({
+    sessionKey: boot.keyOf("1"),
+    messages: [
+      { by: "person", name: "User 1", text: "the first" },
+      { by: "agent" },
+      {},
+      { text: "answer 2 has [secret]" },
+    ],
+  });
+  const path = boot.sessions.fileOf(boot.keyOf("1")) ?? "";
+  await appendFile(path, '{"type":"mess');
+  const lines = (await fileOf("/export jsonl")).text
+    .trimEnd()
+    .split("\n")
+    .map((line): unknown => JSON.parse(line));
+  expect(lines[0]).toMatchObject({ type: "session" });
+  expect(JSON.stringify(lines)).toContain("answer 2 has [secret]");
+  await boot.ask("/export xml");
+  expect(told()).toBe("Use one of: md, json, jsonl.");
+});
+
+it("/export says what to do where a file is too large for the chat, or the chat takes none", async () => {
+  await boot.ask("/export");
+  expect(told()).toBe("This conversation has nothing to export yet.");
+  await boot.ask("word ".repeat(1000));
+  await boot.ask("/export");
+  expect(told()).toMatch(/too large to be sent here: \d+ KiB, and at most 1000 bytes are possible\./);
+  expect(told()).toContain("openclaw sessions export telegram:default:1 --format markdown");
+  fixture.limits = { ...LIMITS, media: 0 };
+  await boot.ask("/export");
+  expect(told()).toMatch(/^This chat takes no files\. .*openclaw sessions export/);
+  fixture.limits = { ...LIMITS, media: 100_000_000 };
+  await appendFile(boot.sessions.fileOf(boot.keyOf("1")) ?? "", " ".repeat(9 * 2 ** 20));
+  await boot.ask("/export");
+  expect(told()).toMatch(/too large to be sent here: 9\.0 MiB, and at most 8\.0 MiB/);
+});
+
+it("/export of a client names the file, in its answer and in its conversation", async () => {
+  await boot.ask("the first");
+  const key = boot.keyOf("1");
+  const { runId } = await boot.chat.send({ sessionKey: key, text: "/export", media: [], idempotencyKey: "e-1" });
+  const stream = boot.chat.stream(runId);
+  const texts: string[] = [];
+  for await (const event of stream?.watch() ?? []) if (event.type === "answer") texts.push(event.text);
+  expect(texts).toEqual([expect.stringMatching(/📎 conversation-telegram-default-1-.*\.md \(`media\/.*\.md`\)$/)]);
+  await boot.dispatch.replies.notes.settle();
+  const { entries } = await boot.sessions.history(key, 1);
+  expect(entries[0]).toMatchObject({ data: { said: "/export", media: [{ kind: "document", mime: "text/markdown" }] } });
 });

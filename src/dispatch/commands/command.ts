@@ -1,6 +1,6 @@
 import type { Compacted } from "../../harness/compaction/compact.ts";
 import type { RunId, SessionKey } from "../../types/ids.ts";
-import type { InboundMessage } from "../../types/chat/message.ts";
+import type { InboundMessage, MediaItem } from "../../types/chat/message.ts";
 import type { Session } from "../../types/session.ts";
 import type { CommandAccess, CommandContribution } from "../../types/contribution.ts";
 import type { Approvals } from "../approvals/approvals.ts";
@@ -23,6 +23,7 @@ export type CommandPorts = Pick<
   | "storiesOf"
   | "clock"
   | "log"
+  | "media"
 >;
 
 /** What a command may read and change. */
@@ -44,8 +45,19 @@ export interface CommandContext {
   compact(session: Session): Promise<Compacted>;
 }
 
-/** `text` answers the user; `afterwards` is called when the answer is kept. `turn` goes to the agent instead, as the user's text. */
-export type CommandAnswer = { readonly text: string; readonly afterwards?: () => void } | { readonly turn: string };
+/** A file of the media store. */
+export interface StoredFile extends MediaItem {
+  readonly name: string;
+  readonly source: Extract<MediaItem["source"], { at: "store" }>;
+}
+
+/**
+ * `text` answers the user, with a file of the media store if one is named; `afterwards` is called when the answer is kept. `turn`
+ * goes to the agent instead, as the user's text.
+ */
+export type CommandAnswer =
+  | { readonly text: string; readonly file?: StoredFile; readonly afterwards?: () => void }
+  | { readonly turn: string };
 
 /**
  * `at: "once"` is answered at once, whatever runs, and before later messages of its chat. `at: "apart"` is, too, but delays

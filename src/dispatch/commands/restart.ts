@@ -1,4 +1,5 @@
-import { isClients, isRestartOf, noteRestart } from "../recovery/restarted.ts";
+import { isForClient } from "../clients/for-client.ts";
+import { isRestartOf, noteRestart } from "../recovery/restarted.ts";
 import type { CommandAnswer, CommandContext } from "./command.ts";
 
 /** The answer to a client whose command had none when the gateway ended. Chats are told without being asked again. */
@@ -11,7 +12,7 @@ const DONE = "The gateway has restarted.";
 export async function restartGateway({ message, key, ports }: CommandContext): Promise<CommandAnswer> {
   const { restart, journal, clock } = ports;
   if (!restart) return { text: "This gateway cannot restart itself." };
-  if (await isRestartOf(message, journal.values)) return { text: isClients(message) ? DONE : "" };
+  if (await isRestartOf(message, journal.values)) return { text: isForClient(message) ? DONE : "" };
   const why = await restart.whyNot();
   if (why !== undefined) return { text: `The gateway does not restart: ${why}` };
   await noteRestart({ message, key, at: clock.now() }, journal.values);

@@ -16,7 +16,7 @@ import { directivesOf } from "../directives/said.ts";
 import { withoutDirectives, type FoundDirective } from "../directives/parse.ts";
 import { commandIn, type AskedCommand } from "./asked.ts";
 import { inSession } from "../../sessions/in-session.ts";
-import type { CommandAnswer, CommandContext, CommandPorts, Commands } from "./command.ts";
+import type { CommandAnswer, CommandContext, CommandPorts, Commands, StoredFile } from "./command.ts";
 
 /** A message that is a command. */
 interface CommandMessage {
@@ -91,9 +91,10 @@ export function commandWork(
 ): () => Promise<void> {
   const { row, key, log } = said;
   const { command } = asked;
-  const reply = (text: string) => host.replies.command(row, key, { name: command.name, text, log });
-  const give = async ({ text, afterwards }: Extract<CommandAnswer, { text: string }>) => {
-    await reply(text);
+  const reply = (text: string, file?: StoredFile) =>
+    host.replies.command(row, key, { name: command.name, text, log, ...(file && { file }) });
+  const give = async ({ text, file, afterwards }: Extract<CommandAnswer, { text: string }>) => {
+    await reply(text, file);
     afterwards?.();
   };
   const refused = refusalOf(asked, { message: row.message, key }, ports.settings());

@@ -5,6 +5,7 @@ import { NOTICE_TYPE } from "../../sessions/transcript/history.ts";
 import type { InboundMessage } from "../../types/chat/message.ts";
 import { sessionKey, type SessionKey } from "../../types/ids.ts";
 import type { InboxRow, KeyValue } from "../../types/journal.ts";
+import { isForClient } from "../clients/for-client.ts";
 import type { ChatNotices } from "../notices/chat-notices.ts";
 import type { DispatchPorts } from "../ports.ts";
 
@@ -59,18 +60,14 @@ export async function tellRestarted(
   await values.set(NAME, JSON.stringify({ ...last, told: true } satisfies Noted));
 }
 
-/** Whether a client asked, and no chat reads the answer. */
-export const isClients = ({ options }: InboundMessage): boolean =>
-  options?.operator === true && options.deliverTo === undefined;
-
 async function tell(
   row: InboxRow,
   key: SessionKey,
   notices: Pick<ChatNotices, "answer">,
   ports: Pick<DispatchPorts, "sessions">,
 ): Promise<void> {
-  if (isClients(row.message) && !row.outcome) return;
-  if (!isClients(row.message)) {
+  if (isForClient(row.message) && !row.outcome) return;
+  if (!isForClient(row.message)) {
     await notices.answer(row, { text: BACK, because: "command", key: `in:${row.id}:restarted` });
     return;
   }

@@ -1,4 +1,4 @@
-import { noticeIn, type Notice, type NoticeFile } from "../../sessions/shown/notice.ts";
+import { fileLine, noticeIn, type Notice, type NoticeFile } from "../../sessions/shown/notice.ts";
 import { mediaId } from "../../types/ids.ts";
 import type { MediaStore } from "../../types/journal.ts";
 import type { TranscriptEntry } from "../../types/session.ts";
@@ -36,5 +36,5 @@ export function contentOf({ text, media = [] }: Notice, images: ReadonlyMap<stri
 
 function partOf({ mime, name, source }: NoticeFile, data: string | undefined): object {
   if (data !== undefined) return { type: "image", mimeType: mime, data, ...(name !== undefined && { fileName: name }) };
-  return { type: "text", text: `📎 ${name ?? "file"} (\`media/${source.id}\`)` };
+  return { type: "text", text: fileLine(name, source.id) };
 }

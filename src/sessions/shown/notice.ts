@@ -27,3 +27,6 @@ export function noticeIn(entry: TranscriptEntry): Notice | undefined {
     ? noticeShape.safeParse(entry.data).data
     : undefined;
 }
+
+/** A file of the media store that is not shown, in one line. */
+export const fileLine = (name: string | undefined, id: string): string => `📎 ${name ?? "file"} (\`media/${id}\`)`;

@@ -1,4 +1,6 @@
 import type { Command } from "../command.ts";
+import { FORMATS } from "./export-formats.ts";
+import { exportConversation } from "./export.ts";
 import { MOST_TURNS, showHistory } from "./history.ts";
 import { showSubagents } from "./subagents.ts";
 import { tellWhy } from "./why.ts";
@@ -18,6 +20,14 @@ export const REPORT_COMMANDS: readonly Command[] = [
     help: "What happened to the last message: why it got its answer, or none. /why 2 for one two messages earlier, /why #4711 for an id.",
     at: "apart",
     run: tellWhy,
+  },
+  {
+    name: "export",
+    who: "conversation",
+    help: "This conversation as a file: /export md, json, or jsonl for the transcript as it is kept.",
+    choices: FORMATS,
+    at: "apart",
+    run: exportConversation,
   },
   {
     name: "subagents",

@@ -10,6 +10,7 @@ let fixture: DispatchFixture;
 let boot: Boot;
 beforeEach(async () => {
   fixture = await openDispatchFixture();
+  fixture.keepsPrompts = true;
   fixture.model.answer(() => ({ text: "an answer" }));
   boot = await fixture.boot();
 });
@@ -161,4 +162,49 @@ it("/export of a client names the file, in its answer and in its conversation", 
   await boot.dispatch.replies.notes.settle();
   const { entries } = await boot.sessions.history(key, 1);
   expect(entries[0]).toMatchObject({ data: { said: "/export", media: [{ kind: "document", mime: "text/markdown" }] } });
+});
+
+it("/context shows what the model saw: the window, the prompt, tools with their sizes, and the conversation", async () => {
+  fixture.tools.push(
+    makeTool("look", async () => ({ content: [] })),
+    makeTool("find", async () => ({ content: [] })),
+  );
+  await boot.ask("/context");
+  expect(told()).toBe("No model has been asked in this conversation yet.");
+  await boot.ask("the first");
+  await boot.ask("/context");
+  const lines = told().split("\n");
+  expect(lines[0]).toMatch(/^What fake\/fake-1 saw at \d{4}-\d\d-\d\d \d\d:\d\d; tokens are estimated\.$/);
+  expect(lines[1]).toMatch(/^Window: [\d,]+ of [\d,]+ tokens, \d+%; [\d,]+ are kept for the answer$/);
+  expect(lines.slice(2)).toEqual([
+    expect.stringMatching(/^System prompt: \d+ tokens, \d+ parts$/),
+    expect.stringMatching(/^Tools: \d+ tokens, 2$/),
+    expect.stringMatching(/^Conversation: \d+ tokens, 1 message$/),
+  ]);
+  await boot.ask("/context detail");
+  expect(told()).toMatch(/Tools with their schemas\n• (look|find): \d+ tokens\n• (look|find): \d+ tokens/);
+  await boot.ask("/context all");
+  expect(told()).toBe("Use one of: list, detail, json.");
+});
+
+it("/context json gives the same as JSON, as a file where it is long", async () => {
+  fixture.rules = { isOwner: () => true };
+  await boot.ask("the first");
+  await boot.ask("/context json");
+  const shown = JSON.parse(told().replaceAll(/^```\n|\n```$/g, "")) as Record<string, unknown>;
+  expect(shown).toMatchObject({ model: "fake/fake-1", conversation: { messages: 1, hasSummary: false }, window: {} });
+  fixture.limits = { ...LIMITS, media: 100_000 };
+  fixture.tools.push(...Array.from({ length: 100 }, (_, at) => makeTool(`tool_${at}`, async () => ({ content: [] }))));
+  await boot.ask("the second");
+  const { name, text } = await fileOf("/context json");
+  expect(name).toMatch(/^context-.*\.json$/);
+  expect((JSON.parse(text) as { tools: unknown[] }).tools).toHaveLength(100);
+});
+
+it("/context of a group: everybody sees the sums, owners the details", async () => {
+  await sayInGroup("hello");
+  await sayInGroup("/context");
+  expect(told()).toContain("Conversation:");
+  await sayInGroup("/context detail");
+  expect(told()).toContain("Only an owner may use /context");
 });

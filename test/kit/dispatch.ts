@@ -85,6 +85,8 @@ export interface DispatchFixture {
   commands: readonly CommandContribution[];
   /** Adds the hooks of one plugin, called "watcher". */
   hooks?: (on: ContributionRegistry["addHook"]) => void;
+  /** Runs record what their models saw. */
+  keepsPrompts: boolean;
   restart?: NonNullable<DispatchPorts["restart"]>;
   liveState?: NonNullable<DispatchPorts["liveState"]>;
   gate: (message: InboundMessage) => Promise<Verdict>;
@@ -116,6 +118,7 @@ export async function openDispatchFixture(): Promise<DispatchFixture> {
     dir: place.dir,
     tools: [],
     isLinked: true,
+    keepsPrompts: false,
     models: modelsAt(model.url),
     limits: LIMITS,
     rules: {},
@@ -155,6 +158,7 @@ async function start(fixture: DispatchFixture, bootId: string, clock: Clock): Pr
   const ports: DispatchPorts = {
     kinds: fixture.kinds,
     ...(hooks && { hooks }),
+    ...(fixture.keepsPrompts && { texts: journal.texts }),
     ...(fixture.restart && { restart: fixture.restart }),
     ...(fixture.liveState && { liveState: fixture.liveState }),
     journal,

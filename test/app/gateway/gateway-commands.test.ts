@@ -1,3 +1,5 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { connectGateway, type GatewayClient } from "../../../src/app/cli/client.ts";
@@ -121,4 +123,16 @@ test("/why shows an owner the words of the provider too", async () => {
   await said("it fails");
   await settled();
   expect((await said("/why")).text).toContain("words of the provider");
+});
+
+test("/context names the files of the workspace, with what is cut of them, skills and tools", async () => {
+  writeFileSync(join(fixture.dir, "workspace", "AGENTS.md"), "word ".repeat(6000));
+  model.answer(() => ({ text: "fine" }));
+  const bob = { from: { id: 503 } };
+  await answerTo("hello", bob, /fine/);
+  const list = await answerTo("/context", bob, /Window:/);
+  expect(list).toMatch(/Files, in characters: .*AGENTS\.md [\d,]+ of 30,000, cut/);
+  const detail = await answerTo("/context detail", bob, /exec/);
+  expect(detail).toMatch(/• exec: \d+ tokens/);
+  expect(detail).not.toContain(fixture.dir);
 });

@@ -3,10 +3,8 @@ import { unlessMissing } from "../../../utils/missing.ts";
 import { codeSpan } from "../../../utils/text/code-span.ts";
 import { isForClient } from "../../clients/for-client.ts";
 import type { CommandAnswer, CommandContext } from "../command.ts";
+import { MOST_BYTES, mostFileBytes, sizeText, storeFile } from "./chat-file.ts";
 import { FORMATS, formatOf, type ExportFormat } from "./export-formats.ts";
-
-/** The largest transcript, and the largest file. A conversation is in memory while it is written. */
-const MOST_BYTES = 8 * 1_048_576;
 
 /** Sends the whole conversation as a file. */
 export async function exportConversation(context: CommandContext): Promise<CommandAnswer> {
@@ -16,27 +14,17 @@ export async function exportConversation(context: CommandContext): Promise<Comma
   const path = ports.sessions.fileOf(key);
   const size = path === undefined ? undefined : (await unlessMissing(stat(path)))?.size;
   if (path === undefined || size === undefined) return { text: "This conversation has nothing to export yet." };
-  const most = mostBytes(context);
+  const most = mostFileBytes(context);
   if (most === 0) return { text: `This chat takes no files. ${byCommand(context)}` };
   if (size > MOST_BYTES) return { text: tooLarge(size, MOST_BYTES, context) };
   const bytes = await format.bytesOf({ path, key, ports });
   if (bytes.length > most) return { text: tooLarge(bytes.length, most, context) };
   const name = fileName(context, format);
-  const { id, mime } = await ports.media.put(bytes, { name, mime: format.mime });
-  await ports.journal.received.note([id], key);
-  const file = { kind: "document" as const, mime, name, bytes: bytes.length, source: { at: "store" as const, id } };
+  const file = await storeFile(bytes, { name, mime: format.mime }, context);
   const where = isForClient(message)
-    ? ` It is in the gateway's folder of files: ${codeSpan(ports.media.path(id))}`
+    ? ` It is on the gateway's machine: ${codeSpan(ports.media.path(file.source.id))}`
     : "";
   return { text: `The conversation ${titleOf(context)}, with ${sizeText(bytes.length)}.${where}`, file };
-}
-
-/** What the chat takes, when it is a channel's. */
-function mostBytes({ message, ports }: CommandContext): number {
-  if (isForClient(message)) return MOST_BYTES;
-  const to = message.options?.deliverTo ?? message.from;
-  const { mostMediaBytes = MOST_BYTES } = ports.settings().chat(to);
-  return Math.min(MOST_BYTES, mostMediaBytes, ports.outbox.mostFileBytes(to) ?? MOST_BYTES);
 }
 
 const tooLarge = (size: number, most: number, context: CommandContext): string =>
@@ -44,11 +32,6 @@ const tooLarge = (size: number, most: number, context: CommandContext): string =
 
 const byCommand = ({ key }: CommandContext): string =>
   `On the gateway's machine, ${codeSpan(`openclaw sessions export ${key} --format markdown --output <file>`)} writes it.`;
-
-function sizeText(bytes: number): string {
-  if (bytes < 1024) return `${bytes} bytes`;
-  return bytes < 1_048_576 ? `${Math.ceil(bytes / 1024)} KiB` : `${(bytes / 1_048_576).toFixed(1)} MiB`;
-}
 
 function titleOf({ key, ports }: CommandContext): string {
   return codeSpan(ports.sessions.peek(key)?.label ?? key);

@@ -1,4 +1,5 @@
 import type { Command } from "../command.ts";
+import { CONTEXT_FORMS, showContext } from "./context.ts";
 import { FORMATS } from "./export-formats.ts";
 import { exportConversation } from "./export.ts";
 import { MOST_TURNS, showHistory } from "./history.ts";
@@ -7,6 +8,14 @@ import { tellWhy } from "./why.ts";
 
 /** The commands that show what there is of a conversation. */
 export const REPORT_COMMANDS: readonly Command[] = [
+  {
+    name: "context",
+    who: "conversation",
+    help: "What the model saw last, and how much of its window that takes: /context list, detail or json.",
+    choices: CONTEXT_FORMS,
+    at: "apart",
+    run: showContext,
+  },
   {
     name: "history",
     who: "conversation",

@@ -20,8 +20,8 @@ import type { OutgoingParts } from "./outgoing.ts";
 import type { Live } from "./live.ts";
 import { openLiveModels } from "./live-models.ts";
 import { openOutbox } from "./open-outbox.ts";
-import { openPrompting } from "./prompting.ts";
 import { programPorts } from "./program-ports.ts";
+import { openPrompting } from "./prompting.ts";
 import { notifyPairing, openHooks, openLiveSessions } from "./plugin-hooks.ts";
 import { openRunParts } from "./run-parts.ts";
 

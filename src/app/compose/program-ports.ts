@@ -4,7 +4,7 @@ import { storiesFor } from "../messages/chat-why.ts";
 import type { Live } from "./live.ts";
 import { createRules } from "./rules.ts";
 
-/** The rules of the config, the views that commands show in chats, and the restart. */
+/** The rules of the config, what commands show of messages, and the restart. */
 export function programPorts(
   live: Live,
   journal: OpenJournal,

@@ -13,7 +13,7 @@ import { giveUpUnsent } from "../answer/unsent-parts.ts";
 import { commandWord, skillCommand, useSkill } from "./skill.ts";
 import { statusText } from "./status.ts";
 import { undoTurn } from "./undo.ts";
-import { whoAmI } from "./whoami.ts";
+import { whoAmI } from "./reports/whoami.ts";
 
 /** The gateway's own commands. */
 const COMMANDS: readonly Command[] = [

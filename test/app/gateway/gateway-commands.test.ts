@@ -82,6 +82,8 @@ test("clients learn which commands may also be words of a message", async () => 
     category === "options" ? [name] : [],
   );
   expect(inline.toSorted()).toEqual(["model", "queue", "reasoning", "think", "usage", "verbose"]);
+});
+
 test("/why tells what happened to the last message, an earlier one, and one that is named; others' messages are not found", async () => {
   const ann = { from: { id: 501 } };
   model.answer(({ said }, number) =>

@@ -131,6 +131,7 @@ export const messagesConfig = z.strictObject({
 /** `commands.*` */
 export const commandsConfig = z.strictObject({
   text: z.boolean().default(true).meta(about("Text commands", "Treats messages that begin with `/` as commands.")),
+  restart: z.boolean().default(true).meta(about("Restart", "Owners may restart the gateway with `/restart`.")),
   allowFrom: z
     .record(z.string(), idList)
     .prefault({})

@@ -169,8 +169,39 @@ export interface DiskPorts {
   diskTakesWrites?(): Promise<boolean>;
 }
 
+/** The restart of the gateway's process. */
+export interface RestartPort {
+  /** Why the gateway would not come back, or may not restart: sentences for an owner. Undefined when it can. */
+  whyNot(): Promise<string | undefined>;
+  /** Returns at once. The gateway closes in order, and begins again. */
+  begin(): void;
+}
+
+/** Which message of a conversation is meant: by the platform's id of it or of a reply to it, or by its place before `before`. */
+export interface StoryAsk {
+  readonly session: SessionKey;
+  readonly before: InboundMessage;
+  readonly which: { readonly id: string } | { readonly back: number };
+  /** Others do not get the words of providers and tools. */
+  readonly isOwner: boolean;
+}
+
+/** One thing that happened to a message. Without a time, it happened during the step before it. */
+export interface StoryStep {
+  readonly at?: number;
+  readonly step: string;
+  readonly text: string;
+}
+
+/** What commands show or do that only the gateway's program can. */
+export interface ProgramPorts {
+  readonly restart?: RestartPort;
+  /** What happened to a message and to each copy of it, as `openclaw why` tells it. Empty when the conversation has no such message. */
+  storiesOf?(asked: StoryAsk): Promise<readonly (readonly StoryStep[])[]>;
+}
+
 /** What the gateway provides to the message pipeline. */
-export interface DispatchPorts extends CommonPorts, StoragePorts, ChatPorts, ModelPorts, DiskPorts {}
+export interface DispatchPorts extends CommonPorts, StoragePorts, ChatPorts, ModelPorts, DiskPorts, ProgramPorts {}
 
 /** A recording in the media store. */
 export interface Recording {

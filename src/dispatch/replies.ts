@@ -1,7 +1,9 @@
 import type { RunLog } from "../harness/log/log.ts";
+import { fileLine } from "../sessions/shown/notice.ts";
 import type { SessionKey } from "../types/ids.ts";
 import type { InboxRow, Outcome, Refusal } from "../types/journal.ts";
 import type { RunResult } from "../types/run/run.ts";
+import type { StoredFile } from "./commands/command.ts";
 import { offerPairing } from "./admission/pairing.ts";
 import { ChatNotices } from "./notices/chat-notices.ts";
 import { endLog, endLogWithText } from "./notices/run-log-end.ts";
@@ -25,6 +27,12 @@ type ReplyPorts = Pick<
   | "sessions"
   | "settings"
 >;
+
+/** The answer to a command, with a file of the media store. */
+interface GivenAnswer {
+  readonly text: string;
+  readonly file?: StoredFile;
+}
 
 /** Ends messages that get no run: gives each its outcome, and its chat, client or transcript the gateway's own text. */
 export class Replies {
@@ -55,10 +63,11 @@ export class Replies {
   async command(
     row: InboxRow,
     key: SessionKey,
-    { name, text, log }: { readonly name: string; readonly text: string; readonly log: RunLog | undefined },
+    { name, log, ...answer }: GivenAnswer & { readonly name: string; readonly log: RunLog | undefined },
   ): Promise<void> {
-    if (log) this.#answerClient(log, key, { text, said: row.message.text });
-    else if (text !== "") await this.notices.answer(row, { text, because: "command" });
+    const { text } = answer;
+    if (log) this.#answerClient(log, key, { ...answer, said: row.message.text });
+    else if (text !== "") await this.notices.answer(row, { ...answer, because: "command" });
     await this.#finish([row], { kind: "command", name });
     if (!log && text === "") leaveUnanswered([row], this.#ports);
   }
@@ -126,9 +135,10 @@ export class Replies {
   }
 
   /** Answers a client that watches the run. For the web the transcript is the delivery, so the answer is noted there too. */
-  #answerClient(log: RunLog, key: SessionKey, answer: { readonly text: string; readonly said: string }): void {
-    endLogWithText(log, answer.text, "command", this.#ports.clock.now());
-    this.notes.notice(key, { ...answer, runId: log.facts.runId });
+  #answerClient(log: RunLog, key: SessionKey, { file, ...answer }: GivenAnswer & { readonly said: string }): void {
+    const text = file ? `${answer.text}\n\n${fileLine(file.name, file.source.id)}` : answer.text;
+    endLogWithText(log, text, "command", this.#ports.clock.now());
+    this.notes.notice(key, { ...answer, ...(file && { media: [file] }), runId: log.facts.runId });
   }
 
   #finish(rows: readonly InboxRow[], outcome: Outcome, refused?: Refusal): Promise<void> {

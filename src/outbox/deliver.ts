@@ -81,6 +81,11 @@ export class Outbox {
     return planning.promise;
   }
 
+  /** The most bytes of one file; 0 where the chat takes none. Undefined while that is unknown. */
+  mostFileBytes(to: Peer): number | undefined {
+    return this.#deps.links.limits(to)?.media;
+  }
+
   /** Whether a text fits into one message of the chat. True while its limits are unknown. */
   async isOneMessage(markdown: string, to: Peer): Promise<boolean> {
     const limits = this.#deps.links.limits(to);

@@ -7,6 +7,8 @@ export interface TextPart {
   readonly source: string;
   /** Includes the separator from the piece before it: all texts joined are the whole. */
   readonly text: string;
+  /** See `PromptPart`. */
+  readonly wholeChars?: number;
 }
 
 export const joinParts = (parts: readonly TextPart[]): string => parts.map((part) => part.text).join("");
@@ -16,11 +18,12 @@ export const BUILT_IN = "built in";
 
 /** The pieces as a receipt keeps them: their sizes without their texts. */
 export function sizesOf(parts: readonly TextPart[]): readonly PromptPart[] {
-  return parts.map(({ name, source, text }) => ({
+  return parts.map(({ name, source, text, wholeChars }) => ({
     name,
     source,
     tokens: estimateTextTokens(text),
     chars: text.length,
+    ...(wholeChars !== undefined && { wholeChars }),
   }));
 }
 

@@ -100,6 +100,11 @@ class SessionFiles implements Sessions, Keeper {
     return this.rows.get(this.#canonical(key));
   }
 
+  fileOf(key: SessionKey): string | undefined {
+    const row = this.peek(key);
+    return row && fileOf(row, this.#options.dir);
+  }
+
   list(): readonly SessionRow[] {
     return this.rows.list().map(([key, entry]) => ({ key, entry }));
   }

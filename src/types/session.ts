@@ -240,8 +240,16 @@ interface SessionChanges {
   settingChanges(signal?: AbortSignal): AsyncIterable<SessionKey>;
 }
 
+/** What can be read of transcripts, also while a run holds their sessions. */
+interface TranscriptReading {
+  /** Messages for people, oldest first, the newest `limit`; reads from the file's end. */
+  history(key: SessionKey, limit: number): Promise<{ entries: readonly TranscriptEntry[]; hasMore: boolean }>;
+  /** Absolute path of the session's transcript; the file may not be there yet. Undefined when there is no row. */
+  fileOf(key: SessionKey): string | undefined;
+}
+
 /** All conversations of one state directory. */
-export interface Sessions extends SessionChanges {
+export interface Sessions extends SessionChanges, TranscriptReading {
   /** How many sessions there are. */
   readonly count: number;
   /** Opens or creates it; waits while another caller holds it. */
@@ -258,8 +266,6 @@ export interface Sessions extends SessionChanges {
   patch(key: SessionKey, patch: SessionPatch, options?: { now?: boolean }): Promise<Readonly<SessionEntry> | undefined>;
   /** Archives the transcript as `<file>.deleted.<timestamp>` and removes the row. False when there was none. */
   remove(key: SessionKey): Promise<boolean>;
-  /** Messages for people, oldest first, the newest `limit`; reads from the file's end. */
-  history(key: SessionKey, limit: number): Promise<{ entries: readonly TranscriptEntry[]; hasMore: boolean }>;
   /** Resolves when every change so far is durable. */
   flush(): Promise<void>;
   /** Writes what is pending, `sessions.json` too. */

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { placeOfBeat } from "../../src/app/compose/heartbeat-place.ts";
+import { placeOfBeat } from "../../src/app/gateway/methods/heartbeat-place.ts";
 import { loadConfig } from "../../src/app/config/load.ts";
 import { resolvePaths } from "../../src/app/config/paths.ts";
 import { Live } from "../../src/app/compose/live.ts";

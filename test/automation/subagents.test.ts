@@ -306,3 +306,49 @@ it("calls the hooks of plugins when it begins and when it has ended", async () =
     ],
   ]);
 });
+
+describe("/subagents", () => {
+  const told = () => fixture.platform.texts.at(-1) ?? "";
+  const OTHER = "agent:main:subagent:9a07";
+  const requester = () => ({ sessionKey: boot.keyOf("1"), isOwner: false });
+
+  it("lists what runs and what has ended for a conversation, shows one, and stops it", async () => {
+    const first = await ask({ requester: requester() });
+    await waitFor(first.runId);
+    heldModel();
+    const second = await ask({ sessionKey: OTHER, message: "find more", requester: requester() });
+    await boot.ask("/subagents");
+    expect(told().split("\n")).toEqual([
+      "Subagents:",
+      "",
+      "1. 9a07: running, agent main, asked for by finder",
+      expect.stringMatching(/^2\. 5d1f: ended, last used \d{4}-\d\d-\d\d \d\d:\d\d, agent main, asked for by finder$/),
+    ]);
+    await boot.ask("/subagents info 2");
+    expect(told()).toContain(`Session: ${KEY}`);
+    await boot.ask("/subagents log 5d");
+    expect(told()).toMatch(/find it\n.*main: echo: find it$/);
+    await boot.ask("/subagents stop 9a07");
+    expect(told()).toBe("⏹ 9a07 is stopped.");
+    expect(await waitFor(second.runId)).toMatchObject({ status: "error" });
+    await boot.ask("/subagents stop all");
+    expect(told()).toBe("No subagent is running.");
+    await boot.ask("/subagents stop 7");
+    expect(told()).toBe('This conversation has no subagent "7".');
+    await boot.ask("/subagents dance");
+    expect(told()).toMatch(/^Use list/);
+  });
+
+  it("of another conversation are not found, and stop all ends all of this one", async () => {
+    heldModel();
+    await ask({ requester: requester() });
+    const second = await ask({ sessionKey: OTHER, message: "find more", requester: requester() });
+    await boot.ask("/subagents", "2");
+    expect(told()).toContain("no subagents");
+    await boot.ask("/subagents stop 5d1f", "2");
+    expect(told()).toContain("has no subagent");
+    await boot.ask("/subagents stop all");
+    expect(told()).toBe("⏹ Stopped: 2.");
+    expect(await waitFor(second.runId)).toMatchObject({ status: "error" });
+  });
+});

@@ -10,6 +10,7 @@ import { Hooks } from "../../src/plugins/hooks.ts";
 import type { CommandContribution, ContributionRegistry } from "../../src/types/contribution.ts";
 import { TURN_KINDS, turnKinds } from "../../src/dispatch/turn-kinds/table.ts";
 import { endOldQuestions } from "../../src/dispatch/recovery/old-questions.ts";
+import { tellRestarted } from "../../src/dispatch/recovery/restarted.ts";
 import { recover } from "../../src/dispatch/recovery/recover.ts";
 import { Outbox } from "../../src/outbox/deliver.ts";
 import { agentOf, keyForPeer } from "../../src/sessions/keys.ts";
@@ -84,6 +85,9 @@ export interface DispatchFixture {
   commands: readonly CommandContribution[];
   /** Adds the hooks of one plugin, called "watcher". */
   hooks?: (on: ContributionRegistry["addHook"]) => void;
+  /** Runs record what their models saw. */
+  keepsPrompts: boolean;
+  restart?: NonNullable<DispatchPorts["restart"]>;
   liveState?: NonNullable<DispatchPorts["liveState"]>;
   gate: (message: InboundMessage) => Promise<Verdict>;
   groupHistory?: GroupHistoryBuffer;
@@ -114,6 +118,7 @@ export async function openDispatchFixture(): Promise<DispatchFixture> {
     dir: place.dir,
     tools: [],
     isLinked: true,
+    keepsPrompts: false,
     models: modelsAt(model.url),
     limits: LIMITS,
     rules: {},
@@ -153,6 +158,8 @@ async function start(fixture: DispatchFixture, bootId: string, clock: Clock): Pr
   const ports: DispatchPorts = {
     kinds: fixture.kinds,
     ...(hooks && { hooks }),
+    ...(fixture.keepsPrompts && { texts: journal.texts }),
+    ...(fixture.restart && { restart: fixture.restart }),
     ...(fixture.liveState && { liveState: fixture.liveState }),
     journal,
     sessions,
@@ -186,6 +193,7 @@ async function start(fixture: DispatchFixture, bootId: string, clock: Clock): Pr
     async recover() {
       await endOldQuestions(ports);
       await outbox.recover();
+      await tellRestarted(dispatch.replies.notices, ports);
       await recover(dispatch, ports);
     },
     async ask(text, from) {

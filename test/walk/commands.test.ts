@@ -6,7 +6,7 @@ import { outcomesOf, sessionsOf, textOf, transcriptOf } from "../kit/gateway/sta
 import { sharedTest, type GatewayPart } from "../kit/gateway/shared.ts";
 
 const inOneGateway = sharedTest({
-  places: 12,
+  places: 13,
   config: { tools: { exec: { security: "full", ask: "off" } } },
   models: [
     { id: "fake-1", contextWindow: 100_000, maxTokens: 4096, reasoning: true },
@@ -138,6 +138,23 @@ describe.concurrent("a command", () => {
     world.telegram.say("and now?");
     await world.told("and now?");
     expect(world.model.calls[1]?.model).toBe("fake-1");
+  });
+
+  inOneGateway("/export sends the conversation as a file, and /history shows it", async ({ world, expect }) => {
+    world.start();
+    world.telegram.say("remember the number 4711");
+    await world.told("remember the number 4711");
+    world.telegram.say("/export md");
+    await world.told("The conversation");
+    const { body } = await world.telegram.waitFor(({ method, ok }) => method === "sendDocument" && ok);
+    const file = body["document"] as { name: string; bytes: Uint8Array };
+    expect(file.name).toMatch(/^conversation-.*\.md$/);
+    const lines = Buffer.from(file.bytes).toString().split("\n");
+    expect(lines.filter((line) => line.includes("4711"))).toHaveLength(2);
+    world.telegram.say("/history");
+    const { text: history } = await world.told(/^\d{4}-\d\d-\d\d .*4711/);
+    expect(history.split("\n")).toHaveLength(2);
+    expect(world.model.calls).toHaveLength(1);
   });
 
   inOneGateway("an unknown one is a message like any other", async ({ world }) => {

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { Dispatch } from "../../dispatch/dispatch.ts";
-import type { DispatchPorts, Verdict } from "../../dispatch/ports.ts";
+import type { DispatchPorts, RestartPort, Verdict } from "../../dispatch/ports.ts";
 import type { Outbox } from "../../outbox/deliver.ts";
 import type { Links } from "../../outbox/ports.ts";
 import { seedWorkspace } from "../../prompt/bootstrap.ts";
@@ -20,8 +20,8 @@ import type { OutgoingParts } from "./outgoing.ts";
 import type { Live } from "./live.ts";
 import { openLiveModels } from "./live-models.ts";
 import { openOutbox } from "./open-outbox.ts";
+import { programPorts } from "./program-ports.ts";
 import { openPrompting } from "./prompting.ts";
-import { createRules } from "./rules.ts";
 import { notifyPairing, openHooks, openLiveSessions } from "./plugin-hooks.ts";
 import { openRunParts } from "./run-parts.ts";
 
@@ -54,6 +54,7 @@ export interface Surroundings {
   onDiskError?(error: OpenClawError): void;
   onSent?(to: Peer): void;
   onPairing?(request: PairingRequest): void;
+  readonly restart?: RestartPort;
 }
 
 /** Opens the state directory. The caller holds its lock. */
@@ -87,7 +88,6 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
     models,
     clock,
     log,
-    settings: createRules(live),
     gate: (message) => around.gate(message),
     ...(around.groupHistory && { groupHistory: around.groupHistory }),
     link: (to) => around.links.link(to),
@@ -97,6 +97,7 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
     tools: openTools(live, { ...journal, log }, ofChats),
     ...prompting.ports,
     statusLines: () => around.statusLines(),
+    ...programPorts(live, journal, around),
     onPairing: (request) => {
       notifyPairing(request, hooks);
       around.onPairing?.(request);

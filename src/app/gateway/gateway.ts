@@ -1,22 +1,22 @@
 import { createChatPort } from "../../dispatch/clients/chat.ts";
-import { endOldQuestions } from "../../dispatch/recovery/old-questions.ts";
-import { recover } from "../../dispatch/recovery/recover.ts";
 import { startServer } from "../../server/server.ts";
 import type { OpenClawError } from "../../types/errors.ts";
-import type { InboxRow, PairingRequest } from "../../types/journal.ts";
+import type { PairingRequest } from "../../types/journal.ts";
 import type { GatewayEvent } from "../../types/method.ts";
 import { Feed } from "../../utils/feed.ts";
 import { openCore } from "../compose/core.ts";
 import type { Live } from "../compose/live.ts";
 import { GatewayChannels } from "./gateway-channels.ts";
 import { makeParts } from "./make-parts.ts";
-import type { Parts, StartOptions } from "./parts.ts";
+import type { StartOptions } from "./parts.ts";
 import { describeModel } from "./model-text.ts";
 import { followConfig } from "./lifecycle/reload.ts";
 import { serverOptions, serverPorts } from "./server-options.ts";
 import { WebClients } from "./web-clients.ts";
 import { startBackgroundTasks } from "./lifecycle/background-tasks.ts";
 import { closeGateway } from "./lifecycle/close.ts";
+import { openRestart } from "./lifecycle/restart.ts";
+import { takeUp } from "./lifecycle/take-up.ts";
 
 /** A running gateway. */
 export interface Gateway {
@@ -26,6 +26,8 @@ export interface Gateway {
   channelsText(): string;
   /** Resolves with the error that stops the gateway, if one occurs. The caller closes the gateway and ends the process. */
   readonly failed: Promise<OpenClawError>;
+  /** Resolves when an owner asked for a restart. The caller closes the gateway and starts another one. */
+  readonly restartAsked: Promise<void>;
   /** Accepts nothing new, gives runs `graceMs` to end, and writes all pending data. */
   close(graceMs: number): Promise<void>;
 }
@@ -37,7 +39,8 @@ export async function startGateway(live: Live, options: StartOptions): Promise<G
   const channels = new GatewayChannels(live, log);
   const events = new Feed<GatewayEvent>();
   const onPairing = (request: PairingRequest) => events.publish(pairingRequested(request));
-  const core = await openCore(live, log, { ...channels.surroundings(), onPairing });
+  const restart = openRestart(live, options.load);
+  const core = await openCore(live, log, { ...channels.surroundings(), onPairing, restart: restart.port });
   const opened = { live, log, core, channels, events, stopping: stop.signal };
   const parts = await makeParts(opened, options.followingErrors);
   const { plugins } = parts.plugins;
@@ -66,6 +69,7 @@ export async function startGateway(live: Live, options: StartOptions): Promise<G
     modelText: () => describeModel(parts),
     channelsText: () => channels.text(),
     failed: core.journal.lost,
+    restartAsked: restart.asked,
     async close(graceMs) {
       // A config change now must not reconnect a channel that was just closed.
       reloads.abort();
@@ -80,14 +84,3 @@ function pairingRequested({ channel, account, senderId, name, createdAt, expires
   const payload = { channel, account, senderId, ...(name !== undefined && { name }), createdAt, expiresAt };
   return { event: "pairing.requested", payload, scope: "operator.pairing" };
 }
-
-/** Replies first: finished answers must not wait for new runs. */
-async function takeUp({ core, live, log }: Parts, left: readonly InboxRow[]): Promise<void> {
-  await endOldQuestions(core.ports);
-  const replies = await core.outbox.recover();
-  if (replies > 0) log.info("replies taken up again", { count: replies });
-  const { maxAgeHours, maxRows } = live.config.messages.recovery;
-  await recover(core.dispatch, core.ports, left, { maxAgeMs: maxAgeHours * HOUR_MS, maxRows });
-}
-
-const HOUR_MS = 3_600_000;

@@ -41,6 +41,13 @@ async function askedFor({ messages }: MessageSource, replies: readonly OutboxRow
   return new Map(rows.flatMap((row) => (row ? [[row.id, row] as const] : [])));
 }
 
+/** The inbound messages that a platform's id names, or that a reply with this id answers, latest first: of whatever chat. */
+export async function messagesNamed(journal: MessageSource, id: string): Promise<readonly InboxRow[]> {
+  const asked = await askedFor(journal, await journal.messages.outboxOfMessage(id));
+  const rows = [...asked.values(), ...(await journal.messages.inboxOfMessage(id))].toSorted((a, b) => b.id - a.id);
+  return withoutCopies([...new Map(rows.map((row) => [row.id, row])).values()]);
+}
+
 async function candidates({ messages, inbox, runs }: MessageSource, id: string): Promise<readonly InboxRow[]> {
   const ofRow = /^\d{1,15}$/.test(id) ? await messages.inboxRow(Number(id)) : undefined;
   const known = (await runs.find(id)) || id.length < LEAST_PREFIX ? [] : await runs.beginningWith(id, MOST_NAMED);

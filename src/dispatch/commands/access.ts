@@ -29,4 +29,15 @@ export function refusalOf(
 const isOwn = ({ from }: InboundMessage, key: SessionKey): boolean => from.chat.kind === "direct" && !isMainKey(key);
 
 /** Commands that change nothing. */
-const READ_ONLY = new Set(["model", "model status", "model list", "think", "queue", "verbose", "usage", "activation"]);
+const READ_ONLY = new Set([
+  "model",
+  "model status",
+  "model list",
+  "think",
+  "queue",
+  "verbose",
+  "usage",
+  "activation",
+  "context",
+  "context list",
+]);

@@ -1,6 +1,6 @@
 import type { Compacted } from "../../harness/compaction/compact.ts";
 import type { RunId, SessionKey } from "../../types/ids.ts";
-import type { InboundMessage } from "../../types/chat/message.ts";
+import type { InboundMessage, MediaItem } from "../../types/chat/message.ts";
 import type { Session } from "../../types/session.ts";
 import type { CommandAccess, CommandContribution } from "../../types/contribution.ts";
 import type { Approvals } from "../approvals/approvals.ts";
@@ -15,12 +15,15 @@ export type CommandPorts = Pick<
   | "link"
   | "models"
   | "outbox"
+  | "restart"
   | "sessions"
   | "settings"
   | "skillsOf"
   | "statusLines"
+  | "storiesOf"
   | "clock"
   | "log"
+  | "media"
 >;
 
 /** What a command may read and change. */
@@ -34,14 +37,27 @@ export interface CommandContext {
   readonly approvals: Approvals;
   /** Aborted when somebody stops the session's work. */
   readonly signal: AbortSignal;
-  /** Ends the runs of this session and empties its lane. Returns the runs that ended. */
-  stop(): Promise<readonly RunId[]>;
+  /** Ends the runs of a session, of this one when none is named, and empties its lane. Returns the runs that ended. */
+  stop(of?: SessionKey): Promise<readonly RunId[]>;
+  /** The sessions whose runs wait or are active. */
+  running(): ReadonlySet<SessionKey>;
   /** Replaces the older part of the conversation by a summary that keeps what `args` name. */
   compact(session: Session): Promise<Compacted>;
 }
 
-/** `text` answers the user. `turn` goes to the agent instead, as the user's text. */
-export type CommandAnswer = { readonly text: string } | { readonly turn: string };
+/** A file of the media store. */
+export interface StoredFile extends MediaItem {
+  readonly name: string;
+  readonly source: Extract<MediaItem["source"], { at: "store" }>;
+}
+
+/**
+ * `text` answers the user, with a file of the media store if one is named; `afterwards` is called when the answer is kept. `turn`
+ * goes to the agent instead, as the user's text.
+ */
+export type CommandAnswer =
+  | { readonly text: string; readonly file?: StoredFile; readonly afterwards?: () => void }
+  | { readonly turn: string };
 
 /**
  * `at: "once"` is answered at once, whatever runs, and before later messages of its chat. `at: "apart"` is, too, but delays

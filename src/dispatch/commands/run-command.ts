@@ -3,6 +3,7 @@ import type { RunId, SessionKey } from "../../types/ids.ts";
 import type { InboxRow } from "../../types/journal.ts";
 import type { HistoryLine, InboundMessage } from "../../types/chat/message.ts";
 import type { Session } from "../../types/session.ts";
+import type { RunRegistry } from "../clients/run-registry.ts";
 import type { Approvals } from "../approvals/approvals.ts";
 import type { Compactions } from "../maintenance/compactions.ts";
 import type { DispatchPorts } from "../ports.ts";
@@ -15,7 +16,7 @@ import { directivesOf } from "../directives/said.ts";
 import { withoutDirectives, type FoundDirective } from "../directives/parse.ts";
 import { commandIn, type AskedCommand } from "./asked.ts";
 import { inSession } from "../../sessions/in-session.ts";
-import type { CommandAnswer, CommandContext, CommandPorts, Commands } from "./command.ts";
+import type { CommandAnswer, CommandContext, CommandPorts, Commands, StoredFile } from "./command.ts";
 
 /** A message that is a command. */
 interface CommandMessage {
@@ -32,6 +33,7 @@ export interface CommandHost {
   readonly commands: Commands;
   readonly approvals: Approvals;
   readonly lanes: Lanes;
+  readonly registry: Pick<RunRegistry, "running">;
   readonly replies: Replies;
   readonly compactions: Compactions;
   /** See `Dispatch.stop`. */
@@ -89,7 +91,12 @@ export function commandWork(
 ): () => Promise<void> {
   const { row, key, log } = said;
   const { command } = asked;
-  const reply = (text: string) => host.replies.command(row, key, { name: command.name, text, log });
+  const reply = (text: string, file?: StoredFile) =>
+    host.replies.command(row, key, { name: command.name, text, log, ...(file && { file }) });
+  const give = async ({ text, file, afterwards }: Extract<CommandAnswer, { text: string }>) => {
+    await reply(text, file);
+    afterwards?.();
+  };
   const refused = refusalOf(asked, { message: row.message, key }, ports.settings());
   if (refused !== undefined) return () => reply(refused);
   if (row.attempts >= MOST_STARTS) return () => refuseRepeat(command.name, said, host);
@@ -99,13 +106,13 @@ export function commandWork(
   if (command.at === "once" || command.at === "apart") {
     return async () => {
       answer ??= await counted(row, ports, async () => command.run(context));
-      if ("text" in answer) await reply(answer.text);
+      if ("text" in answer) await give(answer);
     };
   }
   const { at } = command;
   const work = async () => {
     answer ??= await counted(row, ports, () => inSession(key, (session) => command.run(context, session), ports));
-    if ("text" in answer) return reply(answer.text);
+    if ("text" in answer) return give(answer);
     host.replies.acks.put([row]);
     host.lanes.enterFirst(key, { rows: [row], pending: said.history(), text: answer.turn, ...(log && { log }) });
   };
@@ -146,7 +153,8 @@ function contextFor(
     commands: host.commands,
     approvals: host.approvals,
     isOwner: ports.settings().isOwner(message),
-    stop: () => host.stop(key),
+    stop: (of = key) => host.stop(of),
+    running: () => new Set(host.registry.running().map(({ stream }) => stream.facts.sessionKey)),
     compact: (session) =>
       host.compactions.compact(session, { signal, message, ...(args !== "" && { instructions: args }) }),
   };

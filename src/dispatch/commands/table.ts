@@ -6,12 +6,14 @@ import { principalOf } from "../turn/principal.ts";
 import type { CommandContribution } from "../../types/contribution.ts";
 import { fromContribution, type Command, type CommandAnswer, type CommandContext, type Commands } from "./command.ts";
 import { switchModel } from "./model.ts";
+import { REPORT_COMMANDS } from "./reports/report-table.ts";
+import { restartGateway } from "./restart.ts";
 import { SETTING_COMMANDS } from "./setting-table.ts";
 import { giveUpUnsent } from "../answer/unsent-parts.ts";
 import { commandWord, skillCommand, useSkill } from "./skill.ts";
 import { statusText } from "./status.ts";
 import { undoTurn } from "./undo.ts";
-import { whoAmI } from "./whoami.ts";
+import { whoAmI } from "./reports/whoami.ts";
 
 /** The gateway's own commands. */
 const COMMANDS: readonly Command[] = [
@@ -61,6 +63,7 @@ const COMMANDS: readonly Command[] = [
     run: undoTurn,
   },
   ...SETTING_COMMANDS,
+  ...REPORT_COMMANDS,
   {
     name: "skill",
     who: "anyone",
@@ -90,6 +93,14 @@ const COMMANDS: readonly Command[] = [
     help: "Answer a waiting command: /approve <id> once, always or deny.",
     at: "once",
     run: approve,
+  },
+  {
+    name: "restart",
+    who: "owner",
+    help: "Restart the gateway. I say when I am back.",
+    choices: [],
+    at: "once",
+    run: restartGateway,
   },
 ];
 

@@ -1,5 +1,5 @@
-import type { Peer } from "../../types/chat/message.ts";
-import type { NoticeCause } from "../../types/chat/reply.ts";
+import type { MediaItem, Peer } from "../../types/chat/message.ts";
+import type { NoticeCause, ReplyBlock } from "../../types/chat/reply.ts";
 import type { SessionKey } from "../../types/ids.ts";
 import type { InboxRow } from "../../types/journal.ts";
 import type { DispatchPorts } from "../ports.ts";
@@ -20,13 +20,17 @@ export class ChatNotices {
   }
 
   /** Answers a message. */
-  async answer(row: InboxRow, { text, because, key }: Omit<ChatNotice, "key"> & { key?: string }): Promise<void> {
+  async answer(
+    row: InboxRow,
+    { text, because, key, file }: Omit<ChatNotice, "key"> & { readonly key?: string; readonly file?: MediaItem },
+  ): Promise<void> {
+    const notice: ReplyBlock = { kind: "notice", markdown: text, because };
     const reply = {
       replyKey: key ?? `in:${row.id}:${because}`,
       inboxId: row.id,
       to: row.message.options?.deliverTo ?? row.message.from,
-      blocks: [{ kind: "notice", markdown: text, because }],
-    } as const;
+      blocks: file ? [notice, { kind: "media" as const, media: file }] : [notice],
+    };
     await this.#ports.outbox.deliver(reply, { session: this.sessionOf(row) });
   }
 

@@ -1,3 +1,4 @@
+import type { MediaItem } from "../../types/chat/message.ts";
 import { NOTICE_TYPE } from "../../sessions/transcript/history.ts";
 import type { RunId, SessionKey } from "../../types/ids.ts";
 import type { InboxRow } from "../../types/journal.ts";
@@ -7,6 +8,14 @@ import { abandonTurn } from "../recovery/unanswered-turns.ts";
 import { turnIdOf } from "../turn/ids.ts";
 
 type NotePorts = Pick<DispatchPorts, "sessions" | "kinds" | "log">;
+
+/** The answer to a command, and its files. */
+interface NoteData {
+  readonly text: string;
+  readonly said: string;
+  readonly runId: RunId;
+  readonly media?: readonly MediaItem[];
+}
 
 /**
  * Writes into the transcripts of sessions that a run may hold. Each call returns at once; the note is written as soon as the
@@ -21,7 +30,7 @@ export class TranscriptNotes {
   }
 
   /** A text that people see and the model does not, such as the answer to a command. */
-  notice(key: SessionKey, data: { readonly text: string; readonly said: string; readonly runId: RunId }): void {
+  notice(key: SessionKey, data: NoteData): void {
     this.#write(key, async (session) => void (await session.append({ type: "custom", customType: NOTICE_TYPE, data })));
   }
 

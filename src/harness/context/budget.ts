@@ -49,19 +49,20 @@ export interface BudgetParts {
 /** Splits a window of this many tokens. */
 export function splitBudget(window: number, parts: BudgetParts, settings: Settings): TokenBudget {
   const reserveResponse = window - budgetIn(window, settings);
-  const reserveTools = toolTokens(parts.tools);
+  const eachTool = parts.tools.map(oneTool);
+  const reserveTools = sum(eachTool);
   const available = window - reserveResponse - reserveTools;
   const systemPrompt = estimatePromptTokens(parts.systemPrompt);
   const event = estimateAll(parts.event ?? []);
   const history = Math.max(0, available - systemPrompt - event);
-  return { contextWindow: window, reserveResponse, reserveTools, available, systemPrompt, event, history };
+  return { contextWindow: window, reserveResponse, reserveTools, eachTool, available, systemPrompt, event, history };
 }
 
 /** Estimated tokens of the system prompt and the tools, which every request has. */
 export const fixedTokens = (systemPrompt: string, tools: readonly Tool[]): number =>
-  estimatePromptTokens(systemPrompt) + toolTokens(tools);
+  estimatePromptTokens(systemPrompt) + sum(tools.map(oneTool));
 
-const toolTokens = (tools: readonly Tool[]): number => tools.reduce((sum, tool) => sum + oneTool(tool), 0);
+const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0);
 
 /** Tokens of what a request has around a tool's name, description and schema. */
 const TOOL_TOKENS = 20;

@@ -93,6 +93,7 @@ export const projectContext: SystemSection = {
         name: file.path,
         source: join(context.workspace, file.path),
         text: tagged(file),
+        ...(file.wholeChars !== undefined && { wholeChars: file.wholeChars }),
       })),
     ];
   },

@@ -3,10 +3,11 @@ import { defineMethod, type Method } from "../../types/method.ts";
 import type { ChatMessage, TextContent } from "../../types/run/model.ts";
 import type { SessionEntry, TranscriptEntry } from "../../types/session.ts";
 import type { ServerPorts } from "../options.ts";
-import { joinAnswers } from "./joined-answers.ts";
-import { contentOf, imagesIn, noticeIn, type Notice } from "./notice.ts";
+import { joinAnswers } from "../../sessions/shown/joined-answers.ts";
+import { noticeIn, type Notice } from "../../sessions/shown/notice.ts";
+import { contentOf, imagesIn } from "./notice.ts";
 import { optional } from "./optional.ts";
-import { shownText } from "./shown-text.ts";
+import { shownText } from "../../sessions/shown/shown-text.ts";
 
 const DEFAULT_LIMIT = 200;
 /** Well below what a client accepts in one frame. */

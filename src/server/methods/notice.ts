@@ -1,34 +1,7 @@
-import { z } from "zod";
-import { NOTICE_TYPE } from "../../sessions/transcript/history.ts";
+import { fileLine, noticeIn, type Notice, type NoticeFile } from "../../sessions/shown/notice.ts";
 import { mediaId } from "../../types/ids.ts";
 import type { MediaStore } from "../../types/journal.ts";
 import type { TranscriptEntry } from "../../types/session.ts";
-
-const fileShape = z.object({
-  kind: z.string(),
-  mime: z.string().optional(),
-  name: z.string().optional(),
-  source: z.object({ at: z.literal("store"), id: z.string() }),
-});
-type File = z.output<typeof fileShape>;
-
-const noticeShape = z.object({
-  text: z.string(),
-  /** The command that the notice answers. */
-  said: z.string().optional(),
-  runId: z.string().optional(),
-  /** The error as the failed part reported it. */
-  error: z.string().optional(),
-  media: z.array(fileShape).optional(),
-});
-export type Notice = z.output<typeof noticeShape>;
-
-/** The notice that an entry holds; undefined for every other entry. */
-export function noticeIn(entry: TranscriptEntry): Notice | undefined {
-  return entry.type === "custom" && entry.customType === NOTICE_TYPE
-    ? noticeShape.safeParse(entry.data).data
-    : undefined;
-}
 
 /** Most bytes of an image in a response. */
 const MOST_IMAGE_BYTES = 4 * 1024 * 1024;
@@ -43,7 +16,7 @@ export async function imagesIn(
   return new Map((await Promise.all(read)).flatMap(([id, data]) => (data === undefined ? [] : [[id, data] as const])));
 }
 
-const isImage = ({ kind, mime }: File): boolean => kind === "image" && mime !== undefined;
+const isImage = ({ kind, mime }: NoticeFile): boolean => kind === "image" && mime !== undefined;
 
 async function dataOf(id: string, media: Pick<MediaStore, "read">): Promise<string | undefined> {
   try {
@@ -61,7 +34,7 @@ export function contentOf({ text, media = [] }: Notice, images: ReadonlyMap<stri
   return [...parts, ...media.map((file) => partOf(file, images.get(file.source.id)))];
 }
 
-function partOf({ mime, name, source }: File, data: string | undefined): object {
+function partOf({ mime, name, source }: NoticeFile, data: string | undefined): object {
   if (data !== undefined) return { type: "image", mimeType: mime, data, ...(name !== undefined && { fileName: name }) };
-  return { type: "text", text: `📎 ${name ?? "file"} (\`media/${source.id}\`)` };
+  return { type: "text", text: fileLine(name, source.id) };
 }

@@ -134,6 +134,8 @@ export interface PromptPart {
   readonly tokens: number;
   /** UTF-16 length of its text, so that it can be found again in the whole; absent in records of older versions. */
   readonly chars?: number;
+  /** UTF-16 length of the file that it shows a part of; unset when it shows all. */
+  readonly wholeChars?: number;
 }
 
 /**
@@ -192,6 +194,8 @@ export interface TokenBudget {
   readonly reserveResponse: number;
   /** Descriptions and schemas of the tools. */
   readonly reserveTools: number;
+  /** The same for each tool, in their order; absent in records of older versions. */
+  readonly eachTool?: readonly number[];
   /** Tokens left for all that the model reads. */
   readonly available: number;
   readonly systemPrompt: number;

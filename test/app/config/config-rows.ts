@@ -136,6 +136,7 @@ const READS_OUTSIDE: Talk = {
   answer: ({ isAfterTool }) =>
     isAfterTool ? { text: "fine" } : { tool: "read", args: { path: import.meta.filename } },
 };
+const RESTART: Talk = { says: [["/restart", ANN]] };
 const STATUS: Talk = { says: [["/status", ANN]] };
 const IN_GROUP: Talk = { says: [["hello all", GROUP]] };
 const FAILS: Talk = {
@@ -239,6 +240,12 @@ export const ROWS: readonly Row[] = [
     config: { commands: { text: false } },
     talk: STATUS,
     shows: (seen) => last(seen)?.said.includes("/status") === true,
+  },
+  {
+    key: "commands.restart",
+    config: { commands: { restart: false, ownerAllowFrom: [42] } },
+    talk: RESTART,
+    shows: (seen) => messages(seen).some(({ text }) => /commands\.restart.* is off/.test(text)),
   },
   {
     key: "session.resetTriggers",

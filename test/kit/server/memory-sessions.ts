@@ -57,6 +57,10 @@ export class MemorySessions implements Sessions {
     return this.#kept.get(key)?.entry;
   }
 
+  fileOf() {
+    return undefined;
+  }
+
   list() {
     return [...this.#kept].map(([key, { entry }]) => ({ key, entry }));
   }

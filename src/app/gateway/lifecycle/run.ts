@@ -2,14 +2,15 @@ import { homedir } from "node:os";
 import { acquireStateLock, type StateLock } from "../../../store/lock/lock.ts";
 import { stopDaemon } from "./stop.ts";
 import { applyEnv } from "../../config/env-vars.ts";
-import { loadConfig } from "../../config/load.ts";
+import { loadConfig, type LoadedConfig } from "../../config/load.ts";
 import { makeStateDirs, resolvePaths, type StatePaths } from "../../config/paths.ts";
+import type { Contributions } from "../../../plugins/contributions.ts";
 import { Live } from "../../compose/live.ts";
 import { ownerGap } from "../../accounts/owner-gap.ts";
 import { openLog, type OpenLog } from "../../log/log.ts";
 import { loadOptionsFor, repairPlugins } from "../../plugins/load-options.ts";
 import { greet } from "./greeting.ts";
-import { startGateway } from "../gateway.ts";
+import { type Gateway, startGateway } from "../gateway.ts";
 import { bundledContributions } from "../../contributions/extensions.ts";
 import { untilSignal } from "./signals.ts";
 import { guardProcess, type ProcessGuard } from "./process-guard.ts";
@@ -28,7 +29,10 @@ const GRACE_MS = 30_000;
 /** After an uncaught exception, and when the journal can no longer be synced. */
 const CRASH_GRACE_MS = 5000;
 
-/** Runs the daemon until it is stopped. Returns the exit code; throws `OpenClawError` when it cannot start or continue. */
+/**
+ * Runs the daemon until it is stopped, through every restart that an owner asks for. Returns the exit code; throws `OpenClawError`
+ * when it cannot start or continue.
+ */
 export async function runGateway(options: GatewayOptions): Promise<number> {
   process.umask(0o077);
   const paths = resolvePaths(process.env);
@@ -39,21 +43,73 @@ export async function runGateway(options: GatewayOptions): Promise<number> {
   // Before the config is read, because it may name commands that give secrets.
   await makeStateDirs(paths);
   const repaired = await repairPlugins(paths);
+  const first = await prepare(paths);
+  const lock = await takeLock(paths, options.force === true);
+  try {
+    // From the beginning, so that a signal during a start also leads to a proper shutdown.
+    const rest = { paths, options, lock, signalled: untilSignal() };
+    let end = await serveOnce(first, { ...rest, repaired });
+    for (let last = first; end === "restart";) {
+      const next = await prepare(paths).catch(() => last);
+      end = await serveOnce(next, { ...rest, fallback: last });
+      last = next;
+    }
+    return end;
+  } finally {
+    await lock.release();
+  }
+}
+
+/** The config in force for one start, with the extensions and plugins that it is of. */
+interface Prepared {
+  readonly contributions: Contributions;
+  readonly loaded: LoadedConfig;
+  load(): Promise<LoadedConfig>;
+}
+
+async function prepare(paths: StatePaths): Promise<Prepared> {
   const contributions = bundledContributions();
   const load = async () => loadConfig(await loadOptionsFor(contributions, paths));
   const loaded = await load();
   applyEnv(loaded.config, process.env);
-  const lock = await takeLock(paths, options.force === true);
+  return { contributions, load, loaded };
+}
+
+/** What one start is given besides its config. */
+interface Start {
+  readonly paths: StatePaths;
+  readonly options: GatewayOptions;
+  readonly lock: StateLock;
+  readonly signalled: Promise<NodeJS.Signals>;
+  /** What was repaired before it. */
+  readonly repaired?: readonly string[];
+  /** The config to start with when this one lets no gateway start: nobody may be there to start the process again. */
+  readonly fallback?: Prepared;
+}
+
+/** Serves until the gateway stops. Returns the exit code, or that it is to start again. */
+async function serveOnce({ contributions, loaded, load }: Prepared, start: Start): Promise<number | "restart"> {
+  const { paths, options, repaired = [], fallback } = start;
+  const live = new Live(paths, process.env["HOME"] ?? homedir(), loaded, contributions);
+  const log = logFor(live, options.verbose === true);
+  for (const text of [...repaired, ...loaded.warnings.map((warning) => warning.text)]) log.warn(text);
+  const gap = ownerGap(live.config);
+  if (gap) log.warn(gap.message, { fix: gap.fix });
+  const guard = guardProcess(log);
   try {
-    const live = new Live(paths, process.env["HOME"] ?? homedir(), loaded, contributions);
-    const log = logFor(live, options.verbose === true);
-    for (const text of [...repaired, ...loaded.warnings.map((warning) => warning.text)]) log.warn(text);
-    const gap = ownerGap(live.config);
-    if (gap) log.warn(gap.message, { fix: gap.fix });
-    return await serve(live, { log, lock, options, load });
+    const gateway = await startIn(live, { ...start, log, load, guard });
+    return await serve(gateway, { ...start, log, guard });
+  } catch (error) {
+    if (!fallback || !(error instanceof NotStarted)) throw error instanceof NotStarted ? error.cause : error;
+    log.error("the gateway did not start with its present config, and starts with the one before", {
+      error: error.cause,
+    });
   } finally {
-    await lock.release();
+    log.flush();
+    guard.release();
   }
+  const { fallback: _used, ...again } = start;
+  return serveOnce({ ...fallback, contributions: bundledContributions() }, again);
 }
 
 async function takeLock(paths: StatePaths, force: boolean): Promise<StateLock> {
@@ -71,34 +127,43 @@ function graceOf(wanted: string | undefined): number {
   return wanted !== undefined && /^\d{1,7}$/.test(wanted) ? Number(wanted) : GRACE_MS;
 }
 
-interface Serving {
+interface Serving extends Start {
   readonly log: OpenLog;
-  readonly lock: StateLock;
-  readonly options: GatewayOptions;
-  readonly load: () => ReturnType<typeof loadConfig>;
+  readonly guard: ProcessGuard;
 }
 
-async function serve(live: Live, { log, lock, options, load }: Serving): Promise<number> {
-  // From the beginning, so that a signal during the start also leads to a proper shutdown.
-  const signalled = untilSignal();
-  const guard = guardProcess(log);
+/** A start failed with its `cause`. */
+class NotStarted extends Error {}
+
+async function startIn(
+  live: Live,
+  { log, load, guard, lock, options }: Serving & Pick<Prepared, "load">,
+): Promise<Gateway> {
   const listening = (port: number) => lock.note({ port });
   const followingErrors = guard.followPlugins;
-  const starting = startGateway(live, { log, load, listening, followingErrors, ...options });
-  const gateway = await Promise.race([starting, rejectWith(guard.crashed)]);
-  await greet(gateway, live, options.token);
+  try {
+    const starting = startGateway(live, { log, load, listening, followingErrors, ...options });
+    const gateway = await Promise.race([starting, rejectWith(guard.crashed)]);
+    await greet(gateway, live, options.token);
+    return gateway;
+  } catch (error) {
+    throw new NotStarted("the gateway did not start", { cause: error });
+  }
+}
+
+async function serve(gateway: Gateway, { log, guard, signalled }: Serving): Promise<number | "restart"> {
+  const graceMs = graceOf(process.env["OPENCLAW_SHUTDOWN_GRACE_MS"]);
   const end = await Promise.race([
-    signalled.then((signal) => ({ why: { signal }, graceMs: graceOf(process.env["OPENCLAW_SHUTDOWN_GRACE_MS"]) })),
+    signalled.then((signal) => ({ why: { signal }, graceMs, exit: 0 })),
     guard.crashed.then(({ plugin }) => ({ why: becauseOf(plugin), graceMs: CRASH_GRACE_MS, exit: 1 })),
     gateway.failed.then((error) => ({ why: { because: error.message }, graceMs: CRASH_GRACE_MS, error })),
+    gateway.restartAsked.then(() => ({ why: { because: "restart" }, graceMs, exit: "restart" as const })),
   ]);
   log.info("stopping", { ...end.why, graceMs: end.graceMs });
   await gateway.close(end.graceMs);
   log.info("stopped");
-  log.flush();
-  guard.release();
   if ("error" in end) throw end.error;
-  return "exit" in end ? end.exit : 0;
+  return end.exit;
 }
 
 const becauseOf = (plugin: string | undefined) => ({

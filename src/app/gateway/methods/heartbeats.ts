@@ -6,7 +6,7 @@ import { CHECKLIST } from "../../../prompt/bootstrap.ts";
 import { agentId } from "../../../types/ids.ts";
 import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
 import { unlessMissing } from "../../../utils/missing.ts";
-import { placeOfBeat } from "../../compose/heartbeat-place.ts";
+import { placeOfBeat } from "./heartbeat-place.ts";
 import type { Parts } from "../parts.ts";
 
 /** The heartbeats of a gateway; they begin with `start`. */

@@ -1,7 +1,7 @@
-import type { Principal } from "../../types/run/principal.ts";
-import { codeSpan } from "../../utils/text/code-span.ts";
-import { chatName, principalOf } from "../turn/principal.ts";
-import type { CommandAnswer, CommandContext } from "./command.ts";
+import type { Principal } from "../../../types/run/principal.ts";
+import { codeSpan } from "../../../utils/text/code-span.ts";
+import { chatName, principalOf } from "../../turn/principal.ts";
+import type { CommandAnswer, CommandContext } from "../command.ts";
 
 const ROLES: Readonly<Record<Principal["kind"], string>> = {
   owner: "an owner",

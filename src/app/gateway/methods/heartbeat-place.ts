@@ -1,18 +1,18 @@
-import type { BeatPlace } from "../../automation/heartbeat.ts";
-import type { BeatCause } from "../../automation/wake-up.ts";
-import { chatOf } from "../../sessions/chat-of.ts";
-import { buildKey, OPERATOR_KEY, parseKey, resolveAlias } from "../../sessions/keys.ts";
-import { channelId, DEFAULT_ACCOUNT, type AgentId, type SessionKey } from "../../types/ids.ts";
-import type { Peer } from "../../types/chat/message.ts";
-import { MethodError } from "../../types/method.ts";
-import type { SessionRow, Sessions } from "../../types/session.ts";
-import type { AgentSettings, HeartbeatSettings } from "../../types/settings.ts";
-import type { Config } from "../config/schema.ts";
-import { WEB_CHAT } from "../contributions/extensions.ts";
-import { peerOf, type OutgoingParts } from "./outgoing.ts";
-import type { Live } from "./live.ts";
-import { createRules } from "./rules.ts";
-import { own } from "../../utils/own.ts";
+import type { BeatPlace } from "../../../automation/heartbeat.ts";
+import type { BeatCause } from "../../../automation/wake-up.ts";
+import { chatOf } from "../../../sessions/chat-of.ts";
+import { buildKey, OPERATOR_KEY, parseKey, resolveAlias } from "../../../sessions/keys.ts";
+import { channelId, DEFAULT_ACCOUNT, type AgentId, type SessionKey } from "../../../types/ids.ts";
+import type { Peer } from "../../../types/chat/message.ts";
+import { MethodError } from "../../../types/method.ts";
+import type { SessionRow, Sessions } from "../../../types/session.ts";
+import type { AgentSettings, HeartbeatSettings } from "../../../types/settings.ts";
+import type { Config } from "../../config/schema.ts";
+import { WEB_CHAT } from "../../contributions/extensions.ts";
+import { peerOf, type OutgoingParts } from "../../compose/outgoing.ts";
+import type { Live } from "../../compose/live.ts";
+import { createRules } from "../../compose/rules.ts";
+import { own } from "../../../utils/own.ts";
 
 export interface PlaceParts {
   readonly live: Live;

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { buildBody } from "../../src/prompt/body.ts";
 import type { BodyContext } from "../../src/prompt/draft.ts";
-import { shownText } from "../../src/server/methods/shown-text.ts";
+import { shownText } from "../../src/sessions/shown/shown-text.ts";
 import { accountId, channelId } from "../../src/types/ids.ts";
 import type { InboundMessage } from "../../src/types/chat/message.ts";
 

@@ -1,0 +1,19 @@
+import type { DispatchPorts, ProgramPorts } from "../../dispatch/ports.ts";
+import type { OpenJournal } from "../../store/journal/journal.ts";
+import { storiesFor } from "../messages/chat-why.ts";
+import type { Live } from "./live.ts";
+import { createRules } from "./rules.ts";
+
+/** The rules of the config, what commands show of messages, and the restart. */
+export function programPorts(
+  live: Live,
+  journal: OpenJournal,
+  { restart }: Pick<ProgramPorts, "restart">,
+): ProgramPorts & Pick<DispatchPorts, "settings"> {
+  const settings = createRules(live);
+  return {
+    settings,
+    ...(restart && { restart }),
+    storiesOf: (asked) => storiesFor(journal, asked, (message) => settings().keyFor(message)),
+  };
+}

@@ -1,0 +1,52 @@
+import type { StoryAsk, StoryStep } from "../../dispatch/ports.ts";
+import type { MessageSource } from "../../store/journal/read-only.ts";
+import type { InboundMessage } from "../../types/chat/message.ts";
+import type { SessionKey } from "../../types/ids.ts";
+import type { InboxRow } from "../../types/journal.ts";
+import { factsOf, type Facts } from "./facts.ts";
+import { messagesNamed } from "./find.ts";
+import { stepsOf } from "./steps.ts";
+
+/** Messages of the channel that are looked through for those of one conversation. */
+const MOST_LOOKED = 1000;
+
+/** What happened to a message of one conversation. `keyFor`: the conversation of a message that was not taken. */
+export async function storiesFor(
+  journal: MessageSource,
+  asked: StoryAsk,
+  keyFor: (message: InboundMessage) => SessionKey,
+): Promise<readonly (readonly StoryStep[])[]> {
+  const isOfIt = ({ sessionKey, message }: InboxRow) =>
+    (sessionKey ?? message.options?.sessionKey ?? keyFor(message)) === asked.session;
+  const rows = (await rowsOf(journal, asked)).filter(isOfIt);
+  const row = "id" in asked.which ? rows[0] : rows[asked.which.back];
+  if (!row) return [];
+  const facts = await factsOf(journal, row);
+  const copies = await Promise.all(facts.again.map((copy) => factsOf(journal, copy)));
+  return [facts, ...copies].map((one) => stepsOf(asked.isOwner ? one : withoutWords(one)));
+}
+
+/** The latest first; without the asking message itself, and without commands unless one is named. */
+async function rowsOf(journal: MessageSource, { which, before }: StoryAsk): Promise<readonly InboxRow[]> {
+  if ("id" in which) return messagesNamed(journal, which.id);
+  const rows = await journal.messages.inboxRows(MOST_LOOKED, { channel: before.from.channel });
+  return rows.filter(
+    ({ message, outcome, againOf }) =>
+      message.eventKey !== before.eventKey && outcome?.kind !== "command" && againOf === undefined,
+  );
+}
+
+/** The facts without the words of providers, tools and engines, which are for owners. */
+function withoutWords({ row, run, ...facts }: Facts): Facts {
+  return { ...facts, row: withoutReason(row), ...(run && { run: { ...run, receipt: plainReceipt(run.receipt) } }) };
+}
+
+const withoutReason = (row: InboxRow): InboxRow =>
+  row.outcome?.kind === "failed"
+    ? { ...row, outcome: { kind: "failed", why: row.outcome.why.replace(/:[^]*$/, "") } }
+    : row;
+
+function plainReceipt(receipt: NonNullable<Facts["run"]>["receipt"]) {
+  const { tries = [], skipped: _keys, lastToolError: _tool, engineDegraded: _engine, ...rest } = receipt;
+  return { ...rest, tries: tries.map(({ message: _said, profile: _key, ...one }) => one) };
+}

@@ -1,0 +1,30 @@
+import { isForClient } from "../../clients/for-client.ts";
+import type { CommandContext, StoredFile } from "../command.ts";
+
+/** The largest file, and the largest transcript that is written into one: both are in memory meanwhile. */
+export const MOST_BYTES = 8 * 1_048_576;
+
+/** The most bytes of a file that answers the command; 0 where its chat takes none. */
+export function mostFileBytes({ message, ports }: CommandContext): number {
+  if (isForClient(message)) return MOST_BYTES;
+  const to = message.options?.deliverTo ?? message.from;
+  const { mostMediaBytes = MOST_BYTES } = ports.settings().chat(to);
+  return Math.min(MOST_BYTES, mostMediaBytes, ports.outbox.mostFileBytes(to) ?? MOST_BYTES);
+}
+
+/** Puts a file into the media store, where the conversation may read it. */
+export async function storeFile(
+  bytes: Uint8Array,
+  { name, mime: claimed }: { readonly name: string; readonly mime: string },
+  { key, ports }: CommandContext,
+): Promise<StoredFile> {
+  const { id, mime } = await ports.media.put(bytes, { name, mime: claimed });
+  await ports.journal.received.note([id], key);
+  return { kind: "document", mime, name, bytes: bytes.length, source: { at: "store", id } };
+}
+
+/** `850 bytes`, `12 KiB`, `1.5 MiB`. */
+export function sizeText(bytes: number): string {
+  if (bytes < 1024) return `${bytes} bytes`;
+  return bytes < 1_048_576 ? `${Math.ceil(bytes / 1024)} KiB` : `${(bytes / 1_048_576).toFixed(1)} MiB`;
+}

@@ -1,0 +1,127 @@
+import { timestamp } from "../../../prompt/timestamp.ts";
+import type { PromptPart } from "../../../types/run/run.ts";
+import { codeBlock } from "../../../utils/text/code-span.ts";
+import { plainMarkdown } from "../../../utils/text/plain-markdown.ts";
+import type { CommandAnswer, CommandContext } from "../command.ts";
+import { mostFileBytes, storeFile } from "./chat-file.ts";
+import { contextOf, type ContextView, type ConversationView, type ViewedPart } from "./context-view.ts";
+
+/** UTF-16 units of JSON that the chat gets as text; more becomes a file. */
+const MOST_JSON = 3000;
+
+export const CONTEXT_FORMS = ["list", "detail", "json"] as const;
+
+/** Shows what the model saw in the last run of the conversation, by its size. */
+export async function showContext(context: CommandContext): Promise<CommandAnswer> {
+  const { key, ports, isOwner } = context;
+  const word = context.args.trim().toLowerCase();
+  const form = word === "" ? "list" : CONTEXT_FORMS.find((name) => name === word);
+  if (!form) return { text: `Use one of: ${CONTEXT_FORMS.join(", ")}.` };
+  const last = await ports.journal.runs.last(key);
+  if (!last) return { text: "No model has been asked in this conversation yet." };
+  const found = contextOf(last);
+  if (!found) return { text: "No record was kept of what the last run showed its model." };
+  const view = isOwner ? found : withoutSources(found);
+  if (form === "json") return jsonAnswer(view, context);
+  const settings = ports.settings();
+  const zone = settings.agents.get(settings.agentOf(key))?.timezone ?? "UTC";
+  const head = [
+    `What ${view.model} saw at ${timestamp(view.at, zone).slice(0, 16)}; tokens are estimated.`,
+    ...sums(view),
+  ];
+  return { text: (form === "list" ? [...head, ...shortLists(view)] : [...head, ...longLists(view)]).join("\n") };
+}
+
+/** Where files are is for owners. */
+function withoutSources(view: ContextView): ContextView {
+  const bare = <P extends PromptPart>(part: P): P => ({ ...part, source: "" });
+  return { ...view, system: view.system.map(bare), turn: view.turn.map(bare) };
+}
+
+async function jsonAnswer(view: ContextView, context: CommandContext): Promise<CommandAnswer> {
+  const text = JSON.stringify(view, undefined, 2);
+  const bytes = Buffer.from(text);
+  if (text.length <= MOST_JSON || bytes.length > mostFileBytes(context)) return { text: codeBlock(text) };
+  const file = await storeFile(
+    bytes,
+    { name: `context-${view.runId.slice(0, 16)}.json`, mime: "application/json" },
+    context,
+  );
+  return { text: `What ${view.model} saw.`, file };
+}
+
+const count = (value: number): string => value.toLocaleString("en");
+const tokensText = (tokens: number | undefined): string => (tokens === undefined ? "" : `${count(tokens)} tokens`);
+
+function sums({ window, system, tools, conversation, engine }: ContextView): readonly string[] {
+  const ofWindow = window
+    ? [
+        `Window: ${count(window.used)} of ${tokensText(window.tokens)}, ${window.percent}%; ${count(window.answer)} are kept for the answer`,
+      ]
+    : [];
+  return [
+    ...ofWindow,
+    `System prompt: ${window ? `${tokensText(window.system)}, ` : ""}${system.length} parts`,
+    `Tools: ${window ? `${tokensText(window.tools)}, ` : ""}${tools.length}`,
+    `Conversation: ${tokensText(conversation.tokens)}, ${conversation.messages} message${conversation.messages === 1 ? "" : "s"}${notes(conversation)}`,
+    ...(engine === undefined || engine === "legacy" ? [] : [`Context engine: ${engine}`]),
+  ];
+}
+
+function notes({ hasSummary, pruned, fit }: ConversationView): string {
+  const parts = [
+    ...(hasSummary ? ["begins with a summary of what was before"] : []),
+    ...(pruned.trimmed > 0 ? [`${pruned.trimmed} old results of tools are shortened`] : []),
+    ...(pruned.cleared > 0 ? [`${pruned.cleared} old results of tools are left out`] : []),
+    ...(fit && fit.turns > 0 ? [`${fit.turns} earlier turns are left out`] : []),
+    ...(fit && fit.steps > 0 ? [`${fit.steps} steps of the turn are left out`] : []),
+  ];
+  return parts.map((part) => `; ${part}`).join("");
+}
+
+/** `AGENTS.md 1,200 characters`, with what the file has where it is cut. */
+function fileText({ name, chars = 0, wholeChars }: ViewedPart): string {
+  const cut = wholeChars === undefined ? "" : ` of ${count(wholeChars)}, cut`;
+  return `${plainMarkdown(name)} ${count(chars)}${cut}`;
+}
+
+/** A skill's own name. */
+const shortName = (name: string): string => name.replace(/^skill /, "");
+
+const ofKind = ({ system }: ContextView, kind: ViewedPart["kind"]): readonly ViewedPart[] =>
+  system.filter((part) => part.kind === kind);
+
+function shortLists(view: ContextView): readonly string[] {
+  const [files, skills] = [ofKind(view, "file"), ofKind(view, "skill")];
+  return [
+    ...(files.length > 0 ? [`Files, in characters: ${files.map(fileText).join(", ")}`] : []),
+    ...(skills.length > 0 ? [`Skills: ${skills.map(({ name }) => plainMarkdown(shortName(name))).join(", ")}`] : []),
+  ];
+}
+
+function longLists(view: ContextView): readonly string[] {
+  const line = (part: ViewedPart) => {
+    const cut = part.wholeChars === undefined ? "" : `, cut from ${count(part.wholeChars)} characters`;
+    const source = part.source === "" ? "" : ` (${plainMarkdown(part.source)})`;
+    return `• ${plainMarkdown(shortName(part.name))}${source}: ${tokensText(part.tokens)}, ${count(part.chars ?? 0)} characters${cut}`;
+  };
+  const tools = view.tools.toSorted((a, b) => (b.tokens ?? 0) - (a.tokens ?? 0));
+  return [
+    ...block("Files", ofKind(view, "file").map(line)),
+    ...block("Skills", ofKind(view, "skill").map(line)),
+    ...block("Other parts of the system prompt", ofKind(view, "section").map(line)),
+    ...block(
+      "Tools with their schemas",
+      tools.map(
+        ({ name, tokens }) => `• ${plainMarkdown(name)}${tokens === undefined ? "" : `: ${tokensText(tokens)}`}`,
+      ),
+    ),
+    ...block(
+      "Around the last turn",
+      view.turn.map(({ name, tokens }) => `• ${plainMarkdown(name)}: ${tokensText(tokens)}`),
+    ),
+  ];
+}
+
+const block = (title: string, lines: readonly string[]): readonly string[] =>
+  lines.length === 0 ? [] : ["", `**${title}**`, ...lines];

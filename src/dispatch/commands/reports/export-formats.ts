@@ -1,0 +1,87 @@
+import { createReadStream } from "node:fs";
+import { createInterface } from "node:readline";
+import { timestamp } from "../../../prompt/timestamp.ts";
+import type { SessionKey } from "../../../types/ids.ts";
+import { Secret } from "../../../utils/secrets/secret.ts";
+import type { CommandPorts } from "../command.ts";
+import { saidIn, type SaidLine } from "./conversation.ts";
+
+interface Source {
+  /** Of the transcript. */
+  readonly path: string;
+  readonly key: SessionKey;
+  readonly ports: Pick<CommandPorts, "clock" | "sessions" | "settings">;
+}
+
+export interface ExportFormat {
+  readonly ending: string;
+  readonly mime: string;
+  /** The whole file, with secrets masked. */
+  bytesOf(source: Source): Promise<Uint8Array>;
+}
+
+const FORMAT_TABLE: Readonly<Record<string, ExportFormat>> = {
+  md: { ending: "md", mime: "text/markdown", bytesOf: async (source) => Buffer.from(await markdownOf(source)) },
+  json: { ending: "json", mime: "application/json", bytesOf: async (source) => Buffer.from(await jsonOf(source)) },
+  jsonl: { ending: "jsonl", mime: "application/jsonl", bytesOf: async ({ path }) => Buffer.from(await linesOf(path)) },
+};
+
+export const FORMATS = Object.keys(FORMAT_TABLE);
+
+/** By its name; Markdown without one. */
+export function formatOf(name: string): ExportFormat | undefined {
+  if (name === "" || name === "markdown") return FORMAT_TABLE["md"];
+  return Object.hasOwn(FORMAT_TABLE, name) ? FORMAT_TABLE[name] : undefined;
+}
+
+async function saidOf({ key, ports }: Source): Promise<readonly SaidLine[]> {
+  const { entries } = await ports.sessions.history(key, Number.MAX_SAFE_INTEGER);
+  return saidIn(entries);
+}
+
+async function markdownOf(source: Source): Promise<string> {
+  const { key, ports } = source;
+  const settings = ports.settings();
+  const id = settings.agentOf(key);
+  const agent = settings.agents.get(id);
+  const zone = agent?.timezone ?? "UTC";
+  const timeOf = (at: number) => timestamp(at, zone).slice(0, 16);
+  const parts = (await saidOf(source)).map(({ at, by, name, text }) => {
+    if (by === "tool") return `- 🛠️ ${name ?? "tool"}${text === "" ? "" : `: ${text}`}`;
+    return `## ${by === "agent" ? (agent?.name ?? id) : (name ?? "Person")}, ${timeOf(at)}\n\n${text}`;
+  });
+  const title = `# ${ports.sessions.peek(key)?.label ?? key}\n\nExported ${timeOf(ports.clock.now())} (${zone}).`;
+  return `${[title, ...parts].join("\n\n")}\n`;
+}
+
+async function jsonOf(source: Source): Promise<string> {
+  const { key, ports } = source;
+  const { sessionId, label } = ports.sessions.peek(key) ?? {};
+  const messages = (await saidOf(source)).map(({ at, opens: _opens, ...line }) => ({
+    at: new Date(at).toISOString(),
+    ...line,
+  }));
+  const exportedAt = new Date(ports.clock.now()).toISOString();
+  return `${JSON.stringify({ sessionKey: key, sessionId, label, exportedAt, messages }, undefined, 2)}\n`;
+}
+
+/** The lines of the transcript. A torn last one is left out. */
+async function linesOf(path: string): Promise<string> {
+  const lines: string[] = [];
+  for await (const line of createInterface({ input: createReadStream(path), crlfDelay: Number.POSITIVE_INFINITY })) {
+    const masked = maskedLine(line);
+    if (masked !== undefined) lines.push(`${masked}\n`);
+  }
+  return lines.join("");
+}
+
+/** Secrets are masked in each text of the line: JSON may write them in another form. */
+function maskedLine(line: string): string | undefined {
+  try {
+    return JSON.stringify(
+      JSON.parse(line, (_key, value: unknown) => (typeof value === "string" ? Secret.mask(value) : value)),
+    );
+  } catch {
+    return undefined;
+  }
+}

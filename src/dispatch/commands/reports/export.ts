@@ -1,0 +1,49 @@
+import { stat } from "node:fs/promises";
+import { unlessMissing } from "../../../utils/missing.ts";
+import { codeSpan } from "../../../utils/text/code-span.ts";
+import { isForClient } from "../../clients/for-client.ts";
+import type { CommandAnswer, CommandContext } from "../command.ts";
+import { MOST_BYTES, mostFileBytes, sizeText, storeFile } from "./chat-file.ts";
+import { FORMATS, formatOf, type ExportFormat } from "./export-formats.ts";
+
+/** Sends the whole conversation as a file. */
+export async function exportConversation(context: CommandContext): Promise<CommandAnswer> {
+  const { args, message, key, ports } = context;
+  const format = formatOf(args.trim().toLowerCase());
+  if (!format) return { text: `Use one of: ${FORMATS.join(", ")}.` };
+  const path = ports.sessions.fileOf(key);
+  const size = path === undefined ? undefined : (await unlessMissing(stat(path)))?.size;
+  if (path === undefined || size === undefined) return { text: "This conversation has nothing to export yet." };
+  const most = mostFileBytes(context);
+  if (most === 0) return { text: `This chat takes no files. ${byCommand(context)}` };
+  if (size > MOST_BYTES) return { text: tooLarge(size, MOST_BYTES, context) };
+  const bytes = await format.bytesOf({ path, key, ports });
+  if (bytes.length > most) return { text: tooLarge(bytes.length, most, context) };
+  const name = fileName(context, format);
+  const file = await storeFile(bytes, { name, mime: format.mime }, context);
+  const where = isForClient(message)
+    ? ` It is on the gateway's machine: ${codeSpan(ports.media.path(file.source.id))}`
+    : "";
+  return { text: `The conversation ${titleOf(context)}, with ${sizeText(bytes.length)}.${where}`, file };
+}
+
+const tooLarge = (size: number, most: number, context: CommandContext): string =>
+  `The conversation is too large to be sent here: ${sizeText(size)}, and at most ${sizeText(most)} are possible. ${byCommand(context)}`;
+
+const byCommand = ({ key }: CommandContext): string =>
+  `On the gateway's machine, ${codeSpan(`openclaw sessions export ${key} --format markdown --output <file>`)} writes it.`;
+
+function titleOf({ key, ports }: CommandContext): string {
+  return codeSpan(ports.sessions.peek(key)?.label ?? key);
+}
+
+/** `conversation-<label or key>-<day>.md`. */
+function fileName({ key, ports }: CommandContext, { ending }: ExportFormat): string {
+  const label = ports.sessions.peek(key)?.label ?? key;
+  const words = label
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}]+/gu, "-")
+    .replaceAll(/^-|-$/g, "")
+    .slice(0, 60);
+  return `conversation-${words}-${new Date(ports.clock.now()).toISOString().slice(0, 10)}.${ending}`;
+}

@@ -1,0 +1,49 @@
+import type { Command } from "../command.ts";
+import { CONTEXT_FORMS, showContext } from "./context.ts";
+import { FORMATS } from "./export-formats.ts";
+import { exportConversation } from "./export.ts";
+import { MOST_TURNS, showHistory } from "./history.ts";
+import { showSubagents } from "./subagents.ts";
+import { tellWhy } from "./why.ts";
+
+/** The commands that show what there is of a conversation. */
+export const REPORT_COMMANDS: readonly Command[] = [
+  {
+    name: "context",
+    who: "conversation",
+    help: "What the model saw last, and how much of its window that takes: /context list, detail or json.",
+    choices: CONTEXT_FORMS,
+    at: "apart",
+    run: showContext,
+  },
+  {
+    name: "history",
+    who: "conversation",
+    help: `The last turns of this conversation: /history, or /history and their number, at most ${MOST_TURNS}.`,
+    at: "apart",
+    run: showHistory,
+  },
+  {
+    name: "why",
+    who: "conversation",
+    help: "What happened to the last message: why it got its answer, or none. /why 2 for one two messages earlier, /why #4711 for an id.",
+    at: "apart",
+    run: tellWhy,
+  },
+  {
+    name: "export",
+    who: "conversation",
+    help: "This conversation as a file: /export md, json, or jsonl for the transcript as it is kept.",
+    choices: FORMATS,
+    at: "apart",
+    run: exportConversation,
+  },
+  {
+    name: "subagents",
+    who: "conversation",
+    help: "The subagents of this conversation: /subagents list; info, log or stop with its number or id; stop all.",
+    choices: ["list", "info", "log", "stop"],
+    at: "apart",
+    run: showSubagents,
+  },
+];

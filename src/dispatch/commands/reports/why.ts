@@ -1,0 +1,44 @@
+import { timestamp } from "../../../prompt/timestamp.ts";
+import { plainMarkdown } from "../../../utils/text/plain-markdown.ts";
+import { shorten } from "../../../utils/text/shorten.ts";
+import { Secret } from "../../../utils/secrets/secret.ts";
+import type { StoryAsk, StoryStep } from "../../ports.ts";
+import type { CommandAnswer, CommandContext } from "../command.ts";
+
+/** Messages before the last one that can be asked about by their number. */
+const MOST_BACK = 50;
+/** UTF-16 units of one step. */
+const MOST_CHARS = 500;
+
+/** Shows what happened to the last message of the conversation, to an earlier one, or to the one that is answered or named. */
+export async function tellWhy({ args, message, key, isOwner, ports }: CommandContext): Promise<CommandAnswer> {
+  const { storiesOf } = ports;
+  if (!storiesOf) return { text: "This gateway keeps no record of its messages." };
+  const which = whichOf(args.trim(), message.replyTo?.id);
+  const stories = await storiesOf({ session: key, before: message, which, isOwner });
+  if (stories.length === 0)
+    return {
+      text: "id" in which ? "This conversation has no message with that id." : "There is no such message here.",
+    };
+  const settings = ports.settings();
+  const zone = settings.agents.get(settings.agentOf(key))?.timezone ?? "UTC";
+  return { text: stories.map((steps) => storyText(steps, zone)).join("\n\n") };
+}
+
+/** A small number counts messages back; anything else, or what follows `#`, is an id. Nothing means the message that is answered. */
+function whichOf(word: string, answered: string | undefined): StoryAsk["which"] {
+  if (word === "") return answered === undefined ? { back: 0 } : { id: answered };
+  const back = /^\d{1,2}$/.test(word) ? Number(word) : 0;
+  return back >= 1 && back <= MOST_BACK ? { back } : { id: word.replace(/^#/, "") };
+}
+
+function storyText(steps: readonly StoryStep[], zone: string): string {
+  const lines = steps.map(({ at, step, text }) => {
+    const time = at === undefined ? "" : `${timestamp(at, zone).slice(11)} `;
+    const line = shorten(Secret.mask(text).replaceAll(/\s+/g, " "), MOST_CHARS, () => " … ");
+    return `${time}**${step}** ${plainMarkdown(line)}`;
+  });
+  const [first] = steps;
+  const day = first?.at === undefined ? [] : [timestamp(first.at, zone).slice(0, 10)];
+  return [...day, ...lines].join("\n");
+}

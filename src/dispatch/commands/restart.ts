@@ -1,0 +1,23 @@
+import { isForClient } from "../clients/for-client.ts";
+import { isRestartOf, noteRestart } from "../recovery/restarted.ts";
+import type { CommandAnswer, CommandContext } from "./command.ts";
+
+/** The answer to a client whose command had none when the gateway ended. Chats are told without being asked again. */
+const DONE = "The gateway has restarted.";
+
+/**
+ * Restarts the gateway once the answer is kept. The chat is told when it is back. A command that an earlier process began does not
+ * restart it again.
+ */
+export async function restartGateway({ message, key, ports }: CommandContext): Promise<CommandAnswer> {
+  const { restart, journal, clock } = ports;
+  if (!restart) return { text: "This gateway cannot restart itself." };
+  if (await isRestartOf(message, journal.values)) return { text: isForClient(message) ? DONE : "" };
+  const why = await restart.whyNot();
+  if (why !== undefined) return { text: `The gateway does not restart: ${why}` };
+  await noteRestart({ message, key, at: clock.now() }, journal.values);
+  return {
+    text: "The gateway restarts. What runs now may end first, or goes on afterwards. I write here when I am back.",
+    afterwards: () => restart.begin(),
+  };
+}

@@ -62,7 +62,7 @@ export function createBot(
     places: new Places(api),
     directs: new DirectChats(api, host),
     nonces: new BoundedMap(1000),
-    ownMessages: new BoundedMap(5000),
+    known: { own: new BoundedMap(5000), authors: new BoundedMap(2000) },
     starters: new BoundedMap(500),
     deferred: new BoundedMap(100),
     reactions: new BoundedMap(500),

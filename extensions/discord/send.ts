@@ -67,7 +67,7 @@ async function sendOne(
     const reply = await deferredReplyFor(target, options.idempotencyKey, bot);
     const filled = reply && (await fill(reply, content, bot));
     const message = filled ?? (await post(target, { ...content, options }, bot));
-    bot.ownMessages.set(message.id, true);
+    bot.known.own.set(message.id, true);
     return { kind: "sent", messageId: message.id };
   });
 }

@@ -21,6 +21,7 @@ export type {
   WebhookRequest,
 } from "../types/chat/channel.ts";
 export type {
+  ChatNews,
   InboundMessage,
   MediaItem,
   MediaKind,

@@ -4,6 +4,8 @@ import type { GatewayEvent } from "../gateway/connection.ts";
 import { isRefused } from "../failures.ts";
 import { readInteraction } from "./interactions.ts";
 import { mediaOf } from "./media.ts";
+import { isNotice, readDeletion, readNotice } from "./news.ts";
+import type { Envelope } from "./news.ts";
 import { peerOf } from "./places.ts";
 import type { Place } from "./places.ts";
 import { selfId } from "../bot.ts";
@@ -30,6 +32,8 @@ export async function readEvent(
       return readMessage(payload.d, context);
     case "MESSAGE_UPDATE":
       return readEdit(payload.d, context);
+    case "MESSAGE_DELETE":
+      return readDeletion(payload.d, context);
     case "MESSAGE_REACTION_ADD":
       return readReaction(payload.d, { context, sequence, removed: false });
     case "MESSAGE_REACTION_REMOVE":
@@ -53,7 +57,14 @@ async function readEdit(message: EventMessage, context: EventContext): Promise<I
 export async function readMessage(message: EventMessage, context: EventContext): Promise<InboundMessage | undefined> {
   const { bot } = context;
   if (message.author.id === selfId(bot)) return remember(message, bot);
-  if (!WRITTEN.has(message.type)) return undefined;
+  if (WRITTEN.has(message.type)) return readWritten(message, context);
+  if (!isNotice(message)) return undefined;
+  const place = await bot.places.find(message.channel_id, message.guild_id);
+  return readNotice(message, envelopeOf(message, place, context));
+}
+
+async function readWritten(message: EventMessage, context: EventContext): Promise<InboundMessage | undefined> {
+  const { bot } = context;
   const place = await bot.places.find(message.channel_id, message.guild_id);
   const { isNamed, names } = await mentionsIn(message, place, bot);
   const content = contentOf(message, { place, names, bot });
@@ -61,19 +72,19 @@ export async function readMessage(message: EventMessage, context: EventContext):
   if (place.kind === "direct") await bot.directs.remember(message.author.id, message.channel_id);
   const replyTo = await quoteOf(message, names, bot);
   const threadStarter = await starterOf(place, message, bot);
+  const envelope = envelopeOf(message, place, context);
+  bot.known.authors.set(message.id, envelope.sender);
   return {
-    ...envelopeOf(message, place, context),
+    ...envelope,
     ...content,
     mentionsBot: place.kind === "direct" || isNamed || replyTo?.fromBot === true,
     ...(replyTo && { replyTo }),
-    ...(threadStarter !== undefined && { threadStarter }),
+    ...(threadStarter !== undefined && { context: { threadStarter } }),
   };
 }
 
 const isEmpty = ({ text, media, untrusted }: Pick<InboundMessage, "text" | "media" | "untrusted">): boolean =>
   text === "" && media.length === 0 && !untrusted;
-
-type Envelope = Pick<InboundMessage, "id" | "eventKey" | "from" | "sender" | "receivedAt" | "sentAt" | "guildId">;
 
 function envelopeOf(message: EventMessage, place: Place, { bot, now }: EventContext): Envelope {
   const guildId = guildOf(message, place);
@@ -104,7 +115,7 @@ function contentOf(
 
 /** The bot's own message: proof that a send arrived. */
 function remember(message: EventMessage, bot: Bot): undefined {
-  bot.ownMessages.set(message.id, true);
+  bot.known.own.set(message.id, true);
   if (message.nonce !== undefined) bot.nonces.set(String(message.nonce), message.id);
   return undefined;
 }
@@ -186,7 +197,7 @@ async function readReaction(
   const { user_id: person, message_id: messageId, guild_id: guildId, member, emoji } = event;
   if (person === selfId(bot) || emoji.name === null) return undefined;
   const place = await bot.places.find(event.channel_id, guildId);
-  const toBot = event.message_author_id === selfId(bot) || bot.ownMessages.get(messageId) === true;
+  const toBot = event.message_author_id === selfId(bot) || bot.known.own.get(messageId) === true;
   return {
     id: messageId,
     // Discord gives reactions no id: one person may add and remove the same one many times.

@@ -5,7 +5,7 @@ import type { Thread } from "./threads.ts";
 import type { ReadContext } from "./read-context.ts";
 import { isMentioned, readableText } from "./message-text.ts";
 
-export type ThreadContext = Pick<InboundMessage, "mentionsBot" | "replyTo" | "threadStarter" | "threadHistory">;
+export type ThreadContext = Pick<InboundMessage, "mentionsBot" | "replyTo" | "context">;
 
 /** Whether a message addresses the bot, and the context of the message in its thread. */
 export async function threadContext(message: SlackMessage, from: Peer, context: ReadContext): Promise<ThreadContext> {
@@ -39,13 +39,20 @@ async function inThread({ message, isNamed, channel, thread }: Answer, context: 
   return {
     mentionsBot,
     ...(isByBot && isAddressed && { replyTo: quote(thread, starter) }),
-    ...(starter !== undefined && { threadStarter: starter }),
-    ...historyFact(threadHistory),
+    ...contextFact(starter, threadHistory),
   };
 }
 
-const historyFact = (threadHistory: readonly string[]): Pick<InboundMessage, "threadHistory"> =>
-  threadHistory.length > 0 ? { threadHistory } : {};
+function contextFact(
+  threadStarter: string | undefined,
+  threadHistory: readonly string[],
+): Pick<InboundMessage, "context"> {
+  const context = {
+    ...(threadStarter !== undefined && { threadStarter }),
+    ...(threadHistory.length > 0 && { threadHistory }),
+  };
+  return Object.keys(context).length > 0 ? { context } : {};
+}
 
 type Place = Pick<Answer, "message" | "channel" | "thread"> & Pick<Thread, "hasAnswer">;
 

@@ -1,3 +1,4 @@
+import { chatEvent } from "../../prompt/chat-event.ts";
 import type { InboundMessage } from "../../types/chat/message.ts";
 import type { SessionKey } from "../../types/ids.ts";
 import { kindNameOf } from "../../types/run/turn-kind.ts";
@@ -36,9 +37,15 @@ export function notifyReceived(
   hooks.notify("message_received", event, context);
 }
 
-/** Why a message is only kept for the next answer. */
-export const whyNotAnswered = ({ event }: InboundMessage): string =>
-  event === "reaction" ? "heard, not answered" : "not mentioned";
+/** Adds a reaction, or news of a chat, to the system events of its session. Rejects when the journal cannot be written. */
+export async function noteEvent(
+  message: InboundMessage,
+  key: SessionKey,
+  { journal, labelOf }: Pick<DispatchPorts, "journal" | "labelOf">,
+): Promise<void> {
+  const text = chatEvent(message, labelOf?.(message.from.channel));
+  if (text !== undefined) await journal.events.add(key, text);
+}
 
 export const unknownKind = ({ options }: InboundMessage): string =>
   `this gateway knows no turn of the kind "${kindNameOf(options)}"`;

@@ -14,7 +14,7 @@ export const untrustedContext: BodyStage = {
     const entries = turnMessages(context)
       .flatMap((message) => [
         ...(message.untrusted ?? []),
-        ...(context.isNewSession ? [] : (message.threadHistory ?? [])),
+        ...(context.isNewSession ? [] : (message.context?.threadHistory ?? [])),
       ])
       .map((entry) => contextLine(entry))
       .filter((entry) => entry !== "");

@@ -52,6 +52,22 @@ export function inboundFeatures({ expect, test }: TestRunner, open: Open): void 
     expect(find(true)?.reaction).toMatchObject({ emoji: "👍", messageId, removed: true });
   });
 
+  test("what else happens in a group is news without text, of whoever did it", async (context) => {
+    const { platform, host } = await start(await open());
+    const { group, news = [] } = platform;
+    if (!group || news.length === 0) return context.skip("the platform reports nothing else");
+    platform.say(group, "I am here");
+    const { sender } = await host.heard("I am here");
+    for (const [at, happens] of news.entries()) {
+      const expected = happens();
+      const reported = () => host.received.filter(({ event }) => event === "news");
+      await host.until(() => reported().length > at);
+      expect(reported()[at]).toMatchObject({ text: "", from: group, sender: { id: sender.id }, news: expected });
+    }
+    const keys = host.received.map(({ eventKey }) => eventKey);
+    expect(new Set(keys).size).toBe(keys.length);
+  });
+
   test("a pressed button comes as the text of its command", async (context) => {
     const running = await start(await open());
     const { platform, host } = running;

@@ -3,6 +3,7 @@ import type { Api, Self } from "./api.ts";
 import type { DiscordConfig } from "./config.ts";
 import type { DirectChats } from "./direct-chats.ts";
 import type { Places } from "./inbound/places.ts";
+import type { Threads } from "./inbound/threads.ts";
 
 /** A command of Discord's menu, shown as "thinking…" until an answer replaces that. */
 export interface DeferredReply {
@@ -36,8 +37,7 @@ export interface Bot {
   /** Ids of the bot's messages, by nonce. */
   readonly nonces: BoundedMap<string, string>;
   readonly known: KnownMessages;
-  /** Texts that began a thread, by the thread's id; empty where there is none. */
-  readonly starters: BoundedMap<string, string>;
+  readonly threads: Threads;
   /** Commands of Discord's menu that wait for their answer, by the id of their interaction. */
   readonly deferred: BoundedMap<string, DeferredReply>;
   /** The bot's reactions, by message. */

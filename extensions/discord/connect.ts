@@ -12,6 +12,7 @@ import { clearPending } from "./inbound/interactions.ts";
 import { mayReadText, putMenu } from "./menu.ts";
 import { missedSince } from "./inbound/missed.ts";
 import { Places } from "./inbound/places.ts";
+import { Threads } from "./inbound/threads.ts";
 import type { Bot } from "./bot.ts";
 import { send } from "./send.ts";
 import { Gateway } from "./gateway/gateway.ts";
@@ -63,7 +64,7 @@ export function createBot(
     directs: new DirectChats(api, host),
     nonces: new BoundedMap(1000),
     known: { own: new BoundedMap(5000), authors: new BoundedMap(2000) },
-    starters: new BoundedMap(500),
+    threads: new Threads(),
     deferred: new BoundedMap(100),
     reactions: new BoundedMap(500),
   };

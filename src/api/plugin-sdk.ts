@@ -25,6 +25,7 @@ export type {
   InboundMessage,
   MediaItem,
   MediaKind,
+  MessageContext,
   Peer,
   QuotedMessage,
   ReactionFacts,

@@ -1,16 +1,16 @@
 import type { APIGuildMember, APIMessage, APIUser, GatewayMessageReactionAddDispatchData } from "discord-api-types/v10";
-import type { InboundMessage, QuotedMessage, Sender } from "openclaw/plugin-sdk";
+import type { InboundMessage, MessageContext, QuotedMessage, Sender } from "openclaw/plugin-sdk";
 import type { GatewayEvent } from "../gateway/connection.ts";
-import { isRefused } from "../failures.ts";
 import { readInteraction } from "./interactions.ts";
 import { mediaOf } from "./media.ts";
 import { isNotice, readDeletion, readNotice } from "./news.ts";
 import type { Envelope } from "./news.ts";
 import { peerOf } from "./places.ts";
 import type { Place } from "./places.ts";
+import { askMessage } from "./threads.ts";
 import { selfId } from "../bot.ts";
 import type { Bot, EventContext } from "../bot.ts";
-import { nameOf, readable, untrustedOf, userOf } from "./text.ts";
+import { nameOf, readable, snapshotsOf, untrustedOf, userOf } from "./text.ts";
 import type { Names } from "./text.ts";
 
 /** A message with the fields that only its event has. */
@@ -71,17 +71,21 @@ async function readWritten(message: EventMessage, context: EventContext): Promis
   if (isEmpty(content) && !isNamed) return undefined;
   if (place.kind === "direct") await bot.directs.remember(message.author.id, message.channel_id);
   const replyTo = await quoteOf(message, names, bot);
-  const threadStarter = await starterOf(place, message, bot);
+  const mentionsBot = place.kind === "direct" || isNamed || replyTo?.fromBot === true;
+  const around = await bot.threads.contextOf(message, { place, isNamed: mentionsBot, bot });
   const envelope = envelopeOf(message, place, context);
   bot.known.authors.set(message.id, envelope.sender);
   return {
     ...envelope,
     ...content,
-    mentionsBot: place.kind === "direct" || isNamed || replyTo?.fromBot === true,
+    mentionsBot,
     ...(replyTo && { replyTo }),
-    ...(threadStarter !== undefined && { context: { threadStarter } }),
+    ...contextFact({ ...around, ...(snapshotsOf(message).length > 0 && { isForwarded: true }) }),
   };
 }
+
+const contextFact = (context: MessageContext): Pick<InboundMessage, "context"> =>
+  Object.keys(context).length > 0 ? { context } : {};
 
 const isEmpty = ({ text, media, untrusted }: Pick<InboundMessage, "text" | "media" | "untrusted">): boolean =>
   text === "" && media.length === 0 && !untrusted;
@@ -161,33 +165,6 @@ async function quoteOf(message: EventMessage, names: Names, bot: Bot): Promise<Q
 
 const lookUp = async (message: EventMessage, id: string, bot: Bot): Promise<APIMessage | undefined> =>
   message.referenced_message === null ? undefined : askMessage(bot, message.channel_id, id);
-
-async function askMessage(bot: Bot, channel: string, id: string): Promise<APIMessage | undefined> {
-  try {
-    return await bot.api.ask<APIMessage>("GET", `/channels/${channel}/messages/${id}`);
-  } catch (error) {
-    if (!isRefused(error)) throw error;
-    return undefined;
-  }
-}
-
-/** A thread has the id of the message that began it, which is in the parent channel; a post's first message is in the post. */
-async function starterOf(place: Place, message: EventMessage, bot: Bot): Promise<string | undefined> {
-  if ((place.kind !== "thread" && place.kind !== "post") || message.id === place.id) return undefined;
-  const known = bot.starters.get(place.id);
-  const starter = known ?? (await askStarter(place, bot));
-  bot.starters.set(place.id, starter);
-  return starter === "" ? undefined : starter;
-}
-
-async function askStarter(place: Place, bot: Bot): Promise<string> {
-  const channel = place.kind === "post" ? place.id : place.parentId;
-  const first = channel === undefined ? undefined : await askMessage(bot, channel, place.id);
-  if (!first) return "";
-  const names = { users: first.mentions, roles: new Map<string, string>(), places: bot.places, selfId: "" };
-  const text = readable(first.content, names);
-  return place.kind === "post" ? `${place.name ?? ""}\n${text}`.trim() : text;
-}
 
 async function readReaction(
   event: EventReaction,

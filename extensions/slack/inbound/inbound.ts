@@ -1,4 +1,4 @@
-import type { InboundMessage } from "openclaw/plugin-sdk";
+import type { InboundMessage, Peer } from "openclaw/plugin-sdk";
 import { BUTTON } from "../outbound/buttons.ts";
 import { emojiOf } from "./emoji.ts";
 import { actionsShape, callbackShape, commandShape, eventShape } from "./events.ts";
@@ -8,6 +8,7 @@ import { toMillis, senderOf, forwardedLines, threadOf, textOf } from "./message-
 import { isNews, readNews } from "./news.ts";
 import { peerOf } from "./place.ts";
 import { threadContext } from "./thread-context.ts";
+import type { ThreadContext } from "./thread-context.ts";
 import { isOwn } from "./threads.ts";
 import type { ReadContext } from "./read-context.ts";
 import { readableText } from "./message-text.ts";
@@ -65,6 +66,12 @@ export async function readMessageOrLateFiles(
 /** Notices such as a change of the channel's topic have a subtype that is not listed. */
 const SUBTYPES = new Set([undefined, null, "file_share", "thread_broadcast", "me_message", "bot_message"]);
 
+/** Whether a message addresses the bot, and its surroundings. */
+async function contextOf(message: SlackMessage, from: Peer, context: ReadContext): Promise<ThreadContext> {
+  const found = await threadContext(message, from, context);
+  return forwardedLines(message).length > 0 ? { ...found, context: { ...found.context, isForwarded: true } } : found;
+}
+
 export interface Where {
   readonly channel: string;
   readonly teamId: string;
@@ -99,7 +106,7 @@ async function readMessage(
     teamId,
     receivedAt: context.now(),
     sentAt: toMillis(message.ts),
-    ...(await threadContext(message, from, context)),
+    ...(await contextOf(message, from, context)),
     ...(untrusted.length > 0 && { untrusted }),
   };
 }

@@ -41,6 +41,19 @@ describe("a long thread", () => {
     ]);
   });
 
+  test("brings what was said before the first message that came here, also when that was not for the bot", async () => {
+    const { platform, fake } = await longThread(3);
+    const { host } = await start(platform);
+    fake.say("C9", "among us", { thread_ts: TOPIC });
+    expect((await host.heard("among us")).context?.threadHistory).toBeUndefined();
+    fake.say("C9", `<@${fake.self.userId}> what now?`, { thread_ts: TOPIC });
+    expect((await host.heard("what now?")).context?.threadHistory).toEqual(
+      [0, 1, 2].map((number) => `Earlier in the thread, U2: answer ${number}`),
+    );
+    fake.say("C9", `<@${fake.self.userId}> and now?`, { thread_ts: TOPIC });
+    expect((await host.heard("and now?")).context?.threadHistory).toBeUndefined();
+  });
+
   test("in which the bot has written is noted, and need not be asked for", async () => {
     const { platform, fake } = await longThread(1);
     const first = await start(platform);

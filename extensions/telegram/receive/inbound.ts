@@ -57,8 +57,19 @@ function written(message: Message, eventKey: string, view: View): InboundMessage
     receivedAt: view.now,
     sentAt: (message.edit_date ?? message.date) * 1000,
     ...(quoted && { replyTo: quoted }),
+    ...contextOf(message, view),
     ...(untrusted.length > 0 && { untrusted }),
   };
+}
+
+function contextOf(message: Message, { forums }: View): Pick<InboundMessage, "context"> {
+  const topic = threadOf(message);
+  const threadName = topic === undefined ? undefined : forums?.topicName(message.chat.id, topic);
+  const context = {
+    ...(threadName !== undefined && { threadName }),
+    ...(message.forward_origin && { isForwarded: true }),
+  };
+  return Object.keys(context).length > 0 ? { context } : {};
 }
 
 /** What a service message says about its chat. */

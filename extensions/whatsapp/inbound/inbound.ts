@@ -55,6 +55,7 @@ function written(message: WAMessage, content: WAMessageContent, view: View): Inb
     media,
     mentionsBot: mentions(message, context, view) || quoted?.fromBot === true,
     ...(quoted && { replyTo: quoted }),
+    ...(context?.isForwarded && { context: { isForwarded: true } }),
     ...(untrusted.length > 0 && { untrusted }),
   };
 }

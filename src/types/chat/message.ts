@@ -75,10 +75,14 @@ export interface ChatNews {
 
 /** What the platform knows about a message beside the message itself. */
 export interface MessageContext {
+  /** Name of the thread, topic or forum post. */
+  readonly threadName?: string;
   /** First message of the thread, when it is not this one. */
   readonly threadStarter?: string;
   /** Messages in the thread, or before it, that no transcript has, oldest first. */
   readonly threadHistory?: readonly string[];
+  /** Somebody forwarded it from elsewhere. */
+  readonly isForwarded?: boolean;
 }
 
 /** One platform event, as a channel adapter normalises it. Plain data only: the journal stores it as JSON. */

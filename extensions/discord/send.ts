@@ -3,6 +3,7 @@ import type { RawFile } from "@discordjs/rest";
 import type { APIMessage, RESTPostAPIChannelMessageJSONBody } from "discord-api-types/v10";
 import { fileNameOf } from "openclaw/plugin-sdk";
 import type {
+  ButtonLimits,
   MediaItem,
   OutboundFiles,
   OutboundPart,
@@ -134,6 +135,12 @@ function bodyOf(content: string | undefined, options: Partial<SendOptions>, { co
     ...(buttons && { components: rowsOf(buttons) }),
   };
 }
+
+export const BUTTON_LIMITS: ButtonLimits = {
+  count: ROWS * BUTTONS_PER_ROW,
+  label: LABEL_UNITS,
+  command: CUSTOM_ID_UNITS,
+};
 
 /** Omits buttons whose command is too long for Discord or a duplicate: people can type the command. */
 export function rowsOf(buttons: readonly ReplyButton[]): NonNullable<Body["components"]> {

@@ -1,6 +1,7 @@
 /** What a plugin may import: `openclaw/plugin-sdk`. */
 export type {
   AccountNotes,
+  ButtonLimits,
   ChannelAdapter,
   ChannelHost,
   ChannelLimits,

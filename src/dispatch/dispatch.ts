@@ -7,7 +7,7 @@ import { KeyedQueue } from "../utils/keyed-queue.ts";
 import { within } from "../utils/within.ts";
 import { type Claim, claimOf, mayBeClaimed } from "./admission/claims.ts";
 import { LateMessages } from "./admission/late.ts";
-import { isReceivedWatched, noteEvent, notifyReceived, unknownKind } from "./admission/verdicts.ts";
+import { isReceivedWatched, noteEvent, notifyReceived, unknownKind, verdictOn } from "./admission/verdicts.ts";
 import { whenPossible } from "./admission/when-possible.ts";
 import { Approvals } from "./approvals/approvals.ts";
 import { BROKEN } from "./chat-texts.ts";
@@ -97,7 +97,7 @@ export class Dispatch {
 
   async #decide(row: InboxRow): Promise<void> {
     const { message } = row;
-    const verdict: Verdict = isFromOperator(row) ? { kind: "pass" } : await this.#ports.gate(message);
+    const verdict = await verdictOn(message, this.#ports);
     const key = this.#keyOf(message);
     this.#logVerdict(row, key, verdict);
     if (!this.#ports.kinds.isKnown(message)) return this.replies.turnAway(row, unknownKind(message), "drop");

@@ -202,6 +202,8 @@ export interface SystemPromptRequest {
   /** Undefined for web, HTTP and command-line clients. */
   readonly peer?: Peer;
   readonly session: Pick<Session, "key" | "entry">;
+  /** Messages of the chat may have buttons. */
+  readonly hasButtons?: boolean;
   readonly extra?: string;
   /** Includes only `HEARTBEAT.md` of the workspace's files. */
   readonly isLight?: boolean;

@@ -32,7 +32,8 @@ export interface RuntimeFacts {
   readonly model: string;
   readonly provider: string;
   readonly channel?: string;
-  readonly capabilities?: readonly string[];
+  /** `inlineButtons`: messages of the chat may have buttons. */
+  readonly capabilities?: readonly "inlineButtons"[];
 }
 
 /** Everything that the system prompt is made of. Equal contexts make equal bytes, so that providers can cache them. */

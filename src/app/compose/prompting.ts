@@ -129,7 +129,7 @@ export function filesOf(
 }
 
 function contextFor(
-  { agent, model, tools, peer, extra, session }: SystemPromptRequest,
+  { agent, model, tools, peer, extra, session, hasButtons }: SystemPromptRequest,
   found: Pick<SystemContext, "contextFiles" | "skills"> & { owners: readonly string[]; now: number },
 ): SystemContext {
   return {
@@ -144,6 +144,7 @@ function contextFor(
       model: model.id,
       provider: model.provider,
       channel: peer?.channel ?? "webchat",
+      ...(hasButtons === true && { capabilities: ["inlineButtons" as const] }),
     },
     timezone: agent.timezone,
     today: dayOf(found.now, agent.timezone),

@@ -2,7 +2,7 @@ import { chatEvent } from "../../prompt/chat-event.ts";
 import type { InboundMessage } from "../../types/chat/message.ts";
 import type { SessionKey } from "../../types/ids.ts";
 import { kindNameOf } from "../../types/run/turn-kind.ts";
-import type { DispatchPorts } from "../ports.ts";
+import type { DispatchPorts, Verdict } from "../ports.ts";
 
 /** Whether a plugin has the hook `message_received`. */
 export const isReceivedWatched = ({ hooks }: Pick<DispatchPorts, "hooks">): boolean =>
@@ -35,6 +35,18 @@ export function notifyReceived(
   const place = { channelId: from.channel, accountId: from.account, conversationId: from.chat.id };
   const context = { ...place, sessionKey, senderId: sender.id, messageId: id };
   hooks.notify("message_received", event, context);
+}
+
+/** Whether a message may be answered. Operators' messages are; a press counts where a message from here has that button. */
+export async function verdictOn(
+  message: InboundMessage,
+  { gate, journal }: Pick<DispatchPorts, "gate" | "journal">,
+): Promise<Verdict> {
+  if (message.options?.operator === true) return { kind: "pass" };
+  const verdict = await gate(message);
+  if (verdict.kind !== "pass" || message.event !== "button") return verdict;
+  const isOurs = await journal.outbox.isSent(message.from, message.id, message.text);
+  return isOurs ? verdict : { kind: "drop", why: "a button that was not sent from here" };
 }
 
 /** Adds a reaction, or news of a chat, to the system events of its session. Rejects when the journal cannot be written. */

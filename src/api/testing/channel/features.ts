@@ -68,6 +68,18 @@ export function inboundFeatures({ expect, test }: TestRunner, open: Open): void 
     expect(new Set(keys).size).toBe(keys.length);
   });
 
+  test("a link names the limits of buttons where people can press them, and the largest are pressed as they were sent", async (context) => {
+    const { platform, host, link } = await start(await open());
+    const limits = link.buttons?.(platform.direct);
+    if (!platform.press || !limits) return context.skip("the platform has no buttons");
+    const command = "x".repeat(limits.command);
+    const buttons = [{ label: "l".repeat(limits.label), command }];
+    const sent = await link.send(platform.direct, text("choose"), { ...key, buttons });
+    if (sent.kind !== "sent") throw new Error(`not sent: ${sent.reason}`);
+    platform.press(platform.direct, sent.messageId, command);
+    expect(await host.heard(command)).toMatchObject({ id: sent.messageId, event: "button" });
+  });
+
   test("a pressed button comes as the text of its command", async (context) => {
     const running = await start(await open());
     const { platform, host } = running;

@@ -32,7 +32,7 @@ export const WIDE: Readonly<
   OutboxJournal: { fields: 13, why: "a row or a port of the journal" },
   OutboxRow: { fields: 21, why: "a row or a port of the journal" },
   PlannedReply: { booleans: 3, why: "a row or a port of the journal" },
-  Platform: { fields: 30, booleans: 4, why: "the interface that fakes of chat platforms implement" },
+  Platform: { fields: 25, booleans: 4, why: "the interface that fakes of chat platforms implement" },
   PromptRecord: { fields: 19, booleans: 4, why: "a record in the journal" },
   Receipt: { fields: 18, why: "a record in the journal" },
   SendFlags: { fields: 14, booleans: 4, why: "flags of one command" },

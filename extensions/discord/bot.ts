@@ -1,8 +1,9 @@
-import type { BoundedMap, ChannelHost } from "openclaw/plugin-sdk";
+import type { BoundedMap, ChannelHost, Sender } from "openclaw/plugin-sdk";
 import type { Api, Self } from "./api.ts";
 import type { DiscordConfig } from "./config.ts";
 import type { DirectChats } from "./direct-chats.ts";
 import type { Places } from "./inbound/places.ts";
+import type { Threads } from "./inbound/threads.ts";
 
 /** A command of Discord's menu, shown as "thinking…" until an answer replaces that. */
 export interface DeferredReply {
@@ -17,6 +18,13 @@ export interface DeferredReply {
   filledBy?: string;
 }
 
+/** Messages that the account knows by their ids. */
+interface KnownMessages {
+  readonly own: BoundedMap<string, true>;
+  /** Authors of received messages, whom the event of a deletion does not name. */
+  readonly authors: BoundedMap<string, Sender>;
+}
+
 /** The state and the ports of one account. */
 export interface Bot {
   readonly api: Api;
@@ -28,10 +36,8 @@ export interface Bot {
   readonly self: { known: Self | undefined };
   /** Ids of the bot's messages, by nonce. */
   readonly nonces: BoundedMap<string, string>;
-  /** Ids of the bot's messages. */
-  readonly ownMessages: BoundedMap<string, true>;
-  /** Texts that began a thread, by the thread's id; empty where there is none. */
-  readonly starters: BoundedMap<string, string>;
+  readonly known: KnownMessages;
+  readonly threads: Threads;
   /** Commands of Discord's menu that wait for their answer, by the id of their interaction. */
   readonly deferred: BoundedMap<string, DeferredReply>;
   /** The bot's reactions, by message. */

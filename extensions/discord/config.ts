@@ -47,6 +47,22 @@ export const discordConfig = z.looseObject({
         "Shows no link previews. Discord fetches a page for a preview even if nobody opens the link.",
       ),
     ),
+  thread: z
+    .looseObject({
+      initialHistoryLimit: z
+        .int()
+        .min(0)
+        .max(100)
+        .default(20)
+        .meta(
+          about(
+            "History of a thread",
+            "Number of earlier messages of a thread that the model sees when the bot is first mentioned in it.",
+          ),
+        ),
+    })
+    .prefault({})
+    .meta(about("Threads", "Conversations in threads and forum posts.")),
   commands: z
     .looseObject({
       native: z

@@ -12,8 +12,9 @@ import { clearPending } from "./inbound/interactions.ts";
 import { mayReadText, putMenu } from "./menu.ts";
 import { missedSince } from "./inbound/missed.ts";
 import { Places } from "./inbound/places.ts";
+import { Threads } from "./inbound/threads.ts";
 import type { Bot } from "./bot.ts";
-import { send } from "./send.ts";
+import { BUTTON_LIMITS, send } from "./send.ts";
 import { Gateway } from "./gateway/gateway.ts";
 
 /** Connects to the gateway. Throws `OpenClawError` when there is no token or Discord refuses it. */
@@ -36,6 +37,7 @@ export async function connect(config: DiscordConfig, host: ChannelHost): Promise
   return {
     send: (to, part, options) => send(to, part, options, bot),
     ...changes(bot),
+    buttons: () => BUTTON_LIMITS,
     clearPending: (message) => clearPending(message, bot),
     download: (item) => download(bot, item),
     missedSince: async (since) => (gateway.brings(since) ? [] : missedSince(since, bot)),
@@ -62,8 +64,8 @@ export function createBot(
     places: new Places(api),
     directs: new DirectChats(api, host),
     nonces: new BoundedMap(1000),
-    ownMessages: new BoundedMap(5000),
-    starters: new BoundedMap(500),
+    known: { own: new BoundedMap(5000), authors: new BoundedMap(2000) },
+    threads: new Threads(),
     deferred: new BoundedMap(100),
     reactions: new BoundedMap(500),
   };

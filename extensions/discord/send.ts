@@ -3,6 +3,7 @@ import type { RawFile } from "@discordjs/rest";
 import type { APIMessage, RESTPostAPIChannelMessageJSONBody } from "discord-api-types/v10";
 import { fileNameOf } from "openclaw/plugin-sdk";
 import type {
+  ButtonLimits,
   MediaItem,
   OutboundFiles,
   OutboundPart,
@@ -67,7 +68,7 @@ async function sendOne(
     const reply = await deferredReplyFor(target, options.idempotencyKey, bot);
     const filled = reply && (await fill(reply, content, bot));
     const message = filled ?? (await post(target, { ...content, options }, bot));
-    bot.ownMessages.set(message.id, true);
+    bot.known.own.set(message.id, true);
     return { kind: "sent", messageId: message.id };
   });
 }
@@ -134,6 +135,12 @@ function bodyOf(content: string | undefined, options: Partial<SendOptions>, { co
     ...(buttons && { components: rowsOf(buttons) }),
   };
 }
+
+export const BUTTON_LIMITS: ButtonLimits = {
+  count: ROWS * BUTTONS_PER_ROW,
+  label: LABEL_UNITS,
+  command: CUSTOM_ID_UNITS,
+};
 
 /** Omits buttons whose command is too long for Discord or a duplicate: people can type the command. */
 export function rowsOf(buttons: readonly ReplyButton[]): NonNullable<Body["components"]> {

@@ -4,7 +4,7 @@ import type { Bot, Self } from "./api.ts";
 import type { TelegramConfig } from "./config.ts";
 import { download } from "./receive/download.ts";
 import { Drafts } from "./send/drafts.ts";
-import { envelope } from "./send/envelope.ts";
+import { buttonLimits, envelope } from "./send/envelope.ts";
 import { badToken, failureOf, isBadToken } from "./send/failures.ts";
 import { Forums } from "./receive/forums.ts";
 import { Intake } from "./receive/intake.ts";
@@ -52,6 +52,7 @@ function link(account: Account, self: Self | undefined): ChannelLink {
       return part.kind === "text" ? sendText(account, where, part) : uploads.send(where, part, options.idempotencyKey);
     },
     ...changes(account),
+    buttons: (to) => buttonLimits(config, to),
     stream: (to, options) => drafts.stream(to, options),
     download: (item) => download(bot, config, item),
     async close() {

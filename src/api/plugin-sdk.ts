@@ -1,6 +1,7 @@
 /** What a plugin may import: `openclaw/plugin-sdk`. */
 export type {
   AccountNotes,
+  ButtonLimits,
   ChannelAdapter,
   ChannelHost,
   ChannelLimits,
@@ -21,9 +22,11 @@ export type {
   WebhookRequest,
 } from "../types/chat/channel.ts";
 export type {
+  ChatNews,
   InboundMessage,
   MediaItem,
   MediaKind,
+  MessageContext,
   Peer,
   QuotedMessage,
   ReactionFacts,

@@ -107,7 +107,7 @@ const accountShape = {
     .meta(
       about(
         "Reactions",
-        "Reactions that the next message reports to the agent: to its own messages, all, or of the senders of an allowlist.",
+        "Reactions that the agent's next turn reports: to its own messages, all, or of the senders of an allowlist.",
       ),
     ),
   reactionAllowlist: idList

@@ -1,5 +1,5 @@
 import { BoundedMap } from "../utils/bounded-map.ts";
-import type { HistoryLine, InboundMessage, Peer, ReactionFacts } from "../types/chat/message.ts";
+import type { HistoryLine, InboundMessage, Peer } from "../types/chat/message.ts";
 
 /** How many chats have lines kept; the one that has been silent longest is forgotten first. */
 const MAX_CHATS = 500;
@@ -39,10 +39,5 @@ const keyOf = (peer: Peer): string => JSON.stringify([peer.channel, peer.account
 const lineOf = (message: InboundMessage): HistoryLine => ({
   sender: message.sender.name ?? message.sender.username ?? message.sender.id,
   at: message.sentAt ?? message.receivedAt,
-  text: message.reaction
-    ? reactionText(message.reaction)
-    : [message.text, ...message.media.map((item) => `<${item.kind}>`)].filter((part) => part !== "").join(" "),
+  text: [message.text, ...message.media.map((item) => `<${item.kind}>`)].filter((part) => part !== "").join(" "),
 });
-
-const reactionText = ({ emoji, removed, toBot, messageId }: ReactionFacts): string =>
-  `[${removed ? "took back" : "reacted with"} ${emoji} on ${toBot ? "your message" : "message"} ${messageId}]`;

@@ -7,7 +7,7 @@ import { KeyedQueue } from "../utils/keyed-queue.ts";
 import { within } from "../utils/within.ts";
 import { type Claim, claimOf, mayBeClaimed } from "./admission/claims.ts";
 import { LateMessages } from "./admission/late.ts";
-import { isReceivedWatched, notifyReceived, unknownKind, whyNotAnswered } from "./admission/verdicts.ts";
+import { isReceivedWatched, noteEvent, notifyReceived, unknownKind, verdictOn } from "./admission/verdicts.ts";
 import { whenPossible } from "./admission/when-possible.ts";
 import { Approvals } from "./approvals/approvals.ts";
 import { BROKEN } from "./chat-texts.ts";
@@ -29,7 +29,7 @@ const DECIDE_MS = 1000;
  *
  * 1. `receive`: the journal has it. When it is on the disk, the adapter may acknowledge it.
  * 2. `admit`: the messages of one chat are decided in their order.
- * 3. `#decide`: refused, kept as history, or let in. Then it is a command or becomes part of a turn.
+ * 3. `#decide`: refused, kept as history or as a system event, or let in. Then it is a command or becomes part of a turn.
  * 4. `enter`: it waits in the lane of its session (`queue/lanes.ts`).
  * 5. The lane runs the turn: see `turn/turn-stages.ts`.
  */
@@ -97,13 +97,14 @@ export class Dispatch {
 
   async #decide(row: InboxRow): Promise<void> {
     const { message } = row;
-    const verdict: Verdict = isFromOperator(row) ? { kind: "pass" } : await this.#ports.gate(message);
+    const verdict = await verdictOn(message, this.#ports);
     const key = this.#keyOf(message);
     this.#logVerdict(row, key, verdict);
     if (!this.#ports.kinds.isKnown(message)) return this.replies.turnAway(row, unknownKind(message), "drop");
     if (verdict.kind === "pair") return this.replies.pair(row);
     if (verdict.kind === "drop") return this.replies.turnAway(row, verdict.why, "drop");
     if (verdict.kind === "history") return this.#keepAsHistory(row);
+    if (verdict.kind === "event") return this.#keepAsEvent(row, key);
     if (this.#late.isLate(row)) return this.#late.take(row);
     await this.#tellPlugins(message, key);
     const asked = commandOf(message, key, this.commands, this.#ports);
@@ -152,8 +153,14 @@ export class Dispatch {
 
   /** Kept as context for the next turn of the chat. */
   async #keepAsHistory(row: InboxRow): Promise<void> {
-    await this.replies.turnAway(row, whyNotAnswered(row.message), "history");
+    await this.replies.turnAway(row, "not mentioned", "history");
     this.#ports.groupHistory?.add(row);
+  }
+
+  /** The next turn of the session learns of it. Noted before the row ends, so that a crash in between loses nothing. */
+  async #keepAsEvent(row: InboxRow, key: SessionKey): Promise<void> {
+    await noteEvent(row.message, key, this.#ports);
+    await this.replies.turnAway(row, "heard, not answered", "drop");
   }
 
   /** What was said before a message, for the turn that it begins. */

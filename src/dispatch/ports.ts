@@ -6,7 +6,7 @@ import type { ChannelLink } from "../types/chat/channel.ts";
 import type { Clock } from "../types/clock.ts";
 import type { OpenClawError } from "../types/errors.ts";
 import type { AgentInternalEvent } from "../types/engine/internal-event.ts";
-import type { AgentId, SessionKey } from "../types/ids.ts";
+import type { AgentId, ChannelId, SessionKey } from "../types/ids.ts";
 import type { InboxRow, Journal, MediaStore, PairingRequest } from "../types/journal.ts";
 import type { Log } from "../types/log.ts";
 import type { HistoryLine, InboundMessage, MediaKind, Peer } from "../types/chat/message.ts";
@@ -88,6 +88,8 @@ export type Verdict =
   | { readonly kind: "pair" }
   /** Kept as context for the next answer, but not answered itself. */
   | { readonly kind: "history" }
+  /** The next turn of its session learns of it as a system event. */
+  | { readonly kind: "event" }
   | { readonly kind: "drop"; readonly why: string };
 
 /** Messages that were not answered, kept per chat as context for its next turn. */
@@ -125,6 +127,8 @@ export interface ChatPorts {
   link(to: Peer): ChannelLink | undefined;
   /** True while there is no link, but its account is being connected. Never true when unset. */
   isConnecting?(to: Peer): boolean;
+  /** The channel's name for people, such as `WhatsApp`. */
+  labelOf?(channel: ChannelId): string | undefined;
   /** Called when a stranger has just received a pairing code. Must not throw. */
   onPairing?(request: PairingRequest): void;
 }
@@ -229,6 +233,8 @@ export interface SystemPromptRequest {
   /** Undefined for web, HTTP and command-line clients. */
   readonly peer?: Peer;
   readonly session: Pick<Session, "key" | "entry">;
+  /** Messages of the chat may have buttons. */
+  readonly hasButtons?: boolean;
   readonly extra?: string;
   /** Includes only `HEARTBEAT.md` of the workspace's files. */
   readonly isLight?: boolean;

@@ -83,6 +83,16 @@ export function turnMessages(context: BodyContext): readonly InboundMessage[] {
   return [context.message, ...context.also];
 }
 
+/**
+ * What was said in the thread before the turn, each line once. A line that is also in the chat's history, because the gateway heard it,
+ * is left to that.
+ */
+export function threadLines(context: BodyContext): readonly string[] {
+  const heard = context.pendingHistory.map(({ sender, text }) => `${sender}: ${text}`);
+  const lines = turnMessages(context).flatMap((message) => message.context?.threadHistory ?? []);
+  return [...new Set(lines)].filter((line) => !heard.some((said) => line.endsWith(said)));
+}
+
 /** True when the whole turn comes from the operator, whose text needs no marking as untrusted. */
 export function fromOperator(context: BodyContext): boolean {
   return turnMessages(context).every((message) => message.options?.operator === true);

@@ -19,6 +19,8 @@ export interface InboundFacts {
   readonly channel: string;
   readonly chatType: "direct" | "group";
   readonly account?: string;
+  /** What holds for every message of the session. What differs from message to message is in the turns, for the prompt's cache. */
+  readonly flags?: { readonly is_group_chat: boolean; readonly is_thread: boolean };
 }
 
 export interface RuntimeFacts {
@@ -30,7 +32,8 @@ export interface RuntimeFacts {
   readonly model: string;
   readonly provider: string;
   readonly channel?: string;
-  readonly capabilities?: readonly string[];
+  /** `inlineButtons`: messages of the chat may have buttons. */
+  readonly capabilities?: readonly "inlineButtons"[];
 }
 
 /** Everything that the system prompt is made of. Equal contexts make equal bytes, so that providers can cache them. */

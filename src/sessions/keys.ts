@@ -77,6 +77,12 @@ export function isSubagentKey(key: SessionKey): boolean {
   return parsed.kind === "subagent" || (parsed.kind === "direct" && parsed.channel === "subagent");
 }
 
+/** A session of a thread, topic or forum post. */
+export function isThreadKey(key: SessionKey): boolean {
+  const parsed = parseKey(key);
+  return (parsed.kind === "direct" || parsed.kind === "group") && parsed.thread !== undefined;
+}
+
 /** The agent that answers in a session. */
 export const agentOf = (key: SessionKey, defaultAgent: AgentId = DEFAULT_AGENT): AgentId =>
   parseKey(key, defaultAgent).agentId;

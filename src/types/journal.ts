@@ -169,8 +169,11 @@ export interface OutboxJournal {
   /** Rows that were given up and whose `gap` the chat was not informed of, oldest first. */
   unreportedGaps(): Promise<readonly OutboxRow[]>;
   of(inboxId: number): Promise<readonly OutboxRow[]>;
-  /** True when a message of this chat is one that was sent from here. */
-  isSent(to: Peer, messageId: string): Promise<boolean>;
+  /**
+   * True when a message of this chat is one that was sent from here; with `command`, when it has a button with that command. Then a
+   * message that is being sent counts too, whatever its id will be.
+   */
+  isSent(to: Peer, messageId: string, command?: string): Promise<boolean>;
   /** Questions about commands of the last hour whose end was not written: those of a gateway that was killed. */
   unansweredQuestions(): Promise<readonly OutboxRow[]>;
   /** What answers the messages of a run, in order. */

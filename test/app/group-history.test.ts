@@ -76,3 +76,18 @@ test("a question that came too late to be answered takes nothing away", async ()
   expect(await ask("@test_bot what did we say?")).toContain("swordfish");
   expect(model.calls).toHaveLength(1);
 });
+
+test("the earlier messages of a topic come with the first question there, and none of another topic", async () => {
+  await begin();
+  const forum = { ...GROUP, is_forum: true };
+  const inTopic = (topic: number) => ({ is_topic_message: true, message_thread_id: topic });
+  fixture.telegram.say("the sail is red", { chat: forum, more: inTopic(7) });
+  fixture.telegram.say("the mast is high", { chat: forum, more: inTopic(8) });
+  const entities = [{ type: "mention", offset: 0, length: 9 }];
+  fixture.telegram.say("@test_bot what did we say?", { chat: forum, more: { ...inTopic(7), entities } });
+  await until(() => sent() === 1, "an answer");
+  const [call] = model.calls;
+  expect(call?.said).toContain("the sail is red");
+  expect(call?.said).not.toContain("the mast is high");
+  expect(call?.system).toContain('"is_group_chat": true,\n    "is_thread": true');
+});

@@ -353,4 +353,34 @@ describe("after a crash between the send and its result", () => {
     await crash(row);
     expect(fixture.platform.texts).toEqual(["the news"]);
   });
+
+  const ask = async () => {
+    script({ action: "send", message: "Which?", buttons: [{ text: "High", callback_data: "high" }] }, "NO_REPLY");
+    await boot.ask("hi");
+    fixture.model.answer(() => ({ text: "as you like" }));
+    return fixture.platform.messages.find(({ text }) => text === "Which?")!;
+  };
+  const press = async (id: string, text: string, from = "1") =>
+    boot.outcome(await boot.tell(text, from, { id, event: "button" }));
+  const heardLast = () => fixture.model.calls.at(-1)?.said ?? "";
+
+  it("a press of a button that it sent is a message of whoever pressed, also after a restart", async () => {
+    const question = await ask();
+    expect(question.buttons).toEqual(["callback_data: high"]);
+    await boot.stop();
+    boot = await fixture.boot();
+    expect(await press(question.id, "callback_data: high")).toEqual({ kind: "replied" });
+    expect(heardLast()).toMatch(/\n\ncallback_data: high$/);
+  });
+
+  it("a press of any other button, or of a sender who may not write, does nothing", async () => {
+    const question = await ask();
+    const none = { kind: "dropped", why: "a button that was not sent from here" };
+    expect(await press(question.id, "callback_data: low")).toEqual(none);
+    expect(await press(question.id, "/new")).toEqual(none);
+    expect(await press("m999", "callback_data: high")).toEqual(none);
+    fixture.gate = async ({ sender }) => (sender.id === "6" ? { kind: "drop", why: "not allowed" } : { kind: "pass" });
+    expect(await press(question.id, "callback_data: high", "6")).toEqual({ kind: "dropped", why: "not allowed" });
+    expect(fixture.model.calls).toHaveLength(2);
+  });
 });

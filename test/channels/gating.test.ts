@@ -272,8 +272,8 @@ describe("reactions", () => {
 
   test.each([
     ["off", "drop", "drop"],
-    ["own", "history", "drop"],
-    ["all", "history", "history"],
+    ["own", "event", "drop"],
+    ["all", "event", "event"],
     ["allowlist", "drop", "drop"],
   ])("%s", (reactionNotifications, own, others) => {
     const rules = policy({ ...heard, reactionNotifications });
@@ -282,7 +282,27 @@ describe("reactions", () => {
 
   test("of listed people are kept, of strangers never", () => {
     const rules = policy({ ...heard, reactionNotifications: "allowlist", reactionAllowlist: ["7"] });
-    expect(gate(other, rules, STRANGER)).toEqual({ kind: "history" });
+    expect(gate(other, rules, STRANGER)).toEqual({ kind: "event" });
     expect(gate(thumb, policy({}), STRANGER).kind).toBe("drop");
+  });
+});
+
+describe("news of a chat", () => {
+  const pinned = { ...direct, text: "", event: "news", news: { kind: "pinned", messageId: "3" } } as const;
+  const inGroup = {
+    ...pinned,
+    mentionsBot: false,
+    from: { ...pinned.from, chat: { kind: "group", id: "-1" } },
+  } as const;
+
+  test("are told of those who may write, even where the bot must be named", () => {
+    expect(gate(pinned, policy({ dmPolicy: "allowlist", allowFrom: ["7"] }), STRANGER)).toEqual({ kind: "event" });
+    expect(gate(inGroup, policy({ groupPolicy: "open" }), STRANGER)).toEqual({ kind: "event" });
+  });
+
+  test("are never told of anybody else", () => {
+    expect(gate(pinned, policy({}), STRANGER).kind).toBe("drop");
+    expect(gate(inGroup, policy({ groupPolicy: "allowlist" }), STRANGER).kind).toBe("drop");
+    expect(gate(inGroup, policy({ groupPolicy: "open", groupAllowFrom: ["8"] }), STRANGER).kind).toBe("drop");
   });
 });

@@ -45,14 +45,3 @@ test("threads are separate, and a limit of 0 keeps nothing", () => {
   expect(taken(history)).toEqual(["main"]);
   expect(taken(history, "4")).toEqual([]);
 });
-
-test("a reaction becomes a line", () => {
-  const history = new PendingHistory();
-  const thumb = { ...message(), text: "", event: "reaction" } as const;
-  history.add({ id: 1, message: { ...thumb, reaction: { emoji: "👍", messageId: "3", toBot: true } } }, 10);
-  history.add({ id: 2, message: { ...thumb, reaction: { emoji: "👍", messageId: "3", removed: true } } }, 10);
-  expect(history.take(thumb.from, 3).map(({ text }) => text)).toEqual([
-    "[reacted with 👍 on your message 3]",
-    "[took back 👍 on message 3]",
-  ]);
-});

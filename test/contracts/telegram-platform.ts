@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { telegram } from "../../extensions/telegram/index.ts";
 import { DEFAULT_ACCOUNT } from "../../src/types/ids.ts";
-import type { Peer } from "../../src/types/chat/message.ts";
+import type { ChatNews, Peer } from "../../src/types/chat/message.ts";
 import { startFakeTelegram } from "../fakes/telegram.ts";
 import type { FakeTelegram, Fault, TelegramCall } from "../fakes/telegram.ts";
 import type { Platform, PlatformFile } from "./channel.ts";
@@ -70,8 +70,19 @@ function speak(fake: FakeTelegram, to: Peer, text: string, how: { naming?: boole
 
 const ADA = { id: 1001, is_bot: false, first_name: "Ada", language_code: "en" };
 
+const BOB = { id: 1002, is_bot: false, first_name: "Bob", last_name: "B" };
+const GROUP_CHAT = { id: Number(GROUP.id), type: "supergroup", title: GROUP.title };
+
+/** A service message: core.telegram.org/bots/api#message */
+function tells(fake: FakeTelegram, what: Readonly<Record<string, unknown>>, news: ChatNews): ChatNews {
+  fake.say("", { chat: GROUP_CHAT, more: { text: undefined, ...what } });
+  return news;
+}
+
 /** What people do beside writing. */
-function people(fake: FakeTelegram): Pick<Platform, "change" | "react" | "press" | "attach" | "quote" | "sayAsBot"> {
+function people(
+  fake: FakeTelegram,
+): Pick<Platform, "change" | "react" | "news" | "press" | "attach" | "quote" | "sayAsBot"> {
   const stamp = { date: Math.floor(Date.now() / 1000), from: ADA };
   return {
     change(to, messageId, text) {
@@ -84,6 +95,18 @@ function people(fake: FakeTelegram): Pick<Platform, "change" | "react" | "press"
       const what = { message_id: Number(messageId), old_reaction: before, new_reaction: after };
       fake.inject({ message_reaction: { chat: chatOf(to), user: ADA, date: stamp.date, ...what } });
     },
+    news: [
+      () =>
+        tells(
+          fake,
+          { pinned_message: { message_id: 3, date: 1, chat: GROUP_CHAT, text: "of Bob" } },
+          { kind: "pinned", messageId: "3" },
+        ),
+      () => tells(fake, { new_chat_members: [ADA] }, { kind: "joined" }),
+      () => tells(fake, { new_chat_members: [BOB] }, { kind: "joined", subject: "Bob B" }),
+      () => tells(fake, { left_chat_member: BOB }, { kind: "left", subject: "Bob B" }),
+      () => tells(fake, { new_chat_title: "New crew" }, { kind: "renamed", subject: "New crew" }),
+    ],
     press(to, messageId, command) {
       const message = { message_id: Number(messageId), chat: chatOf(to), date: stamp.date, text: "question" };
       fake.inject({ callback_query: { id: "1", from: ADA, chat_instance: "1", message, data: command } });

@@ -81,7 +81,7 @@ test("a picture is not listened to", async () => {
 });
 
 test("a reaction ends as heard, a message without a mention as not mentioned", async () => {
-  fixture.gate = async () => ({ kind: "history" });
+  fixture.gate = async ({ event }) => ({ kind: event === "reaction" ? "event" : "history" });
   const reaction = { emoji: "👍", messageId: "5", toBot: true };
   const row = await boot.tell("", "1", { event: "reaction", reaction });
   expect(await boot.outcome(row)).toEqual({ kind: "dropped", why: "heard, not answered" });

@@ -1,4 +1,4 @@
-import type { ChannelLimits, ChannelLink, SendResult } from "../../src/types/chat/channel.ts";
+import type { ButtonLimits, ChannelLimits, ChannelLink, SendResult } from "../../src/types/chat/channel.ts";
 import type { Peer } from "../../src/types/chat/message.ts";
 import type { OutboundPart } from "../../src/types/chat/reply.ts";
 
@@ -22,6 +22,8 @@ export class ChatPlatform implements ChannelLink {
   keepsAll = false;
   /** Calls wait for it. */
   gate: Promise<void> | undefined;
+  /** What the buttons of a message may be. */
+  buttons = (): ButtonLimits | undefined => ({ count: 3, label: 20, command: 64 });
   #ids = 0;
 
   async send(

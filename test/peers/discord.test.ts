@@ -191,7 +191,11 @@ describe.skipIf(!hasTwin)("what the third party sends", () => {
     const topic = await twin.beginThread(await twin.say("a topic"), "Topic");
     await twin.say("in the thread", topic);
     const message = await host.heard("in the thread");
-    expect(message).toMatchObject({ from: { ...crew, thread: topic }, threadStarter: "a topic", mentionsBot: false });
+    expect(message).toMatchObject({
+      from: { ...crew, thread: topic },
+      context: { threadStarter: "a topic" },
+      mentionsBot: false,
+    });
     expect(await link.send(message.from, says("there too"), KEY)).toMatchObject({ kind: "sent" });
     expect(await twin.shown(topic)).toEqual(["there too"]);
     expect(await twin.shown()).toEqual([]);

@@ -23,7 +23,7 @@ const full: SystemContext = {
     model: "m-1",
     provider: "acme",
     channel: "telegram",
-    capabilities: ["buttons"],
+    capabilities: ["inlineButtons"],
   },
   timezone: "Europe/Vienna",
   ownerIds: ["77"],
@@ -186,4 +186,15 @@ it("says of each piece where it comes from, and the pieces in a row are the prom
   expect(textsOf(sizes, `${prompt}.`)).toBeUndefined();
   expect(textsOf(sizes, prompt.slice(1))).toBeUndefined();
   expect(textsOf([{ name: "old", source: "?", tokens: 3 }], prompt)).toBeUndefined();
+});
+
+it("says how to send buttons where the chat has them and the tool is there", () => {
+  const having = (capabilities: readonly "inlineButtons"[], tools = full.tools) =>
+    buildSystemPrompt({ ...full, tools, runtime: { ...full.runtime, capabilities } }).includes("callback_data");
+  const message = [{ name: "message", description: "Sends." }];
+  expect([having(["inlineButtons"], message), having([], message), having(["inlineButtons"], [])]).toEqual([
+    true,
+    false,
+    false,
+  ]);
 });

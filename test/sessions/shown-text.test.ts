@@ -61,7 +61,7 @@ test("a turn with all that the gateway puts around it shows the person's text an
 
 test("a thread's earlier messages are not the person's text", () => {
   const threadHistory = ["Bob: one", "Eve: two"];
-  const body = buildBody(context("three", { ...everything, isNewSession: true }, { threadHistory }));
+  const body = buildBody(context("three", { ...everything, isNewSession: true }, { context: { threadHistory } }));
   expect(body.text).toContain("Eve: two");
   expect(shownText(body.text).text).toBe("three");
 });

@@ -30,6 +30,7 @@ const acts: ChatActs = {
     return { ...home, channel: channelId(channel), chat, ...(threadId !== undefined && { thread: threadId }) };
   },
   can: () => true,
+  buttons: ({ chat }) => (chat.id === "plain" ? undefined : { count: 3, label: 10, command: 40 }),
   isOwn: async () => true,
   async send(post) {
     posts.push(post);
@@ -138,5 +139,52 @@ describe("the message tool", () => {
         expect(result.isError === true).toBe(posts.length === 0);
       }),
     );
+  });
+
+  const chosen = (buttons: unknown, more: Record<string, unknown> = {}) =>
+    call({ message: "Which?", buttons, ...more });
+
+  it("puts buttons below a message, whose press can only be text", async () => {
+    await chosen([{ text: "Yes", callback_data: "confirm:1" }, { text: " No " }]);
+    await chosen([[{ text: "A" }], [{ text: "B" }]]);
+    expect(posts.map(({ buttons }) => buttons)).toEqual([
+      [
+        { label: "Yes", command: "callback_data: confirm:1" },
+        { label: "No", command: "callback_data: No" },
+      ],
+      [
+        { label: "A", command: "callback_data: A" },
+        { label: "B", command: "callback_data: B" },
+      ],
+    ]);
+    expect(posts[0]?.key).not.toBe(posts[1]?.key);
+    await call({ message: "Which?", buttons: [] });
+    expect(posts[2]).not.toHaveProperty("buttons");
+  });
+
+  it.each([
+    ["too many", [{ text: "1" }, { text: "2" }, { text: "3" }, { text: "4" }], {}, "at most 3 buttons"],
+    ["no label", [{ text: " " }], {}, "1 to 10 characters"],
+    ["a long label", [{ text: "x".repeat(11) }], {}, "1 to 10 characters"],
+    ["long data", [{ text: "x", callback_data: "ä".repeat(13) }], {}, "at most 25 bytes"],
+    ["a command", [{ text: "OK", callback_data: "/approve 1 once" }], {}, "no slash"],
+    ["a directive", [{ text: "OK", callback_data: "now /think high" }], {}, "no slash"],
+    ["two lines", [{ text: "OK", callback_data: "a\nSystem: b" }], {}, "no line break"],
+    [
+      "the same data twice",
+      [
+        { text: "A", callback_data: "x" },
+        { text: "B", callback_data: "x" },
+      ],
+      {},
+      "its own",
+    ],
+    ["no text", [{ text: "A" }], { message: " ", media: "x.png" }, "need a message"],
+    ["a file", [{ text: "A" }], { media: "x.png" }, "without files"],
+    ["a chat without buttons", [{ text: "A" }], { to: "plain" }, "has no buttons"],
+  ])("refuses buttons with %s", async (_what, buttons, more, why) => {
+    const result = await call({ message: "Which?", buttons, ...more }, make({ isOwner: true }));
+    expect([result.isError, textOf(result)]).toEqual([true, expect.stringContaining(why)]);
+    expect(posts).toEqual([]);
   });
 });

@@ -1,14 +1,16 @@
 import type { APIGuildMember, APIMessage, APIUser, GatewayMessageReactionAddDispatchData } from "discord-api-types/v10";
-import type { InboundMessage, QuotedMessage, Sender } from "openclaw/plugin-sdk";
+import type { InboundMessage, MessageContext, QuotedMessage, Sender } from "openclaw/plugin-sdk";
 import type { GatewayEvent } from "../gateway/connection.ts";
-import { isRefused } from "../failures.ts";
 import { readInteraction } from "./interactions.ts";
 import { mediaOf } from "./media.ts";
+import { isNotice, readDeletion, readNotice } from "./news.ts";
+import type { Envelope } from "./news.ts";
 import { peerOf } from "./places.ts";
 import type { Place } from "./places.ts";
+import { askMessage } from "./threads.ts";
 import { selfId } from "../bot.ts";
 import type { Bot, EventContext } from "../bot.ts";
-import { nameOf, readable, untrustedOf, userOf } from "./text.ts";
+import { nameOf, readable, snapshotsOf, untrustedOf, userOf } from "./text.ts";
 import type { Names } from "./text.ts";
 
 /** A message with the fields that only its event has. */
@@ -30,6 +32,8 @@ export async function readEvent(
       return readMessage(payload.d, context);
     case "MESSAGE_UPDATE":
       return readEdit(payload.d, context);
+    case "MESSAGE_DELETE":
+      return readDeletion(payload.d, context);
     case "MESSAGE_REACTION_ADD":
       return readReaction(payload.d, { context, sequence, removed: false });
     case "MESSAGE_REACTION_REMOVE":
@@ -53,27 +57,38 @@ async function readEdit(message: EventMessage, context: EventContext): Promise<I
 export async function readMessage(message: EventMessage, context: EventContext): Promise<InboundMessage | undefined> {
   const { bot } = context;
   if (message.author.id === selfId(bot)) return remember(message, bot);
-  if (!WRITTEN.has(message.type)) return undefined;
+  if (WRITTEN.has(message.type)) return readWritten(message, context);
+  if (!isNotice(message)) return undefined;
+  const place = await bot.places.find(message.channel_id, message.guild_id);
+  return readNotice(message, envelopeOf(message, place, context));
+}
+
+async function readWritten(message: EventMessage, context: EventContext): Promise<InboundMessage | undefined> {
+  const { bot } = context;
   const place = await bot.places.find(message.channel_id, message.guild_id);
   const { isNamed, names } = await mentionsIn(message, place, bot);
   const content = contentOf(message, { place, names, bot });
   if (isEmpty(content) && !isNamed) return undefined;
   if (place.kind === "direct") await bot.directs.remember(message.author.id, message.channel_id);
   const replyTo = await quoteOf(message, names, bot);
-  const threadStarter = await starterOf(place, message, bot);
+  const mentionsBot = place.kind === "direct" || isNamed || replyTo?.fromBot === true;
+  const around = await bot.threads.contextOf(message, { place, isNamed: mentionsBot, bot });
+  const envelope = envelopeOf(message, place, context);
+  bot.known.authors.set(message.id, envelope.sender);
   return {
-    ...envelopeOf(message, place, context),
+    ...envelope,
     ...content,
-    mentionsBot: place.kind === "direct" || isNamed || replyTo?.fromBot === true,
+    mentionsBot,
     ...(replyTo && { replyTo }),
-    ...(threadStarter !== undefined && { threadStarter }),
+    ...contextFact({ ...around, ...(snapshotsOf(message).length > 0 && { isForwarded: true }) }),
   };
 }
 
+const contextFact = (context: MessageContext): Pick<InboundMessage, "context"> =>
+  Object.keys(context).length > 0 ? { context } : {};
+
 const isEmpty = ({ text, media, untrusted }: Pick<InboundMessage, "text" | "media" | "untrusted">): boolean =>
   text === "" && media.length === 0 && !untrusted;
-
-type Envelope = Pick<InboundMessage, "id" | "eventKey" | "from" | "sender" | "receivedAt" | "sentAt" | "guildId">;
 
 function envelopeOf(message: EventMessage, place: Place, { bot, now }: EventContext): Envelope {
   const guildId = guildOf(message, place);
@@ -104,7 +119,7 @@ function contentOf(
 
 /** The bot's own message: proof that a send arrived. */
 function remember(message: EventMessage, bot: Bot): undefined {
-  bot.ownMessages.set(message.id, true);
+  bot.known.own.set(message.id, true);
   if (message.nonce !== undefined) bot.nonces.set(String(message.nonce), message.id);
   return undefined;
 }
@@ -151,33 +166,6 @@ async function quoteOf(message: EventMessage, names: Names, bot: Bot): Promise<Q
 const lookUp = async (message: EventMessage, id: string, bot: Bot): Promise<APIMessage | undefined> =>
   message.referenced_message === null ? undefined : askMessage(bot, message.channel_id, id);
 
-async function askMessage(bot: Bot, channel: string, id: string): Promise<APIMessage | undefined> {
-  try {
-    return await bot.api.ask<APIMessage>("GET", `/channels/${channel}/messages/${id}`);
-  } catch (error) {
-    if (!isRefused(error)) throw error;
-    return undefined;
-  }
-}
-
-/** A thread has the id of the message that began it, which is in the parent channel; a post's first message is in the post. */
-async function starterOf(place: Place, message: EventMessage, bot: Bot): Promise<string | undefined> {
-  if ((place.kind !== "thread" && place.kind !== "post") || message.id === place.id) return undefined;
-  const known = bot.starters.get(place.id);
-  const starter = known ?? (await askStarter(place, bot));
-  bot.starters.set(place.id, starter);
-  return starter === "" ? undefined : starter;
-}
-
-async function askStarter(place: Place, bot: Bot): Promise<string> {
-  const channel = place.kind === "post" ? place.id : place.parentId;
-  const first = channel === undefined ? undefined : await askMessage(bot, channel, place.id);
-  if (!first) return "";
-  const names = { users: first.mentions, roles: new Map<string, string>(), places: bot.places, selfId: "" };
-  const text = readable(first.content, names);
-  return place.kind === "post" ? `${place.name ?? ""}\n${text}`.trim() : text;
-}
-
 async function readReaction(
   event: EventReaction,
   { context, sequence, removed }: { context: EventContext; sequence: number; removed: boolean },
@@ -186,7 +174,7 @@ async function readReaction(
   const { user_id: person, message_id: messageId, guild_id: guildId, member, emoji } = event;
   if (person === selfId(bot) || emoji.name === null) return undefined;
   const place = await bot.places.find(event.channel_id, guildId);
-  const toBot = event.message_author_id === selfId(bot) || bot.ownMessages.get(messageId) === true;
+  const toBot = event.message_author_id === selfId(bot) || bot.known.own.get(messageId) === true;
   return {
     id: messageId,
     // Discord gives reactions no id: one person may add and remove the same one many times.

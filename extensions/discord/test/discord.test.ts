@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { afterEach, describe, expect, test } from "vitest";
 import { Host, KEY, start, stopAll, textAs } from "../../../test/contracts/channel.ts";
+import type { InboundMessage } from "../../../src/types/chat/message.ts";
 import { mediaId } from "../../../src/types/ids.ts";
 import { discordAccounts, discordConfig } from "../config.ts";
 import { discord } from "../index.ts";
@@ -435,5 +436,39 @@ describe("the settings", () => {
     fake.world.flags = 0;
     await expect(probe()).rejects.toMatchObject({ code: "CHANNEL_CONFIG", fix: /Message Content Intent/ });
     await expect(probe({ apiUrl: "http://127.0.0.1:1" })).rejects.toThrow("Discord cannot be reached (ECONNREFUSED)");
+  });
+});
+
+describe("threads", () => {
+  const historyOf = (context: InboundMessage["context"]) => context?.threadHistory;
+  const unheard = { unheard: true } as const;
+
+  test("the first message for the bot brings the thread's earlier messages, once", async () => {
+    const { fake, host, world } = await begin({ thread: { initialHistoryLimit: 2 } });
+    for (const text of ["one", "two", "three"]) fake.say("903", text, unheard);
+    fake.say("903", "among us");
+    expect((await host.heard("among us")).context).toMatchObject({ threadName: "a thread" });
+    expect(historyOf((await host.heard("among us")).context)).toBeUndefined();
+    const asks = `<@${world.self.id}> what now?`;
+    fake.say("903", asks);
+    // What came since the start is in the history that the gateway keeps.
+    const asked = await host.heard("what now?");
+    expect(historyOf(asked.context)).toEqual(["Earlier in the thread, Ada: two", "Earlier in the thread, Ada: three"]);
+    fake.say("903", `${asks} again`);
+    await host.until(() => host.received.length === 3);
+    expect(historyOf(host.received[2]?.context)).toBeUndefined();
+  });
+
+  test("one in which the bot wrote, or that it may not read, brings none", async () => {
+    const { fake, host, world } = await begin();
+    const asks = `<@${world.self.id}> what now?`;
+    world.write("903", "my view", { from: world.self });
+    fake.say("903", asks);
+    expect(historyOf((await host.heard("what now?")).context)).toBeUndefined();
+    const closed = await begin();
+    closed.fake.say("903", "hidden", unheard);
+    closed.world.showsHistory = false;
+    closed.fake.say("903", `<@${closed.world.self.id}> hello?`);
+    expect(historyOf((await closed.host.heard("hello?")).context)).toBeUndefined();
   });
 });

@@ -234,11 +234,15 @@ export class FakeWorld {
   #page(channel: string, query: URLSearchParams): RestResult {
     const limit = Number(query.get("limit") ?? 50);
     const after = query.get("after");
+    const before = query.get("before");
     const all = (this.showsHistory ? this.messages(channel) : []).map((message) =>
       this.tellsNonces ? message : { ...message, nonce: undefined },
     );
+    const earlier = before === null ? all : all.filter(({ id }) => BigInt(String(id)) < BigInt(before));
     const some =
-      after === null ? all.slice(-limit) : all.filter(({ id }) => BigInt(String(id)) > BigInt(after)).slice(0, limit);
+      after === null
+        ? earlier.slice(-limit)
+        : all.filter(({ id }) => BigInt(String(id)) > BigInt(after)).slice(0, limit);
     return ok(some.toReversed());
   }
 

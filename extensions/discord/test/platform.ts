@@ -1,6 +1,6 @@
 import { discord } from "../index.ts";
 import { DEFAULT_ACCOUNT } from "../../../src/types/ids.ts";
-import type { Peer } from "../../../src/types/chat/message.ts";
+import type { ChatNews, Peer } from "../../../src/types/chat/message.ts";
 import type { Platform } from "../../../test/contracts/channel.ts";
 import { startFakeDiscord } from "./fake-discord.ts";
 import type { FakeDiscord, Fault } from "./fake-discord.ts";
@@ -52,7 +52,7 @@ function speak(fake: FakeDiscord, to: Peer, text: string, how: { naming?: boolea
 /** What people do in addition to writing. */
 function people(
   fake: FakeDiscord,
-): Pick<Platform, "change" | "react" | "press" | "attach" | "sayAsBot" | "redeliver" | "sayUnheard"> {
+): Pick<Platform, "change" | "react" | "news" | "press" | "attach" | "sayAsBot" | "redeliver" | "sayUnheard"> {
   const { world, gateway } = fake;
   let last: Json = {};
   return {
@@ -68,6 +68,7 @@ function people(
       else
         gateway.dispatch("MESSAGE_REACTION_ADD", { ...facts, message_author_id: world.self.id, burst: false, type: 0 });
     },
+    news: newsOf(fake),
     press(to, messageId, command) {
       const channel = channelOf(fake, to);
       const message = world.find(channel, messageId);
@@ -84,6 +85,29 @@ function people(
     },
     sayUnheard: (to, text) => void fake.say(channelOf(fake, to), text, { unheard: true }),
   };
+}
+
+/** Discord's notices are messages of their own types: docs.discord.com/developers/resources/message#message-object-message-types */
+function newsOf({ world, gateway }: FakeDiscord): NonNullable<Platform["news"]> {
+  const notice = (type: number, text: string, more: Json, news: ChatNews) => () => {
+    const message = { ...world.told(world.write(CREW.id, text, {})), type, ...more };
+    gateway.dispatch("MESSAGE_CREATE", message);
+    return news;
+  };
+  const pinned = { message_reference: { message_id: "55", channel_id: CREW.id, guild_id: "900" } };
+  const bob = { id: "1002", username: "bob", global_name: "Bob", discriminator: "0", avatar: null };
+  return [
+    notice(7, "", {}, { kind: "joined" }),
+    notice(1, "", { mentions: [bob] }, { kind: "joined", subject: "Bob" }),
+    notice(2, "", { mentions: [ADA] }, { kind: "left" }),
+    notice(4, "New crew", {}, { kind: "renamed", subject: "New crew" }),
+    notice(6, "", pinned, { kind: "pinned", messageId: "55" }),
+    () => {
+      const id = String(world.messages(CREW.id).find(({ content }) => content === "I am here")?.["id"]);
+      gateway.dispatch("MESSAGE_DELETE", { id, channel_id: CREW.id, guild_id: "900" });
+      return { kind: "deleted", messageId: id };
+    },
+  ];
 }
 
 /** What people see in addition to texts. */

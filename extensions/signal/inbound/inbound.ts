@@ -1,4 +1,4 @@
-import type { AccountId, InboundMessage, Peer, QuotedMessage } from "openclaw/plugin-sdk";
+import type { AccountId, ChatNews, InboundMessage, Peer, QuotedMessage } from "openclaw/plugin-sdk";
 import { SIGNAL } from "../config.ts";
 import type { SignalConfig } from "../config.ts";
 import { mediaOf, originOf } from "./media.ts";
@@ -30,7 +30,9 @@ export function readEnvelope(envelope: Envelope, view: View): InboundMessage | u
   const written = openEnvelope(envelope, view);
   if (!written) return undefined;
   const { reaction } = written.data;
-  return reaction ? reactionMessage(written, reaction, view) : textMessage(written, view);
+  if (reaction) return reactionMessage(written, reaction, view);
+  const news = newsOf(written, view);
+  return news ? newsMessage(written, news, view) : textMessage(written, view);
 }
 
 function openEnvelope(envelope: Envelope, view: View): Written | undefined {
@@ -77,7 +79,7 @@ function textMessage(written: Written, view: View): InboundMessage | undefined {
   };
 }
 
-/** False for updates of a group or its timer, deletions and votes. */
+/** False for updates of a group or its timer, and votes. */
 const hasContent = ({ message, attachments, sticker, contacts, pollCreate, payment }: DataMessage): boolean =>
   Boolean(message || attachments?.length || sticker || contacts?.length || pollCreate || payment);
 
@@ -100,6 +102,27 @@ function reactionMessage(written: Written, reaction: Reaction, view: View): Inbo
     },
   };
 }
+
+/** Only authors can delete a message by `remoteDelete`. */
+function newsOf({ author, data }: Written, view: View): ChatNews | undefined {
+  const { remoteDelete, pinMessage, unpinMessage } = data;
+  if (remoteDelete) return { kind: "deleted", messageId: refOf(author, remoteDelete.timestamp, view) };
+  const pin = pinMessage ?? unpinMessage;
+  if (!pin) return undefined;
+  const target = personOf(pin.targetAuthorUuid, pin.targetAuthorNumber, pin.targetAuthor);
+  const messageId = refOf(target, pin.targetSentTimestamp, view);
+  return { kind: pinMessage ? "pinned" : "unpinned", messageId };
+}
+
+const newsMessage = (written: Written, news: ChatNews, view: View): InboundMessage => ({
+  id: refOf(written.author, written.data.timestamp, view),
+  ...frame(written, view),
+  text: "",
+  media: [],
+  mentionsBot: isDirect(written),
+  event: "news",
+  news,
+});
 
 /** The fields of a message other than its content. */
 function frame(

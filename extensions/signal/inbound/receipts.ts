@@ -6,7 +6,7 @@ import { whyNot } from "../rpc.ts";
 
 /** Marks messages as read, without waiting: a lost receipt does no harm. */
 export function confirmRead({ daemon, host }: Account, messages: readonly InboundMessage[]): void {
-  const said = messages.filter(({ event }) => event !== "reaction");
+  const said = messages.filter(({ event }) => event !== "reaction" && event !== "news");
   for (const [sender, theirs] of Map.groupBy(said, (message) => message.sender.id)) {
     const targetTimestamp = theirs.map(({ sentAt, id }) => sentAt ?? readRef(id)?.timestamp);
     const params = { recipient: recipientOf(sender), targetTimestamp, type: "read" };

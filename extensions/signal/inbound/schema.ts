@@ -40,6 +40,17 @@ const reaction = z.looseObject({
 });
 export type Reaction = z.output<typeof reaction>;
 
+const deleted = z.looseObject({ timestamp: time });
+
+/** Of a pinned or unpinned message. */
+const pin = z.looseObject({
+  targetAuthor: text,
+  targetAuthorNumber: text,
+  targetAuthorUuid: text,
+  targetSentTimestamp: time,
+});
+export type Pin = z.output<typeof pin>;
+
 const contact = z.looseObject({
   name: z.looseObject({ nickname: text, given: text, family: text, display: text }).nullish(),
   phone: z.array(z.looseObject({ value: text })).nullish(),
@@ -55,6 +66,9 @@ const dataMessage = z.looseObject({
   isExpirationUpdate: z.boolean().nullish(),
   viewOnce: z.boolean().nullish(),
   reaction: reaction.nullish(),
+  remoteDelete: deleted.nullish(),
+  pinMessage: pin.nullish(),
+  unpinMessage: pin.nullish(),
   quote: quote.nullish(),
   payment: z.looseObject({ note: text }).nullish(),
   mentions: z.array(mention).nullish(),

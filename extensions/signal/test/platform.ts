@@ -1,6 +1,6 @@
 import type { Platform, PlatformFile } from "../../../test/contracts/channel.ts";
 import { DEFAULT_ACCOUNT } from "../../../src/types/ids.ts";
-import type { Peer } from "../../../src/types/chat/message.ts";
+import type { ChatNews, Peer } from "../../../src/types/chat/message.ts";
 import { signal } from "../index.ts";
 import { ADA, SELF, startFakeSignal } from "./fake-signal.ts";
 import type { FakeOptions, FakeSignal, Fault } from "./fake-signal.ts";
@@ -61,7 +61,7 @@ function speak(fake: FakeSignal, to: Peer, text: string, how: { naming?: boolean
 }
 
 /** What people do other than writing. */
-function people(fake: FakeSignal): Pick<Platform, "change" | "react" | "attach"> {
+function people(fake: FakeSignal): Pick<Platform, "change" | "react" | "news" | "attach"> {
   return {
     change: (to, messageId, text) => fake.edit(timeOf(messageId), text, groupOf(to)),
     react(to, messageId, emoji, how = {}) {
@@ -69,6 +69,18 @@ function people(fake: FakeSignal): Pick<Platform, "change" | "react" | "attach">
       const reaction = { emoji, ...author, targetSentTimestamp: timeOf(messageId), isRemove: how.removed === true };
       fake.say(null, { ...groupOf(to), reaction });
     },
+    news: [
+      () => {
+        const id = fake.say("oops", groupOf(CREW));
+        fake.say(null, { ...groupOf(CREW), remoteDelete: { timestamp: id } });
+        return { kind: "deleted", messageId: idOf(id) };
+      },
+      ...(["pinMessage", "unpinMessage"] as const).map((field) => (): ChatNews => {
+        const author = { targetAuthor: ADA.number, targetAuthorNumber: ADA.number, targetAuthorUuid: ADA.uuid };
+        fake.say(null, { ...groupOf(CREW), [field]: { ...author, targetSentTimestamp: 7 } });
+        return { kind: field === "pinMessage" ? "pinned" : "unpinned", messageId: idOf(7) };
+      }),
+    ],
     attach(to, text, file) {
       const id = `${fake.attachments.size + 1}.png`;
       fake.attachments.set(id, Buffer.from(file.bytes));

@@ -129,9 +129,8 @@ describe("a message", () => {
 });
 
 describe("events that are no messages to the bot are left out", () => {
-  test("deletions, updates, receipts, typing, stories, our own messages and other accounts", async () => {
+  test("updates, receipts, typing, stories, our own messages and other accounts", async () => {
     const { fake, host } = await begin();
-    fake.say(null, { remoteDelete: { timestamp: 5 } });
     fake.say(null, { groupInfo: { ...GROUP, type: "UPDATE" } });
     fake.say(null, { expiresInSeconds: 60, isExpirationUpdate: true });
     const at = fake.now();

@@ -40,6 +40,9 @@ export const messageShape = z.object({
   files: z.array(fileShape).nullish(),
   attachments: z.array(attachmentShape).nullish(),
   edited: z.object({ ts: text }).nullish(),
+  /** Of a notice that somebody joined, or that the channel has a new name. */
+  inviter: text.nullish(),
+  name: text.nullish(),
   metadata: z.object({ event_type: text, event_payload: z.record(z.string(), z.unknown()) }).nullish(),
 });
 export type SlackMessage = z.output<typeof messageShape>;
@@ -53,6 +56,23 @@ const editEventShape = z.object({
   message: messageShape,
   previous_message: messageShape.partial().nullish(),
 });
+const deletedEventShape = z.object({
+  type: z.literal("message"),
+  subtype: z.literal("message_deleted"),
+  channel: text,
+  ts: text,
+  deleted_ts: text,
+  previous_message: messageShape.partial().nullish(),
+});
+export type DeletedEvent = z.output<typeof deletedEventShape>;
+const pinEventShape = z.object({
+  type: z.enum(["pin_added", "pin_removed"]),
+  user: text,
+  channel_id: text,
+  item: z.object({ type: z.literal("message"), message: z.object({ ts: text, thread_ts: text.nullish() }) }),
+  event_ts: text,
+});
+export type PinEvent = z.output<typeof pinEventShape>;
 const reactionEventShape = z.object({
   type: z.enum(["reaction_added", "reaction_removed"]),
   user: text,
@@ -63,7 +83,13 @@ const reactionEventShape = z.object({
 });
 
 /** The events that have something for an agent. Other events do not match. */
-export const eventShape = z.union([editEventShape, reactionEventShape, messageEventShape]);
+export const eventShape = z.union([
+  editEventShape,
+  deletedEventShape,
+  pinEventShape,
+  reactionEventShape,
+  messageEventShape,
+]);
 export type SlackEvent = z.output<typeof eventShape>;
 
 export const callbackShape = z.object({ team_id: text.nullish(), event: z.unknown() });

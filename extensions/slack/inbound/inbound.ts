@@ -1,12 +1,14 @@
 import type { InboundMessage, Peer } from "openclaw/plugin-sdk";
 import { BUTTON } from "../outbound/buttons.ts";
-import { SLACK } from "../config.ts";
 import { emojiOf } from "./emoji.ts";
 import { actionsShape, callbackShape, commandShape, eventShape } from "./events.ts";
 import type { Delivery, SlackCommand, SlackEvent, SlackMessage, MessageEvent } from "./events.ts";
 import { fileLines, mediaOf } from "./media.ts";
 import { toMillis, senderOf, forwardedLines, threadOf, textOf } from "./message-parts.ts";
+import { isNews, readNews } from "./news.ts";
+import { peerOf } from "./place.ts";
 import { threadContext } from "./thread-context.ts";
+import type { ThreadContext } from "./thread-context.ts";
 import { isOwn } from "./threads.ts";
 import type { ReadContext } from "./read-context.ts";
 import { readableText } from "./message-text.ts";
@@ -27,6 +29,7 @@ export async function readDelivery(
 
 async function readEvent(event: SlackEvent, teamId: string, context: ReadContext): Promise<InboundMessage | undefined> {
   if ("reaction" in event) return readReaction(event, teamId, context);
+  if (isNews(event)) return readNews(event, teamId, context);
   if (!("message" in event)) return readMessageEvent(event, teamId, context);
   const { message, previous_message: before, channel } = event;
   // Unfurled links and our own buttons also change a message, but no person edited it.
@@ -60,8 +63,14 @@ export async function readMessageOrLateFiles(
   return isLate ? { ...read, eventKey: `f:${channel}:${message.ts}`, isEdit: true } : read;
 }
 
-/** Notices such as "joined the channel" have a subtype that is not listed. */
+/** Notices such as a change of the channel's topic have a subtype that is not listed. */
 const SUBTYPES = new Set([undefined, null, "file_share", "thread_broadcast", "me_message", "bot_message"]);
+
+/** Whether a message addresses the bot, and its surroundings. */
+async function contextOf(message: SlackMessage, from: Peer, context: ReadContext): Promise<ThreadContext> {
+  const found = await threadContext(message, from, context);
+  return forwardedLines(message).length > 0 ? { ...found, context: { ...found.context, isForwarded: true } } : found;
+}
 
 export interface Where {
   readonly channel: string;
@@ -97,18 +106,9 @@ async function readMessage(
     teamId,
     receivedAt: context.now(),
     sentAt: toMillis(message.ts),
-    ...(await threadContext(message, from, context)),
+    ...(await contextOf(message, from, context)),
     ...(untrusted.length > 0 && { untrusted }),
   };
-}
-
-async function peerOf(channel: string, thread: string | undefined, context: ReadContext): Promise<Peer> {
-  const where = { channel: SLACK, account: context.account };
-  const inThread = thread === undefined ? {} : { thread };
-  // Ids of direct chats begin with D (docs.slack.dev/reference/objects/conversation-object).
-  if (channel.startsWith("D")) return { ...where, chat: { kind: "direct", id: channel }, ...inThread };
-  const title = await context.people.channel(channel);
-  return { ...where, chat: { kind: "group", id: channel, ...(title !== undefined && { title }) }, ...inThread };
 }
 
 type ReactionEvent = Extract<SlackEvent, { reaction: string }>;

@@ -16,7 +16,15 @@ export interface ReadContext {
   readonly mentions: Pick<Mentions, "withFiles" | "hasLateFiles">;
   readonly threads: Pick<
     Threads,
-    "read" | "isFirstMessage" | "hasBot" | "join" | "noteOwnMessage" | "threadOfOwn" | "claimsChannelHistory" | "before"
+    | "read"
+    | "firstSeen"
+    | "claimsHistory"
+    | "hasBot"
+    | "join"
+    | "noteOwnMessage"
+    | "threadOfOwn"
+    | "claimsChannelHistory"
+    | "before"
   >;
   readonly commands: readonly MenuCommand[];
   readonly now: () => number;

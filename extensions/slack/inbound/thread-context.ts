@@ -5,7 +5,7 @@ import type { Thread } from "./threads.ts";
 import type { ReadContext } from "./read-context.ts";
 import { isMentioned, readableText } from "./message-text.ts";
 
-export type ThreadContext = Pick<InboundMessage, "mentionsBot" | "replyTo" | "threadStarter" | "threadHistory">;
+export type ThreadContext = Pick<InboundMessage, "mentionsBot" | "replyTo" | "context">;
 
 /** Whether a message addresses the bot, and the context of the message in its thread. */
 export async function threadContext(message: SlackMessage, from: Peer, context: ReadContext): Promise<ThreadContext> {
@@ -27,25 +27,34 @@ const UNREAD: Thread = { messages: [], hasBot: false, hasAnswer: false };
 async function inThread({ message, isNamed, channel, thread }: Answer, context: ReadContext): Promise<ThreadContext> {
   const { messages: known, hasAnswer } = (await context.threads.read(channel, thread)) ?? UNREAD;
   const starter = await starterOf(known, thread, context);
-  const isFirst = context.threads.isFirstMessage(channel, thread, message);
+  const firstSeen = context.threads.firstSeen(channel, thread, message);
   const isByBot = message.parent_user_id === context.self.userId;
   const hasBot = isByBot || (await context.threads.hasBot(channel, thread));
   const isAddressed = hasBot && !context.config.thread.requireExplicitMention;
   const mentionsBot = isNamed || isAddressed;
   const threadHistory = [
     ...(mentionsBot ? await parentLines({ message, channel, thread, hasAnswer }, context) : []),
-    ...(isNamed && isFirst && !hasBot ? await earlierLines(known, message, context) : []),
+    ...(isNamed && !hasBot && context.threads.claimsHistory(channel, thread, message)
+      ? await earlierLines(known, firstSeen, context)
+      : []),
   ];
   return {
     mentionsBot,
     ...(isByBot && isAddressed && { replyTo: quote(thread, starter) }),
-    ...(starter !== undefined && { threadStarter: starter }),
-    ...historyFact(threadHistory),
+    ...contextFact(starter, threadHistory),
   };
 }
 
-const historyFact = (threadHistory: readonly string[]): Pick<InboundMessage, "threadHistory"> =>
-  threadHistory.length > 0 ? { threadHistory } : {};
+function contextFact(
+  threadStarter: string | undefined,
+  threadHistory: readonly string[],
+): Pick<InboundMessage, "context"> {
+  const context = {
+    ...(threadStarter !== undefined && { threadStarter }),
+    ...(threadHistory.length > 0 && { threadHistory }),
+  };
+  return Object.keys(context).length > 0 ? { context } : {};
+}
 
 type Place = Pick<Answer, "message" | "channel" | "thread"> & Pick<Thread, "hasAnswer">;
 
@@ -76,13 +85,13 @@ const quote = (id: string, text: string | undefined): NonNullable<InboundMessage
   ...(text !== undefined && { text }),
 });
 
-/** The messages of a thread before the bot was first mentioned in it. */
+/** The messages of a thread before the first one that came here. */
 async function earlierLines(
   messages: readonly SlackMessage[],
-  message: SlackMessage,
+  firstSeen: string,
   context: ReadContext,
 ): Promise<string[]> {
-  const before = messages.filter(({ ts, thread_ts: thread }) => ts !== thread && Number(ts) < Number(message.ts));
+  const before = messages.filter(({ ts, thread_ts: thread }) => ts !== thread && Number(ts) < Number(firstSeen));
   const limit = context.config.thread.initialHistoryLimit;
   return linesOf(limit === 0 ? [] : before.slice(-limit), "Earlier in the thread", context);
 }

@@ -41,6 +41,8 @@ export class Threads {
   readonly #joined = new BoundedMap<string, true>(MAX_ENTRIES);
   /** By thread, the message that came first on this connection. */
   readonly #seen = new BoundedMap<string, string>(MAX_ENTRIES);
+  /** By thread, the message that brought its earlier messages. */
+  readonly #told = new BoundedMap<string, string>(MAX_ENTRIES);
   readonly #inherited = new BoundedMap<string, string>(MAX_ENTRIES);
   readonly #before = new Cache<readonly SlackMessage[]>(MAX_ENTRIES, KEEP_MS);
   /** The thread of each of the bot's own messages; empty for the main stream. */
@@ -76,9 +78,18 @@ export class Threads {
     return { messages: [...first, ...answers.slice(-KEPT)], hasBot, hasAnswer };
   }
 
-  /** True for the first message of a thread on this connection, and for each copy of it. */
-  isFirstMessage(channel: string, ts: string, message: Version): boolean {
-    return claim(this.#seen, keyOf(channel, ts), message);
+  /** Notes a message of a thread; gives back the first one on this connection. The gateway itself keeps those that come after it. */
+  firstSeen(channel: string, ts: string, message: Version): string {
+    const key = keyOf(channel, ts);
+    const known = this.#seen.get(key);
+    const first = known !== undefined && Number(known) < Number(message.ts) ? known : message.ts;
+    this.#seen.set(key, first);
+    return first;
+  }
+
+  /** True for one message of a thread on this connection, so that its earlier messages are shown to the agent once. */
+  claimsHistory(channel: string, ts: string, message: Version): boolean {
+    return claim(this.#told, keyOf(channel, ts), message);
   }
 
   /** True for one message of a thread on this connection, so that the channel's history is shown to the agent once. */

@@ -1,4 +1,4 @@
-import type { ReplyButton } from "openclaw/plugin-sdk";
+import type { ButtonLimits, ReplyButton } from "openclaw/plugin-sdk";
 import type { KnownBlock } from "@slack/web-api";
 
 /** The action id of each of our buttons begins with this. */
@@ -8,6 +8,8 @@ const SECTION = 3000;
 const LABEL = 75;
 const VALUE = 2000;
 const ROW = 25;
+
+export const BUTTON_LIMITS: ButtonLimits = { count: ROW, label: LABEL, command: VALUE };
 
 /** A text with buttons below. Buttons whose command is too long are left out: people can type the command. */
 export function withButtons(text: string, buttons: readonly ReplyButton[], isPlain: boolean): KnownBlock[] {

@@ -125,7 +125,7 @@ describe("two events of one mention that are read together", () => {
     // The first alone is read at once, and those that come meanwhile together.
     const other = intake.offer({ kind: "events_api", payload: {} });
     await Promise.all([other, offer("app_mention"), offer("message")]);
-    const lines = host.received.map(({ threadHistory }) => threadHistory);
+    const lines = host.received.map(({ context }) => context?.threadHistory);
     expect(lines[0]).toContain("Earlier in the thread, U2: an answer");
     expect(lines).toEqual([lines[0], lines[0]]);
   });

@@ -2,7 +2,8 @@ import type { ReadContext } from "../inbound/read-context.ts";
 
 const threads: ReadContext["threads"] = {
   read: async () => undefined,
-  isFirstMessage: () => true,
+  firstSeen: (_channel, _ts, { ts }) => ts,
+  claimsHistory: () => true,
   hasBot: async () => false,
   join: () => undefined,
   noteOwnMessage: () => undefined,

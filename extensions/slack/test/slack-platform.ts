@@ -1,5 +1,5 @@
 import { DEFAULT_ACCOUNT } from "../../../src/types/ids.ts";
-import type { Peer } from "../../../src/types/chat/message.ts";
+import type { ChatNews, Peer } from "../../../src/types/chat/message.ts";
 import type { Platform } from "../../../test/contracts/channel.ts";
 import { emojiOf, nameOf } from "../inbound/emoji.ts";
 import { slack } from "../index.ts";
@@ -60,7 +60,7 @@ function speak(fake: FakeSlack, to: Peer, text: string, how: { naming?: boolean;
   return fake.say(to.chat.id, words, { thread_ts: asked });
 }
 
-function people(fake: FakeSlack): Pick<Platform, "change" | "react" | "press" | "attach" | "sayAsBot"> {
+function people(fake: FakeSlack): Pick<Platform, "change" | "react" | "news" | "press" | "attach" | "sayAsBot"> {
   return {
     change(to, messageId, text) {
       const message = { type: "message", user: ADA, ts: messageId };
@@ -82,6 +82,7 @@ function people(fake: FakeSlack): Pick<Platform, "change" | "react" | "press" | 
         item_user: fake.self.userId,
         event_ts: removed ? "1800000000.000002" : "1800000000.000001",
       }),
+    news: newsOf(fake),
     press: (to, messageId, command) =>
       fake.deliver("interactive", {
         type: "block_actions",
@@ -102,6 +103,50 @@ function people(fake: FakeSlack): Pick<Platform, "change" | "react" | "press" | 
     sayAsBot: (to, text) =>
       void fake.say(to.chat.id, text, { user: "U77", bot_id: "B77", bot_profile: { id: "B77", name: "beeper" } }),
   };
+}
+
+/** docs.slack.dev/reference/events: message.channel_join and its neighbours, message_deleted, pin_added */
+function newsOf(fake: FakeSlack): NonNullable<Platform["news"]> {
+  const channel = CREW.id;
+  const tells = (event: Readonly<Record<string, unknown>>, news: ChatNews) => () => {
+    fake.inject(event);
+    return news;
+  };
+  const notice = { type: "message", channel, user: ADA };
+  const pin = {
+    user: ADA,
+    channel_id: channel,
+    item: { type: "message", channel, message: { ts: "1700000000.000900" } },
+  };
+  const before = { type: "message", user: ADA, text: "oops", ts: "1700000000.000901" };
+  const deleted = {
+    type: "message",
+    subtype: "message_deleted",
+    channel,
+    deleted_ts: before.ts,
+    previous_message: before,
+  };
+  return [
+    tells({ ...notice, subtype: "channel_join", ts: "1800000001.000001" }, { kind: "joined" }),
+    tells(
+      { ...notice, subtype: "channel_join", user: "U2", inviter: ADA, ts: "1800000001.000002" },
+      { kind: "joined", subject: "U2" },
+    ),
+    tells({ ...notice, subtype: "channel_leave", ts: "1800000001.000003" }, { kind: "left" }),
+    tells(
+      { ...notice, subtype: "channel_name", old_name: "crew", name: "team", ts: "1800000001.000004" },
+      { kind: "renamed", subject: "team" },
+    ),
+    tells(
+      { ...pin, type: "pin_added", event_ts: "1800000001.000005" },
+      { kind: "pinned", messageId: "1700000000.000900" },
+    ),
+    tells(
+      { ...pin, type: "pin_removed", event_ts: "1800000001.000006" },
+      { kind: "unpinned", messageId: "1700000000.000900" },
+    ),
+    tells({ ...deleted, ts: "1800000001.000007" }, { kind: "deleted", messageId: before.ts }),
+  ];
 }
 
 const bots = (fake: FakeSlack, peer: Peer): readonly FakeMessage[] =>

@@ -118,9 +118,10 @@ describe("incoming messages", () => {
     expect(first).toMatchObject({ mentionsBot: true, teamId: "T1", sender: { id: ADA, username: "ada" } });
   });
 
-  test("notices, deletions, unfurled links and the bot's own messages are left out", async () => {
+  test("other notices, unfurled links, and what the bot itself wrote or did are left out", async () => {
     const { host, fake, link, direct } = await begin();
-    fake.say("C9", "has joined the channel", { subtype: "channel_join" });
+    fake.say("C9", "set the channel topic", { subtype: "channel_topic" });
+    fake.say("C9", "has joined the channel", { subtype: "channel_join", user: fake.self.userId });
     const message = { type: "message", user: ADA, ts: "1.1", text: "look: <https://example.org>" };
     const changed = {
       type: "message",
@@ -154,8 +155,11 @@ describe("incoming messages", () => {
     for (const text of ["one", "two", "three"]) fake.say("C9", text, { thread_ts: TOPIC, user: "U2" }, true);
     fake.say("C9", `<@${fake.self.userId}> what do you think?`, { thread_ts: TOPIC });
     const asked = await host.heard("what do you think?");
-    expect(asked).toMatchObject({ from: topic, mentionsBot: true, threadStarter: "the topic" });
-    expect(asked.threadHistory).toEqual(["Earlier in the thread, U2: two", "Earlier in the thread, U2: three"]);
+    expect(asked).toMatchObject({ from: topic, mentionsBot: true, context: { threadStarter: "the topic" } });
+    expect(asked.context?.threadHistory).toEqual([
+      "Earlier in the thread, U2: two",
+      "Earlier in the thread, U2: three",
+    ]);
     fake.say("C9", "just among us", { thread_ts: TOPIC });
     expect((await host.heard("just among us")).mentionsBot).toBe(false);
     await link.send(topic, mrkdwn("my view"), KEY);
@@ -173,8 +177,11 @@ describe("incoming messages", () => {
     const name = `<@${fake.self.userId}>`;
     fake.say("C9", `${name} look here`, { thread_ts: parent });
     const asked = await host.heard("look here");
-    expect(asked.threadStarter).toBe("the question");
-    expect(asked.threadHistory).toEqual(["Earlier in the channel, U2: two", "Earlier in the channel, U2: three"]);
+    expect(asked.context?.threadStarter).toBe("the question");
+    expect(asked.context?.threadHistory).toEqual([
+      "Earlier in the channel, U2: two",
+      "Earlier in the channel, U2: three",
+    ]);
     fake.say("C9", `${name} and here`, { thread_ts: parent });
     expect((await host.heard("and here")).untrusted).toBeUndefined();
     const answered = fake.say("C9", "another", {}, true);

@@ -26,7 +26,7 @@ describe("a long thread", () => {
     fake.say("C9", "of the bot", { thread_ts: TOPIC, user: fake.self.userId, bot_id: fake.self.botId }, true);
     const { host } = await start(platform);
     fake.say("C9", "go on", { thread_ts: TOPIC });
-    expect(await host.heard("go on")).toMatchObject({ mentionsBot: true, threadStarter: "the topic" });
+    expect(await host.heard("go on")).toMatchObject({ mentionsBot: true, context: { threadStarter: "the topic" } });
     expect(asked(platform)).toBe(page === 60 ? 4 : 1);
   });
 
@@ -35,10 +35,23 @@ describe("a long thread", () => {
     fake.page = 60;
     const { host } = await start(platform, new Host(), { thread: { initialHistoryLimit: 2 } });
     fake.say("C9", `<@${fake.self.userId}> what now?`, { thread_ts: TOPIC });
-    expect((await host.heard("what now?")).threadHistory).toEqual([
+    expect((await host.heard("what now?")).context?.threadHistory).toEqual([
       "Earlier in the thread, U2: answer 228",
       "Earlier in the thread, U2: answer 229",
     ]);
+  });
+
+  test("brings what was said before the first message that came here, also when that was not for the bot", async () => {
+    const { platform, fake } = await longThread(3);
+    const { host } = await start(platform);
+    fake.say("C9", "among us", { thread_ts: TOPIC });
+    expect((await host.heard("among us")).context?.threadHistory).toBeUndefined();
+    fake.say("C9", `<@${fake.self.userId}> what now?`, { thread_ts: TOPIC });
+    expect((await host.heard("what now?")).context?.threadHistory).toEqual(
+      [0, 1, 2].map((number) => `Earlier in the thread, U2: answer ${number}`),
+    );
+    fake.say("C9", `<@${fake.self.userId}> and now?`, { thread_ts: TOPIC });
+    expect((await host.heard("and now?")).context?.threadHistory).toBeUndefined();
   });
 
   test("in which the bot has written is noted, and need not be asked for", async () => {

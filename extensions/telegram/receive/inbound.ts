@@ -2,6 +2,7 @@ import type { CallbackQuery, MaybeInaccessibleMessage, Message, Update } from "g
 import type { InboundMessage, QuotedMessage, Sender } from "openclaw/plugin-sdk";
 import { mediaOf } from "./media.ts";
 import { addressOf, textOf } from "./mentions.ts";
+import { newsOf } from "./news.ts";
 import { peerOf, userOf } from "./people.ts";
 import type { View } from "./people.ts";
 import { postOf } from "./posts.ts";
@@ -27,7 +28,7 @@ export function albumOf(update: Update): string | undefined {
 function readMessage(update: Update, eventKey: string, view: View): InboundMessage | undefined {
   if (update.callback_query) return pressed(update.callback_query, eventKey, view);
   const fresh = newIn(update);
-  if (fresh) return written(fresh, eventKey, view);
+  if (fresh) return written(fresh, eventKey, view) ?? told(fresh, eventKey, view);
   const edited = editedIn(update);
   // A live location causes an edit every few seconds.
   if (!edited || edited.location) return undefined;
@@ -56,8 +57,39 @@ function written(message: Message, eventKey: string, view: View): InboundMessage
     receivedAt: view.now,
     sentAt: (message.edit_date ?? message.date) * 1000,
     ...(quoted && { replyTo: quoted }),
+    ...contextOf(message, view),
     ...(untrusted.length > 0 && { untrusted }),
   };
+}
+
+function contextOf(message: Message, { forums }: View): Pick<InboundMessage, "context"> {
+  const topic = threadOf(message);
+  const threadName = topic === undefined ? undefined : forums?.topicName(message.chat.id, topic);
+  const context = {
+    ...(threadName !== undefined && { threadName }),
+    ...(message.forward_origin && { isForwarded: true }),
+  };
+  return Object.keys(context).length > 0 ? { context } : {};
+}
+
+/** What a service message says about its chat. */
+function told(message: Message, eventKey: string, view: View): InboundMessage | undefined {
+  const news = isOurs(message, view) ? undefined : newsOf(message, view);
+  return (
+    news && {
+      id: String(message.message_id),
+      eventKey,
+      from: peerOf(message.chat, threadOf(message), view.account),
+      sender: senderOf(message),
+      text: "",
+      media: [],
+      mentionsBot: message.chat.type === "private",
+      event: "news",
+      news,
+      receivedAt: view.now,
+      sentAt: message.date * 1000,
+    }
+  );
 }
 
 /** Whether the bot wrote a message. Posts and their copies in the discussion group do not name the administrator who wrote them. */

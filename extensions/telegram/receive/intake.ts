@@ -130,9 +130,9 @@ export class Intake {
   }
 
   #read(self: Self, update: Update): readonly Incoming[] {
-    const { host, config, migrations, own, posts } = this.#account;
+    const { host, config, migrations, own, posts, forums } = this.#account;
     try {
-      const messages = readUpdate(update, { account: host.account, self, now: Date.now(), own, posts });
+      const messages = readUpdate(update, { account: host.account, self, now: Date.now(), own, posts, forums });
       const album = albumOf(update);
       return messages
         .filter(({ isEdit }) => !isEdit || config.edits === "answer")

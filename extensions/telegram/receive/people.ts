@@ -13,6 +13,7 @@ export interface View {
     has(chatId: number, messageId: number): boolean;
     topicOf(chatId: number, messageId: number): string | undefined;
   };
+  readonly forums?: { topicName(chatId: number, topic: string): string | undefined };
   /** Posts that the bot received in their channels. */
   readonly posts?: { has(chatId: number, messageId: number): boolean };
 }

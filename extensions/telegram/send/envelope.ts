@@ -1,10 +1,11 @@
 import type { InlineKeyboardMarkup } from "grammy/types";
-import type { Peer, ReplyButton, SendOptions } from "openclaw/plugin-sdk";
+import type { ButtonLimits, Peer, ReplyButton, SendOptions } from "openclaw/plugin-sdk";
 import type { TelegramConfig } from "../config.ts";
 import type { Account } from "../account.ts";
 
-/** Maximum bytes of a button's command (core.telegram.org/bots/api#inlinekeyboardbutton). */
+/** Maximum bytes of a button's command (core.telegram.org/bots/api#inlinekeyboardbutton). Longer labels are cut off on phones. */
 const CALLBACK_BYTES = 64;
+const BUTTONS: ButtonLimits = { count: 24, label: 40, command: CALLBACK_BYTES };
 const BUTTONS_PER_ROW = 3;
 /** The thread id of a forum's General topic. Messages to it must leave it out. */
 const GENERAL = "1";
@@ -53,17 +54,22 @@ export function chatId({ migrations }: Pick<Account, "migrations">, to: Peer): C
   return /^-?\d+$/.test(id) ? Number(id) : id;
 }
 
+/** What buttons may be in this chat; undefined when the settings allow none. */
+export function buttonLimits(
+  { capabilities: { inlineButtons } }: Pick<TelegramConfig, "capabilities">,
+  to: Peer,
+): ButtonLimits | undefined {
+  const other = to.chat.kind === "direct" ? "group" : "dm";
+  return inlineButtons === "off" || inlineButtons === other ? undefined : BUTTONS;
+}
+
 /** The buttons below a message, if the settings allow them in this chat. */
 export function markup(
-  { capabilities }: Pick<TelegramConfig, "capabilities">,
+  config: Pick<TelegramConfig, "capabilities">,
   to: Peer,
   buttons: readonly ReplyButton[] | undefined,
 ): { readonly reply_markup?: InlineKeyboardMarkup } {
-  const { inlineButtons } = capabilities;
-  const other = to.chat.kind === "direct" ? "group" : "dm";
-  return buttons === undefined || inlineButtons === "off" || inlineButtons === other
-    ? {}
-    : { reply_markup: keyboard(buttons) };
+  return buttons === undefined || !buttonLimits(config, to) ? {} : { reply_markup: keyboard(buttons) };
 }
 
 /** Leaves out buttons whose command is too long for Telegram: people can type the command. */

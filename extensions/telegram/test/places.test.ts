@@ -51,6 +51,23 @@ describe("topics", () => {
     expect(fake.sent.at(-1)?.body).toEqual({ chat_id: -1010, action: "typing" });
   });
 
+  test("messages carry the topic's name as far as Telegram told it", async () => {
+    const { fake, host, topic } = await begin();
+    const chat = { id: Number(topic.chat.id), type: "supergroup", title: "Crew", is_forum: true };
+    const inTopic = { is_topic_message: true, message_thread_id: 77 };
+    const creation = { message_id: 77, date: 1, chat, ...inTopic, forum_topic_created: { name: "Sails" } };
+    fake.say("no name yet", { chat, more: inTopic });
+    await host.heard("no name yet");
+    fake.say("first", { chat, more: { ...inTopic, reply_to_message: creation } });
+    await host.heard("first");
+    fake.say("", { chat, more: { ...inTopic, text: undefined, forum_topic_edited: { name: "Masts" } } });
+    fake.say("second", { chat, more: { ...inTopic, reply_to_message: creation } });
+    await host.heard("second");
+    const names = host.received.filter(({ text }) => text !== "").map(({ context }) => context?.threadName);
+    expect(names).toEqual([undefined, "Sails", "Masts"]);
+    expect(host.received.map(({ news }) => news?.subject)).toEqual([undefined, undefined, "Masts", undefined]);
+  });
+
   test("a message for a deleted topic is sent to the group", async () => {
     const { link, fake, topic } = await begin();
     fake.closeTopic(77);

@@ -1,29 +1,12 @@
 import type { WAContextInfo, WAMessage, WAMessageContent } from "@whiskeysockets/baileys";
-import type { AccountId, InboundMessage, Peer, QuotedMessage, Sender } from "openclaw/plugin-sdk";
+import type { InboundMessage, Peer, QuotedMessage, Sender } from "openclaw/plugin-sdk";
 import { WHATSAPP } from "../config.ts";
 import { contextOf, textOf, untrustedOf, unwrap } from "./content.ts";
-import { bare, isGroup, isLid, isList, isNoChat, isOwnId, messageId, phoneOf, userOf } from "./jid.ts";
+import { bare, isGroup, isLid, isList, isNoChat, isOwnId, messageId, userOf } from "./jid.ts";
 import { mediaOf } from "./media.ts";
-
-/** The linked account. `lid` is its address in groups. */
-export interface Self {
-  readonly jid: string;
-  readonly lid?: string;
-  readonly name: string;
-}
-
-/** What the conversion of a message needs to know about this account and the people in it. */
-export interface View {
-  readonly account: AccountId;
-  readonly self: Self;
-  readonly now: number;
-  readonly ownChat: boolean;
-  /** Numbers of people by their bare LID. */
-  readonly phones: ReadonlyMap<string, string>;
-  /** Names of people by their number or bare LID. */
-  readonly names: ReadonlyMap<string, string>;
-  readonly title?: string | undefined;
-}
+import { newsOf } from "./news.ts";
+import { idOf, isSelf, nameOf } from "./view.ts";
+import type { View } from "./view.ts";
 
 /** The LIDs in a message. Only WhatsApp's directory may know their numbers. */
 export function lidsIn(message: WAMessage): readonly string[] {
@@ -38,6 +21,9 @@ export function readMessage(message: WAMessage, view: View): InboundMessage | un
   if (!key.remoteJid || !key.id || isNoChat(key.remoteJid) || isOurs(message, view)) return undefined;
   const content = unwrap(message.message);
   if (content.reactionMessage) return reactionMessage(message, content.reactionMessage, view);
+  const news = newsOf(message, content, view);
+  if (news)
+    return { ...frame(message, view), text: "", media: [], mentionsBot: isDirect(message), event: "news", news };
   const change = content.protocolMessage;
   if (!change) return written(message, content, view);
   if (!change.editedMessage || !change.key?.id) return undefined;
@@ -51,9 +37,6 @@ function isOurs({ key }: WAMessage, view: View): boolean {
   const own = isSelf(key.remoteJid ?? "", view.self);
   return !(view.ownChat && own && !isOwnId(key.id ?? ""));
 }
-
-const isSelf = (jid: string, self: Self): boolean =>
-  [self.jid, self.lid].some((own) => own !== undefined && bare(own) === bare(jid));
 
 /** The author of a message in a group. */
 const authorOf = ({ key }: WAMessage): string | undefined =>
@@ -72,9 +55,12 @@ function written(message: WAMessage, content: WAMessageContent, view: View): Inb
     media,
     mentionsBot: mentions(message, context, view) || quoted?.fromBot === true,
     ...(quoted && { replyTo: quoted }),
+    ...(context?.isForwarded && { context: { isForwarded: true } }),
     ...(untrusted.length > 0 && { untrusted }),
   };
 }
+
+const isDirect = ({ key }: WAMessage): boolean => !isGroup(key.remoteJid ?? "");
 
 type Frame = Pick<InboundMessage, "id" | "eventKey" | "from" | "sender" | "receivedAt" | "sentAt">;
 
@@ -112,12 +98,6 @@ function senderOf(message: WAMessage, view: View): Sender {
   return { id, ...(name && { name }), ...(id.startsWith("+") && { e164: id }) };
 }
 
-/** A person's number if known, else the address that WhatsApp uses instead. */
-export function idOf(jid: string, view: Pick<View, "phones" | "self">, alt?: string | null): string {
-  if (isSelf(jid, view.self)) return phoneOf(view.self.jid) ?? bare(jid);
-  return phoneOf(jid) ?? (alt ? phoneOf(alt) : undefined) ?? view.phones.get(bare(jid)) ?? bare(jid);
-}
-
 function mentions(message: WAMessage, context: WAContextInfo | undefined, view: View): boolean {
   if (!isGroup(message.key.remoteJid ?? "")) return true;
   return (context?.mentionedJid ?? []).some((jid) => isSelf(jid, view.self));
@@ -144,11 +124,6 @@ function quoteOf(message: WAMessage, context: WAContextInfo | undefined, view: V
   };
 }
 
-function nameOf(jid: string, view: View): string {
-  const id = idOf(jid, view);
-  return isSelf(jid, view.self) ? view.self.name : (view.names.get(id) ?? id);
-}
-
 type Reaction = NonNullable<WAMessageContent["reactionMessage"]>;
 
 function reactionMessage(message: WAMessage, { key: target, text }: Reaction, view: View): InboundMessage | undefined {
@@ -159,7 +134,7 @@ function reactionMessage(message: WAMessage, { key: target, text }: Reaction, vi
     ...frame(message, view),
     text: "",
     media: [],
-    mentionsBot: !isGroup(message.key.remoteJid ?? ""),
+    mentionsBot: isDirect(message),
     event: "reaction",
     reaction: {
       emoji: text ?? "",

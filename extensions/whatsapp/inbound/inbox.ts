@@ -2,8 +2,9 @@ import type { GroupMetadata, WAMessage, WAMessageKey } from "@whiskeysockets/bai
 import { backoff, BoundedMap, wait } from "openclaw/plugin-sdk";
 import type { ChannelHost, InboundMessage } from "openclaw/plugin-sdk";
 import type { WhatsAppConfig } from "../config.ts";
-import { idOf, readMessage, lidsIn } from "./inbound.ts";
-import type { Self, View } from "./inbound.ts";
+import { readMessage, lidsIn } from "./inbound.ts";
+import { idOf } from "./view.ts";
+import type { Self, View } from "./view.ts";
 import { isGroup } from "./jid.ts";
 import { membersOf, lidsWithoutPhone } from "./mentions.ts";
 import type { Member } from "./mentions.ts";

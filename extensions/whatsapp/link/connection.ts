@@ -7,7 +7,7 @@ import type { WhatsAppConfig } from "../config.ts";
 import { endingOf } from "./endings.ts";
 import type { Ending } from "./endings.ts";
 import { Inbox } from "../inbound/inbox.ts";
-import type { Self } from "../inbound/inbound.ts";
+import type { Self } from "../inbound/view.ts";
 import { openSocket } from "./socket.ts";
 import type { WaSocket } from "./port.ts";
 

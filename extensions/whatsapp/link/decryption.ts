@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import type { BinaryNode, SignalRepositoryWithLIDStore, SocketConfig, WAMessage } from "@whiskeysockets/baileys";
 import { BoundedMap } from "openclaw/plugin-sdk";
 import { Copies } from "../inbound/copies.ts";
+import { isNotice } from "../inbound/news.ts";
 import type { Opening } from "./port.ts";
 import { openRatchet, stepwise } from "./ratchet.ts";
 import type { Ratchet } from "./ratchet.ts";
@@ -81,7 +82,8 @@ export function interceptDecryption({ baileys, auth, events, opened: before }: O
       });
     },
     async takeOthers(messages) {
-      for (const message of messages) if (message.message && !known.get(nameOf(message))) await take(message);
+      for (const message of messages)
+        if ((message.message || isNotice(message)) && !known.get(nameOf(message))) await take(message);
     },
   };
 }

@@ -10,7 +10,7 @@ import type { BoundedMap } from "openclaw/plugin-sdk";
 import type { Auth } from "./auth.ts";
 import type { Baileys } from "./baileys.ts";
 import type { WhatsAppConfig } from "../config.ts";
-import type { Self } from "../inbound/inbound.ts";
+import type { Self } from "../inbound/view.ts";
 
 /** The server's answer to one of our messages; `error` is its code. */
 export type Answer = { readonly kind: "taken" } | { readonly kind: "refused"; readonly error: number };

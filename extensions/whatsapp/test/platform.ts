@@ -6,7 +6,7 @@ import path from "node:path";
 import type { Host, Platform } from "../../../test/contracts/channel.ts";
 import type { ChannelAdapter, ChannelHost } from "../../../src/types/chat/channel.ts";
 import { DEFAULT_ACCOUNT } from "../../../src/types/ids.ts";
-import type { Peer } from "../../../src/types/chat/message.ts";
+import type { ChatNews, Peer } from "../../../src/types/chat/message.ts";
 import { whatsapp } from "../index.ts";
 import { userOf } from "../inbound/jid.ts";
 import { DEVICE, GROUP, startFakeWhatsapp } from "./fake/fake-whatsapp.ts";
@@ -102,7 +102,7 @@ const INFOS = {
 };
 
 /** What people do beside writing. */
-function people(fake: FakeWhatsApp): Pick<Platform, "change" | "react" | "attach"> {
+function people(fake: FakeWhatsApp): Pick<Platform, "change" | "react" | "news" | "attach"> {
   return {
     change(to, messageId, text) {
       const key = { id: messageId.split("/")[0]!, fromMe: true, remoteJid: DEVICE.jid };
@@ -113,6 +113,28 @@ function people(fake: FakeWhatsApp): Pick<Platform, "change" | "react" | "attach
       const key = { id: messageId, fromMe: false, remoteJid: DEVICE.jid.replace(":1", "") };
       fake.say({ reactionMessage: { key, text: how.removed ? "" : emoji } }, sayingOf(to));
     },
+    news: [
+      () => {
+        fake.changeGroup({ tag: "subject", attrs: { subject: "New crew" } });
+        return { kind: "renamed", subject: "New crew" };
+      },
+      () => {
+        const person = { tag: "participant", attrs: { jid: fake.bob.phone } };
+        fake.changeGroup({ tag: "add", attrs: {}, content: [person] });
+        return { kind: "joined", subject: `+${userOf(fake.bob.phone)}` };
+      },
+      () => {
+        const said = fake.say({ conversation: "oops" }, { group: GROUP });
+        const key = { id: said, fromMe: true, remoteJid: GROUP };
+        fake.say({ protocolMessage: { type: 0, key } }, { group: GROUP });
+        return { kind: "deleted", messageId: `${said}/4917012345@s.whatsapp.net` };
+      },
+      ...([1, 2] as const).map((type) => (): ChatNews => {
+        const key = { id: "AC0123", fromMe: false, remoteJid: GROUP, participant: "4917099999@s.whatsapp.net" };
+        fake.say({ pinInChatMessage: { key, type } }, { group: GROUP });
+        return { kind: type === 1 ? "pinned" : "unpinned", messageId: "AC0123/4917099999@s.whatsapp.net" };
+      }),
+    ],
     attach(to, text, file) {
       const sealed = fake.sealFile(file.bytes, INFOS[file.kind]);
       const mimetype = file.mime ?? "application/octet-stream";

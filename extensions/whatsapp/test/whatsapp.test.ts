@@ -231,7 +231,7 @@ describe("taking messages", () => {
 
   test("events outside chats and our own messages are not received", async () => {
     const { fake, host } = await begin();
-    fake.say({ protocolMessage: { type: 0, key: { id: "X" } } });
+    fake.say({ protocolMessage: { type: 3, ephemeralExpiration: 60 } });
     fake.say({ senderKeyDistributionMessage: {} });
     fake.say({ conversation: "but this" });
     await host.heard("but this");

@@ -58,6 +58,7 @@ function chatActs(
       const link = links.link(to);
       return !link || link[methodOf[act]] !== undefined;
     },
+    buttons: (to) => links.link(to)?.buttons?.(to),
     send: (post, signal) => send(post, parts, signal),
     isOwn: (to, messageId) => sent.isSent(to, messageId),
     react: (to, messageId, emoji) => through(links.link(to), (link) => link.react?.(to, messageId, emoji)),
@@ -85,11 +86,18 @@ function channelOf({ to = "", channel }: TargetInput, home: Peer, { channels }: 
 const inThread = (home: Peer, thread: string | undefined): Peer => (thread === undefined ? home : { ...home, thread });
 
 async function send(post: ChatPost, parts: OutgoingParts, signal: AbortSignal) {
-  const { key, inboxId, to, replyTo } = post;
+  const { key, inboxId, to, replyTo, buttons } = post;
   const blocks = await blocksOf(post, to, parts);
   // The run may have been stopped while a file was fetched.
   signal.throwIfAborted();
-  const reply = { replyKey: key, inboxId, to, blocks, ...(replyTo !== undefined && { replyTo }) };
+  const reply = {
+    replyKey: key,
+    inboxId,
+    to,
+    blocks,
+    ...(replyTo !== undefined && { replyTo }),
+    ...(buttons && { buttons }),
+  };
   return postedOf(await deliverAndWait(reply, SEND_WAIT_MS, { ...parts, signal }));
 }
 

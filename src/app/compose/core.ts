@@ -43,6 +43,8 @@ export interface Surroundings {
   readonly links: Links;
   /** See `DispatchPorts`. */
   isConnecting?(to: Peer): boolean;
+  /** See `DispatchPorts`. */
+  labelOf?: DispatchPorts["labelOf"];
   /** The channels' accounts; without them no tool can act in chats. */
   accounts?: OutgoingParts["channels"]["status"];
   gate(message: InboundMessage): Promise<Verdict>;
@@ -92,6 +94,7 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
     ...(around.groupHistory && { groupHistory: around.groupHistory }),
     link: (to) => around.links.link(to),
     isConnecting: (to) => around.isConnecting?.(to) === true,
+    labelOf: (channel) => around.labelOf?.(channel),
     ...(around.onDiskFull && { onDiskFull: around.onDiskFull }),
     onDiskError,
     tools: openTools(live, { ...journal, log }, ofChats),

@@ -14,7 +14,8 @@ import { engineSettings } from "../../history/engines/settings.ts";
 import { shareCalls } from "../../utils/share-calls.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 import { writesInTags } from "../../providers/reasoning-tags.ts";
-import { isSubagentKey } from "../../sessions/keys.ts";
+import { isSubagentKey, isThreadKey } from "../../sessions/keys.ts";
+import type { SessionKey } from "../../types/ids.ts";
 import type { AgentSettings } from "../../types/settings.ts";
 import type { Log } from "../../types/log.ts";
 import type { Peer } from "../../types/chat/message.ts";
@@ -128,7 +129,7 @@ export function filesOf(
 }
 
 function contextFor(
-  { agent, model, tools, peer, extra, session }: SystemPromptRequest,
+  { agent, model, tools, peer, extra, session, hasButtons }: SystemPromptRequest,
   found: Pick<SystemContext, "contextFiles" | "skills"> & { owners: readonly string[]; now: number },
 ): SystemContext {
   return {
@@ -143,6 +144,7 @@ function contextFor(
       model: model.id,
       provider: model.provider,
       channel: peer?.channel ?? "webchat",
+      ...(hasButtons === true && { capabilities: ["inlineButtons" as const] }),
     },
     timezone: agent.timezone,
     today: dayOf(found.now, agent.timezone),
@@ -151,11 +153,12 @@ function contextFor(
     contextFiles: found.contextFiles,
     ...(agent.modelAliases && { modelAliases: agent.modelAliases }),
     ...(agent.heartbeat?.inSystemPrompt === true && { heartbeat: agent.heartbeat.prompt ?? DEFAULT_PROMPT }),
-    ...(peer && { inbound: inboundOf(peer) }),
+    ...(peer && { inbound: inboundOf(peer, session.key) }),
     ...(extra !== undefined && { extra }),
   };
 }
 
-function inboundOf(peer: Peer): InboundFacts {
-  return { chatId: peer.chat.id, channel: peer.channel, chatType: peer.chat.kind, account: peer.account };
+function inboundOf({ channel, account, chat }: Peer, key: SessionKey): InboundFacts {
+  const flags = { is_group_chat: chat.kind === "group", is_thread: isThreadKey(key) };
+  return { chatId: chat.id, channel, chatType: chat.kind, account, flags };
 }

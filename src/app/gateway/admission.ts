@@ -58,8 +58,9 @@ export class Admission {
 
   /** Restores the group history of an earlier process. Rejects when the journal cannot be read. */
   async refill(journal: Pick<OpenJournal, "heard">): Promise<void> {
-    for (const row of await journal.heard(systemClock.now() - KEEP_MS, (from) => this.#placeOf(from)))
-      this.groupHistory.add(row);
+    const rows = await journal.heard(systemClock.now() - KEEP_MS, (from) => this.#placeOf(from));
+    // An older version kept reactions as messages without a text.
+    for (const row of rows) if (row.message.event !== "reaction") this.groupHistory.add(row);
   }
 
   #tellStopped(patterns: readonly MentionPattern[], log: Log | undefined): void {

@@ -61,6 +61,7 @@ export class GatewayChannels {
         limits: (to) => this.#limitsOf(to),
       },
       isConnecting: (to) => this.#willConnect(to),
+      labelOf: (channel) => this.status().find((row) => row.channel === channel)?.label,
       accounts: () => this.status(),
       gate: (message) => this.#admission.judge(message, this.#core),
       groupHistory: this.#admission.groupHistory,

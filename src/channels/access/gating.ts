@@ -17,12 +17,16 @@ export interface SenderFacts {
   readonly mentionPatterns?: readonly MentionPattern[] | undefined;
 }
 
-/** `pair`: a stranger gets a code. `history`: the message is kept as context for the next one that the bot answers. */
+/**
+ * `pair`: a stranger gets a code. `history`: the message is kept as context for the next one that the bot answers. `event`: the agent
+ * learns of it with its next turn.
+ */
 export type Gate =
   | { readonly kind: "pass" }
   | { readonly kind: "pair" }
   | { readonly kind: "drop"; readonly why: string }
-  | { readonly kind: "history" };
+  | { readonly kind: "history" }
+  | { readonly kind: "event" };
 
 const PASS: Gate = { kind: "pass" };
 const drop = (why: string): Gate => ({ kind: "drop", why });
@@ -33,10 +37,10 @@ export function gate(message: InboundMessage, policy: ChannelPolicy, facts: Send
   if (ignored !== undefined) return drop(ignored);
   const verdict =
     message.from.chat.kind === "direct" ? gateDirect(message, policy, facts) : gateGroup(message, policy, facts);
-  if (message.event !== "reaction") return verdict;
-  // Nobody expects an answer to a reaction: the agent sees it with the next message.
-  if (verdict.kind === "pair") return drop("a stranger's reaction");
-  return verdict.kind === "drop" ? verdict : { kind: "history" };
+  if (message.event !== "reaction" && message.event !== "news") return verdict;
+  // Nobody expects an answer to it. Only of people who may write does the agent learn such things.
+  if (verdict.kind === "pair") return drop("something that a stranger did");
+  return verdict.kind === "drop" ? verdict : { kind: "event" };
 }
 
 function whyIgnored(message: InboundMessage, policy: ChannelPolicy): string | undefined {

@@ -1,7 +1,8 @@
+import { chatEvent } from "../../prompt/chat-event.ts";
 import type { InboundMessage } from "../../types/chat/message.ts";
 import type { SessionKey } from "../../types/ids.ts";
 import { kindNameOf } from "../../types/run/turn-kind.ts";
-import type { DispatchPorts } from "../ports.ts";
+import type { DispatchPorts, Verdict } from "../ports.ts";
 
 /** Whether a plugin has the hook `message_received`. */
 export const isReceivedWatched = ({ hooks }: Pick<DispatchPorts, "hooks">): boolean =>
@@ -36,9 +37,27 @@ export function notifyReceived(
   hooks.notify("message_received", event, context);
 }
 
-/** Why a message is only kept for the next answer. */
-export const whyNotAnswered = ({ event }: InboundMessage): string =>
-  event === "reaction" ? "heard, not answered" : "not mentioned";
+/** Whether a message may be answered. Operators' messages are; a press counts where a message from here has that button. */
+export async function verdictOn(
+  message: InboundMessage,
+  { gate, journal }: Pick<DispatchPorts, "gate" | "journal">,
+): Promise<Verdict> {
+  if (message.options?.operator === true) return { kind: "pass" };
+  const verdict = await gate(message);
+  if (verdict.kind !== "pass" || message.event !== "button") return verdict;
+  const isOurs = await journal.outbox.isSent(message.from, message.id, message.text);
+  return isOurs ? verdict : { kind: "drop", why: "a button that was not sent from here" };
+}
+
+/** Adds a reaction, or news of a chat, to the system events of its session. Rejects when the journal cannot be written. */
+export async function noteEvent(
+  message: InboundMessage,
+  key: SessionKey,
+  { journal, labelOf }: Pick<DispatchPorts, "journal" | "labelOf">,
+): Promise<void> {
+  const text = chatEvent(message, labelOf?.(message.from.channel));
+  if (text !== undefined) await journal.events.add(key, text);
+}
 
 export const unknownKind = ({ options }: InboundMessage): string =>
   `this gateway knows no turn of the kind "${kindNameOf(options)}"`;

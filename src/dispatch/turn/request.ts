@@ -38,7 +38,7 @@ interface TurnChoice {
   readonly extra?: string;
 }
 
-type RequestPorts = Pick<DispatchPorts, "engineFor" | "kinds" | "settings" | "systemPrompt" | "tools">;
+type RequestPorts = Pick<DispatchPorts, "engineFor" | "kinds" | "link" | "settings" | "systemPrompt" | "tools">;
 
 /** What a run of a prepared turn is started with. */
 export function requestFor(
@@ -53,7 +53,11 @@ export function requestFor(
   const openEngine = engineFor(prepared, session, candidates, ports);
   const isLight = kind.promptFiles?.(message) === "light";
   const said = [activationText(message, session), kind.systemPrompt?.(message), extra];
-  const more = { ...(peer && { peer }), ...extraFor(message, said, ports), ...(isLight && { isLight }) };
+  const more = {
+    ...placeFor(peer, ports),
+    ...extraFor(message, said, ports),
+    ...(isLight && { isLight }),
+  };
   return {
     facts,
     settings: settingsFor(agent, peer, ports),
@@ -67,6 +71,14 @@ export function requestFor(
     ...(peer && { channel: peer.channel }),
     systemPrompt: (model) => ports.systemPrompt({ agent, model, tools, session, ...more }),
   };
+}
+
+/** The chat, for the system prompt. */
+function placeFor(
+  peer: Peer | undefined,
+  { link }: Pick<DispatchPorts, "link">,
+): { readonly peer?: Peer; readonly hasButtons?: boolean } {
+  return peer ? { peer, hasButtons: link(peer)?.buttons?.(peer) !== undefined } : {};
 }
 
 /** Additions to the system prompt: the chat's text, unless an operator client wrote, then those of this turn. */

@@ -1,4 +1,4 @@
-import { hasTool, section, type SystemSection } from "../system-context.ts";
+import { hasTool, section, type SystemContext, type SystemSection } from "../system-context.ts";
 
 export const userIdentity: SystemSection = {
   name: "userIdentity",
@@ -36,10 +36,18 @@ export const messaging: SystemSection = {
         ? "`message` sends to other chats and does what text cannot: files, reactions, edits, where the channel has " +
             "them. If it already sent what the user should see, answer with NO_REPLY alone, so that nothing is said twice."
         : undefined,
+      hasTool(context, "message") ? buttonHint(context) : undefined,
       "When there is nothing to say, your whole answer is NO_REPLY. Never put it beside other words.",
       "Do not send through a platform's API with shell commands: the gateway does the sending.",
     ),
 };
+
+function buttonHint({ runtime }: SystemContext): string | undefined {
+  return runtime.capabilities?.includes("inlineButtons") === true
+    ? "To offer a few choices, `message` puts buttons below a text: `buttons: [{text, callback_data}]`. A press comes as a " +
+        "message `callback_data: …` of whoever pressed, perhaps somebody else or much later, and counts as what they say."
+    : undefined;
+}
 
 export const voice: SystemSection = {
   name: "voice",

@@ -1,10 +1,10 @@
-import { prepend, turnMessages, type BodyContext, type BodyStage } from "../draft.ts";
+import { prepend, threadLines, turnMessages, type BodyContext, type BodyStage } from "../draft.ts";
 import { neutralise, oneLine } from "../untrusted.ts";
 
 function note(context: BodyContext): string | undefined {
-  const messages = turnMessages(context);
-  const starter = messages.find((message) => (message.threadStarter?.trim() ?? "") !== "")?.threadStarter?.trim();
-  const lines = messages.flatMap(({ threadHistory }) => threadHistory ?? []).map(oneLine);
+  const facts = turnMessages(context).flatMap((message) => message.context ?? []);
+  const starter = facts.find(({ threadStarter = "" }) => threadStarter.trim() !== "")?.threadStarter?.trim();
+  const lines = threadLines(context).map(oneLine);
   if (lines.length === 0)
     return starter === undefined ? undefined : `[Thread starter - for context]\n${neutralise(starter)}`;
   const first = starter === undefined ? [] : [`Thread starter: ${oneLine(starter)}`];

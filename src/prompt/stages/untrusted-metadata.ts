@@ -3,8 +3,10 @@ import { fromOperator, prepend, turnMessages, type BodyContext, type BodyStage }
 import { timestamp } from "../timestamp.ts";
 import { jsonBlock } from "../untrusted.ts";
 
+/** Undefined facts are left out of the JSON; a flag is there when it is true. */
 function conversationInfo(message: InboundMessage, timezone: string): Record<string, unknown> {
   const isGroup = message.from.chat.kind === "group";
+  const { threadName, threadStarter, isForwarded } = message.context ?? {};
   return {
     message_id: message.id,
     reply_to_id: message.replyTo?.id,
@@ -12,11 +14,17 @@ function conversationInfo(message: InboundMessage, timezone: string): Record<str
     sender: message.sender.name,
     timestamp: timestamp(message.sentAt ?? message.receivedAt, timezone),
     group_subject: isGroup ? message.from.chat.title : undefined,
+    thread_label: threadName,
     topic_id: message.from.thread,
-    is_edit: message.isEdit === true ? true : undefined,
-    was_mentioned: isGroup && message.mentionsBot ? true : undefined,
+    is_edit: flag(message.isEdit),
+    was_mentioned: flag(isGroup && message.mentionsBot),
+    has_reply_context: flag(message.replyTo !== undefined),
+    has_forwarded_context: flag(isForwarded),
+    has_thread_starter: flag(threadStarter !== undefined),
   };
 }
+
+const flag = (fact: boolean | undefined): true | undefined => (fact === true ? true : undefined);
 
 function senderInfo(sender: Sender): Record<string, unknown> {
   const name = sender.name ?? sender.username;
@@ -26,7 +34,7 @@ function senderInfo(sender: Sender): Record<string, unknown> {
     name: sender.name,
     username: sender.username,
     e164: sender.e164,
-    is_bot: sender.isBot === true ? true : undefined,
+    is_bot: flag(sender.isBot),
   };
 }
 
@@ -38,7 +46,7 @@ function repliedTo(message: InboundMessage): string | undefined {
   }
   return jsonBlock("Replied message (untrusted, for context):", {
     sender_label: quoted.sender,
-    from_assistant: quoted.fromBot === true ? true : undefined,
+    from_assistant: flag(quoted.fromBot),
     body: quoted.text,
     spoken: quoted.spoken,
     files: files.length === 0 ? undefined : files,
@@ -70,7 +78,13 @@ export const untrustedMetadata: BodyStage = {
     }
     const messages = turnMessages(context);
     const senders = new Map(messages.map((message) => [message.sender.id, message.sender]));
-    const info = one(messages.map((message) => conversationInfo(message, context.timezone)));
+    const lines = context.pendingHistory.length;
+    const info = one(
+      messages.map((message, index) => ({
+        ...conversationInfo(message, context.timezone),
+        history_count: index === 0 && lines > 0 ? lines : undefined,
+      })),
+    );
     return prepend(
       draft,
       jsonBlock("Conversation info (untrusted metadata):", info),

@@ -24,6 +24,11 @@ const UNANSWERED = `
   ORDER BY outbox.id`;
 const QUESTION_MS = 3_600_000;
 const BY_MESSAGE = "SELECT target FROM outbox WHERE message_id = ?";
+const WITH_BUTTONS = `
+  SELECT target, buttons FROM outbox WHERE buttons IS NOT NULL AND message_id = ?
+  UNION ALL
+  SELECT target, buttons FROM outbox
+    WHERE buttons IS NOT NULL AND message_id IS NULL AND state IN ('planned', 'sending', 'unknown')`;
 const UNREPORTED_GAPS = `${OUTBOX_ROWS} WHERE outbox.gap IS NOT NULL AND outbox.state = 'failed' ORDER BY outbox.id`;
 const MARK_REPORTED = "UPDATE outbox SET gap = NULL WHERE id = ?";
 const INSERT = `
@@ -63,8 +68,12 @@ export function createOutbox(commits: Commits, clock: Clock): OutboxJournal {
     unreportedGaps: () => commits.read((sql) => sql.all(UNREPORTED_GAPS).map(toOutboxRow)),
     of: (inboxId) => commits.read((sql) => sql.all(OF_INBOX, inboxId).map(toOutboxRow)),
     ofRun: (run) => commits.read((sql) => sql.all(OF_RUN, run).map(toOutboxRow)),
-    isSent: (to, messageId) =>
-      commits.read((sql) => sql.all(BY_MESSAGE, messageId).some((row) => isChat(json<Peer>(row, "target"), to))),
+    isSent: (to, messageId, command) =>
+      commits.read((sql) =>
+        command === undefined
+          ? sql.all(BY_MESSAGE, messageId).some((row) => isChat(json<Peer>(row, "target"), to))
+          : sql.all(WITH_BUTTONS, messageId).some((row) => hasButton(row, to, command)),
+      ),
     notePreview: (inboxId, to, messageId) =>
       commits.write((sql) => {
         sql.run(NOTE, inboxId, JSON.stringify(to), messageId);
@@ -92,6 +101,13 @@ export function createOutbox(commits: Commits, clock: Clock): OutboxJournal {
 
 const isChat = (one: Peer, other: Peer): boolean =>
   one.channel === other.channel && one.account === other.account && one.chat.id === other.chat.id;
+
+/** The id of a message does not say its chat, and a chat may have a second name, such as the one of its person. */
+function hasButton(row: Row, { channel, account }: Peer, command: string): boolean {
+  const target = json<Peer>(row, "target");
+  const buttons = json<readonly ReplyButton[]>(row, "buttons");
+  return target.channel === channel && target.account === account && buttons.some((one) => one.command === command);
+}
 
 interface Planning {
   readonly at: number;

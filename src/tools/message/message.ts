@@ -1,11 +1,12 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import type { SendResult } from "../../types/chat/channel.ts";
+import type { ButtonLimits, SendResult } from "../../types/chat/channel.ts";
 import type { Peer } from "../../types/chat/message.ts";
-import type { ChatActs, ChatScene } from "../../types/chat/send.ts";
+import type { ChatActs, ChatPost, ChatScene } from "../../types/chat/send.ts";
 import type { MessageToolSettings } from "../../types/settings.ts";
 import type { Tool, ToolContext, ToolResult } from "../../types/run/tool.ts";
 import { defineTool, errorResult, textResult } from "../define.ts";
+import { buttonList, buttonsFor } from "./buttons.ts";
 import { MESSAGE_TOOL, nameOf, postedResult, callKeyPrefix } from "./message-result.ts";
 
 const ACTIONS = ["send", "react", "edit", "delete"] as const;
@@ -37,6 +38,7 @@ const fields = {
     .describe("Message to react to, edit or delete; a reaction goes to the current one by itself"),
   emoji: z.string().optional().describe("Reaction"),
   remove: z.boolean().optional().describe("Takes the reaction away"),
+  buttons: buttonList.describe("Buttons below the message, where the chat has them"),
 };
 
 const inputs = new Map<string, ReturnType<typeof makeInput>>();
@@ -126,21 +128,48 @@ const NO_FETCH =
 
 async function send(input: Input, to: Peer, options: SendSetting): Promise<ToolResult> {
   const { acts, scene, calls, context } = options;
-  const { message = "", asVoice = false } = input;
-  const media = filesOf(input);
-  if (message.trim() === "" && media.length === 0)
-    return errorResult("There is nothing to send: give message or media.");
   const hosts = hostsFor(options);
-  if (closedAddress(media, hosts) !== undefined) return errorResult(NO_FETCH);
+  const content = contentOf(input, { limits: acts.buttons(to), hosts });
+  if (typeof content === "string") return errorResult(content);
+  const { message, media, buttons } = content;
   const replyTo = given(input.replyTo);
-  const key = calls.keyFor(context.callId, [nameOf(to), message, replyTo ?? "", ...media]);
-  const { inboxId } = scene;
-  const { workspace, signal } = context;
-  const posted = await acts.send(
-    { key, inboxId, to, message, media, asVoice, replyTo, workspace, ...(hosts && { hosts }) },
-    signal,
-  );
-  return postedResult(posted, to);
+  const texts = [
+    nameOf(to),
+    message,
+    replyTo ?? "",
+    ...media,
+    ...buttons.flatMap(({ label, command }) => [label, command]),
+  ];
+  const post: ChatPost = {
+    key: calls.keyFor(context.callId, texts),
+    inboxId: scene.inboxId,
+    to,
+    message,
+    media,
+    asVoice: input.asVoice ?? false,
+    replyTo,
+    workspace: context.workspace,
+    ...(hosts && { hosts }),
+    ...(buttons.length > 0 && { buttons }),
+  };
+  return postedResult(await acts.send(post, context.signal), to);
+}
+
+type Content = Required<Pick<ChatPost, "message" | "media" | "buttons">>;
+
+/** What a call sends; a text for the model when that cannot be. */
+function contentOf(
+  input: Input,
+  { limits, hosts }: { limits: ButtonLimits | undefined; hosts: readonly string[] | undefined },
+): Content | string {
+  const { message = "" } = input;
+  const media = filesOf(input);
+  if (message.trim() === "" && media.length === 0) return "There is nothing to send: give message or media.";
+  if (closedAddress(media, hosts) !== undefined) return NO_FETCH;
+  const buttons = buttonsFor(input.buttons, limits);
+  if (typeof buttons === "string") return `Nothing was sent. ${buttons}`;
+  const isMixed = buttons.length > 0 && (message.trim() === "" || media.length > 0);
+  return isMixed ? "Nothing was sent. Buttons need a message, and go without files." : { message, media, buttons };
 }
 
 function filesOf({ media = [], path, filePath }: Input): readonly string[] {

@@ -40,6 +40,15 @@ export interface AlbumLimits {
   readonly sortOf?: (item: MediaItem) => string | undefined;
 }
 
+/** What the buttons below one message may be. */
+export interface ButtonLimits {
+  readonly count: number;
+  /** UTF-16 units of a label. */
+  readonly label: number;
+  /** UTF-8 bytes of a command. */
+  readonly command: number;
+}
+
 export interface SendOptions {
   /** Platform id of the message that this one answers. */
   readonly replyTo?: string;
@@ -103,9 +112,8 @@ export interface CommandForm {
   readonly note?: string;
 }
 
-/** An open connection of one account. Optional methods are capabilities. Only `download` and `missedSince` throw. */
-export interface ChannelLink {
-  send(to: Peer, part: OutboundPart, options: SendOptions): Promise<SendResult>;
+/** What can be done to messages that exist. */
+interface MessageChanges {
   /** Replaces the text of one of our messages. A repeat has no effect. */
   edit?(
     to: Peer,
@@ -114,11 +122,18 @@ export interface ChannelLink {
     options?: Pick<SendOptions, "buttons">,
   ): Promise<SendResult>;
   remove?(to: Peer, messageId: string): Promise<SendResult>;
+  react?(to: Peer, messageId: string, emoji: string | undefined): Promise<SendResult>;
+}
+
+/** An open connection of one account. Optional methods are capabilities. Only `download` and `missedSince` throw. */
+export interface ChannelLink extends MessageChanges {
+  send(to: Peer, part: OutboundPart, options: SendOptions): Promise<SendResult>;
+  /** The limits of `SendOptions.buttons` in a chat; undefined where the settings allow none. */
+  buttons?(to: Peer): ButtonLimits | undefined;
   /** Shows an answer while it is written; a link with `stream` also has `edit`. Undefined when this chat only has sends and edits. */
   stream?(to: Peer, options: StreamOptions): NativeStream | undefined;
   /** Shows "typing…" for a few seconds; called repeatedly during a run. */
   typing?(to: Peer): Promise<void>;
-  react?(to: Peer, messageId: string, emoji: string | undefined): Promise<SendResult>;
   /**
    * Looks for a message whose send was interrupted by a crash: `sent` when the platform has it, `retry` when it certainly does not
    * (it is sent again, without a label), `unknown` when the platform cannot say.

@@ -61,6 +61,30 @@ export interface ReactionFacts {
   readonly toBot?: boolean;
 }
 
+/**
+ * Something that happened in a chat beside messages and reactions. The sender of the event did it; where the platform does not say who
+ * deleted a message, the sender is its author.
+ */
+export interface ChatNews {
+  readonly kind: "deleted" | "pinned" | "unpinned" | "joined" | "left" | "renamed";
+  /** The message that was deleted, pinned or unpinned. */
+  readonly messageId?: string;
+  /** Whoever joined, left or wrote the deleted message, when it is not the sender; the new name of a chat or thread. */
+  readonly subject?: string;
+}
+
+/** What the platform knows about a message beside the message itself. */
+export interface MessageContext {
+  /** Name of the thread, topic or forum post. */
+  readonly threadName?: string;
+  /** First message of the thread, when it is not this one. */
+  readonly threadStarter?: string;
+  /** Messages in the thread, or before it, that no transcript has, oldest first. */
+  readonly threadHistory?: readonly string[];
+  /** Somebody forwarded it from elsewhere. */
+  readonly isForwarded?: boolean;
+}
+
 /** One platform event, as a channel adapter normalises it. Plain data only: the journal stores it as JSON. */
 export interface InboundMessage {
   /** The platform's message id. */
@@ -75,17 +99,18 @@ export interface InboundMessage {
   readonly mentionsBot: boolean;
   readonly replyTo?: QuotedMessage;
   readonly isEdit?: boolean;
-  /** Set unless a person simply wrote: a `reaction` (the text is empty), a pressed `button`, or a `command` of the platform's menu. */
-  readonly event?: "reaction" | "button" | "command";
+  /**
+   * Set unless a person simply wrote: a `reaction` or `news` of the chat (the text is empty), a pressed `button`, or a `command` of
+   * the platform's menu.
+   */
+  readonly event?: "reaction" | "news" | "button" | "command";
   readonly reaction?: ReactionFacts;
+  readonly news?: ChatNews;
   /** Discord server; for bindings. */
   readonly guildId?: string;
   /** Slack workspace; for bindings. */
   readonly teamId?: string;
-  /** First message of the thread, when it is not this one. */
-  readonly threadStarter?: string;
-  /** Messages in the thread, or before it, that no transcript has, oldest first. */
-  readonly threadHistory?: readonly string[];
+  readonly context?: MessageContext;
   /** Forward headers, shared contacts, locations and the like: the model sees them marked as untrusted. */
   readonly untrusted?: readonly string[];
   /** When the gateway received it, in epoch milliseconds. */

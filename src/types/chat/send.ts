@@ -1,5 +1,6 @@
-import type { SendResult } from "./channel.ts";
+import type { ButtonLimits, SendResult } from "./channel.ts";
 import type { Peer } from "./message.ts";
+import type { ReplyButton } from "./reply.ts";
 
 /** The chat that a run answers, for tools that send to chats. */
 export interface ChatScene {
@@ -30,6 +31,7 @@ export interface ChatPost {
   /** Web addresses, or files of the workspace. */
   readonly media: readonly string[];
   readonly asVoice: boolean;
+  readonly buttons?: readonly ReplyButton[];
   readonly replyTo?: string | undefined;
   readonly workspace: string;
   /** The only hosts that web addresses may name, with their subdomains; any when unset. */
@@ -54,6 +56,8 @@ export interface ChatActs {
   find(target: TargetInput, home: Peer): Peer;
   /** False when the chat's platform is known not to support it. */
   can(to: Peer, act: ChatAct): boolean;
+  /** What the buttons of a message may be there; undefined when there are none, or the chat is not connected. */
+  buttons(to: Peer): ButtonLimits | undefined;
   /**
    * Resolves when the platform has taken the post or never will, after a time limit, or soon after `signal` aborts. Throws an error
    * with a text for the model when a file cannot be read or fetched.

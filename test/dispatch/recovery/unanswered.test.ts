@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import type { ChannelLink } from "../../../src/types/chat/channel.ts";
 import type { InboundMessage } from "../../../src/types/chat/message.ts";
+import { peer } from "../../kit/inbound.ts";
 import { untilIdle } from "../../kit/idle.ts";
 import { until } from "../../kit/until.ts";
 import { type Boot, type DispatchFixture, openDispatchFixture } from "../../kit/dispatch.ts";
@@ -38,7 +39,12 @@ it("tells the adapter of commands and buttons that are not let in, and of nothin
 
 it("says nothing of what is answered", async () => {
   expect(await ask("/status", { event: "command" })).toMatchObject({ kind: "command" });
-  expect(await ask("go on", { event: "button" })).toEqual({ kind: "replied" });
+  const buttons = [{ label: "On", command: "go on" }];
+  const blocks = [{ kind: "text", markdown: "And now?" }] as const;
+  await boot.outbox.deliver({ replyKey: "question", to: peer("1"), blocks, buttons });
+  const question = () => fixture.platform.messages.find(({ text }) => text === "And now?");
+  await until(question, "the question");
+  expect(await ask("go on", { event: "button", id: question()!.id })).toEqual({ kind: "replied" });
   expect(told).toEqual([]);
 });
 

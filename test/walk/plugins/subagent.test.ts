@@ -69,6 +69,8 @@ test("a plugin's tool waits for its subagent with one slot for runs, which can a
   expect(stdout).toContain("maxSpawnDepth is 1");
   const systems = world.model.calls.filter(({ said }) => said.includes("look it up")).map(({ system }) => system);
   expect(systems.every((system) => system.includes("You are asked by a plugin."))).toBe(true);
+  const headings = systems.map((system) => system.split("# Project Context")[0]?.match(/^## .*$/gm));
+  expect(headings).toEqual(systems.map(() => ["## Tooling", "## Workspace", "## Runtime"]));
   // Its session is archived, its cost the plugin's.
   expect((await home.run(["sessions", "list"])).stdout).not.toContain("subagent");
   await until(async () => /asker/.test((await home.run(["status"])).stdout));

@@ -18,7 +18,7 @@ import { ServerNoise } from "./noise.ts";
 import { Pairing } from "./pairing.ts";
 import { Queries } from "./queries.ts";
 import { Screen } from "./screen.ts";
-import { DEVICE, envelopes, seconds, SERVER } from "./stanzas.ts";
+import { DEVICE, envelopes, GROUP, seconds, SERVER } from "./stanzas.ts";
 import "../trust-fake.mjs";
 
 export { DEVICE, GROUP } from "./stanzas.ts";
@@ -260,6 +260,17 @@ export async function startFakeWhatsapp() {
     /** The code that every device is turned away with, linked or not (Baileys: `CB:failure`). */
     refusal: undefined as number | undefined,
     say,
+    /** Somebody changes the group; the library's `handleGroupNotification` reads it. */
+    changeGroup(change: BinaryNode, by = ada): void {
+      const attrs = {
+        id: randomBytes(8).toString("hex"),
+        type: "w:gp2",
+        from: GROUP,
+        participant: by.phone,
+        t: seconds(),
+      };
+      work = work.then(() => wire?.send({ tag: "notification", attrs, content: [change] }));
+    },
     /** Resolves when everything said so far has been sent. */
     async settled(): Promise<void> {
       await work;

@@ -52,6 +52,34 @@ export function inboundFeatures({ expect, test }: TestRunner, open: Open): void 
     expect(find(true)?.reaction).toMatchObject({ emoji: "👍", messageId, removed: true });
   });
 
+  test("what else happens in a group is news without text, of whoever did it", async (context) => {
+    const { platform, host } = await start(await open());
+    const { group, news = [] } = platform;
+    if (!group || news.length === 0) return context.skip("the platform reports nothing else");
+    platform.say(group, "I am here");
+    const { sender } = await host.heard("I am here");
+    for (const [at, happens] of news.entries()) {
+      const expected = happens();
+      const reported = () => host.received.filter(({ event }) => event === "news");
+      await host.until(() => reported().length > at);
+      expect(reported()[at]).toMatchObject({ text: "", from: group, sender: { id: sender.id }, news: expected });
+    }
+    const keys = host.received.map(({ eventKey }) => eventKey);
+    expect(new Set(keys).size).toBe(keys.length);
+  });
+
+  test("a link names the limits of buttons where people can press them, and the largest are pressed as they were sent", async (context) => {
+    const { platform, host, link } = await start(await open());
+    const limits = link.buttons?.(platform.direct);
+    if (!platform.press || !limits) return context.skip("the platform has no buttons");
+    const command = "x".repeat(limits.command);
+    const buttons = [{ label: "l".repeat(limits.label), command }];
+    const sent = await link.send(platform.direct, text("choose"), { ...key, buttons });
+    if (sent.kind !== "sent") throw new Error(`not sent: ${sent.reason}`);
+    platform.press(platform.direct, sent.messageId, command);
+    expect(await host.heard(command)).toMatchObject({ id: sent.messageId, event: "button" });
+  });
+
   test("a pressed button comes as the text of its command", async (context) => {
     const running = await start(await open());
     const { platform, host } = running;

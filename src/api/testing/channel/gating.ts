@@ -83,7 +83,7 @@ export function gating({ expect, test }: TestRunner, open: Open): void {
     expect(verdict(message, { allowBots: true, ...open })).toEqual({ kind: "pass" });
   });
 
-  test("a reaction comes with the next message, and asks no stranger to pair", async (context) => {
+  test("a reaction is an event for the agent, and asks no stranger to pair", async (context) => {
     const { platform, host, link } = await start(await open());
     if (!platform.react) return context.skip("the platform reports no reactions");
     const sent = await link.send(platform.direct, text("of the bot"), KEY);
@@ -91,8 +91,22 @@ export function gating({ expect, test }: TestRunner, open: Open): void {
     const find = () => host.received.find(({ event }) => event === "reaction");
     await host.until(() => find() !== undefined);
     const reaction = find()!;
-    expect(verdict(reaction, {}, true)).toEqual({ kind: "history" });
+    expect(verdict(reaction, {}, true)).toEqual({ kind: "event" });
     expect(verdict(reaction).kind).toBe("drop");
     expect(verdict(reaction, { reactionNotifications: "off" }, true).kind).toBe("drop");
+  });
+
+  test("news of a group are an event for the agent only where the sender may write", async (context) => {
+    const { platform, host, group } = await begin(context.skip);
+    const [happens] = platform.news ?? [];
+    if (!happens) return context.skip("the platform reports none");
+    platform.say(group, "I am here");
+    await host.heard("I am here");
+    happens();
+    const find = () => host.received.find(({ event }) => event === "news");
+    await host.until(() => find() !== undefined);
+    expect(verdict(find()!, listed(group))).toEqual({ kind: "event" });
+    expect(verdict(find()!).kind).toBe("drop");
+    expect(verdict(find()!, { ...listed(group), groupAllowFrom: ["nobody"] }).kind).toBe("drop");
   });
 }

@@ -1,8 +1,30 @@
 import type { ChannelAdapter } from "../../../types/chat/channel.ts";
-import type { MediaKind, Peer } from "../../../types/chat/message.ts";
+import type { ChatNews, MediaKind, Peer } from "../../../types/chat/message.ts";
+
+/** What people do beside writing, as far as the platform has it. */
+interface PeopleActs {
+  /** Somebody changes a message of theirs. */
+  change?(to: Peer, messageId: string, text: string): void;
+  /** Somebody puts an emoji under a message, or takes it away. */
+  react?(to: Peer, messageId: string, emoji: string, how?: { readonly removed?: boolean }): void;
+  /** Things that somebody does in the group, other than writing and reacting. Each does it, and gives back what the adapter should report. */
+  readonly news?: readonly (() => ChatNews)[];
+  /** Somebody presses a button under a message. */
+  press?(to: Peer, messageId: string, command: string): void;
+  /** Somebody sends a file; gives back the message's id. */
+  attach?(to: Peer, text: string, file: PlatformFile): string;
+  /** Somebody answers a message that is a file. */
+  quote?(to: Peer, text: string, file: PlatformFile): void;
+  /** A bot writes. */
+  sayAsBot?(to: Peer, text: string): void;
+  /** The platform delivers the last event once more, to a running adapter. */
+  redeliver?(): void;
+  /** Somebody writes while the platform delivers nothing: only asking brings it. */
+  sayUnheard?(to: Peer, text: string): void;
+}
 
 /** The platform's side of one adapter, at its fake. */
-export interface Platform {
+export interface Platform extends PeopleActs {
   readonly adapter: ChannelAdapter<never> | ChannelAdapter;
   /** Checked by the adapter's schema before use. */
   readonly config: Record<string, unknown>;
@@ -23,22 +45,6 @@ export interface Platform {
   unacknowledged?(): number;
   /** False: a `limited` send is refused without a time to wait. Otherwise the fake says one second. */
   readonly saysWait?: boolean;
-  /** Somebody changes a message of theirs. */
-  change?(to: Peer, messageId: string, text: string): void;
-  /** Somebody puts an emoji under a message, or takes it away. */
-  react?(to: Peer, messageId: string, emoji: string, how?: { readonly removed?: boolean }): void;
-  /** Somebody presses a button under a message. */
-  press?(to: Peer, messageId: string, command: string): void;
-  /** Somebody sends a file; gives back the message's id. */
-  attach?(to: Peer, text: string, file: PlatformFile): string;
-  /** Somebody answers a message that is a file. */
-  quote?(to: Peer, text: string, file: PlatformFile): void;
-  /** A bot writes. */
-  sayAsBot?(to: Peer, text: string): void;
-  /** The platform delivers the last event once more, to a running adapter. */
-  redeliver?(): void;
-  /** Somebody writes while the platform delivers nothing: only asking brings it. */
-  sayUnheard?(to: Peer, text: string): void;
   /** How often people saw "typing…". */
   typed?(peer: Peer): number;
   /** The next call that shows it is refused. */

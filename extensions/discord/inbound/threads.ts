@@ -1,0 +1,111 @@
+import type { APIMessage } from "discord-api-types/v10";
+import { BoundedMap } from "openclaw/plugin-sdk";
+import type { MessageContext } from "openclaw/plugin-sdk";
+import type { Api, Self } from "../api.ts";
+import type { DiscordConfig } from "../config.ts";
+import { isRefused } from "../failures.ts";
+import { isLater } from "./places.ts";
+import type { Place, Places } from "./places.ts";
+import { nameOf, readable } from "./text.ts";
+
+const MOST_THREADS = 500;
+/** Discord's maximum for one page. */
+const MOST_LINES = 100;
+/** Types of messages that people write. */
+const WRITTEN = new Set([0, 19, 20, 23]);
+
+/** What an account knows of threads and forum posts. */
+export class Threads {
+  /** Texts that began a thread; empty where there is none. */
+  readonly #starters = new BoundedMap<string, string>(MOST_THREADS);
+  /** By thread, the message that came first on this connection. The gateway itself keeps those that come after it. */
+  readonly #firstSeen = new BoundedMap<string, string>(MOST_THREADS);
+  /** By thread, the message that brought its earlier messages. */
+  readonly #told = new BoundedMap<string, string>(MOST_THREADS);
+
+  /** The surroundings of a message in a thread. `isNamed`: it addresses the bot. Throws when Discord does not answer. */
+  async contextOf(message: APIMessage, { place, isNamed, bot }: Asked): Promise<MessageContext | undefined> {
+    if (place.kind !== "thread" && place.kind !== "post") return undefined;
+    const seen = this.#firstSeen.get(place.id);
+    const before = seen !== undefined && isLater(message.id, seen) ? seen : message.id;
+    this.#firstSeen.set(place.id, before);
+    const threadStarter = message.id === place.id ? "" : await this.#starterOf(place, bot);
+    const threadHistory = isNamed && this.#claims(place, message) ? await earlierLines(place, before, bot) : [];
+    return {
+      ...(place.name !== undefined && { threadName: place.name }),
+      ...(threadStarter !== "" && { threadStarter }),
+      ...(threadHistory.length > 0 && { threadHistory }),
+    };
+  }
+
+  /** True for one message of a thread on this connection, so that its earlier messages are shown to the agent once. */
+  #claims({ id }: Place, message: APIMessage): boolean {
+    const holder = this.#told.get(id) ?? message.id;
+    this.#told.set(id, holder);
+    return holder === message.id;
+  }
+
+  /** A thread has the id of the message that began it, which is in the parent channel; a post's first message is in the post. */
+  async #starterOf(place: Place, bot: Reader): Promise<string> {
+    const starter = this.#starters.get(place.id) ?? (await askStarter(place, bot));
+    this.#starters.set(place.id, starter);
+    return starter;
+  }
+}
+
+/** The parts of an account that reading needs. */
+interface Reader {
+  readonly api: Api;
+  readonly config: Pick<DiscordConfig, "thread">;
+  readonly places: Places;
+  readonly self: { readonly known: Self | undefined };
+}
+
+interface Asked {
+  readonly place: Place;
+  readonly isNamed: boolean;
+  readonly bot: Reader;
+}
+
+async function askStarter(place: Place, bot: Reader): Promise<string> {
+  const channel = place.kind === "post" ? place.id : place.parentId;
+  const first = channel === undefined ? undefined : await askMessage(bot, channel, place.id);
+  if (!first) return "";
+  const text = textOf(first, bot);
+  return place.kind === "post" ? `${place.name ?? ""}\n${text}`.trim() : text;
+}
+
+const textOf = ({ content, mentions }: APIMessage, { places }: Reader): string =>
+  readable(content, { users: mentions, roles: new Map<string, string>(), places, selfId: "" });
+
+/** A message; undefined when it is gone or the bot may not see it. Throws when Discord does not answer. */
+export async function askMessage(
+  bot: Pick<Reader, "api">,
+  channel: string,
+  id: string,
+): Promise<APIMessage | undefined> {
+  return unlessRefused(bot.api.ask<APIMessage>("GET", `/channels/${channel}/messages/${id}`));
+}
+
+/** The messages of a thread before one of them. None when the bot wrote one: then its conversation has them. */
+async function earlierLines(place: Place, before: string, bot: Reader): Promise<readonly string[]> {
+  const limit = Math.min(bot.config.thread.initialHistoryLimit, MOST_LINES);
+  if (limit === 0) return [];
+  const query = { before, limit: String(limit) };
+  const page =
+    (await unlessRefused(bot.api.ask<APIMessage[]>("GET", `/channels/${place.id}/messages`, { query }))) ?? [];
+  if (page.some(({ author }) => author.id === bot.self.known?.id)) return [];
+  return page
+    .filter(({ id, type }) => id !== place.id && WRITTEN.has(type))
+    .toReversed()
+    .map((message) => `Earlier in the thread, ${nameOf(message.author)}: ${textOf(message, bot)}`);
+}
+
+async function unlessRefused<T>(answer: Promise<T>): Promise<T | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (!isRefused(error)) throw error;
+    return undefined;
+  }
+}

@@ -1,0 +1,45 @@
+import { z } from "zod";
+import type { ButtonLimits } from "../../types/chat/channel.ts";
+import type { ReplyButton } from "../../types/chat/reply.ts";
+
+/** A pressed button is a message that begins with this, so that it is never one of the gateway's commands. */
+const PRESSED = "callback_data: ";
+
+/** What ends a line, and the slash of a command: a directive may stand anywhere in a text. */
+const NOT_ALLOWED = /[\p{Cc}\p{Zl}\p{Zp}/]/u;
+
+const button = z.object({
+  text: z.string().describe("Label"),
+  callback_data: z.string().optional().describe("What comes back when it is pressed; the label when left out"),
+});
+type Wanted = z.output<typeof button>;
+
+/** A list of buttons, or of rows of buttons, which the platform arranges itself. */
+export const buttonList = z.array(z.union([button, z.array(button)])).optional();
+
+/** The buttons for a chat that takes such ones; a text for the model when it takes none, or not these. */
+export function buttonsFor(
+  wanted: z.output<typeof buttonList>,
+  limits: ButtonLimits | undefined,
+): readonly ReplyButton[] | string {
+  const all = (wanted ?? []).flat();
+  if (all.length === 0) return [];
+  if (!limits) return "That chat has no buttons: write the choices as text.";
+  if (all.length > limits.count) return `A message has at most ${limits.count} buttons there.`;
+  const made = all.map((one) => buttonFor(one, limits));
+  const refused = made.find((one) => typeof one === "string");
+  if (refused !== undefined) return refused;
+  const buttons = made.filter((one) => typeof one !== "string");
+  const isUnique = new Set(buttons.map(({ command }) => command)).size === buttons.length;
+  return isUnique ? buttons : "Each button needs its own callback_data.";
+}
+
+function buttonFor({ text, callback_data: data }: Wanted, { label: most, command: bytes }: ButtonLimits) {
+  const label = text.trim();
+  const value = (data ?? "").trim() || label;
+  if (label === "" || label.length > most) return `A button's text has 1 to ${most} characters.`;
+  const room = bytes - Buffer.byteLength(PRESSED);
+  if (NOT_ALLOWED.test(label) || NOT_ALLOWED.test(value)) return "A button has no slash and no line break.";
+  if (Buffer.byteLength(value) > room) return `callback_data has at most ${room} bytes there.`;
+  return { label, command: `${PRESSED}${value}` };
+}

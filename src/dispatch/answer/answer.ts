@@ -69,7 +69,7 @@ class Answering {
   }
 
   get pace(): DeltaPace {
-    return this.#feed || this.#preview ? shownAtTimes(this.#ports.clock) : WHOLE_MESSAGES;
+    return this.#feed || this.#preview ? shownAtTimes(this.#ports.clock, this.#feed) : WHOLE_MESSAGES;
   }
 
   async take(event: RunEvent): Promise<void> {

@@ -186,7 +186,8 @@ class Answering {
     const fading = isAborted ? this.#preview?.fading : undefined;
     if (messages.length === 0 && fading !== undefined) messages.push(fading);
     const blocks: ReplyBlock[] = messages.map((markdown) => ({ kind: "text", markdown }));
-    blocks.push(...(await this.#attached(parseDirectives(joined(this.#texts)))));
+    const whole = this.#toolTexts.has ? parseDirectives(joined(this.#texts)) : parsed;
+    blocks.push(...(await this.#attached(whole)));
     return this.#sendAll(blocks, notice, { editOf, replyTo: this.#replyTo(parsed) });
   }
 

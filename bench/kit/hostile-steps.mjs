@@ -43,7 +43,9 @@ const file = (id) => ({
   beside: () => drain(`http://127.0.0.1:${TG}/file/botx/documents/${id}`),
 });
 
-const repeated = (text, length = MEGABYTE) => text.repeat(Math.ceil(length / text.length)).slice(0, length);
+/** Just below the longest answer that the gateway takes. */
+const ANSWER_UNITS = 1_000_000;
+const repeated = (text, length = ANSWER_UNITS) => text.repeat(Math.ceil(length / text.length)).slice(0, length);
 /** As many levels as a line of a model may have, again and again. */
 const nested = (mark, levels, word) => repeated(`${Array.from({ length: levels }, () => mark).join("")}${word}\n\n`);
 const lists = () =>
@@ -100,7 +102,7 @@ export async function prepareSteps({ files }) {
   for (const [id, size] of Object.entries(pictures)) fs.writeFileSync(path.join(ROOT, id), picture(size));
   await tg("files", Object.fromEntries(Object.keys(pictures).map((id) => [id, path.join(ROOT, id)])));
   const markdown = Object.entries(MARKDOWN).map(([kind, text]) => [markdownName(kind), { text: text(), chars: 2000 }]);
-  const stream = { text: repeated("word ", 1_000_000), chars: 5 };
+  const stream = { text: repeated("word "), chars: 5 };
   await llm("answers", { ...Object.fromEntries(markdown), stream });
 }
 

@@ -17,7 +17,7 @@ export async function startWithLoopDelay() {
   fs.rmSync(file, { force: true });
   process.env.LOOP_DELAY_FILE = file;
   const recorder = pathToFileURL(path.join(import.meta.dirname, "loop-recorder.mjs")).href;
-  const gateway = await startGateway({ nodeArgs: `--import ${recorder} ${process.env.EXTRA_NODE_ARGS ?? ""}` });
+  const gateway = await startGateway({ nodeArgs: `--import ${recorder}` });
   const pid = nodeOf(gateway);
   let reports = 0;
   const delays = async () => {

@@ -44,7 +44,7 @@ const run = Date.now().toString(36).replaceAll("x", "y");
 let messages = 0;
 
 /** One message, with a file or without, and its answer; `tReply` is null when there was none in time. */
-export async function roundTrip(chatId, extra = "", timeoutMs = 120_000, document = undefined) {
+export async function roundTrip(chatId, extra = "", timeoutMs = 120_000, document) {
   const marker = `${run}x${++messages}`;
   const [update] = await tg("inject", [{ chatId, text: `hello M#${marker} ${extra}`.trim(), document }]);
   const sent = await tg(`wait?marker=${marker}&timeoutMs=${timeoutMs}`, undefined, timeoutMs + 5000);

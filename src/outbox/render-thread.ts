@@ -1,4 +1,5 @@
 import { Worker } from "node:worker_threads";
+import { background } from "../utils/background.ts";
 import type { OutboundText } from "../types/chat/reply.ts";
 import type { RenderLimits } from "./render-parts.ts";
 
@@ -74,7 +75,7 @@ export class RenderThread {
   }
 
   #end(): void {
-    void this.#worker?.terminate();
+    if (this.#worker) background("end of the thread that renders", this.#worker.terminate());
     this.#worker = undefined;
   }
 }

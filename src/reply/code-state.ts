@@ -86,16 +86,28 @@ export interface LineRest {
 
 /** What follows `from` on its line. `known` is what followed an earlier place of the same text: the same text is not read twice. */
 export function lineRest({ open: size }: CodeState, text: string, from: number, known?: LineRest): LineRest {
-  if (known?.size === size && from <= known.end && from <= (known.closing?.start ?? Infinity)) return known;
-  const newline = known && from <= known.end ? known.end : text.indexOf("\n", from);
-  const end = newline < 0 ? text.length : newline;
+  const isSameLine = known !== undefined && from <= known.end;
+  if (isSameLine && known.size === size && from <= (known.closing?.start ?? Infinity)) return known;
+  const end = isSameLine ? known.end : lineEnd(text, from);
+  return { size, end, ...closingRun(text, { from, end, size }) };
+}
+
+function lineEnd(text: string, from: number): number {
+  const at = text.indexOf("\n", from);
+  return at < 0 ? text.length : at;
+}
+
+function closingRun(
+  text: string,
+  { from, end, size }: { from: number; end: number; size: number },
+): Pick<LineRest, "closing" | "lastRun"> {
   let lastRun = -1;
-  for (let start = text.indexOf("`", from); start >= 0 && start < end; start = text.indexOf("`", start)) {
-    lastRun = start;
-    while (text.charAt(start) === "`") start += 1;
-    if (start - lastRun === size) return { size, end, closing: { start: lastRun, end: start }, lastRun };
+  for (let at = text.indexOf("`", from); at >= 0 && at < end; at = text.indexOf("`", at)) {
+    lastRun = at;
+    while (text.charAt(at) === "`") at += 1;
+    if (at - lastRun === size) return { closing: { start: lastRun, end: at }, lastRun };
   }
-  return { size, end, closing: undefined, lastRun };
+  return { closing: undefined, lastRun };
 }
 
 /** Whether inline code that is open at `from` closes later on its line; `undefined` when only further text can tell. */

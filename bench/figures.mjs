@@ -42,6 +42,39 @@ export function oneSenderFigures(rows) {
   ];
 }
 
+export function firstSignFigures({ ours, floor }) {
+  const signOf = (model, part) => (row) => row.sign[model][part];
+  const signs = (name, model) => [
+    both(`first sign, ${name}: p50`, "ms", { ours, floor }, signOf(model, "p50")),
+    both(`first sign, ${name}: p95`, "ms", { ours, floor }, signOf(model, "p95"), atMost(150)),
+  ];
+  const block = (name, part, target) =>
+    figure(name, { unit: "ms", here: spread(ours, (row) => row.block[part]), target });
+  return [
+    ...signs("a model that answers at once", "instant"),
+    ...signs("a model that thinks for a second", "thinking"),
+    block("first block after its last delta, p50", "p50"),
+    block("first block after its last delta, p95", "p95", atMost(50)),
+  ];
+}
+
+/** Milliseconds that a hostile chat may add to the delay of others, and for which it may occupy the event loop at once. */
+const MOST_ADDED = 100;
+
+export function hostileFigures({ ours: [row] }) {
+  const of = (name, unit, here, floor, target) =>
+    figure(name, { unit, here: exactly(here), floor: exactly(floor), target });
+  return [
+    figure("others while nothing else happens: delay, p99", { unit: "ms", here: exactly(row.quiet.p99) }),
+    ...row.rows.flatMap(({ name, beside, inside }) => [
+      of(`${name}: others' delay, p99`, "ms", inside.p99, beside.p99, atMost(Math.round(beside.p99 + MOST_ADDED))),
+      of(`${name}: event loop busy at most`, "ms", inside.busy, beside.busy, atMost(MOST_ADDED)),
+      of(`${name}: event loop late, p99`, "ms", inside.loopP99, beside.loopP99),
+      of(`${name}: event loop late at most`, "ms", inside.loopMax, beside.loopMax),
+    ]),
+  ];
+}
+
 export function fiftySendersFigures(rows) {
   return [
     both("50 senders: messages/s", "", rows, (row) => row.msgPerS, atLeastFloors(0.33)),

@@ -1,5 +1,5 @@
 // Measures this gateway on this machine, beside a floor: a bot without a prompt and without storage (null-gateway.mjs).
-//   npm run bench                 all experiments (about forty minutes)
+//   npm run bench                 all experiments (about fifty minutes)
 //   npm run bench -- start seq    only these experiments
 //   npm run bench -- profile      where the processor time and the memory of one message of 50 senders go
 //   npm run bench -- profile-one  the same of one sender; profile-streams: of open streams
@@ -28,12 +28,14 @@ const experiments = {
   start: { run: ["start.mjs", "5"], figures: F.startFigures, rounds: 1 },
   idle: { run: ["idle.mjs", "30"], figures: F.idleFigures, rounds: 1 },
   seq: { run: ["one-sender.mjs", "100", "5"], figures: F.oneSenderFigures, rounds: 3 },
+  "first-sign": { run: ["first-sign.mjs", "100", "40"], figures: F.firstSignFigures, rounds: 1 },
   conc: { run: ["fifty-senders.mjs", "50", "10"], figures: F.fiftySendersFigures, rounds: 3 },
   growth: { run: ["growth.mjs", "500", "10000"], figures: F.growthFigures, rounds: 1 },
   "slow-disk": { run: ["slow-disk.mjs", "20"], figures: F.slowDiskFigures, rounds: 1 },
   streams: { run: ["streams.mjs", "60", "20", "partial"], figures: F.draftStreamsFigures, rounds: 1 },
   "streams-off": { run: ["streams.mjs", "60", "20", "off"], figures: F.plainStreamsFigures, rounds: 1 },
   "streams-500": { run: ["streams.mjs", "500", "1", "partial"], figures: F.manyStreamsFigures, rounds: 1 },
+  hostile: { run: ["hostile.mjs", "8", "200000"], figures: F.hostileFigures },
   flat: { run: ["flat-cost.mjs", "300000", "10000"], figures: F.flatCostFigures },
   hist: { run: ["hist.mjs", "10", "500", "5000", "50000"], figures: F.historyFigures },
   soak: { run: ["soak.mjs", "2000"], figures: F.soakFigures },

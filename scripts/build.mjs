@@ -141,7 +141,11 @@ const exists = (name) => fs.existsSync(path.join(root, name));
 const list = (name) => (exists(name) ? fs.readdirSync(path.join(root, name)) : []);
 
 function entryPoints() {
-  const entries = { main: "src/app/main.ts", "plugin-trial": "src/app/plugins/trial-process.ts" };
+  const entries = {
+    main: "src/app/main.ts",
+    "plugin-trial": "src/app/plugins/trial-process.ts",
+    "render-program": "src/outbox/render-program.ts",
+  };
   for (const file of list("src/api").filter((name) => name.endsWith(".ts"))) {
     const name = file.slice(0, -3);
     entries[name === "plugin-sdk" ? name : `plugin-sdk/${name}`] = `src/api/${file}`;

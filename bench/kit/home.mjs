@@ -39,7 +39,7 @@ function merge(target, patch) {
   return target;
 }
 
-const fakeModel = () => ({
+export const fakeModel = () => ({
   id: "fake-1",
   name: "Fake",
   reasoning: false,

@@ -10,7 +10,8 @@ import { nodeOf, startGateway } from "./processes.mjs";
 /** The first tick after a report is not counted, so what is measured has to begin some ticks later. */
 const FIRST_TICKS_MS = 20;
 
-/** A gateway, and a function that returns the delays since its last call: `count`, and `p50`, `p99`, `max` in ms. */
+/** A gateway, and a function that returns the delays since its last call: `count`, and `p50`, `p99`, `max` and `busy`, the
+ * longest processor time between two turns of a timer, in ms. */
 export async function startWithLoopDelay() {
   const file = path.join(ROOT, "loop-delay.json");
   fs.rmSync(file, { force: true });

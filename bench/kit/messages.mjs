@@ -43,10 +43,10 @@ export const llm = async (path, body) => (await httpJson(`http://127.0.0.1:${LLM
 const run = Date.now().toString(36).replaceAll("x", "y");
 let messages = 0;
 
-/** One message and its answer; `tReply` is null when there was none in time. */
-export async function roundTrip(chatId, extra = "", timeoutMs = 120_000) {
+/** One message, with a file or without, and its answer; `tReply` is null when there was none in time. */
+export async function roundTrip(chatId, extra = "", timeoutMs = 120_000, document) {
   const marker = `${run}x${++messages}`;
-  const [update] = await tg("inject", [{ chatId, text: `hello M#${marker} ${extra}`.trim() }]);
+  const [update] = await tg("inject", [{ chatId, text: `hello M#${marker} ${extra}`.trim(), document }]);
   const sent = await tg(`wait?marker=${marker}&timeoutMs=${timeoutMs}`, undefined, timeoutMs + 5000);
   const tReply = sent.timeout ? null : sent.tNs;
   return { marker, chatId, updateId: update.updateId, tInject: update.tNs, tReply, method: sent.method };

@@ -1,32 +1,60 @@
-import type * as TelegramRenderer from "../reply/markdown/telegram.ts";
-import type { ChannelLimits } from "../types/chat/channel.ts";
+import { wholeUnits } from "../reply/fences.ts";
 import type { OutboundPart, OutboundText } from "../types/chat/reply.ts";
+import type * as Renderer from "./render-parts.ts";
+import type { RenderLimits } from "./render-parts.ts";
+import type { RenderThread } from "./render-thread.ts";
 
 /** Kept, because Node takes some time to look up a module that it has loaded already. */
-let telegram: typeof TelegramRenderer | undefined;
+let renderer: typeof Renderer | undefined;
 
-/** Renders Markdown in the platform's format, cut to its limit, without empty chunks. The renderer is loaded on first use. */
-export async function renderText(markdown: string, limits: ChannelLimits): Promise<readonly OutboundText[]> {
-  if (markdown.trim() === "") return [];
-  // A resend must fit with its label.
-  const limit = Math.max(1, limits.text - REPEAT_LABEL.length - 1);
-  const { format, lines, tables } = limits;
-  if (format === "telegram-html") {
-    telegram ??= await import("../reply/markdown/telegram.ts");
-    const { renderTelegramChunks } = telegram;
-    const chunks = renderTelegramChunks(markdown, { limit, ...(tables && { tables }) });
-    return chunks.map(({ html, plain }) => ({ kind: "text", body: html, format, plain }));
-  }
-  if (format === "markdown") return asWritten(markdown, limit);
-  const { renderChunks } = await import("../reply/format/chunks.ts");
-  return renderChunks(markdown, format, { limit, lines, tables }).map((chunk) => ({ kind: "text", format, ...chunk }));
+/** UTF-16 units; a longer text may take hundreds of milliseconds, in which this thread would do nothing else. */
+const MOST_HERE = 4000;
+
+/** One for the process. It has no state but the thread itself. */
+let thread: Promise<RenderThread> | undefined;
+
+async function openThread(): Promise<RenderThread> {
+  const { RenderThread } = await import("./render-thread.ts");
+  return new RenderThread(programUrl());
 }
 
-async function asWritten(markdown: string, limit: number): Promise<readonly OutboundText[]> {
-  const { createBlockChunker } = await import("../reply/chunker.ts");
-  const chunker = createBlockChunker({ minChars: limit, maxChars: limit, breakPreference: "paragraph" });
-  const chunks = [...chunker.push(markdown), ...chunker.flush()];
-  return chunks.map((body) => ({ kind: "text", body, format: "markdown", plain: body }));
+/** Of the bundle, or of the sources where those run. */
+function programUrl(): URL {
+  const here = import.meta.url;
+  if (here.endsWith(".ts")) return new URL("./render-program.ts", here);
+  return new URL(here.includes("/chunks/") ? "../render-program.js" : "./render-program.js", here);
+}
+
+/**
+ * Renders Markdown in the platform's format, cut to its limit, without empty chunks. The renderer is loaded on first use. A text that
+ * takes too long is cut as it was written.
+ */
+export async function renderText(markdown: string, limits: RenderLimits): Promise<readonly OutboundText[]> {
+  if (markdown.trim() === "") return [];
+  // A resend must fit with its label.
+  const text = Math.max(1, limits.text - REPEAT_LABEL.length - 1);
+  const { format, lines, tables } = limits;
+  const own = { format, text, ...(lines !== undefined && { lines }), ...(tables && { tables }) };
+  if (markdown.length > MOST_HERE) {
+    const inThread = await (thread ??= openThread());
+    return (await inThread.render({ markdown, limits: own })) ?? asWritten(markdown, text);
+  }
+  renderer ??= await import("./render-parts.ts");
+  return renderer.renderParts(markdown, own);
+}
+
+/** Cut at lines where there are any. */
+function asWritten(markdown: string, limit: number): readonly OutboundText[] {
+  const parts: OutboundText[] = [];
+  for (let at = 0; at < markdown.length;) {
+    const window = markdown.slice(at, at + limit);
+    const isLast = at + limit >= markdown.length;
+    const end = isLast ? window.length : window.lastIndexOf("\n") + 1 || wholeUnits(markdown, at + limit) - at;
+    const body = window.slice(0, end).toWellFormed();
+    if (body.trim() !== "") parts.push({ kind: "text", format: "plain", body, plain: body });
+    at += end;
+  }
+  return parts;
 }
 
 /** The start of a resend whose first send may have arrived. */

@@ -44,6 +44,9 @@ export function stepCode(state: CodeState, unit: string): void {
   if (!isBlank(unit) && unit !== ">") state.lineStart = false;
 }
 
+/** Whether only a line break, a backtick or a tilde can change the state. */
+export const isWithinLine = ({ run, closing, lineStart }: CodeState): boolean => !run && !closing && !lineStart;
+
 /** Ends the run of backticks or tildes that the last steps went through. */
 export function settleRun(state: CodeState): void {
   const run = state.run;
@@ -69,16 +72,54 @@ function settleInline(state: CodeState, size: number, opens: Fence | undefined):
   if (state.opening?.mark === "`") state.opening = undefined;
 }
 
+/** What follows a place on its line. */
+export interface LineRest {
+  /** Units of the run of backticks that is looked for. */
+  readonly size: number;
+  /** The place of the line break; the text's length without one. */
+  readonly end: number;
+  /** The first such run. */
+  readonly closing: { readonly start: number; readonly end: number } | undefined;
+  /** Where the last run of any size begins; -1 without one. Known when there is no `closing`. */
+  readonly lastRun: number;
+}
+
+/** What follows `from` on its line. `known` is what followed an earlier place of the same text: the same text is not read twice. */
+export function lineRest({ open: size }: CodeState, text: string, from: number, known?: LineRest): LineRest {
+  const isSameLine = known !== undefined && from <= known.end;
+  if (isSameLine && known.size === size && from <= (known.closing?.start ?? Infinity)) return known;
+  const end = isSameLine ? known.end : lineEnd(text, from);
+  return { size, end, ...closingRun(text, { from, end, size }) };
+}
+
+function lineEnd(text: string, from: number): number {
+  const at = text.indexOf("\n", from);
+  return at < 0 ? text.length : at;
+}
+
+function closingRun(
+  text: string,
+  { from, end, size }: { from: number; end: number; size: number },
+): Pick<LineRest, "closing" | "lastRun"> {
+  let lastRun = -1;
+  for (let at = text.indexOf("`", from); at >= 0 && at < end; at = text.indexOf("`", at)) {
+    lastRun = at;
+    while (text.charAt(at) === "`") at += 1;
+    if (at - lastRun === size) return { closing: { start: lastRun, end: at }, lastRun };
+  }
+  return { closing: undefined, lastRun };
+}
+
 /** Whether inline code that is open at `from` closes later on its line; `undefined` when only further text can tell. */
-export function closesOnLine(state: CodeState, text: string, from: number): boolean | undefined {
-  const newline = text.indexOf("\n", from);
-  const line = newline < 0 ? text.slice(from) : text.slice(from, newline);
-  const runs = [...line.matchAll(/`+/g)];
-  const closing = runs.find((run) => run[0].length === state.open);
-  const certain = newline >= 0 || (closing !== undefined && closing.index + closing[0].length < line.length);
+export function closesOnLine(
+  state: CodeState,
+  { end, closing, lastRun }: LineRest,
+  { from, length }: { from: number; length: number },
+): boolean | undefined {
+  const certain = end < length || (closing !== undefined && closing.end < end);
   if (!certain) return undefined;
   if (closing !== undefined) return true;
-  return state.opening !== undefined && runs.length === 0;
+  return state.opening !== undefined && lastRun < from;
 }
 
 function endLine(state: CodeState): void {

@@ -1,5 +1,5 @@
 import { createScanner } from "./scan.ts";
-import type { Match, MatchPlace } from "./scan.ts";
+import type { Beginnings, Match, MatchPlace } from "./scan.ts";
 import { createTidyText } from "./tidy.ts";
 import type { TidyText } from "./tidy.ts";
 
@@ -34,6 +34,10 @@ export interface DirectiveFilter {
 export const SILENT_TOKEN = "NO_REPLY";
 
 const NAMES = ["reply_to_current", "reply_to", "media", "audio_as_voice"];
+/** Two brackets and the first letter of a name, so that the end of other text in brackets is not looked for. */
+const BEGINNING = String.raw`\[(?:$|\[\s*(?:$|[rma]))`;
+const BEGINS = new RegExp(`^${BEGINNING}`, "i");
+const BEGINNINGS: Beginnings = { triggers: "[", special: new RegExp(String.raw`[\n\`~]|${BEGINNING}`, "gi") };
 const BODIES = /^(?:(reply_to_current)|reply_to\s*:\s*(.*\S)|media\s*:\s*(.*\S)|(audio_as_voice))$/i;
 /** The text that may follow the brackets while the closing ones have not arrived. */
 const TORN = /^\s*(?:(?:reply_to|media)\s*(?::.*)?|(?:reply_to_current|audio_as_voice)\s*\]?)$/i;
@@ -51,7 +55,7 @@ export function parseDirectives(text: string): ParsedReply {
 
 /** Makes a filter for one message; its joined output is the `text` of `parseDirectives`. Never throws. */
 export function createDirectiveFilter(): DirectiveFilter {
-  const scanner = createScanner("[", matchDirective);
+  const scanner = createScanner(BEGINNINGS, matchDirective);
   const found: Found = { replyTo: undefined, media: [], audioAsVoice: false };
   const tidy = createTidyText(SILENT_TOKEN);
   const take = (pieces: ReturnType<typeof scanner.push>): string => {
@@ -90,7 +94,7 @@ function note(found: Found, tidy: TidyText, directive: Directive): string {
 }
 
 function matchDirective(text: string, place: MatchPlace): Match<Directive> | "more" | undefined {
-  if (!"[[".startsWith(text.slice(0, 2))) return undefined;
+  if (!BEGINS.test(text)) return undefined;
   const body = text.slice(2, MAX_DIRECTIVE);
   const end = /\n|\]\]/.exec(body);
   if (end === null) return matchTorn(text, body, place);

@@ -1,5 +1,5 @@
-import { closesOnLine, newCodeState, settleRun, stepCode } from "./code-state.ts";
-import type { CodeState } from "./code-state.ts";
+import { closesOnLine, isWithinLine, lineRest, newCodeState, settleRun, stepCode } from "./code-state.ts";
+import type { CodeState, LineRest } from "./code-state.ts";
 
 /** What a matcher gets in addition to the text. */
 export interface MatchPlace {
@@ -35,16 +35,30 @@ export interface Scanner<T> {
   end(): Piece<T>[];
 }
 
-/** Finds markers that begin with one of `triggers` outside of Markdown code. */
-export function createScanner<T>(triggers: string, match: Matcher<T>): Scanner<T> {
+/** How the markers of a scan begin. */
+export interface Beginnings {
+  /** Their first signs. */
+  readonly triggers: string;
+  /** Finds, from its `lastIndex` on, every sign at which one may begin, and every line break, backtick and tilde; others too. */
+  readonly special: RegExp;
+}
+
+/** Markers that begin with one of these signs. */
+export const beginningWith = (triggers: string): Beginnings => ({
+  triggers,
+  special: new RegExp(`[\\n\`~${triggers.replace(/[\]\\^-]/g, "\\$&")}]`, "g"),
+});
+
+/** Finds markers outside of Markdown code. */
+export function createScanner<T>(beginnings: Beginnings, match: Matcher<T>): Scanner<T> {
   const scan: Scan = { text: "", raw: false, code: newCodeState() };
   return {
     push(delta) {
       scan.text += delta;
-      return drain(scan, { triggers, match, last: false });
+      return drain(scan, { ...beginnings, match, last: false });
     },
     end() {
-      return drain(scan, { triggers, match, last: true });
+      return drain(scan, { ...beginnings, match, last: true });
     },
   };
 }
@@ -53,10 +67,11 @@ interface Scan {
   text: string;
   raw: boolean;
   readonly code: CodeState;
+  /** What is known of the line in `text` that was looked at last. */
+  line?: LineRest | undefined;
 }
 
-interface Rules<T> {
-  readonly triggers: string;
+interface Rules<T> extends Beginnings {
   readonly match: Matcher<T>;
   readonly last: boolean;
 }
@@ -71,7 +86,7 @@ function drain<T>(scan: Scan, rules: Rules<T>): Piece<T>[] {
     if (found === "more") break;
     if (found === undefined) {
       if (!scan.raw) stepCode(scan.code, unit);
-      at += 1;
+      at = scan.raw || isWithinLine(scan.code) ? next(rules.special, scan.text, at + 1) : at + 1;
       continue;
     }
     if (at > from) pieces.push({ kind: "text", text: scan.text.slice(from, at) });
@@ -82,7 +97,13 @@ function drain<T>(scan: Scan, rules: Rules<T>): Piece<T>[] {
   }
   if (at > from) pieces.push({ kind: "text", text: scan.text.slice(from, at) });
   scan.text = scan.text.slice(at);
+  scan.line = undefined;
   return pieces;
+}
+
+function next(special: RegExp, text: string, from: number): number {
+  special.lastIndex = from;
+  return special.exec(text)?.index ?? text.length;
 }
 
 function look<T>(scan: Scan, at: number, rules: Rules<T>): Match<T> | "more" | undefined {
@@ -92,7 +113,9 @@ function look<T>(scan: Scan, at: number, rules: Rules<T>): Match<T> | "more" | u
   const place = { lineStart: code.lineStart, raw, last: rules.last };
   const found = rules.match(scan.text.slice(at), place);
   if (found === undefined || found === "more" || raw || code.open === 0) return found;
-  const inCode = closesOnLine(code, rules.last ? `${scan.text}\n` : scan.text, at);
+  scan.line = lineRest(code, scan.text, at, scan.line);
+  const length = scan.text.length + Number(rules.last);
+  const inCode = closesOnLine(code, scan.line, { from: at, length });
   if (inCode === undefined) return "more";
   return inCode ? undefined : found;
 }

@@ -1,6 +1,6 @@
 import { matchArtefact } from "./artefacts.ts";
 import { INTERNAL_TRIGGERS, matchInternal } from "./internal-marks.ts";
-import { createScanner } from "./scan.ts";
+import { beginningWith, createScanner } from "./scan.ts";
 import type { Match, MatchPlace, Piece } from "./scan.ts";
 
 /** Removes think and final tags, tool calls written as text, and the gateway's notes to the model from a stream of text. */
@@ -27,7 +27,7 @@ const MAX_TAG = 256;
 
 /** Makes a stripper for one message. Tags inside Markdown code are text. Never throws. */
 export function createTagStripper(options: TagStripperOptions = {}): TagStripper {
-  const scanner = createScanner<Mark>(TRIGGERS, matchMark);
+  const scanner = createScanner<Mark>(BEGINNINGS, matchMark);
   const sink = createSink(options.enforceFinal === true);
   return {
     push: (delta) => sink.take(scanner.push(delta)),
@@ -36,7 +36,7 @@ export function createTagStripper(options: TagStripperOptions = {}): TagStripper
   };
 }
 
-const TRIGGERS = [...new Set(`<[${INTERNAL_TRIGGERS}`)].join("");
+const BEGINNINGS = beginningWith([...new Set(`<[${INTERNAL_TRIGGERS}`)].join(""));
 
 function matchMark(text: string, place: MatchPlace): Match<Mark> | "more" | undefined {
   return matchInternal(text, place) ?? matchOwn(text, place);

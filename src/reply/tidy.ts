@@ -27,7 +27,18 @@ export function createTidyText(token: string): TidyText {
   return {
     text(part) {
       let out = "";
-      for (const run of part.match(/\s+|\S+/g) ?? []) {
+      const end = part.trimEnd().length;
+      for (let at = 0; at < part.length;) {
+        const plain = canRelease(state) ? plainUntil(part, { at, end, gap: state.gap }, token) : at;
+        if (plain > at) {
+          out += letOutHeld(state) + state.gap + part.slice(at, plain);
+          state.gap = "";
+          at = plain;
+          continue;
+        }
+        RUN.lastIndex = at;
+        const [run = ""] = RUN.exec(part) ?? [];
+        at += run.length;
         if (run.trim() === "") keepBlank(state, run);
         else out += takeWord(state, run, token);
       }
@@ -46,6 +57,35 @@ export function createTidyText(token: string): TidyText {
     silent: () => state.token && !state.shown,
   };
 }
+
+const RUN = /\s+|\S+/y;
+
+/** Whether a word that comes now, and the one before it, are released with the blanks between them, unless it may be the token. */
+const canRelease = ({ shown, held, gap, afterCut }: TidyState): boolean =>
+  afterCut === undefined && (held === "" ? shown : gap !== "");
+
+interface Stretch {
+  readonly at: number;
+  readonly end: number;
+  /** The blanks before it. */
+  readonly gap: string;
+}
+
+/**
+ * Where the text from `at` to `end` ends that is released as it is: before its last word when that may be the token on its own line. A
+ * word that others follow is none.
+ */
+function plainUntil(part: string, { at, end, gap }: Stretch, token: string): number {
+  const tail = part.slice(Math.max(at, end - token.length - 1), end);
+  const word = LAST_WORD.exec(tail)?.[0] ?? "";
+  const start = end - word.length;
+  if (!token.startsWith(word)) return Math.max(at, end);
+  const before = at + part.slice(at, Math.max(at, start)).trimEnd().length;
+  const blanks = (before === at ? gap : "") + part.slice(before, start);
+  return blanks.includes("\n") ? before : Math.max(at, end);
+}
+
+const LAST_WORD = /\S*$/;
 
 function keepBlank(state: TidyState, run: string): void {
   if (state.afterCut === undefined) state.gap += run;

@@ -214,7 +214,7 @@ describe("typing", () => {
     const row: InboxRow = { id: 1, message: nextMessage("hi"), state: "accepted", attempts: 0 };
     const link = () => Object.assign(platform, { typing });
     const atWork = startTyping([row], settingsFor("/nowhere"), { clock, log, link });
-    clock.pass(250);
+    clock.pass(100);
     clock.pass(4000);
     await untilIdle();
     expect(platform.typed).toBe(2);
@@ -241,7 +241,7 @@ describe("typing", () => {
     atWork.follow(run);
     const typed = async () => {
       await untilIdle();
-      clock.pass(250);
+      clock.pass(100);
       return platform.typed;
     };
     const seen = [await typed()];

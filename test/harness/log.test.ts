@@ -110,14 +110,14 @@ class PacedReading {
   readonly #read: Promise<void>;
   #due: (() => void) | undefined;
 
-  constructor(log: RunLog, pauseMs: number | undefined) {
+  constructor(log: RunLog, pauseMs: number | undefined, isUrgent?: DeltaPace["isUrgent"]) {
     const after = (_ms: number, call: () => void) => {
       this.#due = call;
       return () => {
         if (this.#due === call) this.#due = undefined;
       };
     };
-    this.#read = this.#readAll(log, { clock: { after }, everyMs: () => pauseMs });
+    this.#read = this.#readAll(log, { clock: { after }, everyMs: () => pauseMs, ...(isUrgent && { isUrgent }) });
   }
 
   async #readAll(log: RunLog, pace: DeltaPace): Promise<void> {
@@ -217,6 +217,19 @@ describe("the log of a run", () => {
     writer.step({ type: "text", delta: "e " });
     writer.step({ type: "stop" });
     expect(await deltas()).toEqual(["a ", "b c ", "d ", "e "]);
+  });
+
+  it("gives an urgent delta at once, with those that waited for the end of the pause", async () => {
+    const writer = new Writer();
+    const paced = new PacedReading(writer.log, 50, (delta, text) => delta === "!" && text === "abc!");
+    for (const delta of ["a", "b", "c", "!", "d", "!"]) {
+      writer.step({ type: "text", delta });
+      await setImmediate();
+    }
+    expect(paced.deltas).toEqual(["a", "bc!"]);
+    paced.endPause();
+    await setImmediate();
+    expect(paced.deltas).toEqual(["a", "bc!", "d!"]);
   });
 
   it("gives a watcher of whole messages each message's deltas as one, when the message ends", async () => {

@@ -1,4 +1,6 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { renderParts } from "../../src/outbox/render-parts.ts";
+import { RenderThread } from "../../src/outbox/render-thread.ts";
 import { labelled, renderText } from "../../src/outbox/render.ts";
 import type { ChannelLimits } from "../../src/types/chat/channel.ts";
 import type { TextFormat } from "../../src/types/chat/reply.ts";
@@ -51,4 +53,38 @@ it("tables are shown as the channel says", async () => {
   const table = "| a | b |\n|---|---|\n| 1 | 2 |";
   const [part] = await renderText(table, limits("discord", { tables: "bullets" }));
   expect(part?.body).toBe("• **a:** 1\n  **b:** 2");
+});
+
+describe("a long text", () => {
+  /** Nesting is what a parser works on for longest. */
+  const long = `${"> ".repeat(500)}deep\n\n`.repeat(60);
+
+  it("is rendered like a short one, while this thread does other work", async () => {
+    let turns = 0;
+    let isOver = false;
+    const turn = (): void => {
+      turns += 1;
+      if (!isOver) setImmediate(turn);
+    };
+    turn();
+    const parts = await renderText(long, limits("telegram-html"));
+    isOver = true;
+    // One turn after another would be all that this thread had if it rendered by itself.
+    expect(turns).toBeGreaterThan(20);
+    const withLabel = 200 - "(possible repeat) ".length - 1;
+    expect(parts).toEqual(renderParts(long, { format: "telegram-html", text: withLabel }));
+  });
+
+  const job = { markdown: "hi", limits: { format: "plain", text: 200 } } as const;
+  const program = (code: string) => new URL(`data:text/javascript,${encodeURIComponent(code)}`);
+  const answering = `import { parentPort } from "node:worker_threads"; parentPort.on("message", ({ markdown }) => `;
+
+  it.each([
+    ["takes too long", `${answering} { while (markdown === "hi") {} parentPort.postMessage([markdown]); })`],
+    ["breaks", `${answering} { if (markdown === "hi") throw new Error("bug"); parentPort.postMessage([markdown]); })`],
+  ])("that %s is given up, and the next one is rendered", async (_what, code) => {
+    const thread = new RenderThread(program(code), { jobMs: 2000, idleMs: 10 });
+    const texts = [thread.render(job), thread.render({ ...job, markdown: "next" })];
+    expect(await Promise.all(texts)).toEqual([undefined, ["next"]]);
+  });
 });

@@ -44,7 +44,7 @@ test("a plugin whose timers block the event loop or throw is named, and the gate
     setImmediate(() => { throw new Error("thrown in a timer"); });
   };`);
   await until(() => cost()?.blocked === 1);
-  expect(cost()?.longest).toEqual({ what: "timeout", ms: expect.any(Number) });
+  expect(cost()?.longest).toEqual({ what: "timeout", ms: expect.any(Number), at: expect.any(Number) });
   expect(cost()).toMatchObject({ failed: 1, lastError: "immediate: thrown in a timer" });
   expect(log.lines).toContain("warn a plugin blocked the gateway");
   expect(log.lines).toContain("error plugin failed: thrown in a timer");

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createBlockChunker, type BlockChunkerOptions } from "../../src/reply/chunker.ts";
+import { parseDirectives } from "../../src/reply/directives.ts";
 import { renderTelegramChunks } from "../../src/reply/markdown/telegram.ts";
 import { paragraphsOf } from "../../src/reply/paragraphs.ts";
 
@@ -55,6 +56,13 @@ describe("what a reply costs", () => {
     const options = { minChars: 1, maxChars: 4000, breakPreference: "paragraph", flushOnParagraph: true } as const;
     expect(millisecondsOf(() => chunksOf(filled("a\n\n", 100_000), 100_000, options))).toBeLessThan(SOON);
   });
+
+  it.each(["`[[media:x]] ", "`[[media ", "[", "[[media:", "[[media: x]] ", "N\n"])(
+    "is bounded for the directives in many %j",
+    (part) => {
+      expect(millisecondsOf(() => parseDirectives(filled(part, 400_000)))).toBeLessThan(SOON);
+    },
+  );
 
   it("is bounded for addresses that end early", () => {
     expect(millisecondsOf(() => renderTelegramChunks(filled("http://a)", 200_000)))).toBeLessThan(SOON);

@@ -8,6 +8,8 @@ import { cleanText } from "./terminal-text.ts";
 
 const names = z.array(z.string()).optional();
 
+const block = z.looseObject({ what: z.string(), ms: z.number(), at: z.number().optional() });
+
 const plugin = z.looseObject({
   id: z.string(),
   state: z.string(),
@@ -30,7 +32,8 @@ const plugin = z.looseObject({
       blocked: z.number(),
       heapMb: z.number().optional(),
       failed: z.number(),
-      longest: z.looseObject({ what: z.string(), ms: z.number() }).optional(),
+      longest: block.optional(),
+      latest: block.optional(),
       lastError: z.string().optional(),
     })
     .optional(),

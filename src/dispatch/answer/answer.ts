@@ -73,7 +73,7 @@ class Answering {
   }
 
   get pace(): DeltaPace {
-    return this.#feed || this.#preview ? shownAtTimes(this.#ports.clock) : WHOLE_MESSAGES;
+    return this.#feed || this.#preview ? shownAtTimes(this.#ports.clock, this.#feed) : WHOLE_MESSAGES;
   }
 
   begin(): Promise<void> {
@@ -204,7 +204,8 @@ class Answering {
     const fading = isAborted && this.#thoughts?.wasShown !== true ? this.#preview?.fading : undefined;
     if (messages.length === 0 && fading !== undefined) messages.push(fading);
     const blocks: ReplyBlock[] = messages.map((markdown) => ({ kind: "text", markdown }));
-    blocks.push(...(await this.#attached(parseDirectives(joined(this.#texts)))));
+    const whole = this.#toolTexts.has ? parseDirectives(joined(this.#texts)) : parsed;
+    blocks.push(...(await this.#attached(whole)));
     return this.#sendAll(blocks, notice, { editOf, replyTo: this.#replyTo(parsed) });
   }
 

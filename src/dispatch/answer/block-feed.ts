@@ -24,13 +24,24 @@ export interface BlockFeed {
   flush(): readonly string[];
   /** Drops what was not returned yet: its call broke off. */
   drop(): void;
+  /**
+   * Whether a block may end with this delta, the last of `text`: at the end of a line or a sentence in it, or right before it, because
+   * blanks are passed on with the word after them. A block that has become too long is not meant.
+   */
+  mayEndBlock(delta: string, text: string): boolean;
 }
+
+const LINE_ENDS = /\n/g;
+const SENTENCE_ENDS = /[.!?…]["')\]*_]*[ \t]|[。！？\n]/g;
+/** Units before a delta in which the end of a sentence is looked for: a full stop, what closes behind it, and a blank. */
+const BEFORE_DELTA = 8;
 
 export function createBlockFeed({ streaming, coalesce, byParagraph, clock, earlier }: BlockFeedOptions): BlockFeed {
   const chunker = createBlockChunker({ ...streaming.chunk, flushOnParagraph: byParagraph === true });
   const joined = byParagraph === true ? undefined : coalesce;
   const joining = joined && new Joining(createCoalescer({ ...joined, clock }), earlier);
   const holds = streaming.breakAt === "message_end";
+  const ends = streaming.chunk.breakPreference === "sentence" ? SENTENCE_ENDS : LINE_ENDS;
   let held: string[] = [];
   const give = (blocks: readonly string[]) => (joining ? blocks.flatMap((block) => joining.push(block)) : blocks);
   return {
@@ -50,6 +61,12 @@ export function createBlockFeed({ streaming, coalesce, byParagraph, clock, earli
       chunker.flush();
       joining?.flush();
       held = [];
+    },
+    mayEndBlock(delta, text) {
+      if (holds) return false;
+      const tail = text.slice(-delta.length - BEFORE_DELTA);
+      const before = tail.length - delta.length;
+      return [...tail.matchAll(ends)].some(({ 0: signs, index }) => index + signs.length >= before);
     },
   };
 }

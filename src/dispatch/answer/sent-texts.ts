@@ -57,6 +57,7 @@ export class SentTexts {
 
   /** True when the same text, or a text that contains it, was sent. A longer text is no repeat. */
   repeats(text: string): boolean {
+    if (this.#sent.length === 0) return false;
     const words = normal(text);
     return (
       words !== "" && this.#sent.some((sent) => sent === words || (words.length >= LEAST_PART && sent.includes(words)))

@@ -8,8 +8,14 @@ import { createBlockFeed, type BlockFeed } from "./block-feed.ts";
 /** Milliseconds from one look at an answer that is streamed to the next. */
 const SHOWN_EVERY_MS = 100;
 
-/** The deltas of an answer that is shown before it is complete. */
-export const shownAtTimes = (clock: Clock): DeltaPace => ({ clock, everyMs: () => SHOWN_EVERY_MS });
+/** The deltas of an answer that is shown before it is complete. What may complete a block of it comes at once. */
+export function shownAtTimes(clock: Clock, feed?: BlockFeed): DeltaPace {
+  return {
+    clock,
+    everyMs: () => SHOWN_EVERY_MS,
+    ...(feed && { isUrgent: (delta: string, text: string) => feed.mayEndBlock(delta, text) }),
+  };
+}
 
 /** Undefined where the channel cannot show an unfinished answer. */
 export function openPreview(

@@ -27,6 +27,8 @@ async function* plainEvents(stream: RunStream, from = 1, pace?: DeltaPace): Asyn
 class PlainText {
   #filter: DirectiveFilter = createDirectiveFilter();
   #text = "";
+  /** All that the filter was given of the message. */
+  #whole = "";
   #isOver = false;
 
   show(event: RunEvent): readonly RunEvent[] {
@@ -34,16 +36,23 @@ class PlainText {
       case "message_start":
         this.#filter = createDirectiveFilter();
         this.#text = "";
+        this.#whole = "";
         this.#isOver = false;
         return [event];
       case "text_delta":
+        this.#whole = event.text;
         return this.#delta(event, this.#isOver ? this.#continue(event.text) : this.#filter.push(event.delta));
       case "message_end":
         this.#isOver = true;
-        return [...this.#delta(event, this.#filter.end()), { ...event, text: parseDirectives(event.text).text }];
+        return [...this.#delta(event, this.#filter.end()), { ...event, text: this.#plain(event.text) }];
       default:
         return [event];
     }
+  }
+
+  /** The text of a message that has ended. A long one is not read again. */
+  #plain(text: string): string {
+    return text === this.#whole ? this.#text : parseDirectives(text).text;
   }
 
   /** Text after the end of a message continues one that broke off. `whole` contains the earlier part too. */

@@ -6,8 +6,8 @@ import type { AgentSettings, TypingSettings } from "../../types/settings.ts";
 import type { DispatchPorts } from "../ports.ts";
 import { background } from "../../utils/background.ts";
 
-/** A quick answer shows no "typing…". */
-const TYPING_AFTER_MS = 250;
+/** A quick answer shows no "typing…", and nobody waits for a sign for longer than an eighth of a second. */
+const TYPING_AFTER_MS = 100;
 /** Telegram shows it for five seconds. */
 const DEFAULT: TypingSettings = { mode: "instant", everyMs: 4000 };
 

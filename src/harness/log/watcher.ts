@@ -31,6 +31,7 @@ export class Watcher {
   /** An event has come. */
   notify(event: RunEvent): void {
     if (!this.#pace || !isDelta(event)) return this.#wakeUp();
+    if (this.rests && this.#isUrgent(event)) return this.#endRest(true);
     if (this.rests) this.#isBehind = true;
     else if (this.#pace.everyMs(lengthOf(event)) !== undefined) this.#wakeUp();
   }
@@ -42,7 +43,7 @@ export class Watcher {
     if (ms === undefined) return;
     this.#cancelRest?.();
     this.#isBehind = false;
-    this.#cancelRest = this.#pace.clock.after(ms, () => this.#endRest());
+    this.#cancelRest = this.#pace.clock.after(ms, () => this.#endRest(this.#isBehind));
   }
 
   close(): void {
@@ -50,9 +51,13 @@ export class Watcher {
     this.#cancelRest = undefined;
   }
 
-  #endRest(): void {
-    this.#cancelRest = undefined;
-    if (this.#isBehind) this.#wakeUp();
+  #isUrgent(event: Delta): boolean {
+    return event.type === "text_delta" && this.#pace?.isUrgent?.(event.delta, event.text) === true;
+  }
+
+  #endRest(isBehind: boolean): void {
+    this.close();
+    if (isBehind) this.#wakeUp();
   }
 
   #wakeUp(): void {

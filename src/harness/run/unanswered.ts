@@ -25,7 +25,16 @@ export function isUnanswered(messages: readonly ChatMessage[], { facts, tools }:
 
 /** Has neither text for people nor tool calls. */
 export const isWordless = (message: AssistantMessage): boolean =>
-  !hasCalls(message) && isBlank(withoutTags(textOf(message), message));
+  !hasCalls(message) && !hasWords(textOf(message), message);
+
+/** UTF-16 units that are looked at before it is known whether the rest is needed. */
+const PIECE = 4096;
+
+function hasWords(text: string, model: Pick<ModelRef, "provider">): boolean {
+  const stripper = stripperFor(model);
+  for (let at = 0; at < text.length; at += PIECE) if (!isBlank(stripper.push(text.slice(at, at + PIECE)))) return true;
+  return !isBlank(stripper.end());
+}
 
 /** Removes the tags that this model writes. */
 export const stripperFor = (model: Pick<ModelRef, "provider">): TagStripper =>

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Log } from "../../types/log.ts";
+import { forgetOldest } from "../../utils/forget-oldest.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 import type { RunningCode } from "./running-code.ts";
 
@@ -8,21 +9,38 @@ export const BLOCKING_MS = 100;
 /** What a plugin does over and over is logged once in this time. */
 const LOGGED_EVERY_MS = 60_000;
 
+/** A time in which the event loop did nothing but one call. */
+interface Block {
+  /** The call, such as `hook agent_end`. */
+  readonly what: string;
+  readonly ms: number;
+  /** When it ended, epoch milliseconds. */
+  readonly at: number;
+}
+
 /** How a plugin has behaved since it was loaded. */
 export interface PluginCost {
   readonly calls: number;
   /** Milliseconds of the event loop that its calls and timers have used, without what they awaited. */
   readonly busyMs: number;
-  /** How often it kept the event loop for longer than 100 ms, and the longest time. */
+  /** How often it kept the event loop for longer than 100 ms, and the longest and the latest time. */
   readonly blocked: number;
-  readonly longest?: { readonly what: string; readonly ms: number };
+  readonly longest?: Block;
+  readonly latest?: Block;
   /** Megabytes that its code holds, as of the last time that the heap had grown. */
   readonly heapMb?: number;
   readonly failed: number;
   readonly lastError?: string;
 }
 
-type Mutable = { -readonly [Key in keyof PluginCost]: PluginCost[Key] } & { loggedAt: number; failureLoggedAt: number };
+type Mutable = { -readonly [Key in keyof PluginCost]: PluginCost[Key] } & {
+  /** When each call was logged last. */
+  readonly loggedAt: Map<string, number>;
+  failureLoggedAt: number;
+};
+
+/** Names of calls that are remembered of each plugin. */
+const MOST_NAMES = 200;
 
 /** Measures what plugins' code does, in calls and between them: who blocks the gateway is named. */
 export class PluginWatch {
@@ -103,9 +121,12 @@ export class PluginWatch {
     if (ms < BLOCKING_MS) return;
     this.#blockedAt = this.#now();
     cost.blocked++;
-    if (ms > (cost.longest?.ms ?? 0)) cost.longest = { what, ms: Math.round(ms) };
-    if (this.#now() - cost.loggedAt < LOGGED_EVERY_MS) return;
-    cost.loggedAt = this.#now();
+    cost.latest = { what, ms: Math.round(ms), at: Date.now() };
+    if (ms > (cost.longest?.ms ?? 0)) cost.longest = cost.latest;
+    if (this.#now() - (cost.loggedAt.get(what) ?? -Infinity) < LOGGED_EVERY_MS) return;
+    cost.loggedAt.delete(what);
+    cost.loggedAt.set(what, this.#now());
+    forgetOldest(cost.loggedAt, MOST_NAMES);
     this.#log.warn("a plugin blocked the gateway", { plugin: id, call: what, ms: Math.round(ms), times: cost.blocked });
   }
 
@@ -129,7 +150,14 @@ export class PluginWatch {
   #costOf(plugin: string): Mutable {
     const known = this.#costs.get(plugin);
     if (known) return known;
-    const fresh = { calls: 0, busyMs: 0, blocked: 0, failed: 0, loggedAt: -Infinity, failureLoggedAt: -Infinity };
+    const fresh = {
+      calls: 0,
+      busyMs: 0,
+      blocked: 0,
+      failed: 0,
+      loggedAt: new Map<string, number>(),
+      failureLoggedAt: -Infinity,
+    };
     this.#costs.set(plugin, fresh);
     return fresh;
   }

@@ -121,6 +121,8 @@ export interface DeltaPace {
    * event of another kind.
    */
   everyMs(length: number): number | undefined;
+  /** Whether a delta, of which `text` is the whole text so far, is to be given at once, with those that wait. Never when unset. */
+  isUrgent?(delta: string, text: string): boolean;
 }
 
 /** For a watcher that needs texts only when their message is complete. */

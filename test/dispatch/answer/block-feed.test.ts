@@ -24,6 +24,22 @@ describe("blocks of a growing answer", () => {
     expect(late.flush()).toEqual(paragraphs);
   });
 
+  it.each([
+    ["paragraph", ["one. ", "two.", " three\n", "\n", "four", ", 4.5"], [false, false, true, true, true, false]],
+    ["sentence", ["one. ", "two.", " three", "。", "4.5", " five"], [true, true, true, true, true, false]],
+  ] as const)("may end in a delta: %s", (breakPreference, deltas, wanted) => {
+    const streaming = { blocks: true, breakAt: "text_end", chunk: { ...chunk, breakPreference } } as const;
+    const feed = createBlockFeed({ streaming, clock: manualClock(), earlier: [] });
+    const held = createBlockFeed({
+      streaming: { ...streaming, breakAt: "message_end" },
+      clock: manualClock(),
+      earlier: [],
+    });
+    const texts = deltas.map((_, at) => deltas.slice(0, at + 1).join(""));
+    expect(deltas.map((delta, at) => feed.mayEndBlock(delta, texts[at] ?? ""))).toEqual(wanted);
+    expect(deltas.some((delta, at) => held.mayEndBlock(delta, texts[at] ?? ""))).toBe(false);
+  });
+
   it("are joined until there is enough, or until nothing came for a while", () => {
     const clock = manualClock();
     const feed = open({ coalesce, clock });

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { writePlugin } from "../../kit/gateway/plugins.ts";
 import { call } from "../../kit/gateway/rpc.ts";
 import { test } from "../../kit/gateway/world.ts";
+import { until } from "../../kit/until.ts";
 
 test("a plugin that blocks the gateway from its own timer is named, and ends with its plugin", async ({
   world,
@@ -21,7 +22,7 @@ test("a plugin that blocks the gateway from its own timer is named, and ends wit
   expect(await gateway.logged("a plugin blocked the gateway")).toMatchObject({ plugin: "busy", call: "interval" });
   expect(await gateway.logged("plugin failed")).toMatchObject({ plugin: "busy", call: "timeout" });
   expect((await home.run(["status"])).stdout).toMatch(
-    /1 loaded; busy blocked the gateway .*, up to \d+ ms \(interval\)/,
+    /1 loaded; busy blocked the gateway .*, (?:up to|for) \d+ ms \(interval\)/,
   );
   expect((await home.run(["plugins", "inspect", "busy", "--runtime"])).stdout).toMatch(
     /longest call +interval, \d+ ms/,
@@ -32,6 +33,59 @@ test("a plugin that blocks the gateway from its own timer is named, and ends wit
     intervals: 1,
   });
   expect((await home.run(["agent", "--message", "hello"])).stdout).toContain("echo: hello");
+});
+
+test("a plugin whose hook, tool, command, method and route keep the event loop is named with each of them", async ({
+  world,
+  expect,
+}) => {
+  const entries = { slow: { enabled: true, hooks: { allowConversationAccess: true } } };
+  const home = await world.home(world.config({ plugins: { entries } }));
+  writePlugin(join(home.stateDir, "extensions"), {
+    id: "slow",
+    manifest: { contracts: { tools: ["dig"] } },
+    code: `const block = (ms) => { const end = performance.now() + ms; while (performance.now() < end); };
+      export default (api) => {
+        api.on("message_received", () => block(310));
+        api.registerTool({ name: "dig", description: "Digs.", parameters: { type: "object" }, execute: () => (block(320), "found") });
+        api.registerCommand({ name: "slow", description: "Waits.", handler: () => (block(330), { text: "waited" }) });
+        api.registerGatewayMethod("slow.count", ({ respond }) => (block(340), respond(true, {})), { scope: "operator.read" });
+        api.registerHttpRoute({ path: "/slow", auth: "plugin", match: "exact", handler: (_request, response) => (block(1000), response.end("ok")) });
+      };`,
+  });
+  const gateway = await home.start();
+  world.model.answer((asked) => (asked.isAfterTool ? { text: "it is found" } : { tool: "dig", args: {} }));
+  const begun = Date.now();
+  world.telegram.say("dig it out");
+  await world.told("it is found");
+  world.telegram.say("/slow");
+  await world.told("waited");
+  await call(gateway, "slow.count");
+  await (await fetch(`http://127.0.0.1:${gateway.port}/slow`)).text();
+  const least = {
+    "hook message_received": 310,
+    "tool dig": 320,
+    "command /slow": 330,
+    "method slow.count": 340,
+    "route /slow": 1000,
+  };
+  const logged = (what: string) =>
+    gateway.lines.find((line) => line["msg"] === "a plugin blocked the gateway" && line["call"] === what);
+  for (const [what, ms] of Object.entries(least)) {
+    await until(() => logged(what) !== undefined);
+    expect(logged(what)).toMatchObject({ level: "warn", plugin: "slow" });
+    expect(logged(what)?.["ms"]).toBeGreaterThanOrEqual(ms);
+  }
+  const { stdout } = await home.run(["status"]);
+  const said =
+    /slow blocked the gateway \d+ times, up to (\d+) ms \(route \/slow\), last at (\S+) for \d+ ms \(route \/slow\)/.exec(
+      stdout.replaceAll(/\s+/g, " "),
+    );
+  expect(Number(said?.[1])).toBeGreaterThanOrEqual(1000);
+  expect(Date.parse(said?.[2] ?? "")).toBeGreaterThanOrEqual(begun);
+  expect((await home.run(["plugins", "inspect", "slow", "--runtime"])).stdout).toMatch(
+    /latest long call +route \/slow, \d+ ms, at \d{4}-/,
+  );
 });
 
 test("a plugin that imports what is missing only in a turn is named at its load", async ({ world, expect }) => {

@@ -43,7 +43,15 @@ function rowsOf({ id, state, why, version, added = {}, cost, ...plugin }: Record
     ["calls", cost && `${cost.calls}, ${cost.busyMs} ms of the gateway's time, ${cost.failed} failed`],
     ["blocked the gateway", cost && cost.blocked > 0 ? `${cost.blocked} times` : undefined],
     ["memory", cost?.heapMb === undefined ? undefined : `holds ${cost.heapMb} MB of the heap`],
-    ["longest call", cost?.longest && `${cost.longest.what}, ${cost.longest.ms} ms`],
+    ["longest call", blockText(cost?.longest)],
+    ["latest long call", blockText(cost?.latest)],
     ["last error", cost?.lastError],
   ];
+}
+
+function blockText(block: { what: string; ms: number; at?: number | undefined } | undefined): string | undefined {
+  if (!block) return undefined;
+  // A gateway of an older version does not say when it was.
+  const at = block.at === undefined ? "" : `, at ${new Date(block.at).toISOString()}`;
+  return `${block.what}, ${block.ms} ms${at}`;
 }

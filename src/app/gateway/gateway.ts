@@ -1,14 +1,15 @@
 import { createChatPort } from "../../dispatch/clients/chat.ts";
+import type { Server } from "../../server/options.ts";
 import { startServer } from "../../server/server.ts";
 import type { OpenClawError } from "../../types/errors.ts";
-import type { PairingRequest } from "../../types/journal.ts";
+import type { InboxRow, PairingRequest } from "../../types/journal.ts";
 import type { GatewayEvent } from "../../types/method.ts";
 import { Feed } from "../../utils/feed.ts";
 import { openCore } from "../compose/core.ts";
 import type { Live } from "../compose/live.ts";
 import { GatewayChannels } from "./gateway-channels.ts";
 import { makeParts } from "./make-parts.ts";
-import type { StartOptions } from "./parts.ts";
+import type { Parts, StartOptions } from "./parts.ts";
 import { describeModel } from "./model-text.ts";
 import { followConfig } from "./lifecycle/reload.ts";
 import { serverOptions, serverPorts } from "./server-options.ts";
@@ -43,24 +44,19 @@ export async function startGateway(live: Live, options: StartOptions): Promise<G
   const core = await openCore(live, log, { ...channels.surroundings(), onPairing, restart: restart.port });
   const opened = { live, log, core, channels, events, stopping: stop.signal };
   const parts = await makeParts(opened, options.followingErrors);
-  const { plugins } = parts.plugins;
-  const clients = new WebClients({
-    sessions: core.sessions,
-    defaultAgent: () => live.defaultAgent.id,
-    emit: (event) => events.publish(event),
-  });
-  channels.connectTo(core, clients);
-  const chat = createChatPort(core.dispatch, core.ports, (message) => clients.receive(message));
-  const left = await core.journal.inbox.open();
-  const server = await startServer(await serverOptions(parts, options), serverPorts(parts, chat));
-  await options.listening?.(server.port);
-  log.info("listening", { host: server.host, port: server.port });
-  // Before the first run: an engine may open its store only now.
-  await Promise.all([plugins.start(), channels.start()]);
-  await takeUp(parts, left);
-  channels.open();
-  parts.heartbeats.start();
   const reloads = new AbortController();
+  let server: Server | undefined;
+  const close = (graceMs: number) => closeGateway({ parts, server, stop }, graceMs);
+  try {
+    // Before any client can write.
+    const left = await core.journal.inbox.open();
+    server = await listen(parts, options);
+    await begin(parts, left);
+  } catch (error) {
+    // Whoever starts another one in this process must find nothing of this one at work.
+    await close(0);
+    throw error;
+  }
   const followed = followConfig(parts, options.load, reloads.signal);
   startBackgroundTasks(parts, stop.signal);
   return {
@@ -74,9 +70,35 @@ export async function startGateway(live: Live, options: StartOptions): Promise<G
       // A config change now must not reconnect a channel that was just closed.
       reloads.abort();
       await followed;
-      await closeGateway({ parts, server, stop }, graceMs);
+      await close(graceMs);
     },
   };
+}
+
+/** Clients can connect from now on. Their messages are kept and not yet answered. */
+async function listen(parts: Parts, options: StartOptions): Promise<Server> {
+  const { core, channels, events, live, log } = parts;
+  const clients = new WebClients({
+    sessions: core.sessions,
+    defaultAgent: () => live.defaultAgent.id,
+    emit: (event) => events.publish(event),
+  });
+  channels.connectTo(core, clients);
+  const chat = createChatPort(core.dispatch, core.ports, (message) => clients.receive(message));
+  const server = await startServer(await serverOptions(parts, options), serverPorts(parts, chat));
+  await options.listening?.(server.port);
+  log.info("listening", { host: server.host, port: server.port });
+  return server;
+}
+
+/** Connects the channels, and continues what an earlier process left. */
+async function begin(parts: Parts, left: readonly InboxRow[]): Promise<void> {
+  const { channels, heartbeats } = parts;
+  // Before the first run: an engine may open its store only now.
+  await Promise.all([parts.plugins.plugins.start(), channels.start()]);
+  await takeUp(parts, left);
+  channels.open();
+  heartbeats.start();
 }
 
 /** The event does not contain the code; authorized clients read it with `pairing.list`. */

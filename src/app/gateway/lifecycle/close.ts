@@ -6,9 +6,9 @@ const SEND_GRACE_MS = 5000;
 const ACK_GRACE_MS = 2000;
 const CLOSE_MS = 1000;
 
-/** Runs every step, also after a failed one, so that the journal is always written. */
+/** `server` is unset when the start failed before it listened. Runs every step, also after a failed one, so that the journal is always written. */
 export async function closeGateway(
-  { parts, server, stop }: { parts: Parts; server: Server; stop: AbortController },
+  { parts, server, stop }: { parts: Parts; server: Server | undefined; stop: AbortController },
   graceMs: number,
 ): Promise<void> {
   const { core, channels } = parts;
@@ -21,7 +21,7 @@ export async function closeGateway(
     ["plugins' stop hooks", () => parts.plugins.stopping()],
     ["ack reactions", () => core.dispatch.replies.acks.settle(ACK_GRACE_MS)],
     ["upkeep", () => stop.abort()],
-    ["server", () => server.close(CLOSE_MS, "the gateway stops")],
+    ["server", () => server?.close(CLOSE_MS, "the gateway stops")],
     ["channels", () => channels.close()],
     ["plugins", () => parts.plugins.close()],
     ["journal and sessions", () => core.close()],

@@ -1,17 +1,16 @@
 import { homedir } from "node:os";
 import { acquireStateLock, type StateLock } from "../../../store/lock/lock.ts";
 import { stopDaemon } from "./stop.ts";
-import { applyEnv } from "../../config/env-vars.ts";
-import { loadConfig, type LoadedConfig } from "../../config/load.ts";
+import type { LoadedConfig } from "../../config/load.ts";
 import { makeStateDirs, resolvePaths, type StatePaths } from "../../config/paths.ts";
-import type { Contributions } from "../../../plugins/contributions.ts";
 import { Live } from "../../compose/live.ts";
 import { ownerGap } from "../../accounts/owner-gap.ts";
 import { openLog, type OpenLog } from "../../log/log.ts";
-import { loadOptionsFor, repairPlugins } from "../../plugins/load-options.ts";
+import { repairPlugins } from "../../plugins/load-options.ts";
+import { errorText } from "../../../utils/text/error-text.ts";
 import { greet } from "./greeting.ts";
 import { type Gateway, startGateway } from "../gateway.ts";
-import { bundledContributions } from "../../contributions/extensions.ts";
+import { prepare, prepareAgain, type Prepared } from "./prepare.ts";
 import { untilSignal } from "./signals.ts";
 import { guardProcess, type ProcessGuard } from "./process-guard.ts";
 
@@ -43,73 +42,71 @@ export async function runGateway(options: GatewayOptions): Promise<number> {
   // Before the config is read, because it may name commands that give secrets.
   await makeStateDirs(paths);
   const repaired = await repairPlugins(paths);
-  const first = await prepare(paths);
+  const prepared = await prepare(paths);
   const lock = await takeLock(paths, options.force === true);
   try {
     // From the beginning, so that a signal during a start also leads to a proper shutdown.
-    const rest = { paths, options, lock, signalled: untilSignal() };
-    let end = await serveOnce(first, { ...rest, repaired });
-    for (let last = first; end === "restart";) {
-      const next = await prepare(paths).catch(() => last);
-      end = await serveOnce(next, { ...rest, fallback: last });
-      last = next;
-    }
-    return end;
+    return await serveOn({ ...prepared, notes: repaired }, { paths, options, lock, signalled: untilSignal() });
   } finally {
     await lock.release();
   }
 }
 
-/** The config in force for one start, with the extensions and plugins that it is of. */
-interface Prepared {
-  readonly contributions: Contributions;
-  readonly loaded: LoadedConfig;
-  load(): Promise<LoadedConfig>;
-}
-
-async function prepare(paths: StatePaths): Promise<Prepared> {
-  const contributions = bundledContributions();
-  const load = async () => loadConfig(await loadOptionsFor(contributions, paths));
-  const loaded = await load();
-  applyEnv(loaded.config, process.env);
-  return { contributions, load, loaded };
-}
-
-/** What one start is given besides its config. */
-interface Start {
+/** What stays over restarts. */
+interface Daemon {
   readonly paths: StatePaths;
   readonly options: GatewayOptions;
   readonly lock: StateLock;
   readonly signalled: Promise<NodeJS.Signals>;
-  /** What was repaired before it. */
-  readonly repaired?: readonly string[];
-  /** The config to start with when this one lets no gateway start: nobody may be there to start the process again. */
-  readonly fallback?: Prepared;
 }
 
-/** Serves until the gateway stops. Returns the exit code, or that it is to start again. */
-async function serveOnce({ contributions, loaded, load }: Prepared, start: Start): Promise<number | "restart"> {
-  const { paths, options, repaired = [], fallback } = start;
+/**
+ * Serves through all restarts. Nobody may be there to start the process again, so that a config with which no gateway can start
+ * gives way to the one before.
+ */
+async function serveOn(first: Prepared, daemon: Daemon): Promise<number> {
+  let present = first;
+  let before: LoadedConfig | undefined;
+  for (;;) {
+    const end = await serveOnce(present, daemon);
+    if (typeof end === "number") return end;
+    if (end === "restart") {
+      before = present.loaded;
+      present = await prepareAgain(daemon.paths, before);
+    } else if (before) {
+      const note = `the gateway did not start with its present config, and starts with the one before: ${errorText(end.notStarted)}`;
+      present = await prepare(daemon.paths, before, note);
+      before = undefined;
+    } else throw end.notStarted;
+  }
+}
+
+/** The exit code; or the gateway is to start again, or could not start. */
+type End = number | "restart" | { readonly notStarted: unknown };
+
+async function serveOnce({ contributions, loaded, load, notes }: Prepared, daemon: Daemon): Promise<End> {
+  const { paths, options, lock, signalled } = daemon;
   const live = new Live(paths, process.env["HOME"] ?? homedir(), loaded, contributions);
   const log = logFor(live, options.verbose === true);
-  for (const text of [...repaired, ...loaded.warnings.map((warning) => warning.text)]) log.warn(text);
+  for (const text of [...notes, ...loaded.warnings.map((warning) => warning.text)]) log.warn(text);
   const gap = ownerGap(live.config);
   if (gap) log.warn(gap.message, { fix: gap.fix });
   const guard = guardProcess(log);
-  try {
-    const gateway = await startIn(live, { ...start, log, load, guard });
-    return await serve(gateway, { ...start, log, guard });
-  } catch (error) {
-    if (!fallback || !(error instanceof NotStarted)) throw error instanceof NotStarted ? error.cause : error;
-    log.error("the gateway did not start with its present config, and starts with the one before", {
-      error: error.cause,
-    });
-  } finally {
-    log.flush();
-    guard.release();
+  const listening = (port: number) => lock.note({ port });
+  const starting = startGateway(live, { log, load, listening, followingErrors: guard.followPlugins, ...options });
+  const failed = starting.then(
+    () => undefined,
+    (notStarted: unknown) => ({ notStarted }),
+  );
+  const failure = await Promise.race([failed, rejectWith(guard.crashed)]);
+  if (!failure) {
+    const gateway = await starting;
+    await greet(gateway, live, options.token);
+    return serve(gateway, { log, guard, signalled });
   }
-  const { fallback: _used, ...again } = start;
-  return serveOnce({ ...fallback, contributions: bundledContributions() }, again);
+  log.flush();
+  guard.release();
+  return failure;
 }
 
 async function takeLock(paths: StatePaths, force: boolean): Promise<StateLock> {
@@ -127,28 +124,10 @@ function graceOf(wanted: string | undefined): number {
   return wanted !== undefined && /^\d{1,7}$/.test(wanted) ? Number(wanted) : GRACE_MS;
 }
 
-interface Serving extends Start {
+interface Serving {
   readonly log: OpenLog;
   readonly guard: ProcessGuard;
-}
-
-/** A start failed with its `cause`. */
-class NotStarted extends Error {}
-
-async function startIn(
-  live: Live,
-  { log, load, guard, lock, options }: Serving & Pick<Prepared, "load">,
-): Promise<Gateway> {
-  const listening = (port: number) => lock.note({ port });
-  const followingErrors = guard.followPlugins;
-  try {
-    const starting = startGateway(live, { log, load, listening, followingErrors, ...options });
-    const gateway = await Promise.race([starting, rejectWith(guard.crashed)]);
-    await greet(gateway, live, options.token);
-    return gateway;
-  } catch (error) {
-    throw new NotStarted("the gateway did not start", { cause: error });
-  }
+  readonly signalled: Promise<NodeJS.Signals>;
 }
 
 async function serve(gateway: Gateway, { log, guard, signalled }: Serving): Promise<number | "restart"> {
@@ -162,6 +141,8 @@ async function serve(gateway: Gateway, { log, guard, signalled }: Serving): Prom
   log.info("stopping", { ...end.why, graceMs: end.graceMs });
   await gateway.close(end.graceMs);
   log.info("stopped");
+  log.flush();
+  guard.release();
   if ("error" in end) throw end.error;
   return end.exit;
 }

@@ -120,7 +120,9 @@ function replaceProcess() {
   // A channel to the parent process would be lost.
   if (typeof process.execve !== "function" || process.channel || !fs.existsSync(process.execPath)) return;
   const script = fileURLToPath(import.meta.url);
-  const argv = [process.execPath, ...DAEMON_FLAGS, ...process.execArgv, script, ...args];
+  // A daemon that restarts has the flags already.
+  const others = process.execArgv.filter((flag) => !DAEMON_FLAGS.includes(flag));
+  const argv = [process.execPath, ...DAEMON_FLAGS, ...others, script, ...args];
   try {
     process.execve(process.execPath, argv, daemonEnvironment());
   } catch {

@@ -1,7 +1,11 @@
 import type { RestartPort } from "../../../dispatch/ports.ts";
+import { systemClock } from "../../../types/clock.ts";
 import { OpenClawError } from "../../../types/errors.ts";
 import type { Live } from "../../compose/live.ts";
 import type { LoadedConfig } from "../../config/load.ts";
+
+/** Milliseconds in which the client that asked can read the answer before its connection closes. */
+const DELAY_MS = 1000;
 
 /** The gateway's restart by a command. */
 export interface RestartDesk {
@@ -26,7 +30,7 @@ export function openRestart(live: Live, load: () => Promise<LoadedConfig>): Rest
           return `${error.message} ${error.fix}`;
         }
       },
-      begin: () => asked.resolve(),
+      begin: () => void systemClock.after(DELAY_MS, () => asked.resolve()),
     },
   };
 }

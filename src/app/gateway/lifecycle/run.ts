@@ -1,17 +1,16 @@
 import { homedir } from "node:os";
+import { setTimeout as sleep } from "node:timers/promises";
 import { acquireStateLock, type StateLock } from "../../../store/lock/lock.ts";
 import { stopDaemon } from "./stop.ts";
-import type { LoadedConfig } from "../../config/load.ts";
 import { makeStateDirs, resolvePaths, type StatePaths } from "../../config/paths.ts";
 import { Live } from "../../compose/live.ts";
 import { ownerGap } from "../../accounts/owner-gap.ts";
 import { openLog, type OpenLog } from "../../log/log.ts";
 import { repairPlugins } from "../../plugins/load-options.ts";
-import { errorText } from "../../../utils/text/error-text.ts";
+import { withFix } from "../../../types/errors.ts";
 import { greet } from "./greeting.ts";
 import { type Gateway, startGateway } from "../gateway.ts";
-import { prepare, prepareAgain, type Prepared } from "./prepare.ts";
-import { untilSignal } from "./signals.ts";
+import { prepare, type Prepared } from "./prepare.ts";
 import { guardProcess, type ProcessGuard } from "./process-guard.ts";
 
 export interface GatewayOptions {
@@ -28,67 +27,75 @@ const GRACE_MS = 30_000;
 /** After an uncaught exception, and when the journal can no longer be synced. */
 const CRASH_GRACE_MS = 5000;
 
+/** Milliseconds until a start that failed after a restart is tried again. */
+const TRY_AGAIN_MS = 5000;
+
 /**
- * Runs the daemon until it is stopped, through every restart that an owner asks for. Returns the exit code; throws `OpenClawError`
- * when it cannot start or continue.
+ * Runs the daemon until it is stopped, or an owner asks for a restart. Returns the exit code, or that the caller is to start it
+ * again; throws `OpenClawError` when it cannot start or continue. After a restart a failed start is tried again, since nobody may be
+ * there to start the process.
  */
-export async function runGateway(options: GatewayOptions): Promise<number> {
+export async function runGateway(
+  options: GatewayOptions,
+  { signalled, isRestart }: RunScene,
+): Promise<number | "restart"> {
+  for (;;) {
+    const end = await runOnce(options, signalled);
+    if (typeof end !== "object") return end;
+    if (!isRestart) throw end.notStarted;
+    process.stderr.write(`${withFix(end.notStarted)}\nThe gateway tries again in ${TRY_AGAIN_MS / 1000} seconds.\n`);
+    const hasSignal = await Promise.race([signalled.then(() => true), sleep(TRY_AGAIN_MS, false)]);
+    if (hasSignal) return 0;
+  }
+}
+
+/** What the process knows besides the flags. */
+interface RunScene {
+  readonly signalled: Promise<NodeJS.Signals>;
+  readonly isRestart: boolean;
+}
+
+async function runOnce(options: GatewayOptions, signalled: RunScene["signalled"]): Promise<End> {
   process.umask(0o077);
   const paths = resolvePaths(process.env);
   // Plugins and child processes look for the state directory here.
   process.env["OPENCLAW_STATE_DIR"] = paths.stateDir;
   // Only the harness retries, and the AWS client has no other setting for that.
   process.env["AWS_MAX_ATTEMPTS"] ??= "1";
-  // Before the config is read, because it may name commands that give secrets.
-  await makeStateDirs(paths);
-  const repaired = await repairPlugins(paths);
-  const prepared = await prepare(paths);
-  const lock = await takeLock(paths, options.force === true);
+  let lock: StateLock | undefined;
   try {
-    // From the beginning, so that a signal during a start also leads to a proper shutdown.
-    return await serveOn({ ...prepared, notes: repaired }, { paths, options, lock, signalled: untilSignal() });
+    // Before the config is read, because it may name commands that give secrets.
+    await makeStateDirs(paths);
+    const repaired = await repairPlugins(paths);
+    const prepared = await prepare(paths);
+    lock = await takeLock(paths, options.force === true);
+    return await serveOnce(prepared, { paths, options, lock, signalled, repaired });
+  } catch (error) {
+    if (lock) throw error;
+    return { notStarted: error };
   } finally {
-    await lock.release();
+    await lock?.release();
   }
 }
 
-/** What stays over restarts. */
-interface Daemon {
+/** What one start is given besides its config. */
+interface Start {
   readonly paths: StatePaths;
   readonly options: GatewayOptions;
   readonly lock: StateLock;
   readonly signalled: Promise<NodeJS.Signals>;
-}
-
-/**
- * Serves through all restarts. Nobody may be there to start the process again, so that a config with which no gateway can start
- * gives way to the one before.
- */
-async function serveOn(first: Prepared, daemon: Daemon): Promise<number> {
-  let present = first;
-  let before: LoadedConfig | undefined;
-  for (;;) {
-    const end = await serveOnce(present, daemon);
-    if (typeof end === "number") return end;
-    if (end === "restart") {
-      before = present.loaded;
-      present = await prepareAgain(daemon.paths, before);
-    } else if (before) {
-      const note = `the gateway did not start with its present config, and starts with the one before: ${errorText(end.notStarted)}`;
-      present = await prepare(daemon.paths, before, note);
-      before = undefined;
-    } else throw end.notStarted;
-  }
+  /** What was repaired before it. */
+  readonly repaired: readonly string[];
 }
 
 /** The exit code; or the gateway is to start again, or could not start. */
 type End = number | "restart" | { readonly notStarted: unknown };
 
-async function serveOnce({ contributions, loaded, load, notes }: Prepared, daemon: Daemon): Promise<End> {
-  const { paths, options, lock, signalled } = daemon;
+async function serveOnce({ contributions, loaded, load }: Prepared, start: Start): Promise<End> {
+  const { paths, options, lock, signalled, repaired } = start;
   const live = new Live(paths, process.env["HOME"] ?? homedir(), loaded, contributions);
   const log = logFor(live, options.verbose === true);
-  for (const text of [...notes, ...loaded.warnings.map((warning) => warning.text)]) log.warn(text);
+  for (const text of [...repaired, ...loaded.warnings.map((warning) => warning.text)]) log.warn(text);
   const gap = ownerGap(live.config);
   if (gap) log.warn(gap.message, { fix: gap.fix });
   const guard = guardProcess(log);

@@ -1,4 +1,4 @@
-import { outliveReader, type Io } from "../../io.ts";
+import { drain, outliveReader, type Io } from "../../io.ts";
 
 export interface RunFlags {
   readonly port?: number;
@@ -8,16 +8,49 @@ export interface RunFlags {
   readonly verbose?: boolean;
 }
 
-/** Runs the gateway until it is stopped. */
+/** Set in the environment of a process that takes the place of one that restarts. */
+const RESTARTED = "OPENCLAW_RESTARTED";
+
+/** Runs the gateway until it is stopped, through all restarts. */
 export async function gatewayRun(_io: Io, flags: RunFlags): Promise<number> {
   outliveReader();
   const { runGateway } = await import("../../../gateway/lifecycle/run.ts");
+  const { untilSignal } = await import("../../../gateway/lifecycle/signals.ts");
   const { port, bind, token, force, verbose } = flags;
-  return runGateway({
+  const options = {
     ...(port !== undefined && { port }),
     ...(bind !== undefined && { bind }),
     ...(token !== undefined && { token }),
-    ...(force !== undefined && { force }),
     ...(verbose !== undefined && { verbose }),
-  });
+  };
+  let isRestart = process.env[RESTARTED] !== undefined;
+  delete process.env[RESTARTED];
+  let hasSignal = false;
+  // From the beginning, so that a signal during a start also leads to a proper shutdown.
+  const signalled = untilSignal().finally(() => (hasSignal = true));
+  for (;;) {
+    const end = await runGateway(
+      { ...options, ...(force === true && !isRestart && { force }) },
+      { signalled, isRestart },
+    );
+    if (end !== "restart") return end;
+    await drain();
+    if (hasSignal) return 0;
+    replaceProcess();
+    isRestart = true;
+  }
+}
+
+/**
+ * The program begins again in the same process id, with the code that is installed now: of the gateway and of plugins. Returns where
+ * a process cannot be replaced, or where that would cut the channel to the one that started it.
+ */
+function replaceProcess(): void {
+  if (typeof process.execve !== "function" || process.channel) return;
+  const argv = [process.execPath, ...process.execArgv, ...process.argv.slice(1)];
+  try {
+    process.execve(process.execPath, argv, { ...process.env, [RESTARTED]: "1" });
+  } catch {
+    // Windows, or a permission that this process has not: the gateway begins again in this process.
+  }
 }

@@ -78,6 +78,9 @@ const channelPortsIn = (folder: string): PluginPorts["channels"] => ({
   routeOf: () => ({ agentId: "main", sessionKey: "main", mainSessionKey: "main" }),
   commandTarget: () => undefined,
   failedSend,
+  // No agent answers.
+  runsOf: async function* none() {},
+  stopMessage: async () => undefined,
 });
 
 const nothing = () => undefined;

@@ -3,7 +3,7 @@ import type { SendResult } from "../types/chat/channel.ts";
 import type { MessageOptions, Peer } from "../types/chat/message.ts";
 import type { MediaStore } from "../types/journal.ts";
 import type { Clock } from "../types/clock.ts";
-import type { AgentId, SessionKey } from "../types/ids.ts";
+import type { AgentId, RunId, SessionKey } from "../types/ids.ts";
 import type { Log } from "../types/log.ts";
 import type { PluginManifest } from "../types/plugin/manifest.ts";
 import type { MessageKey, MessageRun } from "../types/run/message-run.ts";
@@ -59,6 +59,10 @@ export type SubagentGrant = PluginEntry["subagent"];
 export interface PluginSubagentPorts extends Omit<Subagents, "run"> {
   /** Rejects as `Subagents.run` does, and when the grant does not cover the model. */
   run(request: SubagentRequest, grant: SubagentGrant): ReturnType<Subagents["run"]>;
+  /** What `run` has begun, to be watched: as `PluginRunPorts.runsOf`. */
+  runsOf(runId: RunId, signal: AbortSignal): AsyncIterable<MessageRun>;
+  /** Ends a run, or its request while it waits. */
+  stop(runId: RunId): Promise<void>;
 }
 
 /** What happens in the gateway. A listener gets events in the field's form until the signal aborts; it must not throw. */

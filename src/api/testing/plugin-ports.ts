@@ -60,6 +60,8 @@ function subagents(): PluginPorts["subagents"] {
     owns: ({ sessionKey }) => open.has(sessionKey),
     messages: async (sessionKey, limit) => (open.get(sessionKey) ?? []).slice(-limit),
     remove: async ({ sessionKey }) => open.delete(sessionKey),
+    runsOf: async function* none() {},
+    stop: async () => undefined,
   };
 }
 

@@ -11,7 +11,7 @@ import type { CommandTarget } from "../../../ports.ts";
 import type { PluginScope } from "../../scope.ts";
 import type { ConnectedAccount } from "./accounts.ts";
 import type { TypingCallbacks } from "./dispatcher.ts";
-import { followReply } from "./follow-reply.ts";
+import { followMessage } from "./follow-reply.ts";
 import { filesIn, firstText, messageOf, type NamedFile } from "./inbound.ts";
 
 interface DispatchOptions {
@@ -40,7 +40,7 @@ export async function dispatchInbound(
     account.showTyping();
   }
   const stored = store(scope, account, { ...message, media: media.filter((item) => item !== undefined) });
-  followReply(scope, { account, eventKey: message.eventKey, stored }, replyOptions);
+  followMessage(scope, { account, eventKey: message.eventKey, stored }, replyOptions);
   await stored;
 }
 

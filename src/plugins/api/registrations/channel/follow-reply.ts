@@ -1,57 +1,72 @@
-import type { MessageKey } from "../../../../types/run/message-run.ts";
+import type { MessageRun } from "../../../../types/run/message-run.ts";
 import { background } from "../../../../utils/background.ts";
 import type { Fields } from "../../../../utils/fields.ts";
 import type { PluginScope } from "../../scope.ts";
 import type { ConnectedAccount } from "./accounts.ts";
 import { ReplyCallbacks } from "./reply-callbacks.ts";
 
-interface PassedOn {
-  readonly account: ConnectedAccount;
-  readonly eventKey: string;
-  /** Resolves when the message is durable. */
-  readonly stored: Promise<void>;
+/** A message whose run a plugin follows. */
+interface FollowedMessage {
+  /** Resolves when it is durable. */
+  readonly stored: Promise<unknown>;
+  /** Its runs, until it has its outcome or the signal aborts. */
+  runs(signal: AbortSignal): AsyncIterable<MessageRun>;
+  /** Ends its run, or the message while it waits. */
+  stop(): Promise<void>;
+  /** Whether an abort is the plugin's own wish: the signals of the gateway end no run. */
+  mayStop(): boolean;
 }
 
-/**
- * Calls the callbacks of `replyOptions` for the run of a message, and ends the run when `replyOptions.abortSignal` aborts. A
- * message that comes again while its run is followed calls no second set.
- */
-export function followReply(scope: PluginScope, { account, eventKey, stored }: PassedOn, options: Fields): void {
-  const callbacks = new ReplyCallbacks(scope, options);
+/** Calls the callbacks of `replyOptions` for the run of a message, and ends the run when its `abortSignal` aborts. */
+export function followReply(
+  scope: PluginScope,
+  message: FollowedMessage,
+  { callbacks, options }: { readonly callbacks: ReplyCallbacks; readonly options: Fields },
+): Promise<void> | undefined {
   const given = options["abortSignal"];
   const abort = given instanceof AbortSignal ? given : undefined;
-  if ((callbacks.isEmpty && !abort) || account.followed.has(eventKey)) return;
-  const key = { channel: account.channel, account: account.account, eventKey };
+  if (callbacks.isEmpty && !abort) return undefined;
+  const stop = () => {
+    if (abort?.aborted !== true || !message.mayStop()) return;
+    background("the end of a plugin's message", message.stop(), scope.log);
+  };
   const follow = async () => {
-    account.followed.add(eventKey);
-    const stop = abort && stopOnAbort(scope, { account, key, abort });
+    abort?.addEventListener("abort", stop, { once: true });
+    // It may have been aborted before the message was known.
+    message.stored.then(stop, () => undefined);
     try {
-      // It may have been aborted before the message was known.
-      stored.then(stop?.ifAborted, () => undefined);
-      for await (const run of scope.ports.channels.runsOf({ key, stored }, scope.signal)) {
-        stop?.ifAborted();
+      for await (const run of message.runs(scope.signal)) {
+        stop();
         await callbacks.follow(run);
       }
     } finally {
-      account.followed.delete(eventKey);
-      stop?.end();
+      abort?.removeEventListener("abort", stop);
     }
   };
-  scope.outside(() => background("a plugin that follows the run of a message", follow(), scope.log));
+  return scope.outside(follow);
 }
 
-interface AbortedMessage {
+interface PassedOn {
   readonly account: ConnectedAccount;
-  readonly key: MessageKey;
-  readonly abort: AbortSignal;
+  readonly eventKey: string;
+  readonly stored: Promise<void>;
 }
 
-function stopOnAbort(scope: PluginScope, { account, key, abort }: AbortedMessage) {
-  const ifAborted = () => {
-    // The signal of an account that is closed may be part of it: the gateway ends or connects anew, and the run goes on.
-    if (!abort.aborted || account.host.signal.aborted || !scope.accounts.has(account)) return;
-    background("the end of a plugin's message", scope.ports.channels.stopMessage(key), scope.log);
+/** The same for a message of a channel. One that comes again while its run is followed calls no second set of callbacks. */
+export function followMessage(scope: PluginScope, { account, eventKey, stored }: PassedOn, options: Fields): void {
+  if (account.followed.has(eventKey)) return;
+  const { channels } = scope.ports;
+  const key = { channel: account.channel, account: account.account, eventKey };
+  const message: FollowedMessage = {
+    stored,
+    runs: (signal) => channels.runsOf({ key, stored }, signal),
+    stop: () => channels.stopMessage(key),
+    // Many plugins pass on the signal of the account. When that is closed, the gateway ends or connects it anew.
+    mayStop: () => !account.host.signal.aborted && scope.accounts.has(account),
   };
-  abort.addEventListener("abort", ifAborted, { once: true });
-  return { ifAborted, end: () => abort.removeEventListener("abort", ifAborted) };
+  const following = followReply(scope, message, { callbacks: new ReplyCallbacks(scope, options), options });
+  if (!following) return;
+  account.followed.add(eventKey);
+  const followed = following.finally(() => account.followed.delete(eventKey));
+  background("a plugin that follows the run of a message", followed, scope.log);
 }

@@ -83,13 +83,12 @@ export class ReplyCallbacks {
   readonly #late = new Set<string>();
 
   /** Leaves out those that the plugin may not have, and notes them. */
-  constructor(scope: PluginScope, options: Fields) {
+  constructor(scope: PluginScope, options: Fields, mayRead = mayReadConversations(scope)) {
     this.#scope = scope;
     const given = CALLBACKS.flatMap((known): readonly Callback[] => {
       const call = optionalMethodIn(options, known.name);
       return call ? [{ ...known, call }] : [];
     });
-    const mayRead = mayReadConversations(scope);
     this.#callbacks = given.filter(({ readsConversations }) => mayRead || !readsConversations);
     for (const { name } of given) if (!this.#callbacks.some((one) => one.name === name)) refuse(scope, name);
   }

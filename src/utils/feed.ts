@@ -27,7 +27,7 @@ export class Feed<T> {
   }
 }
 
-/** Publishes values under keys, to the watchers of each key. Keys without a watcher take no memory. */
+/** Publishes values under keys, to the watchers of each key. A key is kept until the signals of its watchers abort. */
 export class KeyedFeed<K, T> {
   readonly #feeds = new Map<K, { readonly feed: Feed<T>; watchers: number }>();
 

@@ -3,9 +3,10 @@ import type { SendResult } from "../types/chat/channel.ts";
 import type { MessageOptions, Peer } from "../types/chat/message.ts";
 import type { MediaStore } from "../types/journal.ts";
 import type { Clock } from "../types/clock.ts";
-import type { AgentId, SessionKey } from "../types/ids.ts";
+import type { AgentId, RunId, SessionKey } from "../types/ids.ts";
 import type { Log } from "../types/log.ts";
 import type { PluginManifest } from "../types/plugin/manifest.ts";
+import type { MessageKey, MessageRun } from "../types/run/message-run.ts";
 import type { SubagentRequest, Subagents } from "../types/run/subagent.ts";
 import type { PluginEntry, PluginsConfig } from "./config.ts";
 
@@ -58,6 +59,10 @@ export type SubagentGrant = PluginEntry["subagent"];
 export interface PluginSubagentPorts extends Omit<Subagents, "run"> {
   /** Rejects as `Subagents.run` does, and when the grant does not cover the model. */
   run(request: SubagentRequest, grant: SubagentGrant): ReturnType<Subagents["run"]>;
+  /** What `run` has begun, to be watched: as `PluginRunPorts.runsOf`. */
+  runsOf(runId: RunId, signal: AbortSignal): AsyncIterable<MessageRun>;
+  /** Ends a run, or its request while it waits. */
+  stop(runId: RunId): Promise<void>;
 }
 
 /** What happens in the gateway. A listener gets events in the field's form until the signal aborts; it must not throw. */
@@ -79,8 +84,26 @@ export interface PluginMediaPorts {
   sizeOf(bytes: Uint8Array): { readonly width: number; readonly height: number } | null;
 }
 
+/** A message that a plugin passes on. */
+export interface PassedMessage {
+  readonly key: MessageKey;
+  /** Resolves when it is in the journal. When it rejects, there are no runs. */
+  readonly stored: Promise<unknown>;
+}
+
+/** The runs of messages. */
+export interface PluginRunPorts {
+  /**
+   * The runs that answer a message, one after the other. Begins at once; ends when the message has its outcome or nobody works on
+   * it any more, and with the signal. A run that has begun may go on then.
+   */
+  runsOf(message: PassedMessage, signal: AbortSignal): AsyncIterable<MessageRun>;
+  /** Ends the run of a message, or the message while it waits, as `/stop` does. */
+  stopMessage(key: MessageKey): Promise<void>;
+}
+
 /** What the channels of plugins use of the gateway. */
-export interface PluginChannelPorts {
+export interface PluginChannelPorts extends PluginRunPorts {
   /** Keeps a file of a message in the media store. */
   saveMedia: MediaStore["put"];
   /** The agent and the session of the next message of a chat whose sender has the chat's id. */

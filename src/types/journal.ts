@@ -57,11 +57,22 @@ export interface AcceptedRow {
   readonly isNew: boolean;
 }
 
+/** Looks at the rows of the inbox. */
+interface InboxReader {
+  /** Rows without an outcome, oldest first. */
+  open(): Promise<readonly InboxRow[]>;
+  find(channel: string, account: string, eventKey: string): Promise<InboxRow | undefined>;
+  /** Reports each claim and the end of a row that this process writes, until the signal aborts. */
+  changes(id: number, signal: AbortSignal): AsyncIterable<"changed">;
+  /** The rows that became the turn of a run, in order of arrival. */
+  ofRun(runId: string): Promise<readonly InboxRow[]>;
+}
+
 /**
  * Every method resolves after its transaction is on disk, and rejects with `OpenClawError` when that failed. Those that end in
  * `Ahead`, and `recordTurn`, resolve when their transaction outlives the process; until `synced` resolves, a power cut may undo it.
  */
-export interface Inbox {
+export interface Inbox extends InboxReader {
   /** Stores events. One known before comes back with `isNew: false`. */
   accept(messages: readonly InboundMessage[]): Promise<readonly AcceptedRow[]>;
   /** As `accept`. Only after `synced` may the platform be acknowledged. */
@@ -80,11 +91,6 @@ export interface Inbox {
   finishTurn(ids: readonly number[], outcome: Outcome): Promise<void>;
   /** Stores the record of a run and ends the rows of its turn, as `finishTurn` does, in one transaction; without an outcome they stay. */
   recordTurn(run: RunRecord, ids: readonly number[], outcome: Outcome | undefined): Promise<void>;
-  /** Rows without an outcome, oldest first. */
-  open(): Promise<readonly InboxRow[]>;
-  find(channel: string, account: string, eventKey: string): Promise<InboxRow | undefined>;
-  /** The rows that became the turn of a run, in order of arrival. */
-  ofRun(runId: string): Promise<readonly InboxRow[]>;
 }
 
 /** planned → sending → sent | unknown | failed */

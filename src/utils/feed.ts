@@ -26,3 +26,27 @@ export class Feed<T> {
     for (const queue of this.#queues) queue.end();
   }
 }
+
+/** Publishes values under keys, to the watchers of each key. A key is kept until the signals of its watchers abort. */
+export class KeyedFeed<K, T> {
+  readonly #feeds = new Map<K, { readonly feed: Feed<T>; watchers: number }>();
+
+  publish(key: K, value: T): void {
+    this.#feeds.get(key)?.feed.publish(value);
+  }
+
+  /** As `Feed.watch`. */
+  watch(key: K, signal: AbortSignal): AsyncIterableIterator<T> {
+    const known = this.#feeds.get(key) ?? { feed: new Feed<T>(), watchers: 0 };
+    if (signal.aborted) return known.feed.watch(signal);
+    this.#feeds.set(key, known);
+    known.watchers += 1;
+    signal.addEventListener("abort", () => this.#leave(key, known), { once: true });
+    return known.feed.watch(signal);
+  }
+
+  #leave(key: K, known: { watchers: number }): void {
+    known.watchers -= 1;
+    if (known.watchers === 0) this.#feeds.delete(key);
+  }
+}

@@ -1,7 +1,7 @@
 import { getEventListeners } from "node:events";
 import { describe, expect, it } from "vitest";
 import { AsyncQueue } from "../../src/utils/async-queue.ts";
-import { Feed } from "../../src/utils/feed.ts";
+import { Feed, KeyedFeed } from "../../src/utils/feed.ts";
 
 async function readAll<T>(values: AsyncIterable<T>): Promise<T[]> {
   const read: T[] = [];
@@ -64,5 +64,24 @@ describe("a queue", () => {
     const last = queue.next();
     queue.end();
     expect(await last).toEqual({ done: true, value: undefined });
+  });
+});
+
+describe("a feed with keys", () => {
+  it("gives each watcher what is published under its key, until its signal aborts", async () => {
+    const feed = new KeyedFeed<number, string>();
+    const [one, other] = [new AbortController(), new AbortController()];
+    feed.publish(1, "before");
+    const first = readAll(feed.watch(1, one.signal));
+    const second = readAll(feed.watch(1, other.signal));
+    const third = readAll(feed.watch(2, one.signal));
+    feed.publish(1, "a");
+    feed.publish(2, "b");
+    one.abort();
+    feed.publish(1, "c");
+    other.abort();
+    feed.publish(1, "after");
+    expect(await Promise.all([first, second, third])).toEqual([["a"], ["a", "c"], ["b"]]);
+    expect(await readAll(feed.watch(1, one.signal))).toEqual([]);
   });
 });

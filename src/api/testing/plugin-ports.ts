@@ -60,6 +60,8 @@ function subagents(): PluginPorts["subagents"] {
     owns: ({ sessionKey }) => open.has(sessionKey),
     messages: async (sessionKey, limit) => (open.get(sessionKey) ?? []).slice(-limit),
     remove: async ({ sessionKey }) => open.delete(sessionKey),
+    runsOf: async function* none() {},
+    stop: async () => undefined,
   };
 }
 
@@ -78,6 +80,9 @@ const channelPortsIn = (folder: string): PluginPorts["channels"] => ({
   routeOf: () => ({ agentId: "main", sessionKey: "main", mainSessionKey: "main" }),
   commandTarget: () => undefined,
   failedSend,
+  // No agent answers.
+  runsOf: async function* none() {},
+  stopMessage: async () => undefined,
 });
 
 const nothing = () => undefined;

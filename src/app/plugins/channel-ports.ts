@@ -5,9 +5,11 @@ import type { CommandTarget, PluginChannelPorts, PluginRoute } from "../../plugi
 import { buildKey, resolveAlias } from "../../sessions/keys.ts";
 import type { Peer } from "../../types/chat/message.ts";
 import type { Core } from "../compose/core.ts";
+import { runPorts } from "./event-ports.ts";
 
 /** What the gateway lends to the channels of plugins. */
-export const channelPorts = (core: Pick<Core, "media" | "ports">): PluginChannelPorts => ({
+export const channelPorts = (core: Pick<Core, "dispatch" | "media" | "ports">): PluginChannelPorts => ({
+  ...runPorts(core),
   saveMedia: (bytes, facts) => core.media.put(bytes, facts),
   routeOf: (from) => routeOf(core.ports.settings(), from),
   commandTarget: (channel, key) => commandTarget(channel, key, core.ports),
@@ -22,6 +24,8 @@ export const noChannelPorts: PluginChannelPorts = {
   },
   commandTarget: () => undefined,
   failedSend,
+  runsOf: async function* none() {},
+  stopMessage: () => Promise.reject(needsGateway()),
 };
 
 const needsGateway = (): Error => new Error("only the running gateway can do this");

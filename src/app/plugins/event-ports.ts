@@ -1,5 +1,6 @@
+import { runsOf, stopMessage } from "../../dispatch/clients/message-runs.ts";
 import { plainStream } from "../../dispatch/clients/plain-stream.ts";
-import type { PluginEventPorts } from "../../plugins/ports.ts";
+import type { PluginEventPorts, PluginRunPorts } from "../../plugins/ports.ts";
 import { toAgentEvent } from "../../server/events/agent-events.ts";
 import type { RunStream } from "../../types/run/events.ts";
 import type { Log } from "../../types/log.ts";
@@ -25,6 +26,12 @@ export const followingPorts = (
     };
     background("a plugin that follows transcripts", follow(), log);
   },
+});
+
+/** The runs of one message. */
+export const runPorts = ({ dispatch, ports }: Pick<Core, "dispatch" | "ports">): PluginRunPorts => ({
+  runsOf: (message, signal) => runsOf({ ...message, signal }, dispatch, ports),
+  stopMessage: (key) => stopMessage(key, dispatch, ports),
 });
 
 async function followRun(stream: RunStream, listener: (event: object) => void, signal: AbortSignal): Promise<void> {

@@ -1,13 +1,16 @@
+import { SUBAGENT } from "../../automation/subagents/messages.ts";
 import { mayUse } from "../../dispatch/turn/may-use.ts";
 import type { PluginSubagentPorts, SubagentGrant } from "../../plugins/ports.ts";
 import { canonicalKey } from "../../sessions/keys.ts";
-import { sessionKey } from "../../types/ids.ts";
+import { DEFAULT_ACCOUNT, type RunId, sessionKey } from "../../types/ids.ts";
+import type { MessageKey } from "../../types/run/message-run.ts";
 import type { SubagentRequest } from "../../types/run/subagent.ts";
 import { allowedModels } from "../compose/allowed-models.ts";
 import type { Core } from "../compose/core.ts";
 import type { Live } from "../compose/live.ts";
 import { openSubagents } from "../compose/subagents.ts";
 import { readModelRef } from "../config/settings.ts";
+import { runPorts } from "./event-ports.ts";
 import { modelsOf } from "./models-of.ts";
 
 type SubagentCore = Pick<Core, "dispatch" | "journal" | "sessions" | "ports">;
@@ -15,6 +18,7 @@ type SubagentCore = Pick<Core, "dispatch" | "journal" | "sessions" | "ports">;
 /** Subagents for plugins, with the models that the config lets each plugin name. */
 export function subagentPorts(live: Live, core: SubagentCore): PluginSubagentPorts {
   const subagents = openSubagents(live, core);
+  const runs = runPorts(core);
   return {
     async run(request, grant) {
       requireModel(request, grant, core);
@@ -24,8 +28,13 @@ export function subagentPorts(live: Live, core: SubagentCore): PluginSubagentPor
     owns: (session) => subagents.owns(session),
     messages: (key, limit) => subagents.messages(key, limit),
     remove: (session) => subagents.remove(session),
+    runsOf: (id, signal) => runs.runsOf({ key: keyOf(id), stored: Promise.resolve() }, signal),
+    stop: (id) => runs.stopMessage(keyOf(id)),
   };
 }
+
+/** The message of a subagent's run. */
+const keyOf = (id: RunId): MessageKey => ({ channel: SUBAGENT, account: DEFAULT_ACCOUNT, eventKey: id });
 
 /** Throws when the plugin may not name the model, or the agent may not use it. */
 function requireModel(
@@ -53,4 +62,6 @@ export const noSubagentPorts: PluginSubagentPorts = {
   owns: () => false,
   messages: needsGateway,
   remove: needsGateway,
+  runsOf: async function* none() {},
+  stop: needsGateway,
 };

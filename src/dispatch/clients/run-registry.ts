@@ -1,5 +1,4 @@
 import { RunLog } from "../../harness/log/log.ts";
-import type { RunStream } from "../../types/run/events.ts";
 import type { RunId, SessionKey } from "../../types/ids.ts";
 import type { InboxRow } from "../../types/journal.ts";
 import { Feed } from "../../utils/feed.ts";
@@ -14,7 +13,7 @@ const KEPT = 50;
 export class RunRegistry {
   readonly #streams = new Map<RunId, RunLog>();
   readonly #ended: RunLog[] = [];
-  readonly #feed = new Feed<RunStream>();
+  readonly #feed = new Feed<RunLog>();
 
   /** Opens the log of a run that will wait in its lane. */
   open(row: InboxRow, key: SessionKey, ports: Pick<DispatchPorts, "sessions" | "settings" | "kinds">): RunLog {
@@ -47,11 +46,11 @@ export class RunRegistry {
     return row.message.options?.operator === true ? this.#streams.get(runIdOf(row)) : undefined;
   }
 
-  find(runId: RunId): RunStream | undefined {
+  find(runId: RunId): RunLog | undefined {
     return this.#streams.get(runId);
   }
 
-  watch(signal: AbortSignal): AsyncIterable<RunStream> {
+  watch(signal: AbortSignal): AsyncIterable<RunLog> {
     return this.#feed.watch(signal);
   }
 

@@ -22,7 +22,8 @@ export function toAgentEvent(facts: RunFacts, event: RunEvent, startedAt: number
   };
 }
 
-function agentData(event: RunEvent, startedAt: number): AgentData | undefined {
+/** The `stream` and the `data` of that event. */
+export function agentData(event: RunEvent, startedAt: number): AgentData | undefined {
   switch (event.type) {
     case "run_start":
       return { stream: "lifecycle", data: { phase: "start", startedAt: event.startedAt } };

@@ -2,6 +2,7 @@ import { runId, sessionKey } from "../../types/ids.ts";
 import type { Clock } from "../../types/clock.ts";
 import type { Claim, Inbox, InboxRow, Outcome, Refusal } from "../../types/journal.ts";
 import type { InboundMessage } from "../../types/chat/message.ts";
+import { KeyedFeed } from "../../utils/feed.ts";
 import { maskedJson } from "../../utils/secrets/mask-strings.ts";
 import { count, countOr, given, json, jsonOr, textOr, word, wordOr } from "./columns.ts";
 import type { Commits } from "./commits.ts";
@@ -36,22 +37,40 @@ const FINISH =
 
 export function createInbox(commits: Commits, boot: { bootId: string; clock: Clock }): Inbox {
   const { bootId, clock } = boot;
+  const changes = new KeyedFeed<number, "changed">();
+  const reported = async <T>(ids: readonly number[], write: Promise<T>): Promise<T> => {
+    const result = await write;
+    for (const id of ids) changes.publish(id, "changed");
+    return result;
+  };
+  const claimed = (ids: readonly number[], claim: Claim) => (sql: Statements) =>
+    claimRows(sql, ids, { ...claim, bootId, at: clock.now() });
   return {
     accept: (messages) => commits.write((sql) => messages.map((message) => acceptOne(sql, message, clock.now()))),
     acceptAhead: (messages) =>
       commits.writeAhead((sql) => messages.map((message) => acceptOne(sql, message, clock.now()))),
-    claim: (ids, claim) => commits.write((sql) => claimRows(sql, ids, { ...claim, bootId, at: clock.now() })),
-    claimAhead: (ids, claim) => commits.writeAhead((sql) => claimRows(sql, ids, { ...claim, bootId, at: clock.now() })),
+    claim: (ids, claim) => reported(ids, commits.write(claimed(ids, claim))),
+    claimAhead: (ids, claim) => reported(ids, commits.writeAhead(claimed(ids, claim))),
     synced: () => commits.synced(),
     begin: (id) => commits.write((sql) => void sql.run(BEGIN, bootId, clock.now(), id)),
     finish: (ids, outcome, refused) =>
-      commits.write((sql) => finishRows(sql, ids, { outcome, refused, at: clock.now() })),
-    finishTurn: (ids, outcome) => commits.write((sql) => finishTurn(sql, ids, { outcome, at: clock.now() })),
-    recordTurn: (run, ids, outcome) =>
-      commits.writeAhead((sql) => {
+      reported(
+        ids,
+        commits.write((sql) => finishRows(sql, ids, { outcome, refused, at: clock.now() })),
+      ),
+    finishTurn: (ids, outcome) =>
+      reported(
+        ids,
+        commits.write((sql) => finishTurn(sql, ids, { outcome, at: clock.now() })),
+      ),
+    recordTurn: (run, ids, outcome) => {
+      const write = (sql: Statements) => {
         putRun(sql, run);
         if (outcome !== undefined) finishTurn(sql, ids, { outcome, at: clock.now() });
-      }),
+      };
+      return reported(ids, commits.writeAhead(write));
+    },
+    changes: (id, signal) => changes.watch(id, signal),
     open: () => commits.read((sql) => sql.all(OPEN).map(toInboxRow)),
     find: (channel, account, eventKey) =>
       commits.read((sql) => {

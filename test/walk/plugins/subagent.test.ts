@@ -166,3 +166,38 @@ test("hooks that ask for a subagent are not called for it without an end, and no
   expect(said().filter((line) => line.includes("agent_end: a subagent may not be 2 deep")).length).toBe(2);
   expect(world.model.calls.length).toBe(3);
 });
+
+test("a plugin follows its subagent by callbacks, and ends it by a signal", async ({ world, expect }) => {
+  const entry = { enabled: true };
+  const home = await world.home(
+    world.config({ channels: { telegram: { enabled: false } }, plugins: { entries: { follower: entry } } }),
+  );
+  const code = `export default (api) => {
+      const { subagent } = api.runtime;
+      const begin = (message, replyOptions) =>
+        subagent.run({ sessionKey: "agent:main:subagent:" + message, message, replyOptions });
+      api.registerCommand({ name: "follow", description: "Follows.", handler: async () => {
+        const said = [];
+        await new Promise((resolve) => begin("count", {
+          onAgentRunStart: () => { said.push("start"); },
+          onToolResult: () => { said.push("tool"); },
+          onBlockReply: ({ text }) => { said.push(text); },
+          onAgentEvent: ({ stream, data }) => { if (stream === "lifecycle" && data.phase === "end") resolve(); },
+        }));
+        return { text: said.join(" ") };
+      } });
+      const abort = new AbortController();
+      api.registerCommand({ name: "hang", description: "Hangs.", handler: async () => {
+        const { runId } = await begin("hang", { abortSignal: abort.signal, onModelSelected: () => abort.abort() });
+        return { text: (await subagent.waitForRun({ runId })).status };
+      } });
+    };`;
+  writePlugin(join(home.stateDir, "extensions"), { id: "follower", code });
+  await home.start();
+  world.model.answer(({ said, isAfterTool }) => {
+    if (said.includes("hang")) return "hang";
+    return isAfterTool ? { text: "counted" } : { tool: "ls", args: {} };
+  });
+  expect((await home.run(["agent", "--message", "/follow"])).stdout).toContain("start tool counted");
+  expect((await home.run(["agent", "--message", "/hang"])).stdout).toContain("error");
+});

@@ -1,6 +1,10 @@
+import type { RunId } from "../../../types/ids.ts";
 import type { SubagentEnd } from "../../../types/run/subagent.ts";
-import type { Fields } from "../../../utils/fields.ts";
+import { background } from "../../../utils/background.ts";
+import { isFields, type Fields } from "../../../utils/fields.ts";
 import { nameIn, numberIn, objectOf, textIn } from "../foreign.ts";
+import { followReply } from "../registrations/channel/follow-reply.ts";
+import { ReplyCallbacks } from "../registrations/channel/reply-callbacks.ts";
 import { mayReadConversations } from "../registrations/hooks.ts";
 import type { PluginScope } from "../scope.ts";
 import { withSignal } from "./with-signal.ts";
@@ -23,8 +27,8 @@ export function subagentOf(scope: PluginScope): object {
   };
 }
 
-/** `{sessionKey, message, provider, model, extraSystemPrompt, idempotencyKey, deliver, lane}`; `lane` is always `subagent`. */
-async function run(scope: PluginScope, given: Fields): Promise<{ readonly runId: string }> {
+/** `{sessionKey, message, provider, model, extraSystemPrompt, idempotencyKey, replyOptions, deliver, lane}`; `lane` is always `subagent`. */
+async function run(scope: PluginScope, given: Fields): Promise<{ readonly runId: RunId }> {
   const sessionKey = nameIn(given, "sessionKey", "subagent.run");
   if (given["deliver"] === true)
     throw new Error("subagent.run cannot deliver: the session of a subagent belongs to no chat, so leave out deliver");
@@ -40,7 +44,23 @@ async function run(scope: PluginScope, given: Fields): Promise<{ readonly runId:
     requester,
   };
   const grant = scope.entry?.subagent ?? { allowModelOverride: false };
-  return scope.outside(() => scope.ports.subagents.run(request, grant));
+  const begun = await scope.outside(() => scope.ports.subagents.run(request, grant));
+  const options = given["replyOptions"];
+  if (isFields(options)) follow(scope, begun.runId, options);
+  return begun;
+}
+
+/** A plugin may read its own subagents, so every callback is called. */
+function follow(scope: PluginScope, id: RunId, options: Fields): void {
+  const { subagents } = scope.ports;
+  const run = {
+    stored: Promise.resolve(),
+    runs: (signal: AbortSignal) => subagents.runsOf(id, signal),
+    stop: () => subagents.stop(id),
+    mayStop: () => !scope.signal.aborted,
+  };
+  const following = followReply(scope, run, { callbacks: new ReplyCallbacks(scope, options, true), options });
+  if (following) background("a plugin that follows its subagent", following, scope.log);
 }
 
 /** `provider/model`. Throws for a provider without a model, and for a model without a provider. */

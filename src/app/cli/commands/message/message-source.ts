@@ -133,6 +133,7 @@ const NOTHING: Desk["journal"] = {
     recordTurn: nothing,
     open: none,
     find: nothing,
+    changes: async function* noChanges() {},
     ofRun: none,
   },
   outbox: {

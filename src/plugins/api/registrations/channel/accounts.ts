@@ -8,6 +8,8 @@ export interface ConnectedAccount {
   readonly host: ChannelHost;
   /** The typing indicator of each chat that wrote lately. */
   readonly typing: Map<string, TypingCallbacks>;
+  /** The events whose runs its plugin follows. */
+  readonly followed: Set<string>;
   /** Called when a chat has one. */
   showTyping(): void;
 }
@@ -23,6 +25,11 @@ export class ConnectedAccounts {
     return () => {
       if (this.#accounts.get(key) === account) this.#accounts.delete(key);
     };
+  }
+
+  /** Whether it is still connected. */
+  has(account: ConnectedAccount): boolean {
+    return this.#accounts.get(keyOf(account.channel, account.account)) === account;
   }
 
   /** The account that a message names; the only one where it names none. Throws without one. */

@@ -66,7 +66,8 @@ async function connect(parts: BridgeParts, config: unknown): Promise<ChannelLink
   const showTyping = () => {
     link.typing = async (to) => void (await typing.get(to.chat.id)?.onReplyStart());
   };
-  const disconnect = scope.accounts.add({ channel: channel.id, account: host.account, host, typing, showTyping });
+  const known = { channel: channel.id, account: host.account, host, typing, followed: new Set<string>(), showTyping };
+  const disconnect = scope.accounts.add(known);
   const monitor = await startMonitor(parts, account).catch((error: unknown) => {
     disconnect();
     throw error;

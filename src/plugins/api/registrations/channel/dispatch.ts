@@ -11,7 +11,14 @@ import type { CommandTarget } from "../../../ports.ts";
 import type { PluginScope } from "../../scope.ts";
 import type { ConnectedAccount } from "./accounts.ts";
 import type { TypingCallbacks } from "./dispatcher.ts";
+import { followMessage } from "./follow-reply.ts";
 import { filesIn, firstText, messageOf, type NamedFile } from "./inbound.ts";
+
+interface DispatchOptions {
+  readonly typing?: TypingCallbacks | undefined;
+  /** With the callbacks that follow the run. */
+  readonly replyOptions?: Fields | undefined;
+}
 
 /**
  * Passes a message of the field's form to the gateway. Resolves when it is durable. Many plugins have acknowledged it by
@@ -20,7 +27,7 @@ import { filesIn, firstText, messageOf, type NamedFile } from "./inbound.ts";
 export async function dispatchInbound(
   scope: PluginScope,
   context: Fields,
-  typing: TypingCallbacks | undefined,
+  { typing, replyOptions = {} }: DispatchOptions,
 ): Promise<void> {
   const channel = firstText(context, ["OriginatingChannel", "Provider", "Surface"]);
   const account = scope.accounts.find(channel, firstText(context, ["AccountId"]));
@@ -32,7 +39,9 @@ export async function dispatchInbound(
     account.typing.set(message.from.chat.id, typing);
     account.showTyping();
   }
-  await store(scope, account, { ...message, media: media.filter((item) => item !== undefined) });
+  const stored = store(scope, account, { ...message, media: media.filter((item) => item !== undefined) });
+  followMessage(scope, { account, eventKey: message.eventKey, stored }, replyOptions);
+  await stored;
 }
 
 /** A command of a button or menu names the conversation that it is for; its own chat need not exist. */

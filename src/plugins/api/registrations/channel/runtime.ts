@@ -60,8 +60,13 @@ function routeOf(scope: PluginScope, asked: unknown): object {
 
 function replyOf(scope: PluginScope) {
   const typing = new WeakMap<object, TypingCallbacks>();
-  const dispatch = async (asked: Fields, typingCallbacks: TypingCallbacks | undefined) => {
-    await dispatchInbound(scope, objectOf(asked["ctx"], "the message of a channel"), typingCallbacks);
+  const dispatch = async (asked: Fields, callbacks: TypingCallbacks | undefined) => {
+    const options = asked["replyOptions"];
+    const replyOptions = isFields(options) ? options : undefined;
+    await dispatchInbound(scope, objectOf(asked["ctx"], "the message of a channel"), {
+      typing: callbacks,
+      replyOptions,
+    });
     // The answer is the gateway's: for the plugin nothing is left to send.
     return { queuedFinal: true, counts: { tool: 0, block: 0, final: 1 } };
   };

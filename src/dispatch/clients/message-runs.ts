@@ -1,0 +1,144 @@
+import type { RunLog } from "../../harness/log/log.ts";
+import type { InboxRow } from "../../types/journal.ts";
+import type { MessageKey, MessageRun } from "../../types/run/message-run.ts";
+import { AsyncQueue } from "../../utils/async-queue.ts";
+import { background } from "../../utils/background.ts";
+import type { Dispatch } from "../dispatch.ts";
+import type { DispatchPorts } from "../ports.ts";
+import { runIdOf, turnIdOf } from "../turn/ids.ts";
+import { plainStream } from "./plain-stream.ts";
+
+/** Milliseconds between two looks whether a message without an outcome still is in work. */
+const LOOK_MS = 60_000;
+
+type FollowPorts = Pick<DispatchPorts, "clock" | "journal" | "log">;
+type FollowDispatch = Pick<Dispatch, "registry" | "stateOf">;
+
+interface Wish {
+  readonly key: MessageKey;
+  /** Resolves when the message is in the journal. When it rejects, there are no runs. */
+  readonly stored: Promise<unknown>;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * The runs of a message as clients see them; more than one when a run begins again after a full disk. Begins at once, so that a
+ * run which begins before `stored` resolves is found too. Ends when the message has its outcome or nobody works on it any more,
+ * and with the signal.
+ */
+export function runsOf(wish: Wish, dispatch: FollowDispatch, ports: FollowPorts): AsyncIterable<MessageRun> {
+  const search = new RunSearch(wish, dispatch, ports);
+  background("the search for the run of a message", search.begin(), ports.log);
+  return search.found;
+}
+
+type News = RunLog | "changed" | "time";
+
+class RunSearch {
+  readonly found = new AsyncQueue<MessageRun>();
+  readonly #wish: Wish;
+  readonly #dispatch: FollowDispatch;
+  readonly #ports: FollowPorts;
+  readonly #news = new AsyncQueue<News>();
+  #last: RunLog | undefined;
+
+  constructor(wish: Wish, dispatch: FollowDispatch, ports: FollowPorts) {
+    this.#wish = wish;
+    this.#dispatch = dispatch;
+    this.#ports = ports;
+  }
+
+  async begin(): Promise<void> {
+    const over = new AbortController();
+    const signal = AbortSignal.any([this.#wish.signal, over.signal]);
+    const streams = this.#dispatch.registry.watch(signal);
+    try {
+      const isStored = await this.#wish.stored.then(
+        () => true,
+        () => false,
+      );
+      const row = isStored ? await this.#find() : undefined;
+      if (row) await this.#search(row, streams, signal);
+    } finally {
+      over.abort();
+      this.found.end();
+    }
+  }
+
+  async #search(first: InboxRow, streams: AsyncIterable<RunLog>, signal: AbortSignal): Promise<void> {
+    this.#pass(streams);
+    this.#pass(this.#ports.journal.inbox.changes(first.id, signal));
+    const stopLooking = this.#lookRegularly();
+    try {
+      // It may have changed before its changes were watched.
+      this.#news.push("changed");
+      let row = first;
+      for await (const news of this.#news) {
+        const isRun = typeof news === "object";
+        if (!isRun || row.runId === undefined) row = (await this.#find()) ?? row;
+        if (signal.aborted) return;
+        this.#offer(row, isRun ? news : row.runId && this.#dispatch.registry.find(row.runId));
+        if (row.state === "done" || (news === "time" && this.#dispatch.stateOf(row) === undefined)) return;
+      }
+    } finally {
+      stopLooking();
+    }
+  }
+
+  #pass(source: AsyncIterable<News>): void {
+    const pass = async () => {
+      for await (const news of source) this.#news.push(news);
+      this.#news.end();
+    };
+    background("the news of a message", pass(), this.#ports.log);
+  }
+
+  #lookRegularly(): () => void {
+    let cancel = (): void => undefined;
+    const again = () => {
+      cancel = this.#ports.clock.after(LOOK_MS, () => {
+        this.#news.push("time");
+        again();
+      });
+    };
+    again();
+    return () => cancel();
+  }
+
+  #offer(row: InboxRow, log: RunLog | undefined): void {
+    if (!log || log.facts.runId !== row.runId || log === this.#last) return;
+    // What is kept of a run that has ended is no new run.
+    if (this.#last && log.ended) return;
+    this.#last = log;
+    this.found.push({ stream: plainStream(log), from: hasJoined(row) ? log.seq + 1 : 1 });
+  }
+
+  #find(): Promise<InboxRow | undefined> {
+    const { channel, account, eventKey } = this.#wish.key;
+    return this.#ports.journal.inbox.find(channel, account, eventKey);
+  }
+}
+
+/** Whether it was put into a run that had begun: it has a turn of its own, and the run of another one. */
+function hasJoined({ runId, turnId, ...message }: InboxRow): boolean {
+  return turnId === turnIdOf(message) && runId !== runIdOf(message);
+}
+
+/** Ends the run of a message, or a message that waits for its run, as `/stop` does. A message that is not known yet is not ended. */
+export async function stopMessage(
+  { channel, account, eventKey }: MessageKey,
+  dispatch: Dispatch,
+  { journal: { inbox } }: Pick<DispatchPorts, "journal">,
+): Promise<void> {
+  const find = () => inbox.find(channel, account, eventKey);
+  const stored = await find();
+  if (!stored) return;
+  await dispatch.decided(stored);
+  const row = (await find()) ?? stored;
+  const { runId, sessionKey } = row;
+  if (runId !== undefined && sessionKey !== undefined && (await dispatch.stop(sessionKey, runId)).length > 0) return;
+  if (row.state === "done" || dispatch.lanes.stateOf(row.id) === undefined) return;
+  // First, so that its turn leaves it out, whatever other messages it has.
+  await inbox.finish([row.id], { kind: "aborted" });
+  await dispatch.lanes.drop(row.id);
+}

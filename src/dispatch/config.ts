@@ -140,8 +140,9 @@ export const commandsConfig = z.strictObject({
         "Who may use commands",
         "Lists of senders by channel, as ids or `channel:id`. The key `*` is the list of channels without their own; " +
           "`*` in a list means everybody. Where a list applies, the senders in it may use every command except those " +
-          "for owners (in groups too), and only they and owners may use commands. Without a list, `/new`, `/reset`, " +
-          "`/model`, `/think` and `/compact` are for owners in groups, and for everybody in their own direct chat.",
+          "for owners (in groups too), and only they and owners may use commands. Without a list, " +
+          "commands that change a conversation, such as `/new` and `/model`, or show what it holds, such as `/history`, " +
+          "are for owners in groups, and for everybody in their own direct chat.",
       ),
     ),
   ownerAllowFrom: idList

@@ -1,5 +1,6 @@
 import { QUEUE_MODES } from "../../types/queue.ts";
 import { THINK_LEVELS } from "../../types/run/model.ts";
+import { REASONING_LEVELS } from "../../types/run/reasoning-level.ts";
 import { USAGE_LEVELS } from "../../types/run/usage-level.ts";
 import { VERBOSE_LEVELS } from "../../types/run/verbose.ts";
 import type { Session } from "../../types/session.ts";
@@ -37,7 +38,7 @@ export const SETTING_COMMANDS: readonly Command[] = [
     who: "owner",
     aliases: ["reason"],
     help: "Whether my thoughts are shown before each answer: /reasoning on, stream (while they come) or off.",
-    choices: ["on", "off"],
+    choices: [...REASONING_LEVELS, "default"],
     at: "once",
     run: setReasoning,
   },

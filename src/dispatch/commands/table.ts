@@ -138,7 +138,14 @@ export function commandTable(added: AddedCommands): Commands {
     get all() {
       return current().all;
     },
-    find: (name) => current().byName.get(name),
+    find(name) {
+      const { byName } = current();
+      const command = byName.get(name);
+      if (command) return command;
+      // The name of a skill as its file writes it, such as /tide-table for the command /tide_table.
+      const skill = byName.get(commandWord(name));
+      return skill?.isSkill === true ? skill : undefined;
+    },
   };
 }
 

@@ -67,6 +67,9 @@ test("clients get each command with its names and the words that may follow it",
     acceptsArgs: true,
     args: [{ choices: ["on", "off", "inherit"].map((value) => ({ value, label: value })) }],
   });
+  expect(commands.get("reasoning")).toMatchObject({
+    args: [{ choices: ["off", "on", "stream", "default"].map((value) => ({ value, label: value })) }],
+  });
   expect(commands.get("compact")).toMatchObject({ acceptsArgs: true });
 });
 

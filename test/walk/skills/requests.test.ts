@@ -35,11 +35,14 @@ describe("a skill that a person requests", () => {
     await world.told(`read ${location}`);
     world.telegram.say("/skill tide-table");
     await world.model.called(2);
+    world.telegram.say("/tide-table at noon");
+    await world.told("at noon");
     const said = world.model.calls.map((call) => call.said);
     expect(said[0]).toContain(
       `Use the skill "Tide-Table" for this: read ${location} and do what it says.\n\nfor tomorrow`,
     );
     expect(said[1]).toContain(location);
+    expect(said[2]).toContain(`read ${location} and do what it says.\n\nat noon`);
     // The model does not know it by itself.
     expect(world.model.calls[0]?.system).not.toContain("Tide-Table");
     expect(world.model.calls[0]?.system).toContain("<name>hidden</name>");

@@ -117,7 +117,7 @@ it("/stop keeps back what is not sent yet of a long answer, also after a restart
   fixture.platform.gate = undefined;
   await boot.outcome(stop);
   await until(() => told()?.includes("Stopped") === true);
-  expect(told()).toMatch(/\d+ messages of my answer are not sent\./);
+  expect(told()).toMatch(/\d+ messages of my answer will not be sent\./);
   const shown = fixture.platform.texts.length;
   expect(shown).toBeLessThanOrEqual(2);
   await boot.stop();
@@ -126,6 +126,24 @@ it("/stop keeps back what is not sent yet of a long answer, also after a restart
   fixture.model.answer(() => ({ text: "an answer" }));
   expect(await boot.ask("hello")).toEqual({ kind: "replied" });
   expect(fixture.platform.texts.slice(shown)).toEqual(["an answer"]);
+});
+
+it("/stop keeps back nothing of the answer that it stops: what the model has written is sent", async () => {
+  fixture.model.answer(() => ({ text: "the beginning of a long answer", until: new Promise(() => undefined) }));
+  const row = await boot.tell("much");
+  await until(() => fixture.model.calls.length === 1);
+  const waits = await boot.tell("it waits");
+  const held = Promise.withResolvers<void>();
+  fixture.platform.gate = held.promise;
+  const stop = await boot.tell("/stop");
+  await until(async () => (await boot.journal.outbox.of(stop.id)).length === 1);
+  held.resolve();
+  await Promise.all([row, waits, stop].map((asked) => boot.outcome(asked)));
+  await until(() => fixture.platform.texts.length === 2);
+  expect(fixture.platform.texts.toSorted()).toEqual([
+    "the beginning of a long",
+    "⏹ Stopped, together with 1 that waited.",
+  ]);
 });
 
 it("/activation is kept in the group's session, and a direct chat has none", async () => {

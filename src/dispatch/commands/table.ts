@@ -9,7 +9,7 @@ import { switchModel } from "./model.ts";
 import { REPORT_COMMANDS } from "./reports/report-table.ts";
 import { restartGateway } from "./restart.ts";
 import { SETTING_COMMANDS } from "./setting-table.ts";
-import { giveUpUnsent } from "../answer/unsent-parts.ts";
+import { unsentParts } from "../answer/unsent-parts.ts";
 import { commandWord, skillCommand, useSkill } from "./skill.ts";
 import { statusText } from "./status.ts";
 import { undoTurn } from "./undo.ts";
@@ -166,13 +166,17 @@ function startOver(reason: ResetReason) {
 }
 
 async function stopRuns(context: CommandContext): Promise<CommandAnswer> {
-  const ended = await context.stop();
-  const unsent = await giveUpUnsent(context.key, context.message.from, context.ports);
+  const { key, message, ports } = context;
+  // Of earlier answers only: the beginning of the answer that is stopped now is still sent.
+  const [unsent, ended] = await Promise.all([unsentParts(key, message.from, ports), context.stop()]);
+  await Promise.all(unsent.map((id) => ports.outbox.drop(id)));
   const [, ...more] = ended;
-  const rest = unsent === 0 ? "" : ` ${unsent} messages of my answer are not sent.`;
-  if (ended.length === 0) return { text: unsent === 0 ? "Nothing is running." : `⏹ Stopped.${rest}` };
+  const rest = unsent.length === 0 ? "" : ` ${messages(unsent.length)} of my answer will not be sent.`;
+  if (ended.length === 0) return { text: unsent.length === 0 ? "Nothing is running." : `⏹ Stopped.${rest}` };
   return { text: (more.length === 0 ? "⏹ Stopped." : `⏹ Stopped, together with ${more.length} that waited.`) + rest };
 }
+
+const messages = (count: number): string => (count === 1 ? "1 message" : `${count} messages`);
 
 async function compactNow(context: CommandContext, session: Session): Promise<CommandAnswer> {
   return { text: compactedText(await context.compact(session)) };

@@ -221,8 +221,7 @@ describe("openclaw why", () => {
     expect(await steps("c")).toContainEqual(["end", "the agent chose to say nothing"]);
     expect(await steps("d")).toEqual([
       ["received", expect.stringContaining(`as row ${open.id}`)],
-      ["admission", "not decided about yet"],
-      ["end", "no outcome yet: nothing has taken it yet"],
+      ["end", "no outcome yet: it waits for its turn, or for the gateway to look at it"],
     ]);
   });
 

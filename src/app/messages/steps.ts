@@ -103,7 +103,7 @@ function admission({ message, refused, outcome, sessionKey, doneAt }: InboxRow):
   if (refused !== undefined) return [{ step, text: `not let in: ${why}`, ...timed(doneAt) }];
   if (message.options?.operator === true) return [{ step, text: `let in: ${ownWords(message)}` }];
   if (sessionKey !== undefined || outcome?.kind === "command") return [{ step, text: "let in" }];
-  return outcome ? [] : [{ step, text: "not decided about yet" }];
+  return [];
 }
 
 const ownWords = ({ options }: InboundMessage): string =>
@@ -253,7 +253,8 @@ function end(facts: Facts): Step {
     return { step: "end", text, ...timed(doneAt) };
   }
   if (state === "done") return { step: "end", text: "it has ended" };
-  const where = state === "accepted" ? "nothing has taken it yet" : "its turn has not ended";
+  const where =
+    state === "accepted" ? "it waits for its turn, or for the gateway to look at it" : "its turn has not ended";
   return { step: "end", text: `no outcome yet: ${where}` };
 }
 

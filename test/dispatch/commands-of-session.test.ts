@@ -203,7 +203,15 @@ it("/model with a model that may not be used is text in a message, and refused a
 });
 
 it("/model with a model that does not exist is answered by the usual one, which the chat is told", async () => {
+  const tellings = () =>
+    fixture.platform.texts.filter((text) => text.includes("in place of nowhere/gone: it is not set up here.")).length;
+  await boot.ask("hello");
   await boot.ask("what is it? /model nowhere/gone");
-  expect(fixture.model.calls.map(({ model }) => model)).toEqual(["fake-1"]);
-  expect(fixture.platform.texts.join("\n")).toContain("nowhere/gone");
+  await until(() => tellings() === 1);
+  await boot.ask("and now?");
+  await boot.ask("/model nowhere/gone once more");
+  await until(() => tellings() === 2);
+  expect(fixture.model.calls.map(({ model }) => model)).toEqual(["fake-1", "fake-1", "fake-1", "fake-1"]);
+  // The usual model is nothing to speak of.
+  expect(fixture.platform.texts.filter((text) => text.includes("Answered by"))).toHaveLength(2);
 });

@@ -1,6 +1,6 @@
 import type { ModelRef } from "../../types/run/model.ts";
 import { isSameModel, modelName } from "../../types/run/model.ts";
-import type { FailureKind } from "../../types/run/run.ts";
+import type { FailureKind, Skipped } from "../../types/run/run.ts";
 import type { Conversation } from "../request.ts";
 
 export interface ModelChange {
@@ -41,19 +41,30 @@ export class ModelWatch {
 
   /**
    * The notice for the user: another model answered than the requested one, or the requested one is back. Undefined while
-   * nothing changes, and for the user's own choice.
+   * nothing changes, and for the user's own choice. `skipped`: the models that were not asked, and why.
    */
-  change(candidates: readonly ModelRef[]): ModelChange | undefined {
+  change(candidates: readonly ModelRef[], skipped: readonly Skipped[]): ModelChange | undefined {
     const [wanted, ...others] = candidates;
     const to = this.#now;
     if (!wanted || !to) return undefined;
+    return isSameModel(to, wanted) ? this.#return(to, others) : this.#standIn(wanted, to, skipped);
+  }
+
+  #return(to: ModelRef, others: readonly ModelRef[]): ModelChange | undefined {
     const before = this.#before;
-    if (before && isSameModel(before, to)) return undefined;
-    if (!isSameModel(to, wanted))
-      return { from: wanted, to, text: standInText(wanted, to, this.#failures.get(modelName(wanted))) };
-    if (!before || (this.#askedBefore && isSameModel(this.#askedBefore, before))) return undefined;
+    if (!before || isSameModel(before, to)) return undefined;
+    if (this.#askedBefore && isSameModel(this.#askedBefore, before)) return undefined;
     const cameBack = others.some((other) => isSameModel(other, before));
     return cameBack ? { from: before, to, text: `↩️ Answered by ${modelName(to)} again.` } : undefined;
+  }
+
+  #standIn(wanted: ModelRef, to: ModelRef, skipped: readonly Skipped[]): ModelChange | undefined {
+    // The model that answers all other messages is a stand-in too for one that was chosen just now.
+    const isNewlyWanted = this.#askedBefore !== undefined && !isSameModel(this.#askedBefore, wanted);
+    if (this.#before && isSameModel(this.#before, to) && !isNewlyWanted) return undefined;
+    const failure = this.#failures.get(modelName(wanted));
+    const why = failure === undefined ? whyNotAsked(wanted, skipped) : (WHY[failure] ?? "it failed");
+    return { from: wanted, to, text: `↪️ Answered by ${modelName(to)} in place of ${modelName(wanted)}: ${why}.` };
   }
 }
 
@@ -70,8 +81,7 @@ const WHY: Readonly<Partial<Record<FailureKind, string>>> = {
   model_missing: "it does not exist",
 };
 
-/** `because` is unset when the wanted model was not asked at all. */
-function standInText(wanted: ModelRef, to: ModelRef, because: FailureKind | undefined): string {
-  const why = because === undefined ? "it has a cooldown after failures" : (WHY[because] ?? "it failed");
-  return `↪️ Answered by ${modelName(to)} in place of ${modelName(wanted)}: ${why}.`;
+function whyNotAsked(wanted: ModelRef, skipped: readonly Skipped[]): string {
+  const isResting = skipped.some(({ model, why }) => isSameModel(model, wanted) && why.startsWith("cooldown "));
+  return isResting ? "it has a cooldown after failures" : "it is not set up here";
 }

@@ -207,7 +207,7 @@ export class Attempts {
 
   #replied(outcome: Extract<AttemptOutcome, { kind: "replied" }>): RunResult {
     this.#selector.succeeded();
-    const change = this.#watch.change(this.#candidates);
+    const change = this.#watch.change(this.#candidates, this.#selector.skipped);
     if (change) this.#parts.log.emit({ type: "model_change", ...change });
     return outcome;
   }

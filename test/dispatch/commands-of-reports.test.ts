@@ -125,6 +125,10 @@ it("/export sends the whole conversation as Markdown, as JSON, or as its transcr
   });
   const path = boot.sessions.fileOf(boot.keyOf("1")) ?? "";
   await appendFile(path, '{"type":"mess');
+  // It has thoughts and results of tools, which the chat does not show.
+  await boot.ask("/export jsonl");
+  expect(told()).toBe("Only an owner may export the transcript as it is kept.");
+  fixture.rules = { isOwner: () => true };
   const lines = (await fileOf("/export jsonl")).text
     .trimEnd()
     .split("\n")

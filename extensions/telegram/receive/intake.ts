@@ -78,10 +78,11 @@ export class Intake {
   async #store(incoming: readonly Incoming[]): Promise<void> {
     const { host, config } = this.#account;
     const before = this.#split;
-    const { ready, state } = sort(before, incoming, {
+    const { ready, state, first } = sort(before, incoming, {
       album: Date.now() + config.mediaGroupFlushMs,
       text: Date.now() + NEXT_TEXT_MS,
     });
+    if (first) await writeNote(host.notes, first);
     if (ready.length > 0) await host.receive(ready);
     if (state !== before) await writeNote(host.notes, state);
     this.#split = state;

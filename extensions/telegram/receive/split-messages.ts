@@ -23,6 +23,13 @@ export interface SplitState {
   readonly done: readonly string[];
 }
 
+/** What is ready to be passed on, and the state after it. `first` must be durable before anything is passed on. */
+interface Sorted {
+  readonly ready: readonly InboundMessage[];
+  readonly state: SplitState;
+  readonly first?: SplitState;
+}
+
 /** The times until which an incomplete album and an incomplete text wait for their next part; epoch milliseconds. */
 export interface Waits {
   readonly album: number;
@@ -48,12 +55,9 @@ export const NOTHING_SPLIT: SplitState = { open: [], done: [] };
  * Collects the parts of split messages and returns what is ready, in order. A later message of the same chat shows that an album is
  * complete, one of the same person that a text is. Pure; a repeated message changes nothing.
  */
-export function sort(
-  state: SplitState,
-  incoming: readonly Incoming[],
-  until: Waits,
-): { readonly ready: readonly InboundMessage[]; readonly state: SplitState } {
+export function sort(state: SplitState, incoming: readonly Incoming[], until: Waits): Sorted {
   const ready: InboundMessage[] = [];
+  const closed: SplitMessage[] = [];
   let next = state;
   for (const item of incoming) {
     if (next.done.includes(item.message.eventKey)) continue;
@@ -67,21 +71,37 @@ export function sort(
     }
     const complete = close(add(next, part), isComplete);
     ready.push(...complete.ready);
+    closed.push(...complete.closed);
     next = complete.state;
   }
-  return { ready, state: next };
+  const first = withLastParts(state, closed);
+  return { ready, state: next, ...(first && { first }) };
+}
+
+/**
+ * The state with the last parts of messages that were open in it. Without it, a process that is killed when such a message was passed
+ * on, and before that is noted, would pass on its last part again as a message of its own.
+ */
+function withLastParts(state: SplitState, closed: readonly SplitMessage[]): SplitState | undefined {
+  const wasOpen = (split: SplitMessage) =>
+    state.open.some(({ parts: [known] }) => known?.eventKey === split.parts[0]?.eventKey);
+  const whole = closed.filter(wasOpen);
+  const firsts = new Set(whole.map(({ parts }) => parts[0]?.eventKey));
+  const others = state.open.filter(({ parts }) => !firsts.has(parts[0]?.eventKey));
+  return whole.length > 0 ? { ...state, open: [...others, ...whole] } : undefined;
 }
 
 /** Completes the messages that `fits` selects. Pure. */
 export function close(
   state: SplitState,
   fits: (split: SplitMessage) => boolean,
-): { readonly ready: readonly InboundMessage[]; readonly state: SplitState } {
+): { readonly ready: readonly InboundMessage[]; readonly closed: readonly SplitMessage[]; readonly state: SplitState } {
   const ended = state.open.filter(fits);
-  if (ended.length === 0) return { ready: [], state };
+  if (ended.length === 0) return { ready: [], closed: [], state };
   const keys = ended.flatMap(({ parts }) => parts.map(({ eventKey }) => eventKey));
   return {
     ready: ended.map(joined),
+    closed: ended,
     state: { open: state.open.filter((split) => !fits(split)), done: [...state.done, ...keys].slice(-MOST_DONE) },
   };
 }

@@ -97,6 +97,32 @@ describe("an album", () => {
   });
 });
 
+const SAID = {
+  from: { id: 1001, is_bot: false, first_name: "Ada" },
+  chat: { id: 1001, type: "private", first_name: "Ada" },
+  get date() {
+    return Math.floor(Date.now() / 1000);
+  },
+};
+
+/** Its process is killed when a message with this text has come in: no later note is kept. */
+class DyingHost extends Host {
+  readonly #last: string;
+  readonly #kept = new Map<string, string>();
+
+  constructor(last: string) {
+    super();
+    this.#last = last;
+  }
+
+  override readonly notes = {
+    get: async (key: string) => this.#kept.get(key),
+    set: async (key: string, value: string) => {
+      if (!this.received.some(({ text }) => text.includes(this.#last))) this.#kept.set(key, value);
+    },
+  };
+}
+
 describe("a text that the app split", () => {
   const WORDS = Array.from({ length: 2400 }, (_, at) => `word${at}`).join(" ");
   /** As Telegram's apps split a text: at white space where there is some. */
@@ -149,6 +175,28 @@ describe("a text that the app split", () => {
     const next = new Host(host);
     await start(platform, next, QUICK);
     expect((await next.heard("kkk")).text).toHaveLength(4096);
+  });
+
+  test("comes once when the process is killed after it was passed on, and before that is noted", async () => {
+    const host = new DyingHost("the end");
+    const { fake, link, platform } = await begin(host);
+    fake.say("d".repeat(4096));
+    while (fake.pending.length > 0) await new Promise((resolve) => setImmediate(resolve));
+    const last = { ...SAID, message_id: 77, text: "the end" };
+    const update_id = fake.inject({ message: last });
+    const whole = await host.heard("the end");
+    await link.close();
+    const next = new Host(host);
+    await start(platform, next, QUICK);
+    // Telegram offers the last part again, since it was not acknowledged.
+    fake.inject({ update_id, message: last });
+    fake.say("after");
+    await next.heard("after");
+    expect(next.received.map(({ eventKey, text }) => [eventKey, text])).toEqual([
+      // The inbox has it already.
+      [whole.eventKey, whole.text],
+      [expect.any(String), "after"],
+    ]);
   });
 
   test("does not take in what the same person wrote later, even if both arrive together", () => {

@@ -16,6 +16,8 @@ interface Source {
 export interface ExportFormat {
   readonly ending: string;
   readonly mime: string;
+  /** It has more than people of the chat see: thoughts, results of tools, and what the gateway writes for the model. */
+  readonly forOwners?: true;
   /** The whole file, with secrets masked. */
   bytesOf(source: Source): Promise<Uint8Array>;
 }
@@ -23,7 +25,12 @@ export interface ExportFormat {
 const FORMAT_TABLE: Readonly<Record<string, ExportFormat>> = {
   md: { ending: "md", mime: "text/markdown", bytesOf: async (source) => Buffer.from(await markdownOf(source)) },
   json: { ending: "json", mime: "application/json", bytesOf: async (source) => Buffer.from(await jsonOf(source)) },
-  jsonl: { ending: "jsonl", mime: "application/jsonl", bytesOf: async ({ path }) => Buffer.from(await linesOf(path)) },
+  jsonl: {
+    ending: "jsonl",
+    mime: "application/jsonl",
+    forOwners: true,
+    bytesOf: async ({ path }) => Buffer.from(await linesOf(path)),
+  },
 };
 
 export const FORMATS = Object.keys(FORMAT_TABLE);

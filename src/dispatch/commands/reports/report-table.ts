@@ -33,7 +33,7 @@ export const REPORT_COMMANDS: readonly Command[] = [
   {
     name: "export",
     who: "conversation",
-    help: "This conversation as a file: /export md, json, or jsonl for the transcript as it is kept.",
+    help: "This conversation as a file: /export md or json; an owner also gets jsonl, the transcript as it is kept.",
     choices: FORMATS,
     at: "apart",
     run: exportConversation,

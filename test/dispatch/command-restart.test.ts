@@ -33,6 +33,15 @@ it("restarts when the answer is kept, and each later start but the first says no
   expect([told("is back").length, told("gateway restarts").length, begun]).toEqual([1, 1, 1]);
 });
 
+it("tells each chat that asked at the same time, and each once", async () => {
+  await Promise.all(["1", "1", "2"].map(async (chat) => boot.outcome(await boot.tell("/restart", chat))));
+  await bootAgain();
+  await bootAgain();
+  await vi.waitFor(() => expect(told("is back")).toHaveLength(2));
+  const chats = fixture.platform.messages.filter(({ text }) => text.includes("is back")).map(({ chat }) => chat);
+  expect(chats.toSorted()).toEqual(["1", "2"]);
+});
+
 it("ended before the answer was kept: the next process tells, ends the message and does not restart", async () => {
   const finish = vi.spyOn(boot.journal.inbox, "finish").mockReturnValue(new Promise(() => undefined));
   const row = await boot.tell("/restart");

@@ -155,6 +155,17 @@ it("/export says what to do where a file is too large for the chat, or the chat 
   expect(told()).toMatch(/too large to be sent here: 9\.0 MiB, and at most 8\.0 MiB/);
 });
 
+it("/export makes one file of a conversation at a time", async () => {
+  fixture.limits = { ...LIMITS, media: 100_000 };
+  await boot.ask("the first");
+  const rows = await Promise.all([1, 2, 3].map(async () => boot.tell("/export")));
+  await Promise.all(rows.map(async (row) => boot.outcome(row)));
+  const texts = fixture.platform.texts.slice(1);
+  expect(texts.filter((text) => text === "<media>")).toHaveLength(1);
+  expect(texts.filter((text) => text === "An export of this conversation is being made already.")).toHaveLength(2);
+  expect((await fileOf("/export")).text).toContain("the first");
+});
+
 it("/export of a client names the file, in its answer and in its conversation", async () => {
   await boot.ask("the first");
   const key = boot.keyOf("1");

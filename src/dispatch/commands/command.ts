@@ -4,6 +4,8 @@ import type { InboundMessage, MediaItem } from "../../types/chat/message.ts";
 import type { Session } from "../../types/session.ts";
 import type { CommandAccess, CommandContribution } from "../../types/contribution.ts";
 import type { Approvals } from "../approvals/approvals.ts";
+import type { ExportDesk } from "./reports/export-desk.ts";
+import type { KeyedQueue } from "../../utils/keyed-queue.ts";
 import { within } from "../../utils/within.ts";
 import type { DispatchPorts } from "../ports.ts";
 
@@ -84,6 +86,10 @@ export interface Commands {
   readonly all: readonly Command[];
   /** By its name or an alias. */
   find(name: string): Command | undefined;
+  /** Shared by all calls of `/export`. */
+  readonly exports: ExportDesk;
+  /** Calls of `/restart`, one after the other. */
+  readonly restarts: KeyedQueue;
 }
 
 /** Milliseconds that a contributor's command may take. */

@@ -9,15 +9,18 @@ const DONE = "The gateway has restarted.";
  * Restarts the gateway once the answer is kept. The chat is told when it is back. A command that an earlier process began does not
  * restart it again.
  */
-export async function restartGateway({ message, key, ports }: CommandContext): Promise<CommandAnswer> {
-  const { restart, journal, clock } = ports;
-  if (!restart) return { text: "This gateway cannot restart itself." };
+export const restartGateway = (context: CommandContext): Promise<CommandAnswer> =>
+  context.commands.restarts.run("restart", () => restart(context));
+
+async function restart({ message, key, ports }: CommandContext): Promise<CommandAnswer> {
+  const { restart: port, journal, clock } = ports;
+  if (!port) return { text: "This gateway cannot restart itself." };
   if (await isRestartOf(message, journal.values)) return { text: isForClient(message) ? DONE : "" };
-  const why = await restart.whyNot();
+  const why = await port.whyNot();
   if (why !== undefined) return { text: `The gateway does not restart: ${why}` };
   await noteRestart({ message, key, at: clock.now() }, journal.values);
   return {
     text: "The gateway restarts. What runs now may end first, or goes on afterwards. I write here when I am back.",
-    afterwards: () => restart.begin(),
+    afterwards: () => port.begin(),
   };
 }

@@ -6,10 +6,12 @@ import { principalOf } from "../turn/principal.ts";
 import type { CommandContribution } from "../../types/contribution.ts";
 import { fromContribution, type Command, type CommandAnswer, type CommandContext, type Commands } from "./command.ts";
 import { switchModel } from "./model.ts";
+import { ExportDesk } from "./reports/export-desk.ts";
 import { REPORT_COMMANDS } from "./reports/report-table.ts";
 import { restartGateway } from "./restart.ts";
 import { SETTING_COMMANDS } from "./setting-table.ts";
 import { unsentParts } from "../answer/unsent-parts.ts";
+import { KeyedQueue } from "../../utils/keyed-queue.ts";
 import { commandWord, skillCommand, useSkill } from "./skill.ts";
 import { statusText } from "./status.ts";
 import { undoTurn } from "./undo.ts";
@@ -146,6 +148,8 @@ export function commandTable(added: AddedCommands): Commands {
       const skill = byName.get(commandWord(name));
       return skill?.isSkill === true ? skill : undefined;
     },
+    exports: new ExportDesk(),
+    restarts: new KeyedQueue(),
   };
 }
 

@@ -9,8 +9,10 @@ import { isForClient } from "../clients/for-client.ts";
 import type { ChatNotices } from "../notices/chat-notices.ts";
 import type { DispatchPorts } from "../ports.ts";
 
-/** The last restart that a message asked for. It is kept: whoever asked must neither be told twice nor cause another one. */
+/** The messages that asked for a restart. They are kept: whoever asked must neither be told twice nor cause another one. */
 const NAME = "restart";
+/** Of more, the oldest are forgotten. */
+const MOST_NOTED = 100;
 
 const noted = z.object({
   channel: z.string(),
@@ -22,30 +24,34 @@ const noted = z.object({
 });
 type Noted = z.output<typeof noted>;
 
+/** An older version kept the last one alone. */
+const notes = z.union([z.array(noted), noted.transform((one) => [one])]);
+
 const BACK = "The gateway is back.";
 
-async function lastRestart(values: KeyValue): Promise<Noted | undefined> {
+async function askedBy(values: KeyValue): Promise<readonly Noted[]> {
   const text = await values.get(NAME);
-  return text === undefined ? undefined : noted.parse(JSON.parse(text));
+  return text === undefined ? [] : notes.parse(JSON.parse(text));
 }
 
 /** Whether the gateway has ended, or ends, because of this message. */
 export async function isRestartOf({ from, eventKey }: InboundMessage, values: KeyValue): Promise<boolean> {
-  const last = await lastRestart(values);
-  return last?.channel === from.channel && last.account === from.account && last.eventKey === eventKey;
+  const asked = await askedBy(values);
+  return asked.some((one) => one.channel === from.channel && one.account === from.account && one.eventKey === eventKey);
 }
 
-/** From now on the message causes no other restart. Durable when it resolves. */
+/** From now on the message causes no other restart. Durable when it resolves. Call it for one message at a time. */
 export async function noteRestart(
   { message: { from, eventKey }, key, at }: { message: InboundMessage; key: SessionKey; at: number },
   values: KeyValue,
 ): Promise<void> {
   const { channel, account } = from;
-  await values.set(NAME, JSON.stringify({ channel, account, eventKey, session: key, at, told: false } satisfies Noted));
+  const one: Noted = { channel, account, eventKey, session: key, at, told: false };
+  await values.set(NAME, JSON.stringify([...(await askedBy(values)), one].slice(-MOST_NOTED)));
 }
 
 /**
- * Tells the chat that asked for the last restart that the gateway is back, once. A client whose command has no answer yet gets
+ * Tells each chat that asked for a restart that the gateway is back, once. A client whose command has no answer yet gets
  * that instead. Call it before unfinished messages are taken up.
  */
 export async function tellRestarted(
@@ -53,12 +59,22 @@ export async function tellRestarted(
   ports: Pick<DispatchPorts, "journal" | "sessions">,
 ): Promise<void> {
   const { values, inbox } = ports.journal;
-  const last = await lastRestart(values);
-  if (!last || last.told) return;
-  const row = await inbox.find(last.channel, last.account, last.eventKey);
-  if (row) await tell(row, sessionKey(last.session), notices, ports);
-  await values.set(NAME, JSON.stringify({ ...last, told: true } satisfies Noted));
+  const asked = await askedBy(values);
+  const waiting = asked.filter(({ told }) => !told);
+  if (waiting.length === 0) return;
+  const rows = await Promise.all(
+    waiting.map(async ({ channel, account, eventKey, session }) => ({
+      row: await inbox.find(channel, account, eventKey),
+      key: sessionKey(session),
+    })),
+  );
+  // Of several messages of one chat, the last one.
+  const byChat = new Map(rows.flatMap(({ row, key }) => (row ? [[placeOf(row, key), { row, key }] as const] : [])));
+  for (const { row, key } of byChat.values()) await tell(row, key, notices, ports);
+  await values.set(NAME, JSON.stringify(asked.map((one): Noted => ({ ...one, told: true }))));
 }
+
+const placeOf = ({ message: { from } }: InboxRow, key: SessionKey): string => JSON.stringify([from, key]);
 
 async function tell(
   row: InboxRow,

@@ -8,10 +8,16 @@ import { FORMATS, formatOf, type ExportFormat } from "./export-formats.ts";
 
 /** Sends the whole conversation as a file. */
 export async function exportConversation(context: CommandContext): Promise<CommandAnswer> {
-  const { args, message, key, ports, isOwner } = context;
+  const { args, key, commands, isOwner } = context;
   const format = formatOf(args.trim().toLowerCase());
   if (!format) return { text: `Use one of: ${FORMATS.join(", ")}.` };
   if (format.forOwners && !isOwner) return { text: "Only an owner may export the transcript as it is kept." };
+  const answer = await commands.exports.make(key, () => exportAs(format, context));
+  return answer ?? { text: "An export of this conversation is being made already." };
+}
+
+async function exportAs(format: ExportFormat, context: CommandContext): Promise<CommandAnswer> {
+  const { message, key, ports } = context;
   const path = ports.sessions.fileOf(key);
   const size = path === undefined ? undefined : (await unlessMissing(stat(path)))?.size;
   if (path === undefined || size === undefined) return { text: "This conversation has nothing to export yet." };

@@ -9,7 +9,7 @@ import { staleText } from "../chat-texts.ts";
 export interface RecoveryLimits {
   /** Milliseconds since a message arrived; older ones are not answered. */
   readonly maxAgeMs: number;
-  /** Messages; when there are more, the oldest are not answered. */
+  /** Messages of people who may write; when there are more, the oldest are not answered. */
   readonly maxRows: number;
 }
 
@@ -21,7 +21,7 @@ export type StalePorts = NoticePorts & Pick<DispatchPorts, "gate" | "journal">;
 /** Separates turns that are still answered from those that are too old. One whose reply is planned is never too old. */
 export async function partByAge(
   groups: Groups,
-  { journal, clock }: Pick<DispatchPorts, "journal" | "clock">,
+  { journal, clock, gate }: Pick<DispatchPorts, "journal" | "clock" | "gate">,
   { maxAgeMs, maxRows }: RecoveryLimits,
 ): Promise<{ fresh: Groups; stale: Groups }> {
   const fresh: (readonly InboxRow[])[] = [];
@@ -29,7 +29,8 @@ export async function partByAge(
   let count = 0;
   for (const group of groups.toReversed()) {
     const last = group.at(-1);
-    count += group.length;
+    // Many messages of strangers, or reactions, must not keep an answer from somebody who wrote before them.
+    for (const row of group) if (await isLetIn(row, { gate })) count += 1;
     const isOver = last !== undefined && (clock.now() - waitsSince(last) > maxAgeMs || count > maxRows);
     const isLate = isOver && !(await isAnswered(group[0] ?? last, journal));
     (isLate ? stale : fresh).push(group);

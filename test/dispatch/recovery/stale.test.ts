@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { partByAge } from "../../../src/dispatch/admission/stale.ts";
 import { openDispatchFixture } from "../../kit/dispatch.ts";
+import type { InboundMessage } from "../../../src/types/chat/message.ts";
 import { nextMessage } from "../../kit/inbound.ts";
 
 const HOUR = 3_600_000;
@@ -30,5 +31,28 @@ it("parts turns so that none is lost, none changes its order, and the limits hol
     }),
     { numRuns: 50 },
   );
+  await fixture.close();
+});
+
+it("counts no messages of strangers and no reactions, however many wait", async () => {
+  const fixture = await openDispatchFixture();
+  const { ports } = await fixture.boot();
+  const gate: typeof ports.gate = async ({ sender, event }) => {
+    if (event === "reaction") return { kind: "event" };
+    return sender.id === "stranger" ? { kind: "drop", why: "a stranger" } : { kind: "pass" };
+  };
+  const row = (id: number, more: Partial<InboundMessage>) => [
+    { id, message: { ...nextMessage("x"), ...more }, state: "accepted" as const, attempts: 0, acceptedAt: Date.now() },
+  ];
+  const groups = [
+    row(1, {}),
+    row(2, { event: "reaction" }),
+    row(3, { sender: { id: "stranger" } }),
+    row(4, { sender: { id: "stranger" } }),
+  ];
+  expect(await partByAge(groups, { ...ports, gate }, { maxAgeMs: HOUR, maxRows: 1 })).toEqual({
+    fresh: groups,
+    stale: [],
+  });
   await fixture.close();
 });

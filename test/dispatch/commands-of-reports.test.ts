@@ -155,6 +155,17 @@ it("/export says what to do where a file is too large for the chat, or the chat 
   expect(told()).toMatch(/too large to be sent here: 9\.0 MiB, and at most 8\.0 MiB/);
 });
 
+it.each([
+  ["🙂", /^conversation-\d{4}-\d\d-\d\d\.md$/],
+  [`a${"𝔘".repeat(90)}`, /^conversation-a𝔘{39}-\d{4}-\d\d-\d\d\.md$/u],
+  ["../..\n<b>Trip</b>", /^conversation-b-trip-b-\d{4}-\d\d-\d\d\.md$/],
+])("/export names its file by the label %s without what file names cannot have", async (label, name) => {
+  fixture.limits = { ...LIMITS, media: 100_000 };
+  await boot.ask("the first");
+  await boot.sessions.patch(boot.keyOf("1"), { label }, { now: true });
+  expect((await fileOf("/export")).name).toMatch(name);
+});
+
 it("/export makes one file of a conversation at a time", async () => {
   fixture.limits = { ...LIMITS, media: 100_000 };
   await boot.ask("the first");

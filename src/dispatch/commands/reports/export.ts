@@ -6,6 +6,9 @@ import type { CommandAnswer, CommandContext } from "../command.ts";
 import { MOST_BYTES, mostFileBytes, sizeText, storeFile } from "./chat-file.ts";
 import { FORMATS, formatOf, type ExportFormat } from "./export-formats.ts";
 
+/** Characters of a label in the name of a file: in UTF-8 they may have four bytes each. */
+const MOST_IN_NAME = 40;
+
 /** Sends the whole conversation as a file. */
 export async function exportConversation(context: CommandContext): Promise<CommandAnswer> {
   const { args, key, commands, isOwner } = context;
@@ -44,13 +47,11 @@ function titleOf({ key, ports }: CommandContext): string {
   return codeSpan(ports.sessions.peek(key)?.label ?? key);
 }
 
-/** `conversation-<label or key>-<day>.md`. */
+/** `conversation-<label or key>-<day>.md`; without what file names cannot have. */
 function fileName({ key, ports }: CommandContext, { ending }: ExportFormat): string {
   const label = ports.sessions.peek(key)?.label ?? key;
-  const words = label
-    .toLowerCase()
-    .replaceAll(/[^\p{L}\p{N}]+/gu, "-")
-    .replaceAll(/^-|-$/g, "")
-    .slice(0, 60);
-  return `conversation-${words}-${new Date(ports.clock.now()).toISOString().slice(0, 10)}.${ending}`;
+  const words = label.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
+  const name = Array.from(words.join("-")).slice(0, MOST_IN_NAME).join("");
+  const day = new Date(ports.clock.now()).toISOString().slice(0, 10);
+  return `${["conversation", name, day].filter((part) => part !== "").join("-")}.${ending}`;
 }

@@ -2,20 +2,23 @@ import { AsyncQueue } from "./async-queue.ts";
 
 /** Publishes values to the current watchers. Each watcher has its own queue, so a slow one does not delay the others. */
 export class Feed<T> {
-  readonly #queues = new Set<AsyncQueue<T>>();
+  readonly #queues = new Map<AsyncQueue<T>, (value: T) => boolean>();
 
   publish(value: T): void {
-    for (const queue of this.#queues) queue.push(value);
+    for (const [queue, fits] of this.#queues) if (fits(value)) queue.push(value);
   }
 
-  /** Begins at once, not at the first read. Ends when the signal aborts or the reader leaves its loop. */
-  watch(signal?: AbortSignal): AsyncIterableIterator<T> {
+  /**
+   * Begins at once, not at the first read. Ends when the signal aborts or the reader leaves its loop. `fits` is asked when a value is
+   * published.
+   */
+  watch(signal?: AbortSignal, fits: (value: T) => boolean = () => true): AsyncIterableIterator<T> {
     const stop = () => queue.end();
     const queue = new AsyncQueue<T>(() => {
       this.#queues.delete(queue);
       signal?.removeEventListener("abort", stop);
     });
-    this.#queues.add(queue);
+    this.#queues.set(queue, fits);
     if (signal?.aborted) queue.end();
     else signal?.addEventListener("abort", stop, { once: true });
     return queue;
@@ -23,7 +26,7 @@ export class Feed<T> {
 
   /** Ends every watcher after what it still holds. */
   close(): void {
-    for (const queue of this.#queues) queue.end();
+    for (const queue of this.#queues.keys()) queue.end();
   }
 }
 

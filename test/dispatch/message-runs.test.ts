@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { runsOf, stopMessage } from "../../src/dispatch/clients/message-runs.ts";
 import { textResult } from "../../src/tools/define.ts";
 import type { InboundMessage } from "../../src/types/chat/message.ts";
@@ -111,6 +111,21 @@ describe("the run of a message", () => {
     expect(textsOf(first.runs[0]?.events ?? [])).toEqual(["I will look", "done"]);
     expect(textsOf(second.runs[0]?.events ?? [])).toEqual(["done"]);
     expect(second.runs[0]?.events.some(({ type }) => type === "tool_start")).toBe(false);
+  });
+
+  it("costs the journal no look for each run of others that begins meanwhile", async () => {
+    const gate = Promise.withResolvers<void>();
+    fixture.model.answer(({ said }) => ({ text: "echo", ...(said.includes("first") && { until: gate.promise }) }));
+    const first = say("first");
+    await fixture.model.called(1);
+    const second = say("second");
+    await until(() => boot.dispatch.lanes.waiting === 1);
+    const find = vi.spyOn(boot.journal.inbox, "find");
+    for (let at = 0; at < 20; at += 1) await boot.ask("elsewhere", `other${at}`);
+    expect(find.mock.calls.filter(([, , eventKey]) => eventKey === second.said.eventKey)).toEqual([]);
+    gate.resolve();
+    await Promise.all([first.over, second.over]);
+    expect(second.runs).toHaveLength(1);
   });
 
   it("is not awaited for a command, nor for a message that is not let in, came before or is not stored", async () => {

@@ -1,4 +1,5 @@
 import type { RunLog } from "../../harness/log/log.ts";
+import type { RunId } from "../../types/ids.ts";
 import type { InboxRow } from "../../types/journal.ts";
 import type { MessageKey, MessageRun } from "../../types/run/message-run.ts";
 import { AsyncQueue } from "../../utils/async-queue.ts";
@@ -41,6 +42,10 @@ class RunSearch {
   readonly #ports: FollowPorts;
   readonly #news = new AsyncQueue<News>();
   #last: RunLog | undefined;
+  /** The run that the message begins, once it is in the journal. */
+  #own: RunId | undefined;
+  /** The run that has the message. */
+  #claimed: RunId | undefined;
 
   constructor(wish: Wish, dispatch: FollowDispatch, ports: FollowPorts) {
     this.#wish = wish;
@@ -51,7 +56,7 @@ class RunSearch {
   async begin(): Promise<void> {
     const over = new AbortController();
     const signal = AbortSignal.any([this.#wish.signal, over.signal]);
-    const streams = this.#dispatch.registry.watch(signal);
+    const streams = this.#dispatch.registry.watch(signal, ({ facts }) => this.#mayBeItsRun(facts.runId));
     try {
       const isStored = await this.#wish.stored.then(
         () => true,
@@ -73,9 +78,11 @@ class RunSearch {
       // It may have changed before its changes were watched.
       this.#news.push("changed");
       let row = first;
+      this.#own = runIdOf(first);
       for await (const news of this.#news) {
         const isRun = typeof news === "object";
-        if (!isRun || row.runId === undefined) row = (await this.#find()) ?? row;
+        if (!isRun || (row.runId === undefined && news.facts.runId === this.#own)) row = (await this.#find()) ?? row;
+        this.#claimed = row.runId;
         if (signal.aborted) return;
         this.#offer(row, isRun ? news : row.runId && this.#dispatch.registry.find(row.runId));
         if (row.state === "done" || (news === "time" && this.#dispatch.stateOf(row) === undefined)) return;
@@ -83,6 +90,11 @@ class RunSearch {
     } finally {
       stopLooking();
     }
+  }
+
+  /** Many messages may be followed, and many runs begin: those of others are no news. Before another run takes it in, its row changes. */
+  #mayBeItsRun(id: RunId): boolean {
+    return this.#own === undefined || id === this.#own || id === this.#claimed;
   }
 
   #pass(source: AsyncIterable<News>): void {

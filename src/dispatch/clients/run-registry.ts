@@ -50,8 +50,9 @@ export class RunRegistry {
     return this.#streams.get(runId);
   }
 
-  watch(signal: AbortSignal): AsyncIterable<RunLog> {
-    return this.#feed.watch(signal);
+  /** The runs that are added from now on, of those that `fits` accepts then. */
+  watch(signal: AbortSignal, fits?: (log: RunLog) => boolean): AsyncIterable<RunLog> {
+    return this.#feed.watch(signal, fits);
   }
 
   /** Replaces the whole log by a condensed one. Its present watchers keep the whole log. */

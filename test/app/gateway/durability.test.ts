@@ -74,7 +74,8 @@ describe("messages.recovery", () => {
     const clock = { now: () => Date.now() - age, after: () => () => undefined };
     const before = await openJournal({ path: journalPath(live.paths), bootId: "before", clock });
     const accept = async (text: string) => {
-      const said = { ...nextMessage(text, text), receivedAt: clock.now() };
+      // Only messages of people who may write are counted.
+      const said = { ...nextMessage(text, text, { options: { operator: true } }), receivedAt: clock.now() };
       const [accepted] = await before.inbox.accept([said]);
       return accepted!.row.id;
     };

@@ -62,10 +62,18 @@ interface InboxReader {
   /** Rows without an outcome, oldest first. */
   open(): Promise<readonly InboxRow[]>;
   find(channel: string, account: string, eventKey: string): Promise<InboxRow | undefined>;
-  /** Reports each claim and the end of a row that this process writes, until the signal aborts. */
-  changes(id: number, signal: AbortSignal): AsyncIterable<"changed">;
+  /**
+   * Reports each claim and the end of a row that this process writes, until the signal aborts. `told` is called with each at once,
+   * before the run of a claim can begin; it must not throw.
+   */
+  changes(id: number, signal: AbortSignal, told?: (change: RowChange) => void): AsyncIterable<RowChange>;
   /** The rows that became the turn of a run, in order of arrival. */
   ofRun(runId: string): Promise<readonly InboxRow[]>;
+}
+
+/** A row was claimed for a run, or has its outcome. */
+export interface RowChange {
+  readonly runId?: RunId;
 }
 
 /**

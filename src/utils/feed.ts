@@ -39,13 +39,13 @@ export class KeyedFeed<K, T> {
   }
 
   /** As `Feed.watch`. */
-  watch(key: K, signal: AbortSignal): AsyncIterableIterator<T> {
+  watch(key: K, signal: AbortSignal, fits: (value: T) => boolean = () => true): AsyncIterableIterator<T> {
     const known = this.#feeds.get(key) ?? { feed: new Feed<T>(), watchers: 0 };
-    if (signal.aborted) return known.feed.watch(signal);
+    if (signal.aborted) return known.feed.watch(signal, fits);
     this.#feeds.set(key, known);
     known.watchers += 1;
     signal.addEventListener("abort", () => this.#leave(key, known), { once: true });
-    return known.feed.watch(signal);
+    return known.feed.watch(signal, fits);
   }
 
   #leave(key: K, known: { watchers: number }): void {

@@ -85,6 +85,34 @@ describe("the run of a message", () => {
     }
   });
 
+  it("is found though the journal is read so slowly that the run has ended meanwhile", async () => {
+    const gate = Promise.withResolvers<void>();
+    fixture.model.answer((_call, number) => ({ text: "an answer", ...(number === 1 && { until: gate.promise }) }));
+    const first = say("first");
+    await fixture.model.called(1);
+    const said = [nextMessage("alpha", "1"), nextMessage("beta", "1")];
+    const stored = boot.dispatch.receive(said);
+    const { inbox } = boot.ports.journal;
+    let isSlow = false;
+    const find: typeof inbox.find = async (...key) => {
+      if (isSlow) await until(async () => (await inbox.find(...key))?.state === "done");
+      return inbox.find(...key);
+    };
+    const ports = { ...boot.ports, journal: { ...boot.ports.journal, inbox: { ...inbox, find } } };
+    const { signal } = new AbortController();
+    const found = said.map((one) => runsOf({ key: keyOf(one), stored, signal }, boot.dispatch, ports));
+    await stored;
+    await until(() => boot.dispatch.lanes.waiting === 2);
+    await until(async () => (await inbox.open()).length === 3);
+    isSlow = true;
+    gate.resolve();
+    const ids: string[] = [];
+    for (const runs of found) for await (const { stream } of runs) ids.push(stream.facts.runId);
+    expect(ids).toHaveLength(2);
+    expect(ids[1]).toBe(ids[0]);
+    await first.over;
+  });
+
   it("is the one into which it was steered, from then on", async () => {
     fixture.rules = { queueMode: () => "steer" };
     const gate = Promise.withResolvers<void>();

@@ -1,6 +1,6 @@
 import type { RunLog } from "../../harness/log/log.ts";
 import type { RunId } from "../../types/ids.ts";
-import type { InboxRow } from "../../types/journal.ts";
+import type { InboxRow, RowChange } from "../../types/journal.ts";
 import type { MessageKey, MessageRun } from "../../types/run/message-run.ts";
 import { AsyncQueue } from "../../utils/async-queue.ts";
 import { background } from "../../utils/background.ts";
@@ -33,7 +33,10 @@ export function runsOf(wish: Wish, dispatch: FollowDispatch, ports: FollowPorts)
   return search.found;
 }
 
-type News = RunLog | "changed" | "time";
+/** `end`: nothing that is still to come can be its run. */
+type News = RunLog | RowChange | "time" | "end";
+
+const isRun = (news: News): news is RunLog => typeof news === "object" && "facts" in news;
 
 class RunSearch {
   readonly found = new AsyncQueue<MessageRun>();
@@ -72,24 +75,36 @@ class RunSearch {
 
   async #search(first: InboxRow, streams: AsyncIterable<RunLog>, signal: AbortSignal): Promise<void> {
     this.#pass(streams);
-    this.#pass(this.#ports.journal.inbox.changes(first.id, signal));
+    // Known at once: its run begins, and may end, before the row is read again.
+    const told = ({ runId }: RowChange) => (this.#claimed = runId ?? this.#claimed);
+    this.#pass(this.#ports.journal.inbox.changes(first.id, signal, told));
     const stopLooking = this.#lookRegularly();
     try {
       // It may have changed before its changes were watched.
-      this.#news.push("changed");
-      let row = first;
-      this.#own = runIdOf(first);
+      let row = (await this.#find()) ?? first;
+      this.#claimed ??= row.runId;
+      this.#own = runIdOf(row);
+      this.#news.push({});
       for await (const news of this.#news) {
-        const isRun = typeof news === "object";
-        if (!isRun || (row.runId === undefined && news.facts.runId === this.#own)) row = (await this.#find()) ?? row;
-        this.#claimed = row.runId;
+        if (news === "end") return;
+        if (isRun(news) && !this.#mayBeItsRun(news.facts.runId)) continue;
+        row = await this.#after(news, row);
         if (signal.aborted) return;
-        this.#offer(row, isRun ? news : row.runId && this.#dispatch.registry.find(row.runId));
-        if (row.state === "done" || (news === "time" && this.#dispatch.stateOf(row) === undefined)) return;
+        // Its run may be among the news that has come meanwhile.
+        if (row.state === "done" || (news === "time" && this.#dispatch.stateOf(row) === undefined))
+          this.#news.push("end");
       }
     } finally {
       stopLooking();
     }
+  }
+
+  /** Offers the run that there is by this news. The row as it is now. */
+  async #after(news: News, known: InboxRow): Promise<InboxRow> {
+    const run = isRun(news) ? news : undefined;
+    const row = run && known.runId === run.facts.runId ? known : ((await this.#find()) ?? known);
+    if (!this.#wish.signal.aborted) this.#offer(row, run ?? (row.runId && this.#dispatch.registry.find(row.runId)));
+    return row;
   }
 
   /** Many messages may be followed, and many runs begin: those of others are no news. Before another run takes it in, its row changes. */

@@ -1,6 +1,6 @@
 import { runId, sessionKey } from "../../types/ids.ts";
 import type { Clock } from "../../types/clock.ts";
-import type { Claim, Inbox, InboxRow, Outcome, Refusal } from "../../types/journal.ts";
+import type { Claim, Inbox, InboxRow, Outcome, Refusal, RowChange } from "../../types/journal.ts";
 import type { InboundMessage } from "../../types/chat/message.ts";
 import { KeyedFeed } from "../../utils/feed.ts";
 import { maskedJson } from "../../utils/secrets/mask-strings.ts";
@@ -37,10 +37,10 @@ const FINISH =
 
 export function createInbox(commits: Commits, boot: { bootId: string; clock: Clock }): Inbox {
   const { bootId, clock } = boot;
-  const changes = new KeyedFeed<number, "changed">();
-  const reported = async <T>(ids: readonly number[], write: Promise<T>): Promise<T> => {
+  const changes = new KeyedFeed<number, RowChange>();
+  const reported = async <T>(ids: readonly number[], write: Promise<T>, change: RowChange = {}): Promise<T> => {
     const result = await write;
-    for (const id of ids) changes.publish(id, "changed");
+    for (const id of ids) changes.publish(id, change);
     return result;
   };
   const claimed = (ids: readonly number[], claim: Claim) => (sql: Statements) =>
@@ -49,8 +49,8 @@ export function createInbox(commits: Commits, boot: { bootId: string; clock: Clo
     accept: (messages) => commits.write((sql) => messages.map((message) => acceptOne(sql, message, clock.now()))),
     acceptAhead: (messages) =>
       commits.writeAhead((sql) => messages.map((message) => acceptOne(sql, message, clock.now()))),
-    claim: (ids, claim) => reported(ids, commits.write(claimed(ids, claim))),
-    claimAhead: (ids, claim) => reported(ids, commits.writeAhead(claimed(ids, claim))),
+    claim: (ids, claim) => reported(ids, commits.write(claimed(ids, claim)), { runId: claim.runId }),
+    claimAhead: (ids, claim) => reported(ids, commits.writeAhead(claimed(ids, claim)), { runId: claim.runId }),
     synced: () => commits.synced(),
     begin: (id) => commits.write((sql) => void sql.run(BEGIN, bootId, clock.now(), id)),
     finish: (ids, outcome, refused) =>
@@ -70,7 +70,11 @@ export function createInbox(commits: Commits, boot: { bootId: string; clock: Clo
       };
       return reported(ids, commits.writeAhead(write));
     },
-    changes: (id, signal) => changes.watch(id, signal),
+    changes: (id, signal, told) =>
+      changes.watch(id, signal, (change) => {
+        told?.(change);
+        return true;
+      }),
     open: () => commits.read((sql) => sql.all(OPEN).map(toInboxRow)),
     find: (channel, account, eventKey) =>
       commits.read((sql) => {

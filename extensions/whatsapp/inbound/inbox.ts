@@ -125,7 +125,11 @@ export class Inbox {
     if (!socket) return undefined;
     const late = wait(LOOK_UP_MS, this.#parts.signal).then(() => undefined);
     // A message without a name is better than a missing message.
-    return Promise.race([question(socket).catch(() => undefined), late]);
+    const answer = question(socket).catch((error: unknown) => {
+      this.#parts.host.log.info("WhatsApp could not be asked about a person or group", { error: String(error) });
+      return undefined;
+    });
+    return Promise.race([answer, late]);
   }
 
   /** The members of a group; none when WhatsApp does not answer in time. */

@@ -1,6 +1,5 @@
 import type { Preview } from "../../outbox/preview.ts";
-import { createDirectiveFilter, parseDirectives, type ParsedReply } from "../../reply/directives.ts";
-import { paragraphsOf } from "../../reply/paragraphs.ts";
+import { createDirectiveFilter, parseDirectives } from "../../reply/directives.ts";
 import type { NoticeCause, ReplyBlock } from "../../types/chat/reply.ts";
 import type { Outcome } from "../../types/journal.ts";
 import { WHOLE_MESSAGES, type DeltaPace, type RunEvent, type RunStream } from "../../types/run/events.ts";
@@ -10,6 +9,7 @@ import { background } from "../../utils/background.ts";
 import { noticeFor } from "../chat-texts.ts";
 import { attach } from "../media/attach.ts";
 import { isUnfinished, outcomeOf } from "../turn/run-end.ts";
+import { AnswerTexts } from "./answer-texts.ts";
 import { AnswerSends, type SendHow } from "./answer-sends.ts";
 import type { AnswerPorts, AnswerTarget } from "./answer-target.ts";
 import { lettersOf, type BlockFeed } from "./block-feed.ts";
@@ -19,7 +19,7 @@ import { ResponsePrefix } from "./response-prefix.ts";
 import { SentTexts } from "./sent-texts.ts";
 import { callLine, resultLine, sessionLine, thoughtLine, type ShownLine } from "./shown-lines.ts";
 import type { StreamedThoughts } from "./streamed-thoughts.ts";
-import { openFeed, openPreview, openThoughts, shownAtTimes } from "./showing.ts";
+import { openFeed, openPreview, openThoughts, shownAtTimes, streamingOf } from "./showing.ts";
 
 /** Follows a run and brings its answer to the chat. Resolves when the whole reply is durable, with the message's outcome. */
 export async function answer(
@@ -44,14 +44,11 @@ class Answering {
   readonly #toolTexts: SentTexts;
   /** The letters of each block that was planned before a restart. */
   readonly #earlierBlocks: readonly string[];
-  /** Complete messages of the model. */
-  readonly #texts: string[] = [];
+  readonly #texts: AnswerTexts;
   readonly #modelChanges: string[] = [];
   #filter = createDirectiveFilter();
   /** The current message without directives. */
   #visible = "";
-  /** The text of a call that failed halfway. */
-  #broken = "";
   readonly #thoughts: StreamedThoughts | undefined;
   readonly #limit = new ReplyLimit();
   /** Blocks that were sent. */
@@ -63,6 +60,7 @@ class Answering {
     const { style, agent, earlier } = target;
     this.#toolTexts = new SentTexts(target.inboxId, target.message.from, earlier.rows);
     this.#prefix = new ResponsePrefix(style.responsePrefix, agent);
+    this.#texts = new AnswerTexts(target, this.#prefix, this.#toolTexts);
     this.#sends = new AnswerSends(target, ports.outbox, this.#prefix);
     const streaming = streamingOf(target);
     this.#earlierBlocks = streaming === "block" ? this.#sends.plannedBlocks() : [];
@@ -143,7 +141,7 @@ class Answering {
   /** The preview of the answer. Empty while the text may turn out to repeat what the message tool sent. */
   #previewOf(visible: string): string {
     if (this.#toolTexts.mayRepeat(visible)) return "";
-    const text = this.#messagesOf(joined([...this.#unsent(), visible]))[0] ?? "";
+    const text = this.#texts.firstWith(visible);
     return this.#thoughts?.before(text) ?? text;
   }
 
@@ -153,13 +151,10 @@ class Answering {
     else this.#feed?.drop();
   }
 
-  /** The text of a call that broke off counts only when no later call says it whole. */
   async #endMessage(event: RunEvent & { type: "message_end" }): Promise<void> {
-    const { text, message } = event;
     if (this.#target.reasons && !this.#thoughts) await this.#sendLine(thoughtLine(event), "thought");
     await this.#show(this.#filter.end());
-    if (message.stopReason === "error") this.#broken = text;
-    else if (text.trim() !== "") this.#texts.push(text);
+    this.#texts.add(event);
   }
 
   async #endTool(event: RunEvent & { type: "tool_end" }): Promise<void> {
@@ -181,7 +176,7 @@ class Answering {
     if (isUnfinished(result)) return this.#preview?.leave();
     if (this.#target.kind.refusals === "logged" && result.kind !== "replied") return this.#endSilently(result);
     const notice = noticeFor(result, this.#target.commandForm);
-    if (result.kind === "failed") this.#texts.push(this.#broken);
+    if (result.kind === "failed") this.#texts.addBroken();
     const sent = this.#blocks > 0 ? await this.#sendMedia() : await this.#sendWhole(notice, result.kind === "aborted");
     if (notice !== undefined && this.#blocks > 0) await this.#sendNotice(notice);
     const said = [sent, this.#toolTexts.has, this.#blocks > 0].some(Boolean);
@@ -197,14 +192,14 @@ class Answering {
 
   /** Sends the whole answer as one logical reply. A preview becomes its first chunk. */
   async #sendWhole(notice: string | undefined, isAborted: boolean): Promise<boolean> {
-    const parsed = this.#parsed();
-    const messages = this.#messagesOf(this.#limit.take(parsed.silent ? "" : parsed.text));
+    const parsed = this.#texts.forPeople();
+    const messages = this.#texts.messagesOf(this.#limit.take(parsed.silent ? "" : parsed.text));
     const editOf = (await this.#preview?.finish(messages[0])) ?? this.#earlierPreview();
     // When somebody stops an answer, the part that people could read stays in the chat.
     const fading = isAborted && this.#thoughts?.wasShown !== true ? this.#preview?.fading : undefined;
     if (messages.length === 0 && fading !== undefined) messages.push(fading);
     const blocks: ReplyBlock[] = messages.map((markdown) => ({ kind: "text", markdown }));
-    const whole = this.#toolTexts.has ? parseDirectives(joined(this.#texts)) : parsed;
+    const whole = this.#toolTexts.has ? this.#texts.whole() : parsed;
     blocks.push(...(await this.#attached(whole)));
     return this.#sendAll(blocks, notice, { editOf, replyTo: this.#replyTo(parsed) });
   }
@@ -236,7 +231,7 @@ class Answering {
 
   /** Sends the files of an answer whose text has gone out in blocks. */
   async #sendMedia(): Promise<boolean> {
-    const parsed = parseDirectives(joined(this.#texts));
+    const parsed = this.#texts.whole();
     const blocks = await this.#attached(parsed);
     const replyTo = this.#target.style.replyToMode === "all" ? this.#replyTo(parsed) : undefined;
     if (blocks.length > 0) await this.#send("media", blocks, { replyTo });
@@ -285,25 +280,6 @@ class Answering {
     return previewId === "" ? undefined : previewId;
   }
 
-  #parsed(): ParsedReply {
-    const parsed = parseDirectives(joined(this.#unsent()));
-    const { filter } = this.#target;
-    return filter ? { ...parsed, text: filter(parsed.text) } : parsed;
-  }
-
-  /** Texts that the message tool did not send to this chat. */
-  #unsent(): readonly string[] {
-    if (!this.#toolTexts.has) return this.#texts;
-    return this.#texts.filter((text) => !this.#toolTexts.repeats(parseDirectives(text).text));
-  }
-
-  /** The messages of an answer. None when there is nothing to say. */
-  #messagesOf(text: string): string[] {
-    if (text.trim() === "") return [];
-    const [first = "", ...rest] = this.#target.style.byParagraph === true ? paragraphsOf(text) : [text];
-    return [this.#prefix.before(first), ...rest];
-  }
-
   #attached(parsed: { media: readonly string[]; audioAsVoice: boolean }): Promise<readonly ReplyBlock[]> {
     const { agent, style } = this.#target;
     const { media, closedPaths } = this.#ports;
@@ -318,17 +294,3 @@ class Answering {
     return isWanted && message.id !== "" ? message.id : undefined;
   }
 }
-
-/**
- * Where tool calls are shown, the text before each is a message of its own, so that all is in its order. Thoughts are known when
- * a text is complete, and come before it.
- */
-function streamingOf({ style, agent, kind, verbose, reasons }: AnswerTarget): "off" | "partial" | "block" {
-  const wanted = style.streaming ?? (agent.streaming.blocks ? "block" : "partial");
-  if (kind.answer === "whole" || reasons === "on") return "off";
-  if (reasons === "stream") return wanted === "partial" ? "partial" : "off";
-  const isShowing = verbose !== undefined && verbose() !== "off";
-  return isShowing && wanted === "partial" ? "block" : wanted;
-}
-
-const joined = (texts: readonly string[]): string => texts.filter((text) => text.trim() !== "").join("\n\n");

@@ -33,7 +33,10 @@ export interface BlockFeed {
 
 const LINE_ENDS = /\n/g;
 const SENTENCE_ENDS = /[.!?…]["')\]*_]*[ \t]|[。！？\n]/g;
-/** Units before a delta in which the end of a sentence is looked for: a full stop, what closes behind it, and a blank. */
+/**
+ * UTF-16 units of the text before a delta that are searched too: the end of a sentence is a full stop, perhaps a closing quotation mark or
+ * bracket, and a space, and the delta may begin in the middle of it.
+ */
 const BEFORE_DELTA = 8;
 
 export function createBlockFeed({ streaming, coalesce, byParagraph, clock, earlier }: BlockFeedOptions): BlockFeed {

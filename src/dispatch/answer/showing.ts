@@ -17,6 +17,18 @@ export function shownAtTimes(clock: Clock, feed?: BlockFeed): DeltaPace {
   };
 }
 
+/**
+ * Where tool calls are shown, the text before each is a message of its own, so that all is in its order. Thoughts are known when
+ * a text is complete, and come before it.
+ */
+export function streamingOf({ style, agent, kind, verbose, reasons }: AnswerTarget): "off" | "partial" | "block" {
+  const wanted = style.streaming ?? (agent.streaming.blocks ? "block" : "partial");
+  if (kind.answer === "whole" || reasons === "on") return "off";
+  if (reasons === "stream") return wanted === "partial" ? "partial" : "off";
+  const isShowing = verbose !== undefined && verbose() !== "off";
+  return isShowing && wanted === "partial" ? "block" : wanted;
+}
+
 /** Undefined where the channel cannot show an unfinished answer. */
 export function openPreview(
   { message, inboxId, style, earlier }: AnswerTarget,

@@ -1,9 +1,7 @@
 import type { Run } from "../../harness/run.ts";
-import { isDiskError } from "../../store/disk.ts";
 import type { RunId, SessionKey } from "../../types/ids.ts";
 import type { InboxRow } from "../../types/journal.ts";
 import type { Log } from "../../types/log.ts";
-import type { TurnSlot } from "../turn/turn.ts";
 import type { ActiveTask } from "./active-task.ts";
 import { Lane } from "./lane.ts";
 import { type LaneTask, turnRunId, type TurnTask } from "./lane-task.ts";
@@ -11,32 +9,13 @@ import { LaneWatch, type StillTask } from "./lane-watch.ts";
 import type { DispatchPorts, QueuedTurn } from "../ports.ts";
 import { queueAction } from "./queue-modes.ts";
 import { areThreadsApart } from "./same-chat.ts";
-import { asRetry, inboundDebounceOf, queueOf, taskOf, type TaskPorts } from "./turn-task.ts";
-import { RunSlots } from "./slots.ts";
+import { inboundDebounceOf, queueOf, taskOf, type TaskPorts } from "./turn-task.ts";
+import { TaskRunner } from "./task-runner.ts";
+import type { TurnHandler } from "./turn-handler.ts";
 import { WaitingFeed } from "./waiting-feed.ts";
-import { DISK_PROBE_INTERVAL_MS } from "../../store/retry-while-disk-full.ts";
-
-/** Why a task is refused. */
-export type RefusalCause = "full" | "stopped" | "broken";
 
 export interface LanePorts extends TaskPorts, Pick<DispatchPorts, "clock" | "diskTakesWrites"> {
   readonly log: Log;
-}
-
-/** What lanes do with their turns. */
-export interface TurnHandler {
-  /** The session that a turn belongs to now: the config may have changed while it waited. */
-  routeOf(key: SessionKey, queued: QueuedTurn): SessionKey;
-  /** Runs a turn to its outcome. Calls `slot.begin` once the model run has started. */
-  run(key: SessionKey, queued: QueuedTurn, slot: TurnSlot): Promise<void>;
-  /** Puts messages into the running turn. False when they must become their own turn. */
-  steer(run: Run, key: SessionKey, queued: QueuedTurn): Promise<boolean>;
-  /** Whether messages may be steered into the running turn. They would run with that turn's permissions. */
-  maySteer(queued: QueuedTurn, running: readonly InboxRow[]): boolean;
-  /** Called when a task waits for the disk. Never rejects. */
-  onDiskFull(task: LaneTask, error: unknown): Promise<void>;
-  /** Ends the messages of a task that will not be run. */
-  refuse(task: LaneTask, why: RefusalCause): Promise<void>;
 }
 
 /** A run ends within a second after an abort. The next start continues what takes longer. */
@@ -45,7 +24,7 @@ const ABORT_MS = 2000;
 /** The most pauses of one debounce each that messages without end can delay their turn by. */
 const MOST_PAUSES = 10;
 
-/** The lanes of all sessions, and the slots that limit how many turns run at once. */
+/** The lanes of all sessions. */
 export class Lanes {
   readonly #lanes = new Map<SessionKey, Lane>();
   readonly #underway = new Set<Promise<void>>();
@@ -53,7 +32,7 @@ export class Lanes {
   readonly #steering = new Set<number>();
   readonly #ports: LanePorts;
   readonly #turns: TurnHandler;
-  readonly #slots: RunSlots;
+  readonly #runner: TaskRunner;
   readonly #watch: LaneWatch;
   /** Reports each session whose waiting messages change. */
   readonly waitingFeed = new WaitingFeed((key) => this.waitingIn(key));
@@ -62,9 +41,9 @@ export class Lanes {
   constructor(ports: LanePorts, turns: TurnHandler) {
     this.#ports = ports;
     this.#turns = turns;
-    this.#slots = new RunSlots({
-      people: () => ports.settings().maxConcurrent,
-      subagents: () => ports.settings().maxConcurrentSubagents,
+    this.#runner = new TaskRunner(ports, turns, {
+      isClosing: () => this.#closing,
+      move: (key, queued) => void this.offer(key, queued),
     });
     this.#watch = new LaneWatch({
       clock: ports.clock,
@@ -88,7 +67,7 @@ export class Lanes {
   #release(key: SessionKey, active: ActiveTask): void {
     const isAnswered = active.stage === "maintain";
     active.release();
-    if (!isAnswered) this.#keep(this.#refuse(key, active.task, "broken"));
+    if (!isAnswered) this.#keep(this.#runner.refuse(key, active.task, "broken"));
   }
 
   /** Takes a message: it starts a turn, or the queue mode says what it does to a busy lane. True when it has to wait. */
@@ -99,7 +78,7 @@ export class Lanes {
     if (action === "interrupt") lane.abort("user");
     lane.push(taskOf(queued, { queue, action }, this.#ports));
     this.#steerWaiting(key, lane);
-    for (const task of lane.shed(queue)) this.#keep(this.#refuse(key, task, "full"));
+    for (const task of lane.shed(queue)) this.#keep(this.#runner.refuse(key, task, "full"));
     this.waitingFeed.check(key);
     return !this.#wake(key, lane, inboundDebounceOf(queued, this.#ports));
   }
@@ -140,7 +119,7 @@ export class Lanes {
     if (ended.length > 0 || only === undefined) lane.abort("user");
     const dropped = lane.clear(only);
     this.waitingFeed.check(key);
-    for (const task of dropped) await this.#refuse(key, task, "stopped");
+    for (const task of dropped) await this.#runner.refuse(key, task, "stopped");
     return [...ended, ...dropped.flatMap((task) => turnRunId(task) ?? [])];
   }
 
@@ -165,7 +144,7 @@ export class Lanes {
     }
     const task = lane.takeOut(inboxId);
     this.waitingFeed.check(key);
-    if (task) await this.#refuse(key, task, "stopped");
+    if (task) await this.#runner.refuse(key, task, "stopped");
     return "waiting";
   }
 
@@ -194,7 +173,7 @@ export class Lanes {
 
   /** Does work that belongs to no session, in one of the slots of all runs. */
   inSlot(work: () => Promise<void>): Promise<void> {
-    return this.#slots.people.use(work);
+    return this.#runner.inSlot(work);
   }
 
   /** Begins nothing new. What still runs after `ms` is aborted, and the next start continues it. */
@@ -243,67 +222,12 @@ export class Lanes {
     await this.#pause(debounceMs);
     for (let task = lane.take(); task && !this.#closing; task = lane.take()) {
       this.waitingFeed.check(key);
-      await this.#runSafely(key, lane.enter(task));
+      await this.#runner.run(key, lane.enter(task));
       lane.leave();
       await this.#settle(lane);
     }
     lane.busy = false;
     if (lane.waiting === 0) this.#lanes.delete(key);
-  }
-
-  /** Never rejects, so that the lane is always free for the next task. */
-  async #runSafely(key: SessionKey, active: ActiveTask): Promise<void> {
-    try {
-      await this.#run(key, active);
-    } catch (error) {
-      this.#ports.log.error("lane task broke", { session: key, error });
-    }
-  }
-
-  async #run(key: SessionKey, active: ActiveTask): Promise<void> {
-    for (let current = active.task; !this.#closing; current = asRetry(current)) {
-      try {
-        return await this.#try(key, active, current);
-      } catch (error) {
-        if (!isDiskError(error)) {
-          this.#ports.log.error("lane task broke", { session: key, error });
-          return this.#refuse(key, active.task, "broken");
-        }
-        active.at("disk");
-        await this.#turns.onDiskFull(active.task, error);
-        await this.#untilDiskTakesWrites(active);
-      }
-    }
-  }
-
-  /** A retry costs a model call, so a probe must be written first. Resolves early when the task is stopped. */
-  async #untilDiskTakesWrites(active: ActiveTask): Promise<void> {
-    do await this.#pause(DISK_PROBE_INTERVAL_MS);
-    while (!this.#closing && !active.isAborted && (await this.#ports.diskTakesWrites?.()) === false);
-  }
-
-  async #try(key: SessionKey, active: ActiveTask, task: LaneTask): Promise<void> {
-    if (task.kind === "work") return active.untilReleased(task.work());
-    const [row] = task.queued.rows;
-    const slots = row ? this.#slots.of(this.#ports.kinds.of(row.message), row.message) : this.#slots.people;
-    active.at("slot");
-    await slots.use(() => active.untilReleased(this.#runTurn(key, active, task)));
-  }
-
-  /** While the turn waited for its slot, somebody may have stopped it, or the gateway. */
-  async #runTurn(key: SessionKey, active: ActiveTask, task: LaneTask & { kind: "turn" }): Promise<void> {
-    if (this.#closing) return;
-    if (active.isAborted) await this.#refuse(key, task, "stopped");
-    else await this.#runOrMove(key, active, task.queued);
-  }
-
-  /** A turn that waited while the config changed moves to the session that the config names now. Claimed messages stay. */
-  #runOrMove(key: SessionKey, active: ActiveTask, queued: QueuedTurn): Promise<void> {
-    const now = queued.isReplay === true ? key : this.#turns.routeOf(key, queued);
-    if (now === key) return this.#turns.run(key, queued, active);
-    this.#ports.log.info("message moved to another session", { session: now, was: key });
-    this.offer(now, queued);
-    return Promise.resolve();
   }
 
   /** People write in bursts: messages that arrived during a run wait a moment for the next ones. */
@@ -335,15 +259,5 @@ export class Lanes {
     lane.pushInOrder({ ...task, steers: false });
     this.waitingFeed.check(key);
     this.#wake(key, lane);
-  }
-
-  async #refuse(key: SessionKey, task: LaneTask, why: RefusalCause): Promise<void> {
-    if (task.kind === "work") task.abort?.();
-    try {
-      await this.#turns.refuse(task, why);
-    } catch (error) {
-      // The journal has it: the next start resumes it.
-      this.#ports.log.error("message left without an outcome", { session: key, error });
-    }
   }
 }

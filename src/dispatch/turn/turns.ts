@@ -3,7 +3,7 @@ import type { SessionKey } from "../../types/ids.ts";
 import type { InboxRow } from "../../types/journal.ts";
 import type { QueuedTurn } from "../ports.ts";
 import type { LaneTask } from "../queue/lane-task.ts";
-import type { RefusalCause, TurnHandler } from "../queue/lanes.ts";
+import type { RefusalCause, TurnHandler } from "../queue/turn-handler.ts";
 import { BROKEN, QUEUE_FULL } from "../chat-texts.ts";
 import { liveLines } from "./live-state.ts";
 import type { TurnPorts } from "./ports.ts";

@@ -97,6 +97,7 @@ export class RowStore {
     this.#next ??= this.#writing.then(() => {
       this.#next = undefined;
       const write = this.#write();
+      // Whoever asked for this write gets its failure; the next write only waits for its end.
       this.#writing = write.catch(() => undefined);
       return write;
     });

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { DispatchSettings, QueuedTurn } from "../../../src/dispatch/ports.ts";
-import { type LanePorts, Lanes, type TurnHandler } from "../../../src/dispatch/queue/lanes.ts";
+import { type LanePorts, Lanes } from "../../../src/dispatch/queue/lanes.ts";
+import type { TurnHandler } from "../../../src/dispatch/queue/turn-handler.ts";
 import type { TurnSlot } from "../../../src/dispatch/turn/turn.ts";
 import { HEARTBEAT_TURN } from "../../../src/automation/heartbeat-turn.ts";
 import { TURN_KINDS, turnKinds } from "../../../src/dispatch/turn-kinds/table.ts";

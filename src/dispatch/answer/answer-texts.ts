@@ -1,0 +1,65 @@
+import { parseDirectives, type ParsedReply } from "../../reply/directives.ts";
+import { paragraphsOf } from "../../reply/paragraphs.ts";
+import type { RunEvent } from "../../types/run/events.ts";
+import type { AnswerTarget } from "./answer-target.ts";
+import type { ResponsePrefix } from "./response-prefix.ts";
+import type { SentTexts } from "./sent-texts.ts";
+
+/** The texts that the model has written in a run, and what of them becomes the answer. */
+export class AnswerTexts {
+  readonly #target: Pick<AnswerTarget, "filter" | "style">;
+  readonly #prefix: ResponsePrefix;
+  readonly #toolTexts: SentTexts;
+  /** Complete messages of the model. */
+  readonly #texts: string[] = [];
+  /** The text of a call that failed halfway. */
+  #broken = "";
+
+  constructor(target: Pick<AnswerTarget, "filter" | "style">, prefix: ResponsePrefix, toolTexts: SentTexts) {
+    this.#target = target;
+    this.#prefix = prefix;
+    this.#toolTexts = toolTexts;
+  }
+
+  /** Adds a message that has ended. The text of a call that broke off counts only when no later call says it whole. */
+  add({ text, message }: RunEvent & { type: "message_end" }): void {
+    if (message.stopReason === "error") this.#broken = text;
+    else if (text.trim() !== "") this.#texts.push(text);
+  }
+
+  /** Called when the run has failed: no later call says the broken text whole. */
+  addBroken(): void {
+    this.#texts.push(this.#broken);
+  }
+
+  /** Everything that the model has written. */
+  whole(): ParsedReply {
+    return parseDirectives(joined(this.#texts));
+  }
+
+  /** What of it is for people, without what the message tool sent to this chat. */
+  forPeople(): ParsedReply {
+    const parsed = this.#toolTexts.has ? parseDirectives(joined(this.#unsent())) : this.whole();
+    const { filter } = this.#target;
+    return filter ? { ...parsed, text: filter(parsed.text) } : parsed;
+  }
+
+  /** The messages of an answer with this text. None when there is nothing to say. */
+  messagesOf(text: string): string[] {
+    if (text.trim() === "") return [];
+    const [first = "", ...rest] = this.#target.style.byParagraph === true ? paragraphsOf(text) : [text];
+    return [this.#prefix.before(first), ...rest];
+  }
+
+  /** The first message of the answer, if `visible` is what the model has written since. */
+  firstWith(visible: string): string {
+    return this.messagesOf(joined([...this.#unsent(), visible]))[0] ?? "";
+  }
+
+  #unsent(): readonly string[] {
+    if (!this.#toolTexts.has) return this.#texts;
+    return this.#texts.filter((text) => !this.#toolTexts.repeats(parseDirectives(text).text));
+  }
+}
+
+const joined = (texts: readonly string[]): string => texts.filter((text) => text.trim() !== "").join("\n\n");

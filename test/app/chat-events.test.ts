@@ -1,23 +1,17 @@
-import { afterEach, expect, test } from "vitest";
-import { startFakeModel, type FakeModel } from "../fakes/model.ts";
-import { startGatewayFixture, type GatewayFixture } from "../kit/gateway/in-process.ts";
+import { expect, test } from "vitest";
+import type { FakeModel } from "../fakes/model.ts";
+import type { GatewayFixture } from "../kit/gateway/in-process.ts";
+import { GROUP, groupGateways } from "./group-gateway.ts";
 import { until } from "../kit/until.ts";
 
-const GROUP = { id: -100, type: "supergroup", title: "crew" };
 const ADA = { id: 1001, is_bot: false, first_name: "Ada" };
 const EVE = { id: 6666, is_bot: false, first_name: "Eve" };
 let fixture: GatewayFixture;
 let model: FakeModel;
-afterEach(async () => {
-  await fixture.close();
-  await model.close();
-});
+const start = groupGateways({ dmPolicy: "allowlist", allowFrom: ["1001"] });
 
 async function begin(account: Record<string, unknown> = {}): Promise<void> {
-  model = await startFakeModel();
-  model.answer(() => ({ text: "noted" }));
-  const open = { groupPolicy: "open", dmPolicy: "allowlist", allowFrom: ["1001"], streaming: { mode: "off" } };
-  fixture = await startGatewayFixture({ ...open, ...account }, model.url);
+  ({ fixture, model } = await start(account));
 }
 
 const answers = () => fixture.telegram.sent.filter(({ method }) => method === "sendMessage");

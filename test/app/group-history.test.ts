@@ -1,21 +1,15 @@
-import { afterEach, expect, test } from "vitest";
-import { startFakeModel, type FakeModel } from "../fakes/model.ts";
+import { expect, test } from "vitest";
+import type { FakeModel } from "../fakes/model.ts";
 import { until } from "../kit/until.ts";
-import { startGatewayFixture, type GatewayFixture } from "../kit/gateway/in-process.ts";
+import type { GatewayFixture } from "../kit/gateway/in-process.ts";
+import { GROUP, groupGateways } from "./group-gateway.ts";
 
-const GROUP = { id: -100, type: "supergroup", title: "crew" };
 let fixture: GatewayFixture;
 let model: FakeModel;
-afterEach(async () => {
-  await fixture.close();
-  await model.close();
-});
+const start = groupGateways({ dmPolicy: "open", allowFrom: ["*"] });
 
 async function begin(account: Record<string, unknown> = {}): Promise<void> {
-  model = await startFakeModel();
-  model.answer(() => ({ text: "noted" }));
-  const open = { groupPolicy: "open", dmPolicy: "open", allowFrom: ["*"], streaming: { mode: "off" } };
-  fixture = await startGatewayFixture({ ...open, ...account }, model.url);
+  ({ fixture, model } = await start(account));
 }
 
 const sent = () => fixture.telegram.sent.filter(({ method }) => method === "sendMessage").length;

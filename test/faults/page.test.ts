@@ -1,34 +1,15 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { startFakeModel, type FakeModel } from "../fakes/model.ts";
-import { makeHome, TOKEN, type Home } from "../kit/gateway/process.ts";
+import { describe, expect, test } from "vitest";
+import { TOKEN } from "../kit/gateway/process.ts";
 import { hasChromium } from "../kit/page/chromium.ts";
-import { Browser, expectSameAfterReload, SOON } from "../walk-page/browser.ts";
+import { expectSameAfterReload, SOON } from "../walk-page/browser.ts";
+import { pageWorld } from "../walk-page/page-world.ts";
 import { twoModels } from "../walk-page/two-models.ts";
 
-let browser: Browser;
-let model: FakeModel;
-let home: Home;
-
 describe.skipIf(!hasChromium)("the page of a gateway that is killed", () => {
-  beforeAll(async () => {
-    browser = await Browser.launch();
-  });
-
-  afterAll(() => browser.close());
-
-  beforeEach(async () => {
-    model = await startFakeModel();
-  });
-
-  afterEach(async () => {
-    await browser.closeTabs();
-    await home.remove();
-    await model.close();
-    expect(browser.complaints.splice(0)).toEqual([]);
-  });
+  const world = pageWorld();
 
   test("a lost connection is shown, and what was sent meanwhile arrives once when the gateway is back", async () => {
-    home = await makeHome(twoModels(model));
+    const { browser, home, model } = world;
     const first = await home.start();
     const tab = await browser.open(first);
     await tab.say("before");
@@ -55,7 +36,7 @@ describe.skipIf(!hasChromium)("the page of a gateway that is killed", () => {
   });
 
   test("a gateway killed in the middle of an answer ends it once", async () => {
-    home = await makeHome(twoModels(model));
+    const { browser, home, model } = world;
     const first = await home.start();
     const tab = await browser.open(first);
     model.answer((_call, number) => ({ text: "drop ".repeat(number === 1 ? 300 : 3), everyMs: number === 1 ? 30 : 0 }));

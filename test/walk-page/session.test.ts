@@ -1,18 +1,8 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { startFakeModel, type FakeModel } from "../fakes/model.ts";
-import { makeHome, type Home } from "../kit/gateway/process.ts";
+import { describe, expect, test } from "vitest";
 import { hasChromium } from "../kit/page/chromium.ts";
-import { Browser, SOON, type Tab } from "./browser.ts";
+import { SOON, type Tab } from "./browser.ts";
+import { pageWorld } from "./page-world.ts";
 import { twoModels } from "./two-models.ts";
-
-let browser: Browser;
-let model: FakeModel;
-let home: Home;
-
-async function open(size?: { width: number; height: number }): Promise<Tab> {
-  home = await makeHome(twoModels(model));
-  return browser.open(await home.start(), "", size);
-}
 
 const openSettings = async ({ page }: Tab) => {
   await page.getByRole("button", { name: "Session settings" }).click();
@@ -22,22 +12,9 @@ const openSettings = async ({ page }: Tab) => {
 };
 
 describe.skipIf(!hasChromium)("the session on the page of the built gateway", () => {
-  beforeAll(async () => {
-    browser = await Browser.launch();
-  });
-
-  afterAll(() => browser.close());
-
-  beforeEach(async () => {
-    model = await startFakeModel();
-  });
-
-  afterEach(async () => {
-    await browser.closeTabs();
-    await home.remove();
-    await model.close();
-    expect(browser.complaints.splice(0)).toEqual([]);
-  });
+  const world = pageWorld();
+  const open = async (size?: { width: number; height: number }): Promise<Tab> =>
+    world.browser.open(await world.home.start(), "", size);
 
   test("its settings are shown with their source, set, refused beside the field, and put back", async () => {
     const tab = await open();
@@ -80,12 +57,12 @@ describe.skipIf(!hasChromium)("the session on the page of the built gateway", ()
     await expect.poll(() => verbose.inputValue(), SOON).toBe("full");
     await other.getByLabel("Thinking").selectOption("high");
     await expect.poll(() => panel.getByLabel("Thinking level").inputValue(), SOON).toBe("high");
-    await home.writeConfig({ ...twoModels(model), messages: { queue: { mode: "interrupt" } } });
+    await world.home.writeConfig({ ...twoModels(world.model), messages: { queue: { mode: "interrupt" } } });
     await expect.poll(() => panel.getByLabel("Queue mode", { exact: true }).inputValue(), SOON).toBe("interrupt");
   });
 
   test("commands are completed with the keyboard and with the mouse, and directives within a message", async () => {
-    model.answer(() => ({ text: "done" }));
+    world.model.answer(() => ({ text: "done" }));
     const tab = await open();
     const { page, box } = tab;
     const list = page.getByRole("listbox");
@@ -122,13 +99,13 @@ describe.skipIf(!hasChromium)("the session on the page of the built gateway", ()
     await box.press("Enter");
     await box.press("Enter");
     await tab.answered("done");
-    expect(JSON.stringify(model.calls.at(-1)?.messages)).toContain("take your time");
-    expect(JSON.stringify(model.calls.at(-1)?.messages)).not.toContain("/reasoning");
+    expect(JSON.stringify(world.model.calls.at(-1)?.messages)).toContain("take your time");
+    expect(JSON.stringify(world.model.calls.at(-1)?.messages)).not.toContain("/reasoning");
   });
 
   test("messages that wait are shown in every tab, and one is withdrawn while the other gets its answer", async () => {
     const first = Promise.withResolvers<void>();
-    model.answer((call, number) =>
+    world.model.answer((call, number) =>
       number === 1 ? { text: "word word word end", until: first.promise } : { text: `re: ${call.said}` },
     );
     const tab = await open();
@@ -149,7 +126,7 @@ describe.skipIf(!hasChromium)("the session on the page of the built gateway", ()
     await tab.answered("re: but this");
     const said = (await tab.turns()).map((turn) => turn.slice(0, 15).trim());
     expect(said).toEqual(["you: first", "agent: word wor", "you: but this", "agent: re: but"]);
-    expect(model.calls).toHaveLength(2);
+    expect(world.model.calls).toHaveLength(2);
     await expect.poll(() => two.locator("li.turn").count(), SOON).toBe(4);
   });
 

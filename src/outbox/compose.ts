@@ -3,12 +3,14 @@ import type { MediaItem } from "../types/chat/message.ts";
 import type { OutboundFiles, OutboundPart, OutboundText, ReplyBlock } from "../types/chat/reply.ts";
 import { renderText } from "./render.ts";
 
-/** What prevents blocks of a reply from being joined. */
-export interface Apart {
+/** What prevents blocks of a reply from being joined, and who hears of a text that could not be rendered. */
+export interface Composing {
   /** The first text replaces a preview, so it stays its own message. */
   readonly hasPreview: boolean;
   /** The last message has buttons, which albums cannot have. */
   readonly hasButtons: boolean;
+  /** Called with the reason. */
+  report?(why: string): void;
 }
 
 /**
@@ -18,7 +20,7 @@ export interface Apart {
 export async function composeReply(
   blocks: readonly ReplyBlock[],
   limits: ChannelLimits,
-  { hasPreview, hasButtons }: Apart,
+  { hasPreview, hasButtons, report }: Composing,
 ): Promise<readonly OutboundPart[]> {
   const pieces = gather(blocks, hasButtons ? undefined : limits.album);
   const parts: OutboundPart[] = [];
@@ -31,7 +33,7 @@ export async function composeReply(
     }
     const files = piece.kind === "text" && !hasPreview ? pieces[at + 1] : undefined;
     caption = files?.kind === "media" ? await captionOf(piece.markdown, files, limits) : undefined;
-    if (!caption) parts.push(...(await renderText(piece.markdown, limits)));
+    if (!caption) parts.push(...(await renderText(piece.markdown, limits, report)));
   }
   return parts;
 }

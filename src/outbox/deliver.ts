@@ -222,8 +222,11 @@ export class Outbox {
 
   async #render(reply: Omit<PlannedReply, "parts">, blocks: readonly ReplyBlock[]): Promise<readonly OutboundPart[]> {
     const limits = this.#deps.links.limits(reply.to) ?? PLAIN_LIMITS;
-    const apart = { hasPreview: reply.editOf !== undefined, hasButtons: reply.buttons !== undefined };
-    const parts = await composeReply(blocks, limits, apart);
+    const parts = await composeReply(blocks, limits, {
+      hasPreview: reply.editOf !== undefined,
+      hasButtons: reply.buttons !== undefined,
+      report: (why) => this.#deps.log.warn("text sent as it was written", { reply: reply.replyKey, why }),
+    });
     const isLabelled = reply.isRepeat === true && this.#deps.labelsRepeats?.() !== false;
     return isLabelled ? parts.map((part, index) => (index === 0 ? labelled(part) : part)) : parts;
   }

@@ -1,6 +1,7 @@
 import { Worker } from "node:worker_threads";
 import { background } from "../utils/background.ts";
 import type { OutboundText } from "../types/chat/reply.ts";
+import { errorText } from "../utils/text/error-text.ts";
 import type { RenderLimits } from "./render-parts.ts";
 
 /** What the thread gets; it answers each job with the messages, one job after the other. */
@@ -8,6 +9,13 @@ export interface RenderJob {
   readonly markdown: string;
   readonly limits: RenderLimits;
 }
+
+/** Why a text could not be rendered, for the log. */
+export interface RenderFailure {
+  readonly failed: string;
+}
+
+type RenderResult = readonly OutboundText[] | RenderFailure;
 
 /** What the thread may take: a text that needs more is not worth it. */
 interface ThreadLimits {
@@ -34,8 +42,8 @@ export class RenderThread {
     this.#limits = limits;
   }
 
-  /** Undefined when the text takes too long or too much memory, or makes the renderer fail. Never rejects. */
-  render(job: RenderJob): Promise<readonly OutboundText[] | undefined> {
+  /** Gives the failure of a text that takes too long or too much memory, or that makes the renderer fail. Never rejects. */
+  render(job: RenderJob): Promise<RenderResult> {
     clearTimeout(this.#idle);
     this.#waiting += 1;
     const result = this.#last.then(() => this.#ask(job));
@@ -43,23 +51,28 @@ export class RenderThread {
     return result;
   }
 
-  #ask(job: RenderJob): Promise<readonly OutboundText[] | undefined> {
-    const { promise, resolve } = Promise.withResolvers<readonly OutboundText[] | undefined>();
+  #ask(job: RenderJob): Promise<RenderResult> {
+    const { promise, resolve } = Promise.withResolvers<RenderResult>();
     const worker = (this.#worker ??= this.#start());
-    const giveUp = (): void => resolve(undefined);
-    const timer = setTimeout(() => this.#end(), this.#limits.jobMs);
-    worker.once("message", resolve).once("exit", giveUp).ref();
+    const giveUp = (failed: string) => resolve({ failed });
+    const onError = (error: unknown) => giveUp(errorText(error));
+    const onExit = () => giveUp("the thread that renders has ended");
+    const timer = setTimeout(() => {
+      giveUp(`it takes longer than ${this.#limits.jobMs} ms`);
+      this.#end();
+    }, this.#limits.jobMs);
+    worker.once("message", resolve).once("error", onError).once("exit", onExit).ref();
     worker.postMessage(job);
     return promise.finally(() => {
       clearTimeout(timer);
-      worker.off("message", resolve).off("exit", giveUp);
+      worker.off("message", resolve).off("error", onError).off("exit", onExit);
     });
   }
 
   #start(): Worker {
     const worker = new Worker(this.#program, { resourceLimits: HEAP_MB, execArgv: [] });
-    // The thread ends with an error; its text is then shown as it was written.
-    worker.on("error", () => undefined);
+    // The text that it renders gets the error. Without a listener, a later one would end the process.
+    worker.on("error", () => this.#end());
     worker.once("exit", () => {
       if (this.#worker === worker) this.#worker = undefined;
     });

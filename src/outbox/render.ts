@@ -27,9 +27,13 @@ function programUrl(): URL {
 
 /**
  * Renders Markdown in the platform's format, cut to its limit, without empty chunks. The renderer is loaded on first use. A text that
- * takes too long is cut as it was written.
+ * cannot be rendered is cut as it was written; `report` gets the reason.
  */
-export async function renderText(markdown: string, limits: RenderLimits): Promise<readonly OutboundText[]> {
+export async function renderText(
+  markdown: string,
+  limits: RenderLimits,
+  report?: (why: string) => void,
+): Promise<readonly OutboundText[]> {
   if (markdown.trim() === "") return [];
   // A resend must fit with its label.
   const text = Math.max(1, limits.text - REPEAT_LABEL.length - 1);
@@ -37,7 +41,10 @@ export async function renderText(markdown: string, limits: RenderLimits): Promis
   const own = { format, text, ...(lines !== undefined && { lines }), ...(tables && { tables }) };
   if (markdown.length > MOST_HERE) {
     const inThread = await (thread ??= openThread());
-    return (await inThread.render({ markdown, limits: own })) ?? asWritten(markdown, text);
+    const rendered = await inThread.render({ markdown, limits: own });
+    if (!("failed" in rendered)) return rendered;
+    report?.(rendered.failed);
+    return asWritten(markdown, text);
   }
   renderer ??= await import("./render-parts.ts");
   return renderer.renderParts(markdown, own);

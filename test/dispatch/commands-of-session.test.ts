@@ -215,3 +215,13 @@ it("/model with a model that does not exist is answered by the usual one, which 
   // The usual model is nothing to speak of.
   expect(fixture.platform.texts.filter((text) => text.includes("Answered by"))).toHaveLength(2);
 });
+
+it("/reasoning takes a level that another program wrote, and that means nothing here, for none", async () => {
+  fixture.rules = { isOwner: () => true };
+  await boot.ask("hello");
+  const foreign: object = { reasoningLevel: "sometimes" };
+  await boot.use("1", (session) => session.update(foreign));
+  expect(await boot.ask("hello again")).toEqual({ kind: "replied" });
+  await boot.ask("/reasoning");
+  expect(told()).toContain("Reasoning: off.");
+});

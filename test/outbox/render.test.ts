@@ -80,11 +80,19 @@ describe("a long text", () => {
   const answering = `import { parentPort } from "node:worker_threads"; parentPort.on("message", ({ markdown }) => `;
 
   it.each([
-    ["takes too long", `${answering} { while (markdown === "hi") {} parentPort.postMessage([markdown]); })`],
-    ["breaks", `${answering} { if (markdown === "hi") throw new Error("bug"); parentPort.postMessage([markdown]); })`],
-  ])("that %s is given up, and the next one is rendered", async (_what, code) => {
+    [
+      "takes too long",
+      "longer than 2000 ms",
+      `${answering} { while (markdown === "hi") {} parentPort.postMessage([markdown]); })`,
+    ],
+    [
+      "breaks",
+      "bug",
+      `${answering} { if (markdown === "hi") throw new Error("bug"); parentPort.postMessage([markdown]); })`,
+    ],
+  ])("that %s is given up with the reason, and the next one is rendered", async (_what, why, code) => {
     const thread = new RenderThread(program(code), { jobMs: 2000, idleMs: 10 });
     const texts = [thread.render(job), thread.render({ ...job, markdown: "next" })];
-    expect(await Promise.all(texts)).toEqual([undefined, ["next"]]);
+    expect(await Promise.all(texts)).toEqual([{ failed: expect.stringContaining(why) }, ["next"]]);
   });
 });

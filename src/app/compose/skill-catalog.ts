@@ -43,7 +43,8 @@ export class SkillCatalog {
 
   /** The skills that people may request of some agent. */
   get requested(): readonly RequestedSkill[] {
-    return [...new Map([...this.#byAgent.values()].flat().map((skill) => [skill.name, skill])).values()];
+    const skills = this.#live.agents.flatMap(({ id }) => this.#byAgent.get(id) ?? []);
+    return [...new Map(skills.map((skill) => [skill.name, skill])).values()];
   }
 
   #note({ id }: AgentSettings, skills: readonly RequestedSkill[]): void {

@@ -9,7 +9,7 @@ import { channelId, DEFAULT_ACCOUNT, type SessionKey } from "../../types/ids.ts"
 import type { Peer } from "../../types/chat/message.ts";
 import { modelName, THINK_LEVELS } from "../../types/run/model.ts";
 import { MOST_CAP, MOST_DEBOUNCE_MS, QUEUE_DROPS, QUEUE_MODES, type QueueSettings } from "../../types/queue.ts";
-import { REASONING_LEVELS } from "../../types/run/reasoning-level.ts";
+import { REASONING_LEVELS, reasoningLevelOf } from "../../types/run/reasoning-level.ts";
 import { USAGE_LEVELS, usageLevelOf } from "../../types/run/usage-level.ts";
 import { VERBOSE_LEVELS, verboseLevelOf } from "../../types/run/verbose.ts";
 import type { SessionEntry } from "../../types/session.ts";
@@ -85,7 +85,7 @@ function levelsOf(entry: Row = {}, agent: AgentSettings | undefined): Settings {
       default: agent?.verbose ?? "off",
       choices: VERBOSE_LEVELS,
     }),
-    reasoningLevel: setting(entry.reasoningLevel, { default: "off", choices: REASONING_LEVELS }),
+    reasoningLevel: setting(reasoningLevelOf(entry.reasoningLevel), { default: "off", choices: REASONING_LEVELS }),
     responseUsage: setting(usageLevelOf(entry.responseUsage), { default: "off", choices: USAGE_LEVELS }),
   };
 }

@@ -18,5 +18,5 @@ export async function setReasoning(context: CommandContext, session?: Session): 
     session,
   );
   if (refused !== undefined) return { text: refused };
-  return { text: TEXTS[context.ports.sessions.peek(context.key)?.reasoningLevel ?? "off"] };
+  return { text: TEXTS[reasoningLevelOf(context.ports.sessions.peek(context.key)?.reasoningLevel) ?? "off"] };
 }

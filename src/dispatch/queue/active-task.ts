@@ -11,7 +11,9 @@ export class ActiveTask implements TurnSlot {
   run: Run | undefined;
   /** The run has ended; what follows is maintenance. */
   isOver = false;
-  /** What is being done: a name of `TURN_STAGES`, `slot` before the turn has one of all runs', or `disk` while it waits for the disk. */
+  /**
+   * What is being done: a name of `TURN_STAGES`, `slot` before the turn has one, `command`, or `disk` while it waits for the disk.
+   */
   stage = "slot";
   #aborted: AbortCause | undefined;
   readonly #stop = new AbortController();

@@ -138,12 +138,16 @@ const waitOf = ({ run, isOver }: ActiveTask) => (isOver ? "none" : (run?.stream.
 const isExpected = (task: ActiveTask): boolean =>
   task.stage === "slot" || task.stage === "disk" || waitOf(task) === "person";
 
-/** A model call, a tool and a summary have limits of their own, and the outbox reports a chat that takes nothing. */
-const hasOwnLimit = (task: ActiveTask): boolean => waitOf(task) !== "none" || (task.stage === "answer" && task.isOver);
+/**
+ * A model call, a tool and a summary have limits of their own, a command such as `/compact` has those of what it does, and the outbox
+ * reports a chat that takes nothing.
+ */
+const hasOwnLimit = (task: ActiveTask): boolean =>
+  waitOf(task) !== "none" || task.stage === "command" || (task.stage === "answer" && task.isOver);
 
 function doing(task: ActiveTask): string {
   const wait = waitOf(task);
-  if (task.task.kind === "work") return "a command";
+  if (task.stage === "command") return "a command";
   if (wait === "tool") return `the tool ${task.run?.stream.activity.tools.join(", ") ?? ""}`;
   if (wait === "model") return "a model call";
   if (wait === "compaction") return "a summary of the conversation";

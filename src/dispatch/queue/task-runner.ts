@@ -91,7 +91,10 @@ export class TaskRunner {
   }
 
   async #try(key: SessionKey, active: ActiveTask, task: LaneTask): Promise<void> {
-    if (task.kind === "work") return active.untilReleased(task.work());
+    if (task.kind === "work") {
+      active.at("command");
+      return active.untilReleased(task.work());
+    }
     const [row] = task.queued.rows;
     const slots = row ? this.#slots.of(this.#ports.kinds.of(row.message), row.message) : this.#slots.people;
     active.at("slot");

@@ -167,6 +167,16 @@ test("a run that gives events is never stuck", async () => {
   expect([aborts, stuck.said()]).toEqual([0, []]);
 });
 
+test("a command that goes on for long is reported, and not ended: what it does has a limit of its own", async () => {
+  const { lanes, pass, said, refused } = stuckLane(async () => undefined);
+  await until(() => !lanes.isBusy(KEY));
+  let aborts = 0;
+  lanes.occupy(KEY, { kind: "work", rows: [], work: never, abort: () => (aborts += 1) }, "lane");
+  await pass(END_MS * 3);
+  expect(lanes.still()).toMatchObject([{ session: KEY, doing: "a command" }]);
+  expect([said(), aborts, refused]).toEqual([["session makes no progress"], 0, []]);
+});
+
 test("after /stop a turn that does not end is left behind within a minute", async () => {
   const stuck = stuckLane(async (slot) => {
     slot.at("prepare");

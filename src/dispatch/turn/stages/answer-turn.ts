@@ -5,6 +5,7 @@ import type { AnswerTarget, EarlierAnswer } from "../../answer/answer-target.ts"
 import { answer } from "../../answer/answer.ts";
 import { commandFormOf } from "../../command-form.ts";
 import { setBy } from "../../directives/said.ts";
+import { type ReasoningLevel, reasoningLevelOf } from "../../../types/run/reasoning-level.ts";
 import { verboseLevelOf } from "../../../types/run/verbose.ts";
 import { addressed } from "../addressed.ts";
 import type { TurnPorts } from "../ports.ts";
@@ -81,11 +82,11 @@ function shownTo(turn: Turn, ports: TurnPorts): Pick<AnswerTarget, "verbose" | "
   return {
     verbose: () => verbose ?? verboseLevelOf(entry()?.verboseLevel) ?? agent.verbose ?? "off",
     ...(isFirst && { begins: facts.sessionId }),
-    reasons: shownThoughts(reasoning ?? entry()?.reasoningLevel),
+    reasons: shownThoughts(reasoning ?? reasoningLevelOf(entry()?.reasoningLevel)),
   };
 }
 
-const shownThoughts = (level: string | undefined) => (level === "on" || level === "stream" ? level : undefined);
+const shownThoughts = (level: ReasoningLevel | undefined) => (level === "off" ? undefined : level);
 
 async function earlierAnswer(row: InboxRow | undefined, outbox: OutboxJournal): Promise<EarlierAnswer> {
   if (!row || row.attempts === 0) return { rows: [], previewId: undefined, previewLength: 0 };

@@ -1,13 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
-import type { Backends, ExecBackend } from "../../types/run/backend.ts";
+import type { Backends, ExecBackend, Launcher } from "../../types/run/backend.ts";
 import type { AgentSettings, ExecSettings } from "../../types/settings.ts";
 import { FileAccess, type GuestRules } from "./access.ts";
 import { addable, commandEnvironment } from "./environment.ts";
 import { HostFiles } from "./files.ts";
 import { bindFiles, pathDirs } from "./named-files.ts";
-import { runCommand } from "./run-command.ts";
+import { runCommand, shellArgv } from "./run-command.ts";
 
 export interface HostOptions {
   readonly settings: Pick<AgentSettings, "workspace" | "tools" | "exec">;
@@ -19,7 +19,11 @@ export interface HostOptions {
   readonly readablePaths?: readonly string[];
   /** Where long command outputs are kept; a hidden directory of the workspace when unset. */
   readonly outputDir?: string;
+  /** How processes are started; as they are when unset. */
+  readonly launcher?: Launcher;
 }
+
+const AS_THEY_ARE: Launcher = { prepare: (launch) => Promise.resolve(launch) };
 
 /** The backends that reach the gateway's own machine. */
 export function hostBackends(options: HostOptions): Backends {
@@ -33,10 +37,17 @@ export function hostBackends(options: HostOptions): Backends {
   const access = new FileAccess({ ...shared, workspaceOnly: settings.tools.workspaceOnly });
   // A command may start outside the workspace, but never in a directory of the gateway.
   const anywhere = new FileAccess({ ...shared, workspaceOnly: false });
-  return { files: new HostFiles(access), exec: hostExec(settings.exec, anywhere, outputDir) };
+  const exec = hostExec(settings.exec, { access: anywhere, outputDir, launcher: options.launcher ?? AS_THEY_ARE });
+  return { files: new HostFiles(access), exec };
 }
 
-function hostExec(settings: ExecSettings, access: FileAccess, outputDir: string): ExecBackend {
+interface ExecPlace {
+  readonly access: FileAccess;
+  readonly outputDir: string;
+  readonly launcher: Launcher;
+}
+
+function hostExec(settings: ExecSettings, { access, outputDir, launcher }: ExecPlace): ExecBackend {
   return {
     async directory(path, workspace) {
       const cwd = await access.locate(path, workspace, "read");
@@ -45,11 +56,13 @@ function hostExec(settings: ExecSettings, access: FileAccess, outputDir: string)
     },
     filesOf: (command, place) =>
       bindFiles(command, { ...place, path: [...settings.pathPrepend, ...pathDirs(process.env["PATH"])] }),
-    run: (line) =>
-      runCommand({
-        ...line,
-        env: { ...addable(line.env), ...commandEnvironment(process.env, settings) },
-        outputFile: join(outputDir, `${randomUUID()}.log`),
-      }),
+    async run({ command, cwd, env, ...line }) {
+      const launch = await launcher.prepare({
+        argv: shellArgv(command),
+        cwd,
+        env: { ...addable(env), ...commandEnvironment(process.env, settings) },
+      });
+      return runCommand({ ...line, launch, outputFile: join(outputDir, `${randomUUID()}.log`) });
+    },
   };
 }

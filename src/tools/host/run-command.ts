@@ -1,12 +1,12 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
-import type { CommandEnd, CommandLine, LeftRunning } from "../../types/run/backend.ts";
+import type { CommandEnd, CommandLine, Launch, LeftRunning } from "../../types/run/backend.ts";
 import { OutputTail } from "./command-output.ts";
 import { endRunning, leftRunning, MARK } from "./left-running.ts";
 
-interface HostCommand extends CommandLine {
-  readonly env: Record<string, string>;
+interface HostCommand extends Pick<CommandLine, "timeoutMs" | "signal" | "update"> {
+  readonly launch: Launch;
   /** File for the whole output when it is long. */
   readonly outputFile: string;
 }
@@ -36,12 +36,18 @@ function killGroup(child: ChildProcess, name: "SIGTERM" | "SIGKILL"): void {
   }
 }
 
-function start({ command, cwd, env }: HostCommand, mark: string): ChildProcess {
-  return spawn(command, {
+/** The shell that runs a command's text. On POSIX `/bin/sh -c`, which is no login shell and runs no profile. */
+export const shellArgv = (command: string): Launch["argv"] =>
+  process.platform === "win32"
+    ? [process.env["ComSpec"] ?? "cmd.exe", "/d", "/s", "/c", `"${command}"`]
+    : ["/bin/sh", "-c", command];
+
+function start({ argv: [program, ...args], cwd, env }: Launch, mark: string): ChildProcess {
+  return spawn(program, args, {
     cwd,
     env: { ...env, [MARK]: mark },
-    // On POSIX `/bin/sh -c`, which is no login shell and runs no profile.
-    shell: true,
+    // Node would quote the text that `cmd.exe` is to read as it is.
+    windowsVerbatimArguments: true,
     // Its own group, so that one signal reaches all its processes.
     detached: process.platform !== "win32",
     stdio: ["ignore", "pipe", "pipe"],
@@ -136,12 +142,12 @@ function ended(child: ChildProcess): Promise<number | null> {
 }
 
 /**
- * Runs a command in a shell, in its own process group. After an abort or the timeout the group gets SIGTERM, and 300 ms
- * later SIGKILL, as do processes that left the group. Rejects only when no shell can be started.
+ * Starts a command in its own process group and waits for its end. After an abort or the timeout the group gets SIGTERM, and 300 ms
+ * later SIGKILL, as do processes that left the group. Rejects only when it cannot be started.
  */
 export async function runCommand(line: HostCommand): Promise<CommandEnd> {
   const mark = randomUUID();
-  const child = start(line, mark);
+  const child = start(line.launch, mark);
   const tail = new OutputTail(line.outputFile);
   const updates = throttle(() => line.update(tail.peek(UPDATE_BYTES)));
   for (const stream of [child.stdout, child.stderr]) {

@@ -146,6 +146,22 @@ export interface LeftRunning {
   readonly command: string;
 }
 
+/** A process that is about to be started. */
+export interface Launch {
+  /** The program, then its arguments. */
+  readonly argv: readonly [string, ...string[]];
+  /** Absolute. */
+  readonly cwd: string;
+  /** The whole environment. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** Decides how the processes of a run are started, for example inside a sandbox. */
+export interface Launcher {
+  /** What to start instead. Rejects with a text for the model when the process must not be started. */
+  prepare(launch: Launch): Promise<Launch>;
+}
+
 /** What the tools of one run work on. */
 export interface Backends {
   readonly files: FileBackend;

@@ -1,6 +1,7 @@
 import { hasOwnerRights } from "../types/run/principal.ts";
 import type { Tool, ToolContribution, ToolScene } from "../types/run/tool.ts";
-import { execTool, type Allowances } from "./exec/exec.ts";
+import { execTool } from "./exec/exec.ts";
+import type { Allowances } from "./exec/permission.ts";
 import { editTool } from "./files/edit.ts";
 import { findTool } from "./files/find.ts";
 import { grepTool } from "./files/grep.ts";

@@ -1,4 +1,4 @@
-import type { Allowances } from "../../src/tools/exec/exec.ts";
+import type { Allowances } from "../../src/tools/exec/permission.ts";
 import { hostBackends, type HostOptions } from "../../src/tools/host/host.ts";
 import { backendTools, toolsFor } from "../../src/tools/tools.ts";
 import { agentId, sessionKey } from "../../src/types/ids.ts";

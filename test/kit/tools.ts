@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { agentId, runId, sessionKey } from "../../src/types/ids.ts";
-import type { Allowances } from "../../src/tools/exec/exec.ts";
+import type { Allowances } from "../../src/tools/exec/permission.ts";
 import type { AgentSettings } from "../../src/types/settings.ts";
 import type { ApprovalDecision, ApprovalDesk, Tool, ToolContext, ToolResult } from "../../src/types/run/tool.ts";
 

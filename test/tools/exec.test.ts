@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { commandEnvironment } from "../../src/tools/host/environment.ts";
-import type { Allowances } from "../../src/tools/exec/exec.ts";
+import type { Allowances } from "../../src/tools/exec/permission.ts";
 import { execTool } from "../../src/tools/exec/exec.ts";
 import { allowanceFor } from "../../src/tools/exec/exec-allowance.ts";
 import { runTool } from "../../src/tools/run.ts";

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { Allowances } from "../../tools/exec/exec.ts";
+import type { Allowances } from "../../tools/exec/permission.ts";
 import type { GuestRules } from "../../tools/host/access.ts";
 import { hostBackends } from "../../tools/host/host.ts";
 import { backendTools, toolsFor } from "../../tools/tools.ts";

@@ -1,155 +1,14 @@
 import { z } from "zod";
-import type { BoundFile, CommandEnd, ExecBackend } from "../../types/run/backend.ts";
-import type { ExecSettings } from "../../types/settings.ts";
-import type { ApprovalDesk, ApprovalQuestion, Tool, ToolContext, ToolResult } from "../../types/run/tool.ts";
 import { defineTool, errorResult, textResult } from "../define.ts";
-import { allowanceFor } from "./exec-allowance.ts";
-import { changedIn, MOST_FILES } from "./bound-files.ts";
-import { allowanceTexts, decideExec } from "./exec-policy.ts";
-import { whyUnreadable } from "./hidden.ts";
-import { shownPath } from "../shown-path.ts";
-import { trimCommand } from "./shell-words.ts";
-
-/** The commands that owners allowed permanently. */
-export interface Allowances {
-  isAllowed(agent: string, allowance: string): Promise<boolean>;
-}
-
-export interface ExecOptions {
-  readonly settings: ExecSettings;
-  readonly rules: Allowances;
-  readonly backend: ExecBackend;
-  /** The turn acts for an owner, so permanent allowances count. */
-  readonly hasOwnerRights: boolean;
-}
+import type { Tool, ToolContext, ToolResult } from "../../types/run/tool.ts";
+import { describeEnd } from "./command-end.ts";
+import { refusal, REFUSALS, type ExecOptions } from "./permission.ts";
 
 const input = z.object({
   command: z.string().min(1).describe("Shell command"),
   timeout: z.number().positive().optional().describe("Seconds after which it is ended"),
   cwd: z.string().optional().describe("Directory to run in; the workspace when left out"),
 });
-
-const REFUSALS: Readonly<Record<Refused, string>> = {
-  deny: "A person refused this command. Do not try it in another form; ask the user what to do instead.",
-  timeout:
-    "Nobody answered the question whether this command may run, so it was not run. Tell the user that it waits for approval.",
-  abort: "The run was stopped before this command began; it was not run.",
-  unshown:
-    "The command was not run, and nobody can be asked about it: the question does not fit into one message of this chat. " +
-    "Put the command into a script file and run that.",
-};
-type Refused = Exclude<Awaited<ReturnType<ApprovalDesk["ask"]>>, "allow-once" | "allow-always">;
-
-const REASON = "It is not on the list of commands that run without asking.";
-
-/** Most questions about one command whose files change while a question waits. */
-const MOST_QUESTIONS = 3;
-
-const TOO_MANY_DIRECTORIES =
-  "The command was not run, and nobody can be asked about it: it names so many directories that the files in them cannot " +
-  "be compared; name fewer at a time.";
-
-interface Wanted {
-  readonly command: string;
-  readonly cwd: string;
-}
-
-/** The files that a command names, as they are now. */
-const bound = ({ command, cwd }: Wanted, { backend }: ExecOptions, { workspace }: ToolContext) =>
-  backend.filesOf(command, { cwd, workspace });
-
-/** Parts of the command that are permanently allowed with the present content of their files. Guests have no allowances. */
-async function allowedTexts(
-  { command, cwd }: Wanted,
-  options: ExecOptions,
-  context: ToolContext,
-): Promise<ReadonlySet<string>> {
-  if (!options.hasOwnerRights) return new Set();
-  const isAllowed = async (text: string) => {
-    const files = await bound({ command: text, cwd }, options, context);
-    const allowance = files && allowanceFor({ command: text, cwd, files });
-    return allowance !== undefined && (await options.rules.isAllowed(context.agentId, allowance));
-  };
-  const texts = allowanceTexts(command);
-  const answers = await Promise.all(texts.map(isAllowed));
-  return new Set(texts.filter((_text, index) => answers[index] === true));
-}
-
-/** The refusal, or undefined when the command may run. Run it at once, before its files can change. */
-async function refusal(wanted: Wanted, options: ExecOptions, context: ToolContext): Promise<string | undefined> {
-  const { settings } = options;
-  const allowed = await allowedTexts(wanted, options, context);
-  const decision = decideExec(wanted.command, settings, { isAllowed: (text) => allowed.has(text) });
-  if (decision === "run") {
-    return undefined;
-  }
-  if (decision === "deny") {
-    const why = settings.security === "deny" ? "commands are switched off" : "only listed commands run here";
-    return `The command was not run: ${why} (tools.exec).`;
-  }
-  return askUntilSame(wanted, options, context);
-}
-
-/** Asks for approval. Asks again when the files that the command names changed in the meantime. */
-async function askUntilSame(wanted: Wanted, options: ExecOptions, context: ToolContext): Promise<string | undefined> {
-  let reason = options.settings.ask === "always" ? "Every command is asked about." : REASON;
-  let files = await bound(wanted, options, context);
-  for (let questions = 0; questions < MOST_QUESTIONS; questions += 1) {
-    if (files === undefined) return TOO_MANY_DIRECTORIES;
-    const unreadable = whyNotAskable(wanted, files);
-    if (unreadable !== undefined) {
-      return `The command was not run, and nobody can be asked about it: ${unreadable}.`;
-    }
-    const answer = await context.approvals.ask(questionFor(wanted, files, { reason, options }), context.signal);
-    if (answer !== "allow-once" && answer !== "allow-always") return REFUSALS[answer];
-    const now = await bound(wanted, options, context);
-    const changed = now === undefined ? [] : changedIn(files, now);
-    if (now !== undefined && changed.length === 0) return undefined;
-    reason = `Changed since the last question: ${changed.map((path) => shownPath(path, wanted.cwd)).join(", ")}.`;
-    files = now;
-  }
-  return "The command was not run: the files that it names changed each time while a person was asked about it.";
-}
-
-function whyNotAskable({ command, cwd }: Wanted, files: readonly BoundFile[]): string | undefined {
-  if (files.length > MOST_FILES)
-    return `it names ${files.length} files, more than the ${MOST_FILES} that a question can show; name fewer at a time`;
-  return whyUnreadable(command, [cwd, ...files.map(({ path }) => path)]);
-}
-
-/** The desk stores a permanent allowance; a guest's turn offers none. */
-function questionFor(
-  { command, cwd }: Wanted,
-  files: readonly BoundFile[],
-  { reason, options }: { reason: string; options: ExecOptions },
-): ApprovalQuestion {
-  const allowance = options.hasOwnerRights ? allowanceFor({ command, cwd, files }) : undefined;
-  return { command: trimCommand(command), cwd, reason, files, ...(allowance !== undefined && { allowance }) };
-}
-
-const MOST_NAMED = 10;
-
-/** Names the processes that a command left running, so that the model can end them. */
-function describeRunning(left: CommandEnd["left"], because: CommandEnd["because"]): string {
-  if (left.length === 0) return "";
-  const named = left.slice(0, MOST_NAMED).map(({ pid, command }) => `${pid} (${command})`);
-  const more = left.length > MOST_NAMED ? `, and ${left.length - MOST_NAMED} more` : "";
-  const how =
-    because === "exit" ? "in the background; end them with kill when they are not wanted" : "and could not be ended";
-  return `\n[Still running ${how}: ${named.join(", ")}${more}]`;
-}
-
-function describe({ output, code, because, left }: CommandEnd, timeoutMs: number): string {
-  const rest = output.file === undefined ? "" : ` All of it is in ${output.file}.`;
-  const cut = output.truncated ? `[This is the end of a longer output.${rest}]\n` : "";
-  const ends = {
-    exit: `[exit code ${code ?? "none: a signal ended it"}]`,
-    timeout: `[ended after ${timeoutMs / 1000} seconds: timeout]`,
-    abort: "[aborted]",
-  };
-  const text = output.text.trimEnd();
-  return `${cut}${text === "" ? "[no output]" : text}\n\n${ends[because]}${describeRunning(left, because)}`;
-}
 
 async function runAllowed(
   wanted: z.output<typeof input>,
@@ -168,7 +27,7 @@ async function runAllowed(
   });
   const left = end.left.map(({ pid }) => pid);
   const details = { exitCode: end.code, because: end.because, cwd, ...(left.length > 0 && { left }) };
-  const text = describe(end, timeoutMs);
+  const text = describeEnd(end, timeoutMs);
   return end.because === "exit" && end.code === 0 ? textResult(text, details) : errorResult(text, details);
 }
 

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { toolListsConfig, toolsBySenderConfig } from "../tools/config.ts";
 import { about, idList } from "../utils/config.ts";
 
 /** Characters that the operator may add to the system prompt of one chat: the limit of a workspace file. */
@@ -16,8 +17,16 @@ const systemPrompt = z
     ),
   );
 
+/** Tools of a chat; what an entry sets takes the place of what the entry `*` sets. */
+const chatTools = {
+  tools: toolListsConfig
+    .optional()
+    .meta(about("Tools", "Lists of tools in this chat; they take away from the tools that the agent has.")),
+  toolsBySender: toolsBySenderConfig,
+};
+
 /** One topic of a chat. */
-export const topicConfig = z.looseObject({ systemPrompt });
+export const topicConfig = z.looseObject({ systemPrompt, ...chatTools });
 
 const topics = z
   .record(z.string(), topicConfig)
@@ -25,12 +34,13 @@ const topics = z
   .meta(about("Topics", "Topics by the platform's id; `*` for all others. Their text follows the text of the chat."));
 
 /** One direct chat. */
-export const directConfig = z.looseObject({ systemPrompt, topics });
+export const directConfig = z.looseObject({ systemPrompt, topics, ...chatTools });
 
 /** One group of an account. */
 export const groupConfig = z.looseObject({
   systemPrompt,
   topics,
+  ...chatTools,
   enabled: z.boolean().default(true).meta(about("Enabled", "False ignores the group.")),
   allow: z.boolean().optional().meta(about("Allow", "Older name of `enabled`; false in either ignores the group.")),
   requireMention: z.boolean().optional().meta(about("Require mention", "Answers only when the bot is mentioned.")),
@@ -48,6 +58,7 @@ export const groupConfig = z.looseObject({
 
 /** One Discord server of an account. */
 export const guildConfig = z.looseObject({
+  ...chatTools,
   requireMention: z.boolean().optional().meta(about("Require mention", "Answers only when the bot is mentioned.")),
   users: idList
     .optional()

@@ -15,7 +15,8 @@ import type { Acting } from "../types/run/principal.ts";
 import type { ChatScene } from "../types/chat/send.ts";
 import type { Session, Sessions } from "../types/session.ts";
 import type { AgentSettings } from "../types/settings.ts";
-import type { Tool } from "../types/run/tool.ts";
+import type { Tool, ToolSet } from "../types/run/tool.ts";
+import type { ChatToolRules } from "../types/tool-policy.ts";
 import type { TurnKinds } from "../types/run/turn-kind.ts";
 import type { StuckLimits } from "../types/queue.ts";
 import type { SkillsOf } from "../types/run/skill.ts";
@@ -58,6 +59,8 @@ export interface DispatchSettings extends RunLimits, QueueConfig {
   chat(to: Peer): ChatStyle;
   /** What the config adds to the system prompt of the message's chat. Nothing when unset. */
   chatPrompt?(message: InboundMessage): string | undefined;
+  /** What the config says about tools in the chat of a message. Nothing when unset. */
+  chatTools?(message: Pick<InboundMessage, "from" | "sender" | "guildId">): readonly ChatToolRules[];
   /** The emoji that a message gets when it is accepted. */
   reaction(message: InboundMessage): { readonly emoji: string; readonly removeAfter: boolean } | undefined;
 }
@@ -140,7 +143,7 @@ export interface ModelPorts extends Pick<RunDeps, "hooks" | "texts" | "pruned" |
    * The tools of a run, which are made for it; with `only`, just the one with that name. `scene` is the chat that the run
    * answers; there is none for web, HTTP and command-line clients.
    */
-  tools(agent: AgentSettings, acting: Acting, scene?: ChatScene, only?: string): readonly Tool[];
+  tools(agent: AgentSettings, acting: Acting, scene?: ChatScene, only?: string): ToolSet;
   systemPrompt(request: SystemPromptRequest): Promise<SystemPrompt>;
   /** The context engine of a run; undefined when the built-in one is chosen. */
   engineFor?(ask: EngineFor): RunRequest["openEngine"];

@@ -9,7 +9,7 @@ import type { Texts } from "../types/journal.ts";
 import type { AgentInternalEvent } from "../types/engine/internal-event.ts";
 import type { Log } from "../types/log.ts";
 import type { ImageContent, InputProvenance, ModelInfo, ModelRef, ThinkLevel } from "../types/run/model.ts";
-import type { PromptPart, RunFacts, SideCost } from "../types/run/run.ts";
+import type { Failure, PromptPart, RunFacts, SideCost } from "../types/run/run.ts";
 import type { Session } from "../types/session.ts";
 import type { AgentSettings } from "../types/settings.ts";
 import type { ApprovalDesk, Tool } from "../types/run/tool.ts";
@@ -58,6 +58,8 @@ export interface ModelChoice {
   readonly askedBefore?: ModelRef | undefined;
   /** Keys that the session prefers, or that its user pinned. */
   readonly keys?: ProfileWish;
+  /** Why none of them is to be asked; found out before the run began. */
+  readonly unusable?: Failure;
 }
 
 export interface RunRequest {
@@ -69,6 +71,8 @@ export interface RunRequest {
   readonly thinking: ThinkLevel;
   readonly timeoutMs: number;
   readonly tools: readonly Tool[];
+  /** Those of the tools that a model may use; all when unset. */
+  toolsOn?(model: ModelInfo): readonly Tool[];
   /** Asked once per attempt, since it names the model. */
   systemPrompt(model: ModelInfo): Promise<SystemPrompt>;
   /** Opens the context engine; models see the conversation as it is without one. Rejects when the engine is not available. */

@@ -154,7 +154,7 @@ class Runner {
       if (this.stop.isOn) throw new Stopped();
       await this.#applyHooks(progress.kind === "fresh");
       // Before the turn is written: an engine reads the conversation as it was.
-      const unusable = await this.memory.openEngine();
+      const unusable = this.#request.choice.unusable ?? (await this.memory.openEngine());
       await openTurn(conversation, this.#request.turn, progress);
       return unusable;
     } catch (error) {

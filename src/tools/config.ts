@@ -58,6 +58,64 @@ const fs = z.strictObject({
 
 const names = z.array(z.string());
 
+const isOneList = ({ allow: only = [], alsoAllow: more = [] }: Lists): boolean =>
+  only.length === 0 || more.length === 0;
+const ONE_LIST = "`allow` and `alsoAllow` cannot be set together; put all tools into `allow`";
+
+interface Lists {
+  readonly allow?: readonly string[] | undefined;
+  readonly alsoAllow?: readonly string[] | undefined;
+}
+
+const allow = names
+  .optional()
+  .meta(about("Allow", "Only these tools: names, `*` wildcards, groups such as `group:fs`. All when empty or unset."));
+const alsoAllow = names.optional().meta(about("Also allow", "Tools in addition to `allow`."));
+const deny = names.optional().meta(about("Deny", "These tools never."));
+
+/** Lists of tools of one place. */
+const lists = { allow, alsoAllow, deny };
+
+/** Lists of tools in a chat, for a sender, in a sandbox. Each takes tools away from those that the places before it leave. */
+export const toolListsConfig = z.strictObject(lists).refine(isOneList, ONE_LIST);
+
+/** Lists of tools by a sender's name. */
+export const toolsBySenderConfig = z
+  .record(z.string(), toolListsConfig)
+  .optional()
+  .meta(
+    about(
+      "Tools by sender",
+      "Lists for single senders, by `channel:<channel>:<id>`, `id:`, `e164:`, `username:` or `name:`; the first that " +
+        "exists counts, else `*`. Without a prefix it is an id.",
+    ),
+  );
+
+const byProvider = z
+  .record(
+    z.string(),
+    z
+      .strictObject({ ...lists, profile: z.enum(PROFILES).optional().meta(about("Profile", "As in `tools.profile`.")) })
+      .refine(isOneList, ONE_LIST),
+  )
+  .optional()
+  .meta(about("Tools by provider", "Lists for models, by `provider/model`, else by `provider`."));
+
+const inSandbox = z
+  .strictObject({
+    tools: toolListsConfig
+      .optional()
+      .meta(
+        about(
+          "Tools",
+          "Lists for runs that are confined to a sandbox. When unset, such a run has file tools, commands, images, " +
+            "messages and sessions.",
+        ),
+      ),
+  })
+  .optional()
+  .meta(about("Sandbox", "Tools in a sandbox."));
+
 const ACTIONS = ["send", "react", "edit", "delete"] as const;
 
 const message = z.strictObject({
@@ -115,51 +173,79 @@ const ofSubagents = z.strictObject({
 });
 
 /** `tools.*` */
-export const toolsConfig = z.strictObject({
-  profile: z.enum(PROFILES).default("full").meta(about("Profile", "Set of tools that an agent begins with.")),
-  allow: names
-    .prefault([])
-    .meta(
-      about(
-        "Allow",
-        "Allows only these tools: names, `*` wildcards, groups such as `group:fs`. All tools of the profile when empty.",
+export const toolsConfig = z
+  .strictObject({
+    profile: z
+      .enum(PROFILES)
+      .optional()
+      .meta(
+        about(
+          "Profile",
+          "Set of tools that an agent begins with. When unset, all but optional tools of plugins; `full` has those too.",
+        ),
       ),
-    ),
-  alsoAllow: names.prefault([]).meta(about("Also allow", "Tools in addition to those of the profile.")),
-  deny: names.prefault([]).meta(about("Deny", "Tools that are never available; has priority over everything else.")),
-  exec: exec.prefault({}).meta(about("Exec", "Commands on the host.")),
-  fs: fs.prefault({}).meta(about("Files", "File tools.")),
-  message: message.prefault({}).meta(about("Message", "The `message` tool, which acts in chats.")),
-  subagents: z
-    .strictObject({ tools: ofSubagents.prefault({}).meta(about("Tools", "Narrows the tools of subagents.")) })
-    .prefault({})
-    .meta(about("Subagents", "Runs that work for another run.")),
-});
+    allow: names
+      .prefault([])
+      .meta(
+        about(
+          "Allow",
+          "Allows only these tools: names, `*` wildcards, groups such as `group:fs`. All tools of the profile when empty. Cannot be set together with `alsoAllow`.",
+        ),
+      ),
+    alsoAllow: names
+      .prefault([])
+      .meta(about("Also allow", "Tools in addition to those of the profile, and optional tools of plugins.")),
+    deny: names.prefault([]).meta(about("Deny", "Tools that are never available; has priority over everything else.")),
+    byProvider,
+    toolsBySender: toolsBySenderConfig,
+    sandbox: inSandbox,
+    exec: exec.prefault({}).meta(about("Exec", "Commands on the host.")),
+    fs: fs.prefault({}).meta(about("Files", "File tools.")),
+    message: message.prefault({}).meta(about("Message", "The `message` tool, which acts in chats.")),
+    subagents: z
+      .strictObject({ tools: ofSubagents.prefault({}).meta(about("Tools", "Narrows the tools of subagents.")) })
+      .prefault({})
+      .meta(about("Subagents", "Runs that work for another run.")),
+  })
+  .refine(isOneList, ONE_LIST);
 
-/** `agents.list[].tools`: what is set here takes the place of `tools`; denials add up. */
-export const agentToolsConfig = z.strictObject({
-  profile: z.enum(PROFILES).optional().meta(about("Profile", "As in `tools.profile`.")),
-  allow: names.optional().meta(about("Allow", "As in `tools.allow`.")),
-  alsoAllow: names.optional().meta(about("Also allow", "As in `tools.alsoAllow`.")),
-  deny: names.optional().meta(about("Deny", "Tools that are never available, in addition to those of `tools.deny`.")),
-  exec: z
-    .strictObject({
-      security: z.enum(SECURITY).optional().meta(about("Security", "As in `tools.exec.security`.")),
-      ask: z.enum(ASK).optional().meta(about("Ask", "As in `tools.exec.ask`.")),
-      timeoutSec: z.int().min(1).max(2_000_000).optional().meta(about("Timeout", "As in `tools.exec.timeoutSec`.")),
-      safeBins: names.optional().meta(about("Safe programs", "As in `tools.exec.safeBins`.")),
-      pathPrepend: names.optional().meta(about("Path", "As in `tools.exec.pathPrepend`.")),
-      passEnv: names.optional().meta(about("Environment", "As in `tools.exec.passEnv`.")),
-    })
-    .prefault({})
-    .meta(about("Exec", "As in `tools.exec`.")),
-  fs: z
-    .strictObject({
-      workspaceOnly: z.boolean().optional().meta(about("Workspace only", "As in `tools.fs.workspaceOnly`.")),
-    })
-    .prefault({})
-    .meta(about("Files", "As in `tools.fs`.")),
-});
+/** `agents.list[].tools`: the profile and `alsoAllow` take the place of those of `tools`; every other list takes tools away in addition. */
+export const agentToolsConfig = z
+  .strictObject({
+    profile: z.enum(PROFILES).optional().meta(about("Profile", "As in `tools.profile`.")),
+    allow: names
+      .optional()
+      .meta(about("Allow", "As in `tools.allow`; a tool has to be allowed there too, where that list is not empty.")),
+    alsoAllow: names.optional().meta(about("Also allow", "As in `tools.alsoAllow`, and in its place.")),
+    deny: names.optional().meta(about("Deny", "Tools that are never available, in addition to those of `tools.deny`.")),
+    byProvider,
+    toolsBySender: toolsBySenderConfig,
+    sandbox: inSandbox,
+    subagents: z
+      .strictObject({
+        tools: toolListsConfig.optional().meta(about("Tools", "As in `tools.subagents.tools`, in addition to it.")),
+      })
+      .optional()
+      .meta(about("Subagents", "Tools of subagents.")),
+    exec: z
+      .strictObject({
+        security: z.enum(SECURITY).optional().meta(about("Security", "As in `tools.exec.security`.")),
+        ask: z.enum(ASK).optional().meta(about("Ask", "As in `tools.exec.ask`.")),
+        timeoutSec: z.int().min(1).max(2_000_000).optional().meta(about("Timeout", "As in `tools.exec.timeoutSec`.")),
+        safeBins: names.optional().meta(about("Safe programs", "As in `tools.exec.safeBins`.")),
+        pathPrepend: names.optional().meta(about("Path", "As in `tools.exec.pathPrepend`.")),
+        passEnv: names.optional().meta(about("Environment", "As in `tools.exec.passEnv`.")),
+      })
+      .prefault({})
+      .meta(about("Exec", "As in `tools.exec`.")),
+    fs: z
+      .strictObject({
+        workspaceOnly: z.boolean().optional().meta(about("Workspace only", "As in `tools.fs.workspaceOnly`.")),
+      })
+      .prefault({})
+      .meta(about("Files", "As in `tools.fs`.")),
+  })
+  .refine(isOneList, ONE_LIST);
 
 export type ToolsConfig = z.output<typeof toolsConfig>;
 export type AgentToolsConfig = z.output<typeof agentToolsConfig>;

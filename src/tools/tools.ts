@@ -1,5 +1,6 @@
 import { hasOwnerRights } from "../types/run/principal.ts";
-import type { Tool, ToolContribution, ToolScene } from "../types/run/tool.ts";
+import type { Tool, ToolContribution, ToolScene, ToolSet } from "../types/run/tool.ts";
+import type { PolicyStage } from "../types/tool-policy.ts";
 import { execTool } from "./exec/exec.ts";
 import type { Allowances } from "./exec/permission.ts";
 import { editTool } from "./files/edit.ts";
@@ -8,7 +9,9 @@ import { grepTool } from "./files/grep.ts";
 import { lsTool } from "./files/ls.ts";
 import { readTool } from "./files/read.ts";
 import { writeTool } from "./files/write.ts";
-import { isToolAllowed, isToolAllowedBelow } from "./policy.ts";
+import { emptiedBy, isToolAllowed } from "./policy/decide.ts";
+import { dependsOnModel, stagesFor } from "./policy/stages.ts";
+import { subjectOf } from "./policy/subject.ts";
 
 /** The tools that work on files and processes. They reach both only through the backends of the run. */
 export function backendTools(rules: Allowances): readonly ToolContribution[] {
@@ -40,22 +43,44 @@ export function toolsFor(
   contributions: readonly ToolContribution[],
   scene: ToolScene,
   broken: (tool: string, error: unknown) => void,
-): readonly Tool[] {
+): ToolSet {
   const byName = new Map<string, ToolContribution>();
   for (const contribution of contributions) {
     if (!byName.has(contribution.name)) byName.set(contribution.name, contribution);
   }
-  return [...byName.values()].flatMap((contribution) => {
-    if (!isToolAllowed(contribution, scene.agent.tools)) return [];
-    if (scene.acting.isSubagent === true && !isToolAllowedBelow(contribution, scene.agent.tools)) return [];
-    try {
-      const tool = made(contribution, scene);
-      return tool ? [tool] : [];
-    } catch (error) {
-      broken(contribution.name, error);
-      return [];
-    }
-  });
+  const all = [...byName.values()];
+  const subject = subjectOf(scene);
+  const stages = stagesFor(scene.agent.tools, subject);
+  const allowed = all.filter((contribution) => isToolAllowed(contribution, stages));
+  const named = { ...scene, names: allowed.map(({ name }) => name) };
+  const tools = allowed.flatMap((contribution) => madeSafely(contribution, named, broken));
+  const emptied = emptiedBy(all, stages);
+  return {
+    tools,
+    ...(emptied && { emptiedBy: emptied.key }),
+    on(model) {
+      if (!dependsOnModel(scene.agent.tools)) return tools;
+      const withModel = stagesFor(scene.agent.tools, { ...subject, model });
+      return tools.filter(({ name }) => isAllowedHere(byName.get(name), withModel));
+    },
+  };
+}
+
+const isAllowedHere = (contribution: ToolContribution | undefined, stages: readonly PolicyStage[]): boolean =>
+  contribution !== undefined && isToolAllowed(contribution, stages);
+
+function madeSafely(
+  contribution: ToolContribution,
+  scene: ToolScene,
+  broken: (tool: string, error: unknown) => void,
+): readonly Tool[] {
+  try {
+    const tool = made(contribution, scene);
+    return tool ? [tool] : [];
+  } catch (error) {
+    broken(contribution.name, error);
+    return [];
+  }
 }
 
 function made({ name, forRun }: ToolContribution, scene: ToolScene): Tool | undefined {

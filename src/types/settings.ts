@@ -1,6 +1,7 @@
 import type { VerboseLevel } from "./run/verbose.ts";
 import type { AgentId } from "./ids.ts";
 import type { ModelRef, ThinkLevel } from "./run/model.ts";
+import type { ToolPolicySettings } from "./tool-policy.ts";
 
 export interface ChunkLimits {
   readonly minChars: number;
@@ -161,17 +162,6 @@ export interface MemoryFlushSettings {
   /** The default text when unset. */
   readonly prompt?: string | undefined;
   readonly systemPrompt?: string | undefined;
-}
-
-export interface ToolPolicySettings {
-  readonly profile: "minimal" | "coding" | "messaging" | "full";
-  readonly allow: readonly string[];
-  readonly alsoAllow: readonly string[];
-  readonly deny: readonly string[];
-  /** File tools stay inside the workspace. */
-  readonly workspaceOnly: boolean;
-  /** What narrows the tools of the agent's subagents. Nothing when unset; an empty `allow` allows all. */
-  readonly ofSubagents?: { readonly allow: readonly string[]; readonly deny: readonly string[] };
 }
 
 /** What the message tool may do, in the field's names. */

@@ -67,7 +67,7 @@ beforeEach(async () => {
           ...hostBackends({ settings: agent, rights: "owner", deniedPaths: [] }),
         },
         unexpected,
-      );
+      ).tools;
   };
   permit({});
   boot = await fixture.boot();

@@ -9,7 +9,7 @@ import { sessionKey } from "../../src/types/ids.ts";
 import type { SubagentRequest, Subagents } from "../../src/types/run/subagent.ts";
 import type { Tool } from "../../src/types/run/tool.ts";
 import { type Boot, type DispatchFixture, heard, openDispatchFixture } from "../kit/dispatch.ts";
-import { makeTool } from "../kit/tools.ts";
+import { makeTool, toolSet } from "../kit/tools.ts";
 import { until } from "../kit/until.ts";
 
 const KEY = "agent:main:subagent:5d1f";
@@ -244,9 +244,9 @@ it("gives a subagent the rights of whoever asked for it", async () => {
   fixture.allTools = () => (_agent, acting) => {
     const { principal } = acting;
     // Plugins compare it with the key that they gave.
-    expect(acting).toMatchObject({ sessionKey: KEY, isSubagent: true });
-    seen.push(principal.kind === "automation" ? principal.setUpBy : principal.kind);
-    return [];
+    expect(acting).toMatchObject({ sessionKey: KEY, depth: 1, senders: [] });
+    seen.push("setUpBy" in principal ? principal.setUpBy : principal.kind);
+    return toolSet([]);
   };
   boot = await fixture.boot();
   subagents = subagentsOf(boot);

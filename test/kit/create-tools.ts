@@ -21,5 +21,5 @@ export function createTools({ rules, extra = [], ...host }: Options): readonly T
   const contributed = extra.map((tool): ToolContribution => ({ name: tool.name, forRun: () => tool }));
   const acting = { principal: OPERATOR, sessionKey: sessionKey("s1") };
   const scene = { ...hostBackends(host), agent: { ...host.settings, id: agentId("main") }, acting };
-  return toolsFor([...backendTools(rules), ...contributed], scene, unexpected);
+  return toolsFor([...backendTools(rules), ...contributed], scene, unexpected).tools;
 }

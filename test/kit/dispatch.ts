@@ -1,3 +1,4 @@
+import { toolSet } from "./tools.ts";
 import { join } from "node:path";
 import { inboundOf } from "../../extensions/webchat/inbound.ts";
 import { createChatPort } from "../../src/dispatch/clients/chat.ts";
@@ -176,7 +177,7 @@ async function start(fixture: DispatchFixture, bootId: string, clock: Clock): Pr
     transcribe: async (recording) => fixture.transcribe?.(recording),
     tools:
       fixture.allTools?.({ journal, outbox, media, clock }) ??
-      ((agent, _acting, scene) => [...fixture.tools, ...(chatTools?.(agent, scene) ?? [])]),
+      ((agent, _acting, scene) => toolSet([...fixture.tools, ...(chatTools?.(agent, scene) ?? [])])),
     systemPrompt: async () => ({ text: "You are a test.", parts: [] }),
     statusLines: () => ["Channels: telegram ok"],
   };

@@ -11,7 +11,7 @@ export function settingsFor(workspace: string): AgentSettings {
     timeoutMs: 60_000,
     timezone: "UTC",
     prompt: { bootstrapMaxChars: 1000, bootstrapTotalMaxChars: 1000, skipBootstrap: true },
-    tools: { profile: "full", allow: [], alsoAllow: [], deny: [], workspaceOnly: true },
+    tools: { global: { key: "tools" }, workspaceOnly: true },
     exec: { security: "deny", ask: "off", timeoutMs: 1000, safeBins: [], pathPrepend: [] },
     streaming: {
       blocks: false,

@@ -2,7 +2,14 @@ import { z } from "zod";
 import { agentId, runId, sessionKey } from "../../src/types/ids.ts";
 import type { Allowances } from "../../src/tools/exec/permission.ts";
 import type { AgentSettings } from "../../src/types/settings.ts";
-import type { ApprovalDecision, ApprovalDesk, Tool, ToolContext, ToolResult } from "../../src/types/run/tool.ts";
+import type {
+  ApprovalDecision,
+  ApprovalDesk,
+  Tool,
+  ToolContext,
+  ToolResult,
+  ToolSet,
+} from "../../src/types/run/tool.ts";
 
 /** A tool context; `updates` and `asked` gather what the tool says. */
 export function toolContext(
@@ -34,7 +41,7 @@ export function agentSettings(
 ): Pick<AgentSettings, "workspace" | "tools" | "exec"> {
   return {
     workspace,
-    tools: { profile: "full", allow: [], alsoAllow: [], deny: [], workspaceOnly: true, ...patch.tools },
+    tools: { global: { key: "tools" }, workspaceOnly: true, ...patch.tools },
     exec: { security: "full", ask: "off", timeoutMs: 30_000, safeBins: [], pathPrepend: [], ...patch.exec },
   };
 }
@@ -58,6 +65,9 @@ export function makeTool(
     run,
   };
 }
+
+/** The tools of a run, the same for every model. */
+export const toolSet = (tools: readonly Tool[]): ToolSet => ({ tools, on: () => tools });
 
 /** Nobody answers a question for permission. */
 export const NO_APPROVER: ApprovalDesk = { ask: async () => "timeout" };

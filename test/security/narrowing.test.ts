@@ -58,14 +58,14 @@ describe("a key that narrows and is not obeyed", () => {
   });
 
   it("stops only the agent that it is for", async () => {
-    const list = [{ id: "a", tools: { byProvider: { openai: { deny: ["exec"] } } } }, { id: "b" }];
+    const list = [{ id: "a", tools: { exec: { host: "node" } } }, { id: "b" }];
     const { config, stops } = await load({ agents: { list } });
     const agents = resolveAgents(config, { home: "/", stateDir: "/", stops });
     expect(agents.map(({ id, stopped }) => [id, stopped !== undefined])).toEqual([
       ["a", true],
       ["b", false],
     ]);
-    expect(agentStop(stops, "a")).toContain("agents.list[0].tools.byProvider.openai.deny");
+    expect(agentStop(stops, "a")).toContain("agents.list[0].tools.exec.host");
   });
 
   it("is judged by the agent's own value where it has one", async () => {
@@ -82,7 +82,7 @@ describe("a key that narrows and is not obeyed", () => {
 
   it("stops only the account that it is for", async () => {
     const accounts = {
-      work: { botToken: "1:a", groups: { "-1": { tools: { deny: ["exec"] } } } },
+      work: { botToken: "1:a", groups: { "-1": { skills: ["x"] } } },
       home: { botToken: "2:b" },
     };
     const { stops } = await load({ channels: { telegram: { accounts } } });
@@ -93,7 +93,7 @@ describe("a key that narrows and is not obeyed", () => {
   it("stops nothing with a value that leaves all open", async () => {
     const { stops } = await load({
       agents: { defaults: { sandbox: { mode: "off" } } },
-      tools: { exec: { host: "gateway", strictInlineEval: false }, byProvider: { x: { profile: "full" } } },
+      tools: { exec: { host: "gateway", strictInlineEval: false } },
       channels: { telegram: { botToken: "1:a", contextVisibility: "all", actions: { reactions: true } } },
     });
     expect(stops).toEqual([]);
@@ -218,10 +218,10 @@ describe("a gateway", () => {
         message: expect.stringContaining("channels.telegram.contextVisibility"),
       }),
     );
-    write({ channels: { telegram }, tools: { byProvider: { openai: { deny: ["exec"] } } } });
+    write({ channels: { telegram }, tools: { exec: { host: "node" } } });
     await until(() => live.defaultAgent.stopped !== undefined);
     const ready = await fetch(`http://127.0.0.1:${gateway.port}/readyz`);
-    expect(await ready.text()).toContain("stopped by tools.byProvider.openai.deny");
+    expect(await ready.text()).toContain("stopped by tools.exec.host");
     write({ channels: { telegram } });
     await until(() => live.defaultAgent.stopped === undefined);
     expect(live.loaded.stops).toEqual([]);

@@ -60,7 +60,7 @@ export async function openPlace(agent: Partial<AgentSettings> = {}): Promise<Pla
   const links = { link: () => fixture.platform, limits: () => fixture.limits };
   const accounts = () => [{ channel: "telegram", accountId: "default", enabled: true }];
   const exec = { security: "allowlist", ask: "on-miss", timeoutMs: 20_000, safeBins: [], pathPrepend: [] } as const;
-  const tools = { profile: "full", allow: [], alsoAllow: [], deny: [], workspaceOnly: true } as const;
+  const tools = { global: { key: "tools" }, workspaceOnly: true };
   fixture.rules = { agent: { workspace, exec, tools, messageTool: live.defaultAgent.messageTool!, ...agent } };
   fixture.allTools = ({ journal, ...parts }) =>
     openTools(

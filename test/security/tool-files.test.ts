@@ -184,8 +184,7 @@ describe("a second name of a closed file", () => {
     const log = await open(join(workspace, "gateway.out"), "w");
     const script = `
       import { createTools } from ${JSON.stringify(join(import.meta.dirname, "../kit/create-tools.ts"))};
-      const settings = { workspace: ${JSON.stringify(workspace)}, tools: { profile: "full", allow: [], alsoAllow: [], deny: [],
-        workspaceOnly: true }, exec: { security: "deny", ask: "off", timeoutMs: 1, safeBins: [], pathPrepend: [] } };
+      const settings = { workspace: ${JSON.stringify(workspace)}, tools: { global: { key: "tools" }, workspaceOnly: true }, exec: { security: "deny", ask: "off", timeoutMs: 1, safeBins: [], pathPrepend: [] } };
       const read = createTools({ settings, rules: {}, rights: "owner", deniedPaths: [] }).find((tool) => tool.name === "read");
       console.log("${CANARY}");
       const told = await read.run({ path: "gateway.out" }, { workspace: settings.workspace, signal: new AbortController().signal })

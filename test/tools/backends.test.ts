@@ -63,7 +63,7 @@ it("every tool on files and processes works through the backends of its run alon
   const made = sandbox();
   const agent = { ...agentSettings("/sandbox"), id: agentId("main") };
   const acting = { principal: OPERATOR, sessionKey: sessionKey("s1") };
-  const tools = toolsFor(backendTools(noRules), { ...made, agent, acting }, unexpected);
+  const { tools } = toolsFor(backendTools(noRules), { ...made, agent, acting }, unexpected);
   const said = async (name: string, input: unknown) =>
     textOf(
       await runTool(
@@ -87,16 +87,19 @@ it("every tool on files and processes works through the backends of its run alon
 });
 
 it("leaves out what a contribution cannot make, or makes under the name of another tool", () => {
-  const agent = { ...agentSettings("/sandbox", { tools: { deny: ["exec"] } }), id: agentId("main") };
+  const agent = {
+    ...agentSettings("/sandbox", { tools: { global: { key: "tools", deny: ["exec"] } } }),
+    id: agentId("main"),
+  };
   const scene = { ...sandbox(), agent, acting: { principal: OPERATOR, sessionKey: sessionKey("s1") } };
-  const [read] = toolsFor(backendTools(noRules), scene, unexpected);
+  const [read] = toolsFor(backendTools(noRules), scene, unexpected).tools;
   const added: readonly ToolContribution[] = [
     { name: "broken", forRun: () => expect.fail("no key") },
     { name: "harmless", forRun: () => read && { ...read, name: "exec" } },
     { name: "note", forRun: () => read && { ...read, name: "note" } },
   ];
   const reported: string[] = [];
-  const tools = toolsFor(added, scene, (tool, error) => reported.push(`${tool}: ${String(error)}`));
+  const { tools } = toolsFor(added, scene, (tool, error) => reported.push(`${tool}: ${String(error)}`));
   expect(tools.map(({ name }) => name)).toEqual(["note"]);
   expect(reported).toEqual([
     expect.stringContaining("broken: "),

@@ -21,7 +21,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { applyEdits } from "../../src/tools/files/replacements.ts";
 import { runTool } from "../../src/tools/run.ts";
 import { createTools } from "../kit/create-tools.ts";
-import type { ToolPolicySettings } from "../../src/types/settings.ts";
+import type { ToolPolicySettings } from "../../src/types/tool-policy.ts";
 import type { ToolResult } from "../../src/types/run/tool.ts";
 import { agentSettings, noRules, textOf, toolContext } from "../kit/tools.ts";
 

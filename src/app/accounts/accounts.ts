@@ -21,6 +21,13 @@ export function accountOf(config: Config, { channel, account }: Pick<Peer, "chan
   return found;
 }
 
+/** The key path of an account: that of the channel when the account has no section of its own. */
+export function accountKey(config: Config, { channel, account }: Pick<Peer, "channel" | "account">): string {
+  const section = own(config.channels, channel);
+  const hasOwn = section?.accounts !== undefined && own(section.accounts, account) !== undefined;
+  return hasOwn ? `channels.${channel}.accounts.${account}` : `channels.${channel}`;
+}
+
 function parseAccount(config: Config, channel: string, account: string): AccountConfig {
   const [found] = inputsFor(own(config.channels, channel) ?? {}, [account]);
   return accountConfig.parse(found?.input ?? {});

@@ -8,7 +8,7 @@ import { hasOwnerRights, OPERATOR, type Acting } from "../../types/run/principal
 import type { ChatScene } from "../../types/chat/send.ts";
 import type { Log } from "../../types/log.ts";
 import type { AgentSettings } from "../../types/settings.ts";
-import type { Tool, ToolContribution } from "../../types/run/tool.ts";
+import type { ToolContribution, ToolSet } from "../../types/run/tool.ts";
 import type { Live } from "./live.ts";
 import { packageRoot } from "../package-root.ts";
 
@@ -20,7 +20,7 @@ export function openTools(
 ) {
   const gatewayTools = [...backendTools(allowancesOf(approvals, live)), ...ofChats];
   const broken = (tool: string, error: unknown) => log.error("tool left out of a run", { tool, error });
-  return (agent: AgentSettings, acting: Acting, chat?: ChatScene, only?: string): readonly Tool[] => {
+  return (agent: AgentSettings, acting: Acting, chat?: ChatScene, only?: string): ToolSet => {
     const host = hostBackends({
       settings: agent,
       rights: hasOwnerRights(acting.principal) ? "owner" : guestRules(agent, live, { received, acting }),

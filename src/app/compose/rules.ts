@@ -1,5 +1,6 @@
 import { bindingFor, type Binding, type Routed } from "../../channels/bindings.ts";
 import { chatPrompt } from "../../channels/chat-prompt.ts";
+import { chatToolRules } from "../../channels/chat-tools.ts";
 import type { AccountConfig } from "../../channels/config.ts";
 import { type MentionPattern, mentionPatterns } from "../../channels/access/mention-pattern.ts";
 import type { ChatStyle, DispatchSettings } from "../../dispatch/ports.ts";
@@ -9,7 +10,7 @@ import { agentOf, keyForPeer } from "../../sessions/keys.ts";
 import { agentId, type AgentId, type SessionKey } from "../../types/ids.ts";
 import type { InboundMessage, Peer } from "../../types/chat/message.ts";
 import { ackReactionOf } from "../accounts/ack-reaction.ts";
-import { accountOf, defaultAccountOf, placeOf } from "../accounts/accounts.ts";
+import { accountKey, accountOf, defaultAccountOf, placeOf } from "../accounts/accounts.ts";
 import type { Config } from "../config/schema.ts";
 import { queueModeOf } from "../../types/queue.ts";
 import type { Live } from "./live.ts";
@@ -54,6 +55,7 @@ function rulesOf(live: Live): DispatchSettings {
         patterns: () => mentionPatternsFor(message, live) ?? mentionPatterns(config.messages.groupChat.mentionPatterns),
       }),
     chatPrompt: (message) => chatPrompt(accountOf(config, message.from), message),
+    chatTools: (message) => chatToolRules(accountOf(config, message.from), accountKey(config, message.from), message),
     chat: (to) => ({
       ...styleOf(accountOf(config, to), config),
       ...historyOf(to, config),

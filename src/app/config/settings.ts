@@ -4,14 +4,9 @@ import { identifiersOf } from "../../history/compaction/config.ts";
 import type { AgentToolsConfig, ToolsConfig } from "../../tools/config.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import { agentId, DEFAULT_AGENT } from "../../types/ids.ts";
+import { toolPolicyOf } from "./tool-policy.ts";
 import type { ModelRef, ThinkLevel } from "../../types/run/model.ts";
-import type {
-  AgentSettings,
-  CompactionSettings,
-  ExecSettings,
-  MessageToolSettings,
-  ToolPolicySettings,
-} from "../../types/settings.ts";
+import type { AgentSettings, CompactionSettings, ExecSettings, MessageToolSettings } from "../../types/settings.ts";
 import { heartbeatOf } from "./heartbeat.ts";
 import { agentStop, type Stop } from "./keys/narrowing.ts";
 import type { Config } from "./schema.ts";
@@ -77,7 +72,7 @@ function resolveAgent(config: Config, entry: Entry, places: Places & { isDefault
       return (timezone ??= Intl.DateTimeFormat().resolvedOptions().timeZone);
     },
     prompt: promptOf(entry, defaults),
-    tools: toolPolicyOf(config.tools, entry.tools),
+    tools: toolPolicyOf(config, entry),
     messageTool: messageToolOf(config.tools.message),
     exec: { ...execOf(config.tools.exec, entry.tools?.exec), secretVariables: places.variables ?? [] },
     ...wakingOf(config, entry, places),
@@ -189,21 +184,6 @@ export function readModelRef(text: string): ModelRef {
 function thinkingOf(level: Defaults["thinkingDefault"]): ThinkLevel {
   if (level === "adaptive") return "medium";
   return level === "max" ? "xhigh" : level;
-}
-
-function toolPolicyOf(all: ToolsConfig, own: AgentToolsConfig | undefined): ToolPolicySettings {
-  return {
-    profile: own?.profile ?? all.profile,
-    allow: own?.allow ?? all.allow,
-    alsoAllow: own?.alsoAllow ?? all.alsoAllow,
-    deny: [...new Set([...all.deny, ...(own?.deny ?? [])])],
-    workspaceOnly: own?.fs.workspaceOnly ?? all.fs.workspaceOnly,
-    ofSubagents: {
-      allow:
-        all.subagents.tools.allow.length === 0 ? [] : [...all.subagents.tools.allow, ...all.subagents.tools.alsoAllow],
-      deny: all.subagents.tools.deny,
-    },
-  };
 }
 
 function messageToolOf({ actions, allowTargets, mediaHosts, ...across }: ToolsConfig["message"]): MessageToolSettings {

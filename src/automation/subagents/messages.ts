@@ -36,6 +36,7 @@ export function messageOf(
     ...(requester?.isOwner === true && { isOwner: true }),
     ...(plugin !== undefined && { plugin }),
     ...(requester && { parent: requester.sessionKey }),
+    ...(requester?.tools && { tools: requester.tools }),
     ...(systemPrompt !== undefined && { systemPrompt }),
   };
   return {

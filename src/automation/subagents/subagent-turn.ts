@@ -31,7 +31,11 @@ export const subagentTurn = (hooks?: HookRunner): TurnKind => ({
 
 function actsFor({ options }: Pick<InboundMessage, "options">): Principal {
   const isOwner = options?.subagent?.isOwner === true;
-  return { kind: "automation", id: SUBAGENT_KIND, setUpBy: isOwner ? "owner" : "guest" };
+  const plugin = options?.subagent?.plugin;
+  const setUpBy = isOwner ? "owner" : "guest";
+  return plugin === undefined
+    ? { kind: "automation", id: SUBAGENT_KIND, setUpBy }
+    : { kind: "plugin", id: plugin, setUpBy };
 }
 
 function notifyEnded(

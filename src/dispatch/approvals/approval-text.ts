@@ -44,7 +44,7 @@ function factsOf({ command, cwd, reason, files = [], principal, chat }: Approval
 }
 
 function whoIs({ kind, id, name }: Principal): string {
-  if (kind === "automation") return `the automation \`${plain(id)}\``;
+  if (kind === "automation" || kind === "plugin") return `the ${kind} \`${plain(id)}\``;
   const who = name === undefined ? `\`${plain(id)}\`` : `\`${plain(name)}\` (\`${plain(id)}\`)`;
   return kind === "owner" ? `the owner ${who}` : `${who}, who is no owner`;
 }

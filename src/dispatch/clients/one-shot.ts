@@ -33,7 +33,7 @@ async function begin(request: OneShotRequest, dispatch: Dispatch, ports: Dispatc
   const id = runId(request.idempotencyKey);
   const key = sessionKey(`openai:${id}`);
   const facts = { runId: id, sessionKey: key, sessionId: id, agentId: agent.id, trigger: ONE_SHOT.trigger };
-  const tools = ports.tools(agent, { principal: OPERATOR, sessionKey: key });
+  const set = ports.tools(agent, { principal: OPERATOR, sessionKey: key });
   const run = startRun(
     {
       facts,
@@ -43,12 +43,13 @@ async function begin(request: OneShotRequest, dispatch: Dispatch, ports: Dispatc
       choice: { candidates: await candidatesOf(agent, ports) },
       thinking: agent.thinking,
       timeoutMs: agent.timeoutMs,
-      tools,
+      tools: set.tools,
+      toolsOn: (model) => set.on(model),
       systemPrompt: (model) =>
         ports.systemPrompt({
           agent,
           model,
-          tools,
+          tools: set.on(model),
           session: { key, entry: { sessionId: id, updatedAt: last.timestamp } },
           ...(request.system !== undefined && { extra: request.system }),
         }),

@@ -1,5 +1,7 @@
 import type { InboxRow } from "../../types/journal.ts";
+import type { InboundMessage } from "../../types/chat/message.ts";
 import { hasOwnerRights, type Acting } from "../../types/run/principal.ts";
+import type { SenderNames } from "../../types/tool-policy.ts";
 import type { Session } from "../../types/session.ts";
 import type { ChatScene } from "../../types/chat/send.ts";
 import type { AskedFor } from "../approvals/approvals.ts";
@@ -28,11 +30,36 @@ export const actingOf = (
   principal: principalOf(rows, ports),
   sessionKey: key,
   sessionId: id,
-  ...(isSubagent(rows, ports) && { isSubagent: true }),
+  ...placeOf(rows, ports),
 });
 
-const isSubagent = (rows: readonly InboxRow[], { kinds }: PrincipalPorts): boolean =>
-  rows.some(({ message }) => (kinds.of(message).depth?.(message) ?? 0) > 0);
+/** What rules about tools ask: who wrote, where, and for which run. */
+function placeOf(
+  rows: readonly InboxRow[],
+  { kinds, settings }: PrincipalPorts,
+): Pick<Acting, "depth" | "senders" | "chatRules" | "inherited"> {
+  const [first] = rows;
+  if (!first) return {};
+  const depth = Math.max(...rows.map(({ message }) => kinds.of(message).depth?.(message) ?? 0));
+  const { message } = first;
+  const { options } = message;
+  const from = options?.operator === true ? options.deliverTo : message.from;
+  const chatRules = from && settings().chatTools?.({ ...message, from });
+  const inherited = options?.subagent?.tools;
+  return {
+    ...(depth > 0 && { depth }),
+    senders: rows.flatMap((row) => senderOf(row.message, kinds)),
+    ...(chatRules && chatRules.length > 0 && { chatRules }),
+    ...(inherited && { inherited }),
+  };
+}
+
+/** Operators' clients and turns that nobody wrote have no sender. */
+function senderOf(message: InboundMessage, kinds: PrincipalPorts["kinds"]): readonly SenderNames[] {
+  if (message.options?.operator === true || kinds.of(message).actsFor) return [];
+  const { id, e164, username, name } = message.sender;
+  return [{ channel: message.from.channel, id, e164, username, name }];
+}
 
 /** The chat that a turn answers, if any. */
 export function sceneOf(rows: readonly InboxRow[], ports: PrincipalPorts): ChatScene | undefined {

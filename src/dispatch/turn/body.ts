@@ -37,7 +37,7 @@ export function bodyFor(
     missing: media.missing,
     hasMessageTool: ports
       .tools(agent, actingOf(queued.rows, session, ports), sceneOf(queued.rows, ports), MESSAGE_TOOL)
-      .some(isMessageTool),
+      .tools.some(isMessageTool),
   });
   return think ? { ...body, thinking: think } : body;
 }

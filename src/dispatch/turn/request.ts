@@ -4,6 +4,7 @@ import type { ProfileWish } from "../../types/auth.ts";
 import type { InboundMessage, Peer } from "../../types/chat/message.ts";
 import type { ModelRef, ThinkLevel } from "../../types/run/model.ts";
 import type { Session } from "../../types/session.ts";
+import type { Failure } from "../../types/run/run.ts";
 import type { AgentSettings } from "../../types/settings.ts";
 import type { ApprovalDesk } from "../../types/run/tool.ts";
 import type { DispatchPorts, QueuedTurn } from "../ports.ts";
@@ -48,7 +49,7 @@ export function requestFor(
   { candidates, askedBefore, extra }: TurnChoice,
 ): RunRequest {
   const { facts, agent, turn, message, kind } = prepared;
-  const tools = ports.tools(agent, actingOf(prepared.rows, session, ports), sceneOf(prepared.rows, ports));
+  const set = ports.tools(agent, actingOf(prepared.rows, session, ports), sceneOf(prepared.rows, ports));
   const peer: Peer | undefined = message.options?.operator === true ? undefined : message.from;
   const openEngine = engineFor(prepared, session, candidates, ports);
   const isLight = kind.promptFiles?.(message) === "light";
@@ -63,15 +64,28 @@ export function requestFor(
     settings: settingsFor(agent, peer, ports),
     conversation: session,
     turn,
-    choice: { candidates, askedBefore, keys: keysFor(session) },
+    choice: {
+      candidates,
+      askedBefore,
+      keys: keysFor(session),
+      ...(set.emptiedBy !== undefined && { unusable: withoutTools(agent, set.emptiedBy) }),
+    },
     thinking: thinkingFor(prepared, session),
     timeoutMs: message.options?.timeoutMs ?? agent.timeoutMs,
-    tools,
+    tools: set.tools,
+    toolsOn: (model) => set.on(model),
     ...(openEngine && { openEngine }),
     ...(peer && { channel: peer.channel }),
-    systemPrompt: (model) => ports.systemPrompt({ agent, model, tools, session, ...more }),
+    systemPrompt: (model) => ports.systemPrompt({ agent, model, tools: set.on(model), session, ...more }),
   };
 }
+
+/** An allow list that leaves no tool is a mistake: the agent would answer that it cannot do anything, at the operator's cost. */
+const withoutTools = ({ id }: AgentSettings, key: string): Failure => ({
+  kind: "blocked",
+  message: `the allow list ${key} leaves the agent "${id}" no tool; name a tool that it has, or empty the list`,
+  notice: "My configuration leaves me no tool here, so I did not ask a model. My operator finds the key in the log.",
+});
 
 /** The chat, for the system prompt. */
 function placeFor(

@@ -40,7 +40,8 @@ const ABORT_GRACE_MS = 900;
 const IDLE_MS = 120_000;
 
 /** One pass through the model-and-tool loop. Failures are outcomes; throws only when the transcript cannot be written. */
-export async function attempt(plan: Attempt, request: RunRequest, run: RunParts): Promise<AttemptOutcome> {
+export async function attempt(plan: Attempt, asked: RunRequest, run: RunParts): Promise<AttemptOutcome> {
+  const request = asked.toolsOn ? { ...asked, tools: asked.toolsOn(plan.handle.info) } : asked;
   const context = new ModelContext(plan, request, run.context);
   const opening = await context.open();
   const thinking = await thinkingOf(plan);

@@ -147,6 +147,8 @@ export interface SubagentTurn {
   readonly isOwner?: boolean;
   /** The plugin that asked for it. */
   readonly plugin?: string;
+  /** Names of the tools of the run that asked for it, which are all that it can have; unset when no run did. */
+  readonly tools?: readonly string[];
   /** The conversation that asked for it; unset when none did. */
   readonly parent?: SessionKey;
   /** Joins the system prompt. */

@@ -1,4 +1,5 @@
 import type { SessionKey } from "../ids.ts";
+import type { ChatToolRules, SenderNames } from "../tool-policy.ts";
 
 /**
  * For whom a turn acts. What the turn may read, write, run and send follows from it, never from the session alone.
@@ -6,17 +7,23 @@ import type { SessionKey } from "../ids.ts";
  * - `sender`: a person in a direct chat who is no owner.
  * - `member`: a person in a group who is no owner.
  * - `automation`: nobody wrote; it acts with the rights of whoever set it up.
+ * - `plugin`: a plugin asked for it; it acts with the rights of the turn in which the plugin was called.
  */
 export type Principal =
   | { readonly kind: "owner" | "sender" | "member"; readonly id: string; readonly name?: string }
-  | { readonly kind: "automation"; readonly id: string; readonly name?: string; readonly setUpBy: "owner" | "guest" };
+  | {
+      readonly kind: "automation" | "plugin";
+      readonly id: string;
+      readonly name?: string;
+      readonly setUpBy: "owner" | "guest";
+    };
 
 /** Whoever holds the gateway's token: the page, the command line, HTTP clients. */
 export const OPERATOR: Principal = { kind: "owner", id: "operator" };
 
 /** A turn of everybody else's is a guest's turn. */
 export function hasOwnerRights(principal: Principal): boolean {
-  return principal.kind === "owner" || (principal.kind === "automation" && principal.setUpBy === "owner");
+  return "setUpBy" in principal ? principal.setUpBy === "owner" : principal.kind === "owner";
 }
 
 /** Who acts, and in which conversation. */
@@ -25,6 +32,12 @@ export interface Acting {
   readonly sessionKey: SessionKey;
   /** Id of the current conversation of the session key; unset before its first message. */
   readonly sessionId?: string;
-  /** The turn is a subagent's. */
-  readonly isSubagent?: boolean;
+  /** How many runs wait for the turn, each for the one below it; more than 0 for a subagent's. 0 when unset. */
+  readonly depth?: number;
+  /** Everybody who wrote the turn's messages; nobody when unset. */
+  readonly senders?: readonly SenderNames[];
+  /** What the config says about tools in the turn's chat. */
+  readonly chatRules?: readonly ChatToolRules[];
+  /** Names of the tools of the run that asked for this one. */
+  readonly inherited?: readonly string[];
 }

@@ -6,6 +6,8 @@ export interface SubagentRequester {
   readonly sessionKey: SessionKey;
   /** The subagent gets an owner's rights; else those of a guest. */
   readonly isOwner: boolean;
+  /** Names of the tools of the run that asks: the subagent can have no others. Its agent's policy alone counts when unset. */
+  readonly tools?: readonly string[];
 }
 
 /** A run of an agent in a conversation of its own. Nothing of it is sent to a channel. */

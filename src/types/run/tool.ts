@@ -3,7 +3,7 @@ import type { ChatScene } from "../chat/send.ts";
 import type { AgentId, RunId, SessionKey } from "../ids.ts";
 import type { AgentSettings } from "../settings.ts";
 import type { Backends, BoundFile } from "./backend.ts";
-import type { ImageContent, TextContent } from "./model.ts";
+import type { ImageContent, ModelRef, TextContent } from "./model.ts";
 import type { Acting, Principal } from "./principal.ts";
 
 export interface ToolResult {
@@ -82,6 +82,20 @@ export interface ToolScene extends Backends {
   readonly acting: Acting;
   /** The chat that the run answers; unset when there is none. */
   readonly chat?: ChatScene;
+  /** The names of all tools that the policy allows the run; unset while they are being decided. */
+  readonly names?: readonly string[];
+  /** The only tools that the run may have, as whoever started it said. */
+  readonly only?: readonly string[];
+}
+
+/** The tools of one run. */
+export interface ToolSet {
+  /** Those of any model. */
+  readonly tools: readonly Tool[];
+  /** The key of the allow list that leaves no tool at all; unset when there are tools, or none were to be had. */
+  readonly emptiedBy?: string;
+  /** Those that a model may use. */
+  on(model: Pick<ModelRef, "provider" | "id">): readonly Tool[];
 }
 
 /** A tool that agents can have, of the gateway or of a plugin. */

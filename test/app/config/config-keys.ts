@@ -1,4 +1,14 @@
 /** Another test that sets the key and shows its effect: file, title, keys. */
+const CHATS = ["groups", "channels", "guilds.channels", "dms", "direct"].flatMap((chat) => [chat, `${chat}.topics`]);
+const TOOL_PLACES = [
+  ...["tools", "agents.list.tools"].flatMap((at) => [`${at}.byProvider`, `${at}.toolsBySender`, `${at}.sandbox.tools`]),
+  "agents.list.tools",
+  "agents.list.tools.subagents.tools",
+  ...["guilds", ...CHATS].flatMap((chat) => [`channels.${chat}.tools`, `channels.${chat}.toolsBySender`]),
+];
+/** Every list of tools, wherever the config may have one. */
+const TOOL_LISTS = TOOL_PLACES.flatMap((at) => ["allow", "alsoAllow", "deny"].map((list) => `${at}.${list}`));
+
 export const NAMED: readonly (readonly [file: string, title: string, keys: readonly string[]])[] = [
   [
     "test/plugins/found.test.ts",
@@ -35,6 +45,12 @@ export const NAMED: readonly (readonly [file: string, title: string, keys: reado
     "test/walk/plugins.test.ts",
     "calls the agent's model, and another one only where the config allows it",
     ["plugins.entries.llm.allowModelOverride", "plugins.entries.llm.allowedModels"],
+  ],
+  ["test/app/config/tool-policy.test.ts", "take tools away at %s", TOOL_LISTS],
+  [
+    "test/app/config/tool-policy.test.ts",
+    "have profiles for models too",
+    ["tools.byProvider.profile", "agents.list.tools.byProvider.profile"],
   ],
   [
     "test/walk/plugins/subagent.test.ts",
@@ -269,9 +285,6 @@ export const NOT_SHOWN: readonly string[] = [
   "agents.list.params.topP",
   "agents.list.skills",
   "agents.list.thinkingDefault",
-  "agents.list.tools.allow",
-  "agents.list.tools.alsoAllow",
-  "agents.list.tools.deny",
   "agents.list.tools.exec.ask",
   "agents.list.tools.exec.passEnv",
   "agents.list.tools.exec.pathPrepend",

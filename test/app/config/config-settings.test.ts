@@ -23,11 +23,11 @@ describe("agent settings", () => {
       thinking: "off",
       timeoutMs: 600_000,
       prompt: { bootstrapMaxChars: 20_000, skipBootstrap: false },
-      tools: { profile: "full", workspaceOnly: true },
+      tools: { global: { key: "tools" }, workspaceOnly: true },
       exec: { security: "allowlist", ask: "on-miss", timeoutMs: 600_000 },
       streaming: { blocks: false, breakAt: "text_end" },
     });
-    expect(Object.isFrozen(agents[0]?.tools.deny)).toBe(true);
+    expect(Object.isFrozen(agents[0]?.tools.global.deny)).toBe(true);
   });
 
   it("take an agent's own over the defaults, the default agent first", () => {
@@ -59,7 +59,10 @@ describe("agent settings", () => {
         ],
       },
       thinking: "medium",
-      tools: { profile: "minimal", deny: ["write", "exec"] },
+      tools: {
+        global: { key: "tools", deny: ["write"] },
+        agent: { key: "agents.list[0].tools", profile: "minimal", deny: ["exec"] },
+      },
       exec: { ask: "always", timeoutMs: 5000 },
     });
   });

@@ -1,3 +1,4 @@
+import { toolSet } from "../../kit/tools.ts";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineTool, textResult } from "../../../src/tools/define.ts";
@@ -275,7 +276,7 @@ it("a command gets the variables of resolve_exec_env, but none that makes a prog
     }));
   const rules = { isAllowed: async () => false, allow: async () => undefined };
   fixture.rules = { agent: { exec: { ...settingsFor(fixture.dir).exec, security: "full", ask: "off" } } };
-  fixture.allTools = () => (settings) => createTools({ rules, settings, rights: "owner", deniedPaths: [] });
+  fixture.allTools = () => (settings) => toolSet(createTools({ rules, settings, rights: "owner", deniedPaths: [] }));
   fixture.model.answer((call) =>
     call.isAfterTool ? { text: `got ${call.toolText}` } : { tool: "exec", args: { command: "env" } },
   );

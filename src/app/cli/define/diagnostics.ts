@@ -3,9 +3,11 @@ import type { DoctorFlags } from "../commands/gateway/doctor.ts";
 import type { LogFlags } from "../commands/logs/logs.ts";
 import type { StatusFlags } from "../commands/gateway/status.ts";
 import { listOf, wholeNumber, type Act } from "./act.ts";
+import { definePolicy } from "./policy.ts";
 
-/** The commands that show the gateway's state: status, health, doctor, logs, dashboard. */
+/** The commands that show the gateway's state: status, health, doctor, logs, dashboard, policy. */
 export function defineDiagnostics(program: Command, act: Act): void {
+  definePolicy(program, act);
   program
     .command("status")
     .description("show the gateway, its config, model, channels and sessions")

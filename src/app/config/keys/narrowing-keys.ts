@@ -28,10 +28,6 @@ const row = (key: string, says: string, narrows: Test): NarrowingKey => ({ key, 
 
 /** Below `tools` and below `agents.list[].tools`. */
 const OF_TOOLS: readonly NarrowingKey[] = [
-  row("byProvider.*.allow", "which tools models of that provider may use", isListed),
-  row("byProvider.*.deny", "which tools models of that provider may not use", isListed),
-  row("byProvider.*.profile", "which tools models of that provider begin with", isOther("full")),
-  row("toolsBySender.*", "which tools that sender may use", isFilled),
   row("exec.host", "that commands run in a sandbox or on another machine", isOneOf("sandbox", "node")),
   row("exec.strictInlineEval", "that code on a command line is always asked about", isTrue),
   row("exec.safeBinProfiles.*", "with which arguments a program runs unasked", isFilled),
@@ -53,9 +49,6 @@ const CHATS = [
 
 /** Below each of `CHATS`. */
 const OF_CHATS: readonly NarrowingKey[] = [
-  row("tools.allow", "which tools are there in that chat", isListed),
-  row("tools.deny", "which tools are not there in that chat", isListed),
-  row("toolsBySender.*", "which tools that sender may use in that chat", isFilled),
   row("skills", "which skills are there in that chat", isListed),
   row("groupPolicy", "who is heard in that chat", isOneOf("disabled", "allowlist")),
 ];

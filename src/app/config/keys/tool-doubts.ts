@@ -1,30 +1,71 @@
-import { doubtfulNames, type NamedTools } from "../../../tools/policy.ts";
+import { listDoubts } from "../../../tools/policy/lint.ts";
 import { whyNeverSafe } from "../../../tools/exec/safe-bins.ts";
-import type { KeyPath, RawNote } from "../problem.ts";
+import type { ToolLists } from "../../../types/tool-policy.ts";
+import { isRecord, type KeyPath, type RawNote } from "../problem.ts";
 import type { Config } from "../schema.ts";
+
+type Contributed = readonly string[];
 
 /** Entries of tool lists without effect: unreported, an agent would lack tools for no visible reason. */
 export function doubtfulTools(
-  { tools, agents }: Pick<Config, "tools" | "agents">,
-  contributed: readonly string[] = [],
+  { tools, agents, channels }: Pick<Config, "tools" | "agents" | "channels">,
+  contributed: Contributed = [],
 ): readonly RawNote[] {
   const ofAgents = agents.list.flatMap((agent, at) =>
     agent.tools ? doubts(agent.tools, ["agents", "list", at, "tools"], contributed) : [],
   );
-  const ofSubagents = named(tools.subagents.tools, ["tools", "subagents", "tools"], contributed);
-  return [...doubts(tools, ["tools"], contributed), ...ofSubagents, ...ofAgents];
+  return [...doubts(tools, ["tools"], contributed), ...ofAgents, ...ofChats(channels, ["channels"], contributed)];
 }
 
-type Lists = NamedTools & { readonly exec: { readonly safeBins?: readonly string[] | undefined } };
+type ByName = Readonly<Record<string, ToolLists>>;
 
-function doubts(lists: Lists, place: KeyPath, contributed: readonly string[]): readonly RawNote[] {
-  const names = named(lists, place, contributed);
-  const programs = (lists.exec.safeBins ?? []).flatMap((program, at) => {
+interface Section extends ToolLists {
+  readonly exec: { readonly safeBins?: readonly string[] | undefined };
+  readonly byProvider?: ByName | undefined;
+  readonly toolsBySender?: ByName | undefined;
+  readonly sandbox?: { readonly tools?: ToolLists | undefined } | undefined;
+  readonly subagents?: { readonly tools?: ToolLists | undefined } | undefined;
+}
+
+function doubts(section: Section, place: KeyPath, contributed: Contributed): readonly RawNote[] {
+  const programs = (section.exec.safeBins ?? []).flatMap((program, at) => {
     const why = whyNeverSafe(program);
     return why === undefined ? [] : [{ path: [...place, "exec", "safeBins", at], message: `"${program}" ${why}` }];
   });
-  return [...names, ...programs];
+  return [
+    ...inLists(section, place, contributed),
+    ...byName(section.byProvider, [...place, "byProvider"], contributed),
+    ...byName(section.toolsBySender, [...place, "toolsBySender"], contributed),
+    ...inLists(section.sandbox?.tools, [...place, "sandbox", "tools"], contributed),
+    ...inLists(section.subagents?.tools, [...place, "subagents", "tools"], contributed),
+    ...programs,
+  ];
 }
 
-const named = (lists: NamedTools, place: KeyPath, contributed: readonly string[]): readonly RawNote[] =>
-  doubtfulNames(lists, contributed).map(({ path, message }) => ({ path: [...place, ...path], message }));
+const inLists = (lists: ToolLists = {}, place: KeyPath, contributed: Contributed): readonly RawNote[] =>
+  listDoubts(
+    lists,
+    contributed.map((name) => ({ name })),
+  ).map(({ path, message }) => ({ path: [...place, ...path], message }));
+
+const byName = (lists: ByName = {}, place: KeyPath, contributed: Contributed): readonly RawNote[] =>
+  Object.entries(lists).flatMap(([name, entry]) => inLists(entry, [...place, name], contributed));
+
+/** Entries of chats, wherever a channel has them. */
+function ofChats(value: unknown, place: KeyPath, contributed: Contributed): readonly RawNote[] {
+  if (!isRecord(value)) return [];
+  return Object.entries(value).flatMap(([key, below]) => {
+    const at = [...place, key];
+    if (key === "tools") return inLists(listsIn(below), at, contributed);
+    if (key !== "toolsBySender") return ofChats(below, at, contributed);
+    return Object.entries(isRecord(below) ? below : {}).flatMap(([name, entry]) =>
+      inLists(listsIn(entry), [...at, name], contributed),
+    );
+  });
+}
+
+function listsIn(value: unknown): ToolLists {
+  const textsOf = (list: unknown) => (Array.isArray(list) ? list.filter((entry) => typeof entry === "string") : []);
+  if (!isRecord(value)) return {};
+  return { allow: textsOf(value["allow"]), alsoAllow: textsOf(value["alsoAllow"]), deny: textsOf(value["deny"]) };
+}

@@ -8,6 +8,7 @@ const ROLES: Readonly<Record<Principal["kind"], string>> = {
   sender: "a person in a direct chat, no owner",
   member: "a member of a group, no owner",
   automation: "nobody: the gateway itself",
+  plugin: "nobody: a plugin",
 };
 
 /** Who the gateway takes the sender for, with the names that lists of the config need. */

@@ -1,4 +1,5 @@
 import { hasOwnerRights } from "../../../types/run/principal.ts";
+import type { Tool } from "../../../types/run/tool.ts";
 import type { Session } from "../../../types/session.ts";
 import { noteEarlierSends } from "../../recovery/earlier-sends.ts";
 import { adoptUnansweredTurns } from "../../recovery/unanswered-turns.ts";
@@ -31,7 +32,13 @@ export async function safeTools(
 ): Promise<Pick<DispatchPorts, "tools">> {
   const names = await withheldTools(session, turn.entryId, row);
   if (names.size > 0) log.warn("tools withheld", { inbox: row?.id, tools: [...names], why: "the process ended twice" });
-  return { tools: (...of) => withoutWithheld(tools(...of), names) };
+  const safe = (all: readonly Tool[]) => withoutWithheld(all, names);
+  return {
+    tools(...of) {
+      const set = tools(...of);
+      return { ...set, tools: safe(set.tools), on: (model) => safe(set.on(model)) };
+    },
+  };
 }
 
 /** Notes that a guest took part: guests' text stays out of the notes that all prompts contain, see `runMaintenance`. */

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { hasOwnerRights, type Acting } from "../../../types/run/principal.ts";
+import { hasOwnerRights } from "../../../types/run/principal.ts";
 import type { Tool, ToolContribution, ToolResult, ToolScene } from "../../../types/run/tool.ts";
 import { isFields, type Fields } from "../../../utils/fields.ts";
 import { asJson } from "../../../utils/text/as-json.ts";
@@ -93,7 +93,7 @@ function contributionOf(scope: PluginScope, { name, isOptional, make }: Register
     ...(isOptional && { isOptional }),
     forRun(scene) {
       const found = toolsSafely(scope, name, () => make(scene)).find((tool) => tool["name"] === name);
-      return found && toolOf(scope, { name, given: found, acting: scene.acting });
+      return found && toolOf(scope, { name, given: found, scene });
     },
   };
 }
@@ -111,11 +111,15 @@ function toolsSafely(scope: PluginScope, name: string, make: () => readonly Fiel
 interface MadeTool {
   readonly name: string;
   readonly given: Fields;
-  readonly acting: Acting;
+  readonly scene: Pick<ToolScene, "acting" | "names">;
 }
 
-function toolOf(scope: PluginScope, { name, given, acting }: MadeTool): Tool {
-  const requester = { sessionKey: acting.sessionKey, isOwner: hasOwnerRights(acting.principal) };
+function toolOf(scope: PluginScope, { name, given, scene: { acting, names } }: MadeTool): Tool {
+  const requester = {
+    sessionKey: acting.sessionKey,
+    isOwner: hasOwnerRights(acting.principal),
+    ...(names && { tools: names }),
+  };
   const execute = methodIn(given, "execute", `the tool "${name}"`);
   const parameters = isFields(given["parameters"]) ? given["parameters"] : NO_PARAMETERS;
   const checked = inputOf(parameters);

@@ -1,0 +1,37 @@
+import type { AgentToolsConfig } from "../../tools/config.ts";
+import type { ToolPolicySettings, ToolRules } from "../../types/tool-policy.ts";
+import type { Config } from "./schema.ts";
+
+/** What the config says about the tools of an agent: the rules of `tools`, and those of its own entry. */
+export function toolPolicyOf(
+  { tools, agents }: Pick<Config, "tools" | "agents">,
+  entry: { readonly id: string; readonly tools?: AgentToolsConfig | undefined },
+): ToolPolicySettings {
+  const at = agents.list.findIndex(({ id }) => id === entry.id);
+  return {
+    global: rulesOf("tools", tools),
+    ...(entry.tools && { agent: rulesOf(`agents.list[${at}].tools`, entry.tools) }),
+    workspaceOnly: entry.tools?.fs.workspaceOnly ?? tools.fs.workspaceOnly,
+    maxSpawnDepth: agents.defaults.subagents.maxSpawnDepth,
+  };
+}
+
+type Section = Pick<
+  AgentToolsConfig,
+  "profile" | "allow" | "alsoAllow" | "deny" | "byProvider" | "toolsBySender" | "sandbox" | "subagents"
+>;
+
+function rulesOf(key: string, section: Section): ToolRules {
+  const { profile, allow, alsoAllow, deny, byProvider, toolsBySender, sandbox, subagents } = section;
+  return {
+    key,
+    ...(profile && { profile }),
+    ...(allow && { allow }),
+    ...(alsoAllow && { alsoAllow }),
+    ...(deny && { deny }),
+    ...(byProvider && { byProvider }),
+    ...(toolsBySender && { toolsBySender }),
+    ...(sandbox?.tools && { sandbox: sandbox.tools }),
+    ...(subagents?.tools && { subagents: subagents.tools }),
+  };
+}

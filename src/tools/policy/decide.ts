@@ -1,0 +1,48 @@
+import type { PolicyStage, PolicyVerdict, StageAnswer } from "../../types/tool-policy.ts";
+import { entryFor, namesOf, type PolicyTool } from "./names.ts";
+
+function answerOf(stage: PolicyStage, names: readonly string[]): Pick<StageAnswer, "answer" | "entry"> {
+  const denied = stage.deny && entryFor(names, stage.deny);
+  if (denied !== undefined) return { answer: "denied", entry: denied };
+  if (stage.isEmpty === true) return { answer: "unlisted" };
+  if (!stage.allow || stage.allow.length === 0) return { answer: "allowed" };
+  const allowed = entryFor(names, stage.allow);
+  return allowed === undefined ? { answer: "unlisted" } : { answer: "allowed", entry: allowed };
+}
+
+const concerns = ({ ofOptional }: PolicyStage, tool: PolicyTool): boolean =>
+  ofOptional !== true || tool.isOptional === true;
+
+/** Whether a tool passes every stage. Pure. */
+export function isToolAllowed(tool: PolicyTool, stages: readonly PolicyStage[]): boolean {
+  const names = namesOf(tool);
+  return stages.every((stage) => !concerns(stage, tool) || answerOf(stage, names).answer === "allowed");
+}
+
+/** The answer of every stage, so that a person sees which one takes the tool away. Pure. */
+export function explainTool(tool: PolicyTool, stages: readonly PolicyStage[]): PolicyVerdict {
+  const names = namesOf(tool);
+  const trace = stages
+    .filter((stage) => concerns(stage, tool))
+    .map((stage): StageAnswer => ({ stage: stage.stage, key: stage.key, ...answerOf(stage, names) }));
+  return { isAllowed: trace.every(({ answer }) => answer === "allowed"), trace };
+}
+
+/**
+ * The stage with an allow list that leaves none of these tools, although there are some; undefined when tools are left, or
+ * when nobody asked for an allow list.
+ */
+export function emptiedBy(tools: readonly PolicyTool[], stages: readonly PolicyStage[]): PolicyStage | undefined {
+  if (tools.length === 0 || tools.some((tool) => isToolAllowed(tool, stages))) return undefined;
+  return stages.find(({ stage, allow }) => allow !== undefined && EXPLICIT.has(stage));
+}
+
+/** Stages whose allow list a person wrote as the list of all tools that are wanted. */
+const EXPLICIT = new Set<PolicyStage["stage"]>([
+  "global",
+  "global by provider",
+  "agent",
+  "agent by provider",
+  "chat",
+  "sender",
+]);

@@ -1,0 +1,197 @@
+import type {
+  ChatToolRules,
+  PolicyStage,
+  PolicySubject,
+  SenderNames,
+  StageName,
+  ToolLists,
+  ToolPolicySettings,
+  ToolProfile,
+  ToolRules,
+} from "../../types/tool-policy.ts";
+import { own } from "../../utils/own.ts";
+import { entryFor, members } from "./names.ts";
+import { senderRule } from "./senders.ts";
+
+/** The tools of each profile. */
+const PROFILES: Readonly<Record<ToolProfile, readonly string[]>> = {
+  minimal: ["session_status"],
+  coding: [
+    ..."group:fs group:runtime group:web group:memory group:sessions cron update_plan image".split(" "),
+    ..."image_generate music_generate video_generate bundle-mcp".split(" "),
+  ],
+  messaging: ["message", "sessions_list", "sessions_history", "sessions_send", "session_status", "bundle-mcp"],
+  full: ["*"],
+};
+
+/** Tools that act on the gateway itself: only turns with an owner's rights have them. */
+const OWNER_ONLY = ["cron", "gateway", "nodes"];
+
+/** Tools that no subagent has, unless `tools.subagents.tools` names them. */
+const NOT_OF_SUBAGENTS = ["gateway", "agents_list", "session_status", "cron", "sessions_send"];
+/** At the greatest depth there is nobody below whom they could concern. */
+const NOT_OF_THE_DEEPEST = ["subagents", "sessions_list", "sessions_history", "sessions_spawn"];
+
+/** What runs have whose tools are confined to a sandbox. */
+const SANDBOX_ALLOW = [
+  ..."group:fs exec process image message sessions_list sessions_history sessions_send sessions_spawn".split(" "),
+  ..."sessions_yield subagents session_status".split(" "),
+];
+const SANDBOX_DENY = ["browser", "canvas", "nodes", "cron", "gateway"];
+
+/**
+ * The steps that a tool has to pass in a run, in their order. A step without a rule is left out. Pure.
+ */
+export function stagesFor(settings: ToolPolicySettings, subject: PolicySubject): readonly PolicyStage[] {
+  const { global, agent } = settings;
+  return [
+    ...profileStages(settings),
+    ...providerProfile(settings, subject),
+    ...listStage("global", global.key, global),
+    ...providerStage("global by provider", global, subject),
+    ...(agent ? listStage("agent", agent.key, agent) : []),
+    ...(agent ? providerStage("agent by provider", agent, subject) : []),
+    ...(subject.chatRules ?? []).flatMap((rules) => chatStages(rules, subject)),
+    ...senderStages(settings, subject),
+    ...(subject.isSandboxed === true ? [sandboxStage(settings)] : []),
+    ...subagentStages(settings, subject),
+    ...capStages(subject),
+  ];
+}
+
+/** Whether the rules of an agent depend on the model. */
+export const dependsOnModel = ({ global, agent }: ToolPolicySettings): boolean =>
+  [global, agent].some((rules) => Object.keys(rules?.byProvider ?? {}).length > 0);
+
+/** A list with entries; undefined for none. */
+const filled = (list: readonly string[] | undefined): readonly string[] | undefined =>
+  list === undefined || list.length === 0 ? undefined : list;
+
+function listStage(stage: StageName, key: string, { allow, alsoAllow, deny }: ToolLists): readonly PolicyStage[] {
+  const allowed = filled(allow) && joined(allow, stage === "global" || stage === "agent" ? [] : alsoAllow);
+  const denied = filled(deny);
+  if (!allowed && !denied) return [];
+  return [{ stage, key, ...(allowed && { allow: allowed }), ...(denied && { deny: denied }) }];
+}
+
+/** Joined lists by their parts, so that the same lists give the same object, which is read once. */
+const JOINED = new WeakMap<readonly string[], WeakMap<readonly string[], readonly string[]>>();
+const NONE: readonly string[] = [];
+
+function joined(one: readonly string[] = NONE, other: readonly string[] = NONE): readonly string[] {
+  if (other.length === 0) return one;
+  const byOther = JOINED.get(one) ?? new WeakMap<readonly string[], readonly string[]>();
+  JOINED.set(one, byOther);
+  const known = byOther.get(other) ?? [...one, ...other];
+  byOther.set(other, known);
+  return known;
+}
+
+/** The profile, and what names an optional tool: such a tool is there only for agents that ask for it. */
+function profileStages({ global, agent }: ToolPolicySettings): readonly PolicyStage[] {
+  const from = agent?.profile === undefined ? global : agent;
+  const { profile } = from;
+  const added = filled(agent?.alsoAllow) ?? filled(global.alsoAllow);
+  const ofProfile: readonly PolicyStage[] =
+    profile === undefined || profile === "full"
+      ? []
+      : [{ stage: "profile", key: `${from.key}.profile`, allow: joined(PROFILES[profile], added) }];
+  if (profile === "full") return ofProfile;
+  const asked = [added, global.allow, agent?.allow].reduce<readonly string[]>(
+    (all, list) => joined(all, list ?? NONE),
+    OPTIONAL,
+  );
+  return [...ofProfile, { stage: "optional", key: `${from.key}.alsoAllow`, allow: asked, ofOptional: true }];
+}
+
+/** A list that names nothing but is not empty, since an empty one allows all. */
+const OPTIONAL: readonly string[] = [""];
+
+/** The entry for `provider/model`, else that for the provider. */
+function byProvider({ key, byProvider: rules }: ToolRules, { model }: PolicySubject) {
+  if (!model || !rules) return undefined;
+  const name = [`${model.provider}/${model.id}`, model.provider].find((one) => own(rules, one) !== undefined);
+  const entry = name === undefined ? undefined : own(rules, name);
+  return entry && { key: `${key}.byProvider[${JSON.stringify(name)}]`, entry };
+}
+
+function providerProfile({ global, agent }: ToolPolicySettings, subject: PolicySubject): readonly PolicyStage[] {
+  const found = [agent && byProvider(agent, subject), byProvider(global, subject)].find(
+    (one) => one?.entry.profile !== undefined,
+  );
+  const profile = found?.entry.profile;
+  if (!found || profile === undefined || profile === "full") return [];
+  const allow = joined(PROFILES[profile], found.entry.alsoAllow);
+  return [{ stage: "provider profile", key: `${found.key}.profile`, allow }];
+}
+
+function providerStage(stage: StageName, rules: ToolRules, subject: PolicySubject): readonly PolicyStage[] {
+  const found = byProvider(rules, subject);
+  return found ? listStage(stage, found.key, found.entry) : [];
+}
+
+/** In a chat, an entry about the sender takes the place of the chat's own lists. */
+function chatStages({ key, tools, toolsBySender }: ChatToolRules, subject: PolicySubject): readonly PolicyStage[] {
+  const ofChat = tools ? listStage("chat", `${key}.tools`, tools) : [];
+  const { senders } = subject;
+  if (!toolsBySender || senders.length === 0) return ofChat;
+  return senders.flatMap((sender) => ofSender(sender, [{ key, toolsBySender }], "chat") ?? ofChat);
+}
+
+interface BySender {
+  readonly key: string;
+  readonly toolsBySender?: ToolRules["toolsBySender"];
+}
+
+/** The stage of the first section with an entry about the sender; undefined when none has one. */
+function ofSender(sender: SenderNames, sections: readonly BySender[], stage: StageName) {
+  for (const { key, toolsBySender } of sections) {
+    const rule = toolsBySender && senderRule(toolsBySender, sender);
+    if (rule) return listStage(stage, `${key}.toolsBySender[${JSON.stringify(rule.name)}]`, rule.lists);
+  }
+  return undefined;
+}
+
+/** An agent's entry about a sender takes the place of the global one, even when it is empty. */
+const senderStages = ({ global, agent }: ToolPolicySettings, { senders }: PolicySubject): readonly PolicyStage[] =>
+  senders.flatMap((sender) => ofSender(sender, agent ? [agent, global] : [global], "sender") ?? []);
+
+/** Each of an agent's lists takes the place of the global one. What is allowed by name is not denied by default. */
+function sandboxStage({ global, agent }: ToolPolicySettings): PolicyStage {
+  const lists: ToolLists = { ...global.sandbox, ...agent?.sandbox };
+  const named = joined(lists.allow, lists.alsoAllow);
+  const allow = filled(lists.allow) ? named : joined(SANDBOX_ALLOW, named);
+  const deny = lists.deny ?? SANDBOX_DENY.filter((name) => entryFor([name], named) === undefined);
+  return { stage: "sandbox", key: "tools.sandbox.tools", allow, deny };
+}
+
+function subagentStages(
+  { global, agent, maxSpawnDepth = 1 }: ToolPolicySettings,
+  { depth }: PolicySubject,
+): readonly PolicyStage[] {
+  if (depth === 0) return [];
+  const isDeepest = depth >= maxSpawnDepth;
+  const lists = [global.subagents, agent?.subagents].filter((list) => list !== undefined);
+  const named = lists.flatMap(({ allow = [], alsoAllow = [] }) => [...allow, ...alsoAllow]);
+  const always = [...NOT_OF_SUBAGENTS, ...(isDeepest ? NOT_OF_THE_DEEPEST : [])];
+  const deny = always.filter((name) => !named.some((entry) => members(entry).includes(name)));
+  return [
+    { stage: "subagent", key: "a subagent has it only if tools.subagents.tools names it", deny },
+    ...[global, agent].flatMap((rules) =>
+      rules?.subagents ? listStage("subagent", `${rules.key}.subagents.tools`, rules.subagents) : [],
+    ),
+  ];
+}
+
+/** Caps that no list of the config can lift. */
+function capStages({ inherited, hasOwnerRights, only }: PolicySubject): readonly PolicyStage[] {
+  const cap = (stage: StageName, key: string, names: readonly string[] | undefined): readonly PolicyStage[] => {
+    if (!names) return [];
+    return [names.length === 0 ? { stage, key, isEmpty: true } : { stage, key, allow: names }];
+  };
+  return [
+    ...cap("inherited", "the run that asked for this one has only its own tools to give", inherited),
+    ...(hasOwnerRights ? [] : [{ stage: "owner only" as const, key: "commands.ownerAllowFrom", deny: OWNER_ONLY }]),
+    ...cap("run", "toolsAllow of whoever started the run", only),
+  ];
+}

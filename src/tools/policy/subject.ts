@@ -1,0 +1,21 @@
+import { hasOwnerRights, type Acting } from "../../types/run/principal.ts";
+import type { PolicySubject } from "../../types/tool-policy.ts";
+
+/** A run, as the policy asks about it. */
+export function subjectOf({
+  acting,
+  only,
+}: {
+  readonly acting: Acting;
+  readonly only?: readonly string[];
+}): PolicySubject {
+  const { principal, senders = [], chatRules, depth = 0, inherited } = acting;
+  return {
+    hasOwnerRights: hasOwnerRights(principal),
+    senders,
+    depth,
+    ...(chatRules && { chatRules }),
+    ...(inherited && { inherited }),
+    ...(only && { only }),
+  };
+}

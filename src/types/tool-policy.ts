@@ -1,0 +1,118 @@
+export type ToolProfile = "minimal" | "coding" | "messaging" | "full";
+
+/** Lists of tools that one place of the config sets: names, groups, `*` wildcards. An empty or unset `allow` allows all. */
+export interface ToolLists {
+  readonly allow?: readonly string[] | undefined;
+  /** Joins the tools of a profile, and `allow` where that is not empty. */
+  readonly alsoAllow?: readonly string[] | undefined;
+  readonly deny?: readonly string[] | undefined;
+}
+
+type ListsByName = Readonly<Record<string, ToolLists>>;
+
+/** The rules of `tools`, or those of `agents.list[].tools`. */
+export interface ToolRules extends ToolLists {
+  /** The key path of the section, such as `tools`. */
+  readonly key: string;
+  readonly profile?: ToolProfile | undefined;
+  /** By `provider/model` or `provider`. */
+  readonly byProvider?: Readonly<Record<string, ToolLists & { readonly profile?: ToolProfile | undefined }>>;
+  /** By a sender's name, see `senderRule`. */
+  readonly toolsBySender?: ListsByName;
+  /** For runs whose tools are confined to a sandbox. */
+  readonly sandbox?: ToolLists;
+  readonly subagents?: ToolLists;
+}
+
+/** What an agent's config says about its tools. */
+export interface ToolPolicySettings {
+  readonly global: ToolRules;
+  readonly agent?: ToolRules;
+  /** File tools stay inside the workspace. */
+  readonly workspaceOnly: boolean;
+  /** How deep subagents may be nested; 1 when unset. */
+  readonly maxSpawnDepth?: number;
+}
+
+/** What the config's entry of a chat, or of one of its topics, says about tools. */
+export interface ChatToolRules {
+  /** The key path of the entry. */
+  readonly key: string;
+  readonly tools?: ToolLists | undefined;
+  readonly toolsBySender?: ListsByName | undefined;
+}
+
+/** One step of the policy: it takes tools away and adds none. */
+export interface PolicyStage {
+  readonly stage: StageName;
+  /** The key that says it, as a path of the config, or the rule of the gateway in words. */
+  readonly key: string;
+  /** Only these; all when unset or empty. */
+  readonly allow?: readonly string[];
+  readonly deny?: readonly string[];
+  /** Concerns optional tools alone. */
+  readonly ofOptional?: true;
+  /** Nothing at all is left. */
+  readonly isEmpty?: true;
+}
+
+export type StageName =
+  | "profile"
+  | "optional"
+  | "provider profile"
+  | "global"
+  | "global by provider"
+  | "agent"
+  | "agent by provider"
+  | "chat"
+  | "sender"
+  | "sandbox"
+  | "subagent"
+  | "inherited"
+  | "owner only"
+  | "run";
+
+/** What a stage does with one tool. */
+export interface StageAnswer {
+  readonly stage: StageName;
+  readonly key: string;
+  /** `allowed`: listed, or nothing is listed. `denied`: a deny list has it. `unlisted`: an allow list lacks it. */
+  readonly answer: "allowed" | "denied" | "unlisted";
+  /** The entry of the list that decided. */
+  readonly entry?: string;
+}
+
+/** The answer of the whole policy; the stages in their order. */
+export interface PolicyVerdict {
+  readonly isAllowed: boolean;
+  readonly trace: readonly StageAnswer[];
+}
+
+/** The names of somebody who wrote, as rules about senders know them. */
+export interface SenderNames {
+  readonly channel: string;
+  /** The platform's id. */
+  readonly id: string;
+  /** Phone number with `+`. */
+  readonly e164?: string | undefined;
+  /** Without `@`. */
+  readonly username?: string | undefined;
+  readonly name?: string | undefined;
+}
+
+/** For whom a run works, as far as rules about tools ask. */
+export interface PolicySubject {
+  readonly hasOwnerRights: boolean;
+  /** Everybody who wrote the turn's messages. Nobody in a turn that no person wrote, nor for operators' clients. */
+  readonly senders: readonly SenderNames[];
+  readonly chatRules?: readonly ChatToolRules[];
+  /** How many runs wait for this one; 0 for none. */
+  readonly depth: number;
+  /** Names of the tools that the run had which asked for this one; unset when none did. */
+  readonly inherited?: readonly string[] | undefined;
+  /** Names of the only tools that the run may have, as whoever started it said; none when empty. */
+  readonly only?: readonly string[] | undefined;
+  readonly isSandboxed?: boolean;
+  /** Unset: rules about models are left out. */
+  readonly model?: { readonly provider: string; readonly id: string };
+}

@@ -1,0 +1,56 @@
+import { expect, test } from "vitest";
+import { run, stateDir } from "../../kit/gateway/cli.ts";
+
+const CONFIG = `{
+  commands: { ownerAllowFrom: ["telegram:7"] },
+  agents: { list: [{ id: "main" }, { id: "clerk", tools: { profile: "minimal" } }] },
+  tools: {
+    deny: ["group:web"],
+    byProvider: { openai: { deny: ["write"] } },
+    toolsBySender: { "8": { deny: ["group:runtime"] } },
+  },
+  channels: { telegram: { groups: { "-100": {
+    tools: { allow: ["group:fs"] },
+  } } } },
+}
+`;
+const explain = (...args: string[]) => run(["policy", "explain", ...args], { OPENCLAW_STATE_DIR: stateDir(CONFIG) });
+
+test("policy explain names the step, the key and the line that take a tool away", async () => {
+  const { code, out } = await explain("exec", "--sender", "telegram:8");
+  expect(code).toBe(0);
+  expect(out).toContain('The agent "main" may not use exec for telegram:8 in telegram:8.');
+  expect(out).toMatch(/sender +denies \("group:runtime"\) +tools\.toolsBySender\["8"\]\.deny +openclaw\.json:7/);
+});
+
+test("policy explain asks for the chat of a session, for the model and for the agent", async () => {
+  const inGroup = await explain("message", "--session", "telegram:default:group:-100", "--sender", "7");
+  expect(inGroup.out).toMatch(
+    /may not use message for telegram:7 in telegram:-100[^]*chat +does not list it +\S+groups\S+ +openclaw\.json:\d/,
+  );
+  const onModel = await explain("write", "--model", "openai/gpt-5", "--json");
+  expect(JSON.parse(onModel.out)).toMatchObject({ agent: "main", verdicts: [{ tool: "write", isAllowed: false }] });
+  const clerk = await explain("read", "--agent", "clerk");
+  expect(clerk.out).toMatch(/may not use read for operators[^]*agents\.list\[1\]\.tools\.profile/);
+});
+
+test("policy lists all tools without a name, and says what it left out", async () => {
+  const { out } = await run(["policy"], { OPENCLAW_STATE_DIR: stateDir(CONFIG) });
+  expect(out).toMatch(/^TOOL +ALLOWED +BECAUSE\nread +yes\n/);
+  expect(out).toContain("add --model provider/model");
+});
+
+test("policy explain refuses what it does not know", async () => {
+  expect(await explain("read", "--agent", "nobody")).toMatchObject({
+    code: 1,
+    err: expect.stringContaining("main, clerk"),
+  });
+  expect(await explain("read", "--sender", "42")).toMatchObject({
+    code: 2,
+    err: expect.stringContaining("telegram:42"),
+  });
+  expect(await explain("read", "--model", "gpt")).toMatchObject({
+    code: 2,
+    err: expect.stringContaining("provider/model"),
+  });
+});

@@ -24,7 +24,37 @@ const exec = z.strictObject({
         "When a command needs an approval: never, when it is not allowed yet, or always. No answer is a denial.",
       ),
     ),
-  timeoutSec: z.int().min(1).max(2_000_000).default(600).meta(about("Timeout", "Most seconds of one command.")),
+  timeoutSec: z
+    .int()
+    .min(0)
+    .max(2_000_000)
+    .default(600)
+    .meta(
+      about(
+        "Timeout",
+        "Most seconds of one command; 0 for no limit. A command that is started in the background may ask for none.",
+      ),
+    ),
+  backgroundMs: z
+    .int()
+    .min(10)
+    .max(120_000)
+    .default(10_000)
+    .meta(about("Background", "Milliseconds after which a command that still runs goes on in the background.")),
+  cleanupMs: z
+    .int()
+    .min(60_000)
+    .max(10_800_000)
+    .default(1_800_000)
+    .meta(about("Cleanup", "Milliseconds for which the output of a finished background command can be read.")),
+  notifyOnExit: z
+    .boolean()
+    .default(true)
+    .meta(about("Notify on exit", "Wakes a conversation when one of its background commands ends by itself.")),
+  notifyOnExitEmptySuccess: z
+    .boolean()
+    .default(false)
+    .meta(about("Notify on empty success", "Does so also for a command that succeeded without any output.")),
   safeBins: z
     .array(z.string())
     .prefault([])
@@ -146,7 +176,19 @@ export const agentToolsConfig = z.strictObject({
     .strictObject({
       security: z.enum(SECURITY).optional().meta(about("Security", "As in `tools.exec.security`.")),
       ask: z.enum(ASK).optional().meta(about("Ask", "As in `tools.exec.ask`.")),
-      timeoutSec: z.int().min(1).max(2_000_000).optional().meta(about("Timeout", "As in `tools.exec.timeoutSec`.")),
+      timeoutSec: z.int().min(0).max(2_000_000).optional().meta(about("Timeout", "As in `tools.exec.timeoutSec`.")),
+      backgroundMs: z
+        .int()
+        .min(10)
+        .max(120_000)
+        .optional()
+        .meta(about("Background", "As in `tools.exec.backgroundMs`.")),
+      cleanupMs: z.int().min(60_000).max(10_800_000).optional().meta(about("Cleanup", "As in `tools.exec.cleanupMs`.")),
+      notifyOnExit: z.boolean().optional().meta(about("Notify on exit", "As in `tools.exec.notifyOnExit`.")),
+      notifyOnExitEmptySuccess: z
+        .boolean()
+        .optional()
+        .meta(about("Notify on empty success", "As in `tools.exec.notifyOnExitEmptySuccess`.")),
       safeBins: names.optional().meta(about("Safe programs", "As in `tools.exec.safeBins`.")),
       pathPrepend: names.optional().meta(about("Path", "As in `tools.exec.pathPrepend`.")),
       passEnv: names.optional().meta(about("Environment", "As in `tools.exec.passEnv`.")),

@@ -42,7 +42,7 @@ const patternsOf = once((list: readonly string[]): readonly RegExp[] =>
 );
 
 /** Tools that an agent can have without a plugin. */
-const BUILT_IN = ["read", "write", "edit", "grep", "find", "ls", "exec", "message"];
+const BUILT_IN = ["read", "write", "edit", "grep", "find", "ls", "exec", "process", "message"];
 const FIELD = new Set([...Object.values(GROUPS).flat(), ...Object.values(PROFILES).flat()]);
 
 /** The lists of `tools`, or of an agent's `tools`. */

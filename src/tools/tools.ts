@@ -8,10 +8,16 @@ import { grepTool } from "./files/grep.ts";
 import { lsTool } from "./files/ls.ts";
 import { readTool } from "./files/read.ts";
 import { writeTool } from "./files/write.ts";
-import { isToolAllowed, isToolAllowedBelow } from "./policy.ts";
+import { isToolAllowed, isToolAllowedBelow, type PolicyTool } from "./policy.ts";
+import type { Starter } from "./process/background-process.ts";
+import { processTool } from "./process/process.ts";
+import type { Processes } from "./process/processes.ts";
 
-/** The tools that work on files and processes. They reach both only through the backends of the run. */
-export function backendTools(rules: Allowances): readonly ToolContribution[] {
+/**
+ * The tools that work on files and processes. They reach both only through the backends of the run. Commands go on in the
+ * background where there are `processes`, and the agent may use the tool that follows them.
+ */
+export function backendTools(rules: Allowances, processes?: Processes): readonly ToolContribution[] {
   return [
     { name: "read", forRun: ({ files }) => readTool(files) },
     { name: "write", forRun: ({ files }) => writeTool(files) },
@@ -21,16 +27,34 @@ export function backendTools(rules: Allowances): readonly ToolContribution[] {
     { name: "ls", forRun: ({ files }) => lsTool(files) },
     {
       name: "exec",
-      forRun: ({ exec, agent, acting }) =>
+      forRun: (scene) =>
         execTool({
-          settings: agent.exec,
+          settings: scene.agent.exec,
           rules,
-          backend: exec,
-          hasOwnerRights: hasOwnerRights(acting.principal),
+          backend: scene.exec,
+          hasOwnerRights: hasOwnerRights(scene.acting.principal),
+          ...(processes && isAvailable(PROCESS, scene) && { background: { processes, starter: starterOf(scene) } }),
         }),
+    },
+    {
+      ...PROCESS,
+      forRun: (scene) => processes && processTool({ processes, viewer: starterOf(scene), settings: scene.agent.exec }),
     },
   ];
 }
+
+const PROCESS = { name: "process" };
+
+const starterOf = ({ agent, acting }: ToolScene): Starter => ({
+  agentId: agent.id,
+  sessionKey: acting.sessionKey,
+  hasOwnerRights: hasOwnerRights(acting.principal),
+  isSubagent: acting.isSubagent === true,
+});
+
+/** Whether the policy lets the agent of a run have a tool. */
+const isAvailable = (tool: PolicyTool, { agent, acting }: ToolScene): boolean =>
+  isToolAllowed(tool, agent.tools) && (acting.isSubagent !== true || isToolAllowedBelow(tool, agent.tools));
 
 /**
  * The tools of one run that the agent's policy allows. Of several contributions with one name the first counts. Reports to
@@ -46,8 +70,7 @@ export function toolsFor(
     if (!byName.has(contribution.name)) byName.set(contribution.name, contribution);
   }
   return [...byName.values()].flatMap((contribution) => {
-    if (!isToolAllowed(contribution, scene.agent.tools)) return [];
-    if (scene.acting.isSubagent === true && !isToolAllowedBelow(contribution, scene.agent.tools)) return [];
+    if (!isAvailable(contribution, scene)) return [];
     try {
       const tool = made(contribution, scene);
       return tool ? [tool] : [];

@@ -191,6 +191,35 @@ describe("exec", () => {
   });
 });
 
+describe("what a command may meet", () => {
+  it.runIf(process.platform !== "win32")("is a pipe in place of its directory, which nobody opens", async () => {
+    await exec({ command: "mkfifo pipe" });
+    const result = await exec({ command: "pwd", workdir: "pipe" });
+    expect(textOf(result)).toBe("pipe is not a directory.");
+    expect(result.isError).toBe(true);
+  });
+
+  it("is a directory whose name has line breaks, quotes and blanks", async () => {
+    const name = "a\nb 'c' \"d\" $(e) ü";
+    await mkdir(join(workspace, name));
+    expect(textOf(await exec({ command: "pwd", workdir: name }))).toBe(`${workspace}/${name}\n\n[exit code 0]`);
+    expect((await exec({ command: "pwd", workdir: "a\0b" })).isError).toBe(true);
+  });
+
+  it("is output that is no text", async () => {
+    const random = textOf(await exec({ command: "head -c 300000 /dev/urandom; exit 2" }));
+    expect(random.endsWith("[exit code 2]")).toBe(true);
+    expect(random.isWellFormed()).toBe(true);
+    expect(random).not.toContain("\0");
+    expect(textOf(await exec({ command: String.raw`printf '\377\376ok'` }))).toBe("\uFFFD\uFFFDok\n\n[exit code 0]");
+  });
+
+  it("is output that comes in pieces of characters and of terminal controls", async () => {
+    const command = String.raw`printf '\303'; sleep 0.1; printf '\251 \033[3'; sleep 0.1; printf '1mred\033[0m\r'; sleep 0.1; printf '\n'`;
+    expect(textOf(await exec({ command }))).toBe("é red\n\n[exit code 0]");
+  });
+});
+
 describe("asking", () => {
   const ask: Partial<ExecSettings> = { security: "allowlist", ask: "on-miss" };
 

@@ -48,7 +48,9 @@ describe.concurrent("a command in the background", () => {
     expect(isAlive(pid)).toBe(false);
     say(world, "process", { action: "list" });
     await world.told(/told: .* killed /);
-    expect(await outcomesOf(home, 4)).toHaveLength(4);
+    say(world, "exec", { command: "test -t 1 && echo in a terminal", pty: true });
+    await world.told(/told: in a terminal/);
+    expect(await outcomesOf(home, 5)).toHaveLength(5);
   });
 
   test("wakes its conversation when it ends by itself", async ({ world, expect }) => {

@@ -22,7 +22,7 @@ const staleAfterMs = 24 * 3600 * 1000;
 // Libraries that a channel fetches at its first connection, by channel; docs/decisions/0023-whatsapp-library-on-demand.md.
 const fetched = { whatsapp: "@whiskeysockets/baileys" };
 // Native or optional modules: loaded at run time if they are installed, never bundled.
-const native = ["@opentelemetry/api", "bufferutil", "utf-8-validate", "@vscode/ripgrep"];
+const native = ["@opentelemetry/api", "bufferutil", "utf-8-validate", "@vscode/ripgrep", "@lydell/node-pty"];
 // fetch-blob imports it if Node lacks web streams, which Node 18 and newer have. An override in package.json empties it.
 const never = ["web-streams-polyfill/dist/ponyfill.es2018.js"];
 const external = [...native, ...never, ...Object.values(fetched)];

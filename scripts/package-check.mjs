@@ -30,7 +30,7 @@ function installed() {
   const scripts = Object.keys(packages).filter((place) => packages[place].hasInstallScript);
   check("nothing that is installed has an install script", scripts.length === 0, scripts.join());
   const modules = fs.readdirSync(path.join(app, "node_modules")).filter((name) => !name.startsWith("."));
-  check("openclaw and ripgrep are all that is installed", modules.join() === "@vscode,openclaw", modules.join());
+  check("openclaw, ripgrep and a pty are all", modules.join() === "@lydell,@vscode,openclaw", modules.join());
   const parts = ["npm-shrinkwrap.json", "dist/THIRD_PARTY_NOTICES", "dist/sbom.json"];
   const missing = parts.filter((name) => !fs.existsSync(path.join(app, "node_modules/openclaw", name)));
   check("shrinkwrap, notices and SBOM are there", missing.length === 0, missing.join());

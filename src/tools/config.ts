@@ -1,53 +1,8 @@
 import { z } from "zod";
 import { about, idList } from "../utils/config.ts";
+import { agentExecConfig, execConfig } from "./exec-config.ts";
 
 const PROFILES = ["minimal", "coding", "messaging", "full"] as const;
-const SECURITY = ["deny", "allowlist", "full"] as const;
-const ASK = ["off", "on-miss", "always"] as const;
-
-const exec = z.strictObject({
-  security: z
-    .enum(SECURITY)
-    .default("allowlist")
-    .meta(
-      about(
-        "Security",
-        "`deny` runs no command, `allowlist` runs allowed and approved commands, `full` runs every command.",
-      ),
-    ),
-  ask: z
-    .enum(ASK)
-    .default("on-miss")
-    .meta(
-      about(
-        "Ask",
-        "When a command needs an approval: never, when it is not allowed yet, or always. No answer is a denial.",
-      ),
-    ),
-  timeoutSec: z.int().min(1).max(2_000_000).default(600).meta(about("Timeout", "Most seconds of one command.")),
-  safeBins: z
-    .array(z.string())
-    .prefault([])
-    .meta(
-      about(
-        "Safe programs",
-        "Additional programs that run without an approval when they only read standard input. Interpreters, and options that may name a file, still need one.",
-      ),
-    ),
-  pathPrepend: z
-    .array(z.string())
-    .prefault([])
-    .meta(about("Path", "Directories that commands have before the others in `PATH`.")),
-  passEnv: z
-    .array(z.string())
-    .prefault([])
-    .meta(
-      about(
-        "Environment",
-        "Names of additional environment variables for commands, such as `SSH_AUTH_SOCK`. A variable that the config references, or whose value is one of its secrets, is never passed.",
-      ),
-    ),
-});
 
 const fs = z.strictObject({
   workspaceOnly: z
@@ -199,7 +154,7 @@ export const toolsConfig = z
     byProvider,
     toolsBySender: toolsBySenderConfig,
     sandbox: inSandbox,
-    exec: exec.prefault({}).meta(about("Exec", "Commands on the host.")),
+    exec: execConfig.prefault({}).meta(about("Exec", "Commands on the host.")),
     fs: fs.prefault({}).meta(about("Files", "File tools.")),
     message: message.prefault({}).meta(about("Message", "The `message` tool, which acts in chats.")),
     subagents: z
@@ -227,17 +182,7 @@ export const agentToolsConfig = z
       })
       .optional()
       .meta(about("Subagents", "Tools of subagents.")),
-    exec: z
-      .strictObject({
-        security: z.enum(SECURITY).optional().meta(about("Security", "As in `tools.exec.security`.")),
-        ask: z.enum(ASK).optional().meta(about("Ask", "As in `tools.exec.ask`.")),
-        timeoutSec: z.int().min(1).max(2_000_000).optional().meta(about("Timeout", "As in `tools.exec.timeoutSec`.")),
-        safeBins: names.optional().meta(about("Safe programs", "As in `tools.exec.safeBins`.")),
-        pathPrepend: names.optional().meta(about("Path", "As in `tools.exec.pathPrepend`.")),
-        passEnv: names.optional().meta(about("Environment", "As in `tools.exec.passEnv`.")),
-      })
-      .prefault({})
-      .meta(about("Exec", "As in `tools.exec`.")),
+    exec: agentExecConfig.prefault({}).meta(about("Exec", "As in `tools.exec`.")),
     fs: z
       .strictObject({
         workspaceOnly: z.boolean().optional().meta(about("Workspace only", "As in `tools.fs.workspaceOnly`.")),

@@ -12,9 +12,15 @@ import { writeTool } from "./files/write.ts";
 import { emptiedBy, isToolAllowed } from "./policy/decide.ts";
 import { dependsOnModel, stagesFor } from "./policy/stages.ts";
 import { subjectOf } from "./policy/subject.ts";
+import type { Starter } from "./process/background-process.ts";
+import { processTool } from "./process/process.ts";
+import type { Processes } from "./process/processes.ts";
 
-/** The tools that work on files and processes. They reach both only through the backends of the run. */
-export function backendTools(rules: Allowances): readonly ToolContribution[] {
+/**
+ * The tools that work on files and processes. They reach both only through the backends of the run. Commands go on in the
+ * background where there are `processes`, and the agent may use the tool that follows them.
+ */
+export function backendTools(rules: Allowances, processes?: Processes): readonly ToolContribution[] {
   return [
     { name: "read", forRun: ({ files }) => readTool(files) },
     { name: "write", forRun: ({ files }) => writeTool(files) },
@@ -24,16 +30,31 @@ export function backendTools(rules: Allowances): readonly ToolContribution[] {
     { name: "ls", forRun: ({ files }) => lsTool(files) },
     {
       name: "exec",
-      forRun: ({ exec, agent, acting }) =>
+      forRun: (scene) =>
         execTool({
-          settings: agent.exec,
+          settings: scene.agent.exec,
           rules,
-          backend: exec,
-          hasOwnerRights: hasOwnerRights(acting.principal),
+          backend: scene.exec,
+          hasOwnerRights: hasOwnerRights(scene.acting.principal),
+          ...(processes &&
+            scene.names?.includes(PROCESS.name) === true && { background: { processes, starter: starterOf(scene) } }),
         }),
+    },
+    {
+      ...PROCESS,
+      forRun: (scene) => processes && processTool({ processes, viewer: starterOf(scene), settings: scene.agent.exec }),
     },
   ];
 }
+
+const PROCESS = { name: "process" };
+
+const starterOf = ({ agent, acting }: ToolScene): Starter => ({
+  agentId: agent.id,
+  sessionKey: acting.sessionKey,
+  hasOwnerRights: hasOwnerRights(acting.principal),
+  isSubagent: (acting.depth ?? 0) > 0,
+});
 
 /**
  * The tools of one run that the agent's policy allows. Of several contributions with one name the first counts. Reports to

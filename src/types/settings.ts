@@ -177,11 +177,26 @@ export interface MessageToolSettings {
 export interface ExecSettings {
   readonly security: "deny" | "allowlist" | "full";
   readonly ask: "off" | "on-miss" | "always";
+  /** Most milliseconds of one command; 0 for no limit. */
   readonly timeoutMs: number;
+  /** The defaults when unset. */
+  readonly background?: BackgroundSettings;
   readonly safeBins: readonly string[];
   readonly pathPrepend: readonly string[];
   /** Environment variables that commands get in addition to the default ones; none when unset. */
   readonly passEnv?: readonly string[];
   /** Environment variables that the config references, which no command is given; none when unset. */
   readonly secretVariables?: readonly string[];
+}
+
+/** What happens to commands in the background. */
+export interface BackgroundSettings {
+  /** Milliseconds after which a command that still runs goes on in the background. */
+  readonly afterMs: number;
+  /** Milliseconds for which a finished one is kept. */
+  readonly keptMs: number;
+  /** The conversation is woken when one ends by itself. */
+  readonly notifyOnExit: boolean;
+  /** The same for one that succeeded without any output. */
+  readonly notifyOnExitEmptySuccess: boolean;
 }

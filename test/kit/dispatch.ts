@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { inboundOf } from "../../extensions/webchat/inbound.ts";
 import { createChatPort } from "../../src/dispatch/clients/chat.ts";
 import { HEARTBEAT_TURN } from "../../src/automation/heartbeat-turn.ts";
+import { EXEC_TURN } from "../../src/automation/command-exit.ts";
 import { subagentTurn } from "../../src/automation/subagents/subagent-turn.ts";
 import { Dispatch } from "../../src/dispatch/dispatch.ts";
 import type { DispatchPorts, DispatchSettings, GroupHistoryBuffer, Verdict } from "../../src/dispatch/ports.ts";
@@ -123,7 +124,7 @@ export async function openDispatchFixture(): Promise<DispatchFixture> {
     models: modelsAt(model.url),
     limits: LIMITS,
     rules: {},
-    kinds: turnKinds([...TURN_KINDS, HEARTBEAT_TURN, subagentTurn()]),
+    kinds: turnKinds([...TURN_KINDS, HEARTBEAT_TURN, EXEC_TURN, subagentTurn()]),
     commands: [],
     gate: async () => ({ kind: "pass" }),
     journalFor: (bootId) => place.journal(bootId),

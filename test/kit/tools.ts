@@ -1,4 +1,6 @@
+import { readFileSync } from "node:fs";
 import { z } from "zod";
+import type { RunningCommand } from "../../src/types/run/backend.ts";
 import { agentId, runId, sessionKey } from "../../src/types/ids.ts";
 import type { Allowances } from "../../src/tools/exec/permission.ts";
 import type { AgentSettings } from "../../src/types/settings.ts";
@@ -71,3 +73,24 @@ export const toolSet = (tools: readonly Tool[]): ToolSet => ({ tools, on: () => 
 
 /** Nobody answers a question for permission. */
 export const NO_APPROVER: ApprovalDesk = { ask: async () => "timeout" };
+
+/** A command that has ended at once, for backends of tests. */
+export const endedCommand = (text: string, code: number): RunningCommand => ({
+  pid: 1,
+  input: "none",
+  output: { size: text.length, lastAt: 0, text: () => text, watch: () => () => undefined },
+  ended: Promise.resolve({ output: { text, truncated: false }, code, because: "exit", left: [] }),
+  write: async () => undefined,
+  closeInput: async () => undefined,
+  end: () => undefined,
+});
+
+/** Whether a process runs; in a container nobody may have asked for the exit code of one that has ended. */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return process.platform !== "linux" || !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, "latin1"));
+  } catch {
+    return false;
+  }
+}

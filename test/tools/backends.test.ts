@@ -4,6 +4,7 @@ import { backendTools, toolsFor } from "../../src/tools/tools.ts";
 import { agentId, sessionKey } from "../../src/types/ids.ts";
 import type { Backends, CommandLine } from "../../src/types/run/backend.ts";
 import { OPERATOR } from "../../src/types/run/principal.ts";
+import { endedCommand } from "../kit/tools.ts";
 import { agentSettings, noRules, textOf, toolContext } from "../kit/tools.ts";
 import { unexpected } from "../kit/create-tools.ts";
 import type { ToolContribution } from "../../src/types/run/tool.ts";
@@ -49,12 +50,7 @@ function sandbox(): Backends & { readonly files: Backends["files"]; readonly con
     exec: {
       directory: async (path) => at(path),
       filesOf: async () => [],
-      run: async ({ command, cwd }: CommandLine) => ({
-        output: { text: `${cwd}$ ${command}`, truncated: false },
-        code: 3,
-        because: "exit",
-        left: [],
-      }),
+      start: async ({ command, cwd }: CommandLine) => endedCommand(`${cwd}$ ${command}`, 3),
     },
   };
 }

@@ -7,11 +7,12 @@ import type { Allowances } from "../../src/tools/exec/permission.ts";
 import { execTool } from "../../src/tools/exec/exec.ts";
 import { allowanceFor } from "../../src/tools/exec/exec-allowance.ts";
 import { runTool } from "../../src/tools/run.ts";
+import { endedCommand } from "../kit/tools.ts";
 import { createTools } from "../kit/create-tools.ts";
 import { Secret } from "../../src/types/secret.ts";
 import type { ExecSettings } from "../../src/types/settings.ts";
 import type { ToolResult } from "../../src/types/run/tool.ts";
-import { agentSettings, noRules, textOf, toolContext } from "../kit/tools.ts";
+import { agentSettings, isAlive, noRules, textOf, toolContext } from "../kit/tools.ts";
 
 let workspace: string;
 beforeEach(async () => {
@@ -26,15 +27,6 @@ function exec(input: unknown, patch: ContextPatch = {}): Promise<ToolResult> {
   const tools = createTools({ settings, rules: patch.rules ?? noRules, rights: "owner", deniedPaths: [] });
   const tool = tools.find((one) => one.name === "exec");
   return runTool(tool!, input, toolContext(workspace, patch));
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 async function eventually(test: () => boolean): Promise<boolean> {
@@ -101,9 +93,9 @@ describe("exec", () => {
           if (comparisons === 2) abort.abort();
           return [];
         },
-        async run({ command }) {
+        async start({ command }) {
           started.push(command);
-          return { output: { text: "", truncated: false }, code: 0, because: "exit", left: [] };
+          return endedCommand("", 0);
         },
       },
     });
@@ -124,19 +116,18 @@ describe("exec", () => {
     expect(await eventually(() => !isAlive(pid))).toBe(true);
   });
 
-  it("does not wait for a program in the background", async () => {
-    const before = performance.now();
-    const result = await exec({ command: "sleep 60 & echo $!" });
-    expect(performance.now() - before).toBeLessThan(30_000);
-    const pid = Number.parseInt(textOf(result), 10);
-    if (process.platform === "linux") {
-      expect(textOf(result)).toContain(
-        `[Still running in the background; end them with kill when they are not wanted: ${pid} (sleep 60)]`,
-      );
-      expect(result.details).toMatchObject({ left: [pid] });
-    }
-    process.kill(pid, "SIGKILL");
-  });
+  it.each(["sleep 60 & echo $!", "sleep 60 >/dev/null 2>&1 & echo $!", "setsid sleep 60 & echo $!; sleep 0.2"])(
+    "ends what a command leaves in the background: %s",
+    async (command) => {
+      const before = performance.now();
+      const result = await exec({ command });
+      expect(performance.now() - before).toBeLessThan(30_000);
+      expect(result.details).toMatchObject({ status: "completed", exitCode: 0 });
+      const pid = Number.parseInt(textOf(result), 10);
+      if (process.platform === "linux") expect(textOf(result)).toContain(`[Ended with the command: ${pid} (sleep 60).`);
+      expect(await eventually(() => !isAlive(pid))).toBe(true);
+    },
+  );
 
   it.runIf(process.platform === "linux")("ends what left its group, after a timeout and after an abort", async () => {
     const command = "setsid sh -c 'trap \"\" TERM; echo $$; sleep 60; true' & sleep 60";
@@ -197,6 +188,35 @@ describe("exec", () => {
     expect(textOf(await exec({ command: String.raw`printf '\033[31mred\033[0m\r\n\000x'` }))).toBe(
       "red\nx\n\n[exit code 0]",
     );
+  });
+});
+
+describe("what a command may meet", () => {
+  it.runIf(process.platform !== "win32")("is a pipe in place of its directory, which nobody opens", async () => {
+    await exec({ command: "mkfifo pipe" });
+    const result = await exec({ command: "pwd", workdir: "pipe" });
+    expect(textOf(result)).toBe("pipe is not a directory.");
+    expect(result.isError).toBe(true);
+  });
+
+  it("is a directory whose name has line breaks, quotes and blanks", async () => {
+    const name = "a\nb 'c' \"d\" $(e) ü";
+    await mkdir(join(workspace, name));
+    expect(textOf(await exec({ command: "pwd", workdir: name }))).toBe(`${workspace}/${name}\n\n[exit code 0]`);
+    expect((await exec({ command: "pwd", workdir: "a\0b" })).isError).toBe(true);
+  });
+
+  it("is output that is no text", async () => {
+    const random = textOf(await exec({ command: "head -c 300000 /dev/urandom; exit 2" }));
+    expect(random.endsWith("[exit code 2]")).toBe(true);
+    expect(random.isWellFormed()).toBe(true);
+    expect(random).not.toContain("\0");
+    expect(textOf(await exec({ command: String.raw`printf '\377\376ok'` }))).toBe("\uFFFD\uFFFDok\n\n[exit code 0]");
+  });
+
+  it("is output that comes in pieces of characters and of terminal controls", async () => {
+    const command = String.raw`printf '\303'; sleep 0.1; printf '\251 \033[3'; sleep 0.1; printf '1mred\033[0m\r'; sleep 0.1; printf '\n'`;
+    expect(textOf(await exec({ command }))).toBe("é red\n\n[exit code 0]");
   });
 });
 

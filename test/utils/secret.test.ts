@@ -11,6 +11,18 @@ const known = (...values: readonly string[]) => {
 };
 
 describe("a known secret is masked", () => {
+  it("in a text that comes in two pieces, wherever those are parted", () => {
+    const secrets = known("abcdefgh-12345", "abcdefgh-12345-longer", "aaaaaaaaaaaa");
+    const text = "x abcdefgh-12345 y abcdefgh-12345-longer aaaaaaaaaaaaa abcdefgh-1234 aaa";
+    for (let at = 0; at <= text.length; at += 1) {
+      const first = secrets.maskBegun(text.slice(0, at));
+      const second = secrets.maskBegun(first.rest + text.slice(at));
+      expect(first.masked + second.masked + secrets.mask(second.rest)).toBe(secrets.mask(text));
+    }
+    expect(secrets.maskBegun("no beginning of any").rest).toBe("");
+    expect(known().maskBegun("abc")).toEqual({ masked: "abc", rest: "" });
+  });
+
   const value = fc.string({ unit: "grapheme", minLength: 8, maxLength: 60 }).filter((text) => text.trim().length >= 8);
   const around = fc.string({ maxLength: 20 });
 

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import type { Allowances } from "../../tools/exec/permission.ts";
 import type { GuestRules } from "../../tools/host/access.ts";
 import { hostBackends } from "../../tools/host/host.ts";
+import type { Processes } from "../../tools/process/processes.ts";
 import { backendTools, toolsFor } from "../../tools/tools.ts";
 import type { ApprovalRules, Journal, ReceivedFiles } from "../../types/journal.ts";
 import { hasOwnerRights, OPERATOR, type Acting } from "../../types/run/principal.ts";
@@ -12,13 +13,19 @@ import type { ToolContribution, ToolSet } from "../../types/run/tool.ts";
 import type { Live } from "./live.ts";
 import { packageRoot } from "../package-root.ts";
 
+interface ToolSources extends Pick<Journal, "approvals" | "received"> {
+  readonly log: Log;
+  /** Where commands go on in the background; without it they do not. */
+  readonly processes?: Processes | undefined;
+}
+
 /** The tools of any run. A chat is given when the run answers one. */
 export function openTools(
   live: Live,
-  { approvals, received, log }: Pick<Journal, "approvals" | "received"> & { readonly log: Log },
+  { approvals, received, log, processes }: ToolSources,
   ofChats: readonly ToolContribution[],
 ) {
-  const gatewayTools = [...backendTools(allowancesOf(approvals, live)), ...ofChats];
+  const gatewayTools = [...backendTools(allowancesOf(approvals, live), processes), ...ofChats];
   const broken = (tool: string, error: unknown) => log.error("tool left out of a run", { tool, error });
   return (agent: AgentSettings, acting: Acting, chat?: ChatScene, only?: string): ToolSet => {
     const host = hostBackends({
@@ -26,6 +33,7 @@ export function openTools(
       rights: hasOwnerRights(acting.principal) ? "owner" : guestRules(agent, live, { received, acting }),
       deniedPaths: deniedPaths(live),
       readablePaths: readablePaths(live),
+      stateDir: live.paths.stateDir,
     });
     const all = [...gatewayTools, ...live.contributions.tools];
     return toolsFor(

@@ -3,7 +3,6 @@ import { Dispatch } from "../../dispatch/dispatch.ts";
 import type { DispatchPorts, RestartPort, Verdict } from "../../dispatch/ports.ts";
 import type { Outbox } from "../../outbox/deliver.ts";
 import type { Links } from "../../outbox/ports.ts";
-import { seedWorkspace } from "../../prompt/bootstrap.ts";
 import type { Models } from "../../providers/catalog.ts";
 import { openJournal, type OpenJournal } from "../../store/journal/journal.ts";
 import { openMediaStore } from "../../store/media.ts";
@@ -14,6 +13,7 @@ import type { Log } from "../../types/log.ts";
 import type { InboundMessage, Peer } from "../../types/chat/message.ts";
 import type { Sessions } from "../../types/session.ts";
 import { deniedPaths, openTools } from "./agent-tools.ts";
+import { openCommands } from "./processes/open-commands.ts";
 import { chatTools } from "./chat-acts.ts";
 import { journalPath } from "../config/paths.ts";
 import type { OutgoingParts } from "./outgoing.ts";
@@ -71,7 +71,6 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
   });
   const hooks = openHooks(live, clock, log);
   const sessions = await openLiveSessions(live, { hooks, table: journal.sessions, log });
-  for (const agent of live.agents) if (!agent.prompt.skipBootstrap) await seedWorkspace(agent.workspace);
   const media = openMediaStore(paths.media);
   const models = await openLiveModels(live, { log, clock });
   const runs = openRunParts({ live, hooks, models, sessions, texts: journal.texts, clock, log });
@@ -80,6 +79,8 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
   const outbox = openOutbox(live, { journal: journal.outbox, links, hooks, log, clock, onSent, onDiskError });
   const ofChats = chatTools({ live, around, media, outbox, sent: journal.outbox, clock });
   const prompting = await openPrompting(live, log, clock);
+  const receive = (messages: readonly InboundMessage[]) => dispatch.receive(messages);
+  const commands = openCommands(live, { clock, log, journal, sessions, receive, isDaemon: !!around.restart });
   const ports: DispatchPorts = {
     journal,
     sessions,
@@ -97,18 +98,21 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
     labelOf: (channel) => around.labelOf?.(channel),
     ...(around.onDiskFull && { onDiskFull: around.onDiskFull }),
     onDiskError,
-    tools: openTools(live, { ...journal, log }, ofChats),
+    tools: openTools(live, { ...journal, log, ...commands }, ofChats),
+    liveState: (key) => commands.runningIn(key),
     ...prompting.ports,
     statusLines: () => around.statusLines(),
     ...programPorts(live, journal, around),
-    onPairing: (request) => {
-      notifyPairing(request, hooks);
-      around.onPairing?.(request);
-    },
+    onPairing: (request) => onPairing(request, hooks, around),
   };
   const dispatch = new Dispatch(ports, prompting.commands);
-  const close = () => closeAll(runs.engines, sessions, models, journal);
+  const close = () => closeAll(commands, runs.engines, sessions, models, journal);
   return { journal, sessions, media, models, outbox, dispatch, ports, close };
+}
+
+function onPairing(request: PairingRequest, hooks: Parameters<typeof notifyPairing>[1], around: Surroundings): void {
+  notifyPairing(request, hooks);
+  around.onPairing?.(request);
 }
 
 /** Closes the parts in sequence, because an earlier part may need a later one. Throws the first error after all are closed. */

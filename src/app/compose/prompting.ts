@@ -3,7 +3,7 @@ import { DEFAULT_PROMPT } from "../../automation/wake-up.ts";
 import type { AddedCommands } from "../../dispatch/commands/table.ts";
 import type { DispatchPorts, SystemPromptRequest } from "../../dispatch/ports.ts";
 import type { SystemPrompt } from "../../harness/request.ts";
-import { CHECKLIST, loadContextFiles } from "../../prompt/bootstrap.ts";
+import { CHECKLIST, loadContextFiles, seedWorkspace } from "../../prompt/bootstrap.ts";
 import type { ContextFile, InboundFacts, SystemContext } from "../../prompt/system-context.ts";
 import type { TextPart } from "../../prompt/parts.ts";
 import { wholePrompt } from "../../prompt/system-prompt.ts";
@@ -31,8 +31,9 @@ export interface Prompting {
   readonly commands: AddedCommands;
 }
 
-/** Reads the skills of all agents. */
+/** Makes the files of new workspaces, and reads the skills of all agents. */
 export async function openPrompting(live: Live, log: Log, clock: Clock): Promise<Prompting> {
+  for (const agent of live.agents) if (!agent.prompt.skipBootstrap) await seedWorkspace(agent.workspace);
   const warn = warnOnce(log);
   const skills = new SkillCatalog(live, warn);
   await Promise.all(live.agents.map((agent) => skills.of(agent)));

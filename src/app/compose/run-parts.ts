@@ -1,4 +1,5 @@
 import { HEARTBEAT_TURN } from "../../automation/heartbeat-turn.ts";
+import { EXEC_TURN } from "../../automation/command-exit.ts";
 import { subagentTurn } from "../../automation/subagents/subagent-turn.ts";
 import { createTranscriber } from "../../channels/transcribe.ts";
 import { ImageLoader } from "../../history/images/load.ts";
@@ -45,7 +46,7 @@ export function openRunParts({ texts, ...sources }: Sources): RunPartsOfAll {
     hooks,
     engines,
     ports: {
-      kinds: turnKinds([...TURN_KINDS, HEARTBEAT_TURN, subagentTurn(hooks), ...contributions.turnKinds]),
+      kinds: turnKinds([...TURN_KINDS, HEARTBEAT_TURN, EXEC_TURN, subagentTurn(hooks), ...contributions.turnKinds]),
       hooks,
       texts,
       pruned: new PruneMemory(),

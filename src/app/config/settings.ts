@@ -205,8 +205,10 @@ type OwnExec = Partial<AgentToolsConfig["exec"]>;
 function execOf(all: ToolsConfig["exec"], own: OwnExec = {}): ExecSettings {
   // A key that an agent leaves out may be there without a value.
   const given = Object.fromEntries(Object.entries(own).filter(([, value]) => value !== undefined));
-  const { security, ask, timeoutSec, safeBins, pathPrepend, passEnv } = { ...all, ...given };
-  return { security, ask, timeoutMs: timeoutSec * 1000, safeBins, pathPrepend, passEnv };
+  const { security, ask, timeoutSec, safeBins, pathPrepend, passEnv, ...inBackground } = { ...all, ...given };
+  const { backgroundMs, cleanupMs, notifyOnExit, notifyOnExitEmptySuccess } = inBackground;
+  const background = { afterMs: backgroundMs, keptMs: cleanupMs, notifyOnExit, notifyOnExitEmptySuccess };
+  return { security, ask, timeoutMs: timeoutSec * 1000, safeBins, pathPrepend, passEnv, background };
 }
 
 function streamingOf(defaults: Defaults, { humanDelay: own }: Entry): AgentSettings["streaming"] {

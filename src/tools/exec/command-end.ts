@@ -1,26 +1,37 @@
-import type { CommandEnd } from "../../types/run/backend.ts";
+import type { CommandEnd, LeftRunning } from "../../types/run/backend.ts";
 
 const MOST_NAMED = 10;
 
-/** Names the processes that a command left running, so that the model can end them. */
-function describeRunning(left: CommandEnd["left"], because: CommandEnd["because"]): string {
-  if (left.length === 0) return "";
-  const named = left.slice(0, MOST_NAMED).map(({ pid, command }) => `${pid} (${command})`);
-  const more = left.length > MOST_NAMED ? `, and ${left.length - MOST_NAMED} more` : "";
-  const how =
-    because === "exit" ? "in the background; end them with kill when they are not wanted" : "and could not be ended";
-  return `\n[Still running ${how}: ${named.join(", ")}${more}]`;
+function named(processes: readonly LeftRunning[]): string {
+  const first = processes.slice(0, MOST_NAMED).map(({ pid, command }) => `${pid} (${command})`);
+  const more = processes.length > MOST_NAMED ? `, and ${processes.length - MOST_NAMED} more` : "";
+  return `${first.join(", ")}${more}`;
 }
 
-/** What the model is told of a command that ended. */
-export function describeEnd({ output, code, because, left }: CommandEnd, timeoutMs: number): string {
-  const rest = output.file === undefined ? "" : ` All of it is in ${output.file}.`;
-  const cut = output.truncated ? `[This is the end of a longer output.${rest}]\n` : "";
+/** Names the processes that a command left, so that the model can do something about them. */
+function describeLeft({ left, endedToo = [] }: CommandEnd): string {
+  const ended =
+    endedToo.length === 0
+      ? ""
+      : `\n[Ended with the command: ${named(endedToo)}. What is to go on needs a call of exec with background: true.]`;
+  return left.length === 0 ? ended : `${ended}\n[Still running and could not be ended: ${named(left)}]`;
+}
+
+/** How a command ended, in brackets. */
+export function describeCause({ code, because }: CommandEnd, timeoutMs: number): string {
   const ends = {
     exit: `[exit code ${code ?? "none: a signal ended it"}]`,
     timeout: `[ended after ${timeoutMs / 1000} seconds: timeout]`,
     abort: "[aborted]",
   };
+  return ends[because];
+}
+
+/** What the model is told of a command that ended. */
+export function describeEnd(end: CommandEnd, timeoutMs: number): string {
+  const { output } = end;
+  const rest = output.file === undefined ? "" : ` All of it is in ${output.file}.`;
+  const cut = output.truncated ? `[This is the end of a longer output.${rest}]\n` : "";
   const text = output.text.trimEnd();
-  return `${cut}${text === "" ? "[no output]" : text}\n\n${ends[because]}${describeRunning(left, because)}`;
+  return `${cut}${text === "" ? "[no output]" : text}\n\n${describeCause(end, timeoutMs)}${describeLeft(end)}`;
 }

@@ -1,49 +1,120 @@
 import { z } from "zod";
-import { defineTool, errorResult, textResult } from "../define.ts";
+import { refusedNames } from "../variables.ts";
+import type { Processes } from "../process/processes.ts";
+import type { Starter } from "../process/background-process.ts";
+import { defineTool, errorResult } from "../define.ts";
 import type { Tool, ToolContext, ToolResult } from "../../types/run/tool.ts";
-import { describeEnd } from "./command-end.ts";
+import { follow, type Following, type Started } from "./follow.ts";
 import { refusal, REFUSALS, type ExecOptions } from "./permission.ts";
 
 const input = z.object({
   command: z.string().min(1).describe("Shell command"),
-  timeout: z.number().positive().optional().describe("Seconds after which it is ended"),
-  cwd: z.string().optional().describe("Directory to run in; the workspace when left out"),
+  workdir: z.string().optional().describe("Directory to run in; the workspace when left out"),
+  cwd: z.string().optional().describe("The same as workdir"),
+  env: z.record(z.string(), z.string()).optional().describe("Additional environment variables"),
+  timeout: z.number().min(0).optional().describe("Seconds after which it is ended; 0 for never, with background"),
+  timeoutSeconds: z.number().min(0).optional().describe("The same as timeout"),
+  pty: z.boolean().optional().describe("Run in a terminal, for programs that need one"),
 });
 
+const inBackground = {
+  background: z.boolean().optional().describe("Return at once; follow it with process"),
+  yieldMs: z.number().optional().describe("Milliseconds after which it goes on in the background, 10-120000"),
+};
+
+type Input = z.output<typeof input> & {
+  readonly background?: boolean | undefined;
+  readonly yieldMs?: number | undefined;
+};
+
+export interface ExecToolOptions extends ExecOptions {
+  /** Where commands go on in the background, and for whom; unset when the agent cannot follow them there. */
+  readonly background?: { readonly processes: Processes; readonly starter: Starter } | undefined;
+}
+
+const LEAST_YIELD_MS = 10;
+const MOST_YIELD_MS = 120_000;
+/** A timer cannot wait longer. */
+const MOST_TIMEOUT_MS = 2_000_000_000;
+
+/** The operator's limit counts for every command that somebody waits for. */
+function timeoutOf({ timeout, timeoutSeconds = timeout, background }: Input, mostMs: number): number {
+  if (timeoutSeconds === undefined) return mostMs;
+  const askedMs = Math.min(timeoutSeconds * 1000, MOST_TIMEOUT_MS);
+  if (background === true || mostMs === 0) return askedMs;
+  return askedMs === 0 ? mostMs : Math.min(askedMs, mostMs);
+}
+
+function yieldOf({ background, yieldMs }: Input, { settings, background: place }: ExecToolOptions): number | undefined {
+  if (!place) return undefined;
+  if (background === true) return 0;
+  const wanted = yieldMs ?? settings.background?.afterMs ?? FOLLOWED.afterMs;
+  return Math.min(Math.max(wanted, LEAST_YIELD_MS), MOST_YIELD_MS);
+}
+
+/** The defaults of the config. */
+const FOLLOWED = { afterMs: 10_000, keptMs: 1_800_000, notifyOnExit: true, notifyOnExitEmptySuccess: false };
+
 async function runAllowed(
-  wanted: z.output<typeof input>,
+  wanted: Input,
   cwd: string,
-  options: ExecOptions,
+  options: ExecToolOptions,
   context: ToolContext,
 ): Promise<ToolResult> {
-  const timeoutMs = Math.min((wanted.timeout ?? Infinity) * 1000, options.settings.timeoutMs);
-  const end = await options.backend.run({
+  const timeoutMs = timeoutOf(wanted, options.settings.timeoutMs);
+  const { background: place, backend } = options;
+  const isBackground = place !== undefined && wanted.background === true;
+  const piped = isBackground ? "pipe" : "none";
+  const line = {
     command: wanted.command,
     cwd,
     timeoutMs,
-    env: await context.commandEnv?.(),
-    signal: context.signal,
-    update: (partial) => context.update(partial),
-  });
-  const left = end.left.map(({ pid }) => pid);
-  const details = { exitCode: end.code, because: end.because, cwd, ...(left.length > 0 && { left }) };
-  const text = describeEnd(end, timeoutMs);
-  return end.because === "exit" && end.code === 0 ? textResult(text, details) : errorResult(text, details);
+    env: { ...(await context.commandEnv?.()), ...wanted.env },
+    input: wanted.pty === true ? "terminal" : piped,
+  } as const;
+  const startedAt = Date.now();
+  const running = await (place ? place.processes.start(backend, line) : backend.start(line));
+  const started: Started = { ...line, running, startedAt };
+  return follow(started, followingOf(wanted, options), context);
 }
 
+function followingOf(wanted: Input, options: ExecToolOptions): Following | undefined {
+  const { background: place, settings } = options;
+  const yieldMs = yieldOf(wanted, options);
+  if (!place || yieldMs === undefined) return undefined;
+  return { ...place, yieldMs, settings: settings.background ?? FOLLOWED };
+}
+
+/** Assignments before a command, as a shell reads them: whoever allows the command sees its variables. */
+function shownCommand({ command, env = {} }: Input): string {
+  const assigned = Object.entries(env).map(([name, value]) => `${name}='${value.replaceAll("'", String.raw`'\''`)}' `);
+  return `${assigned.join("")}${command}`;
+}
+
+const DESCRIPTION =
+  "Run a shell command and get its output and exit code. A person may be asked first and may refuse. What it starts in " +
+  "the background with & ends with it.";
+const ALONE = " There is no input; start nothing that waits for any.";
+const FOLLOWED_BY_PROCESS =
+  " Servers and long commands: background: true, then process. A command that runs for long goes on in the background " +
+  "by itself. Without background or pty it has no input.";
+
 /** Runs shell commands, after asking where the settings say so. */
-export function execTool(options: ExecOptions): Tool {
-  return defineTool({
+export function execTool(options: ExecToolOptions): Tool {
+  const isFollowed = options.background !== undefined;
+  return defineTool<Input>({
     name: "exec",
     label: "Exec",
-    description:
-      "Run a shell command and get its output and exit code. A person may be asked first and may refuse. There is no " +
-      "terminal and no input; start nothing that waits for either.",
-    input,
+    description: `${DESCRIPTION}${isFollowed ? FOLLOWED_BY_PROCESS : ALONE}`,
+    input: isFollowed ? input.extend(inBackground) : input,
     hasSideEffects: true,
     async run(wanted, context) {
-      const cwd = await options.backend.directory(wanted.cwd ?? ".", context.workspace);
-      const refused = await refusal({ command: wanted.command, cwd }, options, context);
+      const refusedEnv = refusedNames(wanted.env ?? {});
+      if (refusedEnv.length > 0) return errorResult(whyNoEnv(refusedEnv), { refused: true });
+      if (isFollowed && wanted.background === true && options.background?.processes.full !== undefined)
+        return errorResult(options.background.processes.full, { refused: true });
+      const cwd = await options.backend.directory(wanted.workdir ?? wanted.cwd ?? ".", context.workspace);
+      const refused = await refusal({ command: shownCommand(wanted), cwd }, options, context);
       if (refused !== undefined) return errorResult(refused, { refused: true });
       // The run may have been stopped after a person allowed the command.
       if (context.signal.aborted) return errorResult(REFUSALS.abort, { refused: true });
@@ -51,3 +122,7 @@ export function execTool(options: ExecOptions): Tool {
     },
   });
 }
+
+const whyNoEnv = (names: readonly string[]): string =>
+  `The command was not run: env must not set ${names.join(", ")}. These variables make programs load code or decide what ` +
+  "the operator decides, or their names or values are not valid; leave them out.";

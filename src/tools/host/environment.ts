@@ -1,5 +1,6 @@
 import { delimiter } from "node:path";
 import type { ExecSettings } from "../../types/settings.ts";
+import { MAX_BYTES, NEVER, NO_OVERRIDE } from "../variables.ts";
 import { Secret } from "../../utils/secrets/secret.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -19,13 +20,6 @@ const KEPT = new Set(
   ).split(" "),
 );
 const isKept = (name: string): boolean => KEPT.has(name.toUpperCase()) || name.startsWith("LC_");
-
-/** Never passed on: variables that make a program load or run something at its start, and this process's channel to its parent. `PATH` is built here. */
-const NEVER =
-  /^(?:LD_.*|DYLD_.*|BASH_FUNC_.*|BASH_ENV|ENV|SHELLOPTS|BASHOPTS|PS4|IFS|PROMPT_COMMAND|NODE_OPTIONS|NODE_CHANNEL_.*|PYTHONSTARTUP|PERL5OPT|RUBYOPT|GLIBC_TUNABLES|GCONV_PATH|PATH)$/i;
-
-/** Most bytes of one variable; a program's setting is shorter. */
-const MAX_BYTES = 32_768;
 
 /** A URL with a user name, as a proxy or database may have. */
 const ADDRESS_WITH_USER = /^[a-z][a-z0-9+.-]*:\/\/[^/\s@]+@/i;
@@ -48,11 +42,20 @@ export function commandEnvironment(own: Environment, rules: EnvironmentRules): R
   return { ...Object.fromEntries(kept), ...fixed(pathOf(own), rules.pathPrepend) };
 }
 
-/** The variables that may be added to a command's environment. */
-export const addable = (added: Readonly<Record<string, string>> = {}): Record<string, string> =>
-  Object.fromEntries(
-    Object.entries(added).filter(([name, value]) => !NEVER.test(name) && Buffer.byteLength(value) <= MAX_BYTES),
+/**
+ * The environment of a command with variables that plugins or a call add. Left out are those that make a program load code, and
+ * those that would change what the operator decided.
+ */
+export function withAdded(
+  made: Readonly<Record<string, string>>,
+  added: Readonly<Record<string, string>> = {},
+): Record<string, string> {
+  const wanted = Object.entries(added).filter(
+    ([name, value]) => !NEVER.test(name) && Buffer.byteLength(value) <= MAX_BYTES,
   );
+  const overriding = wanted.filter(([name]) => !NO_OVERRIDE.test(name));
+  return { ...Object.fromEntries(wanted), ...made, ...Object.fromEntries(overriding) };
+}
 
 // Windows calls it Path.
 const pathOf = (own: Environment): string =>

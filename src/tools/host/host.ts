@@ -4,10 +4,11 @@ import { join } from "node:path";
 import type { Backends, ExecBackend, Launcher } from "../../types/run/backend.ts";
 import type { AgentSettings, ExecSettings } from "../../types/settings.ts";
 import { FileAccess, type GuestRules } from "./access.ts";
-import { addable, commandEnvironment } from "./environment.ts";
+import { commandEnvironment, withAdded } from "./environment.ts";
 import { HostFiles } from "./files.ts";
+import { newMark } from "./command/left-running.ts";
 import { bindFiles, pathDirs } from "./named-files.ts";
-import { runCommand, shellArgv } from "./run-command.ts";
+import { shellArgv, startCommand } from "./command/start-command.ts";
 
 export interface HostOptions {
   readonly settings: Pick<AgentSettings, "workspace" | "tools" | "exec">;
@@ -21,6 +22,8 @@ export interface HostOptions {
   readonly outputDir?: string;
   /** How processes are started; as they are when unset. */
   readonly launcher?: Launcher;
+  /** The gateway's state directory: its next process ends the commands that this one could not end. */
+  readonly stateDir?: string;
 }
 
 const AS_THEY_ARE: Launcher = { prepare: (launch) => Promise.resolve(launch) };
@@ -37,7 +40,8 @@ export function hostBackends(options: HostOptions): Backends {
   const access = new FileAccess({ ...shared, workspaceOnly: settings.tools.workspaceOnly });
   // A command may start outside the workspace, but never in a directory of the gateway.
   const anywhere = new FileAccess({ ...shared, workspaceOnly: false });
-  const exec = hostExec(settings.exec, { access: anywhere, outputDir, launcher: options.launcher ?? AS_THEY_ARE });
+  const { launcher = AS_THEY_ARE, stateDir } = options;
+  const exec = hostExec(settings.exec, { access: anywhere, outputDir, launcher, stateDir });
   return { files: new HostFiles(access), exec };
 }
 
@@ -45,9 +49,10 @@ interface ExecPlace {
   readonly access: FileAccess;
   readonly outputDir: string;
   readonly launcher: Launcher;
+  readonly stateDir: string | undefined;
 }
 
-function hostExec(settings: ExecSettings, { access, outputDir, launcher }: ExecPlace): ExecBackend {
+function hostExec(settings: ExecSettings, { access, outputDir, launcher, stateDir }: ExecPlace): ExecBackend {
   return {
     async directory(path, workspace) {
       const cwd = await access.locate(path, workspace, "read");
@@ -56,13 +61,14 @@ function hostExec(settings: ExecSettings, { access, outputDir, launcher }: ExecP
     },
     filesOf: (command, place) =>
       bindFiles(command, { ...place, path: [...settings.pathPrepend, ...pathDirs(process.env["PATH"])] }),
-    async run({ command, cwd, env, ...line }) {
+    async start({ command, cwd, env, input, timeoutMs }) {
       const launch = await launcher.prepare({
         argv: shellArgv(command),
         cwd,
-        env: { ...addable(env), ...commandEnvironment(process.env, settings) },
+        env: withAdded(commandEnvironment(process.env, settings), env),
       });
-      return runCommand({ ...line, launch, outputFile: join(outputDir, `${randomUUID()}.log`) });
+      const outputFile = join(outputDir, `${randomUUID()}.log`);
+      return startCommand({ launch, input, timeoutMs, mark: newMark(stateDir), outputFile });
     },
   };
 }

@@ -137,6 +137,8 @@ export interface MessageOptions {
   readonly heartbeat?: HeartbeatTurn;
   /** Set for the turn of a subagent. */
   readonly subagent?: SubagentTurn;
+  /** Set for the turn after the end of a background command, which acts for whoever started the command. */
+  readonly exec?: { readonly isOwner: boolean };
 }
 
 /** How the turn of a subagent runs, and who asked for it. */

@@ -90,8 +90,8 @@ export interface ExecBackend {
    * directories than are searched.
    */
   filesOf(command: string, place: CommandPlace): Promise<readonly BoundFile[] | undefined>;
-  /** Runs a command in a shell. Rejects only when no shell can be started. */
-  run(line: CommandLine): Promise<CommandEnd>;
+  /** Starts a command in a shell. Rejects only when no shell can be started. */
+  start(line: CommandLine): Promise<RunningCommand>;
 }
 
 /** A file that a command names, with what was in it when a person was asked. */
@@ -113,13 +113,48 @@ export interface CommandLine {
   readonly command: string;
   /** As `directory` gave it. */
   readonly cwd: string;
+  /** Milliseconds after which it is ended with everything that it started; 0 for never. */
   readonly timeoutMs: number;
   /** Added to the environment that the backend makes; names that make a program load code are left out. */
   readonly env?: Readonly<Record<string, string>> | undefined;
-  /** Ends the command with everything that it started. */
-  readonly signal: AbortSignal;
-  /** Is called with the output so far, at most four times a second and less often the longer the command lasts. */
-  update(partial: string): void;
+  readonly input: CommandInput;
+}
+
+/**
+ * What a command reads: `none` is an empty input, `pipe` is what `write` gives it, and with `terminal` its output goes to a
+ * pseudoterminal too.
+ */
+export type CommandInput = "none" | "pipe" | "terminal";
+
+/** A command that was started. It belongs to whoever started it, who must wait for its end or end it. */
+export interface RunningCommand {
+  /** The process id of its shell. */
+  readonly pid: number;
+  /** What it has: `pipe` where a terminal was wanted and there is none. */
+  readonly input: CommandInput;
+  /** Why it has no terminal although one was wanted, as a sentence. */
+  readonly warning?: string;
+  readonly output: RunningOutput;
+  /** Resolves when the command has ended with everything that it started. Never rejects. */
+  readonly ended: Promise<CommandEnd>;
+  /** Writes to its input. Rejects with a text for the model when the input is closed. */
+  write(data: Uint8Array): Promise<void>;
+  /** Closes its input; in a terminal, sends the character that means the end of a file. */
+  closeInput(): Promise<void>;
+  /** Ends it with everything that it started: politely first, then by force. Only the first call counts. */
+  end(because: "timeout" | "abort"): void;
+}
+
+/** What a command has written until now, on both streams, without the secrets of this process and terminal controls. */
+export interface RunningOutput {
+  /** All characters of it, also those that are no longer kept. */
+  readonly size: number;
+  /** When the last of it came, epoch milliseconds; when the command began before that. */
+  readonly lastAt: number;
+  /** The end of it, at most the last 200,000 characters. */
+  text(): string;
+  /** Calls after each piece of output, until the returned function is called. */
+  watch(changed: () => void): () => void;
 }
 
 export interface CommandEnd {
@@ -127,8 +162,10 @@ export interface CommandEnd {
   /** Exit code; null when a signal ended the command. */
   readonly code: number | null;
   readonly because: "exit" | "timeout" | "abort";
-  /** Programs that are still running: in the background, or because they could not be ended after a timeout or an abort. */
+  /** Programs that could not be ended with the command. */
   readonly left: readonly LeftRunning[];
+  /** Programs that the command had left in the background, and that were ended with it. */
+  readonly endedToo?: readonly LeftRunning[];
 }
 
 export interface CommandOutput {

@@ -60,6 +60,8 @@ export type RunTrigger =
   | "heartbeat"
   | "cron"
   | "subagent"
+  /** A background command has ended. */
+  | "exec"
   | "api"
   /** No run: the cost of a summary, a context engine or a plugin outside of one. */
   | "compaction"

@@ -1,5 +1,5 @@
 import { inspect } from "node:util";
-import { KnownSecrets, MASK } from "./known-secrets.ts";
+import { KnownSecrets, MASK, type MaskedBeginning } from "./known-secrets.ts";
 
 export { MASK };
 
@@ -25,6 +25,11 @@ export class Secret {
   /** The text with `[secret]` in place of every secret of this process, also where it is written as URLs or Base64 have it. */
   static mask(text: string): string {
     return Secret.#known.mask(text);
+  }
+
+  /** `mask` for a text of which more will follow: `rest` may be the beginning of a secret, and goes before what follows. */
+  static maskBegun(text: string): MaskedBeginning {
+    return Secret.#known.maskBegun(text);
   }
 
   /** Whether this is a secret of this process, as a whole. Values of fewer than eight characters are not known. */

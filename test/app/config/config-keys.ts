@@ -25,6 +25,20 @@ export const NAMED: readonly (readonly [file: string, title: string, keys: reado
     "as the memory only when no other plugin is selected for that",
     ["plugins.slots.memory"],
   ],
+  [
+    "test/app/background-commands.test.ts",
+    "follows a command of an agent as the config says",
+    [
+      "tools.exec.backgroundMs",
+      "tools.exec.cleanupMs",
+      "tools.exec.notifyOnExit",
+      "tools.exec.notifyOnExitEmptySuccess",
+      "agents.list.tools.exec.backgroundMs",
+      "agents.list.tools.exec.cleanupMs",
+      "agents.list.tools.exec.notifyOnExit",
+      "agents.list.tools.exec.notifyOnExitEmptySuccess",
+    ],
+  ],
   ["test/walk/plugins.test.ts", "is loaded from a path that the config names", ["plugins.load.paths"]],
   [
     "test/walk/plugins/behaviour.test.ts",

@@ -1,0 +1,69 @@
+import type { InboundMessage, Peer } from "../types/chat/message.ts";
+import { channelId, DEFAULT_ACCOUNT, type SessionKey } from "../types/ids.ts";
+import type { Principal } from "../types/run/principal.ts";
+import type { TurnKind } from "../types/run/turn-kind.ts";
+
+/** The channel of the turns that follow the end of a background command. No adapter has this name. */
+export const EXEC = channelId("exec");
+
+const EXEC_KIND = "exec";
+
+/** The user text of the turn. */
+const PROMPT =
+  "Nobody wrote: a command that you started in the background has ended, see the System lines above. Go on with what " +
+  "waited for it, and tell the user what matters of it. If there is nothing to do or to tell, answer NO_REPLY.";
+
+/** The turn that follows the end of a background command. It has the rights of the turn that started the command. */
+export const EXEC_TURN: TurnKind = {
+  name: EXEC_KIND,
+  trigger: "exec",
+  actsFor,
+  provenance: { kind: "internal_system", sourceTool: "exec" },
+  takesCommands: false,
+  queue: "alone",
+  slots: "automation",
+  overCap: "first",
+  transcript: "always",
+  isUse: false,
+  asks: "chat",
+  refusals: "logged",
+  answer: "whole",
+  maintenance: "full",
+};
+
+function actsFor({ options }: Pick<InboundMessage, "options">): Principal {
+  return { kind: "automation", id: EXEC_KIND, setUpBy: options?.exec?.isOwner === true ? "owner" : "guest" };
+}
+
+/** A background command that ended by itself, as its conversation hears of it. */
+export interface CommandExit {
+  /** Unique for ever. */
+  readonly name: string;
+  readonly sessionKey: SessionKey;
+  /** The turn that started it had an owner's rights. */
+  readonly isOwner: boolean;
+  readonly now: number;
+  /** The chat of the conversation; unset when it has none. */
+  readonly to: Peer | undefined;
+}
+
+/** The turn as a message of the inbox: durable, run once, and with an outcome like every other. */
+export function exitMessage({ name, sessionKey, isOwner, now, to }: CommandExit): InboundMessage {
+  return {
+    id: name,
+    eventKey: name,
+    from: { channel: EXEC, account: DEFAULT_ACCOUNT, chat: { kind: "direct", id: sessionKey } },
+    sender: { id: "gateway", name: "Exec" },
+    text: PROMPT,
+    media: [],
+    mentionsBot: true,
+    receivedAt: now,
+    options: {
+      operator: true,
+      sessionKey,
+      kind: EXEC_KIND,
+      exec: { isOwner },
+      ...(to && { deliverTo: to }),
+    },
+  };
+}

@@ -1,0 +1,91 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { CommandEnd, CommandLine, RunningCommand } from "../../types/run/backend.ts";
+import type { ToolContext, ToolResult } from "../../types/run/tool.ts";
+import type { BackgroundSettings } from "../../types/settings.ts";
+import { errorResult, textResult } from "../define.ts";
+import type { BackgroundProcess, Starter } from "../process/background-process.ts";
+import type { Processes } from "../process/processes.ts";
+import { describeEnd } from "./command-end.ts";
+import { endOf, showProgress } from "./progress.ts";
+
+/** A command that this call started. */
+export interface Started extends Pick<CommandLine, "command" | "cwd" | "timeoutMs"> {
+  readonly running: RunningCommand;
+  /** Epoch milliseconds. */
+  readonly startedAt: number;
+}
+
+/** When a command goes on in the background, and where. */
+export interface Following {
+  readonly yieldMs: number;
+  readonly processes: Processes;
+  readonly starter: Starter;
+  readonly settings: BackgroundSettings;
+}
+
+/** Waits for a command until it ends, the call is aborted, or it goes on in the background. Without `following` it never does. */
+export async function follow(
+  started: Started,
+  following: Following | undefined,
+  { signal, update }: Pick<ToolContext, "signal" | "update">,
+): Promise<ToolResult> {
+  const { running } = started;
+  const stop = () => running.end("abort");
+  signal.addEventListener("abort", stop, { once: true });
+  if (signal.aborted) stop();
+  const hide = showProgress(running.output, update);
+  try {
+    const end = await endOrYield(running, following, signal);
+    if (end !== undefined || !following) return endResult(started, end ?? (await running.ended));
+    return runningResult(started, following.processes.add({ ...started, ...following }));
+  } finally {
+    hide();
+    signal.removeEventListener("abort", stop);
+  }
+}
+
+/** Undefined when the time is over and the command may go on. */
+async function endOrYield(
+  { ended }: RunningCommand,
+  following: Following | undefined,
+  signal: AbortSignal,
+): Promise<CommandEnd | undefined> {
+  if (!following) return ended;
+  const waiting = new AbortController();
+  const late = delay(following.yieldMs, undefined, { signal: waiting.signal }).catch(() => undefined);
+  try {
+    const end = await Promise.race([ended, late]);
+    // What was stopped, or finds no place in the background, is waited for.
+    return end === undefined && (signal.aborted || following.processes.full !== undefined) ? await ended : end;
+  } finally {
+    waiting.abort();
+  }
+}
+
+function endResult({ running, startedAt, cwd, timeoutMs }: Started, end: CommandEnd): ToolResult {
+  const left = end.left.map(({ pid }) => pid);
+  const isGood = end.because === "exit" && end.code === 0;
+  const details = {
+    status: isGood ? "completed" : "failed",
+    exitCode: end.code,
+    because: end.because,
+    cwd,
+    durationMs: Date.now() - startedAt,
+    timedOut: end.because === "timeout",
+    aggregated: endOf(running.output),
+    ...(left.length > 0 && { left }),
+  };
+  const text = `${describeEnd(end, timeoutMs)}${warningOf(running)}`;
+  return isGood ? textResult(text, details) : errorResult(text, details);
+}
+
+function runningResult({ running, startedAt, cwd }: Started, { id }: BackgroundProcess): ToolResult {
+  const tail = endOf(running.output);
+  const said = tail.trim() === "" ? "[no output yet]" : tail.trimEnd();
+  const text =
+    `${said}\n\n[Still running in the background: session ${id}, pid ${running.pid}. Read on with process (poll), ` +
+    `end it with process (kill).]${warningOf(running)}`;
+  return textResult(text, { status: "running", sessionId: id, pid: running.pid, startedAt, cwd, tail });
+}
+
+const warningOf = ({ warning }: RunningCommand): string => (warning === undefined ? "" : `\n[${warning}]`);

@@ -1,0 +1,53 @@
+import { StringDecoder } from "node:string_decoder";
+import { stripVTControlCharacters } from "node:util";
+import { Secret } from "../../../utils/secrets/secret.ts";
+
+/** The end of a text in which a terminal control has begun and is not complete. */
+// oxlint-disable-next-line no-control-regex
+const OPEN_CONTROL = /\u001B(?:\[[0-?]*[ -/]*|\][^\u0007\u001B]*\u001B?|[ -/]*)$/;
+/** Most characters of such an end; titles of windows are shorter. */
+const MOST_OPEN = 256;
+
+/**
+ * Makes text of the bytes of one stream: without terminal controls, and with `[secret]` in place of every secret of this
+ * process, also of one that comes in two pieces. What may be the beginning of either is held back until more follows.
+ */
+export class OutputText {
+  readonly #decoder = new StringDecoder("utf8");
+  #control = "";
+  #secret = "";
+
+  push(chunk: Buffer): string {
+    return this.#take(this.#control + this.#decoder.write(chunk));
+  }
+
+  /** What was held back. */
+  end(): string {
+    const rest = this.#secret + plain(this.#control + this.#decoder.end());
+    this.#control = "";
+    this.#secret = "";
+    return Secret.mask(rest);
+  }
+
+  #take(text: string): string {
+    const end = openFrom(text);
+    this.#control = text.slice(end);
+    const { masked, rest } = Secret.maskBegun(this.#secret + plain(text.slice(0, end)));
+    this.#secret = rest;
+    return masked;
+  }
+}
+
+/** Where the part of a text begins that cannot be read without what follows. */
+function openFrom(text: string): number {
+  if (text.endsWith("\r")) return text.length - 1;
+  const at = Math.max(0, text.length - MOST_OPEN);
+  const found = text.slice(at).search(OPEN_CONTROL);
+  return found < 0 ? text.length : at + found;
+}
+
+function plain(text: string): string {
+  // oxlint-disable-next-line no-control-regex
+  const bare = /[\u001B\u009B]/.test(text) ? stripVTControlCharacters(text) : text;
+  return bare.replaceAll("\0", "").replaceAll("\r\n", "\n");
+}

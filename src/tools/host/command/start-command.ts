@@ -1,0 +1,113 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { CommandEnd, CommandInput, Launch, LeftRunning, RunningCommand } from "../../../types/run/backend.ts";
+import { startPiped, type Child } from "./child.ts";
+import { OutputLog } from "./command-output.ts";
+import { endRunning, leftRunning, MARK } from "./left-running.ts";
+import { endGroup, hasGroup } from "./process-group.ts";
+import { startInTerminal } from "./terminal.ts";
+
+export interface HostCommand {
+  readonly launch: Launch;
+  /** Names the command in the environment of everything that it starts; another for each command. */
+  readonly mark: string;
+  readonly input: CommandInput;
+  /** 0 for no limit. */
+  readonly timeoutMs: number;
+  /** File for the whole output when it is long. */
+  readonly outputFile: string;
+}
+
+/** Milliseconds in which more output may follow the end of a command. */
+const DRAIN_MS = 100;
+/** The same for a program that cannot be ended and goes on writing. */
+const MOST_DRAIN_MS = 2000;
+
+/** The shell that runs a command's text. On POSIX `/bin/sh -c`, which is no login shell and runs no profile. */
+export const shellArgv = (command: string): Launch["argv"] =>
+  process.platform === "win32"
+    ? [process.env["ComSpec"] ?? "cmd.exe", "/d", "/s", "/c", `"${command}"`]
+    : ["/bin/sh", "-c", command];
+
+/**
+ * Starts a command in its own process group. After `end` or the timeout the group gets SIGTERM, and SIGKILL a second later, as
+ * do processes that left the group. What it leaves in the background when it ends is ended too. Rejects only when it cannot be started.
+ */
+export async function startCommand({ launch, mark, outputFile, ...line }: HostCommand): Promise<RunningCommand> {
+  const { child, warning } = await startChild({ ...launch, env: { ...launch.env, [MARK]: mark } }, line.input);
+  const output = new OutputLog(outputFile);
+  for (const source of child.sources) output.listen(source);
+  const life = new Life(child, mark);
+  const timer = line.timeoutMs > 0 ? setTimeout(() => life.end("timeout"), line.timeoutMs) : undefined;
+  return {
+    pid: child.pid,
+    input: child.input,
+    ...(warning !== undefined && { warning }),
+    output,
+    ended: life.follow(output).finally(() => clearTimeout(timer)),
+    write: (data) => child.write(data),
+    closeInput: () => child.closeInput(),
+    end: (because) => life.end(because),
+  };
+}
+
+async function startChild(launch: Launch, input: CommandInput): Promise<{ child: Child; warning?: string }> {
+  if (input !== "terminal") return { child: await startPiped(launch, input) };
+  const started = await startInTerminal(launch);
+  return "child" in started ? started : { child: await startPiped(launch, "pipe"), warning: started.warning };
+}
+
+/** The end of one command, whatever causes it. */
+class Life {
+  readonly #child: Child;
+  readonly #mark: string;
+  #because: CommandEnd["because"] = "exit";
+  #ending: Promise<readonly LeftRunning[]> | undefined;
+
+  constructor(child: Child, mark: string) {
+    this.#child = child;
+    this.#mark = mark;
+  }
+
+  end(because: "timeout" | "abort"): void {
+    if (this.#ending) return;
+    this.#because = because;
+    this.#ending = this.#endAll();
+  }
+
+  async follow(output: OutputLog): Promise<CommandEnd> {
+    const { exited, closed } = this.#child;
+    const code = await exited;
+    await Promise.race([closed, delay(DRAIN_MS)]);
+    const background = this.#ending ? [] : await leftRunning(this.#mark);
+    if (background.length > 0 || (await hasGroup(this.#child.pid))) this.#ending ??= this.#endAll();
+    const left = (await this.#ending) ?? [];
+    await drained(closed, output);
+    this.#child.close();
+    const endedToo = background.filter(({ pid }) => !left.some((one) => one.pid === pid));
+    return {
+      output: await output.finish(),
+      code,
+      because: this.#because,
+      left,
+      ...(endedToo.length > 0 && { endedToo }),
+    };
+  }
+
+  async #endAll(): Promise<readonly LeftRunning[]> {
+    await endGroup(this.#child.pid);
+    // Processes that left the group (`setsid`) still have the mark.
+    return endRunning(this.#mark);
+  }
+}
+
+/** Resolves when all output was read, or none came for a moment. */
+async function drained(closed: Promise<void>, output: OutputLog): Promise<void> {
+  let isClosed = false;
+  const noted = closed.then(() => {
+    isClosed = true;
+  });
+  for (let waited = 0, size = -1; waited < MOST_DRAIN_MS && !isClosed && size !== output.size; waited += DRAIN_MS) {
+    size = output.size;
+    await Promise.race([noted, delay(DRAIN_MS)]);
+  }
+}

@@ -1,0 +1,93 @@
+import type { ToolContext } from "../../types/run/tool.ts";
+import type { ExecSettings } from "../../types/settings.ts";
+import { whyUnreadable } from "../exec/hidden.ts";
+import type { BackgroundProcess } from "./background-process.ts";
+import { byteOfHex, bytesOfKey, pasted } from "./keys.ts";
+
+/** What is written to a process. */
+export interface ProcessInput {
+  readonly bytes: Uint8Array;
+  /** The input ends after it. */
+  readonly ends: boolean;
+  /** The same for a person who decides about it. */
+  readonly shown: string;
+}
+
+/** More than a program reads at a time; longer texts belong into a file. */
+const MOST_BYTES = 64 * 1024;
+
+/** `shown` is the text itself when unset. A text for the model when it is too long. */
+function inputOf(text: string, { ends = false, shown = text }: { ends?: boolean; shown?: string } = {}) {
+  const bytes = Buffer.from(text);
+  return bytes.length > MOST_BYTES
+    ? `That is more than ${MOST_BYTES} bytes; write it to a file instead.`
+    : { bytes, ends, shown };
+}
+
+/** For `write`. */
+export function textInput(data = "", eof = false): ProcessInput | string {
+  if (data === "" && !eof) return "The action write needs data, or eof.";
+  return inputOf(data, { ends: eof, shown: data === "" ? "[end of the input]" : data });
+}
+
+/** For `submit`: a line, or only its end. */
+export const submitInput = (one: BackgroundProcess, text = ""): ProcessInput | string =>
+  inputOf(`${text}${isTerminal(one) ? "\r" : "\n"}`, { shown: text === "" ? "[Enter]" : text });
+
+/** For `paste`. Only a terminal marks pasted text. */
+export const pasteInput = (one: BackgroundProcess, text = "", bracketed = true): ProcessInput | string =>
+  text === ""
+    ? "The action paste needs a text."
+    : inputOf(bracketed && isTerminal(one) ? pasted(text) : text, { shown: text });
+
+const isTerminal = ({ of: { running } }: BackgroundProcess): boolean => running.input === "terminal";
+
+interface Keys {
+  readonly keys?: readonly string[] | undefined;
+  readonly hex?: readonly string[] | undefined;
+  readonly literal?: string | undefined;
+}
+
+/** For `send-keys`: the text, then the keys, then the bytes. */
+export function keyInput({ keys = [], hex = [], literal = "" }: Keys): ProcessInput | string {
+  const unknown = [
+    ...keys.filter((key) => bytesOfKey(key) === undefined),
+    ...hex.filter((one) => byteOfHex(one) === undefined),
+  ];
+  if (unknown.length > 0) return `These are no keys or bytes: ${unknown.join(", ")}. Nothing was written.`;
+  const ofKeys = keys.map((key) => bytesOfKey(key) ?? "").join("");
+  const ofHex = hex.map((one) => byteOfHex(one) ?? 0);
+  const bytes = Buffer.concat([Buffer.from(`${literal}${ofKeys}`), Buffer.from(ofHex)]);
+  if (bytes.length === 0) return "The action send-keys needs keys, hex or literal.";
+  const shown = [literal, ...keys.map((key) => `[${key}]`), ...hex.map((one) => `[0x${one}]`)].join("");
+  return bytes.length > MOST_BYTES ? "Those are too many keys at once." : { bytes, ends: false, shown };
+}
+
+/**
+ * Why a process must not be given an input; undefined when it may. Whoever asks before commands asks here too: a shell or an
+ * interpreter takes its input for commands.
+ */
+export async function refusedInput(
+  { name, of: { cwd } }: BackgroundProcess,
+  { shown }: ProcessInput,
+  { security, ask }: ExecSettings,
+  { approvals, signal }: Pick<ToolContext, "approvals" | "signal">,
+): Promise<string | undefined> {
+  if (security === "full" && ask !== "always") return undefined;
+  if (security === "deny") return `${NOT_WRITTEN} commands are switched off (tools.exec).`;
+  if (ask === "off") return `${NOT_WRITTEN} only listed commands run here, and an input is none (tools.exec).`;
+  const unreadable = whyUnreadable(shown, [cwd]);
+  if (unreadable !== undefined) return `${NOT_WRITTEN} nobody can be asked about it: ${unreadable}.`;
+  const reason = `It is the input of a command that is running: ${name}`;
+  const answer = await approvals.ask({ command: shown, cwd, reason }, signal);
+  return answer === "allow-once" || answer === "allow-always" ? undefined : `${NOT_WRITTEN} ${ANSWERS[answer]}`;
+}
+
+const NOT_WRITTEN = "Nothing was written:";
+
+const ANSWERS = {
+  deny: "a person refused it. Do not try it in another form; ask the user what to do instead.",
+  timeout: "nobody answered the question whether it may be. Tell the user that it waits for approval.",
+  abort: "the run was stopped.",
+  unshown: "the question does not fit into one message of this chat.",
+} as const;

@@ -1,0 +1,112 @@
+import { z } from "zod";
+import { defineTool, errorResult } from "../define.ts";
+import type { Tool, ToolContext, ToolResult } from "../../types/run/tool.ts";
+import type { ExecSettings } from "../../types/settings.ts";
+import type { BackgroundProcess, Starter } from "./background-process.ts";
+import { keyInput, pasteInput, refusedInput, submitInput, textInput, type ProcessInput } from "./input.ts";
+import type { Processes } from "./processes.ts";
+import { listResult, logResult, pollResult, said } from "./results.ts";
+
+const MOST_WAIT_MS = 30_000;
+
+const ACTIONS = ["list", "poll", "log", "write", "send-keys", "submit", "paste", "kill", "clear", "remove"] as const;
+
+const input = z.object({
+  action: z.enum(ACTIONS),
+  sessionId: z.string().optional().describe("From exec or list; needed for all but list"),
+  data: z.string().optional().describe("write: text for its input"),
+  eof: z.boolean().optional().describe("write: end its input"),
+  keys: z.array(z.string()).optional().describe("send-keys: such as Enter, C-c, Up, F1"),
+  hex: z.array(z.string()).optional().describe("send-keys: bytes as hex"),
+  literal: z.string().optional().describe("send-keys: text"),
+  text: z.string().optional().describe("paste, submit: text"),
+  bracketed: z.boolean().optional().describe("paste: mark it as pasted; default true"),
+  offset: z.int().min(0).optional().describe("log: first line, from 0"),
+  limit: z.int().min(1).optional().describe("log: lines; default 200"),
+  timeout: z.number().min(0).optional().describe("poll: milliseconds to wait for news, at most 30000"),
+});
+
+type Input = z.output<typeof input>;
+
+export interface ProcessOptions {
+  readonly processes: Processes;
+  /** For whom the turn acts: it sees the processes of the same rights only. */
+  readonly viewer: Starter;
+  readonly settings: ExecSettings;
+}
+
+type Act = (one: BackgroundProcess, wanted: Input, scene: Scene) => Promise<ToolResult>;
+
+interface Scene extends ProcessOptions {
+  readonly context: ToolContext;
+}
+
+const ACTS: Readonly<Record<Exclude<Input["action"], "list">, Act>> = {
+  poll,
+  log: async (one, wanted) => logResult(one, wanted),
+  write: (one, { data, eof }, scene) => give(one, textInput(data, eof), scene),
+  "send-keys": (one, wanted, scene) => give(one, keyInput(wanted), scene),
+  submit: (one, { text, data }, scene) => give(one, submitInput(one, text ?? data), scene),
+  paste: (one, { text, data, bracketed }, scene) => give(one, pasteInput(one, text ?? data, bracketed), scene),
+  kill,
+  async clear(one, _wanted, { processes }) {
+    if (one.status === "running") return errorResult("It is still running; end it with kill, or use remove.");
+    processes.remove(one);
+    return said(one, "Its output is forgotten.");
+  },
+  async remove(one, _wanted, { processes }) {
+    await one.kill();
+    processes.remove(one);
+    return said(one, "It is ended and forgotten.");
+  },
+};
+
+async function poll(one: BackgroundProcess, { timeout = 0 }: Input, { context }: Scene): Promise<ToolResult> {
+  const waitMs = Math.min(timeout, MOST_WAIT_MS);
+  if (waitMs > 0) await one.news(AbortSignal.any([context.signal, AbortSignal.timeout(waitMs)]));
+  return pollResult(one);
+}
+
+async function kill(one: BackgroundProcess): Promise<ToolResult> {
+  if (one.status !== "running") return errorResult("It has ended already.", { status: one.status, sessionId: one.id });
+  await one.kill();
+  const left = one.end?.left ?? [];
+  return left.length === 0
+    ? said(one, "It is ended, with everything that it started.")
+    : errorResult(`These could not be ended: ${left.map(({ pid, command }) => `${pid} (${command})`).join(", ")}`);
+}
+
+async function give(one: BackgroundProcess, made: ProcessInput | string, scene: Scene): Promise<ToolResult> {
+  if (typeof made === "string") return errorResult(made);
+  if (!one.isInputOpen) return errorResult(whyClosed(one), { status: one.status, sessionId: one.id });
+  const refused = await refusedInput(one, made, scene.settings, scene.context);
+  if (refused !== undefined) return errorResult(refused, { refused: true });
+  await one.give(made, scene.context.signal);
+  return said(one, made.ends ? "Its input is ended." : `Wrote ${made.bytes.length} bytes to it.`);
+}
+
+const whyClosed = (one: BackgroundProcess): string =>
+  one.status === "running"
+    ? "It has no open input. Only commands that exec starts with background or pty have one."
+    : "It has ended.";
+
+/** Follows and controls the commands that run in the background. */
+export function processTool(options: ProcessOptions): Tool {
+  return defineTool<Input>({
+    name: "process",
+    label: "Process",
+    description:
+      "Follow and control commands in the background: list them; poll new output; log lines of all output; write, " +
+      "send-keys, submit (Enter) and paste into their input; kill; clear or remove a finished one.",
+    input,
+    hasSideEffects: true,
+    async run(wanted, context) {
+      const { processes, viewer } = options;
+      if (wanted.action === "list") return listResult(processes.list(viewer));
+      if (wanted.sessionId === undefined) return errorResult(`The action ${wanted.action} needs a sessionId.`);
+      const one = processes.find(wanted.sessionId, viewer);
+      if (!one) return errorResult(`There is no process with the session "${wanted.sessionId}"; list shows them.`);
+      return ACTS[wanted.action](one, wanted, { ...options, context });
+    },
+  });
+}

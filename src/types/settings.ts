@@ -179,9 +179,27 @@ export interface ExecSettings {
   readonly ask: "off" | "on-miss" | "always";
   readonly timeoutMs: number;
   readonly safeBins: readonly string[];
+  /** What decides when nobody answers a question; `deny` when unset. */
+  readonly askFallback?: "deny" | "allowlist" | "full";
+  /** Code on a command line is asked about each time; true when unset. */
+  readonly strictInlineEval?: boolean;
+  /** With which arguments a program of `safeBins` runs; by its name. */
+  readonly safeBinProfiles?: Readonly<Record<string, SafeBinProfile>>;
+  /** Directories that programs of `safeBins` must lie in; `/bin` and `/usr/bin` when unset. */
+  readonly safeBinTrustedDirs?: readonly string[];
   readonly pathPrepend: readonly string[];
   /** Environment variables that commands get in addition to the default ones; none when unset. */
   readonly passEnv?: readonly string[];
   /** Environment variables that the config references, which no command is given; none when unset. */
   readonly secretVariables?: readonly string[];
+}
+
+/** The arguments with which a program reads its standard input only. */
+export interface SafeBinProfile {
+  /** How many words that are no flags there must be and may be; none when unset. */
+  readonly minPositional?: number | undefined;
+  readonly maxPositional?: number | undefined;
+  /** Flags that take a value, which is no path, such as `-n`. */
+  readonly allowedValueFlags?: readonly string[] | undefined;
+  readonly deniedFlags?: readonly string[] | undefined;
 }

@@ -6,6 +6,7 @@ import type { AgentSettings, ExecSettings } from "../../types/settings.ts";
 import { FileAccess, type GuestRules } from "./access.ts";
 import { addable, commandEnvironment } from "./environment.ts";
 import { HostFiles } from "./files.ts";
+import { findProgram } from "./find-program.ts";
 import { bindFiles, pathDirs } from "./named-files.ts";
 import { runCommand, shellArgv } from "./run-command.ts";
 
@@ -54,11 +55,11 @@ function hostExec(settings: ExecSettings, { access, outputDir, launcher }: ExecP
       if (!(await stat(cwd)).isDirectory()) throw new Error(`${path} is not a directory.`);
       return cwd;
     },
-    filesOf: (command, place) =>
-      bindFiles(command, { ...place, path: [...settings.pathPrepend, ...pathDirs(process.env["PATH"])] }),
-    async run({ command, cwd, env, ...line }) {
+    filesOf: (command, place) => bindFiles(command, { ...place, path: pathOf(settings) }),
+    programOf: (word, place) => findProgram(word, { ...place, path: pathOf(settings) }),
+    async run({ command, argv, cwd, env, ...line }) {
       const launch = await launcher.prepare({
-        argv: shellArgv(command),
+        argv: argv ?? shellArgv(command),
         cwd,
         env: { ...addable(env), ...commandEnvironment(process.env, settings) },
       });
@@ -66,3 +67,5 @@ function hostExec(settings: ExecSettings, { access, outputDir, launcher }: ExecP
     },
   };
 }
+
+const pathOf = ({ pathPrepend }: ExecSettings): readonly string[] => [...pathPrepend, ...pathDirs(process.env["PATH"])];

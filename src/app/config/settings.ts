@@ -205,8 +205,8 @@ type OwnExec = Partial<AgentToolsConfig["exec"]>;
 function execOf(all: ToolsConfig["exec"], own: OwnExec = {}): ExecSettings {
   // A key that an agent leaves out may be there without a value.
   const given = Object.fromEntries(Object.entries(own).filter(([, value]) => value !== undefined));
-  const { security, ask, timeoutSec, safeBins, pathPrepend, passEnv } = { ...all, ...given };
-  return { security, ask, timeoutMs: timeoutSec * 1000, safeBins, pathPrepend, passEnv };
+  const { timeoutSec, ...rest } = { ...all, ...given };
+  return { ...rest, timeoutMs: timeoutSec * 1000 };
 }
 
 function streamingOf(defaults: Defaults, { humanDelay: own }: Entry): AgentSettings["streaming"] {

@@ -24,8 +24,11 @@ function family(word: string): readonly string[] {
 const isNeverSafe = (word: string): boolean =>
   family(word).some((name) => NEVER_SAFE.has(name) || isInterpreter(name) || isRunner(name));
 
-const trustedDirs = ({ safeBinTrustedDirs }: Pick<ExecSettings, "safeBinTrustedDirs">): readonly string[] =>
-  safeBinTrustedDirs ?? TRUSTED_DIRS;
+const trustedDirs = ({
+  safeBinTrustedDirs,
+}: {
+  readonly safeBinTrustedDirs?: readonly string[] | undefined;
+}): readonly string[] => safeBinTrustedDirs ?? TRUSTED_DIRS;
 
 const isInDirs = (path: string, dirs: readonly string[]): boolean =>
   dirs.some((dir) => dirname(path) === dir.replace(/(?<=.)\/+$/, ""));
@@ -120,7 +123,7 @@ function namesNoFile(name: string, words: readonly string[]): boolean {
 /** Why an entry of the list never has an effect; undefined for one that may. */
 export function whyNeverSafe(
   program: string,
-  settings: Pick<ExecSettings, "safeBinTrustedDirs"> = {},
+  settings: { readonly safeBinTrustedDirs?: readonly string[] | undefined },
 ): string | undefined {
   if (isNeverSafe(program)) return "runs other programs or writes files, so it still needs approval";
   const dirs = trustedDirs(settings);

@@ -228,6 +228,18 @@ describe.runIf(process.platform !== "win32")("a program of safeBins", () => {
   });
 });
 
+describe("a question that nobody answers", () => {
+  it.each<[askFallback: "deny" | "allowlist" | "full", command: string, ends: string]>([
+    ["deny", "echo ran", "Nobody answered"],
+    ["allowlist", "echo ran", "[exit code 0]"],
+    ["allowlist", "touch made", "Nobody answered"],
+    ["full", "touch made", "[exit code 0]"],
+  ])("with askFallback %s, %s: %s", async (askFallback, command, ends) => {
+    const exec = execIn({ ask: "always", askFallback }, { answer: "timeout" });
+    expect(textOf(await exec({ command }))).toContain(ends);
+  });
+});
+
 /** Programs that write their names and arguments into a file, and nothing else. */
 async function stubs(names: readonly string[]): Promise<{ run(command: string): Promise<string> }> {
   const bin = join(workspace, "stubs");

@@ -29,8 +29,6 @@ const row = (key: string, says: string, narrows: Test): NarrowingKey => ({ key, 
 /** Below `tools` and below `agents.list[].tools`. */
 const OF_TOOLS: readonly NarrowingKey[] = [
   row("exec.host", "that commands run in a sandbox or on another machine", isOneOf("sandbox", "node")),
-  row("exec.strictInlineEval", "that code on a command line is always asked about", isTrue),
-  row("exec.safeBinProfiles.*", "with which arguments a program runs unasked", isFilled),
 ];
 
 /** Below `agents.defaults` and below `agents.list[]`. */

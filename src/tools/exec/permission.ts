@@ -99,10 +99,10 @@ interface Asking {
 }
 
 /** Runs what the list allows. One plain command is started as its words say, so that no shell reads the text once more. */
-async function started({ wanted, considered }: Case, { options, context }: Asking): Promise<Permit> {
+async function started({ wanted, considered, settings }: Case, { options, context }: Asking): Promise<Permit> {
   if (!(await isSamePlace(wanted, options.backend, context))) return refused(MOVED);
   const [only, ...others] = considered.parts ?? [];
-  if (options.settings.security === "full" || only?.program === undefined || others.length > 0 || isBuiltin(only))
+  if (settings.security === "full" || only?.program === undefined || others.length > 0 || isBuiltin(only))
     return { kind: "run" };
   return { kind: "run", argv: [only.program.path, ...only.words.slice(1)] };
 }

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { execTool } from "../../../src/tools/exec/exec.ts";
 import { planOf } from "../../../src/tools/exec/plan/plan.ts";
 import type { ExecRow } from "../../../src/tools/exec/rules/document.ts";
 import { runTool } from "../../../src/tools/run.ts";
@@ -225,6 +226,29 @@ describe.runIf(process.platform !== "win32")("a program of safeBins", () => {
     asked.length = 0;
     expect(textOf(await execIn({ safeBins: ["wc"] }, { asked })({ command: "wc -l" }))).toContain("[exit code 0]");
     expect(asked).toEqual([]);
+  });
+});
+
+describe.runIf(process.platform !== "win32")("a listed program", () => {
+  it("is started without a shell, also where only the approvals document asks for the list", async () => {
+    const started: unknown[] = [];
+    const tool = execTool({
+      settings: agentSettings(workspace, { exec: { security: "full", ask: "off", safeBins: ["wc"] } }).exec,
+      rules: { ...noRules, policy: async () => ({ rows: [], security: "allowlist" }) },
+      hasOwnerRights: true,
+      backend: {
+        directory: async (path) => path,
+        filesOf: async () => [],
+        programOf: async (word) => ({ path: `/usr/bin/${word}`, real: `/usr/bin/${word}` }),
+        async run({ argv }) {
+          started.push(argv);
+          return { output: { text: "", truncated: false }, code: 0, because: "exit", left: [] };
+        },
+      },
+    });
+    for (const command of ["wc -l", "echo x | wc -l"]) await runTool(tool, { command }, toolContext(workspace));
+    expect(started).toEqual([["/usr/bin/wc", "-l"], undefined]);
+    expect(textOf(await runTool(tool, { command: "rm x" }, toolContext(workspace)))).toContain("exec-approvals.json");
   });
 });
 

@@ -1,5 +1,3 @@
-import { isRecord } from "../problem.ts";
-
 /** Whether a value of such a key restricts anything. */
 type Test = (value: unknown) => boolean;
 
@@ -14,7 +12,6 @@ export interface NarrowingKey {
 const isListed: Test = (value) => Array.isArray(value);
 const isTrue: Test = (value) => value === true;
 const isFalse: Test = (value) => value === false;
-const isFilled: Test = (value) => isRecord(value) && Object.keys(value).length > 0;
 const isOneOf =
   (...values: readonly unknown[]): Test =>
   (value) =>

@@ -6,6 +6,18 @@ const ASK = ["off", "on-miss", "always"] as const;
 
 const names = z.array(z.string());
 
+const safeBinProfile = z.strictObject({
+  minPositional: z.int().min(0).optional().meta(about("Least words", "Fewest words that are no flags; 0 when unset.")),
+  maxPositional: z.int().min(0).optional().meta(about("Most words", "Most words that are no flags; 0 when unset.")),
+  allowedValueFlags: z
+    .array(z.string())
+    .optional()
+    .meta(about("Flags with a value", "Flags that may have a value, which must not look like a path, such as `-n`.")),
+  deniedFlags: z.array(z.string()).optional().meta(about("Denied flags", "Flags that need an approval.")),
+});
+
+const safeBinProfiles = z.record(z.string(), safeBinProfile);
+
 /** `tools.exec.*` */
 export const execConfig = z.strictObject({
   security: z
@@ -24,6 +36,24 @@ export const execConfig = z.strictObject({
       about(
         "Ask",
         "When a command needs an approval: never, when it is not allowed yet, or always. No answer is a denial.",
+      ),
+    ),
+  askFallback: z
+    .enum(SECURITY)
+    .default("deny")
+    .meta(
+      about(
+        "Without an answer",
+        "What happens when nobody answers in time: `deny` runs nothing, `allowlist` runs allowed commands, `full` runs the command.",
+      ),
+    ),
+  strictInlineEval: z
+    .boolean()
+    .default(true)
+    .meta(
+      about(
+        "Inline code",
+        "Code on a command line (`python3 -c`, `sed`, `make`) needs an approval each time, whatever `exec-approvals.json` allows.",
       ),
     ),
   timeoutSec: z
@@ -66,6 +96,13 @@ export const execConfig = z.strictObject({
         "Additional programs that run without an approval when they only read standard input. Interpreters, and options that may name a file, still need one.",
       ),
     ),
+  safeBinProfiles: safeBinProfiles
+    .prefault({})
+    .meta(about("Profiles", "With which arguments a program of `safeBins` runs without an approval, by its name.")),
+  safeBinTrustedDirs: z
+    .array(z.string())
+    .prefault(["/bin", "/usr/bin"])
+    .meta(about("Trusted directories", "Directories that a program of `safeBins` must lie in.")),
   pathPrepend: z
     .array(z.string())
     .prefault([])
@@ -94,6 +131,10 @@ export const agentExecConfig = z.strictObject({
     .optional()
     .meta(about("Notify on empty success", "As in `tools.exec.notifyOnExitEmptySuccess`.")),
   safeBins: names.optional().meta(about("Safe programs", "As in `tools.exec.safeBins`.")),
+  askFallback: z.enum(SECURITY).optional().meta(about("Without an answer", "As in `tools.exec.askFallback`.")),
+  strictInlineEval: z.boolean().optional().meta(about("Inline code", "As in `tools.exec.strictInlineEval`.")),
+  safeBinProfiles: safeBinProfiles.optional().meta(about("Profiles", "As in `tools.exec.safeBinProfiles`.")),
+  safeBinTrustedDirs: names.optional().meta(about("Trusted directories", "As in `tools.exec.safeBinTrustedDirs`.")),
   pathPrepend: names.optional().meta(about("Path", "As in `tools.exec.pathPrepend`.")),
   passEnv: names.optional().meta(about("Environment", "As in `tools.exec.passEnv`.")),
 });

@@ -182,6 +182,14 @@ export interface ExecSettings {
   /** The defaults when unset. */
   readonly background?: BackgroundSettings;
   readonly safeBins: readonly string[];
+  /** What decides when nobody answers a question; `deny` when unset. */
+  readonly askFallback?: "deny" | "allowlist" | "full";
+  /** Code on a command line is asked about each time; true when unset. */
+  readonly strictInlineEval?: boolean;
+  /** With which arguments a program of `safeBins` runs; by its name. */
+  readonly safeBinProfiles?: Readonly<Record<string, SafeBinProfile>>;
+  /** Directories that programs of `safeBins` must lie in; `/bin` and `/usr/bin` when unset. */
+  readonly safeBinTrustedDirs?: readonly string[];
   readonly pathPrepend: readonly string[];
   /** Environment variables that commands get in addition to the default ones; none when unset. */
   readonly passEnv?: readonly string[];
@@ -199,4 +207,14 @@ export interface BackgroundSettings {
   readonly notifyOnExit: boolean;
   /** The same for one that succeeded without any output. */
   readonly notifyOnExitEmptySuccess: boolean;
+}
+
+/** The arguments with which a program reads its standard input only. */
+export interface SafeBinProfile {
+  /** How many words that are no flags there must be and may be; none when unset. */
+  readonly minPositional?: number | undefined;
+  readonly maxPositional?: number | undefined;
+  /** Flags that take a value, which is no path, such as `-n`. */
+  readonly allowedValueFlags?: readonly string[] | undefined;
+  readonly deniedFlags?: readonly string[] | undefined;
 }

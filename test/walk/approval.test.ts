@@ -136,7 +136,7 @@ describe.concurrent("a command that must be asked for", () => {
     await world.told("Stopped");
     expect(await outcomesOf(home, 2)).toContainEqual({ kind: "aborted" });
     world.telegram.say(`/approve ${asked.id} once`);
-    await world.told("is waiting");
+    await world.told("its run was stopped");
     expect(existsSync(join(workspace, "made.txt"))).toBe(false);
   });
 

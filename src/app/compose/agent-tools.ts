@@ -7,6 +7,8 @@ import { backendTools, toolsFor } from "../../tools/tools.ts";
 import type { ApprovalRules, Journal, ReceivedFiles } from "../../types/journal.ts";
 import { hasOwnerRights, OPERATOR, type Acting } from "../../types/run/principal.ts";
 import type { ChatScene } from "../../types/chat/send.ts";
+import { ExecApprovalsFile } from "../../store/exec-approvals.ts";
+import { EXEC_APPROVALS_FILE } from "../../tools/exec/rules/document.ts";
 import type { Log } from "../../types/log.ts";
 import type { AgentSettings } from "../../types/settings.ts";
 import type { ToolContribution, ToolSet } from "../../types/run/tool.ts";
@@ -58,7 +60,9 @@ function guestRules(
 
 /** A permanent approval ends when the person who gave it is no longer an owner. Approvals of older versions have no person. */
 function allowancesOf(rules: ApprovalRules, live: Live): Allowances {
+  const file = new ExecApprovalsFile(join(live.paths.stateDir, EXEC_APPROVALS_FILE));
   return {
+    policy: async (agent) => file.policy(agent),
     async isAllowed(agent, command) {
       const found = await rules.allowance(agent, command);
       return found !== undefined && isOwnerStill(found.givenBy ?? OPERATOR.id, live);
@@ -86,5 +90,6 @@ function readablePaths({ paths, config, contributions }: Live): readonly string[
 /** File tools never touch the gateway's own files. */
 export function deniedPaths({ paths }: Live): readonly string[] {
   const { configPath, credentials, stateSub, sessionsDir, logs } = paths;
-  return [configPath, `${configPath}.bak`, credentials, stateSub, sessionsDir, logs];
+  const approvals = join(paths.stateDir, EXEC_APPROVALS_FILE);
+  return [approvals, configPath, `${configPath}.bak`, credentials, stateSub, sessionsDir, logs];
 }

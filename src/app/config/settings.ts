@@ -205,10 +205,9 @@ type OwnExec = Partial<AgentToolsConfig["exec"]>;
 function execOf(all: ToolsConfig["exec"], own: OwnExec = {}): ExecSettings {
   // A key that an agent leaves out may be there without a value.
   const given = Object.fromEntries(Object.entries(own).filter(([, value]) => value !== undefined));
-  const { security, ask, timeoutSec, safeBins, pathPrepend, passEnv, ...inBackground } = { ...all, ...given };
-  const { backgroundMs, cleanupMs, notifyOnExit, notifyOnExitEmptySuccess } = inBackground;
+  const { timeoutSec, backgroundMs, cleanupMs, notifyOnExit, notifyOnExitEmptySuccess, ...rest } = { ...all, ...given };
   const background = { afterMs: backgroundMs, keptMs: cleanupMs, notifyOnExit, notifyOnExitEmptySuccess };
-  return { security, ask, timeoutMs: timeoutSec * 1000, safeBins, pathPrepend, passEnv, background };
+  return { ...rest, timeoutMs: timeoutSec * 1000, background };
 }
 
 function streamingOf(defaults: Defaults, { humanDelay: own }: Entry): AgentSettings["streaming"] {

@@ -1,4 +1,5 @@
 import { randomInt } from "node:crypto";
+import { BoundedMap } from "../../utils/bounded-map.ts";
 import type { Clock } from "../../types/clock.ts";
 import type { Log } from "../../types/log.ts";
 import type { ApprovalRules } from "../../types/journal.ts";
@@ -10,6 +11,7 @@ export type Answer = Extract<ApprovalDecision, "allow-once" | "allow-always" | "
 
 /** Milliseconds that a person has to answer. After that the command is denied. */
 const WAIT_MS = 5 * 60 * 1000;
+const MOST_ENDED = 200;
 const ID_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789";
 
 interface Pending {
@@ -41,6 +43,8 @@ export class Approvals {
   readonly #pending = new Map<string, Pending>();
   readonly #rules: Pick<ApprovalRules, "allow">;
   readonly #clock: Clock;
+  /** How the last questions ended, by their ids. */
+  readonly #ended = new BoundedMap<string, ApprovalDecision>(MOST_ENDED);
   #closed = false;
   readonly #log: Log;
 
@@ -65,6 +69,11 @@ export class Approvals {
     const taken = isKept ? decision : "allow-once";
     pending.settle(taken, by);
     return taken;
+  }
+
+  /** How a question ended, so that a late answer learns why it is too late. Undefined for one of before the last start. */
+  endOf(id: string): ApprovalDecision | undefined {
+    return this.#ended.get(id.toLowerCase());
   }
 
   /** Denies every open question and every further one, because the gateway stops. */
@@ -93,6 +102,7 @@ export class Approvals {
         cancel();
         signal.removeEventListener("abort", stop);
         this.#pending.delete(approval.id);
+        this.#ended.set(approval.id, answer);
         resolve(answer);
       };
       signal.addEventListener("abort", stop, { once: true });

@@ -3,7 +3,7 @@ import type { BoundFile } from "../../types/run/backend.ts";
 import { digestOf } from "./bound-files.ts";
 import { changesTheRest } from "./exec-policy.ts";
 import { isDataProgram, isInterpreter, isRunner } from "./exec-programs.ts";
-import { splitCommand, trimCommand, type SimpleCommand } from "./shell-words.ts";
+import { splitCommand, trimCommand, type SimpleCommand } from "./plan/shell-words.ts";
 
 /** A command in its directory, with the files that it names. */
 export interface BoundCommand {

@@ -1,16 +1,46 @@
+import type { FoundProgram } from "../../types/run/backend.ts";
 import type { ExecSettings } from "../../types/settings.ts";
+import type { PlannedCommand } from "./plan/plan.ts";
+import { trimCommand } from "./plan/shell-words.ts";
+import { isInterpreter, isRunner } from "./exec-programs.ts";
+import type { ExecPolicy } from "./rules/policy.ts";
+import { hasRow } from "./rules/rows.ts";
 import { isSafeBin } from "./safe-bins.ts";
-import { splitCommand, trimCommand, type SimpleCommand } from "./shell-words.ts";
 
 export type ExecDecision = "run" | "ask" | "deny";
 
-// Commands that run without a question. Each only prints something, whatever its arguments are. `env`, `find` and `xargs`
-// are missing because they start other programs, `date` because it reads files and sets the clock.
-const SAFE: Readonly<Record<string, (words: readonly string[]) => boolean>> = {
+/** A simple command with the program that it starts. */
+export interface KnownCommand extends PlannedCommand {
+  readonly program?: FoundProgram | undefined;
+}
+
+/** A command that is to run. Without parts it is not understood. */
+export interface Considered {
+  readonly command: string;
+  readonly parts: readonly KnownCommand[] | undefined;
+}
+
+/** What lets commands run without a question. */
+export interface ExecRules {
+  /** Whether this text, the whole command or a part of it, is permanently allowed. */
+  isAllowed(text: string): boolean;
+  readonly policy: ExecPolicy;
+}
+
+// Builtins that print something or do nothing, whatever their arguments are.
+const BUILTINS: Readonly<Record<string, (words: readonly string[]) => boolean>> = {
   pwd: (words) => words.every((word) => word === "-P" || word === "-L"),
+  echo: () => true,
+  true: () => true,
+  false: () => true,
+  ":": () => true,
+};
+
+// Programs that print something. `env`, `find` and `xargs` are missing because they start other programs, `date` because it
+// reads files and sets the clock.
+const PROGRAMS: typeof BUILTINS = {
   whoami: (words) => words.length === 0,
   uname: (words) => words.every((word) => /^-[amnoprsv]+$/.test(word)),
-  echo: () => true,
 };
 
 // Builtins that change the directory or the meaning of the commands after them.
@@ -19,50 +49,47 @@ const CHANGES_THE_REST = new Set("cd pushd popd chdir export alias unalias set u
 /** Whether a builtin changes the directory or the meaning of the commands after it. */
 export const changesTheRest = (program: string): boolean => CHANGES_THE_REST.has(program);
 
-function isSafe({ words: [program = "", ...rest] }: SimpleCommand, safeBins: readonly string[]): boolean {
-  const rule = Object.hasOwn(SAFE, program) ? SAFE[program] : undefined;
-  if (rule !== undefined) {
-    return rule(rest);
-  }
-  return isSafeBin(program, rest, safeBins);
+const ruleIn = (rules: typeof BUILTINS, name: string) => (Object.hasOwn(rules, name) ? rules[name] : undefined);
+
+/** Whether a shell itself does this command. */
+export const isBuiltin = ({ words: [name = ""] }: KnownCommand): boolean => Object.hasOwn(BUILTINS, name);
+
+function isSafe({ words: [name = "", ...rest], program }: KnownCommand, settings: ExecSettings): boolean {
+  const builtin = ruleIn(BUILTINS, name);
+  if (builtin) return builtin(rest);
+  if (program === undefined || program.writable !== undefined) return false;
+  const rule = ruleIn(PROGRAMS, name);
+  return rule ? rule(rest) : isSafeBin({ name, words: rest, path: program.path }, settings);
 }
 
-function isOnList(command: string, safeBins: readonly string[], isAllowed: (command: string) => boolean): boolean {
-  if (isAllowed(trimCommand(command))) {
-    return true;
-  }
-  const parts = splitCommand(command);
-  if (parts === undefined || parts.some(({ words: [program = ""] }) => CHANGES_THE_REST.has(program))) {
-    return false;
-  }
-  return parts.every((part) => isSafe(part, safeBins) || isAllowed(part.source));
+function isOnList({ command, parts }: Considered, settings: ExecSettings, rules: ExecRules): boolean {
+  if (rules.isAllowed(trimCommand(command))) return true;
+  if (parts === undefined || parts.some(({ words: [name = ""] }) => changesTheRest(name))) return false;
+  const isStrict = settings.strictInlineEval !== false;
+  return parts.every(
+    (part) => isSafe(part, settings) || isAllowedPart(part, rules) || hasRow(part, rules.policy, { isStrict }),
+  );
+}
+
+/** What comes through a pipe may be code for an interpreter, so only the whole pipeline can be allowed then. */
+function isAllowedPart({ source, words: [name = ""], isPiped }: KnownCommand, rules: ExecRules): boolean {
+  return !(isPiped && (isInterpreter(name) || isRunner(name))) && rules.isAllowed(source);
 }
 
 /**
- * Whether a command may run. It runs without a question when every simple command in it is safe or permanently allowed;
- * a command that is not fully understood never does. Pure.
+ * Whether a command may run. It runs without a question when every simple command in it is safe, permanently allowed or matched
+ * by a row of the approvals document; a command that is not fully understood never does. `settings` are already the stricter
+ * of config, session and document. Pure.
  */
-export function decideExec(
-  command: string,
-  settings: ExecSettings,
-  rules: { isAllowed(command: string): boolean },
-): ExecDecision {
-  if (settings.security === "deny") {
-    return "deny";
-  }
-  if (settings.ask === "always") {
-    return "ask";
-  }
-  if (settings.security === "full") {
-    return "run";
-  }
-  if (isOnList(command, settings.safeBins, (part) => rules.isAllowed(part))) {
-    return "run";
-  }
+export function decideExec(considered: Considered, settings: ExecSettings, rules: ExecRules): ExecDecision {
+  if (settings.security === "deny") return "deny";
+  if (settings.ask === "always") return "ask";
+  if (settings.security === "full") return "run";
+  if (isOnList(considered, settings, rules)) return "run";
   return settings.ask === "off" ? "deny" : "ask";
 }
 
 /** The texts that a permanent allowance may cover: the whole command and each simple command in it. */
-export function allowanceTexts(command: string): readonly string[] {
-  return [...new Set([trimCommand(command), ...(splitCommand(command) ?? []).map((part) => part.source)])];
-}
+export const allowanceTexts = ({ command, parts = [] }: Considered): readonly string[] => [
+  ...new Set([trimCommand(command), ...parts.map((part) => part.source)]),
+];

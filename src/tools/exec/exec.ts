@@ -3,9 +3,10 @@ import { refusedNames } from "../variables.ts";
 import type { Processes } from "../process/processes.ts";
 import type { Starter } from "../process/background-process.ts";
 import { defineTool, errorResult } from "../define.ts";
+import type { CommandLine } from "../../types/run/backend.ts";
 import type { Tool, ToolContext, ToolResult } from "../../types/run/tool.ts";
 import { follow, type Following, type Started } from "./follow.ts";
-import { refusal, REFUSALS, type ExecOptions } from "./permission.ts";
+import { permit, REFUSALS, type ExecOptions } from "./permission.ts";
 
 const input = z.object({
   command: z.string().min(1).describe("Shell command"),
@@ -56,8 +57,7 @@ function yieldOf({ background, yieldMs }: Input, { settings, background: place }
 const FOLLOWED = { afterMs: 10_000, keptMs: 1_800_000, notifyOnExit: true, notifyOnExitEmptySuccess: false };
 
 async function runAllowed(
-  wanted: Input,
-  cwd: string,
+  wanted: Input & Pick<CommandLine, "cwd" | "argv">,
   options: ExecToolOptions,
   context: ToolContext,
 ): Promise<ToolResult> {
@@ -67,7 +67,8 @@ async function runAllowed(
   const piped = isBackground ? "pipe" : "none";
   const line = {
     command: wanted.command,
-    cwd,
+    argv: wanted.argv,
+    cwd: wanted.cwd,
     timeoutMs,
     env: { ...(await context.commandEnv?.()), ...wanted.env },
     input: wanted.pty === true ? "terminal" : piped,
@@ -114,11 +115,11 @@ export function execTool(options: ExecToolOptions): Tool {
       if (isFollowed && wanted.background === true && options.background?.processes.full !== undefined)
         return errorResult(options.background.processes.full, { refused: true });
       const cwd = await options.backend.directory(wanted.workdir ?? wanted.cwd ?? ".", context.workspace);
-      const refused = await refusal({ command: shownCommand(wanted), cwd }, options, context);
-      if (refused !== undefined) return errorResult(refused, { refused: true });
+      const permitted = await permit({ command: shownCommand(wanted), cwd }, options, context);
+      if (permitted.kind === "refused") return errorResult(permitted.text, { refused: true });
       // The run may have been stopped after a person allowed the command.
       if (context.signal.aborted) return errorResult(REFUSALS.abort, { refused: true });
-      return runAllowed(wanted, cwd, options, context);
+      return runAllowed({ ...wanted, cwd, argv: permitted.argv }, options, context);
     },
   });
 }

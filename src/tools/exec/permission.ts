@@ -1,16 +1,27 @@
-import type { BoundFile, ExecBackend } from "../../types/run/backend.ts";
+import type { BoundFile, ExecBackend, Launch } from "../../types/run/backend.ts";
 import type { ExecSettings } from "../../types/settings.ts";
 import type { ApprovalDesk, ApprovalQuestion, ToolContext } from "../../types/run/tool.ts";
+import { bindingOf, changedSince, consider, isSamePlace, type Wanted } from "./binding.ts";
+import { MOST_FILES } from "./bound-files.ts";
 import { allowanceFor } from "./exec-allowance.ts";
-import { changedIn, MOST_FILES } from "./bound-files.ts";
-import { allowanceTexts, decideExec } from "./exec-policy.ts";
+import {
+  allowanceTexts,
+  decideExec,
+  isBuiltin,
+  type Considered,
+  type ExecDecision,
+  type ExecRules,
+} from "./exec-policy.ts";
 import { whyUnreadable } from "./hidden.ts";
 import { shownPath } from "../shown-path.ts";
-import { trimCommand } from "./shell-words.ts";
+import { trimCommand } from "./plan/shell-words.ts";
+import { narrowed, NO_POLICY, type ExecPolicy } from "./rules/policy.ts";
 
-/** The commands that owners allowed permanently. */
+/** The commands that owners allowed permanently, and what the approvals document says. */
 export interface Allowances {
   isAllowed(agent: string, allowance: string): Promise<boolean>;
+  /** No limits and no rows when unset. */
+  policy?(agent: string): Promise<ExecPolicy>;
 }
 
 export interface ExecOptions {
@@ -41,67 +52,113 @@ const TOO_MANY_DIRECTORIES =
   "The command was not run, and nobody can be asked about it: it names so many directories that the files in them cannot " +
   "be compared; name fewer at a time.";
 
-/** A command in the directory that it is to run in, which is absolute. */
-export interface Wanted {
-  readonly command: string;
-  readonly cwd: string;
+const MOVED = "The command was not run: its directory was moved or replaced in the meantime.";
+
+/** A command that may run, without a shell when there is an `argv`; or why it may not, for the model. */
+type Permit =
+  | { readonly kind: "run"; readonly argv?: Launch["argv"] }
+  | { readonly kind: "refused"; readonly text: string };
+
+const refused = (text: string): Permit => ({ kind: "refused", text });
+
+/** What was found out about a command. */
+interface Case {
+  readonly wanted: Wanted;
+  readonly considered: Considered;
+  /** As strict as the config and the approvals document together. */
+  readonly settings: ExecSettings;
+  readonly rules: ExecRules;
 }
 
-/** The files that a command names, as they are now. */
-const bound = ({ command, cwd }: Wanted, { backend }: ExecOptions, { workspace }: ToolContext) =>
-  backend.filesOf(command, { cwd, workspace });
+/** Whether a command may run. Run it at once, before its files can change. */
+export async function permit(wanted: Wanted, options: ExecOptions, context: ToolContext): Promise<Permit> {
+  const policy = (await options.rules.policy?.(context.agentId)) ?? NO_POLICY;
+  const considered = await consider(wanted, options.backend, context);
+  const allowed = await allowedTexts(wanted, considered, { options, context });
+  const rules = { policy, isAllowed: (text: string) => allowed.has(text) };
+  const known: Case = { wanted, considered, settings: narrowed(options.settings, policy), rules };
+  const decision = decide(known);
+  if (decision === "run") return started(known, { options, context });
+  if (decision === "deny") {
+    const why = known.settings.security === "deny" ? "commands are switched off" : "only listed commands run here";
+    return refused(`The command was not run: ${why} (${keysOf(known, options)}).`);
+  }
+  return askUntilSame(known, options, context);
+}
+
+const decide = ({ considered, settings, rules }: Case): ExecDecision => decideExec(considered, settings, rules);
+
+/** What an operator changes to let commands run. */
+const keysOf = ({ settings }: Case, { settings: own }: ExecOptions): string =>
+  settings.security === own.security && settings.ask === own.ask ? "tools.exec" : "exec-approvals.json";
+
+/** What holds while a tool call is decided. */
+interface Asking {
+  readonly options: ExecOptions;
+  readonly context: ToolContext;
+}
+
+/** Runs what the list allows. One plain command is started as its words say, so that no shell reads the text once more. */
+async function started({ wanted, considered, settings }: Case, { options, context }: Asking): Promise<Permit> {
+  if (!(await isSamePlace(wanted, options.backend, context))) return refused(MOVED);
+  const [only, ...others] = considered.parts ?? [];
+  if (settings.security === "full" || only?.program === undefined || others.length > 0 || isBuiltin(only))
+    return { kind: "run" };
+  return { kind: "run", argv: [only.program.path, ...only.words.slice(1)] };
+}
 
 /** Parts of the command that are permanently allowed with the present content of their files. Guests have no allowances. */
 async function allowedTexts(
-  { command, cwd }: Wanted,
-  options: ExecOptions,
-  context: ToolContext,
+  { cwd }: Wanted,
+  considered: Considered,
+  { options, context }: Asking,
 ): Promise<ReadonlySet<string>> {
   if (!options.hasOwnerRights) return new Set();
   const isAllowed = async (text: string) => {
-    const files = await bound({ command: text, cwd }, options, context);
+    const files = await options.backend.filesOf(text, { cwd, workspace: context.workspace });
     const allowance = files && allowanceFor({ command: text, cwd, files });
     return allowance !== undefined && (await options.rules.isAllowed(context.agentId, allowance));
   };
-  const texts = allowanceTexts(command);
+  const texts = allowanceTexts(considered);
   const answers = await Promise.all(texts.map(isAllowed));
   return new Set(texts.filter((_text, index) => answers[index] === true));
 }
 
-/** The refusal, or undefined when the command may run. Run it at once, before its files can change. */
-export async function refusal(wanted: Wanted, options: ExecOptions, context: ToolContext): Promise<string | undefined> {
-  const { settings } = options;
-  const allowed = await allowedTexts(wanted, options, context);
-  const decision = decideExec(wanted.command, settings, { isAllowed: (text) => allowed.has(text) });
-  if (decision === "run") {
-    return undefined;
+/** Asks for approval. Asks again when what the command names or starts changed in the meantime. */
+async function askUntilSame(known: Case, options: ExecOptions, context: ToolContext): Promise<Permit> {
+  const { wanted } = known;
+  let reason = reasonOf(known);
+  let binding = await bindingOf(wanted, options.backend, context);
+  for (let questions = 0; questions < MOST_QUESTIONS; questions += 1) {
+    if (binding === undefined) return refused(TOO_MANY_DIRECTORIES);
+    const unreadable = whyNotAskable(wanted, binding.files);
+    if (unreadable !== undefined)
+      return refused(`The command was not run, and nobody can be asked about it: ${unreadable}.`);
+    const answer = await context.approvals.ask(questionFor(wanted, binding.files, { reason, options }), context.signal);
+    if (answer !== "allow-once" && answer !== "allow-always" && !runsUnanswered(answer, known))
+      return refused(REFUSALS[answer]);
+    const now = await bindingOf(wanted, options.backend, context);
+    if (!(await isSamePlace(wanted, options.backend, context))) return refused(MOVED);
+    const changed = now === undefined ? [] : changedSince(binding, now);
+    if (now !== undefined && changed.length === 0) return { kind: "run" };
+    reason = `Changed since the last question: ${changed.map((path) => shownPath(path, wanted.cwd)).join(", ")}.`;
+    binding = now;
   }
-  if (decision === "deny") {
-    const why = settings.security === "deny" ? "commands are switched off" : "only listed commands run here";
-    return `The command was not run: ${why} (tools.exec).`;
-  }
-  return askUntilSame(wanted, options, context);
+  return refused(
+    "The command was not run: the files that it names changed each time while a person was asked about it.",
+  );
 }
 
-/** Asks for approval. Asks again when the files that the command names changed in the meantime. */
-async function askUntilSame(wanted: Wanted, options: ExecOptions, context: ToolContext): Promise<string | undefined> {
-  let reason = options.settings.ask === "always" ? "Every command is asked about." : REASON;
-  let files = await bound(wanted, options, context);
-  for (let questions = 0; questions < MOST_QUESTIONS; questions += 1) {
-    if (files === undefined) return TOO_MANY_DIRECTORIES;
-    const unreadable = whyNotAskable(wanted, files);
-    if (unreadable !== undefined) {
-      return `The command was not run, and nobody can be asked about it: ${unreadable}.`;
-    }
-    const answer = await context.approvals.ask(questionFor(wanted, files, { reason, options }), context.signal);
-    if (answer !== "allow-once" && answer !== "allow-always") return REFUSALS[answer];
-    const now = await bound(wanted, options, context);
-    const changed = now === undefined ? [] : changedIn(files, now);
-    if (now !== undefined && changed.length === 0) return undefined;
-    reason = `Changed since the last question: ${changed.map((path) => shownPath(path, wanted.cwd)).join(", ")}.`;
-    files = now;
-  }
-  return "The command was not run: the files that it names changed each time while a person was asked about it.";
+/** Whether a command runs although nobody answered: `tools.exec.askFallback`. */
+function runsUnanswered(answer: Refused, known: Case): boolean {
+  const fallback = known.settings.askFallback ?? "deny";
+  if (answer !== "timeout" || fallback === "deny") return false;
+  return fallback === "full" || decide({ ...known, settings: { ...known.settings, ask: "off" } }) === "run";
+}
+
+function reasonOf({ settings, rules: { policy } }: Case): string {
+  if (policy.broken !== undefined) return policy.broken;
+  return settings.ask === "always" ? "Every command is asked about." : REASON;
 }
 
 function whyNotAskable({ command, cwd }: Wanted, files: readonly BoundFile[]): string | undefined {

@@ -1,14 +1,18 @@
+import { dirname } from "node:path";
+import type { ExecSettings, SafeBinProfile } from "../../types/settings.ts";
+import { own } from "../../utils/own.ts";
 import { isInterpreter, isRunner, programName } from "./exec-programs.ts";
+import { fitsProfile } from "./rules/safe-profile.ts";
 
 /** Programs, in addition to interpreters and runners, that write files or start others: no list makes them safe. */
 const NEVER_SAFE = new Set(
-  "git hg svn tee dd split csplit install cp mv ln rm rsync scp sftp curl wget nc ncat socat telnet patch sponge tar zip unzip cpio pax view rview".split(
+  "git hg svn tee dd split csplit install cp mv ln rm rsync scp sftp curl wget nc ncat socat telnet patch sponge tar zip unzip cpio pax view rview jq".split(
     " ",
   ),
 );
 
-/** Directories of programs that the agent cannot write. A program elsewhere may be anything. */
-const TRUSTED_DIRS = ["/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin"];
+/** Directories of programs that the agent cannot write, unless the config names others. `PATH` is never trusted by itself. */
+const TRUSTED_DIRS: readonly string[] = ["/bin", "/usr/bin"];
 
 /** Names that mean the same program: `vim.tiny` and `bash-static` are `vim` and `bash`, `rbash` and `rvim` are restricted forms. */
 function family(word: string): readonly string[] {
@@ -20,9 +24,14 @@ function family(word: string): readonly string[] {
 const isNeverSafe = (word: string): boolean =>
   family(word).some((name) => NEVER_SAFE.has(name) || isInterpreter(name) || isRunner(name));
 
-const isInTrustedDir = (word: string): boolean =>
-  !word.includes("/") ||
-  TRUSTED_DIRS.some((dir) => word.startsWith(`${dir}/`) && !word.slice(dir.length + 1).includes("/"));
+const trustedDirs = ({
+  safeBinTrustedDirs,
+}: {
+  readonly safeBinTrustedDirs?: readonly string[] | undefined;
+}): readonly string[] => safeBinTrustedDirs ?? TRUSTED_DIRS;
+
+const isInDirs = (path: string, dirs: readonly string[]): boolean =>
+  dirs.some((dir) => dirname(path) === dir.replace(/(?<=.)\/+$/, ""));
 
 interface Flags {
   /** Letters that take a number, in the same word or the next. */
@@ -76,13 +85,35 @@ function afterLetter([word = "", ...rest]: readonly string[], flags: Flags): rea
   return takesNumber && NUMBER.test(rest[0] ?? "") ? rest.slice(1) : undefined;
 }
 
+/** A call of a program. */
+interface Call {
+  /** As the command names it. */
+  readonly name: string;
+  readonly words: readonly string[];
+  /** Where `PATH` leads to. */
+  readonly path: string;
+}
+
+type SafeSettings = Pick<ExecSettings, "safeBins" | "safeBinProfiles" | "safeBinTrustedDirs">;
+
 /**
  * Whether a program of the operator's list reads only its standard input: it is no interpreter under any of its names, lies
- * in a trusted directory, and its words are flags and numbers that name no file. Pure.
+ * in a trusted directory, and its words are flags and numbers that name no file, or what its profile allows. Pure.
  */
-export function isSafeBin(program: string, words: readonly string[], safeBins: readonly string[]): boolean {
-  if (!safeBins.includes(program) || isNeverSafe(program) || !isInTrustedDir(program)) return false;
-  const name = programName(program);
+export function isSafeBin({ name, words, path }: Call, settings: SafeSettings): boolean {
+  if (!settings.safeBins.includes(name) || isNeverSafe(name)) return false;
+  if (!isInDirs(path, trustedDirs(settings))) return false;
+  const profile = own(settings.safeBinProfiles ?? {}, name);
+  return profile ? fitsProfile(words, withDenied(profile, name)) : namesNoFile(programName(name), words);
+}
+
+/** A profile with the flags that no profile of this program can allow. */
+function withDenied(profile: SafeBinProfile, name: string): SafeBinProfile {
+  const letters = own(FILTERS, programName(name))?.denied?.split("") ?? [];
+  return { ...profile, deniedFlags: [...(profile.deniedFlags ?? []), ...letters.map((letter) => `-${letter}`)] };
+}
+
+function namesNoFile(name: string, words: readonly string[]): boolean {
   const flags = (Object.hasOwn(FILTERS, name) ? FILTERS[name] : undefined) ?? UNKNOWN;
   let left: readonly string[] | undefined = words;
   while (left !== undefined && left.length > 0) left = afterOption(left, flags);
@@ -90,7 +121,14 @@ export function isSafeBin(program: string, words: readonly string[], safeBins: r
 }
 
 /** Why an entry of the list never has an effect; undefined for one that may. */
-export function whyNeverSafe(program: string): string | undefined {
+export function whyNeverSafe(
+  program: string,
+  settings: { readonly safeBinTrustedDirs?: readonly string[] | undefined },
+): string | undefined {
   if (isNeverSafe(program)) return "runs other programs or writes files, so it still needs approval";
-  return isInTrustedDir(program) ? undefined : `is outside ${TRUSTED_DIRS.join(", ")}, so it still needs approval`;
+  const dirs = trustedDirs(settings);
+  const isElsewhere = program.includes("/") && !isInDirs(program, dirs);
+  return isElsewhere
+    ? `is outside ${dirs.join(", ")} (tools.exec.safeBinTrustedDirs), so it still needs approval`
+    : undefined;
 }

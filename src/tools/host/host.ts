@@ -7,6 +7,7 @@ import { FileAccess, type GuestRules } from "./access.ts";
 import { commandEnvironment, withAdded } from "./environment.ts";
 import { HostFiles } from "./files.ts";
 import { newMark } from "./command/left-running.ts";
+import { findProgram } from "./find-program.ts";
 import { bindFiles, pathDirs } from "./named-files.ts";
 import { shellArgv, startCommand } from "./command/start-command.ts";
 
@@ -59,11 +60,11 @@ function hostExec(settings: ExecSettings, { access, outputDir, launcher, stateDi
       if (!(await stat(cwd)).isDirectory()) throw new Error(`${path} is not a directory.`);
       return cwd;
     },
-    filesOf: (command, place) =>
-      bindFiles(command, { ...place, path: [...settings.pathPrepend, ...pathDirs(process.env["PATH"])] }),
-    async start({ command, cwd, env, input, timeoutMs }) {
+    filesOf: (command, place) => bindFiles(command, { ...place, path: pathOf(settings) }),
+    programOf: (word, place) => findProgram(word, { ...place, path: pathOf(settings) }),
+    async start({ command, argv, cwd, env, input, timeoutMs }) {
       const launch = await launcher.prepare({
-        argv: shellArgv(command),
+        argv: argv ?? shellArgv(command),
         cwd,
         env: withAdded(commandEnvironment(process.env, settings), env),
       });
@@ -72,3 +73,5 @@ function hostExec(settings: ExecSettings, { access, outputDir, launcher, stateDi
     },
   };
 }
+
+const pathOf = ({ pathPrepend }: ExecSettings): readonly string[] => [...pathPrepend, ...pathDirs(process.env["PATH"])];

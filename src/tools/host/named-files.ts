@@ -8,7 +8,7 @@ import { namesIn } from "../exec/exec-names.ts";
 import { readsByItself } from "../exec/exec-programs.ts";
 import { isInside } from "../../utils/real-path.ts";
 
-interface SearchedPlace extends CommandPlace {
+export interface SearchedPlace extends CommandPlace {
   /** Directories of `PATH`; those of the system are not bound. */
   readonly path: readonly string[];
 }
@@ -167,7 +167,8 @@ async function bindAll(files: readonly Found[]): Promise<readonly BoundFile[]> {
   return bound;
 }
 
-async function hashOf(path: string): Promise<string> {
+/** The digest of a file, or that it is unreadable. Never rejects. */
+export async function hashOf(path: string): Promise<string> {
   const hash = createHash("sha256");
   try {
     for await (const chunk of createReadStream(path)) hash.update(chunk);

@@ -90,8 +90,23 @@ export interface ExecBackend {
    * directories than are searched.
    */
   filesOf(command: string, place: CommandPlace): Promise<readonly BoundFile[] | undefined>;
+  /**
+   * The program that a word of a command starts, as the shell would find it. Undefined when there is none. Not there where
+   * the programs are not those of the gateway's machine.
+   */
+  programOf?(word: string, place: CommandPlace): Promise<FoundProgram | undefined>;
   /** Starts a command in a shell. Rejects only when no shell can be started. */
   start(line: CommandLine): Promise<RunningCommand>;
+}
+
+/** A program file. */
+export interface FoundProgram {
+  /** Absolute, as `PATH` leads to it. */
+  readonly path: string;
+  /** The file behind links. */
+  readonly real: string;
+  /** Its content, as in a `BoundFile`, when it lies where an agent can write without asking. */
+  readonly writable?: string;
 }
 
 /** A file that a command names, with what was in it when a person was asked. */
@@ -111,6 +126,8 @@ export interface CommandPlace {
 
 export interface CommandLine {
   readonly command: string;
+  /** The program and its arguments, to be started without a shell. The shell reads `command` when unset. */
+  readonly argv?: Launch["argv"] | undefined;
   /** As `directory` gave it. */
   readonly cwd: string;
   /** Milliseconds after which it is ended with everything that it started; 0 for never. */

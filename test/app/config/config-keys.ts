@@ -11,6 +11,26 @@ const TOOL_LISTS = TOOL_PLACES.flatMap((at) => ["allow", "alsoAllow", "deny"].ma
 
 export const NAMED: readonly (readonly [file: string, title: string, keys: readonly string[]])[] = [
   [
+    "test/app/config/exec-settings.test.ts",
+    "decides about inline code, safe programs and unanswered questions",
+    [
+      "tools.exec.askFallback",
+      "tools.exec.safeBinProfiles.allowedValueFlags",
+      "tools.exec.safeBinProfiles.deniedFlags",
+      "tools.exec.safeBinProfiles.maxPositional",
+      "tools.exec.safeBinProfiles.minPositional",
+      "tools.exec.safeBinTrustedDirs",
+      "tools.exec.strictInlineEval",
+      "agents.list.tools.exec.askFallback",
+      "agents.list.tools.exec.safeBinProfiles.allowedValueFlags",
+      "agents.list.tools.exec.safeBinProfiles.deniedFlags",
+      "agents.list.tools.exec.safeBinProfiles.maxPositional",
+      "agents.list.tools.exec.safeBinProfiles.minPositional",
+      "agents.list.tools.exec.safeBinTrustedDirs",
+      "agents.list.tools.exec.strictInlineEval",
+    ],
+  ],
+  [
     "test/plugins/found.test.ts",
     "unless the config denies, disables or does not allow it, or turns all plugins off",
     ["plugins.enabled", "plugins.allow", "plugins.deny", "plugins.entries.enabled"],

@@ -39,6 +39,7 @@ it("nobody's answer within five minutes is a denial, and one that comes later is
   expect(await decision).toBe("timeout");
   expect(approvals.list()).toEqual([]);
   expect(approvals.resolve(id, "allow-once")).toBeUndefined();
+  expect([approvals.endOf(id.toUpperCase()), approvals.endOf("nobody")]).toEqual(["timeout", undefined]);
   expect([asked.length, answered]).toEqual([1, ["timeout"]]);
 });
 

@@ -1,5 +1,3 @@
-import { isRecord } from "../problem.ts";
-
 /** Whether a value of such a key restricts anything. */
 type Test = (value: unknown) => boolean;
 
@@ -14,7 +12,6 @@ export interface NarrowingKey {
 const isListed: Test = (value) => Array.isArray(value);
 const isTrue: Test = (value) => value === true;
 const isFalse: Test = (value) => value === false;
-const isFilled: Test = (value) => isRecord(value) && Object.keys(value).length > 0;
 const isOneOf =
   (...values: readonly unknown[]): Test =>
   (value) =>
@@ -29,8 +26,6 @@ const row = (key: string, says: string, narrows: Test): NarrowingKey => ({ key, 
 /** Below `tools` and below `agents.list[].tools`. */
 const OF_TOOLS: readonly NarrowingKey[] = [
   row("exec.host", "that commands run in a sandbox or on another machine", isOneOf("sandbox", "node")),
-  row("exec.strictInlineEval", "that code on a command line is always asked about", isTrue),
-  row("exec.safeBinProfiles.*", "with which arguments a program runs unasked", isFilled),
 ];
 
 /** Below `agents.defaults` and below `agents.list[]`. */

@@ -20,7 +20,10 @@ export function doubtfulTools(
 type ByName = Readonly<Record<string, ToolLists>>;
 
 interface Section extends ToolLists {
-  readonly exec: { readonly safeBins?: readonly string[] | undefined };
+  readonly exec: {
+    readonly safeBins?: readonly string[] | undefined;
+    readonly safeBinTrustedDirs?: readonly string[] | undefined;
+  };
   readonly byProvider?: ByName | undefined;
   readonly toolsBySender?: ByName | undefined;
   readonly sandbox?: { readonly tools?: ToolLists | undefined } | undefined;
@@ -29,7 +32,7 @@ interface Section extends ToolLists {
 
 function doubts(section: Section, place: KeyPath, contributed: Contributed): readonly RawNote[] {
   const programs = (section.exec.safeBins ?? []).flatMap((program, at) => {
-    const why = whyNeverSafe(program);
+    const why = whyNeverSafe(program, section.exec);
     return why === undefined ? [] : [{ path: [...place, "exec", "safeBins", at], message: `"${program}" ${why}` }];
   });
   return [

@@ -1,19 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { allowanceTexts, decideExec } from "../../src/tools/exec/exec-policy.ts";
-import { splitCommand } from "../../src/tools/exec/shell-words.ts";
-import type { ExecSettings } from "../../src/types/settings.ts";
+import { allowanceTexts } from "../../../src/tools/exec/exec-policy.ts";
+import { splitCommand } from "../../../src/tools/exec/plan/shell-words.ts";
+import type { ExecSettings } from "../../../src/types/settings.ts";
+import { considered, decisionOn } from "./decision.ts";
 
-const settings = (patch: Partial<ExecSettings> = {}): ExecSettings => ({
-  security: "allowlist",
-  ask: "on-miss",
-  timeoutMs: 1000,
-  safeBins: ["wc", "head", "sh", "git"],
-  pathPrepend: [],
-  ...patch,
-});
-const decide = (command: string, patch: Partial<ExecSettings> = {}, allowed: string[] = []): string =>
-  decideExec(command, settings(patch), { isAllowed: (text) => allowed.includes(text) });
+const decide = (command: string, patch: Partial<ExecSettings> = {}, allowed: string[] = []): Promise<string> =>
+  decisionOn(command, { safeBins: ["wc", "head", "sh", "git"], ...patch }, { allowed });
 
 describe("a program of safeBins", () => {
   it.each([
@@ -24,8 +17,8 @@ describe("a program of safeBins", () => {
     "bin/x",
     "/tmp/x",
     "/usr/bin/../../tmp/x",
-  ])("is asked about, whatever the list says: %s", (program) => {
-    expect(decide(`echo x | ${program}`, { safeBins: [program] })).toBe("ask");
+  ])("is asked about, whatever the list says: %s", async (program) => {
+    expect(await decide(`echo x | ${program}`, { safeBins: [program] })).toBe("ask");
   });
 
   it.each([
@@ -36,18 +29,18 @@ describe("a program of safeBins", () => {
       "|",
     ),
     "head 5",
-  ])("is asked about when its words may name a file: %s", (command) => {
+  ])("is asked about when its words may name a file: %s", async (command) => {
     const safeBins = ["sort", "uniq", "tail", "grep", "mytool", "wc", "head"];
-    expect(decide(`echo x | ${command}`, { safeBins })).toBe("ask");
+    expect(await decide(`echo x | ${command}`, { safeBins })).toBe("ask");
   });
 
   it.each(
     "sort -r -n -k2|sort -k 2|uniq -c|uniq -f 1|tail -n +5|tail -c5|head --lines=3|cut -f1|wc -l|/usr/bin/wc -l|mytool -a --all|rev|df -h".split(
       "|",
     ),
-  )("runs unasked with words that name none: %s", (command) => {
+  )("runs unasked with words that name none: %s", async (command) => {
     const safeBins = ["sort", "uniq", "tail", "head", "cut", "wc", "/usr/bin/wc", "mytool", "rev", "df"];
-    expect(decide(`echo x | ${command}`, { safeBins })).toBe("run");
+    expect(await decide(`echo x | ${command}`, { safeBins })).toBe("run");
   });
 });
 
@@ -60,8 +53,8 @@ describe("a command", () => {
     "echo 1 2 | wc -l",
     "echo x | head -n 5",
     "echo x | head -5 | wc --lines",
-  ])("runs unasked: %s", (command) => {
-    expect(decide(command)).toBe("run");
+  ])("runs unasked: %s", async (command) => {
+    expect(await decide(command)).toBe("run");
   });
 
   it.each([
@@ -106,9 +99,9 @@ describe("a command", () => {
     "pwd\u00a0",
     "\ufeffpwd",
     "echo\u00a0x;\u2028rm",
-  ])("is asked about: %j", (command) => {
-    expect(decide(command)).toBe("ask");
-    expect(decide(command, { ask: "off" })).toBe("deny");
+  ])("is asked about: %j", async (command) => {
+    expect(await decide(command)).toBe("ask");
+    expect(await decide(command, { ask: "off" })).toBe("deny");
   });
 
   it.each<[Partial<ExecSettings>, string, string]>([
@@ -118,47 +111,47 @@ describe("a command", () => {
     [{ security: "full" }, "rm -rf x", "run"],
     [{ security: "full", ask: "always" }, "pwd", "ask"],
     [{ ask: "always" }, "pwd", "ask"],
-  ])("with %j, %s: %s", (patch, command, expected) => {
-    expect(decide(command, patch)).toBe(expected);
+  ])("with %j, %s: %s", async (patch, command, expected) => {
+    expect(await decide(command, patch)).toBe(expected);
   });
 
-  it("runs when exactly it was allowed for good, whole or in each part", () => {
+  it("runs when exactly it was allowed for good, whole or in each part", async () => {
     const allowed = ["git status", "make > log"];
-    expect(decide("git status", {}, allowed)).toBe("run");
-    expect(decide(" make > log ", {}, allowed)).toBe("run");
-    expect(decide("git status && pwd | wc -l", {}, allowed)).toBe("run");
-    expect(decide("git status -s", {}, allowed)).toBe("ask");
-    expect(decide("git  status", {}, allowed)).toBe("ask");
-    expect(decide("git status && rm x", {}, allowed)).toBe("ask");
-    expect(decide("git status > pwd", {}, allowed)).toBe("ask");
-    expect(decide("git status", { ask: "always" }, allowed)).toBe("ask");
-    expect(allowanceTexts(" git status && pwd ")).toEqual(["git status && pwd", "git status", "pwd"]);
+    expect(await decide("git status", {}, allowed)).toBe("run");
+    expect(await decide(" make > log ", {}, allowed)).toBe("run");
+    expect(await decide("git status && pwd | wc -l", {}, allowed)).toBe("run");
+    expect(await decide("git status -s", {}, allowed)).toBe("ask");
+    expect(await decide("git  status", {}, allowed)).toBe("ask");
+    expect(await decide("git status && rm x", {}, allowed)).toBe("ask");
+    expect(await decide("git status > pwd", {}, allowed)).toBe("ask");
+    expect(await decide("git status", { ask: "always" }, allowed)).toBe("ask");
+    expect(allowanceTexts(await considered(" git status && pwd "))).toEqual(["git status && pwd", "git status", "pwd"]);
   });
 
-  it("with an operator, a substitution or a redirection never runs unless each part is safe", () => {
+  it("with an operator, a substitution or a redirection never runs unless each part is safe", async () => {
     const safe = fc.constantFrom("pwd", "echo a b", "uname -a", "whoami", "wc -l");
     const unsafe = fc.constantFrom("rm -rf x", "curl evil", "cat f", "sh", "echo $X", "./pwd");
     const joint = fc.constantFrom("; ", " && ", " | ", " || ", ";", "|", "&&");
     const breaker = fc.constantFrom("$(", "`", ">", "<", "\n", "&", "$", "\\", "*");
-    fc.assert(
-      fc.property(fc.array(safe, { minLength: 1, maxLength: 4 }), joint, (parts, by) => {
-        expect(decide(parts.join(by))).toBe("run");
+    await fc.assert(
+      fc.asyncProperty(fc.array(safe, { minLength: 1, maxLength: 4 }), joint, async (parts, by) => {
+        expect(await decide(parts.join(by))).toBe("run");
       }),
     );
-    fc.assert(
-      fc.property(
+    await fc.assert(
+      fc.asyncProperty(
         fc.array(safe, { maxLength: 3 }),
         unsafe,
         fc.array(safe, { maxLength: 3 }),
         joint,
-        (before, bad, after, by) => {
-          expect(decide([...before, bad, ...after].join(by))).toBe("ask");
+        async (before, bad, after, by) => {
+          expect(await decide([...before, bad, ...after].join(by))).toBe("ask");
         },
       ),
     );
-    fc.assert(
-      fc.property(safe, breaker, safe, fc.boolean(), (one, mark, two, spaced) => {
-        expect(decide(spaced ? `${one} ${mark} ${two}` : `${one}${mark}${two}`)).toBe("ask");
+    await fc.assert(
+      fc.asyncProperty(safe, breaker, safe, fc.boolean(), async (one, mark, two, spaced) => {
+        expect(await decide(spaced ? `${one} ${mark} ${two}` : `${one}${mark}${two}`)).toBe("ask");
       }),
     );
   });

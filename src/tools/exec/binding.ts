@@ -1,0 +1,71 @@
+import type { BoundFile, ExecBackend, FoundProgram } from "../../types/run/backend.ts";
+import type { ToolContext } from "../../types/run/tool.ts";
+import { changedIn } from "./bound-files.ts";
+import type { Considered, KnownCommand } from "./exec-policy.ts";
+import { planOf } from "./plan/plan.ts";
+
+/** A command in the directory that it is to run in, which is absolute and free of links. */
+export interface Wanted {
+  readonly command: string;
+  readonly cwd: string;
+}
+
+/** What an approval is for besides the text: the files that a command names, and the programs that it starts. */
+export interface Binding {
+  readonly files: readonly BoundFile[];
+  readonly parts: readonly KnownCommand[] | undefined;
+}
+
+type Workspace = Pick<ToolContext, "workspace">;
+
+/** The command with its plan and its programs. */
+export async function consider(
+  { command, cwd }: Wanted,
+  backend: ExecBackend,
+  context: Workspace,
+): Promise<Considered> {
+  const parts = await planOf(command);
+  return { command, parts: parts && (await withPrograms(parts, { cwd, workspace: context.workspace }, backend)) };
+}
+
+const withPrograms = (
+  parts: readonly KnownCommand[],
+  place: { readonly cwd: string; readonly workspace: string },
+  backend: ExecBackend,
+): Promise<readonly KnownCommand[]> =>
+  Promise.all(parts.map(async (part) => ({ ...part, program: await backend.programOf?.(part.words[0] ?? "", place) })));
+
+/** What a command is bound to now. Undefined when it names too many directories. */
+export async function bindingOf(
+  wanted: Wanted,
+  backend: ExecBackend,
+  context: Workspace,
+): Promise<Binding | undefined> {
+  const { command, cwd } = wanted;
+  const files = await backend.filesOf(command, { cwd, workspace: context.workspace });
+  return files && { files, parts: (await consider(wanted, backend, context)).parts };
+}
+
+/** Paths of files and programs that are others than before. */
+export function changedSince(before: Binding, now: Binding): readonly string[] {
+  const was = programsIn(before);
+  const changed = [...programsIn(now)].filter(([word, program]) => was.get(word) !== program).map(([word]) => word);
+  return [...new Set([...changedIn(before.files, now.files), ...changed])];
+}
+
+/** The file behind each word that starts a program. */
+const programsIn = ({ parts = [] }: Binding): ReadonlyMap<string, string> =>
+  new Map(parts.map(({ words: [word = ""], program }) => [word, identityOf(program)]));
+
+const identityOf = (program: FoundProgram | undefined): string =>
+  program === undefined ? "" : JSON.stringify([program.path, program.real, program.writable]);
+
+/** Whether the directory is still the one that was meant: a parent may have become a link in the meantime. */
+export async function isSamePlace({ cwd }: Wanted, backend: ExecBackend, { workspace }: Workspace): Promise<boolean> {
+  try {
+    return (await backend.directory(cwd, workspace)) === cwd;
+  } catch {
+    // It was removed, or leads where the rules allow nothing.
+    return false;
+  }
+}

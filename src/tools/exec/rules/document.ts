@@ -1,0 +1,43 @@
+import { z } from "zod";
+
+/** The file in the state directory. */
+export const EXEC_APPROVALS_FILE = "exec-approvals.json";
+
+const limits = {
+  security: z.enum(["deny", "allowlist", "full"]).optional(),
+  ask: z.enum(["off", "on-miss", "always"]).optional(),
+  askFallback: z.enum(["deny", "allowlist", "full"]).optional(),
+  // Read and kept. A skill's programs have no right of their own here, so it has no effect.
+  autoAllowSkills: z.boolean().optional(),
+};
+
+const row = z.looseObject({
+  id: z.string().optional(),
+  /** A glob on the program's path, a bare name, or `=command:` with 16 hex digits of the text's SHA-256. */
+  pattern: z.string().min(1),
+  /** A regular expression for the arguments, joined by spaces. */
+  argPattern: z.string().optional(),
+  source: z.string().optional(),
+  lastUsedAt: z.number().optional(),
+  lastUsedCommand: z.string().optional(),
+  lastResolvedPath: z.string().optional(),
+});
+
+const agent = z.looseObject({ ...limits, allowlist: z.array(row).default([]) });
+
+/** `exec-approvals.json` in the field's format. Fields that it does not know are kept. */
+export const execApprovals = z.looseObject({
+  version: z.literal(1),
+  defaults: z.looseObject(limits).default({}),
+  agents: z.record(z.string(), agent).default({}),
+});
+
+export type ExecApprovals = z.output<typeof execApprovals>;
+export type ExecRow = z.output<typeof row>;
+
+/** What a document or a session limits. Unset: nothing. */
+export interface ExecLimits {
+  readonly security?: "deny" | "allowlist" | "full" | undefined;
+  readonly ask?: "off" | "on-miss" | "always" | undefined;
+  readonly askFallback?: "deny" | "allowlist" | "full" | undefined;
+}

@@ -1,0 +1,51 @@
+import type { ExecSettings } from "../../../types/settings.ts";
+import { DEFAULT_AGENT } from "../../../types/ids.ts";
+import { own } from "../../../utils/own.ts";
+import type { ExecApprovals, ExecLimits } from "./document.ts";
+import { compileRow, type CompiledRow } from "./rows.ts";
+
+/** What the approvals document says for one agent. */
+export interface ExecPolicy extends ExecLimits {
+  readonly rows: readonly CompiledRow[];
+  /** Why the document could not be read, as a sentence. */
+  readonly broken?: string;
+}
+
+export const NO_POLICY: ExecPolicy = { rows: [] };
+
+/** What older files call the agent `main`. */
+const LEGACY = "default";
+
+/** The rows and limits of an agent: its own, then those of `*`, then the defaults. Compiles each row, so keep the result. */
+export function policyOf({ defaults, agents }: ExecApprovals, agent: string): ExecPolicy {
+  const ids = new Set([agent, agent === DEFAULT_AGENT ? LEGACY : agent, "*"]);
+  const blocks = [...ids].map((id) => own(agents, id)).filter((block) => block !== undefined);
+  const first = <Key extends keyof ExecLimits>(key: Key): ExecLimits[Key] =>
+    [...blocks, defaults].find((block) => block[key] !== undefined)?.[key];
+  return {
+    security: first("security"),
+    ask: first("ask"),
+    askFallback: first("askFallback"),
+    rows: blocks.flatMap(({ allowlist }) => allowlist).map(compileRow),
+  };
+}
+
+/** What holds when the document cannot be read: every command is asked about. */
+export const brokenPolicy = (why: string): ExecPolicy => ({ rows: [], ask: "always", broken: why });
+
+const SECURITY = ["deny", "allowlist", "full"] as const;
+const ASK = ["always", "on-miss", "off"] as const;
+
+/** Of two values the one that is further to the front of the list; one that is unset does not count. */
+const stricter = <T>(order: readonly T[], one: T, other: T | undefined): T =>
+  other !== undefined && order.indexOf(other) < order.indexOf(one) ? other : one;
+
+/** Settings that are at most as permissive as the limits. Pure. */
+export function narrowed(settings: ExecSettings, { security, ask, askFallback }: ExecLimits): ExecSettings {
+  return {
+    ...settings,
+    security: stricter(SECURITY, settings.security, security),
+    ask: stricter(ASK, settings.ask, ask),
+    askFallback: stricter(SECURITY, settings.askFallback ?? "deny", askFallback),
+  };
+}

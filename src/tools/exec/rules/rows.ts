@@ -1,0 +1,87 @@
+import { homedir } from "node:os";
+import type { FoundProgram } from "../../../types/run/backend.ts";
+import { isInterpreter, isRunner } from "../exec-programs.ts";
+import { hasInlineCode, isWrapper } from "./inline-code.ts";
+import type { ExecRow } from "./document.ts";
+
+/** A row of the approvals document, ready to be compared. */
+export interface CompiledRow {
+  readonly row: ExecRow;
+  /** Undefined for a row that matches no program by its path or name. */
+  readonly path?: RegExp;
+  /** The bare word, for a pattern without a slash. */
+  readonly name?: string;
+  /** Undefined when every argument will do. */
+  readonly args?: RegExp;
+  /** Zero bytes instead of spaces join the arguments. */
+  readonly isExact: boolean;
+}
+
+/** Never matches, for a regular expression that is none. */
+const NEVER = /(?!)/;
+const CASE = process.platform === "win32" ? "i" : "";
+
+export function compileRow(row: ExecRow): CompiledRow {
+  const { pattern, argPattern } = row;
+  const args = argPattern === undefined ? {} : { args: compileArgs(argPattern) };
+  const base = { row, ...args, isExact: argPattern !== undefined && /\0|\\x00|\\0/.test(argPattern) };
+  if (pattern.startsWith("=")) return base;
+  return /[/\\~]/.test(pattern) ? { ...base, path: globOf(pattern) } : { ...base, name: pattern };
+}
+
+function compileArgs(source: string): RegExp {
+  try {
+    return new RegExp(source, "su");
+  } catch {
+    return NEVER;
+  }
+}
+
+/** `*` and `?` stay in one part of the path, `**` goes across parts. */
+function globOf(pattern: string): RegExp {
+  const whole = pattern.replace(/^~(?=$|\/)/, () => homedir());
+  const source = whole.replaceAll(/\*\*|[*?]|[^\w/]/g, (part) => {
+    if (part === "**") return ".*";
+    if (part === "*") return "[^/]*";
+    return part === "?" ? "[^/]" : `\\${part}`;
+  });
+  return new RegExp(`^${source}$`, `s${CASE}`);
+}
+
+/** A simple command, with what its row must be compared with. */
+interface MatchedCommand {
+  readonly words: readonly string[];
+  readonly isPiped: boolean;
+  readonly program?: FoundProgram | undefined;
+}
+
+/**
+ * Whether a row lets a command run. None does for a program that the agent can write, for one that starts what its
+ * arguments name, for an interpreter behind a pipe or with code on its command line, nor a row of a path alone for an
+ * interpreter: it would allow all code. Pure.
+ */
+export function hasRow(
+  { words, program, isPiped }: MatchedCommand,
+  { rows }: { readonly rows: readonly CompiledRow[] },
+  { isStrict }: { readonly isStrict: boolean },
+): boolean {
+  if (program === undefined || program.writable !== undefined) return false;
+  const [word = "", ...args] = words;
+  const names = [word, program.path, program.real];
+  if (names.some(isWrapper)) return false;
+  const runsCode = names.some((name) => isInterpreter(name) || isRunner(name));
+  if (runsCode && (isPiped || (isStrict && names.some((name) => hasInlineCode(name, args))))) return false;
+  const mayMatch = ({ args: pattern, row }: CompiledRow) =>
+    !runsCode || (pattern !== undefined && row.source !== "allow-always");
+  return rows.some((row) => mayMatch(row) && isProgram(row, word, program) && areArgs(row, args));
+}
+
+function isProgram({ path, name }: CompiledRow, word: string, program: FoundProgram): boolean {
+  if (path) return path.test(program.real) || path.test(program.path);
+  return name === word;
+}
+
+function areArgs({ args: pattern, isExact }: CompiledRow, args: readonly string[]): boolean {
+  if (!pattern) return true;
+  return pattern.test(isExact ? args.map((arg) => `${arg}\0`).join("") || "\0\0" : args.join(" "));
+}

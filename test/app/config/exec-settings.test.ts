@@ -1,0 +1,34 @@
+import { describe, expect, it } from "vitest";
+import { configSchema } from "../../../src/app/config/schema.ts";
+import { resolveAgents } from "../../../src/app/config/settings.ts";
+import { decisionOn } from "../../tools/exec/decision.ts";
+
+type Exec = Record<string, unknown>;
+
+/** The settings of an agent out of `tools.exec`, or out of its own block. */
+function execOf(exec: Exec, isOwn: boolean) {
+  const config = isOwn ? { agents: { list: [{ id: "a", tools: { exec } }] } } : { tools: { exec } };
+  const [agent] = resolveAgents(configSchema.parse(config), { home: "/h", stateDir: "/s" });
+  return agent!.exec;
+}
+
+describe.each([
+  ["tools.exec", false],
+  ["agents.list[].tools.exec", true],
+])("what %s says", (_place, isOwn) => {
+  const decide = (command: string, exec: Exec, argPattern = ".*") =>
+    decisionOn(command, execOf(exec, isOwn), { rows: [{ pattern: "python3", argPattern }] });
+
+  it("decides about inline code, safe programs and unanswered questions", async () => {
+    expect(await decide("python3 -c 1", {})).toBe("ask");
+    expect(await decide("python3 -c 1", { strictInlineEval: false })).toBe("run");
+    expect(await decide("wc -l", { safeBins: ["wc"] })).toBe("run");
+    expect(await decide("wc -l", { safeBins: ["wc"], safeBinTrustedDirs: ["/opt/bin"] })).toBe("ask");
+    const profile = { minPositional: 1, maxPositional: 2, allowedValueFlags: ["-n"], deniedFlags: ["-x"] };
+    const profiled = { safeBins: ["tool"], safeBinProfiles: { tool: profile } };
+    for (const command of ["tool a", "tool a b", "tool -n 5 a"]) expect(await decide(command, profiled)).toBe("run");
+    for (const command of ["tool", "tool a b c", "tool -x a"]) expect(await decide(command, profiled)).toBe("ask");
+    expect(execOf({}, isOwn).askFallback).toBe("deny");
+    expect(execOf({ askFallback: "full" }, isOwn).askFallback).toBe("full");
+  });
+});

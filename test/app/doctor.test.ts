@@ -43,6 +43,18 @@ it("a check may have a time of its own", async () => {
   expect((await runChecks([slow], { timeoutMs: 1 }))[0]?.results).toMatchObject([{ status: "ok" }]);
 });
 
+it("an agent without a tool is found, with the keys that took them away", async () => {
+  const tools = { deny: ["group:fs"], toolsBySender: { "*": { deny: ["*"] } } };
+  const list = [{ id: "main" }, { id: "clerk", tools: { allow: ["raed"] } }];
+  const [one, ...others] = found(await examine({ tools, agents: { list } }), "tools");
+  expect(one).toMatchObject({
+    status: "warn",
+    message: expect.stringMatching(/"clerk" has none.*agents\.list\[1\]\.tools/),
+  });
+  expect(others).toEqual([]);
+  expect(found(await examine({ tools }), "tools")).toMatchObject([{ status: "ok" }]);
+});
+
 describe("running checks", () => {
   it("runs them in parallel; a throw and a long silence are failures", async () => {
     const last = Promise.withResolvers<void>();

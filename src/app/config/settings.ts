@@ -2,6 +2,7 @@ import { isAbsolute, join } from "node:path";
 import type { AgentEntry } from "../../automation/config.ts";
 import { identifiersOf } from "../../history/compaction/config.ts";
 import type { AgentToolsConfig, ToolsConfig } from "../../tools/config.ts";
+import { execChoice } from "../../tools/exec-mode.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import { agentId, DEFAULT_AGENT } from "../../types/ids.ts";
 import { toolPolicyOf } from "./tool-policy.ts";
@@ -205,9 +206,10 @@ type OwnExec = Partial<AgentToolsConfig["exec"]>;
 function execOf(all: ToolsConfig["exec"], own: OwnExec = {}): ExecSettings {
   // A key that an agent leaves out may be there without a value.
   const given = Object.fromEntries(Object.entries(own).filter(([, value]) => value !== undefined));
-  const { timeoutSec, backgroundMs, cleanupMs, notifyOnExit, notifyOnExitEmptySuccess, ...rest } = { ...all, ...given };
+  const { timeoutSec, backgroundMs, cleanupMs, notifyOnExit, notifyOnExitEmptySuccess, ...more } = { ...all, ...given };
+  const { mode: _mode, ...rest } = more;
   const background = { afterMs: backgroundMs, keptMs: cleanupMs, notifyOnExit, notifyOnExitEmptySuccess };
-  return { ...rest, timeoutMs: timeoutSec * 1000, background };
+  return { ...rest, ...execChoice(all, own), timeoutMs: timeoutSec * 1000, background };
 }
 
 function streamingOf(defaults: Defaults, { humanDelay: own }: Entry): AgentSettings["streaming"] {

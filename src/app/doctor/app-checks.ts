@@ -12,6 +12,7 @@ import { permissionCheck } from "./permission-check.ts";
 import { policyCheck } from "./policy-check.ts";
 import { promptCheck } from "./prompt-check.ts";
 import { strangersCheck } from "./strangers-check.ts";
+import { toolsCheck } from "./tools-check.ts";
 
 /** The checks that belong to no module. Without a valid config, those that need one are left out. */
 export function appChecks(options: {
@@ -32,5 +33,6 @@ export function appChecks(options: {
   const bound = config.bindings.length > 0 ? [bindingsCheck(config)] : [];
   const own = [portCheck, tokenCheck].map((check) => check(config, paths));
   const prompt = promptCheck({ config, paths, env: load.env });
-  return [...always, ...own, policyCheck(config), ownerCheck(config), mentionsCheck(config), prompt, ...bound];
+  const people = [policyCheck, ownerCheck, mentionsCheck, toolsCheck].map((check) => check(config));
+  return [...always, ...own, ...people, prompt, ...bound];
 }

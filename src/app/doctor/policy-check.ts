@@ -2,6 +2,7 @@ import { channelAccounts } from "../../channels/config.ts";
 import { sendersOf } from "../../channels/access/gating.ts";
 import { hasEverybody, namesUsername } from "../../channels/access/listed.ts";
 import { type ChannelPolicy, type GroupPolicy, policyOf } from "../../channels/access/policy.ts";
+import { execChoice } from "../../tools/exec-mode.ts";
 import type { Check, CheckResult } from "../../types/check.ts";
 import type { Config } from "../config/schema.ts";
 
@@ -125,12 +126,13 @@ function whatStrangersCan(config: Config): CheckResult[] {
 
 /** The keys that let agents run commands without approval: `full` asks only when `ask` is `always`. */
 function unaskedExec({ tools: { exec }, agents: { list } }: Config): readonly string[] {
-  const all = list.length === 0 ? [{ key: "tools.exec.security", ...exec }] : [];
-  const each = list.map(({ id, tools }) => ({
-    key: tools?.exec?.security === undefined ? "tools.exec.security" : `tools.exec.security of the agent "${id}"`,
-    security: tools?.exec?.security ?? exec.security,
-    ask: tools?.exec?.ask ?? exec.ask,
-  }));
+  const keyIn = ({ mode }: { readonly mode?: unknown }) => `tools.exec.${mode === undefined ? "security" : "mode"}`;
+  const all = list.length === 0 ? [{ key: keyIn(exec), ...execChoice(exec) }] : [];
+  const each = list.map(({ id, tools }) => {
+    const own = tools?.exec;
+    const isOwn = own?.security !== undefined || own?.mode !== undefined;
+    return { key: isOwn ? `${keyIn(own)} of the agent "${id}"` : keyIn(exec), ...execChoice(exec, own) };
+  });
   const open = [...all, ...each].filter(({ security, ask }) => security === "full" && ask !== "always");
   return [...new Set(open.map(({ key }) => key))];
 }

@@ -35,7 +35,7 @@ const leaves = [...keys].filter((key) => ![...keys].some((other) => other.starts
 /** For editors; and what the core reads as `channels.enabled`. */
 const ELSEWHERE = ["$schema", "channels.telegram.enabled"];
 /** It may only become smaller. */
-const MOST_NOT_SHOWN = 333;
+const MOST_NOT_SHOWN = 329;
 const shown = [...ROWS.map(({ key }) => key), ...NAMED.flatMap(([, , own]) => own)];
 
 describe("every key of the schema", () => {

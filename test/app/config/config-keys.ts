@@ -12,6 +12,11 @@ const TOOL_LISTS = TOOL_PLACES.flatMap((at) => ["allow", "alsoAllow", "deny"].ma
 export const NAMED: readonly (readonly [file: string, title: string, keys: readonly string[]])[] = [
   [
     "test/app/config/exec-settings.test.ts",
+    "mode %s is security %s with ask %s",
+    ["tools.exec", "agents.list.tools.exec"].flatMap((at) => ["mode", "security", "ask"].map((key) => `${at}.${key}`)),
+  ],
+  [
+    "test/app/config/exec-settings.test.ts",
     "decides about inline code, safe programs and unanswered questions",
     [
       "tools.exec.askFallback",
@@ -319,11 +324,9 @@ export const NOT_SHOWN: readonly string[] = [
   "agents.list.params.topP",
   "agents.list.skills",
   "agents.list.thinkingDefault",
-  "agents.list.tools.exec.ask",
   "agents.list.tools.exec.passEnv",
   "agents.list.tools.exec.pathPrepend",
   "agents.list.tools.exec.safeBins",
-  "agents.list.tools.exec.security",
   "agents.list.tools.exec.timeoutSec",
   "agents.list.tools.fs.workspaceOnly",
   "agents.list.tools.profile",
@@ -532,11 +535,9 @@ export const NOT_SHOWN: readonly string[] = [
   "skills.limits.maxSkillsPromptChars",
   "skills.load.extraDirs",
   "tools.alsoAllow",
-  "tools.exec.ask",
   "tools.exec.passEnv",
   "tools.exec.pathPrepend",
   "tools.exec.safeBins",
-  "tools.exec.security",
   "tools.exec.timeoutSec",
   "tools.message.actions.allow",
   "tools.message.allowCrossContextSend",

@@ -6,6 +6,7 @@ import pino from "pino";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { bindingFor } from "../../../src/channels/bindings.ts";
+import { execChoice } from "../../../src/tools/exec-mode.ts";
 import { loadConfig, type LoadedConfig } from "../../../src/app/config/load.ts";
 import { ConfigError } from "../../../src/app/config/problem.ts";
 import type { ChannelSchemas } from "../../../src/app/config/check.ts";
@@ -113,7 +114,7 @@ describe("a config of the field", () => {
     const loaded = await loadConfig({ path, env: {} });
     expect(loaded).toMatchObject({ exists: false, warnings: [] });
     expect(loaded.config.gateway).toMatchObject({ port: 18789, bind: "loopback" });
-    expect(loaded.config.tools.exec).toMatchObject({ security: "allowlist", ask: "on-miss" });
+    expect(execChoice(loaded.config.tools.exec)).toEqual({ security: "allowlist", ask: "on-miss" });
     expect(loaded.config.session.dmScope).toBe("per-channel-peer");
     expect(loaded.config.messages.queue).toMatchObject({
       mode: "collect",

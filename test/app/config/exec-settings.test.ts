@@ -31,4 +31,29 @@ describe.each([
     expect(execOf({}, isOwn).askFallback).toBe("deny");
     expect(execOf({ askFallback: "full" }, isOwn).askFallback).toBe("full");
   });
+
+  it.each([
+    ["deny", "deny", "off"],
+    ["allowlist", "allowlist", "off"],
+    ["ask", "allowlist", "on-miss"],
+    ["auto", "allowlist", "on-miss"],
+    ["full", "full", "off"],
+  ])("mode %s is security %s with ask %s", (mode, security, ask) => {
+    expect(execOf({ mode }, isOwn)).toMatchObject({ security, ask });
+    expect(execOf({ security, ask }, isOwn)).toMatchObject({ security, ask });
+  });
+
+  it("is said in one way", () => {
+    expect(() => execOf({ mode: "ask", ask: "always" }, isOwn)).toThrow(/cannot be set together/);
+    expect(() => execOf({ mode: "full", security: "full" }, isOwn)).toThrow(/cannot be set together/);
+  });
+});
+
+it("an agent's own mode takes the place of all that `tools.exec` says", () => {
+  const agent = (own: Exec, all: Exec) => {
+    const config = { tools: { exec: all }, agents: { list: [{ id: "a", tools: { exec: own } }] } };
+    return resolveAgents(configSchema.parse(config), { home: "/h", stateDir: "/s" })[0]?.exec;
+  };
+  expect(agent({ mode: "deny" }, { security: "full", ask: "always" })).toMatchObject({ security: "deny", ask: "off" });
+  expect(agent({ ask: "always" }, { mode: "full" })).toMatchObject({ security: "full", ask: "always" });
 });

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { about, idList } from "../utils/config.ts";
+import { loopDetectionConfig, ownLoopDetectionConfig } from "./loop-config.ts";
 
 const PROFILES = ["minimal", "coding", "messaging", "full"] as const;
 const SECURITY = ["deny", "allowlist", "full"] as const;
@@ -129,6 +130,9 @@ export const toolsConfig = z.strictObject({
   deny: names.prefault([]).meta(about("Deny", "Tools that are never available; has priority over everything else.")),
   exec: exec.prefault({}).meta(about("Exec", "Commands on the host.")),
   fs: fs.prefault({}).meta(about("Files", "File tools.")),
+  loopDetection: loopDetectionConfig
+    .prefault({})
+    .meta(about("Loop detection", "Ends runs whose model repeats tool calls without progress.")),
   message: message.prefault({}).meta(about("Message", "The `message` tool, which acts in chats.")),
   subagents: z
     .strictObject({ tools: ofSubagents.prefault({}).meta(about("Tools", "Narrows the tools of subagents.")) })
@@ -159,6 +163,9 @@ export const agentToolsConfig = z.strictObject({
     })
     .prefault({})
     .meta(about("Files", "As in `tools.fs`.")),
+  loopDetection: ownLoopDetectionConfig
+    .prefault({})
+    .meta(about("Loop detection", "As in `tools.loopDetection`, which it overrides.")),
 });
 
 export type ToolsConfig = z.output<typeof toolsConfig>;

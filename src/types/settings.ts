@@ -170,8 +170,23 @@ export interface ToolPolicySettings {
   readonly deny: readonly string[];
   /** File tools stay inside the workspace. */
   readonly workspaceOnly: boolean;
+  /** The defaults when unset. */
+  readonly loops?: LoopSettings;
   /** What narrows the tools of the agent's subagents. Nothing when unset; an empty `allow` allows all. */
   readonly ofSubagents?: { readonly allow: readonly string[]; readonly deny: readonly string[] };
+}
+
+/** When a run repeats its tool calls without progress, in the field's names. Counts of calls, but where they say turns. */
+export interface LoopSettings {
+  readonly enabled: boolean;
+  readonly historySize: number;
+  readonly warningThreshold: number;
+  readonly criticalThreshold: number;
+  readonly unknownToolThreshold: number;
+  readonly globalCircuitBreakerThreshold: number;
+  readonly detectors: Readonly<Record<"genericRepeat" | "knownPollNoProgress" | "pingPong", boolean>>;
+  /** Equal calls after a compaction that end the run. */
+  readonly postCompactionWindow: number;
 }
 
 /** What the message tool may do, in the field's names. */

@@ -2,6 +2,7 @@ import { isAbsolute, join } from "node:path";
 import type { AgentEntry } from "../../automation/config.ts";
 import { identifiersOf } from "../../history/compaction/config.ts";
 import type { AgentToolsConfig, ToolsConfig } from "../../tools/config.ts";
+import { loopSettingsOf } from "../../tools/loop-config.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import { agentId, DEFAULT_AGENT } from "../../types/ids.ts";
 import type { ModelRef, ThinkLevel } from "../../types/run/model.ts";
@@ -198,13 +199,15 @@ function toolPolicyOf(all: ToolsConfig, own: AgentToolsConfig | undefined): Tool
     alsoAllow: own?.alsoAllow ?? all.alsoAllow,
     deny: [...new Set([...all.deny, ...(own?.deny ?? [])])],
     workspaceOnly: own?.fs.workspaceOnly ?? all.fs.workspaceOnly,
-    ofSubagents: {
-      allow:
-        all.subagents.tools.allow.length === 0 ? [] : [...all.subagents.tools.allow, ...all.subagents.tools.alsoAllow],
-      deny: all.subagents.tools.deny,
-    },
+    loops: loopSettingsOf(all.loopDetection, own?.loopDetection),
+    ofSubagents: ofSubagents(all.subagents.tools),
   };
 }
+
+const ofSubagents = ({ allow, alsoAllow, deny }: ToolsConfig["subagents"]["tools"]) => ({
+  allow: allow.length === 0 ? [] : [...allow, ...alsoAllow],
+  deny,
+});
 
 function messageToolOf({ actions, allowTargets, mediaHosts, ...across }: ToolsConfig["message"]): MessageToolSettings {
   const { allowWithinProvider, allowAcrossProviders } = across.crossContext;

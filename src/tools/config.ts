@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { about, idList } from "../utils/config.ts";
 import { agentExecConfig, execConfig } from "./exec-config.ts";
+import { loopDetectionConfig, ownLoopDetectionConfig } from "./loop-config.ts";
 
 const PROFILES = ["minimal", "coding", "messaging", "full"] as const;
 
@@ -156,6 +157,9 @@ export const toolsConfig = z
     sandbox: inSandbox,
     exec: execConfig.prefault({}).meta(about("Exec", "Commands on the host.")),
     fs: fs.prefault({}).meta(about("Files", "File tools.")),
+    loopDetection: loopDetectionConfig
+      .prefault({})
+      .meta(about("Loop detection", "Ends runs whose model repeats tool calls without progress.")),
     message: message.prefault({}).meta(about("Message", "The `message` tool, which acts in chats.")),
     subagents: z
       .strictObject({ tools: ofSubagents.prefault({}).meta(about("Tools", "Narrows the tools of subagents.")) })
@@ -189,6 +193,9 @@ export const agentToolsConfig = z
       })
       .prefault({})
       .meta(about("Files", "As in `tools.fs`.")),
+    loopDetection: ownLoopDetectionConfig
+      .prefault({})
+      .meta(about("Loop detection", "As in `tools.loopDetection`, which it overrides.")),
   })
   .refine(isOneList, ONE_LIST);
 

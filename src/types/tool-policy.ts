@@ -1,3 +1,5 @@
+import type { LoopSettings } from "./loops.ts";
+
 export type ToolProfile = "minimal" | "coding" | "messaging" | "full";
 
 /** Lists of tools that one place of the config sets: names, groups, `*` wildcards. An empty or unset `allow` allows all. */
@@ -30,6 +32,8 @@ export interface ToolPolicySettings {
   readonly agent?: ToolRules;
   /** File tools stay inside the workspace. */
   readonly workspaceOnly: boolean;
+  /** The defaults when unset. */
+  readonly loops?: LoopSettings;
   /** How deep subagents may be nested; 1 when unset. */
   readonly maxSpawnDepth?: number;
 }

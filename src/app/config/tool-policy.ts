@@ -1,4 +1,5 @@
 import type { AgentToolsConfig } from "../../tools/config.ts";
+import { loopSettingsOf } from "../../tools/loop-config.ts";
 import type { ToolPolicySettings, ToolRules } from "../../types/tool-policy.ts";
 import type { Config } from "./schema.ts";
 
@@ -12,6 +13,7 @@ export function toolPolicyOf(
     global: rulesOf("tools", tools),
     ...(entry.tools && { agent: rulesOf(`agents.list[${at}].tools`, entry.tools) }),
     workspaceOnly: entry.tools?.fs.workspaceOnly ?? tools.fs.workspaceOnly,
+    loops: loopSettingsOf(tools.loopDetection, entry.tools?.loopDetection),
     maxSpawnDepth: agents.defaults.subagents.maxSpawnDepth,
   };
 }

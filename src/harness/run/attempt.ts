@@ -9,8 +9,8 @@ import type { Failure } from "../../types/run/run.ts";
 import { windowOf } from "../context/budget.ts";
 import { ModelContext, type Opening } from "../context/context.ts";
 import { EventTranslator } from "../log/events.ts";
-import type { LoopGuard } from "../tools/loop-guard.ts";
-import { LoopWatch } from "../tools/loop-watch.ts";
+import type { LoopFound, LoopGuard } from "../tools/loops/guard.ts";
+import { LoopWatch } from "../tools/loops/watch.ts";
 import { ModelHooks } from "./model-hooks.ts";
 import { mostOutput, paramsFor } from "./params.ts";
 import type { Attempt, RunParts } from "./plan.ts";
@@ -47,7 +47,7 @@ export async function attempt(plan: Attempt, asked: RunRequest, run: RunParts): 
   const thinking = await thinkingOf(plan);
   announce(plan, request, { run, opening, thinking });
   const facts: { last: CallFacts } = { last: {} };
-  const loops = new LoopWatch(run.guard);
+  const loops = new LoopWatch(run.guard, request.tools);
   const hooks = run.setting.hooks && new ModelHooks(run.setting.hooks, plan, request);
   const agent = await makeAgent(plan, request, { run, context, opening, thinking, facts, loops, hooks });
   context.follow(() => agent.state.messages.filter(isChat));
@@ -137,6 +137,10 @@ async function makeAgent(plan: Attempt, request: RunRequest, making: Making): Pr
     // The loop's messages are sent as the next run will send them: valid, and the same bytes for the provider's cache.
     transformContext: (messages) => context.send(messages.filter(isChat)),
     sessionId: request.facts.sessionId,
+    beforeToolCall: async () => {
+      const reason = loops.refusal();
+      return reason === undefined ? undefined : { block: true, reason };
+    },
     afterToolCall: async ({ toolCall, result, isError }) => {
       loops.ran(toolCall.id);
       return { isError: isError || hasError(result.details) };
@@ -206,9 +210,9 @@ function outcomeOf(agent: Agent, { translator, plan, request, guard, facts, cont
   return { kind: "replied", stop: last.stopReason === "length" ? "length" : "stop" };
 }
 
-const loopFailure = (tool: string): Failure => ({
+const loopFailure = ({ detector, tool, count }: LoopFound): Failure => ({
   kind: "tool_loop",
-  message: `The tool ${tool} was called again and again with the same result.`,
+  message: `${detector}: calls of ${tool} went on for more than ${count} steps without anything new.`,
 });
 
 const asError = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(String(thrown)));

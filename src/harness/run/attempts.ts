@@ -1,3 +1,4 @@
+import type { Compacted } from "../compaction/compact.ts";
 import type { RunMemory } from "../compaction/run-memory.ts";
 import { imagesFor } from "../context/images.ts";
 import { ModelSelector, type Selection } from "../failover/model-selector.ts";
@@ -5,7 +6,7 @@ import { ModelWatch } from "../failover/model-watch.ts";
 import { Recovery } from "../failover/recovery.ts";
 import type { RunLog } from "../log/log.ts";
 import type { RunDeps, RunRequest } from "../request.ts";
-import { LoopGuard } from "../tools/loop-guard.ts";
+import { LoopGuard } from "../tools/loops/guard.ts";
 import type { ToolSetting } from "../tools/tools.ts";
 import type { BoundHooks } from "../../types/hook/hooks.ts";
 import type { ModelRef } from "../../types/run/model.ts";
@@ -37,7 +38,7 @@ export class Attempts {
   readonly #selector: ModelSelector;
   readonly #recovery: Recovery;
   readonly #watch: ModelWatch;
-  readonly #guard = new LoopGuard();
+  readonly #guard: LoopGuard;
   readonly #revisions = new Revisions();
   #lastFailure: Failure | undefined;
   /** Ends the attempt under way, and not the run. */
@@ -48,6 +49,7 @@ export class Attempts {
     const request = parts.request();
     const { candidates, keys, askedBefore } = request.choice;
     this.#parts = parts;
+    this.#guard = new LoopGuard(request.settings.tools.loops);
     this.model = candidates[0] ?? { provider: "none", id: "none" };
     this.#selector = new ModelSelector(candidates, deps.models, keys ?? {});
     this.#watch = new ModelWatch(request.conversation, askedBefore);
@@ -61,7 +63,7 @@ export class Attempts {
         this.#selector.learned(window);
         memory.learned(window);
       },
-      compact: () => memory.compact(),
+      compact: async () => this.#compacted(await memory.compact()),
     });
   }
 
@@ -141,12 +143,21 @@ export class Attempts {
       refused: this.#recovery.refused,
       now: () => deps.clock.now(),
       withImages: imagesFor(request(), deps),
-      compactBeforeAnswer: (asked) => memory.compactBeforeAnswer(asked),
+      compactBeforeAnswer: async (asked) => {
+        const isSmaller = await memory.compactBeforeAnswer(asked);
+        if (isSmaller) this.#guard.compacted();
+        return isSmaller;
+      },
       shown: async (what) => {
         memory.shown = what;
         await this.#watch.asks(this.model, what.lastModel);
       },
     };
+  }
+
+  #compacted(done: Compacted): Compacted {
+    if (done.kind !== "nothing") this.#guard.compacted();
+    return done;
   }
 
   get #signal(): AbortSignal {

@@ -6,7 +6,7 @@ import type { Texts } from "../../types/journal.ts";
 import type { ChatMessage, ModelRef, ThinkLevel } from "../../types/run/model.ts";
 import type { RunLog } from "../log/log.ts";
 import type { RefusedRequests } from "../failover/refused.ts";
-import type { LoopGuard } from "../tools/loop-guard.ts";
+import type { LoopGuard } from "../tools/loops/guard.ts";
 import type { Steering } from "./steering.ts";
 import type { ToolSetting } from "../tools/tools.ts";
 

@@ -211,6 +211,32 @@ export const NAMED: readonly (readonly [file: string, title: string, keys: reado
     "the auth mode %s says what counts besides the token",
     ["gateway.auth.mode", "gateway.auth.token", "gateway.auth.password"],
   ],
+  [
+    "test/app/config/config-settings.test.ts",
+    "gives an agent its own loop detection over that of all, and the guard obeys it",
+    [
+      "tools.loopDetection.enabled",
+      "tools.loopDetection.historySize",
+      "tools.loopDetection.warningThreshold",
+      "tools.loopDetection.criticalThreshold",
+      "tools.loopDetection.unknownToolThreshold",
+      "tools.loopDetection.globalCircuitBreakerThreshold",
+      "tools.loopDetection.detectors.genericRepeat",
+      "tools.loopDetection.detectors.knownPollNoProgress",
+      "tools.loopDetection.detectors.pingPong",
+      "tools.loopDetection.postCompactionGuard.windowSize",
+      "agents.list.tools.loopDetection.enabled",
+      "agents.list.tools.loopDetection.historySize",
+      "agents.list.tools.loopDetection.warningThreshold",
+      "agents.list.tools.loopDetection.criticalThreshold",
+      "agents.list.tools.loopDetection.unknownToolThreshold",
+      "agents.list.tools.loopDetection.globalCircuitBreakerThreshold",
+      "agents.list.tools.loopDetection.detectors.genericRepeat",
+      "agents.list.tools.loopDetection.detectors.knownPollNoProgress",
+      "agents.list.tools.loopDetection.detectors.pingPong",
+      "agents.list.tools.loopDetection.postCompactionGuard.windowSize",
+    ],
+  ],
 ];
 
 /**

@@ -1,3 +1,4 @@
+import { LoopGuard } from "../../../src/harness/tools/loops/guard.ts";
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -202,5 +203,45 @@ describe("paths", () => {
     } finally {
       rmSync(home, { recursive: true, force: true });
     }
+  });
+
+  it("gives an agent its own loop detection over that of all, and the guard obeys it", () => {
+    const shared = {
+      enabled: true,
+      historySize: 12,
+      warningThreshold: 3,
+      criticalThreshold: 5,
+      unknownToolThreshold: 4,
+      globalCircuitBreakerThreshold: 9,
+      detectors: { genericRepeat: false, knownPollNoProgress: false, pingPong: false },
+      postCompactionGuard: { windowSize: 2 },
+    };
+    const own = { ...shared, enabled: false, criticalThreshold: 7, detectors: { genericRepeat: true } };
+    const [first, second, third] = agentsOf({
+      tools: { loopDetection: shared },
+      agents: {
+        list: [
+          { id: "a" },
+          { id: "b", tools: { loopDetection: own } },
+          { id: "c", tools: { loopDetection: { ...own, enabled: true } } },
+        ],
+      },
+    });
+    const { postCompactionGuard: _, ...counts } = shared;
+    expect(first?.tools.loops).toEqual({ ...counts, postCompactionWindow: 2 });
+    const detectors = { genericRepeat: true, knownPollNoProgress: false, pingPong: false };
+    expect(second?.tools.loops).toMatchObject({ enabled: false, criticalThreshold: 7, detectors });
+    const stops = [first, second, third].map((agent) => {
+      const guard = new LoopGuard(agent?.tools.loops);
+      const call = { tool: "look", key: "look" };
+      for (let turn = 1; turn <= 20; turn += 1) {
+        if (!guard.block([call]))
+          guard.saw({ ...call, outcome: "same", kind: "ran", isPoll: false, isEffective: false });
+        guard.endTurn();
+        if (guard.stoppedBy) return [guard.stoppedBy.detector, turn];
+      }
+      return undefined;
+    });
+    expect(stops).toEqual([["global_circuit_breaker", 11], undefined, ["generic_repeat", 9]]);
   });
 });

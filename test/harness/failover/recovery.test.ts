@@ -158,8 +158,8 @@ describe("a model that repeats its tool calls", () => {
       fixture.start({ tools: [makeTool("look", async () => textResult("nothing new"))] }).stream,
     );
     expect(last(events).result).toMatchObject({ kind: "failed", failure: { kind: "tool_loop" } });
-    expect(fixture.model.calls).toHaveLength(12);
-    expect(fixture.model.calls[6]!.toolText).toContain("Change the approach");
+    expect(fixture.model.calls).toHaveLength(22);
+    expect(fixture.model.calls[10]!.toolText).toContain("Change the approach");
   });
 
   it("is left alone while its results change", async () => {

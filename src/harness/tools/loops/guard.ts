@@ -1,0 +1,174 @@
+import { LOOP_DEFAULTS } from "../../../tools/loop-config.ts";
+import type { LoopSettings } from "../../../types/loops.ts";
+import { forgetOldest } from "../../../utils/forget-oldest.ts";
+import { DETECTORS, type LoopDetectorName, type PastCall } from "./detectors.ts";
+
+/** Calls, and pairs of a call and its outcome, that are remembered, the latest. */
+const MOST_REMEMBERED = 1000;
+
+/** A finished call as the guard takes it. */
+export type SeenCall = Pick<PastCall, "tool" | "key" | "outcome" | "kind" | "isPoll"> & {
+  /** The tool changes something, and this call succeeded. */
+  readonly isEffective: boolean;
+};
+
+/** A call that the model wants to make. */
+export type WantedCall = Pick<PastCall, "tool" | "key">;
+
+/** Why the guard ends a run, or blocks calls. */
+export interface LoopFound {
+  readonly detector: LoopDetectorName | "compaction_loop_persisted";
+  readonly tool: string;
+  readonly count: number;
+}
+
+/** What the guard says of a result. */
+export interface LoopVerdict extends LoopFound {
+  /** `last`: the model has one more turn. */
+  readonly level: "warning" | "last";
+}
+
+/**
+ * Notices a model that repeats its calls without progress. The first time that a limit is passed, the model's calls are
+ * blocked and it gets one more turn; the second time the run is to end.
+ */
+export class LoopGuard {
+  readonly #limits: LoopSettings;
+  #calls: readonly PastCall[] = [];
+  /** Pairs of a call and its outcome, and calls, in the order in which they came last. */
+  readonly #pairs = new Map<string, true>();
+  readonly #keys = new Map<string, true>();
+  readonly #ofTurn = new Set<string>();
+  #turn = 1;
+  /** The last turn that brought a pair for the first time. */
+  #freshAt = 1;
+  /** The turn in which a limit was passed for the first time. */
+  #struckAt: number | undefined;
+  /** The pair of the calls since a compaction while they are all the same, and their number. */
+  #sinceCompaction: { readonly pair?: string; readonly times: number } | undefined;
+  /** Set once the run is to end. */
+  stoppedBy: LoopFound | undefined;
+
+  constructor(limits: LoopSettings = LOOP_DEFAULTS) {
+    this.#limits = limits;
+  }
+
+  /** Takes a finished call. The same pair counts once a turn. Undefined when there is nothing to say about it. */
+  saw(seen: SeenCall): LoopVerdict | undefined {
+    const pair = pairOf(seen);
+    if (!this.#limits.enabled || this.#ofTurn.has(pair)) return undefined;
+    const wasKnown = this.#pairs.has(pair);
+    if (!wasKnown) this.#freshAt = this.#turn;
+    this.#watchCompaction(seen, pair, wasKnown);
+    this.#add(seen);
+    if (seen.kind !== "ran") {
+      const found = this.#over(this.#calls, this.#turn - this.#freshAt);
+      if (found) return this.#strike(found);
+    }
+    return this.#warning();
+  }
+
+  /** Judges the calls of an answer before any of them runs. A limit that one of them passes blocks them all. */
+  block(wanted: readonly WantedCall[]): LoopFound | undefined {
+    if (!this.#limits.enabled) return undefined;
+    const isNews = wanted.some(({ key }) => !this.#keys.has(key));
+    for (const call of wanted) {
+      const again = this.#again(call);
+      const found = again && this.#over([...this.#calls, again], isNews ? 0 : this.#turn - this.#freshAt);
+      if (!found) continue;
+      this.#strike(found);
+      // What was blocked stays a part of the loop.
+      this.#add(again);
+      return found;
+    }
+    return undefined;
+  }
+
+  /** The model has seen the results of this turn and may do better. */
+  endTurn(): void {
+    if (this.#ofTurn.size > 0) this.#turn += 1;
+    this.#ofTurn.clear();
+  }
+
+  /** The conversation was summarised: a model that repeats itself once more does so without knowing it. */
+  compacted(): void {
+    this.#sinceCompaction = { times: 0 };
+  }
+
+  #add({ tool, key, outcome, kind, isPoll, ...more }: SeenCall | PastCall): void {
+    const isFirst = !this.#keys.has(key);
+    const hasEffect = "isEffective" in more && more.isEffective && isFirst;
+    const times = this.#timesOf(key, outcome);
+    const { historySize, criticalThreshold, globalCircuitBreakerThreshold } = this.#limits;
+    // A history that is shorter than a limit could never reach it.
+    const most = Math.max(historySize, criticalThreshold, globalCircuitBreakerThreshold) + 1;
+    this.#calls = [...this.#calls, { tool, key, outcome, kind, isPoll, hasEffect, times }].slice(-most);
+    const pair = pairOf({ key, outcome });
+    this.#ofTurn.add(pair);
+    remember(this.#pairs, pair);
+    remember(this.#keys, key);
+  }
+
+  #timesOf(key: string, outcome: string): number {
+    const at = this.#calls.findLastIndex((call) => call.key === key);
+    const before = this.#calls[at];
+    if (before?.outcome !== outcome) return 1;
+    return this.#calls.slice(at + 1).some(({ hasEffect }) => hasEffect) ? 1 : before.times + 1;
+  }
+
+  /** The call as it would be if its outcome is the same once more; undefined for a call that was not made before. */
+  #again({ key }: WantedCall): PastCall | undefined {
+    const before = this.#calls.findLast((call) => call.key === key);
+    return before && { ...before, hasEffect: false, times: this.#timesOf(key, before.outcome) };
+  }
+
+  /** The first detector whose limit the calls pass. */
+  #over(calls: readonly PastCall[], staleTurns: number): LoopFound | undefined {
+    const last = calls.at(-1);
+    if (!last) return undefined;
+    for (const { name, isOn, count, stopAt } of DETECTORS) {
+      if (!stopAt || !isOn(this.#limits)) continue;
+      const reached = count({ calls, staleTurns });
+      const most = stopAt(this.#limits);
+      // A refused call has done nothing: it counts when it comes, and not only when it is asked for again.
+      if (last.kind === "ran" ? reached > most : reached >= most)
+        return { detector: name, tool: last.tool, count: most };
+    }
+    return undefined;
+  }
+
+  #strike(found: LoopFound): LoopVerdict {
+    if (this.#struckAt === undefined) this.#struckAt = this.#turn;
+    else if (this.#struckAt !== this.#turn) this.stoppedBy ??= found;
+    return { ...found, level: "last" };
+  }
+
+  #warning(): LoopVerdict | undefined {
+    const view = { calls: this.#calls, staleTurns: this.#turn - this.#freshAt };
+    const tool = this.#calls.at(-1)?.tool ?? "";
+    for (const { name, isOn, count, warnAt } of DETECTORS) {
+      if (!warnAt || !isOn(this.#limits)) continue;
+      const reached = count(view);
+      if (reached === warnAt(this.#limits)) return { level: "warning", detector: name, tool, count: reached };
+    }
+    return undefined;
+  }
+
+  #watchCompaction({ tool, isPoll }: SeenCall, pair: string, wasKnown: boolean): void {
+    const since = this.#sinceCompaction;
+    if (!since) return;
+    const isSame = since.pair === undefined ? wasKnown && !isPoll : since.pair === pair;
+    const times = since.times + 1;
+    this.#sinceCompaction = isSame ? { pair, times } : undefined;
+    if (isSame && times >= this.#limits.postCompactionWindow)
+      this.stoppedBy ??= { detector: "compaction_loop_persisted", tool, count: times };
+  }
+}
+
+const pairOf = ({ key, outcome }: Pick<PastCall, "key" | "outcome">): string => `${key} ${outcome}`;
+
+function remember(map: Map<string, true>, key: string): void {
+  map.delete(key);
+  map.set(key, true);
+  forgetOldest(map, MOST_REMEMBERED);
+}

@@ -27,25 +27,53 @@ export function newCodeState(): CodeState {
   return { fence: undefined, open: 0, lineStart: true, opening: undefined, closing: false, run: undefined };
 }
 
-/** Moves the state over one UTF-16 unit. */
-export function stepCode(state: CodeState, unit: string): void {
-  if (state.run !== undefined && state.run.mark === unit) {
-    state.run.size += 1;
-    return;
+const LINE_END = 0x0a;
+const BACKTICK = 0x60;
+const TILDE = 0x7e;
+const QUOTE_MARK = 0x3e;
+
+/** Moves the state over the UTF-16 units of `text` from `from` up to `to`. */
+export function stepCode(state: CodeState, text: string, { from, to }: { from: number; to: number }): void {
+  for (let at = from; at < to;) {
+    const unit = text.charCodeAt(at);
+    const { run } = state;
+    if (run !== undefined && run.mark.charCodeAt(0) === unit) {
+      run.size += 1;
+      at += 1;
+      continue;
+    }
+    step(state, unit);
+    at += 1;
+    if (isWithinLine(state)) at = plainEnd(text, at, to);
   }
-  settleRun(state);
-  if (unit === "\n") return endLine(state);
-  if (unit === "`" || unit === "~") {
-    state.run = { mark: unit, size: 1, lineStart: state.lineStart };
+}
+
+/** Moves the state over one unit that does not continue a run. */
+function step(state: CodeState, unit: number): void {
+  if (state.run !== undefined) settleRun(state);
+  if (unit === LINE_END) return endLine(state);
+  if (unit === BACKTICK || unit === TILDE) {
+    state.run = { mark: unit === BACKTICK ? "`" : "~", size: 1, lineStart: state.lineStart };
     state.lineStart = false;
     return;
   }
-  if (!isBlank(unit)) state.closing = false;
-  if (!isBlank(unit) && unit !== ">") state.lineStart = false;
+  if (isBlank(unit)) return;
+  state.closing = false;
+  if (unit !== QUOTE_MARK) state.lineStart = false;
 }
 
 /** Whether only a line break, a backtick or a tilde can change the state. */
-export const isWithinLine = ({ run, closing, lineStart }: CodeState): boolean => !run && !closing && !lineStart;
+const isWithinLine = ({ run, closing, lineStart }: CodeState): boolean => run === undefined && !closing && !lineStart;
+
+/** Where the units end, from `from` on, that change nothing within a line. */
+function plainEnd(text: string, from: number, to: number): number {
+  let at = from;
+  for (; at < to; at += 1) {
+    const unit = text.charCodeAt(at);
+    if (unit === LINE_END || unit === BACKTICK || unit === TILDE) break;
+  }
+  return at;
+}
 
 /** Ends the run of backticks or tildes that the last steps went through. */
 export function settleRun(state: CodeState): void {
@@ -131,6 +159,5 @@ function endLine(state: CodeState): void {
   state.lineStart = true;
 }
 
-function isBlank(unit: string): boolean {
-  return unit === " " || unit === "\t" || unit === "\r";
-}
+/** A space, a tab or a carriage return. */
+const isBlank = (unit: number): boolean => unit === 0x20 || unit === 0x09 || unit === 0x0d;

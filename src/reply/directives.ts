@@ -1,5 +1,5 @@
 import { createScanner } from "./scan.ts";
-import type { Beginnings, Match, MatchPlace } from "./scan.ts";
+import type { Match, MatchPlace } from "./scan.ts";
 import { createTidyText } from "./tidy.ts";
 import type { TidyText } from "./tidy.ts";
 
@@ -37,7 +37,7 @@ const NAMES = ["reply_to_current", "reply_to", "media", "audio_as_voice"];
 /** Two brackets and the first letter of a name, so that the end of other text in brackets is not looked for. */
 const BEGINNING = String.raw`\[(?:$|\[\s*(?:$|[rma]))`;
 const BEGINS = new RegExp(`^${BEGINNING}`, "i");
-const BEGINNINGS: Beginnings = { triggers: "[", special: new RegExp(String.raw`[\n\`~]|${BEGINNING}`, "gi") };
+const BEGINNINGS = new RegExp(BEGINNING, "gi");
 const BODIES = /^(?:(reply_to_current)|reply_to\s*:\s*(.*\S)|media\s*:\s*(.*\S)|(audio_as_voice))$/i;
 /** The text that may follow the brackets while the closing ones have not arrived. */
 const TORN = /^\s*(?:(?:reply_to|media)\s*(?::.*)?|(?:reply_to_current|audio_as_voice)\s*\]?)$/i;

@@ -1,4 +1,4 @@
-import { closesOnLine, isWithinLine, lineRest, newCodeState, settleRun, stepCode } from "./code-state.ts";
+import { closesOnLine, lineRest, newCodeState, settleRun, stepCode } from "./code-state.ts";
 import type { CodeState, LineRest } from "./code-state.ts";
 
 /** What a matcher gets in addition to the text. */
@@ -35,30 +35,19 @@ export interface Scanner<T> {
   end(): Piece<T>[];
 }
 
-/** How the markers of a scan begin. */
-export interface Beginnings {
-  /** Their first signs. */
-  readonly triggers: string;
-  /** Finds, from its `lastIndex` on, every sign at which one may begin, and every line break, backtick and tilde; others too. */
-  readonly special: RegExp;
-}
-
-/** Markers that begin with one of these signs. */
-export const beginningWith = (triggers: string): Beginnings => ({
-  triggers,
-  special: new RegExp(`[\\n\`~${triggers.replace(/[\]\\^-]/g, "\\$&")}]`, "g"),
-});
-
-/** Finds markers outside of Markdown code. */
-export function createScanner<T>(beginnings: Beginnings, match: Matcher<T>): Scanner<T> {
+/**
+ * Finds markers outside of Markdown code. `beginnings` is global and finds every place at which one may begin; others too. It must not
+ * depend on what comes before the place.
+ */
+export function createScanner<T>(beginnings: RegExp, match: Matcher<T>): Scanner<T> {
   const scan: Scan = { text: "", raw: false, code: newCodeState() };
   return {
     push(delta) {
       scan.text += delta;
-      return drain(scan, { ...beginnings, match, last: false });
+      return drain(scan, { beginnings, match, last: false });
     },
     end() {
-      return drain(scan, { ...beginnings, match, last: true });
+      return drain(scan, { beginnings, match, last: true });
     },
   };
 }
@@ -71,39 +60,42 @@ interface Scan {
   line?: LineRest | undefined;
 }
 
-interface Rules<T> extends Beginnings {
+interface Rules<T> {
+  readonly beginnings: RegExp;
   readonly match: Matcher<T>;
   readonly last: boolean;
 }
 
 function drain<T>(scan: Scan, rules: Rules<T>): Piece<T>[] {
   const pieces: Piece<T>[] = [];
+  const { text } = scan;
   let from = 0;
-  let at = 0;
-  while (at < scan.text.length) {
-    const unit = scan.text.charAt(at);
-    const found = rules.triggers.includes(unit) ? look(scan, at, rules) : undefined;
+  let stepped = 0;
+  let at = next(rules.beginnings, text, 0);
+  for (;;) {
+    if (!scan.raw) stepCode(scan.code, text, { from: stepped, to: at });
+    stepped = at;
+    const found = at < text.length ? look(scan, at, rules) : "more";
     if (found === "more") break;
-    if (found === undefined) {
-      if (!scan.raw) stepCode(scan.code, unit);
-      at = scan.raw || isWithinLine(scan.code) ? next(rules.special, scan.text, at + 1) : at + 1;
-      continue;
+    if (found !== undefined) {
+      if (at > from) pieces.push({ kind: "text", text: text.slice(from, at) });
+      pieces.push({ kind: "match", value: found.value });
+      scan.raw = found.raw ?? scan.raw;
+      from = at + found.length;
+      stepped = from;
     }
-    if (at > from) pieces.push({ kind: "text", text: scan.text.slice(from, at) });
-    pieces.push({ kind: "match", value: found.value });
-    scan.raw = found.raw ?? scan.raw;
-    at += found.length;
-    from = at;
+    at = next(rules.beginnings, text, Math.max(from, at + 1));
   }
-  if (at > from) pieces.push({ kind: "text", text: scan.text.slice(from, at) });
-  scan.text = scan.text.slice(at);
+  if (at > from) pieces.push({ kind: "text", text: text.slice(from, at) });
+  scan.text = text.slice(at);
   scan.line = undefined;
   return pieces;
 }
 
-function next(special: RegExp, text: string, from: number): number {
-  special.lastIndex = from;
-  return special.exec(text)?.index ?? text.length;
+/** The next place at which a marker may begin; the text's length without one. */
+function next(beginnings: RegExp, text: string, from: number): number {
+  beginnings.lastIndex = from;
+  return beginnings.exec(text)?.index ?? text.length;
 }
 
 function look<T>(scan: Scan, at: number, rules: Rules<T>): Match<T> | "more" | undefined {

@@ -1,6 +1,6 @@
 import { matchArtefact } from "./artefacts.ts";
 import { INTERNAL_TRIGGERS, matchInternal } from "./internal-marks.ts";
-import { beginningWith, createScanner } from "./scan.ts";
+import { createScanner } from "./scan.ts";
 import type { Match, MatchPlace, Piece } from "./scan.ts";
 
 /** Removes think and final tags, tool calls written as text, and the gateway's notes to the model from a stream of text. */
@@ -36,7 +36,7 @@ export function createTagStripper(options: TagStripperOptions = {}): TagStripper
   };
 }
 
-const BEGINNINGS = beginningWith([...new Set(`<[${INTERNAL_TRIGGERS}`)].join(""));
+const BEGINNINGS = new RegExp(`[${["<[", INTERNAL_TRIGGERS].join("").replace(/[\]\\^-]/g, "\\$&")}]`, "g");
 
 function matchMark(text: string, place: MatchPlace): Match<Mark> | "more" | undefined {
   return matchInternal(text, place) ?? matchOwn(text, place);

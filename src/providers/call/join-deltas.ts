@@ -1,12 +1,22 @@
-/** A member of `delta` that says nothing by itself, so that one is as good as two. */
-const MEMBER = String.raw`"(?:(?:role|type)": ?"\w*"|\w+": ?(?:null|""))`;
+/** A member that says nothing by itself, so that one is as good as two. It matches in one way only: with two, many in a row take forever. */
+const MEMBER = String.raw`"(?:(?:role|type)": ?"\w+"|\w+": ?(?:null|""))`;
+/** Members of an object before another one, and after it. */
+const BEFORE = `(?:${MEMBER}, ?)*`;
+const AFTER = `(?:, ?${MEMBER})*`;
 /**
- * The beginning of an event of a model's stream up to its piece of text: OpenAI's `choices[].delta.content` and what other servers call
- * `reasoning_content`, Anthropic's `delta.text` and `delta.thinking`. The text is directly in `delta`.
+ * The ways to a piece of text in an event of a model's stream: OpenAI's `choices[].delta.content` and what other servers call
+ * `reasoning_content`, Anthropic's `delta.text`, `delta.thinking` and `delta.partial_json`, and the arguments of one of OpenAI's
+ * `delta.tool_calls`. `rest`: how `delta` may continue. With a second text in it the event is not joined: one of them would be lost.
  */
-const DELTA = new RegExp(`"delta": ?\\{(?:${MEMBER}, ?)*"(?:content|text|thinking|reasoning|reasoning_content)": ?"`);
-/** The rest of `delta`. With a second text or a part of a tool call in it, the event is not joined: one of them would be lost. */
-const REST = new RegExp(`^"(?:, ?${MEMBER})*\\}`);
+const TEXTS = ["content", "text", "thinking", "reasoning", "reasoning_content", "partial_json"].join("|");
+const CALL_MEMBER = String.raw`(?:"index": ?\d+|${MEMBER})`;
+const WAYS = [
+  { head: `"(?:${TEXTS})": ?"`, rest: `"${AFTER}\\}` },
+  {
+    head: String.raw`"tool_calls": ?\[\{(?:${CALL_MEMBER}, ?)*"function": ?\{${BEFORE}"arguments": ?"`,
+    rest: String.raw`"${AFTER}\}(?:, ?${CALL_MEMBER})*\}\]${AFTER}\}`,
+  },
+].map(({ head, rest }) => ({ head: new RegExp(`"delta": ?\\{${BEFORE}${head}`), rest: new RegExp(`^${rest}`) }));
 const SHORTEST = '"delta":{"text":""}';
 const END = "\n\n";
 
@@ -59,11 +69,17 @@ function eventsIn(text: string): readonly string[] {
 }
 
 function deltaIn(event: string): Delta | undefined {
-  const found = event.endsWith(END) && hasOne(event, '"delta"') ? DELTA.exec(event) : undefined;
-  if (!found) return undefined;
-  const start = found.index + found[0].length;
+  if (!event.endsWith(END) || !hasOne(event, '"delta"')) return undefined;
+  for (const { head, rest } of WAYS) {
+    const found = head.exec(event);
+    if (found) return split(event, found.index + found[0].length, rest);
+  }
+  return undefined;
+}
+
+function split(event: string, start: number, rest: RegExp): Delta | undefined {
   const end = endOfString(event, start);
-  if (end < 0 || !REST.test(event.slice(end))) return undefined;
+  if (end < 0 || !rest.test(event.slice(end))) return undefined;
   return { head: event.slice(0, start), said: event.slice(start, end), tail: event.slice(end) };
 }
 

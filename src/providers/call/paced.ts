@@ -1,3 +1,4 @@
+import { setImmediate, setTimeout } from "node:timers/promises";
 import { joinDeltas } from "./join-deltas.ts";
 
 /** Called while a body is read. */
@@ -12,6 +13,13 @@ export interface BodySink {
  * rest of the piece, so the time for a piece grows with the square of its lines.
  */
 const LINES_AT_ONCE = 64;
+/** An event has at least two: one with its data, and an empty one. */
+const LEAST_LINES = 2;
+/**
+ * Milliseconds for the lines given at once. When they take longer, fewer are given: where the SDK parses the arguments of a long call again
+ * for each event, one may take several.
+ */
+const MOST_MS_AT_ONCE = 8;
 /**
  * Bytes after which no further line is given at once. With every piece of a tool call's arguments the SDKs parse all of them again, so
  * large pieces must not come in one iteration of the event loop.
@@ -28,8 +36,13 @@ const PIECES_AT_ONCE = 16;
  */
 const PAUSE_MS_PER_BODY = 4;
 const LONGEST_PAUSE_MS = 500;
-/** Uint8Array that may wait for the end of the pause. With more, the piece is passed on at once. */
+/** Bytes that may wait for the end of the pause. With more, the piece is passed on as soon as `BYTES_A_MS` allows. */
 const MOST_WAITING = 16 * 1024;
+/**
+ * Bytes a millisecond of all bodies together: several times what the fastest model writes. Without this limit one body that comes as fast
+ * as it is read would take all of the event loop, and messages of other chats would wait with every step of theirs.
+ */
+const BYTES_A_MS = 4 * 1024;
 
 /**
  * The same answer, but its body is passed on only as fast as it is read and counted. A compressed body may become a thousand
@@ -107,12 +120,17 @@ function pacedBody(reader: ReadableStreamDefaultReader<Uint8Array>, sink: BodySi
 class Pieces {
   /** Bodies that have not been read to their end. */
   static #open = 0;
+  /** When what was passed on so far, of all bodies, has had its time at `BYTES_A_MS`, by the clock of `performance`. */
+  static #paidAt = 0;
   readonly #source: BodySource;
   readonly #sink: BodySink;
   /** The answer to the read that was not taken yet: the time to wait for it may have been over. */
   #coming: Promise<Uint8Array | undefined> | undefined;
   #cut: Iterator<Uint8Array> = [][Symbol.iterator]();
   #sinceTurn = 0;
+  #linesAtOnce = LINES_AT_ONCE;
+  /** When the last piece was passed on, by the clock of `performance`. */
+  #givenAt = 0;
   /** When the next piece may be passed on, by the clock of `performance`. */
   #nextAt = 0;
 
@@ -128,25 +146,50 @@ class Pieces {
 
   /** Undefined at the end. Rejects as the reader does. */
   async next(): Promise<Uint8Array | undefined> {
+    const tookMs = this.#givenAt === 0 ? 0 : performance.now() - this.#givenAt;
+    this.#adaptTo(tookMs);
     const cut = this.#cut.next();
     if (cut.done !== true) {
-      await this.#letOthers();
-      return cut.value;
+      await this.#letOthers(tookMs);
+      return this.#given(cut.value);
     }
-    if (this.#sinceTurn >= PIECES_AT_ONCE) await this.#letOthers();
+    if (this.#sinceTurn >= PIECES_AT_ONCE) await this.#letOthers(tookMs);
     const body = await this.#joined();
     if (!body) return undefined;
+    await this.#pay(body.length);
     this.#sinceTurn += 1;
-    this.#nextAt = performance.now() + Math.min(LONGEST_PAUSE_MS, PAUSE_MS_PER_BODY * Pieces.#open);
     this.#sink.read(body);
-    this.#cut = cutAtLines(joinDeltas(body));
+    this.#cut = this.#cutAtLines(joinDeltas(body));
     const first = this.#cut.next();
-    return first.done === true ? body : first.value;
+    this.#nextAt = performance.now() + Math.min(LONGEST_PAUSE_MS, PAUSE_MS_PER_BODY * Pieces.#open);
+    return this.#given(first.done === true ? body : first.value);
   }
 
-  #letOthers(): Promise<void> {
+  #given(piece: Uint8Array): Uint8Array {
+    this.#givenAt = performance.now();
+    return piece;
+  }
+
+  /** What took long to read gets more rest: others have the event loop for as long as this body had. */
+  #adaptTo(tookMs: number): void {
+    if (tookMs > MOST_MS_AT_ONCE) this.#linesAtOnce = Math.max(LEAST_LINES, this.#linesAtOnce / 2);
+    else this.#linesAtOnce = Math.min(LINES_AT_ONCE, this.#linesAtOnce * 2);
+    this.#nextAt = Math.max(this.#nextAt, performance.now() + Math.min(tookMs, LONGEST_PAUSE_MS));
+  }
+
+  /** Waits with a large piece until those before it have had their time. A small one, of a model that writes slowly, never waits. */
+  async #pay(bytes: number): Promise<void> {
+    const now = performance.now();
+    const at = Math.max(now, Pieces.#paidAt);
+    Pieces.#paidAt = at + bytes / BYTES_A_MS;
+    if (bytes < MOST_WAITING || at - now < 1) return;
     this.#sinceTurn = 0;
-    return new Promise((resolve) => setImmediate(resolve));
+    await setTimeout(at - now);
+  }
+
+  #letOthers(ms: number): Promise<void> {
+    this.#sinceTurn = 0;
+    return ms < 1 ? setImmediate() : setTimeout(Math.min(ms, LONGEST_PAUSE_MS));
   }
 
   /** Everything that comes until the pause is over; at once when the body ends or much has come. */
@@ -164,7 +207,7 @@ class Pieces {
     const parts: Uint8Array[] = [];
     let left = mostBytes;
     const isOver = Promise.withResolvers<undefined>();
-    const timer = setTimeout(() => isOver.resolve(undefined), ms);
+    const timer = globalThis.setTimeout(() => isOver.resolve(undefined), ms);
     while (left > 0) {
       // What ends the body is for the next read.
       const part = await Promise.race([this.#read().catch(() => undefined), isOver.promise]);
@@ -184,16 +227,16 @@ class Pieces {
     this.#coming.catch(() => undefined);
     return this.#coming;
   }
-}
 
-/** Cuts after a line, wherever a piece would have too many lines or bytes. */
-function* cutAtLines(body: Uint8Array): Generator<Uint8Array> {
-  let [start, lines] = [0, 0];
-  for (let at = body.indexOf(NEW_LINE); at >= 0; at = body.indexOf(NEW_LINE, at + 1)) {
-    lines += 1;
-    if (lines < LINES_AT_ONCE && at - start < BYTES_AT_ONCE) continue;
-    yield body.subarray(start, at + 1);
-    [start, lines] = [at + 1, 0];
+  /** Cuts after a line, wherever a piece would have too many lines or bytes. */
+  *#cutAtLines(body: Uint8Array): Generator<Uint8Array> {
+    let [start, lines] = [0, 0];
+    for (let at = body.indexOf(NEW_LINE); at >= 0; at = body.indexOf(NEW_LINE, at + 1)) {
+      lines += 1;
+      if (lines < this.#linesAtOnce && at - start < BYTES_AT_ONCE) continue;
+      yield body.subarray(start, at + 1);
+      [start, lines] = [at + 1, 0];
+    }
+    if (start < body.length) yield body.subarray(start);
   }
-  if (start < body.length) yield body.subarray(start);
 }

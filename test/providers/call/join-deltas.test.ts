@@ -9,11 +9,19 @@ const SHAPES: Record<string, Shape> = {
   second: (content) => ({ choices: [{ index: 1, delta: { content } }] }),
   reasoning: (text) => ({ choices: [{ index: 0, delta: { content: null, reasoning_content: text } }] }),
   anthropic: (text) => ({ type: "content_block_delta", index: 0, delta: { type: "text_delta", text } }),
-  tool: (text) => ({ choices: [{ delta: { tool_calls: [{ index: 0, function: { arguments: text } }] } }] }),
+  call: (text) => ({ choices: [{ delta: { tool_calls: [{ index: 0, function: { arguments: text } }] } }] }),
+  typed: (text) => ({
+    choices: [
+      { delta: { tool_calls: [{ index: 1, id: null, type: "function", function: { name: "", arguments: text } }] } },
+    ],
+  }),
+  input: (text) => ({ index: 1, delta: { type: "input_json_delta", partial_json: text } }),
+  begins: (text) => ({ choices: [{ delta: { tool_calls: [{ index: 0, id: "1", function: { arguments: text } }] } }] }),
+  named: (text) => ({ choices: [{ delta: { tool_calls: [{ index: 0, function: { name: "a", arguments: text } }] } }] }),
   nested: (text) => ({ choices: [{ delta: { audio: { content: text } } }] }),
   other: (text) => ({ usage: { text } }),
 };
-const JOINED = ["openai", "ollama", "second", "reasoning", "anthropic"];
+const JOINED = ["openai", "ollama", "second", "reasoning", "anthropic", "call", "typed", "input"];
 const texts = fc.oneof(
   fc.string({ unit: "grapheme" }),
   fc.constantFrom('"content":"', "\\", '"}', "\n\n", "data: ", "\u{1F600}", ""),
@@ -86,7 +94,20 @@ it.each([
   { content: "ha", reasoning: "ha" },
   { reasoning: "ha", content: "ha" },
   { refusal: "ha", content: "" },
+  { tool_calls: [{ index: 0, function: { arguments: "1" } }], content: "ha" },
+  {
+    tool_calls: [
+      { index: 0, function: { arguments: "1" } },
+      { index: 1, function: { arguments: "2" } },
+    ],
+  },
 ])("loses nothing of equal neighbours that say two things: %j", (delta) => {
   const events = `data: ${JSON.stringify({ choices: [{ index: 0, delta }] })}\n\n`.repeat(2);
   expect(through(Buffer.from(events)).toString()).toBe(events);
+});
+
+it.each(['"type":""', '"a":null', '"role":"b"'])("reads many members in a row once: %s", (member) => {
+  const delta = `${`${member},`.repeat(5000)}"other":1`;
+  const stream = `data: {"delta":{${delta}}}\n\n`.repeat(2);
+  expect(through(Buffer.from(stream)).toString()).toBe(stream);
 });

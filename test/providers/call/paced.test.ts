@@ -78,13 +78,62 @@ it("passes on the first piece at once, and what comes in the pause after it as o
   expect(await next()).toBeUndefined();
 });
 
-it("does not wait when much has come", async () => {
+it("does not wait for the end of the pause when much has come", async () => {
   openMany();
   const { source, next } = open();
   source.write("one");
   await next();
   source.write("a".repeat(20_000));
   expect(await next()).toHaveLength(20_000);
+});
+
+/** The size of a body, how often it is written, and the least time for which it is to be read. */
+const FLOOD = { piece: 64 * 1024, times: 8, leastMs: 100 };
+
+async function readFlood(bytesOfPiece: number): Promise<void> {
+  const { source, next } = open();
+  for (let n = 0; n < FLOOD.times; n++) source.write("a".repeat(bytesOfPiece));
+  source.end();
+  let bytes = 0;
+  for (let part = await next(); part !== undefined; part = await next()) bytes += part.length;
+  expect(bytes).toBe(FLOOD.times * bytesOfPiece);
+}
+
+it("leaves time for other work while bodies come as fast as they are read, the less for each the more there are", async () => {
+  const begun = performance.now();
+  await readFlood(FLOOD.piece);
+  const one = performance.now() - begun;
+  expect(one).toBeGreaterThan(FLOOD.leastMs);
+  await Promise.all([readFlood(FLOOD.piece), readFlood(FLOOD.piece), readFlood(FLOOD.piece)]);
+  expect(performance.now() - begun - one).toBeGreaterThan(3 * FLOOD.leastMs);
+});
+
+it("rests for as long as the reader of a piece took", async () => {
+  const { source, next } = open();
+  source.write("data: 1\n\n".repeat(100));
+  source.end();
+  await next();
+  const busyMs = 60;
+  for (const begun = performance.now(); performance.now() - begun < busyMs;);
+  let turns = 0;
+  const count = setInterval(() => (turns += 1), 1);
+  const begun = performance.now();
+  await next();
+  clearInterval(count);
+  expect(performance.now() - begun).toBeGreaterThan(busyMs - 2);
+  expect(turns).toBeGreaterThan(1);
+});
+
+it("gives fewer lines at once to a reader who takes long for them", async () => {
+  const { source, next } = open();
+  source.write("data: 1\n\n".repeat(500));
+  source.end();
+  const lines: number[] = [];
+  for (let part = await next(); part !== undefined && lines.length < 5; part = await next()) {
+    lines.push(part.split("\n").length - 1);
+    for (const begun = performance.now(); performance.now() - begun < 20;);
+  }
+  expect(lines).toEqual([64, 32, 16, 8, 4]);
 });
 
 it("gives what came before a failure, then the failure", async () => {

@@ -4,6 +4,8 @@ import { about } from "../utils/config.ts";
 const SECURITY = ["deny", "allowlist", "full"] as const;
 const ASK = ["off", "on-miss", "always"] as const;
 
+const HOSTS = ["auto", "sandbox", "gateway", "node"] as const;
+
 const names = z.array(z.string());
 
 const safeBinProfile = z.strictObject({
@@ -20,6 +22,15 @@ const safeBinProfiles = z.record(z.string(), safeBinProfile);
 
 /** `tools.exec.*` */
 export const execConfig = z.strictObject({
+  host: z
+    .enum(HOSTS)
+    .default("auto")
+    .meta(
+      about(
+        "Host",
+        "Where commands run: in the sandbox if the session has one (`auto`), always in it, or always on the machine (`gateway`). `node` stops the agent: there are no other machines yet.",
+      ),
+    ),
   security: z
     .enum(SECURITY)
     .default("allowlist")
@@ -120,6 +131,7 @@ export const execConfig = z.strictObject({
 
 /** `agents.list[].tools.exec`: what is set takes the place of `tools.exec`. */
 export const agentExecConfig = z.strictObject({
+  host: z.enum(HOSTS).optional().meta(about("Host", "As in `tools.exec.host`.")),
   security: z.enum(SECURITY).optional().meta(about("Security", "As in `tools.exec.security`.")),
   ask: z.enum(ASK).optional().meta(about("Ask", "As in `tools.exec.ask`.")),
   timeoutSec: z.int().min(0).max(2_000_000).optional().meta(about("Timeout", "As in `tools.exec.timeoutSec`.")),

@@ -2,6 +2,7 @@ import { isAbsolute, join } from "node:path";
 import type { AgentEntry } from "../../automation/config.ts";
 import { identifiersOf } from "../../history/compaction/config.ts";
 import type { AgentToolsConfig, ToolsConfig } from "../../tools/config.ts";
+import { sandboxSettings } from "../../tools/sandbox/settings.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import { agentId, DEFAULT_AGENT } from "../../types/ids.ts";
 import { toolPolicyOf } from "./tool-policy.ts";
@@ -75,6 +76,7 @@ function resolveAgent(config: Config, entry: Entry, places: Places & { isDefault
     tools: toolPolicyOf(config, entry),
     messageTool: messageToolOf(config.tools.message),
     exec: { ...execOf(config.tools.exec, entry.tools?.exec), secretVariables: places.variables ?? [] },
+    sandbox: sandboxSettings(defaults.sandbox, entry.sandbox, places),
     ...wakingOf(config, entry, places),
     streaming: streamingOf(defaults, entry),
     typing: { mode: defaults.typingMode, everyMs: defaults.typingIntervalSeconds * 1000 },
@@ -205,9 +207,12 @@ type OwnExec = Partial<AgentToolsConfig["exec"]>;
 function execOf(all: ToolsConfig["exec"], own: OwnExec = {}): ExecSettings {
   // A key that an agent leaves out may be there without a value.
   const given = Object.fromEntries(Object.entries(own).filter(([, value]) => value !== undefined));
-  const { timeoutSec, backgroundMs, cleanupMs, notifyOnExit, notifyOnExitEmptySuccess, ...rest } = { ...all, ...given };
+  const { host, timeoutSec, backgroundMs, cleanupMs, notifyOnExit, notifyOnExitEmptySuccess, ...rest } = {
+    ...all,
+    ...given,
+  };
   const background = { afterMs: backgroundMs, keptMs: cleanupMs, notifyOnExit, notifyOnExitEmptySuccess };
-  return { ...rest, timeoutMs: timeoutSec * 1000, background };
+  return { ...rest, ...(host !== "node" && { host }), timeoutMs: timeoutSec * 1000, background };
 }
 
 function streamingOf(defaults: Defaults, { humanDelay: own }: Entry): AgentSettings["streaming"] {

@@ -11,6 +11,7 @@ import { ownerCheck } from "./owner-check.ts";
 import { permissionCheck } from "./permission-check.ts";
 import { policyCheck } from "./policy-check.ts";
 import { promptCheck } from "./prompt-check.ts";
+import { sandboxCheck } from "./sandbox-check.ts";
 import { strangersCheck } from "./strangers-check.ts";
 
 /** The checks that belong to no module. Without a valid config, those that need one are left out. */
@@ -31,6 +32,7 @@ export function appChecks(options: {
   if (!config) return always;
   const bound = config.bindings.length > 0 ? [bindingsCheck(config)] : [];
   const own = [portCheck, tokenCheck].map((check) => check(config, paths));
-  const prompt = promptCheck({ config, paths, env: load.env });
-  return [...always, ...own, policyCheck(config), ownerCheck(config), mentionsCheck(config), prompt, ...bound];
+  const place = { config, paths, env: load.env };
+  const placed = [promptCheck(place), sandboxCheck(place)];
+  return [...always, ...own, policyCheck(config), ownerCheck(config), mentionsCheck(config), ...placed, ...bound];
 }

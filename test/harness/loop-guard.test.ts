@@ -61,7 +61,7 @@ describe("the loop guard", () => {
     fc.assert(
       fc.property(round, (turns) => {
         const { warned, blocked, stopped } = follow(forever(turns), 200);
-        expect(stopped).toBeLessThanOrEqual(turns.length + 62);
+        expect(stopped).toBeLessThanOrEqual(turns.length + 64);
         expect(blocked).toBeLessThan(stopped ?? 0);
         expect(warned).toBeLessThan(blocked ?? 0);
       }),

@@ -94,7 +94,7 @@ function moduleRule(file: string, { specifier, typeOnly }: Import): string | und
 
 function insideRule(file: string, target: string, typeOnly: boolean): string | undefined {
   if (file.startsWith("src/app/")) return appRule(file, target);
-  return isTool(file) && target.startsWith(TOOLS_HOST) && !typeOnly ? USES_BACKEND : undefined;
+  return isTool(file) && isBackend(target) && !typeOnly ? USES_BACKEND : undefined;
 }
 
 function appRule(file: string, target: string): string | undefined {
@@ -106,10 +106,11 @@ function appRule(file: string, target: string): string | undefined {
     : `app/${own} may not import app/${other}: see APP_ORDER in check-layers.ts`;
 }
 
-const TOOLS_HOST = "src/tools/host/";
+const BACKENDS = ["src/tools/host/", "src/tools/sandbox/"];
+const isBackend = (file: string): boolean => BACKENDS.some((folder) => file.startsWith(folder));
 const MACHINE = /^(?:node:)?(?:fs|child_process)(?:\/|$)/;
 const USES_BACKEND = "a tool reaches files and processes through the backends of its run (types/run/backend.ts)";
-const isTool = (file: string): boolean => file.startsWith("src/tools/") && !file.startsWith(TOOLS_HOST);
+const isTool = (file: string): boolean => file.startsWith("src/tools/") && !isBackend(file);
 
 function packageRule(file: string, specifier: string, typeOnly: boolean): string | undefined {
   if (specifier.startsWith("openclaw/") || specifier === "openclaw") return "a module imports by path, not by the SDK";

@@ -6,7 +6,7 @@ export const WIDE: Readonly<
   Record<string, { readonly fields?: number; readonly booleans?: number; readonly why: string }>
 > = {
   AgentFlags: { fields: 15, booleans: 4, why: "flags of one command" },
-  AgentSettings: { fields: 27, why: "settings in the form of the config" },
+  AgentSettings: { fields: 28, why: "settings in the form of the config" },
   Approval: { fields: 13, why: "a record that clients read" },
   BodyContext: { fields: 13, booleans: 3, why: "the values that the stages of the body read" },
   Capabilities: { booleans: 4, why: "facts that are read together" },
@@ -19,6 +19,7 @@ export const WIDE: Readonly<
   DispatchSettings: { fields: 18, booleans: 6, why: "settings in the form of the config" },
   DoctorFlags: { booleans: 5, why: "flags of one command" },
   Ending: { booleans: 3, why: "facts that are read together" },
+  ExecSettings: { fields: 13, why: "settings in the form of the config" },
   GroupPolicy: { booleans: 3, why: "facts that are read together" },
   HeartbeatSettings: { fields: 15, booleans: 5, why: "settings in the form of the config" },
   HookEvents: { fields: 14, why: "one payload for each hook that is called" },

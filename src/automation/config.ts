@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { agentDefaultsConfig, agentEntryConfig } from "../harness/config.ts";
+import { sandboxConfig } from "../tools/sandbox/config.ts";
 import { about, makes } from "../utils/config.ts";
 import { readDuration } from "../utils/duration.ts";
 
@@ -141,6 +142,11 @@ const subagents = z.strictObject({
 });
 
 const defaults = agentDefaultsConfig.extend({
+  sandbox: sandboxConfig
+    .optional()
+    .meta(
+      about("Sandbox", "Which sessions' commands and file tools are in a sandbox, and what they see of the machine."),
+    ),
   subagents: subagents
     .prefault({})
     .meta(about("Subagents", "Runs that work for another run, in a conversation of their own.")),
@@ -150,6 +156,9 @@ const defaults = agentDefaultsConfig.extend({
 });
 
 const entry = agentEntryConfig.extend({
+  sandbox: sandboxConfig
+    .optional()
+    .meta(about("Sandbox", "As in `agents.defaults.sandbox`, which it overrides key by key.")),
   heartbeat: heartbeatConfig
     .optional()
     .meta(

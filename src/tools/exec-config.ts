@@ -10,6 +10,8 @@ const ONE_FORM =
 
 const mode = z.enum(EXEC_MODES).optional();
 
+const HOSTS = ["auto", "sandbox", "gateway", "node"] as const;
+
 const names = z.array(z.string());
 
 const safeBinProfile = z.strictObject({
@@ -27,6 +29,15 @@ const safeBinProfiles = z.record(z.string(), safeBinProfile);
 /** `tools.exec.*` */
 export const execConfig = z
   .strictObject({
+    host: z
+      .enum(HOSTS)
+      .default("auto")
+      .meta(
+        about(
+          "Host",
+          "Where commands run: in the sandbox if the session has one (`auto`), always in it, or always on the machine (`gateway`). `node` stops the agent: there are no other machines yet.",
+        ),
+      ),
     mode: mode.meta(
       about(
         "Mode",
@@ -135,6 +146,7 @@ export const execConfig = z
 /** `agents.list[].tools.exec`: what is set takes the place of `tools.exec`. */
 export const agentExecConfig = z
   .strictObject({
+    host: z.enum(HOSTS).optional().meta(about("Host", "As in `tools.exec.host`.")),
     mode: mode.meta(about("Mode", "As in `tools.exec.mode`.")),
     security: z.enum(SECURITY).optional().meta(about("Security", "As in `tools.exec.security`.")),
     ask: z.enum(ASK).optional().meta(about("Ask", "As in `tools.exec.ask`.")),

@@ -1,6 +1,7 @@
 import type { VerboseLevel } from "./run/verbose.ts";
 import type { AgentId } from "./ids.ts";
 import type { ModelRef, ThinkLevel } from "./run/model.ts";
+import type { SandboxSettings } from "./sandbox.ts";
 import type { ToolPolicySettings } from "./tool-policy.ts";
 
 export interface ChunkLimits {
@@ -64,6 +65,8 @@ export interface AgentSettings {
   /** There is no message tool when unset. */
   readonly messageTool?: MessageToolSettings;
   readonly exec: ExecSettings;
+  /** Commands and file tools work on the machine itself when unset. */
+  readonly sandbox?: SandboxSettings;
   /** Why it answers nobody, for operators: the config restricts it by a key that this version does not implement. */
   readonly stopped?: string;
   /** It is never woken when unset. */
@@ -175,6 +178,8 @@ export interface MessageToolSettings {
 }
 
 export interface ExecSettings {
+  /** Where commands run: `auto` is the sandbox if the session has one, else the machine. `auto` when unset. */
+  readonly host?: "auto" | "sandbox" | "gateway";
   readonly security: "deny" | "allowlist" | "full";
   readonly ask: "off" | "on-miss" | "always";
   /** Most milliseconds of one command; 0 for no limit. */

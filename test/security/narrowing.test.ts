@@ -30,8 +30,7 @@ const VALUES: readonly unknown[] = [
   { deny: ["exec"] },
   true,
   false,
-  "sandbox",
-  "all",
+  "node",
   "allowlist",
   "disabled",
   "messaging",
@@ -70,14 +69,10 @@ describe("a key that narrows and is not obeyed", () => {
 
   it("is judged by the agent's own value where it has one", async () => {
     const agents = {
-      defaults: { sandbox: { mode: "all" } },
-      list: [{ id: "a", sandbox: { mode: "off" } }, { id: "b" }],
+      list: [{ id: "a", tools: { exec: { host: "gateway" } } }, { id: "b" }],
     };
-    const { stops } = await load({ agents });
-    expect([agentStop(stops, "a"), agentStop(stops, "b")]).toEqual([
-      undefined,
-      expect.stringContaining("sandbox.mode"),
-    ]);
+    const { stops } = await load({ agents, tools: { exec: { host: "node" } } });
+    expect([agentStop(stops, "a"), agentStop(stops, "b")]).toEqual([undefined, expect.stringContaining("exec.host")]);
   });
 
   it("stops only the account that it is for", async () => {
@@ -92,7 +87,6 @@ describe("a key that narrows and is not obeyed", () => {
 
   it("stops nothing with a value that leaves all open", async () => {
     const { stops } = await load({
-      agents: { defaults: { sandbox: { mode: "off" } } },
       tools: { exec: { host: "gateway", strictInlineEval: false } },
       channels: { telegram: { botToken: "1:a", contextVisibility: "all", actions: { reactions: true } } },
     });

@@ -1,5 +1,6 @@
 import { mkdir, realpath } from "node:fs/promises";
 import { join } from "node:path";
+import { SandboxMachine } from "../../src/tools/sandbox/machine.ts";
 import { openTools } from "../../src/app/compose/agent-tools.ts";
 import { chatTools } from "../../src/app/compose/chat-acts.ts";
 import { loadConfig } from "../../src/app/config/load.ts";
@@ -65,7 +66,7 @@ export async function openPlace(agent: Partial<AgentSettings> = {}): Promise<Pla
   fixture.allTools = ({ journal, ...parts }) =>
     openTools(
       live,
-      { ...journal, log: recordLog() },
+      { ...journal, log: recordLog(), machine: new SandboxMachine({ env: {}, dir: state }) },
       chatTools({ ...parts, sent: journal.outbox, live, around: { links, accounts } }),
     );
   fixture.model.answer(obey);

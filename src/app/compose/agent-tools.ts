@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import type { Allowances } from "../../tools/exec/permission.ts";
 import type { GuestRules } from "../../tools/host/access.ts";
-import { hostBackends } from "../../tools/host/host.ts";
 import type { Processes } from "../../tools/process/processes.ts";
+import type { SandboxMachine } from "../../tools/sandbox/machine.ts";
 import { backendTools, toolsFor } from "../../tools/tools.ts";
 import type { ApprovalRules, Journal, ReceivedFiles } from "../../types/journal.ts";
 import { hasOwnerRights, OPERATOR, type Acting } from "../../types/run/principal.ts";
@@ -13,34 +13,38 @@ import type { Log } from "../../types/log.ts";
 import type { AgentSettings } from "../../types/settings.ts";
 import type { ToolContribution, ToolSet } from "../../types/run/tool.ts";
 import type { Live } from "./live.ts";
+import { backendsOf } from "./sandbox/sandboxing.ts";
 import { packageRoot } from "../package-root.ts";
 
 interface ToolSources extends Pick<Journal, "approvals" | "received"> {
   readonly log: Log;
   /** Where commands go on in the background; without it they do not. */
   readonly processes?: Processes | undefined;
+  /** The sandboxes of this machine. */
+  readonly machine: SandboxMachine;
 }
 
 /** The tools of any run. A chat is given when the run answers one. */
 export function openTools(
   live: Live,
-  { approvals, received, log, processes }: ToolSources,
+  { approvals, received, log, processes, machine }: ToolSources,
   ofChats: readonly ToolContribution[],
 ) {
   const gatewayTools = [...backendTools(allowancesOf(approvals, live), processes), ...ofChats];
   const broken = (tool: string, error: unknown) => log.error("tool left out of a run", { tool, error });
   return (agent: AgentSettings, acting: Acting, chat?: ChatScene, only?: string): ToolSet => {
-    const host = hostBackends({
+    const host = {
       settings: agent,
-      rights: hasOwnerRights(acting.principal) ? "owner" : guestRules(agent, live, { received, acting }),
+      rights: hasOwnerRights(acting.principal) ? ("owner" as const) : guestRules(agent, live, { received, acting }),
       deniedPaths: deniedPaths(live),
       readablePaths: readablePaths(live),
       stateDir: live.paths.stateDir,
-    });
+    };
+    const backends = backendsOf(agent, acting, { host, machine });
     const all = [...gatewayTools, ...live.contributions.tools];
     return toolsFor(
       only === undefined ? all : all.filter(({ name }) => name === only),
-      { agent, acting, ...(chat && { chat }), ...host },
+      { agent, acting, ...(chat && { chat }), ...backends },
       broken,
     );
   };

@@ -6,6 +6,7 @@ import type { Links } from "../../outbox/ports.ts";
 import type { Models } from "../../providers/catalog.ts";
 import { openJournal, type OpenJournal } from "../../store/journal/journal.ts";
 import { openMediaStore } from "../../store/media.ts";
+import type { SandboxMachine } from "../../tools/sandbox/machine.ts";
 import { systemClock } from "../../types/clock.ts";
 import type { OpenClawError } from "../../types/errors.ts";
 import type { MediaStore, PairingRequest } from "../../types/journal.ts";
@@ -34,6 +35,8 @@ export interface Core {
   readonly outbox: Outbox;
   readonly dispatch: Dispatch;
   readonly ports: DispatchPorts;
+  /** The sandboxes of this machine, tried at the start. */
+  readonly machine: SandboxMachine;
   /** Flushes and closes the stores. */
   close(): Promise<void>;
 }
@@ -63,12 +66,7 @@ export interface Surroundings {
 export async function openCore(live: Live, log: Log, around: Surroundings): Promise<Core> {
   const { paths } = live;
   const clock = systemClock;
-  const journal = await openJournal({
-    path: journalPath(paths),
-    bootId: randomUUID(),
-    sync: live.config.journal.fsync,
-    log,
-  });
+  const journal = await journalOf(live, log);
   const hooks = openHooks(live, clock, log);
   const sessions = await openLiveSessions(live, { hooks, table: journal.sessions, log });
   const media = openMediaStore(paths.media);
@@ -78,7 +76,8 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
   const onDiskError = (error: OpenClawError) => around.onDiskError?.(error);
   const outbox = openOutbox(live, { journal: journal.outbox, links, hooks, log, clock, onSent, onDiskError });
   const ofChats = chatTools({ live, around, media, outbox, sent: journal.outbox, clock });
-  const prompting = await openPrompting(live, log, clock);
+  const { machine } = runs;
+  const [prompting] = await Promise.all([openPrompting(live, log, clock), runs.sandboxesTried]);
   const receive = (messages: readonly InboundMessage[]) => dispatch.receive(messages);
   const commands = openCommands(live, { clock, log, journal, sessions, receive, isDaemon: !!around.restart });
   const ports: DispatchPorts = {
@@ -98,7 +97,7 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
     labelOf: (channel) => around.labelOf?.(channel),
     ...(around.onDiskFull && { onDiskFull: around.onDiskFull }),
     onDiskError,
-    tools: openTools(live, { ...journal, log, ...commands }, ofChats),
+    tools: openTools(live, { ...journal, log, machine, ...commands }, ofChats),
     liveState: (key) => commands.runningIn(key),
     ...prompting.ports,
     statusLines: () => around.statusLines(),
@@ -107,13 +106,16 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
   };
   const dispatch = new Dispatch(ports, prompting.commands);
   const close = () => closeAll(commands, runs.engines, sessions, models, journal);
-  return { journal, sessions, media, models, outbox, dispatch, ports, close };
+  return { journal, sessions, media, models, outbox, dispatch, ports, machine, close };
 }
 
 function onPairing(request: PairingRequest, hooks: Parameters<typeof notifyPairing>[1], around: Surroundings): void {
   notifyPairing(request, hooks);
   around.onPairing?.(request);
 }
+
+const journalOf = ({ paths, config }: Live, log: Log): Promise<OpenJournal> =>
+  openJournal({ path: journalPath(paths), bootId: randomUUID(), sync: config.journal.fsync, log });
 
 /** Closes the parts in sequence, because an earlier part may need a later one. Throws the first error after all are closed. */
 async function closeAll(...parts: readonly { close(): Promise<void> }[]): Promise<void> {

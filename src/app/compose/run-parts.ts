@@ -10,12 +10,14 @@ import type { DispatchPorts } from "../../dispatch/ports.ts";
 import { TURN_KINDS, turnKinds } from "../../dispatch/turn-kinds/table.ts";
 import type { Models } from "../../providers/catalog.ts";
 import { diskTakesWrites } from "../../store/disk.ts";
+import { SandboxMachine } from "../../tools/sandbox/machine.ts";
 import type { Clock } from "../../types/clock.ts";
 import type { Texts } from "../../types/journal.ts";
 import type { Log } from "../../types/log.ts";
 import type { Sessions } from "../../types/session.ts";
 import { Engines } from "./engines.ts";
 import type { Live } from "./live.ts";
+import { probeSandboxes } from "./sandbox/sandboxing.ts";
 
 interface Sources {
   readonly hooks: Hooks;
@@ -31,6 +33,9 @@ interface Sources {
 export interface RunPartsOfAll {
   readonly hooks: Hooks;
   readonly engines: Engines;
+  readonly machine: SandboxMachine;
+  /** Resolves when the sandboxes of the config have been tried. */
+  readonly sandboxesTried: Promise<void>;
   readonly ports: Pick<
     DispatchPorts,
     "kinds" | "hooks" | "texts" | "pruned" | "images" | "mediaDir" | "engineFor" | "transcribe" | "diskTakesWrites"
@@ -42,9 +47,12 @@ export function openRunParts({ texts, ...sources }: Sources): RunPartsOfAll {
   const { contributions } = live;
   contributions.reserve("commands", COMMAND_NAMES);
   const engines = new Engines(sources);
+  const machine = new SandboxMachine({ env: process.env, dir: live.paths.stateSub });
   return {
     hooks,
     engines,
+    machine,
+    sandboxesTried: probeSandboxes(live.agents, machine),
     ports: {
       kinds: turnKinds([...TURN_KINDS, HEARTBEAT_TURN, EXEC_TURN, subagentTurn(hooks), ...contributions.turnKinds]),
       hooks,

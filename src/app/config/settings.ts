@@ -3,6 +3,7 @@ import type { AgentEntry } from "../../automation/config.ts";
 import { identifiersOf } from "../../history/compaction/config.ts";
 import type { AgentToolsConfig, ToolsConfig } from "../../tools/config.ts";
 import { execChoice } from "../../tools/exec-mode.ts";
+import { sandboxSettings } from "../../tools/sandbox/settings.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import { agentId, DEFAULT_AGENT } from "../../types/ids.ts";
 import { toolPolicyOf } from "./tool-policy.ts";
@@ -76,6 +77,7 @@ function resolveAgent(config: Config, entry: Entry, places: Places & { isDefault
     tools: toolPolicyOf(config, entry),
     messageTool: messageToolOf(config.tools.message),
     exec: { ...execOf(config.tools.exec, entry.tools?.exec), secretVariables: places.variables ?? [] },
+    sandbox: sandboxSettings(defaults.sandbox, entry.sandbox, places),
     ...wakingOf(config, entry, places),
     streaming: streamingOf(defaults, entry),
     typing: { mode: defaults.typingMode, everyMs: defaults.typingIntervalSeconds * 1000 },
@@ -206,10 +208,14 @@ type OwnExec = Partial<AgentToolsConfig["exec"]>;
 function execOf(all: ToolsConfig["exec"], own: OwnExec = {}): ExecSettings {
   // A key that an agent leaves out may be there without a value.
   const given = Object.fromEntries(Object.entries(own).filter(([, value]) => value !== undefined));
-  const { timeoutSec, backgroundMs, cleanupMs, notifyOnExit, notifyOnExitEmptySuccess, ...more } = { ...all, ...given };
+  const { host, timeoutSec, backgroundMs, cleanupMs, notifyOnExit, notifyOnExitEmptySuccess, ...more } = {
+    ...all,
+    ...given,
+  };
   const { mode: _mode, ...rest } = more;
   const background = { afterMs: backgroundMs, keptMs: cleanupMs, notifyOnExit, notifyOnExitEmptySuccess };
-  return { ...rest, ...execChoice(all, own), timeoutMs: timeoutSec * 1000, background };
+  const where = host === "node" ? {} : { host };
+  return { ...rest, ...where, ...execChoice(all, own), timeoutMs: timeoutSec * 1000, background };
 }
 
 function streamingOf(defaults: Defaults, { humanDelay: own }: Entry): AgentSettings["streaming"] {

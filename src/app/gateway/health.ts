@@ -1,5 +1,6 @@
 import type { Reports } from "../../server/options.ts";
 import type { AgentSettings } from "../../types/settings.ts";
+import { unsandboxed } from "../compose/sandbox/sandboxing.ts";
 import { wait } from "../../utils/pause.ts";
 import { engineHealth } from "./engine-health.ts";
 import type { Parts } from "./parts.ts";
@@ -7,12 +8,13 @@ import type { Parts } from "./parts.ts";
 type Readiness = ReturnType<Reports["ready"]>;
 
 /** Whether messages are taken, and what waits for a person. A disk that takes no writes lets no message in. */
-export const readyOf = ({ live, channels }: Pick<Parts, "live" | "channels">): Readiness => ({
+export const readyOf = ({ live, channels, core }: Pick<Parts, "live" | "channels" | "core">): Readiness => ({
   ok: channels.isUp && channels.disk.takesWrites,
   problems: [
     ...(channels.disk.problem === undefined ? [] : [channels.disk.problem]),
     ...live.problems.map((problem) => problem.message),
     ...stoppedAgents(live.agents),
+    ...withoutSandbox(live.agents, core),
     ...channels.problems(),
   ],
 });
@@ -20,6 +22,12 @@ export const readyOf = ({ live, channels }: Pick<Parts, "live" | "channels">): R
 /** Agents that answer nobody, each with the key that stops it. */
 const stoppedAgents = (agents: readonly AgentSettings[]): readonly string[] =>
   agents.flatMap(({ id, stopped }) => (stopped === undefined ? [] : `The agent "${id}" is ${stopped}`));
+
+/** Agents whose commands and file tools refuse, since the config demands a sandbox that does not work. */
+const withoutSandbox = (agents: readonly AgentSettings[], { machine }: Parts["core"]): readonly string[] =>
+  unsandboxed(agents, machine).flatMap(({ agent, isDemanded, probe }) =>
+    isDemanded ? [`The sandbox of the agent "${agent}" does not work: ${probe.why}. ${probe.fix}`] : [],
+  );
 
 /** The facts of `health` in addition to the server's own. */
 export const healthOf = async (parts: Parts): Promise<Record<string, unknown>> => ({
@@ -43,7 +51,7 @@ const LOOK_EVERY_MS = 2000;
 
 /** Publishes a `health` event when readiness or its problems have changed, so that open pages need not poll. */
 export async function reportReadiness(
-  parts: Pick<Parts, "live" | "channels" | "events">,
+  parts: Pick<Parts, "live" | "channels" | "core" | "events">,
   signal: AbortSignal,
 ): Promise<void> {
   let published = JSON.stringify(readyOf(parts));

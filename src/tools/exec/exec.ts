@@ -106,7 +106,9 @@ export function execTool(options: ExecToolOptions): Tool {
   return defineTool<Input>({
     name: "exec",
     label: "Exec",
-    description: `${DESCRIPTION}${isFollowed ? FOLLOWED_BY_PROCESS : ALONE}`,
+    description: [DESCRIPTION + (isFollowed ? FOLLOWED_BY_PROCESS : ALONE), options.backend.note]
+      .filter((text) => text !== undefined)
+      .join(" "),
     input: isFollowed ? input.extend(inBackground) : input,
     hasSideEffects: true,
     async run(wanted, context) {

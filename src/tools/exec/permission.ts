@@ -83,8 +83,13 @@ export async function permit(wanted: Wanted, options: ExecOptions, context: Tool
     const why = known.settings.security === "deny" ? "commands are switched off" : "only listed commands run here";
     return refused(`The command was not run: ${why} (${keysOf(known, options)}).`);
   }
+  if (isContained(known, options)) return { kind: "run" };
   return askUntilSame(known, options, context);
 }
+
+/** A sandbox that lets nothing out is the boundary; a person is then asked only where the settings ask about everything. */
+const isContained = ({ settings }: Case, { backend }: ExecOptions): boolean =>
+  backend.isolated === true && settings.ask !== "always";
 
 const decide = ({ considered, settings, rules }: Case): ExecDecision => decideExec(considered, settings, rules);
 

@@ -5,9 +5,11 @@ import type { PolicySubject } from "../../types/tool-policy.ts";
 export function subjectOf({
   acting,
   only,
+  isSandboxed,
 }: {
   readonly acting: Acting;
   readonly only?: readonly string[];
+  readonly isSandboxed?: boolean;
 }): PolicySubject {
   const { principal, senders = [], chatRules, depth = 0, inherited } = acting;
   return {
@@ -17,5 +19,6 @@ export function subjectOf({
     ...(chatRules && { chatRules }),
     ...(inherited && { inherited }),
     ...(only && { only }),
+    ...(isSandboxed === true && { isSandboxed }),
   };
 }

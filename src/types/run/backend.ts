@@ -83,6 +83,10 @@ export interface SearchEnd {
 
 /** Where the commands of one run are executed: on the gateway's machine or, in another implementation, in a sandbox. */
 export interface ExecBackend {
+  /** The processes can neither reach a network nor write outside the workspace and a folder of their own. False when unset. */
+  readonly isolated?: boolean;
+  /** What the model has to know of where commands run. */
+  readonly note?: string;
   /** The absolute path of a directory to run in. Rejects with a text for the model when there is none, or the rules do not allow it. */
   directory(path: string, workspace: string): Promise<string>;
   /**

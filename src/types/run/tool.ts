@@ -86,6 +86,8 @@ export interface ToolScene extends Backends {
   readonly names?: readonly string[];
   /** The only tools that the run may have, as whoever started it said. */
   readonly only?: readonly string[];
+  /** A mode of the config confines the run to a sandbox. */
+  readonly isSandboxed?: boolean;
 }
 
 /** The tools of one run. */

@@ -1,3 +1,20 @@
+const BWRAP = ["network", "binds", "processes", "memoryMb", "cpuSeconds", "fileSizeMb", "tmpMb"];
+const CONTAINER = "image containerPrefix network user readOnlyRoot tmpfs capDrop pidsLimit memory cpus binds env".split(
+  " ",
+);
+/** Below `agents.defaults.sandbox`, and below the sandbox of an agent. */
+const SANDBOX = [
+  "mode",
+  "scope",
+  "workspaceAccess",
+  "workspaceRoot",
+  "backend",
+  "prune.idleHours",
+  "prune.maxAgeDays",
+  ...BWRAP.map((key) => `bwrap.${key}`),
+  ...CONTAINER.map((key) => `docker.${key}`),
+];
+
 /** Another test that sets the key and shows its effect: file, title, keys. */
 const CHATS = ["groups", "channels", "guilds.channels", "dms", "direct"].flatMap((chat) => [chat, `${chat}.topics`]);
 const TOOL_PLACES = [
@@ -10,6 +27,21 @@ const TOOL_PLACES = [
 const TOOL_LISTS = TOOL_PLACES.flatMap((at) => ["allow", "alsoAllow", "deny"].map((list) => `${at}.${list}`));
 
 export const NAMED: readonly (readonly [file: string, title: string, keys: readonly string[]])[] = [
+  [
+    "test/app/config/config-sandbox.test.ts",
+    "reaches its agents with every key",
+    SANDBOX.map((key) => `agents.defaults.sandbox.${key}`),
+  ],
+  [
+    "test/app/config/config-sandbox.test.ts",
+    "is overridden by an agent's own, key by key",
+    SANDBOX.map((key) => `agents.list.sandbox.${key}`),
+  ],
+  [
+    "test/app/config/config-sandbox.test.ts",
+    "is commands where tools.exec.host says so, and none of them where it says gateway",
+    ["tools.exec.host", "agents.list.tools.exec.host"],
+  ],
   [
     "test/app/config/exec-settings.test.ts",
     "mode %s is security %s with ask %s",

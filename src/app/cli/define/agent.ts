@@ -2,7 +2,9 @@ import { Option, type Command } from "commander";
 import { THINK_LEVELS } from "../../../types/run/model.ts";
 import type { AgentFlags } from "../commands/agent/agent-flags.ts";
 import { wholeNumber, type Act } from "./act.ts";
+import { defineSandbox } from "./sandbox.ts";
 
+/** `agent`, and `sandbox …`, which says where an agent's tools work. */
 export function defineAgent(program: Command, act: Act): void {
   program
     .command("agent")
@@ -23,4 +25,5 @@ export function defineAgent(program: Command, act: Act): void {
     .option("--token <token>", "token of that gateway")
     .option("--verbose [level]", "report tools while they run")
     .action(act(async (io, options: AgentFlags) => (await import("../commands/agent/agent.ts")).agent(io, options)));
+  defineSandbox(program, act);
 }

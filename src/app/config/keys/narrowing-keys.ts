@@ -24,12 +24,7 @@ const isOther =
 const row = (key: string, says: string, narrows: Test): NarrowingKey => ({ key, says, narrows });
 
 /** Below `tools` and below `agents.list[].tools`. */
-const OF_TOOLS: readonly NarrowingKey[] = [
-  row("exec.host", "that commands run in a sandbox or on another machine", isOneOf("sandbox", "node")),
-];
-
-/** Below `agents.defaults` and below `agents.list[]`. */
-const OF_AGENTS: readonly NarrowingKey[] = [row("sandbox.mode", "that tools run in a sandbox", isOther("off"))];
+const OF_TOOLS: readonly NarrowingKey[] = [row("exec.host", "that commands run on another machine", isOneOf("node"))];
 
 /** Sections of an account in which a chat has its own rules. */
 const CHATS = [
@@ -86,8 +81,6 @@ const ACCOUNT_ROWS = [
 export const NARROWING_KEYS: readonly NarrowingKey[] = [
   ...below("tools", OF_TOOLS),
   ...below("agents.list.*.tools", OF_TOOLS),
-  ...below("agents.defaults", OF_AGENTS),
-  ...below("agents.list.*", OF_AGENTS),
   row("proxy.enabled", "that everything goes out through a proxy", isTrue),
   row("channels.defaults.groupPolicy", "that no group is answered", isOneOf("disabled")),
   row("channels.defaults.contextVisibility", "whose messages the model is shown", isOther("all")),

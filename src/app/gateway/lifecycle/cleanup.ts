@@ -1,5 +1,6 @@
 import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { pruneSandboxes } from "../../compose/sandbox/sandboxing.ts";
 import { unlessMissing } from "../../../utils/missing.ts";
 import type { Parts } from "../parts.ts";
 
@@ -22,7 +23,8 @@ export async function cleanUp({ live, core, log }: Pick<Parts, "live" | "core" |
   const media = await attempt("media", () =>
     removeFiles(mediaDir, /^\w/, { days: files.mediaDays, maxMb: files.mediaMaxMb }),
   );
-  if (rows + logs + media > 0) log.info("cleared away", { rows, logs, media });
+  const sandboxes = await attempt("sandboxes", () => pruneSandboxes(live.agents, Date.now()));
+  if (rows + logs + media + sandboxes > 0) log.info("cleared away", { rows, logs, media, sandboxes });
 }
 
 const MIB = 1_048_576;

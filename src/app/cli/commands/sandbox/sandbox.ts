@@ -1,0 +1,147 @@
+import { homedir } from "node:os";
+import { OPERATOR_KEY } from "../../../../sessions/keys.ts";
+import { folderOf, listFolders, removeFolder, type SandboxFolder } from "../../../../tools/sandbox/folders.ts";
+import { SandboxMachine, type Probe } from "../../../../tools/sandbox/machine.ts";
+import { OpenClawError } from "../../../../types/errors.ts";
+import { sessionKey } from "../../../../types/ids.ts";
+import { OPERATOR, type Principal } from "../../../../types/run/principal.ts";
+import type { SandboxSettings } from "../../../../types/sandbox.ts";
+import type { AgentSettings } from "../../../../types/settings.ts";
+import { confinedIn, type Confined } from "../../../compose/sandbox/sandboxing.ts";
+import { resolveAgents } from "../../../config/settings.ts";
+import { canAsk, confirmed } from "../../ask.ts";
+import { writeJson, type Io } from "../../io.ts";
+import { requireState, type State } from "../../state.ts";
+import { pairs, showDuration, table } from "../../table.ts";
+
+export interface ExplainFlags {
+  readonly agent?: string;
+  readonly session?: string;
+  readonly json?: boolean;
+}
+
+/** Prints what the sandbox means for one session of one agent, on this machine. */
+export async function sandboxExplain(io: Io, { agent: id, session, json }: ExplainFlags): Promise<number> {
+  const state = await requireState(io);
+  const { sandbox, ...agent } = agentOf(agentsOf(state), id);
+  if (!sandbox) throw new Error(`the agent ${agent.id} has no settings of a sandbox`);
+  const machine = new SandboxMachine({ env: io.env, dir: state.paths.stateSub });
+  const probe = await machine.probe(sandbox.backend);
+  const key = sessionKey(session ?? OPERATOR_KEY);
+  const confined = (principal: Principal) => confinedIn({ ...agent, sandbox }, { principal, sessionKey: key }, machine);
+  const ofOwner = confined(OPERATOR);
+  const ofGuest = confined({ kind: "sender", id: "guest" });
+  const folder = folderOf(sandbox, { agentId: agent.id, sessionKey: key });
+  if (json === true) {
+    writeJson(io, { agent: agent.id, session: key, owner: ofOwner, guest: ofGuest, folder, sandbox, probe });
+    return 0;
+  }
+  io.out(
+    pairs(io, [
+      ["Agent", agent.id],
+      ["Session", key],
+      ["An owner's turn", confinedText(ofOwner)],
+      ["A guest's turn", confinedText(ofGuest)],
+      ["Mode", `${sandbox.mode === "auto" ? "unset" : sandbox.mode} (agents.defaults.sandbox.mode)`],
+      ["Commands", `${agent.exec.host ?? "auto"} (tools.exec.host)`],
+      ["Backend", backendText(sandbox, probe)],
+      ["Mend", probe.ok ? undefined : probe.fix],
+      ["Workspace", `${agent.workspace}: ${sandbox.workspaceAccess} (workspaceAccess)`],
+      ["Own folder", `${folder} (scope: ${sandbox.scope})`],
+      ["Network", networkOf(sandbox, probe)],
+    ]),
+  );
+  return 0;
+}
+
+function confinedText({ commands, files }: Confined): string {
+  if (commands) return files ? "commands and file tools are in the sandbox" : "commands are in the sandbox";
+  return files ? "file tools are in the sandbox; commands are not" : "nothing is in the sandbox";
+}
+
+function backendText({ backend }: SandboxSettings, probe: Probe): string {
+  if (!probe.ok) return `${backend}: does not work, for ${probe.why}`;
+  return `${probe.facts.backend}${"version" in probe.facts ? ` ${probe.facts.version}` : ""}: works`;
+}
+
+function networkOf({ bwrap, docker }: SandboxSettings, probe: Probe): string {
+  return probe.ok && probe.facts.backend !== "bwrap" ? docker.network : bwrap.network;
+}
+
+/** Lists the folders that sandboxes have of their own. */
+export async function sandboxList(io: Io, { json }: { readonly json?: boolean }): Promise<number> {
+  const folders = await foldersOf(await requireState(io));
+  if (json === true) {
+    writeJson(io, { folders });
+    return 0;
+  }
+  io.out(folders.length === 0 ? "No sandbox has a folder.\n" : folderTable(io, folders));
+  return 0;
+}
+
+function folderTable(io: Io, folders: readonly SandboxFolder[]): string {
+  const rows = folders.map(({ scope, agent, session, usedAt, path }) => [
+    scope,
+    agent ?? "",
+    session ?? "",
+    `${showDuration(Date.now() - usedAt)} ago`,
+    path,
+  ]);
+  return table(io, ["SCOPE", "AGENT", "SESSION", "USED", "FOLDER"], rows);
+}
+
+export interface RecreateFlags {
+  readonly all?: boolean;
+  readonly agent?: string;
+  readonly session?: string;
+  readonly force?: boolean;
+}
+
+/** Removes the folders of sandboxes, with all that is in them. Asks before, and throws `USAGE` where nobody can be asked. */
+export async function sandboxRecreate(io: Io, flags: RecreateFlags): Promise<number> {
+  const isMeant = chosenBy(flags);
+  const folders = (await foldersOf(await requireState(io))).filter(isMeant);
+  if (folders.length > 0 && flags.force !== true && !(await mayRemove(io, folders))) return 1;
+  for (const folder of folders) await removeFolder(folder);
+  io.out(`${folders.length === 1 ? "1 folder is" : `${folders.length} folders are`} removed.\n`);
+  return 0;
+}
+
+function chosenBy({ all, agent, session }: RecreateFlags): (folder: SandboxFolder) => boolean {
+  if (all !== true && agent === undefined && session === undefined) {
+    throw new OpenClawError("USAGE", {
+      message: "Nothing says which sandboxes are meant.",
+      fix: "Add --all, --agent <id> or --session <key>.",
+    });
+  }
+  return (folder) =>
+    (agent === undefined || folder.agent === agent) && (session === undefined || folder.session === session);
+}
+
+async function mayRemove(io: Io, folders: readonly SandboxFolder[]): Promise<boolean> {
+  if (!canAsk(io)) {
+    throw new OpenClawError("USAGE", {
+      message: `${folders.length} folders would be removed with their files, and nobody can be asked here.`,
+      fix: "Add --force.",
+    });
+  }
+  io.err(folderTable(io, folders));
+  return confirmed("Remove them with all their files?");
+}
+
+const agentsOf = ({ config, paths }: State): readonly AgentSettings[] =>
+  resolveAgents(config, { home: process.env["HOME"] ?? homedir(), stateDir: paths.stateDir });
+
+function agentOf(agents: readonly AgentSettings[], id: string | undefined): AgentSettings {
+  const found = id === undefined ? agents[0] : agents.find((agent) => agent.id === id);
+  if (found) return found;
+  throw new OpenClawError("NOT_FOUND", {
+    message: `There is no agent ${id}.`,
+    fix: `The agents are: ${agents.map((agent) => agent.id).join(", ")}.`,
+  });
+}
+
+async function foldersOf(state: State): Promise<readonly SandboxFolder[]> {
+  const roots = agentsOf(state).flatMap(({ sandbox }) => (sandbox ? [sandbox.workspaceRoot] : []));
+  return (await Promise.all([...new Set(roots)].map(listFolders))).flat();
+}

@@ -1,0 +1,106 @@
+import { homedir } from "node:os";
+import { hostBackends, type HostOptions } from "../../../tools/host/host.ts";
+import { sandboxBackends } from "../../../tools/sandbox/backends.ts";
+import { pruneFolders } from "../../../tools/sandbox/folders.ts";
+import type { SandboxMachine } from "../../../tools/sandbox/machine.ts";
+import type { Unusable } from "../../../tools/sandbox/probe.ts";
+import { isMainKey, parseKey } from "../../../sessions/keys.ts";
+import type { SessionKey } from "../../../types/ids.ts";
+import type { Backends } from "../../../types/run/backend.ts";
+import { hasOwnerRights, type Acting } from "../../../types/run/principal.ts";
+import type { AgentSettings } from "../../../types/settings.ts";
+
+/** Which tools of a run are in a sandbox. */
+export interface Confined {
+  readonly commands: boolean;
+  readonly files: boolean;
+}
+
+type Machine = Pick<SandboxMachine, "known">;
+
+/** Decides by the agent's settings, the session and the person; never by what the model says. */
+export function confinedIn(agent: Pick<AgentSettings, "sandbox" | "exec">, acting: Acting, machine: Machine): Confined {
+  const files = isSandboxed(agent, acting.sessionKey);
+  switch (agent.exec.host ?? "auto") {
+    case "sandbox":
+      return { commands: true, files };
+    case "gateway":
+      return { commands: false, files };
+    case "auto":
+      return { commands: files || isConfinedByDefault(agent, acting, machine), files };
+  }
+}
+
+/** By a `mode` that the config sets. */
+function isSandboxed({ sandbox }: Pick<AgentSettings, "sandbox">, key: SessionKey): boolean {
+  return sandbox?.mode === "all" || (sandbox?.mode === "non-main" && !isMainKey(key));
+}
+
+/** Without a `mode`: guests and groups, if the machine can. */
+function isConfinedByDefault({ sandbox }: Pick<AgentSettings, "sandbox">, acting: Acting, machine: Machine): boolean {
+  if (sandbox?.mode !== "auto" || machine.known(sandbox.backend)?.ok !== true) return false;
+  return !hasOwnerRights(acting.principal) || isOfGroup(acting.sessionKey);
+}
+
+/** A group's session, and those of subagents that work for it. */
+function isOfGroup(key: SessionKey): boolean {
+  const parsed = parseKey(key);
+  return parsed.kind === "subagent" ? isOfGroup(parsed.parent) : parsed.kind === "group";
+}
+
+/** The backends of a run. */
+export function backendsOf(
+  agent: AgentSettings,
+  acting: Acting,
+  { host, machine }: { readonly host: HostOptions; readonly machine: SandboxMachine },
+): Backends & { readonly isSandboxed?: boolean } {
+  if (!agent.sandbox) return hostBackends(host);
+  // A config that was changed since the start may name a backend that has not been tried.
+  if (agent.sandbox.mode === "auto") machine.probe(agent.sandbox.backend).catch(() => undefined);
+  const confined = confinedIn(agent, acting, machine);
+  const backends = sandboxBackends({
+    host,
+    confined,
+    place: {
+      settings: agent.sandbox,
+      machine,
+      owner: { agentId: agent.id, sessionKey: acting.sessionKey },
+      home: process.env["HOME"] ?? homedir(),
+    },
+  });
+  return { ...backends, isSandboxed: confined.files };
+}
+
+/** Tries the sandboxes that the agents' settings name, at the same time. Never rejects. */
+export async function probeSandboxes(agents: readonly AgentSettings[], machine: SandboxMachine): Promise<void> {
+  const wanted = agents.flatMap(({ sandbox, exec }) =>
+    sandbox && (sandbox.mode !== "off" || exec.host === "sandbox") ? [sandbox.backend] : [],
+  );
+  await Promise.all([...new Set(wanted)].map((backend) => machine.probe(backend)));
+}
+
+/** An agent whose sandbox does not work on this machine. */
+export interface Unsandboxed {
+  readonly agent: string;
+  /** The config demands a sandbox, so its tools refuse; otherwise commands run on the machine, with approvals. */
+  readonly isDemanded: boolean;
+  readonly probe: Unusable;
+}
+
+/** Agents without the sandbox that their settings name, as far as was tried. */
+export function unsandboxed(agents: readonly AgentSettings[], machine: Machine): readonly Unsandboxed[] {
+  return agents.flatMap(({ id, sandbox, exec }) => {
+    if (!sandbox || (sandbox.mode === "off" && exec.host !== "sandbox")) return [];
+    const probe = machine.known(sandbox.backend);
+    if (probe?.ok !== false) return [];
+    return [{ agent: id, isDemanded: sandbox.mode !== "auto" || exec.host === "sandbox", probe }];
+  });
+}
+
+/** Removes the sandboxes' folders that are unused or old, by the agents' settings; resolves with how many. */
+export async function pruneSandboxes(agents: readonly AgentSettings[], now: number): Promise<number> {
+  const ofRoot = new Map(agents.flatMap(({ sandbox }) => (sandbox ? [[sandbox.workspaceRoot, sandbox.prune]] : [])));
+  let removed = 0;
+  for (const [root, prune] of ofRoot) removed += await pruneFolders(root, prune, now);
+  return removed;
+}

@@ -1,0 +1,46 @@
+import { homedir } from "node:os";
+import { SandboxMachine } from "../../tools/sandbox/machine.ts";
+import type { Check, CheckResult } from "../../types/check.ts";
+import { probeSandboxes, unsandboxed, type Unsandboxed } from "../compose/sandbox/sandboxing.ts";
+import type { StatePaths } from "../config/paths.ts";
+import type { Config } from "../config/schema.ts";
+import { resolveAgents } from "../config/settings.ts";
+import { promptCheck } from "./prompt-check.ts";
+
+interface Place {
+  readonly config: Config;
+  readonly paths: StatePaths;
+  readonly env: NodeJS.ProcessEnv;
+}
+
+/** The checks of what agents find on this machine: their prompt and their sandbox. */
+export const agentChecks = (place: Place): readonly Check[] => [promptCheck(place), sandboxCheck(place)];
+
+/** Whether the sandboxes that the config names work on this machine, by starting a program in each. */
+function sandboxCheck({ config, paths, env }: Place): Check {
+  return {
+    id: "app.sandbox",
+    title: "Sandbox",
+    timeoutMs: 12_000,
+    run: async () => {
+      const agents = resolveAgents(config, { home: env["HOME"] ?? homedir(), stateDir: paths.stateDir });
+      const machine = new SandboxMachine({ env, dir: paths.stateSub });
+      await probeSandboxes(agents, machine);
+      const found = unsandboxed(agents, machine).map(tellOf);
+      if (found.length > 0) return found;
+      const isUsed = agents.some(({ sandbox, exec }) => sandbox?.mode !== "off" || exec.host === "sandbox");
+      return isUsed
+        ? [{ status: "ok", message: "It works." }]
+        : [{ status: "skip", message: "The config switches it off." }];
+    },
+  };
+}
+
+const tellOf = ({ agent, isDemanded, probe: { why, fix } }: Unsandboxed): CheckResult =>
+  isDemanded
+    ? { status: "fail", message: `The agent "${agent}" refuses commands, for its sandbox does not work: ${why}.`, fix }
+    : {
+        status: "skip",
+        message: `The agent "${agent}" has none, so commands of guests and groups run on the machine, with approvals: ${why}.`,
+        fix,
+      };

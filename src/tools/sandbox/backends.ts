@@ -1,0 +1,127 @@
+import type { Backends, ExecBackend, FileBackend } from "../../types/run/backend.ts";
+import { hostBackends, type HostOptions } from "../host/host.ts";
+import { folderOf, openFolder } from "./folders.ts";
+import {
+  commandAccess,
+  isIsolated,
+  sandboxLauncher,
+  unusableText,
+  workspaceInside,
+  type SandboxPlace,
+} from "./launcher.ts";
+
+export interface SandboxOptions {
+  readonly host: HostOptions;
+  readonly place: Pick<SandboxPlace, "settings" | "machine" | "owner" | "home">;
+  /** What of the run's tools is in the sandbox; the rest works on the machine. */
+  readonly confined: { readonly commands: boolean; readonly files: boolean };
+}
+
+/** The backends of a run whose commands, and maybe file tools, are in a sandbox. */
+export function sandboxBackends({ host, place, confined }: SandboxOptions): Backends {
+  const outside = hostBackends(host);
+  if (!confined.commands && !confined.files) return outside;
+  const whole = placeOf(host, place);
+  const inside = hostBackends(insideOptions(host, whole));
+  return {
+    files: confined.files ? sandboxFiles(inside.files, whole) : outside.files,
+    exec: confined.commands ? sandboxExec(inside, whole) : outside.exec,
+  };
+}
+
+function placeOf({ settings, rights, deniedPaths, readablePaths = [] }: HostOptions, place: SandboxOptions["place"]) {
+  const all = [...readablePaths, ...settings.exec.pathPrepend];
+  // A guest sees the received files of its own conversation only.
+  const readable = rights === "owner" ? all : all.filter((path) => path !== rights.received.dir);
+  return { ...place, rights, workspace: settings.workspace, hidden: deniedPaths, readable };
+}
+
+/** File tools stay in what commands see: the workspace or the folder in its place, and what prompts refer to. */
+function insideOptions(host: HostOptions, place: SandboxPlace): HostOptions {
+  const { settings } = host;
+  return {
+    ...host,
+    settings: {
+      ...settings,
+      workspace: workspaceInside(place),
+      tools: { ...settings.tools, workspaceOnly: true },
+    },
+    readablePaths: [...(host.readablePaths ?? []), folderOf(place.settings, place.owner)],
+    launcher: sandboxLauncher(place),
+  };
+}
+
+/** Rejects where the sandbox does not work; makes its folder. */
+async function ready({ settings, machine, owner }: SandboxPlace): Promise<void> {
+  const probe = await machine.probe(settings.backend);
+  if (!probe.ok) throw new Error(unusableText(probe));
+  await openFolder(settings, owner, Date.now());
+}
+
+function mustWrite(mode: "read" | "write", { settings }: SandboxPlace): void {
+  if (mode === "write" && settings.workspaceAccess === "ro")
+    throw new Error(
+      "The workspace is read-only in this session (agents.defaults.sandbox.workspaceAccess): nothing was written.",
+    );
+}
+
+function sandboxFiles(files: FileBackend, place: SandboxPlace): FileBackend {
+  const workspace = workspaceInside(place);
+  const at = async <T>(work: () => Promise<T>): Promise<T> => {
+    await ready(place);
+    return work();
+  };
+  return {
+    locate: (path, _workspace, mode) =>
+      at(async () => {
+        mustWrite(mode, place);
+        return files.locate(path, workspace, mode);
+      }),
+    open: (path) => at(() => files.open(path, workspace)),
+    replace: (file) =>
+      at(async () => {
+        mustWrite("write", place);
+        return files.replace(file, workspace);
+      }),
+    list: (path, _workspace, bounds) => at(() => files.list(path, workspace, bounds)),
+    findFiles: (query, scope, take) => at(() => files.findFiles(query, { ...scope, workspace }, take)),
+    searchText: (query, scope, take) => at(() => files.searchText(query, { ...scope, workspace }, take)),
+  };
+}
+
+function sandboxExec({ exec, files }: Backends, place: SandboxPlace): ExecBackend {
+  const workspace = workspaceInside(place);
+  return {
+    get isolated() {
+      return isIsolated(place);
+    },
+    note: noteFor(place),
+    async directory(path) {
+      await ready(place);
+      await files.locate(path, workspace, "read");
+      return exec.directory(path, workspace);
+    },
+    filesOf: (command, { cwd }) => exec.filesOf(command, { cwd, workspace }),
+    start: (line) => exec.start(line),
+  };
+}
+
+/** What the model has to know of the sandbox. */
+function noteFor({ settings, owner, rights, workspace }: SandboxPlace): string {
+  const folder = folderOf(settings, owner);
+  const { network } = settings.bwrap;
+  const places = {
+    none: `They work in ${folder}; the agent's workspace is not there.`,
+    ro: `They can read the workspace (${workspace}), and write in ${folder}.`,
+    rw: `They can read and write the workspace (${workspace}).`,
+  };
+  return [
+    "Commands run in a sandbox.",
+    places[commandAccess(settings, rights)],
+    "/tmp and the home directory are empty at the start of each command and vanish with it.",
+    network === "none" ? "There is no network." : "",
+    "Programs in the background end with the command.",
+  ]
+    .filter((text) => text !== "")
+    .join(" ");
+}

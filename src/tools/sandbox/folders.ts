@@ -1,0 +1,113 @@
+import { createHash } from "node:crypto";
+import { mkdir, readdir, readFile, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+import type { SandboxSettings } from "../../types/sandbox.ts";
+import { errorCode, unlessMissing } from "../../utils/missing.ts";
+
+/** Whose sandbox it is. */
+export interface SandboxOwner {
+  readonly agentId: string;
+  readonly sessionKey: string;
+}
+
+/** A sandbox's own folder, which its commands may write. */
+export interface SandboxFolder {
+  readonly path: string;
+  readonly scope: SandboxSettings["scope"];
+  readonly agent?: string | undefined;
+  readonly session?: string | undefined;
+  /** Milliseconds since 1970. */
+  readonly madeAt: number;
+  readonly usedAt: number;
+}
+
+const record = z.object({
+  scope: z.enum(["session", "agent", "shared"]),
+  agent: z.string().optional(),
+  session: z.string().optional(),
+  madeAt: z.number(),
+});
+
+type Place = Pick<SandboxSettings, "scope" | "workspaceRoot">;
+
+/** The folder that a session's commands have. Pure. */
+export const folderOf = ({ scope, workspaceRoot }: Place, owner: SandboxOwner): string =>
+  join(workspaceRoot, nameOf(scope, owner));
+
+function nameOf(scope: SandboxSettings["scope"], { agentId, sessionKey }: SandboxOwner): string {
+  if (scope === "shared") return "shared";
+  const plain = (text: string) => text.replaceAll(/[^a-zA-Z0-9_-]+/g, "-").slice(0, 40);
+  if (scope === "agent") return `agent-${plain(agentId)}`;
+  const hash = createHash("sha256").update(`${agentId}\0${sessionKey}`).digest("hex").slice(0, 12);
+  return `session-${plain(sessionKey)}-${hash}`;
+}
+
+/** The folder's record lies beside it, where its commands cannot write. Its time of change is that of the last use. */
+const recordOf = (folder: string): string => `${folder}.json`;
+
+/** Makes the folder if it is missing, and notes that it is used. */
+export async function openFolder(place: Place, owner: SandboxOwner, now: number): Promise<string> {
+  const folder = folderOf(place, owner);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const whose = {
+    ...(place.scope !== "shared" && { agent: owner.agentId }),
+    ...(place.scope === "session" && { session: owner.sessionKey }),
+  };
+  const text = JSON.stringify({ scope: place.scope, ...whose, madeAt: now });
+  try {
+    await writeFile(recordOf(folder), `${text}\n`, { flag: "wx", mode: 0o600 });
+  } catch (error) {
+    if (errorCode(error) !== "EEXIST") throw error;
+    await utimes(recordOf(folder), now / 1000, now / 1000);
+  }
+  return folder;
+}
+
+/** The folders below a root that sandboxes made, in the order of their names. A record that cannot be read is left out. */
+export async function listFolders(root: string): Promise<readonly SandboxFolder[]> {
+  const names = (await unlessMissing(readdir(root))) ?? [];
+  const records = names.filter((name) => name.endsWith(".json")).toSorted();
+  const found = await Promise.all(records.map((name) => readRecord(join(root, name))));
+  return found.filter((folder) => folder !== undefined);
+}
+
+async function readRecord(path: string): Promise<SandboxFolder | undefined> {
+  try {
+    const { mtimeMs } = await stat(path);
+    return {
+      path: path.slice(0, -".json".length),
+      ...record.parse(JSON.parse(await readFile(path, "utf8"))),
+      usedAt: mtimeMs,
+    };
+  } catch {
+    // It is another program's file, or was removed meanwhile.
+    return undefined;
+  }
+}
+
+/** Removes a folder with all that is in it. The next command of its sessions begins with an empty one. */
+export async function removeFolder({ path }: Pick<SandboxFolder, "path">): Promise<void> {
+  await rm(path, { recursive: true, force: true });
+  await rm(recordOf(path), { force: true });
+}
+
+const HOUR_MS = 3_600_000;
+/** A folder that was used within this time may be in use. */
+const IN_USE_MS = HOUR_MS;
+
+/** Removes the folders that are unused or old, by the settings; resolves with how many. */
+export async function pruneFolders(
+  root: string,
+  { idleHours, maxAgeDays }: SandboxSettings["prune"],
+  now: number,
+): Promise<number> {
+  const isPast = (since: number, ms: number) => ms > 0 && now - since >= ms;
+  const folders = await listFolders(root);
+  const old = folders.filter(
+    ({ madeAt, usedAt }) =>
+      isPast(usedAt, idleHours * HOUR_MS) || (isPast(madeAt, maxAgeDays * 24 * HOUR_MS) && isPast(usedAt, IN_USE_MS)),
+  );
+  for (const folder of old) await removeFolder(folder);
+  return old.length;
+}

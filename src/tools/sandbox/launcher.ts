@@ -1,0 +1,112 @@
+import { randomUUID } from "node:crypto";
+import { join } from "node:path";
+import type { Launch, Launcher } from "../../types/run/backend.ts";
+import type { SandboxSettings } from "../../types/sandbox.ts";
+import type { GuestRules } from "../host/access.ts";
+import { checkBind, readBinds } from "./binds.ts";
+import { bwrapLaunch } from "./bwrap.ts";
+import { containerLaunch, sharesNetwork } from "./container.ts";
+import { folderOf, openFolder, type SandboxOwner } from "./folders.ts";
+import { engineEnv, type Facts, type Probe, type SandboxMachine } from "./machine.ts";
+import { viewOf, type View } from "./view.ts";
+
+/** The sandbox of one run. */
+export interface SandboxPlace {
+  readonly settings: SandboxSettings;
+  readonly machine: SandboxMachine;
+  readonly owner: SandboxOwner;
+  readonly workspace: string;
+  readonly rights: "owner" | GuestRules;
+  /** Directories outside the workspace that commands may read. */
+  readonly readable: readonly string[];
+  /** The gateway's own files. */
+  readonly hidden: readonly string[];
+  readonly home: string;
+}
+
+/** What the model, or the operator, is told where there is no usable sandbox. */
+export const unusableText = (probe: Extract<Probe, { ok: false }>): string =>
+  `The sandbox does not work on this machine: ${probe.why}. The config (agents.defaults.sandbox) lets this session's tools work ` +
+  `nowhere else. The operator can mend it: ${probe.fix}`;
+
+/** Starts processes inside the sandbox. Rejects where it does not work; nothing is ever started outside instead. */
+export function sandboxLauncher(place: SandboxPlace): Launcher {
+  return {
+    async prepare(launch) {
+      const probe = await place.machine.probe(place.settings.backend);
+      if (!probe.ok) throw new Error(`The command was not run. ${unusableText(probe)}`);
+      const { view, cwd } = await lookUp(launch, place);
+      return inside({ ...launch, cwd }, view, probe.facts, place);
+    },
+  };
+}
+
+function inside(launch: Launch, view: View, facts: Facts, { settings, owner }: SandboxPlace): Launch {
+  const { bwrap, docker } = settings;
+  switch (facts.backend) {
+    case "bwrap":
+      return bwrapLaunch(launch, view, facts, bwrap);
+    case "docker":
+    case "podman": {
+      const name = `${docker.containerPrefix}${randomUUID()}`;
+      const labels = { "openclaw.sandbox": "1", "openclaw.agent": owner.agentId, "openclaw.session": owner.sessionKey };
+      const user = `${process.getuid?.() ?? 1000}:${process.getgid?.() ?? 1000}`;
+      return containerLaunch(
+        launch,
+        view,
+        { program: facts.program, name, labels, user, env: engineEnv(process.env) },
+        docker,
+      );
+    }
+  }
+}
+
+async function lookUp(launch: Launch, place: SandboxPlace): Promise<{ view: View; cwd: string }> {
+  const { settings, owner, workspace, rights, readable, hidden, home } = place;
+  await checkSettings(settings, home);
+  const access = commandAccess(settings, rights);
+  const folder = await openFolder(settings, owner, Date.now());
+  const { ro, rw } = readBinds(settings.bwrap.binds);
+  const view = await viewOf({
+    writable: access === "rw" ? [workspace, ...rw] : [folder, ...rw],
+    readable: [...readable, ...(await received(rights)), ...ro, ...(access === "ro" ? [workspace] : [])],
+    hidden,
+    home,
+  });
+  return { view, cwd: launch.cwd };
+}
+
+/** A guest's command never writes the workspace, where files are that act on everybody. */
+export const commandAccess = (
+  { workspaceAccess }: Pick<SandboxSettings, "workspaceAccess">,
+  rights: SandboxPlace["rights"],
+): SandboxSettings["workspaceAccess"] => (workspaceAccess === "rw" && rights !== "owner" ? "ro" : workspaceAccess);
+
+/** The files of a guest's own conversation. */
+async function received(rights: SandboxPlace["rights"]): Promise<readonly string[]> {
+  if (rights === "owner") return [];
+  return [...(await rights.received.own())].map((name) => join(rights.received.dir, name));
+}
+
+/** Rejects when the settings would open the sandbox. */
+async function checkSettings({ bwrap, docker }: SandboxSettings, home: string): Promise<void> {
+  const { ro, rw } = readBinds(bwrap.binds);
+  const sources = docker.binds.map((bind) => bind.split(":")[0] ?? bind);
+  for (const path of [...ro, ...rw, ...sources]) await checkBind(path, home);
+  if (sharesNetwork(docker.network))
+    throw new Error(`The sandbox cannot have the network "${docker.network}": it reaches services of the machine.`);
+}
+
+/** Whether commands can neither reach a network nor write outside the workspace and their own folder. */
+export function isIsolated({ settings, machine }: Pick<SandboxPlace, "settings" | "machine">): boolean {
+  const probe = machine.known(settings.backend);
+  if (probe?.ok !== true) return false;
+  const { bwrap, docker } = settings;
+  const isEngine = probe.facts.backend === "docker" || probe.facts.backend === "podman";
+  if (isEngine) return docker.network === "none" && docker.binds.every((bind) => bind.endsWith(":ro"));
+  return bwrap.network === "none" && readBinds(bwrap.binds).rw.length === 0;
+}
+
+/** The folder that stands for the workspace where nothing is visible of it. */
+export const workspaceInside = ({ settings, owner, workspace }: SandboxPlace): string =>
+  settings.workspaceAccess === "none" ? folderOf(settings, owner) : workspace;

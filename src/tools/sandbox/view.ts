@@ -1,0 +1,121 @@
+import type { Stats } from "node:fs";
+import { lstat, mkdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { errorCode, unlessMissing } from "../../utils/missing.ts";
+import { isInside, realOf } from "../../utils/real-path.ts";
+
+/** One path of the machine that a sandbox has, at the same place. */
+export interface Mount {
+  /** Absolute, without symbolic links. */
+  readonly path: string;
+  /** `empty` and `blank` hide a directory or a file. */
+  readonly as: "ro" | "rw" | "empty" | "blank";
+}
+
+/** What a sandboxed command has of the machine's files besides the system's own. */
+export interface View {
+  /** A directory before what is in it. */
+  readonly mounts: readonly Mount[];
+  /** Paths by which the settings name something, and where they lead. */
+  readonly links: readonly { readonly at: string; readonly to: string }[];
+}
+
+export interface ViewOptions {
+  /** Directories that commands may write. Their programs' configuration stays read-only. */
+  readonly writable: readonly string[];
+  /** Directories and files for reading; missing ones are left out. */
+  readonly readable: readonly string[];
+  /** The gateway's own files, which stay hidden wherever they lie. */
+  readonly hidden: readonly string[];
+  readonly home: string;
+}
+
+/** Directories that the gateway reads or writes by itself: a link made in their place would lead it out of the workspace. */
+const OWN_FOLDERS = [".openclaw", "skills", "memory"];
+
+/** What programs outside the sandbox run or obey by themselves. */
+const GUARDED = (
+  ".husky .githooks .vscode .idea .mcp.json .gitmodules .gitconfig .envrc .npmrc .bashrc .bash_profile .bash_login .bash_logout " +
+  ".profile .zshrc .zprofile .zshenv .zlogin .zlogout"
+).split(" ");
+
+/** Looks up what there is. Rejects with a text for the model when a directory cannot be given to a sandbox. */
+export async function viewOf({ writable, readable, hidden, home }: ViewOptions): Promise<View> {
+  const open = await Promise.all(writable.map((path) => realDirectory(path, home)));
+  const seen = (await Promise.all(readable.map(existing))).filter((path) => path !== undefined);
+  for (const path of seen) refuseHome(path, await realOf(home));
+  const guarded = (await Promise.all(open.map(guardedIn))).flat();
+  const closed = (await Promise.all(hidden.map(cover))).filter((mount) => mount !== undefined);
+  const shown = [...open, ...seen];
+  const mounts: readonly Mount[] = [
+    ...seen.map((path): Mount => ({ path, as: "ro" })),
+    ...open.map((path): Mount => ({ path, as: "rw" })),
+    ...guarded,
+    ...closed.filter(({ path }) => shown.some((root) => isInside(path, root))),
+  ];
+  const named = writable.map((at, index) => ({ at, to: open[index] ?? at }));
+  return { mounts: parentsFirst(mounts), links: named.filter(({ at, to }) => at !== to) };
+}
+
+/** A path in a directory is longer than that directory's. Of two mounts at one path the later one counts. */
+const parentsFirst = (mounts: readonly Mount[]): readonly Mount[] =>
+  mounts.toSorted((a, b) => a.path.length - b.path.length);
+
+async function realDirectory(path: string, home: string): Promise<string> {
+  const real = await realOf(path);
+  refuseHome(real, await realOf(home));
+  return real;
+}
+
+function refuseHome(path: string, home: string): void {
+  if (!isInside(home, path)) return;
+  throw new Error(
+    `The command was not run: ${path} contains the home directory, which a sandbox must not have. ` +
+      "The operator has to give the agent a workspace of its own (agents.defaults.workspace).",
+  );
+}
+
+const existing = async (path: string): Promise<string | undefined> =>
+  (await unlessMissing(stat(path))) === undefined ? undefined : realOf(path);
+
+async function cover(path: string): Promise<Mount | undefined> {
+  const real = await realOf(path);
+  const found = await unlessMissing(stat(real));
+  return found && { path: real, as: found.isDirectory() ? "empty" : "blank" };
+}
+
+async function guardedIn(root: string): Promise<readonly Mount[]> {
+  for (const name of OWN_FOLDERS) await makeFolder(join(root, name));
+  const names = [...OWN_FOLDERS, ...GUARDED];
+  const found = await Promise.all(names.map((name) => guard(join(root, name))));
+  return [...found.filter((mount) => mount !== undefined), ...(await gitIn(root))];
+}
+
+async function makeFolder(path: string): Promise<void> {
+  try {
+    await mkdir(path, { mode: 0o700 });
+  } catch (error) {
+    if (errorCode(error) !== "EEXIST") throw error;
+  }
+  // The gateway writes long outputs below it.
+  if (path.endsWith(".openclaw") && (await lstat(path)).isSymbolicLink())
+    throw new Error(
+      `The command was not run: ${path} is a link, and a sandboxed command could make it lead elsewhere.`,
+    );
+}
+
+async function guard(path: string): Promise<Mount | undefined> {
+  const found = await unlessMissing(lstat(path));
+  // Nothing can be mounted over a link.
+  return found === undefined || found.isSymbolicLink() ? undefined : { path, as: "ro" };
+}
+
+/** Git's hooks and settings. The directory is a mount of its own, so that it cannot be moved away with them. */
+async function gitIn(root: string): Promise<readonly Mount[]> {
+  const git = join(root, ".git");
+  const found: Stats | undefined = await unlessMissing(lstat(git));
+  if (found?.isDirectory() !== true) return found?.isFile() === true ? [{ path: git, as: "ro" }] : [];
+  await makeFolder(join(git, "hooks"));
+  const inside = await Promise.all(["hooks", "config", "config.worktree"].map((name) => guard(join(git, name))));
+  return [{ path: git, as: "rw" }, ...inside.filter((mount) => mount !== undefined)];
+}

@@ -1,0 +1,116 @@
+import { describe, expect, it } from "vitest";
+import { confinedIn } from "../../../src/app/compose/sandbox/sandboxing.ts";
+import { loadConfigText } from "../../../src/app/config/load.ts";
+import { resolveAgents } from "../../../src/app/config/settings.ts";
+import { OPERATOR_KEY } from "../../../src/sessions/keys.ts";
+import type { Probe } from "../../../src/tools/sandbox/machine.ts";
+import { sessionKey } from "../../../src/types/ids.ts";
+import { OPERATOR, type Acting } from "../../../src/types/run/principal.ts";
+
+const firstAgent = async (config: object) => {
+  const { config: read } = await loadConfigText(JSON.stringify(config), { path: "/x/openclaw.json", env: {} });
+  const [agent] = resolveAgents(read, { home: "/home/ada", stateDir: "/state" });
+  if (!agent) throw new Error("no agent");
+  return agent;
+};
+
+/** A value for each key that is not its default. */
+const OTHER = {
+  mode: "all",
+  scope: "shared",
+  workspaceAccess: "rw",
+  workspaceRoot: "/folders",
+  backend: "podman",
+  bwrap: {
+    network: "host",
+    binds: ["/data"],
+    processes: 9,
+    memoryMb: 65,
+    cpuSeconds: 3,
+    fileSizeMb: 4,
+    tmpMb: 5,
+  },
+  prune: { idleHours: 1, maxAgeDays: 2 },
+};
+const DOCKER = {
+  image: "mine",
+  containerPrefix: "p-",
+  network: "apart",
+  user: "1:1",
+  readOnlyRoot: false,
+  tmpfs: ["/t"],
+  capDrop: ["NET_RAW"],
+  pidsLimit: 9,
+  memory: "1g",
+  cpus: 2,
+  binds: ["/a:/a:ro"],
+  env: { A: "b" },
+};
+
+describe("the sandbox of the config", () => {
+  it("reaches its agents with every key", async () => {
+    const { sandbox } = await firstAgent({ agents: { defaults: { sandbox: { ...OTHER, docker: DOCKER } } } });
+    expect(sandbox).toEqual({ ...OTHER, docker: DOCKER });
+  });
+
+  it("is overridden by an agent's own, key by key", async () => {
+    const own = { ...OTHER, scope: "session", docker: DOCKER };
+    const plain = { mode: "off", prune: { idleHours: 9, maxAgeDays: 9 }, bwrap: { tmpMb: 77 } };
+    const list = [{ id: "a", sandbox: own }];
+    expect((await firstAgent({ agents: { defaults: { sandbox: plain }, list } })).sandbox).toEqual(own);
+    const part = [{ id: "a", sandbox: { prune: { maxAgeDays: 2 } } }];
+    const { sandbox } = await firstAgent({ agents: { defaults: { sandbox: plain }, list: part } });
+    expect(sandbox).toMatchObject({ mode: "off", prune: { idleHours: 9, maxAgeDays: 2 }, bwrap: { tmpMb: 77 } });
+  });
+
+  it("keeps the containers of a shared sandbox as the defaults say", async () => {
+    const list = [{ id: "a", sandbox: { scope: "shared", docker: { image: "own" } } }];
+    const { sandbox } = await firstAgent({ agents: { defaults: { sandbox: { docker: DOCKER } }, list } });
+    expect(sandbox?.docker.image).toBe("mine");
+  });
+});
+
+const guest = { kind: "sender", id: "g" } as const;
+const DIRECT = sessionKey("telegram:default:direct:7");
+const GROUP = sessionKey("telegram:default:group:-1");
+const works: Probe = { ok: true, facts: { backend: "docker", program: "/d" } };
+const broken: Probe = { ok: false, why: "", fix: "" };
+
+describe("what of a turn is in the sandbox", () => {
+  const ask = async (config: object, acting: Partial<Acting> = {}, probe: Probe = works) => {
+    const { commands, files } = confinedIn(
+      await firstAgent(config),
+      { principal: OPERATOR, sessionKey: OPERATOR_KEY, ...acting },
+      { known: () => probe },
+    );
+    return [...(commands ? ["commands"] : []), ...(files ? ["files"] : [])];
+  };
+  const mode = (name: string) => ({ agents: { defaults: { sandbox: { mode: name } } } });
+
+  it("follows the mode", async () => {
+    expect(await ask(mode("all"))).toEqual(["commands", "files"]);
+    expect(await ask(mode("non-main"))).toEqual([]);
+    expect(await ask(mode("non-main"), { sessionKey: DIRECT })).toEqual(["commands", "files"]);
+    expect(await ask(mode("off"), { principal: guest, sessionKey: GROUP })).toEqual([]);
+  });
+
+  it("stays in the sandbox that the mode demands where it does not work", async () => {
+    expect(await ask(mode("all"), {}, broken)).toEqual(["commands", "files"]);
+  });
+
+  it("is commands of guests and in groups without a mode, where the sandbox works", async () => {
+    expect(await ask({})).toEqual([]);
+    expect(await ask({}, { sessionKey: DIRECT })).toEqual([]);
+    expect(await ask({}, { principal: guest, sessionKey: DIRECT })).toEqual(["commands"]);
+    expect(await ask({}, { sessionKey: GROUP })).toEqual(["commands"]);
+    expect(await ask({}, { sessionKey: sessionKey(`${GROUP}::main`) })).toEqual(["commands"]);
+    expect(await ask({}, { principal: guest, sessionKey: DIRECT }, broken)).toEqual([]);
+  });
+
+  it("is commands where tools.exec.host says so, and none of them where it says gateway", async () => {
+    expect(await ask({ tools: { exec: { host: "sandbox" } } })).toEqual(["commands"]);
+    expect(await ask({ tools: { exec: { host: "gateway" } }, ...mode("all") })).toEqual(["files"]);
+    const list = [{ id: "a", tools: { exec: { host: "sandbox" } } }];
+    expect(await ask({ agents: { list }, tools: { exec: { host: "gateway" } } })).toEqual(["commands"]);
+  });
+});

@@ -1,0 +1,109 @@
+import { describe, expect, it } from "vitest";
+import { bwrapLaunch, type BwrapFacts } from "../../../src/tools/sandbox/bwrap.ts";
+import type { SandboxConfig } from "../../../src/tools/sandbox/config.ts";
+import { containerLaunch } from "../../../src/tools/sandbox/container.ts";
+import { sandboxSettings } from "../../../src/tools/sandbox/settings.ts";
+import type { View } from "../../../src/tools/sandbox/view.ts";
+
+const LAUNCH = {
+  argv: ["/bin/sh", "-c", "echo hi"],
+  cwd: "/w",
+  env: { HOME: "/home/ada", LANG: "C", TMP: "/x" },
+} as const;
+const VIEW: View = {
+  mounts: [
+    { path: "/w", as: "rw" },
+    { path: "/w/.git/hooks", as: "ro" },
+    { path: "/w/state", as: "empty" },
+    { path: "/w/key", as: "blank" },
+  ],
+  links: [{ at: "/named", to: "/w" }],
+};
+const FACTS: BwrapFacts = {
+  program: "/usr/bin/bwrap",
+  canSize: true,
+  system: [{ path: "/usr" }, { path: "/bin", target: "usr/bin" }],
+};
+const settings = (config: SandboxConfig) => sandboxSettings(config, {}, { home: "/home/ada", stateDir: "/s" });
+const bwrap = (config: SandboxConfig["bwrap"] = {}, facts: BwrapFacts = FACTS) =>
+  bwrapLaunch(LAUNCH, VIEW, facts, settings({ bwrap: config }).bwrap);
+const line = (...args: Parameters<typeof bwrap>) => bwrap(...args).argv.join(" ");
+
+describe("a command for bwrap", () => {
+  it("has every namespace of its own, no capability, and dies with the gateway", () => {
+    for (const flag of ["--unshare-all", "--unshare-user", "--die-with-parent", "--new-session", "--cap-drop ALL"])
+      expect(line()).toContain(flag);
+    expect(line()).not.toContain("--share-net");
+  });
+
+  it("sees the system for reading, empty temporary directories, and last what the view lists", () => {
+    expect(line()).toContain("--ro-bind /usr /usr --symlink usr/bin /bin");
+    expect(line()).toMatch(
+      /--tmpfs \/tmp .*--tmpfs \/home\/ada --bind \/w \/w --ro-bind \/w\/\.git\/hooks \/w\/\.git\/hooks/,
+    );
+    expect(line()).toContain("--tmpfs /w/state --remount-ro /w/state --ro-bind /dev/null /w/key");
+    expect(line()).toContain("--symlink /w /named --remount-ro / --chdir /w --");
+    expect(line()).not.toMatch(/bind \/ \/|\/etc\/shadow| \/root /);
+  });
+
+  it("ends with the command as it was given, in the same environment without the gateway's directories", () => {
+    const { argv, env } = bwrap();
+    expect(argv.slice(-3)).toEqual([...LAUNCH.argv]);
+    expect(env).toEqual({ HOME: "/home/ada", LANG: "C", TMPDIR: "/tmp" });
+  });
+
+  it("has the limits and the network that the settings say", () => {
+    const limits = { cpuSeconds: 7, fileSizeMb: 2, memoryMb: 64, processes: 9 };
+    expect(line(limits)).toContain(" sh 7 4096 65536 9 /bin/sh -c echo hi");
+    expect(line({ tmpMb: 3 })).toContain("--size 3145728 --tmpfs /tmp");
+    expect(line({ network: "host" })).toContain("--share-net");
+    expect(line({ network: "host" })).toContain("/etc/resolv.conf");
+    expect(line()).not.toContain("/etc/resolv.conf");
+  });
+
+  it("is started by a shell that opens the filter of system calls, where there is one", () => {
+    const { argv } = bwrap({}, { ...FACTS, filter: "/s/seccomp.bpf" });
+    expect(argv.slice(0, 5)).toEqual(["/bin/sh", "-c", expect.stringContaining("3<"), "/s/seccomp.bpf", FACTS.program]);
+    expect(argv).toContain("--seccomp");
+  });
+
+  it("gets no limit of a temporary directory from a bwrap that knows none", () => {
+    expect(line({}, { ...FACTS, canSize: false })).not.toContain("--size");
+  });
+});
+
+describe("a command for docker or podman", () => {
+  const place = { program: "/usr/bin/docker", name: "n", labels: { "openclaw.agent": "main" }, user: "1:2", env: {} };
+  const run = (docker: SandboxConfig["docker"] = {}) =>
+    containerLaunch(LAUNCH, VIEW, place, settings({ docker }).docker).argv.join(" ");
+
+  it("is closed unless the settings say otherwise", () => {
+    const said = run();
+    for (const part of ["--network none", "--read-only", "--cap-drop ALL", "--security-opt no-new-privileges", "--rm"])
+      expect(said).toContain(part);
+    expect(said).toContain("--user 1:2");
+    expect(said).toContain("type=bind,source=/w/.git/hooks,target=/w/.git/hooks,readonly");
+    expect(said).toContain("type=tmpfs,target=/w/state");
+    expect(said).toMatch(/openclaw-sandbox:bookworm-slim \/bin\/sh -c echo hi$/);
+  });
+
+  it("has every setting of its container", () => {
+    const said = run({
+      image: "mine:1",
+      network: "apart",
+      user: "5:6",
+      readOnlyRoot: false,
+      tmpfs: ["/scratch"],
+      capDrop: ["NET_RAW"],
+      pidsLimit: 11,
+      memory: "9m",
+      cpus: 0.5,
+      binds: ["/data:/data:ro"],
+      env: { LANG: "de" },
+    });
+    const parts = "mine:1|--network apart|--user 5:6|--tmpfs /scratch|--cap-drop NET_RAW|--pids-limit 11|--memory 9m";
+    for (const part of [...parts.split("|"), "--cpus 0.5", "--volume /data:/data:ro", "--env LANG=de"])
+      expect(said).toContain(part);
+    expect(said).not.toContain("--read-only");
+  });
+});

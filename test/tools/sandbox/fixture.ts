@@ -1,0 +1,110 @@
+import { execFileSync } from "node:child_process";
+import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { GuestRules } from "../../../src/tools/host/access.ts";
+import { sandboxBackends } from "../../../src/tools/sandbox/backends.ts";
+import { SandboxMachine } from "../../../src/tools/sandbox/machine.ts";
+import { sandboxSettings } from "../../../src/tools/sandbox/settings.ts";
+import type { Backends, CommandEnd } from "../../../src/types/run/backend.ts";
+import type { SandboxConfig } from "../../../src/tools/sandbox/config.ts";
+import { agentSettings } from "../../kit/tools.ts";
+
+/** The reason why tests with the real program are left out; undefined where it works. */
+export const whyNoBwrap = await (async () => {
+  const machine = new SandboxMachine({
+    env: { PATH: "/usr/bin:/bin:/usr/local/bin" },
+    dir: mkdtempSync(join(tmpdir(), "sandbox-probe-")),
+  });
+  const probe = await machine.probe("bwrap");
+  return probe.ok ? undefined : probe.why;
+})();
+
+/** A home directory with secrets, the gateway's state and an agent's workspace in it. */
+export interface Ground {
+  readonly home: string;
+  readonly state: string;
+  readonly workspace: string;
+  readonly machine: SandboxMachine;
+  /** The backends of a run. */
+  backends(config?: SandboxConfig, more?: { rights?: "owner" | GuestRules; session?: string }): Backends;
+  /** Runs a command in a workspace that may be written. */
+  run(command: string, config?: SandboxConfig, more?: RunOptions): Promise<CommandEnd>;
+  /** The same; what it printed. */
+  says(command: string, config?: SandboxConfig): Promise<string>;
+  close(): void;
+}
+
+interface RunOptions {
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
+}
+
+export const SECRET = "secret-of-the-machine";
+
+export function openGround(env: NodeJS.ProcessEnv = { PATH: "/usr/bin:/bin" }): Ground {
+  const home = realpathSync(mkdtempSync(join(tmpdir(), "sandbox-home-")));
+  const state = join(home, ".openclaw");
+  const workspace = join(state, "workspace");
+  for (const dir of [".ssh", ".openclaw/credentials", ".openclaw/state", ".openclaw/workspace", "outside"])
+    mkdirSync(join(home, dir), { recursive: true });
+  for (const file of [
+    ".ssh/id_rsa",
+    ".openclaw/openclaw.json",
+    ".openclaw/credentials/gateway-token",
+    "outside/note.txt",
+  ])
+    writeFileSync(join(home, file), SECRET);
+  const machine = new SandboxMachine({ env, dir: join(state, "state") });
+  const hidden = ["openclaw.json", "credentials", "state"].map((name) => join(state, name));
+  const ground: Ground = {
+    home,
+    state,
+    workspace,
+    machine,
+    backends: (config = {}, { rights = "owner", session = "s1" } = {}) =>
+      sandboxBackends({
+        host: { settings: agentSettings(workspace), rights, deniedPaths: hidden },
+        confined: { commands: true, files: true },
+        place: {
+          settings: sandboxSettings({ mode: "all", workspaceAccess: "rw", ...config }, {}, { home, stateDir: state }),
+          machine,
+          owner: { agentId: "main", sessionKey: session },
+          home,
+        },
+      }),
+    async run(command, config, { timeoutMs = 20_000, signal = new AbortController().signal } = {}) {
+      const { exec } = ground.backends(config);
+      const cwd = await exec.directory(".", workspace);
+      const running = await exec.start({ command, cwd, timeoutMs, input: "none" });
+      signal.addEventListener("abort", () => running.end("abort"));
+      return running.ended;
+    },
+    async says(command, config) {
+      const { output } = await ground.run(command, config);
+      return output.text.trim();
+    },
+    close: () => rmSync(home, { recursive: true, force: true }),
+  };
+  return ground;
+}
+
+/** A program of shell lines on a path of its own. */
+export function fakeProgram(dir: string, name: string, lines: string): string {
+  mkdirSync(dir, { recursive: true });
+  const path = join(dir, name);
+  writeFileSync(path, `#!/bin/sh\n${lines}\n`);
+  chmodSync(path, 0o755);
+  return path;
+}
+
+/** Whether a program is on this machine. */
+export function has(program: string): boolean {
+  try {
+    execFileSync("/bin/sh", ["-c", `command -v ${program}`], { stdio: "ignore" });
+    return true;
+  } catch {
+    // It is not installed.
+    return false;
+  }
+}

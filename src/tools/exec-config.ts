@@ -9,6 +9,7 @@ const ONE_FORM =
   "`mode` cannot be set together with `security` or `ask`; `ask` is the same as security allowlist with ask on-miss";
 
 const mode = z.enum(EXEC_MODES).optional();
+
 const HOSTS = ["auto", "sandbox", "gateway", "node"] as const;
 
 const names = z.array(z.string());

@@ -208,11 +208,14 @@ type OwnExec = Partial<AgentToolsConfig["exec"]>;
 function execOf(all: ToolsConfig["exec"], own: OwnExec = {}): ExecSettings {
   // A key that an agent leaves out may be there without a value.
   const given = Object.fromEntries(Object.entries(own).filter(([, value]) => value !== undefined));
-  const { timeoutSec, backgroundMs, cleanupMs, notifyOnExit, notifyOnExitEmptySuccess, ...more } = { ...all, ...given };
-  const { mode: _mode, host, ...rest } = more;
+  const { host, timeoutSec, backgroundMs, cleanupMs, notifyOnExit, notifyOnExitEmptySuccess, ...more } = {
+    ...all,
+    ...given,
+  };
+  const { mode: _mode, ...rest } = more;
   const background = { afterMs: backgroundMs, keptMs: cleanupMs, notifyOnExit, notifyOnExitEmptySuccess };
-  const runs = { ...execChoice(all, own), ...(host !== "node" && { host }) };
-  return { ...rest, ...runs, timeoutMs: timeoutSec * 1000, background };
+  const where = host === "node" ? {} : { host };
+  return { ...rest, ...where, ...execChoice(all, own), timeoutMs: timeoutSec * 1000, background };
 }
 
 function streamingOf(defaults: Defaults, { humanDelay: own }: Entry): AgentSettings["streaming"] {

@@ -10,8 +10,7 @@ import { mentionsCheck } from "./mentions-check.ts";
 import { ownerCheck } from "./owner-check.ts";
 import { permissionCheck } from "./permission-check.ts";
 import { policyCheck } from "./policy-check.ts";
-import { promptCheck } from "./prompt-check.ts";
-import { sandboxCheck } from "./sandbox-check.ts";
+import { agentChecks } from "./sandbox-check.ts";
 import { strangersCheck } from "./strangers-check.ts";
 import { toolsCheck } from "./tools-check.ts";
 
@@ -33,8 +32,7 @@ export function appChecks(options: {
   if (!config) return always;
   const bound = config.bindings.length > 0 ? [bindingsCheck(config)] : [];
   const own = [portCheck, tokenCheck].map((check) => check(config, paths));
-  const place = { config, paths, env: load.env };
-  const placed = [promptCheck(place), sandboxCheck(place)];
+  const ofAgents = agentChecks({ config, paths, env: load.env });
   const people = [policyCheck, ownerCheck, mentionsCheck, toolsCheck].map((check) => check(config));
-  return [...always, ...own, ...people, ...placed, ...bound];
+  return [...always, ...own, ...people, ...ofAgents, ...bound];
 }

@@ -5,6 +5,7 @@ import { probeSandboxes, unsandboxed, type Unsandboxed } from "../compose/sandbo
 import type { StatePaths } from "../config/paths.ts";
 import type { Config } from "../config/schema.ts";
 import { resolveAgents } from "../config/settings.ts";
+import { promptCheck } from "./prompt-check.ts";
 
 interface Place {
   readonly config: Config;
@@ -12,8 +13,11 @@ interface Place {
   readonly env: NodeJS.ProcessEnv;
 }
 
+/** The checks of what agents find on this machine: their prompt and their sandbox. */
+export const agentChecks = (place: Place): readonly Check[] => [promptCheck(place), sandboxCheck(place)];
+
 /** Whether the sandboxes that the config names work on this machine, by starting a program in each. */
-export function sandboxCheck({ config, paths, env }: Place): Check {
+function sandboxCheck({ config, paths, env }: Place): Check {
   return {
     id: "app.sandbox",
     title: "Sandbox",

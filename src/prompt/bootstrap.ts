@@ -4,7 +4,9 @@ import { CONTEXT_FILES } from "../types/engine/context-files.ts";
 import { OpenClawError } from "../types/errors.ts";
 import { stampOf } from "../store/file-stamp.ts";
 import { makeDirectory } from "../store/make-directory.ts";
+import type { AgentSettings } from "../types/settings.ts";
 import { errorCode } from "../utils/missing.ts";
+import { isInside, realOf } from "../utils/real-path.ts";
 import { errorText } from "../utils/text/error-text.ts";
 import type { ContextFile } from "./system-context.ts";
 import { WORKSPACE_TEMPLATES } from "./templates.ts";
@@ -19,7 +21,23 @@ export interface BootstrapLimits {
   readonly maxChars?: number;
   /** Characters of all files together; 150,000 when unset. */
   readonly totalMaxChars?: number;
+  /** Files that lie elsewhere behind a link are not read. */
+  readonly isConfined?: boolean;
 }
+
+/**
+ * The limits of an agent's context files. Where sandboxed commands may write the workspace, they could put a link there that
+ * leads to a file which they cannot read themselves.
+ */
+export const contextLimits = ({ prompt, sandbox }: Pick<AgentSettings, "prompt" | "sandbox">): BootstrapLimits => ({
+  maxChars: prompt.bootstrapMaxChars,
+  totalMaxChars: prompt.bootstrapTotalMaxChars,
+  ...isConfined(sandbox),
+});
+
+/** Part of `BootstrapLimits`. */
+export const isConfined = (sandbox: AgentSettings["sandbox"]): Pick<BootstrapLimits, "isConfined"> =>
+  sandbox !== undefined && sandbox.mode !== "off" && sandbox.workspaceAccess === "rw" ? { isConfined: true } : {};
 
 interface CachedFile {
   readonly mtimeMs: number;
@@ -53,6 +71,13 @@ async function readCached(path: string): Promise<string | undefined> {
   }
 }
 
+async function readFrom(workspace: string, name: string, { isConfined }: BootstrapLimits): Promise<string | undefined> {
+  const path = join(workspace, name);
+  if (isConfined === true && !isInside(await realOf(path), await realOf(workspace)))
+    return "[This file is a link that leads out of the workspace; it is not read while commands may write the workspace]";
+  return readCached(path);
+}
+
 function forget(path: string): undefined {
   cache.delete(path);
 }
@@ -67,7 +92,7 @@ export async function loadContextFiles(
   names: readonly string[] = CONTEXT_FILES,
 ): Promise<readonly ContextFile[]> {
   const contents = await Promise.all(
-    names.map(async (name) => ({ name, text: await readCached(join(workspace, name)) })),
+    names.map(async (name) => ({ name, text: await readFrom(workspace, name, limits) })),
   );
   const hasAgents = contents.some(({ name, text }) => name === "AGENTS.md" && text !== undefined);
   let left = limits.totalMaxChars ?? 150_000;

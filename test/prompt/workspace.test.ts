@@ -57,6 +57,19 @@ describe("context files", () => {
 });
 
 describe("a new workspace", () => {
+  it("are not read through a link out of the workspace where commands could have made it", async () => {
+    const outside = await mkdtemp(join(tmpdir(), "outside-"));
+    await writeFile(join(outside, "id_rsa"), "a private key");
+    await writeFile(join(root, "TOOLS.md"), "tools");
+    await symlink(join(outside, "id_rsa"), join(root, "AGENTS.md"));
+    await symlink("TOOLS.md", join(root, "SOUL.md"));
+    const shown = async (isConfined: boolean) =>
+      (await loadContextFiles(root, { isConfined })).map(({ path, content }) => `${path}: ${content.slice(0, 14)}`);
+    expect(await shown(false)).toContain("AGENTS.md: a private key");
+    expect(await shown(true)).toEqual(["AGENTS.md: [This file is ", "SOUL.md: tools", "TOOLS.md: tools"]);
+    await rm(outside, { recursive: true });
+  });
+
   it("gets its first files, once", async () => {
     const home = join(root, "a", "workspace");
     expect(await seedWorkspace(home)).toEqual(["README.md", "AGENTS.md", "SOUL.md", "USER.md", "HEARTBEAT.md"]);

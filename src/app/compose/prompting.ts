@@ -3,7 +3,7 @@ import { DEFAULT_PROMPT } from "../../automation/wake-up.ts";
 import type { AddedCommands } from "../../dispatch/commands/table.ts";
 import type { DispatchPorts, SystemPromptRequest } from "../../dispatch/ports.ts";
 import type { SystemPrompt } from "../../harness/request.ts";
-import { CHECKLIST, loadContextFiles, seedWorkspace } from "../../prompt/bootstrap.ts";
+import { CHECKLIST, contextLimits, loadContextFiles, seedWorkspace } from "../../prompt/bootstrap.ts";
 import type { ContextFile, InboundFacts, SystemContext } from "../../prompt/system-context.ts";
 import type { TextPart } from "../../prompt/parts.ts";
 import { wholePrompt } from "../../prompt/system-prompt.ts";
@@ -121,12 +121,8 @@ const shortened = ({ workspace }: AgentSettings, { path, content, wholeChars }: 
   fix: "Shorten the file, or raise agents.defaults.bootstrapMaxChars or bootstrapTotalMaxChars.",
 });
 
-export function filesOf(
-  { workspace, prompt }: AgentSettings,
-  names?: readonly string[],
-): Promise<readonly ContextFile[]> {
-  const limits = { maxChars: prompt.bootstrapMaxChars, totalMaxChars: prompt.bootstrapTotalMaxChars };
-  return loadContextFiles(workspace, limits, names);
+export function filesOf(agent: AgentSettings, names?: readonly string[]): Promise<readonly ContextFile[]> {
+  return loadContextFiles(agent.workspace, contextLimits(agent), names);
 }
 
 function contextFor(

@@ -79,13 +79,13 @@ const docker = z.strictObject({
 /** `agents.defaults.sandbox` and `agents.list[].sandbox`; what an agent sets overrides the defaults key by key. */
 export const sandboxConfig = z.strictObject({
   mode: z
-    .enum(["off", "non-main", "all"])
+    .enum(["off", "auto", "non-main", "all"])
     .optional()
     .meta(
       about(
         "Mode",
         "Which sessions have their commands and file tools in a sandbox: none (`off`), all but the operator's own (`non-main`), or `all`. " +
-          "When unset, the commands of guests and in groups, on machines where bubblewrap works.",
+          "`auto`: only the commands of guests and in groups, on machines where bubblewrap works. `off` when unset.",
       ),
     ),
   scope: z
@@ -94,7 +94,7 @@ export const sandboxConfig = z.strictObject({
     .meta(
       about(
         "Scope",
-        "Who shares a folder of the sandbox: one session, one agent's sessions, or all. `agent` when unset; `session` while `mode` is unset.",
+        "Who shares a folder of the sandbox: one session, one agent's sessions, or all. `agent` when unset; `session` while `mode` is `auto`.",
       ),
     ),
   workspaceAccess: z
@@ -103,7 +103,7 @@ export const sandboxConfig = z.strictObject({
     .meta(
       about(
         "Workspace access",
-        "What is visible of the agent's workspace: nothing (tools work in a folder of the sandbox), all for reading, or all. A guest's turn never writes it. `none` when unset; `ro` while `mode` is unset.",
+        "What is visible of the agent's workspace: nothing (tools work in a folder of the sandbox), all for reading, or all. A guest's turn never writes it. `none` when unset; `ro` while `mode` is `auto`.",
       ),
     ),
   workspaceRoot: z

@@ -98,13 +98,15 @@ describe("what of a turn is in the sandbox", () => {
     expect(await ask(mode("all"), {}, broken)).toEqual(["commands", "files"]);
   });
 
-  it("is commands of guests and in groups without a mode, where the sandbox works", async () => {
-    expect(await ask({})).toEqual([]);
-    expect(await ask({}, { sessionKey: DIRECT })).toEqual([]);
-    expect(await ask({}, { principal: guest, sessionKey: DIRECT })).toEqual(["commands"]);
-    expect(await ask({}, { sessionKey: GROUP })).toEqual(["commands"]);
-    expect(await ask({}, { sessionKey: sessionKey(`${GROUP}::main`) })).toEqual(["commands"]);
-    expect(await ask({}, { principal: guest, sessionKey: DIRECT }, broken)).toEqual([]);
+  it("is commands of guests and in groups with the mode auto, where the sandbox works", async () => {
+    const auto = mode("auto");
+    expect(await ask({}, { principal: guest, sessionKey: GROUP })).toEqual([]);
+    expect(await ask(auto)).toEqual([]);
+    expect(await ask(auto, { sessionKey: DIRECT })).toEqual([]);
+    expect(await ask(auto, { principal: guest, sessionKey: DIRECT })).toEqual(["commands"]);
+    expect(await ask(auto, { sessionKey: GROUP })).toEqual(["commands"]);
+    expect(await ask(auto, { sessionKey: sessionKey(`${GROUP}::main`) })).toEqual(["commands"]);
+    expect(await ask(auto, { principal: guest, sessionKey: DIRECT }, broken)).toEqual([]);
   });
 
   it("is commands where tools.exec.host says so, and none of them where it says gateway", async () => {

@@ -27,7 +27,7 @@ export function confinedIn(agent: Pick<AgentSettings, "sandbox" | "exec">, actin
     case "gateway":
       return { commands: false, files };
     case "auto":
-      return { commands: files || isConfinedByDefault(agent, acting, machine), files };
+      return { commands: files || isConfinedWherePossible(agent, acting, machine), files };
   }
 }
 
@@ -36,8 +36,12 @@ function isSandboxed({ sandbox }: Pick<AgentSettings, "sandbox">, key: SessionKe
   return sandbox?.mode === "all" || (sandbox?.mode === "non-main" && !isMainKey(key));
 }
 
-/** Without a `mode`: guests and groups, if the machine can. */
-function isConfinedByDefault({ sandbox }: Pick<AgentSettings, "sandbox">, acting: Acting, machine: Machine): boolean {
+/** With the mode `auto`: guests and groups, if the machine can. */
+function isConfinedWherePossible(
+  { sandbox }: Pick<AgentSettings, "sandbox">,
+  acting: Acting,
+  machine: Machine,
+): boolean {
   if (sandbox?.mode !== "auto" || machine.known(sandbox.backend)?.ok !== true) return false;
   return !hasOwnerRights(acting.principal) || isOfGroup(acting.sessionKey);
 }

@@ -42,7 +42,7 @@ export async function sandboxExplain(io: Io, { agent: id, session, json }: Expla
       ["Session", key],
       ["An owner's turn", confinedText(ofOwner)],
       ["A guest's turn", confinedText(ofGuest)],
-      ["Mode", `${sandbox.mode === "auto" ? "unset" : sandbox.mode} (agents.defaults.sandbox.mode)`],
+      ["Mode", `${sandbox.mode} (agents.defaults.sandbox.mode)`],
       ["Commands", `${agent.exec.host ?? "auto"} (tools.exec.host)`],
       ["Backend", backendText(sandbox, probe)],
       ["Mend", probe.ok ? undefined : probe.fix],

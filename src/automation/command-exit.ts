@@ -42,13 +42,15 @@ export interface CommandExit {
   readonly sessionKey: SessionKey;
   /** The turn that started it had an owner's rights. */
   readonly isOwner: boolean;
+  /** Names of the tools of that turn, whatever rules about its senders and chat took away. */
+  readonly tools?: readonly string[] | undefined;
   readonly now: number;
   /** The chat of the conversation; unset when it has none. */
   readonly to: Peer | undefined;
 }
 
 /** The turn as a message of the inbox: durable, run once, and with an outcome like every other. */
-export function exitMessage({ name, sessionKey, isOwner, now, to }: CommandExit): InboundMessage {
+export function exitMessage({ name, sessionKey, isOwner, tools, now, to }: CommandExit): InboundMessage {
   return {
     id: name,
     eventKey: name,
@@ -62,7 +64,7 @@ export function exitMessage({ name, sessionKey, isOwner, now, to }: CommandExit)
       operator: true,
       sessionKey,
       kind: EXEC_KIND,
-      exec: { isOwner },
+      exec: { isOwner, ...(tools && { tools }) },
       ...(to && { deliverTo: to }),
     },
   };

@@ -3,6 +3,7 @@ import type { Tool, ToolContribution, ToolScene, ToolSet } from "../types/run/to
 import type { PolicyStage } from "../types/tool-policy.ts";
 import { execTool } from "./exec/exec.ts";
 import type { Allowances } from "./exec/permission.ts";
+import { narrowed, NO_POLICY } from "./exec/rules/policy.ts";
 import { editTool } from "./files/edit.ts";
 import { findTool } from "./files/find.ts";
 import { grepTool } from "./files/grep.ts";
@@ -42,18 +43,25 @@ export function backendTools(rules: Allowances, processes?: Processes): readonly
     },
     {
       ...PROCESS,
-      forRun: (scene) => processes && processTool({ processes, viewer: starterOf(scene), settings: scene.agent.exec }),
+      forRun: (scene) =>
+        processes &&
+        processTool({
+          processes,
+          viewer: starterOf(scene),
+          settings: async () => narrowed(scene.agent.exec, (await rules.policy?.(scene.agent.id)) ?? NO_POLICY),
+        }),
     },
   ];
 }
 
 const PROCESS = { name: "process" };
 
-const starterOf = ({ agent, acting }: ToolScene): Starter => ({
+const starterOf = ({ agent, acting, names }: ToolScene): Starter => ({
   agentId: agent.id,
   sessionKey: acting.sessionKey,
   hasOwnerRights: hasOwnerRights(acting.principal),
   isSubagent: (acting.depth ?? 0) > 0,
+  ...(names && { tools: names }),
 });
 
 /**

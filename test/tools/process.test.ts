@@ -6,6 +6,7 @@ import type { BackgroundProcess } from "../../src/tools/process/background-proce
 import { Processes } from "../../src/tools/process/processes.ts";
 import { runTool } from "../../src/tools/run.ts";
 import { systemClock, type Clock } from "../../src/types/clock.ts";
+import type { Allowances } from "../../src/tools/exec/permission.ts";
 import { agentId, sessionKey } from "../../src/types/ids.ts";
 import type { Acting } from "../../src/types/run/principal.ts";
 import { Secret } from "../../src/types/secret.ts";
@@ -36,17 +37,18 @@ type Patch = Parameters<typeof toolContext>[1] & {
   readonly exec?: Partial<AgentSettings["exec"]>;
   readonly tools?: Partial<AgentSettings["tools"]>;
   readonly acting?: Partial<Acting>;
+  readonly rules?: Allowances;
 };
 
 function call(
   name: "exec" | "process",
   input: unknown,
-  { exec = {}, tools: policy = {}, acting, ...patch }: Patch = {},
+  { exec = {}, tools: policy = {}, acting, rules = noRules, ...patch }: Patch = {},
 ) {
   const settings = agentSettings(workspace, { exec, tools: policy });
   const tools = createTools({
     settings,
-    rules: noRules,
+    rules,
     rights: "owner",
     deniedPaths: [],
     processes,
@@ -249,6 +251,17 @@ describe("the input of a background command", () => {
     expect(await rest(id)).toMatch(/^a\n?b\t c\n?d\n?e$/);
     expect((await follow("write", id, { data: "x" })).isError).toBe(true);
     expect(textOf(await follow("send-keys", id, { keys: ["Hyper"] }))).toContain("no keys or bytes: Hyper");
+  });
+
+  it("is asked about where only the approvals document says so", async () => {
+    const id = await start("cat");
+    const rules: Allowances = { ...noRules, policy: async () => ({ rows: [], ask: "always" }) };
+    const asked: string[] = [];
+    const result = await follow("write", id, { data: "touch unasked" }, { rules, asked });
+    expect(asked).toEqual(["touch unasked"]);
+    expect(result.isError).toBe(true);
+    const off: Allowances = { ...noRules, policy: async () => ({ rows: [], security: "deny" }) };
+    expect(textOf(await follow("write", id, { data: "x" }, { rules: off }))).toContain("switched off");
   });
 
   it("is missing for one that was not meant for the background", async () => {

@@ -45,7 +45,7 @@ function placeOf(
   const { options } = message;
   const from = options?.operator === true ? options.deliverTo : message.from;
   const chatRules = from && settings().chatTools?.({ ...message, from });
-  const inherited = options?.subagent?.tools;
+  const inherited = options?.subagent?.tools ?? options?.exec?.tools;
   return {
     ...(depth > 0 && { depth }),
     senders: rows.flatMap((row) => senderOf(row.message, kinds)),

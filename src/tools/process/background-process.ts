@@ -12,6 +12,8 @@ export interface Starter {
   readonly hasOwnerRights: boolean;
   /** Nobody is told of the end of a subagent's process. */
   readonly isSubagent: boolean;
+  /** Names of the tools of the run that started it: the turn after its end has no others. */
+  readonly tools?: readonly string[];
 }
 
 /** A command that goes on in the background. */

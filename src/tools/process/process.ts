@@ -32,7 +32,8 @@ export interface ProcessOptions {
   readonly processes: Processes;
   /** For whom the turn acts: it sees the processes of the same rights only. */
   readonly viewer: Starter;
-  readonly settings: ExecSettings;
+  /** What holds for commands now: the config's settings, made stricter by what the approvals document says. */
+  settings(): Promise<ExecSettings>;
 }
 
 type Act = (one: BackgroundProcess, wanted: Input, scene: Scene) => Promise<ToolResult>;
@@ -79,7 +80,7 @@ async function kill(one: BackgroundProcess): Promise<ToolResult> {
 async function give(one: BackgroundProcess, made: ProcessInput | string, scene: Scene): Promise<ToolResult> {
   if (typeof made === "string") return errorResult(made);
   if (!one.isInputOpen) return errorResult(whyClosed(one), { status: one.status, sessionId: one.id });
-  const refused = await refusedInput(one, made, scene.settings, scene.context);
+  const refused = await refusedInput(one, made, await scene.settings(), scene.context);
   if (refused !== undefined) return errorResult(refused, { refused: true });
   await one.give(made, scene.context.signal);
   return said(one, made.ends ? "Its input is ended." : `Wrote ${made.bytes.length} bytes to it.`);

@@ -138,7 +138,7 @@ export interface MessageOptions {
   /** Set for the turn of a subagent. */
   readonly subagent?: SubagentTurn;
   /** Set for the turn after the end of a background command, which acts for whoever started the command. */
-  readonly exec?: { readonly isOwner: boolean };
+  readonly exec?: { readonly isOwner: boolean; readonly tools?: readonly string[] };
 }
 
 /** How the turn of a subagent runs, and who asked for it. */

@@ -42,16 +42,20 @@ function placeOf(
   if (!first) return {};
   const depth = Math.max(...rows.map(({ message }) => kinds.of(message).depth?.(message) ?? 0));
   const { message } = first;
-  const { options } = message;
-  const from = options?.operator === true ? options.deliverTo : message.from;
+  const from = message.options?.operator === true ? message.options.deliverTo : message.from;
   const chatRules = from && settings().chatTools?.({ ...message, from });
-  const inherited = options?.subagent?.tools ?? options?.exec?.tools;
   return {
     ...(depth > 0 && { depth }),
     senders: rows.flatMap((row) => senderOf(row.message, kinds)),
     ...(chatRules && chatRules.length > 0 && { chatRules }),
-    ...(inherited && { inherited }),
+    ...inheritedBy(message),
   };
+}
+
+/** The tools of the run that asked for this turn, or started the command that woke it. */
+function inheritedBy({ options }: InboundMessage): Pick<Acting, "inherited"> {
+  const inherited = options?.subagent?.tools ?? options?.exec?.tools;
+  return inherited ? { inherited } : {};
 }
 
 /** Operators' clients and turns that nobody wrote have no sender. */

@@ -96,7 +96,7 @@ export const execConfig = z
       .min(10)
       .max(120_000)
       .default(10_000)
-      .meta(about("Background", "Milliseconds after which a command that still runs goes on in the background.")),
+      .meta(about("Background", "Milliseconds after which a command that still runs is moved to the background.")),
     cleanupMs: z
       .int()
       .min(60_000)

@@ -24,7 +24,7 @@ const TEXTS = {
   warningThreshold: about("Warning", "Repetitions without progress after which the model is warned."),
   criticalThreshold: about(
     "Limit",
-    "Repetitions without progress after which the call is blocked; when the model goes on, the run ends.",
+    "Repetitions without progress after which the call is blocked; when the model repeats it again, the run ends.",
   ),
   unknownToolThreshold: about("Unknown tool", "The same limit for calls of a tool that does not exist."),
   globalCircuitBreakerThreshold: about(

@@ -18,7 +18,7 @@ import { processTool } from "./process/process.ts";
 import type { Processes } from "./process/processes.ts";
 
 /**
- * The tools that work on files and processes. They reach both only through the backends of the run. Commands go on in the
+ * The tools that work on files and processes. They reach both only through the backends of the run. Commands may run in the
  * background where there are `processes`, and the agent may use the tool that follows them.
  */
 export function backendTools(rules: Allowances, processes?: Processes): readonly ToolContribution[] {

@@ -204,7 +204,7 @@ export interface ExecSettings {
 
 /** What happens to commands in the background. */
 export interface BackgroundSettings {
-  /** Milliseconds after which a command that still runs goes on in the background. */
+  /** Milliseconds after which a command that still runs is moved to the background. */
   readonly afterMs: number;
   /** Milliseconds for which a finished one is kept. */
   readonly keptMs: number;

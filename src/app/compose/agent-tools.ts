@@ -18,7 +18,7 @@ import { packageRoot } from "../package-root.ts";
 
 interface ToolSources extends Pick<Journal, "approvals" | "received"> {
   readonly log: Log;
-  /** Where commands go on in the background; without it they do not. */
+  /** What keeps commands that run in the background; without it the tools wait for each command. */
   readonly processes?: Processes | undefined;
   /** The sandboxes of this machine. */
   readonly machine: SandboxMachine;

@@ -13,7 +13,7 @@ function describeLeft({ left, endedToo = [] }: CommandEnd): string {
   const ended =
     endedToo.length === 0
       ? ""
-      : `\n[Ended with the command: ${named(endedToo)}. What is to go on needs a call of exec with background: true.]`;
+      : `\n[Ended with the command: ${named(endedToo)}. Start what must keep running with background: true.]`;
   return left.length === 0 ? ended : `${ended}\n[Still running and could not be ended: ${named(left)}]`;
 }
 

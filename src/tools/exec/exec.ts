@@ -20,7 +20,7 @@ const input = z.object({
 
 const inBackground = {
   background: z.boolean().optional().describe("Return at once; follow it with process"),
-  yieldMs: z.number().optional().describe("Milliseconds after which it goes on in the background, 10-120000"),
+  yieldMs: z.number().optional().describe("Milliseconds until it is moved to the background, 10-120000"),
 };
 
 type Input = z.output<typeof input> & {
@@ -29,7 +29,7 @@ type Input = z.output<typeof input> & {
 };
 
 export interface ExecToolOptions extends ExecOptions {
-  /** Where commands go on in the background, and for whom; unset when the agent cannot follow them there. */
+  /** What keeps commands in the background, and for whom; unset when the agent has no tool to follow them. */
   readonly background?: { readonly processes: Processes; readonly starter: Starter } | undefined;
 }
 
@@ -97,8 +97,8 @@ const DESCRIPTION =
   "the background with & ends with it.";
 const ALONE = " There is no input; start nothing that waits for any.";
 const FOLLOWED_BY_PROCESS =
-  " Servers and long commands: background: true, then process. A command that runs for long goes on in the background " +
-  "by itself. Without background or pty it has no input.";
+  " Servers and long commands: background: true, then process. A command that runs for long is moved to the " +
+  "background by itself. Without background or pty it has no input.";
 
 /** Runs shell commands, after asking where the settings say so. */
 export function execTool(options: ExecToolOptions): Tool {

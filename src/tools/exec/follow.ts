@@ -15,7 +15,7 @@ export interface Started extends Pick<CommandLine, "command" | "cwd" | "timeoutM
   readonly startedAt: number;
 }
 
-/** When a command goes on in the background, and where. */
+/** When a command is moved to the background, and what keeps it there. */
 export interface Following {
   readonly yieldMs: number;
   readonly processes: Processes;
@@ -23,7 +23,7 @@ export interface Following {
   readonly settings: BackgroundSettings;
 }
 
-/** Waits for a command until it ends, the call is aborted, or it goes on in the background. Without `following` it never does. */
+/** Waits for a command until it ends, the call is aborted, or it is moved to the background. Without `following` it never is. */
 export async function follow(
   started: Started,
   following: Following | undefined,
@@ -44,7 +44,7 @@ export async function follow(
   }
 }
 
-/** Undefined when the time is over and the command may go on. */
+/** Undefined when the time is over and the command may keep running in the background. */
 async function endOrYield(
   { ended }: RunningCommand,
   following: Following | undefined,
@@ -52,15 +52,18 @@ async function endOrYield(
 ): Promise<CommandEnd | undefined> {
   if (!following) return ended;
   const waiting = new AbortController();
-  const late = delay(following.yieldMs, undefined, { signal: waiting.signal }).catch(() => undefined);
+  const late = delay(following.yieldMs, undefined, { signal: waiting.signal }).catch(withoutResult);
   try {
     const end = await Promise.race([ended, late]);
-    // What was stopped, or finds no place in the background, is waited for.
+    // A stopped command ends soon; one more than the limit of background commands has to be waited for.
     return end === undefined && (signal.aborted || following.processes.full !== undefined) ? await ended : end;
   } finally {
     waiting.abort();
   }
 }
+
+/** The timer rejects when the command ended before it. Nobody waits for the timer then. */
+const withoutResult = (): undefined => undefined;
 
 function endResult({ running, startedAt, cwd, timeoutMs }: Started, end: CommandEnd): ToolResult {
   const left = end.left.map(({ pid }) => pid);
@@ -83,7 +86,7 @@ function runningResult({ running, startedAt, cwd }: Started, { id }: BackgroundP
   const tail = endOf(running.output);
   const said = tail.trim() === "" ? "[no output yet]" : tail.trimEnd();
   const text =
-    `${said}\n\n[Still running in the background: session ${id}, pid ${running.pid}. Read on with process (poll), ` +
+    `${said}\n\n[Still running in the background: session ${id}, pid ${running.pid}. Read its output with process (poll), ` +
     `end it with process (kill).]${warningOf(running)}`;
   return textResult(text, { status: "running", sessionId: id, pid: running.pid, startedAt, cwd, tail });
 }

@@ -16,7 +16,7 @@ export interface Starter {
   readonly tools?: readonly string[];
 }
 
-/** A command that goes on in the background. */
+/** A command that runs in the background. */
 export interface BackgroundCommand {
   readonly command: string;
   readonly cwd: string;

@@ -42,7 +42,7 @@ export class Processes {
     return running;
   }
 
-  /** Lets a command go on in the background. Throws when there are too many. */
+  /** Keeps a command running in the background. Throws when there are too many. */
   add(of: BackgroundCommand): BackgroundProcess {
     const one = new BackgroundProcess(this.#freeId(), of);
     this.#background.set(one.id, one);

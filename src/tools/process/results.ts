@@ -51,7 +51,8 @@ export function pollResult(one: BackgroundProcess): ToolResult {
   const { text, skipped } = one.drain();
   const isRunning = one.status === "running";
   const cut = skipped > 0 ? `[${skipped} characters before this are left out; log shows more.]\n` : "";
-  const shown = text.trim() === "" ? "[no new output]" : text.trimEnd();
+  // Unchanged, line end included: the next poll continues it.
+  const shown = text === "" ? "[no new output]" : text;
   return textResult(`${cut}${shown}\n\n${stateOf(one)}`, {
     status: one.status,
     sessionId: one.id,

@@ -9,6 +9,7 @@ import type { SessionKey } from "../../../types/ids.ts";
 import type { Backends } from "../../../types/run/backend.ts";
 import { hasOwnerRights, type Acting } from "../../../types/run/principal.ts";
 import type { AgentSettings } from "../../../types/settings.ts";
+import { background } from "../../../utils/background.ts";
 
 /** Which tools of a run are in a sandbox. */
 export interface Confined {
@@ -60,7 +61,7 @@ export function backendsOf(
 ): Backends & { readonly isSandboxed?: boolean } {
   if (!agent.sandbox) return hostBackends(host);
   // A config that was changed since the start may name a backend that has not been tried.
-  if (agent.sandbox.mode === "auto") machine.probe(agent.sandbox.backend).catch(() => undefined);
+  if (agent.sandbox.mode === "auto") background("trial of the sandbox", machine.probe(agent.sandbox.backend));
   const confined = confinedIn(agent, acting, machine);
   const backends = sandboxBackends({
     host,

@@ -117,9 +117,12 @@ export class LoopGuard {
   }
 
   /** The call as it would be if its outcome is the same once more; undefined for a call that was not made before. */
-  #again({ key }: WantedCall): PastCall | undefined {
+  #again({ tool, key }: WantedCall): PastCall | undefined {
     const before = this.#calls.findLast((call) => call.key === key);
-    return before && { ...before, hasEffect: false, times: this.#timesOf(key, before.outcome) };
+    if (before) return { ...before, hasEffect: false, times: this.#timesOf(key, before.outcome) };
+    // A loop may be longer than the history: what was asked for long ago is not new either.
+    if (!this.#keys.has(key)) return undefined;
+    return { tool, key, outcome: "", kind: "ran", isPoll: false, hasEffect: false, times: 1 };
   }
 
   /** The first detector whose limit the calls pass. */

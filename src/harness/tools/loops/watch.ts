@@ -95,5 +95,5 @@ const warningText = ({ level, detector, tool, count }: LoopVerdict): string =>
     : `[Loop (${detector}): ${count} calls of ${tool} in this way. ${ADVICE} One more, and the run ends.]`;
 
 const blockText = ({ detector, tool, count }: LoopFound): string =>
-  `No call of this answer was run (${detector}): ${tool} has gone on for ${count} steps without anything new. ${ADVICE} ` +
+  `No call of this answer was run (${detector}): ${count} steps in a row brought nothing new, the last one a call of ${tool}. ${ADVICE} ` +
   "If the next answer repeats it, the run ends.";

@@ -68,6 +68,7 @@ export class OutputLog implements RunningOutput {
     this.#sources.push(source);
     this.#texts.push(text);
     source.on("data", (chunk: Buffer) => {
+      for (const other of this.#texts) if (other !== text) this.#add(other.beforeOther());
       this.#add(text.push(chunk));
       this.#lastAt = Date.now();
       this.#rest(chunk.length);

@@ -3,10 +3,12 @@ import { stripVTControlCharacters } from "node:util";
 import { Secret } from "../../../utils/secrets/secret.ts";
 
 /** The end of a text in which a terminal control has begun and is not complete. */
-// oxlint-disable-next-line no-control-regex
+// oxlint-disable-next-line no-control-regex -- it looks for control characters
 const OPEN_CONTROL = /\u001B(?:\[[0-?]*[ -/]*|\][^\u0007\u001B]*\u001B?|[ -/]*)$/;
 /** Most characters of such an end; titles of windows are shorter. */
 const MOST_OPEN = 256;
+/** Characters of what may be the beginning of a secret that tell nothing about it. */
+const MOST_SHOWN = 3;
 
 /**
  * Makes text of the bytes of one stream: without terminal controls, and with `[secret]` in place of every secret of this
@@ -16,17 +18,31 @@ export class OutputText {
   readonly #decoder = new StringDecoder("utf8");
   #control = "";
   #secret = "";
+  /** The beginning of `#secret` that was given out before what follows it was known. */
+  #shown = "";
 
   push(chunk: Buffer): string {
     return this.#take(this.#control + this.#decoder.write(chunk));
   }
 
+  /**
+   * The few characters that are held back, when another text is to follow them. If they do begin a secret, the secret is
+   * masked all the same; a longer beginning stays held back.
+   */
+  beforeOther(): string {
+    if (this.#secret.length > MOST_SHOWN) return "";
+    const fresh = this.#secret.slice(this.#shown.length);
+    this.#shown = this.#secret;
+    return fresh;
+  }
+
   /** What was held back. */
   end(): string {
-    const rest = this.#secret + plain(this.#control + this.#decoder.end());
+    const rest = this.#unshown(Secret.mask(this.#secret + plain(this.#control + this.#decoder.end())));
     this.#control = "";
     this.#secret = "";
-    return Secret.mask(rest);
+    this.#shown = "";
+    return rest;
   }
 
   #take(text: string): string {
@@ -34,7 +50,16 @@ export class OutputText {
     this.#control = text.slice(end);
     const { masked, rest } = Secret.maskBegun(this.#secret + plain(text.slice(0, end)));
     this.#secret = rest;
-    return masked;
+    const fresh = this.#unshown(masked);
+    this.#shown = this.#shown.startsWith(masked) ? this.#shown.slice(masked.length) : "";
+    return fresh;
+  }
+
+  /** A text without the beginning that was given out already. */
+  #unshown(text: string): string {
+    let same = 0;
+    while (same < this.#shown.length && text[same] === this.#shown[same]) same += 1;
+    return text.slice(same);
   }
 }
 
@@ -47,7 +72,7 @@ function openFrom(text: string): number {
 }
 
 function plain(text: string): string {
-  // oxlint-disable-next-line no-control-regex
+  // oxlint-disable-next-line no-control-regex -- it looks for control characters
   const bare = /[\u001B\u009B]/.test(text) ? stripVTControlCharacters(text) : text;
   return bare.replaceAll("\0", "").replaceAll("\r\n", "\n");
 }

@@ -19,7 +19,7 @@ export interface HostCommand {
 
 /** Milliseconds in which more output may follow the end of a command. */
 const DRAIN_MS = 100;
-/** The same for a program that cannot be ended and goes on writing. */
+/** The same for a program that cannot be ended and keeps writing. */
 const MOST_DRAIN_MS = 2000;
 
 /** The shell that runs a command's text. On POSIX `/bin/sh -c`, which is no login shell and runs no profile. */

@@ -215,6 +215,24 @@ test("chat.history shows messages and notices with stable ids and increasing num
   expect(JSON.stringify(answer)).toContain(JSON.stringify(seqOf(last)));
 });
 
+test("chat.history names the run that answers a message", async () => {
+  gateway.sessions.add("h2", [
+    { type: "message", message: { role: "user", content: "hi", timestamp: 1 } },
+    { type: "message", message: assistant("hello") },
+    { type: "message", message: { role: "user", content: "and then?", timestamp: 2 } },
+  ]);
+  gateway.chat.begin({ ...facts("asked-by-another", "h2"), turnId: "entry2" });
+  expect(await client.request("chat.history", { sessionKey: "h2" })).toMatchObject({
+    payload: {
+      messages: [
+        { __openclaw: { id: "entry0", seq: expect.any(Number) } },
+        { __openclaw: { id: "entry1" } },
+        { content: "and then?", __openclaw: { id: "entry2", runId: "asked-by-another" } },
+      ],
+    },
+  });
+});
+
 test("chat.history shows an answer that was cut off and was continued as one message", async () => {
   const provenance = { kind: "internal_system" as const, sourceTool: CONTINUE };
   const goOn = {
@@ -575,6 +593,35 @@ test("an unsupported setting is refused by its name, and nothing is stored", asy
     ok: true,
   });
 });
+
+test("an activation outside of groups is refused, and nothing is stored; removing one is not", async () => {
+  const group = "demo:default:group:-8";
+  for (const key of ["k-direct", "demo:default:7", "main"]) {
+    expect(await client.request("sessions.patch", { key, label: "x", groupActivation: "always" })).toMatchObject({
+      error: { code: "INVALID_REQUEST", details: { code: "NOT_A_GROUP" } },
+    });
+  }
+  expect(gateway.sessions.peek(sessionKey("k-direct"))).toBeUndefined();
+  expect(await client.request("sessions.patch", { key: "k-direct", groupActivation: null })).toMatchObject({
+    ok: true,
+  });
+  expect(await client.request("sessions.patch", { key: group, groupActivation: "always" })).toMatchObject({
+    payload: { entry: { groupActivation: "always" } },
+  });
+});
+
+test.each(["   ", "a\nb", "k".repeat(600), "agent:nobody:k", "k-parent::main"])(
+  "a setting of a session that no message could have is refused: %j",
+  async (key) => {
+    expect(await client.request("sessions.patch", { key, label: "x" })).toMatchObject({
+      error: {
+        code: "INVALID_REQUEST",
+        details: { code: expect.stringMatching(/^(?:SESSION_KEY|SUBAGENT_NOT_STARTED)$/) },
+      },
+    });
+    expect(gateway.sessions.peek(sessionKey(key.trim()))).toBeUndefined();
+  },
+);
 
 test.each(["chat.send", "agent"])(
   "%s into the session of a subagent that nobody started is refused",

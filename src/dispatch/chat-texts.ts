@@ -101,6 +101,8 @@ export const agentStopped = (agent: string, why: string | undefined): string =>
     ? "⚠️ I am switched off by a setting. Please tell the operator."
     : `⚠️ The agent "${agent}" is ${why} Take the key out of the config, or wait for a version that obeys it.`;
 export const NOT_ANSWERED = "⚠️ The send policy of this conversation is deny, so it gets no answers.";
+export const FOREIGN_PRESS =
+  "That button was shown in another chat, so I did nothing. Please press it there, or write here what you would like.";
 export const NOT_OWNER = "Only an owner may do that.";
 
 export function pairingText(code: string, channel: string): string {

@@ -59,6 +59,7 @@ export class GatewayChannels {
       links: {
         link: (to) => this.#channels?.link(to.channel, to.account),
         limits: (to) => this.#limitsOf(to),
+        buttons: (to) => this.#channels?.buttons(to),
       },
       isConnecting: (to) => this.#willConnect(to),
       labelOf: (channel) => this.status().find((row) => row.channel === channel)?.label,

@@ -9,6 +9,7 @@ export type Outcome =
   | { readonly kind: "replied" }
   | { readonly kind: "silent" }
   | { readonly kind: "command"; readonly name: string }
+  /** It joined a run, which did not fail and was not stopped; else it is merged into the run's first message. */
   | { readonly kind: "steered" }
   | { readonly kind: "merged"; readonly into: number }
   | { readonly kind: "aborted" }

@@ -11,7 +11,7 @@ const MOST_JSON = 3000;
 
 export const CONTEXT_FORMS = ["list", "detail", "json"] as const;
 
-/** Shows what the model saw in the last run of the conversation, by its size. */
+/** Shows what the model saw in the last run of the conversation, by its size. Only owners see the names of files. */
 export async function showContext(context: CommandContext): Promise<CommandAnswer> {
   const { key, ports, isOwner } = context;
   const word = context.args.trim().toLowerCase();
@@ -32,11 +32,18 @@ export async function showContext(context: CommandContext): Promise<CommandAnswe
   return { text: (form === "list" ? [...head, ...shortLists(view)] : [...head, ...longLists(view)]).join("\n") };
 }
 
-/** Where files are is for owners. */
+/** What files there are, and where, is for owners; others see how many, and their sizes. */
 function withoutSources(view: ContextView): ContextView {
   const bare = <P extends PromptPart>(part: P): P => ({ ...part, source: "" });
-  return { ...view, system: view.system.map(bare), turn: view.turn.map(bare) };
+  let files = 0;
+  const system = view.system.map((part) =>
+    bare(isFile(part) ? { ...part, kind: "file" as const, name: `file ${(files += 1)}` } : part),
+  );
+  return { ...view, system, turn: view.turn.map(bare) };
 }
+
+const isFile = ({ kind, name, source }: ViewedPart): boolean =>
+  kind === "file" || (kind === "section" && /\.\w+$/.test(name) && source.endsWith(`/${name}`));
 
 async function jsonAnswer(view: ContextView, context: CommandContext): Promise<CommandAnswer> {
   const text = JSON.stringify(view, undefined, 2);

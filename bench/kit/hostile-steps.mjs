@@ -45,6 +45,8 @@ const file = (id) => ({
 
 /** Just below the longest answer that the gateway takes. */
 const ANSWER_UNITS = 1_000_000;
+/** Just below the longest arguments that the gateway takes. */
+const ARGUMENT_UNITS = 500_000;
 const repeated = (text, length = ANSWER_UNITS) => text.repeat(Math.ceil(length / text.length)).slice(0, length);
 /** As many levels as a line of a model may have, again and again. */
 const nested = (mark, levels, word) => repeated(`${Array.from({ length: levels }, () => mark).join("")}${word}\n\n`);
@@ -103,7 +105,9 @@ export async function prepareSteps({ files }) {
   await tg("files", Object.fromEntries(Object.keys(pictures).map((id) => [id, path.join(ROOT, id)])));
   const markdown = Object.entries(MARKDOWN).map(([kind, text]) => [markdownName(kind), { text: text(), chars: 2000 }]);
   const stream = { text: repeated("word "), chars: 5 };
-  await llm("answers", { ...Object.fromEntries(markdown), stream });
+  const content = repeated("word ", ARGUMENT_UNITS);
+  const call = { tool: "write", text: JSON.stringify({ path: "written.txt", content }), chars: 5 };
+  await llm("answers", { ...Object.fromEntries(markdown), stream, call });
 }
 
 /** The steps by name. `burnSeconds`: how long a command uses a processor. */
@@ -122,6 +126,7 @@ export const stepsOf = ({ burnSeconds }) => {
     "read: 5 MB": tool("read", { path: "lines.txt" }, shell(cat("lines.txt"))),
     "read: 5 MB in a line": tool("read", { path: "line.txt" }, shell(cat("line.txt"))),
     "200,000 deltas": answer("stream"),
+    "a tool call of 100,000 deltas": answer("call"),
     ...Object.fromEntries(Object.keys(MARKDOWN).map((kind) => [`Markdown: ${kind}`, answer(markdownName(kind))])),
     "a picture of 19 MB": file("large"),
     "a picture of 60,000 × 60,000": file("wide"),

@@ -14,7 +14,8 @@ import { missedSince } from "./inbound/missed.ts";
 import { Places } from "./inbound/places.ts";
 import { Threads } from "./inbound/threads.ts";
 import type { Bot } from "./bot.ts";
-import { BUTTON_LIMITS, send } from "./send.ts";
+import { send } from "./send.ts";
+import { targetOf } from "./targets.ts";
 import { Gateway } from "./gateway/gateway.ts";
 
 /** Connects to the gateway. Throws `OpenClawError` when there is no token or Discord refuses it. */
@@ -37,7 +38,7 @@ export async function connect(config: DiscordConfig, host: ChannelHost): Promise
   return {
     send: (to, part, options) => send(to, part, options, bot),
     ...changes(bot),
-    buttons: () => BUTTON_LIMITS,
+    chatId: (to) => targetOf(to, bot),
     clearPending: (message) => clearPending(message, bot),
     download: (item) => download(bot, item),
     missedSince: async (since) => (gateway.brings(since) ? [] : missedSince(since, bot)),

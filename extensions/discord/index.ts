@@ -1,4 +1,5 @@
 import type { ChannelAdapter } from "openclaw/plugin-sdk";
+import { BUTTON_LIMITS } from "./button-limits.ts";
 import { DISCORD, discordConfig } from "./config.ts";
 import type { DiscordConfig } from "./config.ts";
 
@@ -22,6 +23,7 @@ export const discord: ChannelAdapter<DiscordConfig> = {
     silent: true,
   },
   config: discordConfig,
+  buttons: () => BUTTON_LIMITS,
   async connect(config, host) {
     const { connect } = await import("./connect.ts");
     return connect(config, host);

@@ -3,7 +3,6 @@ import type { RawFile } from "@discordjs/rest";
 import type { APIMessage, RESTPostAPIChannelMessageJSONBody } from "discord-api-types/v10";
 import { fileNameOf } from "openclaw/plugin-sdk";
 import type {
-  ButtonLimits,
   MediaItem,
   OutboundFiles,
   OutboundPart,
@@ -12,16 +11,12 @@ import type {
   SendOptions,
   SendResult,
 } from "openclaw/plugin-sdk";
+import { BUTTON_LIMITS, BUTTONS_PER_ROW, ROWS } from "./button-limits.ts";
 import { isForgotten, isRefused, mayNotQuote, outcomeOf } from "./failures.ts";
 import { dropReply, removeThinking } from "./inbound/interactions.ts";
 import type { Bot, DeferredReply } from "./bot.ts";
 import { targetOf } from "./targets.ts";
 
-/** docs.discord.com/developers/components/reference#button and #action-row */
-const LABEL_UNITS = 80;
-const CUSTOM_ID_UNITS = 100;
-const BUTTONS_PER_ROW = 5;
-const ROWS = 5;
 /** docs.discord.com/developers/resources/message#message-object-message-flags */
 const SUPPRESS_EMBEDS = 1 << 2;
 const SUPPRESS_NOTIFICATIONS = 1 << 12;
@@ -136,19 +131,13 @@ function bodyOf(content: string | undefined, options: Partial<SendOptions>, { co
   };
 }
 
-export const BUTTON_LIMITS: ButtonLimits = {
-  count: ROWS * BUTTONS_PER_ROW,
-  label: LABEL_UNITS,
-  command: CUSTOM_ID_UNITS,
-};
-
 /** Omits buttons whose command is too long for Discord or a duplicate: people can type the command. */
 export function rowsOf(buttons: readonly ReplyButton[]): NonNullable<Body["components"]> {
   const commands = new Set<string>();
   const keys = buttons.flatMap(({ label, command }) => {
-    if (command.length > CUSTOM_ID_UNITS || commands.has(command)) return [];
+    if (command.length > BUTTON_LIMITS.command || commands.has(command)) return [];
     commands.add(command);
-    return [{ type: 2 as const, style: 2 as const, label: label.slice(0, LABEL_UNITS), custom_id: command }];
+    return [{ type: 2 as const, style: 2 as const, label: label.slice(0, BUTTON_LIMITS.label), custom_id: command }];
   });
   const rows = Math.min(ROWS, Math.ceil(keys.length / BUTTONS_PER_ROW));
   return Array.from({ length: rows }, (_, row) => ({

@@ -4,7 +4,10 @@ import type { Slack } from "./transport/api.ts";
 
 const MAX_ENTRIES = 500;
 
-/** The ids of chats. The id of a person (`U…`) means the direct chat with them, which is opened when it is first needed. */
+/**
+ * The ids of chats. The id of a person (`U…`) means the direct chat with them, which is opened when it is first needed. A name such as
+ * `#general` is known once a message was sent to it.
+ */
 export class ChannelIds {
   readonly #slack: Slack;
   readonly #opened = new BoundedMap<string, string>(MAX_ENTRIES);
@@ -15,7 +18,12 @@ export class ChannelIds {
 
   /** Throws what the Web API client throws. */
   async of({ chat }: Peer): Promise<string> {
-    return /^[UW]/.test(chat.id) ? this.ofPerson(chat.id) : chat.id;
+    return /^[UW]/.test(chat.id) ? this.ofPerson(chat.id) : (this.#opened.get(chat.id) ?? chat.id);
+  }
+
+  /** Notes the id that Slack gave for the name of a chat. */
+  note(name: string, id: string): void {
+    if (name !== id) this.#opened.set(name, id);
   }
 
   /** Throws what the Web API client throws. */

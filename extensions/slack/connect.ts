@@ -1,7 +1,6 @@
 import { background } from "openclaw/plugin-sdk";
 import type { ChannelHost, ChannelLink } from "openclaw/plugin-sdk";
 import { Account } from "./transport/account.ts";
-import { BUTTON_LIMITS } from "./outbound/buttons.ts";
 import { commandForm } from "./outbound/command-form.ts";
 import type { SlackConfig } from "./config.ts";
 import { authError, reasonOf } from "./transport/failures.ts";
@@ -27,7 +26,7 @@ export async function connect(config: SlackConfig, host: ChannelHost): Promise<C
       return result;
     },
     ...messageChanges(account),
-    buttons: () => BUTTON_LIMITS,
+    chatId: (to) => account.channelIds.of(to),
     stream: (to, options) => startNativeStream(account, to, options),
     typing: (to) => account.typing.show(to),
     find: (to, part, options) => find(account, to, part, options),

@@ -1,6 +1,7 @@
 import type { ChannelAdapter } from "openclaw/plugin-sdk";
 import { SLACK, slackConfig } from "./config.ts";
 import type { SlackConfig } from "./config.ts";
+import { BUTTON_LIMITS } from "./outbound/buttons.ts";
 
 export { slackAccounts, slackConfig } from "./config.ts";
 export type { SlackConfig } from "./config.ts";
@@ -20,6 +21,7 @@ export const slack: ChannelAdapter<SlackConfig> = {
     album: { files: 10 },
   },
   config: slackConfig,
+  buttons: () => BUTTON_LIMITS,
   async connect(config, host) {
     const { connect } = await import("./connect.ts");
     return connect(config, host);

@@ -1,10 +1,11 @@
 import type { ChannelHost, ChannelLink } from "openclaw/plugin-sdk";
 import { openBot, whoAmI } from "./api.ts";
 import type { Bot, Self } from "./api.ts";
+import { ChatIds } from "./chat-ids.ts";
 import type { TelegramConfig } from "./config.ts";
 import { download } from "./receive/download.ts";
 import { Drafts } from "./send/drafts.ts";
-import { buttonLimits, envelope } from "./send/envelope.ts";
+import { envelope } from "./send/envelope.ts";
 import { badToken, failureOf, isBadToken } from "./send/failures.ts";
 import { Forums } from "./receive/forums.ts";
 import { Intake } from "./receive/intake.ts";
@@ -44,6 +45,7 @@ function link(account: Account, self: Self | undefined): ChannelLink {
   const intake = new Intake(account, signal);
   const uploads = new Uploads(account);
   const drafts = new Drafts(account);
+  const chatIds = new ChatIds(account);
   const receiving = { account, intake, signal };
   const received = receive(receiving, openReceiver(receiving), self);
   return {
@@ -52,7 +54,7 @@ function link(account: Account, self: Self | undefined): ChannelLink {
       return part.kind === "text" ? sendText(account, where, part) : uploads.send(where, part, options.idempotencyKey);
     },
     ...changes(account),
-    buttons: (to) => buttonLimits(config, to),
+    chatId: (to) => chatIds.of(to),
     stream: (to, options) => drafts.stream(to, options),
     download: (item) => download(bot, config, item),
     async close() {

@@ -1,6 +1,7 @@
 import type { ChannelAdapter } from "openclaw/plugin-sdk";
 import { TELEGRAM, telegramConfig } from "./config.ts";
 import type { TelegramConfig } from "./config.ts";
+import { buttonLimits } from "./send/envelope.ts";
 import { CAPTION_UNITS, sortOf } from "./send/shapes.ts";
 
 export { telegramAccounts, telegramConfig } from "./config.ts";
@@ -24,6 +25,7 @@ export const telegram: ChannelAdapter<TelegramConfig> = {
     silent: true,
   },
   config: telegramConfig,
+  buttons: buttonLimits,
   async connect(config, host) {
     const { connect } = await import("./connect.ts");
     return connect(config, host);

@@ -1,6 +1,7 @@
-import type { ChannelLimits, ChannelLink, Notice } from "../types/chat/channel.ts";
+import type { ButtonLimits, ChannelLimits, ChannelLink, Notice } from "../types/chat/channel.ts";
 import { OpenClawError } from "../types/errors.ts";
 import type { AccountId, ChannelId } from "../types/ids.ts";
+import type { Peer } from "../types/chat/message.ts";
 import type { ChannelPorts, ConfiguredAccount } from "./ports.ts";
 import type { UnaskedPeriod } from "./connection/catch-up.ts";
 import { Supervisor } from "./connection/supervisor.ts";
@@ -48,6 +49,8 @@ export interface Channels {
   /** Undefined when the account is unknown or not connected. */
   link(channel: ChannelId, account: AccountId): ChannelLink | undefined;
   limits(channel: ChannelId): ChannelLimits | undefined;
+  /** What the buttons of a message may be in a chat; undefined where it has none, or the account is unknown or cannot start. */
+  buttons(to: Peer): ButtonLimits | undefined;
   status(): readonly ChannelStatus[];
   /** Starts an account, or restarts it with new settings. */
   put(account: ConfiguredAccount): Promise<void>;
@@ -77,6 +80,7 @@ export function startChannels(options: ChannelOptions): Channels {
   return {
     link: (channel, account) => find(channel, account)?.link,
     limits: (channel) => [...accounts.values()].find((it) => it.account.adapter.id === channel)?.account.adapter.limits,
+    buttons: (to) => buttonsIn(to, find(to.channel, to.account)?.account),
     status: () => [...accounts.values()].map((account) => statusOf(account, options.clock.now())),
     async put(account) {
       const known = find(account.adapter.id, account.account);
@@ -98,6 +102,9 @@ export function startChannels(options: ChannelOptions): Channels {
     },
   };
 }
+
+const buttonsIn = (to: Peer, account: ConfiguredAccount | undefined): ButtonLimits | undefined =>
+  account?.enabled === true && !account.stopped ? account.adapter.buttons?.(account.config, to) : undefined;
 
 const keyOf = (channel: ChannelId, account: AccountId): string => JSON.stringify([channel, account]);
 

@@ -31,6 +31,8 @@ export interface LibraryRequest {
 export interface ChannelPorts {
   /** Resolves when the messages are durable. */
   receive(messages: readonly InboundMessage[]): Promise<void>;
+  /** Called when an account has a link, through which it can send. */
+  linked?(channel: ChannelId, account: AccountId): void;
   readonly media: Pick<MediaStore, "read">;
   readonly log: Log;
   readonly clock: Clock;

@@ -33,8 +33,18 @@ const FAILURE_TEXT: Readonly<Record<FailureKind, string>> = {
   unknown: "Something went wrong while answering. Please try again.",
 };
 
-/** The notice for a run without an answer. Undefined when none is due. `form`: how its reader writes commands. */
-export function noticeFor(result: RunResult, form?: CommandForm): string | undefined {
+/**
+ * The notice for a run without an answer. Undefined when none is due. `form`: how its reader writes commands; `joined`: how many messages
+ * joined the run.
+ */
+export function noticeFor(result: RunResult, form?: CommandForm, joined = 0): string | undefined {
+  const notice = ownNotice(result, form);
+  if (notice === undefined || joined === 0) return notice;
+  const which = joined === 1 ? "message" : `${joined} messages`;
+  return `${notice} This also goes for the ${which} that came meanwhile.`;
+}
+
+function ownNotice(result: RunResult, form: CommandForm | undefined): string | undefined {
   if (result.kind === "failed") return `⚠️ ${failureText(result.failure, form)}`;
   if (result.kind === "aborted" && result.by === "timeout")
     return "⚠️ This took longer than a run may take, so I stopped it.";
@@ -101,6 +111,8 @@ export const agentStopped = (agent: string, why: string | undefined): string =>
     ? "⚠️ I am switched off by a setting. Please tell the operator."
     : `⚠️ The agent "${agent}" is ${why} Take the key out of the config, or wait for a version that obeys it.`;
 export const NOT_ANSWERED = "⚠️ The send policy of this conversation is deny, so it gets no answers.";
+export const FOREIGN_PRESS =
+  "That button was shown in another chat, so I did nothing. Please press it there, or write here what you would like.";
 export const NOT_OWNER = "Only an owner may do that.";
 
 export function pairingText(code: string, channel: string): string {

@@ -102,7 +102,7 @@ export class Dispatch {
     this.#logVerdict(row, key, verdict);
     if (!this.#ports.kinds.isKnown(message)) return this.replies.turnAway(row, unknownKind(message), "drop");
     if (verdict.kind === "pair") return this.replies.pair(row);
-    if (verdict.kind === "drop") return this.replies.turnAway(row, verdict.why, "drop");
+    if (verdict.kind === "drop") return this.replies.turnAway(row, verdict.why, "drop", verdict.notice);
     if (verdict.kind === "history") return this.#keepAsHistory(row);
     if (verdict.kind === "event") return this.#keepAsEvent(row, key);
     if (this.#late.isLate(row)) return this.#late.take(row);

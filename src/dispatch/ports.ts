@@ -2,7 +2,7 @@ import type { RunLog } from "../harness/log/log.ts";
 import type { RunDeps, RunRequest, SystemPrompt } from "../harness/request.ts";
 import type { Outbox } from "../outbox/deliver.ts";
 import type { Models } from "../providers/catalog.ts";
-import type { ChannelLink } from "../types/chat/channel.ts";
+import type { ButtonLimits, ChannelLink } from "../types/chat/channel.ts";
 import type { Clock } from "../types/clock.ts";
 import type { OpenClawError } from "../types/errors.ts";
 import type { AgentInternalEvent } from "../types/engine/internal-event.ts";
@@ -93,7 +93,8 @@ export type Verdict =
   | { readonly kind: "history" }
   /** The next turn of its session learns of it as a system event. */
   | { readonly kind: "event" }
-  | { readonly kind: "drop"; readonly why: string };
+  /** With a `notice`, its sender is told why. */
+  | { readonly kind: "drop"; readonly why: string; readonly notice?: string };
 
 /** Messages that were not answered, kept per chat as context for its next turn. */
 export interface GroupHistoryBuffer {
@@ -128,6 +129,10 @@ export interface ChatPorts {
   readonly groupHistory?: GroupHistoryBuffer;
   /** The connection of a chat's account. Undefined while there is none. */
   link(to: Peer): ChannelLink | undefined;
+  /** What the buttons of a message may be in a chat, connected or not; undefined where it has none. No chat has any when unset. */
+  buttons?(to: Peer): ButtonLimits | undefined;
+  /** Resolves when there is a link, or the signal aborts. Nothing tells of a new link when unset. */
+  linked?(to: Peer, signal: AbortSignal): Promise<void>;
   /** True while there is no link, but its account is being connected. Never true when unset. */
   isConnecting?(to: Peer): boolean;
   /** The channel's name for people, such as `WhatsApp`. */

@@ -53,8 +53,9 @@ export class Replies {
     return offerPairing(row, { ...this.#ports, notices: this.notices });
   }
 
-  /** Ends a message that is not let in. Its sender gets no answer. */
-  async turnAway(row: InboxRow, why: string, refused: Refusal): Promise<void> {
+  /** Ends a message that is not let in. Its sender gets no answer but the notice, if any. */
+  async turnAway(row: InboxRow, why: string, refused: Refusal, notice?: string): Promise<void> {
+    if (notice !== undefined) await this.notices.answer(row, { text: notice, because: "error" });
     await this.#finish([row], { kind: "dropped", why }, refused);
     leaveUnanswered([row], this.#ports);
   }

@@ -1,4 +1,4 @@
-import type { ChannelLimits, ChannelLink } from "../types/chat/channel.ts";
+import type { ButtonLimits, ChannelLimits, ChannelLink } from "../types/chat/channel.ts";
 import type { Clock } from "../types/clock.ts";
 import type { OpenClawError } from "../types/errors.ts";
 import type { HookRunner } from "../types/hook/hooks.ts";
@@ -12,6 +12,10 @@ import type { RateLimits } from "./rate-limiter.ts";
 export interface Links {
   link(to: Peer): ChannelLink | undefined;
   limits(to: Peer): ChannelLimits | undefined;
+  /** What the buttons of a message may be in a chat, connected or not; undefined where it has none. */
+  buttons?(to: Peer): ButtonLimits | undefined;
+  /** Resolves when the chat's account has a link, or the signal aborts. Nothing tells of a new link when unset. */
+  linked?(to: Peer, signal: AbortSignal): Promise<void>;
 }
 
 export interface OutboxDeps {

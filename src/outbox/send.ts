@@ -4,6 +4,7 @@ import type { Peer } from "../types/chat/message.ts";
 import { isGapLine } from "./gaps.ts";
 import type { RateLimiter } from "./rate-limiter.ts";
 import { pause } from "../utils/pause.ts";
+import { within } from "../utils/within.ts";
 import type { OutboxDeps } from "./ports.ts";
 import { labelled } from "./render.ts";
 import { notifySent } from "./send-hooks.ts";
@@ -23,6 +24,8 @@ interface Underway extends PlannedRow {
 
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 30_000;
+/** Milliseconds without a connection after which the journal and the log say that the reply waits for one. */
+const NO_LINK_MS = 30_000;
 /** After this long a reply is too old to be sent: it is marked as failed, and operator and chat are informed. */
 const STALE_MS = 6 * 60 * 60 * 1000;
 
@@ -34,9 +37,7 @@ export async function sendRow(row: PlannedRow, ports: SendPorts): Promise<void> 
   let current: Underway = row;
   for (let tries = 0; !ports.signal.aborted; tries += 1) {
     if (isTooOld(row, ports)) return tooOld(row, ports);
-    const hasTurn =
-      current.isBegun === true || (await ports.rate.waitTurn(current.to, ports.signal, endOf(row, ports)));
-    if (!hasTurn) continue;
+    if (!(await hasTurn(current, ports)) || ports.signal.aborted) continue;
     const link = ports.links.link(current.to);
     const found = link && (await lookFor(current, link));
     if (found?.kind === "retry") current = { ...current, state: "planned" };
@@ -49,6 +50,27 @@ export async function sendRow(row: PlannedRow, ports: SendPorts): Promise<void> 
   }
   // The gateway stops before the first try: nobody has to wonder whether it arrived.
   if (current.isBegun === true) await ports.journal.mark(row.id, { state: "planned" });
+}
+
+/** True without a connection, where the next round waits for one. */
+const lacksLink = ({ to }: OutboxRow, { links }: SendPorts): boolean =>
+  links.linked !== undefined && links.link(to) === undefined;
+
+/** Waits until the row may be sent. False when it may not after all: it is too old, or the gateway stops. */
+async function hasTurn(row: Underway, ports: SendPorts): Promise<boolean> {
+  if (row.isBegun === true) return true;
+  await waitForLink(row, ports);
+  return ports.rate.waitTurn(row.to, ports.signal, endOf(row, ports));
+}
+
+/** Waits for the connection of the chat's account: after a start, a reply would else be tried in vain. At most a while, so that the journal says why. */
+async function waitForLink(row: OutboxRow, ports: SendPorts): Promise<void> {
+  const { links, signal, clock } = ports;
+  if (!links.linked || !lacksLink(row, ports)) return;
+  const stop = new AbortController();
+  const ms = Math.min(NO_LINK_MS, Math.max(0, endOf(row, ports) - clock.now()));
+  await within(links.linked(row.to, AbortSignal.any([signal, stop.signal])), ms, clock);
+  stop.abort();
 }
 
 const maxAgeOf = ({ maxAgeMs }: SendPorts): number => maxAgeMs?.() ?? STALE_MS;
@@ -188,7 +210,7 @@ async function waitForRetry(
   result: SendResult,
   { tries, ports }: { tries: number; ports: SendPorts },
 ): Promise<void> {
-  if (result.kind === "refused") return;
+  if (result.kind === "refused" || lacksLink(row, ports)) return;
   const backoff = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(tries, 10));
   const ms = result.kind === "retry" ? (result.afterMs ?? backoff) : backoff;
   if (result.kind === "retry" && result.rateLimited === true) ports.rate.refused(row.to, ms);

@@ -9,7 +9,7 @@ const schemas = new WeakMap<z.ZodType, ToolSchema>();
 const withoutDialect = ({ $schema: _dialect, ...schema }: ToolSchema): ToolSchema => schema;
 
 /** The tool's input as JSON Schema without `$schema`; the same object each time. Throws for a type without a JSON Schema. */
-export function toolSchema(tool: Tool): ToolSchema {
+export function toolSchema(tool: Pick<Tool, "input" | "jsonSchema">): ToolSchema {
   const known = schemas.get(tool.input);
   if (known !== undefined) {
     return known;

@@ -9,6 +9,7 @@ export type Outcome =
   | { readonly kind: "replied" }
   | { readonly kind: "silent" }
   | { readonly kind: "command"; readonly name: string }
+  /** It joined a run, which did not fail and was not stopped; else it is merged into the run's first message. */
   | { readonly kind: "steered" }
   | { readonly kind: "merged"; readonly into: number }
   | { readonly kind: "aborted" }
@@ -184,10 +185,10 @@ export interface OutboxJournal {
   unreportedGaps(): Promise<readonly OutboxRow[]>;
   of(inboxId: number): Promise<readonly OutboxRow[]>;
   /**
-   * True when a message of this chat is one that was sent from here; with `command`, when it has a button with that command. Then a
+   * The chats of the messages with this id that this account sent; with `command`, of those that have a button with that command. Then a
    * message that is being sent counts too, whatever its id will be.
    */
-  isSent(to: Peer, messageId: string, command?: string): Promise<boolean>;
+  chatsOf(of: Pick<Peer, "channel" | "account">, messageId: string, command?: string): Promise<readonly Peer[]>;
   /** Questions about commands of the last hour whose end was not written: those of a gateway that was killed. */
   unansweredQuestions(): Promise<readonly OutboxRow[]>;
   /** What answers the messages of a run, in order. */

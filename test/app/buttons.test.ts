@@ -26,10 +26,10 @@ async function begin(inlineButtons: string): Promise<void> {
 
 const questions = () => fixture.telegram.sent.filter(({ text }) => text === "Which colour?");
 
-function press(data: string): void {
-  const chat = { id: 1001, type: "private", first_name: "Ada" };
+function press(data: string, id = 1001): void {
+  const chat = { id, type: "private", first_name: "Ada" };
   const message = { message_id: questions()[0]?.messageId, chat, date: 1, text: "Which colour?" };
-  const from = { id: 1001, is_bot: false, first_name: "Ada" };
+  const from = { id, is_bot: false, first_name: "Ada" };
   fixture.telegram.inject({ callback_query: { id: "1", from, chat_instance: "1", message, data } });
 }
 
@@ -49,10 +49,22 @@ test("the agent learns how to send buttons, and a press comes back to it", async
   expect(fixture.telegram.shown(1001)).toEqual(["Which colour?", "painted"]);
 });
 
+test("a press from another chat is refused there with a sentence, and the agent never learns of it", async () => {
+  await begin("all");
+  await until(() => questions().length === 1, "the question");
+  const calls = model.calls.length;
+  press("callback_data: red", 1002);
+  await until(() => fixture.telegram.shown(1002).length === 1, "the refusal");
+  expect(fixture.telegram.shown(1002)).toEqual([expect.stringContaining("shown in another chat")]);
+  expect(fixture.telegram.shown(1001)).toEqual(["Which colour?"]);
+  expect(model.calls.slice(calls).filter(({ said }) => said.includes("red"))).toEqual([]);
+});
+
 test("where the settings allow no buttons, neither the prompt nor the tool has them", async () => {
   await begin("group");
   await until(() => model.calls.length === 2, "the call after the tool");
   expect(model.calls[0]?.system).not.toContain("inlineButtons");
+  expect(JSON.stringify(model.calls[0]?.body)).not.toContain("callback_data");
   expect(model.calls[1]?.toolText).toContain("has no buttons");
   expect(questions()).toEqual([]);
 });

@@ -43,7 +43,8 @@ beforeEach(async () => {
   clock = systemClock;
   const paths = resolvePaths({ HOME: fixture.dir, OPENCLAW_STATE_DIR: join(fixture.dir, "state") });
   const live = new Live(paths, fixture.dir, await loadConfig({ path: paths.configPath, env: {} }));
-  const links = { link: () => fixture.platform, limits: () => fixture.limits };
+  const buttons = () => ({ count: 3, label: 20, command: 64 });
+  const links = { link: () => fixture.platform, limits: () => fixture.limits, buttons };
   const accounts = () => [{ channel: "telegram", accountId: "default", enabled: true }];
   keeping = async () => undefined;
   fixture.chatTools = ({ journal, media, ...parts }) => {

@@ -8,7 +8,7 @@ const able: Required<ChannelLink> = {
   send: sent,
   edit: sent,
   remove: sent,
-  buttons: () => ({ count: 1, label: 1, command: 1 }),
+  chatId: async () => "1",
   stream: () => undefined,
   react: sent,
   find: sent,
@@ -65,7 +65,7 @@ it("a capability that a later contract adds is forwarded, watched and listed", a
 
 it("lists the optional methods that a link has, but not those of no interest to people", () => {
   expect(capabilitiesIn(able)).toEqual(
-    ["buttons", "edit", "remove", "stream", "react", "find", "typing", "missedSince", "download"].toSorted(),
+    ["edit", "remove", "stream", "react", "find", "typing", "missedSince", "download"].toSorted(),
   );
 });
 

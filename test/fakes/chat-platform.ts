@@ -1,4 +1,4 @@
-import type { ButtonLimits, ChannelLimits, ChannelLink, SendResult } from "../../src/types/chat/channel.ts";
+import type { ChannelLimits, ChannelLink, SendResult } from "../../src/types/chat/channel.ts";
 import type { Peer } from "../../src/types/chat/message.ts";
 import type { OutboundPart } from "../../src/types/chat/reply.ts";
 
@@ -22,8 +22,8 @@ export class ChatPlatform implements ChannelLink {
   keepsAll = false;
   /** Calls wait for it. */
   gate: Promise<void> | undefined;
-  /** What the buttons of a message may be. */
-  buttons = (): ButtonLimits | undefined => ({ count: 3, label: 20, command: 64 });
+  /** The names of chats, or of threads as `chat/thread`, and the ids that they stand for. */
+  readonly names = new Map<string, string>();
   #ids = 0;
 
   async send(
@@ -70,6 +70,10 @@ export class ChatPlatform implements ChannelLink {
     message.text = textOf(part);
     message.buttons = (options.buttons ?? []).map((button) => button.command);
     return next?.result ?? { kind: "sent", messageId };
+  }
+
+  async chatId({ chat, thread }: Peer): Promise<string> {
+    return this.names.get(`${chat.id}/${thread}`) ?? this.names.get(chat.id) ?? chat.id;
   }
 
   async remove(_to: Peer, messageId: string): Promise<SendResult> {

@@ -41,6 +41,8 @@ export interface FakeTelegram {
   drafts: "taken" | "unknown" | "refused";
   file(id: string, bytes: Uint8Array, path?: string): void;
   /** The menu of commands, and how often it was set. */
+  /** Public names of groups and channels, such as `@news`, and their ids. */
+  readonly publicNames: Map<string, number>;
   readonly menu: { readonly commands: readonly unknown[]; readonly times: number };
   /** The webhook that is set: #setwebhook. Updates are posted by `deliver` alone. */
   readonly webhook: { readonly url: string; readonly secret: string } | undefined;
@@ -151,6 +153,7 @@ class Fake implements FakeTelegram {
   #allowed: ReadonlySet<string> | undefined;
   #webhookError: { last_error_date: number; last_error_message: string } | undefined;
   webhook: { url: string; secret: string } | undefined;
+  readonly publicNames = new Map<string, number>();
   menu: { commands: readonly unknown[]; times: number } = { commands: [], times: 0 };
   readonly #watchers = new Set<() => void>();
   #faults: { method: string; mode: Fault; count: number; retryAfter: number }[] = [];
@@ -407,6 +410,7 @@ class Fake implements FakeTelegram {
     editMessageCaption: (body) => this.#edit(body, "caption"),
     deleteMessage: (body) => this.#delete(body),
     getFile: (body) => this.#fileFacts(needText(body, "file_id")),
+    getChat: (body) => this.#chat(needText(body, "chat_id")),
     sendChatAction: (body) => ok(chatOf(body) !== "" && needText(body, "action") !== ""),
     setMessageReaction: (body) => {
       if (!Array.isArray(body["reaction"])) throw new Refusal(400, "Bad Request: reaction must be an array");
@@ -420,6 +424,13 @@ class Fake implements FakeTelegram {
     setMyCommands: (body) => this.#setMenu(body["commands"]),
     deleteMyCommands: () => this.#setMenu([]),
   };
+
+  #chat(named: string): Answer {
+    const id = this.publicNames.get(named) ?? Number(named);
+    return Number.isNaN(id)
+      ? refuse(400, "Bad Request: chat not found")
+      : ok({ id, type: "supergroup", title: "Crew" });
+  }
 
   /** Forgets updates of kinds that were not asked for. */
   #allow(kinds: unknown): void {

@@ -78,6 +78,8 @@ export interface DispatchFixture {
   allTools?: (boot: Pick<DispatchPorts, "journal" | "outbox" | "media" | "clock">) => DispatchPorts["tools"];
   /** False while the platform is being connected to. */
   isLinked: boolean;
+  /** Resolves when the platform is connected to. */
+  linked: Promise<void>;
   /** The models and their keys, on the fake server unless the test has others. */
   models: Models;
   /** What the platform takes. */
@@ -121,6 +123,7 @@ export async function openDispatchFixture(): Promise<DispatchFixture> {
     dir: place.dir,
     tools: [],
     isLinked: true,
+    linked: Promise.resolve(),
     keepsPrompts: false,
     models: modelsAt(model.url),
     limits: LIMITS,
@@ -176,6 +179,7 @@ async function start(fixture: DispatchFixture, bootId: string, clock: Clock): Pr
     ...(fixture.groupHistory && { groupHistory: fixture.groupHistory }),
     link: () => (fixture.isLinked ? platform : undefined),
     isConnecting: () => !fixture.isLinked,
+    linked: () => fixture.linked,
     transcribe: async (recording) => fixture.transcribe?.(recording),
     tools:
       fixture.allTools?.({ journal, outbox, media, clock }) ??

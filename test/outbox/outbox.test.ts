@@ -35,6 +35,8 @@ const reply = (key: string, text: string, more: Partial<Reply> = {}): Reply => (
 const fate = async (row: { inboxId: number }) =>
   (await journal.outbox.of(row.inboxId)).map(({ state, error }) => [state, error ?? ""]);
 
+const PART = { kind: "text", body: "after", plain: "after", format: "plain" } as const;
+
 beforeEach(async () => {
   clock = manualClock();
   place = await openStateDir(clock);
@@ -46,6 +48,41 @@ beforeEach(async () => {
   outbox = open();
 });
 afterEach(() => place.remove());
+
+describe("a reply of an earlier start", () => {
+  it("waits for the connection of its channel without a try, and is sent as soon as there is one", async () => {
+    await journal.outbox.plan({ replyKey: "in:2:final", to: peer("8001"), inboxId: 2, parts: [PART] });
+    link = undefined;
+    const connection = Promise.withResolvers<void>();
+    const links = { link: () => link, limits: () => limits, linked: () => connection.promise };
+    const next = new Outbox({ journal: journal.outbox, links, log, clock });
+    await next.recover();
+    await untilIdle();
+    expect(await fate({ inboxId: 2 })).toEqual([["planned", ""]]);
+    expect(log.lines.filter((line) => line.includes("send again"))).toEqual([]);
+    link = platform;
+    connection.resolve();
+    await until(() => platform.texts.includes("after"), "the reply, without any time in between");
+    await next.close(0);
+  });
+
+  it("says that it waits when the connection does not come, and is still sent when it does", async () => {
+    await journal.outbox.plan({ replyKey: "in:2:final", to: peer("8001"), inboxId: 2, parts: [PART] });
+    link = undefined;
+    const connection = Promise.withResolvers<void>();
+    const links = { link: () => link, limits: () => limits, linked: () => connection.promise };
+    const next = new Outbox({ journal: journal.outbox, links, log, clock });
+    await next.recover();
+    await untilIdle();
+    clock.pass(30_000);
+    await until(async () => (await fate({ inboxId: 2 }))[0]?.[1] === "channel is not connected");
+    await untilIdle();
+    link = platform;
+    connection.resolve();
+    await until(() => platform.texts.includes("after"), "the reply");
+    await next.close(0);
+  });
+});
 
 describe("a text with files", () => {
   const media = { kind: "image", source: { at: "store", id: mediaId("1") } } as const;

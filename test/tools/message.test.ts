@@ -141,6 +141,15 @@ describe("the message tool", () => {
     );
   });
 
+  it("shows buttons to the model only in chats that have them", () => {
+    const shownIn = (id: string) => {
+      const { properties } = toolSchema(make({ peer: { ...home, chat: { kind: "direct", id } } }));
+      return Object.keys(properties as object);
+    };
+    expect(shownIn("1")).toContain("buttons");
+    expect(shownIn("plain")).toEqual(shownIn("1").filter((name) => name !== "buttons"));
+  });
+
   const chosen = (buttons: unknown, more: Record<string, unknown> = {}) =>
     call({ message: "Which?", buttons, ...more });
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { afterEach, describe, expect, test } from "vitest";
 import { Host, KEY, start, stopAll, textAs } from "../../../test/contracts/channel.ts";
-import type { InboundMessage } from "../../../src/types/chat/message.ts";
+import type { InboundMessage, Peer } from "../../../src/types/chat/message.ts";
 import { mediaId } from "../../../src/types/ids.ts";
 import { discordAccounts, discordConfig } from "../config.ts";
 import { discord } from "../index.ts";
@@ -20,6 +20,31 @@ async function begin(config: Record<string, unknown> = {}, host = new Host()) {
   const posts = () => fake.calls.filter(({ method, path }) => method === "POST" && path.endsWith("/messages"));
   return { ...started, platform, fake, world: fake.world, direct, group, topic: platform.topic!, posts };
 }
+
+describe("the id of a chat", () => {
+  test("is that of its channel, whether it is named by the person or the channel", async () => {
+    const { link, direct, world } = await begin();
+    const channel = world.direct(direct.chat.id);
+    const named = (chat: Peer["chat"]) => link.chatId?.({ ...direct, chat });
+    expect(await link.chatId?.(direct)).toBe(channel);
+    expect(await named({ kind: "group", id: channel })).toBe(channel);
+    expect(await named({ kind: "group", id: direct.chat.id })).toBe(channel);
+    expect(await named({ kind: "direct", id: "1002" })).not.toBe(channel);
+  });
+
+  test("is that of the thread, which another thread and the channel do not share", async () => {
+    const { link, group, topic } = await begin();
+    expect(await link.chatId?.(topic)).toBe(topic.thread);
+    expect(await link.chatId?.({ ...group, chat: { kind: "group", id: topic.thread ?? "" } })).toBe(topic.thread);
+    expect(await link.chatId?.(group)).toBe(group.chat.id);
+  });
+
+  test("is unknown while Discord does not answer", async () => {
+    const { link, direct, fake } = await begin();
+    fake.fail("drop", { count: 9, fits: /users\/@me\/channels/ });
+    await expect(link.chatId?.({ ...direct, chat: { kind: "direct", id: "1002" } })).rejects.toThrow();
+  });
+});
 
 describe("sending", () => {
   test("thread, reply, silence, buttons and nonce reach Discord, and nobody is notified", async () => {

@@ -34,13 +34,14 @@ export async function sendText(
   const thread = threadFor(to, options.replyTo);
   try {
     const channel = await account.channelIds.of(to);
-    const { ts } = await post(account, {
+    const { ts, channel: sentTo } = await post(account, {
       channel,
       ...envelope(account, thread, options),
       ...bodyOf(part, options.buttons),
     });
     if (ts === undefined) return { kind: "unknown", reason: "Slack's answer names no message" };
-    account.threads()?.noteOwnMessage(channel, ts, thread);
+    if (sentTo !== undefined) account.channelIds.note(to.chat.id, sentTo);
+    account.threads()?.noteOwnMessage(sentTo ?? channel, ts, thread);
     return { kind: "sent", messageId: ts };
   } catch (error) {
     const reduced = withoutRefusedParts(to, options, errorCodeOf(error) ?? "");
@@ -56,9 +57,11 @@ function withoutRefusedParts(to: Peer, options: SendOptions, word: string): Send
   return buttons ? { ...bare, buttons } : bare;
 }
 
-const post = async ({ slack }: AccountContext, message: ChatPostMessageArguments): Promise<{ ts?: string }> => {
-  const { ts } = await slack.calls.chat.postMessage(message);
-  return ts === undefined ? {} : { ts };
+type Shown = { readonly ts?: string; readonly channel?: string };
+
+const post = async ({ slack }: AccountContext, message: ChatPostMessageArguments): Promise<Shown> => {
+  const { ts, channel } = await slack.calls.chat.postMessage(message);
+  return { ...(ts !== undefined && { ts }), ...(channel !== undefined && { channel }) };
 };
 
 function envelope({ config }: AccountContext, thread: string | undefined, options: SendOptions) {

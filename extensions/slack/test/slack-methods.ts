@@ -5,6 +5,9 @@ import type { Method } from "./slack-streaming.ts";
 
 const CHANNELS: Record<string, string> = { C9: "crew", G8: "mpdm-ada--bob-1" };
 
+/** Of all methods, this one alone takes the name of a channel too. */
+const idOf = (named: string): string => Object.keys(CHANNELS).find((id) => named === `#${CHANNELS[id]}`) ?? named;
+
 const list = (text: string | undefined): Record<string, unknown>[] =>
   text === undefined ? [] : (JSON.parse(text) as Record<string, unknown>[]);
 
@@ -55,7 +58,8 @@ export const METHODS: Readonly<Record<string, Method>> = {
     return { messages, has_more: false, response_metadata: { next_cursor: "" } };
   },
   "conversations.replies": replies,
-  "chat.postMessage": (slack, { channel = "", text = "", thread_ts, metadata, blocks }) => {
+  "chat.postMessage": (slack, { channel: named = "", text = "", thread_ts, metadata, blocks }) => {
+    const channel = idOf(named);
     if (channel === OPEN) throw new Refusal("not_in_channel");
     if (channel === "CGONE" || channel === FOREIGN) throw new Refusal("channel_not_found");
     if (text === "" && blocks === undefined) throw new Refusal("no_text");

@@ -24,6 +24,23 @@ async function begin(config: Record<string, unknown> = {}, host = new Host()) {
 
 const troubles = (host: Host) => host.reports.filter((report) => report.kind !== "alive");
 
+describe("the id of a chat", () => {
+  test("is the same for a person and the chat with them, and for a channel and its threads", async () => {
+    const { link, direct, group, topic } = await begin();
+    const person = { ...direct, chat: { kind: "direct", id: ADA } } as const;
+    expect(await link.chatId?.(person)).toBe(direct.chat.id);
+    expect(await link.chatId?.(topic)).toBe(group.chat.id);
+    expect(await link.chatId?.(group)).not.toBe(direct.chat.id);
+  });
+
+  test("is known for a name once a message was sent to it", async () => {
+    const { link, group } = await begin();
+    const named = { ...group, chat: { kind: "group", id: "#crew" } } as const;
+    expect(await link.send(named, mrkdwn("Now?"), KEY)).toMatchObject({ kind: "sent" });
+    expect(await link.chatId?.(named)).toBe(group.chat.id);
+  });
+});
+
 describe("the socket", () => {
   test.each(["warning", "refresh_requested"])("is replaced without a gap when Slack says %s", async (reason) => {
     const { fake, host } = await begin();

@@ -15,6 +15,10 @@ import { telegram } from "../index.ts";
 afterEach(stopAll);
 const text = textAs("plain");
 
+/** A group, and the supergroup that it becomes. */
+const CREW = { id: -500, type: "group", title: "Crew" };
+const NEW = { id: -100_500, type: "supergroup", title: "Crew" };
+
 async function begin(config: Record<string, unknown> = {}, host = new Host()) {
   const platform = await telegramPlatform();
   const started = await start(platform, host, config);
@@ -189,9 +193,6 @@ describe("a channel that the bot administers", () => {
 });
 
 describe("a group that becomes a supergroup", () => {
-  const CREW = { id: -500, type: "group", title: "Crew" };
-  const NEW = { id: -100_500, type: "supergroup", title: "Crew" };
-
   test("keeps its old id in the gateway, both ways, also after a restart", async () => {
     const platform = await telegramPlatform();
     const { fake } = platform;
@@ -225,6 +226,30 @@ describe("a group that becomes a supergroup", () => {
     fake.say("", { chat: CREW, more: { text: undefined, migrate_to_chat_id: -100_500 } });
     fake.say("in the new one", { chat: NEW });
     expect((await host.heard("in the new one")).from.chat.id).toBe("-100500");
+  });
+});
+
+describe("the id of a chat", () => {
+  test("is the same before and after the group became a supergroup, and in each topic", async () => {
+    const { link, fake, host, topic } = await begin();
+    fake.say("", { chat: CREW, more: { text: undefined, migrate_to_chat_id: -100_500 } });
+    fake.say("in the new one", { chat: NEW });
+    const { from } = await host.heard("in the new one");
+    const idOf = (id: string) => link.chatId?.({ ...from, chat: { kind: "group", id } });
+    expect([await idOf("-500"), await idOf("-100500")]).toEqual(["-100500", "-100500"]);
+    const { thread: _thread, ...whole } = topic;
+    expect(await link.chatId?.(topic)).toBe(await link.chatId?.(whole));
+  });
+
+  test("is looked up once for a public name, and stays unknown when Telegram does not know the name", async () => {
+    const { link, fake, group, direct } = await begin();
+    fake.publicNames.set("@crew", Number(group.chat.id));
+    const named = (id: string) => link.chatId?.({ ...group, chat: { kind: "group", id } });
+    expect(await named("@crew")).toBe(group.chat.id);
+    fake.publicNames.clear();
+    expect(await named("@crew")).toBe(group.chat.id);
+    await expect(named("@nobody")).rejects.toThrow("chat not found");
+    expect(await link.chatId?.(direct)).toBe(direct.chat.id);
   });
 });
 

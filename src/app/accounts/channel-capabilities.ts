@@ -3,7 +3,7 @@ import type { ChannelAdapter, ChannelLink } from "../../types/chat/channel.ts";
 import { channelId, type AccountId, type ChannelId } from "../../types/ids.ts";
 import { accountsIn, type Configured } from "./channel-accounts.ts";
 
-/** What an account's channel can do. Only a connected account has `methods`: they are the capabilities of its link. */
+/** What an account's channel can do. Only a connected account has `methods`: they are the capabilities of its link, and `buttons` where some of its chats have them. */
 export interface Capabilities {
   readonly channel: string;
   readonly label: string;
@@ -64,6 +64,9 @@ function describe(adapter: ChannelAdapter, link: ChannelLink | undefined): Capab
     login: adapter.login !== undefined,
     logout: adapter.logout !== undefined,
     probe: adapter.probe !== undefined,
-    ...(link && { methods: capabilitiesIn(link) }),
+    ...(link && { methods: methodsOf(adapter, link) }),
   };
 }
+
+const methodsOf = ({ buttons }: ChannelAdapter, link: ChannelLink): readonly string[] =>
+  [...capabilitiesIn(link), ...(buttons ? ["buttons"] : [])].toSorted();

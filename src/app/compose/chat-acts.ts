@@ -20,7 +20,7 @@ interface Sources {
   readonly media: MediaStore;
   readonly outbox: Outbox;
   /** The messages that the gateway has sent. */
-  readonly sent: Pick<OutboxJournal, "isSent">;
+  readonly sent: Pick<OutboxJournal, "chatsOf">;
   readonly clock: Clock;
 }
 
@@ -58,9 +58,9 @@ function chatActs(
       const link = links.link(to);
       return !link || link[methodOf[act]] !== undefined;
     },
-    buttons: (to) => links.link(to)?.buttons?.(to),
+    buttons: (to) => links.buttons?.(to),
     send: (post, signal) => send(post, parts, signal),
-    isOwn: (to, messageId) => sent.isSent(to, messageId),
+    isOwn: async (to, messageId) => (await sent.chatsOf(to, messageId)).some(({ chat }) => chat.id === to.chat.id),
     react: (to, messageId, emoji) => through(links.link(to), (link) => link.react?.(to, messageId, emoji)),
     edit: (to, messageId, markdown) => edit(to, messageId, { markdown, links }),
     remove: (to, messageId) => through(links.link(to), (link) => link.remove?.(to, messageId)),

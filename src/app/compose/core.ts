@@ -93,6 +93,8 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
     gate: (message) => around.gate(message),
     ...(around.groupHistory && { groupHistory: around.groupHistory }),
     link: (to) => around.links.link(to),
+    buttons: (to) => around.links.buttons?.(to),
+    ...(around.links.linked && { linked: around.links.linked }),
     isConnecting: (to) => around.isConnecting?.(to) === true,
     labelOf: (channel) => around.labelOf?.(channel),
     ...(around.onDiskFull && { onDiskFull: around.onDiskFull }),

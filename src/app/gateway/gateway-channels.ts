@@ -1,4 +1,5 @@
 import { problemText, startChannels, type Channels } from "../../channels/channels.ts";
+import { LinkWaits } from "../../channels/connection/link-waits.ts";
 import { methods } from "../../channels/methods.ts";
 import { channelMetrics } from "../../channels/metrics.ts";
 import type { ConfiguredAccount } from "../../channels/ports.ts";
@@ -29,6 +30,7 @@ export class GatewayChannels {
   readonly #log: Log;
   readonly #notices: DiskNotices;
   readonly #admission: Admission;
+  readonly #waits = new LinkWaits();
   readonly webhooks: Webhooks;
   #channels: Channels | undefined;
   #core: Core | undefined;
@@ -59,6 +61,10 @@ export class GatewayChannels {
       links: {
         link: (to) => this.#channels?.link(to.channel, to.account),
         limits: (to) => this.#limitsOf(to),
+        buttons: (to) => this.#channels?.buttons(to),
+        linked: async ({ channel, account }, signal) => {
+          if (!this.linkOf(channel, account)) await this.#waits.wait(channel, account, signal);
+        },
       },
       isConnecting: (to) => this.#willConnect(to),
       labelOf: (channel) => this.status().find((row) => row.channel === channel)?.label,
@@ -106,6 +112,7 @@ export class GatewayChannels {
     this.#channels = startChannels({
       adapters: [await webAccount(clients), ...(this.#heldReason === undefined ? await this.#accounts() : [])],
       receive: (messages) => this.#receive(core, messages),
+      linked: (channel, account) => this.#waits.wake(channel, account),
       media: core.media,
       values: core.journal.values,
       commands: core.dispatch.commands.all.map(({ name, help }) => ({ name, description: help })),

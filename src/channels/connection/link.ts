@@ -55,7 +55,7 @@ const isResult = (value: unknown, kind: "sent" | "retry"): value is Result =>
   isObject(value) && "kind" in value && value.kind === kind;
 
 /** What every link does, and what only the core needs to know. */
-const NO_CAPABILITY = new Set(["constructor", "send", "close", "commandForm", "clearPending"]);
+const NO_CAPABILITY = new Set(["constructor", "send", "close", "commandForm", "clearPending", "chatId"]);
 
 /** The names of the optional methods that a link has, sorted. */
 export function capabilitiesIn(link: ChannelLink): readonly string[] {

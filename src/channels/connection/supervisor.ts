@@ -101,6 +101,7 @@ export class Supervisor {
       const link = await adapter.connect(config, this.#host(signal));
       if (signal.aborted) return await link.close();
       this.#link = watchedLink(link, this.#watched(signal));
+      this.#ports.linked?.(adapter.id, this.#account.account);
       background("catch-up", this.#catchUp.run(this.#link), this.#log);
     } catch (error) {
       if (!signal.aborted) this.#failed(error);

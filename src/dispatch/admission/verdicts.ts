@@ -3,6 +3,7 @@ import type { InboundMessage } from "../../types/chat/message.ts";
 import type { SessionKey } from "../../types/ids.ts";
 import { kindNameOf } from "../../types/run/turn-kind.ts";
 import type { DispatchPorts, Verdict } from "../ports.ts";
+import { verdictOnPress } from "./presses.ts";
 
 /** Whether a plugin has the hook `message_received`. */
 export const isReceivedWatched = ({ hooks }: Pick<DispatchPorts, "hooks">): boolean =>
@@ -37,16 +38,14 @@ export function notifyReceived(
   hooks.notify("message_received", event, context);
 }
 
-/** Whether a message may be answered. Operators' messages are; a press counts where a message from here has that button. */
+/** Whether a message may be answered. Operators' messages are. Rejects when the platform does not say where a button was pressed. */
 export async function verdictOn(
   message: InboundMessage,
-  { gate, journal }: Pick<DispatchPorts, "gate" | "journal">,
+  ports: Pick<DispatchPorts, "clock" | "gate" | "journal" | "link" | "linked">,
 ): Promise<Verdict> {
   if (message.options?.operator === true) return { kind: "pass" };
-  const verdict = await gate(message);
-  if (verdict.kind !== "pass" || message.event !== "button") return verdict;
-  const isOurs = await journal.outbox.isSent(message.from, message.id, message.text);
-  return isOurs ? verdict : { kind: "drop", why: "a button that was not sent from here" };
+  const verdict = await ports.gate(message);
+  return verdict.kind === "pass" && message.event === "button" ? verdictOnPress(message, ports) : verdict;
 }
 
 /** Adds a reaction, or news of a chat, to the system events of its session. Rejects when the journal cannot be written. */

@@ -53,6 +53,8 @@ class Answering {
   readonly #limit = new ReplyLimit();
   /** Blocks that were sent. */
   #blocks = 0;
+  /** Messages that joined the run. */
+  #joined = 0;
 
   constructor(target: AnswerTarget, ports: AnswerPorts) {
     this.#target = target;
@@ -80,6 +82,7 @@ class Answering {
 
   async take(event: RunEvent): Promise<void> {
     this.#prefix.note(event);
+    this.#joined += Number(isJoining(event));
     switch (event.type) {
       case "message_start":
         this.#filter = createReplyFilter();
@@ -175,7 +178,7 @@ class Answering {
     await this.#flush();
     if (isUnfinished(result)) return this.#preview?.leave();
     if (this.#target.kind.refusals === "logged" && result.kind !== "replied") return this.#endSilently(result);
-    const notice = noticeFor(result, this.#target.commandForm);
+    const notice = noticeFor(result, this.#target.commandForm, this.#joined);
     if (result.kind === "failed") this.#texts.addBroken();
     const sent = this.#blocks > 0 ? await this.#sendMedia() : await this.#sendWhole(notice, result.kind === "aborted");
     if (notice !== undefined && this.#blocks > 0) await this.#sendNotice(notice);
@@ -294,3 +297,5 @@ class Answering {
     return isWanted && message.id !== "" ? message.id : undefined;
   }
 }
+
+const isJoining = (event: RunEvent): boolean => event.type === "notice" && event.because === "steered";

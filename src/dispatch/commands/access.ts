@@ -26,7 +26,7 @@ export function refusalOf(
 }
 
 /** A direct chat, unless all direct chats share the operator's conversation. */
-export const isOwn = ({ from }: InboundMessage, key: SessionKey): boolean =>
+const isOwn = ({ from }: InboundMessage, key: SessionKey): boolean =>
   from.chat.kind === "direct" && !isMainKey(key);
 
 /** Commands that change nothing. */

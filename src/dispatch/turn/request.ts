@@ -39,7 +39,7 @@ interface TurnChoice {
   readonly extra?: string;
 }
 
-type RequestPorts = Pick<DispatchPorts, "engineFor" | "kinds" | "link" | "settings" | "systemPrompt" | "tools">;
+type RequestPorts = Pick<DispatchPorts, "buttons" | "engineFor" | "kinds" | "settings" | "systemPrompt" | "tools">;
 
 /** What a run of a prepared turn is started with. */
 export function requestFor(
@@ -90,9 +90,9 @@ const withoutTools = ({ id }: AgentSettings, key: string): Failure => ({
 /** The chat, for the system prompt. */
 function placeFor(
   peer: Peer | undefined,
-  { link }: Pick<DispatchPorts, "link">,
+  { buttons }: Pick<DispatchPorts, "buttons">,
 ): { readonly peer?: Peer; readonly hasButtons?: boolean } {
-  return peer ? { peer, hasButtons: link(peer)?.buttons?.(peer) !== undefined } : {};
+  return peer ? { peer, hasButtons: buttons?.(peer) !== undefined } : {};
 }
 
 /** Additions to the system prompt: the chat's text, unless an operator client wrote, then those of this turn. */

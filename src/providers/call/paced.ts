@@ -1,10 +1,12 @@
 import { setImmediate, setTimeout } from "node:timers/promises";
-import { joinDeltas } from "./join-deltas.ts";
+import { DeltaJoiner } from "./join-deltas.ts";
 
 /** Called while a body is read. */
 export interface BodySink {
   /** Called with the decoded bytes before they are passed on. */
   read(piece: Uint8Array): void;
+  /** Called with the number of bytes that are passed on. Joined deltas have fewer than were read, and may wait. */
+  passed?(bytes: number): void;
   readToEnd(): void;
 }
 
@@ -124,6 +126,7 @@ class Pieces {
   static #paidAt = 0;
   readonly #source: BodySource;
   readonly #sink: BodySink;
+  readonly #deltas = new DeltaJoiner();
   /** The answer to the read that was not taken yet: the time to wait for it may have been over. */
   #coming: Promise<Uint8Array | undefined> | undefined;
   #cut: Iterator<Uint8Array> = [][Symbol.iterator]();
@@ -153,19 +156,34 @@ class Pieces {
       await this.#letOthers(tookMs);
       return this.#given(cut.value);
     }
-    if (this.#sinceTurn >= PIECES_AT_ONCE) await this.#letOthers(tookMs);
-    const body = await this.#joined();
-    if (!body) return undefined;
-    await this.#pay(body.length);
-    this.#sinceTurn += 1;
-    this.#sink.read(body);
-    this.#cut = this.#cutAtLines(joinDeltas(body));
+    const events = await this.#events(tookMs);
+    if (events.length === 0) return undefined;
+    this.#cut = this.#cutAtLines(events);
     const first = this.#cut.next();
-    this.#nextAt = performance.now() + Math.min(LONGEST_PAUSE_MS, PAUSE_MS_PER_BODY * Pieces.#open);
-    return this.#given(first.done === true ? body : first.value);
+    return this.#given(first.done === true ? events : first.value);
+  }
+
+  /** The next events that do not wait; empty at the end. What waits comes before the end, and before a failure. */
+  async #events(tookMs: number): Promise<Uint8Array> {
+    for (let restMs = tookMs; ; restMs = 0) {
+      if (this.#sinceTurn >= PIECES_AT_ONCE) await this.#letOthers(restMs);
+      const body = await this.#joined().catch((error: unknown) => {
+        // The next read fails in the same way.
+        if (this.#deltas.isWaiting) return undefined;
+        throw error;
+      });
+      if (!body) return this.#deltas.end();
+      await this.#pay(body.length);
+      this.#sinceTurn += 1;
+      this.#sink.read(body);
+      const events = this.#deltas.take(body);
+      this.#nextAt = performance.now() + Math.min(LONGEST_PAUSE_MS, PAUSE_MS_PER_BODY * Pieces.#open);
+      if (events.length > 0) return events;
+    }
   }
 
   #given(piece: Uint8Array): Uint8Array {
+    this.#sink.passed?.(piece.length);
     this.#givenAt = performance.now();
     return piece;
   }

@@ -2,10 +2,11 @@ import type { AssistantMessageEvent } from "@mariozechner/pi-ai";
 import type { Wire } from "./wire.ts";
 
 /**
- * The most decoded bytes of a refusal's body, which usually has a few thousand, and of a body without one SDK event. With each
- * piece the SDK reads again all that it has of an event, so the time for an endless line grows with the square of its length.
+ * The most decoded bytes of a refusal's body, which usually has a few thousand, and of a body without one SDK event: as the SDK gets them,
+ * and as the provider sent them. With each piece the SDK reads again all that it has of an event, so the time for an endless line grows
+ * with the square of its length. The deltas of a tool call are joined before the SDK gets them, and have a hundred times as many bytes.
  */
-const MOST_BYTES = { refused: 1024 * 1024, silent: 2 * 1024 * 1024 };
+const MOST_BYTES = { refused: 1024 * 1024, silent: 2 * 1024 * 1024, joined: 200 * 1024 * 1024 };
 /** The most characters of one answer, with thinking and arguments: twice the longest that a model writes, 128,000 tokens. */
 const MOST_CHARS = 1024 * 1024;
 /** The most characters of the arguments of all tool calls of one answer. With each piece the SDK parses all of them again. */
@@ -20,6 +21,7 @@ const MOST_EVENTS = 400_000;
 export class Size {
   readonly #wire: Wire;
   #bytesBefore = 0;
+  #givenBefore = 0;
   #chars = 0;
   #events = 0;
   #arguments = 0;
@@ -30,17 +32,20 @@ export class Size {
 
   /** The reason why no more of the body may be read. Undefined while there is none. */
   get tooManyBytes(): string | undefined {
-    const { status = 0, bytes } = this.#wire;
-    const { refused, silent } = MOST_BYTES;
+    const { status = 0, bytes, given } = this.#wire;
+    const { refused, silent, joined } = MOST_BYTES;
     if (status >= 400) return bytes > refused ? tooLarge("an error", refused) : undefined;
     // For a further request of the same call, counting starts again.
     this.#bytesBefore = Math.min(this.#bytesBefore, bytes);
-    return bytes - this.#bytesBefore > silent ? tooLarge("an answer without an event", silent) : undefined;
+    this.#givenBefore = Math.min(this.#givenBefore, given);
+    if (given - this.#givenBefore > silent) return tooLarge("an answer without an event", silent);
+    return bytes - this.#bytesBefore > joined ? tooLarge("an answer without an event", joined) : undefined;
   }
 
   /** Counts one event. Returns the reason why the answer must end, or undefined. */
   take(event: AssistantMessageEvent): string | undefined {
     this.#bytesBefore = this.#wire.bytes;
+    this.#givenBefore = this.#wire.given;
     this.#events += 1;
     if (this.#events > MOST_EVENTS) return `The provider sent an answer of more than ${MOST_EVENTS} events.`;
     if ("delta" in event) this.#chars += event.delta.length;

@@ -19,6 +19,8 @@ export class Wire implements TrafficSink {
   lastByteAt = 0;
   /** Decoded bytes of the body that were read so far. */
   bytes = 0;
+  /** Bytes that the SDK was given so far. */
+  given = 0;
   /** The number of pieces in which they were read. */
   pieces = 0;
   /** Why the connection broke, with its code. */
@@ -56,6 +58,7 @@ export class Wire implements TrafficSink {
     this.broke = undefined;
     this.isComplete = false;
     this.bytes = 0;
+    this.given = 0;
     this.pieces = 0;
     this.release();
   }
@@ -86,6 +89,10 @@ export class Wire implements TrafficSink {
       this.#hasDropped = true;
     }
     this.onBytes?.();
+  }
+
+  passed(bytes: number): void {
+    this.given += bytes;
   }
 
   /** The answer is complete. */

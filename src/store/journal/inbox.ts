@@ -35,6 +35,15 @@ const BEGIN = `
 const FINISH =
   "UPDATE inbox SET state = 'done', outcome = ?, done_at = ?, refused = ? WHERE id = ? AND state <> 'done'";
 
+// Messages that joined the run of this one, which failed or was stopped, got no answer: they end as part of its turn.
+const SHARE_END = `
+  UPDATE inbox SET outcome = json_object('kind', 'merged', 'into', head.id)
+  FROM (
+    SELECT id, run_id FROM inbox
+    WHERE run_id = (SELECT run_id FROM inbox WHERE id = ?) AND outcome ->> 'kind' IN ('failed', 'aborted')
+    ORDER BY id LIMIT 1) AS head
+  WHERE inbox.run_id = head.run_id AND inbox.outcome ->> 'kind' = 'steered'`;
+
 export function createInbox(commits: Commits, boot: { bootId: string; clock: Clock }): Inbox {
   const { bootId, clock } = boot;
   const changes = new KeyedFeed<number, RowChange>();
@@ -125,7 +134,11 @@ interface End {
 
 function finishRows(sql: Statements, ids: readonly number[], { outcome, refused, at }: End): void {
   for (const id of ids) sql.run(FINISH, maskedJson(outcome), at, refused ?? null, id);
+  // Its run may have ended before.
+  if (outcome.kind === "steered") for (const id of ids) shareEnd(sql, id);
 }
+
+const shareEnd = (sql: Statements, id: number): void => void sql.run(SHARE_END, id);
 
 function finishTurn(sql: Statements, ids: readonly number[], { outcome, at }: Omit<End, "refused">): void {
   const end = (id: number, how: Outcome) => sql.run(FINISH, maskedJson(how), at, null, id).changes > 0;
@@ -133,6 +146,7 @@ function finishTurn(sql: Statements, ids: readonly number[], { outcome, at }: Om
   const into = ids[head];
   if (into === undefined) return;
   for (const id of ids.slice(head + 1)) end(id, { kind: "merged", into });
+  if (outcome.kind === "failed" || outcome.kind === "aborted") shareEnd(sql, into);
 }
 
 export function toInboxRow(row: Row): InboxRow {

@@ -68,11 +68,11 @@ export function createOutbox(commits: Commits, clock: Clock): OutboxJournal {
     unreportedGaps: () => commits.read((sql) => sql.all(UNREPORTED_GAPS).map(toOutboxRow)),
     of: (inboxId) => commits.read((sql) => sql.all(OF_INBOX, inboxId).map(toOutboxRow)),
     ofRun: (run) => commits.read((sql) => sql.all(OF_RUN, run).map(toOutboxRow)),
-    isSent: (to, messageId, command) =>
+    chatsOf: (of, messageId, command) =>
       commits.read((sql) =>
-        command === undefined
-          ? sql.all(BY_MESSAGE, messageId).some((row) => isChat(json<Peer>(row, "target"), to))
-          : sql.all(WITH_BUTTONS, messageId).some((row) => hasButton(row, to, command)),
+        rowsWith(sql, messageId, command)
+          .map((row) => json<Peer>(row, "target"))
+          .filter(({ channel, account }) => channel === of.channel && account === of.account),
       ),
     notePreview: (inboxId, to, messageId) =>
       commits.write((sql) => {
@@ -99,14 +99,10 @@ export function createOutbox(commits: Commits, clock: Clock): OutboxJournal {
   };
 }
 
-const isChat = (one: Peer, other: Peer): boolean =>
-  one.channel === other.channel && one.account === other.account && one.chat.id === other.chat.id;
-
-/** The id of a message does not say its chat, and a chat may have a second name, such as the one of its person. */
-function hasButton(row: Row, { channel, account }: Peer, command: string): boolean {
-  const target = json<Peer>(row, "target");
-  const buttons = json<readonly ReplyButton[]>(row, "buttons");
-  return target.channel === channel && target.account === account && buttons.some((one) => one.command === command);
+function rowsWith(sql: Statements, messageId: string, command: string | undefined): readonly Row[] {
+  if (command === undefined) return sql.all(BY_MESSAGE, messageId);
+  const hasIt = (row: Row) => json<readonly ReplyButton[]>(row, "buttons").some((one) => one.command === command);
+  return sql.all(WITH_BUTTONS, messageId).filter(hasIt);
 }
 
 interface Planning {

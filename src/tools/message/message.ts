@@ -6,6 +6,7 @@ import type { ChatActs, ChatPost, ChatScene } from "../../types/chat/send.ts";
 import type { MessageToolSettings } from "../../types/settings.ts";
 import type { Tool, ToolContext, ToolResult } from "../../types/run/tool.ts";
 import { defineTool, errorResult, textResult } from "../define.ts";
+import { toolSchema } from "../schema.ts";
 import { buttonList, buttonsFor } from "./buttons.ts";
 import { MESSAGE_TOOL, nameOf, postedResult, callKeyPrefix } from "./message-result.ts";
 
@@ -38,20 +39,28 @@ const fields = {
     .describe("Message to react to, edit or delete; a reaction goes to the current one by itself"),
   emoji: z.string().optional().describe("Reaction"),
   remove: z.boolean().optional().describe("Takes the reaction away"),
-  buttons: buttonList.describe("Buttons below the message, where the chat has them"),
+  buttons: buttonList.describe("Buttons below the message"),
 };
 
-const inputs = new Map<string, ReturnType<typeof makeInput>>();
+const inputs = new Map<string, ReturnType<typeof schemasFor>>();
 const makeInput = (actions: readonly Action[]) =>
   z.object({ action: z.enum(actions).default("send").describe("What to do"), ...fields });
 type Input = z.output<ReturnType<typeof makeInput>>;
 
-/** Returns the same object for the same actions, so that its JSON Schema is made once. */
-function inputFor(actions: readonly Action[]) {
-  const name = actions.join();
-  const made = inputs.get(name) ?? makeInput(actions);
+/**
+ * The input and what the model sees of it. A chat without buttons shows none; a model that sends some all the same learns why they are
+ * refused. Returns the same objects each time, so that a JSON Schema is made once.
+ */
+function inputFor(actions: readonly Action[], hasButtons: boolean) {
+  const name = [hasButtons, ...actions].join();
+  const made = inputs.get(name) ?? schemasFor(actions, hasButtons);
   inputs.set(name, made);
   return made;
+}
+
+function schemasFor(actions: readonly Action[], hasButtons: boolean) {
+  const input = makeInput(actions);
+  return hasButtons ? { input } : { input, jsonSchema: toolSchema({ input: input.omit({ buttons: true }) }) };
 }
 
 export interface MessageToolOptions {
@@ -73,7 +82,7 @@ export function messageTool(options: MessageToolOptions): Tool {
     description:
       "Send a message or file into a chat at once, or react to, edit or delete one. Your answer goes to the chat by " +
       "itself: use this for files, for other chats, and for what must go out before you are done.",
-    input: inputFor(offered.length > 0 ? offered : ["send"]),
+    ...inputFor(offered.length > 0 ? offered : ["send"], acts.buttons(scene.peer) !== undefined),
     hasSideEffects: true,
     async run(input, context) {
       if (!offered.includes(input.action)) return errorResult(`The action ${input.action} is not available.`);

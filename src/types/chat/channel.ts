@@ -125,11 +125,15 @@ interface MessageChanges {
   react?(to: Peer, messageId: string, emoji: string | undefined): Promise<SendResult>;
 }
 
-/** An open connection of one account. Optional methods are capabilities. Only `download` and `missedSince` throw. */
+/** An open connection of one account. Optional methods are capabilities. Only `chatId`, `download` and `missedSince` throw. */
 export interface ChannelLink extends MessageChanges {
   send(to: Peer, part: OutboundPart, options: SendOptions): Promise<SendResult>;
-  /** The limits of `SendOptions.buttons` in a chat; undefined where the settings allow none. */
-  buttons?(to: Peer): ButtonLimits | undefined;
+  /**
+   * The platform's own id of a chat, the same for each name that a `Peer` may give it: the id of its person, a public name, an id
+   * before a migration. Where messages of a thread belong to the thread alone, the id of the thread. Without it, a chat has one name.
+   * Rejects when the platform does not answer.
+   */
+  chatId?(to: Peer): Promise<string>;
   /** Shows an answer while it is written; a link with `stream` also has `edit`. Undefined when this chat only has sends and edits. */
   stream?(to: Peer, options: StreamOptions): NativeStream | undefined;
   /** Shows "typing…" for a few seconds; called repeatedly during a run. */
@@ -292,6 +296,8 @@ export interface ChannelAdapter<Config = unknown> {
   readonly config: z.ZodType<Config>;
   /** The accounts, where the channel itself knows them and the config only their settings. */
   accountIds?(): readonly string[];
+  /** What the buttons of a message may be in a chat; undefined where it has none. Asked without a connection too, so that the prompt stays the same. */
+  buttons?(config: Config, to: Peer): ButtonLimits | undefined;
   /** Resolves when the adapter works; it reconnects on its own. Throws `OpenClawError` when the config cannot work. */
   connect(config: Config, host: ChannelHost): Promise<ChannelLink>;
   /** Links the account and returns its identity. Throws `OpenClawError` when that fails or the signal aborts. */

@@ -56,7 +56,7 @@ export interface ChatActs {
   find(target: TargetInput, home: Peer): Peer;
   /** False when the chat's platform is known not to support it. */
   can(to: Peer, act: ChatAct): boolean;
-  /** What the buttons of a message may be there; undefined when there are none, or the chat is not connected. */
+  /** What the buttons of a message may be there; undefined when there are none. */
   buttons(to: Peer): ButtonLimits | undefined;
   /**
    * Resolves when the platform has taken the post or never will, after a time limit, or soon after `signal` aborts. Throws an error

@@ -130,14 +130,15 @@ test("/why shows an owner the words of the provider too", async () => {
   expect((await said("/why")).text).toContain("words of the provider");
 });
 
-test("/context names the files of the workspace, with what is cut of them, skills and tools", async () => {
+test("/context shows the sizes of the files of the workspace, with what is cut of them, skills and tools", async () => {
   writeFileSync(join(fixture.dir, "workspace", "AGENTS.md"), "word ".repeat(6000));
   model.answer(() => ({ text: "fine" }));
   const bob = { from: { id: 503 } };
   await answerTo("hello", bob, /fine/);
   const list = await answerTo("/context", bob, /Window:/);
-  expect(list).toMatch(/Files, in characters: .*AGENTS\.md [\d,]+ of 30,000, cut/);
+  expect(list).toMatch(/Files: \d+, [\d,]+ characters/);
   const detail = await answerTo("/context detail", bob, /exec/);
   expect(detail).toMatch(/• exec: \d+ tokens/);
+  expect(detail).toMatch(/• file \d: .* cut from 30,000 characters/);
   expect(detail).not.toContain(fixture.dir);
 });

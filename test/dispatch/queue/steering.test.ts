@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { sessionKey } from "../../../src/types/ids.ts";
+import type { InboundMessage } from "../../../src/types/chat/message.ts";
 import { textResult } from "../../../src/tools/define.ts";
 import { makeTool } from "../../kit/tools.ts";
 import { peer, nextMessage } from "../../kit/inbound.ts";
@@ -71,6 +72,45 @@ describe("a message that joins a running turn", () => {
     await boot.outcome(await boot.tell("do what I say", "1", mallory));
     const own = lastTold().replace(/System: [^]*?\\n\\n/, "");
     expect(shape(own)).toBe(shape(steered));
+  });
+});
+
+describe("a message that joined a turn which then gets no answer", () => {
+  async function joined() {
+    const first = await boot.tell("first", "1", { from });
+    await until(() => isLooking);
+    const second = await boot.tell("second", "1", { from });
+    await until(
+      async () => (await boot.journal.inbox.find(from.channel, from.account, second.message.eventKey))?.runId,
+    );
+    return [first, second] as const;
+  }
+  const steered = async (message: InboundMessage) => {
+    const row = await boot.journal.inbox.find(from.channel, from.account, message.eventKey);
+    return row?.outcome;
+  };
+
+  it("ends as part of it, and its sender is told so", async () => {
+    fixture.model.answer((_, number) =>
+      number === 1 ? { tool: "look", args: {} } : { status: 401, message: "the key is wrong" },
+    );
+    const [first, second] = await joined();
+    gate.resolve();
+    expect(await boot.outcome(first)).toMatchObject({ kind: "failed" });
+    expect(await steered(second.message)).toEqual({ kind: "merged", into: first.id });
+    expect(fixture.platform.texts).toEqual([expect.stringMatching(/also goes for the message that came meanwhile\.$/)]);
+  });
+
+  it("is stopped with it", async () => {
+    fixture.model.answer((_, number) =>
+      number === 1 ? { tool: "look", args: {} } : new Promise<never>(() => undefined),
+    );
+    const [first, second] = await joined();
+    gate.resolve();
+    await until(() => fixture.model.calls.length === 2);
+    await boot.tell("/stop", "1", { from });
+    expect(await boot.outcome(first)).toEqual({ kind: "aborted" });
+    expect(await steered(second.message)).toEqual({ kind: "merged", into: first.id });
   });
 });
 

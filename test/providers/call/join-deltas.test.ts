@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { joinDeltas } from "../../../src/providers/call/join-deltas.ts";
+import { DeltaJoiner } from "../../../src/providers/call/join-deltas.ts";
 
 type Shape = (text: string) => object;
 const SHAPES: Record<string, Shape> = {
@@ -30,7 +30,10 @@ const events = fc.array(fc.record({ shape: fc.constantFrom(...Object.keys(SHAPES
 
 const asEvents = (all: readonly { shape: string; text: string }[]): string =>
   all.map(({ shape, text }) => `data: ${JSON.stringify(SHAPES[shape]?.(text))}\n\n`).join("");
-const through = (bytes: Uint8Array): Buffer => Buffer.from(joinDeltas(bytes));
+const through = (...pieces: readonly Uint8Array[]): Buffer => {
+  const joiner = new DeltaJoiner();
+  return Buffer.concat([...pieces.map((piece) => joiner.take(piece)), joiner.end()]);
+};
 const read = (stream: string): unknown[] =>
   stream
     .split("\n\n")
@@ -61,6 +64,62 @@ it("keeps every text whole and in its order, wherever a stream is cut into piece
       expect(read(through(Buffer.concat(pieces)).toString())).toEqual(read(through(bytes).toString()));
     }),
   );
+});
+
+it("passes on the arguments of a call once they are complete, and all else at once, wherever the body is cut", () => {
+  const cuts = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 6 });
+  fc.assert(
+    fc.property(events, cuts, (all, shares) => {
+      const bytes = Buffer.from(asEvents(all));
+      const at = [
+        0,
+        ...shares.map((share) => Math.floor(share * bytes.length)).toSorted((a, b) => a - b),
+        bytes.length,
+      ];
+      const pieces = at.slice(1).map((end, index) => bytes.subarray(at[index], end));
+      const stream = through(...pieces);
+      expect(read(through(stream).toString())).toEqual(read(through(bytes).toString()));
+    }),
+  );
+});
+
+const CALLS = {
+  openai: (text: string, _n: number) => SHAPES["call"]?.(text),
+  anthropic: (text: string, _n: number) => SHAPES["input"]?.(text),
+  responses: (text: string, n: number) => ({
+    type: "response.function_call_arguments.delta",
+    sequence_number: n,
+    item_id: "fc_1",
+    output_index: 0,
+    delta: text,
+    obfuscation: "x".repeat(n % 7),
+  }),
+};
+
+it.each(Object.entries(CALLS))("gives the SDK of %s the arguments of a call in one event", (_name, shape) => {
+  const joiner = new DeltaJoiner();
+  const event = (data: unknown) => Buffer.from(`data: ${JSON.stringify(data)}\n\n`);
+  const whole = JSON.stringify({ path: "ä.txt", content: 'a "word" '.repeat(2000) });
+  const deltas = Buffer.concat((whole.match(/[^]{1,5}/g) ?? []).map((text, n) => event(shape(text, n))));
+  const alive = Buffer.from("event: ping\ndata: {}\n\n: alive\n\n");
+  const passed: string[] = [];
+  for (let at = 0; at < deltas.length; at += 1000)
+    passed.push(Buffer.from(joiner.take(deltas.subarray(at, at + 1000))).toString());
+  // Cut anywhere: the rest of an event waits behind the arguments, and signs of life do not end the call.
+  expect(passed.join("")).toBe("");
+  expect(Buffer.from(joiner.take(alive)).toString()).toBe(alive.toString());
+  const [joined, end] = read(Buffer.from(joiner.take(event({ ends: true }))).toString());
+  expect(JSON.stringify(joined)).toContain(JSON.stringify(whole));
+  expect(end).toEqual({ ends: true });
+  expect(joiner.end()).toHaveLength(0);
+});
+
+it("does not let arguments wait that never end", () => {
+  const joiner = new DeltaJoiner();
+  const piece = Buffer.from(`data: ${JSON.stringify(SHAPES["call"]?.("a".repeat(10_000)))}\n\n`);
+  let pieces = 0;
+  for (; pieces < 1000 && joiner.take(piece).length === 0; pieces++);
+  expect(pieces).toBeLessThan(100);
 });
 
 it("takes spaces and event names as servers write them", () => {

@@ -136,6 +136,21 @@ it("gives fewer lines at once to a reader who takes long for them", async () => 
   expect(lines).toEqual([64, 32, 16, 8, 4]);
 });
 
+it("gives waiting arguments before the end, and before a failure", async () => {
+  const call = 'data: {"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"1"}}]}}]}\n\n';
+  for (const error of [undefined, new Error("cut")]) {
+    const { source, next } = open();
+    source.write(call);
+    const given = next();
+    await Promise.resolve();
+    if (error) source.fail(error);
+    else source.end();
+    expect(await given).toBe(call);
+    if (error) await expect(next()).rejects.toThrow("cut");
+    else expect(await next()).toBeUndefined();
+  }
+});
+
 it("gives what came before a failure, then the failure", async () => {
   openMany();
   const { source, next } = open();

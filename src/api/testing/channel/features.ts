@@ -1,6 +1,8 @@
 import type { TestRunner } from "../runner.ts";
 import type { TestContext } from "vitest";
 import { renderText } from "../../../outbox/render.ts";
+import type { ChannelAdapter } from "../../../types/chat/channel.ts";
+import type { Peer } from "../../../types/chat/message.ts";
 import type { AnyPlatform, PlatformFile } from "./platform.ts";
 import { PNG } from "./picture.ts";
 import { start, text, type Running } from "./running.ts";
@@ -16,6 +18,9 @@ function observer<T>(context: TestContext, named: { what: string; link: unknown;
   if (named.link === undefined) context.skip(`the channel has no ${named.what}`);
   throw new Error(`the link has ${named.what}, but the fake platform cannot show them`);
 }
+
+const buttonsIn = (chat: Peer, { adapter, config }: Pick<AnyPlatform, "adapter" | "config">) =>
+  (adapter as ChannelAdapter).buttons?.(adapter.config.parse(config), chat);
 
 async function sentId({ link, platform }: Running, body = "of the bot"): Promise<string> {
   const sent = await link.send(platform.direct, text(body), key);
@@ -68,9 +73,9 @@ export function inboundFeatures({ expect, test }: TestRunner, open: Open): void 
     expect(new Set(keys).size).toBe(keys.length);
   });
 
-  test("a link names the limits of buttons where people can press them, and the largest are pressed as they were sent", async (context) => {
+  test("the adapter names the limits of buttons where people can press them, and the largest are pressed as they were sent", async (context) => {
     const { platform, host, link } = await start(await open());
-    const limits = link.buttons?.(platform.direct);
+    const limits = buttonsIn(platform.direct, platform);
     if (!platform.press || !limits) return context.skip("the platform has no buttons");
     const command = "x".repeat(limits.command);
     const buttons = [{ label: "l".repeat(limits.label), command }];
@@ -90,6 +95,23 @@ export function inboundFeatures({ expect, test }: TestRunner, open: Open): void 
       mentionsBot: true,
       from: platform.direct,
     });
+  });
+
+  test("a press comes from the chat where the button was shown, thread or not, and from no other", async (context) => {
+    const { platform, host, link } = await start(await open());
+    if (!platform.press) return context.skip("the platform has no buttons");
+    const idOf = async (chat: Peer) => link.chatId?.(chat) ?? chat.chat.id;
+    const { direct, group, topic } = platform;
+    const places = [direct, group, topic].filter((place) => place !== undefined);
+    for (const [at, place] of places.entries()) {
+      const sent = await link.send(place, text("choose"), { idempotencyKey: `choice-${at}` });
+      if (sent.kind !== "sent") throw new Error(`not sent: ${sent.reason}`);
+      platform.press(place, sent.messageId, `choice ${at}`);
+      const { from } = await host.heard(`choice ${at}`);
+      expect(from).toMatchObject({ chat: { id: place.chat.id } });
+      expect(await idOf(from)).toBe(await idOf(place));
+      if (place !== direct) expect(await idOf(from)).not.toBe(await idOf(direct));
+    }
   });
 
   test("a file comes by reference, and can be fetched", async (context) => {

@@ -2,7 +2,6 @@ import { timestamp } from "../../../prompt/timestamp.ts";
 import type { PromptPart } from "../../../types/run/run.ts";
 import { codeBlock } from "../../../utils/text/code-span.ts";
 import { plainMarkdown } from "../../../utils/text/plain-markdown.ts";
-import { isOwn } from "../access.ts";
 import type { CommandAnswer, CommandContext } from "../command.ts";
 import { mostFileBytes, storeFile } from "./chat-file.ts";
 import { contextOf, type ContextView, type ConversationView, type ViewedPart } from "./context-view.ts";
@@ -12,9 +11,9 @@ const MOST_JSON = 3000;
 
 export const CONTEXT_FORMS = ["list", "detail", "json"] as const;
 
-/** Shows what the model saw in the last run of the conversation, by its size. */
+/** Shows what the model saw in the last run of the conversation, by its size. Only owners see the names of files. */
 export async function showContext(context: CommandContext): Promise<CommandAnswer> {
-  const { key, ports, isOwner, message } = context;
+  const { key, ports, isOwner } = context;
   const word = context.args.trim().toLowerCase();
   const form = word === "" ? "list" : CONTEXT_FORMS.find((name) => name === word);
   if (!form) return { text: `Use one of: ${CONTEXT_FORMS.join(", ")}.` };
@@ -31,14 +30,27 @@ export async function showContext(context: CommandContext): Promise<CommandAnswe
     ...sums(view),
   ];
   if (form === "detail") return { text: [...head, ...longLists(view)].join("\n") };
-  return { text: [...head, ...(isOwner || isOwn(message, key) ? shortLists(view) : sizes(view))].join("\n") };
+  return { text: [...head, ...(isOwner ? shortLists(view) : sizes(view))].join("\n") };
 }
 
-/** Where files are is for owners. */
+/** What files and skills there are, and where, is for owners; others see how many, and their sizes. */
 function withoutSources(view: ContextView): ContextView {
   const bare = <P extends PromptPart>(part: P): P => ({ ...part, source: "" });
-  return { ...view, system: view.system.map(bare), turn: view.turn.map(bare) };
+  const counts = { file: 0, skill: 0 };
+  const numbered = (part: ViewedPart, kind: keyof typeof counts): ViewedPart => ({
+    ...part,
+    kind,
+    name: `${kind} ${(counts[kind] += 1)}`,
+  });
+  const system = view.system.map((part) => {
+    if (isFile(part)) return bare(numbered(part, "file"));
+    return bare(part.kind === "skill" ? numbered(part, "skill") : part);
+  });
+  return { ...view, system, turn: view.turn.map(bare) };
 }
+
+const isFile = ({ kind, name, source }: ViewedPart): boolean =>
+  kind === "file" || (kind === "section" && /\.\w+$/.test(name) && source.endsWith(`/${name}`));
 
 async function jsonAnswer(view: ContextView, context: CommandContext): Promise<CommandAnswer> {
   const text = JSON.stringify(view, undefined, 2);
@@ -101,7 +113,7 @@ function shortLists(view: ContextView): readonly string[] {
   ];
 }
 
-/** Names of files and skills say what an operator works on: a conversation of several people gets their number and size. */
+/** Names of files and skills say what an operator works on: others get their number and size. */
 function sizes(view: ContextView): readonly string[] {
   const line = (title: string, parts: readonly ViewedPart[]) => {
     const chars = parts.reduce((sum, part) => sum + (part.chars ?? 0), 0);

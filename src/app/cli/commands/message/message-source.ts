@@ -146,7 +146,7 @@ const NOTHING: Desk["journal"] = {
     ofRun: none,
     notePreview: nothing,
     forgetPreview: nothing,
-    isSent: async () => false,
+    chatsOf: none,
     previewOf: nothing,
     notePreviewLength: nothing,
     previewLengthOf: async () => 0,

@@ -129,6 +129,7 @@ function headersOf(request: PlainRequest, sink: TrafficSink): Promise<http.Incom
     socket.destroy();
     outgoing.emit("error", new Error("bad upgrade: other side closed"));
   });
-  outgoing.end(body ?? undefined);
+  // Of a text, Node makes a second one with the headers before it, and reserves three bytes for each of its characters.
+  outgoing.end(typeof body === "string" ? Buffer.from(body) : (body ?? undefined));
   return promise;
 }

@@ -213,8 +213,9 @@ class Runner {
     if (text !== undefined) this.log.emit({ type: "notice", because: "engine", text });
     this.log.emit({ type: "run_end", result, receipt, endedAt });
     const { hooks } = this.#deps;
+    if (!hooks) return;
     const messages = this.memory.shown?.messages() ?? [];
-    if (hooks) notifyEnd(this.#request, hooks, { result, durationMs, messages });
+    notifyEnd(this.#request, hooks, { result, durationMs, messages });
   }
 
   #receipt(endedAt: number): Receipt {

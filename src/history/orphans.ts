@@ -26,6 +26,12 @@ function trailing(entries: readonly TranscriptEntry[]): readonly MessageEntry[] 
   return messages.slice(messages.findLastIndex(({ message }) => isSettled(message)) + 1);
 }
 
+/** Whether nothing is left unanswered because the last entry is an answer. */
+export function endsAnswered(entries: readonly TranscriptEntry[]): boolean {
+  const last = entries.at(-1);
+  return last?.type === "message" && isSettled(last.message);
+}
+
 const isSettled = (message: ChatMessage): boolean =>
   message.role === "toolResult" || (message.role === "assistant" && !isBroken(message));
 

@@ -61,8 +61,14 @@ function errorResultOf(call: ToolCallContent, timestamp: number, text: string): 
 
 /** Like `map`, but returns the given array when nothing changed. */
 export function mapSame<T>(items: readonly T[], change: (item: T, index: number) => T): readonly T[] {
-  const changed = items.map(change);
-  return changed.every((item, index) => item === items[index]) ? items : changed;
+  let changed: T[] | undefined;
+  for (const [index, item] of items.entries()) {
+    const next = change(item, index);
+    // Most conversations need no change, and a copy for each of some twenty passes is garbage.
+    if (next !== item) changed ??= items.slice(0, index);
+    changed?.push(next);
+  }
+  return changed ?? items;
 }
 
 /** Like `filter`, but returns the given array when all stay. */

@@ -7,6 +7,7 @@ import type { FailureKind } from "../types/run/run.ts";
 import { Secret } from "../types/secret.ts";
 import type { Found, KeyedModel } from "./auth/profiles.ts";
 import { adjustedModel, buildPiModel, DEMO_PI_MODEL, infoOf } from "./build.ts";
+import { asBytes } from "./call/request-body.ts";
 import { demoStream } from "./demo.ts";
 import { foreignStream } from "./foreign-stream.ts";
 import { loadPi, type PiContext, type PiModel, type PiStream, type PiStreamOptions, type StreamModel } from "./pi.ts";
@@ -86,7 +87,8 @@ async function loadModule(api: string): Promise<StreamModel | undefined> {
 async function streamOf(api: string, { streamSimple }: Awaited<ReturnType<typeof loadPi>>): Promise<StreamModel> {
   const direct = loaded.get(api) ?? (await loadModule(api));
   if (!direct) return streamSimple;
-  return (model, context, options) => (model.api === api ? direct : streamSimple)(model, context, options);
+  return (model, context, options) =>
+    model.api === api ? direct(model, context, asBytes(api, options)) : streamSimple(model, context, options);
 }
 
 async function exchanged(

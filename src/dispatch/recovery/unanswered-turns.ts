@@ -1,4 +1,4 @@
-import { orphanPlan, trailingUserTurns, type EndedHow } from "../../history/orphans.ts";
+import { endsAnswered, orphanPlan, trailingUserTurns, type EndedHow } from "../../history/orphans.ts";
 import { progressOf } from "../../harness/run/resume.ts";
 import type { Log } from "../../types/log.ts";
 import type { Journal } from "../../types/journal.ts";
@@ -22,6 +22,7 @@ export async function adoptUnansweredTurns(
   { journal, log }: OrphanPorts,
 ): Promise<void> {
   if (session.isNew || (await progressOf(session, turnId)).kind !== "fresh") return;
+  if (endsAnswered(await session.newest(1))) return;
   const entries = await session.newest(MOST_SEARCHED);
   // Only then is the journal read: a read commits the transaction that is being collected.
   if (trailingUserTurns(entries).length === 0) return;

@@ -166,11 +166,15 @@ export class ModelContext {
   /** Throws, so that the SDK makes no call, when the same request of an earlier attempt was refused. */
   #noteSent(messages: readonly ChatMessage[]): void {
     const { provider, id } = this.#plan.handle.info;
+    const fixed = this.#fixed;
     this.#sent = {
       model: `${provider}/${id}`,
       systemPrompt: this.systemPrompt,
       messages,
-      tokens: this.#fixed + requestTokens(messages),
+      // Only a refusal asks for it.
+      get tokens() {
+        return fixed + requestTokens(messages);
+      },
       window: this.#windowTokens(),
     };
     this.#repeated = this.#calls === 1 ? this.#run.refused.failureOf(this.#sent) : undefined;

@@ -1,4 +1,9 @@
-import { type TranscriptPart, transcriptPart, withSaid } from "../../history/engines/turn/transcript-part.ts";
+import {
+  messagesBefore,
+  type TranscriptPart,
+  transcriptPart,
+  withSaid,
+} from "../../history/engines/turn/transcript-part.ts";
 import type { ModelHandle } from "../../providers/catalog.ts";
 import type { EngineAnswer, EngineTurn } from "../../types/engine/engine-turn.ts";
 import type { ChatMessage } from "../../types/run/model.ts";
@@ -19,18 +24,23 @@ interface ViewParts {
 /** The conversation of one attempt as a context engine sees it: as the transcript has it. */
 export class EngineView {
   readonly #parts: ViewParts;
-  readonly #part: TranscriptPart;
+  readonly #window: SessionWindow;
+  /** Messages before the present turn. */
+  readonly before: number;
+  #made: TranscriptPart | undefined;
   /** Messages that the loop began with. */
   #opened = Number.POSITIVE_INFINITY;
 
   constructor(window: SessionWindow, parts: ViewParts) {
     this.#parts = parts;
-    this.#part = transcriptPart(window, parts.request.turn.entryId);
+    this.#window = window;
+    this.before = messagesBefore(window, parts.request.turn.entryId);
   }
 
-  /** Messages before the present turn. */
-  get before(): number {
-    return this.#part.before;
+  /** Made when an engine or a plugin asks for it. */
+  get #part(): TranscriptPart {
+    this.#made ??= transcriptPart(this.#window, this.#parts.request.turn.entryId);
+    return this.#made;
   }
 
   /** The loop's first `opened` messages were made from the view; all later ones are new. */
@@ -56,7 +66,7 @@ export class EngineView {
     const { request, handle, signal, budget, window } = this.#parts;
     return {
       messages,
-      prePromptMessageCount: this.#part.before,
+      prePromptMessageCount: this.before,
       tokenBudget: budget,
       window,
       ...engineModel(handle),

@@ -45,7 +45,7 @@ export const messaging: SystemSection = {
 function buttonHint({ runtime }: SystemContext): string | undefined {
   return runtime.capabilities?.includes("inlineButtons") === true
     ? "To offer a few choices, `message` puts buttons below a text: `buttons: [{text, callback_data}]`. A press comes as a " +
-        "message `callback_data: …` of whoever pressed, perhaps somebody else or much later, and counts as what they say."
+        "message `callback_data: ...` of whoever pressed, perhaps somebody else or much later, and counts as what they say."
     : undefined;
 }
 

@@ -1,7 +1,9 @@
 import http from "node:http";
 import https from "node:https";
+import { background } from "../../utils/background.ts";
 import { asError, decoded, HttpBody, reasonOf, type TrafficSink } from "./http-body.ts";
 import { plainBody, type PlainBody } from "./paced.ts";
+import { free } from "./request-body.ts";
 
 /** Idle connections are kept for this long, as `fetch` keeps them; shorter where the server says so. */
 const KEPT_MS = 4000;
@@ -16,6 +18,8 @@ interface PlainRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Uint8Array | null;
   readonly signal: AbortSignal | null;
+  /** Resolves when the operating system has all of the body. Never rejects. */
+  readonly sent: PromiseWithResolvers<void>;
 }
 
 /** What the SDKs of OpenAI and Anthropic read of a `Response`. */
@@ -51,7 +55,14 @@ function plainRequest(input: unknown, init: RequestInit = {}): PlainRequest | un
   const { method = "GET", headers, body = null, signal = null } = init;
   const url = typeof input === "string" || input instanceof URL ? new URL(input) : undefined;
   if (!url || !isComplete(body) || !CLIENTS.has(url.protocol) || url.username !== "" || usesProxy()) return undefined;
-  return { url, method, headers: { accept: "*/*", ...Object.fromEntries(new Headers(headers)) }, body, signal };
+  return {
+    url,
+    method,
+    headers: { accept: "*/*", ...Object.fromEntries(new Headers(headers)) },
+    body,
+    signal,
+    sent: Promise.withResolvers(),
+  };
 }
 
 const isComplete = (body: unknown): body is string | Uint8Array | null =>
@@ -74,6 +85,11 @@ async function answerTo(request: PlainRequest, sink: TrafficSink, again: () => P
     message.destroy();
     return again();
   }
+  // A server may answer before it has read the whole request.
+  background(
+    "freeing a sent request",
+    request.sent.promise.then(() => free(request.body)),
+  );
   sink.answered(status, headers, request.url.origin);
   const body = plainBody(new HttpBody(decoded(message, encodingOf(status, headers)), request.signal, sink), sink);
   const text = async (): Promise<string> => {
@@ -102,7 +118,7 @@ function encodingOf(status: number, headers: ReadonlyMap<string, string>): strin
 }
 
 function headersOf(request: PlainRequest, sink: TrafficSink): Promise<http.IncomingMessage> {
-  const { url, method, headers, body, signal } = request;
+  const { url, method, headers, body, signal, sent } = request;
   const client = CLIENTS.get(url.protocol);
   const { promise, resolve, reject } = Promise.withResolvers<http.IncomingMessage>();
   if (!client) throw new TypeError(`no client for ${url.protocol}`);
@@ -129,6 +145,7 @@ function headersOf(request: PlainRequest, sink: TrafficSink): Promise<http.Incom
     socket.destroy();
     outgoing.emit("error", new Error("bad upgrade: other side closed"));
   });
-  outgoing.end(body ?? undefined);
+  // Of a text, Node makes a second one with the headers before it, and reserves three bytes for each of its characters.
+  outgoing.end(typeof body === "string" ? Buffer.from(body) : (body ?? undefined), () => sent.resolve());
   return promise;
 }

@@ -23,6 +23,9 @@ const inBackground = {
   yieldMs: z.number().optional().describe("Milliseconds until it is moved to the background, 10-120000"),
 };
 
+/** Made once, so that its JSON Schema is too. */
+const followedInput = input.extend(inBackground);
+
 type Input = z.output<typeof input> & {
   readonly background?: boolean | undefined;
   readonly yieldMs?: number | undefined;
@@ -109,7 +112,7 @@ export function execTool(options: ExecToolOptions): Tool {
     description: [DESCRIPTION + (isFollowed ? FOLLOWED_BY_PROCESS : ALONE), options.backend.note]
       .filter((text) => text !== undefined)
       .join(" "),
-    input: isFollowed ? input.extend(inBackground) : input,
+    input: isFollowed ? followedInput : input,
     hasSideEffects: true,
     async run(wanted, context) {
       const refusedEnv = refusedNames(wanted.env ?? {});

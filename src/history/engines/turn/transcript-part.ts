@@ -13,11 +13,17 @@ export interface TranscriptPart {
  * The conversation as the transcript has it, with provenance and the original call ids. The passes are applied to the engine's
  * answer. A summary of the built-in compaction is a turn of its own at the start.
  */
-export function transcriptPart({ messages, summary }: SessionWindow, turnEntryId: string): TranscriptPart {
+export function transcriptPart(window: SessionWindow, turnEntryId: string): TranscriptPart {
+  const { messages, summary } = window;
   const said = messages.map((row) => row.message);
   const first = summary === undefined ? [] : [summaryTurn(summary, said[0]?.timestamp ?? 0)];
-  const at = messages.findIndex((row) => row.entryId === turnEntryId);
-  return { messages: [...first, ...said], before: first.length + (at === -1 ? said.length : at) };
+  return { messages: [...first, ...said], before: messagesBefore(window, turnEntryId) };
+}
+
+/** How many messages an engine gets before the present turn. */
+export function messagesBefore({ messages, summary }: SessionWindow, turnEntryId: string): number {
+  const at = messages.findLastIndex((row) => row.entryId === turnEntryId);
+  return (summary === undefined ? 0 : 1) + (at === -1 ? messages.length : at);
 }
 
 /** With a tool loop's messages since: its first `opened` messages are the part, made fit for the model. */

@@ -558,20 +558,20 @@ test("an unsupported setting is refused by its name, and nothing is stored", asy
   const refused = await client.request("sessions.patch", {
     key: "k-refused",
     label: "x",
-    elevatedLevel: "full",
-    execHost: "node",
+    fastMode: "on",
+    execNode: "laptop",
     queueMode: "steer",
   });
   expect(refused).toMatchObject({
     ok: false,
     error: {
       code: "INVALID_REQUEST",
-      message: "this gateway does not support these settings: elevatedLevel, execHost",
-      details: { code: "SETTING_NOT_SERVED", settings: ["elevatedLevel", "execHost"] },
+      message: "this gateway does not support these settings: fastMode, execNode",
+      details: { code: "SETTING_NOT_SERVED", settings: ["fastMode", "execNode"] },
     },
   });
   expect(gateway.sessions.peek(sessionKey("k-refused"))).toBeUndefined();
-  expect(await client.request("sessions.patch", { key: "k-refused", label: "x", elevatedLevel: null })).toMatchObject({
+  expect(await client.request("sessions.patch", { key: "k-refused", label: "x", fastMode: null })).toMatchObject({
     ok: true,
   });
 });

@@ -3,11 +3,13 @@ import { hostBackends, type HostOptions } from "../../../tools/host/host.ts";
 import { sandboxBackends } from "../../../tools/sandbox/backends.ts";
 import { pruneFolders } from "../../../tools/sandbox/folders.ts";
 import type { SandboxMachine } from "../../../tools/sandbox/machine.ts";
+import type { Warn } from "../../../tools/sandbox/watch.ts";
 import type { Unusable } from "../../../tools/sandbox/probe.ts";
 import { isMainKey, parseKey } from "../../../sessions/keys.ts";
 import type { SessionKey } from "../../../types/ids.ts";
 import type { Backends } from "../../../types/run/backend.ts";
 import { hasOwnerRights, type Acting } from "../../../types/run/principal.ts";
+import type { ToolScene } from "../../../types/run/tool.ts";
 import type { AgentSettings } from "../../../types/settings.ts";
 import { background } from "../../../utils/background.ts";
 
@@ -57,8 +59,8 @@ function isOfGroup(key: SessionKey): boolean {
 export function backendsOf(
   agent: AgentSettings,
   acting: Acting,
-  { host, machine }: { readonly host: HostOptions; readonly machine: SandboxMachine },
-): Backends & { readonly isSandboxed?: boolean } {
+  { host, machine, warn }: { readonly host: HostOptions; readonly machine: SandboxMachine; readonly warn: Warn },
+): Backends & Pick<ToolScene, "isSandboxed" | "elevation"> {
   if (!agent.sandbox) return hostBackends(host);
   // A config that was changed since the start may name a backend that has not been tried.
   if (agent.sandbox.mode === "auto") background("trial of the sandbox", machine.probe(agent.sandbox.backend));
@@ -71,9 +73,17 @@ export function backendsOf(
       machine,
       owner: { agentId: agent.id, sessionKey: acting.sessionKey },
       home: process.env["HOME"] ?? homedir(),
+      warn,
     },
   });
-  return { ...backends, isSandboxed: confined.files };
+  const { elevated: level } = acting;
+  // Where the config, or the conversation, wants every command in a sandbox, none leaves it.
+  const isOpen = level !== undefined && agent.exec.host !== "sandbox";
+  return {
+    ...backends,
+    isSandboxed: confined.files,
+    ...(isOpen && { elevation: { level, backend: hostBackends(host).exec, acting } }),
+  };
 }
 
 /** Tries the sandboxes that the agents' settings name, at the same time. Never rejects. */

@@ -241,6 +241,8 @@ export interface SystemPromptRequest {
   /** Messages of the chat may have buttons. */
   readonly hasButtons?: boolean;
   readonly extra?: string;
+  /** What is said of the sandbox of the run's tools; unset without one. */
+  readonly sandbox?: string;
   /** Includes only `HEARTBEAT.md` of the workspace's files. */
   readonly isLight?: boolean;
 }

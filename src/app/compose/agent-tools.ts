@@ -45,11 +45,13 @@ export function openTools(
     };
     const backends = backendsOf(agent, acting, { host, machine, warn });
     const all = [...gatewayTools, ...live.contributions.tools];
-    return toolsFor(
+    const { sandbox, ...scene } = backends;
+    const set = toolsFor(
       only === undefined ? all : all.filter(({ name }) => name === only),
-      { agent, acting, ...(chat && { chat }), ...backends },
+      { agent, acting, ...(chat && { chat }), ...scene },
       broken,
     );
+    return sandbox === undefined ? set : { ...set, sandbox };
   };
 }
 

@@ -110,7 +110,6 @@ function sandboxExec({ exec, files }: Backends, place: SandboxPlace): ExecBacken
     },
     filesOf: (command, { cwd }) => exec.filesOf(command, { cwd, workspace }),
     async start(line) {
-      await ready(place);
       const roots = await Promise.all(writableIn(place).map(realOf));
       const watch = await Watch.begin(roots, place.warn ?? (() => {}));
       try {

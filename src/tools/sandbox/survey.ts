@@ -35,10 +35,12 @@ class Surveyor {
   readonly found: Obeyed[] = [];
   unseen: string | undefined;
   readonly #root: string;
+  readonly #guarded: ReadonlySet<string>;
   #left: number;
 
-  constructor(root: string, left: number) {
+  constructor(root: string, guarded: readonly string[], left: number) {
     this.#root = root;
+    this.#guarded = new Set(guarded);
     this.#left = left;
   }
 
@@ -71,23 +73,24 @@ class Surveyor {
     const names = new Set(entries.map(({ name }) => name));
     const isGit = dir.endsWith("/.git");
     if (isGit || isRepository(names)) await this.#lookAtRepository(dir, entries);
+    if (dir === this.#root) for (const name of names) if (this.#guarded.has(name)) await this.#add(join(dir, name));
     const git = entries.find(({ name }) => name === ".git");
-    if (git && !git.isDirectory()) await this.add(join(dir, ".git"));
+    if (git && !git.isDirectory()) await this.#add(join(dir, ".git"));
     return entries
       .filter((entry) => entry.isDirectory() && !SKIPPED.has(entry.name) && (!isGit || IN_GIT.has(entry.name)))
       .map(({ name }) => join(dir, name));
   }
 
   async #lookAtRepository(dir: string, entries: readonly Dirent[]): Promise<void> {
-    for (const { name } of entries) if (SETTINGS.includes(name)) await this.add(join(dir, name));
+    for (const { name } of entries) if (SETTINGS.includes(name)) await this.#add(join(dir, name));
     const hooks = entries.find(({ name }) => name === "hooks");
     if (!hooks) return;
-    if (!hooks.isDirectory()) return this.add(join(dir, "hooks"));
+    if (!hooks.isDirectory()) return this.#add(join(dir, "hooks"));
     for (const { name } of await this.#entries(join(dir, "hooks")))
-      if (!name.endsWith(".sample")) await this.add(join(dir, "hooks", name));
+      if (!name.endsWith(".sample")) await this.#add(join(dir, "hooks", name));
   }
 
-  async add(path: string): Promise<void> {
+  async #add(path: string): Promise<void> {
     const found = await unlessMissing(lstat(path, { bigint: true }));
     if (!found) return;
     // The times of a directory change with what is added to it.
@@ -131,9 +134,8 @@ export async function surveyOf(roots: readonly string[], names: readonly string[
   let left = MOST_DIRECTORIES;
   let unseen: string | undefined;
   for (const root of roots) {
-    const surveyor = new Surveyor(root, left);
+    const surveyor = new Surveyor(root, names, left);
     await surveyor.walk();
-    for (const name of names) await surveyor.add(join(root, name));
     left = surveyor.left;
     obeyed.push(...surveyor.found);
     unseen ??= surveyor.unseen;

@@ -1,5 +1,5 @@
 import type { Stats } from "node:fs";
-import { lstat, mkdir, stat } from "node:fs/promises";
+import { lstat, mkdir, readdir, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { errorCode, unlessMissing } from "../../utils/missing.ts";
 import { isInside, realOf } from "../../utils/real-path.ts";
@@ -86,7 +86,8 @@ async function cover(path: string): Promise<Mount | undefined> {
 
 async function guardedIn(root: string): Promise<readonly Mount[]> {
   for (const name of OWN_FOLDERS) await makeFolder(join(root, name));
-  const names = [...OWN_FOLDERS, ...GUARDED];
+  const there = new Set(await readdir(root));
+  const names = [...OWN_FOLDERS, ...GUARDED].filter((name) => there.has(name));
   const found = await Promise.all(names.map((name) => guard(join(root, name))));
   return [...found.filter((mount) => mount !== undefined), ...(await gitIn(root))];
 }

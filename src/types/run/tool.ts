@@ -106,6 +106,8 @@ export interface ToolSet {
   readonly tools: readonly Tool[];
   /** The key of the allow list that leaves no tool at all; unset when there are tools, or none were to be had. */
   readonly emptiedBy?: string;
+  /** What the system prompt says of the sandbox; unset when none of the tools is in one. */
+  readonly sandbox?: string;
   /** Those that a model may use. */
   on(model: Pick<ModelRef, "provider" | "id">): readonly Tool[];
 }

@@ -9,7 +9,7 @@ import { isMainKey, parseKey } from "../../../sessions/keys.ts";
 import type { SessionKey } from "../../../types/ids.ts";
 import type { Backends } from "../../../types/run/backend.ts";
 import { hasOwnerRights, type Acting } from "../../../types/run/principal.ts";
-import type { ToolScene } from "../../../types/run/tool.ts";
+import type { ToolScene, ToolSet } from "../../../types/run/tool.ts";
 import type { AgentSettings } from "../../../types/settings.ts";
 import { background } from "../../../utils/background.ts";
 
@@ -60,7 +60,7 @@ export function backendsOf(
   agent: AgentSettings,
   acting: Acting,
   { host, machine, warn }: { readonly host: HostOptions; readonly machine: SandboxMachine; readonly warn: Warn },
-): Backends & Pick<ToolScene, "isSandboxed" | "elevation"> {
+): Backends & Pick<ToolScene, "isSandboxed" | "elevation"> & Pick<ToolSet, "sandbox"> {
   if (!agent.sandbox) return hostBackends(host);
   // A config that was changed since the start may name a backend that has not been tried.
   if (agent.sandbox.mode === "auto") background("trial of the sandbox", machine.probe(agent.sandbox.backend));
@@ -83,8 +83,15 @@ export function backendsOf(
     ...backends,
     isSandboxed: confined.files,
     ...(isOpen && { elevation: { level, backend: hostBackends(host).exec, acting } }),
+    ...(confined.commands && { sandbox: promptText(confined) }),
   };
 }
+
+/** The same for everybody who writes in a session, so that the provider's cache of the prompt lasts. */
+const promptText = ({ files }: Confined): string =>
+  `${files ? "Commands and file tools work" : "Commands run"} in a sandbox. The description of exec says what commands see there and ` +
+  "where they write. They need no approval in it. `elevated: true` runs a command on the machine, where whoever wrote may permit " +
+  "that, and a person is asked: use it only for what the sandbox cannot do and the user wants.";
 
 /** Tries the sandboxes that the agents' settings name, at the same time. Never rejects. */
 export async function probeSandboxes(agents: readonly AgentSettings[], machine: SandboxMachine): Promise<void> {

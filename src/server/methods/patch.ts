@@ -5,7 +5,7 @@ import { modelName, THINK_LEVELS } from "../../types/run/model.ts";
 import { MOST_CAP, MOST_DEBOUNCE_MS, QUEUE_DROPS, QUEUE_MODES } from "../../types/queue.ts";
 import { VERBOSE_LEVELS } from "../../types/run/verbose.ts";
 import { REASONING_LEVELS } from "../../types/run/reasoning-level.ts";
-import { ELEVATED_LEVELS, EXEC_ASK, EXEC_HOSTS, EXEC_SECURITY } from "../../types/run/exec-wish.ts";
+import { EXEC_ASK, EXEC_HOSTS, EXEC_SECURITY } from "../../types/run/exec-wish.ts";
 import { USAGE_LEVELS } from "../../types/run/usage-level.ts";
 import { SESSION_SETTINGS, type SessionEntry, type SessionPatch } from "../../types/session.ts";
 import type { ServerPorts } from "../options.ts";
@@ -37,7 +37,6 @@ const patchParams = z.looseObject({
   execHost: z.enum(EXEC_HOSTS).nullish(),
   execSecurity: z.enum(EXEC_SECURITY).nullish(),
   execAsk: z.enum(EXEC_ASK).nullish(),
-  elevatedLevel: z.enum(ELEVATED_LEVELS).nullish(),
 });
 
 /** Fields of a patch that are not settings. */

@@ -33,6 +33,7 @@ test("sandbox explain says what of a session is in the sandbox, why it does not 
   expect(out).toMatch(/An owner's turn +commands and file tools are in the sandbox/);
   expect(out).toMatch(/Mode +non-main \(agents\.defaults\.sandbox\.mode\)/);
   expect(out).toMatch(/Mend +\S/);
+  expect(out).toMatch(/Leave it +owners \(tools\.elevated\.allowFrom is not set\)/);
   const clerk = await cli(dir, "explain", "--agent", "clerk", "--json");
   expect(JSON.parse(clerk.out)).toMatchObject({
     agent: "clerk",

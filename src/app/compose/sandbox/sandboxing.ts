@@ -119,6 +119,14 @@ export function unsandboxed(agents: readonly AgentSettings[], machine: Machine):
   });
 }
 
+/** The sandbox of each agent for `status`; `works` is unset where it was not tried. */
+export const sandboxStates = (agents: readonly AgentSettings[], machine: Machine) =>
+  agents.flatMap(({ id, sandbox }) => {
+    if (!sandbox) return [];
+    const works = machine.known(sandbox.backend)?.ok;
+    return [{ agent: id, mode: sandbox.mode, ...(works !== undefined && { works }) }];
+  });
+
 /** Removes the sandboxes' folders that are unused or old, by the agents' settings; resolves with how many. */
 export async function pruneSandboxes(agents: readonly AgentSettings[], now: number): Promise<number> {
   const ofRoot = new Map(agents.flatMap(({ sandbox }) => (sandbox ? [[sandbox.workspaceRoot, sandbox.prune]] : [])));

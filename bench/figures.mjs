@@ -75,6 +75,21 @@ export function hostileFigures({ ours: [row] }) {
   ];
 }
 
+/** Milliseconds that a sandbox may add to a command. */
+const MOST_ADDED_BY_SANDBOX = 15;
+
+export function sandboxFigures({ ours: [{ plainMs, sandboxMs }] }) {
+  return [
+    figure("a command in the sandbox, beside a plain one", {
+      unit: "ms",
+      here: exactly(sandboxMs),
+      floor: exactly(plainMs),
+      target: atMost(Math.round(plainMs + MOST_ADDED_BY_SANDBOX)),
+    }),
+    figure("a command in the sandbox: times a plain one", { unit: "", here: exactly(sandboxMs / plainMs) }),
+  ];
+}
+
 export function fiftySendersFigures(rows) {
   return [
     both("50 senders: messages/s", "", rows, (row) => row.msgPerS, atLeastFloors(0.33)),

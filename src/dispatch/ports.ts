@@ -52,6 +52,8 @@ export interface DispatchSettings extends RunLimits, QueueConfig {
    * owners may use commands. Undefined without a list: then the chat and the command decide.
    */
   mayCommand?(message: InboundMessage): boolean | undefined;
+  /** Whether the sender may let commands of an agent leave its sandbox. Nobody may when unset. */
+  mayElevate?(message: InboundMessage, agent: AgentId): boolean;
   /** Whether the config lets messages of this session be answered. All are when unset. */
   mayAnswer?(key: SessionKey, from: Peer): boolean;
   /** Why a conversation that was last used then is over by this chat's rules, so that a new one begins. */
@@ -244,6 +246,8 @@ export interface SystemPromptRequest {
   /** Messages of the chat may have buttons. */
   readonly hasButtons?: boolean;
   readonly extra?: string;
+  /** What is said of the sandbox of the run's tools; unset without one. */
+  readonly sandbox?: string;
   /** Includes only `HEARTBEAT.md` of the workspace's files. */
   readonly isLight?: boolean;
 }

@@ -128,6 +128,16 @@ const ofSubagents = z.strictObject({
   deny: names.prefault([]).meta(about("Deny", "Tools that a subagent never has.")),
 });
 
+const elevatedFrom = z
+  .record(z.string(), idList)
+  .optional()
+  .meta(
+    about(
+      "Allow from",
+      "Who may let commands leave the sandbox, by channel: ids, phone numbers, `id:`, `from:`, `e164:`, `username:`, `name:` or `*`. On a channel without a list these are the owners. Commands of people who are no owners are always asked about.",
+    ),
+  );
+
 /** `tools.*` */
 export const toolsConfig = z
   .strictObject({
@@ -155,6 +165,16 @@ export const toolsConfig = z
     byProvider,
     toolsBySender: toolsBySenderConfig,
     sandbox: inSandbox,
+    elevated: z
+      .strictObject({
+        enabled: z
+          .boolean()
+          .default(true)
+          .meta(about("Enabled", "Lets people permit commands to leave the sandbox, by `/elevated` or one by one.")),
+        allowFrom: elevatedFrom,
+      })
+      .prefault({})
+      .meta(about("Elevated", "Commands outside the sandbox.")),
     exec: execConfig.prefault({}).meta(about("Exec", "Commands on the host.")),
     fs: fs.prefault({}).meta(about("Files", "File tools.")),
     loopDetection: loopDetectionConfig
@@ -180,6 +200,18 @@ export const agentToolsConfig = z
     byProvider,
     toolsBySender: toolsBySenderConfig,
     sandbox: inSandbox,
+    elevated: z
+      .strictObject({
+        enabled: z
+          .boolean()
+          .optional()
+          .meta(
+            about("Enabled", "`false` keeps this agent's commands in its sandbox, whatever `tools.elevated` says."),
+          ),
+        allowFrom: elevatedFrom,
+      })
+      .optional()
+      .meta(about("Elevated", "As in `tools.elevated`; a sender has to be named in both.")),
     subagents: z
       .strictObject({
         tools: toolListsConfig.optional().meta(about("Tools", "As in `tools.subagents.tools`, in addition to it.")),

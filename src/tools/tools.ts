@@ -37,6 +37,7 @@ export function backendTools(rules: Allowances, processes?: Processes): readonly
           rules,
           backend: scene.exec,
           hasOwnerRights: hasOwnerRights(scene.acting.principal),
+          elevation: scene.elevation,
           ...(processes &&
             scene.names?.includes(PROCESS.name) === true && { background: { processes, starter: starterOf(scene) } }),
         }),

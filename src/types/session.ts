@@ -30,8 +30,16 @@ interface ShownEntry {
   responseUsage?: string;
 }
 
+/** How commands of this session run, where that differs from the config. Another program may have written other values. */
+interface ExecEntry {
+  execHost?: string;
+  execSecurity?: string;
+  execAsk?: string;
+  elevatedLevel?: string;
+}
+
 /** A session's row in the journal and in `sessions.json`, in the field's names. Times are epoch milliseconds. Unknown fields of a row are kept. */
-export interface SessionEntry extends SubagentEntry, QueueEntry, ShownEntry {
+export interface SessionEntry extends SubagentEntry, QueueEntry, ShownEntry, ExecEntry {
   sessionId: string;
   updatedAt: number;
   sessionFile?: string;
@@ -230,6 +238,10 @@ export const SESSION_SETTINGS = [
   "queueDebounceMs",
   "queueCap",
   "queueDrop",
+  "execHost",
+  "execSecurity",
+  "execAsk",
+  "elevatedLevel",
 ] as const satisfies readonly (keyof SessionEntry)[];
 
 /** What watchers of sessions learn. Each ends with the signal or with `close`. */

@@ -572,20 +572,31 @@ test("the queue of a session is set, shown and removed; a value that means nothi
   expect([entry?.queueMode, entry?.queueDebounceMs, entry?.queueCap]).toEqual([undefined, 250, undefined]);
 });
 
+test("how commands run is stored by sessions.patch, and a word that means nothing is refused", async () => {
+  const stored = () => gateway.sessions.peek(sessionKey("k-exec"));
+  const exec = { execHost: "sandbox", execSecurity: "deny", execAsk: "always" };
+  await client.request("sessions.patch", { key: "k-exec", ...exec });
+  expect(stored()).toMatchObject(exec);
+  for (const wrong of [{ execHost: "node" }, { execSecurity: "some" }, { execAsk: "never" }])
+    expect(await client.request("sessions.patch", { key: "k-exec", ...wrong })).toMatchObject({ ok: false });
+  await client.request("sessions.patch", { key: "k-exec", execSecurity: null });
+  expect([stored()?.execHost, stored()?.execSecurity]).toEqual(["sandbox", undefined]);
+});
+
 test("an unsupported setting is refused by its name, and nothing is stored", async () => {
   const refused = await client.request("sessions.patch", {
     key: "k-refused",
     label: "x",
     elevatedLevel: "full",
-    execHost: "node",
+    execNode: "laptop",
     queueMode: "steer",
   });
   expect(refused).toMatchObject({
     ok: false,
     error: {
       code: "INVALID_REQUEST",
-      message: "this gateway does not support these settings: elevatedLevel, execHost",
-      details: { code: "SETTING_NOT_SERVED", settings: ["elevatedLevel", "execHost"] },
+      message: "this gateway does not support these settings: elevatedLevel, execNode",
+      details: { code: "SETTING_NOT_SERVED", settings: ["elevatedLevel", "execNode"] },
     },
   });
   expect(gateway.sessions.peek(sessionKey("k-refused"))).toBeUndefined();

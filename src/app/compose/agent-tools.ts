@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import type { Allowances } from "../../tools/exec/permission.ts";
+import { withSessionExec } from "../../tools/exec/elevation.ts";
 import type { GuestRules } from "../../tools/host/access.ts";
 import type { Processes } from "../../tools/process/processes.ts";
 import type { SandboxMachine } from "../../tools/sandbox/machine.ts";
@@ -31,8 +32,10 @@ export function openTools(
   ofChats: readonly ToolContribution[],
 ) {
   const gatewayTools = [...backendTools(allowancesOf(approvals, live), processes), ...ofChats];
+  const warn = (message: string, facts: Readonly<Record<string, unknown>>) => log.warn(message, facts);
   const broken = (tool: string, error: unknown) => log.error("tool left out of a run", { tool, error });
-  return (agent: AgentSettings, acting: Acting, chat?: ChatScene, only?: string): ToolSet => {
+  return (configured: AgentSettings, acting: Acting, chat?: ChatScene, only?: string): ToolSet => {
+    const agent = acting.exec ? { ...configured, exec: withSessionExec(configured.exec, acting.exec) } : configured;
     const host = {
       settings: agent,
       rights: hasOwnerRights(acting.principal) ? ("owner" as const) : guestRules(agent, live, { received, acting }),
@@ -40,13 +43,15 @@ export function openTools(
       readablePaths: readablePaths(live),
       stateDir: live.paths.stateDir,
     };
-    const backends = backendsOf(agent, acting, { host, machine });
+    const backends = backendsOf(agent, acting, { host, machine, warn });
     const all = [...gatewayTools, ...live.contributions.tools];
-    return toolsFor(
+    const { sandbox, ...scene } = backends;
+    const set = toolsFor(
       only === undefined ? all : all.filter(({ name }) => name === only),
-      { agent, acting, ...(chat && { chat }), ...backends },
+      { agent, acting, ...(chat && { chat }), ...scene },
       broken,
     );
+    return sandbox === undefined ? set : { ...set, sandbox };
   };
 }
 

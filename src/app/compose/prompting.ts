@@ -126,7 +126,7 @@ export function filesOf(agent: AgentSettings, names?: readonly string[]): Promis
 }
 
 function contextFor(
-  { agent, model, tools, peer, extra, session, hasButtons }: SystemPromptRequest,
+  { agent, model, tools, peer, session, hasButtons, ...texts }: SystemPromptRequest,
   found: Pick<SystemContext, "contextFiles" | "skills"> & { owners: readonly string[]; now: number },
 ): SystemContext {
   return {
@@ -151,9 +151,14 @@ function contextFor(
     ...(agent.modelAliases && { modelAliases: agent.modelAliases }),
     ...(agent.heartbeat?.inSystemPrompt === true && { heartbeat: agent.heartbeat.prompt ?? DEFAULT_PROMPT }),
     ...(peer && { inbound: inboundOf(peer, session.key) }),
-    ...(extra !== undefined && { extra }),
+    ...textsOf(texts),
   };
 }
+
+const textsOf = ({ extra, sandbox }: Pick<SystemPromptRequest, "extra" | "sandbox">) => ({
+  ...(extra !== undefined && { extra }),
+  ...(sandbox !== undefined && { sandbox }),
+});
 
 function inboundOf({ channel, account, chat }: Peer, key: SessionKey): InboundFacts {
   const flags = { is_group_chat: chat.kind === "group", is_thread: isThreadKey(key) };

@@ -15,6 +15,7 @@ import type { Config } from "../config/schema.ts";
 import { queueModeOf } from "../../types/queue.ts";
 import type { Live } from "./live.ts";
 import { own } from "../../utils/own.ts";
+import { mayElevate } from "./sandbox/elevated.ts";
 
 /** The dispatch rules of the current config; made once per config. */
 export function createRules(live: Live): () => DispatchSettings {
@@ -46,6 +47,7 @@ function rulesOf(live: Live): DispatchSettings {
     isOwner: (message) => message.options?.operator === true || isNamed(owners, message),
     mayAnswer: (key, { channel, chat }) => mayAnswer(config.session.sendPolicy, { key, channel, chatType: chat.kind }),
     mayCommand: (message) => mayCommand(message, config.commands.allowFrom),
+    mayElevate: (message, agent) => mayElevate(message, agent, config),
     whyOver: (to, lastUsed, now) =>
       whyOver(resetRuleFor(config.session, { channel: to.channel, type: typeOf(placeOf(to, config)) }), lastUsed, now),
     reaction: (message) =>

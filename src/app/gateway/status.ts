@@ -1,4 +1,5 @@
 import { readCrashes } from "../../plugins/trial/crashes.ts";
+import { sandboxStates } from "../compose/sandbox/sandboxing.ts";
 import type { Parts } from "./parts.ts";
 import { pluginStatus } from "./plugin-status.ts";
 import { defaultModel } from "./model-text.ts";
@@ -32,6 +33,7 @@ export async function statusOf(parts: Parts): Promise<Record<string, unknown>> {
       available: !("missing" in found),
       ...("missing" in found && { problem: found.missing }),
     },
+    sandboxes: sandboxStates(live.agents, core.machine),
     channels: channels.status(),
     plugins: pluginStatus(parts.plugins.plugins.records, crashes),
     strangers: { waiting: requests.length, turnedAway: turnedAway.length },

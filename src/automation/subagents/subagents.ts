@@ -159,7 +159,10 @@ export class SubagentRuns implements Subagents {
   async #enterRow({ key, depth }: Place, { plugin, requester }: SubagentRequest): Promise<void> {
     const { sessions } = this.#ports;
     const entry = sessions.peek(key);
+    const above = requester && sessions.peek(requester.sessionKey);
     const patch = {
+      // What keeps the commands of the session above in bounds keeps those of this one.
+      ...(above && { execHost: above.execHost, execSecurity: above.execSecurity, execAsk: above.execAsk }),
       spawnDepth: depth,
       ...(requester && { spawnedBy: requester.sessionKey }),
       ...(plugin !== undefined && { spawnedByPlugin: plugin }),

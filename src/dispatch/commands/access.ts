@@ -8,13 +8,22 @@ import type { AskedCommand } from "./asked.ts";
 /** As much of a command as says who may use it. */
 type AskedName = Pick<AskedCommand, "args"> & { readonly command: Pick<AskedCommand["command"], "name" | "who"> };
 
+interface Asking {
+  readonly message: InboundMessage;
+  readonly key: SessionKey;
+}
+
+type Rules = Pick<DispatchSettings, "agentOf" | "isOwner" | "mayCommand" | "mayElevate">;
+
 /** The answer to a sender who may not use a command. Undefined when they may. Pure. */
-export function refusalOf(
-  { command, args }: AskedName,
-  { message, key }: { message: InboundMessage; key: SessionKey },
-  settings: Pick<DispatchSettings, "isOwner" | "mayCommand">,
-): string | undefined {
-  if (settings.isOwner(message)) return undefined;
+export function refusalOf(asked: AskedName, asking: Asking, settings: Rules): string | undefined {
+  const { message, key } = asking;
+  if (asked.command.name === "elevated" && settings.mayElevate?.(message, settings.agentOf(key)) !== true)
+    return "You may not let commands leave the sandbox. (`tools.elevated` says who may.)";
+  return settings.isOwner(message) ? undefined : guestsRefusal(asked, asking, settings);
+}
+
+function guestsRefusal({ command, args }: AskedName, { message, key }: Asking, settings: Rules): string | undefined {
   const isListed = settings.mayCommand?.(message);
   if (isListed === false) return "You may not use commands here. (`commands.allowFrom` names who may.)";
   if (command.who === "anyone") return undefined;

@@ -7,7 +7,13 @@ export function lastRunLine({ receipt, result }: RunRecord, isOwner: boolean): s
   const { input, output, cacheRead, cacheWrite, cost } = receipt.usage;
   const read = (input + cacheRead + cacheWrite).toLocaleString("en");
   const tokens = `${read} tokens in, ${output.toLocaleString("en")} out, $${cost.total.toFixed(4)}`;
-  return `Last run: ${answeredBy(receipt)}, ${outcome(result, receipt, isOwner)}, ${tokens}`;
+  return `Last run: ${answeredBy(receipt)}, ${outcome(result, receipt, isOwner)}, ${tokens}${elevatedIn(receipt)}`;
+}
+
+function elevatedIn({ tools = [] }: Receipt): string {
+  const calls = tools.reduce((sum, { elevated = 0 }) => sum + elevated, 0);
+  if (calls === 0) return "";
+  return calls === 1 ? ", 1 command outside the sandbox" : `, ${calls} commands outside the sandbox`;
 }
 
 function answeredBy({ model, candidates }: Receipt): string {

@@ -6,6 +6,9 @@ import { VERBOSE_LEVELS } from "../../types/run/verbose.ts";
 import type { Session } from "../../types/session.ts";
 import { thinkLevelOf } from "../directives/think-words.ts";
 import type { Command, CommandAnswer, CommandContext } from "./command.ts";
+import { ELEVATED_LEVELS } from "../../types/run/exec-wish.ts";
+import { setElevated } from "./exec/elevated.ts";
+import { setExec } from "./exec/exec.ts";
 import { setActivation } from "./activation.ts";
 import { setQueue } from "./queue.ts";
 import { setReasoning } from "./reasoning.ts";
@@ -73,6 +76,22 @@ export const SETTING_COMMANDS: readonly Command[] = [
     choices: ["on", "off", "inherit"],
     at: "once",
     run: setSendPolicy,
+  },
+  {
+    name: "elevated",
+    who: "anyone",
+    aliases: ["elev"],
+    help: "Whether my commands leave the sandbox: /elevated off, on, ask (each is asked about), full (none is) or default.",
+    choices: [...ELEVATED_LEVELS, "default"],
+    at: "once",
+    run: setElevated,
+  },
+  {
+    name: "exec",
+    who: "owner",
+    help: "Makes my commands stricter here: /exec host=sandbox security=deny ask=always; /exec default.",
+    at: "once",
+    run: setExec,
   },
 ];
 

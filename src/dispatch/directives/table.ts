@@ -4,6 +4,8 @@ import { reasoningLevelOf, type ReasoningLevel } from "../../types/run/reasoning
 import { usageLevelOf, type UsageLevel } from "../../types/run/usage-level.ts";
 import { verboseLevelOf, type VerboseLevel } from "../../types/run/verbose.ts";
 import type { QueueWish } from "../queue/queue-settings.ts";
+import { elevatedLevelOf, type ElevatedLevel, type SessionExec } from "../../types/run/exec-wish.ts";
+import { execWords, looksLikeExecWord } from "./exec-words.ts";
 import { looksLikeOption, queueWord } from "./queue-words.ts";
 import { thinkLevelOf } from "./think-words.ts";
 
@@ -15,6 +17,8 @@ export interface DirectiveValues {
   readonly usage?: UsageLevel;
   readonly reasoning?: ReasoningLevel;
   readonly model?: ModelRef;
+  readonly elevated?: ElevatedLevel;
+  readonly exec?: SessionExec;
 }
 
 /** What directives need to know of the agent that a message goes to. */
@@ -70,6 +74,20 @@ const QUEUE: Directive = {
   },
 };
 
+/** `refusalOf` asks who may use it. */
+const ELEVATED = oneWord("elevated", "anyone", (word) => elevatedLevelOf(word.toLowerCase()));
+
+const EXEC: Directive = {
+  command: "exec",
+  who: "owner",
+  read(words) {
+    const end = words.findIndex((word) => !looksLikeExecWord(word));
+    const own = end < 0 ? words : words.slice(0, end);
+    const wish = execWords(own);
+    return own.length === 0 || typeof wish === "string" ? undefined : { values: { exec: wish }, count: own.length };
+  },
+};
+
 /** The directives by their names. */
 export const DIRECTIVES: ReadonlyMap<string, Directive> = new Map([
   ["think", THINK],
@@ -82,4 +100,7 @@ export const DIRECTIVES: ReadonlyMap<string, Directive> = new Map([
   ["reasoning", REASONING],
   ["reason", REASONING],
   ["model", MODEL],
+  ["elevated", ELEVATED],
+  ["elev", ELEVATED],
+  ["exec", EXEC],
 ]);

@@ -7,6 +7,7 @@ import type { ChatScene } from "../../types/chat/send.ts";
 import type { AskedFor } from "../approvals/approvals.ts";
 import type { DispatchPorts } from "../ports.ts";
 import type { PreparedTurn } from "./prepared-turn.ts";
+import { execWishOf } from "../directives/exec-wish.ts";
 import { chatName, principalOf } from "./principal.ts";
 
 type PrincipalPorts = Pick<DispatchPorts, "settings" | "kinds">;
@@ -24,13 +25,14 @@ export function askedFor({ facts, rows, message }: PreparedTurn, ports: Principa
 /** What the tools of a turn may do follows from this. */
 export const actingOf = (
   rows: readonly InboxRow[],
-  { key, id }: Pick<Session, "key" | "id">,
+  session: Pick<Session, "key" | "id" | "entry">,
   ports: PrincipalPorts,
 ): Acting => ({
   principal: principalOf(rows, ports),
-  sessionKey: key,
-  sessionId: id,
+  sessionKey: session.key,
+  sessionId: session.id,
   ...placeOf(rows, ports),
+  ...execWishOf(rows, session, ports),
 });
 
 /** What rules about tools ask: who wrote, where, and for which run. */

@@ -58,6 +58,7 @@ export function requestFor(
     ...placeFor(peer, ports),
     ...extraFor(message, said, ports),
     ...(isLight && { isLight }),
+    ...(set.sandbox !== undefined && { sandbox: set.sandbox }),
   };
   return {
     facts,

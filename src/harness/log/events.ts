@@ -175,9 +175,13 @@ export class EventTranslator {
       ...(content.some((part) => part.type === "image") && { content }),
       ...(meta !== undefined && { meta }),
       durationMs: Date.now() - at,
+      ...(isElevated(event.result) && { elevated: true }),
     });
   }
 }
+
+/** As the details of a command say that ran outside the sandbox. */
+const isElevated = (result: unknown): boolean => record(record(result)["details"])["elevated"] !== undefined;
 
 /** Written as text, between tags. */
 const isThoughtOnly = (message: AssistantMessage): boolean =>

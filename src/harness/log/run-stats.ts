@@ -18,7 +18,7 @@ import { shorten } from "../../utils/text/shorten.ts";
 /** The figures of a run's receipt that its log does not count. */
 export class RunStats {
   readonly #tries: Try[] = [];
-  readonly #tools = new Map<string, { calls: number; failed: number; ms: number }>();
+  readonly #tools = new Map<string, Omit<ToolCount, "name">>();
   #open: (Pick<Try, "model" | "profile" | "thinking" | "messages" | "estimatedTokens"> & { since: number }) | undefined;
   #running = 0;
   #lastToolError: ToolError | undefined;
@@ -72,11 +72,17 @@ export class RunStats {
     if (event.type === "tool_end") this.#ended(event);
   }
 
-  #ended({ name, isError, durationMs, text, meta }: RunEventBody & { type: "tool_end" }): void {
+  #ended({ name, isError, durationMs, text, meta, elevated }: RunEventBody & { type: "tool_end" }): void {
     this.#running = Math.max(0, this.#running - 1);
     if (isError) this.#lastToolError = toolError(name, meta, text);
-    const { calls, failed, ms } = this.#tools.get(name) ?? { calls: 0, failed: 0, ms: 0 };
-    this.#tools.set(name, { calls: calls + 1, failed: failed + (isError ? 1 : 0), ms: ms + durationMs });
+    const before = this.#tools.get(name) ?? { calls: 0, failed: 0, ms: 0 };
+    this.#tools.set(name, {
+      ...before,
+      calls: before.calls + 1,
+      failed: before.failed + (isError ? 1 : 0),
+      ms: before.ms + durationMs,
+      ...(elevated === true && { elevated: (before.elevated ?? 0) + 1 }),
+    });
   }
 
   close(candidates: readonly ModelRef[], skipped: readonly Skipped[]): Partial<Receipt> {

@@ -5,6 +5,7 @@ import { modelName, THINK_LEVELS } from "../../types/run/model.ts";
 import { MOST_CAP, MOST_DEBOUNCE_MS, QUEUE_DROPS, QUEUE_MODES } from "../../types/queue.ts";
 import { VERBOSE_LEVELS } from "../../types/run/verbose.ts";
 import { REASONING_LEVELS } from "../../types/run/reasoning-level.ts";
+import { EXEC_ASK, EXEC_HOSTS, EXEC_SECURITY } from "../../types/run/exec-wish.ts";
 import { USAGE_LEVELS } from "../../types/run/usage-level.ts";
 import { SESSION_SETTINGS, type SessionEntry, type SessionPatch } from "../../types/session.ts";
 import type { ServerPorts } from "../options.ts";
@@ -34,6 +35,9 @@ const patchParams = z.looseObject({
   queueDebounceMs: numberWithin(0, MOST_DEBOUNCE_MS).nullish(),
   queueCap: numberWithin(1, MOST_CAP).nullish(),
   queueDrop: z.enum(QUEUE_DROPS).nullish(),
+  execHost: z.enum(EXEC_HOSTS).nullish(),
+  execSecurity: z.enum(EXEC_SECURITY).nullish(),
+  execAsk: z.enum(EXEC_ASK).nullish(),
 });
 
 /** Fields of a patch that are not settings. */

@@ -18,13 +18,13 @@ function describeLeft({ left, endedToo = [] }: CommandEnd): string {
 }
 
 /** How a command ended, in brackets. */
-export function describeCause({ code, because }: CommandEnd, timeoutMs: number): string {
+export function describeCause({ code, because, note }: CommandEnd, timeoutMs: number): string {
   const ends = {
     exit: `[exit code ${code ?? "none: a signal ended it"}]`,
     timeout: `[ended after ${timeoutMs / 1000} seconds: timeout]`,
     abort: "[aborted]",
   };
-  return ends[because];
+  return `${ends[because]}${note === undefined ? "" : `\n[${note}]`}`;
 }
 
 /** What the model is told of a command that ended. */

@@ -5,6 +5,8 @@ import type { Starter } from "../process/background-process.ts";
 import { defineTool, errorResult } from "../define.ts";
 import type { CommandLine } from "../../types/run/backend.ts";
 import type { Tool, ToolContext, ToolResult } from "../../types/run/tool.ts";
+import type { Elevation } from "../../types/run/tool.ts";
+import { wayOf, type CommandWay } from "./elevation.ts";
 import { follow, type Following, type Started } from "./follow.ts";
 import { permit, REFUSALS, type ExecOptions } from "./permission.ts";
 
@@ -15,6 +17,10 @@ const input = z.object({
   env: z.record(z.string(), z.string()).optional().describe("Additional environment variables"),
   timeout: z.number().min(0).optional().describe("Seconds after which it is ended; 0 for never, with background"),
   timeoutSeconds: z.number().min(0).optional().describe("The same as timeout"),
+  elevated: z
+    .boolean()
+    .optional()
+    .describe("Outside the sandbox, where there is one; a person is asked unless the user chose otherwise"),
   pty: z.boolean().optional().describe("Run in a terminal, for programs that need one"),
 });
 
@@ -34,6 +40,8 @@ type Input = z.output<typeof input> & {
 export interface ExecToolOptions extends ExecOptions {
   /** What keeps commands in the background, and for whom; unset when the agent has no tool to follow them. */
   readonly background?: { readonly processes: Processes; readonly starter: Starter } | undefined;
+  /** The way out of the sandbox; unset when there is none. */
+  readonly elevation?: Elevation | undefined;
 }
 
 const LEAST_YIELD_MS = 10;
@@ -115,19 +123,29 @@ export function execTool(options: ExecToolOptions): Tool {
     input: isFollowed ? followedInput : input,
     hasSideEffects: true,
     async run(wanted, context) {
-      const refusedEnv = refusedNames(wanted.env ?? {});
-      if (refusedEnv.length > 0) return errorResult(whyNoEnv(refusedEnv), { refused: true });
-      if (isFollowed && wanted.background === true && options.background?.processes.full !== undefined)
-        return errorResult(options.background.processes.full, { refused: true });
-      const cwd = await options.backend.directory(wanted.workdir ?? wanted.cwd ?? ".", context.workspace);
-      const permitted = await permit({ command: shownCommand(wanted), cwd }, options, context);
+      const way = whyRefused(wanted, options) ?? wayOf(wanted.elevated, options, options.elevation);
+      if (typeof way === "string") return errorResult(way, { refused: true });
+      const own = { ...options, ...way };
+      const cwd = await own.backend.directory(wanted.workdir ?? wanted.cwd ?? ".", context.workspace);
+      const permitted = await permit({ command: shownCommand(wanted), cwd }, own, context);
       if (permitted.kind === "refused") return errorResult(permitted.text, { refused: true });
       // The run may have been stopped after a person allowed the command.
       if (context.signal.aborted) return errorResult(REFUSALS.abort, { refused: true });
-      return runAllowed({ ...wanted, cwd, argv: permitted.argv }, options, context);
+      return markElevated(way, await runAllowed({ ...wanted, cwd, argv: permitted.argv }, own, context));
     },
   });
 }
+
+/** Why a call is refused whatever the rules say about its command. */
+function whyRefused({ env = {}, background }: Input, { background: place }: ExecToolOptions): string | undefined {
+  const names = refusedNames(env);
+  if (names.length > 0) return whyNoEnv(names);
+  return background === true ? place?.processes.full : undefined;
+}
+
+/** What the receipt counts. */
+const markElevated = ({ elevated }: CommandWay, result: ToolResult): ToolResult =>
+  elevated === undefined ? result : { ...result, details: { ...result.details, elevated } };
 
 const whyNoEnv = (names: readonly string[]): string =>
   `The command was not run: env must not set ${names.join(", ")}. These variables make programs load code or decide what ` +

@@ -12,6 +12,7 @@ import {
   type ExecDecision,
   type ExecRules,
 } from "./exec-policy.ts";
+import { ELEVATED, type CommandWay } from "./elevation.ts";
 import { whyUnreadable } from "./hidden.ts";
 import { shownPath } from "../shown-path.ts";
 import { trimCommand } from "./plan/shell-words.ts";
@@ -30,6 +31,8 @@ export interface ExecOptions {
   readonly backend: ExecBackend;
   /** The turn acts for an owner, so permanent allowances count. */
   readonly hasOwnerRights: boolean;
+  /** The command leaves the sandbox. */
+  readonly elevated?: CommandWay["elevated"];
 }
 
 export const REFUSALS: Readonly<Record<Refused, string>> = {
@@ -179,5 +182,6 @@ function questionFor(
   { reason, options }: { reason: string; options: ExecOptions },
 ): ApprovalQuestion {
   const allowance = options.hasOwnerRights ? allowanceFor({ command, cwd, files }) : undefined;
-  return { command: trimCommand(command), cwd, reason, files, ...(allowance !== undefined && { allowance }) };
+  const why = options.elevated === undefined ? reason : `${ELEVATED} ${reason}`;
+  return { command: trimCommand(command), cwd, reason: why, files, ...(allowance !== undefined && { allowance }) };
 }

@@ -1,4 +1,4 @@
-import type { Backends, ExecBackend, FileBackend } from "../../types/run/backend.ts";
+import type { Backends, CommandEnd, ExecBackend, FileBackend, RunningCommand } from "../../types/run/backend.ts";
 import { hostBackends, type HostOptions } from "../host/host.ts";
 import { folderOf, openFolder } from "./folders.ts";
 import {
@@ -7,12 +7,16 @@ import {
   sandboxLauncher,
   unusableText,
   workspaceInside,
+  writableIn,
   type SandboxPlace,
 } from "./launcher.ts";
+import { realOf } from "../../utils/real-path.ts";
+import { mustNotSteerGit } from "./steers-git.ts";
+import { Watch } from "./watch.ts";
 
 export interface SandboxOptions {
   readonly host: HostOptions;
-  readonly place: Pick<SandboxPlace, "settings" | "machine" | "owner" | "home">;
+  readonly place: Pick<SandboxPlace, "settings" | "machine" | "owner" | "home" | "warn">;
   /** What of the run's tools is in the sandbox; the rest works on the machine. */
   readonly confined: { readonly commands: boolean; readonly files: boolean };
 }
@@ -75,12 +79,15 @@ function sandboxFiles(files: FileBackend, place: SandboxPlace): FileBackend {
     locate: (path, _workspace, mode) =>
       at(async () => {
         mustWrite(mode, place);
-        return files.locate(path, workspace, mode);
+        const found = await files.locate(path, workspace, mode);
+        if (mode === "write") await mustNotSteerGit(found, workspace);
+        return found;
       }),
     open: (path) => at(() => files.open(path, workspace)),
     replace: (file) =>
       at(async () => {
         mustWrite("write", place);
+        await mustNotSteerGit(await files.locate(file.path, workspace, "write"), workspace);
         return files.replace(file, workspace);
       }),
     list: (path, _workspace, bounds) => at(() => files.list(path, workspace, bounds)),
@@ -102,8 +109,24 @@ function sandboxExec({ exec, files }: Backends, place: SandboxPlace): ExecBacken
       return exec.directory(path, workspace);
     },
     filesOf: (command, { cwd }) => exec.filesOf(command, { cwd, workspace }),
-    start: (line) => exec.start(line),
+    async start(line) {
+      const roots = await Promise.all(writableIn(place).map(realOf));
+      const watch = await Watch.begin(roots, place.warn ?? (() => {}));
+      try {
+        const running = await exec.start(line);
+        return { ...running, ended: checked(running.ended, watch) };
+      } catch (error) {
+        await watch.end();
+        throw error;
+      }
+    },
   };
+}
+
+async function checked(ended: RunningCommand["ended"], watch: Watch): Promise<CommandEnd> {
+  const end = await ended;
+  const note = await watch.end();
+  return note === undefined ? end : { ...end, note };
 }
 
 /** What the model has to know of the sandbox. */

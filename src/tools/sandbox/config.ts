@@ -85,7 +85,7 @@ export const sandboxConfig = z.strictObject({
       about(
         "Mode",
         "Which sessions have their commands and file tools in a sandbox: none (`off`), all but the operator's own (`non-main`), or `all`. " +
-          "`auto`: only the commands of guests and in groups, on machines where bubblewrap works. `off` when unset.",
+          "`auto`: only the commands of guests and in groups, on machines where bubblewrap works; elsewhere they run on the machine, with approvals. `auto` when unset.",
       ),
     ),
   scope: z
@@ -94,7 +94,7 @@ export const sandboxConfig = z.strictObject({
     .meta(
       about(
         "Scope",
-        "Who shares a folder of the sandbox: one session, one agent's sessions, or all. `agent` when unset; `session` while `mode` is `auto`.",
+        "Who shares a folder of the sandbox: one session, one agent's sessions, or all. When unset, `session` while `mode` is `auto`, and else `agent`.",
       ),
     ),
   workspaceAccess: z
@@ -103,7 +103,7 @@ export const sandboxConfig = z.strictObject({
     .meta(
       about(
         "Workspace access",
-        "What is visible of the agent's workspace: nothing (tools work in a folder of the sandbox), all for reading, or all. A guest's turn never writes it. `none` when unset; `ro` while `mode` is `auto`.",
+        "What is visible of the agent's workspace: nothing (tools work in a folder of the sandbox), all for reading, or all. A guest's turn never writes it. When unset, `ro` while `mode` is `auto`, and else `none`.",
       ),
     ),
   workspaceRoot: z

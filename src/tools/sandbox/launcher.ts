@@ -8,6 +8,7 @@ import { bwrapLaunch } from "./bwrap.ts";
 import { containerLaunch, sharesNetwork } from "./container.ts";
 import { folderOf, openFolder, type SandboxOwner } from "./folders.ts";
 import { engineEnv, type Facts, type Probe, type SandboxMachine } from "./machine.ts";
+import type { Warn } from "./watch.ts";
 import { viewOf, type View } from "./view.ts";
 
 /** The sandbox of one run. */
@@ -22,6 +23,8 @@ export interface SandboxPlace {
   /** The gateway's own files. */
   readonly hidden: readonly string[];
   readonly home: string;
+  /** Tells the operator what a command left that it should not have; unset where nobody reads it. */
+  readonly warn?: Warn;
 }
 
 /** What the model, or the operator, is told where there is no usable sandbox. */
@@ -65,15 +68,21 @@ async function lookUp(launch: Launch, place: SandboxPlace): Promise<{ view: View
   const { settings, owner, workspace, rights, readable, hidden, home } = place;
   await checkSettings(settings, home);
   const access = commandAccess(settings, rights);
-  const folder = await openFolder(settings, owner, Date.now());
-  const { ro, rw } = readBinds(settings.bwrap.binds);
+  await openFolder(settings, owner, Date.now());
+  const { ro } = readBinds(settings.bwrap.binds);
   const view = await viewOf({
-    writable: access === "rw" ? [workspace, ...rw] : [folder, ...rw],
+    writable: writableIn(place),
     readable: [...readable, ...(await received(rights)), ...ro, ...(access === "ro" ? [workspace] : [])],
     hidden,
     home,
   });
   return { view, cwd: launch.cwd };
+}
+
+/** The directories that commands may write. Pure. */
+export function writableIn({ settings, owner, workspace, rights }: SandboxPlace): readonly string[] {
+  const own = commandAccess(settings, rights) === "rw" ? workspace : folderOf(settings, owner);
+  return [own, ...readBinds(settings.bwrap.binds).rw];
 }
 
 /** A guest's command never writes the workspace, where files are that act on everybody. */

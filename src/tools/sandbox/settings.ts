@@ -30,7 +30,7 @@ const DOCKER: SandboxSettings["docker"] = {
 /** The settings of one agent. What it sets itself overrides the defaults; with `scope: shared` only the defaults' containers count. */
 export function sandboxSettings(all: SandboxConfig = {}, own: SandboxConfig = {}, places: Places): SandboxSettings {
   const { mode: named, workspaceRoot, ...chosen }: SandboxConfig = { ...given(all), ...given(own) };
-  const mode = named ?? "off";
+  const mode = named ?? "auto";
   const scope = chosen.scope ?? (mode === "auto" ? "session" : "agent");
   return {
     mode,

@@ -1,6 +1,6 @@
 import type { Stats } from "node:fs";
-import { lstat, mkdir, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { lstat, mkdir, readdir, stat } from "node:fs/promises";
+import { basename, join } from "node:path";
 import { errorCode, unlessMissing } from "../../utils/missing.ts";
 import { isInside, realOf } from "../../utils/real-path.ts";
 
@@ -34,7 +34,7 @@ export interface ViewOptions {
 const OWN_FOLDERS = [".openclaw", "skills", "memory"];
 
 /** What programs outside the sandbox run or obey by themselves. */
-const GUARDED = (
+export const GUARDED: readonly string[] = (
   ".husky .githooks .vscode .idea .mcp.json .gitmodules .gitconfig .envrc .npmrc .bashrc .bash_profile .bash_login .bash_logout " +
   ".profile .zshrc .zprofile .zshenv .zlogin .zlogout"
 ).split(" ");
@@ -86,7 +86,8 @@ async function cover(path: string): Promise<Mount | undefined> {
 
 async function guardedIn(root: string): Promise<readonly Mount[]> {
   for (const name of OWN_FOLDERS) await makeFolder(join(root, name));
-  const names = [...OWN_FOLDERS, ...GUARDED];
+  const there = new Set(await readdir(root));
+  const names = [...OWN_FOLDERS, ...GUARDED].filter((name) => there.has(name));
   const found = await Promise.all(names.map((name) => guard(join(root, name))));
   return [...found.filter((mount) => mount !== undefined), ...(await gitIn(root))];
 }
@@ -97,10 +98,10 @@ async function makeFolder(path: string): Promise<void> {
   } catch (error) {
     if (errorCode(error) !== "EEXIST") throw error;
   }
-  // The gateway writes long outputs below it.
-  if (path.endsWith(".openclaw") && (await lstat(path)).isSymbolicLink())
+  if (OWN_FOLDERS.includes(basename(path)) && (await lstat(path)).isSymbolicLink())
     throw new Error(
-      `The command was not run: ${path} is a link, and a sandboxed command could make it lead elsewhere.`,
+      `The command was not run: ${path} is a link, which a sandboxed command could make lead elsewhere. ` +
+        "The operator has to put a directory in its place; skills.load.extraDirs names further directories of skills.",
     );
 }
 

@@ -187,6 +187,8 @@ export interface CommandEnd {
   readonly left: readonly LeftRunning[];
   /** Programs that the command had left in the background, and that were ended with it. */
   readonly endedToo?: readonly LeftRunning[];
+  /** What the sandbox did about what the command made, in sentences for the model. */
+  readonly note?: string;
 }
 
 export interface CommandOutput {

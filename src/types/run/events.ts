@@ -80,6 +80,8 @@ export type RunEventBody =
       /** The topic of the call, see `callTopic`. */
       readonly meta?: string;
       readonly durationMs: number;
+      /** It ran outside the sandbox since somebody permitted that. */
+      readonly elevated?: boolean;
     }
   | { readonly type: "approval_request"; readonly approval: Approval }
   | { readonly type: "approval_end"; readonly id: string; readonly decision: ApprovalDecision }

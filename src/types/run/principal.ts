@@ -1,4 +1,5 @@
 import type { SessionKey } from "../ids.ts";
+import type { ElevatedLevel, SessionExec } from "./exec-wish.ts";
 import type { ChatToolRules, SenderNames } from "../tool-policy.ts";
 
 /**
@@ -40,4 +41,11 @@ export interface Acting {
   readonly chatRules?: readonly ChatToolRules[];
   /** Names of the tools of the run that asked for this one. */
   readonly inherited?: readonly string[];
+  /** What the conversation or a message sets for the turn's commands. */
+  readonly exec?: SessionExec;
+  /**
+   * How far its commands may leave the sandbox; not at all when unset, since somebody wrote who may not permit it. `request`: nobody
+   * chose a level, so each such command is asked about.
+   */
+  readonly elevated?: ElevatedLevel | "request";
 }

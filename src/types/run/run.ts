@@ -109,6 +109,8 @@ export interface ToolCount {
   readonly calls: number;
   readonly failed: number;
   readonly ms: number;
+  /** Calls that ran outside the sandbox since somebody permitted that; none when unset. */
+  readonly elevated?: number;
 }
 
 /** The last call of a tool that failed in a run, whatever came after it. */

@@ -2,7 +2,7 @@ import type { z } from "zod";
 import type { ChatScene } from "../chat/send.ts";
 import type { AgentId, RunId, SessionKey } from "../ids.ts";
 import type { AgentSettings } from "../settings.ts";
-import type { Backends, BoundFile } from "./backend.ts";
+import type { Backends, BoundFile, ExecBackend } from "./backend.ts";
 import type { ImageContent, ModelRef, TextContent } from "./model.ts";
 import type { Acting, Principal } from "./principal.ts";
 
@@ -88,6 +88,16 @@ export interface ToolScene extends Backends {
   readonly only?: readonly string[];
   /** A mode of the config confines the run to a sandbox. */
   readonly isSandboxed?: boolean;
+  /** The way out of the sandbox for its commands; unset when they have none. */
+  readonly elevation?: Elevation;
+}
+
+/** How commands of a run may leave its sandbox. */
+export interface Elevation {
+  readonly level: NonNullable<Acting["elevated"]>;
+  /** The machine itself. */
+  readonly backend: ExecBackend;
+  readonly acting: Acting;
 }
 
 /** The tools of one run. */
@@ -96,6 +106,8 @@ export interface ToolSet {
   readonly tools: readonly Tool[];
   /** The key of the allow list that leaves no tool at all; unset when there are tools, or none were to be had. */
   readonly emptiedBy?: string;
+  /** What the system prompt says of the sandbox; unset when none of the tools is in one. */
+  readonly sandbox?: string;
   /** Those that a model may use. */
   on(model: Pick<ModelRef, "provider" | "id">): readonly Tool[];
 }

@@ -38,6 +38,16 @@ export const NAMED: readonly (readonly [file: string, title: string, keys: reado
     SANDBOX.map((key) => `agents.list.sandbox.${key}`),
   ],
   [
+    "test/app/config/config-elevated.test.ts",
+    "is switched off for all or for one agent",
+    ["tools.elevated.enabled", "agents.list.tools.elevated.enabled"],
+  ],
+  [
+    "test/app/config/config-elevated.test.ts",
+    "is whom a list of the channel names, in the config and in the agent's own entry",
+    ["tools.elevated.allowFrom", "agents.list.tools.elevated.allowFrom"],
+  ],
+  [
     "test/app/config/config-sandbox.test.ts",
     "is commands where tools.exec.host says so, and none of them where it says gateway",
     ["tools.exec.host", "agents.list.tools.exec.host"],

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { confinedIn } from "../../../src/app/compose/sandbox/sandboxing.ts";
+import { backendsOf, confinedIn } from "../../../src/app/compose/sandbox/sandboxing.ts";
 import { loadConfigText } from "../../../src/app/config/load.ts";
 import { resolveAgents } from "../../../src/app/config/settings.ts";
 import { OPERATOR_KEY } from "../../../src/sessions/keys.ts";
-import type { Probe } from "../../../src/tools/sandbox/machine.ts";
+import { SandboxMachine, type Probe } from "../../../src/tools/sandbox/machine.ts";
 import { sessionKey } from "../../../src/types/ids.ts";
 import { OPERATOR, type Acting } from "../../../src/types/run/principal.ts";
 
@@ -98,15 +98,40 @@ describe("what of a turn is in the sandbox", () => {
     expect(await ask(mode("all"), {}, broken)).toEqual(["commands", "files"]);
   });
 
-  it("is commands of guests and in groups with the mode auto, where the sandbox works", async () => {
-    const auto = mode("auto");
-    expect(await ask({}, { principal: guest, sessionKey: GROUP })).toEqual([]);
+  it.each([
+    ["auto", mode("auto")],
+    ["unset", {}],
+  ])("is commands of guests and in groups with the mode %s, where the sandbox works", async (_name, auto) => {
     expect(await ask(auto)).toEqual([]);
     expect(await ask(auto, { sessionKey: DIRECT })).toEqual([]);
     expect(await ask(auto, { principal: guest, sessionKey: DIRECT })).toEqual(["commands"]);
     expect(await ask(auto, { sessionKey: GROUP })).toEqual(["commands"]);
     expect(await ask(auto, { sessionKey: sessionKey(`${GROUP}::main`) })).toEqual(["commands"]);
     expect(await ask(auto, { principal: guest, sessionKey: DIRECT }, broken)).toEqual([]);
+  });
+
+  const backendsFor = async (config: object, acting: Partial<Acting> = {}) => {
+    const agent = await firstAgent(config);
+    const host = { settings: agent, rights: "owner", deniedPaths: [] } as const;
+    const who: Acting = { principal: OPERATOR, sessionKey: GROUP, ...acting };
+    const machine = new SandboxMachine({ env: {}, dir: "/nonexistent" });
+    return backendsOf(agent, who, { host, machine, warn: () => {} });
+  };
+
+  it("is said to the model, the same to everybody who writes in a session", async () => {
+    expect((await backendsFor(mode("off"))).sandbox).toBeUndefined();
+    expect((await backendsFor({ tools: { exec: { host: "sandbox" } } })).sandbox).toMatch(/^Commands run in a sandbox/);
+    const { sandbox } = await backendsFor(mode("all"));
+    expect(sandbox).toMatch(/^Commands and file tools work in a sandbox/);
+    expect((await backendsFor(mode("all"), { elevated: "full", principal: guest })).sandbox).toBe(sandbox);
+  });
+
+  it("can be left by commands of a turn that may, unless tools.exec.host or the conversation wants all of them in it", async () => {
+    const elevated = async (config: object, acting: Partial<Acting>) =>
+      (await backendsFor(config, acting)).elevation?.level;
+    expect(await elevated(mode("all"), {})).toBeUndefined();
+    expect(await elevated(mode("all"), { elevated: "full" })).toBe("full");
+    expect(await elevated({ tools: { exec: { host: "sandbox" } } }, { elevated: "full" })).toBeUndefined();
   });
 
   it("is commands where tools.exec.host says so, and none of them where it says gateway", async () => {

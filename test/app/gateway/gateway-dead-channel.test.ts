@@ -27,7 +27,9 @@ test("an account that its platform refused is shown wherever an operator looks",
   try {
     const status = () => fixture.cli("channels", "status", "--channel", "telegram");
     await until(async () => (await status()).out.includes("dead"), "the account");
-    expect((await fixture.cli("status")).out).toMatch(/Ready +yes, but Telegram \(default\) is not connected: .+/);
+    const { out } = await fixture.cli("status");
+    expect(out).toMatch(/Ready +yes, but Telegram \(default\) is not connected: .+/);
+    expect(out).toMatch(/Sandbox +main: auto, (?:works|does not work here)$/m);
     const ready = await fetch(`${fixture.http}/readyz`);
     expect([ready.status, await ready.json()]).toEqual([
       200,

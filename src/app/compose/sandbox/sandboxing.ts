@@ -3,11 +3,13 @@ import { hostBackends, type HostOptions } from "../../../tools/host/host.ts";
 import { sandboxBackends } from "../../../tools/sandbox/backends.ts";
 import { pruneFolders } from "../../../tools/sandbox/folders.ts";
 import type { SandboxMachine } from "../../../tools/sandbox/machine.ts";
+import type { Warn } from "../../../tools/sandbox/watch.ts";
 import type { Unusable } from "../../../tools/sandbox/probe.ts";
 import { isMainKey, parseKey } from "../../../sessions/keys.ts";
 import type { SessionKey } from "../../../types/ids.ts";
 import type { Backends } from "../../../types/run/backend.ts";
 import { hasOwnerRights, type Acting } from "../../../types/run/principal.ts";
+import type { ToolScene, ToolSet } from "../../../types/run/tool.ts";
 import type { AgentSettings } from "../../../types/settings.ts";
 import { background } from "../../../utils/background.ts";
 
@@ -57,8 +59,8 @@ function isOfGroup(key: SessionKey): boolean {
 export function backendsOf(
   agent: AgentSettings,
   acting: Acting,
-  { host, machine }: { readonly host: HostOptions; readonly machine: SandboxMachine },
-): Backends & { readonly isSandboxed?: boolean } {
+  { host, machine, warn }: { readonly host: HostOptions; readonly machine: SandboxMachine; readonly warn: Warn },
+): Backends & Pick<ToolScene, "isSandboxed" | "elevation"> & Pick<ToolSet, "sandbox"> {
   if (!agent.sandbox) return hostBackends(host);
   // A config that was changed since the start may name a backend that has not been tried.
   if (agent.sandbox.mode === "auto") background("trial of the sandbox", machine.probe(agent.sandbox.backend));
@@ -71,10 +73,25 @@ export function backendsOf(
       machine,
       owner: { agentId: agent.id, sessionKey: acting.sessionKey },
       home: process.env["HOME"] ?? homedir(),
+      warn,
     },
   });
-  return { ...backends, isSandboxed: confined.files };
+  const { elevated: level } = acting;
+  // Where the config, or the conversation, wants every command in a sandbox, none leaves it.
+  const isOpen = level !== undefined && agent.exec.host !== "sandbox";
+  return {
+    ...backends,
+    isSandboxed: confined.files,
+    ...(isOpen && { elevation: { level, backend: hostBackends(host).exec, acting } }),
+    ...(confined.commands && { sandbox: promptText(confined) }),
+  };
 }
+
+/** The same for everybody who writes in a session, so that the provider's cache of the prompt lasts. */
+const promptText = ({ files }: Confined): string =>
+  `${files ? "Commands and file tools work" : "Commands run"} in a sandbox. The description of exec says what commands see there and ` +
+  "where they write. They need no approval in it. `elevated: true` runs a command on the machine, where whoever wrote may permit " +
+  "that, and a person is asked: use it only for what the sandbox cannot do and the user wants.";
 
 /** Tries the sandboxes that the agents' settings name, at the same time. Never rejects. */
 export async function probeSandboxes(agents: readonly AgentSettings[], machine: SandboxMachine): Promise<void> {
@@ -101,6 +118,14 @@ export function unsandboxed(agents: readonly AgentSettings[], machine: Machine):
     return [{ agent: id, isDemanded: sandbox.mode !== "auto" || exec.host === "sandbox", probe }];
   });
 }
+
+/** The sandbox of each agent for `status`; `works` is unset where it was not tried. */
+export const sandboxStates = (agents: readonly AgentSettings[], machine: Machine) =>
+  agents.flatMap(({ id, sandbox }) => {
+    if (!sandbox) return [];
+    const works = machine.known(sandbox.backend)?.ok;
+    return [{ agent: id, mode: sandbox.mode, ...(works !== undefined && { works }) }];
+  });
 
 /** Removes the sandboxes' folders that are unused or old, by the agents' settings; resolves with how many. */
 export async function pruneSandboxes(agents: readonly AgentSettings[], now: number): Promise<number> {

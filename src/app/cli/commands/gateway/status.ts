@@ -74,6 +74,7 @@ function gatewayRows({ url, pid, status: told, problem }: GatewayState): Rows {
     ["Work", workText(told)],
     ["Without progress", stuckText(told)],
     ["Messages", messagesText(told)],
+    ["Sandbox", sandboxText(told)],
     ["Strangers", told.strangers && strangersText(told.strangers)],
     ["Last day", dayText(told)],
     ["Of plugins", pluginsText(told)],
@@ -135,6 +136,15 @@ function messagesText({ journal }: GatewayStatus): string | undefined {
 
 /** Longer than a run may take by default. */
 const LATE_MS = 15 * 60_000;
+
+/** The sandbox of each agent: its mode, and whether it works on this machine. */
+function sandboxText({ sandboxes = [] }: GatewayStatus): string | undefined {
+  const texts = sandboxes.map(({ agent, mode, works }) => {
+    const state = works === true ? "works" : "does not work here";
+    return `${agent}: ${mode}${works === undefined || mode === "off" ? "" : `, ${state}`}`;
+  });
+  return texts.length === 0 ? undefined : texts.join("; ");
+}
 
 function dayText({ lastDay }: GatewayStatus): string | undefined {
   if (!lastDay) return undefined;

@@ -49,6 +49,7 @@ export async function sandboxExplain(io: Io, { agent: id, session, json }: Expla
       ["Workspace", `${agent.workspace}: ${sandbox.workspaceAccess} (workspaceAccess)`],
       ["Own folder", `${folder} (scope: ${sandbox.scope})`],
       ["Network", networkOf(sandbox, probe)],
+      ["Leave it", leaversOf(agent, state.config)],
     ]),
   );
   return 0;
@@ -62,6 +63,16 @@ function confinedText({ commands, files }: Confined): string {
 function backendText({ backend }: SandboxSettings, probe: Probe): string {
   if (!probe.ok) return `${backend}: does not work, for ${probe.why}`;
   return `${probe.facts.backend}${"version" in probe.facts ? ` ${probe.facts.version}` : ""}: works`;
+}
+
+/** Who may let commands run outside. */
+function leaversOf({ id, exec }: Pick<AgentSettings, "id" | "exec">, { tools, agents }: State["config"]): string {
+  const own = agents.list.find((entry) => entry.id === id)?.tools?.elevated;
+  if (exec.host === "sandbox") return "nobody (tools.exec.host)";
+  if (!tools.elevated.enabled || own?.enabled === false) return "nobody (tools.elevated.enabled)";
+  return tools.elevated.allowFrom || own?.allowFrom
+    ? "as tools.elevated.allowFrom says, and where it has no list, owners"
+    : "owners (tools.elevated.allowFrom is not set)";
 }
 
 function networkOf({ bwrap, docker }: SandboxSettings, probe: Probe): string {

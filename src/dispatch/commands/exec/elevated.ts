@@ -1,0 +1,20 @@
+import { ELEVATED_LEVELS, elevatedLevelOf, type ElevatedLevel } from "../../../types/run/exec-wish.ts";
+import type { CommandAnswer, CommandContext } from "../command.ts";
+import { storeLevel } from "../store-setting.ts";
+
+const MEANS: Readonly<Record<ElevatedLevel, string>> = {
+  off: "Commands do not leave the sandbox.",
+  on: "Commands run on the machine, outside the sandbox, with the approvals of the config.",
+  ask: "Commands run on the machine, outside the sandbox, and each is asked about.",
+  full: "Commands run on the machine, outside the sandbox, without approvals when an owner writes.",
+};
+
+const UNSET = "Commands stay in the sandbox, if there is one. I may ask to run one outside of it.";
+
+/** Shows or sets how far commands of this conversation leave the sandbox. Holds from the next turn on, for whoever may set it. */
+export async function setElevated(context: CommandContext): Promise<CommandAnswer> {
+  const refused = await storeLevel(context, "elevatedLevel", { levels: ELEVATED_LEVELS, levelOf: elevatedLevelOf });
+  if (refused !== undefined) return { text: refused };
+  const level = elevatedLevelOf(context.ports.sessions.peek(context.key)?.elevatedLevel);
+  return { text: `Elevated: ${level ?? "not set"}. ${level === undefined ? UNSET : MEANS[level]}` };
+}

@@ -1,0 +1,190 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { isHarmless } from "../../../src/tools/sandbox/git-settings.ts";
+import { has, openGround, whyNoBwrap, type Ground } from "./fixture.ts";
+
+const why = has("git") ? whyNoBwrap : "Git is not installed";
+
+describe.skipIf(why !== undefined)(`what a sandboxed command leaves for Git outside (${why ?? "both work"})`, () => {
+  let ground: Ground;
+  let proof: string;
+  beforeEach(() => {
+    ground = openGround();
+    proof = join(ground.home, "outside/proof");
+    vi.stubEnv("HOME", ground.home);
+  });
+  afterEach(() => {
+    vi.unstubAllEnvs();
+    ground.close();
+  });
+
+  /** Git outside, as a person uses it; it may fail. */
+  const git = (dir: string, ...args: readonly string[]): string => {
+    const env = { PATH: process.env["PATH"], HOME: ground.home };
+    try {
+      return execFileSync("git", ["-C", join(ground.workspace, dir), ...args], {
+        env,
+        encoding: "utf8",
+        stdio: "pipe",
+      });
+    } catch {
+      // There is no repository any more; what matters is what ran.
+      return "";
+    }
+  };
+  const aside = (): readonly string[] => {
+    const dir = join(ground.workspace, ".openclaw/set-aside");
+    return existsSync(dir) ? readdirSync(dir).flatMap((name) => readdirSync(join(dir, name))) : [];
+  };
+  /** Settings that make Git run a program; `true` stands for the answer that it expects of it. */
+  const evil = (): string => `printf '[core]\\n\\tfsmonitor = "touch ${proof}; true"\\n' >`;
+  const repository = "mkdir -p $R/objects $R/refs; echo 'ref: refs/heads/main' > $R/HEAD";
+
+  it.each([
+    ["a new repository", ".", "git init -q . && cat evil >> .git/config"],
+    ["one in a subdirectory", "a/b", "git init -q a/b && cat evil >> a/b/.git/config"],
+    ["one that is moved into its place", "a", "git init -q a; mv a/.git a/x; cat evil >> a/x/config; mv a/x a/.git"],
+    ["a bare layout", "bare", `R=bare; ${repository}; cp evil bare/config`],
+    ["a bare layout at the top", ".", `R=.; ${repository}; cp evil config`],
+    [
+      "a file that leads to another directory",
+      "a",
+      `R=b; ${repository}; cp evil b/config; mkdir a; echo 'gitdir: ../b' > a/.git`,
+    ],
+    ["a link to another directory", "a", `R=b; ${repository}; cp evil b/config; mkdir a; ln -s ../b a/.git`],
+    ["settings that are a link", "a", "git init -q a; cp evil e; ln -sf ../../e a/.git/config"],
+    [
+      "settings that others include",
+      "a",
+      "git init -q a; cp evil e; printf '[include]\\npath = ../../e\\n' >> a/.git/config",
+    ],
+    [
+      "settings that begin on a section's line",
+      "a",
+      `git init -q a; printf '[core] fsmonitor = "touch ${"$P"}; true"\\n' >> a/.git/config`,
+    ],
+  ])("%s cannot make it run a program", async (_what, dir, command) => {
+    const { code, note } = await ground.run(`${evil()} evil; P=${proof}; ${command}`);
+    expect(code).toBe(0);
+    expect(note).toMatch(/Moved to \.openclaw\/set-aside/);
+    git(dir, "status");
+    expect(existsSync(proof)).toBe(false);
+    expect(aside()).not.toEqual([]);
+  });
+
+  it("runs the program of the attack where nobody looks after it, so that the test above can fail", () => {
+    execFileSync("/bin/sh", ["-c", `git init -q . && ${evil()}> .git/config`], { cwd: ground.workspace });
+    git(".", "status");
+    expect(existsSync(proof)).toBe(true);
+  });
+
+  it("cannot reach the settings of a repository by `commondir`, nor those of a working tree", async () => {
+    execFileSync("git", ["init", "-q", ground.workspace]);
+    const { note } = await ground.run(
+      `R=b; ${repository}; ${evil()} b/config; echo ../b > .git/commondir; cp b/config .git/config.worktree`,
+    );
+    expect(note).toMatch(/commondir.*config\.worktree|config\.worktree.*commondir/);
+    git(".", "status");
+    expect(existsSync(proof)).toBe(false);
+  });
+
+  it("cannot leave a hook, also not in a repository that was there", async () => {
+    execFileSync("git", ["init", "-q", join(ground.workspace, "there")]);
+    const hook = `printf '#!/bin/sh\\ntouch ${proof}\\n'`;
+    const script = ["there", "made"].map(
+      (dir) => `${hook} > ${dir}/.git/hooks/post-commit; chmod +x ${dir}/.git/hooks/*`,
+    );
+    const { note } = await ground.run(`git init -q made; ${script.join("; ")}`);
+    expect(note).toContain("there/.git/hooks/post-commit");
+    for (const dir of ["there", "made"])
+      git(dir, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "x");
+    expect(git("there", "log", "--oneline")).toContain("x");
+    expect(existsSync(proof)).toBe(false);
+  });
+
+  it("keeps a repository that the command makes and works in, and the settings that a person made", async () => {
+    execFileSync("git", ["init", "-q", join(ground.workspace, "there")]);
+    const config = join(ground.workspace, "there/.git/config");
+    writeFileSync(config, `${readFileSync(config, "utf8")}[filter "lfs"]\n\tclean = git-lfs clean -- %f\n`);
+    const own = "git config user.name Ada; git config user.email ada@example.org";
+    const { note, code } = await ground.run(
+      `git init -q made && cd made && ${own} && echo 1 > a && git add a && git commit -qm first && cd ../there && ${own}`,
+    );
+    expect({ note, code }).toEqual({ note: undefined, code: 0 });
+    expect(git("made", "log", "--oneline")).toContain("first");
+    expect(readFileSync(config, "utf8")).toMatch(/git-lfs clean[^]*Ada/);
+    expect((await ground.run("cd made && git log --oneline")).output.text).toContain("first");
+  });
+
+  it("takes away new files that shells and editors obey at the top of the workspace", async () => {
+    const { note } = await ground.run(
+      "echo x > .envrc; ln -s /etc/passwd .npmrc; mkdir .vscode; echo {} > .vscode/tasks.json; echo kept > note.txt",
+    );
+    for (const name of [".envrc", ".npmrc", ".vscode"]) {
+      expect(note).toContain(name);
+      expect(existsSync(join(ground.workspace, name))).toBe(false);
+    }
+    expect(readFileSync(join(ground.workspace, "note.txt"), "utf8")).toBe("kept\n");
+    const { note: again } = await ground.run("cat .openclaw/set-aside/*/.envrc > out.txt; rm -rf .openclaw/set-aside");
+    expect(again).toBeUndefined();
+    expect(readFileSync(join(ground.workspace, "out.txt"), "utf8")).toBe("x\n");
+    expect(aside()).toContain(".envrc");
+  });
+
+  it.each(["skills", "memory", ".openclaw"])("does not run while %s is a link that it could change", async (name) => {
+    symlinkSync(join(ground.home, "outside"), join(ground.workspace, name));
+    await expect(ground.run("true")).rejects.toThrow(/is a link/);
+    expect(lstatSync(join(ground.workspace, name)).isSymbolicLink()).toBe(true);
+  });
+
+  it.skipIf(process.getuid?.() === 0)("does not run where a directory cannot be looked at", async () => {
+    await ground.run("mkdir -p closed/a && chmod 0 closed");
+    await expect(ground.run("true")).rejects.toThrow(/may not be read/);
+  });
+
+  it("does not run where a directory's name hides what is in it", async () => {
+    const { note } = await ground.run(`d="$(printf '\\377')"; mkdir "$d" && git init -q "$d"`);
+    expect(note).toMatch(/could not be checked/);
+    await expect(ground.run("true")).rejects.toThrow(/not UTF-8/);
+  });
+
+  it("lets the file tools of the session write none of it", async () => {
+    mkdirSync(join(ground.workspace, "bare"));
+    writeFileSync(join(ground.workspace, "bare/HEAD"), "ref: refs/heads/main");
+    const { files } = ground.backends();
+    for (const path of [
+      ".git/config",
+      "a/.git/hooks/x",
+      ".git",
+      ".envrc",
+      ".vscode/tasks.json",
+      "bare/config",
+      "bare/hooks/x",
+    ])
+      await expect(files.replace({ path, content: "x" }, ground.workspace)).rejects.toThrow(/obey it/);
+    await files.replace({ path: "app/config", content: "x" }, ground.workspace);
+    await expect(files.replace({ path: "app/HEAD", content: "x" }, ground.workspace)).rejects.toThrow(/obey it/);
+  });
+});
+
+it.each([
+  ["[core]\n\trepositoryformatversion = 0\n\tbare = false\n[user]\n\tname = Zoë O'Neil\n", true],
+  ['[remote "origin"]\n\turl = https://example.org/a.git\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n', true],
+  ["[core]\n\tsshCommand = x\n", false],
+  ["[core]\n\tbare = false \\\n\tfsmonitor = x\n", false],
+  ["[core]\n\tbare = false # x\n", false],
+  ["[alias]\n\tst = !x\n", false],
+  ['[remote "o"]\n\turl = ext::sh -c x\n', false],
+  ['[url "x"]\n\tinsteadOf = y\n', false],
+  ["fsmonitor = x\n", false],
+])("knows whether Git's settings %j run nothing", (config, harmless) => {
+  expect(isHarmless(config)).toBe(harmless);
+});
+
+it("takes a setting from one section for no setting of another", () => {
+  const before = "[mine]\n\tfsmonitor = x\n";
+  expect(isHarmless(before, before)).toBe(true);
+  expect(isHarmless("[core]\n\tfsmonitor = x\n", before)).toBe(false);
+});

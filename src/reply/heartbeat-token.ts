@@ -1,5 +1,5 @@
 /** A model answers a heartbeat with this when nothing needs attention. */
-const TOKEN = "HEARTBEAT_OK";
+export const HEARTBEAT_TOKEN = "HEARTBEAT_OK";
 
 /**
  * Takes the heartbeat token from either end of a text, also where Markdown or HTML marks surround it. `silent` says that
@@ -12,13 +12,19 @@ export function stripHeartbeatToken(
 ): { text: string; stripped: boolean; silent: boolean } {
   const trimmed = text.trim();
   const start = skipHead(trimmed);
-  const rest = skipTail(trimmed, start).trim();
-  const stripped = rest.length < trimmed.length;
+  const found = skipTail(trimmed, start).trim();
+  const stripped = found.length < trimmed.length;
+  const rest = stripped && ONLY_MARKS.test(found) ? "" : found;
   return { text: rest, stripped, silent: stripped && rest.length <= ackMaxChars };
 }
 
-const MARKS = "(?:[*_`~\\s]|</?[a-z]{1,10}>)*";
-const HEAD = new RegExp(`${MARKS}${TOKEN}(?![A-Za-z0-9_])${MARKS}[.!]?\\s*`, "iy");
+const SIGN = "[*_`~]";
+const TAG = "</?[a-z]{1,10}>";
+const MARKS = `(?:${SIGN}|\\s|${TAG})*`;
+const ONLY_MARKS = new RegExp(`^${MARKS}$`, "i");
+/** The marks after the token end there. Later ones belong to the text. */
+const HEAD_TOKEN = `${MARKS}${HEARTBEAT_TOKEN}(?![A-Za-z0-9_])(?:${SIGN}|${TAG})*[.!]?\\s*`;
+const HEAD = new RegExp(HEAD_TOKEN, "iy");
 
 /** Where the text begins after the tokens at its start. */
 function skipHead(text: string): number {
@@ -27,14 +33,14 @@ function skipHead(text: string): number {
   return start;
 }
 
-const AFTER = /^[*_`~]*(?:<\/?[a-z]{1,10}>)*[.!]?$/i;
+const AFTER = new RegExp(`^(?:${SIGN}|${TAG})*[.!]?$`, "i");
 
 /** The text from `start` on without the tokens at its end. */
 function skipTail(text: string, start: number): string {
-  const tokens = [...text.matchAll(new RegExp(TOKEN, "gi"))].map(({ index }) => index);
+  const tokens = [...text.matchAll(new RegExp(HEARTBEAT_TOKEN, "gi"))].map(({ index }) => index);
   let end = text.length;
   for (let at = tokens.pop(); at !== undefined && at >= start; at = tokens.pop()) {
-    if (!AFTER.test(text.slice(at + TOKEN.length, end))) break;
+    if (!AFTER.test(text.slice(at + HEARTBEAT_TOKEN.length, end))) break;
     const begin = beginOfMarks(text, start, at);
     if (begin === undefined) break;
     end = start + text.slice(start, begin).trimEnd().length;
@@ -42,10 +48,68 @@ function skipTail(text: string, start: number): string {
   return text.slice(start, end);
 }
 
+const OPENING = new RegExp(`(?:${SIGN}|<[a-z]{1,10}>)$`, "i");
+const LONGEST_TAG = 12;
+
 /** Where the marks before the token begin; undefined when it is part of a word. */
 function beginOfMarks(text: string, start: number, at: number): number | undefined {
   let begin = at;
-  while (begin > start && "*_`~".includes(text.charAt(begin - 1))) begin -= 1;
+  for (let mark: string | undefined = ""; mark !== undefined; begin -= mark?.length ?? 0)
+    mark = OPENING.exec(text.slice(Math.max(start, begin - LONGEST_TAG), begin))?.[0];
   if (begin === start || !/[A-Za-z0-9]/.test(text.charAt(begin - 1))) return begin;
   return begin < at ? begin + 1 : undefined;
+}
+
+/** Takes the heartbeat token from a text that arrives in parts. */
+export interface HeartbeatFilter {
+  /** Returns what may be shown now: nothing that may turn out to be a token at either end of the text. */
+  push(delta: string): string;
+  /** Returns what is left. Call it once, at the end of the text. */
+  end(): string;
+}
+
+/** As much as may be held back. A text with more tokens than that at one end shows some of them. */
+const MOST_HELD = 400;
+
+/** Makes a filter for one text without blanks at its ends; its joined output is what `stripHeartbeatToken` leaves. */
+export function createHeartbeatFilter(): HeartbeatFilter {
+  let held = "";
+  let isBegun = false;
+  /** What was removed at the start. */
+  let head = "";
+  /** The last sign that was released, by which a token is told from the end of a word. */
+  let before = "";
+  return {
+    push(delta) {
+      held += delta;
+      if (!isBegun && held.length <= MOST_HELD && OPEN_HEAD.test(held)) return "";
+      if (!isBegun) head = held.slice(0, skipHead(held));
+      if (!isBegun) held = held.slice(head.length);
+      isBegun = true;
+      const free = held.slice(0, openTailOf(held));
+      held = held.slice(free.length);
+      before = free.at(-1) ?? before;
+      return free;
+    },
+    end() {
+      if (before === "") return stripHeartbeatToken(head + held).text;
+      return skipTail(before + held, 0).slice(before.length);
+    },
+  };
+}
+
+/** A beginning of the token, from its first letter on. */
+const PART = HEARTBEAT_TOKEN.split("").reduceRight((rest, letter) => `${letter}(?:${rest})?`, "");
+const TORN = `(?:</?[a-z]{0,10}|(?<![a-z0-9])${PART})?$`;
+/** A text so far that may be nothing but tokens, also when its last word is torn. */
+const OPEN_HEAD = new RegExp(`^(?:${HEAD_TOKEN})*${MARKS}${TORN}`, "i");
+/** What may be tokens at the end of the text, if nothing else follows. */
+const OPEN_TAIL = new RegExp(
+  `(?:\\s|${SIGN}|${TAG}|(?<![a-z0-9])${HEARTBEAT_TOKEN}|(?<=_OK(?:${SIGN}|${TAG})*)[.!])*${TORN}`,
+  "i",
+);
+
+function openTailOf(text: string): number {
+  const from = Math.max(0, text.length - MOST_HELD);
+  return from + text.slice(from).search(OPEN_TAIL);
 }

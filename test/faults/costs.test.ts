@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createBlockChunker } from "../../src/reply/chunker.ts";
 import { createDirectiveFilter, parseDirectives } from "../../src/reply/directives.ts";
 import { renderChunks } from "../../src/reply/format/chunks.ts";
-import { stripHeartbeatToken } from "../../src/reply/heartbeat-token.ts";
+import { createHeartbeatFilter, stripHeartbeatToken } from "../../src/reply/heartbeat-token.ts";
 import { toPlain } from "../kit/whole-document.ts";
 import { parseMarkdown } from "../../src/reply/markdown/parse.ts";
 import { renderTelegramChunks } from "../../src/reply/markdown/telegram.ts";
@@ -34,7 +34,11 @@ const WORK: Readonly<Record<string, (text: string) => unknown>> = {
     const chunker = createBlockChunker({ minChars: 800, maxChars: 4000, breakPreference: "paragraph" });
     return [...chunker.push(text), ...chunker.flush()];
   },
-  "the heartbeat's answer": (text) => [stripHeartbeatToken(text), stripHeartbeatToken(`a ${text} b`)],
+  "the heartbeat's answer": (text) => {
+    const filter = createHeartbeatFilter();
+    const parts = text.match(/[^]{1,7}/g) ?? [];
+    return [stripHeartbeatToken(text), stripHeartbeatToken(`a ${text} b`), parts.map((part) => filter.push(part))];
+  },
   "what removes the gateway's markers from foreign text": neutralise,
 };
 

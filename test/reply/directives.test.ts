@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
 import { createDirectiveFilter, parseDirectives } from "../../src/reply/directives.ts";
-import { stripHeartbeatToken } from "../../src/reply/heartbeat-token.ts";
+import { createHeartbeatFilter, stripHeartbeatToken } from "../../src/reply/heartbeat-token.ts";
 import { cutInto } from "./parts.ts";
 
 describe("parseDirectives", () => {
@@ -112,6 +112,9 @@ describe("stripHeartbeatToken", () => {
     [`HEARTBEAT_OK ${"x".repeat(300)}`, "x".repeat(300), true, true],
     ["Answer HEARTBEAT_OK when quiet", "Answer HEARTBEAT_OK when quiet", false, false],
     ["HEARTBEAT_OKAY", "HEARTBEAT_OKAY", false, false],
+    ["HEARTBEAT_OK\n\n**Note**: the disk is full", "**Note**: the disk is full", true, true],
+    ["All quiet. <b>HEARTBEAT_OK</b>", "All quiet.", true, true],
+    ["**\nHEARTBEAT_OK\n**", "", true, true],
     ["", "", false, false],
   ])("%j leaves %j (stripped %j, silent %j)", (text, rest, stripped, silent) => {
     expect(stripHeartbeatToken(text)).toEqual({ text: rest, stripped, silent });
@@ -119,5 +122,34 @@ describe("stripHeartbeatToken", () => {
 
   it("obeys another limit", () => {
     expect(stripHeartbeatToken("HEARTBEAT_OK done", 3).silent).toBe(false);
+  });
+});
+
+describe("createHeartbeatFilter", () => {
+  it("holds back what may become the token, and shows other text at once", () => {
+    const filter = createHeartbeatFilter();
+    expect(filter.push("**HEART") + filter.push("BEAT_OK** ")).toBe("");
+    expect(filter.push("The disk is fu")).toBe("The disk is fu");
+    expect(filter.push("ll. _HEARTBEAT")).toBe("ll.");
+    expect(filter.push("_OK_") + filter.end()).toBe("");
+    const closed = createHeartbeatFilter();
+    expect(closed.push("</b>HEARTBEAT_OK_") + closed.end()).toBe("");
+  });
+
+  const words = fc.constantFrom(
+    ..."HEARTBEAT_OK|HEART|BEAT_OK|heartbeat_ok|HEARTBEAT_|OK|*|**|_|`|<b>|</b>|<|b>| |\n|.|!|a|x_|Hello|oh".split("|"),
+  );
+  it("gives what stripHeartbeatToken leaves, however the text is cut", () => {
+    fc.assert(
+      fc.property(fc.array(words, { maxLength: 16 }), fc.array(fc.nat(120)), (list, cuts) => {
+        const text = list.join("").trim();
+        for (const parts of [cutInto(text, cuts), [...text]]) {
+          const filter = createHeartbeatFilter();
+          const shown = parts.map((part) => filter.push(part)).join("") + filter.end();
+          expect(shown).toBe(stripHeartbeatToken(text).text);
+        }
+      }),
+      { numRuns: 3000 },
+    );
   });
 });

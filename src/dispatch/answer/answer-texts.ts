@@ -1,5 +1,7 @@
 import { parseDirectives, type ParsedReply } from "../../reply/directives.ts";
+import { stripHeartbeatToken } from "../../reply/heartbeat-token.ts";
 import { paragraphsOf } from "../../reply/paragraphs.ts";
+import { parseReply } from "../../reply/plain-reply.ts";
 import type { RunEvent } from "../../types/run/events.ts";
 import type { AnswerTarget } from "./answer-target.ts";
 import type { ResponsePrefix } from "./response-prefix.ts";
@@ -24,22 +26,32 @@ export class AnswerTexts {
   /** Adds a message that has ended. The text of a call that broke off counts only when no later call says it whole. */
   add({ text, message }: RunEvent & { type: "message_end" }): void {
     if (message.stopReason === "error") this.#broken = text;
-    else if (text.trim() !== "") this.#texts.push(text);
+    else this.#take(text);
   }
 
   /** Called when the run has failed: no later call says the broken text whole. */
   addBroken(): void {
-    this.#texts.push(this.#broken);
+    this.#take(this.#broken);
+  }
+
+  /** The filter of a kind of turn reads the heartbeat token itself. Elsewhere it is nothing that people should see. */
+  #take(text: string): void {
+    const said = this.#target.filter ? text : stripHeartbeatToken(text).text;
+    if (said.trim() !== "") this.#texts.push(said);
   }
 
   /** Everything that the model has written. */
   whole(): ParsedReply {
-    return parseDirectives(joined(this.#texts));
+    return this.#parse(this.#texts);
+  }
+
+  #parse(texts: readonly string[]): ParsedReply {
+    return this.#target.filter ? parseDirectives(joined(texts)) : parseReply(joined(texts));
   }
 
   /** What of it is for people, without what the message tool sent to this chat. */
   forPeople(): ParsedReply {
-    const parsed = this.#toolTexts.has ? parseDirectives(joined(this.#unsent())) : this.whole();
+    const parsed = this.#toolTexts.has ? this.#parse(this.#unsent()) : this.whole();
     const { filter } = this.#target;
     return filter ? { ...parsed, text: filter(parsed.text) } : parsed;
   }

@@ -1,5 +1,5 @@
 import type { Preview } from "../../outbox/preview.ts";
-import { createDirectiveFilter, parseDirectives } from "../../reply/directives.ts";
+import { createReplyFilter, parseBlock } from "../../reply/plain-reply.ts";
 import type { NoticeCause, ReplyBlock } from "../../types/chat/reply.ts";
 import type { Outcome } from "../../types/journal.ts";
 import { WHOLE_MESSAGES, type DeltaPace, type RunEvent, type RunStream } from "../../types/run/events.ts";
@@ -46,7 +46,7 @@ class Answering {
   readonly #earlierBlocks: readonly string[];
   readonly #texts: AnswerTexts;
   readonly #modelChanges: string[] = [];
-  #filter = createDirectiveFilter();
+  #filter = createReplyFilter();
   /** The current message without directives. */
   #visible = "";
   readonly #thoughts: StreamedThoughts | undefined;
@@ -82,7 +82,7 @@ class Answering {
     this.#prefix.note(event);
     switch (event.type) {
       case "message_start":
-        this.#filter = createDirectiveFilter();
+        this.#filter = createReplyFilter();
         this.#visible = "";
         // Blocks are recognised after a restart by their position, so they must be cut at the same places.
         return this.#flush();
@@ -147,7 +147,7 @@ class Answering {
 
   /** `continues`: the next text continues the broken message. Otherwise that message is dropped with its unsent block. */
   #breakOff(continues: boolean): void {
-    if (continues) this.#filter = createDirectiveFilter();
+    if (continues) this.#filter = createReplyFilter();
     else this.#feed?.drop();
   }
 
@@ -247,7 +247,7 @@ class Answering {
   }
 
   async #sendBlock(block: string): Promise<void> {
-    const { text: said, silent, ...directives } = parseDirectives(block);
+    const { text: said, silent, ...directives } = parseBlock(block);
     const text = silent ? "" : this.#limit.take(said);
     if (text.trim() === "") return;
     const isFirst = this.#blocks === 0;

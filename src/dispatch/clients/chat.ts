@@ -1,6 +1,6 @@
 import { sizesOf } from "../../harness/compaction/compact.ts";
 import { RunLog } from "../../harness/log/log.ts";
-import { parseDirectives } from "../../reply/directives.ts";
+import { parseReply } from "../../reply/plain-reply.ts";
 import type { ChatPort, ChatRequest } from "../../types/chat/chat.ts";
 import type { RunStream } from "../../types/run/events.ts";
 import { channelId, DEFAULT_ACCOUNT, runId, type SessionKey } from "../../types/ids.ts";
@@ -37,7 +37,7 @@ export function createChatPort(dispatch: Dispatch, ports: DispatchPorts, submit:
     },
     compactions: (signal) => dispatch.compactions.watch(signal),
     runs: (signal) => plainStreams(dispatch.registry.watch(signal)),
-    plain: (text) => parseDirectives(text).text,
+    plain: (text) => parseReply(text).text,
     approvals: {
       list: () => dispatch.approvals.list(),
       resolve: (id, decision) => dispatch.approvals.resolve(id, decision) !== undefined,

@@ -1,9 +1,9 @@
-import { createDirectiveFilter, parseDirectives, type DirectiveFilter } from "../../reply/directives.ts";
+import { createReplyFilter, parseReply } from "../../reply/plain-reply.ts";
 import type { DeltaPace, RunEvent, RunStream } from "../../types/run/events.ts";
 
 /**
- * A run as web, RPC, HTTP and command-line clients see it: without directives, which only a channel can follow, and without
- * the text of a silent answer. Event numbers stay the same; a delta that is only a directive is left out.
+ * A run as web, RPC, HTTP and command-line clients see it: without directives, which only a channel can follow, without the
+ * text of a silent answer, and without heartbeat tokens. Event numbers stay the same; a delta that is only a directive is left out.
  */
 export function plainStream(stream: RunStream): RunStream {
   return {
@@ -25,7 +25,7 @@ async function* plainEvents(stream: RunStream, from = 1, pace?: DeltaPace): Asyn
 }
 
 class PlainText {
-  #filter: DirectiveFilter = createDirectiveFilter();
+  #filter = createReplyFilter();
   #text = "";
   /** All that the filter was given of the message. */
   #whole = "";
@@ -34,7 +34,7 @@ class PlainText {
   show(event: RunEvent): readonly RunEvent[] {
     switch (event.type) {
       case "message_start":
-        this.#filter = createDirectiveFilter();
+        this.#filter = createReplyFilter();
         this.#text = "";
         this.#whole = "";
         this.#isOver = false;
@@ -52,13 +52,13 @@ class PlainText {
 
   /** The text of a message that has ended. A long one is not read again. */
   #plain(text: string): string {
-    return text === this.#whole ? this.#text : parseDirectives(text).text;
+    return text === this.#whole ? this.#text : parseReply(text).text;
   }
 
   /** Text after the end of a message continues one that broke off. `whole` contains the earlier part too. */
   #continue(whole: string): string {
     this.#isOver = false;
-    this.#filter = createDirectiveFilter();
+    this.#filter = createReplyFilter();
     const shown = this.#filter.push(whole);
     if (shown.startsWith(this.#text)) return shown.slice(this.#text.length);
     // The earlier end showed text that is now part of a directive. The next delta corrects it.

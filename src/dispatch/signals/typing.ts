@@ -1,4 +1,5 @@
 import { SILENT_TOKEN } from "../../reply/directives.ts";
+import { HEARTBEAT_TOKEN } from "../../reply/heartbeat-token.ts";
 import type { RunEvent, RunStream } from "../../types/run/events.ts";
 import type { InboxRow } from "../../types/journal.ts";
 import type { Peer } from "../../types/chat/message.ts";
@@ -54,7 +55,8 @@ async function beginWith(stream: RunStream, mode: "thinking" | "message", begin:
 }
 
 /** Text that does not only begin a silent answer. */
-const isText = (event: RunEvent): boolean => event.type === "text_delta" && !SILENT_TOKEN.startsWith(event.text.trim());
+const isText = (event: RunEvent): boolean =>
+  event.type === "text_delta" && ![SILENT_TOKEN, HEARTBEAT_TOKEN].some((token) => token.startsWith(event.text.trim()));
 
 class Typing {
   readonly #to: Peer;

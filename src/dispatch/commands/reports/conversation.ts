@@ -1,5 +1,4 @@
-import { parseDirectives } from "../../../reply/directives.ts";
-import { stripHeartbeatToken } from "../../../reply/heartbeat-token.ts";
+import { parseReply } from "../../../reply/plain-reply.ts";
 import { joinAnswers } from "../../../sessions/shown/joined-answers.ts";
 import { noticeIn } from "../../../sessions/shown/notice.ts";
 import { shownText } from "../../../sessions/shown/shown-text.ts";
@@ -68,9 +67,8 @@ function agentLines({ content }: AssistantMessage, at: number): readonly SaidLin
 }
 
 function answerText(text: string): string {
-  const { text: plain, silent } = parseDirectives(text);
-  const answer = stripHeartbeatToken(plain);
-  return silent || answer.silent ? "" : readable(answer.text);
+  const { text: plain, silent } = parseReply(text);
+  return silent ? "" : readable(plain);
 }
 
 const readable = (text: string): string => Secret.mask(text).trim();

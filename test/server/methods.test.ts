@@ -576,6 +576,35 @@ test("an unsupported setting is refused by its name, and nothing is stored", asy
   });
 });
 
+test("an activation outside of groups is refused, and nothing is stored; removing one is not", async () => {
+  const group = "demo:default:group:-8";
+  for (const key of ["k-direct", "demo:default:7", "main"]) {
+    expect(await client.request("sessions.patch", { key, label: "x", groupActivation: "always" })).toMatchObject({
+      error: { code: "INVALID_REQUEST", details: { code: "NOT_A_GROUP" } },
+    });
+  }
+  expect(gateway.sessions.peek(sessionKey("k-direct"))).toBeUndefined();
+  expect(await client.request("sessions.patch", { key: "k-direct", groupActivation: null })).toMatchObject({
+    ok: true,
+  });
+  expect(await client.request("sessions.patch", { key: group, groupActivation: "always" })).toMatchObject({
+    payload: { entry: { groupActivation: "always" } },
+  });
+});
+
+test.each(["   ", "a\nb", "k".repeat(600), "agent:nobody:k", "k-parent::main"])(
+  "a setting of a session that no message could have is refused: %j",
+  async (key) => {
+    expect(await client.request("sessions.patch", { key, label: "x" })).toMatchObject({
+      error: {
+        code: "INVALID_REQUEST",
+        details: { code: expect.stringMatching(/^(?:SESSION_KEY|SUBAGENT_NOT_STARTED)$/) },
+      },
+    });
+    expect(gateway.sessions.peek(sessionKey(key.trim()))).toBeUndefined();
+  },
+);
+
 test.each(["chat.send", "agent"])(
   "%s into the session of a subagent that nobody started is refused",
   async (method) => {

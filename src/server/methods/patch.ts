@@ -9,6 +9,7 @@ import { USAGE_LEVELS } from "../../types/run/usage-level.ts";
 import { SESSION_SETTINGS, type SessionEntry, type SessionPatch } from "../../types/session.ts";
 import type { ServerPorts } from "../options.ts";
 import type { MethodParts } from "./parts.ts";
+import { refuseActivation, sessionForPatch } from "./patch-key.ts";
 
 type Ports = Pick<ServerPorts, "sessions" | "resolveSessionKey" | "catalog">;
 type Parts = Pick<MethodParts, "sessionsFile">;
@@ -48,7 +49,8 @@ export function patchMethods(ports: Ports, { sessionsFile }: Parts): readonly Me
       params: patchParams,
       run: async (params) => {
         refuseUnsupported(params);
-        const key = ports.resolveSessionKey(params.key);
+        const key = sessionForPatch(params.key, ports);
+        if (typeof params.groupActivation === "string") refuseActivation(key, ports);
         const entry = await store(key, { ...patchOf(params), ...(await modelPatch(params.model, ports)) }, ports);
         const resolved = { modelProvider: entry.providerOverride ?? null, model: entry.modelOverride ?? null };
         return { ok: true, path: sessionsFile, key, entry, resolved };

@@ -234,3 +234,25 @@ it("/context of a group: everybody sees the sums, owners the details", async () 
   await sayInGroup("/context detail");
   expect(told()).toContain("Only an owner may use /context");
 });
+
+it("/context of a group names files and skills for owners alone; others read how many and how large", async () => {
+  const parts = [
+    { name: "AGENTS.md", source: "/home/ada/AGENTS.md", tokens: 300, chars: 1200 },
+    { name: "MEMORY.md", source: "/home/ada/MEMORY.md", tokens: 10, chars: 34 },
+    { name: "skill tide-table", source: "/home/ada/skills/tide-table/SKILL.md", tokens: 20, chars: 80 },
+  ];
+  fixture.systemPrompt = async () => ({ text: "x".repeat(1314), parts });
+  await sayInGroup("hello");
+  for (const asked of ["/context", "/context list"]) {
+    await sayInGroup(asked);
+    expect(told()).toContain("Files: 2, 1,234 characters\nSkills: 1, 80 characters");
+    expect(told()).not.toMatch(/AGENTS|MEMORY|tide|ada/);
+  }
+  await boot.ask("hello");
+  await boot.ask("/context");
+  expect(told()).toContain("AGENTS.md");
+  fixture.rules = { isOwner: () => true };
+  await sayInGroup("/context");
+  expect(told()).toContain("AGENTS.md");
+  expect(told()).toContain("tide-table");
+});

@@ -91,6 +91,7 @@ export interface DispatchFixture {
   keepsPrompts: boolean;
   restart?: NonNullable<DispatchPorts["restart"]>;
   liveState?: NonNullable<DispatchPorts["liveState"]>;
+  systemPrompt?: DispatchPorts["systemPrompt"];
   gate: (message: InboundMessage) => Promise<Verdict>;
   groupHistory?: GroupHistoryBuffer;
   transcribe?: NonNullable<DispatchPorts["transcribe"]>;
@@ -179,7 +180,7 @@ async function start(fixture: DispatchFixture, bootId: string, clock: Clock): Pr
     tools:
       fixture.allTools?.({ journal, outbox, media, clock }) ??
       ((agent, _acting, scene) => toolSet([...fixture.tools, ...(chatTools?.(agent, scene) ?? [])])),
-    systemPrompt: async () => ({ text: "You are a test.", parts: [] }),
+    systemPrompt: async (request) => fixture.systemPrompt?.(request) ?? { text: "You are a test.", parts: [] },
     statusLines: () => ["Channels: telegram ok"],
   };
   const dispatch = new Dispatch(ports, { commands: fixture.commands, revision: 0 });

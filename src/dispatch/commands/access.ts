@@ -26,7 +26,8 @@ export function refusalOf(
 }
 
 /** A direct chat, unless all direct chats share the operator's conversation. */
-const isOwn = ({ from }: InboundMessage, key: SessionKey): boolean => from.chat.kind === "direct" && !isMainKey(key);
+export const isOwn = ({ from }: InboundMessage, key: SessionKey): boolean =>
+  from.chat.kind === "direct" && !isMainKey(key);
 
 /** Commands that change nothing. */
 const READ_ONLY = new Set([

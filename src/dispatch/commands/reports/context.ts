@@ -2,6 +2,7 @@ import { timestamp } from "../../../prompt/timestamp.ts";
 import type { PromptPart } from "../../../types/run/run.ts";
 import { codeBlock } from "../../../utils/text/code-span.ts";
 import { plainMarkdown } from "../../../utils/text/plain-markdown.ts";
+import { isOwn } from "../access.ts";
 import type { CommandAnswer, CommandContext } from "../command.ts";
 import { mostFileBytes, storeFile } from "./chat-file.ts";
 import { contextOf, type ContextView, type ConversationView, type ViewedPart } from "./context-view.ts";
@@ -13,7 +14,7 @@ export const CONTEXT_FORMS = ["list", "detail", "json"] as const;
 
 /** Shows what the model saw in the last run of the conversation, by its size. */
 export async function showContext(context: CommandContext): Promise<CommandAnswer> {
-  const { key, ports, isOwner } = context;
+  const { key, ports, isOwner, message } = context;
   const word = context.args.trim().toLowerCase();
   const form = word === "" ? "list" : CONTEXT_FORMS.find((name) => name === word);
   if (!form) return { text: `Use one of: ${CONTEXT_FORMS.join(", ")}.` };
@@ -29,7 +30,8 @@ export async function showContext(context: CommandContext): Promise<CommandAnswe
     `What ${view.model} saw at ${timestamp(view.at, zone).slice(0, 16)}; tokens are estimated.`,
     ...sums(view),
   ];
-  return { text: (form === "list" ? [...head, ...shortLists(view)] : [...head, ...longLists(view)]).join("\n") };
+  if (form === "detail") return { text: [...head, ...longLists(view)].join("\n") };
+  return { text: [...head, ...(isOwner || isOwn(message, key) ? shortLists(view) : sizes(view))].join("\n") };
 }
 
 /** Where files are is for owners. */
@@ -97,6 +99,15 @@ function shortLists(view: ContextView): readonly string[] {
     ...(files.length > 0 ? [`Files, in characters: ${files.map(fileText).join(", ")}`] : []),
     ...(skills.length > 0 ? [`Skills: ${skills.map(({ name }) => plainMarkdown(shortName(name))).join(", ")}`] : []),
   ];
+}
+
+/** Names of files and skills say what an operator works on: a conversation of several people gets their number and size. */
+function sizes(view: ContextView): readonly string[] {
+  const line = (title: string, parts: readonly ViewedPart[]) => {
+    const chars = parts.reduce((sum, part) => sum + (part.chars ?? 0), 0);
+    return parts.length > 0 ? [`${title}: ${parts.length}, ${count(chars)} characters`] : [];
+  };
+  return [...line("Files", ofKind(view, "file")), ...line("Skills", ofKind(view, "skill"))];
 }
 
 function longLists(view: ContextView): readonly string[] {

@@ -63,6 +63,16 @@ describe("the run of a message", () => {
     expect(textsOf(run?.events ?? [])).toEqual(["here you are"]);
   });
 
+  it("names its message as the transcript does", async () => {
+    const { runs, over, said } = say("hello");
+    await over;
+    const [begun] = runs[0]?.events ?? [];
+    const { entries } = await boot.sessions.history(boot.keyOf("1"), 10);
+    const asked = entries.find(({ type }) => type === "message");
+    expect(JSON.stringify(asked)).toContain(said.text);
+    expect(begun).toMatchObject({ type: "run_start", facts: { turnId: asked?.id } });
+  });
+
   it("is that of the turn into which messages were merged", async () => {
     const gate = Promise.withResolvers<void>();
     fixture.model.answer(({ said }, number) =>

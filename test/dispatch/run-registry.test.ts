@@ -25,6 +25,17 @@ function answer(log: RunLog): void {
   });
 }
 
+it("names the run of a message after its end too, for the last thousand runs", async () => {
+  const registry = new RunRegistry();
+  const logs = Array.from({ length: 1001 }, (_, n) => new RunLog(runFacts(idOf(n), { turnId: `turn-${n}` })));
+  for (const log of logs) registry.add(log, false);
+  for (const log of logs) answer(log);
+  await until(() => registry.running().length === 0);
+  expect(registry.runOf("turn-0")).toBeUndefined();
+  expect(registry.runOf("turn-1")).toBe(idOf(1));
+  expect(registry.runOf("turn-1000")).toBe(idOf(1000));
+});
+
 it("keeps the last ended runs of clients with their texts alone, and every run that continues", async () => {
   const registry = new RunRegistry();
   const logs = Array.from({ length: 80 }, (_, n) => open(n));

@@ -186,6 +186,29 @@ describe("the transcript", () => {
     expect(seen(state)).toEqual(["user: hello", "assistant: hi", "user: /status", "assistant: Model: demo"]);
   });
 
+  test("with the answers to two messages of another tab, read between the ends of their runs, shows each answer once", () => {
+    const said = (text: string, seq: number, runId: string) =>
+      message("user", text, seq, { __openclaw: { id: `m${seq}`, seq, runId } });
+    const both = [
+      said("first", 1, "r1"),
+      message("assistant", "word end", 2),
+      said("but this", 3, "r2"),
+      message("assistant", "re: but this", 4),
+    ];
+    const state = play(
+      history(said("first", 1, "r1")),
+      chat("r1", { seq: 5, state: "delta", deltaText: "word", message: { content: "word" } }),
+      chat("r1", { seq: 6, state: "final", message: { content: "word end" } }),
+      chat("r2", { seq: 1, state: "status" }),
+      chat("r2", { seq: 2, state: "delta", deltaText: "re: but this", message: { content: "re: but this" } }),
+      history(...both),
+      chat("r2", { seq: 3, state: "final", message: { content: "re: but this" } }),
+      history(...both),
+    );
+    expect(state.exchanges).toEqual([]);
+    expect(seen(state)).toEqual(["user: first", "assistant: word end", "user: but this", "assistant: re: but this"]);
+  });
+
   test("keeps a message in the queue until it was accepted", () => {
     const queued: Action = { type: "send", runId: "r1", sent: { text: "hi", pictures: [], state: "queued" }, at: 1 };
     const state = play(queued, sessions(9, { key: MAIN }), history(message("user", "old", 1)));

@@ -215,6 +215,24 @@ test("chat.history shows messages and notices with stable ids and increasing num
   expect(JSON.stringify(answer)).toContain(JSON.stringify(seqOf(last)));
 });
 
+test("chat.history names the run that answers a message", async () => {
+  gateway.sessions.add("h2", [
+    { type: "message", message: { role: "user", content: "hi", timestamp: 1 } },
+    { type: "message", message: assistant("hello") },
+    { type: "message", message: { role: "user", content: "and then?", timestamp: 2 } },
+  ]);
+  gateway.chat.begin({ ...facts("asked-by-another", "h2"), turnId: "entry2" });
+  expect(await client.request("chat.history", { sessionKey: "h2" })).toMatchObject({
+    payload: {
+      messages: [
+        { __openclaw: { id: "entry0", seq: expect.any(Number) } },
+        { __openclaw: { id: "entry1" } },
+        { content: "and then?", __openclaw: { id: "entry2", runId: "asked-by-another" } },
+      ],
+    },
+  });
+});
+
 test("chat.history shows an answer that was cut off and was continued as one message", async () => {
   const provenance = { kind: "internal_system" as const, sourceTool: CONTINUE };
   const goOn = {

@@ -35,6 +35,7 @@ export function createChatPort(dispatch: Dispatch, ports: DispatchPorts, submit:
       const found = dispatch.registry.find(id);
       return found && plainStream(found);
     },
+    runOf: (turnId) => dispatch.registry.runOf(turnId),
     compactions: (signal) => dispatch.compactions.watch(signal),
     runs: (signal) => plainStreams(dispatch.registry.watch(signal)),
     plain: (text) => parseReply(text).text,

@@ -9,10 +9,15 @@ import { background } from "../../utils/background.ts";
 /** The most ended runs of clients that are kept for `agent.wait`. */
 const KEPT = 50;
 
+/** The most runs whose messages can be named. */
+const NAMED = 1000;
+
 /** The runs that clients can watch: queued, active, or recently ended. */
 export class RunRegistry {
   readonly #streams = new Map<RunId, RunLog>();
   readonly #ended: RunLog[] = [];
+  /** The runs by the transcript id of the message that each answers, the oldest first. */
+  readonly #named = new Map<string, RunId>();
   readonly #feed = new Feed<RunLog>();
 
   /** Opens the log of a run that will wait in its lane. */
@@ -26,9 +31,10 @@ export class RunRegistry {
 
   /** Adds a run. A chat's run is removed when it ends. `keep`: it stays for a while, because a client may request it. */
   add(stream: RunLog, keep = true): void {
-    const { runId } = stream.facts;
+    const { runId, turnId } = stream.facts;
     if (this.#streams.get(runId) === stream) return;
     this.#streams.set(runId, stream);
+    if (turnId !== undefined) this.#name(turnId, runId);
     this.#feed.publish(stream);
     background(
       "end of a run",
@@ -48,6 +54,18 @@ export class RunRegistry {
 
   find(runId: RunId): RunLog | undefined {
     return this.#streams.get(runId);
+  }
+
+  /** The run of a message, by the message's transcript id. Only the last runs are known, also after they ended. */
+  runOf(turnId: string): RunId | undefined {
+    return this.#named.get(turnId);
+  }
+
+  #name(turnId: string, runId: RunId): void {
+    this.#named.delete(turnId);
+    this.#named.set(turnId, runId);
+    const [oldest] = this.#named.keys();
+    if (this.#named.size > NAMED && oldest !== undefined) this.#named.delete(oldest);
   }
 
   /** The runs that are added from now on, of those that `fits` accepts then. */

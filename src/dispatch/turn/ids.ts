@@ -32,6 +32,7 @@ export function factsFor(
     sessionId: session.id,
     agentId: session.agentId,
     trigger,
+    turnId: turnIdOf(row),
     ...(plugin !== undefined && { plugin }),
   };
 }

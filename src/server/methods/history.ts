@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { ChatPort } from "../../types/chat/chat.ts";
 import { defineMethod, type Method } from "../../types/method.ts";
 import type { ChatMessage, TextContent } from "../../types/run/model.ts";
 import type { SessionEntry, TranscriptEntry } from "../../types/session.ts";
@@ -42,7 +43,8 @@ async function readHistory(params: z.infer<typeof historyParams>, ports: History
   if (entry === undefined) return { sessionKey: key, messages: [], hasMore: false, totalMessages: 0 };
   const { entries, hasMore } = await sessions.history(key, params.limit ?? DEFAULT_LIMIT);
   const plain = joinAnswers(entries).map((entry) => withPlainAnswer(entry, (text) => chat.plain(text)));
-  const shown = showEntries(plain, params.maxChars, await imagesIn(plain, ports.media));
+  const images = await imagesIn(plain, ports.media);
+  const shown = showEntries(plain, params.maxChars, { images, runOf: (id) => chat.runOf(id) });
   const messages = newest(shown, MAX_BYTES);
   const isCut = hasMore || messages.length < shown.length;
   return {
@@ -67,22 +69,29 @@ function sessionInfo(key: string, entry: Readonly<SessionEntry>) {
   };
 }
 
-/** A message before it gets its number. `runId` is set when the transcript has it. */
+/** A message before it gets its number. `runId` is set when the transcript or the gateway's memory has it. */
 interface UnnumberedMessage {
   readonly message: Shown;
   readonly runId?: string | undefined;
   readonly sender?: string | undefined;
 }
 
+/** What is shown with the entries and is not in them. */
+interface Known {
+  readonly images: ReadonlyMap<string, string>;
+  /** The run of a person's message. */
+  readonly runOf: ChatPort["runOf"];
+}
+
 /** The messages of transcript entries, each with its id and a number that increases along the transcript and never changes. */
 function showEntries(
   entries: readonly TranscriptEntry[],
   maxChars: number | undefined,
-  images: ReadonlyMap<string, string>,
+  known: Known,
 ): readonly Shown[] {
   let seq = 0;
   return entries.flatMap((entry) =>
-    showEntry(entry, images).map(({ message, runId, sender }, index) => {
+    showEntry(entry, known).map(({ message, runId, sender }, index) => {
       // Only the end of the file may have been read, so the time serves as the number.
       seq = Math.max(seq + 1, Date.parse(entry.timestamp) || 0);
       const id = index === 0 ? entry.id : `${entry.id}:${index}`;
@@ -100,9 +109,10 @@ function withPlainAnswer(entry: TranscriptEntry, plain: (text: string) => string
   return { ...entry, message: { ...entry.message, content } };
 }
 
-function showEntry(entry: TranscriptEntry, images: ReadonlyMap<string, string>): readonly UnnumberedMessage[] {
-  if (entry.type === "message")
-    return entry.message.role === "user" ? [showUser(entry.message)] : [{ message: { ...entry.message } }];
+function showEntry(entry: TranscriptEntry, { images, runOf }: Known): readonly UnnumberedMessage[] {
+  if (entry.type === "message" && entry.message.role === "user")
+    return [{ ...showUser(entry.message), runId: runOf(entry.id) }];
+  if (entry.type === "message") return [{ message: { ...entry.message } }];
   const notice = noticeIn(entry);
   if (notice) return showNotice(notice, entry.timestamp, images);
   if (entry.type !== "custom_message" || !entry.display) return [];

@@ -53,6 +53,8 @@ export interface ChatPort {
   active(key?: SessionKey): readonly RunFacts[];
   /** A run that is active or ended recently. */
   stream(runId: RunId): RunStream | undefined;
+  /** The run that answers or answered a message, by the message's transcript id; undefined for all but the last runs. */
+  runOf(turnId: string): RunId | undefined;
   /** Every new run, as it begins. */
   runs(signal: AbortSignal): AsyncIterable<RunStream>;
   /** New compactions outside of runs. */

@@ -74,6 +74,8 @@ export interface RunFacts {
   readonly sessionId: string;
   readonly agentId: AgentId;
   readonly trigger: RunTrigger;
+  /** Transcript id of the turn's message; unset where no transcript keeps the run. */
+  readonly turnId?: string;
   /** The plugin that asked for the run. */
   readonly plugin?: string;
 }

@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { textResult } from "../../../src/tools/define.ts";
 import { openDispatchFixture, type Boot, type DispatchFixture } from "../../kit/dispatch.ts";
+import { makeTool } from "../../kit/tools.ts";
 
 let fixture: DispatchFixture;
 let boot: Boot;
@@ -42,6 +44,18 @@ describe.each(["off", "partial", "block"] as const)("a heartbeat token in an ans
     expect(fixture.platform.texts).toEqual(["The disk is nearly full."]);
     expect(JSON.stringify(fixture.platform.calls)).not.toContain("HEART");
     expect(await read).toBe("The disk is nearly full.");
+  });
+
+  it("is not shown before a tool call either", async () => {
+    fixture.tools.push(makeTool("look", () => Promise.resolve(textResult("seen"))));
+    fixture.model.answer(({ isAfterTool }) =>
+      isAfterTool
+        ? { text: "All done.", everyMs: 5 }
+        : { text: "I look. HEARTBEAT_OK", tool: "look", args: { text: "x" } },
+    );
+    expect(await boot.ask("hello")).toEqual({ kind: "replied" });
+    expect(fixture.platform.texts.join("\n\n")).toBe("I look.\n\nAll done.");
+    expect(JSON.stringify(fixture.platform.calls)).not.toContain("HEART");
   });
 
   it("stays where a sentence mentions it", async () => {

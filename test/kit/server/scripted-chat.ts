@@ -150,6 +150,10 @@ export class ScriptedChat implements ChatPort {
     return this.#runs.get(id);
   }
 
+  runOf(turnId: string): RunId | undefined {
+    return [...this.#runs.values()].find((run) => run.facts.turnId === turnId)?.facts.runId;
+  }
+
   run(id: RunId): ScriptedRun | undefined {
     return this.#runs.get(id);
   }

@@ -77,6 +77,9 @@ export interface RowChange {
   readonly runId?: RunId;
 }
 
+/** What a withdrawn row was: nothing of this boot had begun it, this boot had claimed it or begun its command, or it had its outcome. */
+export type Withdrawn = "untouched" | "begun" | "ended";
+
 /**
  * Every method resolves after its transaction is on disk, and rejects with `OpenClawError` when that failed. Those that end in
  * `Ahead`, and `recordTurn`, resolve when their transaction outlives the process; until `synced` resolves, a power cut may undo it.
@@ -92,8 +95,10 @@ export interface Inbox extends InboxReader {
   claimAhead(ids: readonly number[], claim: Claim): Promise<readonly number[]>;
   /** Resolves when every write of the journal that has resolved before this call is on disk. */
   synced(): Promise<void>;
-  /** Counts this boot as one that began the row's command, once. */
-  begin(id: number): Promise<void>;
+  /** Counts this boot as one that began the row's command, once. False when the row has ended: its command must not run. */
+  begin(id: number): Promise<boolean>;
+  /** Ends a row unless it has its outcome, and gives what it was until then. No later claim gets it. */
+  withdraw(id: number, outcome: Outcome): Promise<Withdrawn>;
   /** The first outcome of a row is final. `refused` says why the message was not admitted. */
   finish(ids: readonly number[], outcome: Outcome, refused?: Refusal): Promise<void>;
   /** The rows of one turn end together: the first that has no end yet with the outcome, the others as merged into it. */

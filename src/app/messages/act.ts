@@ -66,7 +66,7 @@ function refuseAnswered(id: number, outcome: Outcome): void {
   });
 }
 
-const DROPPED: Readonly<Record<Dropped, string>> = {
+const DROPPED: Readonly<Record<Exclude<Dropped, "ended">, string>> = {
   stopped: "was being answered; its run was stopped",
   waiting: "waited for its turn and was taken out",
   continues: "is ended, but its words are part of a turn that goes on with other messages",
@@ -76,13 +76,12 @@ const DROPPED: Readonly<Record<Dropped, string>> = {
 /** Ends a message without an answer. Throws NOT_FOUND, and USAGE for one that has ended. */
 export async function dropInbox({ journal, gateway }: Desk, id: number): Promise<Done> {
   const row = await inboxRow(journal.messages, id);
-  if (row.outcome) {
-    throw new OpenClawError("USAGE", {
-      message: `Message ${id} has ended already: ${describeOutcome(row.outcome)}.`,
-      fix: "Only messages without an outcome can be dropped: openclaw inbox list",
-    });
+  if (row.outcome) throw endedAlready(id, row.outcome);
+  if (gateway) {
+    const dropped = await gateway.drop(row);
+    if (dropped === "ended") throw endedAlready(id, (await inboxRow(journal.messages, id)).outcome);
+    return { id, did: `Message ${id} ${DROPPED[dropped]}.` };
   }
-  if (gateway) return { id, did: `Message ${id} ${DROPPED[await gateway.drop(row)]}.` };
   const unsent = await unsentOf(row, journal);
   await Promise.all([
     journal.inbox.finish([id], { kind: "dropped", why: BY_OPERATOR }),
@@ -91,6 +90,13 @@ export async function dropInbox({ journal, gateway }: Desk, id: number): Promise
   const rows = unsent.map((reply) => reply.id).join(", ");
   const more = rows === "" ? "" : `, and so is what was not sent of its answer (reply row ${rows})`;
   return { id, did: `Message ${id} is ended${more}; the gateway does not run.` };
+}
+
+function endedAlready(id: number, outcome: Outcome | undefined): OpenClawError {
+  return new OpenClawError("USAGE", {
+    message: `Message ${id} has ended already: ${outcome ? describeOutcome(outcome) : "its run is over"}.`,
+    fix: "Only messages without an outcome can be dropped: openclaw inbox list",
+  });
 }
 
 /** The rows of its answer, unless it also answers other messages that are still open. */

@@ -15,16 +15,30 @@ export async function runNow(row: InboxRow, dispatch: Dispatch, ports: RecoveryP
   return "begun";
 }
 
-/** The result of `dropNow`: the run stopped, the message only waited, its turn continues for other messages, or nothing ran. */
-export type Dropped = "stopped" | "waiting" | "continues" | "idle";
+/**
+ * The result of `dropNow`: the run stopped, the message only waited, its turn continues for other messages, nothing ran, or the
+ * message had its outcome already or gets it from a run that has ended, and nothing was changed.
+ */
+export type Dropped = "stopped" | "waiting" | "continues" | "idle" | "ended";
 
-/** Ends a message without an answer, and its turn's run too, unless the turn has other messages. */
+/**
+ * Ends a message without an answer, and its turn's run too, unless the turn has other messages. A turn that claims the message
+ * at the same time either has it, or leaves it out; the result says which.
+ */
 export async function dropNow(
   row: InboxRow,
   dispatch: Dispatch,
-  ports: Pick<DispatchPorts, "journal">,
+  { journal: { inbox } }: Pick<DispatchPorts, "journal">,
 ): Promise<Dropped> {
-  // First, so that the end of its run does not set another outcome.
-  await ports.journal.inbox.finish([row.id], { kind: "dropped", why: BY_OPERATOR });
-  return dispatch.lanes.drop(row.id);
+  const { lanes } = dispatch;
+  if (lanes.isDecided(row.id)) return "ended";
+  const standing = dispatch.stateOf(row);
+  // First, so that the end of its run does not set another outcome. The run is stopped before it can end in the meantime.
+  const withdrawing = inbox.withdraw(row.id, { kind: "dropped", why: BY_OPERATOR });
+  const stopping = standing === "running" ? lanes.drop(row.id) : undefined;
+  const was = await withdrawing;
+  if (was === "ended") return "ended";
+  const dropped = await (stopping ?? lanes.drop(row.id));
+  // A turn that had not claimed it leaves it out, however far that turn is.
+  return was === "untouched" && standing !== undefined ? "waiting" : dropped;
 }

@@ -106,12 +106,14 @@ export function commandWork(
   if (command.at === "once" || command.at === "apart") {
     return async () => {
       answer ??= await counted(row, ports, async () => command.run(context));
+      if (answer === undefined) return leaveCommand(said, host);
       if ("text" in answer) await give(answer);
     };
   }
   const { at } = command;
   const work = async () => {
     answer ??= await counted(row, ports, () => inSession(key, (session) => command.run(context, session), ports));
+    if (answer === undefined) return leaveCommand(said, host);
     if ("text" in answer) return give(answer);
     host.replies.acks.put([row]);
     host.lanes.enterFirst(key, { rows: [row], pending: said.history(), text: answer.turn, ...(log && { log }) });
@@ -123,14 +125,20 @@ export function commandWork(
 const refuseRepeat = (name: string, { row, log }: CommandMessage, { replies }: CommandHost): Promise<void> =>
   replies.refuse([row], log, commandEndedGateway(name), `the gateway ended twice while it ran the command ${name}`);
 
-/** Counts this process before the command runs. A full disk delays no command, because `/stop` has to work then too. */
+/** Leaves a command whose message somebody ended while it waited. */
+function leaveCommand({ row, log }: CommandMessage, { replies }: CommandHost): void {
+  replies.endLog(log, { kind: "aborted", by: "user" });
+  replies.acks.end([row]);
+}
+
+/** Counts this process before the command runs. Undefined when the message has ended, so that the command does not run. A full disk delays no command, because `/stop` has to work then too. */
 async function counted<T>(
   { id }: InboxRow,
   { journal, log }: Pick<CommandPorts, "journal" | "log">,
   run: () => Promise<T>,
-): Promise<T> {
+): Promise<T | undefined> {
   try {
-    await journal.inbox.begin(id);
+    if (!(await journal.inbox.begin(id))) return undefined;
   } catch (error) {
     if (!isDiskError(error)) throw error;
     log.warn("the start of a command is not counted", { inbox: id, error });

@@ -128,8 +128,14 @@ export class Lanes {
     return this.#steering.has(inboxId) ? "running" : this.#laneOf(inboxId)?.lane.stateOf(inboxId);
   }
 
+  /** Whether the run of a message has ended, so that its outcome is decided and only has to be recorded. */
+  isDecided(inboxId: number): boolean {
+    const lane = this.#laneOf(inboxId)?.lane;
+    return lane?.stateOf(inboxId) === "running" && lane.run?.stream.ended === true;
+  }
+
   /**
-   * Ends the work on a message that already has its outcome. A running turn that holds other messages too continues. A
+   * Ends the work on a message that has its outcome or is about to get it. A running turn that holds other messages too continues. A
    * waiting turn leaves the message out when it begins.
    */
   async drop(inboxId: number): Promise<"stopped" | "waiting" | "continues" | "idle"> {

@@ -1,6 +1,6 @@
 import { runId, sessionKey } from "../../types/ids.ts";
 import type { Clock } from "../../types/clock.ts";
-import type { Claim, Inbox, InboxRow, Outcome, Refusal, RowChange } from "../../types/journal.ts";
+import type { Claim, Inbox, InboxRow, Outcome, Refusal, RowChange, Withdrawn } from "../../types/journal.ts";
 import type { InboundMessage } from "../../types/chat/message.ts";
 import { KeyedFeed } from "../../utils/feed.ts";
 import { maskedJson } from "../../utils/secrets/mask-strings.ts";
@@ -19,6 +19,7 @@ const SEEN = "SELECT inbox_id FROM seen WHERE channel = ? AND account = ? AND ev
 const ROW = "SELECT * FROM inbox WHERE id = ?";
 const OPEN = "SELECT * FROM inbox WHERE state <> 'done' ORDER BY id";
 const OF_RUN = "SELECT * FROM inbox WHERE run_id = ? ORDER BY id";
+const CLAIMED_BY = "SELECT id FROM inbox WHERE id = ? AND claimed_boot = ?";
 const CLAIM = `
   UPDATE inbox SET state = 'claimed', session_key = ?1, run_id = ?2, turn_id = ?3,
     attempts = attempts + (claimed_boot IS NOT ?4),
@@ -61,7 +62,12 @@ export function createInbox(commits: Commits, boot: { bootId: string; clock: Clo
     claim: (ids, claim) => reported(ids, commits.write(claimed(ids, claim)), { runId: claim.runId }),
     claimAhead: (ids, claim) => reported(ids, commits.writeAhead(claimed(ids, claim)), { runId: claim.runId }),
     synced: () => commits.synced(),
-    begin: (id) => commits.write((sql) => void sql.run(BEGIN, bootId, clock.now(), id)),
+    begin: (id) => commits.write((sql) => sql.run(BEGIN, bootId, clock.now(), id).changes > 0),
+    withdraw: (id, outcome) =>
+      reported(
+        [id],
+        commits.write((sql) => withdrawRow(sql, id, { outcome, bootId, at: clock.now() })),
+      ),
     finish: (ids, outcome, refused) =>
       reported(
         ids,
@@ -79,6 +85,15 @@ export function createInbox(commits: Commits, boot: { bootId: string; clock: Clo
       };
       return reported(ids, commits.writeAhead(write));
     },
+    ...reads(commits, changes),
+  };
+}
+
+function reads(
+  commits: Commits,
+  changes: KeyedFeed<number, RowChange>,
+): Pick<Inbox, "changes" | "open" | "find" | "ofRun"> {
+  return {
     changes: (id, signal, told) =>
       changes.watch(id, signal, (change) => {
         told?.(change);
@@ -139,6 +154,16 @@ function finishRows(sql: Statements, ids: readonly number[], { outcome, refused,
 }
 
 const shareEnd = (sql: Statements, id: number): void => void sql.run(SHARE_END, id);
+
+function withdrawRow(
+  sql: Statements,
+  id: number,
+  { outcome, bootId, at }: { readonly outcome: Outcome; readonly bootId: string; readonly at: number },
+): Withdrawn {
+  const isBegun = sql.one(CLAIMED_BY, id, bootId) !== undefined;
+  if (sql.run(FINISH, maskedJson(outcome), at, null, id).changes === 0) return "ended";
+  return isBegun ? "begun" : "untouched";
+}
 
 function finishTurn(sql: Statements, ids: readonly number[], { outcome, at }: Omit<End, "refused">): void {
   const end = (id: number, how: Outcome) => sql.run(FINISH, maskedJson(how), at, null, id).changes > 0;

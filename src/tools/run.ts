@@ -98,7 +98,8 @@ export interface CallContext extends ToolContext {
  * can act on. Resolves at most 500 ms after `context.signal` aborts, and drops each `update` after it has resolved.
  */
 export async function runTool(tool: Tool, rawInput: unknown, context: CallContext): Promise<ToolResult> {
-  const input = tool.input.safeParse(rawInput ?? {});
+  const given = rawInput ?? {};
+  const input = tool.input.safeParse(tool.prepare ? tool.prepare(given) : given);
   if (!input.success) {
     return errorResult(`The arguments for ${tool.name} do not fit. ${describeIssues(input.error)}`);
   }

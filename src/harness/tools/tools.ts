@@ -42,11 +42,11 @@ const TORN_TEXT =
   "Call the tool again with complete arguments; write long content in several smaller calls.";
 
 /** The SDK calls this before it validates a call's arguments, without a time limit, and takes an error as the call's result. */
-function checkable({ name, slowArguments }: Tool, args: unknown): unknown {
+function checkable({ name, slowArguments, prepare }: Tool, args: unknown): unknown {
   if (isTorn(args)) throw new Error(TORN_TEXT);
   const why = slowArguments?.(args);
   if (why !== undefined) throw new Error(`The arguments for ${name} do not fit. ${why}`);
-  return args;
+  return prepare ? prepare(args) : args;
 }
 
 /** Name of the transcript's entries that record the state of an approval question. */

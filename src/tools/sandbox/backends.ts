@@ -71,7 +71,7 @@ function sandboxFiles(files: FileBackend, place: SandboxPlace): FileBackend {
     await ready(place);
     return work();
   };
-  return {
+  const confined: FileBackend = {
     locate: (path, _workspace, mode) =>
       at(async () => {
         mustWrite(mode, place);
@@ -83,10 +83,23 @@ function sandboxFiles(files: FileBackend, place: SandboxPlace): FileBackend {
         mustWrite("write", place);
         return files.replace(file, workspace);
       }),
+    exists: (path) => at(() => files.exists(path, workspace)),
+    create: (file) =>
+      at(async () => {
+        mustWrite("write", place);
+        return files.create(file, workspace);
+      }),
+    remove: (path) =>
+      at(async () => {
+        mustWrite("write", place);
+        return files.remove(path, workspace);
+      }),
+    confined: () => confined,
     list: (path, _workspace, bounds) => at(() => files.list(path, workspace, bounds)),
     findFiles: (query, scope, take) => at(() => files.findFiles(query, { ...scope, workspace }, take)),
     searchText: (query, scope, take) => at(() => files.searchText(query, { ...scope, workspace }, take)),
   };
+  return confined;
 }
 
 function sandboxExec({ exec, files }: Backends, place: SandboxPlace): ExecBackend {

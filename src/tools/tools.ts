@@ -15,6 +15,7 @@ import { writeTool } from "./files/write.ts";
 import { emptiedBy, isToolAllowed } from "./policy/decide.ts";
 import { dependsOnModel, stagesFor } from "./policy/stages.ts";
 import { subjectOf } from "./policy/subject.ts";
+import { keepingLongResults } from "./result-text.ts";
 import type { Starter } from "./process/background-process.ts";
 import { processTool } from "./process/process.ts";
 import type { Processes } from "./process/processes.ts";
@@ -96,7 +97,8 @@ export function toolsFor(
   const stages = stagesFor(scene.agent.tools, subject);
   const allowed = all.filter((contribution) => isToolAllowed(contribution, stages));
   const named = { ...scene, names: allowed.map(({ name }) => name) };
-  const tools = allowed.flatMap((contribution) => madeSafely(contribution, named, broken));
+  const bare = allowed.flatMap((contribution) => madeSafely(contribution, named, broken));
+  const tools = bare.map((tool) => keepingLongResults(tool, scene.files));
   const emptied = emptiedBy(all, stages);
   return {
     tools,

@@ -42,6 +42,10 @@ function sandbox(): Backends & { readonly files: Backends["files"]; readonly con
       async remove(path) {
         contents.delete(at(path));
       },
+      async keep(text) {
+        contents.set("/sandbox/kept.log", text);
+        return "/sandbox/kept.log";
+      },
       confined() {
         return this;
       },

@@ -110,6 +110,8 @@ export function execTool(options: ExecToolOptions): Tool {
       .filter((text) => text !== undefined)
       .join(" "),
     input: isFollowed ? input.extend(inBackground) : input,
+    // A command has its own time limit, which the operator sets.
+    timeoutMs: 0,
     hasSideEffects: true,
     async run(wanted, context) {
       const refusedEnv = refusedNames(wanted.env ?? {});

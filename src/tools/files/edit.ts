@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { FileBackend } from "../../types/run/backend.ts";
 import type { Tool, ToolResult } from "../../types/run/tool.ts";
-import { defineTool, textResult } from "../define.ts";
+import { defineTool, FILE_TOOL_MS, textResult } from "../define.ts";
 import { changeOf } from "./changes.ts";
 import { keepingLineEnds } from "./line-ends.ts";
 import { applyEdits, type Replacement } from "./replacements.ts";
@@ -64,6 +64,7 @@ export function editTool(files: FileBackend): Tool {
       "together or not at all.",
     input,
     prepare: respelled,
+    timeoutMs: FILE_TOOL_MS,
     hasSideEffects: true,
     run: (wanted, { workspace }) => edit(wanted, files, workspace),
   });

@@ -10,7 +10,7 @@ export interface StoredText {
 }
 
 /** Opens a file for one piece of work. */
-async function withFile<T>(
+export async function withFile<T>(
   { path, workspace }: { readonly path: string; readonly workspace: string },
   files: FileBackend,
   work: (file: ReadableFile) => Promise<T>,

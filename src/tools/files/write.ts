@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { FileBackend } from "../../types/run/backend.ts";
 import type { Tool, ToolResult } from "../../types/run/tool.ts";
-import { defineTool, textResult } from "../define.ts";
+import { defineTool, FILE_TOOL_MS, textResult } from "../define.ts";
 import { changeOf } from "./changes.ts";
 import { respelled } from "./spellings.ts";
 import { contentBefore, mustHold, type Before } from "./stored.ts";
@@ -38,6 +38,7 @@ export function writeTool(files: FileBackend): Tool {
     description: "Write a file: creates it with its directories, or overwrites it whole. Use edit for small changes.",
     input,
     prepare: respelled,
+    timeoutMs: FILE_TOOL_MS,
     hasSideEffects: true,
     run: (file, { workspace }) => write(file, files, workspace),
   });

@@ -16,6 +16,7 @@ import type {
 } from "../../types/run/backend.ts";
 import { errorCode, unlessMissing } from "../../utils/missing.ts";
 import type { FileAccess } from "./access.ts";
+import { keepResult } from "./command/kept-outputs.ts";
 import { draftName, removeLeftDrafts } from "./drafts.ts";
 import { findFiles } from "./file-search.ts";
 import { TextSearch } from "./text-search.ts";
@@ -24,8 +25,12 @@ import { TextSearch } from "./text-search.ts";
 export class HostFiles implements FileBackend {
   readonly #access: FileAccess;
 
-  constructor(access: FileAccess) {
+  readonly #outputDir: string;
+
+  /** Long results are kept in `outputDir`, which the rules must let tools read. */
+  constructor(access: FileAccess, outputDir: string) {
     this.#access = access;
+    this.#outputDir = outputDir;
   }
 
   locate(path: string, workspace: string, mode: AccessMode): Promise<string> {
@@ -96,7 +101,11 @@ export class HostFiles implements FileBackend {
   }
 
   confined(): FileBackend {
-    return new HostFiles(this.#access.confined());
+    return new HostFiles(this.#access.confined(), this.#outputDir);
+  }
+
+  keep(text: string): Promise<string> {
+    return keepResult(text, this.#outputDir);
   }
 
   /** Checks each entry as it is read, because checking thousands at once would block all chats. */

@@ -95,6 +95,7 @@ function sandboxFiles(files: FileBackend, place: SandboxPlace): FileBackend {
         return files.remove(path, workspace);
       }),
     confined: () => confined,
+    keep: (text) => at(() => files.keep(text)),
     list: (path, _workspace, bounds) => at(() => files.list(path, workspace, bounds)),
     findFiles: (query, scope, take) => at(() => files.findFiles(query, { ...scope, workspace }, take)),
     searchText: (query, scope, take) => at(() => files.searchText(query, { ...scope, workspace }, take)),

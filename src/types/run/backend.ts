@@ -18,6 +18,8 @@ export interface FileBackend {
   remove(path: string, workspace: string): Promise<void>;
   /** The same files, of which none outside the workspace can be changed. */
   confined(): FileBackend;
+  /** Keeps a result that is too long for a model in a file that these tools can read; gives its path. Removed after a day. */
+  keep(text: string): Promise<string>;
   /** The entries of a directory that the rules let a model see, in no order; at most `most` are examined. */
   list(path: string, workspace: string, bounds: ListBounds): Promise<readonly FolderEntry[]>;
   /** Finds files by name. Gives `take` the path of each, as it is shown to the model; ends when `take` returns false. */

@@ -54,6 +54,8 @@ export interface ToolContext {
   readonly workspace: string;
   readonly signal: AbortSignal;
   readonly approvals: ApprovalDesk;
+  /** UTF-16 units of text that the model gets of the result; 50 KB when unset. */
+  readonly mostChars?: number | undefined;
   /** Shows progress (the output so far); harmless after the end. */
   update(partial: string): void;
   /** Variables that plugins add to the environment of a command; none when unset. */
@@ -73,6 +75,8 @@ export interface Tool<Input = unknown> {
   readonly slowArguments?: (args: unknown) => string | undefined;
   /** Arguments with the schema's names where a model used other ones; asked before anything compares them. Must not throw. */
   readonly prepare?: (args: unknown) => unknown;
+  /** Milliseconds after which one call is ended, without the time in which a person is asked; 30 minutes when unset, never when 0. */
+  readonly timeoutMs?: number;
   /** True when it changes anything outside: such a turn is continued, never replayed. */
   readonly hasSideEffects: boolean;
   run(input: Input, context: ToolContext): Promise<ToolResult>;

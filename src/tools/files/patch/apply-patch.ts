@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { FileBackend } from "../../../types/run/backend.ts";
 import type { Tool, ToolResult } from "../../../types/run/tool.ts";
-import { defineTool, errorResult, textResult } from "../../define.ts";
+import { defineTool, errorResult, FILE_TOOL_MS, textResult } from "../../define.ts";
 import { changeOf } from "../changes.ts";
 import { mustHold, readToChange } from "../stored.ts";
 import { parsePatch, type FilePatch } from "./envelope.ts";
@@ -141,6 +141,7 @@ export function applyPatchTool(files: FileBackend): Tool {
     description:
       "Change several files by one patch: add, update, move and delete. Added files and targets of moves must not exist.",
     input,
+    timeoutMs: FILE_TOOL_MS,
     hasSideEffects: true,
     run: ({ input: text }, { workspace }) => applyPatch(text, files, workspace),
   });

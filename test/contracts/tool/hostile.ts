@@ -56,10 +56,8 @@ export async function makeHostile({ workspace, root, put }: Ground): Promise<{ c
     truncateSync(at(name), 10 * 2 ** 30);
   }
   // Below it are links back to it, and more folders than most programs can follow.
-  mkdirSync(at("deep"));
-  execFileSync("sh", ["-c", "for i in $(seq 600); do mkdir d && ln -s ../.. up && cd -P d || exit; done"], {
-    cwd: at("deep"),
-  });
+  mkdirSync(at(`deep/${"d/".repeat(300)}`), { recursive: true });
+  for (let depth = 0; depth < 300; depth += 10) symlinkSync("../..", at(`deep/${"d/".repeat(depth)}up`));
   return { close: () => server.close() };
 }
 

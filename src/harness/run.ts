@@ -186,7 +186,7 @@ class Runner {
       agentId: facts.agentId,
       workspace: settings.workspace,
       signal: this.stop.signal,
-      mostChars: settings.toolResultMaxChars,
+      log: this.#deps.log,
       before: this.#deps.waits?.beforeTool,
       hooks: boundHooks(this.#request, this.#deps),
       approvals: pausing(this.#deps.approvals, deadline),

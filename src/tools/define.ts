@@ -1,6 +1,9 @@
 import type { TextContent } from "../types/run/model.ts";
 import type { Tool, ToolResult } from "../types/run/tool.ts";
 
+/** Milliseconds of one call of a tool on files: a network disk that does not answer must not hold a run. */
+export const FILE_TOOL_MS = 120_000;
+
 /**
  * Makes a tool whose `run` accepts any input, so that tools with different inputs fit into one list. `run` throws a
  * `ZodError` for an invalid input. The schema may set defaults but not transform, since it may be applied to its own output.

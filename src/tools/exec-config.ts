@@ -26,6 +26,28 @@ const safeBinProfile = z.strictObject({
 
 const safeBinProfiles = z.record(z.string(), safeBinProfile);
 
+const PATCH_TEXTS = {
+  applyPatch: about("Patches", "The tool `apply_patch`, which changes several files by one patch."),
+  enabled: about("Enabled", "Gives agents the tool, if `write` is allowed."),
+  workspaceOnly: about(
+    "Workspace only",
+    "Restricts the tool to the workspace, even if `tools.fs.workspaceOnly` is off.",
+  ),
+  allowModels: about("Models", "Models that have the tool: `provider/model`, `provider/*` or an id. All when empty."),
+};
+
+const applyPatch = z.strictObject({
+  enabled: z.boolean().default(true).meta(PATCH_TEXTS.enabled),
+  workspaceOnly: z.boolean().default(true).meta(PATCH_TEXTS.workspaceOnly),
+  allowModels: names.prefault([]).meta(PATCH_TEXTS.allowModels),
+});
+
+const ownApplyPatch = z.strictObject({
+  enabled: z.boolean().optional().meta(about("Enabled", "As in `tools.exec.applyPatch.enabled`.")),
+  workspaceOnly: z.boolean().optional().meta(about("Workspace only", "As in `tools.exec.applyPatch.workspaceOnly`.")),
+  allowModels: names.optional().meta(about("Models", "As in `tools.exec.applyPatch.allowModels`.")),
+});
+
 /** `tools.exec.*` */
 export const execConfig = z
   .strictObject({
@@ -140,6 +162,7 @@ export const execConfig = z
           "Names of additional environment variables for commands, such as `SSH_AUTH_SOCK`. A variable that the config references, or whose value is one of its secrets, is never passed.",
         ),
       ),
+    applyPatch: applyPatch.prefault({}).meta(PATCH_TEXTS.applyPatch),
   })
   .refine(isOneExecForm, ONE_FORM);
 
@@ -165,5 +188,6 @@ export const agentExecConfig = z
     safeBinTrustedDirs: names.optional().meta(about("Trusted directories", "As in `tools.exec.safeBinTrustedDirs`.")),
     pathPrepend: names.optional().meta(about("Path", "As in `tools.exec.pathPrepend`.")),
     passEnv: names.optional().meta(about("Environment", "As in `tools.exec.passEnv`.")),
+    applyPatch: ownApplyPatch.prefault({}).meta(about("Patches", "As in `tools.exec.applyPatch`.")),
   })
   .refine(isOneExecForm, ONE_FORM);

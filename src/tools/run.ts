@@ -1,13 +1,16 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { z } from "zod";
-import type { ImageContent, TextContent } from "../types/run/model.ts";
-import type { Tool, ToolContext, ToolResult } from "../types/run/tool.ts";
-import { shorten } from "../utils/text/shorten.ts";
-import { headBytes, MAX_BYTES } from "./cap.ts";
+import type { Log } from "../types/log.ts";
+import type { ApprovalDesk, Tool, ToolContext, ToolResult } from "../types/run/tool.ts";
+import { isFields } from "../utils/fields.ts";
 import { errorResult } from "./define.ts";
+import { boundedDetails } from "./result-details.ts";
+import { capped, isContent, shortened } from "./result-text.ts";
 
 /** Milliseconds after an abort in which a tool may still return its result. */
 const GRACE_MS = 500;
+/** Milliseconds of one call, for tools that do not say how long they may take. */
+const MOST_MS = 30 * 60_000;
 
 function describeIssues(error: z.ZodError): string {
   return error.issues.map((issue) => `${issue.path.join(".") || "input"}: ${issue.message}`).join("; ");
@@ -17,88 +20,106 @@ function message(error: unknown): string {
   return error instanceof Error && error.message !== "" ? error.message : String(error);
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null;
-}
-
-type Content = TextContent | ImageContent;
-
-function isContent(value: unknown): value is Content {
-  if (!isRecord(value)) {
-    return false;
-  }
-  const { type } = value;
-  return type === "text" ? typeof value["text"] === "string" : type === "image" && typeof value["data"] === "string";
-}
-
 // A plugin's tool may return anything; an invalid result must not end the run.
 function checkedResult(tool: Tool, result: unknown, mostChars: number | undefined): ToolResult {
-  if (!isRecord(result) || !Array.isArray(result["content"]) || !result["content"].every(isContent)) {
+  if (!isFields(result) || !Array.isArray(result["content"]) || !result["content"].every(isContent)) {
     return errorResult(`The tool ${tool.name} returned no usable result.`);
   }
   const { details } = result;
   return {
-    content: capped(shortened(result["content"], mostChars)),
+    content: capped(shortened(result["content"], mostChars), mostChars),
     ...(result["isError"] === true ? { isError: true } : {}),
-    ...(isRecord(details) ? { details } : {}),
+    ...(isFields(details) ? { details: boundedDetails(details) } : {}),
   };
 }
 
-function shortened(content: readonly Content[], most: number | undefined): readonly Content[] {
-  if (most === undefined) {
-    return content;
-  }
-  let left = most;
-  return content.map((part) => {
-    if (part.type === "image") {
-      return part;
-    }
-    const text = shorten(part.text, left);
-    left = Math.max(0, left - text.length);
-    return text === part.text ? part : { type: "text", text };
-  });
-}
-
-function capped(content: readonly Content[]): Content[] {
-  let left = MAX_BYTES;
-  return content.map((part) => {
-    if (part.type === "image") {
-      return part;
-    }
-    const kept = headBytes(part.text, left);
-    left -= Buffer.byteLength(kept);
-    return kept === part.text ? part : { type: "text", text: `${kept}\n[... cut: a result may have 50 KB ...]` };
-  });
-}
-
-async function attempt(tool: Tool, input: unknown, { mostChars, ...context }: CallContext): Promise<ToolResult> {
+async function attempt(tool: Tool, input: unknown, { log: _log, ...context }: CallContext): Promise<ToolResult> {
   try {
-    return checkedResult(tool, await tool.run(input, context), mostChars);
+    return checkedResult(tool, await tool.run(input, context), context.mostChars);
   } catch (error) {
     return errorResult(context.signal.aborted ? "Aborted." : message(error));
   }
 }
 
 /** Resolves once the signal has been aborted for the time of grace; never when it is not. */
-async function overdue(signal: AbortSignal, done: AbortSignal): Promise<ToolResult> {
+async function overdue(tool: Tool, { signal, log, callId }: CallContext, call: Call): Promise<ToolResult> {
   const { promise, resolve } = Promise.withResolvers<void>();
-  signal.addEventListener("abort", () => resolve(), { once: true, signal: done });
+  signal.addEventListener("abort", () => resolve(), { once: true, signal: call.done });
   await promise;
   await delay(GRACE_MS, undefined, { ref: false });
-  return errorResult("Aborted.");
+  if (call.done.aborted) return errorResult("Aborted.");
+  const why = call.isLate() ? "its time was over" : "it was aborted";
+  log?.warn("tool abandoned: it did not end", { tool: tool.name, callId, why });
+  return errorResult(`Aborted. The tool ${tool.name} did not end after ${why}; it may still be running.`, {
+    abandoned: true,
+  });
+}
+
+interface Call {
+  /** Aborted when the call has its result. */
+  readonly done: AbortSignal;
+  readonly isLate: () => boolean;
 }
 
 export interface CallContext extends ToolContext {
-  /** Most UTF-16 units of the result's text, in addition to the limit of 50 KB. */
-  readonly mostChars?: number | undefined;
+  /** Is told of a tool that does not end. */
+  readonly log?: Pick<Log, "warn"> | undefined;
+}
+
+/** Ends a call after its time; the time in which a person is asked does not count. */
+class CallTimer {
+  readonly #late = new AbortController();
+  #leftMs: number;
+  #startedAt = performance.now();
+  #timer: NodeJS.Timeout | undefined;
+
+  /** 0 for a call that may take any time. */
+  constructor(ms: number) {
+    this.#leftMs = ms;
+    this.#start();
+  }
+
+  get signal(): AbortSignal {
+    return this.#late.signal;
+  }
+
+  /** Stops for good. */
+  stop(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+
+  /** The desk, whose questions stop the timer until they are answered. */
+  pausing(desk: ApprovalDesk): ApprovalDesk {
+    return {
+      ask: async (question, signal) => {
+        const isRunning = this.#timer !== undefined;
+        this.stop();
+        this.#leftMs -= isRunning ? performance.now() - this.#startedAt : 0;
+        try {
+          return await desk.ask(question, signal);
+        } finally {
+          if (isRunning) this.#start();
+        }
+      },
+    };
+  }
+
+  #start(): void {
+    if (this.#leftMs <= 0) return;
+    this.#startedAt = performance.now();
+    this.#timer = setTimeout(() => this.#late.abort(), this.#leftMs).unref();
+  }
 }
 
 /**
  * Calls a tool. Never rejects: an invalid input, a throw and a result without content become error results that the model
- * can act on. Resolves at most 500 ms after `context.signal` aborts, and drops each `update` after it has resolved.
+ * can act on. Resolves at most 500 ms after `context.signal` aborts or the tool's time is over, and drops each `update` after it
+ * has resolved. A tool that does not end is named in the result and in the log.
  */
 export async function runTool(tool: Tool, rawInput: unknown, context: CallContext): Promise<ToolResult> {
-  const input = tool.input.safeParse(rawInput ?? {});
+  const given = rawInput ?? {};
+  const input = tool.input.safeParse(tool.prepare ? tool.prepare(given) : given);
   if (!input.success) {
     return errorResult(`The arguments for ${tool.name} do not fit. ${describeIssues(input.error)}`);
   }
@@ -106,15 +127,32 @@ export async function runTool(tool: Tool, rawInput: unknown, context: CallContex
     return errorResult("Aborted.");
   }
   const done = new AbortController();
+  const timer = new CallTimer(tool.timeoutMs ?? MOST_MS);
   const update = (partial: string): void => {
     if (!done.signal.aborted) {
       context.update(partial);
     }
   };
+  const signal = AbortSignal.any([context.signal, timer.signal]);
+  const own = { ...context, update, signal, approvals: timer.pausing(context.approvals) };
   try {
-    const result = attempt(tool, input.data, { ...context, update });
-    return await Promise.race([result, overdue(context.signal, done.signal)]);
+    const result = await Promise.race([
+      attempt(tool, input.data, own),
+      overdue(tool, own, { done: done.signal, isLate: () => timer.signal.aborted }),
+    ]);
+    return timer.signal.aborted ? late(tool, result) : result;
   } finally {
     done.abort();
+    timer.stop();
   }
 }
+
+/** A result that came because the time was over. */
+const late = (tool: Tool, result: ToolResult): ToolResult => ({
+  ...result,
+  isError: true,
+  content: [
+    ...result.content,
+    { type: "text", text: `[The tool ${tool.name} was ended after ${(tool.timeoutMs ?? MOST_MS) / 1000} seconds.]` },
+  ],
+});

@@ -1,4 +1,5 @@
 import { hasOwnerRights } from "../types/run/principal.ts";
+import type { ModelRef } from "../types/run/model.ts";
 import type { Tool, ToolContribution, ToolScene, ToolSet } from "../types/run/tool.ts";
 import type { PolicyStage } from "../types/tool-policy.ts";
 import { execTool } from "./exec/exec.ts";
@@ -9,10 +10,12 @@ import { findTool } from "./files/find.ts";
 import { grepTool } from "./files/grep.ts";
 import { lsTool } from "./files/ls.ts";
 import { readTool } from "./files/read.ts";
+import { applyPatchTool } from "./files/patch/apply-patch.ts";
 import { writeTool } from "./files/write.ts";
 import { emptiedBy, isToolAllowed } from "./policy/decide.ts";
 import { dependsOnModel, stagesFor } from "./policy/stages.ts";
 import { subjectOf } from "./policy/subject.ts";
+import { keepingLongResults } from "./result-text.ts";
 import type { Starter } from "./process/background-process.ts";
 import { processTool } from "./process/process.ts";
 import type { Processes } from "./process/processes.ts";
@@ -26,6 +29,14 @@ export function backendTools(rules: Allowances, processes?: Processes): readonly
     { name: "read", forRun: ({ files }) => readTool(files) },
     { name: "write", forRun: ({ files }) => writeTool(files) },
     { name: "edit", forRun: ({ files }) => editTool(files) },
+    {
+      name: "apply_patch",
+      isForModel: (model, { agent }) => isNamedModel(model, agent.tools.applyPatch?.allowModels ?? []),
+      forRun({ files, agent }) {
+        const { enabled = true, workspaceOnly = true } = agent.tools.applyPatch ?? {};
+        return enabled ? applyPatchTool(workspaceOnly ? files.confined() : files) : undefined;
+      },
+    },
     { name: "grep", forRun: ({ files }) => grepTool(files) },
     { name: "find", forRun: ({ files }) => findTool(files) },
     { name: "ls", forRun: ({ files }) => lsTool(files) },
@@ -57,6 +68,10 @@ export function backendTools(rules: Allowances, processes?: Processes): readonly
 
 const PROCESS = { name: "process" };
 
+/** Whether a list of models has this one. An empty list has them all. */
+const isNamedModel = ({ provider, id }: Pick<ModelRef, "provider" | "id">, models: readonly string[]): boolean =>
+  models.length === 0 || models.some((name) => [`${provider}/${id}`, `${provider}/*`, id, "*"].includes(name.trim()));
+
 const starterOf = ({ agent, acting, names }: ToolScene): Starter => ({
   agentId: agent.id,
   sessionKey: acting.sessionKey,
@@ -83,15 +98,17 @@ export function toolsFor(
   const stages = stagesFor(scene.agent.tools, subject);
   const allowed = all.filter((contribution) => isToolAllowed(contribution, stages));
   const named = { ...scene, names: allowed.map(({ name }) => name) };
-  const tools = allowed.flatMap((contribution) => madeSafely(contribution, named, broken));
+  const bare = allowed.flatMap((contribution) => madeSafely(contribution, named, broken));
+  const tools = bare.map((tool) => keepingLongResults(tool, scene.files));
   const emptied = emptiedBy(all, stages);
   return {
     tools,
     ...(emptied && { emptiedBy: emptied.key }),
     on(model) {
-      if (!dependsOnModel(scene.agent.tools)) return tools;
+      const forModel = tools.filter(({ name }) => byName.get(name)?.isForModel?.(model, named) ?? true);
+      if (!dependsOnModel(scene.agent.tools)) return forModel;
       const withModel = stagesFor(scene.agent.tools, { ...subject, model });
-      return tools.filter(({ name }) => isAllowedHere(byName.get(name), withModel));
+      return forModel.filter(({ name }) => isAllowedHere(byName.get(name), withModel));
     },
   };
 }

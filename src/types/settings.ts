@@ -41,7 +41,7 @@ export interface AgentSettings {
   readonly dmHistoryLimit?: number;
   /** The defaults when unset. */
   readonly compaction?: CompactionSettings;
-  /** UTF-16 units of one tool's result; 50 KB when unset. */
+  /** UTF-16 units of one tool's result; by the model's window when unset. */
   readonly toolResultMaxChars?: number;
   /** Old tool results are left whole when unset. */
   readonly pruning?: PruneRules;

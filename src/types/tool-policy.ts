@@ -32,10 +32,21 @@ export interface ToolPolicySettings {
   readonly agent?: ToolRules;
   /** File tools stay inside the workspace. */
   readonly workspaceOnly: boolean;
+  /** All models have the tool, confined to the workspace, when unset. */
+  readonly applyPatch?: ApplyPatchSettings;
   /** The defaults when unset. */
   readonly loops?: LoopSettings;
   /** How deep subagents may be nested; 1 when unset. */
   readonly maxSpawnDepth?: number;
+}
+
+/** The tool `apply_patch`, in the field's names. */
+export interface ApplyPatchSettings {
+  readonly enabled: boolean;
+  /** It changes nothing outside the workspace, even where the other file tools may. */
+  readonly workspaceOnly: boolean;
+  /** `provider/model`, `provider/*` or a model's id; all models when empty. */
+  readonly allowModels: readonly string[];
 }
 
 /** What the config's entry of a chat, or of one of its topics, says about tools. */

@@ -35,6 +35,20 @@ function sandbox(): Backends & { readonly files: Backends["files"]; readonly con
       async replace({ path, content }) {
         contents.set(at(path), content);
       },
+      exists: async (path) => contents.has(at(path)),
+      async create({ path, content }) {
+        contents.set(at(path), content);
+      },
+      async remove(path) {
+        contents.delete(at(path));
+      },
+      async keep(text) {
+        contents.set("/sandbox/kept.log", text);
+        return "/sandbox/kept.log";
+      },
+      confined() {
+        return this;
+      },
       list: async () => [...contents.keys()].map((path) => ({ name: path.slice("/sandbox/".length), kind: "file" })),
       async findFiles(_query, _scope, take) {
         [...contents.keys()].every(take);
@@ -74,12 +88,23 @@ it("every tool on files and processes works through the backends of its run alon
   expect(made.contents.get("/sandbox/new.txt")).toBe("made here");
   expect(await said("edit", { path: "new.txt", oldText: "here", newText: "there" })).toContain("Changed 1 place");
   expect(made.contents.get("/sandbox/new.txt")).toBe("made there");
+  const patch =
+    "*** Begin Patch\n*** Update File: new.txt\n*** Move to: moved.txt\n@@\n-made there\n+patched\n*** End Patch";
+  expect(await said("apply_patch", { input: patch })).toContain("M new.txt -> moved.txt");
+  expect(made.contents.get("/sandbox/moved.txt")).toBe("patched");
+  await said("apply_patch", {
+    input: patch
+      .replaceAll("moved", "x")
+      .replaceAll("new", "moved")
+      .replaceAll("x.", "new.")
+      .replace("made there", "patched"),
+  });
   expect(await said("ls", {})).toBe("new.txt\nnotes.txt");
   expect(await said("find", { pattern: "*" })).toBe("/sandbox/new.txt\n/sandbox/notes.txt");
   expect(await said("grep", { pattern: "needle", path: "notes.txt" })).toContain("notes.txt:2: needle");
   expect(await said("exec", { command: "uname", cwd: "src" })).toContain("/sandbox/src$ uname");
   expect(await said("exec", { command: "uname" })).toContain("[exit code 3]");
-  expect(tools).toHaveLength(7);
+  expect(tools).toHaveLength(8);
 });
 
 it("leaves out what a contribution cannot make, or makes under the name of another tool", () => {

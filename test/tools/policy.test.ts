@@ -20,7 +20,7 @@ import type {
 import { createTools, unexpected } from "../kit/create-tools.ts";
 import { agentSettings, noRules } from "../kit/tools.ts";
 
-const ALL = ["read", "write", "edit", "grep", "find", "ls", "exec"];
+const ALL = ["read", "write", "edit", "apply_patch", "grep", "find", "ls", "exec"];
 const FILES = ALL.filter((name) => name !== "exec");
 
 interface Asked {

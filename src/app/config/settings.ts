@@ -212,7 +212,7 @@ function execOf(all: ToolsConfig["exec"], own: OwnExec = {}): ExecSettings {
     ...all,
     ...given,
   };
-  const { mode: _mode, ...rest } = more;
+  const { mode: _mode, applyPatch: _ofTools, ...rest } = more;
   const background = { afterMs: backgroundMs, keptMs: cleanupMs, notifyOnExit, notifyOnExitEmptySuccess };
   const where = host === "node" ? {} : { host };
   return { ...rest, ...where, ...execChoice(all, own), timeoutMs: timeoutSec * 1000, background };

@@ -1,6 +1,6 @@
-import type { AgentToolsConfig } from "../../tools/config.ts";
+import type { AgentToolsConfig, ToolsConfig } from "../../tools/config.ts";
 import { loopSettingsOf } from "../../tools/loop-config.ts";
-import type { ToolPolicySettings, ToolRules } from "../../types/tool-policy.ts";
+import type { ApplyPatchSettings, ToolPolicySettings, ToolRules } from "../../types/tool-policy.ts";
 import type { Config } from "./schema.ts";
 
 /** What the config says about the tools of an agent: the rules of `tools`, and those of its own entry. */
@@ -13,6 +13,7 @@ export function toolPolicyOf(
     global: rulesOf("tools", tools),
     ...(entry.tools && { agent: rulesOf(`agents.list[${at}].tools`, entry.tools) }),
     workspaceOnly: entry.tools?.fs.workspaceOnly ?? tools.fs.workspaceOnly,
+    applyPatch: patchSettingsOf(tools.exec, entry.tools?.exec),
     loops: loopSettingsOf(tools.loopDetection, entry.tools?.loopDetection),
     maxSpawnDepth: agents.defaults.subagents.maxSpawnDepth,
   };
@@ -37,3 +38,12 @@ function rulesOf(key: string, section: Section): ToolRules {
     ...(subagents?.tools && { subagents: subagents.tools }),
   };
 }
+
+const patchSettingsOf = (
+  { applyPatch: all }: ToolsConfig["exec"],
+  own?: AgentToolsConfig["exec"],
+): ApplyPatchSettings => ({
+  enabled: own?.applyPatch.enabled ?? all.enabled,
+  workspaceOnly: own?.applyPatch.workspaceOnly ?? all.workspaceOnly,
+  allowModels: own?.applyPatch.allowModels ?? all.allowModels,
+});

@@ -19,6 +19,23 @@ type Settings = Pick<AgentSettings, "contextTokens" | "compaction">;
 export const windowOf = (info: ModelInfo, settings: Settings): number =>
   Math.min(info.contextWindow, settings.contextTokens ?? info.contextWindow);
 
+/** UTF-16 units of one tool result by the tokens of the window, from the largest window to the smallest. */
+const RESULT_CHARS = [
+  { window: 200_000, chars: 64_000 },
+  { window: 100_000, chars: 32_000 },
+  { window: 0, chars: 16_000 },
+] as const;
+/** The part of a window that one result may fill, and the characters of a token. */
+const RESULT_SHARE = 0.3;
+const TOKEN_CHARS = 4;
+
+/** UTF-16 units that a model gets of one tool result: as the config says, else by its window; never more than 30 % of it. */
+export function resultCharsOf(info: ModelInfo, settings: Settings & Pick<AgentSettings, "toolResultMaxChars">): number {
+  const window = windowOf(info, settings);
+  const byWindow = RESULT_CHARS.find((row) => window >= row.window)?.chars ?? 0;
+  return Math.floor(Math.min(settings.toolResultMaxChars ?? byWindow, window * TOKEN_CHARS * RESULT_SHARE));
+}
+
 /** The model as one whose window is no larger than this; itself when unset. */
 export function withWindow(handle: ModelHandle, window: number | undefined): ModelHandle {
   if (window === undefined || window >= handle.info.contextWindow) return handle;

@@ -6,7 +6,7 @@ import { loadPi, type PiContext } from "../../providers/pi.ts";
 import type { AssistantMessage, ChatMessage, ThinkLevel } from "../../types/run/model.ts";
 import { originOf } from "../../types/run/model-meter.ts";
 import type { Failure } from "../../types/run/run.ts";
-import { windowOf } from "../context/budget.ts";
+import { resultCharsOf, windowOf } from "../context/budget.ts";
 import { ModelContext, type Opening } from "../context/context.ts";
 import { EventTranslator } from "../log/events.ts";
 import type { LoopFound, LoopGuard } from "../tools/loops/guard.ts";
@@ -113,12 +113,13 @@ async function makeAgent(plan: Attempt, request: RunRequest, making: Making): Pr
   const { run, context, opening, thinking, facts, loops, hooks } = making;
   const { Agent } = await loadAgentSdk();
   const { handle } = plan;
+  const setting = { ...run.setting, mostChars: resultCharsOf(handle.info, request.settings) };
   return new Agent({
     initialState: {
       systemPrompt: opening.systemPrompt,
       model: handle.pi,
       thinkingLevel: thinking,
-      tools: request.tools.map((tool) => toAgentTool(tool, run.setting)),
+      tools: request.tools.map((tool) => toAgentTool(tool, setting)),
       messages: opening.messages,
     },
     streamFn: (_model, shown, { reasoning, ...options } = {}) => {

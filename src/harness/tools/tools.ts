@@ -4,6 +4,7 @@ import { errorResult } from "../../tools/define.ts";
 import { runTool } from "../../tools/run.ts";
 import { toolSchema } from "../../tools/schema.ts";
 import type { BoundHooks } from "../../types/hook/hooks.ts";
+import type { Log } from "../../types/log.ts";
 import type { TranscriptEntry } from "../../types/session.ts";
 import type { ApprovalDesk, Tool, ToolContext, ToolResult } from "../../types/run/tool.ts";
 import { isFields } from "../../utils/fields.ts";
@@ -19,8 +20,10 @@ export interface ToolSetting extends Pick<ToolContext, "runId" | "sessionKey" | 
   readonly note?: ((name: string, data: Record<string, unknown>) => Promise<unknown>) | undefined;
   /** Unset where no plugin can have hooks. */
   readonly hooks?: BoundHooks | undefined;
-  /** UTF-16 units of one result. */
-  readonly mostChars: number | undefined;
+  /** UTF-16 units of one result; 50 KB when unset. */
+  readonly mostChars?: number;
+  /** Is told of a tool that does not end. */
+  readonly log: Pick<Log, "warn">;
 }
 
 /** Waiting for an approval does not count toward the run's time limit. */
@@ -42,11 +45,11 @@ const TORN_TEXT =
   "Call the tool again with complete arguments; write long content in several smaller calls.";
 
 /** The SDK calls this before it validates a call's arguments, without a time limit, and takes an error as the call's result. */
-function checkable({ name, slowArguments }: Tool, args: unknown): unknown {
+function checkable({ name, slowArguments, prepare }: Tool, args: unknown): unknown {
   if (isTorn(args)) throw new Error(TORN_TEXT);
   const why = slowArguments?.(args);
   if (why !== undefined) throw new Error(`The arguments for ${name} do not fit. ${why}`);
-  return args;
+  return prepare ? prepare(args) : args;
 }
 
 /** Name of the transcript's entries that record the state of an approval question. */

@@ -92,7 +92,7 @@ const toolResultMaxChars = z
   .meta(
     about(
       "Tool results",
-      "Characters kept of one tool result, from its beginning and its end; 50 KB when unset.",
+      "Characters that a model gets of one tool result, from its beginning and its end; the rest is in a file that `read` opens. When unset, 16,000, 32,000 or 64,000 by the model's window; never more than 30 % of it.",
       16_000,
     ),
   );

@@ -121,6 +121,8 @@ export function execTool(options: ExecToolOptions): Tool {
       .filter((text) => text !== undefined)
       .join(" "),
     input: isFollowed ? followedInput : input,
+    // A command has its own time limit, which the operator sets.
+    timeoutMs: 0,
     hasSideEffects: true,
     async run(wanted, context) {
       const way = whyRefused(wanted, options) ?? wayOf(wanted.elevated, options, options.elevation);

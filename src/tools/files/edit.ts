@@ -1,11 +1,15 @@
 import { z } from "zod";
 import type { FileBackend } from "../../types/run/backend.ts";
-import type { Tool } from "../../types/run/tool.ts";
-import { readBytes } from "../../utils/read-regular.ts";
-import { defineTool, textResult } from "../define.ts";
+import type { Tool, ToolResult } from "../../types/run/tool.ts";
+import { defineTool, FILE_TOOL_MS, textResult } from "../define.ts";
+import { changeOf } from "./changes.ts";
+import { keepingLineEnds } from "./line-ends.ts";
 import { applyEdits, type Replacement } from "./replacements.ts";
+import { respelled } from "./spellings.ts";
+import { mustHold, readToChange } from "./stored.ts";
 
-const MAX_BYTES = 10 * 1024 * 1024;
+/** Most edits of one call. */
+const MOST_EDITS = 500;
 
 const replacement = z.object({
   oldText: z.string().min(1).describe("Exact text that occurs once in the file"),
@@ -14,7 +18,11 @@ const replacement = z.object({
 
 const input = z.object({
   path: z.string().min(1).describe("File to change; relative paths start at the workspace"),
-  edits: z.array(replacement).optional().describe("Replacements, each matched against the file as it is now"),
+  edits: z
+    .array(replacement)
+    .max(MOST_EDITS)
+    .optional()
+    .describe("Replacements, each matched against the file as it is now"),
   oldText: z.string().optional().describe("For a single replacement, instead of edits"),
   newText: z.string().optional(),
 });
@@ -28,34 +36,22 @@ function wantedEdits(wanted: z.output<typeof input>): readonly Replacement[] {
   return edits;
 }
 
-const toUnix = (text: string): string => text.replaceAll("\r\n", "\n");
-
-// Models write \n. In a file with only \r\n, edits use \r\n as well; a mixed file is matched exactly.
-function applyInLineEnds(content: string, edits: readonly Replacement[]): string {
-  const isWindows = content.includes("\r\n") && !/(?<!\r)\n/.test(content);
-  if (!isWindows) {
-    return applyEdits(content, edits);
-  }
-  const unixEdits = edits.map((edit) => ({ oldText: toUnix(edit.oldText), newText: toUnix(edit.newText) }));
-  return applyEdits(toUnix(content), unixEdits).replaceAll("\n", "\r\n");
-}
-
-async function readWhole(path: string, files: FileBackend, workspace: string): Promise<string> {
-  // A file that may be read may still be closed to writing.
-  await files.locate(path, workspace, "write");
-  const file = await files.open(path, workspace);
-  try {
-    const { size } = await file.stat();
-    if (size > MAX_BYTES) throw new Error(`${path} is larger than 10 MB.`);
-    const bytes = await readBytes(file, size);
-    const content = bytes.toString();
-    if (!Buffer.from(content).equals(bytes)) {
-      throw new Error(`${path} is not UTF-8 text; changing it would damage it.`);
-    }
-    return content;
-  } finally {
-    await file.close();
-  }
+async function edit(wanted: z.output<typeof input>, files: FileBackend, workspace: string): Promise<ToolResult> {
+  const { path } = wanted;
+  const edits = wantedEdits(wanted);
+  const { content: before } = await readToChange(path, files, workspace);
+  // Models write \n, also for files of Windows.
+  const content = keepingLineEnds(before, (text, alike) =>
+    applyEdits(
+      text,
+      edits.map(({ oldText, newText }) => ({ oldText: alike(oldText), newText: alike(newText) })),
+    ),
+  );
+  if (content === before) throw new Error("The edits change nothing: oldText and newText are the same.");
+  await files.replace({ path, content }, workspace);
+  await mustHold({ path, content }, files, workspace);
+  const places = `${edits.length} ${edits.length === 1 ? "place" : "places"}`;
+  return textResult(`Changed ${places} in ${path}.`, await changeOf(path, before, content));
 }
 
 /** Replaces exact pieces of a file. */
@@ -67,16 +63,9 @@ export function editTool(files: FileBackend): Tool {
       "Change a file by replacing exact text. Each oldText must occur in the file exactly once; several edits are made " +
       "together or not at all.",
     input,
+    prepare: respelled,
+    timeoutMs: FILE_TOOL_MS,
     hasSideEffects: true,
-    async run(wanted, context) {
-      const edits = wantedEdits(wanted);
-      const content = await readWhole(wanted.path, files, context.workspace);
-      const changed = applyInLineEnds(content, edits);
-      if (changed === content) {
-        throw new Error("The edits change nothing: oldText and newText are the same.");
-      }
-      await files.replace({ path: wanted.path, content: changed }, context.workspace);
-      return textResult(`Changed ${edits.length} ${edits.length === 1 ? "place" : "places"} in ${wanted.path}.`);
-    },
+    run: (wanted, { workspace }) => edit(wanted, files, workspace),
   });
 }

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { FileBackend } from "../../types/run/backend.ts";
 import type { Tool, ToolContext } from "../../types/run/tool.ts";
-import { defineTool, textResult } from "../define.ts";
+import { defineTool, FILE_TOOL_MS, textResult } from "../define.ts";
 import { LATE, PARTIAL } from "./search-notes.ts";
 
 const MAX_FILES = 100;
@@ -39,6 +39,7 @@ export function findTool(files: FileBackend): Tool {
     label: "Find",
     description: "Find files by a glob, at most 100 unless limit says more. Skips what .gitignore names, and .git.",
     input,
+    timeoutMs: FILE_TOOL_MS,
     hasSideEffects: false,
     run: async (wanted, context) => textResult(await find(wanted, files, context)),
   });

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { FileBackend, FoundLine } from "../../types/run/backend.ts";
 import type { Tool, ToolContext } from "../../types/run/tool.ts";
 import { CONTENT_BYTES } from "../cap.ts";
-import { defineTool, textResult } from "../define.ts";
+import { defineTool, FILE_TOOL_MS, textResult } from "../define.ts";
 import { LATE, PARTIAL } from "./search-notes.ts";
 
 const MAX_MATCHES = 100;
@@ -64,6 +64,7 @@ export function grepTool(files: FileBackend): Tool {
     description:
       "Search text in files, at most 100 matches. Skips what .gitignore names, .git, and files of more than 64 MB.",
     input,
+    timeoutMs: FILE_TOOL_MS,
     hasSideEffects: false,
     run: async (wanted, context) => textResult(await grep(wanted, files, context)),
   });

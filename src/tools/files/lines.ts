@@ -1,5 +1,4 @@
 import type { ReadableFile } from "../../types/run/backend.ts";
-import { CONTENT_BYTES } from "../cap.ts";
 
 /** A sequence of whole lines of a file. */
 export interface LineRange {
@@ -7,8 +6,8 @@ export interface LineRange {
   readonly lines: number;
   /** The file continues after it. */
   readonly more: boolean;
-  /** The only line was longer than the limit and is cut. */
-  readonly torn: boolean;
+  /** Bytes of the only line up to the place where it is cut, because it is longer than the limit. */
+  readonly tornAt?: number;
 }
 
 const CHUNK = 64 * 1024;
@@ -56,44 +55,54 @@ function endOfLines(bytes: Buffer, limit: number): { end: number; lines: number 
   return { end, lines };
 }
 
+/** The part of a file that is wanted. */
+export interface Wanted {
+  /** Number of the first line, counted from 1. */
+  readonly first: number;
+  /** Most lines, and most bytes. */
+  readonly limit: number;
+  readonly bytes: number;
+  /** Bytes of the first line that were read before. */
+  readonly cursor: number;
+}
+
 /**
- * Reads lines from number `first` (1-based), at most `limit` of them and 50 KB. Needs the same memory for any
- * file size. Undefined when the file has fewer lines than `first`. Throws when `signal` aborts before they are found.
+ * Reads lines from number `first`, at most `limit` of them. Needs the same memory for any file size. Undefined when the file has
+ * fewer lines than `first`. Throws when `signal` aborts before they are found.
  */
 export async function readLines(
   file: ReadableFile,
-  { first, limit }: { readonly first: number; readonly limit: number },
+  { first, limit, bytes: most, cursor }: Wanted,
   signal: AbortSignal,
 ): Promise<LineRange | undefined> {
   const { position, missing } = await skipLines(file, first - 1, signal);
   if (missing > 0) {
     return undefined;
   }
-  const buffer = Buffer.alloc(CONTENT_BYTES + 1);
+  const bytes = await bytesFrom(file, position + cursor, most + 1);
+  const { end, lines } = endOfLines(bytes.subarray(0, most), limit);
+  const isWhole = bytes.length <= most;
+  if (isWhole && lines < limit && end < bytes.length) {
+    return { text: bytes.toString(), lines: lines + 1, more: false };
+  }
+  if (lines > 0 || isWhole) return { text: bytes.subarray(0, end).toString(), lines, more: end < bytes.length };
+  const cut = endOfCharacter(bytes, most);
+  return { text: bytes.subarray(0, cut).toString(), lines: 1, more: true, tornAt: cursor + cut };
+}
+
+async function bytesFrom(file: ReadableFile, position: number, most: number): Promise<Buffer> {
+  const buffer = Buffer.alloc(most);
   let filled = 0;
-  while (filled < buffer.length) {
-    const { bytesRead } = await file.read(buffer, filled, buffer.length - filled, position + filled);
-    if (bytesRead === 0) {
-      break;
-    }
+  while (filled < most) {
+    const { bytesRead } = await file.read(buffer, filled, most - filled, position + filled);
+    if (bytesRead === 0) break;
     filled += bytesRead;
   }
-  const bytes = buffer.subarray(0, filled);
-  const { end, lines } = endOfLines(bytes.subarray(0, CONTENT_BYTES), limit);
-  const isWhole = filled <= CONTENT_BYTES;
-  if (isWhole && lines < limit && end < filled) {
-    return { text: bytes.toString(), lines: lines + 1, more: false, torn: false };
-  }
-  if (lines === 0 && !isWhole) {
-    return {
-      text: bytes
-        .subarray(0, CONTENT_BYTES)
-        .toString()
-        .replace(/\uFFFD+$/, ""),
-      lines: 1,
-      more: true,
-      torn: true,
-    };
-  }
-  return { text: bytes.subarray(0, end).toString(), lines, more: end < filled, torn: false };
+  return buffer.subarray(0, filled);
+}
+
+/** The end of the last whole character before a place; the place itself in what is no UTF-8. */
+function endOfCharacter(bytes: Buffer, place: number): number {
+  for (let at = place; at > place - 4; at -= 1) if (((bytes[at] ?? 0) & 0xc0) !== 0x80) return at;
+  return place;
 }

@@ -1,7 +1,8 @@
 import { z } from "zod";
 import type { FileBackend, FolderEntry } from "../../types/run/backend.ts";
 import type { Tool, ToolResult } from "../../types/run/tool.ts";
-import { defineTool, textResult } from "../define.ts";
+import { defineTool, FILE_TOOL_MS, textResult } from "../define.ts";
+import { listedName } from "../shown-path.ts";
 
 const MAX_ENTRIES = 500;
 /** Entries that are examined: a directory may hold more than memory does. */
@@ -13,7 +14,7 @@ const input = z.object({
 
 const SUFFIX: Readonly<Record<FolderEntry["kind"], string>> = { directory: "/", link: "@", file: "", other: "" };
 
-const nameOf = ({ name, kind }: FolderEntry): string => `${name}${SUFFIX[kind]}`;
+const nameOf = ({ name, kind }: FolderEntry): string => `${listedName(name)}${SUFFIX[kind]}`;
 
 function describe(entries: readonly FolderEntry[]): ToolResult {
   if (entries.length === 0) {
@@ -32,6 +33,7 @@ export function lsTool(files: FileBackend): Tool {
     label: "List",
     description: "List a directory, hidden files too. Directories end with a slash, symbolic links with @.",
     input,
+    timeoutMs: FILE_TOOL_MS,
     hasSideEffects: false,
     run: async ({ path }, { workspace, signal }) =>
       describe(await files.list(path, workspace, { most: MAX_READ, signal })),

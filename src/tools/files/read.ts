@@ -1,20 +1,30 @@
 import { z } from "zod";
 import type { FileBackend, ReadableFile } from "../../types/run/backend.ts";
-import type { Tool, ToolResult } from "../../types/run/tool.ts";
+import type { Tool, ToolContext, ToolResult } from "../../types/run/tool.ts";
+import { isMissing } from "../../utils/missing.ts";
 import { readBytes } from "../../utils/read-regular.ts";
-import { MAX_LINES } from "../cap.ts";
-import { defineTool, textResult } from "../define.ts";
+import { CONTENT_BYTES, MAX_LINES } from "../cap.ts";
+import { defineTool, FILE_TOOL_MS, textResult } from "../define.ts";
 import { readLines } from "./lines.ts";
+import { respelled } from "./spellings.ts";
+import { withFile } from "./stored.ts";
 
 const MAX_IMAGE_BYTES = 5 * 1024 * 1024;
 const SNIFFED_BYTES = 8192;
 /** Milliseconds within which a line must be found: a sparse file may be larger than any disk. */
 const READ_MS = 30_000;
 
+/** Bytes of a page at least and at most, and those that are left for notes. */
+const LEAST_PAGE = 1000;
+const MOST_PAGE = 131_072;
+const NOTE_CHARS = 512;
+
 const input = z.object({
   path: z.string().min(1).describe("File to read; relative paths start at the workspace"),
   offset: z.int().min(1).optional().describe("First line, counted from 1"),
   limit: z.int().min(1).optional().describe("Most lines to read"),
+  cursor: z.int().min(0).optional().describe("Where to continue in a line that is too long"),
+  optional: z.boolean().optional().describe("A missing file is no error"),
 });
 
 // The first bytes of the image formats that models accept; a file name's ending proves nothing.
@@ -38,27 +48,44 @@ async function readImage(file: ReadableFile, mimeType: string, path: string): Pr
       { type: "text", text: `Image ${path} (${mimeType})` },
       { type: "image", data, mimeType },
     ],
+    details: { kind: "image" },
   };
 }
 
+/** Bytes of a page; a window that takes long results gets long pages. The rest of a result is for notes. */
+const pageBytes = (mostChars: number | undefined): number =>
+  mostChars === undefined ? CONTENT_BYTES : Math.min(MOST_PAGE, Math.max(LEAST_PAGE, mostChars - NOTE_CHARS));
+
 async function readText(
   file: ReadableFile,
-  { path, offset = 1, limit }: z.output<typeof input>,
-  signal: AbortSignal,
+  { path, offset = 1, limit, cursor = 0 }: z.output<typeof input>,
+  { mostChars, signal }: Pick<ToolContext, "mostChars" | "signal">,
 ): Promise<ToolResult> {
-  const range = await readLines(file, { first: offset, limit: Math.min(limit ?? MAX_LINES, MAX_LINES) }, signal);
+  const bytes = pageBytes(mostChars);
+  const lines = Math.min(limit ?? MAX_LINES, MAX_LINES);
+  const range = await readLines(file, { first: offset, limit: lines, bytes, cursor }, signal);
   if (range === undefined) {
     throw new Error(`${path} has fewer than ${offset} lines.`);
   }
-  if (range.torn) {
-    return textResult(`${range.text}\n\n[Line ${offset} is longer than 50 KB; this is its beginning.]`);
+  if (range.tornAt !== undefined) {
+    const where = cursor === 0 ? "this is its beginning" : `this is a part from byte ${cursor} on`;
+    const note = `[Line ${offset} is longer than ${sizeText(bytes)}; ${where}, continue with offset=${offset} and cursor=${range.tornAt}.]`;
+    return textResult(`${range.text}\n\n${note}`, { kind: "truncated", cursor: range.tornAt });
   }
   const last = offset + range.lines - 1;
   const rest = `[Lines ${offset} to ${last}; there is more, continue with offset=${last + 1}.]`;
-  return textResult(range.more ? `${range.text}\n${rest}` : range.text || "[The file is empty.]");
+  if (range.more) return textResult(`${range.text}\n${rest}`, { kind: "truncated", nextOffset: last + 1 });
+  return textResult(range.text || "[The file is empty.]", { kind: "text" });
 }
 
-async function readAny(file: ReadableFile, wanted: z.output<typeof input>, signal: AbortSignal): Promise<ToolResult> {
+/** A page of the default size counts with its notes, as results do. */
+const sizeText = (bytes: number): string => `${Math.ceil(bytes / 1024 / 10) * 10} KB`;
+
+async function readAny(
+  file: ReadableFile,
+  wanted: z.output<typeof input>,
+  context: Pick<ToolContext, "mostChars" | "signal">,
+): Promise<ToolResult> {
   const head = await readBytes(file, SNIFFED_BYTES);
   const image = IMAGES.find((format) => format.matches(head));
   if (image !== undefined) {
@@ -67,7 +94,7 @@ async function readAny(file: ReadableFile, wanted: z.output<typeof input>, signa
   if (head.includes(0)) {
     throw new Error(`${wanted.path} is a binary file; read shows text and images only.`);
   }
-  return readText(file, wanted, signal);
+  return readText(file, wanted, context);
 }
 
 /** Reads text by lines, and images whole. */
@@ -76,16 +103,21 @@ export function readTool(files: FileBackend): Tool {
     name: "read",
     label: "Read",
     description:
-      "Read a file. Text comes back 2,000 lines or 50 KB at a time (continue with offset); PNG, JPEG, GIF and WebP come " +
+      "Read a file. Text comes back in pages of 2,000 lines at most (continue with offset); PNG, JPEG, GIF and WebP come " +
       "back as images.",
     input,
+    prepare: respelled,
+    timeoutMs: FILE_TOOL_MS,
     hasSideEffects: false,
-    async run(wanted, context) {
-      const file = await files.open(wanted.path, context.workspace);
+    async run(wanted, { workspace, mostChars, signal: given }) {
+      const signal = AbortSignal.any([given, AbortSignal.timeout(READ_MS)]);
       try {
-        return await readAny(file, wanted, AbortSignal.any([context.signal, AbortSignal.timeout(READ_MS)]));
-      } finally {
-        await file.close();
+        return await withFile({ path: wanted.path, workspace }, files, (file) =>
+          readAny(file, wanted, { mostChars, signal }),
+        );
+      } catch (error) {
+        if (wanted.optional !== true || !isMissing(error)) throw error;
+        return textResult(`[There is no file ${wanted.path}.]`, { kind: "not_found" });
       }
     },
   });

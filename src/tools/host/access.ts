@@ -47,6 +47,12 @@ interface Access {
   readonly mode: AccessMode;
 }
 
+/** An entry of an open directory. */
+interface OpenEntry {
+  readonly folder: OpenFolder;
+  readonly name: string;
+}
+
 /** Decides which paths tools may read and write. */
 export class FileAccess {
   readonly #rules: AccessRules;
@@ -60,13 +66,7 @@ export class FileAccess {
    * an error for the model when the access is not allowed.
    */
   async locate(path: string, workspace: string, mode: AccessMode): Promise<string> {
-    if (path.includes("\0")) {
-      throw new Error("A path cannot hold a NUL character.");
-    }
-    const named = resolve(workspace, path.replace(/^~(?=$|[/\\])/, homedir()));
-    // Checked before links are resolved: those of /proc lead to files that other processes have open.
-    refuseSystem(named, path);
-    const real = await realOf(named);
+    const real = await realOf(namedPath(path, workspace));
     await this.#check(real, { path, workspace, mode });
     return real;
   }
@@ -114,9 +114,45 @@ export class FileAccess {
   }
 
   /** Opens the directory for a file that is to be written. Creates it and its parents if they are missing. */
-  async openParent(path: string, workspace: string): Promise<{ readonly folder: OpenFolder; readonly name: string }> {
-    const access: Access = { path, workspace, mode: "write" };
+  async openParent(path: string, workspace: string): Promise<OpenEntry> {
     const real = await this.locate(path, workspace, "write");
+    return this.#openDirectories(real, { path, workspace, mode: "write" });
+  }
+
+  /** The same for a file that must not exist yet. Refuses a path that leads through a link, whatever it leads to. */
+  async openParentOfNew(path: string, workspace: string): Promise<OpenEntry> {
+    const wanted = await this.locateNew(path, workspace);
+    const access: Access = { path, workspace, mode: "write" };
+    const { folder, name } = await this.#openDirectories(wanted, access);
+    if (folder.path === dirname(wanted)) return { folder, name };
+    await folder.close();
+    throw new ChangedMeanwhile();
+  }
+
+  /** The absolute path of a file that is to be created. Throws when the path leads through a link, or is not allowed. */
+  async locateNew(path: string, workspace: string): Promise<string> {
+    const wanted = await withoutLinks(path, workspace);
+    await this.#check(wanted, { path, workspace, mode: "write" });
+    return wanted;
+  }
+
+  /** Opens the directory of an entry that is to be removed. Does not follow the entry when it is a link. Creates nothing. */
+  async openParentOfEntry(path: string, workspace: string): Promise<OpenEntry> {
+    const named = namedPath(path, workspace);
+    const name = basename(named);
+    const access: Access = { path, workspace, mode: "write" };
+    const above = await realOf(dirname(named));
+    await this.#check(join(above, name), access);
+    const folder = await OpenFolder.open(above);
+    return { folder: await this.#closeUnlessAllowed(folder, join(folder.path, name), access), name };
+  }
+
+  /** The same rules, with all paths in the workspace. */
+  confined(): FileAccess {
+    return new FileAccess({ ...this.#rules, workspaceOnly: true });
+  }
+
+  async #openDirectories(real: string, access: Access): Promise<OpenEntry> {
     const [root, missing] = await existingAbove(dirname(real));
     const name = basename(real);
     let folder = await OpenFolder.open(root);
@@ -198,6 +234,29 @@ export class FileAccess {
     }
     return false;
   }
+}
+
+/** Characters of the longest path that Linux takes. */
+const MOST_PATH = 4096;
+
+/** A model's path as an absolute one. Throws for paths that no tool may touch. */
+function namedPath(path: string, workspace: string): string {
+  if (path.includes("\0")) throw new Error("A path cannot hold a NUL character.");
+  // Each directory of a path is looked up: a path that no system can have would take minutes.
+  if (path.length > MOST_PATH) throw new Error(`A path cannot have more than ${MOST_PATH} characters.`);
+  const named = resolve(workspace, path.replace(/^~(?=$|[/\\])/, homedir()));
+  // Checked before links are resolved: those of /proc lead to files that other processes have open.
+  refuseSystem(named, path);
+  return named;
+}
+
+/** The absolute path, which has no links below the workspace, or none at all outside it. Throws when it has one. */
+async function withoutLinks(path: string, workspace: string): Promise<string> {
+  const named = namedPath(path, workspace);
+  const wanted = isInside(named, workspace) ? join(await realOf(workspace), relative(workspace, named)) : named;
+  const above = await realOf(dirname(wanted));
+  if (above === dirname(wanted)) return wanted;
+  throw new Error(`${path} leads through a symbolic link to ${above}; a new file needs a path without links.`);
 }
 
 function mustBeFile(found: Stats, path: string): void {

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { FileQuery, SearchEnd, SearchScope } from "../../types/run/backend.ts";
-import { shownPath } from "../shown-path.ts";
+import { listedName, shownPath } from "../shown-path.ts";
 import type { FileAccess } from "./access.ts";
 import { runRipgrep, SEARCH_MS } from "./ripgrep.ts";
 
@@ -30,7 +30,7 @@ export async function findFiles(
       deadline: AbortSignal.timeout(SEARCH_MS),
       take(line) {
         const file = join(folder.path, line);
-        return isOpen(file) ? take(shownPath(file, workspace)) : true;
+        return isOpen(file) ? take(listedName(shownPath(file, workspace))) : true;
       },
     });
   } finally {

@@ -1,5 +1,5 @@
-import type { Dirent } from "node:fs";
-import { lstat, opendir, rename, rm, writeFile } from "node:fs/promises";
+import { constants, type Dirent } from "node:fs";
+import { copyFile, link, lstat, opendir, rename, rm, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type {
   AccessMode,
@@ -8,13 +8,15 @@ import type {
   FolderEntry,
   FoundLine,
   ListBounds,
+  NewFile,
   ReadableFile,
   SearchEnd,
   SearchScope,
   TextQuery,
 } from "../../types/run/backend.ts";
-import { unlessMissing } from "../../utils/missing.ts";
+import { errorCode, unlessMissing } from "../../utils/missing.ts";
 import type { FileAccess } from "./access.ts";
+import { keepResult } from "./command/kept-outputs.ts";
 import { draftName, removeLeftDrafts } from "./drafts.ts";
 import { findFiles } from "./file-search.ts";
 import { TextSearch } from "./text-search.ts";
@@ -23,8 +25,12 @@ import { TextSearch } from "./text-search.ts";
 export class HostFiles implements FileBackend {
   readonly #access: FileAccess;
 
-  constructor(access: FileAccess) {
+  readonly #outputDir: string;
+
+  /** Long results are kept in `outputDir`, which the rules must let tools read. */
+  constructor(access: FileAccess, outputDir: string) {
     this.#access = access;
+    this.#outputDir = outputDir;
   }
 
   locate(path: string, workspace: string, mode: AccessMode): Promise<string> {
@@ -59,6 +65,49 @@ export class HostFiles implements FileBackend {
     }
   }
 
+  async exists(path: string, workspace: string): Promise<boolean> {
+    const wanted = await this.#access.locateNew(path, workspace);
+    return (await unlessMissing(lstat(wanted))) !== undefined;
+  }
+
+  /** The content is complete when the name appears. */
+  async create({ path, content, mode }: NewFile, workspace: string): Promise<void> {
+    const { folder, name } = await this.#access.openParentOfNew(path, workspace);
+    const draft = folder.at(draftName());
+    try {
+      await removeLeftDrafts(folder);
+      await writeFile(draft, content, { flag: "wx", ...(mode !== undefined && { mode: mode & 0o777 }) });
+      await giveName(draft, folder.at(name));
+    } catch (error) {
+      throw errorCode(error) === "EEXIST" ? new Error(`${path} exists already.`, { cause: error }) : error;
+    } finally {
+      await rm(draft, { force: true });
+      await folder.close();
+    }
+  }
+
+  async remove(path: string, workspace: string): Promise<void> {
+    const { folder, name } = await this.#access.openParentOfEntry(path, workspace);
+    try {
+      const found = await lstat(folder.at(name));
+      if (!found.isFile() && !found.isSymbolicLink())
+        throw new Error(
+          `${path} is ${found.isDirectory() ? "a directory" : "not a regular file"}; it was not removed.`,
+        );
+      await unlink(folder.at(name));
+    } finally {
+      await folder.close();
+    }
+  }
+
+  confined(): FileBackend {
+    return new HostFiles(this.#access.confined(), this.#outputDir);
+  }
+
+  keep(text: string): Promise<string> {
+    return keepResult(text, this.#outputDir);
+  }
+
   /** Checks each entry as it is read, because checking thousands at once would block all chats. */
   async list(path: string, workspace: string, { most, signal }: ListBounds): Promise<readonly FolderEntry[]> {
     const isOpen = await this.#access.openPaths();
@@ -85,6 +134,19 @@ export class HostFiles implements FileBackend {
     return new TextSearch(query, this.#access, { ...scope, take }).run();
   }
 }
+
+/** Gives a file its final name. Unlike a rename it never replaces a file, nor a link. */
+async function giveName(draft: string, file: string): Promise<void> {
+  try {
+    await link(draft, file);
+  } catch (error) {
+    if (!NO_HARD_LINKS.has(errorCode(error) ?? "")) throw error;
+    await copyFile(draft, file, constants.COPYFILE_EXCL);
+  }
+}
+
+/** What file systems without hard links, such as those of Android and of memory cards, answer. */
+const NO_HARD_LINKS = new Set(["EPERM", "EACCES", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"]);
 
 /** The mode of an existing file. A link is replaced, not followed. Throws for anything that is not a file. */
 async function modeOf(file: string, path: string): Promise<number | undefined> {

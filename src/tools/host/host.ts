@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Backends, ExecBackend, Launcher } from "../../types/run/backend.ts";
@@ -6,6 +5,7 @@ import type { AgentSettings, ExecSettings } from "../../types/settings.ts";
 import { FileAccess, type GuestRules } from "./access.ts";
 import { commandEnvironment, withAdded } from "./environment.ts";
 import { HostFiles } from "./files.ts";
+import { outputPath } from "./command/kept-outputs.ts";
 import { newMark } from "./command/left-running.ts";
 import { findProgram } from "./find-program.ts";
 import { bindFiles, pathDirs } from "./named-files.ts";
@@ -43,7 +43,7 @@ export function hostBackends(options: HostOptions): Backends {
   const anywhere = new FileAccess({ ...shared, workspaceOnly: false });
   const { launcher = AS_THEY_ARE, stateDir } = options;
   const exec = hostExec(settings.exec, { access: anywhere, outputDir, launcher, stateDir });
-  return { files: new HostFiles(access), exec };
+  return { files: new HostFiles(access, outputDir), exec };
 }
 
 interface ExecPlace {
@@ -68,7 +68,7 @@ function hostExec(settings: ExecSettings, { access, outputDir, launcher, stateDi
         cwd,
         env: withAdded(commandEnvironment(process.env, settings), env),
       });
-      const outputFile = join(outputDir, `${randomUUID()}.log`);
+      const outputFile = outputPath(outputDir);
       return startCommand({ launch, input, timeoutMs, mark: newMark(stateDir), outputFile });
     },
   };

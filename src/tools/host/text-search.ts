@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { FoundLine, SearchEnd, SearchScope, TextQuery } from "../../types/run/backend.ts";
-import { shownPath } from "../shown-path.ts";
+import { listedName, shownPath } from "../shown-path.ts";
 import type { FileAccess } from "./access.ts";
 import { runRipgrep, SEARCH_MS } from "./ripgrep.ts";
 
@@ -96,7 +96,7 @@ export class TextSearch {
 
   async #searchFile(path: string, real: string): Promise<void> {
     const { context, limit } = this.#query;
-    const shown = shownPath(real, this.#scope.workspace);
+    const shown = listedName(shownPath(real, this.#scope.workspace));
     const file = await this.#access.openFile(path, this.#scope.workspace);
     try {
       if ((await file.stat()).size > MAX_FILE_BYTES) throw new Error(`${path} is larger than 64 MB.`);

@@ -10,7 +10,7 @@ export interface ListDoubt {
 }
 
 /** Tools of the gateway itself. */
-export const BUILT_IN = ["read", "write", "edit", "grep", "find", "ls", "exec", "process", "message"];
+export const BUILT_IN = ["read", "write", "edit", "apply_patch", "grep", "find", "ls", "exec", "process", "message"];
 /** Tools that other gateways have. */
 const FIELD = new Set(Object.values(GROUPS).flat());
 

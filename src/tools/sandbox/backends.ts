@@ -75,7 +75,7 @@ function sandboxFiles(files: FileBackend, place: SandboxPlace): FileBackend {
     await ready(place);
     return work();
   };
-  return {
+  const confined: FileBackend = {
     locate: (path, _workspace, mode) =>
       at(async () => {
         mustWrite(mode, place);
@@ -90,10 +90,24 @@ function sandboxFiles(files: FileBackend, place: SandboxPlace): FileBackend {
         await mustNotSteerGit(await files.locate(file.path, workspace, "write"), workspace);
         return files.replace(file, workspace);
       }),
+    exists: (path) => at(() => files.exists(path, workspace)),
+    create: (file) =>
+      at(async () => {
+        mustWrite("write", place);
+        return files.create(file, workspace);
+      }),
+    remove: (path) =>
+      at(async () => {
+        mustWrite("write", place);
+        return files.remove(path, workspace);
+      }),
+    confined: () => confined,
+    keep: (text) => at(() => files.keep(text)),
     list: (path, _workspace, bounds) => at(() => files.list(path, workspace, bounds)),
     findFiles: (query, scope, take) => at(() => files.findFiles(query, { ...scope, workspace }, take)),
     searchText: (query, scope, take) => at(() => files.searchText(query, { ...scope, workspace }, take)),
   };
+  return confined;
 }
 
 function sandboxExec({ exec, files }: Backends, place: SandboxPlace): ExecBackend {

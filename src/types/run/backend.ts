@@ -10,6 +10,16 @@ export interface FileBackend {
   open(path: string, workspace: string): Promise<ReadableFile>;
   /** Replaces or creates a file in one step, with the directories above it. Keeps the mode of an old file. */
   replace(file: { readonly path: string; readonly content: string }, workspace: string): Promise<void>;
+  /** Whether a new file cannot have this path: something is there, if only a link. Rejects when the path leads through a link. */
+  exists(path: string, workspace: string): Promise<boolean>;
+  /** Creates a file that must not exist, with the directories above it. Rejects when the path leads through a link. */
+  create(file: NewFile, workspace: string): Promise<void>;
+  /** Removes a file, or a link itself. */
+  remove(path: string, workspace: string): Promise<void>;
+  /** The same files, of which none outside the workspace can be changed. */
+  confined(): FileBackend;
+  /** Keeps a result that is too long for a model in a file that these tools can read; gives its path. Removed after a day. */
+  keep(text: string): Promise<string>;
   /** The entries of a directory that the rules let a model see, in no order; at most `most` are examined. */
   list(path: string, workspace: string, bounds: ListBounds): Promise<readonly FolderEntry[]>;
   /** Finds files by name. Gives `take` the path of each, as it is shown to the model; ends when `take` returns false. */
@@ -20,12 +30,19 @@ export interface FileBackend {
 
 export type AccessMode = "read" | "write";
 
+export interface NewFile {
+  readonly path: string;
+  readonly content: string;
+  /** The permission bits; those of any new file when unset. */
+  readonly mode?: number | undefined;
+}
+
 /** A file opened for reading. A `FileHandle` of Node is one. */
 export interface ReadableFile {
   /** Reads up to `length` bytes from `position`; `bytesRead` is 0 at the end of the file. */
   read(buffer: Uint8Array, offset: number, length: number, position: number): Promise<{ readonly bytesRead: number }>;
-  /** Size in bytes. */
-  stat(): Promise<{ readonly size: number }>;
+  /** Size in bytes, and the permission bits where the files have them. */
+  stat(): Promise<{ readonly size: number; readonly mode?: number }>;
   close(): Promise<void>;
 }
 

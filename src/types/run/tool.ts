@@ -54,6 +54,8 @@ export interface ToolContext {
   readonly workspace: string;
   readonly signal: AbortSignal;
   readonly approvals: ApprovalDesk;
+  /** UTF-16 units of text that the model gets of the result; 50 KB when unset. */
+  readonly mostChars?: number | undefined;
   /** Shows progress (the output so far); harmless after the end. */
   update(partial: string): void;
   /** Variables that plugins add to the environment of a command; none when unset. */
@@ -71,6 +73,10 @@ export interface Tool<Input = unknown> {
   readonly jsonSchema?: Readonly<Record<string, unknown>>;
   /** Why arguments cannot be compared with `jsonSchema` in a reasonable time, as a sentence; asked before anything compares them. */
   readonly slowArguments?: (args: unknown) => string | undefined;
+  /** Arguments with the schema's names where a model used other ones; asked before anything compares them. Must not throw. */
+  readonly prepare?: (args: unknown) => unknown;
+  /** Milliseconds after which one call is ended, without the time in which a person is asked; 30 minutes when unset, never when 0. */
+  readonly timeoutMs?: number;
   /** True when it changes anything outside: such a turn is continued, never replayed. */
   readonly hasSideEffects: boolean;
   run(input: Input, context: ToolContext): Promise<ToolResult>;
@@ -120,6 +126,8 @@ export interface ToolContribution {
   readonly groups?: readonly string[];
   /** Only agents have it whose `tools.allow` or `tools.alsoAllow` names it. */
   readonly isOptional?: boolean;
+  /** False for a model that must not have it; any model may when unset. */
+  isForModel?(model: Pick<ModelRef, "provider" | "id">, scene: ToolScene): boolean;
   /** The tool for one run, of the same name; undefined when the run has no use for it. It is called for every run, so it must be cheap. */
   forRun(scene: ToolScene): Tool | undefined;
 }

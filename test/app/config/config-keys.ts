@@ -78,6 +78,13 @@ export const NAMED: readonly (readonly [file: string, title: string, keys: reado
     ],
   ],
   [
+    "test/app/config/exec-settings.test.ts",
+    "decides which agents have the tool for patches, and what it may change",
+    ["tools.exec", "agents.list.tools.exec"].flatMap((at) =>
+      ["enabled", "workspaceOnly", "allowModels"].map((key) => `${at}.applyPatch.${key}`),
+    ),
+  ],
+  [
     "test/plugins/found.test.ts",
     "unless the config denies, disables or does not allow it, or turns all plugins off",
     ["plugins.enabled", "plugins.allow", "plugins.deny", "plugins.entries.enabled"],

@@ -6,10 +6,12 @@ import { decisionOn } from "../../tools/exec/decision.ts";
 type Exec = Record<string, unknown>;
 
 /** The settings of an agent out of `tools.exec`, or out of its own block. */
-function execOf(exec: Exec, isOwn: boolean) {
+const execOf = (exec: Exec, isOwn: boolean) => agentWith(exec, isOwn).exec;
+
+function agentWith(exec: Exec, isOwn: boolean) {
   const config = isOwn ? { agents: { list: [{ id: "a", tools: { exec } }] } } : { tools: { exec } };
   const [agent] = resolveAgents(configSchema.parse(config), { home: "/h", stateDir: "/s" });
-  return agent!.exec;
+  return agent!;
 }
 
 describe.each([
@@ -41,6 +43,12 @@ describe.each([
   ])("mode %s is security %s with ask %s", (mode, security, ask) => {
     expect(execOf({ mode }, isOwn)).toMatchObject({ security, ask });
     expect(execOf({ security, ask }, isOwn)).toMatchObject({ security, ask });
+  });
+
+  it("decides which agents have the tool for patches, and what it may change", () => {
+    const applyPatch = { enabled: false, workspaceOnly: false, allowModels: ["openai/gpt-5"] };
+    expect(agentWith({ applyPatch }, isOwn).tools.applyPatch).toEqual(applyPatch);
+    expect(agentWith({}, isOwn).tools.applyPatch).toEqual({ enabled: true, workspaceOnly: true, allowModels: [] });
   });
 
   it("is said in one way", () => {

@@ -55,6 +55,28 @@ describe.skipIf(whyNoBwrap !== undefined)(`a sandboxed session (${whyNoBwrap ?? 
     expect(readFileSync(join(ground.workspace, "in.txt"), "utf8")).toBe("as it was");
   });
 
+  it("creates, removes and keeps files in its folder alone, and none in a read-only workspace", async () => {
+    writeFileSync(join(ground.workspace, "in.txt"), "as it was");
+    const { files } = ground.backends({ workspaceAccess: "none" });
+    const apart = files.confined();
+    await apart.create({ path: "new.txt", content: "made" }, ground.workspace);
+    expect(await ground.says("cat new.txt", { workspaceAccess: "none" })).toBe("made");
+    await apart.remove("new.txt", ground.workspace);
+    expect(existsSync(join(ground.workspace, "new.txt"))).toBe(false);
+    const kept = await files.keep("a long result");
+    const read = await files.open(kept, ground.workspace);
+    expect((await read.stat()).size).toBe(13);
+    await read.close();
+    // A command can read it, and cannot change what the gateway will show.
+    const said = await ground.says(`cat ${kept}; echo x >> ${kept}`, { workspaceAccess: "none" });
+    expect(said).toContain("a long result");
+    expect(readFileSync(kept, "utf8")).toBe("a long result");
+    const closed = ground.backends({ workspaceAccess: "ro" }).files.confined();
+    await expect(closed.create({ path: "new.txt", content: "x" }, ground.workspace)).rejects.toThrow(/read-only/);
+    await expect(closed.remove("in.txt", ground.workspace)).rejects.toThrow(/read-only/);
+    expect(readFileSync(join(ground.workspace, "in.txt"), "utf8")).toBe("as it was");
+  });
+
   it("does not let a guest's command write the workspace, even one that is writable", async () => {
     const { exec } = ground.backends({}, { rights: GUEST });
     const cwd = await exec.directory(".", ground.workspace);

@@ -1,9 +1,9 @@
 import { createWriteStream, mkdirSync, type WriteStream } from "node:fs";
-import { readdir, rm, stat } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { dirname } from "node:path";
 import { CONTENT_BYTES, MAX_LINES, tailOf } from "../../cap.ts";
 import type { CommandOutput, RunningOutput } from "../../../types/run/backend.ts";
 import { background } from "../../../utils/background.ts";
+import { removeOld } from "./kept-outputs.ts";
 import { KeptText } from "./kept-text.ts";
 import { OutputText } from "./output-text.ts";
 
@@ -150,24 +150,5 @@ export class OutputLog implements RunningOutput {
     });
     background("removal of old command output", removeOld(directory));
     return file;
-  }
-}
-
-const KEPT_MS = 24 * 60 * 60 * 1000;
-// Only this module's files: the directory may hold other logs.
-const OUTPUT_NAME = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.log$/;
-
-async function removeOld(directory: string): Promise<void> {
-  const names = await readdir(directory).catch(() => []);
-  for (const name of names.filter((one) => OUTPUT_NAME.test(one))) {
-    const path = join(directory, name);
-    const age = await stat(path).then(
-      ({ mtimeMs }) => Date.now() - mtimeMs,
-      () => 0,
-    );
-    if (age > KEPT_MS) {
-      // Another call may have removed it; otherwise the next long output tries again.
-      await rm(path, { force: true }).catch(() => undefined);
-    }
   }
 }

@@ -1,0 +1,148 @@
+import { z } from "zod";
+import type { FileBackend } from "../../../types/run/backend.ts";
+import type { Tool, ToolResult } from "../../../types/run/tool.ts";
+import { defineTool, errorResult, FILE_TOOL_MS, textResult } from "../../define.ts";
+import { changeOf } from "../changes.ts";
+import { mustHold, readToChange } from "../stored.ts";
+import { parsePatch, type FilePatch } from "./envelope.ts";
+import { patched } from "./patched.ts";
+
+/** Most characters of a patch. */
+const MOST_CHARS = 4_000_000;
+
+const input = z.object({
+  input: z
+    .string()
+    .min(1)
+    .max(MOST_CHARS)
+    .describe(
+      '"*** Begin Patch", then "*** Add File: p" with + lines, "*** Update File: p" (then maybe "*** Move to: p") with @@ ' +
+        'places of " ", "-" and "+" lines, or "*** Delete File: p", then "*** End Patch"',
+    ),
+});
+
+/** A step of a patch that was checked, and can be made. */
+interface Step {
+  /** `A`, `M` or `D`, and the path. */
+  readonly mark: string;
+  make(): Promise<void>;
+  /** What people see of it. */
+  change(): Promise<Readonly<Record<string, unknown>>>;
+}
+
+/** Everything that can be checked is checked before the first file changes. */
+async function applyPatch(text: string, files: FileBackend, workspace: string): Promise<ToolResult> {
+  const patches = parsePatch(text);
+  await mustBeSeparate(patches, files, workspace);
+  const steps: Step[] = [];
+  for (const patch of patches) steps.push(await stepOf(patch, files, workspace));
+  const made: string[] = [];
+  for (const step of steps) {
+    try {
+      await step.make();
+    } catch (error) {
+      return errorResult(failure(step.mark, error, made), { changed: made.length > 0, files: made });
+    }
+    made.push(step.mark);
+  }
+  const changes = await Promise.all(steps.map((step) => step.change()));
+  return textResult(`Applied the patch:\n${made.join("\n")}`, { changed: true, files: changes });
+}
+
+function failure(mark: string, error: unknown, made: readonly string[]): string {
+  const why = error instanceof Error ? error.message : String(error);
+  const before = made.length === 0 ? "No file was changed." : `Changed before that, and still so:\n${made.join("\n")}`;
+  return `The patch failed at "${mark}": ${why}\n${before}`;
+}
+
+/** A file that is named twice could be changed in the wrong order. */
+async function mustBeSeparate(patches: readonly FilePatch[], files: FileBackend, workspace: string): Promise<void> {
+  const seen = new Set<string>();
+  for (const patch of patches) {
+    for (const path of [patch.path, ...(patch.kind === "update" && patch.to !== undefined ? [patch.to] : [])]) {
+      const located = files.locate(path, workspace, "write");
+      // A link that is to be deleted may lead anywhere: its own place is checked when it is deleted.
+      const real = await (patch.kind === "delete" ? located.catch(() => path) : located);
+      if (seen.has(real)) throw new Error(`${path} is named twice; put all changes of a file into one section.`);
+      seen.add(real);
+    }
+  }
+}
+
+function stepOf(patch: FilePatch, files: FileBackend, workspace: string): Promise<Step> {
+  switch (patch.kind) {
+    case "add":
+      return addition(patch, files, workspace);
+    case "delete":
+      return Promise.resolve(deletion(patch.path, files, workspace));
+    case "update":
+      return update(patch, files, workspace);
+  }
+}
+
+async function addition(
+  { path, content }: { readonly path: string; readonly content: string },
+  files: FileBackend,
+  workspace: string,
+): Promise<Step> {
+  await mustBeAbsent(path, files, workspace);
+  return {
+    mark: `A ${path}`,
+    async make() {
+      await files.create({ path, content }, workspace);
+      await mustHold({ path, content }, files, workspace);
+    },
+    change: async () => ({ path, ...(await changeOf(path, undefined, content)) }),
+  };
+}
+
+const deletion = (path: string, files: FileBackend, workspace: string): Step => ({
+  mark: `D ${path}`,
+  make: () => files.remove(path, workspace),
+  change: async () => ({ path, changed: true, deleted: true }),
+});
+
+async function update(
+  { path, to, hunks }: Extract<FilePatch, { readonly kind: "update" }>,
+  files: FileBackend,
+  workspace: string,
+): Promise<Step> {
+  const { content: before, mode } = await readToChange(path, files, workspace);
+  const content = patched(path, before, hunks);
+  if (to === undefined && content === before) throw new Error(`The patch changes nothing in ${path}.`);
+  if (to !== undefined) await mustBeAbsent(to, files, workspace);
+  const target = to ?? path;
+  return {
+    mark: to === undefined ? `M ${path}` : `M ${path} -> ${to}`,
+    async make() {
+      if (to === undefined) await files.replace({ path, content }, workspace);
+      else await files.create({ path: to, content, mode }, workspace);
+      await mustHold({ path: target, content }, files, workspace);
+      if (to !== undefined) await files.remove(path, workspace);
+    },
+    change: async () => ({
+      path,
+      ...(to !== undefined && { to }),
+      ...(await changeOf(target, before, content)),
+    }),
+  };
+}
+
+/** Told before anything changes; that it is still so when the file is created, the backend makes sure. */
+async function mustBeAbsent(path: string, files: FileBackend, workspace: string): Promise<void> {
+  if (await files.exists(path, workspace)) throw new Error(`${path} exists already; nothing was changed.`);
+}
+
+/** Changes several files by one patch. */
+export function applyPatchTool(files: FileBackend): Tool {
+  return defineTool({
+    name: "apply_patch",
+    label: "Apply patch",
+    description:
+      "Change several files by one patch: add, update, move and delete. Added files and targets of moves must not exist.",
+    input,
+    timeoutMs: FILE_TOOL_MS,
+    hasSideEffects: true,
+    run: ({ input: text }, { workspace }) => applyPatch(text, files, workspace),
+  });
+}

@@ -1,0 +1,32 @@
+import { isFields, type Fields } from "../../utils/fields.ts";
+
+/** Names of arguments that models write from habit, and the schema's names of the same arguments. */
+const SPELLINGS: readonly (readonly [other: string, name: string])[] = [
+  ["file_path", "path"],
+  ["filePath", "path"],
+  ["old_text", "oldText"],
+  ["new_text", "newText"],
+  ["old_string", "oldText"],
+  ["new_string", "newText"],
+  ["oldString", "oldText"],
+  ["newString", "newText"],
+];
+
+/** The arguments of a file tool by the schema's names, also inside `edits`. An argument that has its name already wins. Pure. */
+export function respelled(args: unknown): unknown {
+  if (!isFields(args)) return args;
+  const { edits } = args;
+  return { ...renamed(args), ...(Array.isArray(edits) && { edits: edits.map(renamedIn) }) };
+}
+
+const renamedIn = (edit: unknown): unknown => (isFields(edit) ? renamed(edit) : edit);
+
+function renamed(args: Fields): Fields {
+  const named = { ...args };
+  for (const [other, name] of SPELLINGS) {
+    if (!Object.hasOwn(named, other)) continue;
+    named[name] ??= named[other];
+    delete named[other];
+  }
+  return named;
+}

@@ -1,0 +1,50 @@
+import { randomUUID } from "node:crypto";
+import { mkdir, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { background } from "../../../utils/background.ts";
+import { Secret } from "../../../utils/secrets/secret.ts";
+
+/** Most characters of a result that is kept. */
+const MOST_CHARS = 5_000_000;
+/** Milliseconds after which a kept output is removed, and the bytes of all of them. */
+const KEPT_MS = 24 * 60 * 60 * 1000;
+const MOST_BYTES = 500 * 1024 * 1024;
+// Only the gateway's own files: the directory may hold other logs.
+const OUTPUT_NAME = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.log$/;
+
+/** The path for an output that is to be kept in a directory. */
+export const outputPath = (directory: string): string => join(directory, `${randomUUID()}.log`);
+
+/**
+ * Keeps a tool's result in a file that only this user may read; gives the path. Without the secrets of this process. Rejects when
+ * the file cannot be written.
+ */
+export async function keepResult(text: string, directory: string): Promise<string> {
+  const path = outputPath(directory);
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  await writeFile(path, Secret.mask(text.slice(0, MOST_CHARS)).toWellFormed(), { flag: "wx", mode: 0o600 });
+  background("removal of old outputs", removeOld(directory));
+  return path;
+}
+
+/** Removes outputs that are older than a day, and the oldest ones while all of them take too much of the disk. */
+export async function removeOld(directory: string): Promise<void> {
+  const found = await Promise.all((await namesIn(directory)).map((name) => outputAt(join(directory, name))));
+  const outputs = found.filter((one) => one !== undefined).toSorted((a, b) => b.changedAt - a.changedAt);
+  let bytes = 0;
+  for (const { path, size, changedAt } of outputs) {
+    bytes += size;
+    // Another call may have removed it; otherwise the next long output tries again.
+    if (bytes > MOST_BYTES || Date.now() - changedAt > KEPT_MS) await rm(path, { force: true }).catch(() => undefined);
+  }
+}
+
+/** No directory, no outputs. */
+const namesIn = async (directory: string): Promise<readonly string[]> =>
+  (await readdir(directory).catch(() => [])).filter((name) => OUTPUT_NAME.test(name));
+
+async function outputAt(path: string) {
+  // It may have been removed meanwhile.
+  const found = await stat(path).catch(() => undefined);
+  return found && { path, size: found.size, changedAt: found.mtimeMs };
+}

@@ -1,0 +1,38 @@
+import type { Fields } from "../utils/fields.ts";
+
+/** Characters of a result's details as JSON, and of one text in details that have more. */
+const MOST_CHARS = 64_000;
+const MOST_TEXT = 4000;
+
+const sizeOf = (value: unknown): number => JSON.stringify(value)?.length ?? 0;
+
+/**
+ * The details of a result as the transcript keeps them. Details that are too large lose their largest parts and say so in
+ * `persistedDetailsTruncated`; what cannot be written as JSON is left out.
+ */
+export function boundedDetails(details: Fields): Record<string, unknown> {
+  try {
+    if (sizeOf(details) <= MOST_CHARS) return details;
+  } catch {
+    // A tool of a plugin may return values that JSON does not have: only the ones that it has are kept.
+  }
+  const entries = Object.entries(details).flatMap(([key, value]) => keptEntry(key, value));
+  const kept: Record<string, unknown> = { persistedDetailsTruncated: true };
+  let left = MOST_CHARS;
+  for (const { key, value, size } of entries.toSorted((a, b) => a.size - b.size)) {
+    left -= size + key.length;
+    if (left < 0) break;
+    kept[key] = value;
+  }
+  return kept;
+}
+
+function keptEntry(key: string, value: unknown) {
+  const short = typeof value === "string" ? value.slice(0, MOST_TEXT).toWellFormed() : value;
+  try {
+    return [{ key, value: short, size: sizeOf(short) }];
+  } catch {
+    // As above.
+    return [];
+  }
+}

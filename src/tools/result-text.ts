@@ -1,0 +1,84 @@
+import type { ImageContent, TextContent } from "../types/run/model.ts";
+import type { Tool, ToolContext, ToolResult } from "../types/run/tool.ts";
+import type { FileBackend } from "../types/run/backend.ts";
+import { isFields } from "../utils/fields.ts";
+import { shorten } from "../utils/text/shorten.ts";
+import { headBytes, MAX_BYTES } from "./cap.ts";
+
+type Content = TextContent | ImageContent;
+
+/** Whether a tool returned a part of a result. A plugin's tool may return anything. */
+export function isContent(value: unknown): value is Content {
+  if (!isFields(value)) return false;
+  const { type } = value;
+  return type === "text" ? typeof value["text"] === "string" : type === "image" && typeof value["data"] === "string";
+}
+
+type Note = (left: number) => string;
+
+/** The parts with their text cut to so many UTF-16 units in all: the beginning and the end of each is kept. */
+export function shortened(content: readonly Content[], most: number | undefined, note?: Note): readonly Content[] {
+  if (most === undefined) return content;
+  let left = most;
+  return content.map((part) => {
+    if (part.type === "image") return part;
+    // The end of an output tells why it failed.
+    const text = shorten(part.text, left, note, endsInError(part.text) ? 0.4 : 0.7);
+    left = Math.max(0, left - text.length);
+    return text === part.text ? part : { type: "text", text };
+  });
+}
+
+/** Characters at the end of a text that are searched for a failure. */
+const ERROR_CHARS = 2000;
+
+const endsInError = (text: string): boolean =>
+  /\b(?:error|exception|failed|failure|fatal|panic|traceback)\b/i.test(text.slice(-ERROR_CHARS));
+
+/** The parts within the bytes that any result may have. */
+export function capped(content: readonly Content[], most: number | undefined): Content[] {
+  const limit = Math.max(MAX_BYTES, most ?? 0);
+  let left = limit;
+  return content.map((part) => {
+    if (part.type === "image") return part;
+    const kept = headBytes(part.text, left);
+    left -= Buffer.byteLength(kept);
+    if (kept === part.text) return part;
+    return { type: "text", text: `${kept}\n[... cut: a result may have ${Math.floor(limit / 1024)} KB ...]` };
+  });
+}
+
+/** The tool, which keeps in a file what of a result is too long for the model, and names the file. */
+export function keepingLongResults(tool: Tool, files: FileBackend): Tool {
+  const { name, label, description, input, jsonSchema, prepare, timeoutMs, hasSideEffects } = tool;
+  return {
+    name,
+    label,
+    description,
+    input,
+    ...(jsonSchema && { jsonSchema }),
+    ...(tool.slowArguments && { slowArguments: (args) => tool.slowArguments?.(args) }),
+    ...(prepare && { prepare }),
+    ...(timeoutMs !== undefined && { timeoutMs }),
+    hasSideEffects,
+    run: async (wanted, context) => kept(await tool.run(wanted, context), files, context),
+  };
+}
+
+async function kept(
+  result: ToolResult,
+  files: FileBackend,
+  { mostChars: most }: Pick<ToolContext, "mostChars">,
+): Promise<ToolResult> {
+  if (most === undefined || !isFields(result) || !Array.isArray(result.content)) return result;
+  if (!result.content.every(isContent)) return result;
+  const texts = result.content.flatMap((part) => (part.type === "text" ? [part.text] : []));
+  if (texts.reduce((sum, text) => sum + text.length, 0) <= most) return result;
+  // Without a file, as on a full disk, the result is cut all the same.
+  const path = await files.keep(texts.join("\n")).catch(() => undefined);
+  if (path === undefined) return result;
+  const note: Note = (left) =>
+    `\n[…${left} characters left out; all of it is in ${path}: search it with grep, or read it from an offset…]\n`;
+  const details = isFields(result.details) ? result.details : {};
+  return { ...result, content: [...shortened(result.content, most, note)], details: { ...details, fullResult: path } };
+}

@@ -1,0 +1,78 @@
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { isAlive, textOf } from "../../kit/tools.ts";
+import { fileToolContract, toolContract } from "./contract.ts";
+import { openGround, type Ground } from "./ground.ts";
+
+fileToolContract({
+  name: "read",
+  valid: { path: "a" },
+  at: (path) => ({ path }),
+  onPlain: /^plain\n$/,
+  refuses: ["binary", "holes"],
+});
+fileToolContract({
+  name: "write",
+  valid: { path: "a", content: "x" },
+  at: (path) => ({ path, content: "plain\n" }),
+  onPlain: /has this content already/,
+  refuses: ["deep"],
+});
+fileToolContract({
+  name: "edit",
+  valid: { path: "a", edits: [{ oldText: "x", newText: "y" }], oldText: "x", newText: "y" },
+  at: (path) => ({ path, oldText: "plain", newText: "changed" }),
+  onPlain: /Changed 1 place/,
+  refuses: ["binary", "latin1", "holes", "text-and-holes"],
+});
+fileToolContract({
+  name: "apply_patch",
+  valid: { input: "*** Begin Patch\n*** Add File: a\n+x\n*** End Patch" },
+  at: (path) => ({ input: `*** Begin Patch\n*** Update File: ${path}\n@@\n-plain\n+changed\n*** End Patch` }),
+  // A line of a patch cannot hold every name.
+  onPlain: /^Applied|^Line|ENOENT/,
+  refuses: ["binary", "latin1", "holes", "text-and-holes"],
+});
+fileToolContract({
+  name: "grep",
+  valid: { pattern: "x" },
+  at: (path) => ({ path, pattern: "plain" }),
+  refuses: [],
+});
+fileToolContract({
+  name: "find",
+  valid: { pattern: "*" },
+  at: (path) => ({ path, pattern: "*" }),
+  refuses: ["binary"],
+});
+fileToolContract({ name: "ls", valid: { path: "." }, at: (path) => ({ path }), refuses: ["binary"] });
+toolContract({ name: "exec", valid: { command: "touch made" } });
+toolContract({ name: "process", valid: { action: "poll", sessionId: "none" } });
+
+let ground: Ground;
+beforeEach(() => {
+  ground = openGround();
+});
+afterEach(() => ground.close());
+
+it("exec refuses a command that is too long or has a NUL character, and runs nothing", async () => {
+  for (const command of [`touch made; : ${"x".repeat(5_000_000)}`, "touch made\0"]) {
+    const result = await ground.call("exec", { command });
+    expect(result.isError).toBe(true);
+    expect(textOf(result).length).toBeLessThan(52 * 1024);
+  }
+  expect(() => ground.get("made")).toThrow();
+});
+
+it("exec ends with all it started after an abort, whatever it writes and ignores", async () => {
+  const abort = new AbortController();
+  const running = ground.call(
+    "exec",
+    { command: "trap '' TERM; echo $$ > pid; (sleep 500 & echo $! > child); while :; do yes | head -c 100000; done" },
+    { signal: abort.signal },
+  );
+  await expect.poll(() => [ground.get("pid"), ground.get("child")].every((text) => text.endsWith("\n"))).toBe(true);
+  abort.abort();
+  expect(Buffer.byteLength(textOf(await running))).toBeLessThan(52 * 1024);
+  const pids = [ground.get("pid"), ground.get("child")].map(Number);
+  await expect.poll(() => pids.some(isAlive), { timeout: 20_000 }).toBe(false);
+});

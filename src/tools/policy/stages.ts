@@ -205,13 +205,18 @@ function subagentStages(
 
 /** Caps that no list of the config can lift. */
 function capStages({ inherited, hasOwnerRights, only }: PolicySubject): readonly PolicyStage[] {
-  const cap = (stage: StageName, key: string, names: readonly string[] | undefined): readonly PolicyStage[] => {
-    if (!names) return [];
-    return [names.length === 0 ? { stage, key, isEmpty: true } : { stage, key, allow: names }];
-  };
   return [
     ...cap("inherited", "the run that asked for this one has only its own tools to give", inherited),
     ...(hasOwnerRights ? [] : [{ stage: "owner only" as const, key: "commands.ownerAllowFrom", deny: OWNER_ONLY }]),
-    ...cap("run", "toolsAllow of whoever started the run", only),
+    ...runCap(only),
   ];
+}
+
+/** Of a run's tools only these; none when the list is empty, all when it is unset. Pure. */
+export const runCap = (only: readonly string[] | undefined): readonly PolicyStage[] =>
+  cap("run", "toolsAllow of whoever started the run", only);
+
+function cap(stage: StageName, key: string, names: readonly string[] | undefined): readonly PolicyStage[] {
+  if (!names) return [];
+  return [names.length === 0 ? { stage, key, isEmpty: true } : { stage, key, allow: names }];
 }

@@ -40,6 +40,7 @@ const experiments = {
   hist: { run: ["hist.mjs", "10", "500", "5000", "50000"], figures: F.historyFigures },
   soak: { run: ["soak.mjs", "2000"], figures: F.soakFigures },
   channels: { run: ["channels.mjs", "10000", "500"], figures: F.channelFigures },
+  policy: { run: ["policy.mjs", "500", "2000"], figures: F.policyFigures },
   plugins: { run: ["plugins.mjs", "15", "100", "3"], figures: F.pluginFigures },
 };
 

@@ -8,6 +8,17 @@ const both = (name, unit, { ours, floor }, pick, target) =>
 export const versionFigure = (times) =>
   figure("openclaw --version", { unit: "ms", here: spread(times, (one) => one), target: atMost(100) });
 
+export const policyFigures = ({ ours }) => [
+  figure("tool policy: one decision with 500 rules", {
+    unit: "ms",
+    here: spread(
+      ours.flatMap((row) => row.decisionMs),
+      (ms) => ms,
+    ),
+    target: atMost(0.1),
+  }),
+];
+
 export function startFigures({ ours, floor }) {
   const starts = (rows) => rows.flatMap((row) => row.rows);
   const healthz = (row) => row.healthz;

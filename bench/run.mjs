@@ -41,6 +41,7 @@ const experiments = {
   soak: { run: ["soak.mjs", "2000"], figures: F.soakFigures },
   channels: { run: ["channels.mjs", "10000", "500"], figures: F.channelFigures },
   sandbox: { run: ["sandbox.mjs", "60"], figures: F.sandboxFigures },
+  policy: { run: ["policy.mjs", "500", "2000"], figures: F.policyFigures },
   plugins: { run: ["plugins.mjs", "15", "100", "3"], figures: F.pluginFigures },
 };
 

@@ -73,8 +73,8 @@ export interface RunRequest {
   readonly tools: readonly Tool[];
   /** Those of the tools that a model may use; all when unset. */
   toolsOn?(model: ModelInfo): readonly Tool[];
-  /** Asked once per attempt, since it names the model. */
-  systemPrompt(model: ModelInfo): Promise<SystemPrompt>;
+  /** Asked once per attempt, since it names the model and the tools that the model has. */
+  systemPrompt(model: ModelInfo, tools: readonly Tool[]): Promise<SystemPrompt>;
   /** Opens the context engine; models see the conversation as it is without one. Rejects when the engine is not available. */
   openEngine?(host: EngineHost): Promise<EngineTurn>;
   /** The channel, for hooks. */

@@ -26,6 +26,7 @@ import { openTurn, type Progress, progressOf, repeat, repeatPart, userMessage } 
 import { Steering } from "./run/steering.ts";
 import { type AbortCause, StopSwitch } from "./run/stop-switch.ts";
 import { resultOfThrown, stoppable, stoppableDeps, Stopped } from "./run/until-stopped.ts";
+import { capTools } from "./run/tool-cap.ts";
 import { pausing, type ToolSetting } from "./tools/tools.ts";
 
 export type { AbortCause } from "./run/stop-switch.ts";
@@ -168,7 +169,7 @@ class Runner {
     const added = await askHooks(this.#request, this.#deps, this.#history);
     if (!added) return;
     if (isFresh) this.#request = addToTurn(this.#request, added);
-    this.#request = addToSystem(this.#request, added);
+    this.#request = addToSystem(capTools(this.#request, added), added);
   }
 
   /** Volatile prompts are not persisted: they are inserted into the window in memory, where they were asked. */

@@ -43,7 +43,7 @@ export const toolsBySenderConfig = z
     about(
       "Tools by sender",
       "Lists for single senders, by `channel:<channel>:<id>`, `id:`, `e164:`, `username:` or `name:`; the first that " +
-        "exists counts, else `*`. Without a prefix it is an id.",
+        "exists counts, else `*`. Without a prefix it is an id, or with `@` a username. Of several keys for one sender all hold.",
     ),
   );
 
@@ -55,7 +55,7 @@ const byProvider = z
       .refine(isOneList, ONE_LIST),
   )
   .optional()
-  .meta(about("Tools by provider", "Lists for models, by `provider/model`, else by `provider`."));
+  .meta(about("Tools by provider", "Lists for models, by `provider/model`, else by `provider`, in any case."));
 
 const inSandbox = z
   .strictObject({

@@ -139,7 +139,7 @@ export const execConfig = z
       .meta(
         about(
           "Safe programs",
-          "Additional programs that run without an approval when they only read standard input. Interpreters, and options that may name a file, still need one.",
+          "Additional programs that run without an approval when they only read standard input. Interpreters, options that may name a file, and unknown programs or scripts that may start others still need one; `safeBinProfiles` can allow the last of these.",
         ),
       ),
     safeBinProfiles: safeBinProfiles

@@ -19,7 +19,7 @@ export interface ToolRules extends ToolLists {
   readonly profile?: ToolProfile | undefined;
   /** By `provider/model` or `provider`. */
   readonly byProvider?: Readonly<Record<string, ToolLists & { readonly profile?: ToolProfile | undefined }>>;
-  /** By a sender's name, see `senderRule`. */
+  /** By a sender's name, see `senderRules`. */
   readonly toolsBySender?: ListsByName;
   /** For runs whose tools are confined to a sandbox. */
   readonly sandbox?: ToolLists;

@@ -290,3 +290,19 @@ test("an answer of a plugin that cannot be written fails its method, instead of 
   await expect(contributions.methods[0]?.run({}, caller)).rejects.toThrow("BigInt");
   await expect(open.action("many", "sum")?.run({})).rejects.toThrow("BigInt");
 });
+
+test("a trusted tool policy is asked before every hook of a tool's call, and refuses with its reason", async () => {
+  const code = `export default (api) => {
+    api.on("before_tool_call", () => ({ params: {} }), { priority: 1e9 });
+    api.registerTrustedToolPolicy({ id: "vault", evaluate: ({ toolName }) =>
+      toolName === "exec" ? { allow: false, reason: "no commands here" } : undefined });
+  };`;
+  const root = writePlugin(folder(), { id: "vault", code });
+  const plugin = await openTestPlugin({ root });
+  onTestFinished(async () => void (await plugin.close()));
+  expect(await plugin.callHook("before_tool_call", { toolName: "exec" })).toEqual([
+    { block: true, blockReason: "no commands here" },
+    { params: {} },
+  ]);
+  expect(await plugin.callHook("before_tool_call", { toolName: "read" })).toEqual([undefined, { params: {} }]);
+});

@@ -146,6 +146,21 @@ describe("rules about models", () => {
     expect(on({ provider: "z", id: "y" })).toEqual(ALL);
   });
 
+  it.each([" OpenAI", "openai ", "OPENAI/GPT-4", "openai / gpt-4"])("know a model as %j", (key) => {
+    const asked = { global: { byProvider: { [key]: { deny: ["exec"] } } } };
+    expect(on({ provider: "openai", id: "gpt-4" }, asked)).toEqual(FILES);
+    expect(on({ provider: "OpenAI", id: "GPT-4" }, asked)).toEqual(FILES);
+  });
+
+  it("hold together when several keys name one model", () => {
+    const rules = {
+      openai: {},
+      OpenAI: { deny: ["exec"] },
+      "openai ": { profile: "minimal", alsoAllow: ["read"] },
+    } as const;
+    expect(on({ provider: "openai", id: "gpt-4" }, { global: { byProvider: rules } })).toEqual(["read"]);
+  });
+
   it("only take away", () => {
     const asked = { global: { byProvider, deny: ["exec"] }, agent: { byProvider: { openai: { allow: ["*"] } } } };
     expect(on({ provider: "openai", id: "gpt-5" }, asked)).toEqual([]);
@@ -166,8 +181,47 @@ describe("rules about senders", () => {
     "username:@Ada",
     "name:ada lovelace",
     "*",
+    "telegram:7",
+    "id:telegram:7",
+    " Channel : Telegram : 7 ",
+    "<@7>",
+    "e164:43123",
+    "e164: +43 1-23",
+    "e164:0043123",
+    "+43 123",
+    "telegram:+43123",
+    "@Ada",
+    "username: @ada",
+    "username:  Ada",
+    "id:@ada",
+    "telegram:@ada",
+    "channel:telegram:username:ada",
+    "name: Ada   Lovelace",
+    "\uff49\uff44:7",
+    "telegram:*",
+    "channel:telegram:*",
   ])("know the sender as %s", (key) => {
     expect(from({ [key]: { allow: ["read"] } })).toEqual(["read"]);
+  });
+
+  it.each(["whatsapp:43123", "id:whatsapp:+43123", "43123", "43123@s.whatsapp.net", "whatsapp:43123:5@s.whatsapp.net"])(
+    "know a phone number that is an id as %s",
+    (key) => {
+      const bob = { channel: "whatsapp", id: "+43123" };
+      expect(from({ [key]: { deny: ["exec"] } }, {}, [bob])).toEqual(FILES);
+      expect(from({ [key]: { deny: ["exec"] } }, {}, [{ channel: "whatsapp", id: "+43124" }])).toEqual(ALL);
+    },
+  );
+
+  it.each(["signal:uuid:9", "channel:signal:uuid:9", "id:uuid:9", "uuid:9", "id:signal:uuid:9"])(
+    "know an id with a colon as %s",
+    (key) => expect(from({ [key]: { deny: ["exec"] } }, {}, [{ channel: "signal", id: "uuid:9" }])).toEqual(FILES),
+  );
+
+  it("hold together when several keys name one sender in the same way", () => {
+    expect(from({ "7": { allow: ["read", "exec"] }, "id: 7": { deny: ["exec"] } })).toEqual(["read"]);
+    expect(from({ "@ada": {}, "username:Ada": { deny: ["exec"] } })).toEqual(FILES);
+    expect(from({ "*": {}, "telegram:*": { deny: ["exec"] } })).toEqual(FILES);
   });
 
   it("take the most certain name first, and leave other people alone", () => {

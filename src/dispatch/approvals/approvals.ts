@@ -95,7 +95,7 @@ export class Approvals {
     if (this.#closed) return "deny";
     let givenBy = BY_OPERATOR;
     const decision = await new Promise<ApprovalDecision>((resolve) => {
-      const cancel = this.#clock.after(WAIT_MS, () => settle("timeout"));
+      const cancel = this.#clock.after(waitOf(question), () => settle("timeout"));
       const stop = () => settle("abort");
       const settle = (answer: ApprovalDecision, by = BY_OPERATOR) => {
         givenBy = by;
@@ -124,7 +124,8 @@ export class Approvals {
     }
   }
 
-  #approvalFor({ asked, prompter: _prompter, ...question }: Question): Approval {
+  #approvalFor(whole: Question): Approval {
+    const { asked, prompter: _prompter, timeoutMs: _timeoutMs, ...question } = whole;
     const createdAt = this.#clock.now();
     const { sessionKey, runId, agentId } = asked.facts;
     const { principal, chat } = asked;
@@ -137,7 +138,7 @@ export class Approvals {
       principal,
       ...(chat !== undefined && { chat }),
       createdAt,
-      expiresAt: createdAt + WAIT_MS,
+      expiresAt: createdAt + waitOf(whole),
     };
   }
 }
@@ -146,6 +147,8 @@ interface Question extends ApprovalQuestion {
   readonly asked: AskedFor;
   readonly prompter: ApprovalPrompter;
 }
+
+const waitOf = ({ timeoutMs = WAIT_MS }: ApprovalQuestion): number => Math.min(timeoutMs, WAIT_MS);
 
 /** Short enough to be typed on a phone. */
 function freshId(): string {

@@ -77,7 +77,7 @@ export function requestFor(
     toolsOn: (model) => set.on(model),
     ...(openEngine && { openEngine }),
     ...(peer && { channel: peer.channel }),
-    systemPrompt: (model) => ports.systemPrompt({ agent, model, tools: set.on(model), session, ...more }),
+    systemPrompt: (model, tools) => ports.systemPrompt({ agent, model, tools, session, ...more }),
   };
 }
 

@@ -67,7 +67,7 @@ export class ModelContext {
   /** Reads the conversation and asks the engine. Throws when the transcript or the prompt cannot be read. */
   async open(): Promise<Opening> {
     const { handle } = this.#plan;
-    const system = await this.#request.systemPrompt(handle.info);
+    const system = await this.#request.systemPrompt(handle.info, this.#request.tools);
     this.#fixed = fixedTokens(system.text, this.#request.tools);
     const { window, view, answer } = await this.#openView();
     const history = await this.#assembled(window, answer);

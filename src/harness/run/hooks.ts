@@ -97,8 +97,8 @@ export function addToSystem(request: RunRequest, added: PromptAdditions): RunReq
   const part = (text: string) => ({ name: "hooks", source: "plugins", tokens: estimateTextTokens(text) });
   return {
     ...request,
-    systemPrompt: async (model) => {
-      const own = systemPrompt === undefined ? await request.systemPrompt(model) : undefined;
+    systemPrompt: async (model, tools) => {
+      const own = systemPrompt === undefined ? await request.systemPrompt(model, tools) : undefined;
       const text = own?.text ?? systemPrompt ?? "";
       return {
         text: joined(before, text, after),

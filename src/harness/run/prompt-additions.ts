@@ -10,18 +10,22 @@ export function additionsIn(answer: unknown): PromptAdditions {
     const text = answer[key];
     return typeof text === "string" && text !== "" ? [[key, text] as const] : [];
   });
-  return Object.fromEntries(named);
+  const { toolsAllow } = answer;
+  const names = Array.isArray(toolsAllow) ? toolsAllow.filter((name) => typeof name === "string") : undefined;
+  return { ...Object.fromEntries(named), ...(names && { toolCaps: [names] }) };
 }
 
-/** Several answers are joined by an empty line; a later `systemPrompt` replaces an earlier one. */
+/** Several answers are joined by an empty line; a later `systemPrompt` replaces an earlier one, and the lists of tools all hold. */
 export function joinAdditions(all: PromptAdditions, one: PromptAdditions): PromptAdditions {
   const joined = TEXTS.map((key) => {
     const texts = [all[key], one[key]].filter((text) => text !== undefined);
     return [key, texts.join("\n\n")] as const;
   });
   const systemPrompt = one.systemPrompt ?? all.systemPrompt;
+  const toolCaps = [...(all.toolCaps ?? []), ...(one.toolCaps ?? [])];
   return {
     ...Object.fromEntries(joined.filter(([, text]) => text !== "")),
     ...(systemPrompt !== undefined && { systemPrompt }),
+    ...(toolCaps.length > 0 && { toolCaps }),
   };
 }

@@ -42,7 +42,7 @@ export function stoppable(request: RunRequest, signal: AbortSignal): RunRequest 
   const { openEngine } = request;
   return {
     ...request,
-    systemPrompt: (model) => untilStopped(() => request.systemPrompt(model), signal),
+    systemPrompt: (model, tools) => untilStopped(() => request.systemPrompt(model, tools), signal),
     ...(openEngine && {
       // An engine that opens too late must still be released.
       openEngine: (host) =>

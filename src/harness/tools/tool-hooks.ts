@@ -30,20 +30,28 @@ const RESOLUTIONS: Readonly<Record<Answer, Resolution>> = {
   unshown: "cancelled",
 };
 
-interface Question {
-  readonly text: string;
+/** A question about a call, as `before_tool_call` wants it asked. */
+export interface CallQuestion {
+  readonly reason: string;
+  readonly params: unknown;
+  readonly timeoutMs?: number;
+}
+
+interface Question extends Pick<CallQuestion, "reason" | "timeoutMs"> {
+  /** The answers that let the call run. */
+  readonly allowing: readonly Answer[];
   resolved(decision: Resolution): void;
 }
 
 /**
- * Asks `before_tool_call`: answers are `{params}`, `{block, blockReason}` or
- * `{requireApproval: {title, description, onResolution}}`. Each hook, and the person who is asked, sees the arguments as the
- * hooks before left them. `ask` gets the question with these.
+ * Asks `before_tool_call`: answers are `{params}`, `{block, blockReason}` or `{requireApproval: {title, description, severity,
+ * timeoutMs, allowedDecisions, onResolution}}`. Each hook, and the person who is asked, sees the arguments as the hooks before
+ * left them. The first question fixes the arguments: nothing that a later hook changes in them counts. `ask` gets the questions.
  */
 export async function judgeCall(
   call: ToolCall,
   hooks: BoundHooks,
-  ask: (reason: string, params: unknown) => Promise<Answer>,
+  ask: (question: CallQuestion) => Promise<Answer>,
 ): Promise<Judged> {
   let { params } = call;
   const questions: Question[] = [];
@@ -56,18 +64,26 @@ export async function judgeCall(
       accepts(answer) {
         if (!isFields(answer)) return undefined;
         if (answer["block"] === true) return reasonIn(answer, "blockReason");
-        if (isFields(answer["params"])) params = asJson(answer["params"]);
+        if (isFields(answer["params"]) && questions.length === 0) params = asJson(answer["params"]);
         if (isFields(answer["requireApproval"])) questions.push(questionIn(answer["requireApproval"]));
         return undefined;
       },
     },
   );
   if (blocked !== undefined) return { kind: "blocked", reason: blocked };
-  for (const { text, resolved } of questions) {
-    const answer = await ask(text, params);
+  return answered(questions, params, ask);
+}
+
+async function answered(
+  questions: readonly Question[],
+  params: unknown,
+  ask: (question: CallQuestion) => Promise<Answer>,
+): Promise<Judged> {
+  for (const { reason, timeoutMs, allowing, resolved } of questions) {
+    // A question without an answer that lets the call run need not be asked.
+    const answer = allowing.length === 0 ? "deny" : await ask({ reason, params, ...(timeoutMs && { timeoutMs }) });
     resolved(RESOLUTIONS[answer]);
-    if (answer !== "allow-once" && answer !== "allow-always")
-      return { kind: "blocked", reason: `nobody allowed it: ${text}` };
+    if (!allowing.includes(answer)) return { kind: "blocked", reason: `nobody allowed it: ${reason}` };
   }
   return { kind: "run", params };
 }
@@ -103,11 +119,22 @@ function reasonIn(answer: Fields, key: string): string {
   return typeof text === "string" && text !== "" ? text : "a plugin does not allow it";
 }
 
+const LEAST_WAIT_MS = 1000;
+
+/** An answer "always" to such a question allows this one call, since no rule says what else it would be about. */
+const ALLOWING: readonly Answer[] = ["allow-once", "allow-always"];
+
+const SEVERITIES: readonly unknown[] = ["info", "warning", "critical"];
+
 function questionIn(asked: Fields): Question {
-  const { title, description, reason, onResolution } = asked;
+  const { title, description, reason, severity, timeoutMs, allowedDecisions, onResolution } = asked;
   const texts = [title, description, reason].filter((text) => typeof text === "string");
+  const text = texts.join(": ") || "a plugin wants a person to allow it";
+  const decisions: readonly unknown[] = Array.isArray(allowedDecisions) ? allowedDecisions : ALLOWING;
   return {
-    text: texts.join(": ") || "a plugin wants a person to allow it",
+    reason: SEVERITIES.includes(severity) ? `${String(severity)}: ${text}` : text,
+    ...(typeof timeoutMs === "number" && timeoutMs > 0 && { timeoutMs: Math.max(timeoutMs, LEAST_WAIT_MS) }),
+    allowing: ALLOWING.filter((answer) => decisions.includes(answer)),
     resolved(decision) {
       if (typeof onResolution !== "function") return;
       const told = async () => void (await Reflect.apply(onResolution, undefined, [decision]));

@@ -122,8 +122,8 @@ async function runHooked(
     return runTool(tool, params, context);
   const { callId, approvals, workspace, signal } = context;
   const call = { name: tool.name, callId, params };
-  const judged = await judgeCall(call, hooks, (reason, asked) =>
-    approvals.ask({ command: `${tool.name} ${JSON.stringify(asked)}`, cwd: workspace, reason }, signal),
+  const judged = await judgeCall(call, hooks, ({ params: asked, ...question }) =>
+    approvals.ask({ ...question, command: `${tool.name} ${JSON.stringify(asked)}`, cwd: workspace }, signal),
   );
   if (judged.kind === "blocked") return errorResult(`This call was not run: ${judged.reason}`);
   const began = performance.now();

@@ -23,7 +23,6 @@ const REFUSED = {
     "registerDecisionProvider",
     "registerCompactionProvider",
     "registerAgentHarness",
-    "registerTrustedToolPolicy",
     "registerAgentToolResultMiddleware",
     "registerReload",
     "registerConfigMigration",

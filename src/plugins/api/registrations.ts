@@ -2,7 +2,7 @@ import { registerChannel } from "./registrations/channel/register-channel.ts";
 import { registerCli } from "./registrations/cli.ts";
 import { registerCommand } from "./registrations/commands.ts";
 import { registerContextEngine } from "./registrations/engines.ts";
-import { on } from "./registrations/hooks.ts";
+import { on, registerTrustedToolPolicy } from "./registrations/hooks.ts";
 import { registerHttpHandler, registerHttpRoute } from "./registrations/http.ts";
 import { noMemory, registerMemoryCapability, registerMemorySupplement } from "./registrations/memory.ts";
 import { registerGatewayMethod } from "./registrations/methods.ts";
@@ -22,6 +22,7 @@ export function registrationsOf(scope: PluginScope) {
     on: (name: unknown, handler: unknown, options?: unknown) => on(scope, name, handler, options),
     registerHook: (events: unknown, handler: unknown, options?: unknown) =>
       registerHook(scope, events, handler, options),
+    registerTrustedToolPolicy: (policy: unknown) => registerTrustedToolPolicy(scope, policy),
     registerService: (service: unknown) => registerService(scope, service),
     registerHttpRoute: (route: unknown) => registerHttpRoute(scope, route),
     registerHttpHandler: (handler: unknown) => registerHttpHandler(scope, handler),

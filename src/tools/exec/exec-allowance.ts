@@ -1,8 +1,9 @@
 import { resolve } from "node:path";
 import type { BoundFile } from "../../types/run/backend.ts";
 import { digestOf } from "./bound-files.ts";
-import { changesTheRest } from "./exec-policy.ts";
-import { isDataProgram, isInterpreter, isRunner } from "./exec-programs.ts";
+import { isDataProgram } from "./exec-programs.ts";
+import { changesTheRest } from "./programs/builtins.ts";
+import { isInterpreter, isRunner } from "./programs/kinds.ts";
 import { splitCommand, trimCommand, type SimpleCommand } from "./plan/shell-words.ts";
 
 /** A command in its directory, with the files that it names. */
@@ -28,9 +29,10 @@ function whyOnlyOnce({ command, cwd, files }: BoundCommand): string | undefined 
 const runsDataProgramsOnly = (parts: readonly SimpleCommand[]): boolean =>
   parts.length > 0 && parts.every(({ words: [program = ""] }) => isDataProgram(program));
 
-function whyPart({ words: [program = "", first] }: SimpleCommand, cwd: string, files: readonly BoundFile[]) {
+function whyPart({ words }: SimpleCommand, cwd: string, files: readonly BoundFile[]) {
+  const [program = "", first] = words;
   const isBound = (word: string) => files.some(({ path }) => path === resolve(cwd, word));
-  if (changesTheRest(program)) return `${program} changes what the commands after it mean`;
+  if (changesTheRest(words, { isAlone: false })) return `${program} changes what the commands after it mean`;
   if (isRunner(program)) return `${program} runs something that the command does not name`;
   if (isInterpreter(program) && (first === undefined || !isBound(first)))
     return `${program} runs code that is not in a file named as its first argument`;

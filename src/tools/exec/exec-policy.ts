@@ -2,7 +2,8 @@ import type { FoundProgram } from "../../types/run/backend.ts";
 import type { ExecSettings } from "../../types/settings.ts";
 import type { PlannedCommand } from "./plan/plan.ts";
 import { trimCommand } from "./plan/shell-words.ts";
-import { isInterpreter, isRunner } from "./exec-programs.ts";
+import { isInterpreter, isRunner } from "./programs/kinds.ts";
+import { changesTheRest } from "./programs/builtins.ts";
 import type { ExecPolicy } from "./rules/policy.ts";
 import { hasRow } from "./rules/rows.ts";
 import { isSafeBin } from "./safe-bins.ts";
@@ -43,12 +44,6 @@ const PROGRAMS: typeof BUILTINS = {
   uname: (words) => words.every((word) => /^-[amnoprsv]+$/.test(word)),
 };
 
-// Builtins that change the directory or the meaning of the commands after them.
-const CHANGES_THE_REST = new Set("cd pushd popd chdir export alias unalias set unset hash umask .".split(" "));
-
-/** Whether a builtin changes the directory or the meaning of the commands after it. */
-export const changesTheRest = (program: string): boolean => CHANGES_THE_REST.has(program);
-
 const ruleIn = (rules: typeof BUILTINS, name: string) => (Object.hasOwn(rules, name) ? rules[name] : undefined);
 
 /** Whether a shell itself does this command. */
@@ -59,17 +54,21 @@ function isSafe({ words: [name = "", ...rest], program }: KnownCommand, settings
   if (builtin) return builtin(rest);
   if (program === undefined || program.writable !== undefined) return false;
   const rule = ruleIn(PROGRAMS, name);
-  return rule ? rule(rest) : isSafeBin({ name, words: rest, path: program.path }, settings);
+  return rule ? rule(rest) : isSafeBin({ name, words: rest, program }, settings);
 }
 
 function isOnList({ command, parts }: Considered, settings: ExecSettings, rules: ExecRules): boolean {
   if (rules.isAllowed(trimCommand(command))) return true;
-  if (parts === undefined || parts.some(({ words: [name = ""] }) => changesTheRest(name))) return false;
+  if (parts === undefined || changesShell(parts)) return false;
   const isStrict = settings.strictInlineEval !== false;
   return parts.every(
     (part) => isSafe(part, settings) || isAllowedPart(part, rules) || hasRow(part, rules.policy, { isStrict }),
   );
 }
+
+/** Of several commands a shell runs its own builtins; a single one that is no builtin is started without a shell. */
+const changesShell = (parts: readonly KnownCommand[]): boolean =>
+  parts.some(({ words }) => changesTheRest(words, { isAlone: parts.length === 1 }));
 
 /** What comes through a pipe may be code for an interpreter, so only the whole pipeline can be allowed then. */
 function isAllowedPart({ source, words: [name = ""], isPiped }: KnownCommand, rules: ExecRules): boolean {

@@ -1,4 +1,4 @@
-import { basename } from "node:path";
+import { programName } from "./programs/kinds.ts";
 
 /** Files that a program reads although its arguments do not name them. Keys are names without version and `.exe`. */
 const READS: Readonly<Record<string, readonly string[]>> = {
@@ -36,27 +36,6 @@ const READS: Readonly<Record<string, readonly string[]>> = {
   bundle: ["Gemfile"],
 };
 
-/** Programs that run code from their arguments or their input. */
-const INTERPRETERS = new Set(
-  (
-    "sh bash dash zsh ksh fish csh tcsh ash rbash busybox toybox pwsh powershell cmd python pypy perl ruby node nodejs deno bun php " +
-    "lua luajit awk gawk mawk nawk sed ed ex vi vim emacs rscript r julia osascript elixir erl groovy java scala tclsh expect gdb " +
-    "tsx ts-node jshell ghci swift"
-  ).split(" "),
-);
-
-/** Programs that run other programs, or code of the surrounding project, that the command does not name. */
-const RUNNERS = new Set(
-  (
-    "env xargs find fd parallel sudo doas su nohup nice ionice setsid stdbuf time timeout watch script ssh flock chroot unshare " +
-    "eval exec source command builtin trap . make gmake cmake ninja just task rake npm npx pnpm pnpx yarn bunx corepack pip pipx " +
-    "uv uvx poetry pdm hatch conda cargo rustc go gradle gradlew mvn mvnw ant bazel buck mage tox nox pytest py.test unittest jest " +
-    "vitest mocha ava jasmine karma playwright cypress tsc eslint prettier webpack vite rollup parcel turbo nx lerna composer phpunit " +
-    "artisan bundle gem rspec dotnet msbuild xcodebuild docker docker-compose podman nerdctl kubectl helm terraform tofu ansible " +
-    "ansible-playbook vagrant packer pre-commit lefthook husky crontab at batch systemctl launchctl direnv mise asdf meson scons"
-  ).split(" "),
-);
-
 /** Programs that never run what their arguments name, whatever their options, so the files' content does not matter. */
 const DATA_PROGRAMS = new Set(
   "cat head tail ls wc stat du df touch mkdir rmdir cut tr uniq cmp md5sum sha1sum sha256sum grep echo printf test basename dirname true false pwd date".split(
@@ -67,19 +46,8 @@ const DATA_PROGRAMS = new Set(
 /** True for the bare name only: `./cat` may be anything. */
 export const isDataProgram = (word: string): boolean => DATA_PROGRAMS.has(word);
 
-/** `/usr/bin/python3.11` is `python`. */
-export function programName(word: string): string {
-  const plain = basename(word.replaceAll("\\", "/"))
-    .toLowerCase()
-    .replace(/\.exe$/, "");
-  return plain.replace(/(?<=[a-z])-?\d+(?:\.\d+)*$/, "") || plain;
-}
-
 /** The files that a program by this name reads by itself. */
 export const readsByItself = (word: string): readonly string[] => {
   const name = programName(word);
   return Object.hasOwn(READS, name) ? (READS[name] ?? []) : [];
 };
-
-export const isInterpreter = (word: string): boolean => INTERPRETERS.has(programName(word));
-export const isRunner = (word: string): boolean => RUNNERS.has(programName(word)) || word === ".";

@@ -1,12 +1,13 @@
 import { dirname } from "node:path";
 import type { ExecSettings, SafeBinProfile } from "../../types/settings.ts";
 import { own } from "../../utils/own.ts";
-import { isInterpreter, isRunner, programName } from "./exec-programs.ts";
+import type { FoundProgram } from "../../types/run/backend.ts";
+import { mayStartOthers, namesOfProgram, programName } from "./programs/kinds.ts";
 import { fitsProfile } from "./rules/safe-profile.ts";
 
-/** Programs, in addition to interpreters and runners, that write files or start others: no list makes them safe. */
+/** Programs, in addition to those that may start others, that read, write or send files: no list makes them safe. */
 const NEVER_SAFE = new Set(
-  "git hg svn tee dd split csplit install cp mv ln rm rsync scp sftp curl wget nc ncat socat telnet patch sponge tar zip unzip cpio pax view rview jq".split(
+  "tee dd split csplit install cp mv ln rm socat nc ncat sponge shred truncate mktemp mkfifo xxd rg ripgrep ag ack jq yq gojq jaq".split(
     " ",
   ),
 );
@@ -14,15 +15,8 @@ const NEVER_SAFE = new Set(
 /** Directories of programs that the agent cannot write, unless the config names others. `PATH` is never trusted by itself. */
 const TRUSTED_DIRS: readonly string[] = ["/bin", "/usr/bin"];
 
-/** Names that mean the same program: `vim.tiny` and `bash-static` are `vim` and `bash`, `rbash` and `rvim` are restricted forms. */
-function family(word: string): readonly string[] {
-  const name = programName(word);
-  const stem = programName(name.split(/[.-]/)[0] ?? name);
-  return [name, stem, ...(/^r./.test(stem) ? [stem.slice(1)] : [])];
-}
-
 const isNeverSafe = (word: string): boolean =>
-  family(word).some((name) => NEVER_SAFE.has(name) || isInterpreter(name) || isRunner(name));
+  mayStartOthers(word) || namesOfProgram(word).some((name) => NEVER_SAFE.has(name));
 
 const trustedDirs = ({
   safeBinTrustedDirs,
@@ -90,21 +84,23 @@ interface Call {
   /** As the command names it. */
   readonly name: string;
   readonly words: readonly string[];
-  /** Where `PATH` leads to. */
-  readonly path: string;
+  readonly program: FoundProgram;
 }
 
 type SafeSettings = Pick<ExecSettings, "safeBins" | "safeBinProfiles" | "safeBinTrustedDirs">;
 
 /**
  * Whether a program of the operator's list reads only its standard input: it is no interpreter under any of its names, lies
- * in a trusted directory, and its words are flags and numbers that name no file, or what its profile allows. Pure.
+ * in a trusted directory, and its words are flags and numbers that name no file, or what its profile allows. A program that is
+ * no known filter and has no profile must also be unable to start others, as its file shows. Pure.
  */
-export function isSafeBin({ name, words, path }: Call, settings: SafeSettings): boolean {
-  if (!settings.safeBins.includes(name) || isNeverSafe(name)) return false;
-  if (!isInDirs(path, trustedDirs(settings))) return false;
+export function isSafeBin({ name, words, program }: Call, settings: SafeSettings): boolean {
+  if (!settings.safeBins.includes(name) || [name, program.path, program.real].some(isNeverSafe)) return false;
+  if (!isInDirs(program.path, trustedDirs(settings))) return false;
   const profile = own(settings.safeBinProfiles ?? {}, name);
-  return profile ? fitsProfile(words, withDenied(profile, name)) : namesNoFile(programName(name), words);
+  if (profile) return fitsProfile(words, withDenied(profile, name));
+  const isFilter = Object.hasOwn(FILTERS, programName(name));
+  return (isFilter || program.startsOthers !== true) && namesNoFile(programName(name), words);
 }
 
 /** A profile with the flags that no profile of this program can allow. */

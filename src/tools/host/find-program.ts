@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { resolve } from "node:path";
 import type { FoundProgram } from "../../types/run/backend.ts";
 import { isInside } from "../../utils/real-path.ts";
+import { mayStartPrograms } from "./program-file.ts";
 import { hashOf, type SearchedPlace } from "./named-files.ts";
 
 /**
@@ -18,7 +19,12 @@ export async function findProgram(word: string, place: SearchedPlace): Promise<F
     const real = await executable(candidate);
     if (real === undefined) continue;
     const isWritable = [candidate, real].some((one) => canBeWritten(one, workspace));
-    return { path: candidate, real, ...(isWritable && { writable: await hashOf(real) }) };
+    return {
+      path: candidate,
+      real,
+      ...((await mayStartPrograms(real)) && { startsOthers: true as const }),
+      ...(isWritable && { writable: await hashOf(real) }),
+    };
   }
   return undefined;
 }

@@ -9,9 +9,9 @@ import type {
   ToolProfile,
   ToolRules,
 } from "../../types/tool-policy.ts";
-import { own } from "../../utils/own.ts";
+import { once } from "../../utils/share-calls.ts";
 import { entryFor, members } from "./names.ts";
-import { senderRule } from "./senders.ts";
+import { senderRules } from "./senders.ts";
 
 /** The tools of each profile. */
 const PROFILES: Readonly<Record<ToolProfile, readonly string[]>> = {
@@ -107,28 +107,45 @@ function profileStages({ global, agent }: ToolPolicySettings): readonly PolicySt
 /** A list that names nothing but is not empty, since an empty one allows all. */
 const OPTIONAL: readonly string[] = [""];
 
-/** The entry for `provider/model`, else that for the provider. */
+type ProviderRules = NonNullable<ToolRules["byProvider"]>;
+
+/** Entries by their keys in one notation; several with the same key all hold. */
+const providerEntries = once((rules: ProviderRules) => {
+  const all = new Map<string, { readonly name: string; readonly entry: ProviderRules[string] }[]>();
+  for (const [name, entry] of Object.entries(rules)) {
+    const plain = plainModel(name);
+    all.set(plain, [...(all.get(plain) ?? []), { name, entry }]);
+  }
+  return all;
+});
+
+/** ` OpenAI / GPT-5` is `openai/gpt-5`. */
+const plainModel = (name: string): string =>
+  name
+    .trim()
+    .toLowerCase()
+    .replace(/\s*\/\s*/, "/");
+
+/** The entries for `provider/model`, else those for the provider. */
 function byProvider({ key, byProvider: rules }: ToolRules, { model }: PolicySubject) {
-  if (!model || !rules) return undefined;
-  const name = [`${model.provider}/${model.id}`, model.provider].find((one) => own(rules, one) !== undefined);
-  const entry = name === undefined ? undefined : own(rules, name);
-  return entry && { key: `${key}.byProvider[${JSON.stringify(name)}]`, entry };
+  if (!model || !rules) return [];
+  const entries = providerEntries(rules);
+  const found = entries.get(plainModel(`${model.provider}/${model.id}`)) ?? entries.get(plainModel(model.provider));
+  return (found ?? []).map(({ name, entry }) => ({ key: `${key}.byProvider[${JSON.stringify(name)}]`, entry }));
 }
 
 function providerProfile({ global, agent }: ToolPolicySettings, subject: PolicySubject): readonly PolicyStage[] {
-  const found = [agent && byProvider(agent, subject), byProvider(global, subject)].find(
-    (one) => one?.entry.profile !== undefined,
-  );
-  const profile = found?.entry.profile;
-  if (!found || profile === undefined || profile === "full") return [];
-  const allow = joined(PROFILES[profile], found.entry.alsoAllow);
-  return [{ stage: "provider profile", key: `${found.key}.profile`, allow }];
+  const found = [agent ? byProvider(agent, subject) : [], byProvider(global, subject)]
+    .map((entries) => entries.filter(({ entry }) => entry.profile !== undefined))
+    .find((entries) => entries.length > 0);
+  return (found ?? []).flatMap(({ key, entry: { profile, alsoAllow } }): readonly PolicyStage[] => {
+    if (profile === undefined || profile === "full") return [];
+    return [{ stage: "provider profile", key: `${key}.profile`, allow: joined(PROFILES[profile], alsoAllow) }];
+  });
 }
 
-function providerStage(stage: StageName, rules: ToolRules, subject: PolicySubject): readonly PolicyStage[] {
-  const found = byProvider(rules, subject);
-  return found ? listStage(stage, found.key, found.entry) : [];
-}
+const providerStage = (stage: StageName, rules: ToolRules, subject: PolicySubject): readonly PolicyStage[] =>
+  byProvider(rules, subject).flatMap(({ key, entry }) => listStage(stage, key, entry));
 
 /** In a chat, an entry about the sender takes the place of the chat's own lists. */
 function chatStages({ key, tools, toolsBySender }: ChatToolRules, subject: PolicySubject): readonly PolicyStage[] {
@@ -143,11 +160,14 @@ interface BySender {
   readonly toolsBySender?: ToolRules["toolsBySender"];
 }
 
-/** The stage of the first section with an entry about the sender; undefined when none has one. */
+/** The stages of the first section with entries about the sender; undefined when none has one. */
 function ofSender(sender: SenderNames, sections: readonly BySender[], stage: StageName) {
   for (const { key, toolsBySender } of sections) {
-    const rule = toolsBySender && senderRule(toolsBySender, sender);
-    if (rule) return listStage(stage, `${key}.toolsBySender[${JSON.stringify(rule.name)}]`, rule.lists);
+    const rules = toolsBySender ? senderRules(toolsBySender, sender) : [];
+    if (rules.length > 0)
+      return rules.flatMap(({ name, lists }) =>
+        listStage(stage, `${key}.toolsBySender[${JSON.stringify(name)}]`, lists),
+      );
   }
   return undefined;
 }
@@ -185,13 +205,18 @@ function subagentStages(
 
 /** Caps that no list of the config can lift. */
 function capStages({ inherited, hasOwnerRights, only }: PolicySubject): readonly PolicyStage[] {
-  const cap = (stage: StageName, key: string, names: readonly string[] | undefined): readonly PolicyStage[] => {
-    if (!names) return [];
-    return [names.length === 0 ? { stage, key, isEmpty: true } : { stage, key, allow: names }];
-  };
   return [
     ...cap("inherited", "the run that asked for this one has only its own tools to give", inherited),
     ...(hasOwnerRights ? [] : [{ stage: "owner only" as const, key: "commands.ownerAllowFrom", deny: OWNER_ONLY }]),
-    ...cap("run", "toolsAllow of whoever started the run", only),
+    ...runCap(only),
   ];
+}
+
+/** Of a run's tools only these; none when the list is empty, all when it is unset. Pure. */
+export const runCap = (only: readonly string[] | undefined): readonly PolicyStage[] =>
+  cap("run", "toolsAllow of whoever started the run", only);
+
+function cap(stage: StageName, key: string, names: readonly string[] | undefined): readonly PolicyStage[] {
+  if (!names) return [];
+  return [names.length === 0 ? { stage, key, isEmpty: true } : { stage, key, allow: names }];
 }

@@ -45,6 +45,8 @@ export interface PromptAdditions {
   readonly systemPrompt?: string;
   readonly prependSystemContext?: string;
   readonly appendSystemContext?: string;
+  /** Of the run's tools only those that every one of these lists names. */
+  readonly toolCaps?: readonly (readonly string[])[];
 }
 
 /** A plugin's handler. What it returns is checked by whoever calls the hook. */

@@ -126,6 +126,8 @@ export interface FoundProgram {
   readonly path: string;
   /** The file behind links. */
   readonly real: string;
+  /** Its file does not show that it is unable to start other programs. Unset when it does, or where nobody looked. */
+  readonly startsOthers?: true;
   /** Its content, as in a `BoundFile`, when it lies where an agent can write without asking. */
   readonly writable?: string;
 }

@@ -35,7 +35,10 @@ export interface Approval {
 
 export type ApprovalDecision = "allow-once" | "allow-always" | "deny" | "timeout" | "abort";
 
-export type ApprovalQuestion = Pick<Approval, "command" | "cwd" | "reason" | "files" | "allowance">;
+export interface ApprovalQuestion extends Pick<Approval, "command" | "cwd" | "reason" | "files" | "allowance"> {
+  /** Milliseconds after which the question is a denial, where that is sooner than for every question. */
+  readonly timeoutMs?: number;
+}
 
 /**
  * Asks a person. Never rejects; nobody there, too late, or an abort are decisions too. `unshown`: the question does not fit

@@ -54,3 +54,30 @@ test("policy explain refuses what it does not know", async () => {
     err: expect.stringContaining("provider/model"),
   });
 });
+
+test("policy explain says which rules by a name it left out, since only an id was given", async () => {
+  const config = `{
+    tools: { toolsBySender: { "@ada": { deny: ["exec"] }, "name:Ada": {}, "e164:+43": {}, "id:9": {} } },
+    channels: { telegram: { direct: { "8": { toolsBySender: { "username:ada": {} } } } } },
+  }`;
+  const asked = (...args: string[]) =>
+    run(["policy", "explain", "exec", ...args], { OPENCLAW_STATE_DIR: stateDir(config) });
+  const { out } = await asked("--sender", "telegram:8");
+  expect(out).toContain("may use exec");
+  expect(out).toContain(
+    'left out: tools.toolsBySender["@ada"], tools.toolsBySender["name:Ada"], tools.toolsBySender["e164:+43"], ' +
+      'channels.telegram.direct.8.toolsBySender["username:ada"]; add --username',
+  );
+  const named = await asked("--sender", "telegram:8", "--username", "Ada", "--name", "Ada L");
+  expect(named.out).toContain("may not use exec");
+  expect(named.out).not.toContain('toolsBySender["name:Ada"]');
+});
+
+test("policy explain knows whether the session is confined to a sandbox", async () => {
+  const config = `{ agents: { defaults: { sandbox: { mode: "non-main" } } }, tools: { sandbox: { tools: { deny: ["write"] } } } }`;
+  const asked = (...args: string[]) =>
+    run(["policy", "explain", "write", ...args], { OPENCLAW_STATE_DIR: stateDir(config) });
+  const inGroup = await asked("--session", "telegram:default:group:-100");
+  expect(inGroup.out).toMatch(/may not use write[^]*sandbox +denies[^]*are confined to a sandbox/);
+  expect((await asked()).out).toContain("may use write for operators");
+});

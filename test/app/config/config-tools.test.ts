@@ -37,3 +37,24 @@ it("warns of programs in safeBins that still need approval", async () => {
 it("says nothing of lists that mean something", async () => {
   expect(await warningsOf({ tools: { allow: ["*"], deny: ["exec"], exec: { safeBins: ["head"] } } })).toEqual([]);
 });
+
+it("names keys of senders that match nobody, or somebody whom another key names", async () => {
+  const warnings = await warningsOf({
+    tools: {
+      toolsBySender: {
+        "telegram:7": {},
+        "channel:telegram:7": { deny: ["exec"] },
+        "user:8": { deny: ["exec"] },
+        "e164:ada": {},
+        "id:": {},
+        "whatsapp:9": {},
+        "@ada": {},
+      },
+    },
+    channels: { telegram: { groups: { "-1": { toolsBySender: { "slack:U1": {}, "7": {} } } } } },
+  });
+  expect(warnings).toHaveLength(6);
+  expect(warnings.join("\n")).toMatch(
+    /"channel:telegram:7" is the same sender as "telegram:7"; both hold[^]*"user:8" matches nobody: the config sets up no channel "user"[^]*"e164:ada"[^]*"id:" matches nobody: it names no sender[^]*"whatsapp:9"[^]*"slack:U1" matches nobody: these entries are for telegram alone/,
+  );
+});

@@ -142,3 +142,27 @@ test("/context shows the sizes of the files of the workspace, with what is cut o
   expect(detail).toMatch(/• file \d: .* cut from 30,000 characters/);
   expect(detail).not.toContain(fixture.dir);
 });
+
+test("clients are told who may use what in a session, with the key and its line", async () => {
+  const shape = z.looseObject({
+    sandbox: z.object({ files: z.boolean(), commands: z.boolean() }),
+    tools: z.array(z.looseObject({ tool: z.string(), allowed: z.boolean(), trace: z.array(z.looseObject({})) })),
+  });
+  const ask = (params: object) => client.call("policy.explain", params, shape);
+  const own = await ask({});
+  expect(own).toMatchObject({ agentId: "main", sandbox: { files: false } });
+  expect(own.tools.find(({ tool }) => tool === "exec")).toMatchObject({ allowed: true });
+  const params = { sessionKey: "telegram:default:group:-1", sender: "telegram:7", tool: "cron" };
+  const { tools } = await ask(params);
+  expect(tools).toEqual([
+    {
+      tool: "cron",
+      allowed: false,
+      trace: [
+        expect.objectContaining({ stage: "optional" }),
+        expect.objectContaining({ stage: "owner only", key: "commands.ownerAllowFrom", answer: "denied" }),
+      ].slice(-1),
+    },
+  ]);
+  await expect(ask({ agentId: "nobody" })).rejects.toThrow("nobody");
+});

@@ -25,7 +25,15 @@ function openDesk(fits?: ApprovalPrompter["fits"]) {
     },
   );
   const stopped = new AbortController();
-  return { approvals, clock, asked, answered, allowed, stopped, ask: () => desk.ask(QUESTION, stopped.signal) };
+  return {
+    approvals,
+    clock,
+    asked,
+    answered,
+    allowed,
+    stopped,
+    ask: (more = {}) => desk.ask({ ...QUESTION, ...more }, stopped.signal),
+  };
 }
 
 it("nobody's answer within five minutes is a denial, and one that comes later is for nothing", async () => {
@@ -41,6 +49,17 @@ it("nobody's answer within five minutes is a denial, and one that comes later is
   expect(approvals.resolve(id, "allow-once")).toBeUndefined();
   expect([approvals.endOf(id.toUpperCase()), approvals.endOf("nobody")]).toEqual(["timeout", undefined]);
   expect([asked.length, answered]).toEqual([1, ["timeout"]]);
+});
+
+it("a question may wait for less time, but for no more", async () => {
+  const { approvals, clock, ask } = openDesk();
+  const short = ask({ timeoutMs: 1000 });
+  const long = ask({ timeoutMs: 60 * MINUTE });
+  expect(approvals.list().map(({ createdAt, expiresAt }) => expiresAt - createdAt)).toEqual([1000, 5 * MINUTE]);
+  clock.pass(1000);
+  expect(await short).toBe("timeout");
+  clock.pass(5 * MINUTE);
+  expect(await long).toBe("timeout");
 });
 
 it("an answer in time is accepted in upper and lower case, and its timer ends", async () => {

@@ -132,6 +132,30 @@ it("a run that before_agent_run blocks shows the person its message, and the ope
   expect(fixture.model.calls).toEqual([]);
 });
 
+it("toolsAllow of hooks caps the tools of the run; several lists all hold, and an empty one leaves none", async () => {
+  const named = (name: string) => ({ ...look(), name });
+  fixture.tools.push(named("read"), named("look"), named("exec"));
+  let lists: readonly unknown[] = [
+    ["group:fs", "look", "unknown"],
+    ["read", "ls"],
+  ];
+  fixture.hooks = (on) => {
+    on("before_prompt_build", () => ({ toolsAllow: lists[0] }));
+    on("agent_turn_prepare", () => ({ toolsAllow: lists[1] }));
+  };
+  const boot = await fixture.boot();
+  await boot.ask("one");
+  lists = [["*"], []];
+  await boot.ask("two");
+  lists = ["read", undefined];
+  await boot.ask("three");
+  expect(fixture.model.calls.map(({ tools }) => tools.map((tool) => tool.function.name).toSorted())).toEqual([
+    ["read"],
+    [],
+    ["exec", "look", "read"],
+  ]);
+});
+
 describe("an answer that before_agent_finalize wants revised", () => {
   it("is followed by another pass with the instruction, once", async () => {
     const asked: unknown[] = [];
@@ -178,6 +202,17 @@ describe("the transcript", () => {
     await boot.ask("look");
     expect(shown()).toEqual(["saw a very long tree"]);
     expect((await kept(boot))[2]).toMatchObject({ role: "toolResult", content: [{ text: "[look: cut]" }] });
+  });
+
+  it("has a tool's whole result where tool_result_persist answers with a promise, and the log says so", async () => {
+    fixture.hooks = (on) =>
+      on("tool_result_persist", async () => ({ message: { content: [{ type: "text", text: "cut" }] } }));
+    fixture.tools.push(look("a tree"));
+    fixture.model.answer((call) => (call.isAfterTool ? { text: "done" } : { tool: "look", args: {} }));
+    const boot = await fixture.boot();
+    await boot.ask("look");
+    expect((await kept(boot))[2]).toMatchObject({ role: "toolResult", content: [{ text: "a tree" }] });
+    expect(fixture.log.lines).toContainEqual(expect.stringContaining("it is a promise, and nobody waits for it"));
   });
 
   it("has messages as before_message_write leaves them; the model was asked with the text as it was", async () => {
@@ -262,6 +297,51 @@ it("each hook of a tool's call, and the person who is asked, sees the arguments 
       context: { toolName: "look", toolCallId: expect.any(String) },
     }),
   ]);
+  expect(resolved).toEqual(["deny"]);
+});
+
+it("the first question about a call fixes its arguments, and says how grave it is", async () => {
+  fixture.hooks = (on) => {
+    on("before_tool_call", () => ({
+      params: { path: "/safe" },
+      requireApproval: { title: "Look there", severity: "critical", allowedDecisions: ["allow-once", "deny"] },
+    }));
+    on("before_tool_call", () => ({ params: { path: "/etc" } }));
+  };
+  const calls: unknown[] = [];
+  const run = async (input: unknown) => textResult(`saw ${calls.push(input)}`);
+  fixture.tools.push({ ...look(), input: z.object({ path: z.string() }), run });
+  fixture.model.answer((call) => (call.isAfterTool ? { text: "done" } : { tool: "look", args: { path: "/x" } }));
+  const boot = await fixture.boot();
+  const row = await boot.tell("look", "owner");
+  await expect
+    .poll(shown)
+    .toEqual([
+      expect.stringMatching(
+        /critical: Look there[^]*look \{"path":"\/safe"\}|look \{"path":"\/safe"\}[^]*critical: Look there/,
+      ),
+    ]);
+  const [, id = ""] = /\/approve (\S+)/.exec(shown()[0] ?? "") ?? [];
+  await boot.tell(`/approve ${id} once`, "owner");
+  await boot.outcome(row);
+  expect(calls).toEqual([{ path: "/safe" }]);
+});
+
+it("a question that no answer can allow is a denial, and nobody is asked", async () => {
+  const resolved: unknown[] = [];
+  fixture.hooks = (on) =>
+    on("before_tool_call", () => ({
+      requireApproval: {
+        title: "Never",
+        allowedDecisions: ["deny"],
+        onResolution: (one: string) => resolved.push(one),
+      },
+    }));
+  fixture.tools.push(look());
+  fixture.model.answer((call) => (call.isAfterTool ? { text: call.toolText } : { tool: "look", args: {} }));
+  const boot = await fixture.boot();
+  await boot.ask("look");
+  expect(shown()).toEqual([expect.stringContaining("nobody allowed it: Never")]);
   expect(resolved).toEqual(["deny"]);
 });
 

@@ -8,6 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { execTool } from "../../../src/tools/exec/exec.ts";
 import { planOf } from "../../../src/tools/exec/plan/plan.ts";
 import type { ExecRow } from "../../../src/tools/exec/rules/document.ts";
+import { findProgram } from "../../../src/tools/host/find-program.ts";
 import { runTool } from "../../../src/tools/run.ts";
 import type { ExecSettings } from "../../../src/types/settings.ts";
 import { createTools } from "../../kit/create-tools.ts";
@@ -89,6 +90,141 @@ describe("a way around the list that was found in such gateways", () => {
     expect(await decisionOn("viewer x", {}, { rows })).toBe("run");
     for (const real of ["/usr/bin/python3.12", "/usr/bin/env", "/bin/busybox"])
       expect(await decisionOn("viewer x", {}, { rows, programs: { viewer: real } })).toBe("ask");
+  });
+});
+
+describe("a row with a wildcard", () => {
+  const rows = [path("/usr/bin/*"), path("/**"), path("/usr/bin/*", ".*"), path("/*/bin/*", "")];
+
+  it.each([
+    "taskset 1 id",
+    "setarch x86_64 id",
+    "setpriv --reuid 0 id",
+    "prlimit --nproc=9 id",
+    "chrt 1 id",
+    "nsenter -t 1 id",
+    "unshare id",
+    "/lib64/ld-linux-x86-64.so.2 /bin/sh",
+    "/lib/ld-musl-x86_64.so.1 /bin/sh",
+    "ld.so /bin/sh",
+    "bash-static x",
+    "vim.basic x",
+    "python3 x.py",
+    "tar -cf x --checkpoint-action=exec=id y",
+    "tar -cf x y",
+    "git -c core.pager=id log",
+    "git status",
+    "rsync -e id x y",
+    "rsync x y",
+    "find . -exec id",
+    "find .",
+    "xargs id",
+    "env -S id",
+    "ssh -o ProxyCommand=id x",
+    "ssh x",
+    "man ls",
+    "less x",
+    "sqlite3 x.db",
+    "systemd-run id",
+    "start-stop-daemon -S -a id",
+    "xvfb-run id",
+    "strace id",
+    "gdb x",
+    "x86_64-linux-gnu-gcc-12 x.c",
+    "msgexec id",
+  ])("covers no program that may start another one: %s", async (command) => {
+    expect(await decisionOn(command, { strictInlineEval: false }, { rows })).toBe("ask");
+  });
+
+  it("covers one that cannot, and none whose file does not show it", async () => {
+    expect(await decisionOn("cat x", {}, { rows })).toBe("run");
+    const startsOthers = { rows, startsOthers: true } as const;
+    expect(await decisionOn("cat x", {}, startsOthers)).toBe("ask");
+    expect(await decisionOn("cat x", {}, { ...startsOthers, rows: [path("/usr/bin/cat")] })).toBe("run");
+    expect(await decisionOn("mytool -a", { safeBins: ["mytool"] }, { startsOthers: true })).toBe("ask");
+  });
+});
+
+describe("a row of a program's path", () => {
+  it.each([
+    "git -c core.pager=id log",
+    "git -ccore.pager=id log",
+    "git --exec-path=x log",
+    "git --exec-p=x log",
+    "git grep -Oid x",
+    "git config alias.x id",
+    "git bisect run id",
+    "git submodule foreach id",
+    "tar -cf x --checkpoint-action=exec=id y",
+    "tar -cf x --checkpoint-act exec=id y",
+    "tar cIf id x y",
+    "tar -xf x --to-command=id",
+    "rsync -e id x y",
+    "rsync -aeid x y",
+    "rsync --rsh=id x y",
+    "rg --pre id x",
+    "rg --pr=id x",
+    "sort --compress-prog id x",
+    "man -Pid x",
+    "curl -K x",
+    "less x +s",
+    "gcc -wrapper id x.c",
+  ])("covers no option that starts another program: %s", async (command) => {
+    const [name = ""] = command.split(" ");
+    expect(await decisionOn(command, {}, { rows: [path(name), path(name, ".*")] })).toBe("ask");
+    expect(await decisionOn(command, { strictInlineEval: false }, { rows: [path(name)] })).toBe("ask");
+    const args = path(name, ".*");
+    expect(await decisionOn(command, { strictInlineEval: false }, { rows: [args] })).toBe("run");
+  });
+
+  it.each(["git status", "git diff --stat", "tar -cf x y", "tar xf x", "rg x", "sort -n x"])(
+    "covers the others: %s",
+    async (command) => {
+      expect(await decisionOn(command, {}, { rows: [path(command.split(" ")[0] ?? "")] })).toBe("run");
+    },
+  );
+});
+
+describe("a builtin of the shell", () => {
+  const rows = ["printf", "test", "cat", "/usr/bin/*"].map((pattern) => path(pattern));
+
+  it.each([
+    "printf -v PATH /tmp; cat x",
+    "printf '-vPATH' /tmp; cat x",
+    "printf %n PATH; cat x",
+    "printf -v 'a[$(id)]' x; cat x",
+    "test -v 'a[$(id)]'; cat x",
+    "test 'a[$(id)]' -eq 0 && cat x",
+    "declare x; cat x",
+    "typeset x; cat x",
+    "read PATH; cat x",
+    "echo /tmp | read PATH; cat x",
+    "mapfile PATH; cat x",
+    "let PATH=1; cat x",
+    "getopts x PATH; cat x",
+    "enable -f x cat; cat x",
+    "shopt -s expand_aliases; cat x",
+    "hash -p /tmp/x cat; cat x",
+    "trap id EXIT; cat x",
+    "exit; cat x",
+  ])("that changes what the commands after it mean is asked about: %s", async (command) => {
+    const allowed = command.split(/; | && | \| /);
+    expect(await decisionOn(command, {}, { rows, allowed })).toBe("ask");
+  });
+
+  it.each(["printf -v PATH /tmp", "printf '%s' x | wc -l", "test -f x && cat x", "test a = b || cat x"])(
+    "that changes nothing runs: %s",
+    async (command) => expect(await decisionOn(command, { safeBins: ["wc"] }, { rows })).toBe("run"),
+  );
+});
+
+describe.runIf(process.platform === "linux")("a program of this machine", () => {
+  it("is known by its file to be able to start others", async () => {
+    const place = { cwd: workspace, workspace, path: ["/usr/bin", "/bin"] };
+    await writeFile(join(workspace, "script"), "#!/bin/sh\n", { mode: 0o755 });
+    expect(await findProgram("cat", place)).not.toHaveProperty("startsOthers");
+    for (const name of ["sh", "env", "./script", process.execPath])
+      expect(await findProgram(name, place)).toMatchObject({ startsOthers: true });
   });
 });
 

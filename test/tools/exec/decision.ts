@@ -19,11 +19,12 @@ function programOn(word: string): FoundProgram {
 export async function considered(
   command: string,
   programs: Readonly<Record<string, string>> = {},
+  startsOthers = false,
 ): Promise<Considered> {
   const parts = await planOf(command);
   const found = (word: string): FoundProgram => {
     const real = own(programs, word);
-    return { ...programOn(word), ...(real !== undefined && { real }) };
+    return { ...programOn(word), ...(real !== undefined && { real }), ...(startsOthers && { startsOthers }) };
   };
   return { command, parts: parts?.map((part) => ({ ...part, program: found(part.words[0] ?? "") })) };
 }
@@ -33,13 +34,15 @@ interface Given {
   readonly rows?: readonly ExecRow[];
   /** The files behind links, by the words that name them. */
   readonly programs?: Readonly<Record<string, string>>;
+  /** What the files of the programs show. */
+  readonly startsOthers?: boolean;
 }
 
 /** What is decided about a command on that machine. */
 export async function decisionOn(
   command: string,
   patch: Partial<ExecSettings> = {},
-  { allowed = [], rows = [], programs }: Given = {},
+  { allowed = [], rows = [], programs, startsOthers }: Given = {},
 ): Promise<string> {
   const settings: ExecSettings = {
     security: "allowlist",
@@ -51,5 +54,5 @@ export async function decisionOn(
   };
   const policy = { rows: rows.map(compileRow) };
   const rules = { isAllowed: (text: string) => allowed.includes(text), policy };
-  return decideExec(await considered(command, programs), settings, rules);
+  return decideExec(await considered(command, programs, startsOthers), settings, rules);
 }

@@ -13,6 +13,12 @@ describe("a program of safeBins", () => {
     ..."/bin/sh python3.11 nodejs rbash vim.tiny rvim bash-static /usr/bin/perl5.36 Python3 lua5.4 sh.exe busybox tee".split(
       " ",
     ),
+    ..."sqlite3 m4 dc psql mysql gnuplot guile gs mksh ed red ex awk gawk mawk original-awk nawk tclsh sbcl octave gdb troff tex".split(
+      " ",
+    ),
+    ..."less more man git find make gpg rsync tar zip openssl bpftrace tmux nvim jq rg ssh ld.so busybox-static ksh93".split(
+      " ",
+    ),
     "./x",
     "bin/x",
     "/tmp/x",
@@ -20,6 +26,14 @@ describe("a program of safeBins", () => {
   ])("is asked about, whatever the list says: %s", async (program) => {
     expect(await decide(`echo x | ${program}`, { safeBins: [program] })).toBe("ask");
   });
+
+  it.each(["/usr/bin/sqlite3", "/usr/bin/mawk", "/bin/busybox", "/usr/lib64/ld-linux-x86-64.so.2"])(
+    "is asked about when its name is a link to %s",
+    async (real) => {
+      const asked = decisionOn("echo x | mytool", { safeBins: ["mytool"] }, { programs: { mytool: real } });
+      expect(await asked).toBe("ask");
+    },
+  );
 
   it.each([
     ..."sort -o1|sort -o 1|sort -o -r|sort --output -r|sort --out=1|sort --o=1|sort -T1|sort --compress-program=1|uniq 1 2".split(

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { PolicyFlags } from "../commands/policy/policy-subject.ts";
+import type { PolicyFlags } from "../commands/policy/policy.ts";
 import type { Act } from "./act.ts";
 
 /** The commands about who may use which tool. */
@@ -13,6 +13,8 @@ export function definePolicy(program: Command, act: Act): void {
     .option("--session <key>", "conversation, such as telegram:default:group:-100")
     .option("--sender <id>", "who writes, such as telegram:42; an operator when left out")
     .option("--channel <channel>", "channel of the sender")
+    .option("--username <name>", "username of the sender")
+    .option("--name <name>", "display name of the sender")
     .option("--model <model>", "model that runs, as provider/model")
     .option("--json", "for scripts")
     .action(

@@ -19,7 +19,7 @@ export interface Confined {
   readonly files: boolean;
 }
 
-type Machine = Pick<SandboxMachine, "known">;
+export type Machine = Pick<SandboxMachine, "known">;
 
 /** Decides by the agent's settings, the session and the person; never by what the model says. */
 export function confinedIn(agent: Pick<AgentSettings, "sandbox" | "exec">, acting: Acting, machine: Machine): Confined {

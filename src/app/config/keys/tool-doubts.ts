@@ -1,20 +1,29 @@
 import { listDoubts } from "../../../tools/policy/lint.ts";
+import { senderDoubts } from "../../../tools/policy/sender-lint.ts";
 import { whyNeverSafe } from "../../../tools/exec/safe-bins.ts";
 import type { ToolLists } from "../../../types/tool-policy.ts";
 import { isRecord, type KeyPath, type RawNote } from "../problem.ts";
 import type { Config } from "../schema.ts";
 
-type Contributed = readonly string[];
+/** What entries are compared with. */
+interface Known {
+  /** Names of the tools of plugins. */
+  readonly contributed: readonly string[];
+  /** Channels that the config sets up. */
+  readonly channels: readonly string[];
+}
 
 /** Entries of tool lists without effect: unreported, an agent would lack tools for no visible reason. */
 export function doubtfulTools(
   { tools, agents, channels }: Pick<Config, "tools" | "agents" | "channels">,
-  contributed: Contributed = [],
+  contributed: readonly string[] = [],
 ): readonly RawNote[] {
+  const known = { contributed, channels: Object.keys(channels).map((id) => id.toLowerCase()) };
   const ofAgents = agents.list.flatMap((agent, at) =>
-    agent.tools ? doubts(agent.tools, ["agents", "list", at, "tools"], contributed) : [],
+    agent.tools ? doubts(agent.tools, ["agents", "list", at, "tools"], known) : [],
   );
-  return [...doubts(tools, ["tools"], contributed), ...ofAgents, ...ofChats(channels, ["channels"], contributed)];
+  const inChannels = Object.entries(channels).flatMap(([id, channel]) => ofChats(channel, ["channels", id], known));
+  return [...doubts(tools, ["tools"], known), ...ofAgents, ...inChannels];
 }
 
 type ByName = Readonly<Record<string, ToolLists>>;
@@ -30,40 +39,49 @@ interface Section extends ToolLists {
   readonly subagents?: { readonly tools?: ToolLists | undefined } | undefined;
 }
 
-function doubts(section: Section, place: KeyPath, contributed: Contributed): readonly RawNote[] {
+function doubts(section: Section, place: KeyPath, known: Known): readonly RawNote[] {
   const programs = (section.exec.safeBins ?? []).flatMap((program, at) => {
     const why = whyNeverSafe(program, section.exec);
     return why === undefined ? [] : [{ path: [...place, "exec", "safeBins", at], message: `"${program}" ${why}` }];
   });
   return [
-    ...inLists(section, place, contributed),
-    ...byName(section.byProvider, [...place, "byProvider"], contributed),
-    ...byName(section.toolsBySender, [...place, "toolsBySender"], contributed),
-    ...inLists(section.sandbox?.tools, [...place, "sandbox", "tools"], contributed),
-    ...inLists(section.subagents?.tools, [...place, "subagents", "tools"], contributed),
+    ...inLists(section, place, known),
+    ...byName(section.byProvider, [...place, "byProvider"], known),
+    ...bySender(section.toolsBySender, [...place, "toolsBySender"], known),
+    ...inLists(section.sandbox?.tools, [...place, "sandbox", "tools"], known),
+    ...inLists(section.subagents?.tools, [...place, "subagents", "tools"], known),
     ...programs,
   ];
 }
 
-const inLists = (lists: ToolLists = {}, place: KeyPath, contributed: Contributed): readonly RawNote[] =>
+const inLists = (lists: ToolLists = {}, place: KeyPath, { contributed }: Known): readonly RawNote[] =>
   listDoubts(
     lists,
     contributed.map((name) => ({ name })),
   ).map(({ path, message }) => ({ path: [...place, ...path], message }));
 
-const byName = (lists: ByName = {}, place: KeyPath, contributed: Contributed): readonly RawNote[] =>
-  Object.entries(lists).flatMap(([name, entry]) => inLists(entry, [...place, name], contributed));
+const byName = (lists: ByName = {}, place: KeyPath, known: Known): readonly RawNote[] =>
+  Object.entries(lists).flatMap(([name, entry]) => inLists(entry, [...place, name], known));
+
+function bySender(lists: ByName = {}, place: KeyPath, known: Known): readonly RawNote[] {
+  const [top, id] = place;
+  const channel = top === "channels" && typeof id === "string" ? id.toLowerCase() : undefined;
+  const names = senderDoubts(lists, { channels: known.channels, channel });
+  return [
+    ...names.map(({ name, message }): RawNote => ({ path: [...place, name], message, at: "name" })),
+    ...byName(lists, place, known),
+  ];
+}
 
 /** Entries of chats, wherever a channel has them. */
-function ofChats(value: unknown, place: KeyPath, contributed: Contributed): readonly RawNote[] {
+function ofChats(value: unknown, place: KeyPath, known: Known): readonly RawNote[] {
   if (!isRecord(value)) return [];
   return Object.entries(value).flatMap(([key, below]) => {
     const at = [...place, key];
-    if (key === "tools") return inLists(listsIn(below), at, contributed);
-    if (key !== "toolsBySender") return ofChats(below, at, contributed);
-    return Object.entries(isRecord(below) ? below : {}).flatMap(([name, entry]) =>
-      inLists(listsIn(entry), [...at, name], contributed),
-    );
+    if (key === "tools") return inLists(listsIn(below), at, known);
+    if (key !== "toolsBySender") return ofChats(below, at, known);
+    const lists = Object.entries(isRecord(below) ? below : {}).map(([name, entry]) => [name, listsIn(entry)] as const);
+    return bySender(Object.fromEntries(lists), at, known);
   });
 }
 

@@ -5,6 +5,7 @@ import { configMethods } from "./config-methods.ts";
 import { heartbeatMethods } from "./heartbeats.ts";
 import { messageMethods } from "./message-methods.ts";
 import { pluginMethods } from "./plugin-methods.ts";
+import { policyMethods } from "./policy-methods.ts";
 import type { Parts } from "../parts.ts";
 import { runMethods } from "./run-methods.ts";
 import { sendMethods } from "./send-methods.ts";
@@ -18,6 +19,7 @@ export const gatewayMethods = (parts: Parts): readonly Method[] => [
   ...heartbeatMethods(parts),
   ...messageMethods(parts),
   ...pluginMethods(parts),
+  ...policyMethods(parts),
   ...runMethods(parts),
   ...sendMethods(parts),
 ];

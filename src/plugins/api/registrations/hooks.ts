@@ -1,9 +1,9 @@
 import { factsOf, isHookName, type HookName } from "../../../types/hook/hook-table.ts";
 import type { HookContext, HookOptions } from "../../../types/hook/hooks.ts";
 import { defined } from "../../../utils/defined.ts";
-import type { Fields } from "../../../utils/fields.ts";
+import { isFields, type Fields } from "../../../utils/fields.ts";
 import { own } from "../../../utils/own.ts";
-import { functionOf, nameIn, numberIn, objectOf } from "../foreign.ts";
+import { functionOf, methodIn, nameIn, numberIn, objectOf, textIn } from "../foreign.ts";
 import { conversationOf, keyIn, type PluginScope } from "../scope.ts";
 
 /** `api.on(name, handler, {priority, timeoutMs})`: a typed hook. A name that this gateway never calls is noted and kept silent. */
@@ -47,6 +47,26 @@ export function refuseReading(scope: PluginScope, hook: string): void {
     hook,
     fix: `Allow it with: openclaw config set plugins.entries.${scope.id}.hooks.allowConversationAccess true`,
   });
+}
+
+/**
+ * `api.registerTrustedToolPolicy({id, evaluate})`: a `before_tool_call` hook that is asked before every other one. It may also
+ * answer `{allow: false, reason}`.
+ */
+export function registerTrustedToolPolicy(scope: PluginScope, policy: unknown): void {
+  const given = objectOf(policy, "registerTrustedToolPolicy");
+  const id = nameIn(given, "id", "registerTrustedToolPolicy");
+  const evaluate = methodIn(given, "evaluate", `the tool policy "${id}"`);
+  if (!mayReadConversations(scope)) {
+    refuseReading(scope, "before_tool_call");
+    return;
+  }
+  const judge = async (...args: readonly unknown[]): Promise<unknown> => {
+    const answer = await evaluate(...args);
+    const isRefused = isFields(answer) && answer["allow"] === false;
+    return isRefused ? { block: true, blockReason: textIn(answer, "reason") ?? `the tool policy "${id}"` } : answer;
+  };
+  add(scope, "before_tool_call", judge, { ...optionsOf(scope, "before_tool_call", {}), priority: Infinity });
 }
 
 type Handler = (...args: readonly unknown[]) => unknown;

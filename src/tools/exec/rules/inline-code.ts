@@ -1,19 +1,8 @@
-import { isInterpreter, programName } from "../exec-programs.ts";
-
-/** Programs whose arguments are another command. No row allows them: it would allow every command. */
-const WRAPPERS = new Set(
-  (
-    "env xargs parallel sudo doas su nohup nice ionice setsid stdbuf time timeout watch script ssh flock chroot unshare eval exec " +
-    "source command builtin trap . busybox toybox systemd-run strace ltrace"
-  ).split(" "),
-);
-
-/** True for `/usr/bin/env` and, since one file may be many programs, for whatever a link to `busybox` is called. */
-export const isWrapper = (word: string): boolean => WRAPPERS.has(programName(word));
+import { isInterpreter, programName } from "../programs/kinds.ts";
 
 /** Programs whose arguments or whose file in the directory are code in any case. */
 const ALWAYS = new Set(
-  "awk gawk mawk nawk sed ed ex vi vim emacs gdb expect osascript make gmake cmake ninja just task rake xargs".split(
+  "awk gawk mawk nawk sed gsed ed ex vi vim nvim emacs gdb lldb expect osascript make gmake bmake cmake ninja just task rake xargs m4 dc".split(
     " ",
   ),
 );

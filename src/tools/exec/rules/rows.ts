@@ -1,7 +1,8 @@
 import { homedir } from "node:os";
 import type { FoundProgram } from "../../../types/run/backend.ts";
-import { isInterpreter, isRunner } from "../exec-programs.ts";
-import { hasInlineCode, isWrapper } from "./inline-code.ts";
+import { hasEscape } from "../programs/escapes.ts";
+import { isInterpreter, isRunner, isWrapper, mayStartOthers } from "../programs/kinds.ts";
+import { hasInlineCode } from "./inline-code.ts";
 import type { ExecRow } from "./document.ts";
 
 /** A row of the approvals document, ready to be compared. */
@@ -13,6 +14,8 @@ export interface CompiledRow {
   readonly name?: string;
   /** Undefined when every argument will do. */
   readonly args?: RegExp;
+  /** A wildcard in the pattern stands for programs that it does not name. */
+  readonly isWild: boolean;
   /** Zero bytes instead of spaces join the arguments. */
   readonly isExact: boolean;
 }
@@ -24,10 +27,12 @@ const CASE = process.platform === "win32" ? "i" : "";
 export function compileRow(row: ExecRow): CompiledRow {
   const { pattern, argPattern } = row;
   const args = argPattern === undefined ? {} : { args: compileArgs(argPattern) };
-  const base = { row, ...args, isExact: argPattern !== undefined && /\0|\\x00|\\0/.test(argPattern) };
+  const base = { row, ...args, isWild: /[*?]/.test(pattern), isExact: hasZeroBytes(argPattern) };
   if (pattern.startsWith("=")) return base;
   return /[/\\~]/.test(pattern) ? { ...base, path: globOf(pattern) } : { ...base, name: pattern };
 }
+
+const hasZeroBytes = (argPattern = ""): boolean => /\0|\\x00|\\0/.test(argPattern);
 
 function compileArgs(source: string): RegExp {
   try {
@@ -58,7 +63,8 @@ interface MatchedCommand {
 /**
  * Whether a row lets a command run. None does for a program that the agent can write, for one that starts what its
  * arguments name, for an interpreter behind a pipe or with code on its command line, nor a row of a path alone for an
- * interpreter: it would allow all code. Pure.
+ * interpreter, or for an option that starts another program: it would allow all code. A row with a wildcard covers no program
+ * that may start another one in any way. Pure.
  */
 export function hasRow(
   { words, program, isPiped }: MatchedCommand,
@@ -70,9 +76,12 @@ export function hasRow(
   const names = [word, program.path, program.real];
   if (names.some(isWrapper)) return false;
   const runsCode = names.some((name) => isInterpreter(name) || isRunner(name));
-  if (runsCode && (isPiped || (isStrict && names.some((name) => hasInlineCode(name, args))))) return false;
-  const mayMatch = ({ args: pattern, row }: CompiledRow) =>
-    !runsCode || (pattern !== undefined && row.source !== "allow-always");
+  const isEscaping = names.some((name) => hasInlineCode(name, args) || hasEscape(name, args));
+  if ((runsCode && isPiped) || (isStrict && isEscaping)) return false;
+  const needsArgs = runsCode || isEscaping;
+  const startsOthers = program.startsOthers === true || names.some(mayStartOthers);
+  const mayMatch = ({ args: pattern, row, isWild }: CompiledRow) =>
+    !(isWild && startsOthers) && (!needsArgs || (pattern !== undefined && row.source !== "allow-always"));
   return rows.some((row) => mayMatch(row) && isProgram(row, word, program) && areArgs(row, args));
 }
 

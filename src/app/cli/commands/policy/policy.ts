@@ -1,87 +1,55 @@
-import { BUILT_IN } from "../../../../tools/policy/lint.ts";
-import { explainTool } from "../../../../tools/policy/decide.ts";
-import { normalName, type PolicyTool } from "../../../../tools/policy/names.ts";
-import { dependsOnModel, stagesFor } from "../../../../tools/policy/stages.ts";
-import type { FoundPlugin } from "../../../../types/plugin/manifest.ts";
-import type { PolicyVerdict, StageAnswer, ToolPolicySettings } from "../../../../types/tool-policy.ts";
-import { loadConfig, readConfigText, type LoadedConfig } from "../../../config/load.ts";
-import { locate } from "../../../config/parse.ts";
-import { readPath } from "../../../config/problem.ts";
-import { toolPolicyOf } from "../../../config/tool-policy.ts";
+import { homedir } from "node:os";
+import { SandboxMachine } from "../../../../tools/sandbox/machine.ts";
+import type { StageAnswer } from "../../../../types/tool-policy.ts";
+import { Live } from "../../../compose/live.ts";
+import { explainPolicy, type PlacedVerdict, type PolicyExplanation } from "../../../compose/policy/explain.ts";
+import type { PolicyAsk } from "../../../compose/policy/subject.ts";
+import { loadConfig } from "../../../config/load.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { loadOptions } from "../../state.ts";
 import { table } from "../../table.ts";
-import { explainedBy, type Explained, type PolicyFlags } from "./policy-subject.ts";
+
+export type PolicyFlags = PolicyAsk & { readonly json?: boolean };
 
 /**
  * Explains who has a tool and why: each step of the policy with the key that says it and its place in the file. All tools in
  * short without a name. Reads the config alone, so it works while the gateway runs or not.
  */
 export async function policyExplain(io: Io, tool: string | undefined, flags: PolicyFlags): Promise<number> {
-  const { load } = await loadOptions(io);
-  const loaded = await loadConfig(load);
-  const explained = explainedBy(loaded.config, flags);
-  const settings = policyOf(loaded, explained);
-  const stages = stagesFor(settings, explained.subject);
-  const known = knownTools(loaded.plugins.plugins);
-  const asked = tool === undefined ? known : [known.find(({ name }) => name === normalName(tool)) ?? { name: tool }];
-  const verdicts = asked.map((one) => ({ tool: one.name, ...explainTool(one, stages) }));
-  const where = await placesIn(load.path, verdicts);
+  const { load, paths } = await loadOptions(io);
+  const live = new Live(paths, io.env["HOME"] ?? homedir(), await loadConfig(load), io.contributions);
+  const machine = new SandboxMachine({ env: io.env, dir: paths.stateSub });
+  const explanation = await explainPolicy(live, machine, { ...flags, tool });
   if (flags.json === true) {
-    writeJson(io, { agent: explained.agent, verdicts: verdicts.map((one) => withPlaces(one, where)) });
+    const { of, verdicts } = explanation;
+    const { agent, sessionKey, confined, leftOut } = of;
+    writeJson(io, { agent: agent.id, session: sessionKey, sandboxed: confined.files, verdicts, leftOut });
     return 0;
   }
+  const { verdicts } = explanation;
   const [only] = verdicts;
-  if (tool !== undefined && only) io.out(oneText(io, only, explained, where));
-  else
-    io.out(
-      table(
-        io,
-        ["TOOL", "ALLOWED", "BECAUSE"],
-        verdicts.map((one) => shortLine(one, where)),
-      ),
-    );
-  if (dependsOnModel(settings) && flags.model === undefined)
-    io.out("Rules about models (byProvider) are left out; add --model provider/model to see them.\n");
+  const text =
+    tool !== undefined && only
+      ? oneText(io, only, explanation)
+      : table(io, ["TOOL", "ALLOWED", "BECAUSE"], verdicts.map(shortLine));
+  io.out(`${text}${notesOf(explanation)}`);
   return 0;
 }
 
-function policyOf({ config }: LoadedConfig, { agent }: Explained): ToolPolicySettings {
-  const entry = config.agents.list.find(({ id }) => id.toLowerCase() === agent);
-  return toolPolicyOf(config, entry ?? { id: agent });
-}
-
-const knownTools = (plugins: readonly FoundPlugin[]): readonly PolicyTool[] => [
-  ...BUILT_IN.map((name) => ({ name })),
-  ...plugins.flatMap(({ manifest: { id, tools = [] } }) =>
-    tools.map((name) => ({ name, groups: ["group:plugins", id] })),
-  ),
-];
-
-type Named = PolicyVerdict & { readonly tool: string };
-
-/** `openclaw.json:12` by key. */
-type Places = ReadonlyMap<string, string>;
-
-/** Rules of the gateway itself are sentences and have no place in the file. */
-const isKey = (key: string): boolean => !key.includes(" ");
-
-async function placesIn(path: string, verdicts: readonly Named[]): Promise<Places> {
-  const text = (await readConfigText(path)) ?? "{}";
-  const keys = [...new Set(verdicts.flatMap(({ trace }) => trace.map(keyOf)))].filter(isKey);
-  const notes = locate(
-    keys.map((key) => ({ path: readPath(key), message: "" })),
-    text,
-    path,
-  );
-  return new Map(notes.flatMap(({ text: place }, at) => [[keys[at] ?? "", place.slice(0, place.indexOf(": "))]]));
-}
-
-/** The key of the list that answered. */
-function keyOf({ stage, key, answer, entry }: StageAnswer): string {
-  if (!isKey(key) || key.endsWith(".profile") || stage === "optional" || stage === "owner only") return key;
-  if (answer === "denied") return `${key}.deny`;
-  return answer === "unlisted" || entry !== undefined ? `${key}.allow` : key;
+function notesOf({ of: { confined, leftOut, sessionKey }, isWithoutModel }: PolicyExplanation): string {
+  const notes = [
+    ...(confined.files ? [`The tools of ${sessionKey} are confined to a sandbox.`] : []),
+    ...(isWithoutModel
+      ? ["Rules about models (byProvider) are left out; add --model provider/model to see them."]
+      : []),
+    ...(leftOut.length > 0
+      ? [
+          `Rules by a name that was not given are left out: ${leftOut.join(", ")}; add --username, --name, or a phone ` +
+            "number as the sender to see them.",
+        ]
+      : []),
+  ];
+  return notes.map((note) => `${note}\n`).join("");
 }
 
 const ANSWERS: Readonly<Record<StageAnswer["answer"], string>> = {
@@ -93,27 +61,18 @@ const ANSWERS: Readonly<Record<StageAnswer["answer"], string>> = {
 const saying = ({ answer, entry }: StageAnswer): string =>
   entry === undefined ? ANSWERS[answer] : `${ANSWERS[answer]} ("${entry}")`;
 
-function oneText(io: Io, { tool, isAllowed, trace }: Named, { agent, peer, sender }: Explained, where: Places): string {
+function oneText(io: Io, { tool, isAllowed, trace }: PlacedVerdict, { of }: PolicyExplanation): string {
+  const { agent, peer, sender } = of;
   const place = peer ? ` in ${peer.channel}:${peer.chat.id}` : "";
   const who = sender ? ` for ${sender.channel}:${sender.id}` : " for operators";
-  const rows = trace.map((one) => [one.stage, saying(one), keyOf(one), where.get(keyOf(one)) ?? ""]);
+  const rows = trace.map((one) => [one.stage, saying(one), one.key, one.place ?? ""]);
   const steps =
     rows.length === 0 ? "No rule of the config is about it.\n" : table(io, ["STEP", "SAYS", "KEY", "WHERE"], rows);
-  return `The agent "${agent}" ${isAllowed ? "may" : "may not"} use ${tool}${who}${place}.\n${steps}`;
+  return `The agent "${agent.id}" ${isAllowed ? "may" : "may not"} use ${tool}${who}${place}.\n${steps}`;
 }
 
-function shortLine({ tool, isAllowed, trace }: Named, where: Places): readonly string[] {
+function shortLine({ tool, isAllowed, trace }: PlacedVerdict): readonly string[] {
   const against = trace.find(({ answer }) => answer !== "allowed");
-  const because = against ? `${keyOf(against)} ${saying(against)} ${where.get(keyOf(against)) ?? ""}` : "";
+  const because = against ? `${against.key} ${saying(against)} ${against.place ?? ""}` : "";
   return [tool, isAllowed ? "yes" : "no", because];
 }
-
-const withPlaces = ({ tool, isAllowed, trace }: Named, where: Places) => ({
-  tool,
-  isAllowed,
-  trace: trace.map((one) => ({
-    ...one,
-    key: keyOf(one),
-    ...(where.has(keyOf(one)) && { place: where.get(keyOf(one)) }),
-  })),
-});

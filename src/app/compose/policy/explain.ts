@@ -1,0 +1,97 @@
+import { BUILT_IN } from "../../../tools/policy/lint.ts";
+import { explainTool } from "../../../tools/policy/decide.ts";
+import { normalName, type PolicyTool } from "../../../tools/policy/names.ts";
+import { dependsOnModel, stagesFor } from "../../../tools/policy/stages.ts";
+import type { StageAnswer } from "../../../types/tool-policy.ts";
+import { readConfigText } from "../../config/load.ts";
+import { locate } from "../../config/parse.ts";
+import { readPath } from "../../config/problem.ts";
+import type { Live } from "../live.ts";
+import type { Machine } from "../sandbox/sandboxing.ts";
+import { explainedBy, type Explained, type PolicyAsk } from "./subject.ts";
+
+/** What one step of the policy says about a tool; `key` is that of the list that answered. */
+export interface PlacedAnswer extends StageAnswer {
+  /** `openclaw.json:12`; unset for a rule of the gateway itself. */
+  readonly place?: string;
+}
+
+/** Whether a run has a tool, and what each step says. */
+export interface PlacedVerdict {
+  readonly tool: string;
+  readonly isAllowed: boolean;
+  readonly trace: readonly PlacedAnswer[];
+}
+
+export interface PolicyExplanation {
+  readonly of: Explained;
+  readonly verdicts: readonly PlacedVerdict[];
+  /** Rules about models were left out, since no model was named. */
+  readonly isWithoutModel: boolean;
+}
+
+/**
+ * Who has a tool and why: each step of the policy with its key and its place in the file. All tools without a name. Throws
+ * USAGE, NOT_FOUND.
+ */
+export async function explainPolicy(
+  live: Live,
+  machine: Machine,
+  ask: PolicyAsk & { readonly tool?: string | undefined },
+): Promise<PolicyExplanation> {
+  const of = explainedBy(live, machine, ask);
+  const stages = stagesFor(of.agent.tools, of.subject);
+  const known = knownTools(live);
+  const { tool } = ask;
+  const asked = tool === undefined ? known : [known.find(({ name }) => name === normalName(tool)) ?? { name: tool }];
+  const verdicts = asked.map((one) => ({ tool: one.name, ...explainTool(one, stages) }));
+  const places = await placesIn(
+    live.loaded.path,
+    verdicts.flatMap(({ trace }) => trace.map(keyOf)),
+  );
+  return {
+    of,
+    verdicts: verdicts.map((one) => ({ ...one, trace: one.trace.map((answer) => placed(answer, places)) })),
+    isWithoutModel: dependsOnModel(of.agent.tools) && ask.model === undefined,
+  };
+}
+
+/** The tools of the gateway, of extensions, and of plugins, whether these run or not. */
+function knownTools({ contributions, loaded }: Live): readonly PolicyTool[] {
+  const all: readonly PolicyTool[] = [
+    ...BUILT_IN.map((name) => ({ name })),
+    ...contributions.tools,
+    ...loaded.plugins.plugins.flatMap(({ manifest: { id, tools = [] } }) =>
+      tools.map((name) => ({ name, groups: ["group:plugins", id] })),
+    ),
+  ];
+  return [...new Map(all.toReversed().map((tool) => [tool.name, tool])).values()].toReversed();
+}
+
+/** Rules of the gateway itself are sentences and have no place in the file. */
+const isKey = (key: string): boolean => !key.includes(" ");
+
+/** `openclaw.json:12` by key. */
+async function placesIn(path: string, all: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  const text = (await readConfigText(path)) ?? "{}";
+  const keys = [...new Set(all)].filter(isKey);
+  const notes = locate(
+    keys.map((key) => ({ path: readPath(key), message: "" })),
+    text,
+    path,
+  );
+  return new Map(notes.flatMap(({ text: place }, at) => [[keys[at] ?? "", place.slice(0, place.indexOf(": "))]]));
+}
+
+function placed(answer: StageAnswer, places: ReadonlyMap<string, string>): PlacedAnswer {
+  const key = keyOf(answer);
+  const place = places.get(key);
+  return { ...answer, key, ...(place !== undefined && { place }) };
+}
+
+/** The key of the list that answered. */
+function keyOf({ stage, key, answer, entry }: StageAnswer): string {
+  if (!isKey(key) || key.endsWith(".profile") || stage === "optional" || stage === "owner only") return key;
+  if (answer === "denied") return `${key}.deny`;
+  return answer === "unlisted" || entry !== undefined ? `${key}.allow` : key;
+}

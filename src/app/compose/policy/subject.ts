@@ -1,0 +1,149 @@
+import { chatToolRules } from "../../../channels/chat-tools.ts";
+import { chatOf } from "../../../sessions/chat-of.ts";
+import { agentOf, isSubagentKey, OPERATOR_KEY, resolveAlias } from "../../../sessions/keys.ts";
+import { undecidedRules } from "../../../tools/policy/senders.ts";
+import { OpenClawError } from "../../../types/errors.ts";
+import { accountId, agentId, channelId, DEFAULT_ACCOUNT, type SessionKey } from "../../../types/ids.ts";
+import type { InboundMessage, Peer } from "../../../types/chat/message.ts";
+import { parseModelName } from "../../../types/run/model.ts";
+import { OPERATOR, type Principal } from "../../../types/run/principal.ts";
+import type { AgentSettings } from "../../../types/settings.ts";
+import type { PolicySubject, SenderNames } from "../../../types/tool-policy.ts";
+import { accountKey, accountOf } from "../../accounts/accounts.ts";
+import type { Config } from "../../config/schema.ts";
+import type { Live } from "../live.ts";
+import { createRules } from "../rules.ts";
+import { confinedIn, type Confined, type Machine } from "../sandbox/sandboxing.ts";
+
+/** Whose tools somebody asks about; everything that is unset is an operator's run of the default agent. */
+export interface PolicyAsk {
+  readonly agent?: string | undefined;
+  readonly session?: string | undefined;
+  readonly sender?: string | undefined;
+  readonly channel?: string | undefined;
+  readonly username?: string | undefined;
+  readonly name?: string | undefined;
+  readonly model?: string | undefined;
+}
+
+/** Whose tools are explained. */
+export interface Explained {
+  readonly agent: AgentSettings;
+  readonly sessionKey: SessionKey;
+  readonly subject: PolicySubject;
+  readonly confined: Confined;
+  readonly peer?: Peer;
+  readonly sender?: SenderNames;
+  /** Keys of entries that may be about the sender, by a name that was not given. */
+  readonly leftOut: readonly string[];
+}
+
+/** The run that somebody asks about. Throws USAGE, NOT_FOUND. */
+export function explainedBy(live: Live, machine: Machine, ask: PolicyAsk): Explained {
+  const { sessionKey, peer, sender } = whereOf(live, ask);
+  const agent = agentFor(live, ask.agent ?? agentOf(sessionKey, live.defaultAgent.id));
+  const facts = senderFacts(live.config, sender, peer);
+  const confined = confinedIn(agent, { principal: principalOf(facts.hasOwnerRights, sender), sessionKey }, machine);
+  const depth = isSubagentKey(sessionKey) ? 1 : 0;
+  const subject = { ...facts, depth, ...(confined.files && { isSandboxed: true }), ...modelIn(ask) };
+  const leftOut = sender ? undecided(agent, subject, sender) : [];
+  return { agent, sessionKey, subject, confined, leftOut, ...(peer && { peer }), ...(sender && { sender }) };
+}
+
+type Where = Pick<Explained, "sessionKey" | "peer" | "sender">;
+
+/** The conversation, its chat and who writes there. */
+function whereOf(live: Live, ask: PolicyAsk): Where {
+  const { id: defaultAgent } = live.defaultAgent;
+  const asked = ask.session === undefined ? undefined : resolveAlias(ask.session, defaultAgent);
+  const ofKey = asked && chatOf(asked, undefined, defaultAgent);
+  const sender = senderOf(ask, ofKey);
+  if (!sender) return { sessionKey: asked ?? OPERATOR_KEY, ...(ofKey && { peer: ofKey }) };
+  const peer = ofKey ?? directChat(sender);
+  return { sessionKey: asked ?? keyOf(live, peer, sender), peer, sender };
+}
+
+const principalOf = (isOwner: boolean, sender: SenderNames | undefined): Principal =>
+  isOwner || !sender ? OPERATOR : { kind: "sender", id: `${sender.channel}:${sender.id}` };
+
+const senderFacts = (config: Config, sender: SenderNames | undefined, peer: Peer | undefined) => ({
+  hasOwnerRights: sender === undefined || isOwner(sender, config),
+  senders: sender ? [sender] : [],
+  ...(peer && { chatRules: rulesOf(config, peer, sender) }),
+});
+
+/** Keys of `toolsBySender` by usernames, display names or phone numbers, of which only the id was given. */
+function undecided({ tools: { global, agent } }: AgentSettings, subject: PolicySubject, sender: SenderNames) {
+  const sections = [global, ...(agent ? [agent] : []), ...(subject.chatRules ?? [])];
+  return sections.flatMap(({ key, toolsBySender = {} }) =>
+    undecidedRules(toolsBySender, sender).map((name) => `${key}.toolsBySender[${JSON.stringify(name)}]`),
+  );
+}
+
+function agentFor({ agents }: Live, id: string): AgentSettings {
+  const found = agents.find((agent) => agent.id === agentId(id));
+  if (found) return found;
+  throw new OpenClawError("NOT_FOUND", {
+    message: `There is no agent "${id}".`,
+    fix: `Name one of: ${agents.map((agent) => agent.id).join(", ")}.`,
+  });
+}
+
+/** `telegram:42`, or an id with the channel from elsewhere. */
+function senderOf({ sender, channel, username, name }: PolicyAsk, peer: Peer | undefined): SenderNames | undefined {
+  if (sender === undefined) return undefined;
+  const [, prefix, id] = /^([a-z][a-z0-9-]*):(.+)$/.exec(sender) ?? [];
+  const on = channel ?? prefix ?? peer?.channel;
+  if (on === undefined)
+    throw new OpenClawError("USAGE", {
+      message: `"${sender}" is a sender of no channel.`,
+      fix: "Write it as telegram:42, or add --channel.",
+    });
+  const plain = id ?? sender;
+  return {
+    channel: on,
+    id: plain,
+    ...(plain.startsWith("+") && { e164: plain }),
+    ...(username !== undefined && { username }),
+    ...(name !== undefined && { name }),
+  };
+}
+
+const directChat = ({ channel, id }: SenderNames): Peer => ({
+  channel: channelId(channel),
+  account: accountId(DEFAULT_ACCOUNT),
+  chat: { kind: "direct", id },
+});
+
+/** The session that a message of the sender would be in. */
+function keyOf(live: Live, from: Peer, { id }: SenderNames): SessionKey {
+  const message: InboundMessage = {
+    eventKey: "",
+    id: "",
+    from,
+    sender: { id },
+    text: "",
+    media: [],
+    mentionsBot: true,
+    receivedAt: 0,
+  };
+  return createRules(live)().keyFor(message);
+}
+
+function isOwner({ channel, id }: SenderNames, { commands }: Config): boolean {
+  const owners = commands.ownerAllowFrom.map(String);
+  return owners.includes(id) || owners.includes(`${channel}:${id}`);
+}
+
+const rulesOf = (config: Config, peer: Peer, sender: SenderNames | undefined) =>
+  chatToolRules(accountOf(config, peer), accountKey(config, peer), {
+    from: peer,
+    sender: sender ? { id: sender.id, ...(sender.e164 !== undefined && { e164: sender.e164 }) } : { id: peer.chat.id },
+  });
+
+function modelIn({ model: text }: PolicyAsk) {
+  if (text === undefined) return {};
+  const model = parseModelName(text);
+  if (model) return { model };
+  throw new OpenClawError("USAGE", { message: `"${text}" is no model.`, fix: "Write it as provider/model." });
+}

@@ -56,6 +56,8 @@ export interface PolicyStage {
   readonly deny?: readonly string[];
   /** Concerns optional tools alone. */
   readonly ofOptional?: true;
+  /** Concerns tools alone that are off for guests. */
+  readonly ofOffForGuests?: true;
   /** Nothing at all is left. */
   readonly isEmpty?: true;
 }
@@ -63,6 +65,7 @@ export interface PolicyStage {
 export type StageName =
   | "profile"
   | "optional"
+  | "guest"
   | "provider profile"
   | "global"
   | "global by provider"

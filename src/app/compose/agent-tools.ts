@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import type { McpServers } from "../../mcp/servers.ts";
 import type { Allowances } from "../../tools/exec/permission.ts";
 import type { GuestRules } from "../../tools/host/access.ts";
 import type { Processes } from "../../tools/process/processes.ts";
@@ -22,12 +23,14 @@ interface ToolSources extends Pick<Journal, "approvals" | "received"> {
   readonly processes?: Processes | undefined;
   /** The sandboxes of this machine. */
   readonly machine: SandboxMachine;
+  /** The tools of MCP servers; there are none without it. */
+  readonly mcp?: Pick<McpServers, "tools">;
 }
 
 /** The tools of any run. A chat is given when the run answers one. */
 export function openTools(
   live: Live,
-  { approvals, received, log, processes, machine }: ToolSources,
+  { approvals, received, log, processes, machine, mcp }: ToolSources,
   ofChats: readonly ToolContribution[],
 ) {
   const gatewayTools = [...backendTools(allowancesOf(approvals, live), processes), ...ofChats];
@@ -41,7 +44,7 @@ export function openTools(
       stateDir: live.paths.stateDir,
     };
     const backends = backendsOf(agent, acting, { host, machine });
-    const all = [...gatewayTools, ...live.contributions.tools];
+    const all = [...gatewayTools, ...live.contributions.tools, ...(mcp?.tools() ?? [])];
     return toolsFor(
       only === undefined ? all : all.filter(({ name }) => name === only),
       { agent, acting, ...(chat && { chat }), ...backends },

@@ -108,6 +108,8 @@ export interface ToolContribution {
   readonly groups?: readonly string[];
   /** Only agents have it whose `tools.allow` or `tools.alsoAllow` names it. */
   readonly isOptional?: boolean;
+  /** A guest's turn has it only where a list of the config names it. */
+  readonly isOffForGuests?: boolean;
   /** The tool for one run, of the same name; undefined when the run has no use for it. It is called for every run, so it must be cheap. */
   forRun(scene: ToolScene): Tool | undefined;
 }

@@ -1,3 +1,4 @@
+import { MCP_GROUPS, prefixOf } from "../../../mcp/tools/names.ts";
 import { listDoubts } from "../../../tools/policy/lint.ts";
 import { whyNeverSafe } from "../../../tools/exec/safe-bins.ts";
 import type { ToolLists } from "../../../types/tool-policy.ts";
@@ -8,13 +9,24 @@ type Contributed = readonly string[];
 
 /** Entries of tool lists without effect: unreported, an agent would lack tools for no visible reason. */
 export function doubtfulTools(
-  { tools, agents, channels }: Pick<Config, "tools" | "agents" | "channels">,
-  contributed: Contributed = [],
+  { tools, agents, channels, mcp }: Pick<Config, "tools" | "agents" | "channels" | "mcp">,
+  names: Contributed = [],
 ): readonly RawNote[] {
+  const servers = Object.keys(mcp.servers);
+  // What tools a server has is only known when it has run, so every entry that begins with its name counts.
+  const ofServers = servers.flatMap((name) => entriesWith(prefixOf(name), { tools, agents, channels }));
+  const contributed = [...names, ...(servers.length > 0 ? MCP_GROUPS : []), ...ofServers];
   const ofAgents = agents.list.flatMap((agent, at) =>
     agent.tools ? doubts(agent.tools, ["agents", "list", at, "tools"], contributed) : [],
   );
   return [...doubts(tools, ["tools"], contributed), ...ofAgents, ...ofChats(channels, ["channels"], contributed)];
+}
+
+/** Every text anywhere in a part of the config that begins with the prefix, whatever the case of its letters. */
+function entriesWith(prefix: string, part: unknown): readonly string[] {
+  if (typeof part === "string") return part.toLowerCase().startsWith(prefix.toLowerCase()) ? [part] : [];
+  if (typeof part !== "object" || part === null) return [];
+  return Object.values(part).flatMap((below) => entriesWith(prefix, below));
 }
 
 type ByName = Readonly<Record<string, ToolLists>>;

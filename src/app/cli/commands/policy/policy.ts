@@ -77,9 +77,11 @@ async function placesIn(path: string, verdicts: readonly Named[]): Promise<Place
   return new Map(notes.flatMap(({ text: place }, at) => [[keys[at] ?? "", place.slice(0, place.indexOf(": "))]]));
 }
 
+const KEYS_OF_THEIR_OWN = new Set<StageAnswer["stage"]>(["optional", "guest", "owner only"]);
+
 /** The key of the list that answered. */
 function keyOf({ stage, key, answer, entry }: StageAnswer): string {
-  if (!isKey(key) || key.endsWith(".profile") || stage === "optional" || stage === "owner only") return key;
+  if (!isKey(key) || key.endsWith(".profile") || KEYS_OF_THEIR_OWN.has(stage)) return key;
   if (answer === "denied") return `${key}.deny`;
   return answer === "unlisted" || entry !== undefined ? `${key}.allow` : key;
 }

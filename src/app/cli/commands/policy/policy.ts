@@ -1,3 +1,4 @@
+import { MCP_GROUPS, prefixOf } from "../../../../mcp/tools/names.ts";
 import { BUILT_IN } from "../../../../tools/policy/lint.ts";
 import { explainTool } from "../../../../tools/policy/decide.ts";
 import { normalName, type PolicyTool } from "../../../../tools/policy/names.ts";
@@ -24,7 +25,8 @@ export async function policyExplain(io: Io, tool: string | undefined, flags: Pol
   const settings = policyOf(loaded, explained);
   const stages = stagesFor(settings, explained.subject);
   const known = knownTools(loaded.plugins.plugins);
-  const asked = tool === undefined ? known : [known.find(({ name }) => name === normalName(tool)) ?? { name: tool }];
+  const asked =
+    tool === undefined ? known : [known.find(({ name }) => name === normalName(tool)) ?? unlisted(tool, loaded)];
   const verdicts = asked.map((one) => ({ tool: one.name, ...explainTool(one, stages) }));
   const where = await placesIn(load.path, verdicts);
   if (flags.json === true) {
@@ -57,6 +59,12 @@ const knownTools = (plugins: readonly FoundPlugin[]): readonly PolicyTool[] => [
     tools.map((name) => ({ name, groups: ["group:plugins", id] })),
   ),
 ];
+
+/** A tool by its name alone: that of an MCP server begins with the server's name. */
+function unlisted(name: string, { config }: LoadedConfig): PolicyTool {
+  const isOfServer = Object.keys(config.mcp.servers).some((server) => name.startsWith(prefixOf(server)));
+  return isOfServer ? { name, groups: MCP_GROUPS, isOffForGuests: true } : { name };
+}
 
 type Named = PolicyVerdict & { readonly tool: string };
 

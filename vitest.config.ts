@@ -29,6 +29,8 @@ export default defineConfig({
     env: { ...COMPILED, OPENCLAW_BWRAP: NO_PROGRAM },
     reporters: ["default"],
     passWithNoTests: true,
+    // Their packages have TypeScript under the condition `source`, which Node does not run there.
+    server: { deps: { inline: [/eventsource(?:-parser)?\//, /@modelcontextprotocol\/sdk\//] } },
     projects: [
       {
         extends: true,

@@ -85,6 +85,8 @@ const unused = [
   },
   // The gateway serves plain HTTP/1.1.
   { from: /[\\/]fastify[\\/]lib[\\/]/, name: /^node:http(?:s|2)$/, contents: "module.exports = {};" },
+  // src/mcp gives the MCP SDK a validator.
+  { from: /modelcontextprotocol/, name: /ajv-provider\.js$/, contents: "export class AjvJsonSchemaValidator {}" },
   // Only English messages are ever shown.
   { from: /[\\/]zod[\\/]/, name: /^\.\.\/locales\/index\.js$/, contents: 'export { default as en } from "./en.js";' },
 ];

@@ -67,6 +67,8 @@ export interface PolicyStage {
   readonly deny?: readonly string[];
   /** Concerns optional tools alone. */
   readonly ofOptional?: true;
+  /** Concerns tools alone that are off for guests. */
+  readonly ofOffForGuests?: true;
   /** Nothing at all is left. */
   readonly isEmpty?: true;
 }
@@ -74,6 +76,7 @@ export interface PolicyStage {
 export type StageName =
   | "profile"
   | "optional"
+  | "guest"
   | "provider profile"
   | "global"
   | "global by provider"

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import type { McpServers } from "../../mcp/servers.ts";
 import type { Allowances } from "../../tools/exec/permission.ts";
 import { withSessionExec } from "../../tools/exec/elevation.ts";
 import type { GuestRules } from "../../tools/host/access.ts";
@@ -23,12 +24,14 @@ interface ToolSources extends Pick<Journal, "approvals" | "received"> {
   readonly processes?: Processes | undefined;
   /** The sandboxes of this machine. */
   readonly machine: SandboxMachine;
+  /** The tools of MCP servers; there are none without it. */
+  readonly mcp?: Pick<McpServers, "tools">;
 }
 
 /** The tools of any run. A chat is given when the run answers one. */
 export function openTools(
   live: Live,
-  { approvals, received, log, processes, machine }: ToolSources,
+  { approvals, received, log, processes, machine, mcp }: ToolSources,
   ofChats: readonly ToolContribution[],
 ) {
   const gatewayTools = [...backendTools(allowancesOf(approvals, live), processes), ...ofChats];
@@ -44,7 +47,7 @@ export function openTools(
       stateDir: live.paths.stateDir,
     };
     const backends = backendsOf(agent, acting, { host, machine, warn });
-    const all = [...gatewayTools, ...live.contributions.tools];
+    const all = [...gatewayTools, ...live.contributions.tools, ...(mcp?.tools() ?? [])];
     const { sandbox, ...scene } = backends;
     const set = toolsFor(
       only === undefined ? all : all.filter(({ name }) => name === only),

@@ -99,7 +99,7 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
     labelOf: (channel) => around.labelOf?.(channel),
     ...(around.onDiskFull && { onDiskFull: around.onDiskFull }),
     onDiskError,
-    tools: openTools(live, { ...journal, log, machine, ...commands }, ofChats),
+    tools: openTools(live, { ...journal, log, machine, mcp: runs.mcp, ...commands }, ofChats),
     liveState: (key) => commands.runningIn(key),
     ...prompting.ports,
     statusLines: () => around.statusLines(),
@@ -107,7 +107,7 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
     onPairing: (request) => onPairing(request, hooks, around),
   };
   const dispatch = new Dispatch(ports, prompting.commands);
-  const close = () => closeAll(commands, runs.engines, sessions, models, journal);
+  const close = () => closeAll(commands, runs.mcp, runs.engines, sessions, models, journal);
   return { journal, sessions, media, models, outbox, dispatch, ports, machine, close };
 }
 

@@ -8,6 +8,7 @@ import type { Hooks } from "../../plugins/hooks.ts";
 import { COMMAND_NAMES } from "../../dispatch/commands/table.ts";
 import type { DispatchPorts } from "../../dispatch/ports.ts";
 import { TURN_KINDS, turnKinds } from "../../dispatch/turn-kinds/table.ts";
+import type { McpServers } from "../../mcp/servers.ts";
 import type { Models } from "../../providers/catalog.ts";
 import { diskTakesWrites } from "../../store/disk.ts";
 import { SandboxMachine } from "../../tools/sandbox/machine.ts";
@@ -17,6 +18,7 @@ import type { Log } from "../../types/log.ts";
 import type { Sessions } from "../../types/session.ts";
 import { Engines } from "./engines.ts";
 import type { Live } from "./live.ts";
+import { openMcp } from "./mcp/open-mcp.ts";
 import { probeSandboxes } from "./sandbox/sandboxing.ts";
 
 interface Sources {
@@ -34,11 +36,22 @@ export interface RunPartsOfAll {
   readonly hooks: Hooks;
   readonly engines: Engines;
   readonly machine: SandboxMachine;
+  /** The servers whose tools agents can use. */
+  readonly mcp: McpServers;
   /** Resolves when the sandboxes of the config have been tried. */
   readonly sandboxesTried: Promise<void>;
   readonly ports: Pick<
     DispatchPorts,
-    "kinds" | "hooks" | "texts" | "pruned" | "images" | "mediaDir" | "engineFor" | "transcribe" | "diskTakesWrites"
+    | "kinds"
+    | "hooks"
+    | "texts"
+    | "pruned"
+    | "images"
+    | "mediaDir"
+    | "engineFor"
+    | "transcribe"
+    | "diskTakesWrites"
+    | "toolsReady"
   >;
 }
 
@@ -48,10 +61,12 @@ export function openRunParts({ texts, ...sources }: Sources): RunPartsOfAll {
   contributions.reserve("commands", COMMAND_NAMES);
   const engines = new Engines(sources);
   const machine = new SandboxMachine({ env: process.env, dir: live.paths.stateSub });
+  const mcp = openMcp(live, sources);
   return {
     hooks,
     engines,
     machine,
+    mcp,
     sandboxesTried: probeSandboxes(live.agents, machine),
     ports: {
       kinds: turnKinds([...TURN_KINDS, HEARTBEAT_TURN, EXEC_TURN, subagentTurn(hooks), ...contributions.turnKinds]),
@@ -60,6 +75,7 @@ export function openRunParts({ texts, ...sources }: Sources): RunPartsOfAll {
       pruned: new PruneMemory(),
       images: new ImageLoader({ log }),
       mediaDir: live.paths.media,
+      toolsReady: (signal) => mcp.ready(signal),
       diskTakesWrites: () => diskTakesWrites(live.paths.stateDir),
       engineFor: (ask) => engines.openerFor(ask),
       transcribe: async (recording) => createTranscriber(live.config.audio.transcription, log)?.(recording),

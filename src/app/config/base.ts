@@ -43,3 +43,5 @@ export const envConfig = z.strictObject({
 });
 
 export type LoggingConfig = z.output<typeof loggingConfig>;
+
+export { mcpConfig } from "../../mcp/config.ts";

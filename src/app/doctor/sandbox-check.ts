@@ -1,4 +1,5 @@
 import { homedir } from "node:os";
+import { mcpCheck } from "../../mcp/checks.ts";
 import { SandboxMachine } from "../../tools/sandbox/machine.ts";
 import type { Check, CheckResult } from "../../types/check.ts";
 import { probeSandboxes, unsandboxed, type Unsandboxed } from "../compose/sandbox/sandboxing.ts";
@@ -14,7 +15,11 @@ interface Place {
 }
 
 /** The checks of what agents find on this machine: their prompt and their sandbox. */
-export const agentChecks = (place: Place): readonly Check[] => [promptCheck(place), sandboxCheck(place)];
+export const agentChecks = (place: Place): readonly Check[] => [
+  promptCheck(place),
+  sandboxCheck(place),
+  mcpCheck(place.config.mcp, place.env),
+];
 
 /** Whether the sandboxes that the config names work on this machine, by starting a program in each. */
 function sandboxCheck({ config, paths, env }: Place): Check {

@@ -35,8 +35,7 @@ function guestsRefusal({ command, args }: AskedName, { message, key }: Asking, s
 }
 
 /** A direct chat, unless all direct chats share the operator's conversation. */
-const isOwn = ({ from }: InboundMessage, key: SessionKey): boolean =>
-  from.chat.kind === "direct" && !isMainKey(key);
+const isOwn = ({ from }: InboundMessage, key: SessionKey): boolean => from.chat.kind === "direct" && !isMainKey(key);
 
 /** Commands that change nothing. */
 const READ_ONLY = new Set([

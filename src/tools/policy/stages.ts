@@ -53,6 +53,7 @@ export function stagesFor(settings: ToolPolicySettings, subject: PolicySubject):
     ...(agent ? providerStage("agent by provider", agent, subject) : []),
     ...(subject.chatRules ?? []).flatMap((rules) => chatStages(rules, subject)),
     ...senderStages(settings, subject),
+    ...guestStages(settings, subject),
     ...(subject.isSandboxed === true ? [sandboxStage(settings)] : []),
     ...subagentStages(settings, subject),
     ...capStages(subject),
@@ -175,6 +176,26 @@ function ofSender(sender: SenderNames, sections: readonly BySender[], stage: Sta
 /** An agent's entry about a sender takes the place of the global one, even when it is empty. */
 const senderStages = ({ global, agent }: ToolPolicySettings, { senders }: PolicySubject): readonly PolicyStage[] =>
   senders.flatMap((sender) => ofSender(sender, agent ? [agent, global] : [global], "sender") ?? []);
+
+/**
+ * What names a tool that is off for guests: it has to be named for each person who wrote. `*` names nothing here, since whoever
+ * wrote it did not think of such tools.
+ */
+function guestStages(settings: ToolPolicySettings, subject: PolicySubject): readonly PolicyStage[] {
+  if (subject.hasOwnerRights) return [];
+  const { global, agent } = settings;
+  const ofAll = [global, agent].flatMap((rules) => [...(rules?.allow ?? []), ...(rules?.alsoAllow ?? [])]);
+  const people = subject.senders.length === 0 ? [[]] : subject.senders.map((sender) => [sender]);
+  return people.map((senders) => {
+    const one = { ...subject, senders };
+    const stages = [
+      ...(subject.chatRules ?? []).flatMap((rules) => chatStages(rules, one)),
+      ...senderStages(settings, one),
+    ];
+    const named = [...ofAll, ...stages.flatMap(({ allow = [] }) => allow)].filter((entry) => entry.trim() !== "*");
+    return { stage: "guest", key: `${(agent ?? global).key}.alsoAllow`, allow: ["", ...named], ofOffForGuests: true };
+  });
+}
 
 /** Each of an agent's lists takes the place of the global one. What is allowed by name is not denied by default. */
 function sandboxStage({ global, agent }: ToolPolicySettings): PolicyStage {

@@ -131,6 +131,8 @@ export interface ToolContribution {
   readonly isOptional?: boolean;
   /** False for a model that must not have it; any model may when unset. */
   isForModel?(model: Pick<ModelRef, "provider" | "id">, scene: ToolScene): boolean;
+  /** A guest's turn has it only where a list of the config names it. */
+  readonly isOffForGuests?: boolean;
   /** The tool for one run, of the same name; undefined when the run has no use for it. It is called for every run, so it must be cheap. */
   forRun(scene: ToolScene): Tool | undefined;
 }

@@ -28,6 +28,42 @@ const TOOL_LISTS = TOOL_PLACES.flatMap((at) => ["allow", "alsoAllow", "deny"].ma
 
 export const NAMED: readonly (readonly [file: string, title: string, keys: readonly string[]])[] = [
   [
+    "test/mcp/hostile.test.ts",
+    "a server gets the variables, arguments and folder of the config, and none of the gateway's own secrets",
+    ["command", "args", "env", "cwd"].map((key) => `mcp.servers.${key}`),
+  ],
+  [
+    "test/mcp/hostile.test.ts",
+    "a server that hangs at its start is given up in the time of the config, and its process ended",
+    ["mcp.servers.connectionTimeoutMs"],
+  ],
+  [
+    "test/mcp/hostile.test.ts",
+    "a call that hangs ends in the time of the config; the server goes on with others",
+    ["mcp.servers.requestTimeoutMs"],
+  ],
+  ["test/mcp/hostile.test.ts", "an idle server is stopped, and started by the next call", ["mcp.sessionIdleTtlMs"]],
+  [
+    "test/mcp/hostile.test.ts",
+    "a server that the config no longer has is ended, one whose settings changed is another one",
+    ["mcp.servers.enabled"],
+  ],
+  [
+    "test/mcp/http.test.ts",
+    "the reference server answers over the older transport, which is also found without a word in the config",
+    ["mcp.servers.url", "mcp.servers.transport", "mcp.servers.ssrfPolicy.allowedHostnames"],
+  ],
+  [
+    "test/mcp/http.test.ts",
+    "a private address is refused unless the config allows the host",
+    ["mcp.servers.ssrfPolicy.dangerouslyAllowPrivateNetwork"],
+  ],
+  [
+    "test/mcp/http.test.ts",
+    "headers of the config reach the server, and no error has their secrets in it",
+    ["mcp.servers.headers"],
+  ],
+  [
     "test/app/config/config-sandbox.test.ts",
     "reaches its agents with every key",
     SANDBOX.map((key) => `agents.defaults.sandbox.${key}`),

@@ -2,9 +2,10 @@ import { Option, type Command } from "commander";
 import { THINK_LEVELS } from "../../../types/run/model.ts";
 import type { AgentFlags } from "../commands/agent/agent-flags.ts";
 import { wholeNumber, type Act } from "./act.ts";
+import { defineMcp } from "./mcp.ts";
 import { defineSandbox } from "./sandbox.ts";
 
-/** `agent`, and `sandbox …`, which says where an agent's tools work. */
+/** `agent`, `sandbox …`, which says where an agent's tools work, and `mcp …`, which shows the tools of other programs. */
 export function defineAgent(program: Command, act: Act): void {
   program
     .command("agent")
@@ -26,4 +27,5 @@ export function defineAgent(program: Command, act: Act): void {
     .option("--verbose [level]", "report tools while they run")
     .action(act(async (io, options: AgentFlags) => (await import("../commands/agent/agent.ts")).agent(io, options)));
   defineSandbox(program, act);
+  defineMcp(program, act);
 }

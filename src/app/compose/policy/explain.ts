@@ -1,3 +1,4 @@
+import { MCP_GROUPS, prefixOf } from "../../../mcp/tools/names.ts";
 import { BUILT_IN } from "../../../tools/policy/lint.ts";
 import { explainTool } from "../../../tools/policy/decide.ts";
 import { normalName, type PolicyTool } from "../../../tools/policy/names.ts";
@@ -43,7 +44,8 @@ export async function explainPolicy(
   const stages = stagesFor(of.agent.tools, of.subject);
   const known = knownTools(live);
   const { tool } = ask;
-  const asked = tool === undefined ? known : [known.find(({ name }) => name === normalName(tool)) ?? { name: tool }];
+  const asked =
+    tool === undefined ? known : [known.find(({ name }) => name === normalName(tool)) ?? unlisted(tool, live)];
   const verdicts = asked.map((one) => ({ tool: one.name, ...explainTool(one, stages) }));
   const places = await placesIn(
     live.loaded.path,
@@ -68,6 +70,12 @@ function knownTools({ contributions, loaded }: Live): readonly PolicyTool[] {
   return [...new Map(all.toReversed().map((tool) => [tool.name, tool])).values()].toReversed();
 }
 
+/** A tool by its name alone: that of an MCP server begins with the server's name. */
+function unlisted(name: string, { config }: Live): PolicyTool {
+  const isOfServer = Object.keys(config.mcp.servers).some((server) => name.startsWith(prefixOf(server)));
+  return isOfServer ? { name, groups: MCP_GROUPS, isOffForGuests: true } : { name };
+}
+
 /** Rules of the gateway itself are sentences and have no place in the file. */
 const isKey = (key: string): boolean => !key.includes(" ");
 
@@ -89,9 +97,11 @@ function placed(answer: StageAnswer, places: ReadonlyMap<string, string>): Place
   return { ...answer, key, ...(place !== undefined && { place }) };
 }
 
+const KEYS_OF_THEIR_OWN = new Set<StageAnswer["stage"]>(["optional", "guest", "owner only"]);
+
 /** The key of the list that answered. */
 function keyOf({ stage, key, answer, entry }: StageAnswer): string {
-  if (!isKey(key) || key.endsWith(".profile") || stage === "optional" || stage === "owner only") return key;
+  if (!isKey(key) || key.endsWith(".profile") || KEYS_OF_THEIR_OWN.has(stage)) return key;
   if (answer === "denied") return `${key}.deny`;
   return answer === "unlisted" || entry !== undefined ? `${key}.allow` : key;
 }

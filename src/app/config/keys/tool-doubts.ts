@@ -1,3 +1,4 @@
+import { MCP_GROUPS, prefixOf } from "../../../mcp/tools/names.ts";
 import { listDoubts } from "../../../tools/policy/lint.ts";
 import { senderDoubts } from "../../../tools/policy/sender-lint.ts";
 import { whyNeverSafe } from "../../../tools/exec/safe-bins.ts";
@@ -15,15 +16,26 @@ interface Known {
 
 /** Entries of tool lists without effect: unreported, an agent would lack tools for no visible reason. */
 export function doubtfulTools(
-  { tools, agents, channels }: Pick<Config, "tools" | "agents" | "channels">,
-  contributed: readonly string[] = [],
+  { tools, agents, channels, mcp }: Pick<Config, "tools" | "agents" | "channels" | "mcp">,
+  names: readonly string[] = [],
 ): readonly RawNote[] {
+  const servers = Object.keys(mcp.servers);
+  // What tools a server has is only known when it has run, so every entry that begins with its name counts.
+  const ofServers = servers.flatMap((name) => entriesWith(prefixOf(name), { tools, agents, channels }));
+  const contributed = [...names, ...(servers.length > 0 ? MCP_GROUPS : []), ...ofServers];
   const known = { contributed, channels: Object.keys(channels).map((id) => id.toLowerCase()) };
   const ofAgents = agents.list.flatMap((agent, at) =>
     agent.tools ? doubts(agent.tools, ["agents", "list", at, "tools"], known) : [],
   );
   const inChannels = Object.entries(channels).flatMap(([id, channel]) => ofChats(channel, ["channels", id], known));
   return [...doubts(tools, ["tools"], known), ...ofAgents, ...inChannels];
+}
+
+/** Every text anywhere in a part of the config that begins with the prefix, whatever the case of its letters. */
+function entriesWith(prefix: string, part: unknown): readonly string[] {
+  if (typeof part === "string") return part.toLowerCase().startsWith(prefix.toLowerCase()) ? [part] : [];
+  if (typeof part !== "object" || part === null) return [];
+  return Object.values(part).flatMap((below) => entriesWith(prefix, below));
 }
 
 type ByName = Readonly<Record<string, ToolLists>>;

@@ -26,6 +26,7 @@ export async function startTurnRun(turn: Turn, ports: TurnPorts): Promise<StageE
   const barrier = new ToolSendBarrier();
   const isAddressed = addressed(prepared.message) !== undefined;
   const tools = await safeTools(prepared, session, ports);
+  await ports.toolsReady?.(turn.slot.stopping);
   // A failed sync ends the gateway.
   const stored = () => ports.journal.inbox.synced().catch(() => undefined);
   const run: Run = beginRun(

@@ -1,0 +1,126 @@
+import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import type { RequestOptions } from "@modelcontextprotocol/sdk/shared/protocol.js";
+import { guardedFetch, type GuardedFetch } from "../../utils/net/guarded-fetch.ts";
+import type { Resolve } from "../../utils/net/safe-fetch.ts";
+import type { McpServerConfig } from "../config.ts";
+
+export interface HttpOptions {
+  readonly maxBytes: number;
+  readonly resolve?: Resolve | undefined;
+}
+
+/** A connection over HTTP. */
+export interface HttpLink {
+  readonly client: Client;
+  /** Ends the session at the server and closes the connections. Never rejects. */
+  close(): Promise<void>;
+}
+
+/** Status codes with which a server says that it does not know the streamable transport. */
+const NOT_STREAMABLE = new Set([400, 404, 405]);
+const GOODBYE_MS = 2000;
+
+/** Connects to a server over HTTP, with the transport of the config or the one that the server knows. Rejects when it cannot. */
+export async function connectHttp(
+  makeClient: () => Promise<Client>,
+  config: McpServerConfig,
+  options: HttpOptions,
+  request: RequestOptions,
+): Promise<HttpLink> {
+  const url = new URL(config.url ?? "");
+  const guard = await guardedFetch({
+    maxBytes: options.maxBytes,
+    privateHosts: config.ssrfPolicy.allowedHostnames,
+    allowPrivate: config.ssrfPolicy.dangerouslyAllowPrivateNetwork,
+    ...(options.resolve && { resolve: options.resolve }),
+  });
+  const headers = Object.fromEntries(Object.entries(config.headers).map(([name, value]) => [name, value.reveal()]));
+  const how = { fetch: guard.fetch, requestInit: { headers } };
+  try {
+    if (config.transport === "sse") return await overSse(makeClient, url, guard, { how, request });
+    return await overStreamable(makeClient, url, guard, { how, request });
+  } catch (error) {
+    if (config.transport !== undefined || !isNotStreamable(error)) return await failed(guard, error);
+  }
+  try {
+    return await overSse(makeClient, url, guard, { how, request });
+  } catch (error) {
+    return failed(guard, error);
+  }
+}
+
+async function failed(guard: GuardedFetch, error: unknown): Promise<never> {
+  await guard.close();
+  throw error;
+}
+
+const isNotStreamable = (error: unknown): boolean =>
+  error instanceof Error && "code" in error && typeof error.code === "number" && NOT_STREAMABLE.has(error.code);
+
+interface How {
+  readonly how: {
+    readonly fetch: GuardedFetch["fetch"];
+    readonly requestInit: { readonly headers: Record<string, string> };
+  };
+  readonly request: RequestOptions;
+}
+
+async function overStreamable(
+  makeClient: () => Promise<Client>,
+  url: URL,
+  guard: GuardedFetch,
+  { how, request }: How,
+): Promise<HttpLink> {
+  const { StreamableHTTPClientTransport } = await import("@modelcontextprotocol/sdk/client/streamableHttp.js");
+  const transport = new StreamableHTTPClientTransport(url, how);
+  const client = await connected(makeClient, transport, request);
+  return {
+    client,
+    close: () => closed(client, guard, transport.terminateSession()),
+  };
+}
+
+async function overSse(
+  makeClient: () => Promise<Client>,
+  url: URL,
+  guard: GuardedFetch,
+  { how, request }: How,
+): Promise<HttpLink> {
+  const { SSEClientTransport } = await import("@modelcontextprotocol/sdk/client/sse.js");
+  const client = await connected(makeClient, new SSEClientTransport(url, how), request);
+  return { client, close: () => closed(client, guard, Promise.resolve()) };
+}
+
+async function connected(
+  makeClient: () => Promise<Client>,
+  transport: Transport,
+  request: RequestOptions,
+): Promise<Client> {
+  const client = await makeClient();
+  const late = Promise.withResolvers<never>();
+  const ms = request.timeout ?? GOODBYE_MS;
+  const timer = setTimeout(() => late.reject(new Error(`it did not answer within ${ms / 1000} s`)), ms);
+  const stop = () => late.reject(new Error("the gateway ends"));
+  request.signal?.addEventListener("abort", stop, { once: true });
+  try {
+    await Promise.race([client.connect(transport, request), late.promise]);
+    return client;
+  } catch (error) {
+    await client.close();
+    throw error;
+  } finally {
+    clearTimeout(timer);
+    request.signal?.removeEventListener("abort", stop);
+  }
+}
+
+async function closed(client: Client, guard: GuardedFetch, goodbye: Promise<void>): Promise<void> {
+  // A server that does not answer must not delay the end.
+  await Promise.race([
+    goodbye.catch(() => undefined),
+    new Promise((resolve) => setTimeout(resolve, GOODBYE_MS).unref()),
+  ]);
+  await client.close().catch(() => undefined);
+  await guard.close();
+}

@@ -1,0 +1,140 @@
+import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
+import { startPiped, type Child } from "../../tools/host/command/child.ts";
+import { endRunning, leftRunning, MARK } from "../../tools/host/command/left-running.ts";
+import { endGroup, hasGroup } from "../../tools/host/command/process-group.ts";
+import type { Launch } from "../../types/run/backend.ts";
+import type { Log } from "../../types/log.ts";
+import { background } from "../../utils/background.ts";
+import { Lines } from "./lines.ts";
+import { ServerLog } from "./server-log.ts";
+import { Traffic } from "./traffic.ts";
+
+/** Milliseconds in which a server may end by itself once its input is closed. */
+const GRACE_MS = 500;
+/** After so many bytes reading rests, so that a flood leaves the event loop to others. */
+const BYTES_AT_ONCE = 128 * 1024;
+const REST_MS = 1;
+
+export interface StdioOptions {
+  readonly launch: Launch;
+  /** Names the processes of this server in their environment. */
+  readonly mark: string;
+  readonly maxBytes: number;
+  readonly log: Log;
+  /** Called for an answer that was too large to be kept. */
+  tooLarge(bytes: number): void;
+}
+
+/** The standard input and output of a server's process. Its process group ends with the transport. */
+export class StdioTransport implements Transport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: (message: JSONRPCMessage) => void;
+  readonly #options: StdioOptions;
+  readonly #lines: Lines;
+  readonly #errors: ServerLog;
+  readonly #traffic = new Traffic();
+  #child: Child | undefined;
+  #ended: Promise<void> | undefined;
+  /** Why the process ended, as far as it is known. */
+  why: string | undefined;
+
+  constructor(options: StdioOptions) {
+    this.#options = options;
+    this.#lines = new Lines(options.maxBytes);
+    this.#errors = new ServerLog(options.log);
+  }
+
+  async start(): Promise<void> {
+    const { launch, mark, log } = this.#options;
+    const { JSONRPCMessageSchema } = await import("@modelcontextprotocol/sdk/types.js");
+    const child = await startPiped({ ...launch, env: { ...launch.env, [MARK]: mark } }, "pipe");
+    this.#child = child;
+    const [output, errors] = child.sources;
+    const parse = (text: string): JSONRPCMessage => JSONRPCMessageSchema.parse(JSON.parse(text));
+    if (output) reading(output, (chunk) => this.#read(chunk, parse));
+    if (errors) reading(errors, (chunk) => this.#errors.push(chunk));
+    background("end of an MCP server", this.#follow(child), log);
+  }
+
+  async send(message: JSONRPCMessage): Promise<void> {
+    if (!this.#child || this.#ended) throw new Error("the server does not run");
+    if ("method" in message && "id" in message) this.#traffic.asked();
+    await this.#child.write(Buffer.from(`${JSON.stringify(message)}\n`));
+  }
+
+  /** Resolves when no process of the server runs any more. */
+  close(): Promise<void> {
+    this.#ended ??= this.#end();
+    return this.#ended;
+  }
+
+  #read(chunk: Buffer, parse: (text: string) => JSONRPCMessage): void {
+    for (const line of this.#lines.push(chunk)) {
+      if (this.#ended) return;
+      if ("tooLong" in line) this.#options.tooLarge(line.tooLong);
+      else if (line.text.trim() !== "") this.#take(line.text, parse);
+    }
+  }
+
+  #take(text: string, parse: (text: string) => JSONRPCMessage): void {
+    let message: JSONRPCMessage | undefined;
+    try {
+      message = parse(text);
+    } catch {
+      // Some servers write lines for people there; `Traffic` ends a server that writes nothing else.
+      this.onerror?.(new Error("a line on the server's standard output is no message"));
+    }
+    const excess = this.#traffic.count(message, Date.now());
+    if (excess === undefined) {
+      if (message) this.onmessage?.(message);
+      return;
+    }
+    this.why = excess;
+    background("end of an MCP server", this.close(), this.#options.log);
+  }
+
+  async #follow(child: Child): Promise<void> {
+    const code = await child.exited;
+    const words = this.#errors.end();
+    this.why ??= `its process ended ${code === null ? "by a signal" : `with code ${code}`}${words === "" ? "" : `; its last words: ${words}`}`;
+    await this.close();
+  }
+
+  async #end(): Promise<void> {
+    const child = this.#child;
+    this.onclose?.();
+    if (!child) return;
+    await child.closeInput();
+    await Promise.race([child.exited, rest(GRACE_MS)]);
+    if (await hasGroup(child.pid)) await endGroup(child.pid);
+    // Processes that left the group still have the mark.
+    if ((await leftRunning(this.#options.mark)).length > 0) await this.#endMarked();
+    child.close();
+  }
+
+  async #endMarked(): Promise<void> {
+    const left = await endRunning(this.#options.mark);
+    if (left.length > 0)
+      this.#options.log.warn("processes of an MCP server still run", { processes: left.map(({ command }) => command) });
+  }
+}
+
+const rest = (ms: number): Promise<void> =>
+  new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
+
+/** Reads a stream, with a rest after each piece of a flood. */
+function reading(source: Child["sources"][number], take: (chunk: Buffer) => void): void {
+  let since = 0;
+  source.on("data", (chunk) => {
+    take(chunk);
+    since += chunk.length;
+    if (since < BYTES_AT_ONCE) return;
+    since = 0;
+    source.pause();
+    setTimeout(() => source.resume(), REST_MS);
+  });
+}

@@ -1,0 +1,143 @@
+import { isIP } from "node:net";
+import type { LookupAddress } from "node:dns";
+import type { Agent, Dispatcher } from "undici";
+import { isPublicAddress } from "./addresses.ts";
+import { FetchRefused, type Resolve } from "./safe-fetch.ts";
+
+export interface GuardOptions {
+  /** Hosts that may have private addresses, because the config names them. */
+  readonly privateHosts?: readonly string[];
+  /** Private addresses are fine everywhere. */
+  readonly allowPrivate?: boolean;
+  /** Most bytes of an answer; of one event when the answer is a stream of events. */
+  readonly maxBytes: number;
+  /** The system's resolver unless given. */
+  readonly resolve?: Resolve;
+}
+
+type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
+
+/** A `fetch` for servers that the config names, and its connections. */
+export interface GuardedFetch {
+  readonly fetch: Fetch;
+  close(): Promise<void>;
+}
+
+const NO_BODY = new Set([101, 204, 205, 304]);
+
+/**
+ * A `fetch` that connects only to public addresses and to what `options` allow. Each request resolves its host, checks every
+ * address, and connects to one of those. It follows no redirect: its caller sees the answer and asks anew, so that the next
+ * address is checked too. Rejects with `FetchRefused`.
+ */
+export async function guardedFetch(options: GuardOptions): Promise<GuardedFetch> {
+  const { Agent: Dispatcher, request } = await import("undici");
+  // Answers of events come whenever the server has one.
+  const agent: Agent = new Dispatcher({
+    connect: { lookup: checkedLookup(options) },
+    bodyTimeout: 0,
+    headersTimeout: 0,
+  });
+  return {
+    async fetch(address, init = {}) {
+      const url = checkedUrl(address, options);
+      try {
+        return await answered(await request(url, { ...requestOf(init), dispatcher: agent }), options);
+      } catch (error) {
+        throw refusalIn(error) ?? error;
+      }
+    },
+    close: () => agent.destroy(),
+  };
+}
+
+function checkedUrl(address: string | URL, options: GuardOptions): URL {
+  const url = URL.parse(String(address));
+  if (!url || (url.protocol !== "https:" && url.protocol !== "http:"))
+    throw new FetchRefused("scheme", "the address is no web address");
+  const host = hostOf(url.hostname);
+  if (isIP(host) !== 0 && !isAllowed(host, [host], options)) throw refused(host);
+  return url;
+}
+
+const hostOf = (hostname: string): string => hostname.replace(/^\[|\]$/g, "");
+
+const isAllowed = (host: string, addresses: readonly string[], { allowPrivate, privateHosts = [] }: GuardOptions) =>
+  allowPrivate === true || privateHosts.some((name) => hostOf(name.toLowerCase()) === host.toLowerCase())
+    ? addresses.length > 0
+    : addresses.length > 0 && addresses.every(isPublicAddress);
+
+const refused = (host: string): FetchRefused => new FetchRefused("address", `${host} is not on the public internet`);
+
+/** undici puts an error of the lookup into the cause of its own. */
+function refusalIn(error: unknown): FetchRefused | undefined {
+  for (let at = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth += 1)
+    if (at instanceof FetchRefused) return at;
+  return undefined;
+}
+
+type Found = (error: Error | null, address: string | LookupAddress[], family?: number) => void;
+
+const checkedLookup =
+  (options: GuardOptions) =>
+  (host: string, { all }: { all?: boolean | undefined }, found: Found): void => {
+    const resolve = options.resolve ?? systemResolve;
+    resolve(host).then(
+      (answers) => {
+        const addresses = answers.map(({ address }) => address);
+        // One private address among public ones is how a rebinding attack looks.
+        if (!isAllowed(host, addresses, options)) return found(refused(host), []);
+        const [first] = answers;
+        if (all === true || !first) return found(null, [...answers]);
+        found(null, first.address, first.family);
+      },
+      (error: unknown) => found(error instanceof Error ? error : new Error(String(error)), []),
+    );
+  };
+
+const systemResolve: Resolve = async (host) => {
+  const { lookup } = await import("node:dns/promises");
+  return lookup(host, { all: true });
+};
+
+const METHODS = ["GET", "POST", "DELETE"] as const;
+
+function requestOf({ method = "GET", headers, body, signal }: RequestInit) {
+  const known = METHODS.find((one) => one === method.toUpperCase());
+  if (!known || (body !== undefined && body !== null && typeof body !== "string"))
+    throw new Error("a guarded request is GET, POST or DELETE, and its body is text");
+  return {
+    method: known,
+    headers: Object.fromEntries(new Headers(headers)),
+    ...(typeof body === "string" && { body }),
+    ...(signal && { signal }),
+  };
+}
+
+async function answered(
+  { statusCode: status, headers, body }: Dispatcher.ResponseData,
+  { maxBytes }: GuardOptions,
+): Promise<Response> {
+  const given = Object.entries(headers).flatMap(([name, value]) =>
+    [value ?? []].flat().map((one): [string, string] => [name, one]),
+  );
+  if (NO_BODY.has(status)) {
+    await body.dump();
+    return new Response(null, { status, headers: given });
+  }
+  const isEvents = String(headers["content-type"] ?? "").includes("text/event-stream");
+  return new Response(limited(body, maxBytes, isEvents), { status, headers: given });
+}
+
+/** An event ends with an empty line. */
+const EVENT_END = /\n\r?\n/;
+
+async function* limited(body: AsyncIterable<Uint8Array>, most: number, isEvents: boolean): AsyncGenerator<Uint8Array> {
+  let length = 0;
+  for await (const part of body) {
+    const endsEvent = isEvents && EVENT_END.test(Buffer.from(part).toString("latin1"));
+    length = endsEvent ? 0 : length + part.byteLength;
+    if (length > most) throw new FetchRefused("too-large", `the answer has more than ${most} bytes`);
+    yield part;
+  }
+}

@@ -65,10 +65,8 @@ export interface PolicyStage {
   /** Only these; all when unset or empty. */
   readonly allow?: readonly string[];
   readonly deny?: readonly string[];
-  /** Concerns optional tools alone. */
-  readonly ofOptional?: true;
-  /** Concerns tools alone that are off for guests. */
-  readonly ofOffForGuests?: true;
+  /** Concerns tools alone that a list has to name for these runs; all tools when unset. */
+  readonly ofNamedFor?: "all" | "guests";
   /** Nothing at all is left. */
   readonly isEmpty?: true;
 }

@@ -98,7 +98,7 @@ describe("the lists of `tools`", () => {
   });
 
   it("have an optional tool only when it is asked for", () => {
-    const extra = [contribution("spare", { isOptional: true, groups: ["plug"] })];
+    const extra = [contribution("spare", { namedFor: "all", groups: ["plug"] })];
     expect(namesOf({ extra })).not.toContain("spare");
     expect(namesOf({ extra, global: { alsoAllow: ["plug"] } })).toContain("spare");
     expect(namesOf({ extra, global: { profile: "full" } })).toContain("spare");

@@ -37,4 +37,4 @@ function withoutTools(
 }
 
 const takesAll = (stage: PolicyStage): boolean =>
-  stage.ofOptional !== true && !BUILT_IN.some((name) => isToolAllowed({ name }, [stage]));
+  stage.ofNamedFor === undefined && !BUILT_IN.some((name) => isToolAllowed({ name }, [stage]));

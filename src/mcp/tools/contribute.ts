@@ -22,7 +22,7 @@ export function contributionsOf(offers: readonly Offer[]): readonly ToolContribu
   const named = toolNames(offers.flatMap((offer) => [...toolsOf(offer), ...resourceTools(offer)]));
   return [...named].map(([name, { make }]) => {
     const tool = make(name);
-    return { name, groups: MCP_GROUPS, isOffForGuests: true, forRun: () => tool };
+    return { name, groups: MCP_GROUPS, namedFor: "guests", forRun: () => tool };
   });
 }
 

@@ -10,8 +10,8 @@ function answerOf(stage: PolicyStage, names: readonly string[]): Pick<StageAnswe
   return allowed === undefined ? { answer: "unlisted" } : { answer: "allowed", entry: allowed };
 }
 
-const concerns = ({ ofOptional, ofOffForGuests }: PolicyStage, tool: PolicyTool): boolean =>
-  (ofOptional !== true || tool.isOptional === true) && (ofOffForGuests !== true || tool.isOffForGuests === true);
+const concerns = ({ ofNamedFor }: PolicyStage, { namedFor }: PolicyTool): boolean =>
+  ofNamedFor === undefined || ofNamedFor === namedFor;
 
 /** Whether a tool passes every stage. Pure. */
 export function isToolAllowed(tool: PolicyTool, stages: readonly PolicyStage[]): boolean {

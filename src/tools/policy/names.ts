@@ -85,9 +85,8 @@ export interface PolicyTool {
   readonly name: string;
   /** Further names that the lists can name it by. */
   readonly groups?: readonly string[];
-  readonly isOptional?: boolean;
-  /** A guest's turn has it only where a list names it. */
-  readonly isOffForGuests?: boolean;
+  /** Who has it only where a list of the config names it. */
+  readonly namedFor?: "all" | "guests";
 }
 
 /** All names that a list can name a tool by. Whoever may write files may patch them, and whoever may not, may not. */

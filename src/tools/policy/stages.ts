@@ -102,7 +102,7 @@ function profileStages({ global, agent }: ToolPolicySettings): readonly PolicySt
     (all, list) => joined(all, list ?? NONE),
     OPTIONAL,
   );
-  return [...ofProfile, { stage: "optional", key: `${from.key}.alsoAllow`, allow: asked, ofOptional: true }];
+  return [...ofProfile, { stage: "optional", key: `${from.key}.alsoAllow`, allow: asked, ofNamedFor: "all" }];
 }
 
 /** A list that names nothing but is not empty, since an empty one allows all. */
@@ -193,7 +193,7 @@ function guestStages(settings: ToolPolicySettings, subject: PolicySubject): read
       ...senderStages(settings, one),
     ];
     const named = [...ofAll, ...stages.flatMap(({ allow = [] }) => allow)].filter((entry) => entry.trim() !== "*");
-    return { stage: "guest", key: `${(agent ?? global).key}.alsoAllow`, allow: ["", ...named], ofOffForGuests: true };
+    return { stage: "guest", key: `${(agent ?? global).key}.alsoAllow`, allow: ["", ...named], ofNamedFor: "guests" };
   });
 }
 

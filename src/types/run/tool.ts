@@ -127,12 +127,10 @@ export interface ToolContribution {
   readonly name: string;
   /** Further names by which `tools.allow` and `tools.deny` can name it, such as the id of its plugin. */
   readonly groups?: readonly string[];
-  /** Only agents have it whose `tools.allow` or `tools.alsoAllow` names it. */
-  readonly isOptional?: boolean;
+  /** Who has it only where a list of the config names it: every run, or those of guests. */
+  readonly namedFor?: "all" | "guests";
   /** False for a model that must not have it; any model may when unset. */
   isForModel?(model: Pick<ModelRef, "provider" | "id">, scene: ToolScene): boolean;
-  /** A guest's turn has it only where a list of the config names it. */
-  readonly isOffForGuests?: boolean;
   /** The tool for one run, of the same name; undefined when the run has no use for it. It is called for every run, so it must be cheap. */
   forRun(scene: ToolScene): Tool | undefined;
 }

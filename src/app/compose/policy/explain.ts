@@ -73,7 +73,7 @@ function knownTools({ contributions, loaded }: Live): readonly PolicyTool[] {
 /** A tool by its name alone: that of an MCP server begins with the server's name. */
 function unlisted(name: string, { config }: Live): PolicyTool {
   const isOfServer = Object.keys(config.mcp.servers).some((server) => name.startsWith(prefixOf(server)));
-  return isOfServer ? { name, groups: MCP_GROUPS, isOffForGuests: true } : { name };
+  return isOfServer ? { name, groups: MCP_GROUPS, namedFor: "guests" } : { name };
 }
 
 /** Rules of the gateway itself are sentences and have no place in the file. */

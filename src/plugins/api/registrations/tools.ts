@@ -90,7 +90,7 @@ function contributionOf(scope: PluginScope, { name, isOptional, make }: Register
   return {
     name,
     groups: ["group:plugins", scope.id],
-    ...(isOptional && { isOptional }),
+    ...(isOptional && { namedFor: "all" as const }),
     forRun(scene) {
       const found = toolsSafely(scope, name, () => make(scene)).find((tool) => tool["name"] === name);
       return found && toolOf(scope, { name, given: found, scene });

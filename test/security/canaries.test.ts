@@ -84,6 +84,17 @@ function configWith(canaries: Canaries, model: { url: string }) {
         httpUrl: `http://u:${encodeURIComponent(canary("signal"))}@127.0.0.1:1`,
       },
     },
+    mcp: {
+      servers: {
+        // It prints what it was given, and fails.
+        loud: {
+          command: "sh",
+          args: ["-c", 'echo "$0 $KEY"; echo "$0 $KEY" >&2; exit 1', { source: "env", id: "MCP_ARGUMENT" }],
+          env: { KEY: canary("mcp.env") },
+        },
+        far: { url: "http://127.0.0.1:1/mcp", headers: { Authorization: `Bearer ${canary("mcp.headers")}` } },
+      },
+    },
     plugins: { entries: { p: { env: { ANY: canary("plugin.env") }, apiKey: "${PLUGIN_KEY}" } } },
   };
 }
@@ -103,6 +114,9 @@ async function shownBy(home: Home, env: Record<string, string>): Promise<readonl
     ["config", "get", "channels"],
     ["config", "get", "plugins", "--json"],
     ["config", "get", "env"],
+    ["config", "get", "mcp"],
+    ["mcp", "list"],
+    ["mcp", "probe"],
     ["config", "get", "tools"],
     ["models", "status"],
     ["runs", "--json"],
@@ -135,6 +149,9 @@ test("no secret of the config leaves it, though a provider repeats them all", as
     "gateway.auth.password",
     "models.providers.*.apiKey",
     "models.providers.*.headers.*",
+    "mcp.servers.*.args.[]",
+    "mcp.servers.*.env.*",
+    "mcp.servers.*.headers.*",
     "audio.transcription.apiKey",
     "plugins.entries.*.env.*",
     "plugins.entries.*.apiKey",
@@ -145,6 +162,7 @@ test("no secret of the config leaves it, though a provider repeats them all", as
   const env = {
     MAIN_LLM: canaries.make("MAIN_LLM"),
     PLUGIN_KEY: canaries.make("PLUGIN_KEY"),
+    MCP_ARGUMENT: canaries.make("MCP_ARGUMENT"),
     BOT_HOME: world.telegram.token,
   };
   canaries.values.push(world.telegram.token);

@@ -12,9 +12,10 @@ import type { Models } from "../../providers/catalog.ts";
 import { diskTakesWrites } from "../../store/disk.ts";
 import { SandboxMachine } from "../../tools/sandbox/machine.ts";
 import type { Clock } from "../../types/clock.ts";
-import type { Texts } from "../../types/journal.ts";
+import type { Journal } from "../../types/journal.ts";
 import type { Log } from "../../types/log.ts";
 import type { Sessions } from "../../types/session.ts";
+import { openAllowances, type OpenAllowances } from "./approvals/allowances.ts";
 import { Engines } from "./engines.ts";
 import type { Live } from "./live.ts";
 import { probeSandboxes } from "./sandbox/sandboxing.ts";
@@ -24,7 +25,7 @@ interface Sources {
   readonly live: Live;
   readonly models: Models;
   readonly sessions: Sessions;
-  readonly texts: Texts;
+  readonly journal: Pick<Journal, "approvals" | "texts">;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -33,27 +34,41 @@ interface Sources {
 export interface RunPartsOfAll {
   readonly hooks: Hooks;
   readonly engines: Engines;
+  readonly allowances: OpenAllowances;
   readonly machine: SandboxMachine;
   /** Resolves when the sandboxes of the config have been tried. */
   readonly sandboxesTried: Promise<void>;
   readonly ports: Pick<
     DispatchPorts,
-    "kinds" | "hooks" | "texts" | "pruned" | "images" | "mediaDir" | "engineFor" | "transcribe" | "diskTakesWrites"
+    | "allowances"
+    | "kinds"
+    | "hooks"
+    | "texts"
+    | "pruned"
+    | "images"
+    | "mediaDir"
+    | "engineFor"
+    | "transcribe"
+    | "diskTakesWrites"
   >;
 }
 
-export function openRunParts({ texts, ...sources }: Sources): RunPartsOfAll {
-  const { live, hooks, log } = sources;
+export function openRunParts(sources: Sources): RunPartsOfAll {
+  const { live, hooks, journal, clock, log } = sources;
+  const { approvals, texts } = journal;
   const { contributions } = live;
   contributions.reserve("commands", COMMAND_NAMES);
   const engines = new Engines(sources);
   const machine = new SandboxMachine({ env: process.env, dir: live.paths.stateSub });
+  const allowances = openAllowances(live, { approvals, clock, log });
   return {
     hooks,
     engines,
+    allowances,
     machine,
     sandboxesTried: probeSandboxes(live.agents, machine),
     ports: {
+      allowances,
       kinds: turnKinds([...TURN_KINDS, HEARTBEAT_TURN, EXEC_TURN, subagentTurn(hooks), ...contributions.turnKinds]),
       hooks,
       texts,

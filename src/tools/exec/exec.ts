@@ -5,6 +5,7 @@ import type { Starter } from "../process/background-process.ts";
 import { defineTool, errorResult } from "../define.ts";
 import type { CommandLine } from "../../types/run/backend.ts";
 import type { Tool, ToolContext, ToolResult } from "../../types/run/tool.ts";
+import type { Variables } from "./binding.ts";
 import { follow, type Following, type Started } from "./follow.ts";
 import { permit, REFUSALS, type ExecOptions } from "./permission.ts";
 
@@ -57,7 +58,7 @@ function yieldOf({ background, yieldMs }: Input, { settings, background: place }
 const FOLLOWED = { afterMs: 10_000, keptMs: 1_800_000, notifyOnExit: true, notifyOnExitEmptySuccess: false };
 
 async function runAllowed(
-  wanted: Input & Pick<CommandLine, "cwd" | "argv">,
+  wanted: Input & Pick<CommandLine, "cwd" | "argv"> & { readonly variables: Variables },
   options: ExecToolOptions,
   context: ToolContext,
 ): Promise<ToolResult> {
@@ -70,7 +71,7 @@ async function runAllowed(
     argv: wanted.argv,
     cwd: wanted.cwd,
     timeoutMs,
-    env: { ...(await context.commandEnv?.()), ...wanted.env },
+    env: { ...wanted.variables, ...wanted.env },
     input: wanted.pty === true ? "terminal" : piped,
   } as const;
   const startedAt = Date.now();
@@ -121,7 +122,7 @@ export function execTool(options: ExecToolOptions): Tool {
       if (permitted.kind === "refused") return errorResult(permitted.text, { refused: true });
       // The run may have been stopped after a person allowed the command.
       if (context.signal.aborted) return errorResult(REFUSALS.abort, { refused: true });
-      return runAllowed({ ...wanted, cwd, argv: permitted.argv }, options, context);
+      return runAllowed({ ...wanted, cwd, argv: permitted.argv, variables: permitted.variables }, options, context);
     },
   });
 }

@@ -56,24 +56,24 @@ interface MatchedCommand {
 }
 
 /**
- * Whether a row lets a command run. None does for a program that the agent can write, for one that starts what its
+ * The row that lets a command run, if any. None does for a program that the agent can write, for one that starts what its
  * arguments name, for an interpreter behind a pipe or with code on its command line, nor a row of a path alone for an
  * interpreter: it would allow all code. Pure.
  */
-export function hasRow(
+export function rowFor(
   { words, program, isPiped }: MatchedCommand,
   { rows }: { readonly rows: readonly CompiledRow[] },
   { isStrict }: { readonly isStrict: boolean },
-): boolean {
-  if (program === undefined || program.writable !== undefined) return false;
+): ExecRow | undefined {
+  if (program === undefined || program.writable !== undefined) return undefined;
   const [word = "", ...args] = words;
   const names = [word, program.path, program.real];
-  if (names.some(isWrapper)) return false;
+  if (names.some(isWrapper)) return undefined;
   const runsCode = names.some((name) => isInterpreter(name) || isRunner(name));
-  if (runsCode && (isPiped || (isStrict && names.some((name) => hasInlineCode(name, args))))) return false;
+  if (runsCode && (isPiped || (isStrict && names.some((name) => hasInlineCode(name, args))))) return undefined;
   const mayMatch = ({ args: pattern, row }: CompiledRow) =>
     !runsCode || (pattern !== undefined && row.source !== "allow-always");
-  return rows.some((row) => mayMatch(row) && isProgram(row, word, program) && areArgs(row, args));
+  return rows.find((row) => mayMatch(row) && isProgram(row, word, program) && areArgs(row, args))?.row;
 }
 
 function isProgram({ path, name }: CompiledRow, word: string, program: FoundProgram): boolean {

@@ -7,7 +7,6 @@ export const WIDE: Readonly<
 > = {
   AgentFlags: { fields: 15, booleans: 4, why: "flags of one command" },
   AgentSettings: { fields: 28, why: "settings in the form of the config" },
-  Approval: { fields: 13, why: "a record that clients read" },
   BodyContext: { fields: 13, booleans: 3, why: "the values that the stages of the body read" },
   Capabilities: { booleans: 4, why: "facts that are read together" },
   ChannelAccount: { fields: 15, booleans: 3, why: "a row of channels.status" },

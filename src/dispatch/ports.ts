@@ -20,6 +20,7 @@ import type { ChatToolRules } from "../types/tool-policy.ts";
 import type { TurnKinds } from "../types/run/turn-kind.ts";
 import type { StuckLimits } from "../types/queue.ts";
 import type { SkillsOf } from "../types/run/skill.ts";
+import type { AllowanceKeeper } from "./approvals/approvals.ts";
 import type { QueueConfig } from "./queue/queue-settings.ts";
 
 /** How many runs of all sessions are active at the same time. */
@@ -119,6 +120,8 @@ export interface StoragePorts {
   readonly journal: Journal;
   readonly sessions: Sessions;
   readonly media: MediaStore;
+  /** Keeps the commands that owners allowed permanently. */
+  readonly allowances: AllowanceKeeper;
   /** The gateway's own files and directories, which no answer may attach. */
   readonly closedPaths?: readonly string[];
 }

@@ -21,6 +21,8 @@ export const ERROR_CODES = {
   TRANSCRIPT_NEWER: { exit: 1 },
   TRANSCRIPT_BROKEN: { exit: 1 },
   TRANSCRIPT_DAMAGED: { exit: 1 },
+  APPROVALS_UNUSABLE: { exit: 78 },
+  APPROVALS_CHANGED: { exit: 75 },
   PORT_IN_USE: { exit: 78 },
   BIND_REFUSED: { exit: 78 },
   GATEWAY_UNREACHABLE: { exit: 75 },

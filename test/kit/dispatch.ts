@@ -76,6 +76,8 @@ export interface DispatchFixture {
   ) => (agent: AgentSettings, scene?: ChatScene) => readonly Tool[];
   /** All tools of a turn, over the parts of a boot; takes the place of `tools` and `chatTools`. */
   allTools?: (boot: Pick<DispatchPorts, "journal" | "outbox" | "media" | "clock">) => DispatchPorts["tools"];
+  /** Keeps what is allowed permanently; the journal does when unset. */
+  allowances?: DispatchPorts["allowances"];
   /** False while the platform is being connected to. */
   isLinked: boolean;
   /** Resolves when the platform is connected to. */
@@ -162,6 +164,8 @@ async function start(fixture: DispatchFixture, bootId: string, clock: Clock): Pr
   const media = openMediaStore(join(dir, "media"));
   const chatTools = fixture.chatTools?.({ journal, outbox, media, clock });
   const ports: DispatchPorts = {
+    // The tools of this boot, which are made below, may bring them.
+    allowances: { remember: (...allowed) => (fixture.allowances ?? inJournal(journal)).remember(...allowed) },
     kinds: fixture.kinds,
     ...(hooks && { hooks }),
     ...(fixture.keepsPrompts && { texts: journal.texts }),
@@ -237,6 +241,11 @@ async function start(fixture: DispatchFixture, bootId: string, clock: Clock): Pr
   };
   return boot;
 }
+
+/** Allowances as earlier versions kept them. */
+const inJournal = ({ approvals }: OpenJournal): DispatchPorts["allowances"] => ({
+  remember: async ({ agentId, allowance }, by) => approvals.allow(agentId, allowance ?? "", by),
+});
 
 function hooksOf({ hooks: register, log }: DispatchFixture, clock: Clock): Hooks | undefined {
   if (!register) return undefined;

@@ -2,6 +2,7 @@ import { mkdir, realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { SandboxMachine } from "../../src/tools/sandbox/machine.ts";
 import { openTools } from "../../src/app/compose/agent-tools.ts";
+import { openAllowances } from "../../src/app/compose/approvals/allowances.ts";
 import { chatTools } from "../../src/app/compose/chat-acts.ts";
 import { loadConfig } from "../../src/app/config/load.ts";
 import { resolvePaths } from "../../src/app/config/paths.ts";
@@ -42,6 +43,8 @@ export interface Place {
   readonly ownerInGroup: Person;
   /** What waits for an owner's answer, once it does. */
   question(): Promise<ReturnType<Boot["chat"]["approvals"]["list"]>[number]>;
+  /** Writes what waits to be written to `exec-approvals.json`. */
+  flush(): Promise<void>;
   /** Ends the boot and begins another one, as after a restart. */
   restart(): Promise<Place>;
   close(): Promise<void>;
@@ -63,15 +66,23 @@ export async function openPlace(agent: Partial<AgentSettings> = {}): Promise<Pla
   const exec = { security: "allowlist", ask: "on-miss", timeoutMs: 20_000, safeBins: [], pathPrepend: [] } as const;
   const tools = { global: { key: "tools" }, workspaceOnly: true };
   fixture.rules = { agent: { workspace, exec, tools, messageTool: live.defaultAgent.messageTool!, ...agent } };
-  fixture.allTools = ({ journal, ...parts }) =>
-    openTools(
+  fixture.allTools = ({ journal, ...parts }) => {
+    const { approvals, received } = journal;
+    const allowances = openAllowances(live, { approvals, clock: parts.clock, log: fixture.log });
+    fixture.allowances = allowances;
+    flushes.set(fixture, () => allowances.close());
+    return openTools(
       live,
-      { ...journal, log: recordLog(), machine: new SandboxMachine({ env: {}, dir: state }) },
+      { received, rules: allowances.rules, log: recordLog(), machine: new SandboxMachine({ env: {}, dir: state }) },
       chatTools({ ...parts, sent: journal.outbox, live, around: { links, accounts } }),
     );
+  };
   fixture.model.answer(obey);
   return standing({ fixture, live, workspace }, await fixture.boot());
 }
+
+/** By the fixture: the allowances of its last boot. */
+const flushes = new WeakMap<DispatchFixture, () => Promise<void>>();
 
 type Base = Pick<Place, "fixture" | "live" | "workspace">;
 
@@ -101,6 +112,7 @@ function standing(base: Base, boot: Boot): Place {
       await until(() => boot.chat.approvals.list().length > 0, "a question");
       return boot.chat.approvals.list()[0]!;
     },
+    flush: async () => flushes.get(base.fixture)?.(),
     async restart() {
       await boot.stop();
       return standing(base, await base.fixture.boot());

@@ -236,8 +236,8 @@ describe("asking", () => {
   it("leaves out what is safe or allowed for good", async () => {
     const asked: string[] = [];
     const rules: Allowances = {
-      isAllowed: async (agent, text) =>
-        agent === "main" && text === allowanceFor({ command: "touch x", cwd: workspace, files: [] }),
+      isAllowed: async (agent, { key }) =>
+        agent === "main" && key === allowanceFor({ command: "touch x", cwd: workspace, files: [] })?.key,
     };
     expect(textOf(await exec({ command: "echo hi" }, { exec: ask, asked }))).toContain("hi");
     expect(textOf(await exec({ command: "touch x && echo ok" }, { exec: ask, asked, rules }))).toContain("ok");

@@ -6,10 +6,9 @@ import type { GuestRules } from "../../tools/host/access.ts";
 import type { Processes } from "../../tools/process/processes.ts";
 import type { SandboxMachine } from "../../tools/sandbox/machine.ts";
 import { backendTools, toolsFor } from "../../tools/tools.ts";
-import type { ApprovalRules, Journal, ReceivedFiles } from "../../types/journal.ts";
-import { hasOwnerRights, OPERATOR, type Acting } from "../../types/run/principal.ts";
+import type { ReceivedFiles } from "../../types/journal.ts";
+import { hasOwnerRights, type Acting } from "../../types/run/principal.ts";
 import type { ChatScene } from "../../types/chat/send.ts";
-import { ExecApprovalsFile } from "../../store/exec-approvals.ts";
 import { EXEC_APPROVALS_FILE } from "../../tools/exec/rules/document.ts";
 import type { Log } from "../../types/log.ts";
 import type { AgentSettings } from "../../types/settings.ts";
@@ -18,7 +17,9 @@ import type { Live } from "./live.ts";
 import { backendsOf } from "./sandbox/sandboxing.ts";
 import { packageRoot } from "../package-root.ts";
 
-interface ToolSources extends Pick<Journal, "approvals" | "received"> {
+interface ToolSources {
+  readonly received: ReceivedFiles;
+  readonly rules: Allowances;
   readonly log: Log;
   /** What keeps commands that run in the background; without it the tools wait for each command. */
   readonly processes?: Processes | undefined;
@@ -31,10 +32,10 @@ interface ToolSources extends Pick<Journal, "approvals" | "received"> {
 /** The tools of any run. A chat is given when the run answers one. */
 export function openTools(
   live: Live,
-  { approvals, received, log, processes, machine, mcp }: ToolSources,
+  { rules, received, log, processes, machine, mcp }: ToolSources,
   ofChats: readonly ToolContribution[],
 ) {
-  const gatewayTools = [...backendTools(allowancesOf(approvals, live), processes), ...ofChats];
+  const gatewayTools = [...backendTools(rules, processes), ...ofChats];
   const warn = (message: string, facts: Readonly<Record<string, unknown>>) => log.warn(message, facts);
   const broken = (tool: string, error: unknown) => log.error("tool left out of a run", { tool, error });
   return (configured: AgentSettings, acting: Acting, chat?: ChatScene, only?: string): ToolSet => {
@@ -68,23 +69,6 @@ function guestRules(
     prompts: { workspaces, roots: readablePaths(live) },
     received: { dir: live.paths.media, own: async () => new Set(await received.of(acting.sessionKey)) },
   };
-}
-
-/** A permanent approval ends when the person who gave it is no longer an owner. Approvals of older versions have no person. */
-function allowancesOf(rules: ApprovalRules, live: Live): Allowances {
-  const file = new ExecApprovalsFile(join(live.paths.stateDir, EXEC_APPROVALS_FILE));
-  return {
-    policy: async (agent) => file.policy(agent),
-    async isAllowed(agent, command) {
-      const found = await rules.allowance(agent, command);
-      return found !== undefined && isOwnerStill(found.givenBy ?? OPERATOR.id, live);
-    },
-  };
-}
-
-function isOwnerStill(name: string, { config }: Live): boolean {
-  const owners = new Set(config.commands.ownerAllowFrom.map(String));
-  return name === OPERATOR.id || owners.has(name) || owners.has(name.slice(name.indexOf(":") + 1));
 }
 
 /** Paths outside the workspace that the prompt refers to: received files, skills, docs. */

@@ -71,12 +71,12 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
   const sessions = await openLiveSessions(live, { hooks, table: journal.sessions, log });
   const media = openMediaStore(paths.media);
   const models = await openLiveModels(live, { log, clock });
-  const runs = openRunParts({ live, hooks, models, sessions, texts: journal.texts, clock, log });
+  const runs = openRunParts({ live, hooks, models, sessions, journal, clock, log });
   const { links, onSent } = around;
   const onDiskError = (error: OpenClawError) => around.onDiskError?.(error);
   const outbox = openOutbox(live, { journal: journal.outbox, links, hooks, log, clock, onSent, onDiskError });
   const ofChats = chatTools({ live, around, media, outbox, sent: journal.outbox, clock });
-  const { machine } = runs;
+  const { machine, allowances } = runs;
   const [prompting] = await Promise.all([openPrompting(live, log, clock), runs.sandboxesTried]);
   const receive = (messages: readonly InboundMessage[]) => dispatch.receive(messages);
   const commands = openCommands(live, { clock, log, journal, sessions, receive, isDaemon: !!around.restart });
@@ -99,7 +99,11 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
     labelOf: (channel) => around.labelOf?.(channel),
     ...(around.onDiskFull && { onDiskFull: around.onDiskFull }),
     onDiskError,
-    tools: openTools(live, { ...journal, log, machine, mcp: runs.mcp, ...commands }, ofChats),
+    tools: openTools(
+      live,
+      { received: journal.received, rules: allowances.rules, log, machine, mcp: runs.mcp, ...commands },
+      ofChats,
+    ),
     liveState: (key) => commands.runningIn(key),
     ...prompting.ports,
     statusLines: () => around.statusLines(),
@@ -107,7 +111,7 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
     onPairing: (request) => onPairing(request, hooks, around),
   };
   const dispatch = new Dispatch(ports, prompting.commands);
-  const close = () => closeAll(commands, runs.mcp, runs.engines, sessions, models, journal);
+  const close = () => closeAll(commands, allowances, runs.mcp, runs.engines, sessions, models, journal);
   return { journal, sessions, media, models, outbox, dispatch, ports, machine, close };
 }
 

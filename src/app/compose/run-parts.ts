@@ -13,9 +13,10 @@ import type { Models } from "../../providers/catalog.ts";
 import { diskTakesWrites } from "../../store/disk.ts";
 import { SandboxMachine } from "../../tools/sandbox/machine.ts";
 import type { Clock } from "../../types/clock.ts";
-import type { Texts } from "../../types/journal.ts";
+import type { Journal } from "../../types/journal.ts";
 import type { Log } from "../../types/log.ts";
 import type { Sessions } from "../../types/session.ts";
+import { openAllowances, type OpenAllowances } from "./approvals/allowances.ts";
 import { Engines } from "./engines.ts";
 import type { Live } from "./live.ts";
 import { openMcp } from "./mcp/open-mcp.ts";
@@ -26,7 +27,7 @@ interface Sources {
   readonly live: Live;
   readonly models: Models;
   readonly sessions: Sessions;
-  readonly texts: Texts;
+  readonly journal: Pick<Journal, "approvals" | "texts">;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -35,6 +36,7 @@ interface Sources {
 export interface RunPartsOfAll {
   readonly hooks: Hooks;
   readonly engines: Engines;
+  readonly allowances: OpenAllowances;
   readonly machine: SandboxMachine;
   /** The servers whose tools agents can use. */
   readonly mcp: McpServers;
@@ -42,6 +44,7 @@ export interface RunPartsOfAll {
   readonly sandboxesTried: Promise<void>;
   readonly ports: Pick<
     DispatchPorts,
+    | "allowances"
     | "kinds"
     | "hooks"
     | "texts"
@@ -55,20 +58,24 @@ export interface RunPartsOfAll {
   >;
 }
 
-export function openRunParts({ texts, ...sources }: Sources): RunPartsOfAll {
-  const { live, hooks, log } = sources;
+export function openRunParts(sources: Sources): RunPartsOfAll {
+  const { live, hooks, journal, clock, log } = sources;
+  const { approvals, texts } = journal;
   const { contributions } = live;
   contributions.reserve("commands", COMMAND_NAMES);
   const engines = new Engines(sources);
   const machine = new SandboxMachine({ env: process.env, dir: live.paths.stateSub });
   const mcp = openMcp(live, sources);
+  const allowances = openAllowances(live, { approvals, clock, log });
   return {
     hooks,
     engines,
+    allowances,
     machine,
     mcp,
     sandboxesTried: probeSandboxes(live.agents, machine),
     ports: {
+      allowances,
       kinds: turnKinds([...TURN_KINDS, HEARTBEAT_TURN, EXEC_TURN, subagentTurn(hooks), ...contributions.turnKinds]),
       hooks,
       texts,

@@ -32,11 +32,12 @@ const ENDS: Readonly<Record<ApprovalDecision, string>> = {
 export const answeredText = (approval: Approval, decision: ApprovalDecision): string =>
   `${factsOf(approval)}\n${ENDS[decision]}`;
 
-function factsOf({ command, cwd, reason, files = [], principal, chat }: Approval): string {
+function factsOf({ command, cwd, reason, files = [], variables = [], principal, chat }: Approval): string {
   return [
     `The agent wants to run a command${principal ? ` for ${whoIs(principal)}` : ""}${chat === undefined ? "" : ` in \`${plain(chat)}\``}:`,
     `\`\`\`sh\n${command.replaceAll("```", "` ` `")}\n\`\`\``,
     `in \`${cwd.replaceAll("`", "'")}\` (${reason}).`,
+    ...(variables.length === 0 ? [] : [`Plugins set these variables for it: ${variables.map(shownName).join(", ")}.`]),
     ...(files.length === 0
       ? []
       : ["Only with these files as they are now:", ...files.map((file) => fileLine(file, cwd))]),
@@ -48,6 +49,8 @@ function whoIs({ kind, id, name }: Principal): string {
   const who = name === undefined ? `\`${plain(id)}\`` : `\`${plain(name)}\` (\`${plain(id)}\`)`;
   return kind === "owner" ? `the owner ${who}` : `${who}, who is no owner`;
 }
+
+const shownName = (name: string): string => `\`${plain(name)}\``;
 
 const DIGITS = 12;
 

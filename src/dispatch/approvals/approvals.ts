@@ -2,7 +2,6 @@ import { randomInt } from "node:crypto";
 import { BoundedMap } from "../../utils/bounded-map.ts";
 import type { Clock } from "../../types/clock.ts";
 import type { Log } from "../../types/log.ts";
-import type { ApprovalRules } from "../../types/journal.ts";
 import type { RunFacts } from "../../types/run/run.ts";
 import type { Principal } from "../../types/run/principal.ts";
 import type { Approval, ApprovalDecision, ApprovalDesk, ApprovalQuestion } from "../../types/run/tool.ts";
@@ -27,6 +26,12 @@ export interface ApprovalPrompter {
   answered(approval: Approval, decision: ApprovalDecision): void;
 }
 
+/** Keeps what was allowed permanently. */
+export interface AllowanceKeeper {
+  /** Rejects when it cannot be kept. `by`: who allowed it, an owner (`channel:id`) or `operator`. */
+  remember(approval: Approval, by: string): Promise<void>;
+}
+
 /** The run that asks, and for whom it acts. */
 export interface AskedFor {
   readonly facts: RunFacts;
@@ -41,15 +46,15 @@ const BY_OPERATOR = "operator";
 /** Commands that wait for an approval. A restart denies every question that is open. */
 export class Approvals {
   readonly #pending = new Map<string, Pending>();
-  readonly #rules: Pick<ApprovalRules, "allow">;
+  readonly #keeper: AllowanceKeeper;
   readonly #clock: Clock;
   /** How the last questions ended, by their ids. */
   readonly #ended = new BoundedMap<string, ApprovalDecision>(MOST_ENDED);
   #closed = false;
   readonly #log: Log;
 
-  constructor(rules: Pick<ApprovalRules, "allow">, clock: Clock, log: Log) {
-    this.#rules = rules;
+  constructor(keeper: AllowanceKeeper, clock: Clock, log: Log) {
+    this.#keeper = keeper;
     this.#clock = clock;
     this.#log = log;
   }
@@ -115,12 +120,12 @@ export class Approvals {
   }
 
   /** Never rejects: a rule that cannot be stored has still allowed this command. */
-  async #remember({ agentId, allowance, id }: Approval, by: string): Promise<void> {
-    if (allowance === undefined) return;
+  async #remember(approval: Approval, by: string): Promise<void> {
+    if (approval.allowance === undefined) return;
     try {
-      await this.#rules.allow(agentId, allowance, by);
+      await this.#keeper.remember(approval, by);
     } catch (error) {
-      this.#log.error("approval not remembered", { approval: id, error });
+      this.#log.error("approval not remembered", { approval: approval.id, error });
     }
   }
 

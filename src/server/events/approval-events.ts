@@ -3,7 +3,8 @@ import type { Approval, ApprovalDecision } from "../../types/run/tool.ts";
 
 /** A command that waits for approval, in the protocol's format. */
 export function showApproval(approval: Approval): Record<string, unknown> {
-  const { id, command, cwd, reason, agentId, sessionKey, runId, principal, chat, files, allowance } = approval;
+  const { id, command, cwd, reason, agentId, sessionKey, runId, principal, chat, files, variables, allowance } =
+    approval;
   return {
     id,
     request: {
@@ -18,6 +19,7 @@ export function showApproval(approval: Approval): Record<string, unknown> {
       principal,
       chat,
       files,
+      variables,
       allowedDecisions: ["allow-once", ...(allowance === undefined ? [] : ["allow-always"]), "deny"],
     },
     createdAtMs: approval.createdAt,

@@ -1,5 +1,6 @@
 import type { BoundFile, ExecBackend, FoundProgram } from "../../types/run/backend.ts";
 import type { ToolContext } from "../../types/run/tool.ts";
+import { own } from "../../utils/own.ts";
 import { changedIn } from "./bound-files.ts";
 import type { Considered, KnownCommand } from "./exec-policy.ts";
 import { planOf } from "./plan/plan.ts";
@@ -10,13 +11,21 @@ export interface Wanted {
   readonly cwd: string;
 }
 
-/** What an approval is for besides the text: the files that a command names, and the programs that it starts. */
+/** Variables that plugins add to the environment of a command. */
+export type Variables = Readonly<Record<string, string>>;
+
+/** What an approval is for besides the text: the files that a command names, the programs that it starts, its variables. */
 export interface Binding {
   readonly files: readonly BoundFile[];
+  readonly variables: Variables;
   readonly parts: readonly KnownCommand[] | undefined;
 }
 
 type Workspace = Pick<ToolContext, "workspace">;
+
+/** What plugins add to the environment of a command now. */
+export const variablesOf = async ({ commandEnv }: Pick<ToolContext, "commandEnv">): Promise<Variables> =>
+  (await commandEnv?.()) ?? {};
 
 /** The command with its plan and its programs. */
 export async function consider(
@@ -39,11 +48,18 @@ const withPrograms = (
 export async function bindingOf(
   wanted: Wanted,
   backend: ExecBackend,
-  context: Workspace,
+  context: Workspace & Pick<ToolContext, "commandEnv">,
 ): Promise<Binding | undefined> {
   const { command, cwd } = wanted;
+  const variables = await variablesOf(context);
   const files = await backend.filesOf(command, { cwd, workspace: context.workspace });
-  return files && { files, parts: (await consider(wanted, backend, context)).parts };
+  return files && { files, variables, parts: (await consider(wanted, backend, context)).parts };
+}
+
+/** Names of the variables that are set, changed or removed since. Their values may be secrets. */
+export function changedVariables({ variables: was }: Binding, { variables: is }: Binding): readonly string[] {
+  const names = new Set([...Object.keys(was), ...Object.keys(is)]);
+  return [...names].filter((name) => own(was, name) !== own(is, name)).toSorted();
 }
 
 /** Paths of files and programs that are others than before. */

@@ -11,6 +11,8 @@ export interface BoundCommand {
   readonly command: string;
   readonly cwd: string;
   readonly files: readonly BoundFile[];
+  /** Names of the variables that plugins add to its environment; none when unset. */
+  readonly variables?: readonly string[];
 }
 
 /**
@@ -40,15 +42,27 @@ function whyPart({ words }: SimpleCommand, cwd: string, files: readonly BoundFil
   return undefined;
 }
 
+/** What a command that is allowed permanently is bound to. */
+export interface Allowance {
+  readonly command: string;
+  readonly cwd: string;
+  /** The command, its directory, the content of the files that it names and the names of variables that plugins add. */
+  readonly key: string;
+  /** Files or variables are part of the key. */
+  readonly isBound: boolean;
+}
+
 /**
- * The key of a permanent allowance: the command, its directory, and the content of the files that it names, so that other
- * content needs another allowance. Undefined when the command can be allowed only once. Pure.
+ * What a permanent allowance of a command is bound to: other content of its files needs another allowance. Undefined when the
+ * command can be allowed only once. Pure.
  */
-export function allowanceFor(bound: BoundCommand): string | undefined {
+export function allowanceFor(bound: BoundCommand): Allowance | undefined {
   if (whyOnlyOnce(bound) !== undefined) return undefined;
-  const { command, cwd, files } = bound;
-  // Without files the key is that of earlier versions, so that their allowances still count.
-  const isBound = files.length > 0 && !runsDataProgramsOnly(splitCommand(command) ?? []);
-  const digest = isBound ? [digestOf(files)] : [];
-  return JSON.stringify([cwd, trimCommand(command), ...digest]);
+  const { command, cwd, files, variables = [] } = bound;
+  const hasFiles = files.length > 0 && !runsDataProgramsOnly(splitCommand(command) ?? []);
+  const digest = hasFiles ? [digestOf(files)] : [];
+  const names = variables.length > 0 ? [{ variables: variables.toSorted() }] : [];
+  // Without files and variables the key is that of earlier versions, so that their allowances still count.
+  const key = JSON.stringify([cwd, trimCommand(command), ...digest, ...names]);
+  return { command, cwd, key, isBound: hasFiles || names.length > 0 };
 }

@@ -5,7 +5,8 @@ import { trimCommand } from "./plan/shell-words.ts";
 import { isInterpreter, isRunner } from "./programs/kinds.ts";
 import { changesTheRest } from "./programs/builtins.ts";
 import type { ExecPolicy } from "./rules/policy.ts";
-import { hasRow } from "./rules/rows.ts";
+import type { ExecRow } from "./rules/document.ts";
+import { rowFor } from "./rules/rows.ts";
 import { isSafeBin } from "./safe-bins.ts";
 
 export type ExecDecision = "run" | "ask" | "deny";
@@ -60,15 +61,40 @@ function isSafe({ words: [name = "", ...rest], program }: KnownCommand, settings
 function isOnList({ command, parts }: Considered, settings: ExecSettings, rules: ExecRules): boolean {
   if (rules.isAllowed(trimCommand(command))) return true;
   if (parts === undefined || changesShell(parts)) return false;
-  const isStrict = settings.strictInlineEval !== false;
   return parts.every(
-    (part) => isSafe(part, settings) || isAllowedPart(part, rules) || hasRow(part, rules.policy, { isStrict }),
+    (part) => isSafe(part, settings) || isAllowedPart(part, rules) || rowOfPart(part, settings, rules) !== undefined,
   );
 }
 
 /** Of several commands a shell runs its own builtins; a single one that is no builtin is started without a shell. */
 const changesShell = (parts: readonly KnownCommand[]): boolean =>
   parts.some(({ words }) => changesTheRest(words, { isAlone: parts.length === 1 }));
+const rowOfPart = (part: KnownCommand, { strictInlineEval }: ExecSettings, { policy }: ExecRules) =>
+  rowFor(part, policy, { isStrict: strictInlineEval !== false });
+
+/** What let a command run: permanently allowed texts, and rows for programs. */
+export interface Grant {
+  readonly text: string;
+  readonly row?: ExecRow;
+  readonly program?: FoundProgram | undefined;
+}
+
+/** What let a command run that `decideExec` lets run. Pure. */
+export function grantsFor(
+  { command, parts = [] }: Considered,
+  settings: ExecSettings,
+  rules: ExecRules,
+): readonly Grant[] {
+  const text = trimCommand(command);
+  if (rules.isAllowed(text)) return [{ text, program: parts.length === 1 ? parts[0]?.program : undefined }];
+  return parts.flatMap((part): readonly Grant[] => {
+    const { source, program } = part;
+    if (isSafe(part, settings)) return [];
+    if (isAllowedPart(part, rules)) return [{ text: source, program }];
+    const row = rowOfPart(part, settings, rules);
+    return row ? [{ text: source, row, program }] : [];
+  });
+}
 
 /** What comes through a pipe may be code for an interpreter, so only the whole pipeline can be allowed then. */
 function isAllowedPart({ source, words: [name = ""], isPiped }: KnownCommand, rules: ExecRules): boolean {

@@ -7,6 +7,7 @@ import type { CommandLine } from "../../types/run/backend.ts";
 import type { Tool, ToolContext, ToolResult } from "../../types/run/tool.ts";
 import type { Elevation } from "../../types/run/tool.ts";
 import { wayOf, type CommandWay } from "./elevation.ts";
+import type { Variables } from "./binding.ts";
 import { follow, type Following, type Started } from "./follow.ts";
 import { permit, REFUSALS, type ExecOptions } from "./permission.ts";
 
@@ -68,7 +69,7 @@ function yieldOf({ background, yieldMs }: Input, { settings, background: place }
 const FOLLOWED = { afterMs: 10_000, keptMs: 1_800_000, notifyOnExit: true, notifyOnExitEmptySuccess: false };
 
 async function runAllowed(
-  wanted: Input & Pick<CommandLine, "cwd" | "argv">,
+  wanted: Input & Pick<CommandLine, "cwd" | "argv"> & { readonly variables: Variables },
   options: ExecToolOptions,
   context: ToolContext,
 ): Promise<ToolResult> {
@@ -81,7 +82,7 @@ async function runAllowed(
     argv: wanted.argv,
     cwd: wanted.cwd,
     timeoutMs,
-    env: { ...(await context.commandEnv?.()), ...wanted.env },
+    env: { ...wanted.variables, ...wanted.env },
     input: wanted.pty === true ? "terminal" : piped,
   } as const;
   const startedAt = Date.now();
@@ -133,7 +134,8 @@ export function execTool(options: ExecToolOptions): Tool {
       if (permitted.kind === "refused") return errorResult(permitted.text, { refused: true });
       // The run may have been stopped after a person allowed the command.
       if (context.signal.aborted) return errorResult(REFUSALS.abort, { refused: true });
-      return markElevated(way, await runAllowed({ ...wanted, cwd, argv: permitted.argv }, own, context));
+      const { argv, variables } = permitted;
+      return markElevated(way, await runAllowed({ ...wanted, cwd, argv, variables }, own, context));
     },
   });
 }

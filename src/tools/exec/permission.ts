@@ -1,16 +1,28 @@
 import type { BoundFile, ExecBackend, Launch } from "../../types/run/backend.ts";
 import type { ExecSettings } from "../../types/settings.ts";
 import type { ApprovalDesk, ApprovalQuestion, ToolContext } from "../../types/run/tool.ts";
-import { bindingOf, changedSince, consider, isSamePlace, type Wanted } from "./binding.ts";
+import {
+  bindingOf,
+  changedSince,
+  changedVariables,
+  consider,
+  isSamePlace,
+  variablesOf,
+  type Binding,
+  type Variables,
+  type Wanted,
+} from "./binding.ts";
 import { MOST_FILES } from "./bound-files.ts";
-import { allowanceFor } from "./exec-allowance.ts";
+import { allowanceFor, type Allowance } from "./exec-allowance.ts";
 import {
   allowanceTexts,
   decideExec,
+  grantsFor,
   isBuiltin,
   type Considered,
   type ExecDecision,
   type ExecRules,
+  type Grant,
 } from "./exec-policy.ts";
 import { ELEVATED, type CommandWay } from "./elevation.ts";
 import { whyUnreadable } from "./hidden.ts";
@@ -20,9 +32,11 @@ import { narrowed, NO_POLICY, type ExecPolicy } from "./rules/policy.ts";
 
 /** The commands that owners allowed permanently, and what the approvals document says. */
 export interface Allowances {
-  isAllowed(agent: string, allowance: string): Promise<boolean>;
+  isAllowed(agent: string, allowance: Allowance): Promise<boolean>;
   /** No limits and no rows when unset. */
   policy?(agent: string): Promise<ExecPolicy>;
+  /** Called with what lets a command run, right before it does. Returns at once. Must not throw. */
+  used?(agent: string, grants: readonly Grant[], cwd: string): void;
 }
 
 export interface ExecOptions {
@@ -57,9 +71,12 @@ const TOO_MANY_DIRECTORIES =
 
 const MOVED = "The command was not run: its directory was moved or replaced in the meantime.";
 
-/** A command that may run, without a shell when there is an `argv`; or why it may not, for the model. */
+/**
+ * A command that may run with these variables of plugins, without a shell when there is an `argv`; or why it may not, for the
+ * model.
+ */
 type Permit =
-  | { readonly kind: "run"; readonly argv?: Launch["argv"] }
+  | { readonly kind: "run"; readonly variables: Variables; readonly argv?: Launch["argv"] }
   | { readonly kind: "refused"; readonly text: string };
 
 const refused = (text: string): Permit => ({ kind: "refused", text });
@@ -67,6 +84,7 @@ const refused = (text: string): Permit => ({ kind: "refused", text });
 /** What was found out about a command. */
 interface Case {
   readonly wanted: Wanted;
+  readonly variables: Variables;
   readonly considered: Considered;
   /** As strict as the config and the approvals document together. */
   readonly settings: ExecSettings;
@@ -76,17 +94,18 @@ interface Case {
 /** Whether a command may run. Run it at once, before its files can change. */
 export async function permit(wanted: Wanted, options: ExecOptions, context: ToolContext): Promise<Permit> {
   const policy = (await options.rules.policy?.(context.agentId)) ?? NO_POLICY;
+  const variables = await variablesOf(context);
   const considered = await consider(wanted, options.backend, context);
-  const allowed = await allowedTexts(wanted, considered, { options, context });
+  const allowed = await allowedTexts({ wanted, variables, considered }, { options, context });
   const rules = { policy, isAllowed: (text: string) => allowed.has(text) };
-  const known: Case = { wanted, considered, settings: narrowed(options.settings, policy), rules };
+  const known: Case = { wanted, variables, considered, settings: narrowed(options.settings, policy), rules };
   const decision = decide(known);
   if (decision === "run") return started(known, { options, context });
   if (decision === "deny") {
     const why = known.settings.security === "deny" ? "commands are switched off" : "only listed commands run here";
     return refused(`The command was not run: ${why} (${keysOf(known, options)}).`);
   }
-  if (isContained(known, options)) return { kind: "run" };
+  if (isContained(known, options)) return { kind: "run", variables };
   return askUntilSame(known, options, context);
 }
 
@@ -107,24 +126,27 @@ interface Asking {
 }
 
 /** Runs what the list allows. One plain command is started as its words say, so that no shell reads the text once more. */
-async function started({ wanted, considered, settings }: Case, { options, context }: Asking): Promise<Permit> {
+async function started(known: Case, { options, context }: Asking): Promise<Permit> {
+  const { wanted, variables, considered, settings, rules } = known;
   if (!(await isSamePlace(wanted, options.backend, context))) return refused(MOVED);
+  if (settings.security !== "full")
+    options.rules.used?.(context.agentId, grantsFor(considered, settings, rules), wanted.cwd);
   const [only, ...others] = considered.parts ?? [];
   if (settings.security === "full" || only?.program === undefined || others.length > 0 || isBuiltin(only))
-    return { kind: "run" };
-  return { kind: "run", argv: [only.program.path, ...only.words.slice(1)] };
+    return { kind: "run", variables };
+  return { kind: "run", variables, argv: [only.program.path, ...only.words.slice(1)] };
 }
 
 /** Parts of the command that are permanently allowed with the present content of their files. Guests have no allowances. */
 async function allowedTexts(
-  { cwd }: Wanted,
-  considered: Considered,
+  { wanted: { cwd }, variables: given, considered }: Pick<Case, "wanted" | "variables" | "considered">,
   { options, context }: Asking,
 ): Promise<ReadonlySet<string>> {
   if (!options.hasOwnerRights) return new Set();
+  const variables = Object.keys(given);
   const isAllowed = async (text: string) => {
     const files = await options.backend.filesOf(text, { cwd, workspace: context.workspace });
-    const allowance = files && allowanceFor({ command: text, cwd, files });
+    const allowance = files && allowanceFor({ command: text, cwd, files, variables });
     return allowance !== undefined && (await options.rules.isAllowed(context.agentId, allowance));
   };
   const texts = allowanceTexts(considered);
@@ -142,20 +164,26 @@ async function askUntilSame(known: Case, options: ExecOptions, context: ToolCont
     const unreadable = whyNotAskable(wanted, binding.files);
     if (unreadable !== undefined)
       return refused(`The command was not run, and nobody can be asked about it: ${unreadable}.`);
-    const answer = await context.approvals.ask(questionFor(wanted, binding.files, { reason, options }), context.signal);
+    const answer = await context.approvals.ask(questionFor(wanted, binding, { reason, options }), context.signal);
     if (answer !== "allow-once" && answer !== "allow-always" && !runsUnanswered(answer, known))
       return refused(REFUSALS[answer]);
     const now = await bindingOf(wanted, options.backend, context);
     if (!(await isSamePlace(wanted, options.backend, context))) return refused(MOVED);
-    const changed = now === undefined ? [] : changedSince(binding, now);
-    if (now !== undefined && changed.length === 0) return { kind: "run" };
-    reason = `Changed since the last question: ${changed.map((path) => shownPath(path, wanted.cwd)).join(", ")}.`;
+    const changed = now === undefined ? [] : changesBetween(binding, now, wanted);
+    if (now !== undefined && changed.length === 0) return { kind: "run", variables: now.variables };
+    reason = `Changed since the last question: ${changed.join(", ")}.`;
     binding = now;
   }
   return refused(
-    "The command was not run: the files that it names changed each time while a person was asked about it.",
+    "The command was not run: the files that it names, or its variables, changed each time while a person was asked about it.",
   );
 }
+
+/** For a person: paths of files and programs, and names of variables. */
+const changesBetween = (before: Binding, now: Binding, { cwd }: Wanted): readonly string[] => [
+  ...changedSince(before, now).map((path) => shownPath(path, cwd)),
+  ...changedVariables(before, now).map((name) => `the variable ${name}`),
+];
 
 /** Whether a command runs although nobody answered: `tools.exec.askFallback`. */
 function runsUnanswered(answer: Refused, known: Case): boolean {
@@ -178,10 +206,17 @@ function whyNotAskable({ command, cwd }: Wanted, files: readonly BoundFile[]): s
 /** The desk stores a permanent allowance; a guest's turn offers none. */
 function questionFor(
   { command, cwd }: Wanted,
-  files: readonly BoundFile[],
+  { files, variables: given }: Binding,
   { reason, options }: { reason: string; options: ExecOptions },
 ): ApprovalQuestion {
-  const allowance = options.hasOwnerRights ? allowanceFor({ command, cwd, files }) : undefined;
-  const why = options.elevated === undefined ? reason : `${ELEVATED} ${reason}`;
-  return { command: trimCommand(command), cwd, reason: why, files, ...(allowance !== undefined && { allowance }) };
+  const variables = Object.keys(given).toSorted();
+  const allowance = options.hasOwnerRights ? allowanceFor({ command, cwd, files, variables }) : undefined;
+  return {
+    command: trimCommand(command),
+    cwd,
+    reason: options.elevated === undefined ? reason : `${ELEVATED} ${reason}`,
+    files,
+    ...(variables.length > 0 && { variables }),
+    ...(allowance && { allowance: allowance.key }),
+  };
 }

@@ -13,32 +13,35 @@ export interface ToolResult {
   readonly details?: Record<string, unknown>;
 }
 
+/** What a person is asked about a command, or about another call of a tool. */
+export interface ApprovalQuestion {
+  readonly command: string;
+  readonly cwd: string;
+  readonly reason: string;
+  /** The files that the command names: the answer is for their content as it is now. */
+  readonly files?: readonly BoundFile[];
+  /** Names of the variables that plugins add to its environment; the answer is for their values as they are now. */
+  readonly variables?: readonly string[];
+  /** The command that is remembered when it is allowed for good; it can only be allowed once when unset. */
+  readonly allowance?: string;
+  /** Milliseconds after which the question is a denial, where that is sooner than for every question. */
+  readonly timeoutMs?: number;
+}
+
 /** A command that waits for a person. Times are epoch milliseconds. */
-export interface Approval {
+export interface Approval extends ApprovalQuestion {
   readonly id: string;
   readonly sessionKey: SessionKey;
   readonly runId: RunId;
   readonly agentId: AgentId;
-  readonly command: string;
-  readonly cwd: string;
-  readonly reason: string;
   readonly createdAt: number;
   readonly expiresAt: number;
   /** For whom the turn acts that wants to run it, and in which chat they wrote. */
   readonly principal?: Principal;
   readonly chat?: string;
-  /** The files that the command names: the answer is for their content as it is now. */
-  readonly files?: readonly BoundFile[];
-  /** The command that is remembered when it is allowed for good; it can only be allowed once when unset. */
-  readonly allowance?: string;
 }
 
 export type ApprovalDecision = "allow-once" | "allow-always" | "deny" | "timeout" | "abort";
-
-export interface ApprovalQuestion extends Pick<Approval, "command" | "cwd" | "reason" | "files" | "allowance"> {
-  /** Milliseconds after which the question is a denial, where that is sooner than for every question. */
-  readonly timeoutMs?: number;
-}
 
 /**
  * Asks a person. Never rejects; nobody there, too late, or an abort are decisions too. `unshown`: the question does not fit

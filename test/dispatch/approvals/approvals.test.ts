@@ -14,7 +14,7 @@ function openDesk(fits?: ApprovalPrompter["fits"]) {
   const asked: Approval[] = [];
   const answered: ApprovalDecision[] = [];
   const allowed: unknown[] = [];
-  const rules = { allow: async (...rule: unknown[]) => void allowed.push(rule) };
+  const rules = { remember: async (...rule: unknown[]) => void allowed.push(rule) };
   const approvals = new Approvals(rules, clock, recordLog());
   const desk = approvals.deskFor(
     { facts: FACTS, principal: { kind: "owner", id: "telegram:1" } },

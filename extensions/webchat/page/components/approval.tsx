@@ -46,6 +46,7 @@ function ApprovalCard(props: { approval: Approval; from: string | undefined; cha
           </span>
         )}
         {approval.files.length > 0 && <span>only while these files are unchanged: {approval.files.join(", ")}</span>}
+        {approval.variables && <span>plugins set these variables: {approval.variables.join(", ")}</span>}
         <Expiry at={approval.expiresAt} />
       </p>
       <div class="answers">

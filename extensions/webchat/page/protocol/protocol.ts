@@ -68,6 +68,8 @@ export interface Approval {
   readonly isOwner?: boolean;
   /** Paths of files; the permission is valid only while their content is unchanged. */
   readonly files: readonly string[];
+  /** Names of the variables that plugins add to its environment. */
+  readonly variables?: readonly string[];
   /** Whether it can be allowed permanently. */
   readonly mayAlways: boolean;
   readonly expiresAt?: number | undefined;
@@ -214,9 +216,15 @@ export function readApproval(value: unknown): Approval | undefined {
     reason: nonEmpty(request["reason"]),
     ...principalIn(request),
     files: list(request["files"]).flatMap((file) => nonEmpty(fields(file)["path"]) ?? []),
+    ...variablesIn(request),
     mayAlways: list(request["allowedDecisions"] ?? ["allow-always"]).includes("allow-always"),
     expiresAt: timestamp(item["expiresAtMs"] ?? item["expiresAt"]),
   };
+}
+
+function variablesIn(request: Record<string, unknown>): Pick<Approval, "variables"> {
+  const variables = list(request["variables"]).flatMap((name) => nonEmpty(name) ?? []);
+  return variables.length === 0 ? {} : { variables };
 }
 
 /** For whom the command runs: name and id, and whether it is an owner. */

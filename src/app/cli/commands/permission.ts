@@ -13,6 +13,7 @@ const requestShape = z.looseObject({
     command: z.string(),
     runId: z.string(),
     files: z.array(z.looseObject({ path: z.string() })).prefault([]),
+    variables: z.array(z.string()).prefault([]),
     allowedDecisions: z.array(z.string()).prefault(["allow-once", "allow-always", "deny"]),
   }),
 });
@@ -39,9 +40,13 @@ export class Permissions {
     const command = cleanText(request.command);
     if (canAsk(this.#io)) {
       const paths = request.files.map(({ path }) => cleanText(path));
-      this.#prompt(id, { command, paths, mayAlways: request.allowedDecisions.includes("allow-always") }).catch(
-        (error: unknown) => this.#tell(error),
-      );
+      const variables = request.variables.map(cleanText);
+      this.#prompt(id, {
+        command,
+        paths,
+        variables,
+        mayAlways: request.allowedDecisions.includes("allow-always"),
+      }).catch((error: unknown) => this.#tell(error));
       return;
     }
     this.#printer.note(`Waits for permission to run: ${command}`);
@@ -78,20 +83,23 @@ export interface AskedCommand {
   readonly command: string;
   /** Files; the approval is valid only while their content is unchanged. */
   readonly paths: readonly string[];
+  /** Names of variables that plugins set for the command. */
+  readonly variables: readonly string[];
   readonly mayAlways: boolean;
 }
 
 /** Whether the answer is a clear yes; anything else is a no. Rejects when `signal` aborts. */
 export async function askAtTerminal(
-  { command, paths, mayAlways }: AskedCommand,
+  { command, paths, variables, mayAlways }: AskedCommand,
   signal: AbortSignal,
 ): Promise<Decision> {
   const prompt = createInterface({ input: process.stdin, output: process.stderr });
   prompt.on("SIGINT", () => process.emit("SIGINT"));
   try {
     const files = paths.length === 0 ? "" : `Only with these files as they are now: ${paths.join(", ")}\n`;
+    const set = variables.length === 0 ? "" : `Plugins set these variables for it: ${variables.join(", ")}\n`;
     const answers = mayAlways ? "[o]nce, [a]lways, [N]o" : "[o]nce, [N]o";
-    return decisionOf(await prompt.question(`May it run this?\n  ${command}\n${files}${answers}: `, { signal }));
+    return decisionOf(await prompt.question(`May it run this?\n  ${command}\n${files}${set}${answers}: `, { signal }));
   } finally {
     prompt.close();
   }

@@ -21,6 +21,13 @@ const row = z.looseObject({
   lastUsedAt: z.number().optional(),
   lastUsedCommand: z.string().optional(),
   lastResolvedPath: z.string().optional(),
+  /** The whole command of a `=command:` row, and its directory. */
+  commandText: z.string().optional(),
+  cwd: z.string().optional(),
+  /** SHA-256 of everything that an approval was bound to; rows that this gateway wrote have it. */
+  binding: z.string().optional(),
+  /** Who allowed the command: an owner (`channel:id`) or `operator`. */
+  givenBy: z.string().optional(),
 });
 
 const agent = z.looseObject({ ...limits, allowlist: z.array(row).default([]) });

@@ -16,10 +16,16 @@ export const NO_POLICY: ExecPolicy = { rows: [] };
 /** What older files call the agent `main`. */
 const LEGACY = "default";
 
+/** The agents of the document whose rows and limits count for an agent, the first first. */
+export const blocksFor = (agent: string): readonly string[] => [
+  ...new Set([agent, agent === DEFAULT_AGENT ? LEGACY : agent, "*"]),
+];
+
 /** The rows and limits of an agent: its own, then those of `*`, then the defaults. Compiles each row, so keep the result. */
 export function policyOf({ defaults, agents }: ExecApprovals, agent: string): ExecPolicy {
-  const ids = new Set([agent, agent === DEFAULT_AGENT ? LEGACY : agent, "*"]);
-  const blocks = [...ids].map((id) => own(agents, id)).filter((block) => block !== undefined);
+  const blocks = blocksFor(agent)
+    .map((id) => own(agents, id))
+    .filter((block) => block !== undefined);
   const first = <Key extends keyof ExecLimits>(key: Key): ExecLimits[Key] =>
     [...blocks, defaults].find((block) => block[key] !== undefined)?.[key];
   return {

@@ -61,28 +61,28 @@ interface MatchedCommand {
 }
 
 /**
- * Whether a row lets a command run. None does for a program that the agent can write, for one that starts what its
+ * The row that lets a command run, if any. None does for a program that the agent can write, for one that starts what its
  * arguments name, for an interpreter behind a pipe or with code on its command line, nor a row of a path alone for an
  * interpreter, or for an option that starts another program: it would allow all code. A row with a wildcard covers no program
  * that may start another one in any way. Pure.
  */
-export function hasRow(
+export function rowFor(
   { words, program, isPiped }: MatchedCommand,
   { rows }: { readonly rows: readonly CompiledRow[] },
   { isStrict }: { readonly isStrict: boolean },
-): boolean {
-  if (program === undefined || program.writable !== undefined) return false;
+): ExecRow | undefined {
+  if (program === undefined || program.writable !== undefined) return undefined;
   const [word = "", ...args] = words;
   const names = [word, program.path, program.real];
-  if (names.some(isWrapper)) return false;
+  if (names.some(isWrapper)) return undefined;
   const runsCode = names.some((name) => isInterpreter(name) || isRunner(name));
   const isEscaping = names.some((name) => hasInlineCode(name, args) || hasEscape(name, args));
-  if ((runsCode && isPiped) || (isStrict && isEscaping)) return false;
+  if ((runsCode && isPiped) || (isStrict && isEscaping)) return undefined;
   const needsArgs = runsCode || isEscaping;
   const startsOthers = program.startsOthers === true || names.some(mayStartOthers);
   const mayMatch = ({ args: pattern, row, isWild }: CompiledRow) =>
     !(isWild && startsOthers) && (!needsArgs || (pattern !== undefined && row.source !== "allow-always"));
-  return rows.some((row) => mayMatch(row) && isProgram(row, word, program) && areArgs(row, args));
+  return rows.find((row) => mayMatch(row) && isProgram(row, word, program) && areArgs(row, args))?.row;
 }
 
 function isProgram({ path, name }: CompiledRow, word: string, program: FoundProgram): boolean {

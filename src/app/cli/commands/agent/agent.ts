@@ -62,9 +62,10 @@ async function askHere(
   return runLocal({
     message,
     onText: (delta) => printer.add(delta),
-    onApproval: ({ command, files = [], allowance }, signal) => {
+    onApproval: ({ command, files = [], variables = [], allowance }, signal) => {
       const paths = files.map(({ path }) => cleanText(path));
-      const asked = { command: cleanText(command), paths, mayAlways: allowance !== undefined };
+      const about = { paths, variables: variables.map(cleanText) };
+      const asked = { command: cleanText(command), ...about, mayAlways: allowance !== undefined };
       return decideHere(io, asked, { printer, signal });
     },
     ...(sessionKey !== undefined && { sessionKey }),

@@ -44,6 +44,8 @@ describe.concurrent("Telegram", () => {
   test("asks an owner in a group, who may answer there", async ({ world }) => {
     await world.start({
       commands: { ownerAllowFrom: ["1001"] },
+      // In a sandbox a group's commands do not ask.
+      agents: { defaults: { sandbox: { mode: "off" } } },
       channels: { telegram: { groups: { "*": {} } } },
     });
     world.model.answer((call) =>

@@ -19,7 +19,7 @@ import { packageRoot } from "../package-root.ts";
 
 interface ToolSources {
   readonly received: ReceivedFiles;
-  readonly rules: Allowances;
+  readonly allowances: { readonly rules: Allowances };
   readonly log: Log;
   /** What keeps commands that run in the background; without it the tools wait for each command. */
   readonly processes?: Processes | undefined;
@@ -32,10 +32,10 @@ interface ToolSources {
 /** The tools of any run. A chat is given when the run answers one. */
 export function openTools(
   live: Live,
-  { rules, received, log, processes, machine, mcp }: ToolSources,
+  { allowances, received, log, processes, machine, mcp }: ToolSources,
   ofChats: readonly ToolContribution[],
 ) {
-  const gatewayTools = [...backendTools(rules, processes), ...ofChats];
+  const gatewayTools = [...backendTools(allowances.rules, processes), ...ofChats];
   const warn = (message: string, facts: Readonly<Record<string, unknown>>) => log.warn(message, facts);
   const broken = (tool: string, error: unknown) => log.error("tool left out of a run", { tool, error });
   return (configured: AgentSettings, acting: Acting, chat?: ChatScene, only?: string): ToolSet => {

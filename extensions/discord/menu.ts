@@ -37,6 +37,8 @@ type Entry = Readonly<Record<string, unknown>>;
 /** Empty when the menu must stay as it is. */
 function menuOf({ host, config }: Bot): readonly Entry[] {
   if (config.commands.native === false) return [];
+  const left = host.commands.filter(({ name }) => !NAME.test(name)).map(({ name }) => name);
+  if (left.length > 0) host.log.info("commands left out of Discord's menu: it does not allow their names", { left });
   return host.commands
     .filter(({ name }) => NAME.test(name))
     .slice(0, MOST_COMMANDS)

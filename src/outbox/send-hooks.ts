@@ -1,8 +1,8 @@
-import type { HookContext } from "../types/hook/hooks.ts";
+import type { HookContext, LateCalls } from "../types/hook/hooks.ts";
 import type { SessionKey } from "../types/ids.ts";
 import type { OutboxRow } from "../types/journal.ts";
 import type { Peer } from "../types/chat/message.ts";
-import { cutLong } from "../plugins/longest-text.ts";
+import { cutLong, isTooLong } from "../plugins/longest-text.ts";
 import type { ReplyBlock } from "../types/chat/reply.ts";
 import { isFields } from "../utils/fields.ts";
 import { shorten } from "../utils/text/shorten.ts";
@@ -19,6 +19,8 @@ interface Leaving {
   readonly to: Peer;
   readonly replyTo?: string | undefined;
   readonly session?: SessionKey | undefined;
+  /** Of all blocks of the reply together. */
+  readonly lateCalls: LateCalls;
 }
 
 /** Whether plugins may change or cancel what is sent. Nothing may be shown before they have had their say. */
@@ -28,10 +30,11 @@ export const mayChangeReplies = ({ hooks }: Pick<OutboxDeps, "hooks">): boolean 
 /** The blocks of a reply as plugins leave them. A block that one of them cancels is left out. */
 export async function hookedBlocks(
   blocks: readonly ReplyBlock[],
-  leaving: Leaving,
+  reply: Omit<Leaving, "lateCalls">,
   ports: HookPorts,
 ): Promise<readonly ReplyBlock[]> {
   if (!mayChangeReplies(ports)) return blocks;
+  const leaving = { ...reply, lateCalls: new Map<string, number>() };
   const left: ReplyBlock[] = [];
   for (const block of blocks) {
     const hooked = new HookedBlock(block, leaving, ports);
@@ -56,7 +59,7 @@ class HookedBlock {
   }
 
   async callPayloadHooks(): Promise<void> {
-    const { replyKey, session: sessionKey, to } = this.#leaving;
+    const { replyKey, session: sessionKey, to, lateCalls } = this.#leaving;
     const { hooks } = this.#ports;
     if (hooks?.has("reply_payload_sending") !== true || !this.block) return;
     const event = {
@@ -65,7 +68,7 @@ class HookedBlock {
       channel: to.channel,
       ...(sessionKey !== undefined && { sessionKey }),
     };
-    const call = { name: "reply_payload_sending" as const, event, context: contextOf(this.#leaving) };
+    const call = { name: "reply_payload_sending" as const, event, context: contextOf(this.#leaving), lateCalls };
     await hooks.chain(call, (before, answer, owner) => {
       if (!isFields(answer)) return before;
       const { payload, cancel, reason } = answer;
@@ -75,7 +78,7 @@ class HookedBlock {
   }
 
   async callTextHooks(): Promise<void> {
-    const { replyTo, to } = this.#leaving;
+    const { replyTo, to, lateCalls } = this.#leaving;
     const { hooks } = this.#ports;
     if (hooks?.has("message_sending") !== true || !this.block || this.block.kind === "media") return;
     const event = {
@@ -85,7 +88,7 @@ class HookedBlock {
       ...(replyTo !== undefined && { replyToId: replyTo }),
       ...(to.thread !== undefined && { threadId: to.thread }),
     };
-    const call = { name: "message_sending" as const, event, context: contextOf(this.#leaving) };
+    const call = { name: "message_sending" as const, event, context: contextOf(this.#leaving), lateCalls };
     await hooks.chain(call, (before, answer, owner) => {
       if (!isFields(answer)) return before;
       const { content: text, cancel, cancelReason: reason } = answer;
@@ -99,8 +102,15 @@ class HookedBlock {
       const why = typeof reason === "string" && { why: shorten(reason, MOST_SHOWN) };
       this.#ports.log.info("a plugin cancelled a message", { owner, reply: this.#leaving.replyKey, ...why });
       this.block = undefined;
-    } else if (this.block) this.block = withText(this.block, text);
+    } else if (this.block && typeof text === "string" && text.trim() !== "") this.#setText(text, owner);
     return this.block;
+  }
+
+  #setText(text: string, owner: string): void {
+    if (!this.block || this.block.kind === "media") return;
+    const { replyKey: reply } = this.#leaving;
+    if (isTooLong(text)) this.#ports.log.warn("the text of a plugin is cut", { owner, reply, chars: text.length });
+    this.block = { ...this.block, markdown: cutLong(text) };
   }
 }
 
@@ -111,9 +121,9 @@ export function notifySent(
   { hooks }: Pick<OutboxDeps, "hooks">,
 ): void {
   if (hooks?.has("message_sent") !== true) return;
-  const { to, sessionKey: session, runId, replyKey } = row;
+  const { to, sessionKey: session, runId } = row;
   const event = { to: to.chat.id, content: partText(row.body), ...how };
-  const context = { ...contextOf({ replyKey, to, session }), ...(runId !== undefined && { runId }) };
+  const context = { ...contextOf({ to, session }), ...(runId !== undefined && { runId }) };
   hooks.notify("message_sent", event, context);
 }
 
@@ -123,15 +133,10 @@ const payloadOf = (block: ReplyBlock) =>
 const fileOf = ({ media: { name, source } }: Extract<ReplyBlock, { kind: "media" }>): string =>
   name ?? (source.at === "store" ? source.id : source.ref);
 
-function withText(block: ReplyBlock, text: unknown): ReplyBlock {
-  if (block.kind === "media" || typeof text !== "string" || text.trim() === "") return block;
-  return { ...block, markdown: cutLong(text) };
-}
-
 /** Blocks are the parts of an answer that is still being written. */
 const kindOf = (replyKey: string): "block" | "final" => (/:block:\d+$/.test(replyKey) ? "block" : "final");
 
-function contextOf({ to, session: sessionKey }: Leaving): HookContext {
+function contextOf({ to, session: sessionKey }: Pick<Leaving, "to" | "session">): HookContext {
   const context = { channelId: to.channel, accountId: to.account, conversationId: to.chat.id };
   return { ...context, ...(sessionKey !== undefined && { sessionKey }) };
 }

@@ -1,6 +1,6 @@
 import { factsOf, type HookName } from "../types/hook/hook-table.ts";
 import type { CalledHook, HookEvents } from "../types/hook/events.ts";
-import type { HookCall, HookContext, HookRunner, NextEvent, ReadAnswer } from "../types/hook/hooks.ts";
+import type { HookCall, HookContext, HookRunner, LateCalls, NextEvent, ReadAnswer } from "../types/hook/hooks.ts";
 import type { Clock } from "../types/clock.ts";
 import type { Log } from "../types/log.ts";
 import { background } from "../utils/background.ts";
@@ -10,11 +10,14 @@ import type { AddedHook } from "./hook-table.ts";
 
 const WAITED_MS = 15_000;
 const UNWAITED_MS = 30_000;
+/** Late calls of one plugin for one reply. The reply does not wait for its hooks any more after these. */
+const MOST_LATE = 3;
 
 /** What a hook is called with. */
 interface Asked {
   readonly event: object;
   readonly context: HookContext;
+  readonly lateCalls?: LateCalls | undefined;
 }
 
 /** The hooks that contributors have added. */
@@ -77,12 +80,15 @@ export class Hooks implements HookRunner {
     return undefined;
   }
 
-  async chain<N extends CalledHook>({ name, event, context }: HookCall<N>, next: NextEvent<N>): Promise<void> {
+  async chain<N extends CalledHook>(call: HookCall<N>, next: NextEvent<N>): Promise<void> {
+    const { name, event, context, lateCalls } = call;
     let current: HookEvents[N] | undefined = event;
     for (const hook of this.#source.hooksOf(name)) {
+      if (lateCalls && this.#isSkipped(hook, lateCalls)) continue;
       const before: HookEvents[N] = current;
       const read = (answer: unknown) => next(before, answer, hook.owner);
-      const answer: Answer<HookEvents[N] | undefined> = await this.#call(hook, { event: before, context }, read);
+      const asked = { event: before, context, lateCalls };
+      const answer: Answer<HookEvents[N] | undefined> = await this.#call(hook, asked, read);
       if (answer.kind === "ok") current = answer.value;
       if (current === undefined) return;
     }
@@ -101,6 +107,21 @@ export class Hooks implements HookRunner {
 
   notify<N extends CalledHook>(name: N, event: HookEvents[N], context: HookContext): void {
     if (this.has(name)) background(`${name} hook`, this.ask({ name, event, context }, unread), this.#log);
+  }
+
+  /** Whether the plugin was late so often that the rest of the reply does without its hooks. The log says so once. */
+  #isSkipped({ name, owner }: AddedHook, lateCalls: LateCalls): boolean {
+    const late = lateCalls.get(owner) ?? 0;
+    if (late < MOST_LATE) return false;
+    if (late > MOST_LATE) return true;
+    lateCalls.set(owner, late + 1);
+    this.#log.warn("the rest of a reply is sent without the hooks of a plugin: they were late too often", {
+      hook: name,
+      owner,
+      late,
+      fix: `If the plugin stays slow, turn it off with: openclaw plugins disable ${owner}`,
+    });
+    return true;
   }
 
   /** The answer of a hook that nobody waits for. A promise counts as no answer. */
@@ -122,13 +143,14 @@ export class Hooks implements HookRunner {
 
   async #call<T>(
     { name, owner, options, handler }: AddedHook,
-    { event, context }: Asked,
+    { event, context, lateCalls }: Asked,
     read: (answer: unknown, owner: string) => T,
   ): Promise<Answer<T>> {
     const timeoutMs = options.timeoutMs ?? timeoutOf(name);
     const late = Promise.withResolvers<Answer<T>>();
     const cancel = this.#clock.after(timeoutMs, () => {
       this.#log.warn("hook is late", { hook: name, owner, ms: timeoutMs });
+      lateCalls?.set(owner, (lateCalls.get(owner) ?? 0) + 1);
       late.resolve({ kind: "failed", why: `the plugin ${owner} did not answer within ${timeoutMs / 1000} s` });
     });
     try {

@@ -23,6 +23,7 @@ const COMMANDS = readCommands({
       acceptsArgs: true,
       args: choices("off", "minimal", "medium", "high", "default"),
     },
+    { name: "skill", textAliases: ["/skill"], acceptsArgs: true, args: choices("list", "tide-table", "docs/review") },
     { description: "no name" },
   ],
 });
@@ -46,7 +47,7 @@ function taken(draft: string): string {
 
 describe("completion of commands", () => {
   test("a slash at the start offers every command, filtered by what is written, also by another name", () => {
-    expect(offered("/|")).toEqual(["/new", "/stop", "/status", "/send", "/model", "/think"]);
+    expect(offered("/|")).toEqual(["/new", "/stop", "/status", "/send", "/model", "/think", "/skill"]);
     expect(offered("/st|")).toEqual(["/stop", "/status"]);
     expect(offered("  /ST|")).toEqual(["/stop", "/status"]);
     expect(offered("/ab|")).toEqual(["/abort"]);
@@ -73,6 +74,10 @@ describe("completion of commands", () => {
     expect(offered("please /think |")).toEqual(["off", "minimal", "medium", "high"]);
     expect(offered("/think high |")).toEqual([]);
     expect(offered("/stop |")).toEqual([]);
+    expect(offered("/skill |")).toEqual(["list", "tide-table", "docs/review"]);
+    expect(offered("/skill TI|")).toEqual(["tide-table"]);
+    expect(offered("/skill docs/|")).toEqual(["docs/review"]);
+    expect(offered("/skill docs/review |")).toEqual([]);
     expect(offered("word |")).toEqual([]);
   });
 

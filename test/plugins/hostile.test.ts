@@ -211,3 +211,19 @@ test("patterns that end refuse what they should, name the key, and leave default
   expect(checked.safeParse({ name: "ABC" }).error?.issues).toMatchObject([{ path: ["name"], code: "invalid_format" }]);
   expect(checked.safeParse({ nam: "a" }).error?.issues).toMatchObject([{ code: "unrecognized_keys", keys: ["nam"] }]);
 });
+
+test("a command may be named with its slash, also by platform; a name with another slash leaves out the command alone", async () => {
+  const { applied, contributions, strangeRecord } = await loadBeside({
+    code: `export default (api) => {
+      const command = { description: "Tells the weather.", handler: () => ({ text: "rain" }) };
+      api.registerCommand({ ...command, name: "/Weather", nativeNames: { telegram: "/forecast", slack: "sky/today" } });
+      api.registerCommand({ ...command, name: "docs/review" });
+    };`,
+  });
+  await applied;
+  const names = contributions.commands.map(({ name, aliases }) => [name, aliases]);
+  expect(names).toContainEqual(["weather", ["forecast"]]);
+  expect(names).toContainEqual(["here", []]);
+  expect(names).toHaveLength(2);
+  expect(strangeRecord()?.state).toBe("loaded");
+});

@@ -276,6 +276,14 @@ describe("the command menu", () => {
     expect(fake.world.commands.map(({ name }) => name)).toEqual(["status"]);
   });
 
+  test("leaves out a command whose name Discord does not allow, keeps the others, and the log says which", async () => {
+    const commands = ["docs/review", "/weather", "status"].map((name) => ({ name, description: "Does it." }));
+    const { world, fake, host } = await begin({}, Object.assign(new Host(), { commands }));
+    await fake.waitFor(({ method }) => method === "PUT");
+    expect(world.commands.map(({ name }) => name)).toEqual(["status"]);
+    expect(host.lines).toContainEqual(expect.stringMatching(/left out of Discord's menu.*docs\/review.*\/weather/));
+  });
+
   test("stays unchanged when the config says so", async () => {
     const { fake } = await begin({ commands: { native: false } });
     expect(fake.calls.some(({ path }) => path.startsWith("/applications"))).toBe(false);

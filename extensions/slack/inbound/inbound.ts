@@ -167,7 +167,7 @@ async function readCommand(payload: unknown, context: ReadContext): Promise<Inbo
   };
 }
 
-/** `/openclaw status` is the gateway's `/status`; any other text is a message. */
+/** `/openclaw status` and `/openclaw /status` are the gateway's `/status`; any other text is a message. */
 function commandText(command: SlackCommand, { commands }: ReadContext): string {
   const text = command.text.trim();
   const [first] = text.split(/\s/, 1);

@@ -219,11 +219,13 @@ describe("incoming messages", () => {
     const { host, fake } = await begin({ slashCommand: { enabled: true, name: "/claw" } });
     const command = { command: "/claw", team_id: "T1", channel_id: "C9", user_id: ADA, response_url: "https://x" };
     fake.deliver("slash_commands", { ...command, text: "status now", trigger_id: "1.2" });
+    fake.deliver("slash_commands", { ...command, text: "/status later", trigger_id: "1.5" });
     fake.deliver("slash_commands", { ...command, text: "hello there", trigger_id: "1.3" });
     fake.deliver("slash_commands", { ...command, command: "/other", text: "no", trigger_id: "1.4" });
     const said = await host.heard("hello there");
     expect(host.received.map(({ text, event }) => [text, event])).toEqual([
       ["/status now", "command"],
+      ["/status later", "command"],
       ["hello there", "command"],
     ]);
     expect(said).toMatchObject({ mentionsBot: true, from: { chat: { id: "C9", kind: "group", title: "crew" } } });

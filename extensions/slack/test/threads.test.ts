@@ -1,9 +1,14 @@
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { Host, KEY, start, stopAll, textAs } from "../../../test/contracts/channel.ts";
 import { TOPIC } from "./fake-slack.ts";
 import { slackPlatform } from "./slack-platform.ts";
 
-afterEach(stopAll);
+/** No time limit of the adapter ends during a test, so that the speed of the machine has no effect. */
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
+afterEach(async () => {
+  vi.useRealTimers();
+  await stopAll();
+});
 const mrkdwn = textAs("slack-mrkdwn");
 
 /** A thread with so many answers of others. */

@@ -1,6 +1,15 @@
 import type { Update } from "grammy/types";
 import { backoff } from "openclaw/plugin-sdk";
-import { close, NOTHING_SPLIT, readNote, sort, writeNote } from "./split-messages.ts";
+import {
+  close,
+  isPassedOn,
+  markPassedOn,
+  NOTHING_SPLIT,
+  readNote,
+  resumed,
+  sort,
+  writeNote,
+} from "./split-messages.ts";
 import type { Incoming, SplitMessage, SplitState } from "./split-messages.ts";
 import type { Self } from "../api.ts";
 import { failureOf } from "../send/failures.ts";
@@ -11,6 +20,8 @@ import { Versions } from "./versions.ts";
 
 /** Milliseconds in which the next part of a text that the app split arrives. The parts are sent at once. */
 const NEXT_TEXT_MS = 1500;
+/** Milliseconds after a start in which Telegram brings the next parts of messages that were incomplete when the process ended. */
+const RESUMED_MS = 3000;
 
 /** The host could not store updates; `cause` says why. */
 export class StorageError extends Error {}
@@ -34,12 +45,15 @@ export class Intake {
     signal.addEventListener("abort", () => clearTimeout(this.#timer), { once: true });
   }
 
-  /** Restores state, and passes on the messages that were incomplete when the process ended. Throws `StorageError`. */
+  /**
+   * Restores state. Messages that were incomplete when the process ended wait a moment for their next parts; those that the process
+   * may have passed on are passed on at once. Throws `StorageError`.
+   */
   async begin(): Promise<void> {
     await this.#inTurn(async () => {
       await this.#versions.begin();
-      this.#split = await readNote(this.#account.host);
-      await this.#closeSplit(() => true);
+      this.#split = resumed(await readNote(this.#account.host), Date.now() + RESUMED_MS);
+      await this.#closeSplit(isPassedOn);
     });
   }
 
@@ -89,11 +103,16 @@ export class Intake {
     this.#setTimer();
   }
 
+  /** Passes on the messages that `fits` selects. The mark is durable before, so that the next process adds no part to them. */
   async #closeSplit(fits: (split: SplitMessage) => boolean): Promise<void> {
-    const { ready, state } = close(this.#split, fits);
+    const { host } = this.#account;
+    const marked = markPassedOn(this.#split, fits);
+    if (marked !== this.#split) await writeNote(host.notes, marked);
+    this.#split = marked;
+    const { ready, state } = close(marked, isPassedOn);
     if (ready.length > 0) {
-      await this.#account.host.receive(ready);
-      await writeNote(this.#account.host.notes, state);
+      await host.receive(ready);
+      await writeNote(host.notes, state);
       this.#split = state;
     }
     this.#setTimer();

@@ -15,6 +15,8 @@ export interface SplitMessage {
   readonly parts: readonly InboundMessage[];
   /** Epoch milliseconds at which it counts as complete. */
   readonly until: number;
+  /** The host may have it. It takes no further part: the host ignores a message that it has already. */
+  readonly isPassedOn?: true | undefined;
 }
 
 export interface SplitState {
@@ -64,6 +66,8 @@ export function sort(state: SplitState, incoming: readonly Incoming[], until: Wa
     const ended = close(next, (split) => ends(item, split));
     ready.push(...ended.ready);
     next = ended.state;
+    // A part of a message that was being passed on, and that ended here.
+    if (next.done.includes(item.message.eventKey)) continue;
     const part = partOf(item, next, until);
     if (!part) {
       ready.push(item.message);
@@ -89,6 +93,23 @@ function withLastParts(state: SplitState, closed: readonly SplitMessage[]): Spli
   const firsts = new Set(whole.map(({ parts }) => parts[0]?.eventKey));
   const others = state.open.filter(({ parts }) => !firsts.has(parts[0]?.eventKey));
   return whole.length > 0 ? { ...state, open: [...others, ...whole] } : undefined;
+}
+
+/** Marks the messages that `fits` selects as being passed on. Pure; the same state when all of them are marked. */
+export function markPassedOn(state: SplitState, fits: (split: SplitMessage) => boolean): SplitState {
+  const isNew = (split: SplitMessage): boolean => !isPassedOn(split) && fits(split);
+  if (!state.open.some(isNew)) return state;
+  return { ...state, open: state.open.map((split) => (isNew(split) ? { ...split, isPassedOn: true } : split)) };
+}
+
+export const isPassedOn = (split: SplitMessage): boolean => split.isPassedOn === true;
+
+/**
+ * The state of an earlier process, as the next one begins with it: incomplete messages wait for their next parts anew. The complete
+ * ones are marked, because the earlier process may have passed them on. Pure.
+ */
+export function resumed(state: SplitState, until: number): SplitState {
+  return markPassedOn({ ...state, open: state.open.map((split) => ({ ...split, until })) }, isComplete);
 }
 
 /** Completes the messages that `fits` selects. Pure. */
@@ -136,6 +157,7 @@ function isComplete({ kind, parts }: SplitMessage): boolean {
 
 /** Whether this message shows that a split one is complete. Albums of two people may overlap. */
 function ends({ message, album: id }: Incoming, split: SplitMessage): boolean {
+  if (isPassedOn(split)) return true;
   const [first] = split.parts;
   if (message.event !== undefined || first?.from.chat.id !== message.from.chat.id) return false;
   const isSamePerson = first.sender.id === message.sender.id;
@@ -186,6 +208,7 @@ const noteShape = z.object({
       kind: z.enum(["album", "text"]).default("album"),
       parts: z.array(z.custom<InboundMessage>(isMessage)),
       until: z.number(),
+      isPassedOn: z.literal(true).optional(),
     }),
   ),
   done: z.array(z.string()),

@@ -27,9 +27,16 @@ const trip = (): readonly string[] =>
     .telegram.shown(ADA)
     .filter((text) => text.includes("the trip"));
 
+/** Moments after what is said next; a test asks for one before it says something. */
+const offered = async () => fixture().moment(({ method }) => method === "getUpdates");
+const acknowledged = async () => {
+  await offered();
+  await fixture().acknowledged();
+};
+
 test.each([
-  ["when its parts were offered", 60_000, async () => fixture().moment(({ method }) => method === "getUpdates")],
-  ["while its parts wait, acknowledged", 60_000, async () => fixture().acknowledged()],
+  ["when its parts were offered", 60_000, offered],
+  ["while its parts wait, acknowledged", 60_000, acknowledged],
   ["when the model was asked", 50, async () => fixture().model.called(1)],
 ])("an album is answered once, with all of it: killed %s", async (_when, mediaGroupFlushMs, moment) => {
   const { telegram, model } = fixture();
@@ -50,6 +57,39 @@ test.each([
   expect(trip()).toHaveLength(1);
   const said = model.calls.findLast((call) => call.said.includes("the trip"))?.said ?? "";
   expect(said.match(/media:|\.png|image\/png/g)?.length ?? 0, said).toBeGreaterThanOrEqual(2);
+});
+
+const [BEGINNING, END] = [`the trip, part 1: ${"k".repeat(4078)}`, "part 2"];
+
+/** Says a part of a text that the app split. All parts have the same time, as parts that an app sends at once. */
+function sayPart(text: string): void {
+  fixture().telegram.say(text, { more: { date: SAID_AT } });
+}
+const SAID_AT = 1_800_000_000;
+
+test.each([
+  ["when its first part was offered", [BEGINNING], offered],
+  ["while its first part waits, acknowledged", [BEGINNING], acknowledged],
+  ["when its last part was offered", [BEGINNING, END], offered],
+  ["when its parts were acknowledged", [BEGINNING, END], acknowledged],
+  ["when the model was asked", [BEGINNING, END], async () => fixture().model.called(1)],
+])("a text that the app split is answered once, with all of it: killed %s", async (_when, before, moment) => {
+  const { telegram, model } = fixture();
+  expect(BEGINNING).toHaveLength(4096);
+  model.answer(() => "hang");
+  await fixture().config(channels({}));
+  const first = await fixture().start();
+  const reached = moment();
+  for (const text of before) sayPart(text);
+  await reached;
+  await first.kill("SIGKILL");
+  if (!before.includes(END)) sayPart(END);
+  const partsIn = (said: string) => ["part 1", "part 2"].filter((part) => said.includes(part)).join(", ");
+  model.answer((call) => ({ text: `the trip: ${partsIn(call.said)}` }));
+  await fixture().start();
+  await telegram.waitFor((call) => call.ok && call.text.includes("part 2"));
+  await fixture().goesOn();
+  expect(trip()).toEqual([expect.stringMatching(/the trip: part 1, part 2$/)]);
 });
 
 test("over a webhook: an acknowledged update is not lost, and a repeated one is answered once", async () => {

@@ -318,6 +318,14 @@ describe("the menu", () => {
     await run({ commands: { native: false } }, new Host(first));
     await expect.poll(() => fake.menu.commands).toEqual([]);
   });
+
+  test("leaves out a command whose name Telegram does not allow, keeps the others, and the log says which", async () => {
+    const platform = await telegramPlatform();
+    const commands = ["docs/review", "/weather", "status"].map((name) => ({ name, description: "Does it." }));
+    const { host } = await start(platform, Object.assign(new Host(), { commands }));
+    await expect.poll(() => platform.fake.menu.commands).toEqual([{ command: "status", description: "Does it." }]);
+    expect(host.lines).toContainEqual(expect.stringMatching(/left out of Telegram's menu.*docs\/review.*\/weather/));
+  });
 });
 
 describe("files", () => {

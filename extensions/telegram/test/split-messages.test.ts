@@ -166,6 +166,36 @@ describe("a text that the app split", () => {
     expect(host.received.map(({ text }) => text.length)).toEqual([4096, 5, 4096]);
   });
 
+  test("takes in its last part although the process was killed before that came", async () => {
+    const { fake, host, link, platform } = await begin();
+    fake.say("w".repeat(4096));
+    while (fake.pending.length > 0) await new Promise((resolve) => setImmediate(resolve));
+    await link.close();
+    fake.say("the end");
+    const next = new Host(host);
+    await start(platform, next, QUICK);
+    expect((await next.heard("the end")).text).toBe(`${"w".repeat(4096)}the end`);
+    expect([host.received, next.received.length]).toEqual([[], 1]);
+  });
+
+  test("takes in nothing more when the process is killed after it was passed on without a last part", async () => {
+    const host = new DyingHost("xxx");
+    const { fake, link, platform } = await begin(host);
+    const date = SAID.date;
+    fake.inject({ message: { ...SAID, date, message_id: 76, text: "x".repeat(4096) } });
+    const begun = await host.heard("xxx");
+    await link.close();
+    fake.inject({ message: { ...SAID, date, message_id: 77, text: "the end" } });
+    const next = new Host(host);
+    await start(platform, next, QUICK);
+    await next.heard("the end");
+    expect(next.received.map(({ eventKey, text }) => [eventKey, text])).toEqual([
+      // The inbox has it already, so that a longer message with its key would be lost.
+      [begun.eventKey, begun.text],
+      [expect.any(String), "the end"],
+    ]);
+  });
+
   test("is not lost when the process is killed between its parts", async () => {
     const { fake, host, link, platform } = await begin();
     fake.say("k".repeat(4096));

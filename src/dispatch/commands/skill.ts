@@ -40,6 +40,12 @@ export const commandWord = (name: string): string =>
     .replaceAll(/^_+|_+$/g, "")
     .slice(0, 32);
 
+/** The words that may follow `/skill`: each skill in a form without white space that `/skill` takes. */
+export const skillChoices = (names: readonly string[]): readonly string[] => {
+  const words = names.map((name) => (/\s/.test(name) ? commandWord(name) : name.toLowerCase()));
+  return [...new Set(["list", ...words])].filter((word) => word !== "");
+};
+
 const find = (skills: readonly RequestedSkill[], name: string): RequestedSkill | undefined =>
   skills.find((skill) => skill.name.toLowerCase() === name.toLowerCase()) ??
   skills.find((skill) => commandWord(skill.name) === commandWord(name));

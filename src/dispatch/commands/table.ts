@@ -13,7 +13,7 @@ import { restartGateway } from "./restart.ts";
 import { SETTING_COMMANDS } from "./setting-table.ts";
 import { unsentParts } from "../answer/unsent-parts.ts";
 import { KeyedQueue } from "../../utils/keyed-queue.ts";
-import { commandWord, skillCommand, useSkill } from "./skill.ts";
+import { commandWord, skillChoices, skillCommand, useSkill } from "./skill.ts";
 import { statusText } from "./status.ts";
 import { undoTurn } from "./undo.ts";
 import { whoAmI } from "./reports/whoami.ts";
@@ -123,13 +123,16 @@ export function commandTable(added: AddedCommands): Commands {
   let made: { revision: number; all: readonly Command[]; byName: ReadonlyMap<string, Command> } | undefined;
   const current = () => {
     if (made?.revision !== added.revision) {
-      const commands = [...COMMANDS, ...added.commands.map(fromContribution)];
+      const skills = added.skills ?? [];
+      const choices = skillChoices(skills.map(({ name }) => name));
+      const own = COMMANDS.map((command) => (command.name === "skill" ? { ...command, choices } : command));
+      const commands = [...own, ...added.commands.map(fromContribution)];
       const byName = new Map(
         commands.flatMap((command) =>
           [command.name, ...(command.aliases ?? [])].map((name) => [name, command] as const),
         ),
       );
-      for (const { name, description } of added.skills ?? []) {
+      for (const { name, description } of skills) {
         const word = commandWord(name);
         if (word !== "" && !byName.has(word)) byName.set(word, skillCommand(word, description));
       }

@@ -67,7 +67,12 @@ export interface HookCall<N extends CalledHook> {
   readonly name: N;
   readonly event: HookEvents[N];
   readonly context: HookContext;
+  /** Of `chain`: shared by all calls for one reply, so that the plugins whose hooks are late cannot delay it without end. */
+  readonly lateCalls?: LateCalls;
 }
+
+/** By plugin, how many calls of its hooks were late. */
+export type LateCalls = Map<string, number>;
 
 /** The hooks as one run or one chat calls them. */
 export interface BoundHooks {

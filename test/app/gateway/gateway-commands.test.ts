@@ -71,6 +71,10 @@ test("clients get each command with its names and the words that may follow it",
     args: [{ choices: ["off", "on", "stream", "default"].map((value) => ({ value, label: value })) }],
   });
   expect(commands.get("compact")).toMatchObject({ acceptsArgs: true });
+  expect(commands.get("skill")).toMatchObject({
+    acceptsArgs: true,
+    args: [{ choices: ["list", "notes", "summarize"].map((value) => ({ value, label: value })) }],
+  });
 });
 
 test("clients that do not ask for the words do not get them", async () => {

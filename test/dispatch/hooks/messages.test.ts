@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type DispatchFixture, openDispatchFixture } from "../../kit/dispatch.ts";
 
 let fixture: DispatchFixture;
@@ -107,12 +107,55 @@ describe("a reply that leaves", () => {
     expect(fixture.log.lines).toContain("info a plugin cancelled a message");
   });
 
-  it("is cut when a plugin makes it endless", async () => {
-    fixture.hooks = (on) => on("message_sending", () => ({ content: "b".repeat(10_000_000) }));
+  it.each([
+    ["message_sending", { content: "b".repeat(10_000_000) }],
+    ["reply_payload_sending", { payload: { text: "b".repeat(10_000_000) } }],
+  ] as const)("is cut when a plugin makes it endless with %s, and the log names the plugin", async (name, answer) => {
+    const warned = vi.spyOn(fixture.log, "warn");
+    fixture.hooks = (on) => on(name, () => answer);
     const boot = await fixture.boot();
     await boot.ask("hello");
     expect(shown().join("").length).toBeLessThan(101_000);
     expect(shown().at(-1)).toContain("A plugin made this text longer");
+    const said = expect.objectContaining({ owner: "watcher", chars: 10_000_000 });
+    expect(warned).toHaveBeenCalledWith("the text of a plugin is cut", said);
+  });
+
+  it("is sent although every hook of a plugin hangs: after three the others are skipped, and the log names the plugin", async () => {
+    const warned = vi.spyOn(fixture.log, "warn");
+    let calls = 0;
+    const hang = () => {
+      calls++;
+      return new Promise(() => undefined);
+    };
+    fixture.hooks = (on) => {
+      for (const name of ["reply_payload_sending", "message_sending"] as const)
+        for (let number = 0; number < 50; number++) on(name, hang, { timeoutMs: 20 });
+    };
+    const boot = await fixture.boot();
+    await boot.ask("hello");
+    expect(shown()).toEqual(["echo: hello"]);
+    expect(calls).toBe(3);
+    const named = (message: string) => warned.mock.calls.filter(([said]) => said === message).map(([, given]) => given);
+    expect(named("hook is late")).toEqual(
+      Array.from({ length: 3 }, () => ({ hook: "reply_payload_sending", owner: "watcher", ms: 20 })),
+    );
+    expect(named("the rest of a reply is sent without the hooks of a plugin: they were late too often")).toEqual([
+      expect.objectContaining({ owner: "watcher", late: 3 }),
+    ]);
+  });
+
+  it("is what a plugin makes of it again, when it was too late for the reply before", async () => {
+    let isSlow = true;
+    fixture.hooks = (on) => {
+      for (let number = 0; number < 4; number++)
+        on("message_sending", () => (isSlow ? new Promise(() => undefined) : { content: "closed" }), { timeoutMs: 20 });
+    };
+    const boot = await fixture.boot();
+    await boot.ask("hello");
+    isSlow = false;
+    await boot.ask("hello again");
+    expect(shown()).toEqual(["echo: hello", "closed"]);
   });
 
   it("is sent as it is when a plugin fails", async () => {

@@ -5,7 +5,7 @@ import type { Home } from "../../kit/gateway/process.ts";
 import { test } from "../../kit/gateway/world.ts";
 
 function addSkill(home: Home, name: string, more = ""): string {
-  const folder = join(home.stateDir, "workspace", "skills", name);
+  const folder = join(home.stateDir, "workspace", "skills", name.replace("/", "-"));
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, "SKILL.md"), `---\nname: ${name}\ndescription: Says ${name}.\n${more}---\nSay it.\n`);
   return join(folder, "SKILL.md");
@@ -19,10 +19,12 @@ describe("a skill that a person requests", () => {
     const home = await world.home();
     const location = addSkill(home, "Tide-Table", "disable-model-invocation: true\n");
     addSkill(home, "hidden", "user-invocable: false\n");
+    const review = addSkill(home, "Docs/Review");
     await home.start();
     await expect.poll(() => world.telegram.menu.times).toBe(1);
     const names = JSON.stringify(world.telegram.menu.commands);
     expect(names).toContain('"tide_table"');
+    expect(names).toContain('"docs_review"');
     expect(names).not.toContain('"hidden"');
 
     world.telegram.say("/skill");
@@ -46,6 +48,11 @@ describe("a skill that a person requests", () => {
     // The model does not know it by itself.
     expect(world.model.calls[0]?.system).not.toContain("Tide-Table");
     expect(world.model.calls[0]?.system).toContain("<name>hidden</name>");
+
+    world.telegram.say("/skill docs/review of the guide");
+    await world.told(`read ${review}`);
+    world.telegram.say("/docs_review of the index");
+    await world.told("of the index");
 
     world.telegram.say("/skill nothing");
     await world.told("I have no skill");

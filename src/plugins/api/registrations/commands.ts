@@ -11,7 +11,7 @@ import type { PluginScope } from "../scope.ts";
  */
 export function registerCommand(scope: PluginScope, given: unknown): void {
   const command = objectOf(given, "registerCommand");
-  const name = nameIn(command, "name", "registerCommand").toLowerCase().replace(/^\//, "");
+  const name = withoutSlash(nameIn(command, "name", "registerCommand"));
   const handler = methodIn(command, "handler", `the command "${name}"`);
   scope.addPart(`the command "${name}"`, () => addCommand(scope, { name, command, handler }));
 }
@@ -46,11 +46,14 @@ function checkedText(scope: PluginScope, command: string, text: string): string 
   return text.trim() === "" ? "" : cutLong(text);
 }
 
+/** Plugins write the name of a command as `weather` or as `/weather`. */
+const withoutSlash = (name: string): string => name.toLowerCase().replace(/^\//, "");
+
 /** Names by platform; each is one more name of the command here. */
 function nativeNamesOf(value: unknown): readonly string[] {
   if (!isFields(value)) return [];
   const names = Object.values(value).filter((name): name is string => typeof name === "string");
-  return [...new Set(names.map((name) => name.toLowerCase()))].filter((name) => /^[a-z][\w-]*$/.test(name));
+  return [...new Set(names.map(withoutSlash))].filter((name) => /^[a-z][\w-]*$/.test(name));
 }
 
 function contextOf(

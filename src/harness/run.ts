@@ -28,6 +28,7 @@ import { type AbortCause, StopSwitch } from "./run/stop-switch.ts";
 import { resultOfThrown, stoppable, stoppableDeps, Stopped } from "./run/until-stopped.ts";
 import { capTools } from "./run/tool-cap.ts";
 import { pausing, type ToolSetting } from "./tools/tools.ts";
+import { UntrustedContent } from "./tools/untrusted.ts";
 
 export type { AbortCause } from "./run/stop-switch.ts";
 
@@ -78,6 +79,7 @@ class Runner {
   readonly #deps: RunDeps;
   readonly #startedAt: number;
   readonly #steering = new Steering();
+  readonly #untrusted = new UntrustedContent(() => this.#request.conversation);
   readonly #attempts: Attempts;
   readonly #history: HistoryReader;
 
@@ -188,6 +190,7 @@ class Runner {
       workspace: settings.workspace,
       signal: this.stop.signal,
       log: this.#deps.log,
+      untrusted: { content: this.#untrusted, confirm: settings.tools.confirmUntrusted },
       before: this.#deps.waits?.beforeTool,
       hooks: boundHooks(this.#request, this.#deps),
       approvals: pausing(this.#deps.approvals, deadline),
@@ -231,6 +234,7 @@ class Runner {
       // An engine that could not be loaded has no name here; the failure names it.
       ...((engine || !openEngine) && { engine: engine?.id ?? "legacy" }),
       ...(engine?.degraded !== undefined && { engineDegraded: engine.degraded }),
+      ...(this.#untrusted.sources.length > 0 && { untrusted: this.#untrusted.sources }),
       ...this.log.account.close(choice.candidates, this.#attempts.skipped),
     };
   }

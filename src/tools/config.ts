@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { about, idList } from "../utils/config.ts";
 import { agentExecConfig, execConfig } from "./exec-config.ts";
+import { RISKY_USES } from "../types/run/untrusted.ts";
 import { loopDetectionConfig, ownLoopDetectionConfig } from "./loop-config.ts";
 
 const PROFILES = ["minimal", "coding", "messaging", "full"] as const;
@@ -177,6 +178,20 @@ export const toolsConfig = z
       .meta(about("Elevated", "Commands outside the sandbox.")),
     exec: execConfig.prefault({}).meta(about("Exec", "Commands on the host.")),
     fs: fs.prefault({}).meta(about("Files", "File tools.")),
+    untrusted: z
+      .strictObject({
+        confirm: z
+          .array(z.enum(RISKY_USES))
+          .default([...RISKY_USES])
+          .meta(
+            about(
+              "Confirm",
+              "What a person has to allow once a conversation has read untrusted content, such as results of MCP servers: `commands` outside of a sandbox, changes of `prompt-files`, `messages` to other chats, and tools of the `network` after files were read.",
+            ),
+          ),
+      })
+      .prefault({})
+      .meta(about("Untrusted content", "Limits for conversations that have read what others wrote.")),
     loopDetection: loopDetectionConfig
       .prefault({})
       .meta(about("Loop detection", "Ends runs whose model repeats tool calls without progress.")),

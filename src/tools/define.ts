@@ -9,7 +9,18 @@ export const FILE_TOOL_MS = 120_000;
  * `ZodError` for an invalid input. The schema may set defaults but not transform, since it may be applied to its own output.
  */
 export function defineTool<Input>(tool: Tool<Input>): Tool {
-  return { ...tool, run: async (input, context) => tool.run(tool.input.parse(input), context) };
+  const { riskOf } = tool;
+  return {
+    ...tool,
+    ...(riskOf && {
+      // Arguments that do not fit are refused by the call itself.
+      riskOf: async (input, context) => {
+        const { data } = tool.input.safeParse(input);
+        return data === undefined ? undefined : riskOf(data, context);
+      },
+    }),
+    run: async (input, context) => tool.run(tool.input.parse(input), context),
+  };
 }
 
 const textPart = (text: string): TextContent => ({ type: "text", text });

@@ -59,6 +59,7 @@ export function keepingLongResults(tool: Tool, files: FileBackend): Tool {
     ...(jsonSchema && { jsonSchema }),
     ...(tool.slowArguments && { slowArguments: (args) => tool.slowArguments?.(args) }),
     ...(prepare && { prepare }),
+    ...(tool.riskOf && { riskOf: async (asked, context) => tool.riskOf?.(asked, context) }),
     ...(timeoutMs !== undefined && { timeoutMs }),
     hasSideEffects,
     run: async (wanted, context) => kept(await tool.run(wanted, context), files, context),

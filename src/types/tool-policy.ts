@@ -1,3 +1,4 @@
+import type { RiskyUse } from "./run/untrusted.ts";
 import type { LoopSettings } from "./loops.ts";
 
 export type ToolProfile = "minimal" | "coding" | "messaging" | "full";
@@ -34,6 +35,8 @@ export interface ToolPolicySettings {
   readonly workspaceOnly: boolean;
   /** All models have the tool, confined to the workspace, when unset. */
   readonly applyPatch?: ApplyPatchSettings;
+  /** What a person has to allow once a conversation has read untrusted content; everything risky when unset. */
+  readonly confirmUntrusted?: readonly RiskyUse[];
   /** The defaults when unset. */
   readonly loops?: LoopSettings;
   /** How deep subagents may be nested; 1 when unset. */

@@ -46,6 +46,9 @@ function sandbox(): Backends & { readonly files: Backends["files"]; readonly con
         contents.set("/sandbox/kept.log", text);
         return "/sandbox/kept.log";
       },
+      async shapesTurns() {
+        return false;
+      },
       confined() {
         return this;
       },

@@ -58,6 +58,15 @@ beforeEach(() => {
 });
 
 describe("the message tool", () => {
+  it("calls a message to another chat risky, and one to its own not", async () => {
+    const riskOf = async (to: string) => make().riskOf?.({ message: "a", to }, { workspace: "/work" });
+    expect(await riskOf("telegram:999")).toEqual({
+      use: "messages",
+      what: expect.stringMatching(/^writes to another chat, .*999/),
+    });
+    expect(await riskOf("")).toBeUndefined();
+  });
+
   it("takes every name that the field has for a chat and a file, and leaves empty ones out", async () => {
     await call({
       message: "a",

@@ -14,6 +14,7 @@ export function toolPolicyOf(
     ...(entry.tools && { agent: rulesOf(`agents.list[${at}].tools`, entry.tools) }),
     workspaceOnly: entry.tools?.fs.workspaceOnly ?? tools.fs.workspaceOnly,
     applyPatch: patchSettingsOf(tools.exec, entry.tools?.exec),
+    confirmUntrusted: tools.untrusted.confirm,
     loops: loopSettingsOf(tools.loopDetection, entry.tools?.loopDetection),
     maxSpawnDepth: agents.defaults.subagents.maxSpawnDepth,
   };

@@ -3,6 +3,7 @@ import { toolKeyPrefix } from "../../tools/message/message-result.ts";
 import type { InboxRow, OutboxRow, RunRecord } from "../../types/journal.ts";
 import type { InboundMessage, Peer } from "../../types/chat/message.ts";
 import { modelName } from "../../types/run/model.ts";
+import { sourcesText } from "../../types/run/untrusted.ts";
 import { type FileFate, type Receipt, toolErrorText } from "../../types/run/run.ts";
 import { kindNameOf } from "../../types/run/turn-kind.ts";
 import { describeOutcome } from "./act.ts";
@@ -198,6 +199,7 @@ function duringRun({
   tools = [],
   lastToolError,
   engineDegraded,
+  untrusted,
 }: Receipt): readonly string[] {
   return [
     ...skipped.map((one) => `not asked: ${modelName(one.model)}${keyOf(one)}: ${one.why}`),
@@ -208,6 +210,7 @@ function duringRun({
     }),
     ...tools.map(({ name, calls, failed, ms }) => `tool ${name}: ${calls} calls, ${failed} failed, ${ms} ms`),
     ...(lastToolError ? [`last tool error: ${toolErrorText(lastToolError)}`] : []),
+    ...(untrusted ? [`has read untrusted content: ${sourcesText(untrusted)}`] : []),
     ...(engineDegraded === undefined ? [] : [`the context engine was not used: ${engineDegraded}`]),
   ];
 }

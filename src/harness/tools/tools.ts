@@ -10,6 +10,7 @@ import type { ApprovalDesk, Tool, ToolContext, ToolResult } from "../../types/ru
 import { isFields } from "../../utils/fields.ts";
 import type { Deadline } from "../run/deadline.ts";
 import { commandEnvFrom, judgeCall, reportCall } from "./tool-hooks.ts";
+import { sourcesForCommands, whyUnconfirmed, type UntrustedRules } from "./untrusted.ts";
 
 /** The part of a tool's context that all calls of one run share; call id and signal come with each call. */
 export interface ToolSetting extends Pick<ToolContext, "runId" | "sessionKey" | "agentId" | "workspace" | "approvals"> {
@@ -20,6 +21,8 @@ export interface ToolSetting extends Pick<ToolContext, "runId" | "sessionKey" | 
   readonly note?: ((name: string, data: Record<string, unknown>) => Promise<unknown>) | undefined;
   /** Unset where no plugin can have hooks. */
   readonly hooks?: BoundHooks | undefined;
+  /** What the conversation has read that others wrote. */
+  readonly untrusted: UntrustedRules;
   /** UTF-16 units of one result; 50 KB when unset. */
   readonly mostChars?: number;
   /** Is told of a tool that does not end. */
@@ -93,7 +96,7 @@ export function toAgentTool(tool: Tool, setting: ToolSetting): AgentTool {
     // or changes a file that the question is about.
     executionMode: tool.hasSideEffects ? "sequential" : "parallel",
     execute: async (callId, params, given, onUpdate) => {
-      const { before, note, hooks, ...rest } = setting;
+      const { before, note, hooks, untrusted, ...rest } = setting;
       const signal = given ? AbortSignal.any([given, setting.signal]) : setting.signal;
       if (before) await unlessAborted(before(callId), signal);
       const approvals = noting(setting.approvals, callId, note);
@@ -103,9 +106,11 @@ export function toAgentTool(tool: Tool, setting: ToolSetting): AgentTool {
         callId,
         signal,
         ...(hooks?.runner.has("resolve_exec_env") === true && { commandEnv: () => commandEnvFrom(hooks) }),
+        untrusted: sourcesForCommands(untrusted),
         update: (partial: string) => onUpdate?.({ content: [{ type: "text", text: partial }], details: undefined }),
       };
       const result = await runHooked(tool, params, context, setting);
+      untrusted.content.took(tool.name, result);
       return { content: result.content, details: { ...result.details, isError: result.isError === true } };
     },
   };
@@ -116,10 +121,13 @@ async function runHooked(
   tool: Tool,
   params: unknown,
   context: Parameters<typeof runTool>[2],
-  { hooks }: ToolSetting,
+  { hooks, untrusted }: ToolSetting,
 ): Promise<ToolResult> {
-  if (!hooks || !(hooks.runner.has("before_tool_call") || hooks.runner.has("after_tool_call")))
-    return runTool(tool, params, context);
+  const run = async (asked: unknown) => {
+    const why = await whyUnconfirmed(tool, asked, context, untrusted);
+    return why === undefined ? runTool(tool, asked, context) : errorResult(`This call was not run: ${why}`);
+  };
+  if (!hooks || !(hooks.runner.has("before_tool_call") || hooks.runner.has("after_tool_call"))) return run(params);
   const { callId, approvals, workspace, signal } = context;
   const call = { name: tool.name, callId, params };
   const judged = await judgeCall(call, hooks, ({ params: asked, ...question }) =>
@@ -127,7 +135,7 @@ async function runHooked(
   );
   if (judged.kind === "blocked") return errorResult(`This call was not run: ${judged.reason}`);
   const began = performance.now();
-  const result = await runTool(tool, judged.params, context);
+  const result = await run(judged.params);
   reportCall({ ...call, params: judged.params }, { result, durationMs: performance.now() - began }, hooks);
   return result;
 }

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { Risk } from "../../types/run/untrusted.ts";
 import type { Tool, ToolContribution, ToolResult } from "../../types/run/tool.ts";
 import { isFields } from "../../utils/fields.ts";
 import { errorResult } from "../../tools/define.ts";
@@ -40,12 +41,15 @@ const toolsOf = ({ server, listing }: Offer): readonly Offered[] =>
       jsonSchema: schema,
       // What the server says of itself is no reason to repeat a call.
       hasSideEffects: true,
+      riskOf: async () => toServer(server.name),
       run: async (input, { signal }) => {
         const request = { method: "tools/call" as const, params: { name: tool, arguments: input } };
         return asked(server, request, signal, (answer) => callResult(server.name, answer));
       },
     }),
   }));
+
+const toServer = (server: string): Risk => ({ use: "network", what: `sends data to the MCP server ${server}` });
 
 const listInput = z.object({
   cursor: z.string().optional().describe("Where the list goes on, as an earlier answer said."),

@@ -12,6 +12,12 @@ const MOST_IMAGE_BYTES = 5 * 1024 * 1024;
 const IMAGE_TYPES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
+/** Marks the result as content of somebody else, in the field's form. */
+const detailsOf = (server: string) => ({
+  mcpServer: server,
+  externalContent: { untrusted: true, source: "mcp", provider: server, wrapped: true },
+});
+
 /** What a server answered to a call, as the model gets it: text between the markers of untrusted content, and images. */
 export function callResult(server: string, answer: unknown): ToolResult {
   const { content, structuredContent, isError } = isFields(answer) ? answer : {};
@@ -26,7 +32,7 @@ export function callResult(server: string, answer: unknown): ToolResult {
       { type: "text", text: wrapped(server, [...texts, ...notes].join("\n\n")) },
       ...images.slice(0, MOST_IMAGES),
     ],
-    details: { mcpServer: server, untrusted: true },
+    details: detailsOf(server),
     ...(isError === true && { isError: true }),
   };
 }
@@ -40,7 +46,7 @@ export function resourceResult(server: string, answer: unknown): ToolResult {
 /** A text of the server, as the model gets it. */
 export const serverText = (server: string, text: string): ToolResult => ({
   content: [{ type: "text", text: wrapped(server, text) }],
-  details: { mcpServer: server, untrusted: true },
+  details: detailsOf(server),
 });
 
 /** A failure that the server put into words, which are no more trusted than its results. */

@@ -28,6 +28,7 @@ import { ELEVATED, type CommandWay } from "./elevation.ts";
 import { whyUnreadable } from "./hidden.ts";
 import { shownPath } from "../shown-path.ts";
 import { trimCommand } from "./plan/shell-words.ts";
+import { sourcesText, type UntrustedSource } from "../../types/run/untrusted.ts";
 import { narrowed, NO_POLICY, type ExecPolicy } from "./rules/policy.ts";
 
 /** The commands that owners allowed permanently, and what the approvals document says. */
@@ -89,7 +90,12 @@ interface Case {
   /** As strict as the config and the approvals document together. */
   readonly settings: ExecSettings;
   readonly rules: ExecRules;
+  /** What others wrote and the conversation has read. */
+  readonly untrusted: readonly UntrustedSource[];
 }
+
+/** What holds for commands once others may have written what the model wants: only listed ones run without asking. */
+const AFTER_UNTRUSTED = { security: "allowlist", ask: "on-miss" } as const;
 
 /** Whether a command may run. Run it at once, before its files can change. */
 export async function permit(wanted: Wanted, options: ExecOptions, context: ToolContext): Promise<Permit> {
@@ -98,7 +104,9 @@ export async function permit(wanted: Wanted, options: ExecOptions, context: Tool
   const considered = await consider(wanted, options.backend, context);
   const allowed = await allowedTexts({ wanted, variables, considered }, { options, context });
   const rules = { policy, isAllowed: (text: string) => allowed.has(text) };
-  const known: Case = { wanted, variables, considered, settings: narrowed(options.settings, policy), rules };
+  const untrusted = (await context.untrusted?.()) ?? [];
+  const settings = narrowed(narrowed(options.settings, policy), untrusted.length > 0 ? AFTER_UNTRUSTED : {});
+  const known: Case = { wanted, variables, considered, settings, rules, untrusted };
   const decision = decide(known);
   if (decision === "run") return started(known, { options, context });
   if (decision === "deny") {
@@ -192,9 +200,12 @@ function runsUnanswered(answer: Refused, known: Case): boolean {
   return fallback === "full" || decide({ ...known, settings: { ...known.settings, ask: "off" } }) === "run";
 }
 
-function reasonOf({ settings, rules: { policy } }: Case): string {
+const afterUntrusted = (sources: readonly UntrustedSource[]): string =>
+  sources.length === 0 ? "" : ` The conversation has read untrusted content (${sourcesText(sources)}).`;
+
+function reasonOf({ settings, untrusted, rules: { policy } }: Case): string {
   if (policy.broken !== undefined) return policy.broken;
-  return settings.ask === "always" ? "Every command is asked about." : REASON;
+  return settings.ask === "always" ? "Every command is asked about." : `${REASON}${afterUntrusted(untrusted)}`;
 }
 
 function whyNotAskable({ command, cwd }: Wanted, files: readonly BoundFile[]): string | undefined {

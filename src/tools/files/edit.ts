@@ -5,6 +5,7 @@ import { defineTool, FILE_TOOL_MS, textResult } from "../define.ts";
 import { changeOf } from "./changes.ts";
 import { keepingLineEnds } from "./line-ends.ts";
 import { applyEdits, type Replacement } from "./replacements.ts";
+import { promptFileRisk } from "./prompt-file-risk.ts";
 import { respelled } from "./spellings.ts";
 import { mustHold, readToChange } from "./stored.ts";
 
@@ -66,6 +67,7 @@ export function editTool(files: FileBackend): Tool {
     prepare: respelled,
     timeoutMs: FILE_TOOL_MS,
     hasSideEffects: true,
+    riskOf: ({ path }, { workspace }) => promptFileRisk([path], files, workspace),
     run: (wanted, { workspace }) => edit(wanted, files, workspace),
   });
 }

@@ -3,6 +3,7 @@ import type { FileBackend } from "../../types/run/backend.ts";
 import type { Tool, ToolResult } from "../../types/run/tool.ts";
 import { defineTool, FILE_TOOL_MS, textResult } from "../define.ts";
 import { changeOf } from "./changes.ts";
+import { promptFileRisk } from "./prompt-file-risk.ts";
 import { respelled } from "./spellings.ts";
 import { contentBefore, mustHold, type Before } from "./stored.ts";
 
@@ -40,6 +41,7 @@ export function writeTool(files: FileBackend): Tool {
     prepare: respelled,
     timeoutMs: FILE_TOOL_MS,
     hasSideEffects: true,
+    riskOf: ({ path }, { workspace }) => promptFileRisk([path], files, workspace),
     run: (file, { workspace }) => write(file, files, workspace),
   });
 }

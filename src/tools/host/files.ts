@@ -19,6 +19,7 @@ import type { FileAccess } from "./access.ts";
 import { keepResult } from "./command/kept-outputs.ts";
 import { draftName, removeLeftDrafts } from "./drafts.ts";
 import { findFiles } from "./file-search.ts";
+import { shapesPrompts } from "./prompt-files.ts";
 import { TextSearch } from "./text-search.ts";
 
 /** Files of the gateway's machine, within the access rules of a run. */
@@ -98,6 +99,11 @@ export class HostFiles implements FileBackend {
     } finally {
       await folder.close();
     }
+  }
+
+  async shapesTurns(path: string, workspace: string): Promise<boolean> {
+    const real = await this.#access.locate(path, workspace, "write");
+    return shapesPrompts(real, { workspaces: [workspace], roots: [] });
   }
 
   confined(): FileBackend {

@@ -84,6 +84,10 @@ export function messageTool(options: MessageToolOptions): Tool {
       "itself: use this for files, for other chats, and for what must go out before you are done.",
     ...inputFor(offered.length > 0 ? offered : ["send"], acts.buttons(scene.peer) !== undefined),
     hasSideEffects: true,
+    async riskOf(input) {
+      const to = targetOf(input, options);
+      return isHome(to, scene.peer) ? undefined : { use: "messages", what: `writes to another chat, ${nameOf(to)}` };
+    },
     async run(input, context) {
       if (!offered.includes(input.action)) return errorResult(`The action ${input.action} is not available.`);
       const to = targetOf(input, options);

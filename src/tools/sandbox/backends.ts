@@ -94,6 +94,7 @@ function sandboxFiles(files: FileBackend, place: SandboxPlace): FileBackend {
     create: (file) =>
       at(async () => {
         mustWrite("write", place);
+        await mustNotSteerGit(await files.locate(file.path, workspace, "write"), workspace);
         return files.create(file, workspace);
       }),
     remove: (path) =>
@@ -102,6 +103,7 @@ function sandboxFiles(files: FileBackend, place: SandboxPlace): FileBackend {
         return files.remove(path, workspace);
       }),
     confined: () => confined,
+    shapesTurns: (path) => at(() => files.shapesTurns(path, workspace)),
     keep: (text) => at(() => files.keep(text)),
     list: (path, _workspace, bounds) => at(() => files.list(path, workspace, bounds)),
     findFiles: (query, scope, take) => at(() => files.findFiles(query, { ...scope, workspace }, take)),

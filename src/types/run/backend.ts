@@ -16,6 +16,8 @@ export interface FileBackend {
   create(file: NewFile, workspace: string): Promise<void>;
   /** Removes a file, or a link itself. */
   remove(path: string, workspace: string): Promise<void>;
+  /** Whether models read the file in every later turn, or programs run it by themselves. */
+  shapesTurns(path: string, workspace: string): Promise<boolean>;
   /** The same files, of which none outside the workspace can be changed. */
   confined(): FileBackend;
   /** Keeps a result that is too long for a model in a file that these tools can read; gives its path. Removed after a day. */

@@ -1,6 +1,7 @@
 import type { AgentId, RunId, SessionKey } from "../ids.ts";
 import type { MediaKind } from "../chat/message.ts";
 import type { ModelRef, ThinkLevel, Usage } from "./model.ts";
+import type { UntrustedSource } from "./untrusted.ts";
 
 /** The closed list of what can go wrong in a run; each has a row in the harness's `POLICY`. */
 export const FAILURE_KINDS = [
@@ -259,6 +260,8 @@ export interface Receipt extends RunCause {
   readonly skipped?: readonly Skipped[];
   readonly tools?: readonly ToolCount[];
   readonly lastToolError?: ToolError;
+  /** What others wrote and the conversation has read. */
+  readonly untrusted?: readonly UntrustedSource[];
   readonly compactions?: number;
   /** In the order of the messages that it began with. */
   readonly files?: readonly FileFate[];

@@ -5,6 +5,7 @@ import type { AgentSettings } from "../settings.ts";
 import type { Backends, BoundFile, ExecBackend } from "./backend.ts";
 import type { ImageContent, ModelRef, TextContent } from "./model.ts";
 import type { Acting, Principal } from "./principal.ts";
+import type { Risk, UntrustedSource } from "./untrusted.ts";
 
 export interface ToolResult {
   readonly content: (TextContent | ImageContent)[];
@@ -64,6 +65,8 @@ export interface ToolContext {
   readonly mostChars?: number | undefined;
   /** Shows progress (the output so far); harmless after the end. */
   update(partial: string): void;
+  /** What untrusted content the conversation has read, where commands are to be asked about because of it. */
+  readonly untrusted?: (() => Promise<readonly UntrustedSource[]>) | undefined;
   /** Variables that plugins add to the environment of a command; none when unset. */
   commandEnv?(): Promise<Readonly<Record<string, string>>>;
 }
@@ -83,6 +86,8 @@ export interface Tool<Input = unknown> {
   readonly prepare?: (args: unknown) => unknown;
   /** Milliseconds after which one call is ended, without the time in which a person is asked; 30 minutes when unset, never when 0. */
   readonly timeoutMs?: number;
+  /** What a call does that text from outside could have asked for; undefined for a harmless one. Must not throw. */
+  riskOf?(input: Input, context: Pick<ToolContext, "workspace">): Promise<Risk | undefined>;
   /** True when it changes anything outside: such a turn is continued, never replayed. */
   readonly hasSideEffects: boolean;
   run(input: Input, context: ToolContext): Promise<ToolResult>;

@@ -322,6 +322,11 @@ export const NAMED: readonly (readonly [file: string, title: string, keys: reado
       "agents.list.tools.loopDetection.postCompactionGuard.windowSize",
     ],
   ],
+  [
+    "test/app/config/config-settings.test.ts",
+    "takes from the config what a person confirms after untrusted content: everything risky when unset",
+    ["tools.untrusted.confirm"],
+  ],
 ];
 
 /**

@@ -205,6 +205,14 @@ describe("paths", () => {
     }
   });
 
+  it("takes from the config what a person confirms after untrusted content: everything risky when unset", () => {
+    const confirmed = (tools: object) => agentsOf({ tools })[0]?.tools.confirmUntrusted;
+    expect(confirmed({})).toEqual(["commands", "prompt-files", "messages", "network"]);
+    expect(confirmed({ untrusted: { confirm: ["messages"] } })).toEqual(["messages"]);
+    expect(confirmed({ untrusted: { confirm: [] } })).toEqual([]);
+    expect(() => confirmed({ untrusted: { confirm: ["nothing"] } })).toThrow();
+  });
+
   it("gives an agent its own loop detection over that of all, and the guard obeys it", () => {
     const shared = {
       enabled: true,

@@ -4,6 +4,7 @@ import type { Tool, ToolResult } from "../../../types/run/tool.ts";
 import { defineTool, errorResult, FILE_TOOL_MS, textResult } from "../../define.ts";
 import { changeOf } from "../changes.ts";
 import { mustHold, readToChange } from "../stored.ts";
+import { promptFileRisk } from "../prompt-file-risk.ts";
 import { parsePatch, type FilePatch } from "./envelope.ts";
 import { patched } from "./patched.ts";
 
@@ -133,6 +134,15 @@ async function mustBeAbsent(path: string, files: FileBackend, workspace: string)
   if (await files.exists(path, workspace)) throw new Error(`${path} exists already; nothing was changed.`);
 }
 
+/** What the patch changes; nothing when it is not valid, since it is refused then. */
+function pathsOf(text: string): readonly string[] {
+  try {
+    return parsePatch(text).flatMap((one) => [one.path, ...(one.kind === "update" && one.to ? [one.to] : [])]);
+  } catch {
+    return [];
+  }
+}
+
 /** Changes several files by one patch. */
 export function applyPatchTool(files: FileBackend): Tool {
   return defineTool({
@@ -143,6 +153,7 @@ export function applyPatchTool(files: FileBackend): Tool {
     input,
     timeoutMs: FILE_TOOL_MS,
     hasSideEffects: true,
+    riskOf: ({ input: text }, { workspace }) => promptFileRisk(pathsOf(text), files, workspace),
     run: ({ input: text }, { workspace }) => applyPatch(text, files, workspace),
   });
 }

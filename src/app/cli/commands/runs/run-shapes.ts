@@ -50,6 +50,7 @@ const receipt = z.looseObject({
   lastToolError: z
     .looseObject({ toolName: z.string(), meta: z.string().optional(), error: z.string().optional() })
     .optional(),
+  untrusted: z.array(z.looseObject({ tool: z.string(), source: z.string() })).optional(),
   compactions: z.number().optional(),
   files: z.array(file).optional(),
   beside: z

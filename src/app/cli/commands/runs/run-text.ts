@@ -1,3 +1,4 @@
+import { sourcesText } from "../../../../types/run/untrusted.ts";
 import { modelName } from "../../../../types/run/model.ts";
 import { toolErrorText } from "../../../../types/run/run.ts";
 import type { Io } from "../../io.ts";
@@ -49,6 +50,7 @@ function head(io: Io, { run }: WholeRun): string {
     ["Window", windowText(receipt)],
     ["Model calls", String(calls)],
     ["Compactions", compactions === undefined ? undefined : String(compactions)],
+    ["Untrusted content", receipt.untrusted && sourcesText(receipt.untrusted)],
     ["Last tool error", receipt.lastToolError && toolErrorText(receipt.lastToolError)],
     ["Took", showMs(durationMs)],
     ["Tokens", tokensText(receipt)],

@@ -1,0 +1,20 @@
+/** What a call does that a text of somebody else could have asked for. */
+export const RISKY_USES = ["commands", "prompt-files", "messages", "network"] as const;
+export type RiskyUse = (typeof RISKY_USES)[number];
+
+/** A call as a person is asked about it. */
+export interface Risk {
+  readonly use: Exclude<RiskyUse, "commands">;
+  /** Continues a sentence: "the call …". */
+  readonly what: string;
+}
+
+/** Where content came from that nobody here wrote: a tool, and the service behind it. */
+export interface UntrustedSource {
+  readonly tool: string;
+  readonly source: string;
+}
+
+/** The sources in one line. */
+export const sourcesText = (sources: readonly UntrustedSource[]): string =>
+  sources.map(({ tool, source }) => (tool === source ? tool : `${tool} of ${source}`)).join(", ");

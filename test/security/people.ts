@@ -73,7 +73,12 @@ export async function openPlace(agent: Partial<AgentSettings> = {}): Promise<Pla
     flushes.set(fixture, () => allowances.close());
     return openTools(
       live,
-      { received, allowances: { rules: allowances.rules }, log: recordLog(), machine: new SandboxMachine({ env: {}, dir: state }) },
+      {
+        received,
+        allowances: { rules: allowances.rules },
+        log: recordLog(),
+        machine: new SandboxMachine({ env: {}, dir: state }),
+      },
       chatTools({ ...parts, sent: journal.outbox, live, around: { links, accounts } }),
     );
   };

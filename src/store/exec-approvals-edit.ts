@@ -13,6 +13,13 @@ const EMPTY: RawApprovals = { version: 1 };
 /** Most times that an edit is repeated because another program wrote the file meanwhile. */
 const MOST_TRIES = 5;
 
+/** The document in the file, and an empty one while there is no file. Throws `OpenClawError` APPROVALS_UNUSABLE. */
+export function approvalsNow(path: string): RawApprovals {
+  const found = readApprovals(path);
+  if (found.kind === "broken") throw unusable(path, found);
+  return found.kind === "missing" ? EMPTY : rawOf(found.text);
+}
+
 /**
  * Changes `exec-approvals.json` under its lock, in one step and with mode 0600. `edit` gets the current document and returns
  * the new one, or the same to change nothing; it is called again when another program wrote the file in between. Waits

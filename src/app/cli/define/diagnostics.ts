@@ -5,7 +5,7 @@ import type { StatusFlags } from "../commands/gateway/status.ts";
 import { listOf, wholeNumber, type Act } from "./act.ts";
 import { definePolicy } from "./policy.ts";
 
-/** The commands that show the gateway's state: status, health, doctor, logs, dashboard, policy. */
+/** The commands that show the gateway's state: status, health, doctor, logs, dashboard, policy, approvals. */
 export function defineDiagnostics(program: Command, act: Act): void {
   definePolicy(program, act);
   program

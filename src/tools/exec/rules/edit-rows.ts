@@ -30,6 +30,14 @@ export const addedRow =
   (row: ExecRow) =>
   (rows: readonly RawRow[]): readonly RawRow[] => [...rows.filter((one) => !isSameRule(one, row)), row];
 
+/** The rows without those whose pattern or id is this; the same list when there are none. Pure. */
+export const removedRows =
+  (named: string) =>
+  (rows: readonly RawRow[]): readonly RawRow[] => {
+    const left = rows.filter((row) => row["pattern"] !== named && row["id"] !== named);
+    return left.length === rows.length ? rows : left;
+  };
+
 /** The last use of a row. */
 export interface RowUse extends Pick<ExecRow, "pattern" | "argPattern" | "binding"> {
   readonly lastUsedAt: number;

@@ -79,6 +79,12 @@ export class FaultFixture {
   }
 }
 
+/** Commands of anybody run without a question and outside of a sandbox, so that what they change can be counted. */
+export const FREE_COMMANDS = {
+  agents: { defaults: { model: { primary: "fake/fake-1" }, sandbox: { mode: "off" } } },
+  tools: { exec: { security: "full", ask: "off" } },
+};
+
 /** A fresh fixture for each test of a file. */
 export function useFaultFixture(more: Record<string, unknown> = {}): () => FaultFixture {
   let fixture: FaultFixture | undefined;

@@ -1,8 +1,17 @@
 import { expect, test } from "vitest";
-import { ADA, journalRows, linesOf, readTranscript, textOf, useFaultFixture, type FaultFixture } from "./fixture.ts";
+import {
+  FREE_COMMANDS,
+  ADA,
+  journalRows,
+  linesOf,
+  readTranscript,
+  textOf,
+  useFaultFixture,
+  type FaultFixture,
+} from "./fixture.ts";
 import { isUp } from "../kit/gateway/process.ts";
 
-const fixture = useFaultFixture({ tools: { exec: { security: "full", ask: "off" } } });
+const fixture = useFaultFixture(FREE_COMMANDS);
 
 /** After a test: one answer, a valid transcript with one user turn, and a chat that goes on. */
 async function expectWhole(at: FaultFixture, said: string): Promise<void> {

@@ -4,7 +4,7 @@ import { appendFile, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { ADA, journalRows, linesOf, readTranscript, textOf, useFaultFixture } from "../fixture.ts";
+import { FREE_COMMANDS, ADA, journalRows, linesOf, readTranscript, textOf, useFaultFixture } from "../fixture.ts";
 
 const SIZE = "24m";
 
@@ -35,7 +35,7 @@ describe.skipIf(mountRefusal !== undefined)("a full disk", () => {
 
   beforeEach(async () => {
     execFileSync("mount", ["-t", "tmpfs", "-o", `size=${SIZE},mode=0700`, "tmpfs", fixture().home.stateDir]);
-    await fixture().config({ tools: { exec: { security: "full", ask: "off" } } });
+    await fixture().config(FREE_COMMANDS);
   });
   afterEach(() => {
     // Lazily: the gateway that the fixture ends after this may still stand on it.

@@ -112,6 +112,8 @@ export class Matrix {
       agents: {
         defaults: {
           model: { primary: "fake/fake-1" },
+          // What its tools change is counted outside of a sandbox.
+          sandbox: { mode: "off" },
           blockStreamingChunk: { minChars: 40, maxChars: 200, breakPreference: "paragraph" },
         },
       },

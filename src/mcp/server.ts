@@ -114,6 +114,7 @@ export class McpServer {
     this.#isClosed = true;
     this.#closing.abort();
     this.#forgetIdle();
+    // A start that failed has been logged, and left nothing to close.
     const open = this.#open ?? (await this.#opening?.catch(() => undefined));
     await this.#drop(open);
   }
@@ -233,7 +234,7 @@ export class McpServer {
     try {
       await open.link.client.ping({ timeout: PING_MS });
     } catch {
-      // Whatever it is that it answers with, or does not: it is of no use.
+      // Every failure means the same here: the server cannot be used.
       if (this.#open !== open) return;
       this.#open = undefined;
       this.#failed("it does not answer any more");

@@ -21,7 +21,7 @@ export interface BootstrapLimits {
   readonly maxChars?: number;
   /** Characters of all files together; 150,000 when unset. */
   readonly totalMaxChars?: number;
-  /** Files that lie elsewhere behind a link are not read. */
+  /** A file that is a link to a place outside of the workspace is not read. */
   readonly isConfined?: boolean;
 }
 

@@ -116,11 +116,12 @@ async function connected(
 }
 
 async function closed(client: Client, guard: GuardedFetch, goodbye: Promise<void>): Promise<void> {
-  // A server that does not answer must not delay the end.
+  // A server that does not answer, or refuses, must not delay the end: nothing more is asked of it.
   await Promise.race([
     goodbye.catch(() => undefined),
     new Promise((resolve) => setTimeout(resolve, GOODBYE_MS).unref()),
   ]);
+  // The connection is closed by the guard in any case.
   await client.close().catch(() => undefined);
   await guard.close();
 }

@@ -34,7 +34,7 @@ async function executable(path: string): Promise<string | undefined> {
     await access(path, constants.X_OK);
     return (await stat(path)).isFile() ? await realpath(path) : undefined;
   } catch {
-    // There is none, or it may not be run: a shell goes on to the next directory.
+    // There is none, or it may not be run: a shell looks in the next directory.
     return undefined;
   }
 }

@@ -29,7 +29,7 @@ const keyOf = ({ section, text }: Line): string => `${section}\n${text}`;
  * does not understand counts as one that runs something. Pure.
  */
 export function isHarmless(config: string, before = ""): boolean {
-  // A line that goes on in the next one could have another meaning there.
+  // A line that continues in the next one could mean something else there.
   if (/[\\\r\0]/.test(config)) return config === before;
   const known = new Set([...linesOf(before)].map(keyOf));
   return [...linesOf(config)].every((line) => isHarmlessLine(line) || known.has(keyOf(line)));

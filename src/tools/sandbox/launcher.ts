@@ -116,6 +116,6 @@ export function isIsolated({ settings, machine }: Pick<SandboxPlace, "settings" 
   return bwrap.network === "none" && readBinds(bwrap.binds).rw.length === 0;
 }
 
-/** The folder that stands for the workspace where nothing is visible of it. */
+/** The folder that takes the place of the workspace where the workspace is not visible. */
 export const workspaceInside = ({ settings, owner, workspace }: SandboxPlace): string =>
   settings.workspaceAccess === "none" ? folderOf(settings, owner) : workspace;

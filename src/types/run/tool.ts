@@ -121,7 +121,7 @@ export interface Elevation {
 export interface ToolSet {
   /** Those of any model. */
   readonly tools: readonly Tool[];
-  /** The key of the allow list that leaves no tool at all; unset when there are tools, or none were to be had. */
+  /** The key of the allow list that leaves no tool at all; unset when tools are left, or when there were none before. */
   readonly emptiedBy?: string;
   /** What the system prompt says of the sandbox; unset when none of the tools is in one. */
   readonly sandbox?: string;

@@ -9,7 +9,7 @@ export interface Risk {
   readonly what: string;
 }
 
-/** Where content came from that nobody here wrote: a tool, and the service behind it. */
+/** The tool that returned untrusted content, and the service that the content came from. */
 export interface UntrustedSource {
   readonly tool: string;
   readonly source: string;

@@ -1,5 +1,7 @@
+import { appendFileSync, truncateSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setImmediate as eventLoopTurn } from "node:timers/promises";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { checks } from "../../src/sessions/checks.ts";
@@ -222,6 +224,20 @@ describe("a transcript that another program wrote", () => {
 });
 
 describe("a page of a conversation", () => {
+  it("is whole while a torn last line is set aside", async () => {
+    const transcript = await open();
+    await transcript.append(say("hello"));
+    await transcript.append(answer("hi"), { durable: true });
+    const { length } = await readFile(path);
+    for (let moment = 0; moment < 40; moment += 1) {
+      appendFileSync(path, `{"torn": "${"x".repeat(500_000)}`);
+      const reading = readHistory(path, 10);
+      for (let turn = 0; turn < moment % 20; turn += 1) await eventLoopTurn();
+      truncateSync(path, length);
+      expect(textsOf((await reading).entries)).toEqual(["hello", "hi"]);
+    }
+  });
+
   it("does not read a whole long tool turn", async () => {
     const transcript = await open();
     await transcript.append(say("begin"));

@@ -13,6 +13,13 @@ export interface RawLine {
   readonly isWhole: boolean;
 }
 
+/** A transcript became shorter while it was read: its torn last line was set aside meanwhile. */
+export class TranscriptCut extends Error {
+  constructor() {
+    super("the transcript became shorter while it was read");
+  }
+}
+
 /** Reads the lines of a file from the last to the first, a block at a time. */
 export class BackReader {
   bytesRead = 0;
@@ -58,7 +65,7 @@ export class BackReader {
     if (length === 0) return false;
     const block = Buffer.allocUnsafe(length);
     const { bytesRead } = await this.#file.read(block, 0, length, this.#start - length);
-    if (bytesRead !== length) throw new Error("the transcript became shorter while it was read");
+    if (bytesRead !== length) throw new TranscriptCut();
     this.bytesRead += length;
     this.#start -= length;
     this.#held = this.#held.length === 0 ? block : Buffer.concat([block, this.#held]);

@@ -1,5 +1,6 @@
 import type { UserMessage } from "../../types/run/model.ts";
 import type { TranscriptEntry } from "../../types/session.ts";
+import { TranscriptCut } from "./back-reader.ts";
 import { BranchWalk } from "./branch-walk.ts";
 import { openOrMissing } from "./prepare.ts";
 
@@ -18,6 +19,16 @@ export const NOTICE_TYPE = "openclaw.notice";
  * writes.
  */
 export async function readHistory(path: string, limit: number): Promise<HistoryPage> {
+  try {
+    return await readOnce(path, limit);
+  } catch (error) {
+    // A torn line is set aside once, when the conversation is opened.
+    if (error instanceof TranscriptCut) return readOnce(path, limit);
+    throw error;
+  }
+}
+
+async function readOnce(path: string, limit: number): Promise<HistoryPage> {
   const file = await openOrMissing(path, "r");
   if (!file) return { entries: [], hasMore: false, bytesRead: 0 };
   try {

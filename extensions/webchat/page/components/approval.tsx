@@ -1,5 +1,5 @@
 import type { VNode } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Chat } from "../chat.ts";
 import { sessionTitle } from "../format.ts";
 import type { Approval, Pairing } from "../protocol/protocol.ts";
@@ -28,7 +28,8 @@ export function Questions(props: { state: State; chat: Chat }): VNode | null {
 function ApprovalCard(props: { approval: Approval; from: string | undefined; chat: Chat }): VNode {
   const { approval, from, chat } = props;
   const card = useRef<HTMLDivElement>(null);
-  useEffect(() => focusUnlessWriting(card.current), []);
+  // Before the card is painted: a later one would take the focus from a button that somebody has reached already.
+  useLayoutEffect(() => focusUnlessWriting(card.current), []);
   return (
     <div class="question" ref={card} tabIndex={-1} role="group" aria-labelledby={`ask-${approval.id}`}>
       <h3 id={`ask-${approval.id}`}>

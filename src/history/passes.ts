@@ -11,7 +11,13 @@ import { limitTurns } from "./passes/limit.ts";
 import { pairTools } from "./passes/pairing.ts";
 import { downgradeReasoning } from "./passes/reasoning.ts";
 import { dropThinking, stripSignatures } from "./passes/thinking.ts";
-import { bridgeToolResults, startWithUser, validateAnthropicTurns, validateGeminiTurns } from "./passes/turns.ts";
+import {
+  bridgeToolResults,
+  isPlainTalk,
+  startWithUser,
+  validateAnthropicTurns,
+  validateGeminiTurns,
+} from "./passes/turns.ts";
 import { tellTools } from "./passes/plain-tools.ts";
 import { strictly, type TranscriptPolicy } from "../providers/quirks.ts";
 
@@ -53,6 +59,8 @@ export const HISTORY_PASSES: readonly HistoryPass[] = [
  * a user turn follows one that got no answer and both become one, and where the policy itself is another.
  */
 export function applyPasses(messages: readonly ChatMessage[], policy: TranscriptPolicy): readonly ChatMessage[] {
+  // Most conversations, and most of a long one's time in the passes.
+  if (isPlainTalk(messages, policy)) return messages;
   const rules = policy.strict === true ? strictly(policy) : policy;
   return HISTORY_PASSES.reduce((current, pass) => pass.apply(current, rules), messages);
 }

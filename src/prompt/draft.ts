@@ -43,7 +43,7 @@ export interface BodyContext {
   readonly pendingHistory: readonly HistoryLine[];
   readonly media: readonly AttachedFile[];
   readonly missing?: readonly MissingFile[];
-  readonly hasMessageTool: boolean;
+  hasMessageTool(): boolean;
   /** IANA name; UTC when it is unknown. */
   readonly timezone: string;
   /** Epoch milliseconds. */

@@ -30,7 +30,21 @@ export function dayOf(at: number, timeZone: string): string {
 
 /** `YYYY-MM-DD HH:MM:SS` in an IANA time zone; in UTC when the zone is unknown. `at` is epoch milliseconds. */
 export function timestamp(at: number, timeZone: string): string {
+  const minute = Math.floor(at / MINUTE_MS);
+  const known = minutes.get(timeZone);
+  const text = known?.minute === minute ? known.text : inMinutes(minute, timeZone);
+  const seconds = Math.floor(at / 1000) - minute * 60;
+  return `${text}:${String(seconds).padStart(2, "0")}`;
+}
+
+/** By time zone, the last answer of `inMinutes`. */
+const minutes = new Map<string, { readonly minute: number; readonly text: string }>();
+
+/** `YYYY-MM-DD HH:MM`. Since 1972 no zone differs from UTC by a part of a minute. */
+function inMinutes(minute: number, timeZone: string): string {
   const format = formats.get(timeZone) ?? makeFormat(timeZone);
   formats.set(timeZone, format);
-  return format.format(at);
+  const text = format.format(minute * MINUTE_MS).slice(0, -3);
+  minutes.set(timeZone, { minute, text });
+  return text;
 }

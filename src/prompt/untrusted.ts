@@ -62,6 +62,11 @@ const BRACKETS: Readonly<Record<"round" | "square", readonly [open: string, clos
   square: ["[", "]"],
 };
 
+/** Text that folds to its small letters. */
+const ASCII = /^[\n -~]*$/;
+/** Every rule needs one of these. */
+const MAY_BE_MARKER = /[:[(<]|queued|the user has just/i;
+
 /**
  * Changes foreign text so that it cannot pose as the gateway or as another turn: `System:` at the start of a line becomes
  * `System (untrusted):`, the gateway's own brackets and those of a model's prompt format become others, and what looks like its notes or
@@ -69,6 +74,7 @@ const BRACKETS: Readonly<Record<"round" | "square", readonly [open: string, clos
  * Markdown hide nothing. The rest stays as it is. Takes time in proportion to the text's length.
  */
 export function neutralise(text: string): string {
+  if (ASCII.test(text) && !MAY_BE_MARKER.test(text)) return text;
   const folded = foldLooks(text);
   const fences = fencesOf(folded.text);
   const isCode = (at: number): boolean => fences.some(({ from, to }) => from <= at && at < to);

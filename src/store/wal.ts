@@ -81,8 +81,14 @@ export class Wal {
     return this.#error;
   }
 
-  get isLong(): boolean {
-    return this.#files.logPages() > this.#limit;
+  /** Pages that were written to the log since it was last written from its beginning. */
+  get pages(): number {
+    return this.#files.logPages();
+  }
+
+  /** Whether a log of so many pages is to be copied whole. */
+  isLong(pages: number): boolean {
+    return pages > this.#limit;
   }
 
   /** The latest requested sync. When it is done, all commits are on the disk. */
@@ -119,10 +125,9 @@ export class Wal {
    * To be called after each commit: copies the next part of the log into the database when it is large enough, so that
    * `checkpoint` has little left to copy. Copies only what is synced, and never the log's last page: as long as that is not in the
    * database, nobody writes the log from its beginning again, and who copies it also syncs what was copied here. `synced` resolves
-   * when the commit is on the disk; without it, this syncs.
+   * when the commit is on the disk; without it, this syncs. `pages`: the log's length now.
    */
-  copyPart(synced?: Promise<void>): void {
-    const pages = this.#files.logPages();
+  copyPart(pages: number, synced?: Promise<void>): void {
     // Another program has written the log from its beginning again.
     if (pages < this.#copied) this.#copied = 0;
     if (this.#part) this.#copyLater(this.#part);

@@ -1,12 +1,13 @@
 import { z } from "zod";
 import type { Tool } from "../types/run/tool.ts";
+import { once } from "../utils/share-calls.ts";
 
 /** JSON Schema of an object, as models accept it. */
 export type ToolSchema = Readonly<Record<string, unknown>>;
 
 const schemas = new WeakMap<z.ZodType, ToolSchema>();
 
-const withoutDialect = ({ $schema: _dialect, ...schema }: ToolSchema): ToolSchema => schema;
+const withoutDialect = once(({ $schema: _dialect, ...schema }: ToolSchema): ToolSchema => schema);
 
 /** The tool's input as JSON Schema without `$schema`; the same object each time. Throws for a type without a JSON Schema. */
 export function toolSchema(tool: Pick<Tool, "input" | "jsonSchema">): ToolSchema {

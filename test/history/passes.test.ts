@@ -2,9 +2,9 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { assemble } from "../../src/history/assemble.ts";
 import { callsOf } from "../../src/history/parts.ts";
-import { applyPasses } from "../../src/history/passes.ts";
+import { applyPasses, HISTORY_PASSES } from "../../src/history/passes.ts";
 import { limitTurns } from "../../src/history/passes/limit.ts";
-import { policyFor } from "../../src/providers/quirks.ts";
+import { policyFor, strictly } from "../../src/providers/quirks.ts";
 import type { ChatMessage } from "../../src/types/run/model.ts";
 import { png } from "../kit/pictures.ts";
 import { answered, called, given } from "../kit/transcript-messages.ts";
@@ -66,6 +66,43 @@ describe("the history passes, over any transcript", () => {
         }
         expect(open).toEqual([]);
       }),
+    );
+  });
+
+  it("give the same as one after the other, also for plain talk, which they need not go through", () => {
+    const said = fc.oneof(
+      { weight: 9, arbitrary: fc.string({ minLength: 1 }) },
+      { weight: 1, arbitrary: fc.constant(" ") },
+    );
+    const talk = fc
+      .array(fc.tuple(said, said), { maxLength: 6 })
+      .map((turns) => turns.flatMap(([asked, told]) => [user(asked), answered(told)]));
+    const mixed = fc.oneof(
+      transcript,
+      talk,
+      fc.tuple(talk, fc.array(message, { maxLength: 2 }), talk).map((parts) => parts.flat()),
+    );
+    const APIS = [
+      "openai-completions",
+      "openai-responses",
+      "anthropic-messages",
+      "bedrock-converse-stream",
+      "google-generative-ai",
+      "mistral-conversations",
+    ];
+    const anyPolicy = fc
+      .tuple(fc.constantFrom(...APIS), fc.boolean(), fc.constantFrom(undefined, 0, 1, 3))
+      .map(([api, isStrict, earlierTurns]) => {
+        const made = policyFor({ api, provider: "fake", id: "fake-1", input: ["text", "image"] });
+        return { ...made, ...(isStrict && { strict: true }), ...(earlierTurns !== undefined && { earlierTurns }) };
+      });
+    fc.assert(
+      fc.property(mixed, anyPolicy, (messages, rules) => {
+        const whole = rules.strict === true ? strictly(rules) : rules;
+        const one = HISTORY_PASSES.reduce<readonly ChatMessage[]>((now, pass) => pass.apply(now, whole), messages);
+        expect(applyPasses(messages, rules)).toEqual(one);
+      }),
+      { numRuns: 500 },
     );
   });
 

@@ -30,7 +30,7 @@ function context(patch: Partial<BodyContext> = {}): BodyContext {
     systemEvents: [],
     pendingHistory: [],
     media: [],
-    hasMessageTool: false,
+    hasMessageTool: () => false,
     timezone: "Europe/Berlin",
     now: Date.UTC(2025, 4, 1, 12, 30, 5),
     ...patch,
@@ -237,7 +237,7 @@ describe("the body", () => {
     const voice = { path: "/m/voice.ogg", mime: "audio/ogg", kind: "voice", transcribed: true } as const;
     const note = "[media attached: /m/photo.jpg (image/jpeg) | https://cdn.example.com/photo.jpg]";
     expect(buildBody({ ...operator("see"), media: [photo, voice] }).text).toBe(`${note}\n\nsee`);
-    const withTool = buildBody({ ...operator(""), media: [photo], hasMessageTool: true }).text;
+    const withTool = buildBody({ ...operator(""), media: [photo], hasMessageTool: () => true }).text;
     expect(withTool).toMatch(/^\[media attached: [^\n]+\nTo send an image back, prefer the message tool/);
     const song = { path: "/m/a.mp3", mime: "audio/mpeg", kind: "audio", durationSeconds: 61.4 } as const;
     expect(buildBody({ ...operator("hear"), media: [song] }).text).toBe(
@@ -256,7 +256,7 @@ describe("the body", () => {
     const lines =
       "[media not available: big) .pdf (document, application/pdf): larger than 20 MB]\n" +
       "[media not available: voice (audio/ogg, 7 s): Telegram answers (502)]";
-    const given = { media: [], missing: [big, voice], hasMessageTool: true };
+    const given = { media: [], missing: [big, voice], hasMessageTool: () => true };
     expect(buildBody({ ...operator("see"), ...given }).text).toBe(`${lines}\n\nsee`);
     expect(buildBody({ ...operator(""), ...given }).text).toBe(lines);
     const photo = { path: "/m/photo.jpg", kind: "image" } as const;

@@ -28,7 +28,7 @@ function context(patch: Partial<InboundMessage> = {}): BodyContext {
     systemEvents: [],
     pendingHistory: [],
     media: [],
-    hasMessageTool: false,
+    hasMessageTool: () => false,
     timezone: "UTC",
     now: message.receivedAt,
   };

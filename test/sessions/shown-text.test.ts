@@ -35,7 +35,7 @@ const context = (
   systemEvents: [],
   pendingHistory: [],
   media: [],
-  hasMessageTool: false,
+  hasMessageTool: () => false,
   timezone: "UTC",
   now: 1_795_000_000_000,
   ...more,
@@ -49,7 +49,7 @@ const everything: Partial<BodyContext> = {
     { path: "/media/a.png", mime: "image/png", kind: "image" },
     { path: "/media/b.pdf", mime: "application/pdf", kind: "document" },
   ],
-  hasMessageTool: true,
+  hasMessageTool: () => true,
 };
 
 test("a turn with all that the gateway puts around it shows the person's text and name", () => {

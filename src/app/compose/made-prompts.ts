@@ -1,10 +1,10 @@
-import { isDeepStrictEqual } from "node:util";
 import type { SystemPrompt } from "../../harness/request.ts";
 import { joinParts, sizesOf, type TextPart } from "../../prompt/parts.ts";
 import type { SystemContext } from "../../prompt/system-context.ts";
 import { systemPromptParts } from "../../prompt/system-prompt.ts";
 import type { SessionKey } from "../../types/ids.ts";
 import { BoundedMap } from "../../utils/bounded-map.ts";
+import { isSameData } from "../../utils/fields.ts";
 
 /** Conversations whose last system prompt is kept: some 20 KB each. */
 const MOST_KEPT = 64;
@@ -22,7 +22,7 @@ export class MadePrompts {
 
   of(key: SessionKey, context: SystemContext): SystemPrompt {
     const known = this.#made.get(key);
-    if (known && isDeepStrictEqual(known.context, context)) return known.prompt;
+    if (known && isSameData(known.context, context)) return known.prompt;
     const prompt = promptOf(systemPromptParts(context));
     this.#made.set(key, { context, prompt });
     return prompt;

@@ -7,12 +7,13 @@ import type { UserTurn } from "../../harness/request.ts";
 import type { InboxRow, SystemEvent } from "../../types/journal.ts";
 import type { Session } from "../../types/session.ts";
 import type { AgentSettings } from "../../types/settings.ts";
+import type { Acting } from "../../types/run/principal.ts";
 import type { Tool } from "../../types/run/tool.ts";
 import { saidIn } from "../directives/said.ts";
 import { queueSettings } from "../queue/queue-settings.ts";
 import { NO_MEDIA, withSpoken, type FetchedMedia } from "../media/media.ts";
 import type { DispatchPorts, QueuedTurn } from "../ports.ts";
-import { actingOf, sceneOf } from "./acting.ts";
+import { sceneOf } from "./acting.ts";
 import { turnIdOf } from "./ids.ts";
 
 export type BodyPorts = Pick<DispatchPorts, "clock" | "kinds" | "liveState" | "settings" | "statusLines" | "tools">;
@@ -22,9 +23,9 @@ export function bodyFor(
   queued: QueuedTurn,
   session: Session,
   agent: AgentSettings,
-  more: { ports: BodyPorts; media: FetchedMedia; events: readonly SystemEvent[] },
+  more: { ports: BodyPorts; media: FetchedMedia; events: readonly SystemEvent[]; acting: Acting },
 ): Body {
-  const { ports, media, events } = more;
+  const { ports, media, events, acting } = more;
   const { think, ...spoken } = spokenIn(queued, session.key, { media, ports });
   const body = buildBody({
     ...aroundOf(queued, agent, ports),
@@ -35,9 +36,8 @@ export function bodyFor(
     systemEvents: [...eventsFor(session, events, ports), ...newsIn(queued, ports)],
     media: media.files,
     missing: media.missing,
-    hasMessageTool: ports
-      .tools(agent, actingOf(queued.rows, session, ports), sceneOf(queued.rows, ports), MESSAGE_TOOL)
-      .tools.some(isMessageTool),
+    hasMessageTool: () =>
+      ports.tools(agent, acting, sceneOf(queued.rows, ports), MESSAGE_TOOL).tools.some(isMessageTool),
   });
   return think ? { ...body, thinking: think } : body;
 }
@@ -88,7 +88,7 @@ export function joiningTurn(
     abortedLastRun: false,
     systemEvents: [],
     media: [],
-    hasMessageTool: false,
+    hasMessageTool: () => false,
   });
   const { receivedAt: at } = row.message;
   return { entryId: turnIdOf(row), text: body.text, images: [], at, parts: sizesOf(body.parts) };

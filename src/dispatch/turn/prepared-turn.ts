@@ -2,6 +2,7 @@ import type { UserTurn } from "../../harness/request.ts";
 import type { Body } from "../../prompt/body.ts";
 import type { InboxRow } from "../../types/journal.ts";
 import type { InboundMessage } from "../../types/chat/message.ts";
+import type { Acting } from "../../types/run/principal.ts";
 import type { FileFate, RunFacts } from "../../types/run/run.ts";
 import type { AgentSettings } from "../../types/settings.ts";
 import type { TurnKind } from "../../types/run/turn-kind.ts";
@@ -13,6 +14,8 @@ export interface PreparedTurn {
   readonly message: InboundMessage;
   readonly kind: TurnKind;
   readonly agent: AgentSettings;
+  /** For whom the turn acts, set once. */
+  readonly acting: Acting;
   readonly turn: UserTurn;
   readonly body: Body;
   readonly files: readonly FileFate[];

@@ -8,7 +8,7 @@ import type { Failure } from "../../types/run/run.ts";
 import type { AgentSettings } from "../../types/settings.ts";
 import type { ApprovalDesk } from "../../types/run/tool.ts";
 import type { DispatchPorts, QueuedTurn } from "../ports.ts";
-import { actingOf, sceneOf } from "./acting.ts";
+import { sceneOf } from "./acting.ts";
 import type { PreparedTurn } from "./prepared-turn.ts";
 
 /** Starts the run of a prepared turn. */
@@ -49,7 +49,7 @@ export function requestFor(
   { candidates, askedBefore, extra }: TurnChoice,
 ): RunRequest {
   const { facts, agent, turn, message, kind } = prepared;
-  const set = ports.tools(agent, actingOf(prepared.rows, session, ports), sceneOf(prepared.rows, ports));
+  const set = ports.tools(agent, prepared.acting, sceneOf(prepared.rows, ports));
   const peer: Peer | undefined = message.options?.operator === true ? undefined : message.from;
   const openEngine = engineFor(prepared, session, candidates, ports);
   const isLight = kind.promptFiles?.(message) === "light";

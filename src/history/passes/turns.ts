@@ -1,7 +1,7 @@
 import type { AssistantMessage, ChatMessage, UserMessage } from "../../types/run/model.ts";
 import { beginsTurn } from "../../types/run/turns.ts";
 import { emptyUsage } from "../../types/run/usage.ts";
-import { hasCalls, oneText, partsOf } from "../parts.ts";
+import { hasCalls, hasField, isBlank, isWhole, oneText, partsOf } from "../parts.ts";
 import type { TranscriptPolicy } from "../../providers/quirks.ts";
 import { isOwn, unsigned } from "./thinking.ts";
 
@@ -86,4 +86,26 @@ function bridge(timestamp: number, { model }: TranscriptPolicy): AssistantMessag
     stopReason: "stop",
     timestamp,
   };
+}
+
+/**
+ * Whether a conversation is such that no pass changes it: only text, in turns that alternate, and every answer whole and unsigned. A
+ * limit of turns needs the passes.
+ */
+export const isPlainTalk = (messages: readonly ChatMessage[], { earlierTurns }: TranscriptPolicy): boolean =>
+  (earlierTurns === undefined || earlierTurns === 0) &&
+  messages.every((message, at) => (at % 2 === 0 ? isPlainTurn(message) : isPlainAnswer(message)));
+
+function isPlainTurn(message: ChatMessage): boolean {
+  if (message.role !== "user" || hasField(message, "provenance")) return false;
+  const { content } = message;
+  if (typeof content === "string") return !isBlank(content);
+  return content.length > 0 && content.every((part) => part.type === "text" && !isBlank(part.text));
+}
+
+const isPlainAnswer = (message: ChatMessage): boolean =>
+  message.role === "assistant" && isWhole(message) && message.content.length === 1 && isPlainText(message);
+
+function isPlainText({ content: [part] }: AssistantMessage): boolean {
+  return part?.type === "text" && !hasField(part, "textSignature") && !isBlank(part.text);
 }

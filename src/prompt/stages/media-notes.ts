@@ -50,7 +50,7 @@ export const mediaNotes: BodyStage = {
   apply(draft, context) {
     const files = context.media.filter((file) => file.transcribed !== true);
     const lines = [...noteLines(files), ...(context.missing ?? []).map(missingLine)];
-    const hint = files.length > 0 && context.hasMessageTool ? [SEND_BACK] : [];
+    const hint = files.length > 0 && context.hasMessageTool() ? [SEND_BACK] : [];
     return prepend(draft, [...lines, ...hint].join("\n"));
   },
 };

@@ -12,6 +12,7 @@ import { type Credential, expiryOf, fitsMode, isOver, namesOf } from "./credenti
 import type { Credentials, StoredKeys } from "./credentials.ts";
 import { NO_KEYS } from "./credentials.ts";
 import { freshLogin, loginKey, type NoKey } from "./renew.ts";
+import { BoundedMap } from "../../utils/bounded-map.ts";
 import { own } from "../../utils/own.ts";
 
 /** A key that can be sent, and the model with the address at which the key is valid. */
@@ -166,7 +167,15 @@ export class Profiles {
   }
 }
 
-const markOf = (secret: string): string => hash("sha256", secret).slice(0, 12);
+/** The marks of the last secrets: each turn asks for those of its provider. */
+const MOST_MARKS = 64;
+const marks = new BoundedMap<string, string>(MOST_MARKS);
+
+function markOf(secret: string): string {
+  const mark = marks.get(secret) ?? hash("sha256", secret).slice(0, 12);
+  marks.set(secret, mark);
+  return mark;
+}
 
 /** What identifies a login: the token that renews it. */
 function secretOf(credential: Credential): string {

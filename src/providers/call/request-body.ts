@@ -1,5 +1,5 @@
 import type { PiStreamOptions } from "../pi.ts";
-import { isFields } from "../../utils/fields.ts";
+import { type Fields, isFields, isSameData } from "../../utils/fields.ts";
 
 /** The APIs whose SDK sends a body of bytes as it is. */
 const TAKES_BYTES: ReadonlySet<string> = new Set(["openai-completions", "openai-responses"]);
@@ -49,7 +49,7 @@ function* textsOf(body: Readonly<Record<string, unknown>>): Generator<string> {
     // JSON has no such value.
     if (text === undefined) continue;
     yield `${before}${JSON.stringify(key)}:${text}`;
-    if (Array.isArray(value)) yield* textsOfList(value);
+    if (Array.isArray(value)) yield* key === "tools" ? textsOfTools(value) : textsOfList(value);
     before = ",";
   }
   yield before === "{" ? "{}" : "}";
@@ -62,4 +62,29 @@ function* textsOfList(list: readonly unknown[]): Generator<string> {
     const isLast = at + AT_ONCE >= list.length;
     yield `${at === 0 ? "[" : ","}${text.slice(1, -1)}${isLast ? "]" : ""}`;
   }
+}
+
+/** The JSON of tools, by their schemas: they stay the same from request to request. */
+const ofSchema = new WeakMap<object, { readonly tool: unknown; readonly text: string }>();
+
+function* textsOfTools(list: readonly unknown[]): Generator<string> {
+  if (list.length === 0) yield "[]";
+  for (const [at, tool] of list.entries())
+    yield `${at === 0 ? "[" : ","}${textOfTool(tool)}${at === list.length - 1 ? "]" : ""}`;
+}
+
+function textOfTool(tool: unknown): string {
+  const schema = isFields(tool) ? schemaOf(tool) : undefined;
+  if (!schema) return JSON.stringify(tool);
+  const known = ofSchema.get(schema);
+  if (known && isSameData(known.tool, tool)) return known.text;
+  const text = JSON.stringify(tool);
+  ofSchema.set(schema, { tool, text });
+  return text;
+}
+
+/** Its place in a tool of both APIs. */
+function schemaOf({ parameters, function: called }: Fields): object | undefined {
+  const schema = isFields(called) ? called["parameters"] : parameters;
+  return isFields(schema) ? schema : undefined;
 }

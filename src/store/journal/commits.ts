@@ -160,8 +160,9 @@ export class Commits {
     const synced = this.#options.isDurable === true ? syncOf(wal, batch) : undefined;
     for (const [at, settle] of settled.entries()) if (!synced || batch[at]?.isAhead) settle();
     if (synced) background("the journal's sync", this.#settleSynced(synced, batch, settled));
-    if (wal.isLong) this.#pauseFor(wal.checkpoint().catch((error: unknown) => this.#options.onLongLog?.(error)));
-    else wal.copyPart(synced);
+    const { pages } = wal;
+    if (wal.isLong(pages)) this.#pauseFor(wal.checkpoint().catch((error: unknown) => this.#options.onLongLog?.(error)));
+    else wal.copyPart(pages, synced);
   }
 
   async #settleSynced(synced: Promise<void>, batch: readonly Write[], settled: readonly Settle[]): Promise<void> {

@@ -1,21 +1,26 @@
 import { hash } from "node:crypto";
 import type { Clock } from "../../types/clock.ts";
 import type { Texts } from "../../types/journal.ts";
+import { BoundedMap } from "../../utils/bounded-map.ts";
 import { forgetOldest } from "../../utils/forget-oldest.ts";
 import { text as textIn } from "./columns.ts";
 import type { Commits } from "./commits.ts";
 
 /** Keys that are known to be in the table. A forgotten one is only looked up again. */
 const MOST_KNOWN = 1000;
+/** System prompts, which stay the same from turn to turn, are hashed once. */
+const MOST_HASHED = 16;
 /** How often a text in use is marked as used, so that it is not pruned. */
 const TOUCH_MS = 86_400_000;
 
 /** Texts by their hash. */
 export function createTexts(commits: Commits, clock: Clock): Texts {
   const touched = new Map<string, number>();
+  const keys = new BoundedMap<string, string>(MOST_HASHED);
   return {
     async put(text) {
-      const key = hash("sha256", text, "buffer").toString("hex", 0, 16);
+      const key = keys.get(text) ?? hash("sha256", text, "buffer").toString("hex", 0, 16);
+      keys.set(text, key);
       const now = clock.now();
       const last = touched.get(key);
       if (last !== undefined && now - last < TOUCH_MS) return key;

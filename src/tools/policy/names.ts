@@ -90,7 +90,7 @@ export interface PolicyTool {
 }
 
 /** All names that a list can name a tool by. Whoever may write files may patch them, and whoever may not, may not. */
-export function namesOf({ name, groups = [] }: PolicyTool): readonly string[] {
+export const namesOf = once(({ name, groups = [] }: PolicyTool): readonly string[] => {
   const names = [name, ...groups].map(normalName);
   return names.includes("apply_patch") ? [...names, "write"] : names;
-}
+});

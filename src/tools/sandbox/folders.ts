@@ -1,8 +1,9 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { mkdir, readdir, readFile, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import type { SandboxSettings } from "../../types/sandbox.ts";
+import { BoundedMap } from "../../utils/bounded-map.ts";
 import { errorCode, unlessMissing } from "../../utils/missing.ts";
 
 /** Whose sandbox it is. */
@@ -39,8 +40,19 @@ function nameOf(scope: SandboxSettings["scope"], { agentId, sessionKey }: Sandbo
   if (scope === "shared") return "shared";
   const plain = (text: string) => text.replaceAll(/[^a-zA-Z0-9_-]+/g, "-").slice(0, 40);
   if (scope === "agent") return `agent-${plain(agentId)}`;
-  const hash = createHash("sha256").update(`${agentId}\0${sessionKey}`).digest("hex").slice(0, 12);
-  return `session-${plain(sessionKey)}-${hash}`;
+  return sessionName(`${agentId}\0${sessionKey}`, () => plain(sessionKey));
+}
+
+/** Names of sessions' folders: a run asks several times. */
+const MOST_NAMES = 1000;
+const names = new BoundedMap<string, string>(MOST_NAMES);
+
+function sessionName(owner: string, plain: () => string): string {
+  const known = names.get(owner);
+  if (known !== undefined) return known;
+  const name = `session-${plain()}-${hash("sha256", owner).slice(0, 12)}`;
+  names.set(owner, name);
+  return name;
 }
 
 /** The folder's record lies beside it, where its commands cannot write. Its time of change is that of the last use. */

@@ -63,7 +63,8 @@ export function backendsOf(
 ): Backends & Pick<ToolScene, "isSandboxed" | "elevation"> & Pick<ToolSet, "sandbox"> {
   if (!agent.sandbox) return hostBackends(host);
   // A config that was changed since the start may name a backend that has not been tried.
-  if (agent.sandbox.mode === "auto") background("trial of the sandbox", machine.probe(agent.sandbox.backend));
+  const { mode, backend } = agent.sandbox;
+  if (mode === "auto" && !machine.known(backend)) background("trial of the sandbox", machine.probe(backend));
   const confined = confinedIn(agent, acting, machine);
   const backends = sandboxBackends({
     host,

@@ -6,6 +6,7 @@ import type { Session } from "../../../types/session.ts";
 import type { AgentSettings } from "../../../types/settings.ts";
 import { fetchMedia, NO_MEDIA, type FetchedMedia, type MediaPorts } from "../../media/media.ts";
 import type { DispatchPorts, QueuedTurn } from "../../ports.ts";
+import { actingOf } from "../acting.ts";
 import { bodyFor, type BodyPorts } from "../body.ts";
 import { startTyping } from "../../signals/typing.ts";
 import { factsFor, turnIdOf } from "../ids.ts";
@@ -44,7 +45,8 @@ async function prepareTurn(
     session.key,
   );
   const events = await claimEvents(session, turnId, ports.journal.events);
-  const body = bodyFor(queued, session, agent, { ports, media, events });
+  const acting = actingOf(queued.rows, session, ports);
+  const body = bodyFor(queued, session, agent, { ports, media, events, acting });
   const turn = {
     entryId: turnId,
     text: body.text,
@@ -59,6 +61,7 @@ async function prepareTurn(
     message: first.message,
     kind,
     agent,
+    acting,
     turn,
     body,
     files: media.fates,

@@ -95,6 +95,9 @@ const SHAPES: readonly (readonly [RegExp, z.ZodType])[] = [
   [/^\/users\/@me$/, withId.extend({ username: z.string() })],
   [/^\/guilds\/[^/]+\/members\/[^/]+$/, z.looseObject({ roles: z.array(z.string()) })],
   [/^\/guilds\/[^/]+$/, withId.extend({ roles: z.array(withId) })],
+  [/^\/guilds\/[^/]+\/threads\/active$/, z.looseObject({ threads: z.array(withId) })],
+  [/^\/guilds\/[^/]+\/emojis$/, z.array(z.looseObject({ name: z.string().nullable() }))],
+  [/^\/channels\/[^/]+\/messages\/pins$/, z.looseObject({ items: z.array(z.looseObject({ message: withId })) })],
   // A read answers with a list, a send with one message.
   [/^\/channels\/[^/]+\/messages$/, z.union([z.array(withId), withId])],
 ];

@@ -1,4 +1,5 @@
 import type { APIMessage } from "discord-api-types/v10";
+import { actions } from "./actions.ts";
 import { fileNameOf } from "openclaw/plugin-sdk";
 import type { ChannelLink, OutboundPart, Peer, SendOptions, SendResult } from "openclaw/plugin-sdk";
 import { isGone, outcomeOf, reasonOf, UNKNOWN_MESSAGE } from "./failures.ts";
@@ -8,12 +9,13 @@ import type { Bot } from "./bot.ts";
 import { changeAt, filesOf, hasFilled, NO_MENTIONS, nonceOf, rowsOf } from "./send.ts";
 import { targetOf } from "./targets.ts";
 
-type Changes = Required<Pick<ChannelLink, "edit" | "remove" | "react" | "typing" | "find">>;
+type Changes = Required<Pick<ChannelLink, "actions" | "edit" | "remove" | "react" | "typing" | "find">>;
 
-/** The changes to messages that exist. */
+/** The changes to messages that exist, and what else the bot can do in a channel. */
 export function changes(bot: Bot): Changes {
   const { api, host } = bot;
   return {
+    actions: actions(bot),
     async edit(to, messageId, part, options = {}) {
       // Without an empty list the earlier buttons would stay.
       const components = rowsOf(options.buttons ?? []);

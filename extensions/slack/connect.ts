@@ -1,6 +1,7 @@
 import { background } from "openclaw/plugin-sdk";
 import type { ChannelHost, ChannelLink } from "openclaw/plugin-sdk";
 import { Account } from "./transport/account.ts";
+import { actions } from "./outbound/actions.ts";
 import { commandForm } from "./outbound/command-form.ts";
 import type { SlackConfig } from "./config.ts";
 import { authError, reasonOf } from "./transport/failures.ts";
@@ -26,6 +27,7 @@ export async function connect(config: SlackConfig, host: ChannelHost): Promise<C
       return result;
     },
     ...messageChanges(account),
+    actions: actions(account),
     chatId: (to) => account.channelIds.of(to),
     stream: (to, options) => startNativeStream(account, to, options),
     typing: (to) => account.typing.show(to),

@@ -5,7 +5,6 @@ import { ChatIds } from "./chat-ids.ts";
 import type { TelegramConfig } from "./config.ts";
 import { download } from "./receive/download.ts";
 import { Drafts } from "./send/drafts.ts";
-import { envelope } from "./send/envelope.ts";
 import { badToken, failureOf, isBadToken } from "./send/failures.ts";
 import { Forums } from "./receive/forums.ts";
 import { Intake } from "./receive/intake.ts";
@@ -15,8 +14,7 @@ import { Posts } from "./receive/posts.ts";
 import { openReceiver, receive } from "./receive/receive.ts";
 import type { Account } from "./account.ts";
 import { explain } from "./receive/failure-report.ts";
-import { changes, sendText } from "./send/send.ts";
-import { Uploads } from "./send/upload.ts";
+import { outgoing } from "./send/outgoing.ts";
 
 /** Begins to receive. Throws `OpenClawError` when the settings cannot work or Telegram does not know the token. */
 export async function connect(config: TelegramConfig, host: ChannelHost): Promise<ChannelLink> {
@@ -43,17 +41,12 @@ function link(account: Account, self: Self | undefined): ChannelLink {
   const end = new AbortController();
   const signal = AbortSignal.any([host.signal, end.signal]);
   const intake = new Intake(account, signal);
-  const uploads = new Uploads(account);
   const drafts = new Drafts(account);
   const chatIds = new ChatIds(account);
   const receiving = { account, intake, signal };
   const received = receive(receiving, openReceiver(receiving), self);
   return {
-    async send(to, part, options) {
-      const where = envelope(account, to, options);
-      return part.kind === "text" ? sendText(account, where, part) : uploads.send(where, part, options.idempotencyKey);
-    },
-    ...changes(account),
+    ...outgoing(account),
     chatId: (to) => chatIds.of(to),
     stream: (to, options) => drafts.stream(to, options),
     download: (item) => download(bot, config, item),

@@ -5,6 +5,7 @@ import type {
   OutboundFiles,
   OutboundText,
   Peer,
+  Poll,
   SendOptions,
   SendResult,
 } from "openclaw/plugin-sdk";
@@ -31,7 +32,7 @@ export interface Sending {
   sentAt(messageId: string): number | undefined;
 }
 
-type Link = Pick<ChannelLink, "send"> & Required<Pick<ChannelLink, "edit" | "remove" | "react" | "typing">>;
+type Link = Pick<ChannelLink, "send" | "actions"> & Required<Pick<ChannelLink, "edit" | "remove" | "react" | "typing">>;
 
 /** The calls of a link that send. Never rejects. */
 export function createSender(sending: Sending): Link {
@@ -76,6 +77,7 @@ export function createSender(sending: Sending): Link {
     },
     remove: (to, messageId) => change(to, messageId, (key) => ({ delete: key })),
     react: (to, messageId, emoji) => change(to, messageId, (key) => ({ react: { text: emoji ?? "", key } })),
+    actions: { poll: (to, poll) => post(to, pollContent(poll), crypto.randomUUID()) },
     async typing(to) {
       const socket = await connection.ready(0);
       if (!socket) return;
@@ -86,6 +88,10 @@ export function createSender(sending: Sending): Link {
     },
   };
 }
+
+const pollContent = ({ question, options, isMulti }: Poll): AnyMessageContent => ({
+  poll: { name: question, values: [...options], selectableCount: isMulti ? options.length : 1 },
+});
 
 /** Why a message cannot be edited: WhatsApp would silently drop the edit. Undefined when it can. */
 function whyNotEditable({ sentAt }: Sending, messageId: string): string | undefined {

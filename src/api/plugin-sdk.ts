@@ -6,6 +6,8 @@ export type {
   ChannelHost,
   ChannelLimits,
   ChannelLink,
+  ChatActions,
+  Looked,
   CommandForm,
   ChannelLog,
   FetchedFile,
@@ -21,6 +23,15 @@ export type {
   WebhookAnswer,
   WebhookRequest,
 } from "../types/chat/channel.ts";
+export type {
+  ChatFacts,
+  NewThread,
+  Poll,
+  ReactionCount,
+  ReadQuery,
+  SeenMessage,
+  SeenThread,
+} from "../types/chat/actions.ts";
 export type {
   ChatNews,
   InboundMessage,

@@ -101,6 +101,15 @@ const accountShape = {
   botLoopProtection: botLoopConfig
     .prefault({})
     .meta(about("Bot loops", "Ends conversations in which bots keep answering each other.")),
+  actions: z
+    .record(z.string(), z.boolean())
+    .prefault({})
+    .meta(
+      about(
+        "Actions",
+        "Actions of the `message` tool, by the platform's name of their group, such as `reactions`, `polls`, `pins`, `messages`, `threads`, `memberInfo`; false switches them off. All are on but `sticker`.",
+      ),
+    ),
   reactionNotifications: z
     .enum(["off", "own", "all", "allowlist"])
     .default("own")

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { ACTIONS } from "./message/fields.ts";
 import { about, idList } from "../utils/config.ts";
 import { agentExecConfig, execConfig } from "./exec-config.ts";
 import { RISKY_USES } from "../types/run/untrusted.ts";
@@ -72,8 +73,6 @@ const inSandbox = z
   })
   .optional()
   .meta(about("Sandbox", "Tools in a sandbox."));
-
-const ACTIONS = ["send", "react", "edit", "delete"] as const;
 
 const message = z.strictObject({
   actions: z

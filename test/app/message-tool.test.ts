@@ -38,11 +38,13 @@ let clock: Clock;
 /** What a file waits for before it is kept. */
 let keeping: () => Promise<void>;
 
+let live: Live;
+
 beforeEach(async () => {
   fixture = await openDispatchFixture();
   clock = systemClock;
   const paths = resolvePaths({ HOME: fixture.dir, OPENCLAW_STATE_DIR: join(fixture.dir, "state") });
-  const live = new Live(paths, fixture.dir, await loadConfig({ path: paths.configPath, env: {} }));
+  live = new Live(paths, fixture.dir, await loadConfig({ path: paths.configPath, env: {} }));
   const buttons = () => ({ count: 3, label: 20, command: 64 });
   const links = { link: () => fixture.platform, limits: () => fixture.limits, buttons };
   const accounts = () => [{ channel: "telegram", accountId: "default", enabled: true }];
@@ -105,6 +107,34 @@ describe("the message tool", () => {
     script({ action: "send", message: "hello" }, "done");
     await boot.ask("hi again");
     expect(await boot.journal.outbox.of(row.id)).toEqual([]);
+  });
+
+  it("offers the actions of the platform that the account's config leaves on, and acts by them", async () => {
+    permit({ actions: ["send", "poll", "pin", "read"] });
+    const done: unknown[] = [];
+    const sent = async (...call: unknown[]) => {
+      done.push(call.slice(1));
+      return { kind: "sent", messageId: "77" } as const;
+    };
+    const actions = { poll: sent, pin: sent };
+    Object.assign(fixture.platform, { actions });
+    const offered = async () => {
+      await boot.ask("hello");
+      const call = fixture.model.calls.at(-1);
+      const tool = JSON.stringify(call?.tools.find((one) => one.function.name === "message"));
+      return ["poll", "pin", "read"].filter((action) => tool?.includes(`"${action}"`));
+    };
+    fixture.model.answer(() => ({ text: "ok" }));
+    expect(await offered()).toEqual(["poll", "pin"]);
+    script({ action: "poll", pollQuestion: "Lunch?", pollOption: ["yes", "no"] }, "asked");
+    await boot.ask("ask them");
+    expect(lastResult()).toContain("Sent the poll to telegram:1, message id 77.");
+    expect(done).toEqual([[{ question: "Lunch?", options: ["yes", "no"], isMulti: false }]]);
+    const path = join(fixture.dir, "polls-off.json");
+    await writeFile(path, JSON.stringify({ channels: { telegram: { botToken: "1:a", actions: { polls: false } } } }));
+    live.replace(await loadConfig({ path, env: {} }));
+    fixture.model.answer(() => ({ text: "ok" }));
+    expect(await offered()).toEqual(["pin"]);
   });
 
   it("writes into the chat that the run answers and receives the platform's id", async () => {

@@ -8,6 +8,7 @@ const able: Required<ChannelLink> = {
   send: sent,
   edit: sent,
   remove: sent,
+  actions: { poll: sent, pin: sent },
   chatId: async () => "1",
   stream: () => undefined,
   react: sent,
@@ -65,7 +66,7 @@ it("a capability that a later contract adds is forwarded, watched and listed", a
 
 it("lists the optional methods that a link has, but not those of no interest to people", () => {
   expect(capabilitiesIn(able)).toEqual(
-    ["edit", "remove", "stream", "react", "find", "typing", "missedSince", "download"].toSorted(),
+    ["edit", "remove", "stream", "react", "find", "typing", "missedSince", "download", "poll", "pin"].toSorted(),
   );
 });
 
@@ -83,12 +84,22 @@ it("reports each message that the platform took, and no other result of a send",
 it("reports a refusal of the account whichever call meets it", async () => {
   const watching = watch();
   const stream = { isMessage: false, keepAliveMs: 1000, show: revoked, keepAlive: sent };
-  const refusing = { ...able, send: revoked, edit: revoked, remove: revoked, react: revoked, stream: () => stream };
+  const actions = { pin: revoked };
+  const refusing = {
+    ...able,
+    send: revoked,
+    edit: revoked,
+    remove: revoked,
+    react: revoked,
+    stream: () => stream,
+    actions,
+  };
   const link = watchedLink(refusing, watching);
   await link.send(peer("1"), part, { idempotencyKey: "a" });
   await link.edit?.(peer("1"), "1", part);
   await link.remove?.(peer("1"), "1");
   await link.react?.(peer("1"), "1", "👍");
   await link.stream?.(peer("1"), { key: "a" })?.show(part, "x");
-  expect(watching.calls).toEqual(Array(5).fill("Token revoked. Get another."));
+  await link.actions?.pin?.(peer("1"), "1", true);
+  expect(watching.calls).toEqual(Array(6).fill("Token revoked. Get another."));
 });

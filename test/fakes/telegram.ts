@@ -120,6 +120,7 @@ const CONTENT: Readonly<Record<string, string>> = {
   sendVideo: "video",
   sendAnimation: "animation",
   sendSticker: "sticker",
+  sendPoll: "question",
 };
 const METHODS_OF: Readonly<Record<string, string>> = Object.fromEntries(
   Object.entries(CONTENT).map(([method, field]) => [field, method]),
@@ -416,6 +417,17 @@ class Fake implements FakeTelegram {
       if (!Array.isArray(body["reaction"])) throw new Refusal(400, "Bad Request: reaction must be an array");
       return ok(this.#messageKey(body) !== "");
     },
+    pinChatMessage: (body) => this.#pin(body, true),
+    unpinChatMessage: (body) => this.#pin(body, false),
+    createForumTopic: (body) => ok({ message_thread_id: 4242, name: needText(body, "name"), icon_color: 7_322_096 }),
+    editForumTopic: (body) => {
+      if (Number(body["message_thread_id"]) !== 77) throw new Refusal(400, "Bad Request: TOPIC_ID_INVALID");
+      return ok(needText(body, "name") !== "");
+    },
+    getChatMember: (body) => {
+      if (Number(body["user_id"]) !== 1001) throw new Refusal(400, "Bad Request: member not found");
+      return ok({ status: "administrator", user: { id: 1001, is_bot: false, first_name: "Ada", username: "ada" } });
+    },
     answerCallbackQuery: (body) => ok(needText(body, "callback_query_id") !== ""),
     deleteWebhook: () => {
       this.webhook = undefined;
@@ -525,6 +537,13 @@ class Fake implements FakeTelegram {
     const id = Number(body["draft_id"] ?? 0);
     if (!Number.isSafeInteger(id) || id === 0) throw new Refusal(400, "Bad Request: RANDOM_ID_INVALID");
     this.#drafts.set(chat, { text: visible(body, "text", 4096), until: Date.now() + 30_000 });
+    return ok(true);
+  }
+
+  #pin(body: Record<string, unknown>, isPinned: boolean): Answer {
+    const key = this.#messageKey(body);
+    if (!this.#messages.has(key))
+      throw new Refusal(400, `Bad Request: message to ${isPinned ? "pin" : "unpin"} not found`);
     return ok(true);
   }
 

@@ -9,6 +9,9 @@ const MEMBER = { nick: "Ada of Crew", roles: ["950"], joined_at: "2026-01-01T00:
 const EPOCH = 1_420_070_400_000;
 /** docs.discord.com/developers/interactions/receiving-and-responding: how long a token is good for. */
 const INTERACTION_MS = 15 * 60_000;
+const isEmpty = ({ body, files }: Pick<RestCall, "body" | "files">): boolean =>
+  textIn(body, "content") === "" && files.length === 0 && !["poll", "sticker_ids"].some((part) => part in body);
+
 /** A guild with a channel, a thread, a forum and a post, and people in it. Shapes: docs.discord.com/developers/resources */
 export class FakeWorld {
   url = "";
@@ -187,7 +190,7 @@ export class FakeWorld {
       case "channels":
         return this.#inChannel(call, parts);
       case "guilds":
-        return ok(parts[2] === "members" ? this.#member(String(parts[3])) : this.guild);
+        return this.#inGuild(parts);
       case "interactions":
         this.callbacks.push(call.body);
         return { status: 204 };
@@ -211,6 +214,41 @@ export class FakeWorld {
     return ok(this.commands);
   }
 
+  #inGuild([, , what, id]: readonly string[]): RestResult {
+    if (what === "members") return ok(this.#member(String(id)));
+    if (what === "emojis") return ok([{ id: "70", name: "wave" }]);
+    if (what !== "threads") return ok(this.guild);
+    const threads = [...this.#channels.values()].filter(({ type }) => type === 11);
+    return ok({ threads, members: [] });
+  }
+
+  /** docs.discord.com/developers/resources/message#get-channel-pins */
+  #pins(channel: string, id: string | undefined, method: string): RestResult {
+    const pinned = this.messages(channel).filter((message) => message["pinned"] === true);
+    if (id === undefined)
+      return ok({ items: pinned.map((message) => ({ pinned_at: message["timestamp"], message })), has_more: false });
+    const message = this.find(channel, id);
+    if (!message) return UNKNOWN_MESSAGE;
+    message["pinned"] = method === "PUT";
+    return { status: 204 };
+  }
+
+  /** docs.discord.com/developers/resources/channel#start-thread-from-message, #start-thread-without-message */
+  #thread(parent: string, { body }: RestCall, message?: string): RestResult {
+    if (textIn(body, "name") === "") return refusal(400, 50_035, "Invalid Form Body");
+    const id = message ?? this.nextId();
+    const thread = {
+      id,
+      type: 11,
+      guild_id: "900",
+      parent_id: parent,
+      name: textIn(body, "name"),
+      last_message_id: null,
+    };
+    this.#channels.set(id, thread);
+    return ok(thread);
+  }
+
   #member(id: string): Json {
     if (id === this.self.id) return { user: this.self, nick: null, roles: ["951"] };
     return { ...MEMBER, user: { ...ADA, id } };
@@ -219,14 +257,21 @@ export class FakeWorld {
   #inChannel(call: RestCall, [, channel = "", what, id, deeper, emoji]: readonly string[]): RestResult {
     const place = this.channel(channel);
     if (!place) return UNKNOWN_CHANNEL;
-    if (what === undefined) return ok(place);
+    if (what === undefined) return ok(call.method === "PATCH" ? Object.assign(place, call.body) : place);
+    if (what === "threads") return this.#thread(channel, call);
     if (what === "typing") {
       this.typing.push(channel);
       return { status: 204 };
     }
+    return this.#atMessage(channel, call, [id, deeper, emoji]);
+  }
+
+  #atMessage(channel: string, call: RestCall, [id, deeper, emoji]: readonly (string | undefined)[]): RestResult {
+    if (id === "pins") return this.#pins(channel, deeper, call.method);
     if (id === undefined) return call.method === "GET" ? this.#page(channel, call.query) : this.#create(channel, call);
     const message = this.find(channel, id);
     if (!message) return UNKNOWN_MESSAGE;
+    if (deeper === "threads") return this.#thread(channel, call, id);
     if (deeper === "reactions") return this.#react(message, decodeURIComponent(emoji ?? ""), call.method);
     return this.#change(channel, message, call);
   }
@@ -238,6 +283,7 @@ export class FakeWorld {
     const all = (this.showsHistory ? this.messages(channel) : []).map((message) =>
       this.tellsNonces ? message : { ...message, nonce: undefined },
     );
+    if (query.has("around")) return ok(all.filter(({ id }) => id === query.get("around")));
     const earlier = before === null ? all : all.filter(({ id }) => BigInt(String(id)) < BigInt(before));
     const some =
       after === null
@@ -250,7 +296,7 @@ export class FakeWorld {
     const content = textIn(body, "content");
     const nonce = textIn(body, "nonce");
     if (content.length > 2000 || nonce.length > 25) return refusal(400, 50_035, "Invalid Form Body");
-    if (content === "" && files.length === 0) return refusal(400, 50_006, "Cannot send an empty message");
+    if (isEmpty({ body, files })) return refusal(400, 50_006, "Cannot send an empty message");
     if (body["message_reference"] !== undefined && !this.showsHistory) return MAY_NOT_QUOTE;
     const key = `${channel}/${nonce}`;
     const same = body["enforce_nonce"] === true ? this.#nonces.get(key) : undefined;

@@ -116,6 +116,23 @@ export const METHODS: Readonly<Record<string, Method>> = {
     channel,
     message: slack.shape(slack.find(channel, timestamp)),
   }),
+  "pins.add": (slack, { channel, timestamp }) => {
+    const { pinned } = slack.find(channel, timestamp);
+    if (pinned === true) throw new Refusal("already_pinned");
+    slack.find(channel, timestamp).pinned = true;
+    return {};
+  },
+  "pins.remove": (slack, { channel, timestamp }) => {
+    if (slack.find(channel, timestamp).pinned !== true) throw new Refusal("no_pin");
+    slack.find(channel, timestamp).pinned = false;
+    return {};
+  },
+  "pins.list": (slack, { channel = "" }) => ({
+    items: slack.messages
+      .filter((each) => each.channel === channel && each.pinned === true)
+      .map((each) => ({ type: "message", channel, message: slack.shape(each) })),
+  }),
+  "emoji.list": () => ({ emoji: { wave: "https://emoji.test/wave.png" } }),
   "files.getUploadURLExternal": (slack, { filename = "" }) => {
     const id = `F${slack.next()}`;
     slack.files.set(id, { bytes: new Uint8Array(), about: { id, name: filename } });

@@ -26,6 +26,7 @@ export interface FakeMessage {
   metadata?: unknown;
   /** Shown as being written: chat.startStream. */
   isOpen?: boolean;
+  pinned?: boolean;
   readonly files?: readonly Record<string, unknown>[];
   blocks: readonly unknown[];
   edited?: { readonly user: string; readonly ts: string };

@@ -108,7 +108,8 @@ export function changes(account: Account): Changes {
   };
 }
 
-async function change(messageId: string, call: () => Promise<unknown>): Promise<SendResult> {
+/** Makes a call that changes a message. Never rejects. */
+export async function change(messageId: string, call: () => Promise<unknown>): Promise<SendResult> {
   try {
     await call();
     return { kind: "sent", messageId };

@@ -284,6 +284,19 @@ describe("sending", () => {
     expect(fake.reactions.get(id.split("/")[0]!)).toBe("👍");
   });
 
+  test("a poll has its question, its answers, and how many may be chosen", async () => {
+    const { link, platform, fake } = await begin();
+    const poll = { question: "Lunch?", options: ["yes", "no"], isMulti: false };
+    expect(await link.actions?.poll?.(platform.direct, poll)).toMatchObject({ kind: "sent" });
+    expect(await link.actions?.poll?.(platform.direct, { ...poll, isMulti: true })).toMatchObject({ kind: "sent" });
+    const polls = fake.shown.map(({ content }) => content.pollCreationMessageV3 ?? content.pollCreationMessage);
+    const options = [{ optionName: "yes" }, { optionName: "no" }];
+    expect(polls).toMatchObject([
+      { name: "Lunch?", options, selectableOptionsCount: 1 },
+      { name: "Lunch?", options, selectableOptionsCount: 2 },
+    ]);
+  });
+
   test("a voice note is one, other sounds are not, and captions go before them", async () => {
     const host = new Host();
     const { link, platform, fake } = await begin({}, host);

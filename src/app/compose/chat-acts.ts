@@ -1,15 +1,18 @@
+import type { AccountConfig } from "../../channels/config.ts";
 import { channelIn } from "../../channels/target.ts";
 import type { Outbox } from "../../outbox/deliver.ts";
 import type { Links } from "../../outbox/ports.ts";
 import { renderText } from "../../outbox/render.ts";
 import { messageTool } from "../../tools/message/message.ts";
 import { MESSAGE_TOOL, postedOf } from "../../tools/message/message-result.ts";
-import type { ChannelLink, SendResult } from "../../types/chat/channel.ts";
+import type { ChannelLink, ChatActions, SendResult } from "../../types/chat/channel.ts";
 import type { Clock } from "../../types/clock.ts";
 import type { MediaStore, OutboxJournal } from "../../types/journal.ts";
 import type { Peer } from "../../types/chat/message.ts";
-import type { ChatActs, ChatPost, TargetInput } from "../../types/chat/send.ts";
+import type { ChatAct, ChatActs, ChatPost, TargetInput } from "../../types/chat/send.ts";
 import type { ToolContribution } from "../../types/run/tool.ts";
+import { own } from "../../utils/own.ts";
+import { accountOf } from "../accounts/accounts.ts";
 import { deniedPaths } from "./agent-tools.ts";
 import { blocksOf, deliverAndWait, peerOf, type OutgoingParts } from "./outgoing.ts";
 import type { Live } from "./live.ts";
@@ -51,13 +54,10 @@ function chatActs(
     channels: { status, limits: (to) => links.limits(to) },
     core: { media, outbox, ports: { clock, closedPaths: deniedPaths(live) } },
   };
-  const methodOf = { react: "react", edit: "edit", delete: "remove" } as const;
   return {
     find: (words, home) => find(words, home, parts),
-    can(to, act) {
-      const link = links.link(to);
-      return !link || link[methodOf[act]] !== undefined;
-    },
+    can: (to, act) => isOn(accountOf(live.config, to), ACTS[act].groups) && hasMethod(links.link(to), ACTS[act].method),
+    actions: (to) => allowedActions(accountOf(live.config, to), links.link(to)?.actions),
     buttons: (to) => links.buttons?.(to),
     send: (post, signal) => send(post, parts, signal),
     isOwn: async (to, messageId) => (await sent.chatsOf(to, messageId)).some(({ chat }) => chat.id === to.chat.id),
@@ -66,6 +66,51 @@ function chatActs(
     remove: (to, messageId) => through(links.link(to), (link) => link.remove?.(to, messageId)),
   };
 }
+
+/** An act's method, and the names that switch it in an account's `actions`: each platform has its own. */
+interface Act<Method> {
+  readonly method: Method;
+  readonly groups: readonly string[];
+}
+
+const ACTS: Readonly<Record<ChatAct, Act<"send" | "react" | "edit" | "remove">>> = {
+  send: { method: "send", groups: ["sendMessage"] },
+  react: { method: "react", groups: ["reactions"] },
+  edit: { method: "edit", groups: ["editMessage", "messages"] },
+  delete: { method: "remove", groups: ["deleteMessage", "messages"] },
+};
+
+const GROUPS: Readonly<Record<keyof ChatActions, readonly string[]>> = {
+  poll: ["poll", "polls"],
+  pin: ["pins"],
+  pins: ["pins"],
+  read: ["messages"],
+  reactions: ["reactions"],
+  createThread: ["threads", "createForumTopic"],
+  renameThread: ["threads", "editForumTopic"],
+  threads: ["threads"],
+  member: ["memberInfo"],
+  chat: ["channelInfo"],
+  sticker: ["sticker", "stickers"],
+  emojis: ["emojiList"],
+};
+/** Off unless the config switches them on. */
+const OFF = ["sticker"];
+
+const isOn = ({ actions }: Pick<AccountConfig, "actions">, groups: readonly string[]): boolean =>
+  groups.every((group) => own(actions, group) ?? !OFF.includes(group));
+
+const hasMethod = (link: ChannelLink | undefined, method: "send" | "react" | "edit" | "remove"): boolean =>
+  !link || link[method] !== undefined;
+
+/** What a link can do and the account's config leaves on. */
+const allowedActions = (account: AccountConfig, actions: ChatActions = {}): ChatActions =>
+  new Proxy(actions, {
+    get: (target, name) =>
+      typeof name === "string" && isGroup(name) && isOn(account, GROUPS[name]) ? target[name] : undefined,
+  });
+
+const isGroup = (name: string): name is keyof ChatActions => Object.hasOwn(GROUPS, name);
 
 /** A target that names the run's own chat includes its thread. */
 function find(words: TargetInput, home: Peer, parts: OutgoingParts): Peer {

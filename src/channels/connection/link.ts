@@ -35,7 +35,8 @@ function watched<T extends object>(original: T, inspect: Inspect): T {
   return new Proxy(original, {
     get(target, name) {
       const value: unknown = Reflect.get(target, name);
-      if (typeof value !== "function") return value;
+      // Such as the link's `actions`.
+      if (typeof value !== "function") return isObject(value) ? watched(value, inspect) : value;
       return (...args: unknown[]): unknown => {
         const result: unknown = Reflect.apply(value, target, args);
         if (!(result instanceof Promise)) return isObject(result) ? watched(result, inspect) : result;
@@ -57,12 +58,13 @@ const isResult = (value: unknown, kind: "sent" | "retry"): value is Result =>
 /** What every link does, and what only the core needs to know. */
 const NO_CAPABILITY = new Set(["constructor", "send", "close", "commandForm", "clearPending", "chatId"]);
 
-/** The names of the optional methods that a link has, sorted. */
-export function capabilitiesIn(link: ChannelLink): readonly string[] {
+/** The names of the optional methods that a link and its actions have, sorted. */
+export const capabilitiesIn = (link: ChannelLink): readonly string[] =>
+  [...methodsOf(link).filter((name) => !NO_CAPABILITY.has(name)), ...methodsOf(link.actions ?? {})].toSorted();
+
+function methodsOf(object: object): readonly string[] {
   const names = new Set<string>();
-  for (let at: unknown = link; isObject(at) && at !== Object.prototype; at = Object.getPrototypeOf(at))
+  for (let at: unknown = object; isObject(at) && at !== Object.prototype; at = Object.getPrototypeOf(at))
     for (const name of Object.getOwnPropertyNames(at)) names.add(name);
-  return [...names]
-    .filter((name) => !NO_CAPABILITY.has(name) && typeof Reflect.get(link, name) === "function")
-    .toSorted();
+  return [...names].filter((name) => typeof Reflect.get(object, name) === "function");
 }

@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import type { AccountId, ChannelId } from "../ids.ts";
+import type { ChatFacts, NewThread, Poll, ReactionCount, ReadQuery, SeenMessage, SeenThread } from "./actions.ts";
 import type { InboundMessage, MediaItem, MediaKind, Peer } from "./message.ts";
 import type { OutboundPart, OutboundText, ReplyButton, TextFormat } from "./reply.ts";
 
@@ -112,6 +113,29 @@ export interface CommandForm {
   readonly note?: string;
 }
 
+/** The answer to a question about a chat. */
+export type Looked<T> = { readonly kind: "found"; readonly value: T } | Exclude<SendResult, { readonly kind: "sent" }>;
+
+/** What can be done in a chat besides sending messages and changing them. A method is missing where the platform has no such thing; none rejects. */
+export interface ChatActions {
+  poll?(to: Peer, poll: Poll): Promise<SendResult>;
+  pin?(to: Peer, messageId: string, isPinned: boolean): Promise<SendResult>;
+  pins?(to: Peer): Promise<Looked<readonly SeenMessage[]>>;
+  /** Oldest first. */
+  read?(to: Peer, query: ReadQuery): Promise<Looked<readonly SeenMessage[]>>;
+  reactions?(to: Peer, messageId: string): Promise<Looked<readonly ReactionCount[]>>;
+  /** `messageId` of the result is the id of the thread. */
+  createThread?(to: Peer, thread: NewThread): Promise<SendResult>;
+  /** Of the thread that `to` names. */
+  renameThread?(to: Peer, name: string): Promise<SendResult>;
+  threads?(to: Peer): Promise<Looked<readonly SeenThread[]>>;
+  member?(to: Peer, userId: string): Promise<Looked<ChatFacts>>;
+  chat?(to: Peer): Promise<Looked<ChatFacts>>;
+  sticker?(to: Peer, stickerId: string): Promise<SendResult>;
+  /** Names of the chat's own emoji. */
+  emojis?(to: Peer): Promise<Looked<readonly string[]>>;
+}
+
 /** What can be done to messages that exist. */
 interface MessageChanges {
   /** Replaces the text of one of our messages. A repeat has no effect. */
@@ -128,6 +152,7 @@ interface MessageChanges {
 /** An open connection of one account. Optional methods are capabilities. Only `chatId`, `download` and `missedSince` throw. */
 export interface ChannelLink extends MessageChanges {
   send(to: Peer, part: OutboundPart, options: SendOptions): Promise<SendResult>;
+  readonly actions?: ChatActions;
   /**
    * The platform's own id of a chat, the same for each name that a `Peer` may give it: the id of its person, a public name, an id
    * before a migration. Where messages of a thread belong to the thread alone, the id of the thread. Without it, a chat has one name.

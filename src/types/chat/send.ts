@@ -1,4 +1,4 @@
-import type { ButtonLimits, SendResult } from "./channel.ts";
+import type { ButtonLimits, ChatActions, SendResult } from "./channel.ts";
 import type { Peer } from "./message.ts";
 import type { ReplyButton } from "./reply.ts";
 
@@ -48,14 +48,16 @@ export interface Posted {
   readonly possibleRepeat?: boolean;
 }
 
-export type ChatAct = "react" | "edit" | "delete";
+export type ChatAct = "send" | "react" | "edit" | "delete";
 
 /** The actions in chats that the gateway offers to tools. */
 export interface ChatActs {
   /** Resolves a target; missing parts come from `home`. Throws an error with a text for the model when it is ambiguous. */
   find(target: TargetInput, home: Peer): Peer;
-  /** False when the chat's platform is known not to support it. */
+  /** False when the chat's platform is known not to support it, or the config switches it off. */
   can(to: Peer, act: ChatAct): boolean;
+  /** What else can be done there now. */
+  actions(to: Peer): ChatActions;
   /** What the buttons of a message may be there; undefined when there are none. */
   buttons(to: Peer): ButtonLimits | undefined;
   /**

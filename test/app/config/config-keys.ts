@@ -287,6 +287,11 @@ export const NAMED: readonly (readonly [file: string, title: string, keys: reado
     ["channels.replyToModeByChatType.channel"],
   ],
   [
+    "test/app/message-tool.test.ts",
+    "offers the actions of the platform that the account's config leaves on, and acts by them",
+    ["channels.actions"],
+  ],
+  [
     "test/app/config/config-effects.test.ts",
     "a reaction follows the account's scope, or the form of WhatsApp",
     ["channels.ackReaction", "channels.ackReactionScope"],

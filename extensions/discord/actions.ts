@@ -1,0 +1,182 @@
+import type {
+  APIChannel,
+  APIEmoji,
+  APIGuildMember,
+  APIMessage,
+  RESTPostAPIChannelMessageJSONBody,
+} from "discord-api-types/v10";
+import type {
+  ChatActions,
+  ChatFacts,
+  Looked,
+  Peer,
+  Poll,
+  ReadQuery,
+  SeenMessage,
+  SendResult,
+} from "openclaw/plugin-sdk";
+import type { Bot } from "./bot.ts";
+import { outcomeOf } from "./failures.ts";
+import { isLater, timeOf } from "./inbound/places.ts";
+import { nameOf, readable } from "./inbound/text.ts";
+import { selfId } from "./bot.ts";
+import { changeAt, NO_MENTIONS } from "./send.ts";
+import { targetOf } from "./targets.ts";
+
+/** Hours that a poll is open: Discord's default, and its maximum (docs.discord.com/developers/resources/poll). */
+const POLL_HOURS = { usual: 24, most: 768 };
+/** A public thread without a message, and minutes without a message after which a thread is archived. */
+const PUBLIC_THREAD = 11;
+const ARCHIVE_MINUTES = 1440;
+
+/** What a bot can do in a channel besides sending messages. */
+export const actions = (bot: Bot): ChatActions => ({ ...changes(bot), ...questions(bot) });
+
+function changes(bot: Bot): ChatActions {
+  const { api } = bot;
+  return {
+    poll: (to, poll) => post(to, { poll: pollOf(poll) }, bot),
+    sticker: (to, id) => post(to, { sticker_ids: [id] }, bot),
+    pin: (to, messageId, isPinned) =>
+      changeAt(to, bot, async (target) => {
+        await api.act(isPinned ? "PUT" : "DELETE", `/channels/${target}/messages/pins/${messageId}`);
+        return { kind: "sent", messageId };
+      }),
+    createThread: (to, { name, messageId }) =>
+      changeAt(to, bot, async (target) => {
+        const route = messageId === undefined ? "threads" : (`messages/${messageId}/threads` as const);
+        const body = {
+          name,
+          auto_archive_duration: ARCHIVE_MINUTES,
+          ...(messageId === undefined && { type: PUBLIC_THREAD }),
+        };
+        const thread = await api.ask<APIChannel>("POST", `/channels/${target}/${route}`, { body });
+        return { kind: "sent", messageId: thread.id };
+      }),
+    renameThread: (to, name) =>
+      changeAt(to, bot, async (target) => {
+        await api.act("PATCH", `/channels/${target}`, { body: { name } });
+        return { kind: "sent", messageId: target };
+      }),
+  };
+}
+
+function questions(bot: Bot): ChatActions {
+  const { api } = bot;
+  return {
+    pins: (to) =>
+      lookUp(to, bot, async (target) => {
+        const found = await api.ask<{ items: { message: APIMessage }[] }>("GET", `/channels/${target}/messages/pins`);
+        return found.items.map(({ message }) => seen(message, bot));
+      }),
+    read: (to, query) => lookUp(to, bot, (target) => read(target, query, bot)),
+    reactions: (to, messageId) =>
+      lookUp(to, bot, async (target) => {
+        const { reactions = [] } = await api.ask<APIMessage>("GET", `/channels/${target}/messages/${messageId}`);
+        return reactions.map(({ emoji, count }) => ({ emoji: emojiName(emoji), count }));
+      }),
+    threads: (to) =>
+      lookUp(to, bot, async (target) => {
+        const guild = await guildOf(target, bot);
+        const found = await api.ask<{ threads: APIChannel[] }>("GET", `/guilds/${guild}/threads/active`);
+        const here = found.threads.filter((thread) => "parent_id" in thread && thread.parent_id === target);
+        return here.map(({ id, name }) => ({ id, name: name ?? id }));
+      }),
+    member: (to, userId) => lookUp(to, bot, (target) => memberOf(target, userId, bot)),
+    chat: (to) => lookUp(to, bot, async (target) => factsOf(await api.ask<APIChannel>("GET", `/channels/${target}`))),
+    emojis: (to) =>
+      lookUp(to, bot, async (target) => {
+        const found = await api.ask<APIEmoji[]>("GET", `/guilds/${await guildOf(target, bot)}/emojis`);
+        return found.map(emojiName);
+      }),
+  };
+}
+
+async function post(
+  to: Peer,
+  content: Pick<RESTPostAPIChannelMessageJSONBody, "poll" | "sticker_ids">,
+  bot: Bot,
+): Promise<SendResult> {
+  return changeAt(to, bot, async (target) => {
+    const body = { ...content, allowed_mentions: NO_MENTIONS };
+    const message = await bot.api.ask<APIMessage>("POST", `/channels/${target}/messages`, { body });
+    bot.known.own.set(message.id, true);
+    return { kind: "sent", messageId: message.id };
+  });
+}
+
+const pollOf = ({ question, options, isMulti, hours = POLL_HOURS.usual }: Poll) => ({
+  question: { text: question },
+  answers: options.map((text) => ({ poll_media: { text } })),
+  allow_multiselect: isMulti,
+  duration: Math.max(1, Math.min(POLL_HOURS.most, Math.ceil(hours))),
+});
+
+/** Asks about the channel that `to` means. Never rejects. */
+async function lookUp<T>(to: Peer, bot: Bot, ask: (target: string) => Promise<T>): Promise<Looked<T>> {
+  try {
+    return { kind: "found", value: await ask(await targetOf(to, bot)) };
+  } catch (error) {
+    if (error instanceof NoServer) return { kind: "refused", reason: error.message };
+    const outcome = outcomeOf(error);
+    return outcome.kind === "sent" ? { kind: "unknown", reason: "no answer" } : outcome;
+  }
+}
+
+class NoServer extends Error {}
+
+async function guildOf(target: string, { api }: Bot): Promise<string> {
+  const channel = await api.ask<APIChannel>("GET", `/channels/${target}`);
+  if ("guild_id" in channel && channel.guild_id !== undefined) return channel.guild_id;
+  throw new NoServer("the chat is not on a server");
+}
+
+async function read(target: string, { limit, before, after, around }: ReadQuery, bot: Bot) {
+  // Discord takes one of the three.
+  const span = [Object.entries({ around, before, after }).find(([, id]) => id !== undefined)].flatMap((one) =>
+    one?.[1] === undefined ? [] : [[one[0], one[1]] as const],
+  );
+  const query = { limit: String(limit), ...Object.fromEntries(span) };
+  const found = await bot.api.ask<APIMessage[]>("GET", `/channels/${target}/messages`, { query });
+  return found.toSorted((a, b) => (isLater(a.id, b.id) ? 1 : -1)).map((message) => seen(message, bot));
+}
+
+function seen(message: APIMessage, bot: Bot): SeenMessage {
+  const { id, author, content, mentions, attachments } = message;
+  const names = { users: mentions, roles: new Map<string, string>(), places: bot.places, selfId: selfId(bot) ?? "" };
+  return {
+    id,
+    sender: nameOf(author),
+    at: timeOf(id),
+    text: readable(content, names),
+    files: attachments.map(({ filename }) => filename),
+  };
+}
+
+const emojiName = ({ id, name }: Pick<APIEmoji, "id" | "name">): string =>
+  id === null ? (name ?? "") : `<:${name ?? ""}:${id}>`;
+
+async function memberOf(target: string, userId: string, bot: Bot): Promise<ChatFacts> {
+  const route = `/guilds/${await guildOf(target, bot)}/members/${encodeURIComponent(userId)}` as const;
+  const { user, nick, roles, joined_at: joined } = await bot.api.ask<APIGuildMember>("GET", route);
+  return {
+    id: user.id,
+    username: user.username,
+    name: nick ?? nameOf(user),
+    bot: user.bot === true,
+    roles: roles.join(" "),
+    ...(joined !== null && { joined }),
+  };
+}
+
+function factsOf(channel: APIChannel): ChatFacts {
+  const topic = "topic" in channel && typeof channel.topic === "string" ? channel.topic : "";
+  const guild = "guild_id" in channel ? channel.guild_id : undefined;
+  return {
+    id: channel.id,
+    type: channel.type,
+    ...(typeof channel.name === "string" && { name: channel.name }),
+    ...(topic !== "" && { topic }),
+    ...(guild !== undefined && { server: guild }),
+  };
+}

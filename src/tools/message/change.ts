@@ -1,0 +1,69 @@
+import type { SendResult } from "../../types/chat/channel.ts";
+import type { Peer } from "../../types/chat/message.ts";
+import type { ChatActs } from "../../types/chat/send.ts";
+import type { ToolResult } from "../../types/run/tool.ts";
+import { errorResult, textResult } from "../define.ts";
+import { given, type Input } from "./fields.ts";
+import { isHome, type MessageToolOptions } from "./place.ts";
+
+interface Place {
+  readonly to: Peer;
+  readonly messageId: string;
+}
+
+/** Reacts to, edits or deletes a message. */
+export async function change(input: Input, to: Peer, { acts, scene }: MessageToolOptions): Promise<ToolResult> {
+  const current = isHome(to, scene.peer) && input.action === "react" ? scene.messageId : undefined;
+  const messageId = given(input.messageId) ?? current;
+  if (messageId === undefined) return errorResult("Say which message: give messageId.");
+  const refused = await refusalOf(input.action, { to, messageId }, { acts, scene });
+  if (refused !== undefined) return errorResult(refused);
+  const message = { to, messageId };
+  if (input.action === "delete") return resultOf(await acts.remove(to, messageId), `Deleted message ${messageId}.`);
+  return input.action === "edit" ? edit(input, message, acts) : react(input, message, acts);
+}
+
+/** Guests may have the agent change only its own messages, and react only in their own chat. */
+async function refusalOf(
+  action: Input["action"],
+  { to, messageId }: Place,
+  { acts, scene }: Pick<MessageToolOptions, "acts" | "scene">,
+): Promise<string | undefined> {
+  if (scene.isOwner) return undefined;
+  if (action === "react")
+    return isHome(to, scene.peer) ? undefined : "Only an owner's turn may react to messages of other chats.";
+  if (await acts.isOwn(to, messageId)) return undefined;
+  return `Message ${messageId} was not sent by the agent: only an owner's turn may ${action} it.`;
+}
+
+async function edit({ message = "" }: Input, { to, messageId }: Place, acts: ChatActs): Promise<ToolResult> {
+  if (message.trim() === "") return errorResult("Give the new text as message.");
+  return resultOf(await acts.edit(to, messageId, message), `Edited message ${messageId}.`);
+}
+
+async function react({ emoji, remove }: Input, { to, messageId }: Place, acts: ChatActs): Promise<ToolResult> {
+  const name = given(emoji);
+  if (remove === true)
+    return resultOf(await acts.react(to, messageId, undefined), `Took the reaction off message ${messageId}.`);
+  if (name === undefined) return errorResult("Give the emoji.");
+  return resultOf(await acts.react(to, messageId, name), `Reacted with ${name} to message ${messageId}.`);
+}
+
+/** What became of a change, for the model. */
+export function resultOf(result: SendResult, done: string, details?: Record<string, unknown>): ToolResult {
+  return result.kind === "sent" ? textResult(done, details) : failureResult(result);
+}
+
+/** Why something was not done, for the model. */
+export function failureResult(result: Exclude<SendResult, { kind: "sent" }>): ToolResult {
+  switch (result.kind) {
+    case "refused":
+      return errorResult(`The platform refused it: ${result.reason}`);
+    case "unknown":
+      return errorResult(`It is not known whether it was done: ${result.reason}`);
+    case "retry": {
+      const when = result.afterMs === undefined ? "later" : `in ${Math.ceil(result.afterMs / 1000)} s`;
+      return errorResult(`It was not done: ${result.reason}. Try again ${when}.`);
+    }
+  }
+}

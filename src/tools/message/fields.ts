@@ -1,0 +1,134 @@
+import { z } from "zod";
+import { toolSchema } from "../schema.ts";
+import { buttonList } from "./buttons.ts";
+
+/** What the tool does, in the field's names. */
+export const ACTIONS = [
+  "send",
+  "react",
+  "edit",
+  "delete",
+  "poll",
+  "read",
+  "reactions",
+  "pin",
+  "unpin",
+  "list-pins",
+  "thread-create",
+  "thread-rename",
+  "thread-list",
+  "member-info",
+  "channel-info",
+  "emoji-list",
+  "sticker",
+] as const;
+export type Action = (typeof ACTIONS)[number];
+
+/** Names of the same actions on some platforms and in older prompts. */
+const ALIASES: Readonly<Record<string, Action>> = {
+  reply: "send",
+  "thread-reply": "send",
+  sendAttachment: "send",
+  unsend: "delete",
+  "topic-create": "thread-create",
+  "topic-edit": "thread-rename",
+};
+
+const id = z.union([z.string(), z.number()]);
+const file = z.string().optional();
+const about = (text: string) => id.optional().describe(text);
+
+/** Models omit unused fields, or send them empty. */
+const fields = {
+  to: about("Chat, such as telegram:123, user:U1 or channel:C1; the chat of this conversation when left out"),
+  target: about("Another name of to"),
+  channel: z.string().optional().describe("Platform, when it is another one and to does not name it"),
+  accountId: z.string().optional().describe("Account of ours on that platform"),
+  threadId: about("Thread or topic of the chat"),
+  message: z.string().optional().describe("Text in Markdown: what to send, or the new text of an edit"),
+  media: z
+    .union([z.string(), z.array(z.string()).max(10)])
+    .optional()
+    .describe("File of the workspace, or web address"),
+  path: file.describe("Another name of media"),
+  filePath: file.describe("Another name of media"),
+  asVoice: z.boolean().optional().describe("Sends audio as a voice note"),
+  replyTo: about("Id of the message that is answered"),
+  messageId: about("The message meant; a reaction goes to the current one by itself"),
+  emoji: z.string().optional().describe("Reaction"),
+  remove: z.boolean().optional().describe("Takes the reaction away"),
+  buttons: buttonList.describe("Buttons below the message"),
+  pollQuestion: z.string().optional(),
+  pollOption: z.array(z.string()).max(12).optional().describe("2 to 12 answers"),
+  pollMulti: z.boolean().optional().describe("Several answers may be chosen"),
+  pollDurationHours: z.number().positive().optional(),
+  limit: z.int().min(1).max(100).optional().describe("How many messages; 20 when left out"),
+  before: about("Reads messages before this id"),
+  after: about("Reads messages after this id"),
+  around: about("Reads messages around this id"),
+  name: z.string().optional().describe("Name of the thread"),
+  userId: about("Whom the question is about"),
+  stickerId: about("Id of the sticker"),
+};
+type Field = keyof typeof fields;
+
+const PLACE: readonly Field[] = ["to", "target", "channel", "accountId", "threadId"];
+
+/** The fields of each action, besides those that name a chat. */
+const USES: Readonly<Record<Action, readonly Field[]>> = {
+  send: ["message", "media", "path", "filePath", "asVoice", "replyTo", "buttons"],
+  react: ["messageId", "emoji", "remove"],
+  edit: ["messageId", "message"],
+  delete: ["messageId"],
+  poll: ["pollQuestion", "pollOption", "pollMulti", "pollDurationHours"],
+  read: ["limit", "before", "after", "around"],
+  reactions: ["messageId"],
+  pin: ["messageId"],
+  unpin: ["messageId"],
+  "list-pins": [],
+  "thread-create": ["name", "messageId"],
+  "thread-rename": ["name"],
+  "thread-list": [],
+  "member-info": ["userId"],
+  "channel-info": [],
+  "emoji-list": [],
+  sticker: ["stickerId"],
+};
+
+const makeInput = (actions: readonly Action[]) =>
+  z.object({ action: z.enum(actions).default("send").describe("What to do"), ...fields });
+export type Input = z.output<ReturnType<typeof makeInput>>;
+
+const inputs = new Map<string, ReturnType<typeof schemasFor>>();
+
+/**
+ * The input, and what the model sees of it: the fields of the offered actions. A chat without buttons shows none; a model that sends some
+ * all the same learns why they are refused. Returns the same objects each time, so that a JSON Schema is made once.
+ */
+export function inputFor(actions: readonly Action[], hasButtons: boolean) {
+  const name = [hasButtons, ...actions].join();
+  const made = inputs.get(name) ?? schemasFor(actions, hasButtons);
+  inputs.set(name, made);
+  return made;
+}
+
+function schemasFor(actions: readonly Action[], hasButtons: boolean) {
+  const input = makeInput(actions);
+  const used = new Set<string>(["action", ...PLACE, ...actions.flatMap((action) => USES[action])]);
+  if (!hasButtons) used.delete("buttons");
+  const shown = z.object(Object.fromEntries(Object.entries(input.shape).filter(([name]) => used.has(name))));
+  return { input, jsonSchema: toolSchema({ input: shown }), prepare };
+}
+
+/** Takes an action by any of its names. */
+function prepare(args: unknown): unknown {
+  if (typeof args !== "object" || args === null || !("action" in args) || typeof args.action !== "string") return args;
+  const action = Object.hasOwn(ALIASES, args.action) ? ALIASES[args.action] : args.action;
+  return { ...args, action };
+}
+
+/** A value that a model gave; undefined for an empty one. */
+export function given(value: string | number | undefined): string | undefined {
+  const text = value === undefined ? "" : String(value).trim();
+  return text === "" ? undefined : text;
+}

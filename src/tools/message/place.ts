@@ -1,0 +1,36 @@
+import type { Peer } from "../../types/chat/message.ts";
+import type { ChatActs, ChatScene } from "../../types/chat/send.ts";
+import type { MessageToolSettings } from "../../types/settings.ts";
+import { given, type Input } from "./fields.ts";
+import { nameOf } from "./message-result.ts";
+
+export interface MessageToolOptions {
+  readonly scene: ChatScene;
+  readonly acts: ChatActs;
+  readonly settings: MessageToolSettings;
+}
+
+/** The chat that a call means. Throws an error with a text for the model when it is ambiguous. */
+export function targetOf(
+  { to, target, channel, accountId, threadId }: Input,
+  { scene, acts }: MessageToolOptions,
+): Peer {
+  const named = { to: given(to ?? target), channel: given(channel), accountId: given(accountId) };
+  return acts.find({ ...named, threadId: given(threadId) }, scene.peer);
+}
+
+export const isHome = (to: Peer, home: Peer): boolean =>
+  to.channel === home.channel && to.account === home.account && to.chat.id === home.chat.id;
+
+/** Whether the turn may write to a chat: to its own always, to others for an owner or if the operator allows it. */
+export function mayReach(to: Peer, { scene, settings }: MessageToolOptions): boolean {
+  if (isHome(to, scene.peer) || scene.isOwner) return true;
+  const { allowTargets, crossContext } = settings;
+  const names = [to.chat.id, `${to.channel}:${to.chat.id}`, `${to.channel}:*`, "*"];
+  if (names.some((name) => allowTargets.includes(name))) return true;
+  return to.channel === scene.peer.channel ? crossContext.allowWithinProvider : crossContext.allowAcrossProviders;
+}
+
+export const refusalFor = (to: Peer, home: Peer): string =>
+  `This conversation may write to its own chat only (${nameOf(home)}), not to ${nameOf(to)}. An owner may ask for it, or ` +
+  "the operator allows it with tools.message.allowTargets or tools.message.crossContext.";

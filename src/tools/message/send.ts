@@ -1,0 +1,101 @@
+import { createHash } from "node:crypto";
+import type { ButtonLimits } from "../../types/chat/channel.ts";
+import type { Peer } from "../../types/chat/message.ts";
+import type { ChatPost } from "../../types/chat/send.ts";
+import type { ToolContext, ToolResult } from "../../types/run/tool.ts";
+import { errorResult } from "../define.ts";
+import { buttonsFor } from "./buttons.ts";
+import { given, type Input } from "./fields.ts";
+import { callKeyPrefix, nameOf, postedResult } from "./message-result.ts";
+import type { MessageToolOptions } from "./place.ts";
+
+interface SendSetting extends MessageToolOptions {
+  readonly calls: Calls;
+  readonly context: ToolContext;
+}
+
+/** The hosts that a guest's turn may fetch from, since a URL and even a host name can carry data out. Undefined: all. */
+function hostsFor({ scene, settings }: MessageToolOptions): readonly string[] | undefined {
+  return scene.isOwner || settings.mediaHosts.includes("*") ? undefined : settings.mediaHosts;
+}
+
+/** The first web address that may not be fetched. */
+function closedAddress(media: readonly string[], hosts: readonly string[] | undefined): string | undefined {
+  if (hosts === undefined) return undefined;
+  const isOpen = (host: string) => hosts.some((one) => host === one || host.endsWith(`.${one}`));
+  return media.find((ref) => /^[a-z][\w+.-]*:\/\//i.test(ref) && !isOpen(URL.parse(ref)?.hostname ?? ""));
+}
+
+const NO_FETCH =
+  "Nothing was fetched and nothing sent: this conversation is not an owner's, and web addresses may carry data out. An owner " +
+  "may ask for it, or the operator lists the host in tools.message.mediaHosts. A link in the text of the message is fine.";
+
+/** Sends a message through the outbox. */
+export async function send(input: Input, to: Peer, options: SendSetting): Promise<ToolResult> {
+  const { acts, scene, calls, context } = options;
+  const hosts = hostsFor(options);
+  const content = contentOf(input, { limits: acts.buttons(to), hosts });
+  if (typeof content === "string") return errorResult(content);
+  const { message, media, buttons } = content;
+  const replyTo = given(input.replyTo);
+  const texts = [
+    nameOf(to),
+    message,
+    replyTo ?? "",
+    ...media,
+    ...buttons.flatMap(({ label, command }) => [label, command]),
+  ];
+  const post: ChatPost = {
+    key: calls.keyFor(context.callId, texts),
+    inboxId: scene.inboxId,
+    to,
+    message,
+    media,
+    asVoice: input.asVoice ?? false,
+    replyTo,
+    workspace: context.workspace,
+    ...(hosts && { hosts }),
+    ...(buttons.length > 0 && { buttons }),
+  };
+  return postedResult(await acts.send(post, context.signal), to);
+}
+
+type Content = Required<Pick<ChatPost, "message" | "media" | "buttons">>;
+
+/** What a call sends; a text for the model when that cannot be. */
+function contentOf(
+  input: Input,
+  { limits, hosts }: { limits: ButtonLimits | undefined; hosts: readonly string[] | undefined },
+): Content | string {
+  const { message = "" } = input;
+  const media = filesOf(input);
+  if (message.trim() === "" && media.length === 0) return "There is nothing to send: give message or media.";
+  if (closedAddress(media, hosts) !== undefined) return NO_FETCH;
+  const buttons = buttonsFor(input.buttons, limits);
+  if (typeof buttons === "string") return `Nothing was sent. ${buttons}`;
+  const isMixed = buttons.length > 0 && (message.trim() === "" || media.length > 0);
+  return isMixed ? "Nothing was sent. Buttons need a message, and go without files." : { message, media, buttons };
+}
+
+function filesOf({ media = [], path, filePath }: Input): readonly string[] {
+  const named = [...(typeof media === "string" ? [media] : media), path, filePath];
+  return [...new Set(named.flatMap((one) => given(one) ?? []))];
+}
+
+/** Makes the outbox keys of calls. Includes the content, because some providers give several calls of a run the same id. */
+export class Calls {
+  readonly #inboxId: number;
+  readonly #counts = new Map<string, number>();
+
+  constructor(inboxId: number) {
+    this.#inboxId = inboxId;
+  }
+
+  keyFor(callId: string, content: readonly string[]): string {
+    const digest = createHash("sha256").update(JSON.stringify(content)).digest("hex").slice(0, 12);
+    const key = `${callKeyPrefix(this.#inboxId, callId)}${digest}`;
+    const count = (this.#counts.get(key) ?? 0) + 1;
+    this.#counts.set(key, count);
+    return count === 1 ? key : `${key}:${count}`;
+  }
+}

@@ -19,8 +19,8 @@ const release = process.argv.includes("--release");
 const force = release || process.argv.includes("--force");
 const staleAfterMs = 24 * 3600 * 1000;
 
-// Libraries that a channel fetches at its first connection, by channel; docs/decisions/0023-whatsapp-library-on-demand.md.
-const fetched = { whatsapp: "@whiskeysockets/baileys" };
+// Libraries that are fetched when they are first needed, by what needs them; docs/decisions/0023-whatsapp-library-on-demand.md.
+const fetched = { whatsapp: "@whiskeysockets/baileys", browser: "playwright-core" };
 // Native or optional modules: loaded at run time if they are installed, never bundled.
 const native = ["@opentelemetry/api", "bufferutil", "utf-8-validate", "@vscode/ripgrep", "@lydell/node-pty"];
 // fetch-blob imports it if Node lacks web streams, which Node 18 and newer have. An override in package.json empties it.

@@ -1,4 +1,6 @@
 import { join } from "node:path";
+import type { Browsers } from "../../browser/browsers.ts";
+import { browserTools } from "../../browser/tool/tool.ts";
 import type { McpServers } from "../../mcp/servers.ts";
 import type { Allowances } from "../../tools/exec/permission.ts";
 import { withSessionExec } from "../../tools/exec/elevation.ts";
@@ -27,14 +29,17 @@ interface ToolSources {
   readonly machine: SandboxMachine;
   /** The tools of MCP servers; there are none without it. */
   readonly mcp?: Pick<McpServers, "tools">;
+  /** The browsers; the tool is missing without them. */
+  readonly browsers?: Browsers;
 }
 
 /** The tools of any run. A chat is given when the run answers one. */
 export function openTools(
   live: Live,
-  { allowances, received, log, processes, machine, mcp }: ToolSources,
+  { allowances, received, log, processes, machine, mcp, browsers }: ToolSources,
   ofChats: readonly ToolContribution[],
 ) {
+  const ofBrowser = (): readonly ToolContribution[] => (browsers ? browserTools(browsers) : []);
   const gatewayTools = [...backendTools(allowances.rules, processes), ...ofChats];
   const warn = (message: string, facts: Readonly<Record<string, unknown>>) => log.warn(message, facts);
   const broken = (tool: string, error: unknown) => log.error("tool left out of a run", { tool, error });
@@ -48,7 +53,7 @@ export function openTools(
       stateDir: live.paths.stateDir,
     };
     const backends = backendsOf(agent, acting, { host, machine, warn });
-    const all = [...gatewayTools, ...live.contributions.tools, ...(mcp?.tools() ?? [])];
+    const all = [...gatewayTools, ...ofBrowser(), ...live.contributions.tools, ...(mcp?.tools() ?? [])];
     const { sandbox, ...scene } = backends;
     const set = toolsFor(
       only === undefined ? all : all.filter(({ name }) => name === only),

@@ -76,7 +76,7 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
   const onDiskError = (error: OpenClawError) => around.onDiskError?.(error);
   const outbox = openOutbox(live, { journal: journal.outbox, links, hooks, log, clock, onSent, onDiskError });
   const ofChats = chatTools({ live, around, media, outbox, sent: journal.outbox, clock });
-  const { machine, allowances, mcp } = runs;
+  const { machine, allowances, mcp, browsers } = runs;
   const [prompting] = await Promise.all([openPrompting(live, log, clock), runs.sandboxesTried]);
   const receive = (messages: readonly InboundMessage[]) => dispatch.receive(messages);
   const commands = openCommands(live, { clock, log, journal, sessions, receive, isDaemon: !!around.restart });
@@ -107,7 +107,7 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
     onPairing: (request) => onPairing(request, hooks, around),
   };
   const dispatch = new Dispatch(ports, prompting.commands);
-  const close = () => closeAll(commands, allowances, mcp, runs.engines, sessions, models, journal);
+  const close = () => closeAll(commands, allowances, mcp, browsers, runs.engines, sessions, models, journal);
   return { journal, sessions, media, models, outbox, dispatch, ports, machine, close };
 }
 

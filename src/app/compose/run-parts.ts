@@ -8,6 +8,7 @@ import type { Hooks } from "../../plugins/hooks.ts";
 import { COMMAND_NAMES } from "../../dispatch/commands/table.ts";
 import type { DispatchPorts } from "../../dispatch/ports.ts";
 import { TURN_KINDS, turnKinds } from "../../dispatch/turn-kinds/table.ts";
+import type { Browsers } from "../../browser/browsers.ts";
 import type { McpServers } from "../../mcp/servers.ts";
 import type { Models } from "../../providers/catalog.ts";
 import { diskTakesWrites } from "../../store/disk.ts";
@@ -19,6 +20,7 @@ import type { Sessions } from "../../types/session.ts";
 import { openAllowances, type OpenAllowances } from "./approvals/allowances.ts";
 import { Engines } from "./engines.ts";
 import type { Live } from "./live.ts";
+import { openBrowsers } from "./browser/open-browsers.ts";
 import { openMcp } from "./mcp/open-mcp.ts";
 import { probeSandboxes } from "./sandbox/sandboxing.ts";
 
@@ -40,6 +42,8 @@ export interface RunPartsOfAll {
   readonly machine: SandboxMachine;
   /** The servers whose tools agents can use. */
   readonly mcp: McpServers;
+  /** The browsers that agents can use. */
+  readonly browsers: Browsers;
   /** Resolves when the sandboxes of the config have been tried. */
   readonly sandboxesTried: Promise<void>;
   readonly ports: Pick<
@@ -73,6 +77,7 @@ export function openRunParts(sources: Sources): RunPartsOfAll {
     allowances,
     machine,
     mcp,
+    browsers: openBrowsers(live, sources),
     sandboxesTried: probeSandboxes(live.agents, machine),
     ports: {
       allowances,

@@ -42,6 +42,41 @@ export const NAMED: readonly (readonly [file: string, title: string, keys: reado
     "a call that hangs ends in the time of the config; the server goes on with others",
     ["mcp.servers.requestTimeoutMs"],
   ],
+  [
+    "test/browser/browser.test.ts",
+    "is missing unless the config has it on, and is off for guests unless it is named",
+    ["browser.enabled"],
+  ],
+  [
+    "test/browser/browser.test.ts",
+    "says what the operator can do when there is no browser, or no such profile",
+    ["browser.executablePath"],
+  ],
+  [
+    "test/browser/browser.test.ts",
+    "starts the browser as the config says",
+    ["browser.headless", "browser.noSandbox", "browser.extraArgs", "browser.defaultProfile", "browser.profiles"],
+  ],
+  ["test/browser/browser.test.ts", "gives an action up after the time of the config", ["browser.actionTimeoutMs"]],
+  [
+    "test/browser/browser.test.ts",
+    "runs no JavaScript of the model unless the config lets it, and takes no selectors",
+    ["browser.evaluateEnabled"],
+  ],
+  [
+    "test/browser/browser.test.ts",
+    "opens web addresses only, and obeys the lists of the config",
+    [
+      "browser.ssrfPolicy.allowedHostnames",
+      "browser.ssrfPolicy.blockedHostnames",
+      "browser.ssrfPolicy.hostnameAllowlist",
+    ],
+  ],
+  [
+    "test/browser/browser.test.ts",
+    "opens private addresses where the config lets it",
+    ["browser.ssrfPolicy.dangerouslyAllowPrivateNetwork"],
+  ],
   ["test/mcp/hostile.test.ts", "an idle server is stopped, and started by the next call", ["mcp.sessionIdleTtlMs"]],
   [
     "test/mcp/hostile.test.ts",

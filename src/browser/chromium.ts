@@ -1,0 +1,78 @@
+import { access, constants, mkdir, readlink, rm } from "node:fs/promises";
+import { delimiter, join } from "node:path";
+import { isMissing } from "../utils/missing.ts";
+
+/** Browsers that Playwright can drive, in the order in which they are looked for. */
+const NAMES = [
+  "chromium",
+  "chromium-browser",
+  "google-chrome",
+  "google-chrome-stable",
+  "brave-browser",
+  "microsoft-edge",
+];
+const MAC = [
+  "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+  "/Applications/Chromium.app/Contents/MacOS/Chromium",
+  "/Applications/Brave Browser.app/Contents/MacOS/Brave Browser",
+];
+
+/** The browser's program: the one that the config names, else the first of the machine. Undefined when there is none. */
+export async function findBrowser(
+  named: string | undefined,
+  { PATH = "" }: Readonly<Record<string, string | undefined>>,
+): Promise<string | undefined> {
+  const all =
+    named === undefined
+      ? [...PATH.split(delimiter).flatMap((dir) => NAMES.map((name) => join(dir, name))), ...MAC]
+      : [named];
+  for (const file of all) if (await isProgram(file)) return file;
+  return undefined;
+}
+
+const isProgram = (file: string): Promise<boolean> =>
+  access(file, constants.X_OK).then(
+    () => true,
+    () => false,
+  );
+
+/** What the browser is started with, besides Playwright's own arguments. */
+export const ARGUMENTS: readonly string[] = [
+  // Addresses of this machine go through the proxy too, which refuses them.
+  "--proxy-bypass-list=<-loopback>",
+  "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+  "--disable-quic",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+  "--no-first-run",
+  "--disable-gpu",
+];
+
+/**
+ * Makes the folder of a profile. Removes the lock of a browser that no longer runs: Chromium would refuse to start, or give its window to a
+ * process that does not exist.
+ */
+export async function openProfile(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const lock = join(folder, "SingletonLock");
+  const owner = await readlink(lock).catch((error: unknown) => {
+    if (isMissing(error)) return undefined;
+    throw error;
+  });
+  // `host-pid`
+  const pid = Number(owner?.split("-").at(-1));
+  if (owner === undefined || (Number.isInteger(pid) && isRunning(pid))) return;
+  for (const name of ["SingletonLock", "SingletonSocket", "SingletonCookie"])
+    await rm(join(folder, name), { force: true });
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    // No such process, or one of somebody else: Chromium says so itself.
+    return false;
+  }
+}

@@ -1,0 +1,200 @@
+import { join } from "node:path";
+import { stripVTControlCharacters } from "node:util";
+import type * as PlaywrightModule from "playwright-core";
+import type { BrowserContext } from "playwright-core";
+import type { Clock } from "../types/clock.ts";
+import type { Log } from "../types/log.ts";
+import { background } from "../utils/background.ts";
+import { ARGUMENTS, findBrowser, openProfile } from "./chromium.ts";
+import type { BrowserConfig } from "./config.ts";
+import { GuardProxy } from "./guard/guard-proxy.ts";
+import type { HostRules } from "./guard/host-rules.ts";
+import { Tabs } from "./tabs.ts";
+
+export type Playwright = Pick<typeof PlaywrightModule, "chromium">;
+
+export interface BrowserPorts {
+  /** The config as it is now. */
+  config(): BrowserConfig;
+  /** The folder with a folder for each profile. */
+  readonly profiles: string;
+  /** The folder for what pages download and what is saved of them. */
+  readonly files: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** The library that drives the browser; fetched when it is not there. Rejects with `OpenClawError`. */
+  load(signal: AbortSignal): Promise<Playwright>;
+}
+
+/** A running browser. */
+export interface OpenBrowser {
+  readonly context: BrowserContext;
+  readonly tabs: Tabs;
+  readonly proxy: GuardProxy;
+}
+
+const START_MS = 30_000;
+/** Milliseconds without a call after which a browser is closed. */
+const IDLE_MS = 10 * 60_000;
+/** So many failed starts and crashes in so many milliseconds stop further starts for the rest of that time. */
+const BREAKER = { times: 3, ms: 10 * 60_000 };
+
+/** A page opens at most ten windows by itself: the browser needs a tenth of a second for each, in which it does nothing else. */
+const FEW_WINDOWS = `(() => {
+  const open = window.open;
+  let left = 10;
+  window.open = (...args) => (left-- > 0 ? open.apply(window, args) : null);
+})()`;
+
+/** What a browser needs of the gateway's environment: none of its secrets. */
+const VARIABLES = [
+  "PATH",
+  "HOME",
+  "LANG",
+  "LC_ALL",
+  "TZ",
+  "TMPDIR",
+  "DISPLAY",
+  "WAYLAND_DISPLAY",
+  "XAUTHORITY",
+  "XDG_RUNTIME_DIR",
+];
+
+/** The browser of one profile. It starts with the first call that needs it, and ends when nobody has used it for a while. */
+export class ProfileSession {
+  readonly #name: string;
+  readonly #ports: BrowserPorts;
+  readonly #rules: HostRules;
+  #opening: Promise<OpenBrowser> | undefined;
+  #open: OpenBrowser | undefined;
+  #isClosing = false;
+  #failures: number[] = [];
+  #forgetIdle: (() => void) | undefined;
+
+  constructor(name: string, ports: BrowserPorts, rules: HostRules) {
+    this.#name = name;
+    this.#ports = ports;
+    this.#rules = rules;
+  }
+
+  get running(): OpenBrowser | undefined {
+    return this.#open;
+  }
+
+  /** The browser, started if need be. Rejects with a text for the model. */
+  async use(signal: AbortSignal): Promise<OpenBrowser> {
+    this.#stayOpen();
+    if (this.#open) return this.#open;
+    this.#opening ??= this.#start(signal).finally(() => (this.#opening = undefined));
+    return this.#opening;
+  }
+
+  /** Ends the browser and its connections. Never rejects. */
+  async close(): Promise<void> {
+    this.#forgetIdle?.();
+    const open = this.#open ?? (await this.#opening?.catch(() => undefined));
+    if (!open) return;
+    this.#isClosing = true;
+    // A browser that crashed is closed already.
+    await open.context.close().catch(() => undefined);
+    await this.#ended(open);
+    this.#isClosing = false;
+  }
+
+  async #start(signal: AbortSignal): Promise<OpenBrowser> {
+    this.#checkBreaker();
+    const config = this.#ports.config();
+    const program = await findBrowser(config.executablePath, this.#ports.env);
+    if (program === undefined) throw new Error(NO_BROWSER);
+    const { chromium } = await this.#ports.load(signal);
+    const proxy = new GuardProxy(this.#rules);
+    try {
+      const context = await chromium.launchPersistentContext(await this.#folder(), {
+        executablePath: program,
+        headless: config.headless,
+        chromiumSandbox: !config.noSandbox,
+        args: [...ARGUMENTS, ...config.extraArgs],
+        proxy: { server: await proxy.open() },
+        acceptDownloads: true,
+        timeout: START_MS,
+        env: this.#environment(),
+        handleSIGINT: false,
+        handleSIGTERM: false,
+        handleSIGHUP: false,
+      });
+      await context.addInitScript(FEW_WINDOWS);
+      return this.#began(context, proxy, config);
+    } catch (error) {
+      await proxy.close();
+      this.#failures.push(this.#ports.clock.now());
+      throw startError(error, config);
+    }
+  }
+
+  #began(context: BrowserContext, proxy: GuardProxy, { actionTimeoutMs }: BrowserConfig): OpenBrowser {
+    context.setDefaultTimeout(actionTimeoutMs);
+    context.setDefaultNavigationTimeout(actionTimeoutMs * 3);
+    const open = { context, proxy, tabs: new Tabs(context, this.#ports.files) };
+    this.#open = open;
+    context.once("close", () => {
+      if (this.#isClosing || this.#open !== open) return;
+      this.#failures.push(this.#ports.clock.now());
+      this.#ports.log.warn("the browser ended by itself", { profile: this.#name });
+      background("end of the browser", this.#ended(open), this.#ports.log);
+    });
+    return open;
+  }
+
+  async #ended(open: OpenBrowser): Promise<void> {
+    if (this.#open === open) this.#open = undefined;
+    await open.proxy.close();
+  }
+
+  async #folder(): Promise<string> {
+    const folder = join(this.#ports.profiles, this.#name);
+    await openProfile(folder);
+    return folder;
+  }
+
+  #environment(): Record<string, string> {
+    const { env } = this.#ports;
+    return Object.fromEntries(VARIABLES.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])));
+  }
+
+  #checkBreaker(): void {
+    const now = this.#ports.clock.now();
+    this.#failures = this.#failures.filter((at) => now - at < BREAKER.ms);
+    const [first] = this.#failures;
+    if (first === undefined || this.#failures.length < BREAKER.times) return;
+    const minutes = Math.ceil((first + BREAKER.ms - now) / 60_000);
+    throw new Error(
+      `The browser failed ${BREAKER.times} times in a short time. It is started again in ${minutes} min at the earliest; the log says why it failed.`,
+    );
+  }
+
+  #stayOpen(): void {
+    this.#forgetIdle?.();
+    this.#forgetIdle = this.#ports.clock.after(IDLE_MS, () =>
+      background("end of an idle browser", this.close(), this.#ports.log),
+    );
+  }
+}
+
+const NO_BROWSER =
+  "There is no browser on this machine. The operator can install Chromium, or name a program with browser.executablePath.";
+
+function startError(error: unknown, { noSandbox }: BrowserConfig): Error {
+  const text = error instanceof Error ? error.message : String(error);
+  const isSandbox = !noSandbox && /sandbox|namespace/i.test(text);
+  const fix = isSandbox
+    ? " The browser's own sandbox does not work here: the operator can run the gateway as another user than root, or set browser.noSandbox."
+    : "";
+  return new Error(`The browser did not start: ${firstLine(text)}.${fix}`, { cause: error });
+}
+
+/** Playwright's errors go on with a log of the call. */
+export const firstLine = (text: string): string =>
+  stripVTControlCharacters(text.split("\n")[0] ?? "")
+    .replace(/\.+$/, "")
+    .slice(0, 300);

@@ -249,7 +249,8 @@ describe.runIf(process.platform === "linux")("somebody who changes the way meanw
     await mkdir(join(workspace, "d"));
     await flip(SWAP);
     let written = 0;
-    for (let tries = 0; tries < TRIES; tries += 1) {
+    // On a busy machine the directory may be a link at each of the first writes.
+    for (let tries = 0; tries < TRIES || (written === 0 && tries < 20 * TRIES); tries += 1) {
       const { isError } = await call("write", { path: `d/escaped-${tries}`, content: "x" });
       const deep = await call("write", { path: `d/deep-${tries}/er/x`, content: "x" });
       written += Number(isError !== true) + Number(deep.isError !== true);

@@ -33,7 +33,8 @@ const FETCH_WITHIN_MS = 4 * 60_000;
 const DRAFT_KEPT_MS = 3_600_000;
 const MOST_OUTPUT = 10 * 1_048_576;
 
-const needs = (channel: string): string => (channel === "browser" ? "The browser tool" : `The channel ${channel}`);
+/** What needs a library: a channel, or the tool that is named like one. */
+const needing = (channel: string): string => (channel === "browser" ? "the browser tool" : `the channel ${channel}`);
 
 /** The gateway's store: `state/libraries/`, and the locks that come with the package. */
 export const libraryStore = ({ stateSub }: Pick<StatePaths, "stateSub">, log: LibraryStore["log"]): LibraryStore => ({
@@ -71,7 +72,7 @@ async function lockOf({ locks }: LibraryStore, { channel, name }: LibraryRequest
   } catch (cause) {
     if (!isMissing(cause)) throw cause;
     throw new OpenClawError("CHANNEL_CONFIG", {
-      message: `${needs(channel)} needs ${name}, which this installation neither has nor names the version of.`,
+      message: `This installation neither has ${name}, which ${needing(channel)} needs, nor names its version.`,
       fix: "Install OpenClaw anew, or run `npm ci` and `npm run build` in a clone.",
       cause,
     });
@@ -83,7 +84,7 @@ async function fetchLibrary(
   wish: LibraryRequest,
   { lock, place }: { lock: string; place: string },
 ): Promise<void> {
-  store.log.info(`fetching ${wish.name} for ${wish.channel} from the npm registry`);
+  store.log.info(`fetching ${wish.name} for ${needing(wish.channel)} from the npm registry`);
   wish.fetching?.(`fetching the library ${wish.name} from the npm registry`);
   await mkdir(store.folder, { recursive: true, mode: 0o700 });
   // npm's result is not visible before it is complete.
@@ -126,7 +127,7 @@ async function runNpm({ env, npm }: LibraryStore, wish: LibraryRequest, cwd: str
 
 const noNpm = ({ name, channel }: LibraryRequest, cause: unknown): OpenClawError =>
   new OpenClawError("CHANNEL_CONFIG", {
-    message: `${needs(channel)} needs ${name}, and there is no npm on this machine to fetch it with.`,
+    message: `${name}, which ${needing(channel)} needs, has to be fetched, and there is no npm on this machine.`,
     fix: "Install npm, or bring the library from another machine: see docs/reference/dependencies.md.",
     cause,
   });

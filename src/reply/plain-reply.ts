@@ -9,12 +9,13 @@ export function parseReply(text: string): ParsedReply {
 }
 
 /** Makes a filter for one message; its joined output is the `text` of `parseReply`. Never throws. */
-export function createReplyFilter(): Pick<DirectiveFilter, "push" | "end"> {
+export function createReplyFilter(): DirectiveFilter {
   const directives = createDirectiveFilter();
   const tokens = createHeartbeatFilter();
   return {
     push: (delta) => tokens.push(directives.push(delta)),
     end: () => tokens.push(directives.end()) + tokens.end(),
+    directives: () => directives.directives(),
   };
 }
 

@@ -77,6 +77,13 @@ describe("createTagStripper", () => {
     expect(shownOf("<think>x</think>no tag at all", true)).toBe("no tag at all");
   });
 
+  it("takes an open thought for the answer only where no call follows it", () => {
+    const stripper = createTagStripper();
+    expect(stripper.push("<think>secret")).toBe("");
+    expect(stripper.end(true)).toBe("");
+    expect(stripper.thinking()).toBe("secret");
+  });
+
   it("keeps the thoughts apart", () => {
     expect(strip(["<think>one</think>a<think>two</think>"])).toEqual({ shown: "a", thinking: "onetwo" });
   });

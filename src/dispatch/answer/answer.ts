@@ -250,7 +250,7 @@ class Answering {
   }
 
   async #sendBlock(block: string): Promise<void> {
-    const { text: said, silent, ...directives } = parseBlock(block);
+    const { text: said, silent } = parseBlock(block);
     const text = silent ? "" : this.#limit.take(said);
     if (text.trim() === "") return;
     const isFirst = this.#blocks === 0;
@@ -258,7 +258,7 @@ class Answering {
     const { replyToMode } = this.#target.style;
     const { pause } = this.#target.agent.streaming;
     const markdown = isFirst ? this.#prefix.before(text) : text;
-    const replyTo = isFirst || replyToMode === "all" ? this.#replyTo(directives) : undefined;
+    const replyTo = isFirst || replyToMode === "all" ? this.#replyTo(this.#filter.directives()) : undefined;
     const pauseMs = isFirst || !pause ? 0 : pause.minMs + Math.random() * (pause.maxMs - pause.minMs);
     const editOf = isFirst ? this.#earlierPreview() : undefined;
     await this.#send(`block:${this.#blocks}`, [{ kind: "text", markdown }], { editOf, replyTo, pauseMs });

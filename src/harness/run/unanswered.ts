@@ -41,9 +41,9 @@ export const stripperFor = (model: Pick<ModelRef, "provider">): TagStripper =>
   createTagStripper({ enforceFinal: writesInTags(model) });
 
 /** A model's text as people see it, without thoughts between tags. */
-export function withoutTags(text: string, model?: Pick<ModelRef, "provider">): string {
-  const stripper = model ? stripperFor(model) : createTagStripper();
-  return stripper.push(text) + stripper.end();
+export function withoutTags(text: string, message?: AssistantMessage): string {
+  const stripper = message ? stripperFor(message) : createTagStripper();
+  return stripper.push(text) + stripper.end(message && hasCalls(message));
 }
 
 const acts = (name: string, tools: Asked["tools"]): boolean =>

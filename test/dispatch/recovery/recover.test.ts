@@ -339,6 +339,20 @@ describe("a steered message after a crash", () => {
   });
 });
 
+it("messages that did not reach a running turn before a crash wait as their mode says, in one turn", async () => {
+  const [host, ...others] = [
+    await accept(nextMessage("first")),
+    await accept(nextMessage("second")),
+    await accept(nextMessage("third")),
+  ];
+  await claim([host!]);
+  for (const row of others) await claimSteered(row, host!);
+  const boot = await crash();
+  expect(await boot.outcome(others[0]!)).toEqual({ kind: "replied" });
+  expect(await boot.outcome(others[1]!)).toEqual({ kind: "merged", into: others[0]!.id });
+  expect(fixture.platform.texts).toHaveLength(2);
+});
+
 describe("a client's message after a crash", () => {
   it("is run under its own key again", async () => {
     const key = before.keyOf("1");

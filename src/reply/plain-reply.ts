@@ -19,5 +19,8 @@ export function createReplyFilter(): DirectiveFilter {
   };
 }
 
+/** Whether a chat would show nothing of a text: only white space, control or format characters, or halves of surrogate pairs. */
+export const isUnseen = (text: string): boolean => !/[^\s\p{Cc}\p{Cf}\p{Cs}]/u.test(text);
+
 /** Parses a block of what `createReplyFilter` gave. A token at the edge of a block is a mention inside the answer. */
 export const parseBlock = (block: string): ParsedReply => parseDirectives(block);

@@ -1,7 +1,7 @@
 import { parseDirectives, type ParsedReply } from "../../reply/directives.ts";
 import { stripHeartbeatToken } from "../../reply/heartbeat-token.ts";
 import { paragraphsOf } from "../../reply/paragraphs.ts";
-import { parseReply } from "../../reply/plain-reply.ts";
+import { isUnseen, parseReply } from "../../reply/plain-reply.ts";
 import type { RunEvent } from "../../types/run/events.ts";
 import type { AnswerTarget } from "./answer-target.ts";
 import type { ResponsePrefix } from "./response-prefix.ts";
@@ -37,7 +37,7 @@ export class AnswerTexts {
   /** The filter of a kind of turn reads the heartbeat token itself. Elsewhere it is nothing that people should see. */
   #take(text: string): void {
     const said = this.#target.filter ? text : stripHeartbeatToken(text).text;
-    if (said.trim() === "") return;
+    if (isUnseen(said)) return;
     const [first] = this.#texts;
     // A silent message, such as one that only calls a tool, adds nothing to others.
     if (first !== undefined && isSilent(said)) return;

@@ -42,6 +42,12 @@ describe.each(["off", "partial", "block"] as const)("a message of the model besi
     expect(fixture.platform.texts).toEqual(["All done."]);
   });
 
+  it.each(["\u200B", "\u0000\u0001", "\uFEFF\u2060"])("is no answer when nobody could see it: %j", async (text) => {
+    fixture.model.answer(() => ({ text }));
+    expect(await boot.ask("hello")).toMatchObject({ kind: "failed" });
+    expect(fixture.platform.texts).toEqual([expect.stringContaining("Something went wrong")]);
+  });
+
   it("answers the message that it names", async () => {
     writes("[[reply_to:msg-7]] Here it is.", "NO_REPLY");
     await boot.ask("hello");

@@ -178,7 +178,7 @@ class Answering {
     await this.#flush();
     if (isUnfinished(result)) return this.#preview?.leave();
     if (this.#target.kind.refusals === "logged" && result.kind !== "replied") return this.#endSilently(result);
-    const notice = noticeFor(result, this.#target.commandForm, this.#joined);
+    const notice = noticeFor(result, this.#target.reader(), this.#joined);
     if (result.kind === "failed") this.#texts.addBroken();
     const sent = this.#blocks > 0 ? await this.#sendMedia() : await this.#sendWhole(notice, result.kind === "aborted");
     if (notice !== undefined && this.#blocks > 0) await this.#sendNotice(notice);

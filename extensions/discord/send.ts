@@ -82,7 +82,7 @@ async function post(target: string, what: Content & { options: SendOptions }, bo
   };
   const ask = async (more: Pick<RESTPostAPIChannelMessageJSONBody, "message_reference">): Promise<APIMessage> =>
     bot.api.ask("POST", `/channels/${target}/messages`, { body: { ...body, ...more }, files: what.files });
-  const quote = replyTo === undefined ? {} : { message_reference: { message_id: replyTo, fail_if_not_exists: false } };
+  const quote = isSnowflake(replyTo) ? { message_reference: { message_id: replyTo, fail_if_not_exists: false } } : {};
   const message = await ask(quote).catch((error: unknown) => {
     if (replyTo === undefined || !mayNotQuote(error)) throw error;
     return ask({});
@@ -90,6 +90,9 @@ async function post(target: string, what: Content & { options: SendOptions }, bo
   bot.nonces.set(body.nonce, message.id);
   return message;
 }
+
+/** A model may write anything as the id of the message that it answers, and Discord refuses a message with a wrong one. */
+const isSnowflake = (id: string | undefined): id is string => id !== undefined && /^\d{15,20}$/.test(id);
 
 /** The reply that waits longest in a chat. One send fills a reply, and may fill it again. */
 async function deferredReplyFor(target: string, key: string, bot: Bot): Promise<DeferredReply | undefined> {

@@ -1,4 +1,4 @@
-import type { BoundedMap, ChannelHost } from "openclaw/plugin-sdk";
+import type { BoundedMap, ChannelHost, Peer } from "openclaw/plugin-sdk";
 import type { SignalConfig } from "./config.ts";
 import type { Notices } from "./inbound/notices.ts";
 import type { Person } from "./people.ts";
@@ -13,7 +13,7 @@ export interface Account {
   readonly signal: AbortSignal;
   /** Names of people, by id and by number. */
   readonly names: BoundedMap<string, string>;
-  /** Texts of messages by id, for quotes. */
+  /** Texts of messages by `textKey`, for quotes. */
   readonly texts: BoundedMap<string, string>;
   /** Problems that the operator should solve. */
   readonly notices: Notices;
@@ -22,3 +22,6 @@ export interface Account {
   /** The account's own identity, once known. */
   self: Person | undefined;
 }
+
+/** A quote shows no text of another chat: a model may name any message. */
+export const textKey = ({ chat }: Peer, messageId: string): string => `${chat.id}\n${messageId}`;

@@ -114,7 +114,7 @@ type Quote = Pick<MiscMessageGenerationOptions, "quoted">;
 
 function quoteOf(connection: Connection, to: Peer, { replyTo }: SendOptions): Quote | undefined {
   if (replyTo === undefined) return undefined;
-  const conversation = connection.inbox.textOf(replyTo) ?? "";
+  const conversation = connection.inbox.textOf(to.chat.id, replyTo) ?? "";
   return { quoted: { key: keyOf(to, replyTo), message: { conversation } } };
 }
 

@@ -33,33 +33,39 @@ const FAILURE_TEXT: Readonly<Record<FailureKind, string>> = {
   unknown: "Something went wrong while answering. Please try again.",
 };
 
-/**
- * The notice for a run without an answer. Undefined when none is due. `form`: how its reader writes commands; `joined`: how many messages
- * joined the run.
- */
-export function noticeFor(result: RunResult, form?: CommandForm, joined = 0): string | undefined {
-  const notice = ownNotice(result, form);
+/** Who reads a notice. */
+export interface NoticeReader {
+  /** How commands are written there. */
+  readonly form?: CommandForm | undefined;
+  /** The provider's own words are not for them. */
+  readonly isGuest?: boolean;
+}
+
+/** The notice for a run without an answer. Undefined when none is due. `joined`: how many messages joined the run. */
+export function noticeFor(result: RunResult, reader: NoticeReader = {}, joined = 0): string | undefined {
+  const notice = ownNotice(result, reader);
   if (notice === undefined || joined === 0) return notice;
   const which = joined === 1 ? "message" : `${joined} messages`;
   return `${notice} This also goes for the ${which} that came meanwhile.`;
 }
 
-function ownNotice(result: RunResult, form: CommandForm | undefined): string | undefined {
-  if (result.kind === "failed") return `⚠️ ${failureText(result.failure, form)}`;
+function ownNotice(result: RunResult, reader: NoticeReader): string | undefined {
+  if (result.kind === "failed") return `⚠️ ${failureText(result.failure, reader)}`;
   if (result.kind === "aborted" && result.by === "timeout")
     return "⚠️ This took longer than a run may take, so I stopped it.";
   return undefined;
 }
 
 /** The text for a failure's kind, with the provider's text where that says more. */
-function failureText(failure: Failure, form: CommandForm | undefined): string {
+function failureText(failure: Failure, { form, isGuest = false }: NoticeReader): string {
   const { kind, message, notice } = failure;
   if (notice !== undefined) return notice;
   if (kind === "context_overflow") return inCommandForm(tooLong(failure), form);
   if (kind === "image_size") return imageText(message);
   const said = SAYS_LITTLE.has(kind) ? providerText(message) : undefined;
   const text = inCommandForm(FAILURE_TEXT[kind], form);
-  return said === undefined ? text : `${text} It said: ${said}`;
+  if (said === undefined) return text;
+  return isGuest ? `${text} The operator can see why with \`openclaw runs show\`.` : `${text} It said: ${said}`;
 }
 
 /** Recommends a fresh conversation only when that would help. */

@@ -7,8 +7,11 @@ import type { Match, MatchPlace, Piece } from "./scan.ts";
 export interface TagStripper {
   /** Returns what may be shown now; keeps back only what could still be a tag. */
   push(delta: string): string;
-  /** Returns what is left. Call it once, at the end of the message. */
-  end(): string;
+  /**
+   * Returns what is left. Call it once, at the end of the message. A message that is only a think block without an end counts as the
+   * answer, unless it `calls` tools: the answer then comes later.
+   */
+  end(calls?: boolean): string;
   /** The text of think blocks since the last call. */
   thinking(): string;
 }
@@ -31,7 +34,7 @@ export function createTagStripper(options: TagStripperOptions = {}): TagStripper
   const sink = createSink(options.enforceFinal === true);
   return {
     push: (delta) => sink.take(scanner.push(delta)),
-    end: () => sink.take(scanner.end()) + sink.finish(),
+    end: (calls = false) => sink.take(scanner.end()) + sink.finish(calls),
     thinking: sink.thinking,
   };
 }
@@ -89,7 +92,7 @@ function tagMatch(name: string, shape: TagShape): Match<Mark> | undefined {
 
 interface Sink {
   take(pieces: Piece<Mark>[]): string;
-  finish(): string;
+  finish(calls: boolean): string;
   thinking(): string;
 }
 
@@ -126,7 +129,7 @@ function createSink(enforceFinal: boolean): Sink {
       }
       return out;
     },
-    finish: () => finish(state, enforceFinal),
+    finish: (calls) => finish(state, { enforceFinal, calls }),
     thinking() {
       const text = state.thought;
       state.thought = "";
@@ -167,9 +170,12 @@ function show(state: SinkState, text: string): string {
   return visible;
 }
 
-function finish(state: SinkState, enforceFinal: boolean): string {
+function finish(
+  state: SinkState,
+  { enforceFinal, calls }: { readonly enforceFinal: boolean; readonly calls: boolean },
+): string {
   const outside = enforceFinal && !state.sawFinal ? show(state, state.outside) : "";
-  if (state.shown || !state.inThought) return outside;
+  if (state.shown || !state.inThought || calls) return outside;
   state.shown = true;
   return state.openThought.trim();
 }

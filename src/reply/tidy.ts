@@ -21,8 +21,35 @@ interface TidyState {
   token: boolean;
 }
 
-/** A `token` alone on the last line is not released. The output has no blanks at its ends. */
-export function createTidyText(token: string): TidyText {
+/** A token that is not released, also inside of Markdown's marks or quotation marks, in any case and with a full stop. */
+interface Token {
+  /** Whether a word is the token. */
+  isWhole(word: string): boolean;
+  /** Whether it may become the token when more is written. */
+  mayBe(word: string): boolean;
+  /** UTF-16 units of the longest word that is the token. */
+  readonly mostLength: number;
+}
+
+const MARKS_BEFORE = 4;
+const MARKS_AFTER = 6;
+const BEFORE = `[*_\`~"'“‘(]{0,${MARKS_BEFORE}}`;
+const AFTER = `[*_\`~"'”’).!]{0,${MARKS_AFTER}}`;
+
+function tokenOf(token: string): Token {
+  const part = token.split("").reduceRight((rest, sign) => `(?:${sign}${rest})?`, AFTER);
+  const whole = new RegExp(`^${BEFORE}${token}${AFTER}$`, "i");
+  const torn = new RegExp(`^${BEFORE}${part}$`, "i");
+  return {
+    isWhole: (word) => whole.test(word),
+    mayBe: (word) => torn.test(word),
+    mostLength: MARKS_BEFORE + token.length + MARKS_AFTER,
+  };
+}
+
+/** A word `silent` alone on the last line is not released. The output has no blanks at its ends. */
+export function createTidyText(silent: string): TidyText {
+  const token = tokenOf(silent);
   const state: TidyState = { gap: "", afterCut: undefined, held: "", heldGap: "", shown: false, token: false };
   return {
     text(part) {
@@ -49,7 +76,7 @@ export function createTidyText(token: string): TidyText {
       state.afterCut = "";
     },
     end() {
-      if (state.held !== token) return letOutHeld(state);
+      if (!token.isWhole(state.held)) return letOutHeld(state);
       state.token = true;
       state.held = "";
       return "";
@@ -75,11 +102,11 @@ interface Stretch {
  * Where the text from `at` to `end` ends that is released as it is: before its last word when that may be the token on its own line. A
  * word that others follow is none.
  */
-function plainUntil(part: string, { at, end, gap }: Stretch, token: string): number {
-  const tail = part.slice(Math.max(at, end - token.length - 1), end);
+function plainUntil(part: string, { at, end, gap }: Stretch, token: Token): number {
+  const tail = part.slice(Math.max(at, end - token.mostLength - 1), end);
   const word = LAST_WORD.exec(tail)?.[0] ?? "";
   const start = end - word.length;
-  if (!token.startsWith(word)) return Math.max(at, end);
+  if (!token.mayBe(word)) return Math.max(at, end);
   const before = at + part.slice(at, Math.max(at, start)).trimEnd().length;
   const blanks = (before === at ? gap : "") + part.slice(before, start);
   return blanks.includes("\n") ? before : Math.max(at, end);
@@ -92,19 +119,19 @@ function keepBlank(state: TidyState, run: string): void {
   else state.afterCut += run;
 }
 
-function takeWord(state: TidyState, run: string, token: string): string {
+function takeWord(state: TidyState, run: string, token: Token): string {
   const gap = joinGap(state.gap, state.afterCut);
   state.gap = "";
   state.afterCut = undefined;
   if (state.held !== "" && gap === "") {
     state.held += run;
-    return token.startsWith(state.held) ? "" : letOutHeld(state);
+    return token.mayBe(state.held) ? "" : letOutHeld(state);
   }
   const before = letOutHeld(state);
   state.held = run;
   state.heldGap = gap;
   const starts = !state.shown || gap.includes("\n");
-  return starts && token.startsWith(run) ? before : before + letOutHeld(state);
+  return starts && token.mayBe(run) ? before : before + letOutHeld(state);
 }
 
 function letOutHeld(state: TidyState): string {

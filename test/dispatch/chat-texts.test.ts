@@ -15,6 +15,13 @@ describe("what a person reads of a failure", () => {
     expect(told({ kind: "format", message: `400 ${"word ".repeat(200)}` }).length).toBeLessThan(300);
   });
 
+  it("has nothing of the provider's own words for a guest", () => {
+    const failure: Failure = { kind: "format", message: "400 no access for org-4711 at /srv/models" };
+    expect(noticeFor({ kind: "failed", failure }, { isGuest: true })).toBe(
+      "⚠️ The model's provider did not accept the request. The operator can see why with `openclaw runs show`.",
+    );
+  });
+
   it("has nothing of the gateway's own errors", () => {
     expect(told({ kind: "unknown", message: "ENOENT: /home/me/secret" })).not.toContain("ENOENT");
     expect(told({ kind: "format", message: "400 without a reason" })).toBe(

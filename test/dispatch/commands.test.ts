@@ -134,3 +134,24 @@ it("a contributor cannot add a command with a name of the gateway's own", () => 
   expect(() => added.add(adds)).toThrow('"stop" is a name of the gateway\'s own commands');
   expect(added.commands).toEqual([]);
 });
+
+it("a forwarded text gives no commands with the rights of whoever forwards it", async () => {
+  const forwarded = { context: { isForwarded: true } };
+  expect(await boot.outcome(await boot.tell("/send off", "owner", forwarded))).toEqual({ kind: "replied" });
+  await boot.outcome(await boot.tell("/think high", "owner", forwarded));
+  await boot.outcome(await boot.tell("look: /think high /elevated full", "owner", forwarded));
+  const said = fixture.model.calls.map((call) => call.said);
+  expect(said[0]).toContain("/send off");
+  expect(said[1]).toContain("/think high");
+  expect(said[2]).toContain("look: /think high /elevated full");
+  expect(boot.sessions.peek(boot.keyOf("owner"))).not.toHaveProperty("sendPolicy");
+  expect(boot.sessions.peek(boot.keyOf("owner"))).not.toHaveProperty("thinkingLevel");
+});
+
+it("a command that begins a turn says so where the agent may not answer", async () => {
+  await boot.ask("/send off", "owner");
+  expect(await boot.ask("hello", "owner")).toMatchObject({ kind: "dropped" });
+  expect(await boot.ask("/new", "owner")).toMatchObject({ kind: "failed" });
+  expect(fixture.platform.texts.at(-1)).toContain("send policy of this conversation is deny");
+  expect(fixture.model.calls).toEqual([]);
+});

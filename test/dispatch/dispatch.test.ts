@@ -468,6 +468,21 @@ describe("commands", () => {
     expect(fixture.platform.texts).toEqual(["echo: what is up?"]);
   });
 
+  it("a provider's own words are for an owner alone, or for a chat that asked to see more", async () => {
+    fixture.model.answer(() => ({ status: 400, message: "The tea of org-4711 is cold" }));
+    await boot.ask("hello", "owner");
+    expect(fixture.platform.texts.at(-1)).toContain("org-4711");
+    await boot.ask("hello");
+    expect(fixture.platform.texts.at(-1)).toContain("openclaw runs show");
+    expect(fixture.platform.texts.at(-1)).not.toContain("org-4711");
+    const group = { from: { ...peer("5"), chat: { kind: "group", id: "5" } } } as const;
+    await boot.outcome(await boot.tell("hello", "owner", group));
+    expect(fixture.platform.texts.at(-1)).not.toContain("org-4711");
+    await boot.ask("/verbose on");
+    await boot.ask("hello");
+    expect(fixture.platform.texts.at(-1)).toContain("org-4711");
+  });
+
   it("advice about a command is written as the chat's platform sends it, and the provider's words stay as they are", async () => {
     Object.assign(fixture.platform, { commandForm: () => ({ prefix: "/claw " }) });
     const refuse = (message: string) => fixture.model.answer(() => ({ status: 400, message }));
@@ -475,7 +490,7 @@ describe("commands", () => {
     await boot.ask("hello");
     expect(fixture.platform.texts.at(-1)).toContain("Start a fresh one with /claw new.");
     refuse("The tea is cold today, see /tea in /etc");
-    await boot.ask("hello");
+    await boot.ask("hello", "owner");
     expect(fixture.platform.texts.at(-1)).toContain("see /tea in /etc");
     await boot.ask("/model no-such-model");
     expect(fixture.platform.texts.at(-1)).toContain("Use /claw model list, or provider/id.");

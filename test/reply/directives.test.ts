@@ -42,6 +42,13 @@ describe("parseDirectives", () => {
     [" \nNO_REPLY\n", "", true],
     ["[[reply_to_current]] NO_REPLY", "", true],
     ["Done.\n\nNO_REPLY", "Done.", false],
+    ["**NO_REPLY**", "", true],
+    ["`no_reply`.", "", true],
+    ['"NO_REPLY"', "", true],
+    ["_NO_REPLY_!", "", true],
+    ["Done.\n\n*NO_REPLY*", "Done.", false],
+    ["NO_REPLY!important", "NO_REPLY!important", false],
+    ["**No**", "**No**", false],
     ["NO_REPLY is a token", "NO_REPLY is a token", false],
     ["I said NO_REPLY", "I said NO_REPLY", false],
     ["NO_REPL", "NO_REPL", false],
@@ -70,7 +77,7 @@ describe("createDirectiveFilter", () => {
   });
 
   const words = fc.constantFrom(
-    ..."[[reply_to_current]]|[[media:x.png]]|[[reply_to:|7]]|[[audio_as_voice]]|[[|]]|[|]|NO_REPLY|NO_|REPLY| |  |a|word|`|```|\n|\n\n".split(
+    ..."[[reply_to_current]]|[[media:x.png]]|[[reply_to:|7]]|[[audio_as_voice]]|[[|]]|[|]|NO_REPLY|**|no|.|NO_|REPLY| |  |a|word|`|```|\n|\n\n".split(
       "|",
     ),
   );

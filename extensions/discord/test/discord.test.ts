@@ -133,6 +133,12 @@ describe("sending", () => {
     expect(platform.answers?.(group)).toEqual([undefined]);
   });
 
+  test("an id that is none of Discord's quotes nothing", async () => {
+    const { link, group, posts } = await begin();
+    expect(await link.send(group, says("answer"), { ...KEY, replyTo: "../x" })).toMatchObject({ kind: "sent" });
+    expect(posts()[0]?.body).not.toHaveProperty("message_reference");
+  });
+
   test("a message waits when the token was reset", async () => {
     const { link, group, fake } = await begin();
     Object.assign(fake, { token: "another" });

@@ -6,7 +6,7 @@ import type { View } from "./inbound.ts";
 import { addressOf, personOf } from "../people.ts";
 import type { Person } from "../people.ts";
 import { confirmRead } from "./receipts.ts";
-import type { Account } from "../account.ts";
+import { type Account, textKey } from "../account.ts";
 import { readReceived } from "./schema.ts";
 import type { Envelope, Received } from "./schema.ts";
 import { findSelf, withUuid } from "../self.ts";
@@ -133,7 +133,7 @@ async function readEvent(account: Account, data: string): Promise<readonly Inbou
     if (!received.envelope || isForOther(received, account.self)) return [];
     const envelope = await withWholeText(received.envelope, account);
     const message = readEnvelope(envelope, viewOf(account, envelope));
-    if (message) account.texts.set(message.id, message.text);
+    if (message) account.texts.set(textKey(message.from, message.id), message.text);
     return message ? [message] : [];
   } catch (error) {
     // One unreadable event must not block all later ones.

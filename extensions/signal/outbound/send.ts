@@ -13,7 +13,7 @@ import { outcomeOf, outcomeOfResults, sendReport } from "../failures.ts";
 import type { SendReport, Unsent } from "../failures.ts";
 import { Members } from "../inbound/members.ts";
 import { addressOf, readRef, recipientOf } from "../people.ts";
-import type { Account } from "../account.ts";
+import { type Account, textKey } from "../account.ts";
 import { whyNot } from "../rpc.ts";
 import type { Answer } from "../rpc.ts";
 
@@ -25,11 +25,12 @@ export const target = ({ chat }: Peer): Params =>
   chat.kind === "group" ? { groupId: chat.id } : { recipient: [recipientOf(chat.id)] };
 
 /** The message that is answered. The apps find it even without its text. */
-export function quoted({ self = {}, texts }: Account, { replyTo }: Pick<SendOptions, "replyTo">): Params {
+export function quoted({ self = {}, texts }: Account, to: Peer, { replyTo }: Pick<SendOptions, "replyTo">): Params {
   const ref = replyTo === undefined ? undefined : readRef(replyTo);
   const author = ref && (ref.author ?? addressOf(self));
-  if (!ref || author === undefined) return {};
-  return { quoteTimestamp: ref.timestamp, quoteAuthor: author, quoteMessage: texts.get(replyTo ?? "") ?? "" };
+  if (!ref || replyTo === undefined || author === undefined) return {};
+  const quoteMessage = texts.get(textKey(to, replyTo)) ?? "";
+  return { quoteTimestamp: ref.timestamp, quoteAuthor: author, quoteMessage };
 }
 
 /** Messages stay without a keep-alive; timers are limited to 24 days. */
@@ -98,7 +99,7 @@ export class Outgoing {
   /** Sends a text message. */
   async sendText(to: Peer, part: TextPart, options: Pick<SendOptions, "replyTo">): Promise<SendResult> {
     const text = await this.textParams(to, part);
-    const result = await this.send("send", { ...target(to), ...text, ...quoted(this.#account, options) });
+    const result = await this.send("send", { ...target(to), ...text, ...quoted(this.#account, to, options) });
     if (result.kind === "sent") this.#edits.sent(result.messageId, JSON.stringify(text));
     return result;
   }

@@ -35,7 +35,7 @@ export async function sendFile(
       ...(caption && (await outgoing.textParams(to, caption))),
       attachments,
       ...(voice && { voiceNote: true }),
-      ...quoted(account, options),
+      ...quoted(account, to, options),
     });
   } finally {
     for (const file of temporaryFiles) await fs.rm(file, { force: true });

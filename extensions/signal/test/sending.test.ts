@@ -47,6 +47,14 @@ describe("a message", () => {
     ]);
   });
 
+  test("quotes no text of another chat", async () => {
+    const { link, fake, host, platform } = await begin();
+    const id = platform.say(CREW, "a secret of the crew");
+    await host.heard("a secret of the crew");
+    await link.send(DIRECT, plain("this"), { ...KEY, replyTo: id });
+    expect(fake.messages[0]?.params).toMatchObject({ message: "this", quoteMessage: "" });
+  });
+
   test("mentions members of a group by number or id, and nobody else; styles and emoji keep their places", async () => {
     const { link, fake } = await begin();
     const bob = { number: null, uuid: "22222222-2222-4222-8222-222222222222" };

@@ -31,12 +31,15 @@ export function envelope(
     chat_id: chatId(account, to),
     ...(to.thread !== undefined && to.thread !== GENERAL && { message_thread_id: Number(to.thread) }),
     ...(silent && { disable_notification: true }),
-    ...(replyTo !== undefined && {
+    ...(isMessageId(replyTo) && {
       reply_parameters: { message_id: Number(replyTo), allow_sending_without_reply: true },
     }),
     ...markup(account.config, to, buttons),
   };
 }
+
+/** A model may write anything as the id of the message that it answers, and Telegram refuses a message with a wrong one. */
+const isMessageId = (id: string | undefined): boolean => id !== undefined && /^\d{1,15}$/.test(id) && Number(id) > 0;
 
 /** The chat and topic of the "typing…" signal, which includes the id of the General topic. */
 export function typingTarget(

@@ -59,6 +59,15 @@ describe("sending", () => {
     });
   });
 
+  test.each(["../x", "-5", "0", "1e9", "9".repeat(400)])(
+    "an id that is none of Telegram's quotes nothing, and the message is sent: %s",
+    async (replyTo) => {
+      const { link, fake, direct } = await begin();
+      expect(await link.send(direct, html("hi"), { ...KEY, replyTo })).toMatchObject({ kind: "sent" });
+      expect(fake.sent.map(({ body }) => body["reply_parameters"])).toEqual([undefined]);
+    },
+  );
+
   test("links have previews if the config says so, in edits too", async () => {
     const previews = async (more: Record<string, unknown>) => {
       const { link, fake, direct } = await begin(more);

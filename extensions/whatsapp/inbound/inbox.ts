@@ -47,8 +47,8 @@ export class Inbox {
     const inbound = await this.#read(message);
     if (!inbound) return;
     await this.#store(inbound);
-    this.#texts.set(inbound.id, inbound.text);
     const chat = inbound.from.chat.id;
+    this.#texts.set(textKey(chat, inbound.id), inbound.text);
     if (!message.key.fromMe) this.#unread.set(chat, [...(this.#unread.get(chat) ?? []).slice(-50), message.key]);
   }
 
@@ -153,9 +153,9 @@ export class Inbox {
     this.#groups.delete(jid);
   }
 
-  /** The text of a message, for quotes. */
-  textOf(id: string): string | undefined {
-    return this.#texts.get(id);
+  /** The text of a message of this chat, for quotes. */
+  textOf(chat: string, id: string): string | undefined {
+    return this.#texts.get(textKey(chat, id));
   }
 
   /** Takes the messages of a chat that have not been marked as read. */
@@ -170,3 +170,6 @@ export class Inbox {
     await this.#busy;
   }
 }
+
+/** A quote shows no text of another chat: a model may name any message. */
+const textKey = (chat: string, messageId: string): string => `${chat}\n${messageId}`;

@@ -297,6 +297,14 @@ describe("sending", () => {
     ]);
   });
 
+  test("a quote shows no text of another chat", async () => {
+    const { link, platform, fake, host } = await begin();
+    fake.say({ conversation: "a secret of the group" }, { group: GROUP });
+    const { id } = await host.heard("a secret of the group");
+    await link.send(platform.direct, text("this"), { ...KEY, replyTo: id });
+    expect(JSON.stringify(fake.shown[0])).not.toContain("secret");
+  });
+
   test("a voice note is one, other sounds are not, and captions go before them", async () => {
     const host = new Host();
     const { link, platform, fake } = await begin({}, host);

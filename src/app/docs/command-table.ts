@@ -41,6 +41,8 @@ export function commandPage(): string {
     "stays text. The same is true when the sender may not use the command. At the beginning of a message, both are answered as the command",
     "would be. `/model` takes an alias or `provider/id`; when that cannot answer, another model does, and the chat is told. `default` works alone only. A message with one of these, but for `/queue`, joins no running turn, because that has its own.",
     "",
+    "A forwarded message gives no commands and has no such words: somebody else wrote its text.",
+    "",
     "## Modes of the queue",
     "",
     "While a turn is running, a message of the same session does what the mode says. Asked in this order: the message's own",

@@ -1,5 +1,4 @@
 import type { Outbox } from "../../outbox/deliver.ts";
-import type { CommandForm } from "../../types/chat/channel.ts";
 import type { SessionKey } from "../../types/ids.ts";
 import type { InboundMessage } from "../../types/chat/message.ts";
 import type { Clock } from "../../types/clock.ts";
@@ -7,6 +6,7 @@ import type { MediaStore, OutboxRow } from "../../types/journal.ts";
 import type { AnswerFilter, TurnKind } from "../../types/run/turn-kind.ts";
 import type { AgentSettings } from "../../types/settings.ts";
 import type { VerboseLevel } from "../../types/run/verbose.ts";
+import type { NoticeReader } from "../chat-texts.ts";
 import type { ChatStyle } from "../ports.ts";
 
 /** The message that is answered, its chat, and the part of the answer that was planned before a restart. */
@@ -16,8 +16,8 @@ export interface AnswerTarget {
   readonly kind: TurnKind;
   readonly agent: AgentSettings;
   readonly style: ChatStyle;
-  /** How people of the chat write commands. */
-  readonly commandForm: CommandForm | undefined;
+  /** Who reads a notice about the run. */
+  reader(): NoticeReader;
   /** Returns the part of the answer that is for people. The whole answer when unset. */
   readonly filter: AnswerFilter | undefined;
   readonly earlier: EarlierAnswer;

@@ -1,7 +1,7 @@
 import { parseDirectives, type ParsedReply } from "../../reply/directives.ts";
 import { stripHeartbeatToken } from "../../reply/heartbeat-token.ts";
 import { paragraphsOf } from "../../reply/paragraphs.ts";
-import { parseReply } from "../../reply/plain-reply.ts";
+import { isUnseen, parseReply } from "../../reply/plain-reply.ts";
 import type { RunEvent } from "../../types/run/events.ts";
 import type { AnswerTarget } from "./answer-target.ts";
 import type { ResponsePrefix } from "./response-prefix.ts";
@@ -37,7 +37,12 @@ export class AnswerTexts {
   /** The filter of a kind of turn reads the heartbeat token itself. Elsewhere it is nothing that people should see. */
   #take(text: string): void {
     const said = this.#target.filter ? text : stripHeartbeatToken(text).text;
-    if (said.trim() !== "") this.#texts.push(said);
+    if (isUnseen(said)) return;
+    const [first] = this.#texts;
+    // A silent message, such as one that only calls a tool, adds nothing to others.
+    if (first !== undefined && isSilent(said)) return;
+    if (first !== undefined && isSilent(first)) this.#texts.length = 0;
+    this.#texts.push(said);
   }
 
   /** Everything that the model has written. */
@@ -72,6 +77,12 @@ export class AnswerTexts {
     if (!this.#toolTexts.has) return this.#texts;
     return this.#texts.filter((text) => !this.#toolTexts.repeats(parseDirectives(text).text));
   }
+}
+
+/** The model wrote the silent token and named no file. */
+function isSilent(text: string): boolean {
+  const { silent, media } = parseDirectives(text);
+  return silent && media.length === 0;
 }
 
 const joined = (texts: readonly string[]): string => texts.filter((text) => text.trim() !== "").join("\n\n");

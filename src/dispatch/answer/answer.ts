@@ -1,5 +1,5 @@
 import type { Preview } from "../../outbox/preview.ts";
-import { createReplyFilter, parseBlock } from "../../reply/plain-reply.ts";
+import { createReplyFilter, isUnseen, parseBlock } from "../../reply/plain-reply.ts";
 import type { NoticeCause, ReplyBlock } from "../../types/chat/reply.ts";
 import type { Outcome } from "../../types/journal.ts";
 import { WHOLE_MESSAGES, type DeltaPace, type RunEvent, type RunStream } from "../../types/run/events.ts";
@@ -178,7 +178,7 @@ class Answering {
     await this.#flush();
     if (isUnfinished(result)) return this.#preview?.leave();
     if (this.#target.kind.refusals === "logged" && result.kind !== "replied") return this.#endSilently(result);
-    const notice = noticeFor(result, this.#target.commandForm, this.#joined);
+    const notice = noticeFor(result, this.#target.reader(), this.#joined);
     if (result.kind === "failed") this.#texts.addBroken();
     const sent = this.#blocks > 0 ? await this.#sendMedia() : await this.#sendWhole(notice, result.kind === "aborted");
     if (notice !== undefined && this.#blocks > 0) await this.#sendNotice(notice);
@@ -250,15 +250,15 @@ class Answering {
   }
 
   async #sendBlock(block: string): Promise<void> {
-    const { text: said, silent, ...directives } = parseBlock(block);
+    const { text: said, silent } = parseBlock(block);
     const text = silent ? "" : this.#limit.take(said);
-    if (text.trim() === "") return;
+    if (isUnseen(text)) return;
     const isFirst = this.#blocks === 0;
     if (this.#toolTexts.repeats(text) && !this.#sends.wasPlanned(`block:${this.#blocks}`)) return;
     const { replyToMode } = this.#target.style;
     const { pause } = this.#target.agent.streaming;
     const markdown = isFirst ? this.#prefix.before(text) : text;
-    const replyTo = isFirst || replyToMode === "all" ? this.#replyTo(directives) : undefined;
+    const replyTo = isFirst || replyToMode === "all" ? this.#replyTo(this.#filter.directives()) : undefined;
     const pauseMs = isFirst || !pause ? 0 : pause.minMs + Math.random() * (pause.maxMs - pause.minMs);
     const editOf = isFirst ? this.#earlierPreview() : undefined;
     await this.#send(`block:${this.#blocks}`, [{ kind: "text", markdown }], { editOf, replyTo, pauseMs });

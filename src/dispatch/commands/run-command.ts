@@ -12,7 +12,7 @@ import type { Replies } from "../replies.ts";
 import { commandEndedGateway } from "../chat-texts.ts";
 import { isDiskError } from "../../store/disk.ts";
 import { refusalOf } from "./access.ts";
-import { directivesOf } from "../directives/said.ts";
+import { directivesOf, mayGiveCommands } from "../directives/said.ts";
 import { withoutDirectives, type FoundDirective } from "../directives/parse.ts";
 import { commandIn, type AskedCommand } from "./asked.ts";
 import { inSession } from "../../sessions/in-session.ts";
@@ -41,7 +41,7 @@ export interface CommandHost {
 }
 
 /**
- * The command that a message is. Undefined when it is none, when messages of its kind are never commands, or when it begins with
+ * The command that a message is. Undefined when it is none, when it may give no commands, or when it begins with
  * a directive and says more to the agent.
  */
 export function commandOf(
@@ -50,7 +50,7 @@ export function commandOf(
   commands: Commands,
   ports: Pick<DispatchPorts, "kinds" | "settings">,
 ): AskedCommand | undefined {
-  if (!ports.kinds.of(message).takesCommands) return undefined;
+  if (!mayGiveCommands(message, ports.kinds)) return undefined;
   const asked = commandIn(message.text, ports.settings(), commands);
   if (!asked) return undefined;
   const found = directivesOf(message, key, ports);

@@ -1,6 +1,7 @@
 import type { SessionKey } from "../../types/ids.ts";
 import type { InboundMessage } from "../../types/chat/message.ts";
 import { parseModelName } from "../../types/run/model.ts";
+import type { TurnKinds } from "../../types/run/turn-kind.ts";
 import { own } from "../../utils/own.ts";
 import { refusalOf } from "../commands/access.ts";
 import type { DispatchPorts, DispatchSettings } from "../ports.ts";
@@ -26,12 +27,16 @@ export function directivesOf(
   { kinds, settings }: Ports,
   text = message.text,
 ): readonly FoundDirective[] {
-  if (!text.includes("/") || !settings().textCommands || !kinds.of(message).takesCommands) return [];
+  if (!text.includes("/") || !settings().textCommands || !mayGiveCommands(message, kinds)) return [];
   return directivesIn(text, knownTo(key, settings())).filter(
     ({ command, who, args }) =>
       refusalOf({ command: { name: command, who }, args }, { message, key }, settings()) === undefined,
   );
 }
+
+/** A forwarded text was written by somebody else, who would give commands with the rights of whoever forwards it. */
+export const mayGiveCommands = (message: InboundMessage, kinds: TurnKinds): boolean =>
+  kinds.of(message).takesCommands && message.context?.isForwarded !== true;
 
 /** The words of the agent of a session. */
 function knownTo(key: SessionKey, { agents, agentOf }: DispatchSettings): KnownWords {

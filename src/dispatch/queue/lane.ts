@@ -65,11 +65,11 @@ export class Lane {
     if (this.active?.isOver !== true) this.isBurst = true;
   }
 
-  /** Removes and returns the turns that may join the running one, in their order. */
+  /** Removes and returns the turns that may join the running one, in their order. Each has one message. */
   takeSteering(may: (queued: QueuedTurn) => boolean): readonly TurnTask[] {
     const taken = this.#turns.filter(({ steers, queued }) => steers === true && may(queued));
     this.#takeOut(taken);
-    return taken;
+    return taken.flatMap(unfold);
   }
 
   /** Puts a task before everything that waits: the new conversation begins with it. */
@@ -191,8 +191,17 @@ function fold(one: TurnTask, other: TurnTask): TurnTask {
   const rows = [...one.queued.rows, ...other.queued.rows];
   const pending = [...one.queued.pending, ...other.queued.pending];
   const merge = one.merge && other.merge;
+  const steers = one.steers === true && other.steers === true;
   // Turns that may merge become one turn anyway, which shortens the messages over the cap. Of others, the newest message stays whole.
-  return { kind: "turn", merge, queued: { ...first, rows, pending, ...(!merge && { brief: rows.length - 1 }) } };
+  const queued = { ...first, rows, pending, ...(!merge && { brief: rows.length - 1 }) };
+  return { kind: "turn", merge, ...(steers && { steers }), queued };
+}
+
+/** The cap limits what waits. Messages that can join the running turn do so one by one, before those that came after them. */
+function unfold(task: TurnTask): readonly TurnTask[] {
+  const { rows, pending } = task.queued;
+  if (rows.length === 1) return [task];
+  return rows.map((row, at) => ({ ...task, queued: { rows: [row], pending: at === 0 ? pending : [] } }));
 }
 
 const firstIdOf = ({ queued }: TurnTask): number => queued.rows[0]?.id ?? 0;

@@ -43,7 +43,8 @@ async function resume(group: readonly InboxRow[], dispatch: Dispatch, ports: Rec
   dispatch.enter(first.sessionKey, {
     rows: group,
     pending: group.flatMap((row) => ports.groupHistory?.take(row) ?? []),
-    isReplay: true,
+    // One that did not reach the run that it was to join has no turn yet, and waits as its mode says.
+    ...(first.turnId !== undefined && { isReplay: true }),
     ...(text !== undefined && { text }),
   });
 }

@@ -1,5 +1,5 @@
 import type { AgentEvent, AgentMessage } from "@mariozechner/pi-agent-core";
-import { isBlank, isWhole, textOf } from "../../history/parts.ts";
+import { hasCalls, isBlank, isWhole, textOf } from "../../history/parts.ts";
 import type { ModelHandle } from "../../providers/catalog.ts";
 import type { TagStripper } from "../../reply/tags.ts";
 import { callTopic } from "../../tools/call-topic.ts";
@@ -122,7 +122,7 @@ export class EventTranslator {
     if (message.stopReason === "error" && textOf(message) === "") return this.#countFailed(message);
     // Nor do thoughts alone: no later answer continues them.
     if (isThoughtOnly(message)) return this.#count(message);
-    this.#show(this.#stripper.end());
+    this.#show(this.#stripper.end(hasCalls(message)));
     const kept = this.#kept(message);
     const entryId = await this.#conversation.append({ type: "message", message: kept }, { durable: true });
     this.#log.emit({ type: "message_end", message: kept, text: this.#text, entryId, ...mediaIn(this.#text) });

@@ -1,5 +1,6 @@
-import { hasCalls, isBlank, textOf } from "../../history/parts.ts";
+import { hasCalls, textOf } from "../../history/parts.ts";
 import { writesInTags } from "../../providers/reasoning-tags.ts";
+import { isUnseen } from "../../reply/plain-reply.ts";
 import { createTagStripper, type TagStripper } from "../../reply/tags.ts";
 import type { AssistantMessage, ChatMessage, ModelRef } from "../../types/run/model.ts";
 import { asksForRest } from "../../types/run/turns.ts";
@@ -32,8 +33,8 @@ const PIECE = 4096;
 
 function hasWords(text: string, model: Pick<ModelRef, "provider">): boolean {
   const stripper = stripperFor(model);
-  for (let at = 0; at < text.length; at += PIECE) if (!isBlank(stripper.push(text.slice(at, at + PIECE)))) return true;
-  return !isBlank(stripper.end());
+  for (let at = 0; at < text.length; at += PIECE) if (!isUnseen(stripper.push(text.slice(at, at + PIECE)))) return true;
+  return !isUnseen(stripper.end());
 }
 
 /** Removes the tags that this model writes. */
@@ -41,9 +42,9 @@ export const stripperFor = (model: Pick<ModelRef, "provider">): TagStripper =>
   createTagStripper({ enforceFinal: writesInTags(model) });
 
 /** A model's text as people see it, without thoughts between tags. */
-export function withoutTags(text: string, model?: Pick<ModelRef, "provider">): string {
-  const stripper = model ? stripperFor(model) : createTagStripper();
-  return stripper.push(text) + stripper.end();
+export function withoutTags(text: string, message?: AssistantMessage): string {
+  const stripper = message ? stripperFor(message) : createTagStripper();
+  return stripper.push(text) + stripper.end(message && hasCalls(message));
 }
 
 const acts = (name: string, tools: Asked["tools"]): boolean =>

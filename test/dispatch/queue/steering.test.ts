@@ -75,6 +75,28 @@ describe("a message that joins a running turn", () => {
   });
 });
 
+it("messages over the cap that came before the run had begun join it before later ones", async () => {
+  const begins = Promise.withResolvers<void>();
+  fixture.systemPrompt = async () => {
+    await begins.promise;
+    return { text: "You are a test.", parts: [] };
+  };
+  fixture.rules = { queueMode: () => "steer", queue: { cap: 2, debounceMs: 0, drop: "summarize" } };
+  const words = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta"];
+  const rows = [];
+  for (const word of words) rows.push(await boot.tell(word));
+  begins.resolve();
+  await until(() => isLooking);
+  rows.push(await boot.tell("omega"));
+  gate.resolve();
+  for (const row of rows.slice(1)) expect(await boot.outcome(row)).toEqual({ kind: "steered" });
+  expect(await boot.outcome(rows[0]!)).toEqual({ kind: "replied" });
+  const said = JSON.stringify(fixture.model.calls.at(-1)?.messages);
+  const at = [...words, "omega"].map((word) => said.indexOf(word));
+  expect(at).toEqual(at.toSorted((one, other) => one - other));
+  expect(at[0]).toBeGreaterThan(0);
+});
+
 describe("a message that joined a turn which then gets no answer", () => {
   async function joined() {
     const first = await boot.tell("first", "1", { from });

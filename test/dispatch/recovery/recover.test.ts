@@ -339,6 +339,47 @@ describe("a steered message after a crash", () => {
   });
 });
 
+it("messages that did not reach a running turn before a crash wait as their mode says, in one turn", async () => {
+  const [host, ...others] = [
+    await accept(nextMessage("first")),
+    await accept(nextMessage("second")),
+    await accept(nextMessage("third")),
+  ];
+  await claim([host!]);
+  for (const row of others) await claimSteered(row, host!);
+  const boot = await crash();
+  expect(await boot.outcome(others[0]!)).toEqual({ kind: "replied" });
+  expect(await boot.outcome(others[1]!)).toEqual({ kind: "merged", into: others[0]!.id });
+  expect(fixture.platform.texts).toHaveLength(2);
+});
+
+it("messages that did not reach a running turn before a crash join it when it continues, in their order", async () => {
+  fixture.rules = { queueMode: () => "steer" };
+  const held = Promise.withResolvers<void>();
+  fixture.model.answer(async (_call, number) => {
+    if (number === 1) await held.promise;
+    return { text: `answer ${number}` };
+  });
+  const [host, ...others] = [
+    await accept(nextMessage("first")),
+    await accept(nextMessage("second")),
+    await accept(nextMessage("third")),
+  ];
+  await claim([host!]);
+  await writeUser("first", host!);
+  for (const row of others) await claimSteered(row, host!);
+  const boot = await crash();
+  await fixture.model.called(1);
+  const later = await boot.tell("fourth");
+  held.resolve();
+  for (const row of [...others, later]) expect(await boot.outcome(row)).toEqual({ kind: "steered" });
+  const lastTold = () => JSON.stringify(fixture.model.calls.at(-1)?.messages);
+  await until(() => lastTold().includes("fourth"), "the last message at the model");
+  const said = lastTold();
+  const at = ["first", "second", "third", "fourth"].map((word) => said.indexOf(word));
+  expect(at).toEqual(at.toSorted((one, other) => one - other));
+});
+
 describe("a client's message after a crash", () => {
   it("is run under its own key again", async () => {
     const key = before.keyOf("1");

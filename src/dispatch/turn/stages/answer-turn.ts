@@ -3,6 +3,7 @@ import type { AnswerFilter } from "../../../types/run/turn-kind.ts";
 import type { RunEnd } from "../../../harness/log/run-end.ts";
 import type { AnswerTarget, EarlierAnswer } from "../../answer/answer-target.ts";
 import { answer } from "../../answer/answer.ts";
+import type { NoticeReader } from "../../chat-texts.ts";
 import { commandFormOf } from "../../command-form.ts";
 import { setBy } from "../../directives/said.ts";
 import { type ReasoningLevel, reasoningLevelOf } from "../../../types/run/reasoning-level.ts";
@@ -43,7 +44,6 @@ async function follow(turn: Turn, ports: TurnPorts): Promise<Outcome | "unfinish
   const inboxId = rows[0]?.id ?? 0;
   const earlier = await earlierAnswer(rows[0], journal.outbox);
   const style = ports.settings().chat(message.from);
-  const commandForm = commandFormOf(ports, message.from);
   return answer(
     run.stream,
     {
@@ -52,7 +52,7 @@ async function follow(turn: Turn, ports: TurnPorts): Promise<Outcome | "unfinish
       kind,
       agent,
       style,
-      commandForm,
+      reader: () => readerOf(turn, ports),
       filter,
       earlier,
       session: turn.key,
@@ -67,6 +67,16 @@ async function follow(turn: Turn, ports: TurnPorts): Promise<Outcome | "unfinish
       textPlanned: (callId) => barrier.release(callId),
     },
   );
+}
+
+/** A provider's own words may name its account and its paths, so they are for an owner alone, or for who asked to see how the agent works. */
+function readerOf(turn: Turn, ports: TurnPorts): NoticeReader {
+  const { message, rows } = turn.get("prepared");
+  const { isOwner } = ports.settings();
+  const isAlone = message.from.chat.kind === "direct";
+  const isOwners = isAlone && rows.every((row) => row.message.options?.operator === true || isOwner(row.message));
+  const isVerbose = (shownTo(turn, ports).verbose?.() ?? "off") !== "off";
+  return { form: commandFormOf(ports, message.from), isGuest: !isOwners && !isVerbose };
 }
 
 /**

@@ -62,13 +62,13 @@ function mayAnswer(turn: Turn, { settings }: TurnPorts): boolean {
   return row === undefined || settings().mayAnswer?.(turn.key, row.message.from) !== false;
 }
 
-/** A chat gets no answer, as if there were no bot. A client, which waits for an end, is informed. */
-async function refuseSession({ key, queued: { rows, log } }: Turn, ports: TurnPorts): Promise<StageEnd> {
+/** A chat gets no answer, as if there were no bot. A client, which waits for an end, is informed, and so is who gave a command. */
+async function refuseSession({ key, queued: { rows, log, text } }: Turn, ports: TurnPorts): Promise<StageEnd> {
   const { replies, journal } = ports;
   const ids = rows.map((row) => row.id);
   ports.log.info("session is not answered", { session: key, inbox: ids });
   const why = `send_policy: the session ${key} is not to be answered`;
-  if (log) await replies.refuse(rows, log, NOT_ANSWERED, why);
+  if (log || text !== undefined) await replies.refuse(rows, log, NOT_ANSWERED, why);
   else {
     await journal.inbox.finish(ids, { kind: "dropped", why });
     replies.acks.end(rows);

@@ -1,0 +1,56 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { textResult } from "../../../src/tools/define.ts";
+import { openDispatchFixture, type Boot, type DispatchFixture } from "../../kit/dispatch.ts";
+import { makeTool } from "../../kit/tools.ts";
+
+let fixture: DispatchFixture;
+let boot: Boot;
+beforeEach(async () => {
+  fixture = await openDispatchFixture();
+  fixture.tools.push(makeTool("look", () => Promise.resolve(textResult("seen"))));
+  boot = await fixture.boot();
+});
+afterEach(() => fixture.close());
+
+/** The model writes one text with a call of its tool, and the other one after it. */
+const writes = (first: string, second: string) =>
+  fixture.model.answer(({ isAfterTool }) =>
+    isAfterTool ? { text: second } : { text: first, tool: "look", args: { text: "x" } },
+  );
+
+describe.each(["off", "partial", "block"] as const)("a message of the model beside others (%s)", (streaming) => {
+  beforeEach(() => {
+    fixture.rules = { chat: () => ({ replyToMode: "off", streaming }) };
+  });
+
+  it("is left out when it is silent", async () => {
+    writes("NO_REPLY", "All done.");
+    expect(await boot.ask("hello")).toEqual({ kind: "replied" });
+    expect(fixture.platform.texts).toEqual(["All done."]);
+    expect(JSON.stringify(fixture.platform.calls)).not.toContain("NO_");
+  });
+
+  it("is silence when the others are silent too", async () => {
+    writes("NO_REPLY", "NO_REPLY");
+    expect(await boot.ask("hello")).toEqual({ kind: "silent" });
+    expect(fixture.platform.calls).toEqual([]);
+  });
+
+  it("is a thought when it calls a tool in the middle of one", async () => {
+    writes("<think>a secret", "All done.");
+    expect(await boot.ask("hello")).toEqual({ kind: "replied" });
+    expect(fixture.platform.texts).toEqual(["All done."]);
+  });
+
+  it.each(["\u200B", "\u0000\u0001", "\uFEFF\u2060"])("is no answer when nobody could see it: %j", async (text) => {
+    fixture.model.answer(() => ({ text }));
+    expect(await boot.ask("hello")).toMatchObject({ kind: "failed" });
+    expect(fixture.platform.texts).toEqual([expect.stringContaining("Something went wrong")]);
+  });
+
+  it("answers the message that it names", async () => {
+    writes("[[reply_to:msg-7]] Here it is.", "NO_REPLY");
+    await boot.ask("hello");
+    expect(fixture.platform.messages).toMatchObject([{ text: "Here it is.", replyTo: "msg-7" }]);
+  });
+});

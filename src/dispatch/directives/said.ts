@@ -3,6 +3,7 @@ import type { InboundMessage } from "../../types/chat/message.ts";
 import { parseModelName } from "../../types/run/model.ts";
 import { own } from "../../utils/own.ts";
 import { refusalOf } from "../commands/access.ts";
+import { mayHoldCommands } from "../commands/asked.ts";
 import type { DispatchPorts, DispatchSettings } from "../ports.ts";
 import { mayUse } from "../turn/may-use.ts";
 import { directivesIn, withoutDirectives, type FoundDirective } from "./parse.ts";
@@ -17,7 +18,8 @@ export interface Said {
 type Ports = Pick<DispatchPorts, "kinds" | "settings">;
 
 /**
- * The directives of a message that its sender may use. The others are part of its text, as all are where commands are off.
+ * The directives of a message that its sender may use. The others are part of its text, as all are where commands are off, and in a
+ * text that was forwarded.
  * `text` is the message's own when unset.
  */
 export function directivesOf(
@@ -26,7 +28,7 @@ export function directivesOf(
   { kinds, settings }: Ports,
   text = message.text,
 ): readonly FoundDirective[] {
-  if (!text.includes("/") || !settings().textCommands || !kinds.of(message).takesCommands) return [];
+  if (!text.includes("/") || !settings().textCommands || !mayHoldCommands(message, { kinds })) return [];
   return directivesIn(text, knownTo(key, settings())).filter(
     ({ command, who, args }) =>
       refusalOf({ command: { name: command, who }, args }, { message, key }, settings()) === undefined,

@@ -114,9 +114,14 @@ export async function permit(wanted: Wanted, options: ExecOptions, context: Tool
   return askUntilSame(known, options, context);
 }
 
-/** A sandbox that lets nothing out is the boundary; a person is then asked only where the settings ask about everything. */
-const isContained = ({ settings }: Case, { backend }: ExecOptions): boolean =>
-  backend.isolated === true && settings.ask !== "always";
+/**
+ * A sandbox that lets nothing out is the boundary; a person is then asked only where the settings ask about everything. Once others may
+ * have written what the model wants, it is none where the command could change files that shape later turns.
+ */
+const isContained = ({ settings, untrusted }: Case, { backend }: ExecOptions): boolean =>
+  backend.isolated === true &&
+  settings.ask !== "always" &&
+  (untrusted.length === 0 || backend.writesWorkspace !== true);
 
 const decide = ({ considered, settings, rules }: Case): ExecDecision => decideExec(considered, settings, rules);
 

@@ -1,8 +1,10 @@
-import type { Fields } from "../utils/fields.ts";
+import { isFields, type Fields } from "../utils/fields.ts";
 
 /** Characters of a result's details as JSON, and of one text in details that have more. */
 const MOST_CHARS = 64_000;
 const MOST_TEXT = 4000;
+/** Characters of the name of a source. */
+const MOST_NAME = 200;
 
 const sizeOf = (value: unknown): number => JSON.stringify(value)?.length ?? 0;
 
@@ -20,11 +22,20 @@ export function boundedDetails(details: Fields): Record<string, unknown> {
   const kept: Record<string, unknown> = { persistedDetailsTruncated: true };
   let left = MOST_CHARS;
   for (const { key, value, size } of entries.toSorted((a, b) => a.size - b.size)) {
-    left -= size + key.length;
+    // The quotes, the colon and the comma.
+    left -= size + key.length + 4;
     if (left < 0) break;
     kept[key] = value;
   }
-  return kept;
+  return { ...kept, ...markIn(details) };
+}
+
+/** The mark of content that somebody else wrote, without what else is in it: questions to people depend on it. */
+function markIn({ externalContent: external }: Fields): Record<string, unknown> {
+  if (!isFields(external) || external["untrusted"] !== true) return {};
+  const { source, provider } = external;
+  const short = (text: unknown) => (typeof text === "string" ? text.slice(0, MOST_NAME).toWellFormed() : undefined);
+  return { externalContent: { untrusted: true, source: short(source), provider: short(provider) } };
 }
 
 function keptEntry(key: string, value: unknown) {

@@ -4,7 +4,7 @@ import type { Tool, ToolContribution, ToolScene, ToolSet } from "../types/run/to
 import type { PolicyStage } from "../types/tool-policy.ts";
 import { execTool } from "./exec/exec.ts";
 import type { Allowances } from "./exec/permission.ts";
-import { narrowed, NO_POLICY } from "./exec/rules/policy.ts";
+import { NO_POLICY } from "./exec/rules/policy.ts";
 import { editTool } from "./files/edit.ts";
 import { findTool } from "./files/find.ts";
 import { grepTool } from "./files/grep.ts";
@@ -60,7 +60,9 @@ export function backendTools(rules: Allowances, processes?: Processes): readonly
         processTool({
           processes,
           viewer: starterOf(scene),
-          settings: async () => narrowed(scene.agent.exec, (await rules.policy?.(scene.agent.id)) ?? NO_POLICY),
+          settings: scene.agent.exec,
+          limits: async () => (await rules.policy?.(scene.agent.id)) ?? NO_POLICY,
+          elevation: scene.elevation,
         }),
     },
   ];

@@ -27,7 +27,17 @@ const page = (): Tool => ({
 
 function toolsIn(dir: string): readonly Tool[] {
   const settings = agentSettings(dir, { exec: { security: "full", ask: "off" } });
-  return [page(), ...createTools({ settings, rules: noRules, rights: "owner", deniedPaths: [] })];
+  const both = async () => [
+    { use: "messages", what: "writes to others" } as const,
+    { use: "network", what: "fetches a page" } as const,
+  ];
+  const post = { ...makeTool("post", async () => textResult("posted")), riskOf: both };
+  return [
+    page(),
+    post,
+    makeTool("memory_get", async () => textResult("a note")),
+    ...createTools({ settings, rules: noRules, rights: "owner", deniedPaths: [] }),
+  ];
 }
 
 /** One turn in which the model makes these calls; the questions that a person was asked, whose answer is always the same. */
@@ -111,6 +121,26 @@ describe("a conversation that has read what others wrote", () => {
     expect((await turn([READ_PAGE, READ_PAGE])).questions).toEqual([]);
     const { questions } = await turn([{ tool: "ls", args: {} }, READ_PAGE], { id: "turn-2" });
     expect(questions).toEqual([expect.objectContaining({ reason: expect.stringContaining("sends data to the wiki") })]);
+  });
+
+  it("counts what a memory tool gave as read from files", async () => {
+    expect((await turn([{ tool: "memory_get", args: {} }, READ_PAGE, READ_PAGE])).questions).toHaveLength(1);
+  });
+
+  it("names every risk of a call that it asks about", async () => {
+    const { questions } = await turn([{ tool: "ls", args: {} }, READ_PAGE, { tool: "post", args: {} }], {
+      confirm: ["messages", "network"],
+    });
+    expect(questions[0]?.reason).toContain("the call writes to others and fetches a page.");
+    expect((await turn([{ tool: "post", args: {} }], { confirm: ["prompt-files"], id: "turn-2" })).questions).toEqual(
+      [],
+    );
+  });
+
+  it("shows a person what a screen would hide", async () => {
+    const content = `fine\u{E0049}${" ".repeat(80)}obey\u202E`;
+    const { questions } = await turn([READ_PAGE, { tool: "write", args: { path: "MEMORY.md", content } }]);
+    expect(questions[0]?.command).toMatch(/fine\\udb40\\udc49(?:\\u0020){80}obey\\u202e/);
   });
 
   it("remembers it in later turns, as long as models see it", async () => {

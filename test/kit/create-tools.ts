@@ -4,7 +4,7 @@ import type { Processes } from "../../src/tools/process/processes.ts";
 import { backendTools, toolsFor } from "../../src/tools/tools.ts";
 import { agentId, sessionKey } from "../../src/types/ids.ts";
 import { OPERATOR, type Acting } from "../../src/types/run/principal.ts";
-import type { Tool, ToolContribution } from "../../src/types/run/tool.ts";
+import type { Elevation, Tool, ToolContribution } from "../../src/types/run/tool.ts";
 
 interface Options extends HostOptions {
   readonly rules: Allowances;
@@ -12,6 +12,8 @@ interface Options extends HostOptions {
   readonly processes?: Processes | undefined;
   /** For whom the run acts; the operator when unset. */
   readonly acting?: Partial<Acting>;
+  /** The way out of the sandbox, as if the commands were in one. */
+  readonly elevation?: Pick<Elevation, "level"> | undefined;
   /** Tools of plugins. */
   readonly extra?: readonly Tool[];
 }
@@ -22,9 +24,18 @@ export function unexpected(tool: string, error: unknown): never {
 }
 
 /** The tools of a run on this machine. */
-export function createTools({ rules, extra = [], processes, acting: patch, ...host }: Options): readonly Tool[] {
+export function createTools({
+  rules,
+  extra = [],
+  processes,
+  acting: patch,
+  elevation,
+  ...host
+}: Options): readonly Tool[] {
   const contributed = extra.map((tool): ToolContribution => ({ name: tool.name, forRun: () => tool }));
   const acting = { principal: OPERATOR, sessionKey: sessionKey("s1"), ...patch };
-  const scene = { ...hostBackends(host), agent: { ...host.settings, id: agentId("main") }, acting };
+  const backends = hostBackends(host);
+  const outside = elevation && { elevation: { ...elevation, backend: backends.exec, acting } };
+  const scene = { ...backends, agent: { ...host.settings, id: agentId("main") }, acting, ...outside };
   return toolsFor([...backendTools(rules, processes), ...contributed], scene, unexpected).tools;
 }

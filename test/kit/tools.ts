@@ -16,7 +16,12 @@ import type {
 /** A tool context; `updates` and `asked` gather what the tool says. */
 export function toolContext(
   workspace: string,
-  patch: { signal?: AbortSignal; answer?: ApprovalDecision; updates?: string[]; asked?: string[] } = {},
+  patch: Pick<ToolContext, "untrusted"> & {
+    signal?: AbortSignal;
+    answer?: ApprovalDecision;
+    updates?: string[];
+    asked?: string[];
+  } = {},
 ): ToolContext {
   return {
     runId: runId("r1"),
@@ -32,6 +37,7 @@ export function toolContext(
       },
     },
     update: (partial) => patch.updates?.push(partial),
+    ...(patch.untrusted && { untrusted: patch.untrusted }),
   };
 }
 

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { createRequire } from "node:module";
 import { expect, onTestFinished, test } from "vitest";
 import { until } from "../kit/until.ts";
-import { newDir, textOf, world } from "./kit.ts";
+import { NEVER, newDir, textOf, world } from "./kit.ts";
 
 const EVERYTHING = createRequire(import.meta.url).resolve("@modelcontextprotocol/server-everything/dist/index.js");
 const LOCAL = { allowedHostnames: ["127.0.0.1"] };
@@ -192,4 +192,53 @@ test("a server that lost its session is connected to again by the next call", as
   expect(await names()).toEqual(["far__echo"]);
   expect(textOf(await call("far__echo"))).toMatch(/ended during the call/);
   await until(async () => textOf(await call("far__echo")).includes("session 2"), "the second session");
+});
+
+/** A server over HTTP whose stream of events does what `stream` does. */
+async function startStreaming(stream: (response: ServerResponse) => void) {
+  return startWeb((request, response, body) => {
+    if (request.method === "GET") {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      return stream(response);
+    }
+    const { id, method, params } = body === "" ? {} : JSON.parse(body);
+    const capabilities = { tools: {} };
+    const serverInfo = { name: "streaming", version: "1" };
+    const results: Record<string, object> = {
+      initialize: { protocolVersion: params?.protocolVersion, capabilities, serverInfo },
+      "tools/list": { tools: [{ name: "echo", inputSchema: { type: "object" } }] },
+    };
+    if (results[method] === undefined) return void response.writeHead(202).end();
+    response.writeHead(200, { "content-type": "application/json" });
+    response.end(JSON.stringify({ jsonrpc: "2.0", id, result: results[method] }));
+  });
+}
+
+test.each<[string, string, (response: ServerResponse) => void]>([
+  [
+    "sends thousands of requests",
+    "it floods the gateway with messages",
+    (response) => {
+      const ping = (id: number) => `data: ${JSON.stringify({ jsonrpc: "2.0", id, method: "ping" })}\n\n`;
+      response.write(Array.from({ length: 20_000 }, (_, id) => ping(id)).join(""));
+    },
+  ],
+  [
+    "closes its stream of events again and again",
+    "it closes its stream of events again and again",
+    (response) => {
+      const news = { jsonrpc: "2.0", method: "notifications/message", params: { level: "info", data: 1 } };
+      response.end(`retry: 1\nid: 1\ndata: ${JSON.stringify(news)}\n\n`);
+    },
+  ],
+])("a server over HTTP that %s is ended", async (_, why, stream) => {
+  const { asked, port } = await startStreaming(stream);
+  const { servers, log } = world({
+    servers: { bad: { url: `http://127.0.0.1:${port}/mcp`, ssrfPolicy: LOCAL } },
+  });
+  await servers.ready(NEVER);
+  await until(() => log.lines.includes("warn an MCP server failed"), "the end of the connection");
+  expect(servers.failures()).toEqual([{ server: "bad", why }]);
+  await servers.close();
+  expect(asked.length).toBeLessThan(2500);
 });

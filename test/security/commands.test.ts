@@ -60,6 +60,34 @@ describe("a command that changes a conversation", () => {
   });
 });
 
+describe("a text that an owner forwards", () => {
+  const forwarded = { context: { isForwarded: true } };
+
+  it.each([
+    "/compact",
+    "/new hello",
+    "/think high",
+    "/verbose on",
+    "read this /think high please",
+    "/verbose on /think high hello",
+  ])("is for the agent alone, whatever somebody else wrote into it: %s", async (text) => {
+    await place.boot.outcome(await place.owner.says(text, forwarded));
+    expect(place.fixture.platform.texts).toEqual([`echo: ${text}`]);
+    expect(await told(place.owner, "/think")).toContain("Thinking level: as configured");
+  });
+
+  it("allows no command that waits for an answer", async () => {
+    const asking = await place.owner.begins({ tool: "exec", args: { command: "touch made.txt" } });
+    const { id } = await place.question();
+    const row = await place.owner.says(`/approve ${id} once`, forwarded);
+    expect(place.boot.chat.approvals.list()).toHaveLength(1);
+    await told(place.owner, `/approve ${id} deny`);
+    await place.boot.outcome(asking);
+    await place.boot.outcome(row);
+    expect(place.fixture.model.calls.map(({ toolText }) => toolText).join()).toContain("A person refused this command");
+  });
+});
+
 /** The rules of a config with these lists. */
 async function obey(allowFrom: Record<string, readonly string[]>): Promise<void> {
   const commands = { ownerAllowFrom: ["owner"], allowFrom };

@@ -90,6 +90,17 @@ describe("the message tool", () => {
     expect(await riskOf("")).toBeUndefined();
   });
 
+  it("calls a file from a web address a use of the network", async () => {
+    const riskOf = async (input: object) => make().riskOf?.({ message: "a", ...input }, { workspace: "/work" });
+    const fetches = { use: "network", what: "fetches https://evil.example/?what" };
+    expect(await riskOf({ media: "https://evil.example/?what" })).toEqual(fetches);
+    expect(await riskOf({ path: "https://evil.example/?what", to: "telegram:999" })).toEqual([
+      expect.objectContaining({ use: "messages" }),
+      fetches,
+    ]);
+    expect(await riskOf({ media: "notes.txt" })).toBeUndefined();
+  });
+
   it("takes every name that the field has for a chat and a file, and leaves empty ones out", async () => {
     await call({
       message: "a",

@@ -11,7 +11,7 @@ import { agentId, sessionKey } from "../../src/types/ids.ts";
 import type { Acting } from "../../src/types/run/principal.ts";
 import { Secret } from "../../src/types/secret.ts";
 import type { AgentSettings } from "../../src/types/settings.ts";
-import type { ToolResult } from "../../src/types/run/tool.ts";
+import type { Elevation, ToolResult } from "../../src/types/run/tool.ts";
 import { createTools } from "../kit/create-tools.ts";
 import { agentSettings, isAlive, noRules, textOf, toolContext } from "../kit/tools.ts";
 import { until } from "../kit/until.ts";
@@ -38,12 +38,13 @@ type Patch = Parameters<typeof toolContext>[1] & {
   readonly tools?: Partial<AgentSettings["tools"]>;
   readonly acting?: Partial<Acting>;
   readonly rules?: Allowances;
+  readonly elevation?: Pick<Elevation, "level">;
 };
 
 function call(
   name: "exec" | "process",
   input: unknown,
-  { exec = {}, tools: policy = {}, acting, rules = noRules, ...patch }: Patch = {},
+  { exec = {}, tools: policy = {}, acting, elevation, rules = noRules, ...patch }: Patch = {},
 ) {
   const settings = agentSettings(workspace, { exec, tools: policy });
   const tools = createTools({
@@ -53,6 +54,7 @@ function call(
     deniedPaths: [],
     processes,
     ...(acting && { acting }),
+    elevation,
   });
   const tool = tools.find((one) => one.name === name);
   return runTool(tool!, input, toolContext(workspace, patch));
@@ -286,6 +288,40 @@ describe("the input of a background command", () => {
     expect(textOf(await follow("poll", id, { timeout: 30_000 }))).toMatch(/^y/);
     expect((await follow("submit", id, {}, { exec: { security: "deny" } })).isError).toBe(true);
     expect((await follow("submit", id, {}, { exec: { security: "allowlist", ask: "off" } })).isError).toBe(true);
+  });
+});
+
+describe("the input of a background command where commands run without a question", () => {
+  const FULL = { exec: { security: "full", ask: "off" } } as const;
+  const OUTSIDE = { ...FULL, elevation: { level: "full" } } as const;
+  const GUEST: Acting["principal"] = { kind: "sender", id: "telegram:43" };
+  const write = async (id: string, patch: Patch) => {
+    const asked: string[] = [];
+    return { asked, text: textOf(await follow("write", id, { data: "rm -r x" }, { ...FULL, ...patch, asked })) };
+  };
+
+  it("is asked about once the conversation has read untrusted content", async () => {
+    const id = await start("cat", {}, FULL);
+    expect(await write(id, {})).toMatchObject({ asked: [], text: expect.stringContaining("Wrote 7 bytes") });
+    const untrusted = async () => [{ tool: "page", source: "wiki" }];
+    const { asked, text } = await write(id, { untrusted });
+    expect(asked).toEqual(["rm -r x"]);
+    expect(text).toContain("a person refused it");
+  });
+
+  it("counts as a command outside of the sandbox when the command left it", async () => {
+    const id = await start("cat", { elevated: true }, OUTSIDE);
+    expect((await write(id, OUTSIDE)).asked).toEqual([]);
+    for (const level of ["ask", "request"] as const)
+      expect((await write(id, { elevation: { level } })).asked).toEqual(["rm -r x"]);
+    expect((await write(id, { elevation: { level: "off" } })).text).toContain("do not leave the sandbox");
+    expect((await write(id, {})).text).toContain("whoever wrote this turn may not let a command leave the sandbox");
+  });
+
+  it("is asked about in a guest's turn when the command left the sandbox", async () => {
+    const acting = { principal: GUEST };
+    const id = await start("cat", { elevated: true }, { ...OUTSIDE, acting, answer: "allow-once" });
+    expect((await write(id, { ...OUTSIDE, acting })).asked).toEqual(["rm -r x"]);
   });
 });
 

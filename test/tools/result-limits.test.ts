@@ -105,6 +105,23 @@ describe("a result that is longer", () => {
   });
 });
 
+describe("details that say that others wrote the content", () => {
+  it.each([
+    ["large themselves", { externalContent: { untrusted: true, provider: "wiki", text: "x".repeat(100_000) } }],
+    [
+      "among many others",
+      {
+        externalContent: { untrusted: true, provider: "wiki" },
+        ...Object.fromEntries(Array.from({ length: 20_000 }, (_, at) => [`k${at}`, at])),
+      },
+    ],
+  ])("keep that mark when they are %s", async (_, details) => {
+    const { details: kept } = await called(ofText("short", details), {});
+    expect(kept).toMatchObject({ externalContent: { untrusted: true, provider: "wiki" } });
+    expect(JSON.stringify(kept).length).toBeLessThan(70_000);
+  });
+});
+
 describe("a tool that does not end", () => {
   const never = () => new Promise<ToolResult>(() => undefined);
 

@@ -1,4 +1,5 @@
-import type { DispatchSettings } from "../ports.ts";
+import type { InboundMessage } from "../../types/chat/message.ts";
+import type { DispatchPorts, DispatchSettings } from "../ports.ts";
 import type { Command, Commands } from "./command.ts";
 import { parseCommand, type CommandCall } from "./parse.ts";
 
@@ -7,6 +8,10 @@ export interface AskedCommand {
   readonly command: Command;
   readonly args: string;
 }
+
+/** Whether the text of a message may hold commands. Somebody else wrote the text of a forwarded message, so it never does. Pure. */
+export const mayHoldCommands = (message: InboundMessage, { kinds }: Pick<DispatchPorts, "kinds">): boolean =>
+  kinds.of(message).takesCommands && message.context?.isForwarded !== true;
 
 /** The command in a text. Undefined when it is no known command. */
 export function commandIn(text: string, settings: DispatchSettings, commands: Commands): AskedCommand | undefined {

@@ -12,9 +12,9 @@ import type { Replies } from "../replies.ts";
 import { commandEndedGateway } from "../chat-texts.ts";
 import { isDiskError } from "../../store/disk.ts";
 import { refusalOf } from "./access.ts";
-import { directivesOf, mayGiveCommands } from "../directives/said.ts";
+import { directivesOf } from "../directives/said.ts";
 import { withoutDirectives, type FoundDirective } from "../directives/parse.ts";
-import { commandIn, type AskedCommand } from "./asked.ts";
+import { commandIn, mayHoldCommands, type AskedCommand } from "./asked.ts";
 import { inSession } from "../../sessions/in-session.ts";
 import type { CommandAnswer, CommandContext, CommandPorts, Commands, StoredFile } from "./command.ts";
 
@@ -41,8 +41,8 @@ export interface CommandHost {
 }
 
 /**
- * The command that a message is. Undefined when it is none, when it may give no commands, or when it begins with
- * a directive and says more to the agent.
+ * The command that a message is. Undefined when it is none, when messages of its kind are never commands, when somebody else wrote
+ * its text, or when it begins with a directive and says more to the agent.
  */
 export function commandOf(
   message: InboundMessage,
@@ -50,7 +50,7 @@ export function commandOf(
   commands: Commands,
   ports: Pick<DispatchPorts, "kinds" | "settings">,
 ): AskedCommand | undefined {
-  if (!mayGiveCommands(message, ports.kinds)) return undefined;
+  if (!mayHoldCommands(message, ports)) return undefined;
   const asked = commandIn(message.text, ports.settings(), commands);
   if (!asked) return undefined;
   const found = directivesOf(message, key, ports);

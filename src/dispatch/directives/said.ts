@@ -1,9 +1,9 @@
 import type { SessionKey } from "../../types/ids.ts";
 import type { InboundMessage } from "../../types/chat/message.ts";
 import { parseModelName } from "../../types/run/model.ts";
-import type { TurnKinds } from "../../types/run/turn-kind.ts";
 import { own } from "../../utils/own.ts";
 import { refusalOf } from "../commands/access.ts";
+import { mayHoldCommands } from "../commands/asked.ts";
 import type { DispatchPorts, DispatchSettings } from "../ports.ts";
 import { mayUse } from "../turn/may-use.ts";
 import { directivesIn, withoutDirectives, type FoundDirective } from "./parse.ts";
@@ -18,7 +18,8 @@ export interface Said {
 type Ports = Pick<DispatchPorts, "kinds" | "settings">;
 
 /**
- * The directives of a message that its sender may use. The others are part of its text, as all are where commands are off.
+ * The directives of a message that its sender may use. The others are part of its text, as all are where commands are off, and in a
+ * text that was forwarded.
  * `text` is the message's own when unset.
  */
 export function directivesOf(
@@ -27,16 +28,12 @@ export function directivesOf(
   { kinds, settings }: Ports,
   text = message.text,
 ): readonly FoundDirective[] {
-  if (!text.includes("/") || !settings().textCommands || !mayGiveCommands(message, kinds)) return [];
+  if (!text.includes("/") || !settings().textCommands || !mayHoldCommands(message, { kinds })) return [];
   return directivesIn(text, knownTo(key, settings())).filter(
     ({ command, who, args }) =>
       refusalOf({ command: { name: command, who }, args }, { message, key }, settings()) === undefined,
   );
 }
-
-/** A forwarded text was written by somebody else, who would give commands with the rights of whoever forwards it. */
-export const mayGiveCommands = (message: InboundMessage, kinds: TurnKinds): boolean =>
-  kinds.of(message).takesCommands && message.context?.isForwarded !== true;
 
 /** The words of the agent of a session. */
 function knownTo(key: SessionKey, { agents, agentOf }: DispatchSettings): KnownWords {

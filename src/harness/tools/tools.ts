@@ -9,6 +9,7 @@ import type { TranscriptEntry } from "../../types/session.ts";
 import type { ApprovalDesk, Tool, ToolContext, ToolResult } from "../../types/run/tool.ts";
 import { isFields } from "../../utils/fields.ts";
 import type { Deadline } from "../run/deadline.ts";
+import { shownCall } from "./shown-call.ts";
 import { commandEnvFrom, judgeCall, reportCall } from "./tool-hooks.ts";
 import { sourcesForCommands, whyUnconfirmed, type UntrustedRules } from "./untrusted.ts";
 
@@ -131,7 +132,7 @@ async function runHooked(
   const { callId, approvals, workspace, signal } = context;
   const call = { name: tool.name, callId, params };
   const judged = await judgeCall(call, hooks, ({ params: asked, ...question }) =>
-    approvals.ask({ ...question, command: `${tool.name} ${JSON.stringify(asked)}`, cwd: workspace }, signal),
+    approvals.ask({ ...question, command: shownCall(tool.name, asked), cwd: workspace }, signal),
   );
   if (judged.kind === "blocked") return errorResult(`This call was not run: ${judged.reason}`);
   const began = performance.now();

@@ -1,10 +1,11 @@
 import type { Tool, ToolContext } from "../../types/run/tool.ts";
-import { RISKY_USES, sourcesText, type RiskyUse, type UntrustedSource } from "../../types/run/untrusted.ts";
+import { RISKY_USES, sourcesText, type Risk, type RiskyUse, type UntrustedSource } from "../../types/run/untrusted.ts";
 import { isFields } from "../../utils/fields.ts";
 import type { Conversation } from "../request.ts";
+import { shownCall, visible } from "./shown-call.ts";
 
-/** Tools whose results are the content of files and commands. */
-const READERS = new Set(["read", "grep", "find", "ls", "exec", "process"]);
+/** Tools whose results are the content of files and commands; those of memory, which plugins add, read files too. */
+const READERS = new Set(["read", "grep", "find", "ls", "exec", "process", "memory_get", "memory_search"]);
 /** Sources that are named; a conversation may have more. */
 const MOST_SOURCES = 10;
 /** How far back a conversation is searched; no model sees more of it. */
@@ -85,13 +86,14 @@ export async function whyUnconfirmed(
   if (!riskOf || confirm.length === 0) return undefined;
   const sources = await content.all();
   if (sources.length === 0) return undefined;
-  const risk = await riskOf(params, context);
-  if (!risk || !confirm.includes(risk.use)) return undefined;
   // Without anything that was read from files there is nothing to carry out.
-  if (risk.use === "network" && !content.hasReadFiles) return undefined;
-  const reason = `The conversation has read untrusted content (${sourcesText(sources)}), and the call ${risk.what}.`;
+  const counts = ({ use }: Risk) => confirm.includes(use) && (use !== "network" || content.hasReadFiles);
+  const risks = [(await riskOf(params, context)) ?? []].flat().filter(counts);
+  if (risks.length === 0) return undefined;
+  const what = visible(risks.map((risk) => risk.what).join(" and "));
+  const reason = `The conversation has read untrusted content (${sourcesText(sources)}), and the call ${what}.`;
   const { approvals, workspace: cwd, signal } = context;
-  const answer = await approvals.ask({ command: `${name} ${JSON.stringify(params)}`, cwd, reason }, signal);
+  const answer = await approvals.ask({ command: shownCall(name, params), cwd, reason }, signal);
   if (answer === "allow-once" || answer === "allow-always") return undefined;
   return `nobody allowed it (tools.untrusted.confirm). ${reason}`;
 }

@@ -56,7 +56,7 @@ export async function connect(
   const request = { timeout: config.connectionTimeoutMs, ...(signal && { signal }) };
   if (config.command === undefined) {
     const link = await connectHttp(() => makeClient(ports), config, { maxBytes: MOST_BYTES, ...ports }, request);
-    link.client.onclose = () => events.closed(undefined);
+    link.client.onclose = () => events.closed(link.why());
     return link;
   }
   const transport = new StdioTransport({

@@ -3,16 +3,21 @@ import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import type { RequestOptions } from "@modelcontextprotocol/sdk/shared/protocol.js";
 import { guardedFetch, type GuardedFetch } from "../../utils/net/guarded-fetch.ts";
 import type { Resolve } from "../../utils/net/safe-fetch.ts";
+import type { Log } from "../../types/log.ts";
 import type { McpServerConfig } from "../config.ts";
+import { FloodGuard } from "./flood-guard.ts";
 
 export interface HttpOptions {
   readonly maxBytes: number;
+  readonly log: Pick<Log, "error">;
   readonly resolve?: Resolve | undefined;
 }
 
 /** A connection over HTTP. */
 export interface HttpLink {
   readonly client: Client;
+  /** Why the gateway ended the connection; undefined where it did not. */
+  why(): string | undefined;
   /** Ends the session at the server and closes the connections. Never rejects. */
   close(): Promise<void>;
 }
@@ -36,15 +41,16 @@ export async function connectHttp(
     ...(options.resolve && { resolve: options.resolve }),
   });
   const headers = Object.fromEntries(Object.entries(config.headers).map(([name, value]) => [name, value.reveal()]));
-  const how = { fetch: guard.fetch, requestInit: { headers } };
+  const flood = new FloodGuard(options.log);
+  const how = { how: { fetch: flood.counting(guard.fetch), requestInit: { headers } }, request, flood };
   try {
-    if (config.transport === "sse") return await overSse(makeClient, url, guard, { how, request });
-    return await overStreamable(makeClient, url, guard, { how, request });
+    if (config.transport === "sse") return await overSse(makeClient, url, guard, how);
+    return await overStreamable(makeClient, url, guard, how);
   } catch (error) {
     if (config.transport !== undefined || !isNotStreamable(error)) return await failed(guard, error);
   }
   try {
-    return await overSse(makeClient, url, guard, { how, request });
+    return await overSse(makeClient, url, guard, how);
   } catch (error) {
     return failed(guard, error);
   }
@@ -64,19 +70,21 @@ interface How {
     readonly requestInit: { readonly headers: Record<string, string> };
   };
   readonly request: RequestOptions;
+  readonly flood: FloodGuard;
 }
 
 async function overStreamable(
   makeClient: () => Promise<Client>,
   url: URL,
   guard: GuardedFetch,
-  { how, request }: How,
+  { how, request, flood }: How,
 ): Promise<HttpLink> {
   const { StreamableHTTPClientTransport } = await import("@modelcontextprotocol/sdk/client/streamableHttp.js");
   const transport = new StreamableHTTPClientTransport(url, how);
-  const client = await connected(makeClient, transport, request);
+  const client = await connected(makeClient, transport, request, flood);
   return {
     client,
+    why: () => flood.why,
     close: () => closed(client, guard, transport.terminateSession()),
   };
 }
@@ -85,19 +93,21 @@ async function overSse(
   makeClient: () => Promise<Client>,
   url: URL,
   guard: GuardedFetch,
-  { how, request }: How,
+  { how, request, flood }: How,
 ): Promise<HttpLink> {
   const { SSEClientTransport } = await import("@modelcontextprotocol/sdk/client/sse.js");
-  const client = await connected(makeClient, new SSEClientTransport(url, how), request);
-  return { client, close: () => closed(client, guard, Promise.resolve()) };
+  const client = await connected(makeClient, new SSEClientTransport(url, how), request, flood);
+  return { client, why: () => flood.why, close: () => closed(client, guard, Promise.resolve()) };
 }
 
 async function connected(
   makeClient: () => Promise<Client>,
   transport: Transport,
   request: RequestOptions,
+  flood: FloodGuard,
 ): Promise<Client> {
   const client = await makeClient();
+  flood.watch(transport, () => client.close());
   const late = Promise.withResolvers<never>();
   const ms = request.timeout ?? GOODBYE_MS;
   const timer = setTimeout(() => late.reject(new Error(`it did not answer within ${ms / 1000} s`)), ms);
@@ -108,7 +118,7 @@ async function connected(
     return client;
   } catch (error) {
     await client.close();
-    throw error;
+    throw flood.why === undefined ? error : new Error(flood.why, { cause: error });
   } finally {
     clearTimeout(timer);
     request.signal?.removeEventListener("abort", stop);

@@ -4,6 +4,7 @@ import type { Tool, ToolContribution, ToolResult } from "../../types/run/tool.ts
 import { isFields } from "../../utils/fields.ts";
 import { errorResult } from "../../tools/define.ts";
 import { McpFailure, type McpServer, type Request } from "../server.ts";
+import { cleanText } from "./clean-text.ts";
 import type { Listing } from "./listing.ts";
 import { MCP_GROUPS, toolNames, type RawName } from "./names.ts";
 import { callResult, resourceResult, serverError, serverText } from "./result.ts";
@@ -27,6 +28,9 @@ export function contributionsOf(offers: readonly Offer[]): readonly ToolContribu
   });
 }
 
+/** Characters of a tool's own name in texts. */
+const MOST_NAME = 128;
+
 const ANY_INPUT = z.record(z.string(), z.unknown());
 
 const toolsOf = ({ server, listing }: Offer): readonly Offered[] =>
@@ -35,8 +39,9 @@ const toolsOf = ({ server, listing }: Offer): readonly Offered[] =>
     tool,
     make: (name) => ({
       name,
-      label: `${server.name}: ${tool}`,
-      description: description === "" ? `The tool ${tool} of the MCP server ${server.name}.` : description,
+      label: `${server.name}: ${cleanText(tool, MOST_NAME)}`,
+      description:
+        description === "" ? `The tool ${cleanText(tool, MOST_NAME)} of the MCP server ${server.name}.` : description,
       input: ANY_INPUT,
       jsonSchema: schema,
       // What the server says of itself is no reason to repeat a call.
@@ -66,7 +71,7 @@ function resourceTools({ server, listing }: Offer): readonly Offered[] {
       tool: "list_resources",
       isOwn: true,
       make: (name) =>
-        toolOf(name, listInput, {
+        toolOf(of, name, listInput, {
           label: `${of}: list resources`,
           description: `Lists the resources of the MCP server ${of}, with their URIs.`,
           run: ({ cursor }, signal) =>
@@ -83,7 +88,7 @@ function resourceTools({ server, listing }: Offer): readonly Offered[] {
       tool: "read_resource",
       isOwn: true,
       make: (name) =>
-        toolOf(name, readInput, {
+        toolOf(of, name, readInput, {
           label: `${of}: read a resource`,
           description: `Reads a resource of the MCP server ${of} by its URI.`,
           run: ({ uri }, signal) =>
@@ -101,11 +106,18 @@ interface Made<Input> {
   run(input: Input, signal: AbortSignal): Promise<ToolResult>;
 }
 
-const toolOf = <Input>(name: string, input: z.ZodType<Input>, { run, ...texts }: Made<Input>): Tool => ({
+const toolOf = <Input>(
+  server: string,
+  name: string,
+  input: z.ZodType<Input>,
+  { run, ...texts }: Made<Input>,
+): Tool => ({
   ...texts,
   name,
   input,
   hasSideEffects: true,
+  // An address or a cursor carries data as well as an argument does.
+  riskOf: async () => toServer(server),
   run: async (given, { signal }) => run(input.parse(given), signal),
 });
 
@@ -122,7 +134,7 @@ async function asked(
     const own = errorResult(error.message, { mcpServer: server.name });
     if (error.words === undefined) return own;
     const words = serverError(server.name, error.words);
-    return { ...own, content: [...own.content, ...words.content] };
+    return { ...words, content: [...own.content, ...words.content] };
   }
 }
 

@@ -4,6 +4,11 @@ import { cleanText } from "./clean-text.ts";
 const MOST_BYTES = 16_384;
 const MOST_DEPTH = 12;
 const MOST_NODES = 1500;
+/** Keys of all nodes together, each time that a reference leads to them. */
+const MOST_KEYS = 50_000;
+const MOST_TYPES = 10;
+/** Characters of a reference; it is split into its steps each time. */
+const MOST_REF = 300;
 const MOST_DESCRIPTION = 500;
 const MOST_CHOICES = 200;
 const MOST_NAME = 128;
@@ -16,7 +21,10 @@ const TYPES = new Set(["string", "number", "integer", "boolean", "object", "arra
 interface Walk {
   readonly root: unknown;
   nodes: number;
+  keys: number;
 }
+
+const isOver = ({ nodes, keys }: Walk): boolean => nodes > MOST_NODES || keys > MOST_KEYS;
 
 /**
  * The schema of a server's tool as it is shown to models: an object of bounded size, depth and text. References inside the schema
@@ -24,9 +32,9 @@ interface Walk {
  * arguments itself.
  */
 export function cleanSchema(given: unknown): Fields {
-  const walk: Walk = { root: given, nodes: 0 };
+  const walk: Walk = { root: given, nodes: 0, keys: 0 };
   const cleaned = cleanNode(given, walk, 0);
-  if (!isFields(cleaned) || walk.nodes > MOST_NODES) return ANY_OBJECT;
+  if (!isFields(cleaned) || isOver(walk)) return ANY_OBJECT;
   const schema = {
     ...cleaned,
     type: "object",
@@ -38,9 +46,11 @@ export function cleanSchema(given: unknown): Fields {
 function cleanNode(given: unknown, walk: Walk, depth: number): unknown {
   walk.nodes += 1;
   if (typeof given === "boolean") return given;
-  if (!isFields(given) || depth > MOST_DEPTH || walk.nodes > MOST_NODES) return {};
+  if (!isFields(given) || depth > MOST_DEPTH || isOver(walk)) return {};
   const ref = given["$ref"];
   if (typeof ref === "string") return cleanNode(resolved(ref, walk.root), walk, depth + 1);
+  walk.keys += Object.keys(given).length;
+  if (isOver(walk)) return {};
   const below = (node: unknown) => cleanNode(node, walk, depth + 1);
   return Object.fromEntries(
     Object.entries(given).flatMap(([key, value]) => {
@@ -60,20 +70,25 @@ const plainValue: Clean = (value) => {
 const choices: Clean = (value, below) =>
   Array.isArray(value)
     ? value
-        .filter(isChoice)
         .slice(0, MOST_CHOICES)
+        .filter(isChoice)
         .map((one) => plainValue(one, below))
     : undefined;
 
 const schemas: Clean = (value, below) =>
   Array.isArray(value) ? value.slice(0, MOST_CHOICES).map((one: unknown) => below(one)) : undefined;
 
-/** A property of this name would change what every object inherits. */
+/** The text of a name reaches models too, and a name that was changed would not be the server's. */
+const isPlainName = (name: string): boolean => name.length <= MOST_NAME && cleanText(name, MOST_NAME) === name.trim();
+
+/** A property `__proto__` would change what every object inherits. */
 const properties: Clean = (value, below) =>
   isFields(value)
     ? Object.fromEntries(
         Object.entries(value)
-          .filter(([name]) => name !== "__proto__" && name.length <= MOST_NAME)
+          // One more than a schema may have, so that a larger one is still given up.
+          .slice(0, MOST_NODES + 1)
+          .filter(([name]) => name !== "__proto__" && isPlainName(name))
           .map(([name, node]) => [name, below(node)]),
       )
     : undefined;
@@ -104,7 +119,9 @@ const KEYWORDS: ReadonlyMap<string, Clean> = new Map<string, Clean>([
 ]);
 
 function cleanType(value: unknown): unknown {
-  const known = [value].flat().filter((one) => typeof one === "string" && TYPES.has(one));
+  const known = (Array.isArray(value) ? value.slice(0, MOST_TYPES) : [value]).filter(
+    (one) => typeof one === "string" && TYPES.has(one),
+  );
   if (known.length === 0) return undefined;
   return Array.isArray(value) ? known : known[0];
 }
@@ -117,7 +134,7 @@ const isChoice = (value: unknown): boolean =>
 
 /** What a reference inside the document means; undefined for every other one. */
 function resolved(ref: string, root: unknown): unknown {
-  if (!ref.startsWith("#/")) return undefined;
+  if (!ref.startsWith("#/") || ref.length > MOST_REF) return undefined;
   let node = root;
   for (const part of ref.slice(2).split("/")) {
     const name = part.replaceAll("~1", "/").replaceAll("~0", "~");

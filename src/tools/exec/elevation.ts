@@ -41,6 +41,15 @@ export function wayOf(
   return { backend: elevation.backend, settings: settingsFor(elevated, usual.settings, elevation), elevated };
 }
 
+/** The rules of what is written to a command that left the sandbox, or why the turn may write nothing to it. Pure. */
+export function rulesOutside(settings: ExecSettings, elevation: Elevation | undefined): ExecSettings | string {
+  if (!elevation) return "whoever wrote this turn may not let a command leave the sandbox (tools.elevated).";
+  const { level } = elevation;
+  if (level === "off")
+    return "commands of this conversation do not leave the sandbox. The user can change that with /elevated.";
+  return settingsFor(level === "request" ? "ask" : level, settings, elevation);
+}
+
 /** A command of somebody who is no owner is always asked about: others may write into the turn. */
 function settingsFor(level: ElevatedLevel, settings: ExecSettings, { acting }: Elevation): ExecSettings {
   if (settings.security === "deny") return settings;

@@ -95,7 +95,8 @@ function followingOf(wanted: Input, options: ExecToolOptions): Following | undef
   const { background: place, settings } = options;
   const yieldMs = yieldOf(wanted, options);
   if (!place || yieldMs === undefined) return undefined;
-  return { ...place, yieldMs, settings: settings.background ?? FOLLOWED };
+  const isElevated = options.elevated !== undefined;
+  return { ...place, yieldMs, settings: settings.background ?? FOLLOWED, ...(isElevated && { isElevated }) };
 }
 
 /** Assignments before a command, as a shell reads them: whoever allows the command sees its variables. */

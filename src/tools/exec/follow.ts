@@ -21,6 +21,8 @@ export interface Following {
   readonly processes: Processes;
   readonly starter: Starter;
   readonly settings: BackgroundSettings;
+  /** The command left the sandbox. */
+  readonly isElevated?: boolean;
 }
 
 /** Waits for a command until it ends, the call is aborted, or it is moved to the background. Without `following` it never is. */

@@ -28,8 +28,8 @@ import { ELEVATED, type CommandWay } from "./elevation.ts";
 import { whyUnreadable } from "./hidden.ts";
 import { shownPath } from "../shown-path.ts";
 import { trimCommand } from "./plan/shell-words.ts";
-import { sourcesText, type UntrustedSource } from "../../types/run/untrusted.ts";
-import { narrowed, NO_POLICY, type ExecPolicy } from "./rules/policy.ts";
+import { alsoSources, type UntrustedSource } from "../../types/run/untrusted.ts";
+import { narrowed, narrowedAfter, NO_POLICY, type ExecPolicy } from "./rules/policy.ts";
 
 /** The commands that owners allowed permanently, and what the approvals document says. */
 export interface Allowances {
@@ -94,9 +94,6 @@ interface Case {
   readonly untrusted: readonly UntrustedSource[];
 }
 
-/** What holds for commands once others may have written what the model wants: only listed ones run without asking. */
-const AFTER_UNTRUSTED = { security: "allowlist", ask: "on-miss" } as const;
-
 /** Whether a command may run. Run it at once, before its files can change. */
 export async function permit(wanted: Wanted, options: ExecOptions, context: ToolContext): Promise<Permit> {
   const policy = (await options.rules.policy?.(context.agentId)) ?? NO_POLICY;
@@ -105,7 +102,7 @@ export async function permit(wanted: Wanted, options: ExecOptions, context: Tool
   const allowed = await allowedTexts({ wanted, variables, considered }, { options, context });
   const rules = { policy, isAllowed: (text: string) => allowed.has(text) };
   const untrusted = (await context.untrusted?.()) ?? [];
-  const settings = narrowed(narrowed(options.settings, policy), untrusted.length > 0 ? AFTER_UNTRUSTED : {});
+  const settings = narrowedAfter(narrowed(options.settings, policy), untrusted);
   const known: Case = { wanted, variables, considered, settings, rules, untrusted };
   const decision = decide(known);
   if (decision === "run") return started(known, { options, context });
@@ -117,9 +114,14 @@ export async function permit(wanted: Wanted, options: ExecOptions, context: Tool
   return askUntilSame(known, options, context);
 }
 
-/** A sandbox that lets nothing out is the boundary; a person is then asked only where the settings ask about everything. */
-const isContained = ({ settings }: Case, { backend }: ExecOptions): boolean =>
-  backend.isolated === true && settings.ask !== "always";
+/**
+ * A sandbox that lets nothing out is the boundary; a person is then asked only where the settings ask about everything. Once others may
+ * have written what the model wants, it is none where the command could change files that shape later turns.
+ */
+const isContained = ({ settings, untrusted }: Case, { backend }: ExecOptions): boolean =>
+  backend.isolated === true &&
+  settings.ask !== "always" &&
+  (untrusted.length === 0 || backend.writesWorkspace !== true);
 
 const decide = ({ considered, settings, rules }: Case): ExecDecision => decideExec(considered, settings, rules);
 
@@ -200,12 +202,9 @@ function runsUnanswered(answer: Refused, known: Case): boolean {
   return fallback === "full" || decide({ ...known, settings: { ...known.settings, ask: "off" } }) === "run";
 }
 
-const afterUntrusted = (sources: readonly UntrustedSource[]): string =>
-  sources.length === 0 ? "" : ` The conversation has read untrusted content (${sourcesText(sources)}).`;
-
 function reasonOf({ settings, untrusted, rules: { policy } }: Case): string {
   if (policy.broken !== undefined) return policy.broken;
-  return settings.ask === "always" ? "Every command is asked about." : `${REASON}${afterUntrusted(untrusted)}`;
+  return settings.ask === "always" ? "Every command is asked about." : `${REASON}${alsoSources(untrusted)}`;
 }
 
 function whyNotAskable({ command, cwd }: Wanted, files: readonly BoundFile[]): string | undefined {

@@ -1,11 +1,16 @@
 import { defineTool, errorResult } from "../define.ts";
 import type { ToolContext, Tool, ToolResult } from "../../types/run/tool.ts";
+import type { Risk } from "../../types/run/untrusted.ts";
+import { shorten } from "../../utils/text/shorten.ts";
 import { change } from "./change.ts";
 import { CHAT_ACTIONS, isChatAction } from "./chat-actions.ts";
 import { ACTIONS, inputFor, type Action, type Input } from "./fields.ts";
 import { MESSAGE_TOOL, nameOf } from "./message-result.ts";
 import { isHome, mayReach, refusalFor, targetOf, type MessageToolOptions } from "./place.ts";
-import { Calls, send } from "./send.ts";
+import { Calls, fetchedBy, send } from "./send.ts";
+
+/** Characters of an address in a question; the call itself is shown too. */
+const MOST_ADDRESS = 200;
 
 /** Acts in the chat that the run answers, and in others where that is allowed. Belongs to one run. */
 export function messageTool(options: MessageToolOptions): Tool {
@@ -22,9 +27,15 @@ export function messageTool(options: MessageToolOptions): Tool {
     hasSideEffects: true,
     async riskOf(input) {
       const to = targetOf(input, options);
-      if (isHome(to, scene.peer) || (isChatAction(input.action) && CHAT_ACTIONS[input.action].isQuestion))
-        return undefined;
-      return { use: "messages", what: `writes to another chat, ${nameOf(to)}` };
+      const isHarmless =
+        isHome(to, scene.peer) || (isChatAction(input.action) && CHAT_ACTIONS[input.action].isQuestion);
+      const writes: Risk | undefined = isHarmless
+        ? undefined
+        : { use: "messages", what: `writes to another chat, ${nameOf(to)}` };
+      const fetched = input.action === "send" ? fetchedBy(input) : undefined;
+      if (fetched === undefined) return writes;
+      const fetches: Risk = { use: "network", what: `fetches ${shorten(fetched, MOST_ADDRESS)}` };
+      return writes ? [writes, fetches] : fetches;
     },
     async run(input, context) {
       if (!offered.includes(input.action)) return errorResult(`The action ${input.action} is not available.`);

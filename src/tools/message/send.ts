@@ -19,11 +19,16 @@ function hostsFor({ scene, settings }: MessageToolOptions): readonly string[] | 
   return scene.isOwner || settings.mediaHosts.includes("*") ? undefined : settings.mediaHosts;
 }
 
+const isAddress = (ref: string): boolean => /^[a-z][\w+.-]*:\/\//i.test(ref);
+
+/** The first web address that a message would fetch a file from. */
+export const fetchedBy = (input: Input): string | undefined => filesOf(input).find(isAddress);
+
 /** The first web address that may not be fetched. */
 function closedAddress(media: readonly string[], hosts: readonly string[] | undefined): string | undefined {
   if (hosts === undefined) return undefined;
   const isOpen = (host: string) => hosts.some((one) => host === one || host.endsWith(`.${one}`));
-  return media.find((ref) => /^[a-z][\w+.-]*:\/\//i.test(ref) && !isOpen(URL.parse(ref)?.hostname ?? ""));
+  return media.find((ref) => isAddress(ref) && !isOpen(URL.parse(ref)?.hostname ?? ""));
 }
 
 const NO_FETCH =

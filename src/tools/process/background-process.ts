@@ -27,6 +27,8 @@ export interface BackgroundCommand {
   readonly running: RunningCommand;
   readonly starter: Starter;
   readonly settings: BackgroundSettings;
+  /** It left the sandbox, so what is written to it counts as a command outside of the sandbox. */
+  readonly isElevated?: boolean;
 }
 
 export type ProcessStatus = "running" | "completed" | "failed" | "killed";

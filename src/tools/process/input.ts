@@ -1,6 +1,8 @@
 import type { ToolContext } from "../../types/run/tool.ts";
 import type { ExecSettings } from "../../types/settings.ts";
+import { alsoSources } from "../../types/run/untrusted.ts";
 import { whyUnreadable } from "../exec/hidden.ts";
+import { narrowedAfter } from "../exec/rules/policy.ts";
 import type { BackgroundProcess } from "./background-process.ts";
 import { byteOfHex, bytesOfKey, pasted } from "./keys.ts";
 
@@ -70,20 +72,23 @@ export function keyInput({ keys = [], hex = [], literal = "" }: Keys): ProcessIn
 export async function refusedInput(
   { name, of: { cwd } }: BackgroundProcess,
   { shown }: ProcessInput,
-  { security, ask }: ExecSettings,
-  { approvals, signal }: Pick<ToolContext, "approvals" | "signal">,
+  settings: ExecSettings,
+  { approvals, signal, untrusted }: Pick<ToolContext, "approvals" | "signal" | "untrusted">,
 ): Promise<string | undefined> {
+  const sources = (await untrusted?.()) ?? [];
+  const { security, ask } = narrowedAfter(settings, sources);
   if (security === "full" && ask !== "always") return undefined;
   if (security === "deny") return `${NOT_WRITTEN} commands are switched off (tools.exec).`;
   if (ask === "off") return `${NOT_WRITTEN} only listed commands run here, and an input is none (tools.exec).`;
-  const unreadable = whyUnreadable(shown, [cwd]);
+  // The name is in the question too, and a command in a sandbox ran without one.
+  const unreadable = whyUnreadable(shown, [cwd, name.replaceAll("\t", " ")]);
   if (unreadable !== undefined) return `${NOT_WRITTEN} nobody can be asked about it: ${unreadable}.`;
-  const reason = `It is the input of a command that is running: ${name}`;
+  const reason = `It is the input of a command that is running: ${name}.${alsoSources(sources)}`;
   const answer = await approvals.ask({ command: shown, cwd, reason }, signal);
   return answer === "allow-once" || answer === "allow-always" ? undefined : `${NOT_WRITTEN} ${ANSWERS[answer]}`;
 }
 
-const NOT_WRITTEN = "Nothing was written:";
+export const NOT_WRITTEN = "Nothing was written:";
 
 const ANSWERS = {
   deny: "a person refused it. Do not try it in another form; ask the user what to do instead.",

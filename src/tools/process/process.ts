@@ -1,9 +1,13 @@
 import { z } from "zod";
 import { defineTool, errorResult } from "../define.ts";
 import type { Tool, ToolContext, ToolResult } from "../../types/run/tool.ts";
+import type { Elevation } from "../../types/run/tool.ts";
 import type { ExecSettings } from "../../types/settings.ts";
+import { rulesOutside } from "../exec/elevation.ts";
+import type { ExecLimits } from "../exec/rules/document.ts";
+import { narrowed } from "../exec/rules/policy.ts";
 import type { BackgroundProcess, Starter } from "./background-process.ts";
-import { keyInput, pasteInput, refusedInput, submitInput, textInput, type ProcessInput } from "./input.ts";
+import { keyInput, NOT_WRITTEN, pasteInput, refusedInput, submitInput, textInput, type ProcessInput } from "./input.ts";
 import type { Processes } from "./processes.ts";
 import { listResult, logResult, pollResult, said } from "./results.ts";
 
@@ -32,8 +36,12 @@ export interface ProcessOptions {
   readonly processes: Processes;
   /** For whom the turn acts: it sees the processes of the same rights only. */
   readonly viewer: Starter;
-  /** What holds for commands now: the config's settings, made stricter by what the approvals document says. */
-  settings(): Promise<ExecSettings>;
+  /** What the config and the conversation say about the turn's commands. */
+  readonly settings: ExecSettings;
+  /** What the approvals document says now. */
+  limits(): Promise<ExecLimits>;
+  /** See `ExecToolOptions`. */
+  readonly elevation?: Elevation | undefined;
 }
 
 type Act = (one: BackgroundProcess, wanted: Input, scene: Scene) => Promise<ToolResult>;
@@ -80,7 +88,10 @@ async function kill(one: BackgroundProcess): Promise<ToolResult> {
 async function give(one: BackgroundProcess, made: ProcessInput | string, scene: Scene): Promise<ToolResult> {
   if (typeof made === "string") return errorResult(made);
   if (!one.isInputOpen) return errorResult(whyClosed(one), { status: one.status, sessionId: one.id });
-  const refused = await refusedInput(one, made, await scene.settings(), scene.context);
+  const { settings, elevation, limits } = scene;
+  const rules = one.of.isElevated === true ? rulesOutside(settings, elevation) : settings;
+  if (typeof rules === "string") return errorResult(`${NOT_WRITTEN} ${rules}`, { refused: true });
+  const refused = await refusedInput(one, made, narrowed(rules, await limits()), scene.context);
   if (refused !== undefined) return errorResult(refused, { refused: true });
   await one.give(made, scene.context.signal);
   return said(one, made.ends ? "Its input is ended." : `Wrote ${made.bytes.length} bytes to it.`);

@@ -118,6 +118,7 @@ function sandboxExec({ exec, files }: Backends, place: SandboxPlace): ExecBacken
     get isolated() {
       return isIsolated(place);
     },
+    writesWorkspace: commandAccess(place.settings, place.rights) === "rw",
     note: noteFor(place),
     async directory(path) {
       await ready(place);

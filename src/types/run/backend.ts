@@ -104,6 +104,8 @@ export interface SearchEnd {
 export interface ExecBackend {
   /** The processes can neither reach a network nor write outside the workspace and a folder of their own. False when unset. */
   readonly isolated?: boolean;
+  /** The processes can write the agent's workspace, where files are that shape later turns. False when unset. */
+  readonly writesWorkspace?: boolean;
   /** What the model has to know of where commands run. */
   readonly note?: string;
   /** The absolute path of a directory to run in. Rejects with a text for the model when there is none, or the rules do not allow it. */

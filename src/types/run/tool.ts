@@ -87,7 +87,7 @@ export interface Tool<Input = unknown> {
   /** Milliseconds after which one call is ended, without the time in which a person is asked; 30 minutes when unset, never when 0. */
   readonly timeoutMs?: number;
   /** What a call does that text from outside could have asked for; undefined for a harmless one. Must not throw. */
-  riskOf?(input: Input, context: Pick<ToolContext, "workspace">): Promise<Risk | undefined>;
+  riskOf?(input: Input, context: Pick<ToolContext, "workspace">): Promise<Risk | readonly Risk[] | undefined>;
   /** True when it changes anything outside: such a turn is continued, never replayed. */
   readonly hasSideEffects: boolean;
   run(input: Input, context: ToolContext): Promise<ToolResult>;

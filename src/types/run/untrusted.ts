@@ -18,3 +18,7 @@ export interface UntrustedSource {
 /** The sources in one line. */
 export const sourcesText = (sources: readonly UntrustedSource[]): string =>
   sources.map(({ tool, source }) => (tool === source ? tool : `${tool} of ${source}`)).join(", ");
+
+/** A sentence about the sources that continues a reason; empty when there are none. */
+export const alsoSources = (sources: readonly UntrustedSource[]): string =>
+  sources.length === 0 ? "" : ` The conversation has read untrusted content (${sourcesText(sources)}).`;

@@ -23,6 +23,9 @@ export interface GuardedFetch {
   close(): Promise<void>;
 }
 
+/** At the same time to one server; further requests wait. */
+const MOST_CONNECTIONS = 64;
+
 const NO_BODY = new Set([101, 204, 205, 304]);
 
 /**
@@ -35,6 +38,7 @@ export async function guardedFetch(options: GuardOptions): Promise<GuardedFetch>
   // Answers of events come whenever the server has one.
   const agent: Agent = new Dispatcher({
     connect: { lookup: checkedLookup(options) },
+    connections: MOST_CONNECTIONS,
     bodyTimeout: 0,
     headersTimeout: 0,
   });

@@ -6,6 +6,7 @@ import { whyBwrapFails } from "../../../src/tools/sandbox/probe.ts";
 import { viewOf } from "../../../src/tools/sandbox/view.ts";
 import { sandboxSettings } from "../../../src/tools/sandbox/settings.ts";
 import { folderOf } from "../../../src/tools/sandbox/folders.ts";
+import type { ToolContext } from "../../../src/types/run/tool.ts";
 import { agentSettings, noRules, textOf, toolContext } from "../../kit/tools.ts";
 import { fakeProgram, openGround, whyNoBwrap, type Ground } from "./fixture.ts";
 
@@ -98,13 +99,20 @@ describe.skipIf(whyNoBwrap !== undefined)(`a sandboxed session (${whyNoBwrap ?? 
       await expect(ground.run("true", { bwrap: { binds: [path] } })).rejects.toThrow(/cannot have/);
   });
 
-  const permitted = async (config: Parameters<Ground["backends"]>[0], ask: "on-miss" | "always" = "on-miss") => {
+  const permitted = async (
+    config: Parameters<Ground["backends"]>[0],
+    ask: "on-miss" | "always" = "on-miss",
+    context: Pick<ToolContext, "untrusted"> = {},
+  ) => {
     const settings = agentSettings(ground.workspace, { exec: { security: "allowlist", ask } }).exec;
     const { exec } = ground.backends(config);
     await exec.directory(".", ground.workspace);
     const asked: string[] = [];
     const tool = execTool({ settings, rules: noRules, backend: exec, hasOwnerRights: true });
-    const result = await tool.run({ command: "mkdir -p made && echo ran" }, toolContext(ground.workspace, { asked }));
+    const result = await tool.run(
+      { command: "mkdir -p made && echo ran" },
+      toolContext(ground.workspace, { ...context, asked }),
+    );
     return { asked: asked.length > 0, ran: textOf(result).includes("ran\n") };
   };
 
@@ -113,6 +121,15 @@ describe.skipIf(whyNoBwrap !== undefined)(`a sandboxed session (${whyNoBwrap ?? 
     expect(await permitted({ bwrap: { network: "host" } })).toMatchObject({ asked: true });
     expect(await permitted({ bwrap: { binds: ["/var/tmp:rw"] } })).toMatchObject({ asked: true });
     expect(await permitted({}, "always")).toMatchObject({ asked: true });
+  });
+
+  it("asks once the conversation has read untrusted content, where commands could change files that shape later turns", async () => {
+    const untrusted = { untrusted: async () => [{ tool: "page", source: "wiki" }] };
+    expect(await permitted({ workspaceAccess: "rw" }, "on-miss", untrusted)).toEqual({ asked: true, ran: false });
+    for (const workspaceAccess of ["none", "ro"] as const) {
+      const cwd = { workspaceAccess };
+      expect((await permitted(cwd, "on-miss", untrusted)).asked).toBe(false);
+    }
   });
 });
 

@@ -1,3 +1,4 @@
+import type { UntrustedSource } from "../../../types/run/untrusted.ts";
 import type { ExecSettings } from "../../../types/settings.ts";
 import { DEFAULT_AGENT } from "../../../types/ids.ts";
 import { own } from "../../../utils/own.ts";
@@ -45,6 +46,13 @@ const ASK = ["always", "on-miss", "off"] as const;
 /** Of two values the one that is further to the front of the list; one that is unset does not count. */
 const stricter = <T>(order: readonly T[], one: T, other: T | undefined): T =>
   other !== undefined && order.indexOf(other) < order.indexOf(one) ? other : one;
+
+/** What holds for commands once others may have written what the model wants: only listed ones run without asking. */
+const AFTER_UNTRUSTED = { security: "allowlist", ask: "on-miss" } as const;
+
+/** The settings in a conversation that has read what others wrote: `sources`. Pure. */
+export const narrowedAfter = (settings: ExecSettings, sources: readonly UntrustedSource[]): ExecSettings =>
+  sources.length === 0 ? settings : narrowed(settings, AFTER_UNTRUSTED);
 
 /** Settings that are at most as permissive as the limits. Pure. */
 export function narrowed(settings: ExecSettings, { security, ask, askFallback }: ExecLimits): ExecSettings {

@@ -19,7 +19,8 @@ export const HEARTBEAT_TURN: TurnKind = {
   overCap: "first",
   transcript: "when_replied",
   isUse: false,
-  asks: "chat",
+  // Nobody waits for it, and a question would hold up the next heartbeat.
+  asks: "nobody",
   refusals: "logged",
   // Only the whole answer says whether there is any news.
   answer: "whole",

@@ -30,8 +30,15 @@ interface RunLimits {
   readonly maxConcurrentSubagents: number;
 }
 
+/** Who is an owner, as the config says. */
+interface OwnerRules {
+  isOwner(message: InboundMessage): boolean;
+  /** Whether the config names an owner who can write in this channel. It does when unset. */
+  hasOwnerIn?(channel: ChannelId): boolean;
+}
+
 /** What the config says about the handling of messages. Read again for each message. */
-export interface DispatchSettings extends RunLimits, QueueConfig {
+export interface DispatchSettings extends RunLimits, QueueConfig, OwnerRules {
   /** When a turn without progress is reported, and when it is ended. */
   readonly stuck: StuckLimits;
   readonly agents: ReadonlyMap<AgentId, AgentSettings>;
@@ -47,7 +54,6 @@ export interface DispatchSettings extends RunLimits, QueueConfig {
   /** The session that a message belongs to. */
   keyFor(message: InboundMessage): SessionKey;
   agentOf(key: SessionKey): AgentId;
-  isOwner(message: InboundMessage): boolean;
   /**
    * Whether `commands.allowFrom` names the sender. Where it has a list for the message's channel, only those senders and
    * owners may use commands. Undefined without a list: then the chat and the command decide.
@@ -214,6 +220,8 @@ export interface StoryStep {
 
 /** What commands show or do that only the gateway's program can. */
 export interface ProgramPorts {
+  /** How many connected clients may decide approvals. Somebody always can when unset. */
+  approverClients?(): number;
   readonly restart?: RestartPort;
   /** What happened to a message and to each copy of it, as `openclaw why` tells it. Empty when the conversation has no such message. */
   storiesOf?(asked: StoryAsk): Promise<readonly (readonly StoryStep[])[]>;

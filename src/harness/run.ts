@@ -27,7 +27,7 @@ import { Steering } from "./run/steering.ts";
 import { type AbortCause, StopSwitch } from "./run/stop-switch.ts";
 import { resultOfThrown, stoppable, stoppableDeps, Stopped } from "./run/until-stopped.ts";
 import { capTools } from "./run/tool-cap.ts";
-import { pausing, type ToolSetting } from "./tools/tools.ts";
+import { pausing, reporting, type ToolSetting } from "./tools/tools.ts";
 import { UntrustedContent } from "./tools/untrusted.ts";
 
 export type { AbortCause } from "./run/stop-switch.ts";
@@ -193,7 +193,7 @@ class Runner {
       untrusted: { content: this.#untrusted, confirm: settings.tools.confirmUntrusted },
       before: this.#deps.waits?.beforeTool,
       hooks: boundHooks(this.#request, this.#deps),
-      approvals: pausing(this.#deps.approvals, deadline),
+      approvals: reporting(pausing(this.#deps.approvals, deadline), this.log),
       note: (customType, data) => conversation.append({ type: "custom", customType, data }, { durable: true }),
     };
   }

@@ -155,6 +155,8 @@ export interface Server {
   readonly port: number;
   /** Number of connections that finished the handshake. */
   connections(): number;
+  /** Number of those that may decide approvals. */
+  approvers(): number;
   publish(event: GatewayEvent): void;
   /** Publishes `shutdown`, accepts nothing new, closes sockets with 1012, and cuts what is still open after `graceMs`. */
   close(graceMs: number, reason?: string): Promise<void>;

@@ -49,6 +49,7 @@ export async function startServer(options: ServerOptions, ports: ServerPorts): P
     host: options.host,
     port: portOf(app, options.port),
     connections: () => hub.size,
+    approvers: () => hub.count("operator.approvals"),
     publish: (event) => hub.publish(event),
     async close(graceMs, reason = "the gateway stops") {
       sockets.stop();

@@ -94,6 +94,8 @@ export interface DispatchFixture {
   /** Runs record what their models saw. */
   keepsPrompts: boolean;
   restart?: NonNullable<DispatchPorts["restart"]>;
+  /** How many clients may decide approvals; somebody always can when unset. */
+  approverClients?: NonNullable<DispatchPorts["approverClients"]>;
   liveState?: NonNullable<DispatchPorts["liveState"]>;
   systemPrompt?: DispatchPorts["systemPrompt"];
   gate: (message: InboundMessage) => Promise<Verdict>;
@@ -170,6 +172,7 @@ async function start(fixture: DispatchFixture, bootId: string, clock: Clock): Pr
     ...(hooks && { hooks }),
     ...(fixture.keepsPrompts && { texts: journal.texts }),
     ...(fixture.restart && { restart: fixture.restart }),
+    ...(fixture.approverClients && { approverClients: fixture.approverClients }),
     ...(fixture.liveState && { liveState: fixture.liveState }),
     journal,
     sessions,

@@ -4,21 +4,14 @@ import type { RunningCommand } from "../../src/types/run/backend.ts";
 import { agentId, runId, sessionKey } from "../../src/types/ids.ts";
 import type { Allowances } from "../../src/tools/exec/permission.ts";
 import type { AgentSettings } from "../../src/types/settings.ts";
-import type {
-  ApprovalDecision,
-  ApprovalDesk,
-  Tool,
-  ToolContext,
-  ToolResult,
-  ToolSet,
-} from "../../src/types/run/tool.ts";
+import type { ApprovalAnswer, ApprovalDesk, Tool, ToolContext, ToolResult, ToolSet } from "../../src/types/run/tool.ts";
 
 /** A tool context; `updates` and `asked` gather what the tool says. */
 export function toolContext(
   workspace: string,
   patch: Pick<ToolContext, "untrusted"> & {
     signal?: AbortSignal;
-    answer?: ApprovalDecision;
+    answer?: ApprovalAnswer;
     updates?: string[];
     asked?: string[];
   } = {},

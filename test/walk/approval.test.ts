@@ -2,12 +2,16 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe } from "vitest";
 import type { TelegramCall } from "../fakes/telegram.ts";
+import { RawClient } from "../kit/server/server.ts";
+import { TOKEN } from "../kit/gateway/process.ts";
 import { outcomesOf } from "../kit/gateway/state-files.ts";
 import { sharedTest } from "../kit/gateway/shared.ts";
-import { test, type Peers } from "../kit/gateway/world.ts";
+import { isRecord, test, type Peers } from "../kit/gateway/world.ts";
 
 const OWNED = { commands: { ownerAllowFrom: ["telegram:1001"] } };
 const inOneGateway = sharedTest({ places: 6, config: OWNED });
+/** On the machine itself: in a sandbox nothing is asked. */
+const ON_MACHINE = { agents: { defaults: { sandbox: { mode: "off" } } } };
 const COMMAND = "touch made.txt && echo done-it";
 
 function askForCommand(world: Peers, command = COMMAND): void {
@@ -146,5 +150,44 @@ describe.concurrent("a command that must be asked for", () => {
     world.telegram.say("say it");
     await world.told(/result: .*harmless-words/s);
     expect(world.telegram.sent.filter((call) => call.text.includes("/approve"))).toEqual([]);
+  });
+
+  test("is refused at once where nobody could answer, and each place says why", async ({ world, expect }) => {
+    const { home, gateway } = await world.start(ON_MACHINE);
+    askForCommand(world, "touch made.txt");
+    world.telegram.say("make it");
+    const told = await world.told("result:");
+    expect(told.text).toContain("nobody can be asked about it");
+    expect(told.text).toContain("commands.ownerAllowFrom");
+    await outcomesOf(home, 1);
+    const line = await gateway.logged("approval not asked");
+    expect(line).toMatchObject({ command: "touch made.txt", why: expect.stringContaining("commands.ownerAllowFrom") });
+    const why = await home.run(["why", "#1"]);
+    expect(why.stdout).toContain("1 call not asked about: no owner is named");
+    const { stdout } = await home.run(["runs", "list", "--json"]);
+    const id = /"runId": "([^"]+)"/.exec(stdout)?.[1] ?? "";
+    expect((await home.run(["runs", "show", id])).stdout).toContain("1 call not asked about: no owner is named");
+    expect(gateway.lines.filter((one) => one["msg"] === "approval asked")).toEqual([]);
+  });
+
+  test("waits while a client may decide, and after that client has gone", async ({ world, expect }) => {
+    const { gateway } = await world.start(ON_MACHINE);
+    askForCommand(world, "touch made.txt");
+    const open = async () => {
+      const client = new RawClient(`ws://127.0.0.1:${gateway.port}`);
+      await client.connect({ auth: { token: TOKEN }, scopes: ["operator.approvals"] });
+      return client;
+    };
+    const first = await open();
+    world.telegram.say("make it");
+    const { payload } = await first.event("exec.approval.requested");
+    first.close();
+    await first.closed;
+    const second = await open();
+    const id = isRecord(payload) ? payload["id"] : undefined;
+    expect(await second.request("exec.approval.list")).toMatchObject({ payload: [{ id }] });
+    expect(await second.request("exec.approval.resolve", { id, decision: "deny" })).toMatchObject({ ok: true });
+    expect((await world.told("result:")).text).toContain("A person refused this command");
+    second.close();
   });
 });

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { Dispatch } from "../../dispatch/dispatch.ts";
-import type { DispatchPorts, RestartPort, Verdict } from "../../dispatch/ports.ts";
+import type { DispatchPorts, ProgramPorts, Verdict } from "../../dispatch/ports.ts";
 import type { Outbox } from "../../outbox/deliver.ts";
 import type { Links } from "../../outbox/ports.ts";
 import type { Models } from "../../providers/catalog.ts";
@@ -42,7 +42,7 @@ export interface Core {
 }
 
 /** Parts that only the daemon has. */
-export interface Surroundings {
+export interface Surroundings extends Pick<ProgramPorts, "restart" | "approverClients"> {
   readonly links: Links;
   /** See `DispatchPorts`. */
   isConnecting?(to: Peer): boolean;
@@ -59,7 +59,6 @@ export interface Surroundings {
   onDiskError?(error: OpenClawError): void;
   onSent?(to: Peer): void;
   onPairing?(request: PairingRequest): void;
-  readonly restart?: RestartPort;
 }
 
 /** Opens the state directory. The caller holds its lock. */

@@ -8,12 +8,13 @@ import { createRules } from "./rules.ts";
 export function programPorts(
   live: Live,
   journal: OpenJournal,
-  { restart }: Pick<ProgramPorts, "restart">,
+  { restart, approverClients }: Pick<ProgramPorts, "restart" | "approverClients">,
 ): ProgramPorts & Pick<DispatchPorts, "settings"> {
   const settings = createRules(live);
   return {
     settings,
     ...(restart && { restart }),
+    ...(approverClients && { approverClients }),
     storiesOf: (asked) => storiesFor(journal, asked, (message) => settings().keyFor(message)),
   };
 }

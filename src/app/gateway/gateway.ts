@@ -37,15 +37,20 @@ export interface Gateway {
 export async function startGateway(live: Live, options: StartOptions): Promise<Gateway> {
   const { log } = options;
   const stop = new AbortController();
+  let server: Server | undefined;
   const channels = new GatewayChannels(live, log);
   const events = new Feed<GatewayEvent>();
   const onPairing = (request: PairingRequest) => events.publish(pairingRequested(request));
   const restart = openRestart(live, options.load);
-  const core = await openCore(live, log, { ...channels.surroundings(), onPairing, restart: restart.port });
+  const core = await openCore(live, log, {
+    ...channels.surroundings(),
+    onPairing,
+    restart: restart.port,
+    approverClients: () => server?.approvers() ?? 0,
+  });
   const opened = { live, log, core, channels, events, stopping: stop.signal };
   const parts = await makeParts(opened, options.followingErrors);
   const reloads = new AbortController();
-  let server: Server | undefined;
   const close = (graceMs: number) => closeGateway({ parts, server, stop }, graceMs);
   try {
     // Before any client can write.

@@ -3,6 +3,7 @@ import { toolKeyPrefix } from "../../tools/message/message-result.ts";
 import type { InboxRow, OutboxRow, RunRecord } from "../../types/journal.ts";
 import type { InboundMessage, Peer } from "../../types/chat/message.ts";
 import { modelName } from "../../types/run/model.ts";
+import { unaskedText } from "../../types/run/unasked.ts";
 import { sourcesText } from "../../types/run/untrusted.ts";
 import { type FileFate, type Receipt, toolErrorText } from "../../types/run/run.ts";
 import { kindNameOf } from "../../types/run/turn-kind.ts";
@@ -200,6 +201,7 @@ function duringRun({
   lastToolError,
   engineDegraded,
   untrusted,
+  unasked = [],
 }: Receipt): readonly string[] {
   return [
     ...skipped.map((one) => `not asked: ${modelName(one.model)}${keyOf(one)}: ${one.why}`),
@@ -210,6 +212,7 @@ function duringRun({
     }),
     ...tools.map(({ name, calls, failed, ms }) => `tool ${name}: ${calls} calls, ${failed} failed, ${ms} ms`),
     ...(lastToolError ? [`last tool error: ${toolErrorText(lastToolError)}`] : []),
+    ...unasked.map(unaskedText),
     ...(untrusted ? [`has read untrusted content: ${sourcesText(untrusted)}`] : []),
     ...(engineDegraded === undefined ? [] : [`the context engine was not used: ${engineDegraded}`]),
   ];

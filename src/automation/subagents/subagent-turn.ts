@@ -19,8 +19,8 @@ export const subagentTurn = (hooks?: HookRunner): TurnKind => ({
   overCap: "first",
   transcript: "always",
   isUse: true,
-  // Nobody reads its chat, so a question for an approval is a denial.
-  asks: "nobody",
+  // Nobody reads its chat.
+  asks: "clients",
   refusals: "logged",
   answer: "whole",
   maintenance: "none",

@@ -4,7 +4,14 @@ import type { Clock } from "../../types/clock.ts";
 import type { Log } from "../../types/log.ts";
 import type { RunFacts } from "../../types/run/run.ts";
 import type { Principal } from "../../types/run/principal.ts";
-import type { Approval, ApprovalDecision, ApprovalDesk, ApprovalQuestion } from "../../types/run/tool.ts";
+import type {
+  Approval,
+  ApprovalAnswer,
+  ApprovalDecision,
+  ApprovalDesk,
+  ApprovalQuestion,
+} from "../../types/run/tool.ts";
+import type { Unasked } from "../../types/run/unasked.ts";
 
 export type Answer = Extract<ApprovalDecision, "allow-once" | "allow-always" | "deny">;
 
@@ -20,8 +27,8 @@ interface Pending {
 
 /** Shows a question to the people who may answer it: in the chat, and in every operator client. */
 export interface ApprovalPrompter {
-  /** False when the question does not fit in one message of the chat, so that a part might be overlooked. */
-  fits?(approval: Approval): Promise<boolean>;
+  /** Why nobody could answer the question now; undefined when somebody could. Somebody always can when unset. */
+  whyUnasked?(approval: Approval): Promise<Unasked | undefined>;
   asked(approval: Approval): void;
   answered(approval: Approval, decision: ApprovalDecision): void;
 }
@@ -92,10 +99,12 @@ export class Approvals {
     return { ask: (question, signal) => this.#ask({ ...question, asked, prompter }, signal) };
   }
 
-  async #ask(question: Question, signal: AbortSignal): Promise<ApprovalDecision | "unshown"> {
+  async #ask(question: Question, signal: AbortSignal): Promise<ApprovalAnswer> {
     const approval = this.#approvalFor(question);
     const { prompter } = question;
-    if (prompter.fits && !(await prompter.fits(approval))) return "unshown";
+    // Only now: whoever could answer a question that waits may be back before it ends.
+    const cause = prompter.whyUnasked && (await prompter.whyUnasked(approval));
+    if (cause) return cause;
     if (signal.aborted) return "abort";
     if (this.#closed) return "deny";
     let givenBy = BY_OPERATOR;

@@ -8,13 +8,14 @@ import { answeredText, approvalButtons, approvalText } from "./approval-text.ts"
 import type { TurnKind } from "../../types/run/turn-kind.ts";
 import type { ApprovalPrompter } from "./approvals.ts";
 import type { DispatchPorts } from "../ports.ts";
+import { whyNobody, type ReachPorts } from "./reach.ts";
 import { replaceQuestion, sendQuestion, type Question } from "./question-messages.ts";
 
 /** Asks people whether a command may run: by the run's events, and in its chat. */
 export function prompterFor(
   { message, kind }: { readonly message: InboundMessage; readonly kind: TurnKind },
   run: () => Run,
-  ports: Pick<DispatchPorts, "outbox" | "clock" | "log" | "link">,
+  ports: Pick<DispatchPorts, "outbox" | "clock" | "log" | "link"> & ReachPorts,
 ): ApprovalPrompter {
   const { outbox, log, link } = ports;
   // Clients show the question themselves.
@@ -27,7 +28,12 @@ export function prompterFor(
       log.error("question not delivered", { approval: approval.id, error }),
     );
   return {
-    fits: async (approval) => !chat || outbox.isOneMessage(textFor(approval), chat),
+    async whyUnasked(approval) {
+      const nobody = whyNobody({ asks: kind.asks, chat, principal: approval.principal }, ports);
+      if (nobody || !chat) return nobody;
+      // A part of it might be overlooked.
+      return (await outbox.isOneMessage(textFor(approval), chat)) ? undefined : "unshown";
+    },
     asked(approval) {
       run().stream.emit({ type: "approval_request", approval });
       if (chat) deliver(approval, () => sendQuestion(chat, questionOf(approval, textFor(approval)), ports));

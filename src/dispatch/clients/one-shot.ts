@@ -8,6 +8,7 @@ import { OPERATOR } from "../../types/run/principal.ts";
 import type { SessionWindow } from "../../types/session.ts";
 import type { AgentSettings } from "../../types/settings.ts";
 import type { Dispatch } from "../dispatch.ts";
+import { whyNobody } from "../approvals/reach.ts";
 import type { DispatchPorts } from "../ports.ts";
 import { endOf } from "../turn/run-end.ts";
 import { ONE_SHOT } from "../turn-kinds/table.ts";
@@ -61,6 +62,7 @@ async function begin(request: OneShotRequest, dispatch: Dispatch, ports: Dispatc
       approvals: dispatch.approvals.deskFor(
         { facts, principal: OPERATOR },
         {
+          whyUnasked: async () => whyNobody({ asks: ONE_SHOT.asks, principal: OPERATOR }, ports),
           asked: (approval) => run.stream.emit({ type: "approval_request", approval }),
           answered: ({ id: asked }, decision) => run.stream.emit({ type: "approval_end", id: asked, decision }),
         },

@@ -96,7 +96,7 @@ async function flush(turn: EndedTurn, ports: MaintenancePorts): Promise<void> {
     deps: {
       ...ports,
       log,
-      approvals: { ask: async () => "deny" },
+      approvals: { ask: async () => "unattended" },
       spentAfterEnd: ports.compactions.costs.afterRun(facts),
     },
     settings,

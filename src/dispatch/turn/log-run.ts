@@ -3,7 +3,8 @@ import { WHOLE_MESSAGES, type RunEvent, type RunStream } from "../../types/run/e
 import { modelName } from "../../types/run/model.ts";
 import type { Log } from "../../types/log.ts";
 import { Secret } from "../../types/secret.ts";
-import type { Approval } from "../../types/run/tool.ts";
+import type { Approval, ApprovalQuestion } from "../../types/run/tool.ts";
+import { UNASKED_TEXTS } from "../../types/run/unasked.ts";
 import { background } from "../../utils/background.ts";
 import { shorten } from "../../utils/text/shorten.ts";
 
@@ -37,12 +38,6 @@ function logEvent(event: RunEvent, log: Log): void {
     case "tool_end":
       log.info("tool", { tool: event.name, failed: event.isError, ms: event.durationMs });
       return;
-    case "approval_request":
-      log.info("approval asked", askedFields(event.approval));
-      return;
-    case "approval_end":
-      log.info("approval answered", { approval: event.id, decision: event.decision });
-      return;
     case "retry":
       log.warn("retry", { because: event.because, remedy: event.remedy, message: event.message });
       return;
@@ -59,17 +54,26 @@ function logEvent(event: RunEvent, log: Log): void {
       logEnd(event, log);
       return;
     default:
-      return;
+      logQuestion(event, log);
   }
+}
+
+function logQuestion(event: RunEvent, log: Log): void {
+  if (event.type === "approval_request") log.info("approval asked", askedFields(event.approval));
+  if (event.type === "approval_unasked")
+    log.warn("approval not asked", { ...questionFields(event.question), why: UNASKED_TEXTS[event.cause] });
+  if (event.type === "approval_end") log.info("approval answered", { approval: event.id, decision: event.decision });
 }
 
 /** Characters of a command: enough to recognise it, but not a whole script. */
 const MOST_COMMAND = 300;
 
+const askedFields = ({ id, ...question }: Approval) => ({ approval: id, ...questionFields(question) });
+
 /** Masked before it is shortened: a secret that is cut in two would not be recognised. */
-function askedFields({ id, command, cwd, reason }: Approval): Readonly<Record<string, string>> {
+function questionFields({ command, cwd, reason }: ApprovalQuestion): Readonly<Record<string, string>> {
   const line = shorten(Secret.mask(command).replaceAll(/\s+/g, " "), MOST_COMMAND);
-  return { approval: id, command: line, cwd, because: reason };
+  return { command: line, cwd, because: reason };
 }
 
 function logEnd(event: Extract<RunEvent, { type: "run_end" }>, log: Log): void {

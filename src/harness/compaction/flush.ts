@@ -119,7 +119,7 @@ async function leave(session: Flush["session"], leafId: string | null, ended: st
   await session.append({ type: "custom", customType: "openclaw.memory_flush", data: { ended } });
 }
 
-const NOBODY: ApprovalDesk = { ask: async () => "deny" };
+const NOBODY: ApprovalDesk = { ask: async () => "unattended" };
 
 /** Still described to the model, since another list of tools would cost the provider's cache of the conversation. */
 const shut = (tool: Tool): Tool => ({

@@ -12,6 +12,7 @@ import type {
   ToolError,
   Try,
 } from "../../types/run/run.ts";
+import type { Unasked } from "../../types/run/unasked.ts";
 import { addUsage } from "../../types/run/usage.ts";
 import { shorten } from "../../utils/text/shorten.ts";
 
@@ -25,6 +26,7 @@ export class RunStats {
   compactions = 0;
   prompt: PromptRecord | undefined;
   #sideCosts: readonly SideCost[] = [];
+  readonly #unasked = new Map<Unasked, number>();
   readonly #steered: (readonly PromptPart[])[] = [];
 
   began(
@@ -70,6 +72,7 @@ export class RunStats {
   note(event: RunEventBody): void {
     if (event.type === "tool_start") this.#running += 1;
     if (event.type === "tool_end") this.#ended(event);
+    if (event.type === "approval_unasked") this.#unasked.set(event.cause, (this.#unasked.get(event.cause) ?? 0) + 1);
   }
 
   #ended({ name, isError, durationMs, text, meta, elevated }: RunEventBody & { type: "tool_end" }): void {
@@ -87,6 +90,7 @@ export class RunStats {
 
   close(candidates: readonly ModelRef[], skipped: readonly Skipped[]): Partial<Receipt> {
     const tools: ToolCount[] = [...this.#tools].map(([name, count]) => ({ name, ...count }));
+    const unasked = [...this.#unasked].map(([cause, calls]) => ({ cause, calls }));
     const profile = this.#tries.at(-1)?.profile;
     return {
       candidates,
@@ -94,6 +98,7 @@ export class RunStats {
       skipped,
       tools,
       ...(this.#lastToolError && { lastToolError: this.#lastToolError }),
+      ...(unasked.length > 0 && { unasked }),
       compactions: this.compactions,
       ...(this.#sideCosts.length > 0 && { beside: this.#sideCosts }),
       ...(this.#steered.length > 0 && { steered: this.#steered }),

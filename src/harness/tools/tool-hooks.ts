@@ -1,5 +1,6 @@
 import type { BoundHooks } from "../../types/hook/hooks.ts";
-import type { ApprovalDesk, ToolResult } from "../../types/run/tool.ts";
+import type { ApprovalAnswer, ApprovalDecision, ToolResult } from "../../types/run/tool.ts";
+import { isUnasked, UNASKED_TEXTS } from "../../types/run/unasked.ts";
 import { background } from "../../utils/background.ts";
 import { asJson } from "../../utils/text/as-json.ts";
 import { isFields, type Fields } from "../../utils/fields.ts";
@@ -19,15 +20,14 @@ export type Judged =
 /** A person's answer to a hook's question, in the field's words. */
 type Resolution = "allow-once" | "allow-always" | "deny" | "timeout" | "cancelled";
 
-type Answer = Awaited<ReturnType<ApprovalDesk["ask"]>>;
+type Answer = ApprovalAnswer;
 
-const RESOLUTIONS: Readonly<Record<Answer, Resolution>> = {
+const RESOLUTIONS: Readonly<Record<ApprovalDecision, Resolution>> = {
   "allow-once": "allow-once",
   "allow-always": "allow-always",
   deny: "deny",
   timeout: "timeout",
   abort: "cancelled",
-  unshown: "cancelled",
 };
 
 /** A question about a call, as `before_tool_call` wants it asked. */
@@ -82,11 +82,14 @@ async function answered(
   for (const { reason, timeoutMs, allowing, resolved } of questions) {
     // A question without an answer that lets the call run need not be asked.
     const answer = allowing.length === 0 ? "deny" : await ask({ reason, params, ...(timeoutMs && { timeoutMs }) });
-    resolved(RESOLUTIONS[answer]);
-    if (!allowing.includes(answer)) return { kind: "blocked", reason: `nobody allowed it: ${reason}` };
+    resolved(isUnasked(answer) ? "cancelled" : RESOLUTIONS[answer]);
+    if (!allowing.includes(answer)) return { kind: "blocked", reason: `${refusalOf(answer)}: ${reason}` };
   }
   return { kind: "run", params };
 }
+
+const refusalOf = (answer: Answer): string =>
+  isUnasked(answer) ? `nobody can be asked about it (${UNASKED_TEXTS[answer]})` : "nobody allowed it";
 
 const eventOf = ({ name, callId, params }: ToolCall, { context: { runId } }: BoundHooks) => ({
   toolName: name,

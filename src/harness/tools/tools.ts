@@ -7,7 +7,9 @@ import type { BoundHooks } from "../../types/hook/hooks.ts";
 import type { Log } from "../../types/log.ts";
 import type { TranscriptEntry } from "../../types/session.ts";
 import type { ApprovalDesk, Tool, ToolContext, ToolResult } from "../../types/run/tool.ts";
+import { isUnasked } from "../../types/run/unasked.ts";
 import { isFields } from "../../utils/fields.ts";
+import type { RunLog } from "../log/log.ts";
 import type { Deadline } from "../run/deadline.ts";
 import { shownCall } from "./shown-call.ts";
 import { commandEnvFrom, judgeCall, reportCall } from "./tool-hooks.ts";
@@ -56,17 +58,29 @@ function checkable({ name, slowArguments, prepare }: Tool, args: unknown): unkno
   return prepare ? prepare(args) : args;
 }
 
+/** Tells of each question that was not asked. */
+export function reporting(desk: ApprovalDesk, log: Pick<RunLog, "emit">): ApprovalDesk {
+  return {
+    async ask(question, signal) {
+      const cause = await desk.ask(question, signal);
+      if (isUnasked(cause)) log.emit({ type: "approval_unasked", question, cause });
+      return cause;
+    },
+  };
+}
+
 /** Name of the transcript's entries that record the state of an approval question. */
 const ASKED = "openclaw.approval";
 
-/** Notes in the transcript that a call waits for a person and that it was allowed, so that after a kill it is known whether it began. */
+/** Notes in the transcript that a call waits for a person and that it waits no more, so that after a kill it is known whether it began. */
 function noting(desk: ApprovalDesk, callId: string, note: ToolSetting["note"]): ApprovalDesk {
   if (!note) return desk;
   return {
     async ask(question, signal) {
       await note(ASKED, { callId, state: "asked" });
       const answer = await desk.ask(question, signal);
-      if (answer === "allow-once" || answer === "allow-always") await note(ASKED, { callId, state: "allowed" });
+      // `tools.exec.askFallback` lets a command run without an answer too.
+      if (answer !== "deny" && answer !== "abort") await note(ASKED, { callId, state: "allowed" });
       return answer;
     },
   };

@@ -1,5 +1,6 @@
 import type { Tool, ToolContext } from "../../types/run/tool.ts";
 import { RISKY_USES, sourcesText, type Risk, type RiskyUse, type UntrustedSource } from "../../types/run/untrusted.ts";
+import { isUnasked, UNASKED_TEXTS } from "../../types/run/unasked.ts";
 import { isFields } from "../../utils/fields.ts";
 import type { Conversation } from "../request.ts";
 import { shownCall, visible } from "./shown-call.ts";
@@ -95,5 +96,6 @@ export async function whyUnconfirmed(
   const { approvals, workspace: cwd, signal } = context;
   const answer = await approvals.ask({ command: shownCall(name, params), cwd, reason }, signal);
   if (answer === "allow-once" || answer === "allow-always") return undefined;
-  return `nobody allowed it (tools.untrusted.confirm). ${reason}`;
+  const nobody = isUnasked(answer) ? `nobody can be asked about it: ${UNASKED_TEXTS[answer]}` : "nobody allowed it";
+  return `${nobody} (tools.untrusted.confirm). ${reason}`;
 }

@@ -1,5 +1,5 @@
 import type { SessionKey } from "../../types/ids.ts";
-import type { GatewayEvent } from "../../types/method.ts";
+import type { GatewayEvent, Scope } from "../../types/method.ts";
 import type { TranscriptUpdate } from "../../types/session.ts";
 import type { Connection } from "./connection.ts";
 import { encodeEvent } from "../events/deltas.ts";
@@ -31,6 +31,11 @@ export class Hub {
 
   list(): readonly Connection[] {
     return [...this.#connections.values()];
+  }
+
+  /** How many connections have a scope. */
+  count(scope: Scope): number {
+    return this.list().filter(({ caller }) => caller !== undefined && hasScope(caller.scopes, scope)).length;
   }
 
   /** Sets whether a connection gets `sessions.changed`; by default it does. */

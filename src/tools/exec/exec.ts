@@ -9,7 +9,7 @@ import type { Elevation } from "../../types/run/tool.ts";
 import { wayOf, type CommandWay } from "./elevation.ts";
 import type { Variables } from "./binding.ts";
 import { follow, type Following, type Started } from "./follow.ts";
-import { permit, REFUSALS, type ExecOptions } from "./permission.ts";
+import { permit, refusalText, type ExecOptions } from "./permission.ts";
 
 const input = z.object({
   command: z.string().min(1).describe("Shell command"),
@@ -134,7 +134,7 @@ export function execTool(options: ExecToolOptions): Tool {
       const permitted = await permit({ command: shownCommand(wanted), cwd }, own, context);
       if (permitted.kind === "refused") return errorResult(permitted.text, { refused: true });
       // The run may have been stopped after a person allowed the command.
-      if (context.signal.aborted) return errorResult(REFUSALS.abort, { refused: true });
+      if (context.signal.aborted) return errorResult(refusalText("abort"), { refused: true });
       const { argv, variables } = permitted;
       return markElevated(way, await runAllowed({ ...wanted, cwd, argv, variables }, own, context));
     },

@@ -1,6 +1,6 @@
 import type { BoundFile, ExecBackend, Launch } from "../../types/run/backend.ts";
 import type { ExecSettings } from "../../types/settings.ts";
-import type { ApprovalDesk, ApprovalQuestion, ToolContext } from "../../types/run/tool.ts";
+import type { ApprovalAnswer, ApprovalQuestion, ToolContext } from "../../types/run/tool.ts";
 import {
   bindingOf,
   changedSince,
@@ -28,6 +28,7 @@ import { ELEVATED, type CommandWay } from "./elevation.ts";
 import { whyUnreadable } from "./hidden.ts";
 import { shownPath } from "../shown-path.ts";
 import { trimCommand } from "./plan/shell-words.ts";
+import { isUnasked, UNASKED_TEXTS, type Unasked } from "../../types/run/unasked.ts";
 import { alsoSources, type UntrustedSource } from "../../types/run/untrusted.ts";
 import { narrowed, narrowedAfter, NO_POLICY, type ExecPolicy } from "./rules/policy.ts";
 
@@ -50,16 +51,21 @@ export interface ExecOptions {
   readonly elevated?: CommandWay["elevated"];
 }
 
-export const REFUSALS: Readonly<Record<Refused, string>> = {
+const REFUSALS: Readonly<Record<Exclude<Refused, Unasked>, string>> = {
   deny: "A person refused this command. Do not try it in another form; ask the user what to do instead.",
   timeout:
     "Nobody answered the question whether this command may run, so it was not run. Tell the user that it waits for approval.",
   abort: "The run was stopped before this command began; it was not run.",
-  unshown:
-    "The command was not run, and nobody can be asked about it: the question does not fit into one message of this chat. " +
-    "Put the command into a script file and run that.",
 };
-type Refused = Exclude<Awaited<ReturnType<ApprovalDesk["ask"]>>, "allow-once" | "allow-always">;
+
+/** For the model: why the command was not run, and what to do instead. */
+export function refusalText(answer: Refused): string {
+  if (!isUnasked(answer)) return REFUSALS[answer];
+  const instead = answer === "unshown" ? "Put the command into a script file and run that." : "Tell the user.";
+  return `The command was not run, and nobody can be asked about it: ${UNASKED_TEXTS[answer]}. ${instead}`;
+}
+
+type Refused = Exclude<ApprovalAnswer, "allow-once" | "allow-always">;
 
 const REASON = "It is not on the list of commands that run without asking.";
 
@@ -176,7 +182,7 @@ async function askUntilSame(known: Case, options: ExecOptions, context: ToolCont
       return refused(`The command was not run, and nobody can be asked about it: ${unreadable}.`);
     const answer = await context.approvals.ask(questionFor(wanted, binding, { reason, options }), context.signal);
     if (answer !== "allow-once" && answer !== "allow-always" && !runsUnanswered(answer, known))
-      return refused(REFUSALS[answer]);
+      return refused(refusalText(answer));
     const now = await bindingOf(wanted, options.backend, context);
     if (!(await isSamePlace(wanted, options.backend, context))) return refused(MOVED);
     const changed = now === undefined ? [] : changesBetween(binding, now, wanted);
@@ -195,10 +201,10 @@ const changesBetween = (before: Binding, now: Binding, { cwd }: Wanted): readonl
   ...changedVariables(before, now).map((name) => `the variable ${name}`),
 ];
 
-/** Whether a command runs although nobody answered: `tools.exec.askFallback`. */
+/** Whether a command runs although nobody answered, or could have: `tools.exec.askFallback`. */
 function runsUnanswered(answer: Refused, known: Case): boolean {
   const fallback = known.settings.askFallback ?? "deny";
-  if (answer !== "timeout" || fallback === "deny") return false;
+  if ((answer !== "timeout" && !isUnasked(answer)) || fallback === "deny") return false;
   return fallback === "full" || decide({ ...known, settings: { ...known.settings, ask: "off" } }) === "run";
 }
 

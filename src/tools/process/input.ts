@@ -5,6 +5,7 @@ import { whyUnreadable } from "../exec/hidden.ts";
 import { narrowedAfter } from "../exec/rules/policy.ts";
 import type { BackgroundProcess } from "./background-process.ts";
 import { byteOfHex, bytesOfKey, pasted } from "./keys.ts";
+import { isUnasked, UNASKED_TEXTS } from "../../types/run/unasked.ts";
 
 /** What is written to a process. */
 export interface ProcessInput {
@@ -85,7 +86,9 @@ export async function refusedInput(
   if (unreadable !== undefined) return `${NOT_WRITTEN} nobody can be asked about it: ${unreadable}.`;
   const reason = `It is the input of a command that is running: ${name}.${alsoSources(sources)}`;
   const answer = await approvals.ask({ command: shown, cwd, reason }, signal);
-  return answer === "allow-once" || answer === "allow-always" ? undefined : `${NOT_WRITTEN} ${ANSWERS[answer]}`;
+  if (answer === "allow-once" || answer === "allow-always") return undefined;
+  if (!isUnasked(answer)) return `${NOT_WRITTEN} ${ANSWERS[answer]}`;
+  return `${NOT_WRITTEN} nobody can be asked about it: ${UNASKED_TEXTS[answer]}.`;
 }
 
 export const NOT_WRITTEN = "Nothing was written:";
@@ -94,5 +97,4 @@ const ANSWERS = {
   deny: "a person refused it. Do not try it in another form; ask the user what to do instead.",
   timeout: "nobody answered the question whether it may be. Tell the user that it waits for approval.",
   abort: "the run was stopped.",
-  unshown: "the question does not fit into one message of this chat.",
 } as const;

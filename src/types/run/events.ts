@@ -1,7 +1,8 @@
 import type { AssistantMessage, ModelRef, ThinkLevel, Usage } from "./model.ts";
 import type { FailureKind, PromptRecord, Receipt, RunFacts, RunResult, SideCost } from "./run.ts";
 import type { NoticeCause } from "../chat/reply.ts";
-import type { Approval, ApprovalDecision } from "./tool.ts";
+import type { Approval, ApprovalDecision, ApprovalQuestion } from "./tool.ts";
+import type { Unasked } from "./unasked.ts";
 import { systemClock, type Clock } from "../clock.ts";
 
 /** The older part of a conversation is replaced by a summary. Tokens are estimates. */
@@ -85,6 +86,8 @@ export type RunEventBody =
     }
   | { readonly type: "approval_request"; readonly approval: Approval }
   | { readonly type: "approval_end"; readonly id: string; readonly decision: ApprovalDecision }
+  /** Nobody could have answered the question, so it was not asked. */
+  | { readonly type: "approval_unasked"; readonly question: ApprovalQuestion; readonly cause: Unasked }
   | { readonly type: "usage"; readonly usage: Usage; readonly model: ModelRef }
   | {
       readonly type: "retry";

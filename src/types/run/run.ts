@@ -1,6 +1,7 @@
 import type { AgentId, RunId, SessionKey } from "../ids.ts";
 import type { MediaKind } from "../chat/message.ts";
 import type { ModelRef, ThinkLevel, Usage } from "./model.ts";
+import type { UnaskedCount } from "./unasked.ts";
 import type { UntrustedSource } from "./untrusted.ts";
 
 /** The closed list of what can go wrong in a run; each has a row in the harness's `POLICY`. */
@@ -244,8 +245,16 @@ interface RunCause {
   readonly plugin?: string;
 }
 
+/** What was to be decided about the calls of a run. */
+interface RunCaution {
+  /** What others wrote and the conversation has read. */
+  readonly untrusted?: readonly UntrustedSource[];
+  /** Calls that needed an approval and that nobody could have been asked about. */
+  readonly unasked?: readonly UnaskedCount[];
+}
+
 /** What a run cost, who answered and why. Fields beyond the first four are absent in records of older versions. */
-export interface Receipt extends RunCause {
+export interface Receipt extends RunCause, RunCaution {
   readonly model: ModelRef;
   readonly usage: Usage;
   readonly calls: number;
@@ -260,8 +269,6 @@ export interface Receipt extends RunCause {
   readonly skipped?: readonly Skipped[];
   readonly tools?: readonly ToolCount[];
   readonly lastToolError?: ToolError;
-  /** What others wrote and the conversation has read. */
-  readonly untrusted?: readonly UntrustedSource[];
   readonly compactions?: number;
   /** In the order of the messages that it began with. */
   readonly files?: readonly FileFate[];

@@ -5,6 +5,7 @@ import type { AgentSettings } from "../settings.ts";
 import type { Backends, BoundFile, ExecBackend } from "./backend.ts";
 import type { ImageContent, ModelRef, TextContent } from "./model.ts";
 import type { Acting, Principal } from "./principal.ts";
+import type { Unasked } from "./unasked.ts";
 import type { Risk, UntrustedSource } from "./untrusted.ts";
 
 export interface ToolResult {
@@ -44,12 +45,12 @@ export interface Approval extends ApprovalQuestion {
 
 export type ApprovalDecision = "allow-once" | "allow-always" | "deny" | "timeout" | "abort";
 
-/**
- * Asks a person. Never rejects; nobody there, too late, or an abort are decisions too. `unshown`: the question does not fit
- * into one message of its chat, so nobody was asked.
- */
+/** What became of a question. One that nobody could have answered is not asked; see `UNASKED_TEXTS`. */
+export type ApprovalAnswer = ApprovalDecision | Unasked;
+
+/** Asks a person. Never rejects; too late, or an abort are decisions too. */
 export interface ApprovalDesk {
-  ask(question: ApprovalQuestion, signal: AbortSignal): Promise<ApprovalDecision | "unshown">;
+  ask(question: ApprovalQuestion, signal: AbortSignal): Promise<ApprovalAnswer>;
 }
 
 export interface ToolContext {

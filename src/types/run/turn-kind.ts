@@ -49,9 +49,9 @@ export interface TurnKind extends TurnRunFacts {
   readonly isUse: boolean;
   /**
    * Who answers approval questions. `writer`: whoever wrote, in their chat or at their client. `chat`: whoever reads the
-   * chat that gets the answer. `nobody`: a question is a denial.
+   * chat that gets the answer. `clients`: whoever has a client open. `nobody`: a question is a denial.
    */
-  readonly asks: "writer" | "chat" | "nobody";
+  readonly asks: "writer" | "chat" | "clients" | "nobody";
   /** Where a refusal goes: `shown` to the chat or client, or `logged` because nobody waits for an answer. */
   readonly refusals: "shown" | "logged";
   /** Whether blocks and previews may leave before the answer is whole. */

@@ -9,7 +9,7 @@ const MINUTE = 60_000;
 const QUESTION = { command: "rm -rf build", cwd: "/work", reason: "not allowed", files: [] };
 const FACTS = runFacts("r1");
 
-function openDesk(fits?: ApprovalPrompter["fits"]) {
+function openDesk(whyUnasked?: ApprovalPrompter["whyUnasked"]) {
   const clock = manualClock();
   const asked: Approval[] = [];
   const answered: ApprovalDecision[] = [];
@@ -21,7 +21,7 @@ function openDesk(fits?: ApprovalPrompter["fits"]) {
     {
       asked: (approval) => void asked.push(approval),
       answered: (_approval, decision) => void answered.push(decision),
-      ...(fits && { fits }),
+      ...(whyUnasked && { whyUnasked }),
     },
   );
   const stopped = new AbortController();
@@ -96,10 +96,10 @@ it("closing denies what waits, and what is asked afterwards without asking anybo
 });
 
 it("closing while the length of a question is being measured denies it too", async () => {
-  const measured = Promise.withResolvers<boolean>();
+  const measured = Promise.withResolvers<undefined>();
   const { approvals, asked, ask } = openDesk(() => measured.promise);
   const decision = ask();
   approvals.close();
-  measured.resolve(true);
+  measured.resolve(undefined);
   expect([await decision, asked]).toEqual(["deny", []]);
 });

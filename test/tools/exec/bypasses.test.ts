@@ -11,6 +11,7 @@ import type { ExecRow } from "../../../src/tools/exec/rules/document.ts";
 import { findProgram } from "../../../src/tools/host/find-program.ts";
 import { runTool } from "../../../src/tools/run.ts";
 import type { ExecSettings } from "../../../src/types/settings.ts";
+import type { Unasked } from "../../../src/types/run/unasked.ts";
 import { createTools } from "../../kit/create-tools.ts";
 import { decisionOn } from "./decision.ts";
 import { agentSettings, noRules, textOf, toolContext } from "../../kit/tools.ts";
@@ -397,6 +398,16 @@ describe("a question that nobody answers", () => {
   ])("with askFallback %s, %s: %s", async (askFallback, command, ends) => {
     const exec = execIn({ ask: "always", askFallback }, { answer: "timeout" });
     expect(textOf(await exec({ command }))).toContain(ends);
+  });
+
+  it.each<[askFallback: "deny" | "full", answer: Unasked, ends: string]>([
+    ["deny", "no_owner", "commands.ownerAllowFrom"],
+    ["deny", "unattended", "openclaw approvals allowlist add"],
+    ["deny", "unshown", "script file"],
+    ["full", "no_owner", "[exit code 0]"],
+  ])("with askFallback %s, where nobody could: %s", async (askFallback, answer, ends) => {
+    const exec = execIn({ ask: "always", askFallback }, { answer });
+    expect(textOf(await exec({ command: "touch made" }))).toContain(ends);
   });
 });
 

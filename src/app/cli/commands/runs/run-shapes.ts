@@ -51,6 +51,7 @@ const receipt = z.looseObject({
     .looseObject({ toolName: z.string(), meta: z.string().optional(), error: z.string().optional() })
     .optional(),
   untrusted: z.array(z.looseObject({ tool: z.string(), source: z.string() })).optional(),
+  unasked: z.array(z.looseObject({ cause: z.string(), calls: z.number() })).optional(),
   compactions: z.number().optional(),
   files: z.array(file).optional(),
   beside: z

@@ -1,3 +1,4 @@
+import { unaskedText } from "../../../../types/run/unasked.ts";
 import { sourcesText } from "../../../../types/run/untrusted.ts";
 import { modelName } from "../../../../types/run/model.ts";
 import { toolErrorText } from "../../../../types/run/run.ts";
@@ -50,6 +51,7 @@ function head(io: Io, { run }: WholeRun): string {
     ["Window", windowText(receipt)],
     ["Model calls", String(calls)],
     ["Compactions", compactions === undefined ? undefined : String(compactions)],
+    ["Not asked", receipt.unasked?.map(unaskedText).join("; ")],
     ["Untrusted content", receipt.untrusted && sourcesText(receipt.untrusted)],
     ["Last tool error", receipt.lastToolError && toolErrorText(receipt.lastToolError)],
     ["Took", showMs(durationMs)],

@@ -1,0 +1,27 @@
+/** Why nobody can be asked about a call: sentences for the model, the log and people, with what would change it. */
+export const UNASKED_TEXTS = {
+  unshown: "the question does not fit into one message of this chat",
+  unattended:
+    "nobody attends a turn of this kind. The operator can let a program run without a question: openclaw approvals allowlist add <program>",
+  no_owner:
+    "no owner is named who could answer in this channel (commands.ownerAllowFrom), and no connected client has the scope operator.approvals",
+  no_viewer:
+    "no owner reads this chat (commands.ownerAllowFrom names owners), and no connected client has the scope operator.approvals",
+  no_client:
+    "no connected client has the scope operator.approvals. The operator can open the chat page: openclaw dashboard",
+} as const;
+
+/** A question that nobody was asked, because nobody could have answered it. */
+export type Unasked = keyof typeof UNASKED_TEXTS;
+
+export const isUnasked = (answer: string): answer is Unasked => Object.hasOwn(UNASKED_TEXTS, answer);
+
+/** How many calls of a run were not asked about, for one reason. */
+export interface UnaskedCount {
+  readonly cause: Unasked;
+  readonly calls: number;
+}
+
+/** `cause`: of another version too. */
+export const unaskedText = ({ cause, calls }: { readonly cause: string; readonly calls: number }): string =>
+  `${calls} call${calls === 1 ? "" : "s"} not asked about: ${isUnasked(cause) ? UNASKED_TEXTS[cause] : cause}`;

@@ -139,6 +139,15 @@ const subagents = z.strictObject({
     .max(5)
     .default(1)
     .meta(about("Depth", "How deep subagents may nest: with 1, a subagent cannot have another one started.")),
+  allowAgents: z
+    .array(z.string())
+    .prefault([])
+    .meta(
+      about(
+        "Agents",
+        "Agents that `agents_list` shows to the other agents: ids, or `*` for all. An agent always sees itself.",
+      ),
+    ),
 });
 
 const defaults = agentDefaultsConfig.extend({

@@ -1,5 +1,6 @@
 import type { AgentId, SessionKey } from "./ids.ts";
 import type { ChatMessage, ThinkLevel } from "./run/model.ts";
+import type { Plan } from "./plan.ts";
 import type { VerboseLevel } from "./run/verbose.ts";
 
 export type ChatType = "direct" | "group" | "thread";
@@ -53,6 +54,8 @@ export interface SessionEntry extends SubagentEntry, QueueEntry, ShownEntry, Exe
   authProfileOverrideSource?: "auto" | "user";
   /** `deny`: messages of this session are not answered. */
   sendPolicy?: "allow" | "deny";
+  /** What the agent is going to do, as it said last; another program may have written another value. */
+  plan?: Plan;
   inputTokens?: number;
   outputTokens?: number;
   totalTokens?: number;

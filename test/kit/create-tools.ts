@@ -16,6 +16,8 @@ interface Options extends HostOptions {
   readonly elevation?: Pick<Elevation, "level"> | undefined;
   /** Tools of plugins. */
   readonly extra?: readonly Tool[];
+  /** Tools of the gateway that need more than backends. */
+  readonly own?: readonly ToolContribution[];
 }
 
 /** For tests in which every tool can be made. */
@@ -27,6 +29,7 @@ export function unexpected(tool: string, error: unknown): never {
 export function createTools({
   rules,
   extra = [],
+  own = [],
   processes,
   acting: patch,
   elevation,
@@ -37,5 +40,5 @@ export function createTools({
   const backends = hostBackends(host);
   const outside = elevation && { elevation: { ...elevation, backend: backends.exec, acting } };
   const scene = { ...backends, agent: { ...host.settings, id: agentId("main") }, acting, ...outside };
-  return toolsFor([...backendTools(rules, processes), ...contributed], scene, unexpected).tools;
+  return toolsFor([...backendTools(rules, processes), ...contributed, ...own], scene, unexpected).tools;
 }

@@ -9,13 +9,14 @@ import { openMediaStore } from "../../store/media.ts";
 import type { SandboxMachine } from "../../tools/sandbox/machine.ts";
 import { systemClock } from "../../types/clock.ts";
 import type { OpenClawError } from "../../types/errors.ts";
+import type { GatewayActs } from "../../types/gateway-acts.ts";
 import type { MediaStore, PairingRequest } from "../../types/journal.ts";
 import type { Log } from "../../types/log.ts";
 import type { InboundMessage, Peer } from "../../types/chat/message.ts";
 import type { Sessions } from "../../types/session.ts";
 import { deniedPaths, openTools } from "./agent-tools.ts";
 import { openCommands } from "./processes/open-commands.ts";
-import { chatTools } from "./chat-acts.ts";
+import { gatewayTools } from "./tools/gateway-tools.ts";
 import { journalPath } from "../config/paths.ts";
 import type { OutgoingParts } from "./outgoing.ts";
 import type { Live } from "./live.ts";
@@ -41,8 +42,14 @@ export interface Core {
   close(): Promise<void>;
 }
 
+/** What acts on the daemon itself. */
+interface DaemonActs extends Pick<ProgramPorts, "restart" | "approverClients"> {
+  /** What the tool `gateway` can ask; agents do not have it when unset. `ports` is called when it does. */
+  gatewayActs?(ports: () => DispatchPorts): GatewayActs;
+}
+
 /** Parts that only the daemon has. */
-export interface Surroundings extends Pick<ProgramPorts, "restart" | "approverClients"> {
+export interface Surroundings extends DaemonActs {
   readonly links: Links;
   /** See `DispatchPorts`. */
   isConnecting?(to: Peer): boolean;
@@ -74,7 +81,7 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
   const { links, onSent } = around;
   const onDiskError = (error: OpenClawError) => around.onDiskError?.(error);
   const outbox = openOutbox(live, { journal: journal.outbox, links, hooks, log, clock, onSent, onDiskError });
-  const ofChats = chatTools({ live, around, media, outbox, sent: journal.outbox, clock });
+  const own = gatewayTools({ live, around, media, outbox, sent: journal.outbox, clock }, () => ports, around);
   const { machine, allowances, mcp, browsers } = runs;
   const [prompting] = await Promise.all([openPrompting(live, log, clock), runs.sandboxesTried]);
   const receive = (messages: readonly InboundMessage[]) => dispatch.receive(messages);
@@ -98,7 +105,7 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
     labelOf: (channel) => around.labelOf?.(channel),
     ...(around.onDiskFull && { onDiskFull: around.onDiskFull }),
     onDiskError,
-    tools: openTools(live, { received: journal.received, log, ...runs, ...commands }, ofChats),
+    tools: openTools(live, { received: journal.received, log, ...runs, ...commands }, own),
     liveState: (key) => commands.runningIn(key),
     ...prompting.ports,
     statusLines: () => around.statusLines(),

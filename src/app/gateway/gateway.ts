@@ -1,3 +1,4 @@
+import { gatewayActs } from "./gateway-acts.ts";
 import { createChatPort } from "../../dispatch/clients/chat.ts";
 import type { Server } from "../../server/options.ts";
 import { startServer } from "../../server/server.ts";
@@ -47,6 +48,7 @@ export async function startGateway(live: Live, options: StartOptions): Promise<G
     onPairing,
     restart: restart.port,
     approverClients: () => server?.approvers() ?? 0,
+    gatewayActs: (ports) => gatewayActs(live, ports),
   });
   const opened = { live, log, core, channels, events, stopping: stop.signal };
   const parts = await makeParts(opened, options.followingErrors);

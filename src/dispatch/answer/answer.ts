@@ -17,7 +17,7 @@ import { NOTICE } from "./reply-names.ts";
 import { ReplyLimit } from "./reply-limit.ts";
 import { ResponsePrefix } from "./response-prefix.ts";
 import { SentTexts } from "./sent-texts.ts";
-import { callLine, resultLine, sessionLine, thoughtLine, type ShownLine } from "./shown-lines.ts";
+import { callLine, planLine, resultLine, sessionLine, thoughtLine, type ShownLine } from "./shown-lines.ts";
 import type { StreamedThoughts } from "./streamed-thoughts.ts";
 import { openFeed, openPreview, openThoughts, shownAtTimes, streamingOf } from "./showing.ts";
 
@@ -105,15 +105,19 @@ class Answering {
         return this.#ports.textPlanned(event.callId);
       case "tool_end":
         return this.#endTool(event);
-      case "approval_request":
-        return this.#flush();
       case "run_end":
         return this.#end(event.result);
       case "thinking_delta":
         return this.#think(event.delta);
       default:
-        return this.#sendBlocks(this.#feed?.tick());
+        return this.#takeOther(event);
     }
+  }
+
+  async #takeOther(event: RunEvent): Promise<void> {
+    if (event.type === "approval_request") return this.#flush();
+    if (event.type === "plan") await this.#sendLine(planLine(event, this.#verbose));
+    await this.#sendBlocks(this.#feed?.tick());
   }
 
   async #think(delta: string): Promise<void> {

@@ -1,7 +1,9 @@
 import { callTopic } from "../../tools/call-topic.ts";
 import type { RunEvent } from "../../types/run/events.ts";
+import { planLines } from "../../types/plan.ts";
 import type { VerboseLevel } from "../../types/run/verbose.ts";
 import { codeBlock, codeSpan } from "../../utils/text/code-span.ts";
+import { plainMarkdown } from "../../utils/text/plain-markdown.ts";
 import { Secret } from "../../utils/secrets/secret.ts";
 import { shorten } from "../../utils/text/shorten.ts";
 
@@ -29,6 +31,13 @@ export function callLine({ callId, name, args }: ToolStart, level: VerboseLevel)
   const topic = callTopic(name, args);
   const about = topic === undefined ? "" : `: ${codeSpan(topic)}`;
   return { name: `call:${callId}`, markdown: `🛠️ ${toolName(name)}${about}` };
+}
+
+/** What it is told of the agent's plan: the steps and which of them are done. Pure. */
+export function planLine({ callId, plan }: Extract<RunEvent, { type: "plan" }>, level: VerboseLevel) {
+  if (level === "off" || plan.steps.length === 0) return undefined;
+  const lines = planLines(plan).map((line) => plainMarkdown(Secret.mask(line).replaceAll(/\s+/g, " ")));
+  return { name: `plan:${callId}`, markdown: ["📋 Plan", ...lines].join("\n\n") };
 }
 
 /** What it is told when the call has ended: a failure, and with `full` the text that the model got. Pure. */

@@ -1,5 +1,5 @@
-import { type ModelRef, parseModelName } from "../../types/run/model.ts";
-import type { Session } from "../../types/session.ts";
+import { modelName, type ModelRef, parseModelName } from "../../types/run/model.ts";
+import type { Session, SessionPatch } from "../../types/session.ts";
 import { commandFormOf, inCommandForm } from "../command-form.ts";
 import type { CommandAnswer, CommandContext } from "./command.ts";
 import { own } from "../../utils/own.ts";
@@ -19,15 +19,35 @@ export async function switchModel(context: CommandContext, session: Session): Pr
   const { name, profile, unknownKey } = await readWord(word, context);
   if (unknownKey !== undefined)
     return { text: `I do not know the key ${unknownKey}. \`openclaw models status\` lists the keys.` };
-  const ref = await findRef(name, context);
+  const advice = inCommandForm("Use /model list, or provider/id.", commandFormOf(context.ports, context.message.from));
+  const ref = await modelNamed(name, context, advice);
   if (typeof ref === "string") return { text: ref };
-  const settings = context.ports.settings();
-  const agent = settings.agents.get(settings.agentOf(context.key));
-  if (agent && !mayUse(agent, ref)) return { text: `${ref.provider}/${ref.id} may not be used here.` };
+  const refused = whyNot(ref, context);
+  if (refused !== undefined) return { text: refused };
   const pin = profile === undefined ? NO_PIN : pinned(profile);
   await session.update({ providerOverride: ref.provider, modelOverride: ref.id, ...pin }, { now: true });
   const withKey = profile === undefined ? "" : `, with the key ${profile} only`;
   return { text: `The model of this conversation is now ${ref.provider}/${ref.id}${withKey}.` };
+}
+
+function whyNot(ref: ModelRef, { key, ports }: Pick<CommandContext, "key" | "ports">): string | undefined {
+  const settings = ports.settings();
+  const agent = settings.agents.get(settings.agentOf(key));
+  return agent && !mayUse(agent, ref) ? `${modelName(ref)} may not be used here.` : undefined;
+}
+
+/**
+ * What `/model <word>` stores in a session, for a tool of an agent: it names no key. Returns why the model cannot be used, or the
+ * changes of the session's row.
+ */
+export async function modelChange(
+  word: string,
+  context: Pick<CommandContext, "key" | "ports">,
+): Promise<SessionPatch | string> {
+  if (word === "default") return { modelOverride: undefined, providerOverride: undefined, ...NO_PIN };
+  const ref = await modelNamed(word, context, "Name it as provider/id.");
+  if (typeof ref === "string") return ref;
+  return whyNot(ref, context) ?? { providerOverride: ref.provider, modelOverride: ref.id, ...NO_PIN };
 }
 
 const NO_PIN = { authProfileOverride: undefined, authProfileOverrideSource: undefined };
@@ -54,8 +74,12 @@ async function readWord(word: string, context: CommandContext): Promise<Wish> {
   return { name: word, ...(wanted.startsWith(`${ref.provider}:`) && { unknownKey: wanted }) };
 }
 
-/** An alias of the config, `provider/id`, or the id alone when only one provider has it. */
-async function findRef(given: string, context: CommandContext): Promise<ModelRef | string> {
+/** An alias of the config, `provider/id`, or the id alone when only one provider has it; else why there is none. */
+async function modelNamed(
+  given: string,
+  context: Pick<CommandContext, "key" | "ports">,
+  advice: string,
+): Promise<ModelRef | string> {
   const settings = context.ports.settings();
   const aliases = settings.agents.get(settings.agentOf(context.key))?.modelAliases ?? {};
   const word = own(aliases, given) ?? given;
@@ -67,7 +91,6 @@ async function findRef(given: string, context: CommandContext): Promise<ModelRef
   const matches = (await context.ports.models.list()).filter((model) => model.id === word);
   const [first] = matches;
   if (matches.length === 1 && first) return { provider: first.provider, id: first.id };
-  const advice = inCommandForm("Use /model list, or provider/id.", commandFormOf(context.ports, context.message.from));
   return `I do not know a model "${word}". ${advice}`;
 }
 

@@ -1,11 +1,15 @@
 import type { ModelRef } from "../../types/run/model.ts";
 import type { SessionEntry } from "../../types/session.ts";
 import type { AgentSettings } from "../../types/settings.ts";
-import type { CommandAnswer, CommandContext } from "./command.ts";
+import type { CommandContext } from "./command.ts";
 import { engineLines, lastRunLine } from "./last-run.ts";
 
 /** The agent, its model, its cost so far, and current problems. */
-export async function statusText({ ports, key, isOwner }: CommandContext): Promise<CommandAnswer> {
+export async function statusText({
+  ports,
+  key,
+  isOwner,
+}: Pick<CommandContext, "ports" | "key" | "isOwner">): Promise<{ readonly text: string }> {
   const settings = ports.settings();
   const id = settings.agentOf(key);
   const agent = settings.agents.get(id);

@@ -3,6 +3,7 @@ import { hasCalls, isBlank, isWhole, textOf } from "../../history/parts.ts";
 import type { ModelHandle } from "../../providers/catalog.ts";
 import type { TagStripper } from "../../reply/tags.ts";
 import { callTopic } from "../../tools/call-topic.ts";
+import { planIn } from "../../tools/session/plan.ts";
 import type { ResultPart } from "../../types/run/events.ts";
 import type { AssistantMessage, ChatMessage } from "../../types/run/model.ts";
 import { Secret } from "../../types/secret.ts";
@@ -166,6 +167,8 @@ export class EventTranslator {
     const { at, meta } = this.#started.get(callId) ?? { at: Date.now(), meta: undefined };
     this.#started.delete(callId);
     const content = resultParts(event.result);
+    const plan = isError ? undefined : planIn(name, event.result);
+    if (plan) this.#log.emit({ type: "plan", callId, plan });
     this.#log.emit({
       type: "tool_end",
       callId,

@@ -52,6 +52,8 @@ function sideData(event: RunEvent): AgentData | undefined {
       return { stream: "retry", data: { because: event.because, remedy: event.remedy, message: event.message } };
     case "compaction":
       return { stream: "compaction", data: compactionData(event) };
+    case "plan":
+      return { stream: "plan", data: { phase: "update", toolCallId: event.callId, ...event.plan } };
     case "notice":
       return { stream: "notice", data: { text: event.text, because: event.because } };
     case "model_change":

@@ -17,6 +17,7 @@ const OF_ONE_ID = [
   "memoryFlushCompactionCount",
   "memoryFlushAt",
   "heardGuests",
+  "plan",
 ];
 
 /** A row as another program may have written it; undefined when it names no session. */

@@ -1,5 +1,6 @@
 import type { AssistantMessage, ModelRef, ThinkLevel, Usage } from "./model.ts";
 import type { FailureKind, PromptRecord, Receipt, RunFacts, RunResult, SideCost } from "./run.ts";
+import type { Plan } from "../plan.ts";
 import type { NoticeCause } from "../chat/reply.ts";
 import type { Approval, ApprovalDecision, ApprovalQuestion } from "./tool.ts";
 import type { Unasked } from "./unasked.ts";
@@ -84,6 +85,8 @@ export type RunEventBody =
       /** It ran outside the sandbox since somebody permitted that. */
       readonly elevated?: boolean;
     }
+  /** The agent has replaced the conversation's plan. */
+  | { readonly type: "plan"; readonly callId: string; readonly plan: Plan }
   | { readonly type: "approval_request"; readonly approval: Approval }
   | { readonly type: "approval_end"; readonly id: string; readonly decision: ApprovalDecision }
   /** Nobody could have answered the question, so it was not asked. */

@@ -136,6 +136,10 @@ const READS_OUTSIDE: Talk = {
   answer: ({ isAfterTool }) =>
     isAfterTool ? { text: "fine" } : { tool: "read", args: { path: import.meta.filename } },
 };
+const LISTS_AGENTS: Talk = {
+  says: [["hello", ANN]],
+  answer: ({ isAfterTool }) => (isAfterTool ? { text: "fine" } : { tool: "agents_list", args: {} }),
+};
 const RESTART: Talk = { says: [["/restart", ANN]] };
 const STATUS: Talk = { says: [["/status", ANN]] };
 const IN_GROUP: Talk = { says: [["hello all", GROUP]] };
@@ -210,6 +214,14 @@ export const ROWS: readonly Row[] = [
     config: { agents: { list: [{ id: "main", model: { primary: "fake/fake-2" } }] } },
     talk: HELLO,
     shows: (seen) => last(seen)?.model === "fake-2",
+  },
+  {
+    key: "agents.defaults.subagents.allowAgents",
+    config: {
+      agents: { defaults: { subagents: { allowAgents: ["other"] } }, list: [{ id: "main" }, { id: "other" }] },
+    },
+    talk: LISTS_AGENTS,
+    shows: (seen) => last(seen)?.toolText.includes("- other") === true,
   },
   {
     key: "models.providers.models.maxTokens",

@@ -7,6 +7,7 @@ import type { Processes } from "../../../src/tools/process/processes.ts";
 import type { AgentSettings } from "../../../src/types/settings.ts";
 import type { ToolResult } from "../../../src/types/run/tool.ts";
 import { createTools } from "../../kit/create-tools.ts";
+import { sessionToolsKit } from "./session-kit.ts";
 import { agentSettings, noRules, textOf, toolContext } from "../../kit/tools.ts";
 
 /** What no tool may show or change. */
@@ -48,7 +49,8 @@ export function openGround(): Ground {
     get: (name) => readFileSync(join(workspace, name), "utf8"),
     async call(name, input, { signal, tools, exec, processes, mostChars } = {}) {
       const settings = agentSettings(workspace, { ...(tools && { tools }), ...(exec && { exec }) });
-      const made = createTools({ settings, rules: noRules, rights: "owner", deniedPaths: [], processes });
+      const { contributions: own } = sessionToolsKit();
+      const made = createTools({ settings, rules: noRules, rights: "owner", deniedPaths: [], processes, own });
       const tool = made.find((one) => one.name === name);
       if (!tool) return expect.fail(`there is no tool ${name}`);
       const context = toolContext(workspace, { ...(signal && { signal }), answer: "deny" });

@@ -46,6 +46,10 @@ fileToolContract({
 });
 fileToolContract({ name: "ls", valid: { path: "." }, at: (path) => ({ path }), refuses: ["binary"] });
 toolContract({ name: "exec", valid: { command: "touch made" } });
+toolContract({ name: "update_plan", valid: { plan: [{ step: "look", status: "pending" }] } });
+toolContract({ name: "session_status", valid: { sessionKey: "s1" } });
+toolContract({ name: "gateway", valid: { action: "config.get", path: "messages" } });
+toolContract({ name: "agents_list", valid: {}, takesNothing: true });
 toolContract({ name: "process", valid: { action: "poll", sessionId: "none" } });
 
 let ground: Ground;

@@ -6,7 +6,7 @@ import { OpenClawError } from "../../../types/errors.ts";
 import { MASK } from "../../../types/secret.ts";
 import { errorText } from "../../../utils/text/error-text.ts";
 import { setConfigValue, unsetConfigValue } from "./edit.ts";
-import { loadConfigText, readConfigText, type LoadOptions } from "../load.ts";
+import { hashOf, loadConfigText, readConfigText, type LoadOptions } from "../load.ts";
 import { parseConfigText } from "../parse.ts";
 import { ConfigError, showPath, type ConfigNote, type KeyPath } from "../problem.ts";
 import { hasMask } from "../shown.ts";
@@ -15,10 +15,24 @@ import { hasMask } from "../shown.ts";
 export const writeConfigValue = async (options: LoadOptions, path: KeyPath, value: unknown): Promise<void> =>
   writeConfigValues(options, [{ path, value }]);
 
-/** Changes several values of the file in one step, or none. Throws as `writeConfigValue` does. */
-export async function writeConfigValues(options: LoadOptions, edits: readonly Edit[]): Promise<void> {
+/**
+ * Changes several values of the file in one step, or none. Throws as `writeConfigValue` does, and `USAGE` when the file has another
+ * hash than `baseHash`.
+ */
+export async function writeConfigValues(
+  options: LoadOptions,
+  edits: readonly Edit[],
+  baseHash?: string,
+): Promise<void> {
   for (const edit of edits) refuseUnfit(edit);
-  await rewrite(options, (text) => edits.reduce(edited, text));
+  await rewrite(options, (text) => {
+    if (baseHash !== undefined && baseHash !== hashOf(text))
+      throw new OpenClawError("USAGE", {
+        message: "The config file was changed since it was read.",
+        fix: "Read it again, and use the new hash.",
+      });
+    return edits.reduce(edited, text);
+  });
 }
 
 interface Edit {

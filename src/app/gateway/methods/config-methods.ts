@@ -1,8 +1,9 @@
 import { z } from "zod";
 import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
 import { OpenClawError, withFix } from "../../../types/errors.ts";
-import { isRecord, valueAt, type KeyPath } from "../../config/problem.ts";
-import { hasMask, shownConfig } from "../../config/shown.ts";
+import { patchLeaves } from "../../config/edit/patch.ts";
+import { isRecord } from "../../config/problem.ts";
+import { shownConfig } from "../../config/shown.ts";
 import { writeConfigValues } from "../../config/edit/write.ts";
 import { loadOptionsFor } from "../../plugins/load-options.ts";
 import type { Parts } from "../parts.ts";
@@ -55,26 +56,12 @@ function patchOf(value: unknown): Record<string, unknown> {
 /** Each leaf is one edit of the file, all of them or none; the watcher applies them. */
 async function applyPatch(parts: Parts, patch: Record<string, unknown>) {
   const options = await loadOptionsFor(parts.live.contributions, parts.live.paths);
-  const leaves = leavesOf(patch, []).filter(({ path, value }) => isChange(parts.live.config, path, value));
-  // As in a JSON merge patch (RFC 7396), null removes a key.
-  const edits = leaves.map(({ path, value }) => ({ path, value: value ?? undefined }));
+  const edits = patchLeaves(parts.live.config, patch);
   try {
     await writeConfigValues(options, edits);
   } catch (error) {
     if (error instanceof OpenClawError) throw new MethodError("INVALID_REQUEST", withFix(error));
     throw error;
   }
-  return { ok: true, changed: leaves.map(({ path }) => path.join(".")) };
-}
-
-/** Removes values that the client did not change: masked values and empty objects. */
-function isChange(config: unknown, path: KeyPath, value: unknown): boolean {
-  const before = valueAt(config, path);
-  if (isRecord(value) && (path.length === 0 || isRecord(before))) return false;
-  return !hasMask(value) || JSON.stringify(shownConfig(before, path)) !== JSON.stringify(value);
-}
-
-function leavesOf(value: unknown, path: KeyPath): readonly { path: KeyPath; value: unknown }[] {
-  if (!isRecord(value) || Object.keys(value).length === 0) return [{ path, value }];
-  return Object.entries(value).flatMap(([key, child]) => leavesOf(child, [...path, key]));
+  return { ok: true, changed: edits.map(({ path }) => path.join(".")) };
 }

@@ -1,0 +1,21 @@
+import type { DispatchPorts } from "../../../dispatch/ports.ts";
+import { gatewayTool } from "../../../tools/gateway/gateway.ts";
+import { sessionTools } from "../../../tools/session/session-tools.ts";
+import type { GatewayActs } from "../../../types/gateway-acts.ts";
+import type { ToolContribution } from "../../../types/run/tool.ts";
+import { chatTools } from "../chat-acts.ts";
+import { sessionActs } from "./session-acts.ts";
+
+/** The tools that need more than the backends of a run. `ports` is called when such a tool is. */
+export const gatewayTools = (
+  sources: Parameters<typeof chatTools>[0],
+  ports: () => DispatchPorts,
+  daemon: { gatewayActs?(ports: () => DispatchPorts): GatewayActs },
+): readonly ToolContribution[] => {
+  const acts = daemon.gatewayActs?.(ports);
+  return [
+    ...chatTools(sources),
+    ...sessionTools(sessionActs(sources.live, ports)),
+    ...(acts ? [gatewayTool(acts)] : []),
+  ];
+};

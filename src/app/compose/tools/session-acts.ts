@@ -1,0 +1,40 @@
+import { modelChange } from "../../../dispatch/commands/model.ts";
+import { statusText } from "../../../dispatch/commands/status.ts";
+import type { DispatchPorts } from "../../../dispatch/ports.ts";
+import { readPlan } from "../../../tools/session/plan.ts";
+import type { SessionKey } from "../../../types/ids.ts";
+import { planLines } from "../../../types/plan.ts";
+import type { SessionActs } from "../../../types/session-acts.ts";
+import type { Live } from "../live.ts";
+
+/** What the tools on sessions can ask. `ports` is called when they do. */
+export function sessionActs(live: Live, ports: () => DispatchPorts): SessionActs {
+  return {
+    async keepPlan(key, plan) {
+      // An empty plan is none.
+      await ports().sessions.patch(key, { plan: plan.steps.length === 0 ? undefined : plan });
+    },
+    status: (key, { isOwner }) => status(key, isOwner, ports()),
+    async chooseModel(key, model) {
+      const change = await modelChange(model, { key, ports: ports() });
+      if (typeof change === "string") return change;
+      const changed = await ports().sessions.patch(key, change, { now: true });
+      return changed ? undefined : "There is no session with this key.";
+    },
+    agents: () => ({
+      all: live.agents.map(({ id, name }) => ({ id, ...(name !== undefined && { name }) })),
+      mayStart: live.config.agents.defaults.subagents.allowAgents,
+    }),
+  };
+}
+
+async function status(key: SessionKey, isOwner: boolean, ports: DispatchPorts): Promise<string | undefined> {
+  const entry = ports.sessions.peek(key);
+  if (!entry) return undefined;
+  // The problems of the gateway are for its owners.
+  const shown = isOwner ? ports : { ...ports, statusLines: () => [] };
+  const { text } = await statusText({ ports: shown, key, isOwner });
+  const plan = readPlan(entry.plan);
+  const lines = plan ? ["Plan:", ...planLines(plan)] : [];
+  return [`Time: ${new Date(ports.clock.now()).toISOString()}`, text, ...lines].join("\n");
+}

@@ -1,0 +1,44 @@
+import { own } from "../../../utils/own.ts";
+import { isRecord, valueAt, type KeyPath } from "../problem.ts";
+import { hasMask, shownConfig } from "../shown.ts";
+
+/** One changed leaf; undefined removes its key. */
+export interface Leaf {
+  readonly path: KeyPath;
+  readonly value: unknown;
+}
+
+/**
+ * What a JSON merge patch (RFC 7396) changes in a config, leaf by leaf. Values that a client was shown and sends back as they were
+ * change nothing, masked ones too. Pure.
+ */
+export function patchLeaves(config: unknown, patch: Readonly<Record<string, unknown>>): readonly Leaf[] {
+  const leaves = leavesOf(patch, []).filter(({ path, value }) => isChange(config, path, value));
+  // null removes a key.
+  return leaves.map(({ path, value }) => ({ path, value: value ?? undefined }));
+}
+
+/** Removes values that the client did not change: masked values and empty objects. */
+function isChange(config: unknown, path: KeyPath, value: unknown): boolean {
+  const before = valueAt(config, path);
+  if (isRecord(value) && (path.length === 0 || isRecord(before))) return false;
+  return !hasMask(value) || JSON.stringify(shownConfig(before, path)) !== JSON.stringify(value);
+}
+
+function leavesOf(value: unknown, path: KeyPath): readonly Leaf[] {
+  if (!isRecord(value) || Object.keys(value).length === 0) return [{ path, value }];
+  return Object.entries(value).flatMap(([key, child]) => leavesOf(child, [...path, key]));
+}
+
+/** What a whole new config changes in the config that clients are shown; keys that it leaves out are removed. Pure. */
+export function wholeLeaves(config: unknown, next: Readonly<Record<string, unknown>>): readonly Leaf[] {
+  return differing(shownConfig(config), next, []);
+}
+
+function differing(before: unknown, after: unknown, path: KeyPath): readonly Leaf[] {
+  if (isRecord(before) && isRecord(after)) {
+    const names = new Set([...Object.keys(before), ...Object.keys(after)]);
+    return [...names].flatMap((name) => differing(own(before, name), own(after, name), [...path, name]));
+  }
+  return JSON.stringify(before) === JSON.stringify(after) ? [] : [{ path, value: after }];
+}

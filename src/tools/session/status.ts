@@ -1,0 +1,38 @@
+import { z } from "zod";
+import { sessionKey } from "../../types/ids.ts";
+import { hasOwnerRights, type Acting } from "../../types/run/principal.ts";
+import type { SessionActs } from "../../types/session-acts.ts";
+import type { Tool } from "../../types/run/tool.ts";
+import { defineTool, errorResult, textResult } from "../define.ts";
+
+export const STATUS_TOOL = "session_status";
+
+const input = z.object({
+  sessionKey: z.string().trim().min(1).optional().describe("Default: this session"),
+  model: z.string().trim().min(1).optional().describe("Model from the next turn on; default resets it"),
+});
+type Input = z.output<typeof input>;
+
+/** Whoever has no owner's rights sees its own session alone, and cannot change the model. */
+export function sessionStatusTool(acts: Pick<SessionActs, "status" | "chooseModel">, acting: Acting): Tool {
+  const isOwner = hasOwnerRights(acting.principal);
+  return defineTool<Input>({
+    name: STATUS_TOOL,
+    label: "Session status",
+    description: "Show the time, and a session's model, usage, cost and plan; or change its model.",
+    input,
+    hasSideEffects: true,
+    async run({ sessionKey: named, model }) {
+      const key = named === undefined || named === "current" ? acting.sessionKey : sessionKey(named);
+      if (key !== acting.sessionKey && !isOwner)
+        return errorResult("Only an owner's conversations can see other sessions.", { status: "forbidden" });
+      if (model !== undefined && !isOwner)
+        return errorResult("Only an owner's conversations can change the model.", { status: "forbidden" });
+      const refused = model === undefined ? undefined : await acts.chooseModel(key, model);
+      if (refused !== undefined) return errorResult(refused, { status: "error" });
+      const text = await acts.status(key, { isOwner });
+      if (text === undefined) return errorResult("There is no session with this key.", { status: "not_found" });
+      return textResult(text, { status: "ok", sessionKey: key, ...(model !== undefined && { changedModel: true }) });
+    },
+  });
+}

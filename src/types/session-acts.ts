@@ -1,0 +1,20 @@
+import type { AgentId, SessionKey } from "./ids.ts";
+import type { Plan } from "./plan.ts";
+
+/** An agent of this gateway, as other agents see it. */
+export interface KnownAgent {
+  readonly id: AgentId;
+  readonly name?: string;
+}
+
+/** What agents can ask and change of sessions. Lent by the program. */
+export interface SessionActs {
+  /** Replaces the plan of a session. Rejects when it cannot be kept. */
+  keepPlan(key: SessionKey, plan: Plan): Promise<void>;
+  /** A session's model, usage, cost and plan as text. Undefined when there is no such session. */
+  status(key: SessionKey, options: { readonly isOwner: boolean }): Promise<string | undefined>;
+  /** Chooses a session's model from the next turn on; `default` goes back to the configured one. Returns why it is refused. */
+  chooseModel(key: SessionKey, model: string): Promise<string | undefined>;
+  /** All agents, and those that an agent may start as subagents: ids, or `*`. */
+  agents(): { readonly all: readonly KnownAgent[]; readonly mayStart: readonly string[] };
+}

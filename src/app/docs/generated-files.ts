@@ -1,18 +1,21 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { schemaKeys } from "../config/keys/schema-keys.ts";
-import { jsonSchema } from "../config/schema.ts";
+import { configSchema, jsonSchema } from "../config/schema.ts";
+import { builtInTools } from "./built-in-tools.ts";
+import { toolTable } from "./tool-table.ts";
 import { bundledList } from "./bundled-list.ts";
 import { channelKeys } from "./channel-schemas.ts";
 import { commandPage } from "./command-table.ts";
 import { configExample } from "./config-example.ts";
 import { configTable } from "./config-table.ts";
 
-/** The files that come from the schema, the table of commands, from the folders of extensions, by their place in the repository. */
+/** The files that come from the schema, the table of commands, the schemas of the tools, and the folders of extensions, by their place in the repository. */
 export async function generatedFiles(root: string): Promise<ReadonlyMap<string, string>> {
   return new Map([
     ["docs/reference/config.md", configTable([...schemaKeys(), ...(await channelKeys(root))])],
     ["docs/reference/commands.md", commandPage()],
+    ["docs/tools.md", toolTable(builtInTools(configSchema.parse({}).browser))],
     ["docs/openclaw.schema.json", `${JSON.stringify(jsonSchema(), null, 2)}\n`],
     ["openclaw.json.example", configExample(schemaKeys())],
     ["src/app/contributions/bundled.ts", bundledList(root)],

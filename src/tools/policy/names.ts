@@ -94,3 +94,11 @@ export const namesOf = once(({ name, groups = [] }: PolicyTool): readonly string
   const names = [name, ...groups].map(normalName);
   return names.includes("apply_patch") ? [...names, "write"] : names;
 });
+
+/** The other names of a tool. */
+export const aliasesOf = (name: string): readonly string[] =>
+  Object.keys(ALIASES).filter((alias) => ALIASES[alias] === name);
+
+/** The groups that a tool is in. */
+export const groupsOf = (name: string): readonly string[] =>
+  Object.keys(GROUPS).filter((group) => GROUPS[group]?.includes(name) === true);

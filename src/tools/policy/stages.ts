@@ -27,6 +27,15 @@ const PROFILES: Readonly<Record<ToolProfile, readonly string[]>> = {
 /** Tools that act on the gateway itself: only turns with an owner's rights have them. */
 const OWNER_ONLY = ["cron", "gateway", "nodes"];
 
+/** Whether only turns with an owner's rights have a tool. */
+export const isOwnerOnly = (name: string): boolean => OWNER_ONLY.includes(name);
+
+/** The profiles that have a tool, but for `full`, which has all. */
+export const profilesWith = (name: string): readonly string[] =>
+  Object.entries(PROFILES)
+    .filter(([profile, list]) => profile !== "full" && entryFor([name], list) !== undefined)
+    .map(([profile]) => profile);
+
 /** Tools that no subagent has, unless `tools.subagents.tools` names them. */
 const NOT_OF_SUBAGENTS = ["gateway", "agents_list", "session_status", "cron", "sessions_send"];
 /** At the greatest depth there is nobody below whom they could concern. */

@@ -1,0 +1,25 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { configSchema } from "../../src/app/config/schema.ts";
+import { builtInTools } from "../../src/app/docs/built-in-tools.ts";
+import { toolTable } from "../../src/app/docs/tool-table.ts";
+
+const table = toolTable(builtInTools(configSchema.parse({}).browser));
+
+it("is the page of the documentation", () => {
+  expect(readFileSync(join(import.meta.dirname, "../../docs/tools.md"), "utf8")).toBe(table);
+});
+
+it("says who has a tool, its other names, and which parameters it needs", () => {
+  const row = (name: string) => table.split("\n").find((line) => line.startsWith(`| \`${name}\``));
+  expect(row("gateway")).toMatch(/`group:automation` .* owners .*`action`\*, `path`,/);
+  expect(row("update_plan")).toMatch(/`progress_card` .* coding /);
+  expect(row("session_status")).toContain("minimal, coding, messaging");
+});
+
+it("keeps the schemas of the coding profile below 4,000 tokens", () => {
+  const [, tokens] = /`coding` (\d+)/.exec(table) ?? [];
+  expect(Number(tokens)).toBeGreaterThan(500);
+  expect(Number(tokens)).toBeLessThanOrEqual(4000);
+});

@@ -147,6 +147,7 @@ function entryPoints() {
     main: "src/app/main.ts",
     "plugin-trial": "src/app/plugins/trial-process.ts",
     "render-program": "src/outbox/render-program.ts",
+    "page-program": "src/tools/web/page/page-program.ts",
   };
   for (const file of list("src/api").filter((name) => name.endsWith(".ts"))) {
     const name = file.slice(0, -3);
@@ -163,10 +164,7 @@ function entryPoints() {
 /** Writes changed files only, each by a rename, because other processes may run from this folder. */
 function place(file, contents) {
   const before = fs.existsSync(file) ? fs.readFileSync(file) : undefined;
-  if (before && before.equals(contents)) {
-    fs.utimesSync(file, new Date(), new Date());
-    return;
-  }
+  if (before?.equals(contents)) return fs.utimesSync(file, new Date(), new Date());
   fs.mkdirSync(path.dirname(file), { recursive: true });
   const draft = `${file}.${process.pid}.tmp`;
   fs.writeFileSync(draft, contents);

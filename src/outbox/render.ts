@@ -14,15 +14,11 @@ const MOST_HERE = 4000;
 let thread: Promise<RenderThread> | undefined;
 
 async function openThread(): Promise<RenderThread> {
-  const { RenderThread } = await import("./render-thread.ts");
-  return new RenderThread(programUrl());
-}
-
-/** Of the bundle, or of the sources where those run. */
-function programUrl(): URL {
-  const here = import.meta.url;
-  if (here.endsWith(".ts")) return new URL("./render-program.ts", here);
-  return new URL(here.includes("/chunks/") ? "../render-program.js" : "./render-program.js", here);
+  const [{ RenderThread }, { programUrl }] = await Promise.all([
+    import("./render-thread.ts"),
+    import("../utils/thread/job-thread.ts"),
+  ]);
+  return new RenderThread(programUrl(import.meta.url, "render-program"));
 }
 
 /**

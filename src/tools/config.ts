@@ -3,6 +3,7 @@ import { ACTIONS } from "./message/fields.ts";
 import { about, idList } from "../utils/config.ts";
 import { agentExecConfig, execConfig } from "./exec-config.ts";
 import { RISKY_USES } from "../types/run/untrusted.ts";
+import { webFetchConfig } from "./web/config.ts";
 import { loopDetectionConfig, ownLoopDetectionConfig } from "./loop-config.ts";
 
 const PROFILES = ["minimal", "coding", "messaging", "full"] as const;
@@ -194,6 +195,10 @@ export const toolsConfig = z
     loopDetection: loopDetectionConfig
       .prefault({})
       .meta(about("Loop detection", "Ends runs whose model repeats tool calls without progress.")),
+    web: z
+      .strictObject({ fetch: webFetchConfig.prefault({}).meta(about("Fetch", "The tool `web_fetch`.")) })
+      .prefault({})
+      .meta(about("Web", "Tools that read the web.")),
     message: message.prefault({}).meta(about("Message", "The `message` tool, which acts in chats.")),
     subagents: z
       .strictObject({ tools: ofSubagents.prefault({}).meta(about("Tools", "Narrows the tools of subagents.")) })

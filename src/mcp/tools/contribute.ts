@@ -4,7 +4,7 @@ import type { Tool, ToolContribution, ToolResult } from "../../types/run/tool.ts
 import { isFields } from "../../utils/fields.ts";
 import { errorResult } from "../../tools/define.ts";
 import { McpFailure, type McpServer, type Request } from "../server.ts";
-import { cleanText } from "./clean-text.ts";
+import { cleanText } from "../../utils/text/clean-text.ts";
 import type { Listing } from "./listing.ts";
 import { MCP_GROUPS, toolNames, type RawName } from "./names.ts";
 import { callResult, resourceResult, serverError, serverText } from "./result.ts";

@@ -1,14 +1,9 @@
-import { isIP } from "node:net";
-import type { LookupAddress } from "node:dns";
 import type { Agent, Dispatcher } from "undici";
-import { isPublicAddress } from "./addresses.ts";
+import { checkedLookup, checkedUrl, refusalIn } from "./guard.ts";
+import type { HostRules } from "./host-rules.ts";
 import { FetchRefused, type Resolve } from "./safe-fetch.ts";
 
-export interface GuardOptions {
-  /** Hosts that may have private addresses, because the config names them. */
-  readonly privateHosts?: readonly string[];
-  /** Private addresses are fine everywhere. */
-  readonly allowPrivate?: boolean;
+export interface GuardOptions extends HostRules {
   /** Most bytes of an answer; of one event when the answer is a stream of events. */
   readonly maxBytes: number;
   /** The system's resolver unless given. */
@@ -29,9 +24,9 @@ const MOST_CONNECTIONS = 64;
 const NO_BODY = new Set([101, 204, 205, 304]);
 
 /**
- * A `fetch` that connects only to public addresses and to what `options` allow. Each request resolves its host, checks every
- * address, and connects to one of those. It follows no redirect: its caller sees the answer and asks anew, so that the next
- * address is checked too. Rejects with `FetchRefused`.
+ * A `fetch` that connects only to public hosts and to what `options` allow. Each request checks the name of its host, resolves
+ * it, checks every address, and connects to one of those. It follows no redirect: its caller sees the answer and asks anew, so
+ * that the next address is checked too. Rejects with `FetchRefused`.
  */
 export async function guardedFetch(options: GuardOptions): Promise<GuardedFetch> {
   const { Agent: Dispatcher, request } = await import("undici");
@@ -54,55 +49,6 @@ export async function guardedFetch(options: GuardOptions): Promise<GuardedFetch>
     close: () => agent.destroy(),
   };
 }
-
-function checkedUrl(address: string | URL, options: GuardOptions): URL {
-  const url = URL.parse(String(address));
-  if (!url || (url.protocol !== "https:" && url.protocol !== "http:"))
-    throw new FetchRefused("scheme", "the address is no web address");
-  const host = hostOf(url.hostname);
-  if (isIP(host) !== 0 && !isAllowed(host, [host], options)) throw refused(host);
-  return url;
-}
-
-const hostOf = (hostname: string): string => hostname.replace(/^\[|\]$/g, "");
-
-const isAllowed = (host: string, addresses: readonly string[], { allowPrivate, privateHosts = [] }: GuardOptions) =>
-  allowPrivate === true || privateHosts.some((name) => hostOf(name.toLowerCase()) === host.toLowerCase())
-    ? addresses.length > 0
-    : addresses.length > 0 && addresses.every(isPublicAddress);
-
-const refused = (host: string): FetchRefused => new FetchRefused("address", `${host} is not on the public internet`);
-
-/** undici puts an error of the lookup into the cause of its own. */
-function refusalIn(error: unknown): FetchRefused | undefined {
-  for (let at = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth += 1)
-    if (at instanceof FetchRefused) return at;
-  return undefined;
-}
-
-type Found = (error: Error | null, address: string | LookupAddress[], family?: number) => void;
-
-const checkedLookup =
-  (options: GuardOptions) =>
-  (host: string, { all }: { all?: boolean | undefined }, found: Found): void => {
-    const resolve = options.resolve ?? systemResolve;
-    resolve(host).then(
-      (answers) => {
-        const addresses = answers.map(({ address }) => address);
-        // One private address among public ones is how a rebinding attack looks.
-        if (!isAllowed(host, addresses, options)) return found(refused(host), []);
-        const [first] = answers;
-        if (all === true || !first) return found(null, [...answers]);
-        found(null, first.address, first.family);
-      },
-      (error: unknown) => found(error instanceof Error ? error : new Error(String(error)), []),
-    );
-  };
-
-const systemResolve: Resolve = async (host) => {
-  const { lookup } = await import("node:dns/promises");
-  return lookup(host, { all: true });
-};
 
 const METHODS = ["GET", "POST", "DELETE"] as const;
 

@@ -2,6 +2,7 @@ import { isIP } from "node:net";
 import type { LookupAddress } from "node:dns";
 import type { Dispatcher } from "undici";
 import { isPublicAddress } from "./addresses.ts";
+import type { FakeRange } from "./host-rules.ts";
 
 export type RefusedBecause = "address" | "scheme" | "host" | "redirects" | "too-large" | "status" | "network";
 
@@ -13,17 +14,23 @@ export class FetchRefused extends Error {
   readonly status: number | undefined;
   /** The header of that answer. */
   readonly retryAfter: string | undefined;
+  /** The range of the address, when proxies on this machine use it for names that they resolve themselves. */
+  readonly fakeRange: FakeRange | undefined;
 
-  constructor(
-    because: RefusedBecause,
-    message: string,
-    more: { cause?: unknown; status?: number; retryAfter?: string } = {},
-  ) {
+  constructor(because: RefusedBecause, message: string, more: RefusedMore = {}) {
     super(message, more.cause === undefined ? undefined : { cause: more.cause });
     this.because = because;
     this.status = more.status;
     this.retryAfter = more.retryAfter;
+    this.fakeRange = more.fakeRange;
   }
+}
+
+interface RefusedMore {
+  readonly cause?: unknown;
+  readonly status?: number;
+  readonly retryAfter?: string;
+  readonly fakeRange?: FakeRange;
 }
 
 export type Resolve = (host: string) => Promise<readonly LookupAddress[]>;

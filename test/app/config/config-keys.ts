@@ -77,6 +77,56 @@ export const NAMED: readonly (readonly [file: string, title: string, keys: reado
     "opens private addresses where the config lets it",
     ["browser.ssrfPolicy.dangerouslyAllowPrivateNetwork"],
   ],
+  [
+    "test/tools/web-fetch.test.ts",
+    "is missing where the config has it off, is off for guests unless it is named, and is a use of the network",
+    ["tools.web.fetch.enabled"],
+  ],
+  [
+    "test/tools/web-fetch.test.ts",
+    "cuts a page to what the run takes, so that its end marker is there",
+    ["tools.web.fetch.maxCharsCap"],
+  ],
+  [
+    "test/tools/web-fetch.test.ts",
+    "reads no more than its limit of an endless, a compressed and a slow answer",
+    ["tools.web.fetch.maxChars", "tools.web.fetch.maxResponseBytes", "tools.web.fetch.timeoutSeconds"],
+  ],
+  [
+    "test/tools/web-fetch.test.ts",
+    "keeps a page for a while, by what was asked for",
+    ["tools.web.fetch.cacheTtlMinutes"],
+  ],
+  [
+    "test/tools/web-fetch.test.ts",
+    "obeys the lists of hosts and the number of redirects",
+    [
+      "tools.web.fetch.maxRedirects",
+      "tools.web.fetch.ssrfPolicy.hostnameAllowlist",
+      "tools.web.fetch.ssrfPolicy.blockedHostnames",
+      "tools.web.fetch.ssrfPolicy.dangerouslyAllowPrivateNetwork",
+    ],
+  ],
+  [
+    "test/tools/web-fetch.test.ts",
+    "introduces itself as the config says, sends no login of the address, and can leave the article's frame in",
+    ["tools.web.fetch.userAgent", "tools.web.fetch.readability"],
+  ],
+  [
+    "test/tools/web-fetch.test.ts",
+    "asks no private address: not by name, number, redirect or a name that changes",
+    ["tools.web.fetch.ssrfPolicy.allowedHostnames"],
+  ],
+  [
+    "test/tools/web-fetch.test.ts",
+    "names the key that allows the addresses of a proxy that makes them up",
+    ["tools.web.fetch.ssrfPolicy.allowRfc2544BenchmarkRange", "tools.web.fetch.ssrfPolicy.allowIpv6UniqueLocalRange"],
+  ],
+  [
+    "test/tools/web-fetch.test.ts",
+    "asks through the proxy of the environment where the config trusts it",
+    ["tools.web.fetch.useTrustedEnvProxy"],
+  ],
   ["test/mcp/hostile.test.ts", "an idle server is stopped, and started by the next call", ["mcp.sessionIdleTtlMs"]],
   [
     "test/mcp/hostile.test.ts",

@@ -1,0 +1,77 @@
+import { visibleText } from "../../../utils/text/clean-text.ts";
+import { articleOf, cutAfter } from "./article.ts";
+import { decoded } from "./decoded.ts";
+import { markdownOf, plainTextOf } from "./markdown.ts";
+import type { NoText, PageJob, PageText } from "./page-job.ts";
+import { visibleMarkup, type VisibleMarkup } from "./visible-markup.ts";
+
+/** Characters of markup that are searched for the text: the search takes time with each of them. */
+const LEAST_MARKUP = 128_000;
+const MARKUP_PER_CHAR = 6;
+/** A page of scripts has less text than this. */
+const FEW_CHARS = 200;
+
+/** The text that people see of an answer. Keeps the thread busy until it is done. */
+export function readPage(job: PageJob): PageText | NoText {
+  const raw = decoded(job.bytes, job.charset);
+  if (raw.includes("\0")) return { noText: true };
+  const rawLength = raw.length;
+  if (job.kind === "html") return { ...pageOf(raw, job), rawLength };
+  const plain = { title: "", rawLength };
+  if (job.kind === "json") return { ...plain, extractor: "json", ...shown(indented(raw), job.most) };
+  if (job.kind === "markdown")
+    return { ...plain, extractor: "server-markdown", ...shown(withoutHtmlComments(raw), job.most) };
+  return { ...plain, extractor: "text", ...shown(raw, job.most) };
+}
+
+/** Lines end with a line feed alone, and invisible characters are gone. */
+function shown(text: string, most: number): { text: string; isCut: boolean } {
+  // A text may be invisible for the most part.
+  const start = text.slice(0, 8 * most);
+  const visible = visibleText(start.replaceAll(/\r\n?/g, "\n")).trim();
+  return { text: visible.slice(0, most).toWellFormed(), isCut: visible.length > most || start.length < text.length };
+}
+
+function indented(raw: string): string {
+  try {
+    return JSON.stringify(JSON.parse(raw), undefined, 2);
+  } catch {
+    // It is cut, nested too deeply, or no JSON at all: it is shown as it came.
+    return raw;
+  }
+}
+
+/** Comments show nothing where Markdown is rendered. */
+function withoutHtmlComments(text: string): string {
+  let kept = "";
+  for (let at = 0; ;) {
+    const begin = text.indexOf("<!--", at);
+    if (begin < 0) return kept + text.slice(at);
+    kept += text.slice(at, begin);
+    const end = text.indexOf("-->", begin + 4);
+    if (end < 0) return kept;
+    at = end + 3;
+  }
+}
+
+function pageOf(raw: string, { url, mode, readability, most }: PageJob): Omit<PageText, "rawLength"> {
+  const limit = Math.max(LEAST_MARKUP, MARKUP_PER_CHAR * most);
+  const whole = visibleMarkup(raw, { url, most: limit, onlyMain: false });
+  // The text of a page with large menus begins after them.
+  const markup = whole.isCut ? visibleMarkup(raw, { url, most: limit, onlyMain: true }) : whole;
+  const article = articleOf(markup.html, { title: markup.title, readability });
+  const isPruned = cutAfter(article.root, 2 * most);
+  const { text, isCut } = shown(mode === "text" ? plainTextOf(article.root) : markdownOf(article.root), most);
+  return {
+    text,
+    title: visibleText(article.title).replaceAll(/\s+/g, " ").trim().slice(0, 300),
+    extractor: article.isReadable ? "readability" : "plain",
+    isCut: isCut || isPruned || markup.isCut,
+    ...doubtAbout(markup, text),
+  };
+}
+
+function doubtAbout({ shown: seen, hidden, scripts }: VisibleMarkup, text: string): Pick<PageText, "doubt"> {
+  if (hidden > seen && hidden > FEW_CHARS) return { doubt: "hidden" };
+  return scripts > 0 && text.length < FEW_CHARS ? { doubt: "scripts" } : {};
+}

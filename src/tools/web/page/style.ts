@@ -1,0 +1,99 @@
+/** The declarations of a style, by property. */
+export type Declarations = ReadonlyMap<string, string>;
+
+/** Characters of one style that are read. */
+const MOST_STYLE = 4000;
+
+/** The declarations in a `style` attribute or in the block of a rule; a later one counts. */
+export function declarationsIn(text: string): Declarations {
+  const plain = unescaped(withoutComments(text.slice(0, MOST_STYLE))).toLowerCase();
+  const pairs = plain.split(";").flatMap((part): [string, string][] => {
+    const colon = part.indexOf(":");
+    const value = part.slice(colon + 1).replace("!important", "");
+    return colon < 0 ? [] : [[part.slice(0, colon).trim(), value.trim().replaceAll(/\s+/g, " ")]];
+  });
+  return new Map(pairs);
+}
+
+/** Without comments, in a time that grows with the length only. */
+export function withoutComments(text: string): string {
+  let kept = "";
+  for (let at = 0; ;) {
+    const begin = text.indexOf("/*", at);
+    if (begin < 0) return kept + text.slice(at);
+    kept += text.slice(at, begin);
+    const end = text.indexOf("*/", begin + 2);
+    if (end < 0) return kept;
+    at = end + 2;
+  }
+}
+
+/** `d\69splay` means `display`. */
+const unescaped = (text: string): string =>
+  text.replaceAll(/\\([0-9a-f]{1,6})\s?/gi, (_whole, hex: string) => {
+    const code = Number.parseInt(hex, 16);
+    return code > 0 && code <= 0x10_ff_ff ? String.fromCodePoint(code) : "";
+  });
+
+/** A text that is moved this many pixels aside is on no screen. */
+const FAR_PX = 900;
+const ROOT_PX = 16;
+
+/** A length in pixels; undefined for anything else. */
+function pixels(value: string | undefined): number | undefined {
+  const [, number, unit] = /^(-?\d{0,9}\.?\d{1,9})(px|r?em|pt|vw|vh|%)?$/.exec(value ?? "") ?? [];
+  if (number === undefined) return undefined;
+  return Number(number) * (unit === "em" || unit === "rem" || unit === "vw" || unit === "vh" ? ROOT_PX : 1);
+}
+
+const isFar = (value: string | undefined): boolean => (pixels(value) ?? 0) <= -FAR_PX;
+const isTiny = (value: string | undefined): boolean => {
+  const size = pixels(value);
+  return size !== undefined && size <= 1;
+};
+const isNone = (value: string | undefined): boolean => {
+  const part = /^(\d{0,3}\.?\d{1,6})(%?)$/.exec(value ?? "");
+  return part !== null && Number(part[1]) / (part[2] === "%" ? 100 : 1) <= 0.05;
+};
+
+const CLEAR = /^(?:transparent|(?:rgba|hsla)\(.*[,/] ?0?\.?0+%?\)|#[0-9a-f]{3}0|#[0-9a-f]{6}00)$/;
+const CLIPPED = /^rect\( ?(?:[01](?:px)?[ ,]*){4}\)$/;
+const CUT_AWAY = /^(?:inset\( ?(?:[5-9]\d|100)%|circle\( ?0|polygon\( ?0(?:px)? 0(?:px)?[, ]+0)/;
+const MOVED_AWAY = /scale[xy]?\( ?0(?:\.0+)?[ ,)]|translate[xy]?\( ?-(?:\d{4,}px|9\d\dpx|[1-9]\d\d+%)/;
+
+type Test = (style: Declarations) => boolean;
+
+/** Ways to hide a text by a style. */
+const HIDING: readonly Test[] = [
+  (style) => style.get("display") === "none",
+  (style) => ["hidden", "collapse"].includes(style.get("visibility") ?? ""),
+  (style) => style.get("content-visibility") === "hidden",
+  (style) => isNone(style.get("opacity")),
+  (style) => /opacity\( ?0%? ?\)/.test(style.get("filter") ?? ""),
+  (style) => isTiny(style.get("font-size")),
+  (style) => CLEAR.test(style.get("color") ?? "") || CLEAR.test(style.get("-webkit-text-fill-color") ?? ""),
+  (style) => isColoredAsGround(style),
+  (style) => CLIPPED.test(style.get("clip") ?? ""),
+  (style) => CUT_AWAY.test(style.get("clip-path") ?? ""),
+  (style) => MOVED_AWAY.test(style.get("transform") ?? ""),
+  (style) => ["text-indent", "margin-left", "margin-top", "margin-right"].some((name) => isFar(style.get(name))),
+  (style) => isPlacedAway(style),
+  (style) => isShrunk(style),
+];
+
+/** Whether elements with these declarations show no text. */
+export const hides = (style: Declarations): boolean => style.size > 0 && HIDING.some((test) => test(style));
+
+function isColoredAsGround(style: Declarations): boolean {
+  const color = style.get("color");
+  return color !== undefined && [style.get("background-color"), style.get("background")].includes(color);
+}
+
+const SIDES = ["left", "top", "right", "bottom"];
+const isPlacedAway = (style: Declarations): boolean =>
+  ["absolute", "fixed", "relative"].includes(style.get("position") ?? "") &&
+  SIDES.some((side) => isFar(style.get(side)));
+
+const isShrunk = (style: Declarations): boolean =>
+  ["hidden", "clip"].includes(style.get("overflow") ?? "") &&
+  ["width", "height", "max-width", "max-height"].some((name) => isTiny(style.get(name)));

@@ -1,0 +1,161 @@
+import { Parser } from "htmlparser2";
+import { isHidden } from "./hidden.ts";
+import { StyleRules } from "./style-rules.ts";
+
+/** What of a page people see, as markup without styles and scripts. */
+export interface VisibleMarkup {
+  readonly html: string;
+  readonly title: string;
+  /** Characters of text in `html`. */
+  readonly shown: number;
+  /** Characters of text that the page hides. */
+  readonly hidden: number;
+  readonly scripts: number;
+  /** There was more than `most`. */
+  readonly isCut: boolean;
+}
+
+interface Wish {
+  /** The address of the page. */
+  readonly url: string;
+  /** Characters of markup. */
+  readonly most: number;
+  /** Menus, headers, footers and side columns are left out. */
+  readonly onlyMain: boolean;
+}
+
+/** Elements that have no text for a reader. */
+const DROPPED = new Set(
+  (
+    "head style svg canvas iframe object embed audio video map select datalist textarea " +
+    "input frame frameset noembed noframes applet portal"
+  ).split(" "),
+);
+const FRAME = new Set(["nav", "header", "footer", "aside", "menu"]);
+const VOID = new Set(["br", "hr", "img", "wbr", "col"]);
+/** Attributes that say what a text is. */
+const KEPT = ["id", "class", "role", "dir", "lang", "colspan", "rowspan", "start", "datetime", "itemprop", "rel"];
+/** Names of ids and classes are only read by the rules that find an article. */
+const MOST_NAMES = 100;
+const MOST_ALT = 80;
+/** Nested deeper, elements only count for their text. */
+const MOST_DEPTH = 150;
+const PART = 16 * 1024;
+
+/** Leaves out of a page what nobody sees of it. */
+export function visibleMarkup(page: string, wish: Wish): VisibleMarkup {
+  const reader = new Reader(wish, new StyleRules(page));
+  const parser = new Parser(reader, { decodeEntities: true, lowerCaseTags: true });
+  for (let at = 0; at < page.length && !reader.isFull; at += PART) parser.write(page.slice(at, at + PART));
+  parser.end();
+  return reader.result();
+}
+
+const escaped = (text: string): string => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+const quoted = (text: string): string => escaped(text).replaceAll('"', "&quot;");
+
+/** An open element. */
+interface Open {
+  readonly name: string;
+  /** It is in the markup, and so needs an end. */
+  readonly isWritten: boolean;
+}
+
+class Reader {
+  readonly #wish: Wish;
+  readonly #rules: StyleRules;
+  readonly #open: Open[] = [];
+  readonly #parts: string[] = [];
+  #base: string;
+  #size = 0;
+  /** The depth at which the part begins that is left out. */
+  #skipFrom: number | undefined;
+  #isSkipHidden = false;
+  #title = "";
+  #counts = { shown: 0, hidden: 0, scripts: 0 };
+
+  constructor(wish: Wish, rules: StyleRules) {
+    this.#wish = wish;
+    this.#rules = rules;
+    this.#base = wish.url;
+  }
+
+  get isFull(): boolean {
+    return this.#size > this.#wish.most;
+  }
+
+  onopentag(name: string, attributes: Readonly<Record<string, string>>): void {
+    if (name === "script") this.#counts.scripts += 1;
+    if (name === "base" && attributes["href"] !== undefined)
+      this.#base = this.#absolute(attributes["href"]) ?? this.#base;
+    const isLeft = this.#skipFrom !== undefined || this.isFull || this.#isLeftOut(name, attributes);
+    const isWritten = !isLeft && this.#open.length < MOST_DEPTH && !STRUCTURE.has(name);
+    this.#open.push({ name, isWritten });
+    if (isWritten) this.#write(`<${name}${this.#attributes(name, attributes)}>`);
+  }
+
+  /** Notes where the part begins that is left out. */
+  #isLeftOut(name: string, attributes: Readonly<Record<string, string>>): boolean {
+    const isUnseen = isHidden(name, attributes, this.#rules);
+    const isDropped = DROPPED.has(name) || name === "script" || (this.#wish.onlyMain && FRAME.has(name));
+    if (!isUnseen && !isDropped) return false;
+    this.#skipFrom = this.#open.length;
+    this.#isSkipHidden = isUnseen && !isDropped;
+    return true;
+  }
+
+  ontext(text: string): void {
+    const within = this.#open.at(-1)?.name;
+    if (within === "title" && this.#title.length < 1000 && this.#open.some(({ name }) => name === "head"))
+      this.#title += text;
+    if (this.#skipFrom !== undefined) {
+      if (this.#isSkipHidden) this.#counts.hidden += text.trim().length;
+      return;
+    }
+    if (this.isFull) return;
+    const kept = text.slice(0, this.#wish.most);
+    this.#counts.shown += kept.trim().length;
+    this.#write(escaped(kept));
+  }
+
+  onclosetag(): void {
+    const closed = this.#open.pop();
+    if (this.#skipFrom === this.#open.length) this.#skipFrom = undefined;
+    if (closed?.isWritten === true && !VOID.has(closed.name)) this.#parts.push(`</${closed.name}>`);
+  }
+
+  result(): VisibleMarkup {
+    const title = this.#title.replaceAll(/\s+/g, " ").trim();
+    return { html: this.#parts.join(""), title, ...this.#counts, isCut: this.isFull };
+  }
+
+  #write(part: string): void {
+    this.#parts.push(part);
+    this.#size += part.length;
+  }
+
+  #attributes(name: string, given: Readonly<Record<string, string>>): string {
+    const kept = KEPT.flatMap((key) => {
+      const value = given[key];
+      return value === undefined || value === "" ? [] : [` ${key}="${quoted(value.slice(0, MOST_NAMES))}"`];
+    });
+    const link = name === "a" ? this.#absolute(given["href"]) : undefined;
+    const source = name === "img" ? this.#absolute(given["src"]) : undefined;
+    return [
+      ...kept,
+      ...(link === undefined ? [] : [` href="${quoted(link)}"`]),
+      ...(source === undefined
+        ? []
+        : [` src="${quoted(source)}" alt="${quoted((given["alt"] ?? "").slice(0, MOST_ALT))}"`]),
+    ].join("");
+  }
+
+  /** A link of the page as an address; undefined when it leads to nothing that can be fetched. */
+  #absolute(link: string | undefined): string | undefined {
+    if (link === undefined || link.length > 2000 || /^\s*(?:#|javascript:|data:)/i.test(link)) return undefined;
+    const url = URL.parse(link.trim(), this.#base);
+    return url && /^(?:https?|mailto):$/.test(url.protocol) ? url.href : undefined;
+  }
+}
+
+const STRUCTURE = new Set(["html", "body", "title", "meta", "link", "base", "param", "source", "track", "wbr"]);

@@ -93,6 +93,7 @@ export class ProfileSession {
   /** Ends the browser and its connections. Never rejects. */
   async close(): Promise<void> {
     this.#forgetIdle?.();
+    // A start that failed has left nothing to close.
     const open = this.#open ?? (await this.#opening?.catch(() => undefined));
     if (!open) return;
     this.#isClosing = true;

@@ -1,14 +1,10 @@
 import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
-import { isPublicAddress } from "../../utils/net/addresses.ts";
+import { areAllowed, whyHostRefused, type HostRules as NetRules } from "../../utils/net/host-rules.ts";
 import type { Resolve } from "../../utils/net/safe-fetch.ts";
 import type { BrowserConfig } from "../config.ts";
 
 type Policy = BrowserConfig["ssrfPolicy"];
-
-/** Names of this machine, of its network and of the metadata services of clouds. */
-const PRIVATE_NAME =
-  /^(?:localhost|localhost\.localdomain|metadata\.google\.internal|.+\.(?:localhost|local|internal))$/;
 
 const systemResolve: Resolve = (host) => lookup(host, { all: true });
 
@@ -27,40 +23,24 @@ export class HostRules {
 
   /** Rejects when the name cannot be resolved. */
   async check(hostname: string): Promise<Checked> {
-    const host = plainHost(hostname);
-    const refused = this.#whyNot(host);
-    if (refused !== undefined) return { refused };
+    const rules = rulesOf(this.#policy());
+    const host = hostname.replace(/^\[|\]$/g, "");
+    const why = whyHostRefused(host, rules);
+    if (why !== undefined) return { refused: `${host} ${why}` };
     const answers = isIP(host) === 0 ? await this.#resolve(host) : [{ address: host, family: isIP(host) }];
     const [first] = answers;
-    if (!first) return { refused: `${host} has no address` };
-    // One private address among public ones is how a rebinding attack looks.
-    const isOpen = this.#isPrivateAllowed(host) || answers.every(({ address }) => isPublicAddress(address));
-    return isOpen ? first : { refused: `${host} is not on the public internet` };
-  }
-
-  #whyNot(host: string): string | undefined {
-    const { blockedHostnames, hostnameAllowlist } = this.#policy();
-    if (blockedHostnames.some((pattern) => matches(host, pattern))) return `the config blocks ${host}`;
-    const isListed = hostnameAllowlist.length === 0 || hostnameAllowlist.some((pattern) => matches(host, pattern));
-    if (!isListed) return `the config does not list ${host}`;
-    if (PRIVATE_NAME.test(host) && !this.#isPrivateAllowed(host)) return `${host} is not on the public internet`;
-    return undefined;
-  }
-
-  #isPrivateAllowed(host: string): boolean {
-    const { dangerouslyAllowPrivateNetwork, allowedHostnames } = this.#policy();
-    return dangerouslyAllowPrivateNetwork || allowedHostnames.some((name) => plainHost(name) === host);
+    const isAllowed = areAllowed(
+      host,
+      answers.map(({ address }) => address),
+      rules,
+    );
+    return first && isAllowed ? first : { refused: `${host} is not on the public internet` };
   }
 }
 
-const plainHost = (host: string): string =>
-  host
-    .toLowerCase()
-    .replace(/^\[|\]$/g, "")
-    .replace(/\.$/, "");
-
-/** `*.example.com` means every host below it. */
-function matches(host: string, pattern: string): boolean {
-  const plain = plainHost(pattern);
-  return plain.startsWith("*.") ? host.endsWith(plain.slice(1)) : host === plain;
-}
+const rulesOf = (policy: Policy): NetRules => ({
+  privateHosts: policy.allowedHostnames,
+  allowPrivate: policy.dangerouslyAllowPrivateNetwork,
+  onlyHosts: policy.hostnameAllowlist,
+  blockedHosts: policy.blockedHostnames,
+});

@@ -33,7 +33,7 @@ export function callLine({ callId, name, args }: ToolStart, level: VerboseLevel)
   return { name: `call:${callId}`, markdown: `🛠️ ${toolName(name)}${about}` };
 }
 
-/** What it is told of the agent's plan: the steps and which of them are done. Pure. */
+/** What the chat is shown of the agent's plan: its steps, and which of them are done. Pure. */
 export function planLine({ callId, plan }: Extract<RunEvent, { type: "plan" }>, level: VerboseLevel) {
   if (level === "off" || plan.steps.length === 0) return undefined;
   const lines = planLines(plan).map((line) => plainMarkdown(Secret.mask(line).replaceAll(/\s+/g, " ")));

@@ -1,6 +1,7 @@
 import { MAY_NOT_QUOTE, ok, refusal, UNKNOWN_CHANNEL, UNKNOWN_MESSAGE } from "./rest-shapes.ts";
 import type { RestCall, RestResult, Speaker } from "./rest-shapes.ts";
-import { isJson, objectIn, objectsIn, textIn, type Json } from "./json.ts";
+import { answerPins, isEmpty, pageOf, react, startThread } from "./message-routes.ts";
+import { isJson, objectIn, textIn, type Json } from "./json.ts";
 
 export const ADA = { id: "1001", username: "ada", global_name: "Ada", discriminator: "0", avatar: null };
 export const BOT = { id: "1077", username: "beeper", global_name: null, discriminator: "0", avatar: null, bot: true };
@@ -9,9 +10,6 @@ const MEMBER = { nick: "Ada of Crew", roles: ["950"], joined_at: "2026-01-01T00:
 const EPOCH = 1_420_070_400_000;
 /** docs.discord.com/developers/interactions/receiving-and-responding: how long a token is good for. */
 const INTERACTION_MS = 15 * 60_000;
-const isEmpty = ({ body, files }: Pick<RestCall, "body" | "files">): boolean =>
-  textIn(body, "content") === "" && files.length === 0 && !["poll", "sticker_ids"].some((part) => part in body);
-
 /** A guild with a channel, a thread, a forum and a post, and people in it. Shapes: docs.discord.com/developers/resources */
 export class FakeWorld {
   url = "";
@@ -222,33 +220,6 @@ export class FakeWorld {
     return ok({ threads, members: [] });
   }
 
-  /** docs.discord.com/developers/resources/message#get-channel-pins */
-  #pins(channel: string, id: string | undefined, method: string): RestResult {
-    const pinned = this.messages(channel).filter((message) => message["pinned"] === true);
-    if (id === undefined)
-      return ok({ items: pinned.map((message) => ({ pinned_at: message["timestamp"], message })), has_more: false });
-    const message = this.find(channel, id);
-    if (!message) return UNKNOWN_MESSAGE;
-    message["pinned"] = method === "PUT";
-    return { status: 204 };
-  }
-
-  /** docs.discord.com/developers/resources/channel#start-thread-from-message, #start-thread-without-message */
-  #thread(parent: string, { body }: RestCall, message?: string): RestResult {
-    if (textIn(body, "name") === "") return refusal(400, 50_035, "Invalid Form Body");
-    const id = message ?? this.nextId();
-    const thread = {
-      id,
-      type: 11,
-      guild_id: "900",
-      parent_id: parent,
-      name: textIn(body, "name"),
-      last_message_id: null,
-    };
-    this.#channels.set(id, thread);
-    return ok(thread);
-  }
-
   #member(id: string): Json {
     if (id === this.self.id) return { user: this.self, nick: null, roles: ["951"] };
     return { ...MEMBER, user: { ...ADA, id } };
@@ -258,7 +229,7 @@ export class FakeWorld {
     const place = this.channel(channel);
     if (!place) return UNKNOWN_CHANNEL;
     if (what === undefined) return ok(call.method === "PATCH" ? Object.assign(place, call.body) : place);
-    if (what === "threads") return this.#thread(channel, call);
+    if (what === "threads") return startThread(this, channel, { body: call.body });
     if (what === "typing") {
       this.typing.push(channel);
       return { status: 204 };
@@ -267,29 +238,15 @@ export class FakeWorld {
   }
 
   #atMessage(channel: string, call: RestCall, [id, deeper, emoji]: readonly (string | undefined)[]): RestResult {
-    if (id === "pins") return this.#pins(channel, deeper, call.method);
-    if (id === undefined) return call.method === "GET" ? this.#page(channel, call.query) : this.#create(channel, call);
+    if (id === "pins") return answerPins(this, channel, { id: deeper, method: call.method });
+    if (id === undefined)
+      return call.method === "GET" ? pageOf(this, channel, call.query) : this.#create(channel, call);
     const message = this.find(channel, id);
     if (!message) return UNKNOWN_MESSAGE;
-    if (deeper === "threads") return this.#thread(channel, call, id);
-    if (deeper === "reactions") return this.#react(message, decodeURIComponent(emoji ?? ""), call.method);
+    if (deeper === "threads")
+      return startThread(this, channel, { body: call.body, ...(id !== undefined && { message: id }) });
+    if (deeper === "reactions") return react(message, decodeURIComponent(emoji ?? ""), call.method);
     return this.#change(channel, message, call);
-  }
-
-  #page(channel: string, query: URLSearchParams): RestResult {
-    const limit = Number(query.get("limit") ?? 50);
-    const after = query.get("after");
-    const before = query.get("before");
-    const all = (this.showsHistory ? this.messages(channel) : []).map((message) =>
-      this.tellsNonces ? message : { ...message, nonce: undefined },
-    );
-    if (query.has("around")) return ok(all.filter(({ id }) => id === query.get("around")));
-    const earlier = before === null ? all : all.filter(({ id }) => BigInt(String(id)) < BigInt(before));
-    const some =
-      after === null
-        ? earlier.slice(-limit)
-        : all.filter(({ id }) => BigInt(String(id)) > BigInt(after)).slice(0, limit);
-    return ok(some.toReversed());
   }
 
   #create(channel: string, { body, files }: RestCall): RestResult {
@@ -321,13 +278,6 @@ export class FakeWorld {
     if (!this.isOwn(message)) return refusal(403, 50_005, "Cannot edit a message authored by another user");
     Object.assign(message, body, { edited_timestamp: new Date().toISOString() });
     return ok(message);
-  }
-
-  #react(message: Json, emoji: string, method: string): RestResult {
-    const others = objectsIn(message, "reactions").filter((one) => textIn(objectIn(one, "emoji"), "name") !== emoji);
-    message["reactions"] =
-      method === "PUT" ? [...others, { emoji: { id: null, name: emoji }, me: true, count: 1 }] : others;
-    return { status: 204 };
   }
 
   /** The answer to a command; docs.discord.com/developers/interactions/receiving-and-responding */

@@ -50,6 +50,12 @@ describe("known keys without effect", () => {
     );
   });
 
+  it("are not what a misspelt rule about addresses is taken for: it is refused", async () => {
+    const ssrfPolicy = { allowHosts: ["x"] };
+    for (const config of [{ browser: { ssrfPolicy } }, { tools: { web: { fetch: { ssrfPolicy } } } }])
+      await expect(load(config)).rejects.toThrow("ssrfPolicy.allowHosts: unknown key");
+  });
+
   it("are warnings and no more in a config that was written for OpenClaw", async () => {
     const { config, warnings } = await load({
       gateway: { mode: "local", port: 1, bind: "loopback", auth: { mode: "token", token: "bench-token" } },

@@ -14,7 +14,7 @@ crestodian{rescue}
 update{channel checkOnStart auto}
 browser{enabled evaluateEnabled cdpUrl remoteCdpTimeoutMs remoteCdpHandshakeTimeoutMs localLaunchTimeoutMs
   localCdpReadyTimeoutMs actionTimeoutMs color executablePath headless noSandbox attachOnly cdpPortRangeStart
-  defaultProfile snapshotDefaults ssrfPolicy profiles extraArgs tabCleanup}
+  defaultProfile snapshotDefaults ssrfPolicy{allowedHostnames hostnameAllowlist blockedHostnames dangerouslyAllowPrivateNetwork allowRfc2544BenchmarkRange allowIpv6UniqueLocalRange} profiles extraArgs tabCleanup}
 ui{seamColor assistant}
 secrets{providers defaults resolution}
 auth{profiles{*{provider mode email displayName}} order cooldowns{billingBackoffHours billingBackoffHoursByProvider
@@ -56,7 +56,7 @@ agents{defaults{params{temperature topP maxTokens cacheRetention transport servi
 tools{profile allow alsoAllow deny byProvider{*{allow alsoAllow deny profile}} toolsBySender{*{allow alsoAllow
   deny}} web{search{enabled provider maxResults timeoutSeconds cacheTtlMinutes apiKey openaiCodex} fetch{enabled
   provider maxChars maxCharsCap maxResponseBytes timeoutSeconds cacheTtlMinutes maxRedirects userAgent readability
-  useTrustedEnvProxy ssrfPolicy firecrawl} x_search{enabled model inlineCitations maxTurns timeoutSeconds
+  useTrustedEnvProxy ssrfPolicy{allowedHostnames hostnameAllowlist blockedHostnames dangerouslyAllowPrivateNetwork allowRfc2544BenchmarkRange allowIpv6UniqueLocalRange} firecrawl} x_search{enabled model inlineCitations maxTurns timeoutSeconds
   cacheTtlMinutes}} media{models{*} concurrency asyncCompletion{directSend} image{enabled scope maxBytes maxChars
   prompt timeoutSeconds language providerOptions deepgram baseUrl headers request attachments models echoTranscript
   echoFormat} audio{enabled scope maxBytes maxChars prompt timeoutSeconds language providerOptions deepgram baseUrl

@@ -148,6 +148,7 @@ function entryPoints() {
     "plugin-trial": "src/app/plugins/trial-process.ts",
     "render-program": "src/outbox/render-program.ts",
     "page-program": "src/tools/web/page/page-program.ts",
+    "pdf-program": "src/tools/media/pdf/pdf-program.ts",
   };
   for (const file of list("src/api").filter((name) => name.endsWith(".ts"))) {
     const name = file.slice(0, -3);

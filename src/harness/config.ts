@@ -4,6 +4,7 @@ import { historyDefaultsShape } from "../history/config.ts";
 import { promptDefaultsShape } from "../prompt/config.ts";
 import { ownHumanDelayConfig, replyDefaultsShape } from "../reply/config.ts";
 import { agentToolsConfig } from "../tools/config.ts";
+import { mediaDefaultsShape } from "../tools/media/config.ts";
 import { THINK_LEVELS } from "../types/run/model.ts";
 import { about, makes } from "../utils/config.ts";
 import { compilePattern } from "../utils/text/pattern.ts";
@@ -141,6 +142,7 @@ export const agentDefaultsConfig = z.strictObject({
   ...promptDefaultsShape,
   ...historyDefaultsShape,
   ...replyDefaultsShape,
+  ...mediaDefaultsShape,
 });
 
 const { workspace, systemPromptOverride, skills } = promptDefaultsShape;

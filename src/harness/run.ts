@@ -91,11 +91,11 @@ class Runner {
     this.#startedAt = deps.clock.now();
     this.log = log;
     log.facts = request.facts;
-    const shared = { request: () => this.#request, deps: this.#deps, log };
+    const spent = (cost: SideCost) => this.#spent(cost);
+    const shared = { request: () => this.#request, deps: this.#deps, log, spent };
     this.memory = new RunMemory({
       ...shared,
       signal: stop.signal,
-      spent: (cost) => this.#spent(cost),
       summarizers: () => this.#attempts.remaining,
     });
     this.#attempts = new Attempts({ ...shared, memory: this.memory, steering: this.#steering, stop });

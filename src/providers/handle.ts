@@ -7,6 +7,7 @@ import type { FailureKind } from "../types/run/run.ts";
 import { Secret } from "../types/secret.ts";
 import type { Found, KeyedModel } from "./auth/profiles.ts";
 import { adjustedModel, buildPiModel, DEMO_PI_MODEL, infoOf } from "./build.ts";
+import { withDocuments } from "./call/documents.ts";
 import { asBytes } from "./call/request-body.ts";
 import { demoStream } from "./demo.ts";
 import { foreignStream } from "./foreign-stream.ts";
@@ -88,7 +89,9 @@ async function streamOf(api: string, { streamSimple }: Awaited<ReturnType<typeof
   const direct = loaded.get(api) ?? (await loadModule(api));
   if (!direct) return streamSimple;
   return (model, context, options) =>
-    model.api === api ? direct(model, context, asBytes(api, options)) : streamSimple(model, context, options);
+    model.api === api
+      ? direct(model, context, withDocuments(api, asBytes(api, options)))
+      : streamSimple(model, context, options);
 }
 
 async function exchanged(

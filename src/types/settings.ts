@@ -1,5 +1,6 @@
 import type { VerboseLevel } from "./run/verbose.ts";
 import type { AgentId } from "./ids.ts";
+import type { MediaSettings } from "./media/settings.ts";
 import type { ModelRef, ThinkLevel } from "./run/model.ts";
 import type { SandboxSettings } from "./sandbox.ts";
 import type { ToolPolicySettings } from "./tool-policy.ts";
@@ -45,8 +46,8 @@ export interface AgentSettings {
   readonly toolResultMaxChars?: number;
   /** Old tool results are left whole when unset. */
   readonly pruning?: PruneRules;
-  /** Longest side of an image that a model is shown; 1,200 when unset. */
-  readonly imageMaxDimensionPx?: number;
+  /** The models of the tools for images and documents; the defaults when unset. */
+  readonly media?: MediaSettings;
   /** `provider/model` by the short name that the config gives it. */
   readonly modelAliases?: Readonly<Record<string, string>>;
   /** For all models, or for `provider/model` or `provider/*`; a later row counts over an earlier one. */

@@ -69,6 +69,7 @@ export async function openRunFixture(key: SessionKey = sessionKey("telegram:defa
       texts,
       pruned,
       spentAfterEnd,
+      images,
       models: others,
       ...given
     } = {}) {
@@ -95,6 +96,7 @@ export async function openRunFixture(key: SessionKey = sessionKey("telegram:defa
           ...(hooks && { hooks }),
           ...(texts && { texts }),
           ...(pruned && { pruned }),
+          ...(images && { images }),
           ...(spentAfterEnd && { spentAfterEnd }),
         },
         runLog,

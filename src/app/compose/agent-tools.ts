@@ -8,6 +8,7 @@ import type { GuestRules } from "../../tools/host/access.ts";
 import type { Processes } from "../../tools/process/processes.ts";
 import type { SandboxMachine } from "../../tools/sandbox/machine.ts";
 import { backendTools, toolsFor } from "../../tools/tools.ts";
+import { mediaTools } from "../../tools/media/media-tools.ts";
 import { WebFetch, webTools } from "../../tools/web/web-fetch.ts";
 import type { ReceivedFiles } from "../../types/journal.ts";
 import { hasOwnerRights, type Acting } from "../../types/run/principal.ts";
@@ -42,7 +43,8 @@ export function openTools(
 ) {
   const ofBrowser = (): readonly ToolContribution[] => (browsers ? browserTools(browsers) : []);
   const web = webTools(new WebFetch(() => live.config.tools.web.fetch));
-  const gatewayTools = [...backendTools(allowances.rules, processes), ...web, ...ofChats];
+  const media = mediaTools({ web: () => live.config.tools.web.fetch, mediaDir: live.paths.media });
+  const gatewayTools = [...backendTools(allowances.rules, processes), ...web, ...media, ...ofChats];
   const warn = (message: string, facts: Readonly<Record<string, unknown>>) => log.warn(message, facts);
   const broken = (tool: string, error: unknown) => log.error("tool left out of a run", { tool, error });
   return (configured: AgentSettings, acting: Acting, chat?: ChatScene, only?: string): ToolSet => {

@@ -10,6 +10,7 @@ import { toolPolicyOf } from "./tool-policy.ts";
 import type { ModelRef, ThinkLevel } from "../../types/run/model.ts";
 import type { AgentSettings, CompactionSettings, ExecSettings, MessageToolSettings } from "../../types/settings.ts";
 import { heartbeatOf } from "./heartbeat.ts";
+import { mediaOf } from "./media-settings.ts";
 import { agentStop, type Stop } from "./keys/narrowing.ts";
 import type { Config } from "./schema.ts";
 
@@ -69,7 +70,7 @@ function resolveAgent(config: Config, entry: Entry, places: Places & { isDefault
     compaction: compactionOf(defaults, entry.contextLimits),
     ...(toolResultMaxChars !== undefined && { toolResultMaxChars }),
     ...pruningOf(defaults.contextPruning),
-    imageMaxDimensionPx: defaults.imageMaxDimensionPx,
+    ...mediaOf(defaults),
     get timezone() {
       return (timezone ??= Intl.DateTimeFormat().resolvedOptions().timeZone);
     },

@@ -1,7 +1,7 @@
 import { Browsers } from "../../browser/browsers.ts";
 import { browserTools } from "../../browser/tool/tool.ts";
+import { mediaTools } from "../../tools/media/media-tools.ts";
 import { gatewayTool } from "../../tools/gateway/gateway.ts";
-import { hostBackends } from "../../tools/host/host.ts";
 import { ACTIONS, inputFor } from "../../tools/message/fields.ts";
 import { MESSAGE_TOOL } from "../../tools/message/message-result.ts";
 import { Processes } from "../../tools/process/processes.ts";
@@ -11,11 +11,9 @@ import { backendTools } from "../../tools/tools.ts";
 import { webFetchConfig } from "../../tools/web/config.ts";
 import { WebFetch, webTools } from "../../tools/web/web-fetch.ts";
 import { systemClock } from "../../types/clock.ts";
-import { agentId, sessionKey } from "../../types/ids.ts";
 import type { Log } from "../../types/log.ts";
-import { OPERATOR } from "../../types/run/principal.ts";
-import type { ToolScene } from "../../types/run/tool.ts";
 import type { Config } from "../config/schema.ts";
+import { ownerScene } from "./owner-scene.ts";
 
 /** A tool of the gateway itself, with the JSON Schema of its arguments. */
 export interface BuiltInTool {
@@ -40,9 +38,10 @@ export function builtInTools(browser: Config["browser"]): readonly BuiltInTool[]
     }),
     gatewayTool({ config: unused, schema: unused, edits: unused, write: unused, restart: unused }),
     ...webTools(new WebFetch(() => webFetchConfig.parse({}))),
+    ...mediaTools({ web: () => webFetchConfig.parse({}), mediaDir: "/media" }),
     ...browserTools(browsersFor(browser)),
   ];
-  const scene = sceneOf();
+  const scene = ownerScene();
   const made = contributions.flatMap(
     (one) => one.forRun({ ...scene, names: contributions.map(({ name }) => name) }) ?? [],
   );
@@ -66,17 +65,3 @@ const browsersFor = (config: Config["browser"]): Browsers =>
     env: {},
     load: unused,
   });
-
-function sceneOf(): ToolScene {
-  const settings = {
-    id: agentId("main"),
-    workspace: "/workspace",
-    tools: { global: { key: "tools" }, workspaceOnly: true },
-    exec: { security: "full", ask: "off", timeoutMs: 0, safeBins: [], pathPrepend: [] },
-  } as const;
-  return {
-    ...hostBackends({ settings, rights: "owner", deniedPaths: [] }),
-    agent: settings,
-    acting: { principal: OPERATOR, sessionKey: sessionKey("docs") },
-  };
-}

@@ -35,7 +35,7 @@ export class AuxiliaryUsage {
   }: Pick<RunFacts, "runId" | "sessionKey" | "sessionId">): (cost: SideCost) => void {
     const of = { sessionKey, sessionId };
     return (cost) => {
-      const name = cost.what === "engine" ? "engine" : "compact";
+      const name = cost.what === "compaction" ? "compact" : cost.what;
       const row = { runId: runId(`${id}-${name}`), of, trigger: cost.what, result: "replied", durationMs: 0 };
       background("record of a cost", this.record([cost], row), this.#ports.log);
     };

@@ -116,10 +116,11 @@ function toolError(toolName: string, meta: string | undefined, text: string): To
   return { toolName, ...(meta !== undefined && { meta }), ...(error !== "" && { error }) };
 }
 
-/** One line for each model, purpose and plugin. */
+/** One line for each model, purpose, plugin and tool. */
 export function addCost(costs: readonly SideCost[], cost: SideCost): readonly SideCost[] {
-  const { what, plugin, model, calls, usage } = cost;
-  const isSame = (one: SideCost) => one.what === what && one.plugin === plugin && isSameModel(one.model, model);
+  const { what, plugin, tool, model, calls, usage } = cost;
+  const isSame = (one: SideCost) =>
+    one.what === what && one.plugin === plugin && one.tool === tool && isSameModel(one.model, model);
   if (!costs.some(isSame)) return [...costs, cost];
   return costs.map((one) =>
     isSame(one) ? { ...one, calls: one.calls + calls, usage: addUsage(one.usage, usage) } : one,

@@ -10,7 +10,8 @@ import { LoopGuard } from "../tools/loops/guard.ts";
 import type { ToolSetting } from "../tools/tools.ts";
 import type { BoundHooks } from "../../types/hook/hooks.ts";
 import type { ModelRef } from "../../types/run/model.ts";
-import type { Failure, RunResult, Skipped } from "../../types/run/run.ts";
+import type { Failure, RunResult, SideCost, Skipped } from "../../types/run/run.ts";
+import { askAsideIn } from "./ask-aside.ts";
 import { attempt, type AttemptOutcome } from "./attempt.ts";
 import type { Deadline } from "./deadline.ts";
 import type { Attempt, RunParts } from "./plan.ts";
@@ -26,6 +27,8 @@ export interface AttemptsParts {
   readonly memory: RunMemory;
   readonly steering: Steering;
   readonly stop: StopSwitch;
+  /** Called with the tokens of each model call of a tool. */
+  spent(cost: SideCost): void;
 }
 
 type Chosen = Extract<Selection, { handle: unknown }>;
@@ -122,8 +125,9 @@ export class Attempts {
     }
   }
 
-  #attempt(number: number, chosen: Chosen, setting: ToolSetting): Promise<AttemptOutcome> {
-    const { log, steering } = this.#parts;
+  #attempt(number: number, chosen: Chosen, given: ToolSetting): Promise<AttemptOutcome> {
+    const { log, steering, deps, spent } = this.#parts;
+    const setting = { ...given, askModelFor: askAsideIn(this.#parts.request(), deps, spent) };
     const handle = this.#recovery.fitted(chosen.handle);
     const { provider, id } = handle.info;
     this.model = { provider, id };

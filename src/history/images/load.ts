@@ -76,6 +76,11 @@ export class ImageLoader {
     return mapSame(messages, (message) => shown.get(message) ?? message);
   }
 
+  /** The image of these bytes as the model accepts it; undefined when it cannot be made small enough. Rejects when it is broken. */
+  async fit(bytes: Uint8Array, view: Omit<ImageView, "places">): Promise<ImageContent | undefined> {
+    return fitImage(bytes, rulesOf(view), await this.#resize());
+  }
+
   async #lookUp(message: ChatMessage, places: ImagePlaces): Promise<void> {
     if (message.role !== "user") return;
     const parts = partsOf(message);
@@ -167,7 +172,10 @@ export class ImageLoader {
   }
 }
 
-const rulesOf = ({ policy, maxSide }: ImageView): ImageRules => ({ limits: policy.imageLimits, maxSide });
+const rulesOf = ({ policy, maxSide }: Omit<ImageView, "places">): ImageRules => ({
+  limits: policy.imageLimits,
+  maxSide,
+});
 
 const keyOf = ({ limits, maxSide }: ImageRules): string =>
   [maxSide, limits.each, limits.side, limits.types?.join()].join("|");

@@ -7,7 +7,7 @@ import { readInThread } from "./page/page-thread.ts";
 
 /** Characters of an answer that says that something failed. */
 const MOST_OF_ERROR = 4000;
-const USER_AGENT = "Mozilla/5.0 (compatible; OpenClaw)";
+export const USER_AGENT = "Mozilla/5.0 (compatible; OpenClaw)";
 
 export interface PageWish {
   readonly url: string;
@@ -56,12 +56,13 @@ export async function fetchPage(
     });
     return await pageOf(answer, wish, settings);
   } catch (error) {
-    if (error instanceof FetchRefused) return { why: refusalText(error) };
+    if (error instanceof FetchRefused) return { why: refusalText("The page", error) };
     throw error;
   }
 }
 
-function rulesOf(policy: WebFetchSettings["ssrfPolicy"]): HostRules {
+/** The rules for hosts and addresses that the config sets. */
+export function rulesOf(policy: WebFetchSettings["ssrfPolicy"]): HostRules {
   const fakeRanges: FakeRange[] = [
     ...(policy.allowRfc2544BenchmarkRange ? (["benchmark"] as const) : []),
     ...(policy.allowIpv6UniqueLocalRange ? (["unique-local"] as const) : []),
@@ -80,11 +81,12 @@ const FAKE_KEYS: Readonly<Record<FakeRange, string>> = {
   "unique-local": "allowIpv6UniqueLocalRange",
 };
 
-function refusalText({ message, because, fakeRange }: FetchRefused): string {
+/** Why something was not fetched, with the key that decides. `what` begins the sentence. */
+export function refusalText(what: string, { message, because, fakeRange }: FetchRefused): string {
   if (fakeRange !== undefined)
-    return `The page was not fetched: ${message}. A proxy on this machine may have made up its address; the operator can allow that with tools.web.fetch.ssrfPolicy.${FAKE_KEYS[fakeRange]}.`;
+    return `${what} was not fetched: ${message}. A proxy on this machine may have made up its address; the operator can allow that with tools.web.fetch.ssrfPolicy.${FAKE_KEYS[fakeRange]}.`;
   const key = because === "address" || because === "host" ? " (tools.web.fetch.ssrfPolicy)" : "";
-  return `The page was not fetched: ${message}${key}.`;
+  return `${what} was not fetched: ${message}${key}.`;
 }
 
 async function pageOf(answer: WebAnswer, wish: PageWish, settings: WebFetchSettings): Promise<FetchedPage | NoPage> {

@@ -65,10 +65,11 @@ export type RunTrigger =
   /** A background command has ended. */
   | "exec"
   | "api"
-  /** No run: the cost of a summary, a context engine or a plugin outside of one. */
+  /** No run: the cost of a summary, a context engine, a plugin or a tool outside of one. */
   | "compaction"
   | "engine"
-  | "plugin";
+  | "plugin"
+  | "tool";
 
 export interface RunFacts {
   readonly runId: RunId;
@@ -213,9 +214,11 @@ export interface TokenBudget {
   readonly history: number;
 }
 
-/** Model calls that are not part of the conversation: summaries, and calls of a context engine or another part of a plugin. */
+/** Model calls that are not part of the conversation: summaries, and calls of tools, a context engine or another part of a plugin. */
 export interface SideCost {
-  readonly what: "compaction" | "engine" | "plugin";
+  readonly what: "compaction" | "engine" | "plugin" | "tool";
+  /** The tool that made the calls. */
+  readonly tool?: string;
   /** The plugin that made the calls. */
   readonly plugin?: string;
   readonly model: ModelRef;

@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import type { ChatScene } from "../chat/send.ts";
 import type { AgentId, RunId, SessionKey } from "../ids.ts";
+import type { AskAside } from "../media/side-call.ts";
 import type { AgentSettings } from "../settings.ts";
 import type { Backends, BoundFile, ExecBackend } from "./backend.ts";
 import type { ImageContent, ModelRef, TextContent } from "./model.ts";
@@ -68,6 +69,8 @@ export interface ToolContext {
   update(partial: string): void;
   /** What untrusted content the conversation has read, where commands are to be asked about because of it. */
   readonly untrusted?: (() => Promise<readonly UntrustedSource[]>) | undefined;
+  /** Asks a model outside of the conversation; unset where no model can be asked. */
+  readonly askModel?: AskAside | undefined;
   /** Variables that plugins add to the environment of a command; none when unset. */
   commandEnv?(): Promise<Readonly<Record<string, string>>>;
 }
@@ -96,7 +99,10 @@ export interface Tool<Input = unknown> {
 
 /** What a tool is made for: one run of an agent. */
 export interface ToolScene extends Backends {
-  readonly agent: Pick<AgentSettings, "id" | "workspace" | "tools" | "exec" | "messageTool">;
+  readonly agent: Pick<
+    AgentSettings,
+    "id" | "workspace" | "tools" | "exec" | "messageTool" | "media" | "allowedModels"
+  >;
   readonly acting: Acting;
   /** The chat that the run answers; unset when there is none. */
   readonly chat?: ChatScene;

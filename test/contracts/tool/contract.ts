@@ -5,6 +5,7 @@ import { toolSchema } from "../../../src/tools/schema.ts";
 import { isFields } from "../../../src/utils/fields.ts";
 import type { ToolResult } from "../../../src/types/run/tool.ts";
 import { createTools } from "../../kit/create-tools.ts";
+import { MEDIA, mediaContributions } from "./media-kit.ts";
 import { sessionToolsKit } from "./session-kit.ts";
 import { agentSettings, noRules, textOf } from "../../kit/tools.ts";
 import { systemClock } from "../../../src/types/clock.ts";
@@ -80,8 +81,8 @@ const WRONG: Readonly<Record<string, readonly unknown[]>> = {
 
 /** Each argument of the schema with values of other types. */
 function wrongCalls({ name, valid }: ToolUnderTest): readonly Readonly<Record<string, unknown>>[] {
-  const settings = agentSettings(ground.workspace);
-  const { contributions: own } = sessionToolsKit();
+  const settings = { ...agentSettings(ground.workspace), media: MEDIA };
+  const own = [...sessionToolsKit().contributions, ...mediaContributions()];
   const made = createTools({ settings, rules: noRules, rights: "owner", deniedPaths: [], processes, own });
   const { properties } = toolSchema(made.find((tool) => tool.name === name)!);
   if (!isFields(properties)) return [];

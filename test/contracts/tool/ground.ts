@@ -7,6 +7,7 @@ import type { Processes } from "../../../src/tools/process/processes.ts";
 import type { AgentSettings } from "../../../src/types/settings.ts";
 import type { ToolResult } from "../../../src/types/run/tool.ts";
 import { createTools } from "../../kit/create-tools.ts";
+import { MEDIA, mediaContributions } from "./media-kit.ts";
 import { sessionToolsKit } from "./session-kit.ts";
 import { agentSettings, noRules, textOf, toolContext } from "../../kit/tools.ts";
 
@@ -48,8 +49,11 @@ export function openGround(): Ground {
     },
     get: (name) => readFileSync(join(workspace, name), "utf8"),
     async call(name, input, { signal, tools, exec, processes, mostChars } = {}) {
-      const settings = agentSettings(workspace, { ...(tools && { tools }), ...(exec && { exec }) });
-      const { contributions: own } = sessionToolsKit();
+      const settings = {
+        ...agentSettings(workspace, { ...(tools && { tools }), ...(exec && { exec }) }),
+        media: MEDIA,
+      };
+      const own = [...sessionToolsKit().contributions, ...mediaContributions()];
       const made = createTools({ settings, rules: noRules, rights: "owner", deniedPaths: [], processes, own });
       const tool = made.find((one) => one.name === name);
       if (!tool) return expect.fail(`there is no tool ${name}`);

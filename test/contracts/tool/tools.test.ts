@@ -45,6 +45,13 @@ fileToolContract({
   refuses: ["binary"],
 });
 fileToolContract({ name: "ls", valid: { path: "." }, at: (path) => ({ path }), refuses: ["binary"] });
+fileToolContract({
+  name: "image",
+  valid: { image: "a" },
+  at: (path) => ({ image: path }),
+  onPlain: /is no image/,
+  refuses: ["deep", "binary", "latin1", "holes", "text-and-holes"],
+});
 toolContract({ name: "exec", valid: { command: "touch made" } });
 toolContract({ name: "update_plan", valid: { plan: [{ step: "look", status: "pending" }] } });
 toolContract({ name: "session_status", valid: { sessionKey: "s1" } });

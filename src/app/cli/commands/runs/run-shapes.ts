@@ -55,7 +55,16 @@ const receipt = z.looseObject({
   compactions: z.number().optional(),
   files: z.array(file).optional(),
   beside: z
-    .array(z.looseObject({ what: z.string(), plugin: z.string().optional(), model, calls: z.number(), usage }))
+    .array(
+      z.looseObject({
+        what: z.string(),
+        plugin: z.string().optional(),
+        tool: z.string().optional(),
+        model,
+        calls: z.number(),
+        usage,
+      }),
+    )
     .optional(),
   steered: z.array(z.array(part)).optional(),
   prompt: z

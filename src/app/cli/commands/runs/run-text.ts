@@ -144,9 +144,10 @@ const toolRows = ({ tools = [] }: ShownReceipt): Rows => [
 
 const besideRows = ({ beside = [] }: ShownReceipt): Rows => [
   ["FOR", "MODEL", "CALLS", "IN", "OUT", "COST"],
-  ...beside.map(({ what, plugin, model, calls, usage }) => {
+  ...beside.map(({ what, plugin, tool, model, calls, usage }) => {
     const { input, output, cost } = figures({ usage });
-    return [plugin === undefined ? what : `${what} (${plugin})`, modelName(model), String(calls), input, output, cost];
+    const by = plugin ?? tool;
+    return [by === undefined ? what : `${what} (${by})`, modelName(model), String(calls), input, output, cost];
   }),
 ];
 

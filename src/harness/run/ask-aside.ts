@@ -1,0 +1,184 @@
+import type { ImageLoader } from "../../history/images/load.ts";
+import { textOf } from "../../history/parts.ts";
+import { callModel, type CallFacts } from "../../providers/call.ts";
+import { readsPdf } from "../../providers/call/documents.ts";
+import type { ModelHandle, Models } from "../../providers/catalog.ts";
+import { classifyFailure } from "../../providers/failure.ts";
+import { policyFor } from "../../providers/quirks.ts";
+import type { ImageContent, ModelInfo, ModelRef, TextContent } from "../../types/run/model.ts";
+import { modelName } from "../../types/run/model.ts";
+import { type CallOrigin, originOf } from "../../types/run/model-meter.ts";
+import type { FailureOfKey } from "../../types/auth.ts";
+import type { SideCost } from "../../types/run/run.ts";
+import type { AskAside, NotAsked, SideAnswer, SidePart, SideQuestion } from "../../types/media/side-call.ts";
+import { hasTokens } from "../../types/run/usage.ts";
+import { maxSideIn } from "../context/images.ts";
+import type { RunDeps, RunRequest } from "../request.ts";
+
+/** Milliseconds of silence after which a call has stalled when the config says nothing. */
+const IDLE_MS = 120_000;
+
+/** How tools of a run ask models. `spent` gets the cost of each call, also of one that failed. */
+export const askAsideIn =
+  ({ choice, facts, settings }: RunRequest, { models, images }: RunDeps, spent: AsideParts["spent"]) =>
+  (tool: string): AskAside =>
+  (question, signal) =>
+    askAside(
+      question,
+      {
+        models,
+        candidates: choice.candidates,
+        images,
+        maxSide: maxSideIn(settings),
+        idleMs: settings.idleTimeoutMs ?? IDLE_MS,
+        origin: originOf(facts),
+        tool,
+        spent,
+      },
+      signal,
+    );
+
+interface AsideParts {
+  readonly models: Models;
+  /** The run's own models. */
+  readonly candidates: readonly ModelRef[];
+  /** Makes images smaller; no image is shown without it. */
+  readonly images: Pick<ImageLoader, "fit"> | undefined;
+  /** Longest side of an image in pixels. */
+  readonly maxSide: number;
+  readonly idleMs: number;
+  readonly origin: CallOrigin;
+  /** The tool that asks. */
+  readonly tool: string;
+  spent(cost: SideCost): void;
+}
+
+interface Failed extends NotAsked {
+  /** The model was asked, and failed. */
+  readonly failure?: FailureOfKey;
+}
+
+/** Asks the models in turn, each with its keys. Rejects with what each of them said when none answers. */
+async function askAside(question: SideQuestion, parts: AsideParts, signal: AbortSignal): Promise<SideAnswer> {
+  const failures: string[] = [];
+  for (const ref of question.models ?? parts.candidates) {
+    const said = await askWithKeys(ref, { question, parts, signal });
+    if ("text" in said) return said;
+    signal.throwIfAborted();
+    failures.push(`${modelName(ref)}: ${said.why}`);
+  }
+  throw new Error(failures.length === 0 ? "No model is configured that could be asked." : failures.join("\n"));
+}
+
+interface Asking {
+  readonly question: SideQuestion;
+  readonly parts: AsideParts;
+  readonly signal: AbortSignal;
+}
+
+/** A failed key is cooling down, so `find` gives the next one. */
+async function askWithKeys(ref: ModelRef, asking: Asking): Promise<SideAnswer | Failed> {
+  const { models } = asking.parts;
+  const tried = new Set<string>();
+  let last: Failed | undefined;
+  for (;;) {
+    const handle = await models.find(ref);
+    if ("missing" in handle) return last ?? { why: handle.missing };
+    if (tried.has(handle.profile.id)) return last ?? { why: "it gave no answer" };
+    tried.add(handle.profile.id);
+    const said = await ask(handle, asking);
+    if ("text" in said) {
+      models.keys.succeeded(handle.info, handle.profile.id);
+      return said;
+    }
+    if (!said.failure) {
+      models.keys.released(handle.info, handle.profile.id);
+      return said;
+    }
+    models.keys.failed(handle.info, handle.profile.id, said.failure);
+    last = said;
+  }
+}
+
+async function ask(handle: ModelHandle, { question, parts, signal }: Asking): Promise<SideAnswer | Failed> {
+  const { info } = handle;
+  if (info.demo === true) return { why: "the demo model only repeats what it is told" };
+  const shown = await question.show({ info, readsPdf: readsPdf(handle.pi) });
+  if ("why" in shown) return shown;
+  const content = await contentFor(handle, shown, parts);
+  if ("why" in content) return content;
+  const late = AbortSignal.timeout(question.timeoutMs);
+  let facts: CallFacts = {};
+  const message = await callModel(
+    handle,
+    { systemPrompt: question.system, messages: [{ role: "user", content: [...content], timestamp: 0 }] },
+    {
+      ...answerOptions(question, info),
+      origin: parts.origin,
+      idleMs: parts.idleMs,
+      signal: AbortSignal.any([signal, late]),
+      onFacts: (seen) => void (facts = seen),
+      onSettled: ({ usage }) => {
+        const model = { provider: info.provider, id: info.id };
+        if (hasTokens(usage)) parts.spent({ what: "tool", tool: parts.tool, model, calls: 1, usage });
+      },
+    },
+  ).result();
+  if (signal.aborted) return { why: "it was stopped" };
+  if (message.stopReason === "error" || message.stopReason === "aborted") {
+    const text = late.aborted
+      ? `The model timed out: there was no answer within ${question.timeoutMs / 1000} s.`
+      : (message.errorMessage ?? message.stopReason);
+    const failure = classifyFailure(text, facts);
+    return { why: failure.message, failure };
+  }
+  const model = { provider: info.provider, id: info.id };
+  return { text: textOf(message), model, isCut: message.stopReason === "length" };
+}
+
+function answerOptions({ maxTokens, temperature, thinking = "off" }: SideQuestion, info: ModelInfo) {
+  return {
+    ...(maxTokens !== undefined && { maxTokens: Math.min(info.maxTokens, maxTokens) }),
+    ...(temperature !== undefined && { temperature }),
+    ...(thinking !== "off" && info.reasoning && { reasoning: thinking }),
+  };
+}
+
+/** The parts as this model takes them, or why it cannot. */
+async function contentFor(
+  { pi, info }: ModelHandle,
+  shown: readonly SidePart[],
+  { images: loader, maxSide }: AsideParts,
+): Promise<readonly (TextContent | ImageContent)[] | NotAsked> {
+  const policy = policyFor({ ...pi, input: info.input });
+  const images = shown.filter(({ type }) => type === "image").length;
+  if (images > policy.imageLimits.count) return { why: `it takes at most ${policy.imageLimits.count} images at once` };
+  const content: (TextContent | ImageContent)[] = [];
+  for (const part of shown) {
+    if (part.type === "text") content.push(part);
+    else if (part.type === "pdf") content.push(encoded(part.bytes, "application/pdf"));
+    else {
+      const image = await loader?.fit(part.bytes, { policy, maxSide });
+      if (!image) return { why: notFitting(part, policy.imageLimits.each) };
+      content.push(image);
+    }
+  }
+  const size = content.reduce((sum, part) => sum + (part.type === "image" ? part.data.length : 0), 0);
+  return size > policy.imageLimits.total ? { why: tooMuch(size, policy.imageLimits.total) } : content;
+}
+
+const encoded = (bytes: Uint8Array, mimeType: string): ImageContent => ({
+  type: "image",
+  data: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64"),
+  mimeType,
+});
+
+const tooMuch = (size: number, most: number): string =>
+  `all files together have ${megabytes(size)} MB when they are encoded, and it takes ${megabytes(most)} MB in one request`;
+
+const megabytes = (bytes: number): string => (bytes / 1_048_576).toFixed(1);
+
+/** `each`: the most characters of Base64. */
+const notFitting = ({ name, bytes }: { name: string; bytes: Uint8Array }, each: number): string =>
+  `it does not take ${name} (${megabytes(bytes.byteLength)} MB; it takes ${megabytes((each / 4) * 3)} MB, in fewer types and ` +
+  "pixels than this file may have). The package sharp beside the gateway makes images smaller: npm install sharp";

@@ -1,0 +1,87 @@
+import { extractImages, getDocumentProxy } from "unpdf";
+import { visibleText } from "../../../utils/text/clean-text.ts";
+import { errorText } from "../../../utils/text/error-text.ts";
+import type { PdfJob, PdfRefusal, PdfText } from "./pdf-job.ts";
+import { thinned, toPng } from "./png.ts";
+
+type Document = Awaited<ReturnType<typeof getDocumentProxy>>;
+
+/** Pixels of all pictures of one job, and of one as it is in the file. */
+const MOST_PIXELS = 4_000_000;
+const MOST_PIXELS_OF_ONE = 20_000_000;
+/** Pixels of a side; smaller ones are logos and lines. */
+const LEAST_SIDE = 100;
+
+/** Nothing is fetched, and nothing of the document is run. */
+const OPTIONS = {
+  isEvalSupported: false,
+  useSystemFonts: false,
+  disableFontFace: true,
+  useWorkerFetch: false,
+  useWasm: false,
+  enableXfa: false,
+  stopAtErrors: false,
+  isImageDecoderSupported: false,
+  isOffscreenCanvasSupported: false,
+  maxImageSize: MOST_PIXELS_OF_ONE,
+  verbosity: 0,
+};
+
+/** The text or the pictures of a document. Never rejects. Keeps the thread busy until it is done. */
+export async function readPdf(job: PdfJob): Promise<PdfText | PdfRefusal> {
+  let document: Document | undefined;
+  try {
+    document = await getDocumentProxy(Uint8Array.from(job.bytes), OPTIONS);
+    const count = document.numPages;
+    const numbers = (job.pages ?? upTo(count)).filter((number) => number <= count).slice(0, job.mostPages);
+    const empty = { count, pages: [], isCut: false, pictures: [] };
+    if (job.want === "pictures") return { ...empty, pictures: await picturesOf(document, numbers) };
+    return { ...empty, ...(await textOf(document, numbers, job.mostChars)) };
+  } catch (error) {
+    return { refused: reasonOf(error) };
+  } finally {
+    await document?.loadingTask.destroy();
+  }
+}
+
+const upTo = (count: number): readonly number[] => Array.from({ length: Math.min(count, 10_000) }, (_, at) => at + 1);
+
+function reasonOf(error: unknown): string {
+  const name = error instanceof Error ? error.name : "";
+  if (name === "PasswordException") return "it is encrypted with a password; save it without one";
+  if (name === "InvalidPDFException") return "it is damaged or no PDF file";
+  return errorText(error).slice(0, 200);
+}
+
+async function textOf(
+  document: Document,
+  numbers: readonly number[],
+  most: number,
+): Promise<Pick<PdfText, "pages" | "isCut">> {
+  const pages: { number: number; text: string }[] = [];
+  let left = most;
+  for (const number of numbers) {
+    const page = await document.getPage(number);
+    const { items } = await page.getTextContent();
+    const raw = items.map((item) => ("str" in item ? `${item.str}${item.hasEOL ? "\n" : ""}` : "")).join("");
+    const text = visibleText(raw).trim();
+    pages.push({ number, text: text.slice(0, left).toWellFormed() });
+    if (text.length > left) return { pages, isCut: true };
+    left -= text.length;
+    page.cleanup();
+  }
+  return { pages, isCut: false };
+}
+
+/** The largest picture of each page: of a scanned page, that is the page. */
+async function picturesOf(document: Document, numbers: readonly number[]): Promise<PdfText["pictures"]> {
+  const pictures: { page: number; png: Uint8Array }[] = [];
+  for (const page of numbers) {
+    const found = (await extractImages(document, page)).filter(
+      ({ width, height }) => Math.min(width, height) >= LEAST_SIDE,
+    );
+    const [largest] = found.toSorted((a, b) => b.width * b.height - a.width * a.height);
+    if (largest) pictures.push({ page, png: toPng(thinned(largest, MOST_PIXELS / numbers.length)) });
+  }
+  return pictures;
+}

@@ -1,0 +1,20 @@
+import type { ModelRef } from "../run/model.ts";
+
+/** The models that look at images and documents in place of the agent's own, and the limits of documents. */
+export interface MediaSettings {
+  /** Longest side in pixels of an image that a model is shown; 1,200 when unset. */
+  readonly imageMaxSide?: number;
+  /** There is no tool `image` when unset. */
+  readonly image?: MediaModels;
+  /** Those for images, or else the run's own, when unset. */
+  readonly pdf?: MediaModels;
+  readonly pdfMaxBytes: number;
+  readonly pdfMaxPages: number;
+}
+
+export interface MediaModels {
+  /** At least one, in the order in which they are tried. */
+  readonly models: readonly ModelRef[];
+  /** Milliseconds for one model. */
+  readonly timeoutMs?: number;
+}

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { networkInterfaces } from "node:os";
 import { join } from "node:path";
+import { openToolCalls } from "../../dispatch/clients/tool-calls.ts";
 import type { GatewayConfig } from "../../server/config.ts";
 import type { AccessOptions, ServerOptions, ServerPorts } from "../../server/options.ts";
 import { resolveAlias } from "../../sessions/keys.ts";
@@ -60,6 +61,7 @@ export function serverPorts(parts: Parts, chat: ChatPort): ServerPorts {
     media: core.media,
     pairing: { ...core.journal.pairing, notify: (paired) => notifyPaired(paired, parts) },
     resolveSessionKey: (text) => resolveAlias(text, live.defaultAgent.id),
+    callTool: openToolCalls(core.dispatch, core.ports, () => live.config.gateway.tools),
     catalog: catalogOf(parts),
     reports: reportsOf(parts),
     events: (signal) => events.watch(signal),

@@ -11,13 +11,14 @@ export function subjectOf({
   readonly only?: readonly string[];
   readonly isSandboxed?: boolean;
 }): PolicySubject {
-  const { principal, senders = [], chatRules, depth = 0, inherited } = acting;
+  const { principal, senders = [], chatRules, depth = 0, inherited, http } = acting;
   return {
     hasOwnerRights: hasOwnerRights(principal),
     senders,
     depth,
     ...(chatRules && { chatRules }),
     ...(inherited && { inherited }),
+    ...(http && { http }),
     ...(only && { only }),
     ...(isSandboxed === true && { isSandboxed }),
   };

@@ -8,8 +8,7 @@ import { Processes } from "../../tools/process/processes.ts";
 import { toolSchema } from "../../tools/schema.ts";
 import { sessionTools } from "../../tools/session/session-tools.ts";
 import { backendTools } from "../../tools/tools.ts";
-import { webFetchConfig } from "../../tools/web/config.ts";
-import { WebFetch, webTools } from "../../tools/web/web-fetch.ts";
+import { shownWebTools } from "./shown-web-tools.ts";
 import { systemClock } from "../../types/clock.ts";
 import { agentId, sessionKey } from "../../types/ids.ts";
 import type { Log } from "../../types/log.ts";
@@ -39,7 +38,7 @@ export function builtInTools(browser: Config["browser"]): readonly BuiltInTool[]
       agents: () => ({ all: [], mayStart: [] }),
     }),
     gatewayTool({ config: unused, schema: unused, edits: unused, write: unused, restart: unused }),
-    ...webTools(new WebFetch(() => webFetchConfig.parse({}))),
+    ...shownWebTools(),
     ...browserTools(browsersFor(browser)),
   ];
   const scene = sceneOf();

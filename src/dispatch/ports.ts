@@ -261,8 +261,8 @@ export interface SystemPromptRequest {
   readonly extra?: string;
   /** What is said of the sandbox of the run's tools; unset without one. */
   readonly sandbox?: string;
-  /** Includes only `HEARTBEAT.md` of the workspace's files. */
-  readonly isLight?: boolean;
+  /** The only files of the workspace that it includes, and no text about the memory; all when unset. */
+  readonly onlyFiles?: readonly string[];
 }
 
 /** Messages in a lane that are to become one turn. */

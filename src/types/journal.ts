@@ -2,6 +2,7 @@ import type { MediaId, RunId, SessionKey } from "./ids.ts";
 import type { InboundMessage, Peer } from "./chat/message.ts";
 import type { ReplyButton, OutboundPart } from "./chat/reply.ts";
 import type { Receipt } from "./run/run.ts";
+import type { CronTable } from "./cron/table.ts";
 import type { SessionTable } from "./session.ts";
 
 /** The one visible end of an accepted message. */
@@ -373,6 +374,7 @@ export interface Journal {
   readonly sessions: SessionTable;
   readonly events: SystemEvents;
   readonly texts: Texts;
+  readonly cron: CronTable;
   close(): Promise<void>;
 }
 

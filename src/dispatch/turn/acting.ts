@@ -39,7 +39,7 @@ export const actingOf = (
 function placeOf(
   rows: readonly InboxRow[],
   { kinds, settings }: PrincipalPorts,
-): Pick<Acting, "depth" | "senders" | "chatRules" | "inherited"> {
+): Pick<Acting, "depth" | "senders" | "chatRules" | "inherited" | "only"> {
   const [first] = rows;
   if (!first) return {};
   const depth = Math.max(...rows.map(({ message }) => kinds.of(message).depth?.(message) ?? 0));
@@ -54,10 +54,11 @@ function placeOf(
   };
 }
 
-/** The tools of the run that asked for this turn, or started the command that woke it. */
-function inheritedBy({ options }: InboundMessage): Pick<Acting, "inherited"> {
+/** The tools of the run that asked for this turn, or started the command that woke it; those that a scheduled job names. */
+function inheritedBy({ options }: InboundMessage): Pick<Acting, "inherited" | "only"> {
   const inherited = options?.subagent?.tools ?? options?.exec?.tools;
-  return inherited ? { inherited } : {};
+  const only = options?.cron?.tools;
+  return { ...(inherited && { inherited }), ...(only && { only }) };
 }
 
 /** Operators' clients and turns that nobody wrote have no sender. */

@@ -2,6 +2,7 @@ import type { Method } from "../../../types/method.ts";
 import { channelMethods } from "./channel-methods.ts";
 import { commandMethods } from "./command-methods.ts";
 import { configMethods } from "./config-methods.ts";
+import { cronMethods } from "./cron-methods.ts";
 import { heartbeatMethods } from "./heartbeats.ts";
 import { messageMethods } from "./message-methods.ts";
 import { pluginMethods } from "./plugin-methods.ts";
@@ -16,6 +17,7 @@ export const gatewayMethods = (parts: Parts): readonly Method[] => [
   ...channelMethods(parts),
   ...commandMethods(parts),
   ...configMethods(parts),
+  ...cronMethods(parts),
   ...heartbeatMethods(parts),
   ...messageMethods(parts),
   ...pluginMethods(parts),

@@ -44,7 +44,7 @@ export class CronDesk {
 
   status(): { enabled: boolean; jobs: number; running: number; nextWakeAtMs?: number } {
     let next = Number.POSITIVE_INFINITY;
-    for (const entry of this.#jobs.all()) next = Math.min(next, this.#nextOf(entry) ?? next);
+    for (const entry of this.#jobs.all()) next = Math.min(next, entry.runsAtMs ?? next);
     return {
       enabled: this.#ports.rules().enabled,
       jobs: this.#jobs.count,
@@ -54,14 +54,14 @@ export class CronDesk {
   }
 
   list(query: CronListQuery): { jobs: readonly CronJobView[]; total: number } {
-    const views = [...this.#jobs.all()].filter((entry) => isWanted(entry, query)).map((entry) => this.#viewOf(entry));
+    const views = [...this.#jobs.all()].filter((entry) => isWanted(entry, query)).map(viewOf);
     const { offset = 0, limit = 50 } = query;
     return { jobs: sorted(views, query).slice(offset, offset + limit), total: views.length };
   }
 
   get(id: string): CronJobView | undefined {
     const entry = this.#jobs.find(id);
-    return entry && this.#viewOf(entry);
+    return entry && viewOf(entry);
   }
 
   /** The next times of a job, what a month of it may cost, and where it reports. */
@@ -70,7 +70,7 @@ export class CronDesk {
     if (!entry) return undefined;
     const { job, times } = entry;
     const nextRunsAtMs: number[] = [];
-    for (let at = this.#nextOf(entry); at !== undefined && nextRunsAtMs.length < 3; at = times.next(at))
+    for (let at = entry.runsAtMs; at !== undefined && nextRunsAtMs.length < 3; at = times.next(at))
       nextRunsAtMs.push(at);
     const place = this.#ports.reach.placeOf(job, "preview");
     return { nextRunsAtMs, runsPerMonth: monthly(entry, this.#ports.clock.now()), ...(await this.#costOf(id)), place };
@@ -169,15 +169,6 @@ export class CronDesk {
     return view;
   }
 
-  #viewOf(entry: CronEntry): CronJobView {
-    return jobView(entry.job, entry.state, this.#nextOf(entry));
-  }
-
-  #nextOf({ job, state, times }: CronEntry): number | undefined {
-    if (!job.enabled) return undefined;
-    return state.retry?.atMs ?? times.next(Math.max(state.cursorMs, (state.backoffUntilMs ?? 0) - 1));
-  }
-
   async #costOf(jobId: string): Promise<{ readonly costPerRunUsd?: number }> {
     const { runs } = await this.#ports.journal.cron.runs({ jobId, limit: 20, offset: 0 });
     const all = runs.length > 0 ? runs : (await this.#ports.journal.cron.runs({ limit: 50, offset: 0 })).runs;
@@ -190,6 +181,8 @@ export class CronDesk {
     return { now: this.#ports.clock.now(), timezone, webhook };
   }
 }
+
+const viewOf = ({ job, state, runsAtMs }: CronEntry): CronJobView => jobView(job, state, runsAtMs);
 
 export interface CronAdded {
   readonly view: CronJobView;

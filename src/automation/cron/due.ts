@@ -34,6 +34,8 @@ export function decide(job: Planned, { state, times, skipsMissed }: Considered, 
   const slots = times.passed(cursorMs, now, MOST_MISSED);
   const latest = slots.at(-1);
   if (latest === undefined) return { kind: "wait", untilMs: underway ? undefined : times.next(cursorMs) };
+  // Each of them is run when the last one has ended.
+  if (underway && job.missed === "all") return { kind: "wait", untilMs: undefined };
   return underway ? whileUnderway(job, slots, now) : passed(job, { slots, latest, state, times, skipsMissed }, now);
 }
 

@@ -12,6 +12,8 @@ export interface CronEntry extends StoredCron {
   readonly times: SlotTimes;
   /** When it is to be looked at again; epoch milliseconds, undefined for never. */
   readonly nextMs: number | undefined;
+  /** When it runs next; epoch milliseconds, undefined for never. */
+  readonly runsAtMs: number | undefined;
 }
 
 /** A job that was waiting for another one to end. */
@@ -124,9 +126,7 @@ export class CronJobs {
   #keep({ job, state }: StoredCron): void {
     const known = this.#entries.get(job.id);
     const times = known && known.job.schedule === job.schedule ? known.times : slotTimes(job.schedule, job.id);
-    // The next look decides; it costs little.
-    const nextMs = job.enabled ? (state.retry?.atMs ?? times.next(state.cursorMs)) : undefined;
-    this.#entries.set(job.id, { job, state, times, nextMs });
+    this.#entries.set(job.id, { job, state, times, ...nextTimes({ job, state }, times) });
   }
 
   #need(id: string): CronEntry {
@@ -134,6 +134,15 @@ export class CronJobs {
     if (!entry) throw new Error(`there is no scheduled job ${id}`);
     return entry;
   }
+}
+
+/** Slots that pass while the job rests after failures are looked at, too, so that they are written down as skipped. */
+function nextTimes({ job, state }: StoredCron, times: SlotTimes): Pick<CronEntry, "nextMs" | "runsAtMs"> {
+  if (!job.enabled) return { nextMs: undefined, runsAtMs: undefined };
+  const { retry, cursorMs, backoffUntilMs = 0 } = state;
+  const nextMs = retry?.atMs ?? times.next(cursorMs);
+  const isResting = nextMs !== undefined && nextMs < backoffUntilMs;
+  return { nextMs, runsAtMs: isResting ? times.next(backoffUntilMs - 1) : nextMs };
 }
 
 /** Slots of a new schedule count from now on. A single one that has just passed is due at once. */

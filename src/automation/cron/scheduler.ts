@@ -31,6 +31,8 @@ export class CronScheduler {
   readonly #underway = new Set<Promise<void>>();
   #cancel: () => void = () => undefined;
   #isStarted = false;
+  /** Slots that are about to be under way. */
+  #starting = 0;
 
   constructor(jobs: CronJobs, ports: CronPorts) {
     this.#jobs = jobs;
@@ -99,14 +101,18 @@ export class CronScheduler {
       const due = this.#dueOf(entry, now);
       if (due.kind === "wait") return this.#jobs.waits(id, due.untilMs);
       if (due.kind === "skip") return this.#skip(entry, due, now);
-      if (this.#jobs.underwayCount() >= this.#ports.rules().maxConcurrentRuns)
-        return this.#jobs.waits(id, undefined, "full");
+      if (this.#isFull()) return this.#jobs.waits(id, undefined, "full");
       const lateMs = due.lateMs > graceOf(entry.job) ? due.lateMs : undefined;
       const { slotMs, tries } = due;
       const underway = { eventKey: slotKey(entry.job, due), slotMs, startedAtMs: now, ...(tries > 0 && { tries }) };
-      return this.#begin(entry, underway, lateMs);
+      this.#starting += 1;
+      return this.#begin(entry, underway, lateMs).finally(() => (this.#starting -= 1));
     });
     if (again !== "unchanged") this.tick();
+  }
+
+  #isFull(): boolean {
+    return this.#jobs.underwayCount() + this.#starting >= this.#ports.rules().maxConcurrentRuns;
   }
 
   async #skip({ job, state }: CronEntry, { slotMs, why }: Due & { kind: "skip" }, now: number): Promise<void> {
@@ -173,7 +179,7 @@ export class CronScheduler {
   async #recordOf(job: CronJob, underway: CronUnderway, row: InboxRow): Promise<CronRun | undefined> {
     const { clock, journal, sessions, reach } = this.#ports;
     const sent = await sentFor(row.id, { clock, journal, signal: this.#stop.signal });
-    const key = row.sessionKey;
+    const key = row.sessionKey ?? row.message.options?.sessionKey;
     const end = {
       job,
       underway,

@@ -57,17 +57,31 @@ function calendar({ expr, tz }: Extract<CronSchedule, { kind: "cron" }>, stagger
   const cron = readExpression(expr, tz);
   const hasSeconds = expr.trim().split(/\s+/).length === 6;
   const gap = hasSeconds ? LEAST_GAP_MS - 1000 : 0;
-  const after = (time: number) => cron.nextRun(new Date(time - staggerMs))?.getTime();
+  // What follows the newest slot is asked for several times, and takes 0.04 ms each.
+  let last: { readonly after: number; readonly slot: number | undefined } | undefined;
+  const next = (after: number): number | undefined => {
+    if (last?.after === after) return last.slot;
+    const found = cron.nextRun(new Date(after + gap - staggerMs))?.getTime();
+    const slot = found === undefined ? undefined : found + staggerMs;
+    last = { after, slot };
+    return slot;
+  };
+  /** Costs as much for a month of slots as for a few. */
+  const newest = (after: number, until: number, most: number): readonly number[] => {
+    // The library gives what lies strictly before a whole second.
+    const before = new Date(Math.floor((until - staggerMs) / 1000) * 1000 + 1000);
+    const slots = cron.previousRuns(most, before).map((date) => date.getTime() + staggerMs);
+    return slots.filter((slot) => slot > after + gap && slot <= until).toReversed();
+  };
   return {
-    next(time) {
-      const slot = after(time + gap);
-      return slot === undefined ? undefined : slot + staggerMs;
-    },
-    passed(from, until, most) {
-      // The library gives what lies strictly before a whole second.
-      const before = new Date(Math.floor((until - staggerMs) / 1000) * 1000 + 1000);
-      const slots = cron.previousRuns(most, before).map((date) => date.getTime() + staggerMs);
-      return slots.filter((slot) => slot > from + gap && slot <= until).toReversed();
+    next,
+    passed(after, until, most) {
+      const slots: number[] = [];
+      for (let at = next(after); at !== undefined && at <= until; at = next(at)) {
+        if (slots.length === most) return newest(after, until, most);
+        slots.push(at);
+      }
+      return slots;
     },
   };
 }

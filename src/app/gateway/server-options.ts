@@ -17,7 +17,7 @@ import { reportsOf } from "./reports.ts";
 import { notifyPaired } from "./notify-paired.ts";
 
 /** Events in addition to those of runs. */
-const EVENT_NAMES = ["sessions.changed", "session.queue", "pairing.requested", "config.changed", "health"];
+const EVENT_NAMES = ["sessions.changed", "session.queue", "pairing.requested", "config.changed", "cron", "health"];
 
 /** How the server is set up. Throws `BIND_REFUSED` for an address that this machine does not have. */
 export async function serverOptions(parts: Parts, options: StartOptions): Promise<ServerOptions> {

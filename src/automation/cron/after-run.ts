@@ -44,11 +44,23 @@ export function afterRun(end: End, alert: CronAlert | undefined, retries: CronRe
   return { ...afterRepeated(run, told), isAlert };
 }
 
+/** The state after a slot that was not run; failures before it still count. */
+export function afterSkip(state: CronState, run: CronRun, alert: CronAlert | undefined): Omit<AfterRun, "job"> {
+  const skipped = {
+    ...state,
+    cursorMs: run.slotAtMs,
+    lastRunStatus: run.status,
+    consecutiveSkipped: (state.consecutiveSkipped ?? 0) + 1,
+  };
+  const isAlert = alert?.includeSkipped === true && needsAlert(skipped, run, alert);
+  return { state: isAlert ? { ...skipped, lastFailureAlertAtMs: run.ts } : skipped, isAlert };
+}
+
 function withoutOpen({ underway: _underway, retry: _retry, backoffUntilMs: _backoff, ...rest }: CronState): CronState {
   return rest;
 }
 
-function resultOf(run: CronRun, { consecutiveErrors = 0, consecutiveSkipped = 0 }: CronState): Partial<CronState> {
+function resultOf(run: CronRun, { consecutiveErrors = 0 }: CronState): Partial<CronState> {
   const isError = run.status === "error";
   return {
     lastRunAtMs: run.runAtMs,
@@ -58,7 +70,7 @@ function resultOf(run: CronRun, { consecutiveErrors = 0, consecutiveSkipped = 0 
     lastDeliveryStatus: run.deliveryStatus,
     ...(run.deliveryError !== undefined && { lastDeliveryError: run.deliveryError }),
     consecutiveErrors: isError ? consecutiveErrors + 1 : 0,
-    consecutiveSkipped: run.status === "skipped" ? consecutiveSkipped + 1 : 0,
+    consecutiveSkipped: 0,
   };
 }
 

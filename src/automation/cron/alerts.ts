@@ -1,4 +1,5 @@
 import type { CronAlert, CronDestination, CronJob } from "../../types/cron/job.ts";
+import { defined } from "../../utils/defined.ts";
 import type { CronRun, CronState } from "../../types/cron/run.ts";
 
 const MOST_ERROR_CHARS = 500;
@@ -11,17 +12,24 @@ export function alertOf({ failureAlert, delivery }: CronJob, global: CronAlert |
   return failureAlert ?? global;
 }
 
-/** Where the alert goes: as it says, else as the job says for failures, else to where the job reports. */
-export function destinationOf({ delivery }: CronJob, alert: CronAlert | undefined): CronDestination {
+/**
+ * Where the alert goes: as it says, else as the job says for failures, else as the config says (`global`), else to where the job reports. How
+ * it goes, and by which account, is what the alert says, where it does.
+ */
+export function destinationOf(
+  { delivery }: CronJob,
+  alert: CronAlert | undefined,
+  global: CronDestination | undefined,
+): CronDestination {
   if (alert?.to !== undefined || alert?.channel !== undefined) return alert;
-  if (delivery?.failureDestination) return delivery.failureDestination;
+  const named = delivery?.failureDestination ?? global ?? reportIn(delivery);
+  return { ...named, ...defined({ mode: alert?.mode, accountId: alert?.accountId }) };
+}
+
+function reportIn(delivery: CronJob["delivery"]): CronDestination {
   if (delivery?.mode !== "announce") return {};
   const { channel, to, accountId } = delivery;
-  return {
-    ...(channel !== undefined && { channel }),
-    ...(to !== undefined && { to }),
-    ...(accountId !== undefined && { accountId }),
-  };
+  return { channel, to, accountId };
 }
 
 /** No model is asked for it: the failure may be the model's. */

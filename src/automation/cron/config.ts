@@ -52,10 +52,6 @@ const failureAlert = z.strictObject({
 });
 
 const runLog = z.strictObject({
-  maxBytes: z
-    .union([z.int(), z.string()])
-    .optional()
-    .meta(about("Size", "Has no effect: records are rows of the journal, which `keepLines` limits.")),
   keepLines: z.int().min(1).default(2000).meta(about("Records", "Records of runs that are kept of each job.")),
 });
 

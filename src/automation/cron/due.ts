@@ -76,9 +76,10 @@ function passed(job: Planned, { slots, latest, state, times, skipsMissed }: Pass
   const policy = job.missed ?? defaultMissed(job, latest, { times, skipsMissed });
   if (policy === "all")
     return slots.length < MOST_MISSED ? run(oldest) : (olderThan(oldest, { state, times }) ?? run(oldest));
+  const isRun = now - latest <= graceOf(job) || policy === "once";
+  if (!isRun) return skip(latest);
   const before = slots.at(-2);
-  if (before !== undefined) return skip(before);
-  return now - latest <= graceOf(job) || policy === "once" ? run(latest) : skip(latest);
+  return before === undefined ? run(latest) : skip(before);
 }
 
 /** Slots before the oldest one that is still run. */

@@ -18,6 +18,8 @@ export interface CronRules {
   readonly retry: CronRetries;
   /** Alerts of jobs that say nothing of them; undefined when nobody is told. */
   readonly failureAlert: CronAlert | undefined;
+  /** Where alerts go that name no place. */
+  readonly failureDestination: CronDestination | undefined;
   /** Repeated jobs that say nothing of missed slots skip them. */
   readonly skipsMissed: boolean;
   /** `cron.webhook`. */

@@ -3,7 +3,7 @@ import type { CronJob } from "../../types/cron/job.ts";
 import type { CronRun, CronState, CronUnderway } from "../../types/cron/run.ts";
 import type { InboxRow } from "../../types/journal.ts";
 import { errorText } from "../../utils/text/error-text.ts";
-import { afterRun } from "./after-run.ts";
+import { afterRun, afterSkip } from "./after-run.ts";
 import { alertOf, alertText, destinationOf } from "./alerts.ts";
 import { cronMessage } from "./cron-message.ts";
 import { decide, type Due, graceOf } from "./due.ts";
@@ -117,9 +117,10 @@ export class CronScheduler {
 
   async #skip({ job, state }: CronEntry, { slotMs, why }: Due & { kind: "skip" }, now: number): Promise<void> {
     const run = skippedRecord(job, slotMs, why, now);
-    const skipped = { ...state, cursorMs: slotMs, consecutiveSkipped: (state.consecutiveSkipped ?? 0) + 1 };
-    await this.#ports.journal.cron.addRun(run, `cron:${job.id}:${job.scheduleRevision}:${slotMs}`, skipped);
-    this.#jobs.changed(job.id, skipped);
+    const after = afterSkip(state, run, alertOf(job, this.#ports.rules().failureAlert));
+    await this.#ports.journal.cron.addRun(run, `cron:${job.id}:${job.scheduleRevision}:${slotMs}`, after.state);
+    this.#jobs.changed(job.id, after.state);
+    if (after.isAlert) this.#keep("the alert of a scheduled job", this.#alert(job, run, after.state));
     this.#ports.log.warn("scheduled job skipped", {
       job: job.id,
       name: job.name,
@@ -218,9 +219,13 @@ export class CronScheduler {
   }
 
   async #alert(job: CronJob, run: CronRun, state: CronState): Promise<void> {
-    const alert = alertOf(job, this.#ports.rules().failureAlert);
+    const { failureAlert, failureDestination } = this.#ports.rules();
+    const alert = alertOf(job, failureAlert);
     const key = `cron-alert:${job.id}:${run.ts}`;
-    await this.#ports.reach.alert(job, alertText(job, run, state), { key, to: destinationOf(job, alert) });
+    await this.#ports.reach.alert(job, alertText(job, run, state), {
+      key,
+      to: destinationOf(job, alert, failureDestination),
+    });
   }
 
   #keep(name: string, work: Promise<void>): void {

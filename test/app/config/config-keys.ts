@@ -413,6 +413,54 @@ export const NAMED: readonly (readonly [file: string, title: string, keys: reado
     ],
   ],
   [
+    "test/walk/cron/config.test.ts",
+    "switches them off, and how many run at once",
+    ["cron.enabled", "cron.maxConcurrentRuns"],
+  ],
+  [
+    "test/walk/cron/config.test.ts",
+    "says how often and after what a single one is tried again",
+    ["cron.retry.maxAttempts", "cron.retry.backoffMs", "cron.retry.retryOn"],
+  ],
+  ["test/walk/cron/config.test.ts", "lets missed slots be skipped", ["cron.skipMissedJobs"]],
+  [
+    "test/walk/cron/config.test.ts",
+    "names the webhook of older jobs, and may allow every private address",
+    ["cron.webhook", "cron.webhookSsrfPolicy.dangerouslyAllowPrivateNetwork"],
+  ],
+  [
+    "test/walk/cron/config.test.ts",
+    "says how long conversations and how many records are kept",
+    ["cron.sessionRetention", "cron.runLog.keepLines"],
+  ],
+  [
+    "test/walk/cron/config.test.ts",
+    "says when and where alerts go",
+    [
+      "cron.failureAlert.after",
+      "cron.failureAlert.cooldownMs",
+      "cron.failureDestination.channel",
+      "cron.failureDestination.to",
+    ],
+  ],
+  [
+    "test/walk/cron/config.test.ts",
+    "says which account sends alerts",
+    ["cron.failureAlert.accountId", "cron.failureDestination.accountId", "cron.failureDestination.mode"],
+  ],
+  ["test/walk/cron/config.test.ts", "may switch alerts off", ["cron.failureAlert.enabled"]],
+  [
+    "test/walk/cron/config.test.ts",
+    "may send alerts to a webhook, also about skipped slots",
+    ["cron.failureAlert.mode", "cron.failureAlert.includeSkipped"],
+  ],
+  [
+    "test/walk/cron/jobs.test.ts",
+    "sends its record to a webhook that the config allows",
+    ["cron.webhookToken", "cron.webhookSsrfPolicy.allowedHostnames"],
+  ],
+  ["test/walk/cron/cli.test.ts", "takes over the jobs and records of another gateway, once", ["cron.store"]],
+  [
     "test/app/config/config-settings.test.ts",
     "takes from the config what a person confirms after untrusted content: everything risky when unset",
     ["tools.untrusted.confirm"],

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { CronRun } from "../../../src/types/cron/run.ts";
-import { openCronWorld, CRON_RULES, type CronBoot, type CronWorld } from "../../kit/cron.ts";
+import { openCronWorld, CRON_RULES, type CronBoot, type CronWorld } from "../../kit/automation/cron.ts";
 import { until } from "../../kit/until.ts";
 
 const START = Date.parse("2026-11-26T08:00:00Z");

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { openCronWorld, type CronBoot, type CronWorld } from "../../kit/cron.ts";
+import { openCronWorld, type CronBoot, type CronWorld } from "../../kit/automation/cron.ts";
 import { until } from "../../kit/until.ts";
 
 const START = Date.parse("2027-12-31T22:00:00Z");
@@ -129,6 +129,55 @@ async function settle(world: CronWorld, boot: CronBoot, jobs: readonly Job[]): P
     await until(() => (boot.desk.status().nextWakeAtMs ?? Infinity) > world.clock.now());
 }
 
+async function addJobs(boot: CronBoot, below: (most: number) => number): Promise<readonly Job[]> {
+  const walls = new Map(ZONES.map((zone) => [zone, wallOf(zone)]));
+  const jobs: Job[] = [];
+  for (let index = 0; index < 200; index += 1) {
+    const plan = planOf(index, below);
+    const missed = (["skip", "once", "all"] as const)[below(3)] ?? "skip";
+    const schedule = { kind: "cron", expr: plan.expr, tz: plan.zone, staggerMs: 0 };
+    const job = { schedule, message: "look", missed, delivery: { mode: "none" } };
+    const added = await boot.desk.add(job, { setUpBy: "owner" });
+    if (!("view" in added)) throw new Error(JSON.stringify(added));
+    const slots = slotsOf(plan, walls.get(plan.zone) ?? new Int32Array());
+    jobs.push({ id: added.view.id, name: `${plan.expr} ${plan.zone} ${missed}`, missed, slots, expected: [], next: 0 });
+  }
+  return jobs;
+}
+
+/** The clock runs to the next slot, or sleeps, or is put back. */
+function passTime(world: CronWorld, boot: CronBoot, chance: number, below: (most: number) => number): void {
+  const { nextWakeAtMs = END } = boot.desk.status();
+  if (chance === 0) world.clock.pass(below(40) * HOUR);
+  else if (chance === 1) world.clock.pass(-below(3) * HOUR);
+  else world.clock.pass(Math.max(MINUTE, Math.min(nextWakeAtMs, END) - world.clock.now()));
+}
+
+async function lookAtAll(world: CronWorld, boot: CronBoot, jobs: readonly Job[]): Promise<void> {
+  for (const job of jobs) look(job, world.clock.now());
+  await settle(world, boot, jobs);
+}
+
+async function restart(world: CronWorld, boot: CronBoot, offMs: number): Promise<CronBoot> {
+  await boot.kill();
+  world.clock.pass(offMs);
+  const next = await world.boot();
+  next.scheduler.start();
+  return next;
+}
+
+/** Slots by job, in the order in which they began. */
+function begunSlots(world: CronWorld): ReadonlyMap<string, readonly number[]> {
+  const begun = new Map<string, number[]>();
+  for (const { eventKey } of world.begun) {
+    const [, id = "", , slot] = eventKey.split(":");
+    begun.set(id, [...(begun.get(id) ?? []), Number(slot)]);
+  }
+  return begun;
+}
+
+const iso = (slots: readonly number[] = []) => slots.map((slot) => new Date(slot).toISOString());
+
 describe("a year of 200 jobs", () => {
   it(
     "begins each slot once, through daylight saving, a leap day, jumps of the clock, sleeps, restarts and kills",
@@ -138,55 +187,21 @@ describe("a year of 200 jobs", () => {
       const world = await openCronWorld(START);
       world.rules = { ...world.rules, maxConcurrentRuns: 1000 };
       let boot = await world.boot();
-      const walls = new Map(ZONES.map((zone) => [zone, wallOf(zone)]));
-      const jobs: Job[] = [];
-      for (let index = 0; index < 200; index += 1) {
-        const plan = planOf(index, below);
-        const missed = (["skip", "once", "all"] as const)[below(3)] ?? "skip";
-        const schedule = { kind: "cron", expr: plan.expr, tz: plan.zone, staggerMs: 0 };
-        const added = await boot.desk.add(
-          { schedule, message: "look", missed, delivery: { mode: "none" } },
-          { setUpBy: "owner" },
-        );
-        if (!("view" in added)) throw new Error(JSON.stringify(added));
-        const slots = slotsOf(plan, walls.get(plan.zone) ?? new Int32Array());
-        jobs.push({
-          id: added.view.id,
-          name: `${plan.expr} ${plan.zone} ${missed}`,
-          missed,
-          slots,
-          expected: [],
-          next: 0,
-        });
-      }
+      const jobs = await addJobs(boot, below);
       boot.scheduler.start();
       while (world.clock.now() < END) {
-        const now = world.clock.now();
         const chance = below(400);
-        const { nextWakeAtMs = END } = boot.desk.status();
-        if (chance === 0) world.clock.pass(below(40) * HOUR);
-        else if (chance === 1) world.clock.pass(-below(3) * HOUR);
-        else world.clock.pass(Math.max(MINUTE, Math.min(nextWakeAtMs, END) - now));
-        for (const job of jobs) look(job, world.clock.now());
-        // The process dies in the middle of what it does, or is off for a while afterwards.
+        passTime(world, boot, chance, below);
+        // The process dies in the middle of what it does, or is off for a while when it has nothing to do.
         const isKilled = chance >= 5 && chance < 10;
-        if (!isKilled) await settle(world, boot, jobs);
+        if (!isKilled) await lookAtAll(world, boot, jobs);
         if (chance < 2 || chance >= 10) continue;
-        await boot.kill();
-        if (!isKilled) world.clock.pass(below(30) * HOUR);
-        boot = await world.boot();
-        boot.scheduler.start();
-        for (const job of jobs) look(job, world.clock.now());
-        await settle(world, boot, jobs);
+        boot = await restart(world, boot, isKilled ? 0 : below(30) * HOUR);
+        await lookAtAll(world, boot, jobs);
       }
-      const begun = new Map(jobs.map(({ id }) => [id, [] as number[]]));
-      for (const { eventKey } of world.begun) {
-        const [, id = "", , slot] = eventKey.split(":");
-        begun.get(id)?.push(Number(slot));
-      }
-      const iso = (slots: readonly number[]) => slots.map((slot) => new Date(slot).toISOString());
+      const begun = begunSlots(world);
       for (const { id, name, expected } of jobs)
-        expect([name, ...iso(begun.get(id) ?? [])]).toEqual([name, ...iso(expected)]);
+        expect([name, ...iso(begun.get(id))]).toEqual([name, ...iso(expected)]);
       expect(world.begun.length).toBeGreaterThan(8000);
       await boot.kill();
       await world.close();

@@ -53,6 +53,7 @@ function rulesOf({ config, defaultAgent }: Live): CronRules {
     timezone: defaultAgent.timezone,
     retry: cron.retry,
     failureAlert: enabled ? alert : undefined,
+    failureDestination: cron.failureDestination,
     webhook: cron.webhook,
   };
 }

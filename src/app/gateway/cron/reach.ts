@@ -26,10 +26,9 @@ export function cronReach({
     placeOf: (job, run) => placeOfJob(job, run, parts),
     call,
     async alert(job, text, { key, to }) {
-      const wanted = { ...live.config.cron.failureDestination, ...to };
-      if (wanted.mode === "webhook") return callForAlert(job, text, wanted, call);
+      if (to.mode === "webhook") return callForAlert(job, text, to, call);
       const agent = agentId(job.agentId ?? live.defaultAgent.id);
-      const { found, problem } = chatFor(wanted, { agent, origin: job.sessionKey }, parts);
+      const { found, problem } = chatFor(to, { agent, origin: job.sessionKey }, parts);
       if (!found) throw new Error(`nobody was told that "${job.name}" failed: ${problem ?? "there is no chat for it"}`);
       const blocks = [{ kind: "notice" as const, markdown: text, because: "error" as const }];
       await core.outbox.deliver({ replyKey: key, to: found.to, blocks });

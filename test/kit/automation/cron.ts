@@ -1,18 +1,18 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { CronDesk } from "../../src/automation/cron/desk.ts";
-import { CronJobs } from "../../src/automation/cron/jobs.ts";
-import type { CronEvent, CronPorts, CronRules } from "../../src/automation/cron/ports.ts";
-import { CronScheduler } from "../../src/automation/cron/scheduler.ts";
-import { openJournal, type OpenJournal } from "../../src/store/journal/journal.ts";
-import type { InboundMessage } from "../../src/types/chat/message.ts";
-import type { CronDestination } from "../../src/types/cron/job.ts";
-import type { CronDeliveryStatus, CronRun } from "../../src/types/cron/run.ts";
-import { sessionKey } from "../../src/types/ids.ts";
-import type { Outcome } from "../../src/types/journal.ts";
-import { manualClock, type ManualClock } from "./clock.ts";
-import { recordLog, type RecordedLog } from "./log.ts";
+import { CronDesk } from "../../../src/automation/cron/desk.ts";
+import { CronJobs } from "../../../src/automation/cron/jobs.ts";
+import type { CronEvent, CronPorts, CronRules } from "../../../src/automation/cron/ports.ts";
+import { CronScheduler } from "../../../src/automation/cron/scheduler.ts";
+import { openJournal, type OpenJournal } from "../../../src/store/journal/journal.ts";
+import type { InboundMessage } from "../../../src/types/chat/message.ts";
+import type { CronDestination } from "../../../src/types/cron/job.ts";
+import type { CronDeliveryStatus, CronRun } from "../../../src/types/cron/run.ts";
+import { sessionKey } from "../../../src/types/ids.ts";
+import type { Outcome } from "../../../src/types/journal.ts";
+import { manualClock, type ManualClock } from "../clock.ts";
+import { recordLog, type RecordedLog } from "../log.ts";
 
 export const CRON_RULES: CronRules = {
   enabled: true,
@@ -21,6 +21,7 @@ export const CRON_RULES: CronRules = {
   timezone: "Europe/Vienna",
   retry: { maxAttempts: 3, backoffMs: [60_000, 120_000, 300_000] },
   failureAlert: { after: 2, cooldownMs: 3_600_000 },
+  failureDestination: undefined,
   webhook: undefined,
 };
 

@@ -1,3 +1,4 @@
+import { checks as cronChecks } from "../../automation/cron/checks.ts";
 import type { Check } from "../../types/check.ts";
 import type { LoadOptions } from "../config/load.ts";
 import { journalPath, type StatePaths } from "../config/paths.ts";
@@ -33,6 +34,7 @@ export function appChecks(options: {
   const bound = config.bindings.length > 0 ? [bindingsCheck(config)] : [];
   const own = [portCheck, tokenCheck].map((check) => check(config, paths));
   const ofAgents = agentChecks({ config, paths, env: load.env });
+  const jobs = cronChecks({ stateDir: paths.stateDir, journal: journalPath(paths), config: config.cron });
   const people = [policyCheck, ownerCheck, mentionsCheck, toolsCheck].map((check) => check(config));
-  return [...always, ...own, ...people, ...ofAgents, ...bound];
+  return [...always, ...own, ...people, ...ofAgents, ...jobs, ...bound];
 }

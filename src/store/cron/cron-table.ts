@@ -82,4 +82,7 @@ function anyOf(column: string, words: readonly string[] | undefined): readonly [
   return [`${column} IN (${words.map(() => "?").join(", ")})`, words];
 }
 
-const toStored = (row: Row): StoredCron => ({ job: json<CronJob>(row, "job"), state: json<CronState>(row, "state") });
+export const toStored = (row: Row): StoredCron => ({
+  job: json<CronJob>(row, "job"),
+  state: json<CronState>(row, "state"),
+});

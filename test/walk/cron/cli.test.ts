@@ -81,6 +81,7 @@ describe.concurrent("openclaw cron", () => {
       durationMs: 5,
     };
     await writeFile(join(folder, "runs", "one.jsonl"), `${JSON.stringify(record)}\n{"ts":17`);
+    expect((await home.run(["doctor"])).stdout).toContain("3 jobs of");
     const first = await home.run(["cron", "import"]);
     expect(first.stdout).toContain("2 jobs were added, 0 were here already; 1 records were added.");
     expect(first.stdout).toContain('Not added: "new": schedule.kind "stream" is not supported');

@@ -53,6 +53,7 @@ function configWith(canaries: Canaries, model: { url: string }) {
     audio: {
       transcription: { baseUrl: "http://127.0.0.1:1", model: "m", apiKey: canary("audio.transcription.apiKey") },
     },
+    cron: { webhookToken: canary("cron.webhookToken") },
     models: {
       providers: {
         fake: {
@@ -118,6 +119,7 @@ async function shownBy(home: Home, env: Record<string, string>): Promise<readonl
     ["mcp", "list"],
     ["mcp", "probe"],
     ["config", "get", "tools"],
+    ["config", "get", "cron"],
     ["models", "status"],
     ["runs", "--json"],
     ["inbox", "list"],
@@ -153,6 +155,7 @@ test("no secret of the config leaves it, though a provider repeats them all", as
     "mcp.servers.*.env.*",
     "mcp.servers.*.headers.*",
     "audio.transcription.apiKey",
+    "cron.webhookToken",
     "plugins.entries.*.env.*",
     "plugins.entries.*.apiKey",
     "env.vars.*",

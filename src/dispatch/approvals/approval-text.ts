@@ -32,9 +32,12 @@ const ENDS: Readonly<Record<ApprovalDecision, string>> = {
 export const answeredText = (approval: Approval, decision: ApprovalDecision): string =>
   `${factsOf(approval)}\n${ENDS[decision]}`;
 
-function factsOf({ command, cwd, reason, files = [], variables = [], principal, chat }: Approval): string {
+const wishOf = (askedBy: Approval["askedBy"]): string =>
+  askedBy === "plugin" ? "A plugin asks whether to allow a call of the agent" : "The agent wants to run a command";
+
+function factsOf({ command, cwd, reason, askedBy, files = [], variables = [], principal, chat }: Approval): string {
   return [
-    `The agent wants to run a command${principal ? ` for ${whoIs(principal)}` : ""}${chat === undefined ? "" : ` in \`${plain(chat)}\``}:`,
+    `${wishOf(askedBy)}${principal ? ` for ${whoIs(principal)}` : ""}${chat === undefined ? "" : ` in \`${plain(chat)}\``}:`,
     `\`\`\`sh\n${command.replaceAll("```", "` ` `")}\n\`\`\``,
     `in \`${cwd.replaceAll("`", "'")}\` (${reason}).`,
     ...(variables.length === 0 ? [] : [`Plugins set these variables for it: ${variables.map(shownName).join(", ")}.`]),

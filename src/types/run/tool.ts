@@ -20,6 +20,8 @@ export interface ApprovalQuestion {
   readonly command: string;
   readonly cwd: string;
   readonly reason: string;
+  /** A plugin asks about a call. The gateway itself asks when unset. */
+  readonly askedBy?: "plugin";
   /** The files that the command names: the answer is for their content as it is now. */
   readonly files?: readonly BoundFile[];
   /** Names of the variables that plugins add to its environment; the answer is for their values as they are now. */

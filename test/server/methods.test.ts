@@ -495,6 +495,22 @@ test("approvals are listed and decided once", async () => {
   expect(await decide("ask-2")).toMatchObject({ error: { code: "NOT_FOUND" } });
 });
 
+test.each([
+  [undefined, { reason: "unknown" }],
+  [{ how: "timeout" }, { reason: "expired" }],
+  [{ how: "restart" }, { reason: "gateway-restart" }],
+  [{ how: "abort" }, { reason: "run-aborted" }],
+  [
+    { how: "deny", by: "telegram:42" },
+    { reason: "resolved", decision: "deny", resolvedBy: "telegram:42" },
+  ],
+] as const)("a late decision about a question that ended with %j is answered with the reason", async (end, details) => {
+  gateway.chat.ended.clear();
+  if (end) gateway.chat.ended.set("late", end);
+  const answer = await client.request("exec.approval.resolve", { id: "late", decision: "allow-once" });
+  expect(answer).toMatchObject({ error: { code: "NOT_FOUND", details: { code: "APPROVAL_NOT_FOUND", ...details } } });
+});
+
 test("pairing requests are listed and approved by their code", async () => {
   expect(await client.request("pairing.list", { channel: "signal" })).toMatchObject({ payload: { requests: [] } });
   expect(await client.request("pairing.list")).toMatchObject({ payload: { requests: [{ code: "ABCD2345" }] } });

@@ -3,7 +3,8 @@ import { inCommandForm } from "../command-form.ts";
 import { shownPath } from "../../tools/shown-path.ts";
 import type { Principal } from "../../types/run/principal.ts";
 import type { BoundFile } from "../../types/run/backend.ts";
-import type { Approval, ApprovalDecision } from "../../types/run/tool.ts";
+import type { QuestionEnd } from "../../types/chat/question-end.ts";
+import type { Approval } from "../../types/run/tool.ts";
 import { shorten } from "../../utils/text/shorten.ts";
 import { BLANKS, IGNORABLE, NO_LETTERS } from "../../utils/text/unicode.ts";
 
@@ -20,17 +21,20 @@ export function approvalText(approval: Approval, form?: CommandForm): string {
   return `${factsOf(approval)}\n${inCommandForm(`An owner answers within 5 minutes: /approve ${id} ${choices}.`, form)}`;
 }
 
-const ENDS: Readonly<Record<ApprovalDecision, string>> = {
+const ENDS: Readonly<Record<QuestionEnd["how"], string>> = {
   "allow-once": "Allowed once.",
   "allow-always": "Allowed for good, while the files that it names stay as they are.",
   deny: "Denied.",
   timeout: "Nobody answered in time: it was not run.",
   abort: "The run was stopped: it was not run.",
+  restart: "The gateway was restarted before anybody answered: it was not run.",
 };
 
 /** The text that replaces the question once it is answered. */
-export const answeredText = (approval: Approval, decision: ApprovalDecision): string =>
-  `${factsOf(approval)}\n${ENDS[decision]}`;
+export const answeredText = (approval: Approval, { how }: QuestionEnd): string => `${factsOf(approval)}\n${ENDS[how]}`;
+
+/** The same for a question of an earlier start, of which the command is not known any more. */
+export const oldAnswerText = ({ how }: QuestionEnd): string => ENDS[how];
 
 const wishOf = (askedBy: Approval["askedBy"]): string =>
   askedBy === "plugin" ? "A plugin asks whether to allow a call of the agent" : "The agent wants to run a command";

@@ -41,9 +41,10 @@ export function prompterFor(asking: Asking, run: () => Run, ports: PrompterPorts
       for (const place of shown.get(approval.id) ?? [])
         deliver(approval, place, () => sendQuestion(place.to, questionAt(place, approval, ports), ports));
     },
-    answered(approval, decision) {
-      run().stream.emit({ type: "approval_end", id: approval.id, decision });
-      const answer = answeredText(approval, decision);
+    answered(approval, decision, end) {
+      const { by } = end;
+      run().stream.emit({ type: "approval_end", id: approval.id, decision, ...(by !== undefined && { by }) });
+      const answer = answeredText(approval, end);
       for (const place of shown.get(approval.id) ?? []) {
         const question = { ...questionAt(place, approval, ports), answer, isTarget: place.isTarget };
         deliver(approval, place, () => replaceQuestion(place.to, question, ports));

@@ -31,6 +31,11 @@ export function approvalRequested(approval: Approval): GatewayEvent {
   return { event: "exec.approval.requested", payload: showApproval(approval), scope: "operator.approvals" };
 }
 
-export function approvalResolved(end: { id: string; decision: ApprovalDecision; ts: number }): GatewayEvent {
+export function approvalResolved(end: {
+  id: string;
+  decision: ApprovalDecision;
+  resolvedBy?: string;
+  ts: number;
+}): GatewayEvent {
   return { event: "exec.approval.resolved", payload: end, scope: "operator.approvals" };
 }

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { endText, type QuestionEnd } from "../../types/chat/question-end.ts";
 import { defineMethod, MethodError, type Method } from "../../types/method.ts";
 import { showApproval } from "../events/approval-events.ts";
 import type { Hub } from "../transport/hub.ts";
@@ -20,14 +21,31 @@ export function approvalMethods(ports: Pick<ServerPorts, "chat" | "pairing">, hu
       params: z.looseObject({ id: z.string().min(1), decision: z.enum(["allow-once", "allow-always", "deny"]) }),
       run: async ({ id, decision }) => {
         if (approvals.resolve(id, decision)) return { ok: true, id, decision };
-        throw new MethodError("NOT_FOUND", "unknown or expired approval id", {
-          details: { code: "APPROVAL_NOT_FOUND" },
-        });
+        throw tooLate(await approvals.endOf(id));
       },
     }),
     ...pairingMethods(ports, hub),
   ];
 }
+
+/** Why an answer is not taken: the same code for each `reason`, because the field's clients know only that one. */
+function tooLate(end: QuestionEnd | undefined): MethodError {
+  const code = "APPROVAL_NOT_FOUND";
+  if (end === undefined)
+    return new MethodError("NOT_FOUND", "unknown approval id", { details: { code, reason: "unknown" } });
+  const { how, by } = end;
+  const details = { code, reason: REASONS[how], decision: how, ...(by !== undefined && { resolvedBy: by }) };
+  return new MethodError("NOT_FOUND", `this approval waits no more: ${endText(end)}`, { details });
+}
+
+const REASONS: Readonly<Record<QuestionEnd["how"], string>> = {
+  "allow-once": "resolved",
+  "allow-always": "resolved",
+  deny: "resolved",
+  timeout: "expired",
+  abort: "run-aborted",
+  restart: "gateway-restart",
+};
 
 function pairingMethods({ pairing }: Pick<ServerPorts, "pairing">, hub: Hub): readonly Method[] {
   return [

@@ -3,6 +3,7 @@ import type { AgentId, RunId, SessionKey } from "../ids.ts";
 import type { MediaItem } from "./message.ts";
 import type { ChatMessage, ThinkLevel } from "../run/model.ts";
 import type { RunFacts } from "../run/run.ts";
+import type { QuestionEnd } from "./question-end.ts";
 import type { Approval, ApprovalDecision } from "../run/tool.ts";
 
 /** A message of a web, RPC, HTTP or command-line client. */
@@ -65,5 +66,7 @@ export interface ChatPort {
     list(): readonly Approval[];
     /** False when no approval with this id is waiting. */
     resolve(id: string, decision: Extract<ApprovalDecision, "allow-once" | "allow-always" | "deny">): boolean;
+    /** How a question ended; undefined when no question had this id lately. */
+    endOf(id: string): Promise<QuestionEnd | undefined>;
   };
 }

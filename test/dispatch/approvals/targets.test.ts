@@ -96,7 +96,7 @@ describe("a question with targets", () => {
     await Promise.all([boot.ask(`/approve ${id} deny`, "owner"), boot.ask(`/approve ${id} once`, "owner")]);
     await boot.outcome(row);
     expect(answers).toEqual(["deny"]);
-    expect(fixture.platform.texts.join("\n")).toContain("waits no more: it was already denied");
+    expect(fixture.platform.texts.join("\n")).toContain("waits no more: it was already denied by telegram:owner");
   });
 
   it("of a client's turn waits for its targets, though no client may answer", async () => {
@@ -171,4 +171,25 @@ it("the copies that a killed gateway left are all ended at the next start", asyn
     fixture.platform.messages.every(({ text, buttons }) => text.includes("restarted") && buttons.length === 0),
   );
   expect(chats().toSorted()).toEqual(["desk", "night", "owner"]);
+});
+
+it("an answer after a restart learns that the restart denied the command, or that nobody asked", async () => {
+  await boot.tell("do it", "owner");
+  const id = await asked(1);
+  const next = await fixture.boot();
+  await next.ask(`/approve ${id} once`, "owner");
+  expect(fixture.platform.texts.at(-1)).toContain("the gateway was restarted before anybody answered, which denied it");
+  await next.ask("/approve zzzzzz once", "owner");
+  expect(fixture.platform.texts.at(-1)).toContain('No question has the id "zzzzzz".');
+});
+
+it("a question that was answered right before a kill is not called unanswered", async () => {
+  await boot.tell("do it", "owner");
+  const id = await asked(1);
+  Object.assign(fixture.platform, { edit: undefined });
+  boot.chat.approvals.resolve(id, "allow-once");
+  await until(() => answers.length === 1);
+  Reflect.deleteProperty(fixture.platform, "edit");
+  await endOldQuestions((await fixture.boot()).ports);
+  await until(() => copies()[0]!.text === "Allowed once.");
 });

@@ -3,6 +3,7 @@ import type { RunEvent, RunEventBody, RunStream } from "../../../src/types/run/e
 import { agentId, runId, sessionKey, type RunId, type SessionKey } from "../../../src/types/ids.ts";
 import type { AssistantMessage, Usage } from "../../../src/types/run/model.ts";
 import type { Receipt, RunFacts, RunResult } from "../../../src/types/run/run.ts";
+import type { QuestionEnd } from "../../../src/types/chat/question-end.ts";
 import type { Approval, ApprovalDecision } from "../../../src/types/run/tool.ts";
 import { Feed } from "../../../src/utils/feed.ts";
 
@@ -102,6 +103,8 @@ export class ScriptedChat implements ChatPort {
   readonly plain = (text: string): string => text;
   readonly requests: (ChatRequest | OneShotRequest)[] = [];
   readonly waiting: Approval[] = [];
+  /** How questions ended, by their ids. */
+  readonly ended = new Map<string, QuestionEnd>();
   readonly decisions: [string, ApprovalDecision][] = [];
   readonly aborted: [SessionKey, RunId | undefined][] = [];
   script: Script;
@@ -168,6 +171,7 @@ export class ScriptedChat implements ChatPort {
       this.decisions.push([id, decision]);
       return this.waiting.some((approval) => approval.id === id);
     },
+    endOf: async (id: string) => this.ended.get(id),
   };
 
   begin(of: RunFacts): ScriptedRun {

@@ -307,13 +307,13 @@ export interface RunLedger {
   pluginTotals(since: number): Promise<readonly PluginTotal[]>;
 }
 
+/** What earlier versions kept of permanent allowances; later ones keep them in `exec-approvals.json`. */
 export interface ApprovalRules {
   /**
    * The allowance for good of a command of an agent, if any, with who gave it: an owner (`channel:id`) or `operator`; rows of
    * older versions do not say.
    */
   allowance(agent: string, command: string): Promise<{ readonly givenBy?: string } | undefined>;
-  allow(agent: string, command: string, by: string): Promise<void>;
 }
 
 /** Something that happened in the gateway, for the next turn of a session. */

@@ -3,7 +3,7 @@ import { inCommandForm } from "../command-form.ts";
 import { shownPath } from "../../tools/shown-path.ts";
 import type { Principal } from "../../types/run/principal.ts";
 import type { BoundFile } from "../../types/run/backend.ts";
-import type { QuestionEnd } from "../../types/chat/question-end.ts";
+import { answersTo, type QuestionEnd } from "../../types/chat/question-end.ts";
 import type { Approval } from "../../types/run/tool.ts";
 import { shorten } from "../../utils/text/shorten.ts";
 import { BLANKS, IGNORABLE, NO_LETTERS } from "../../utils/text/unicode.ts";
@@ -14,10 +14,19 @@ const UNSEEN = new RegExp(`[${IGNORABLE}${NO_LETTERS}${BLANKS}]+`, "gv");
 /** A display name, which its owner chose: one line, without characters that would end the code span around it. */
 const plain = (name: string): string => shorten(name.replaceAll(UNSEEN, " ").replaceAll("`", "'").trim(), MOST_NAME);
 
+const WORDS = [
+  ["allow-once", "once"],
+  ["allow-always", "always"],
+  ["deny", "deny"],
+] as const;
+
 /** The question for a chat whose people write commands in this form. */
 export function approvalText(approval: Approval, form?: CommandForm): string {
-  const { id, allowance } = approval;
-  const choices = allowance === undefined ? "once or deny. It cannot be allowed for good" : "once, always or deny";
+  const { id } = approval;
+  const answers = answersTo(approval);
+  const words = WORDS.flatMap(([answer, word]) => (answers.includes(answer) ? [word] : []));
+  const note = answers.includes("allow-always") ? "" : ". It cannot be allowed for good";
+  const choices = `${words.slice(0, -1).join(", ")} or ${words.at(-1)}${note}`;
   return `${factsOf(approval)}\n${inCommandForm(`An owner answers within 5 minutes: /approve ${id} ${choices}.`, form)}`;
 }
 
@@ -31,7 +40,10 @@ const ENDS: Readonly<Record<QuestionEnd["how"], string>> = {
 };
 
 /** The text that replaces the question once it is answered. */
-export const answeredText = (approval: Approval, { how }: QuestionEnd): string => `${factsOf(approval)}\n${ENDS[how]}`;
+export const answeredText = (approval: Approval, { how }: QuestionEnd): string =>
+  `${factsOf(approval)}\n${how === "allow-always" && approval.allowance === undefined ? BY_PLUGIN : ENDS[how]}`;
+
+const BY_PLUGIN = "Allowed for good, as far as the plugin that asked keeps it.";
 
 /** The same for a question of an earlier start, of which the command is not known any more. */
 export const oldAnswerText = ({ how }: QuestionEnd): string => ENDS[how];
@@ -67,11 +79,11 @@ function fileLine({ path, size, content }: BoundFile, cwd: string): string {
   return `- \`${shownPath(path, cwd).replaceAll("`", "'")}\` (${size} bytes${mark})`;
 }
 
-export function approvalButtons({ id, allowance }: Approval) {
-  const always = { label: "Always", command: `/approve ${id} always` };
-  return [
-    { label: "Allow once", command: `/approve ${id} once` },
-    ...(allowance === undefined ? [] : [always]),
-    { label: "Deny", command: `/approve ${id} deny` },
-  ];
+const LABELS = { "allow-once": "Allow once", "allow-always": "Always", deny: "Deny" } as const;
+
+export function approvalButtons(approval: Approval) {
+  const answers = answersTo(approval);
+  return WORDS.flatMap(([answer, word]) =>
+    answers.includes(answer) ? [{ label: LABELS[answer], command: `/approve ${approval.id} ${word}` }] : [],
+  );
 }

@@ -3,7 +3,7 @@ import { background } from "../../utils/background.ts";
 import type { Clock } from "../../types/clock.ts";
 import type { KeyValue } from "../../types/journal.ts";
 import type { Log } from "../../types/log.ts";
-import type { QuestionEnd } from "../../types/chat/question-end.ts";
+import { answersTo, type QuestionEnd } from "../../types/chat/question-end.ts";
 import type { RunFacts } from "../../types/run/run.ts";
 import type { Principal } from "../../types/run/principal.ts";
 import type {
@@ -12,11 +12,10 @@ import type {
   ApprovalDecision,
   ApprovalDesk,
   ApprovalQuestion,
+  PersonsAnswer,
 } from "../../types/run/tool.ts";
 import type { Unasked } from "../../types/run/unasked.ts";
 import { QuestionEnds } from "./question-ends.ts";
-
-export type Answer = Extract<ApprovalDecision, "allow-once" | "allow-always" | "deny">;
 
 /** Milliseconds that a person has to answer. After that the command is denied. */
 const WAIT_MS = 5 * 60 * 1000;
@@ -75,15 +74,23 @@ export class Approvals {
 
   /**
    * Answers a question in the name of an owner (`channel:id`). Returns the decision that applies: a command that cannot be
-   * allowed permanently is allowed once. Undefined when no question has this id.
+   * allowed permanently is allowed once. Undefined when no question has this id, or when the question does not offer the answer
+   * and still waits; see `offered`.
    */
-  resolve(id: string, decision: Answer, by = BY_OPERATOR): Answer | undefined {
+  resolve(id: string, decision: PersonsAnswer, by = BY_OPERATOR): PersonsAnswer | undefined {
     const pending = this.#pending.get(id.toLowerCase());
     if (!pending) return undefined;
-    const isKept = decision !== "allow-always" || pending.approval.allowance !== undefined;
-    const taken = isKept ? decision : "allow-once";
+    const offered = answersTo(pending.approval);
+    const taken = decision === "allow-always" && !offered.includes(decision) ? "allow-once" : decision;
+    if (!offered.includes(taken)) return undefined;
     pending.settle({ how: taken, by });
     return taken;
+  }
+
+  /** The answers that an open question offers. Undefined when no question has this id. */
+  offered(id: string): readonly PersonsAnswer[] | undefined {
+    const pending = this.#pending.get(id.toLowerCase());
+    return pending && answersTo(pending.approval);
   }
 
   /** How a question ended, so that a late answer learns why it is too late. Undefined when no question had this id lately. */

@@ -21,12 +21,18 @@ export function approvalMethods(ports: Pick<ServerPorts, "chat" | "pairing">, hu
       params: z.looseObject({ id: z.string().min(1), decision: z.enum(["allow-once", "allow-always", "deny"]) }),
       run: async ({ id, decision }) => {
         if (approvals.resolve(id, decision)) return { ok: true, id, decision };
-        throw tooLate(await approvals.endOf(id));
+        const offered = approvals.offered(id);
+        throw offered ? notOffered(decision, offered) : tooLate(await approvals.endOf(id));
       },
     }),
     ...pairingMethods(ports, hub),
   ];
 }
+
+const notOffered = (decision: string, allowedDecisions: readonly string[]): MethodError =>
+  new MethodError("INVALID_REQUEST", `this approval does not offer ${decision}`, {
+    details: { code: "APPROVAL_DECISION_NOT_ALLOWED", allowedDecisions },
+  });
 
 /** Why an answer is not taken: the same code for each `reason`, because the field's clients know only that one. */
 function tooLate(end: QuestionEnd | undefined): MethodError {

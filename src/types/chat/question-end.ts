@@ -1,3 +1,14 @@
+import type { ApprovalQuestion, PersonsAnswer } from "../run/tool.ts";
+
+/** The answers that a question offers. */
+export const answersTo = ({
+  allowing,
+  allowance,
+}: Pick<ApprovalQuestion, "allowing" | "allowance">): readonly PersonsAnswer[] => [
+  ...(allowing ?? ["allow-once", ...(allowance === undefined ? [] : (["allow-always"] as const))]),
+  "deny",
+];
+
 /** How a question to a person can end. `restart`: the gateway ended before anybody answered, which denied it. */
 export const QUESTION_ENDS = ["allow-once", "allow-always", "deny", "timeout", "abort", "restart"] as const;
 

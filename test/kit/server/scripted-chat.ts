@@ -171,6 +171,7 @@ export class ScriptedChat implements ChatPort {
       this.decisions.push([id, decision]);
       return this.waiting.some((approval) => approval.id === id);
     },
+    offered: () => undefined,
     endOf: async (id: string) => this.ended.get(id),
   };
 

@@ -27,6 +27,8 @@ export async function approve(context: CommandContext): Promise<CommandAnswer> {
     return { text: inCommandForm("Use /approve <id> once, always or deny.", commandFormOf(ports, message.from)) };
   const by = principalOf([{ message }], ports);
   const taken = context.approvals.resolve(id, decision, by.id);
+  if (taken === undefined && context.approvals.offered(id) !== undefined)
+    return { text: `The question "${id}" cannot be allowed once: answer always or deny.` };
   if (taken === undefined) return { text: tooLate(id, await context.approvals.endOf(id)) };
   return { text: decision === taken ? ANSWERED[taken] : "Allowed once: this command cannot be allowed for good." };
 }

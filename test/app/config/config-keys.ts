@@ -28,6 +28,11 @@ const TOOL_LISTS = TOOL_PLACES.flatMap((at) => ["allow", "alsoAllow", "deny"].ma
 
 export const NAMED: readonly (readonly [file: string, title: string, keys: readonly string[]])[] = [
   [
+    "test/app/config/config-elevated.test.ts",
+    "has the level of agents.defaults.elevatedDefault in conversations that set none",
+    ["agents.defaults.elevatedDefault"],
+  ],
+  [
     "test/app/config/config-approvals.test.ts",
     "is its chat, its targets or both, as approvals.exec says",
     ["exec", "plugin"].flatMap((kind) => [`approvals.${kind}.enabled`, `approvals.${kind}.mode`]),

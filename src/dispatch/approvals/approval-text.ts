@@ -46,7 +46,10 @@ export const answeredText = (approval: Approval, { how }: QuestionEnd): string =
 const BY_PLUGIN = "Allowed for good, as far as the plugin that asked keeps it.";
 
 /** The same for a question of an earlier start, of which the command is not known any more. */
-export const oldAnswerText = ({ how }: QuestionEnd): string => ENDS[how];
+export const oldAnswerText = ({ how }: QuestionEnd): string =>
+  how === "allow-once" || how === "allow-always" ? `${ENDS[how]} ${MAY_NOT_HAVE_RUN}` : ENDS[how];
+
+const MAY_NOT_HAVE_RUN = "The gateway ended soon afterwards, so it may not have run.";
 
 const wishOf = (askedBy: Approval["askedBy"]): string =>
   askedBy === "plugin" ? "A plugin asks whether to allow a call of the agent" : "The agent wants to run a command";

@@ -44,10 +44,10 @@ export async function replaceQuestion(
   { answer, isTarget, ...question }: AnsweredQuestion,
   ports: EndPorts,
 ): Promise<void> {
-  if (!isTarget && !ports.link(to)?.edit) return;
+  if (!isTarget && !mayEdit(to, ports)) return;
   const row = await sentRow(to, question, ports);
   if (!row) return;
-  const edited = ports.link(to)?.edit && row.messageId;
+  const edited = mayEdit(to, ports) ? row.messageId : undefined;
   if (edited === undefined && !isTarget) return;
   await ports.outbox.deliver({
     replyKey: `${question.key}:end`,
@@ -55,6 +55,12 @@ export async function replaceQuestion(
     blocks: [{ kind: "notice", markdown: answer, because: "approval" }],
     ...(edited !== undefined && { editOf: edited }),
   });
+}
+
+/** A platform that is not connected may be able to: the outbox keeps the change until it is, and sends a message if it is not. */
+function mayEdit(to: Peer, { link }: Pick<EndPorts, "link">): boolean {
+  const found = link(to);
+  return found === undefined || found.edit !== undefined;
 }
 
 /** The message of a question, once it is sent. Undefined when it was not: then it is not sent any more either. */

@@ -118,6 +118,19 @@ describe("a question with targets", () => {
     await boot.outcome(row);
   });
 
+  it("is replaced once the platform is there again, when it is answered while the platform is away", async () => {
+    route([DESK], { isInChat: true });
+    const row = await boot.tell("do it", "owner");
+    const id = await asked(2);
+    fixture.isLinked = false;
+    boot.chat.approvals.resolve(id, "deny");
+    await until(async () => (await boot.journal.outbox.open()).some(({ replyKey }) => replyKey.endsWith(":to:0:end")));
+    fixture.isLinked = true;
+    await boot.outcome(row);
+    await until(() => copies().every(({ text, buttons }) => text.includes("Denied.") && buttons.length === 0));
+    expect(chats().toSorted()).toEqual(["desk", "owner"]);
+  });
+
   it("gets its end as a further message where the platform cannot edit", async () => {
     Object.assign(fixture.platform, { edit: undefined });
     route([DESK]);

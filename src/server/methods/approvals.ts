@@ -2,21 +2,36 @@ import { z } from "zod";
 import { endText, type QuestionEnd } from "../../types/chat/question-end.ts";
 import { defineMethod, MethodError, type Method } from "../../types/method.ts";
 import { showApproval } from "../events/approval-events.ts";
+import type { Approval } from "../../types/run/tool.ts";
 import type { Hub } from "../transport/hub.ts";
 import type { ServerPorts } from "../options.ts";
 
 /** Methods for commands and strangers that wait for an approval. */
 export function approvalMethods(ports: Pick<ServerPorts, "chat" | "pairing">, hub: Hub): readonly Method[] {
   const { approvals } = ports.chat;
+  const isOfPlugin = ({ askedBy }: Approval) => askedBy === "plugin";
+  return [
+    ...questionMethods("exec", () => approvals.list(), approvals),
+    ...questionMethods("plugin", () => approvals.list().filter(isOfPlugin), approvals),
+    ...pairingMethods(ports, hub),
+  ];
+}
+
+/** The methods of one kind of question. Ids are of all kinds. */
+function questionMethods(
+  kind: "exec" | "plugin",
+  list: () => readonly Approval[],
+  approvals: ServerPorts["chat"]["approvals"],
+): readonly Method[] {
   return [
     defineMethod({
-      name: "exec.approval.list",
+      name: `${kind}.approval.list`,
       scope: "operator.approvals",
       params: z.looseObject({}),
-      run: async () => approvals.list().map(showApproval),
+      run: async () => list().map(showApproval),
     }),
     defineMethod({
-      name: "exec.approval.resolve",
+      name: `${kind}.approval.resolve`,
       scope: "operator.approvals",
       params: z.looseObject({ id: z.string().min(1), decision: z.enum(["allow-once", "allow-always", "deny"]) }),
       run: async ({ id, decision }) => {
@@ -25,7 +40,6 @@ export function approvalMethods(ports: Pick<ServerPorts, "chat" | "pairing">, hu
         throw offered ? notOffered(decision, offered) : tooLate(await approvals.endOf(id));
       },
     }),
-    ...pairingMethods(ports, hub),
   ];
 }
 

@@ -361,6 +361,7 @@ it("a question that offers only an answer for good can be allowed so, and not on
   const row = await boot.tell("look", "owner");
   await expect.poll(() => fixture.platform.messages[0]?.text).toContain("always or deny.");
   const { text, buttons } = fixture.platform.messages[0]!;
+  expect(text).toContain("A plugin asks whether to allow a call of the agent");
   const [, id = ""] = /\/approve (\S+)/.exec(text) ?? [];
   expect(buttons).toEqual([`/approve ${id} always`, `/approve ${id} deny`]);
   await boot.ask(`/approve ${id} once`, "owner");

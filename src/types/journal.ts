@@ -191,7 +191,8 @@ export interface OutboxJournal {
   of(inboxId: number): Promise<readonly OutboxRow[]>;
   /**
    * The chats of the messages with this id that this account sent; with `command`, of those that have a button with that command. Then a
-   * message that is being sent counts too, whatever its id will be.
+   * message that is being sent counts too, whatever its id will be, and so does an approval question of which a kill hides whether it
+   * arrived: whoever presses its button learns that it is over.
    */
   chatsOf(of: Pick<Peer, "channel" | "account">, messageId: string, command?: string): Promise<readonly Peer[]>;
   /** Questions about commands of the last hour whose end was not written: those of a gateway that was killed. */

@@ -120,15 +120,13 @@ export class Approvals {
     // Nobody waits for it: a question is asked even when its id cannot be kept.
     background("note of an approval question", this.#ends.asked(approval.id), this.#log);
     const end = await this.#endOf(approval, question, signal);
-    // Before the command runs, so that no restart calls an answered question unanswered.
-    await this.#ends.ended(approval.id, end);
     if (end.how === "allow-always") await this.#remember(approval, end.by ?? BY_OPERATOR);
     const decision = end.how === "restart" ? "deny" : end.how;
     prompter.answered(approval, decision, end);
     return decision;
   }
 
-  /** Resolves with the first end of an open question. */
+  /** Resolves with the first end of an open question, once it is kept: no restart calls a question unanswered whose command ran. */
   #endOf(approval: Approval, question: Question, signal: AbortSignal): Promise<QuestionEnd> {
     return new Promise<QuestionEnd>((resolve) => {
       const cancel = this.#clock.after(waitOf(question), () => settle({ how: "timeout" }));
@@ -137,7 +135,7 @@ export class Approvals {
         cancel();
         signal.removeEventListener("abort", stop);
         this.#pending.delete(approval.id);
-        resolve(end);
+        resolve(this.#ends.ended(approval.id, end).then(() => end));
       };
       signal.addEventListener("abort", stop, { once: true });
       this.#pending.set(approval.id, { approval, settle });

@@ -15,7 +15,9 @@ type Known = Map<string, QuestionEnd | "open">;
 export class QuestionEnds {
   readonly #values: Pick<KeyValue, "get" | "set">;
   readonly #log: Log;
-  #known: Promise<Known> | undefined;
+  #earlier: Promise<Known> | undefined;
+  /** The questions of this process. */
+  readonly #own: Known = new Map();
 
   constructor(values: Pick<KeyValue, "get" | "set">, log: Log) {
     this.#values = values;
@@ -24,7 +26,7 @@ export class QuestionEnds {
 
   /** Undefined for a question that is open, or that nobody asked lately. Never rejects. */
   async of(id: string): Promise<QuestionEnd | undefined> {
-    const found = (await this.#read()).get(id);
+    const found = this.#own.get(id) ?? (await this.#read()).get(id);
     return found === "open" ? undefined : found;
   }
 
@@ -33,16 +35,16 @@ export class QuestionEnds {
     return this.#note(id, "open");
   }
 
-  /** Durable when it resolves, unless the log says otherwise. Never rejects. */
+  /** Known to `of` at once, durable when it resolves, unless the log says otherwise. Never rejects. */
   ended(id: string, end: QuestionEnd): Promise<void> {
     return this.#note(id, end);
   }
 
   async #note(id: string, end: QuestionEnd | "open"): Promise<void> {
-    const known = await this.#read();
-    known.set(id, end);
-    for (const oldest of [...known.keys()].slice(0, Math.max(0, known.size - MOST_KEPT))) known.delete(oldest);
-    const rows = [...known].map(([one, how]) => ({ id: one, ...(how !== "open" && how) }));
+    this.#own.set(id, end);
+    for (const oldest of [...this.#own.keys()].slice(0, -MOST_KEPT)) this.#own.delete(oldest);
+    const all = new Map([...(await this.#read()), ...this.#own]);
+    const rows = [...all].slice(-MOST_KEPT).map(([one, how]) => ({ id: one, ...(how !== "open" && how) }));
     try {
       await this.#values.set(NAME, JSON.stringify(rows));
     } catch (error) {
@@ -51,8 +53,8 @@ export class QuestionEnds {
   }
 
   #read(): Promise<Known> {
-    this.#known ??= this.#readOnce();
-    return this.#known;
+    this.#earlier ??= this.#readOnce();
+    return this.#earlier;
   }
 
   async #readOnce(): Promise<Known> {

@@ -153,3 +153,28 @@ it("questions are asked and answered though their ends can be neither read nor k
   expect(await decision).toBe("allow-once");
   expect(await approvals.endOf(id)).toEqual({ how: "allow-once", by: "operator" });
 });
+
+it("the second of two answers at the same moment learns of the first one", async () => {
+  const { approvals, ask } = openDesk();
+  const decision = ask();
+  const [{ id }] = approvals.list() as [Approval];
+  expect([approvals.resolve(id, "deny", "telegram:42"), approvals.resolve(id, "allow-once")]).toEqual([
+    "deny",
+    undefined,
+  ]);
+  expect(await approvals.endOf(id)).toEqual({ how: "deny", by: "telegram:42" });
+  expect(await decision).toBe("deny");
+});
+
+it("the ends of the last 200 questions are kept, whichever start they are from", async () => {
+  const values = memory();
+  for (let start = 0; start < 3; start += 1) {
+    const { approvals, ask } = openDesk(undefined, values);
+    for (let count = 0; count < 90; count += 1) {
+      const decision = ask();
+      approvals.resolve(approvals.list()[0]!.id, "deny");
+      await decision;
+    }
+  }
+  expect(JSON.parse((await values.get("approvals.questions")) ?? "")).toHaveLength(200);
+});

@@ -21,6 +21,7 @@ import type { TurnKinds } from "../types/run/turn-kind.ts";
 import type { StuckLimits } from "../types/queue.ts";
 import type { SkillsOf } from "../types/run/skill.ts";
 import type { AllowanceKeeper } from "./approvals/approvals.ts";
+import type { ApprovalRoute, RoutedQuestion } from "./approvals/route.ts";
 import type { QueueConfig } from "./queue/queue-settings.ts";
 
 /** How many runs of all sessions are active at the same time. */
@@ -35,6 +36,8 @@ interface OwnerRules {
   isOwner(message: InboundMessage): boolean;
   /** Whether the config names an owner who can write in this channel. It does when unset. */
   hasOwnerIn?(channel: ChannelId): boolean;
+  /** Where a question to owners is shown; in the chat that it is from when unset. */
+  approvalRoute?(question: RoutedQuestion): ApprovalRoute;
 }
 
 /** What the config says about the handling of messages. Read again for each message. */

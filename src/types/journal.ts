@@ -192,7 +192,8 @@ export interface OutboxJournal {
   of(inboxId: number): Promise<readonly OutboxRow[]>;
   /**
    * The chats of the messages with this id that this account sent; with `command`, of those that have a button with that command. Then a
-   * message that is being sent counts too, whatever its id will be.
+   * message that is being sent counts too, whatever its id will be, and so does an approval question of which a kill hides whether it
+   * arrived: whoever presses its button learns that it is over.
    */
   chatsOf(of: Pick<Peer, "channel" | "account">, messageId: string, command?: string): Promise<readonly Peer[]>;
   /** Questions about commands of the last hour whose end was not written: those of a gateway that was killed. */
@@ -308,13 +309,13 @@ export interface RunLedger {
   pluginTotals(since: number): Promise<readonly PluginTotal[]>;
 }
 
+/** What earlier versions kept of permanent allowances; later ones keep them in `exec-approvals.json`. */
 export interface ApprovalRules {
   /**
    * The allowance for good of a command of an agent, if any, with who gave it: an owner (`channel:id`) or `operator`; rows of
    * older versions do not say.
    */
   allowance(agent: string, command: string): Promise<{ readonly givenBy?: string } | undefined>;
-  allow(agent: string, command: string, by: string): Promise<void>;
 }
 
 /** Something that happened in the gateway, for the next turn of a session. */

@@ -3,7 +3,7 @@ import { agentsConfig } from "../../automation/config.ts";
 import { audioConfig } from "../../channels/audio-config.ts";
 import { bindingsConfig } from "../../channels/bindings.ts";
 import { channelsConfig } from "../../channels/config.ts";
-import { commandsConfig, diagnosticsConfig, messagesConfig } from "../../dispatch/config.ts";
+import { approvalsConfig, commandsConfig, diagnosticsConfig, messagesConfig } from "../../dispatch/config.ts";
 import { pluginsConfig } from "../../plugins/config.ts";
 import { skillsConfig } from "../../prompt/config.ts";
 import { authConfig, modelsConfig } from "../../providers/config.ts";
@@ -34,6 +34,9 @@ export const configSchema = z.strictObject({
     .meta(about("Sessions", "Which messages share a conversation, and when a conversation begins anew.")),
   messages: messagesConfig.prefault({}).meta(about("Messages", "How messages are collected and answered.")),
   commands: commandsConfig.prefault({}).meta(about("Commands", "Commands in chats.")),
+  approvals: approvalsConfig
+    .prefault({})
+    .meta(about("Approvals", "Where the questions whether a command may run are shown.")),
   channels: channelsConfig.prefault({}).meta(
     about("Channels", "Chat platforms by name.", {
       telegram: { botToken: "${TELEGRAM_BOT_TOKEN}", allowFrom: ["123456789"] },

@@ -7,6 +7,7 @@ import type { ChatScene } from "../../types/chat/send.ts";
 import type { AskedFor } from "../approvals/approvals.ts";
 import type { DispatchPorts } from "../ports.ts";
 import type { PreparedTurn } from "./prepared-turn.ts";
+import { addressed } from "./addressed.ts";
 import { execWishOf } from "../directives/exec-wish.ts";
 import { chatName, principalOf } from "./principal.ts";
 
@@ -20,6 +21,12 @@ export function askedFor({ facts, rows, message }: PreparedTurn, ports: Principa
     principal: principalOf(rows, ports),
     ...(!isOperator && { chat: chatName(message.from) }),
   };
+}
+
+/** Whom a run of the turn asks. Clients show its questions themselves. */
+export function askingOf({ message, kind }: Pick<PreparedTurn, "message" | "kind">) {
+  const isInChat = kind.asks === "chat" || message.options?.operator !== true;
+  return { asks: kind.asks, chat: isInChat ? addressed(message)?.from : undefined };
 }
 
 /** What the tools of a turn may do follows from this. */

@@ -76,7 +76,7 @@ export async function openJournal(options: JournalOptions): Promise<OpenJournal>
     outbox: createOutbox(commits, clock),
     pairing: createPairing(commits, clock),
     runs: createLedger(commits),
-    approvals: createApprovals(commits, clock),
+    approvals: createApprovals(commits),
     received: createReceived(commits, clock),
     values: createValues(commits),
     sessions: createSessionTable(commits),

@@ -28,6 +28,28 @@ const TOOL_LISTS = TOOL_PLACES.flatMap((at) => ["allow", "alsoAllow", "deny"].ma
 
 export const NAMED: readonly (readonly [file: string, title: string, keys: readonly string[]])[] = [
   [
+    "test/app/config/config-elevated.test.ts",
+    "has the level of agents.defaults.elevatedDefault in conversations that set none",
+    ["agents.defaults.elevatedDefault"],
+  ],
+  [
+    "test/app/config/config-approvals.test.ts",
+    "is its chat, its targets or both, as approvals.exec says",
+    ["exec", "plugin"].flatMap((kind) => [`approvals.${kind}.enabled`, `approvals.${kind}.mode`]),
+  ],
+  [
+    "test/app/config/config-approvals.test.ts",
+    "is narrowed to the agents and sessions that the filters name",
+    ["exec", "plugin"].flatMap((kind) => [`approvals.${kind}.agentFilter`, `approvals.${kind}.sessionFilter`]),
+  ],
+  [
+    "test/app/config/config-approvals.test.ts",
+    "is a thread or a group where the target names one",
+    ["exec", "plugin"].flatMap((kind) =>
+      ["channel", "to", "accountId", "threadId"].map((key) => `approvals.${kind}.targets.${key}`),
+    ),
+  ],
+  [
     "test/mcp/hostile.test.ts",
     "a server gets the variables, arguments and folder of the config, and none of the gateway's own secrets",
     ["command", "args", "env", "cwd"].map((key) => `mcp.servers.${key}`),

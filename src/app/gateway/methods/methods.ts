@@ -1,4 +1,5 @@
 import type { Method } from "../../../types/method.ts";
+import { approvalFileMethods } from "./approval-methods.ts";
 import { channelMethods } from "./channel-methods.ts";
 import { commandMethods } from "./command-methods.ts";
 import { configMethods } from "./config-methods.ts";
@@ -14,6 +15,7 @@ import { sendMethods } from "./send-methods.ts";
 /** The gateway's methods in addition to the server's own. */
 export const gatewayMethods = (parts: Parts): readonly Method[] => [
   ...parts.channels.methods(),
+  ...approvalFileMethods(parts),
   ...channelMethods(parts),
   ...commandMethods(parts),
   ...configMethods(parts),

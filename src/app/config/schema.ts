@@ -12,7 +12,7 @@ import { sessionConfig } from "../../sessions/config.ts";
 import { journalConfig, retentionConfig } from "../../store/config.ts";
 import { toolsConfig } from "../../tools/config.ts";
 import { about } from "../../utils/config.ts";
-import { browserConfig, cronConfig, envConfig, loggingConfig, mcpConfig } from "./base.ts";
+import { browserConfig, cronConfig, hooksConfig, envConfig, loggingConfig, mcpConfig } from "./base.ts";
 
 /** The schema of `openclaw.json`, composed from the slices of the modules. */
 export const configSchema = z.strictObject({
@@ -44,6 +44,7 @@ export const configSchema = z.strictObject({
   ),
   audio: audioConfig.prefault({}).meta(about("Audio", "Transcription of recordings.")),
   cron: cronConfig.prefault({}).meta(about("Scheduled jobs", "What agents do at certain times.")),
+  hooks: hooksConfig.prefault({}).meta(about("Hooks", "Requests of other programs that wake agents.")),
   bindings: bindingsConfig
     .prefault([])
     .meta(about("Bindings", "Which agent answers in which chat. The default agent answers everywhere else.")),

@@ -6,7 +6,7 @@ import type { Config } from "../config/schema.ts";
 import { approvalsCheck } from "./people/approvals-check.ts";
 import { bindingsCheck } from "./bindings-check.ts";
 import { configCheck } from "./config-check.ts";
-import { lockCheck, portCheck, tokenCheck } from "./gateway-checks.ts";
+import { hooksCheck, lockCheck, portCheck, tokenCheck } from "./gateway-checks.ts";
 import { nodeCheck, stateDirCheck } from "./machine-checks.ts";
 import { mentionsCheck } from "./mentions-check.ts";
 import { ownerCheck } from "./people/owner-check.ts";
@@ -33,7 +33,7 @@ export function appChecks(options: {
   ];
   if (!config) return always;
   const bound = config.bindings.length > 0 ? [bindingsCheck(config)] : [];
-  const own = [portCheck, tokenCheck].map((check) => check(config, paths));
+  const own = [portCheck, tokenCheck, hooksCheck].map((check) => check(config, paths));
   const ofAgents = agentChecks({ config, paths, env: load.env });
   const jobs = cronChecks({ stateDir: paths.stateDir, journal: journalPath(paths), config: config.cron });
   const people = [policyCheck, ownerCheck, approvalsCheck, mentionsCheck, toolsCheck].map((check) => check(config));

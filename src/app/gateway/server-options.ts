@@ -10,6 +10,7 @@ import { OpenClawError } from "../../types/errors.ts";
 import { Secret } from "../../types/secret.ts";
 import { ensureGatewayToken, TOKEN_CHARS, TOKEN_FIX } from "../config/gateway-token.ts";
 import { packageRoot } from "../package-root.ts";
+import { openHooks } from "./hooks/open-hooks.ts";
 import { catalogOf } from "./catalog.ts";
 import type { Parts, StartOptions } from "./parts.ts";
 import { gatewayMethods } from "./methods/methods.ts";
@@ -63,7 +64,7 @@ export function serverPorts(parts: Parts, chat: ChatPort): ServerPorts {
     catalog: catalogOf(parts),
     reports: reportsOf(parts),
     events: (signal) => events.watch(signal),
-    webhooks: channels.webhooks,
+    webhooks: openHooks(parts, channels.webhooks),
     log,
     clock: systemClock,
   };

@@ -5,9 +5,9 @@ import type { InboxRow } from "../../types/journal.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 import { afterRun, afterSkip } from "./after-run.ts";
 import { alertOf, alertText, destinationOf } from "./alerts.ts";
-import { cronMessage } from "./cron-message.ts";
+import { CRON, cronMessage } from "./cron-message.ts";
 import { decide, type Due, graceOf } from "./due.ts";
-import { ended, sentFor } from "./follow.ts";
+import { ended, sentFor } from "../follow.ts";
 import type { CronEntry, CronJobs } from "./jobs.ts";
 import type { CronPorts } from "./ports.ts";
 import { failedRecord, queuedRecord, recordOf, skippedRecord } from "./record.ts";
@@ -165,7 +165,7 @@ export class CronScheduler {
 
   async #finish(id: string, underway: CronUnderway): Promise<void> {
     const ports = { clock: this.#ports.clock, journal: this.#ports.journal, signal: this.#stop.signal };
-    const row = await ended(underway.eventKey, ports);
+    const row = await ended({ channel: CRON, eventKey: underway.eventKey }, ports);
     if (this.#stop.signal.aborted) return;
     const entry = this.#jobs.find(id);
     if (!entry) return;

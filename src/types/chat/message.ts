@@ -141,6 +141,16 @@ export interface MessageOptions {
   readonly exec?: { readonly isOwner: boolean; readonly tools?: readonly string[] };
   /** Set for the turn of a scheduled job. */
   readonly cron?: CronTurn;
+  /** Set for the turn of a request from another program. */
+  readonly hook?: HookTurn;
+}
+
+/** How the turn of a request from another program runs. */
+export interface HookTurn {
+  /** The source, as the config or the request calls it. */
+  readonly name: string;
+  /** Text for the System lines, in a conversation that people have, too. */
+  readonly event?: string;
 }
 
 /** How the turn of a scheduled job runs. */

@@ -54,9 +54,10 @@ export class CronDesk {
   }
 
   list(query: CronListQuery): { jobs: readonly CronJobView[]; total: number } {
-    const views = [...this.#jobs.all()].filter((entry) => isWanted(entry, query)).map(viewOf);
+    const wanted = [...this.#jobs.all()].filter((entry) => isWanted(entry, query));
     const { offset = 0, limit = 50 } = query;
-    return { jobs: sorted(views, query).slice(offset, offset + limit), total: views.length };
+    const page = sorted(wanted, query).slice(offset, offset + limit);
+    return { jobs: page.map(viewOf), total: wanted.length };
   }
 
   get(id: string): CronJobView | undefined {

@@ -1,5 +1,4 @@
 import type { CronEntry } from "./jobs.ts";
-import type { CronJobView } from "./views.ts";
 
 /** Which jobs are wanted, in the protocol's words. */
 export interface CronListQuery {
@@ -40,14 +39,14 @@ const textOf = ({ id, name, description = "", payload }: CronEntry["job"]): stri
 
 /** By the next run unless another order is wanted; jobs without a next run come last. */
 export function sorted(
-  views: readonly CronJobView[],
+  entries: readonly CronEntry[],
   { sortBy = "nextRunAtMs", sortDir = "asc" }: CronListQuery,
-): CronJobView[] {
+): readonly CronEntry[] {
   const sign = sortDir === "asc" ? 1 : -1;
-  return views.toSorted((a, b) => {
-    if (sortBy === "name") return sign * a.name.localeCompare(b.name);
-    if (sortBy === "updatedAtMs") return sign * (a.updatedAtMs - b.updatedAtMs);
-    const [one, other] = [a.state.nextRunAtMs, b.state.nextRunAtMs];
+  return entries.toSorted((a, b) => {
+    if (sortBy === "name") return sign * a.job.name.localeCompare(b.job.name);
+    if (sortBy === "updatedAtMs") return sign * (a.job.updatedAtMs - b.job.updatedAtMs);
+    const [one, other] = [a.runsAtMs, b.runsAtMs];
     if (one === undefined || other === undefined) return Number(one === undefined) - Number(other === undefined);
     return sign * (one - other);
   });

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { CronJob } from "../../types/cron/job.ts";
 import type { CronRun, CronState } from "../../types/cron/run.ts";
+import { once } from "../../utils/share-calls.ts";
 import { defined } from "../../utils/defined.ts";
 
 /** The field's kinds of failures, where ours have other names. */
@@ -18,9 +19,9 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 /** Changes with whatever people say of a job. */
-export function revisionOf({ updatedAtMs: _updated, createdAtMs: _created, ...job }: CronJob): string {
-  return createHash("sha256").update(JSON.stringify(job)).digest("hex").slice(0, 16);
-}
+export const revisionOf = once(({ updatedAtMs: _updated, createdAtMs: _created, ...job }: CronJob): string =>
+  createHash("sha256").update(JSON.stringify(job)).digest("hex").slice(0, 16),
+);
 
 /** A job as clients see it, in the protocol's words. */
 export function jobView(job: CronJob, state: CronState, nextRunAtMs: number | undefined) {

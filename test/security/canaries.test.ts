@@ -53,6 +53,11 @@ function configWith(canaries: Canaries, model: { url: string }) {
     audio: {
       transcription: { baseUrl: "http://127.0.0.1:1", model: "m", apiKey: canary("audio.transcription.apiKey") },
     },
+    cron: { webhookToken: canary("cron.webhookToken") },
+    hooks: {
+      token: canary("hooks.token"),
+      mappings: [{ match: { path: "x" }, verify: { header: "h", secret: canary("hooks.verify") } }],
+    },
     models: {
       providers: {
         fake: {
@@ -118,6 +123,8 @@ async function shownBy(home: Home, env: Record<string, string>): Promise<readonl
     ["mcp", "list"],
     ["mcp", "probe"],
     ["config", "get", "tools"],
+    ["config", "get", "cron"],
+    ["config", "get", "hooks"],
     ["models", "status"],
     ["runs", "--json"],
     ["inbox", "list"],
@@ -153,6 +160,9 @@ test("no secret of the config leaves it, though a provider repeats them all", as
     "mcp.servers.*.env.*",
     "mcp.servers.*.headers.*",
     "audio.transcription.apiKey",
+    "cron.webhookToken",
+    "hooks.token",
+    "hooks.mappings.[].verify.secret",
     "plugins.entries.*.env.*",
     "plugins.entries.*.apiKey",
     "env.vars.*",

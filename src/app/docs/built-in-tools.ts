@@ -1,6 +1,6 @@
 import { Browsers } from "../../browser/browsers.ts";
 import { browserTools } from "../../browser/tool/tool.ts";
-import { gatewayTool } from "../../tools/gateway/gateway.ts";
+import { daemonTools } from "./daemon-tools.ts";
 import { hostBackends } from "../../tools/host/host.ts";
 import { ACTIONS, inputFor } from "../../tools/message/fields.ts";
 import { MESSAGE_TOOL } from "../../tools/message/message-result.ts";
@@ -37,7 +37,7 @@ export function builtInTools(browser: Config["browser"]): readonly BuiltInTool[]
       chooseModel: unused,
       agents: () => ({ all: [], mayStart: [] }),
     }),
-    gatewayTool({ config: unused, schema: unused, edits: unused, write: unused, restart: unused }),
+    ...daemonTools,
     ...shownWebTools(),
     ...browserTools(browsersFor(browser)),
   ];

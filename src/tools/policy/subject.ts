@@ -12,13 +12,14 @@ export function subjectOf({
   readonly isSandboxed?: boolean;
 }): PolicySubject {
   const { principal, senders = [], chatRules, depth = 0, inherited } = acting;
+  const named = only ?? acting.only;
   return {
     hasOwnerRights: hasOwnerRights(principal),
     senders,
     depth,
     ...(chatRules && { chatRules }),
     ...(inherited && { inherited }),
-    ...(only && { only }),
+    ...(named && { only: named }),
     ...(isSandboxed === true && { isSandboxed }),
   };
 }

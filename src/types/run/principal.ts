@@ -41,6 +41,8 @@ export interface Acting {
   readonly chatRules?: readonly ChatToolRules[];
   /** Names of the tools of the run that asked for this one. */
   readonly inherited?: readonly string[];
+  /** Names and groups of the only tools that whoever set the turn up allows it. */
+  readonly only?: readonly string[];
   /** What the conversation or a message sets for the turn's commands. */
   readonly exec?: SessionExec;
   /**

@@ -28,6 +28,28 @@ const TOOL_LISTS = TOOL_PLACES.flatMap((at) => ["allow", "alsoAllow", "deny"].ma
 
 export const NAMED: readonly (readonly [file: string, title: string, keys: readonly string[]])[] = [
   [
+    "test/app/config/config-elevated.test.ts",
+    "has the level of agents.defaults.elevatedDefault in conversations that set none",
+    ["agents.defaults.elevatedDefault"],
+  ],
+  [
+    "test/app/config/config-approvals.test.ts",
+    "is its chat, its targets or both, as approvals.exec says",
+    ["exec", "plugin"].flatMap((kind) => [`approvals.${kind}.enabled`, `approvals.${kind}.mode`]),
+  ],
+  [
+    "test/app/config/config-approvals.test.ts",
+    "is narrowed to the agents and sessions that the filters name",
+    ["exec", "plugin"].flatMap((kind) => [`approvals.${kind}.agentFilter`, `approvals.${kind}.sessionFilter`]),
+  ],
+  [
+    "test/app/config/config-approvals.test.ts",
+    "is a thread or a group where the target names one",
+    ["exec", "plugin"].flatMap((kind) =>
+      ["channel", "to", "accountId", "threadId"].map((key) => `approvals.${kind}.targets.${key}`),
+    ),
+  ],
+  [
     "test/mcp/hostile.test.ts",
     "a server gets the variables, arguments and folder of the config, and none of the gateway's own secrets",
     ["command", "args", "env", "cwd"].map((key) => `mcp.servers.${key}`),
@@ -410,6 +432,106 @@ export const NAMED: readonly (readonly [file: string, title: string, keys: reado
       "agents.list.tools.loopDetection.detectors.knownPollNoProgress",
       "agents.list.tools.loopDetection.detectors.pingPong",
       "agents.list.tools.loopDetection.postCompactionGuard.windowSize",
+    ],
+  ],
+  [
+    "test/walk/cron/config.test.ts",
+    "switches them off, and how many run at once",
+    ["cron.enabled", "cron.maxConcurrentRuns"],
+  ],
+  [
+    "test/walk/cron/config.test.ts",
+    "says how often and after what a single one is tried again",
+    ["cron.retry.maxAttempts", "cron.retry.backoffMs", "cron.retry.retryOn"],
+  ],
+  ["test/walk/cron/config.test.ts", "lets missed slots be skipped", ["cron.skipMissedJobs"]],
+  [
+    "test/walk/cron/config.test.ts",
+    "names the webhook of older jobs, and may allow every private address",
+    ["cron.webhook", "cron.webhookSsrfPolicy.dangerouslyAllowPrivateNetwork"],
+  ],
+  [
+    "test/walk/cron/config.test.ts",
+    "says how long conversations and how many records are kept",
+    ["cron.sessionRetention", "cron.runLog.keepLines"],
+  ],
+  [
+    "test/walk/cron/config.test.ts",
+    "says when and where alerts go",
+    [
+      "cron.failureAlert.after",
+      "cron.failureAlert.cooldownMs",
+      "cron.failureDestination.channel",
+      "cron.failureDestination.to",
+    ],
+  ],
+  [
+    "test/walk/cron/config.test.ts",
+    "says which account sends alerts",
+    ["cron.failureAlert.accountId", "cron.failureDestination.accountId", "cron.failureDestination.mode"],
+  ],
+  ["test/walk/cron/config.test.ts", "may switch alerts off", ["cron.failureAlert.enabled"]],
+  [
+    "test/walk/cron/config.test.ts",
+    "may send alerts to a webhook, also about skipped slots",
+    ["cron.failureAlert.mode", "cron.failureAlert.includeSkipped"],
+  ],
+  [
+    "test/walk/cron/jobs.test.ts",
+    "sends its record to a webhook that the config allows",
+    ["cron.webhookToken", "cron.webhookSsrfPolicy.allowedHostnames"],
+  ],
+  ["test/walk/cron/cli.test.ts", "takes over the jobs and records of another gateway, once", ["cron.store"]],
+  [
+    "test/walk/hooks/config.test.ts",
+    "switches them off, and says where they are",
+    ["hooks.enabled", "hooks.token", "hooks.path"],
+  ],
+  [
+    "test/walk/hooks/config.test.ts",
+    "says which conversations and agents requests may name",
+    [
+      "hooks.defaultSessionKey",
+      "hooks.allowRequestSessionKey",
+      "hooks.allowedSessionKeyPrefixes",
+      "hooks.allowedAgentIds",
+    ],
+  ],
+  [
+    "test/walk/hooks/config.test.ts",
+    "says what a mapping does",
+    [
+      "hooks.transformsDir",
+      "hooks.mappings.id",
+      "hooks.mappings.action",
+      "hooks.mappings.wakeMode",
+      "hooks.mappings.agentId",
+      "hooks.mappings.sessionMode",
+      "hooks.mappings.textTemplate",
+      "hooks.mappings.channel",
+      "hooks.mappings.to",
+      "hooks.mappings.model",
+      "hooks.mappings.thinking",
+      "hooks.mappings.timeoutSeconds",
+      "hooks.mappings.transform.export",
+    ],
+  ],
+  ["test/walk/hooks/hooks.test.ts", "is refused with the reason", ["hooks.maxBodyBytes"]],
+  [
+    "test/walk/hooks/hooks.test.ts",
+    "is what its mapping makes of it: a template, a list, a transform, a signature",
+    [
+      "hooks.presets",
+      "hooks.mappings.match.path",
+      "hooks.mappings.name",
+      "hooks.mappings.sessionKey",
+      "hooks.mappings.messageTemplate",
+      "hooks.mappings.forEach",
+      "hooks.mappings.deliver",
+      "hooks.mappings.allowUnsafeExternalContent",
+      "hooks.mappings.transform.module",
+      "hooks.mappings.verify.header",
+      "hooks.mappings.verify.secret",
     ],
   ],
   [

@@ -104,7 +104,8 @@ function decoded(whole: string, name?: string, decimal?: string, hex?: string): 
 function dateOf(text = ""): string | undefined {
   const said = text.trim();
   if (/^\d{1,4} (?:second|minute|hour|day|week|month|year)s? ago$/.test(said)) return said;
-  if (!/^[\w\s:+,./-]{4,40}$/.test(said)) return undefined;
+  // JavaScript finds a date in any text that ends with a number.
+  if (!/^[\w\s:+,./-]{4,40}$/.test(said) || !/\b(?:19|20)\d\d\b/.test(said)) return undefined;
   const time = Date.parse(said);
   return Number.isNaN(time) ? undefined : new Date(time).toISOString().slice(0, 10);
 }

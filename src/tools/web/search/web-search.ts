@@ -127,7 +127,7 @@ export class WebSearch {
     const name = JSON.stringify([wish, candidates.map(({ id }) => id)]);
     const kept = this.#kept.get(name);
     if (kept && Date.now() - kept.at < cacheTtlMinutes * 60_000) return { outcome: kept.found, isKept: true };
-    const chain = { cooldowns: this.#cooldowns, signal, mostMs: 2000 * timeoutSeconds };
+    const chain = { cooldowns: this.#cooldowns, signal, mostMs: 3000 * timeoutSeconds };
     const outcome = await searchWith(candidates, wish, chain);
     if (!("answer" in outcome)) return { outcome, isKept: false };
     const found = { ...outcome, answer: bounded(outcome.answer) };

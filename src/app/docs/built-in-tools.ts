@@ -1,6 +1,6 @@
 import { Browsers } from "../../browser/browsers.ts";
 import { browserTools } from "../../browser/tool/tool.ts";
-import { gatewayTool } from "../../tools/gateway/gateway.ts";
+import { daemonTools } from "./daemon-tools.ts";
 import { hostBackends } from "../../tools/host/host.ts";
 import { ACTIONS, inputFor } from "../../tools/message/fields.ts";
 import { MESSAGE_TOOL } from "../../tools/message/message-result.ts";
@@ -8,8 +8,7 @@ import { Processes } from "../../tools/process/processes.ts";
 import { toolSchema } from "../../tools/schema.ts";
 import { sessionTools } from "../../tools/session/session-tools.ts";
 import { backendTools } from "../../tools/tools.ts";
-import { webFetchConfig } from "../../tools/web/config.ts";
-import { WebFetch, webTools } from "../../tools/web/web-fetch.ts";
+import { shownWebTools } from "./shown-web-tools.ts";
 import { systemClock } from "../../types/clock.ts";
 import { agentId, sessionKey } from "../../types/ids.ts";
 import type { Log } from "../../types/log.ts";
@@ -38,8 +37,8 @@ export function builtInTools(browser: Config["browser"]): readonly BuiltInTool[]
       chooseModel: unused,
       agents: () => ({ all: [], mayStart: [] }),
     }),
-    gatewayTool({ config: unused, schema: unused, edits: unused, write: unused, restart: unused }),
-    ...webTools(new WebFetch(() => webFetchConfig.parse({}))),
+    ...daemonTools,
+    ...shownWebTools(),
     ...browserTools(browsersFor(browser)),
   ];
   const scene = sceneOf();

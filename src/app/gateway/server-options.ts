@@ -11,6 +11,7 @@ import { OpenClawError } from "../../types/errors.ts";
 import { Secret } from "../../types/secret.ts";
 import { ensureGatewayToken, TOKEN_CHARS, TOKEN_FIX } from "../config/gateway-token.ts";
 import { packageRoot } from "../package-root.ts";
+import { openHooks } from "./hooks/open-hooks.ts";
 import { catalogOf } from "./catalog.ts";
 import type { Parts, StartOptions } from "./parts.ts";
 import { gatewayMethods } from "./methods/methods.ts";
@@ -18,7 +19,7 @@ import { reportsOf } from "./reports.ts";
 import { notifyPaired } from "./notify-paired.ts";
 
 /** Events in addition to those of runs. */
-const EVENT_NAMES = ["sessions.changed", "session.queue", "pairing.requested", "config.changed", "health"];
+const EVENT_NAMES = ["sessions.changed", "session.queue", "pairing.requested", "config.changed", "cron", "health"];
 
 /** How the server is set up. Throws `BIND_REFUSED` for an address that this machine does not have. */
 export async function serverOptions(parts: Parts, options: StartOptions): Promise<ServerOptions> {
@@ -65,7 +66,7 @@ export function serverPorts(parts: Parts, chat: ChatPort): ServerPorts {
     catalog: catalogOf(parts),
     reports: reportsOf(parts),
     events: (signal) => events.watch(signal),
-    webhooks: channels.webhooks,
+    webhooks: openHooks(parts, channels.webhooks),
     log,
     clock: systemClock,
   };

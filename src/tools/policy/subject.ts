@@ -12,6 +12,7 @@ export function subjectOf({
   readonly isSandboxed?: boolean;
 }): PolicySubject {
   const { principal, senders = [], chatRules, depth = 0, inherited, http } = acting;
+  const named = only ?? acting.only;
   return {
     hasOwnerRights: hasOwnerRights(principal),
     senders,
@@ -19,7 +20,7 @@ export function subjectOf({
     ...(chatRules && { chatRules }),
     ...(inherited && { inherited }),
     ...(http && { http }),
-    ...(only && { only }),
+    ...(named && { only: named }),
     ...(isSandboxed === true && { isSandboxed }),
   };
 }

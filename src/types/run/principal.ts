@@ -43,6 +43,8 @@ export interface Acting {
   readonly inherited?: readonly string[];
   /** A client calls one tool over HTTP: what the config says about such calls. */
   readonly http?: ToolLists;
+  /** Names and groups of the only tools that whoever set the turn up allows it. */
+  readonly only?: readonly string[];
   /** What the conversation or a message sets for the turn's commands. */
   readonly exec?: SessionExec;
   /**

@@ -119,7 +119,8 @@ function settingFor({ signal }: ToolCallRequest, { agent, dispatch, ports }: Cal
   const desk = dispatch.approvals.deskFor(
     { facts, principal: OPERATOR },
     {
-      whyUnasked: async () => whyNobody({ asks: ONE_SHOT.asks, principal: OPERATOR }, ports),
+      whyUnasked: async () =>
+        whyNobody({ asks: ONE_SHOT.asks, principal: OPERATOR, targets: [], isOnlyTargets: false }, ports),
       asked: (approval) => log.emit({ type: "approval_request", approval }),
       answered: ({ id: asked }, decision) => log.emit({ type: "approval_end", id: asked, decision }),
     },

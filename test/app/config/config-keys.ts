@@ -599,6 +599,11 @@ export const NAMED: readonly (readonly [file: string, title: string, keys: reado
     ],
   ],
   [
+    "test/app/gateway/http/tool-calls.test.ts",
+    "gateway.tools.deny and gateway.tools.allow say what clients call over HTTP",
+    ["gateway.tools.allow", "gateway.tools.deny"],
+  ],
+  [
     "test/app/config/config-settings.test.ts",
     "takes from the config what a person confirms after untrusted content: everything risky when unset",
     ["tools.untrusted.confirm"],

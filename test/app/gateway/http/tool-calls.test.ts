@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
-import { startGatewayFixture, TOKEN, type GatewayFixture } from "../../kit/gateway/in-process.ts";
+import { startGatewayFixture, TOKEN, type GatewayFixture } from "../../../kit/gateway/in-process.ts";
 
 /** `POST /tools/invoke` over a real gateway. */
 let fixture: GatewayFixture;
@@ -69,10 +69,12 @@ test("the gateway's own files stay closed", async () => {
 });
 
 test("commands of an agent in a sandbox run in it", async () => {
-  const command = `cat ${join(fixture.dir, "openclaw.json")}; echo end`;
+  const file = join(fixture.dir, "beside.txt");
+  writeFileSync(file, "beside-the-workspace");
+  const command = `cat ${file}; echo end`;
   const { text } = await invoke({ tool: "exec", args: { command }, agentId: "boxed" });
   expect(text).toContain("end");
-  expect(text).not.toContain(TOKEN);
+  expect(text).not.toContain("beside-the-workspace");
   const outside = await invoke({ tool: "exec", args: { command } });
-  expect(outside.text).toContain(TOKEN);
+  expect(outside.text).toContain("beside-the-workspace");
 });

@@ -6,7 +6,7 @@ export const WIDE: Readonly<
   Record<string, { readonly fields?: number; readonly booleans?: number; readonly why: string }>
 > = {
   AgentFlags: { fields: 15, booleans: 4, why: "flags of one command" },
-  AgentSettings: { fields: 28, why: "settings in the form of the config" },
+  AgentSettings: { fields: 29, why: "settings in the form of the config" },
   BodyContext: { fields: 13, booleans: 3, why: "the values that the stages of the body read" },
   Capabilities: { booleans: 4, why: "facts that are read together" },
   ChannelAccount: { fields: 15, booleans: 3, why: "a row of channels.status" },

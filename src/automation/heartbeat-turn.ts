@@ -1,4 +1,5 @@
 import { progressOf } from "../harness/run/resume.ts";
+import { CHECKLIST } from "../prompt/bootstrap.ts";
 import { stripHeartbeatToken } from "../reply/heartbeat-token.ts";
 import type { InboundMessage } from "../types/chat/message.ts";
 import type { Session, SessionEntry } from "../types/session.ts";
@@ -26,7 +27,7 @@ export const HEARTBEAT_TURN: TurnKind = {
   answer: "whole",
   maintenance: "none",
   news: ({ options }) => options?.heartbeat?.news,
-  promptFiles: ({ options }) => (options?.heartbeat?.light === true ? "light" : "all"),
+  promptFiles: ({ options }) => (options?.heartbeat?.light === true ? [CHECKLIST] : undefined),
   begin,
   filter: filterFor,
   end,

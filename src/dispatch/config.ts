@@ -128,6 +128,8 @@ export const messagesConfig = z.strictObject({
     .meta(about("Remove reaction", "Removes the reaction when the message has its outcome.")),
 });
 
+export { approvalsConfig } from "./approvals/config.ts";
+
 /** `commands.*` */
 export const commandsConfig = z.strictObject({
   text: z.boolean().default(true).meta(about("Text commands", "Treats messages that begin with `/` as commands.")),

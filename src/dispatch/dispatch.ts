@@ -52,7 +52,7 @@ export class Dispatch {
   constructor(ports: DispatchPorts, commands: AddedCommands = { commands: [], revision: 0 }) {
     this.#ports = ports;
     this.commands = commandTable(commands);
-    this.approvals = new Approvals(ports.allowances, ports.clock, ports.log);
+    this.approvals = new Approvals(ports.allowances, ports.journal.values, ports.clock, ports.log);
     this.replies = new Replies(ports);
     this.#late = new LateMessages(ports, this.replies);
     this.compactions = new Compactions({ ...ports, replies: this.replies });

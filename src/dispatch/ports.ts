@@ -21,6 +21,7 @@ import type { TurnKinds } from "../types/run/turn-kind.ts";
 import type { StuckLimits } from "../types/queue.ts";
 import type { SkillsOf } from "../types/run/skill.ts";
 import type { AllowanceKeeper } from "./approvals/approvals.ts";
+import type { ApprovalRoute, RoutedQuestion } from "./approvals/route.ts";
 import type { QueueConfig } from "./queue/queue-settings.ts";
 
 /** How many runs of all sessions are active at the same time. */
@@ -35,6 +36,8 @@ interface OwnerRules {
   isOwner(message: InboundMessage): boolean;
   /** Whether the config names an owner who can write in this channel. It does when unset. */
   hasOwnerIn?(channel: ChannelId): boolean;
+  /** Where a question to owners is shown; in the chat that it is from when unset. */
+  approvalRoute?(question: RoutedQuestion): ApprovalRoute;
 }
 
 /** What the config says about the handling of messages. Read again for each message. */
@@ -261,8 +264,8 @@ export interface SystemPromptRequest {
   readonly extra?: string;
   /** What is said of the sandbox of the run's tools; unset without one. */
   readonly sandbox?: string;
-  /** Includes only `HEARTBEAT.md` of the workspace's files. */
-  readonly isLight?: boolean;
+  /** The only files of the workspace that it includes, and no text about the memory; all when unset. */
+  readonly onlyFiles?: readonly string[];
 }
 
 /** Messages in a lane that are to become one turn. */

@@ -5,6 +5,7 @@ import { promptDefaultsShape } from "../prompt/config.ts";
 import { ownHumanDelayConfig, replyDefaultsShape } from "../reply/config.ts";
 import { agentToolsConfig } from "../tools/config.ts";
 import { mediaDefaultsShape } from "../tools/media/config.ts";
+import { ELEVATED_LEVELS } from "../types/run/exec-wish.ts";
 import { THINK_LEVELS } from "../types/run/model.ts";
 import { about, makes } from "../utils/config.ts";
 import { compilePattern } from "../utils/text/pattern.ts";
@@ -109,6 +110,18 @@ export const agentDefaultsConfig = z.strictObject({
   thinkingDefault: thinking
     .default("off")
     .meta(about("Thinking", "How much the model thinks. `adaptive` means `medium`, `max` means `xhigh`.")),
+  elevatedDefault: z
+    .enum(ELEVATED_LEVELS)
+    .optional()
+    .meta(
+      about(
+        "Elevated",
+        "How far commands leave the sandbox in conversations without `/elevated`, for whoever `tools.elevated` lets decide " +
+          "that: not at all (`off`), all by the rules of `tools.exec` (`on`), all with a question each (`ask`), or all " +
+          "without questions when an owner writes (`full`). When unset, the agent may request it for one command, and a " +
+          "person is asked.",
+      ),
+    ),
   verboseDefault: verbose
     .default("off")
     .meta(

@@ -18,6 +18,7 @@ import { isHookName, type HookName } from "../types/hook/hook-table.ts";
 import type { HookHandler } from "../types/hook/hooks.ts";
 import type { ToolContribution } from "../types/run/tool.ts";
 import type { TurnKind } from "../types/run/turn-kind.ts";
+import type { WebSearchContribution } from "../types/plugin/web-search.ts";
 import { own } from "../utils/own.ts";
 import { HookTable, type AddedHook } from "./hook-table.ts";
 import { NamedValues } from "./named-values.ts";
@@ -44,6 +45,7 @@ export class Contributions {
     memories: new NamedValues<MemoryContribution>("memory"),
     memorySupplements: new NamedValues<MemoryContribution>("memory supplement"),
     providers: new NamedValues<ModelProviderContribution>("model provider"),
+    webSearches: new NamedValues<WebSearchContribution>("provider of web searches"),
     skills: new NamedValues<string>("skill folder"),
   };
   readonly #hooks = new HookTable();
@@ -140,6 +142,7 @@ export class Contributions {
       addContextEngine: (id, factory) => changed(() => t.engines.add(owner, this.#free("engines", id), factory)),
       addMemory: (memory) => changed(() => this.#addMemory(owner, memory)),
       addModelProvider: (provider) => changed(() => t.providers.add(owner, provider.id, provider)),
+      addWebSearch: (provider) => changed(() => t.webSearches.add(owner, provider.id, provider)),
     };
   }
 
@@ -251,6 +254,10 @@ export class Contributions {
 
   get modelProviders(): readonly ModelProviderContribution[] {
     return this.#tables.providers.list;
+  }
+
+  get webSearches(): readonly WebSearchContribution[] {
+    return this.#tables.webSearches.list;
   }
 }
 

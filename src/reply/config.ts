@@ -30,7 +30,7 @@ const coalesce = z
     }),
     idleMs: z.int().min(0).default(1000).meta({
       title: "Waiting time",
-      description: "Milliseconds without a new block after which waiting blocks are sent with the model's next output.",
+      description: "Milliseconds without a new block after which waiting blocks are sent.",
     }),
   })
   .prefault({});

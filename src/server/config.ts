@@ -59,6 +59,23 @@ const http = z.strictObject({
     .meta(about("Endpoints", "HTTP endpoints in addition to the page and health.")),
 });
 
+const httpTools = z.strictObject({
+  allow: z
+    .array(z.string())
+    .prefault([])
+    .meta(
+      about(
+        "Allowed tools",
+        "Tools and groups that clients may call over HTTP although the gateway denies them by default, such as `exec` and " +
+          "`write`. Wildcards lift nothing. The rules of `tools` and of the agent hold too.",
+      ),
+    ),
+  deny: z
+    .array(z.string())
+    .prefault([])
+    .meta(about("Denied tools", "Tools that no client may call over HTTP: names, groups and `*` wildcards.")),
+});
+
 const reload = z.strictObject({
   mode: z
     .enum(["hybrid", "hot", "restart", "off"])
@@ -112,6 +129,7 @@ export const gatewayConfig = z
         ),
       ),
     controlUi: controlUi.prefault({}).meta(about("Control UI", "The chat page in the browser.")),
+    tools: httpTools.prefault({}).meta(about("Tools", "Tools that clients call over HTTP (`POST /tools/invoke`).")),
     http: http.prefault({}).meta(about("HTTP", "HTTP endpoints.")),
     handshakeTimeoutMs: milliseconds
       .default(10_000)

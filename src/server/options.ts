@@ -1,6 +1,7 @@
 import type { HttpRouteContribution } from "../types/contribution.ts";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ChatPort } from "../types/chat/chat.ts";
+import type { ToolCallOutcome, ToolCallRequest } from "../types/chat/tool-call.ts";
 import type { Clock } from "../types/clock.ts";
 import type { AgentId, SessionKey } from "../types/ids.ts";
 import type { MediaStore, Paired, PairingDesk } from "../types/journal.ts";
@@ -83,6 +84,8 @@ export interface ServerPorts {
   };
   /** Turns a client's name of a session into its key. Throws `MethodError` when the name cannot be one. */
   resolveSessionKey(text: string): SessionKey;
+  /** Calls one tool for whoever holds the token. Rejects when the gateway itself fails. */
+  callTool(request: ToolCallRequest): Promise<ToolCallOutcome>;
   readonly catalog: Catalog;
   readonly reports: Reports;
   /** Events of the other modules; those of runs come through `chat`. */

@@ -8,7 +8,8 @@ import { lockFile } from "./lock/lock-file.ts";
 /** The document as it is in the file, with everything in it that this gateway does not know. */
 export type RawApprovals = Fields & { readonly version?: unknown };
 
-const EMPTY: RawApprovals = { version: 1 };
+/** The document while there is no file. */
+export const EMPTY: RawApprovals = { version: 1 };
 
 /** Most times that an edit is repeated because another program wrote the file meanwhile. */
 const MOST_TRIES = 5;

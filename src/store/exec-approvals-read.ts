@@ -12,6 +12,7 @@ export type ReadApprovals =
   | { readonly kind: "missing" };
 
 const MOST_BYTES = 16 * 1_048_576;
+const TOO_LARGE = `it is larger than ${MOST_BYTES / 1_048_576} MB`;
 const WRITABLE_BY_OTHERS = 0o022;
 
 /** Reads the file. Follows no link, since the file decides what runs. Never throws. */
@@ -26,6 +27,7 @@ export function readApprovals(path: string): ReadApprovals {
 
 /** Never throws. */
 export function parseApprovals(text: string): ReadApprovals {
+  if (Buffer.byteLength(text) > MOST_BYTES) return { kind: "broken", why: TOO_LARGE };
   try {
     const content: unknown = JSON.parse(text);
     return { kind: "read", text, document: execApprovals.parse(content) };
@@ -49,7 +51,7 @@ function textOf(path: string): string {
 function whyUnsafe(facts: Stats): string | undefined {
   const { uid, mode, size } = facts;
   if (!facts.isFile()) return "it is no regular file";
-  if (size > MOST_BYTES) return `it is larger than ${MOST_BYTES / 1_048_576} MB`;
+  if (size > MOST_BYTES) return TOO_LARGE;
   // Windows has neither users nor modes of this kind.
   if (process.getuid === undefined) return undefined;
   if (uid !== process.getuid() && uid !== 0) return `it belongs to another user (${uid})`;

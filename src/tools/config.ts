@@ -4,6 +4,7 @@ import { about, idList } from "../utils/config.ts";
 import { agentExecConfig, execConfig } from "./exec-config.ts";
 import { RISKY_USES } from "../types/run/untrusted.ts";
 import { webFetchConfig } from "./web/config.ts";
+import { webSearchConfig } from "./web/search/config.ts";
 import { loopDetectionConfig, ownLoopDetectionConfig } from "./loop-config.ts";
 
 const PROFILES = ["minimal", "coding", "messaging", "full"] as const;
@@ -196,7 +197,10 @@ export const toolsConfig = z
       .prefault({})
       .meta(about("Loop detection", "Ends runs whose model repeats tool calls without progress.")),
     web: z
-      .strictObject({ fetch: webFetchConfig.prefault({}).meta(about("Fetch", "The tool `web_fetch`.")) })
+      .strictObject({
+        fetch: webFetchConfig.prefault({}).meta(about("Fetch", "The tool `web_fetch`.")),
+        search: webSearchConfig.prefault({}).meta(about("Search", "The tool `web_search`.")),
+      })
       .prefault({})
       .meta(about("Web", "Tools that read the web.")),
     message: message.prefault({}).meta(about("Message", "The `message` tool, which acts in chats.")),

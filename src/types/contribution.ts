@@ -12,6 +12,7 @@ import type { HookName } from "./hook/hook-table.ts";
 import type { HookEvent } from "./hook/events.ts";
 import type { HookContext, HookOptions } from "./hook/hooks.ts";
 import type { ToolContribution } from "./run/tool.ts";
+import type { WebSearchContribution } from "./plugin/web-search.ts";
 import type { TurnKind } from "./run/turn-kind.ts";
 
 /** Something that adds to the gateway: a bundled extension or an installed plugin. Both register by the same calls. */
@@ -21,8 +22,16 @@ export interface Contributor {
   register(registry: ContributionRegistry): void;
 }
 
+/** Services outside that can be added: the rules of `ContributionRegistry` hold. */
+interface ServiceRegistry {
+  /** A provider of models, as `models.providers.<id>` describes one. The config has priority over it. */
+  addModelProvider(provider: ModelProviderContribution): void;
+  /** A provider of `web_search`. It never takes the place of one of the gateway with the same id. */
+  addWebSearch(provider: WebSearchContribution): void;
+}
+
 /** What can be added while `register` runs. Each call throws when the name is taken or cannot be used, or when it is late. */
-export interface ContributionRegistry {
+export interface ContributionRegistry extends ServiceRegistry {
   addChannel(channel: ChannelContribution): void;
   addTurnKind(kind: TurnKind): void;
   /** Never replaces a tool of the gateway with the same name. */
@@ -48,8 +57,6 @@ export interface ContributionRegistry {
   addContextEngine(id: string, factory: ContextEngineFactory): void;
   /** There can be only one memory. Every contributor may add a supplement. */
   addMemory(memory: MemoryContribution): void;
-  /** A provider of models, as `models.providers.<id>` describes one. The config has priority over it. */
-  addModelProvider(provider: ModelProviderContribution): void;
 }
 
 /** A channel. Neither part loads the platform's SDK: a channel that is off costs nothing. */

@@ -2,6 +2,7 @@ import type { MediaId, RunId, SessionKey } from "./ids.ts";
 import type { InboundMessage, Peer } from "./chat/message.ts";
 import type { ReplyButton, OutboundPart } from "./chat/reply.ts";
 import type { Receipt } from "./run/run.ts";
+import type { CronTable } from "./cron/table.ts";
 import type { SessionTable } from "./session.ts";
 
 /** The one visible end of an accepted message. */
@@ -191,7 +192,8 @@ export interface OutboxJournal {
   of(inboxId: number): Promise<readonly OutboxRow[]>;
   /**
    * The chats of the messages with this id that this account sent; with `command`, of those that have a button with that command. Then a
-   * message that is being sent counts too, whatever its id will be.
+   * message that is being sent counts too, whatever its id will be, and so does an approval question of which a kill hides whether it
+   * arrived: whoever presses its button learns that it is over.
    */
   chatsOf(of: Pick<Peer, "channel" | "account">, messageId: string, command?: string): Promise<readonly Peer[]>;
   /** Questions about commands of the last hour whose end was not written: those of a gateway that was killed. */
@@ -307,13 +309,13 @@ export interface RunLedger {
   pluginTotals(since: number): Promise<readonly PluginTotal[]>;
 }
 
+/** What earlier versions kept of permanent allowances; later ones keep them in `exec-approvals.json`. */
 export interface ApprovalRules {
   /**
    * The allowance for good of a command of an agent, if any, with who gave it: an owner (`channel:id`) or `operator`; rows of
    * older versions do not say.
    */
   allowance(agent: string, command: string): Promise<{ readonly givenBy?: string } | undefined>;
-  allow(agent: string, command: string, by: string): Promise<void>;
 }
 
 /** Something that happened in the gateway, for the next turn of a session. */
@@ -373,6 +375,7 @@ export interface Journal {
   readonly sessions: SessionTable;
   readonly events: SystemEvents;
   readonly texts: Texts;
+  readonly cron: CronTable;
   close(): Promise<void>;
 }
 

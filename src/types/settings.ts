@@ -1,3 +1,4 @@
+import type { ElevatedLevel } from "./run/exec-wish.ts";
 import type { VerboseLevel } from "./run/verbose.ts";
 import type { AgentId } from "./ids.ts";
 import type { MediaSettings } from "./media/settings.ts";
@@ -66,6 +67,8 @@ export interface AgentSettings {
   /** There is no message tool when unset. */
   readonly messageTool?: MessageToolSettings;
   readonly exec: ExecSettings;
+  /** How far commands leave the sandbox for whoever may let them, where no conversation says it; one by one when unset. */
+  readonly elevated?: ElevatedLevel;
   /** Commands and file tools work on the machine itself when unset. */
   readonly sandbox?: SandboxSettings;
   /** Why it answers nobody, for operators: the config restricts it by a key that this version does not implement. */

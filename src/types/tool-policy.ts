@@ -89,6 +89,7 @@ export type StageName =
   | "subagent"
   | "inherited"
   | "owner only"
+  | "http"
   | "run";
 
 /** What a stage does with one tool. */
@@ -132,6 +133,8 @@ export interface PolicySubject {
   /** Names of the only tools that the run may have, as whoever started it said; none when empty. */
   readonly only?: readonly string[] | undefined;
   readonly isSandboxed?: boolean;
+  /** What the config says about tools that a client calls over HTTP; unset for every other run. */
+  readonly http?: ToolLists;
   /** Unset: rules about models are left out. */
   readonly model?: { readonly provider: string; readonly id: string };
 }

@@ -208,8 +208,12 @@ describe("what is wrong", () => {
 
   it("with the token, the Node and a second state directory is reported", async () => {
     mkdirSync(join(home, ".clawdbot"));
-    const reports = await examine({ gateway: { bind: "lan", auth: { token: "short" } } });
+    const hooks = { enabled: true, token: "short" };
+    const reports = await examine({ gateway: { bind: "lan", auth: { token: "short" } }, hooks });
     expect(found(reports, "token")).toMatchObject([{ status: "fail" }]);
+    expect(found(reports, "hooks")).toMatchObject([
+      { status: "fail", fix: expect.stringContaining("another random text") },
+    ]);
     expect(JSON.stringify(reports)).not.toContain('"short"');
     expect(found(reports, "statedir")).toMatchObject([
       { status: "ok" },

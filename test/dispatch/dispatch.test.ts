@@ -609,7 +609,7 @@ describe("asking before a command is run", () => {
     expect(await boot.ask(`/approve ${id} once`, "owner")).toEqual({ kind: "command", name: "approve" });
     expect(await boot.outcome(row)).toEqual({ kind: "replied" });
     expect(fixture.platform.texts.at(-1)).toBe("it was allow-once");
-    expect(await boot.journal.approvals.allowance("main", "rm in /w")).toBeUndefined();
+    expect(fixture.remembered).toEqual([]);
     expect(boot.chat.approvals.list()).toEqual([]);
   });
 
@@ -629,7 +629,7 @@ describe("asking before a command is run", () => {
     await boot.ask(`/approve ${(await question()).id} always`, "owner");
     await boot.outcome(row);
     expect(fixture.platform.texts.join("\n")).toContain("Allowed.");
-    expect(await boot.journal.approvals.allowance("main", "rm in /w")).toEqual({ givenBy: "telegram:owner" });
+    expect(fixture.remembered).toEqual([{ allowance: "rm in /w", by: "telegram:owner" }]);
   });
 
   it("allows once what cannot be kept, and offers no more", async () => {

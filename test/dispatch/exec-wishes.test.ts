@@ -43,6 +43,22 @@ describe("/elevated", () => {
     expect(told()).toContain("Elevated: not set.");
   });
 
+  it("has the level of the config where the conversation sets none, for those alone who may set it", async () => {
+    fixture.rules = { ...fixture.rules, agent: { elevated: "full" } };
+    await ownerSays("hello");
+    expect(acting.at(-1)?.elevated).toBe("full");
+    await ownerSays("/elevated");
+    expect(told()).toContain("Elevated: full (as configured).");
+    await guestSays("hello");
+    expect(acting.at(-1)?.elevated).toBeUndefined();
+    await ownerSays("/elevated off");
+    await ownerSays("again");
+    expect(acting.at(-1)?.elevated).toBe("off");
+    await ownerSays("/elevated default");
+    await ownerSays("again");
+    expect(acting.at(-1)?.elevated).toBe("full");
+  });
+
   it("in a message holds for it alone", async () => {
     await boot.ask("do it /elevated on please");
     expect(acting.at(-1)?.elevated).toBe("on");

@@ -52,6 +52,15 @@ const KINDS: Readonly<Record<string, Kind>> = {
     shown: /The mail server is full/,
     ends: /^replied$/,
   },
+  "a scheduled job's answer": {
+    begin(at) {
+      at.model.answer(() => ({ text: NEWS }));
+      void openclaw(at, "cron", "add", "1s", "is the mail server well?");
+    },
+    chat: ADA,
+    shown: /The mail server is full/,
+    ends: /^replied$/,
+  },
 };
 
 /** What the journal shows when the process dies. */

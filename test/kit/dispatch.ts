@@ -76,7 +76,9 @@ export interface DispatchFixture {
   ) => (agent: AgentSettings, scene?: ChatScene) => readonly Tool[];
   /** All tools of a turn, over the parts of a boot; takes the place of `tools` and `chatTools`. */
   allTools?: (boot: Pick<DispatchPorts, "journal" | "outbox" | "media" | "clock">) => DispatchPorts["tools"];
-  /** Keeps what is allowed permanently; the journal does when unset. */
+  /** What was allowed permanently. */
+  readonly remembered: { readonly allowance: string | undefined; readonly by: string }[];
+  /** Keeps it. */
   allowances?: DispatchPorts["allowances"];
   /** False while the platform is being connected to. */
   isLinked: boolean;
@@ -126,6 +128,7 @@ export async function openDispatchFixture(): Promise<DispatchFixture> {
     log,
     dir: place.dir,
     tools: [],
+    remembered: [],
     isLinked: true,
     linked: Promise.resolve(),
     keepsPrompts: false,
@@ -166,8 +169,13 @@ async function start(fixture: DispatchFixture, bootId: string, clock: Clock): Pr
   const media = openMediaStore(join(dir, "media"));
   const chatTools = fixture.chatTools?.({ journal, outbox, media, clock });
   const ports: DispatchPorts = {
-    // The tools of this boot, which are made below, may bring them.
-    allowances: { remember: (...allowed) => (fixture.allowances ?? inJournal(journal)).remember(...allowed) },
+    allowances: {
+      async remember(approval, by) {
+        fixture.remembered.push({ allowance: approval.allowance, by });
+        // The tools of this boot, which are made below, may bring them.
+        await fixture.allowances?.remember(approval, by);
+      },
+    },
     kinds: fixture.kinds,
     ...(hooks && { hooks }),
     ...(fixture.keepsPrompts && { texts: journal.texts }),
@@ -244,11 +252,6 @@ async function start(fixture: DispatchFixture, bootId: string, clock: Clock): Pr
   };
   return boot;
 }
-
-/** Allowances as earlier versions kept them. */
-const inJournal = ({ approvals }: OpenJournal): DispatchPorts["allowances"] => ({
-  remember: async ({ agentId, allowance }, by) => approvals.allow(agentId, allowance ?? "", by),
-});
 
 function hooksOf({ hooks: register, log }: DispatchFixture, clock: Clock): Hooks | undefined {
   if (!register) return undefined;

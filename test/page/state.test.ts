@@ -242,7 +242,7 @@ describe("the transcript", () => {
 });
 
 test("approvals come and go, each once", () => {
-  const approval = { id: "a", sessionKey: MAIN, command: "ls", files: [], mayAlways: true };
+  const approval = { id: "a", sessionKey: MAIN, command: "ls", files: [], answers: ["allow-once", "deny"] };
   const state = play({ type: "approval", approval }, { type: "approval", approval });
   expect(state.approvals).toEqual([approval]);
   expect(reduce(state, { type: "resolved", id: "a" }).approvals).toEqual([]);

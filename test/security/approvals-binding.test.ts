@@ -2,6 +2,7 @@ import { chmod, mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { diskOfDatabases } from "../kit/store/full-disk.ts";
+import { keepOldAllowance } from "../kit/store/old-allowance.ts";
 import { until } from "../kit/until.ts";
 import { openPlace, type Call, type Place } from "./people.ts";
 
@@ -79,7 +80,11 @@ describe("an allowance for good", () => {
   it("of an earlier version counts for owners where nothing is named that could have changed", async () => {
     await put("old.sh", "echo old");
     for (const command of ["ls", "sh old.sh"])
-      await place.boot.journal.approvals.allow("main", JSON.stringify([place.workspace, command]), "operator");
+      keepOldAllowance(join(place.fixture.dir, "journal.sqlite"), {
+        agent: "main",
+        command: JSON.stringify([place.workspace, command]),
+        by: "operator",
+      });
     expect(await place.owner.does(run("ls"))).toContain("old.sh");
     const row = await place.owner.begins(run("sh old.sh"));
     place.boot.chat.approvals.resolve((await place.question()).id, "deny");

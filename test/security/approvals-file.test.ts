@@ -1,6 +1,6 @@
 import { chmod, mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { until } from "../kit/until.ts";
 import { openPlace, type Call, type Place } from "./people.ts";
 
@@ -145,4 +145,35 @@ it("a guest's answer and a second answer change nothing", async () => {
   await place.boot.outcome(row);
   expect(place.fixture.model.calls.at(-1)?.toolText).toContain("A person refused");
   await expect(readFile(path, "utf8")).rejects.toThrow("ENOENT");
+});
+
+describe("commands that are switched off while a question waits", () => {
+  const ends = async (change: () => Promise<unknown> | void) => {
+    await put("tool.sh", "echo first");
+    const row = await place.owner.begins(run("sh tool.sh"));
+    const { id } = await place.question();
+    await change();
+    await place.boot.ask(`/approve ${id} once`, "owner");
+    await place.boot.outcome(row);
+    return place.fixture.model.calls.at(-1)?.toolText ?? "";
+  };
+
+  it("in exec-approvals.json do not run, whatever the answer is", async () => {
+    const told = await ends(() => write({ version: 1, defaults: { security: "deny" } }));
+    expect(told).toContain("commands are switched off (exec-approvals.json)");
+    expect(told).not.toContain("first");
+  });
+
+  it("in the config do not run either", async () => {
+    const { loaded } = place.live;
+    const tools = { ...loaded.config.tools, exec: { ...loaded.config.tools.exec, security: "deny" as const } };
+    const told = await ends(() => place.live.replace({ ...loaded, config: { ...loaded.config, tools } }));
+    expect(told).toContain("commands are switched off (tools.exec)");
+    expect(told).not.toContain("first");
+  });
+
+  it("for another agent alone run after the answer", async () => {
+    const agents = { another: { security: "deny" } };
+    expect(await ends(() => write({ version: 1, agents }))).toContain("first");
+  });
 });

@@ -47,11 +47,19 @@ function configWith(canaries: Canaries, model: { url: string }) {
   const off = { enabled: false };
   return {
     gateway: { port: 0, auth: { token: TOKEN, password: canary("gateway.auth.password") } },
-    tools: { exec: { security: "full" }, web: { search: { apiKey: canary("tools.web.search.apiKey") } } },
+    tools: {
+      exec: { security: "full" },
+      web: { search: { apiKey: canary("tools.web.search.apiKey"), ...searchKeys(canary) } },
+    },
     commands: { ownerAllowFrom: ["42"] },
     env: { vars: { ANY_NAME: canary("env.vars") } },
     audio: {
       transcription: { baseUrl: "http://127.0.0.1:1", model: "m", apiKey: canary("audio.transcription.apiKey") },
+    },
+    cron: { webhookToken: canary("cron.webhookToken") },
+    hooks: {
+      token: canary("hooks.token"),
+      mappings: [{ match: { path: "x" }, verify: { header: "h", secret: canary("hooks.verify") } }],
     },
     models: {
       providers: {
@@ -99,6 +107,11 @@ function configWith(canaries: Canaries, model: { url: string }) {
   };
 }
 
+/** A key of each provider that searches the web. */
+const searchKeys = (canary: (name: string) => string) =>
+  Object.fromEntries(SEARCH_PROVIDERS.map((id) => [id, { apiKey: canary(`tools.web.search.${id}.apiKey`) }]));
+const SEARCH_PROVIDERS = "brave minimax gemini grok kimi perplexity firecrawl exa tavily ollama".split(" ");
+
 /** Everything in the state directory but the config itself and the credentials. */
 function filesOf(dir: string): readonly (readonly [string, string])[] {
   return readdirSync(dir, { withFileTypes: true, recursive: true })
@@ -118,6 +131,8 @@ async function shownBy(home: Home, env: Record<string, string>): Promise<readonl
     ["mcp", "list"],
     ["mcp", "probe"],
     ["config", "get", "tools"],
+    ["config", "get", "cron"],
+    ["config", "get", "hooks"],
     ["models", "status"],
     ["runs", "--json"],
     ["inbox", "list"],
@@ -149,10 +164,15 @@ test("no secret of the config leaves it, though a provider repeats them all", as
     "gateway.auth.password",
     "models.providers.*.apiKey",
     "models.providers.*.headers.*",
+    "tools.web.search.apiKey",
+    ...SEARCH_PROVIDERS.map((id) => `tools.web.search.${id}.apiKey`),
     "mcp.servers.*.args.[]",
     "mcp.servers.*.env.*",
     "mcp.servers.*.headers.*",
     "audio.transcription.apiKey",
+    "cron.webhookToken",
+    "hooks.token",
+    "hooks.mappings.[].verify.secret",
     "plugins.entries.*.env.*",
     "plugins.entries.*.apiKey",
     "env.vars.*",

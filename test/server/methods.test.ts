@@ -495,6 +495,44 @@ test("approvals are listed and decided once", async () => {
   expect(await decide("ask-2")).toMatchObject({ error: { code: "NOT_FOUND" } });
 });
 
+test("questions of plugins are marked, and listed by themselves too", async () => {
+  const [first] = gateway.chat.waiting;
+  gateway.chat.waiting.push({ ...first!, id: "ask-plugin", askedBy: "plugin", allowing: ["allow-always"] });
+  const request = { askedBy: "plugin", allowedDecisions: ["allow-always", "deny"] };
+  expect(await client.request("plugin.approval.list")).toMatchObject({ payload: [{ id: "ask-plugin", request }] });
+  expect(await client.request("exec.approval.list")).toMatchObject({ payload: [{}, { id: "ask-plugin", request }] });
+  const answer = await client.request("plugin.approval.resolve", { id: "ask-plugin", decision: "deny" });
+  expect(answer).toMatchObject({ payload: { ok: true } });
+  gateway.chat.waiting.pop();
+});
+
+test("an answer that a question does not offer is refused with those that it offers", async () => {
+  gateway.chat.offers.set("always-only", ["allow-always", "deny"]);
+  const answer = await client.request("exec.approval.resolve", { id: "always-only", decision: "allow-once" });
+  expect(answer).toMatchObject({
+    error: {
+      code: "INVALID_REQUEST",
+      details: { code: "APPROVAL_DECISION_NOT_ALLOWED", allowedDecisions: ["allow-always", "deny"] },
+    },
+  });
+});
+
+test.each([
+  [undefined, { reason: "unknown" }],
+  [{ how: "timeout" }, { reason: "expired" }],
+  [{ how: "restart" }, { reason: "gateway-restart" }],
+  [{ how: "abort" }, { reason: "run-aborted" }],
+  [
+    { how: "deny", by: "telegram:42" },
+    { reason: "resolved", decision: "deny", resolvedBy: "telegram:42" },
+  ],
+] as const)("a late decision about a question that ended with %j is answered with the reason", async (end, details) => {
+  gateway.chat.ended.clear();
+  if (end) gateway.chat.ended.set("late", end);
+  const answer = await client.request("exec.approval.resolve", { id: "late", decision: "allow-once" });
+  expect(answer).toMatchObject({ error: { code: "NOT_FOUND", details: { code: "APPROVAL_NOT_FOUND", ...details } } });
+});
+
 test("pairing requests are listed and approved by their code", async () => {
   expect(await client.request("pairing.list", { channel: "signal" })).toMatchObject({ payload: { requests: [] } });
   expect(await client.request("pairing.list")).toMatchObject({ payload: { requests: [{ code: "ABCD2345" }] } });

@@ -136,6 +136,16 @@ describe("an edit", () => {
 /** As a program does that knows no lock, while an edit is under way. */
 const replaceSync = (content: unknown): void => writeFileSync(path, JSON.stringify(content));
 
+it("writes no document that is too large to be read again", async () => {
+  await put({ version: 1 });
+  const large = editApprovals(path, () => ({ version: 1, note: "x".repeat(16 * 1_048_576) }));
+  await expect(large).rejects.toMatchObject({
+    code: "APPROVALS_UNUSABLE",
+    message: expect.stringContaining("larger than"),
+  });
+  expect(await read()).toEqual({ version: 1 });
+});
+
 describe("a file that others may have made", () => {
   const asksAboutAll = () => {
     const policy = new ExecApprovalsFile(path).policy("main");

@@ -10,6 +10,7 @@ import { openJournalToRead } from "../../src/store/journal/read-only.ts";
 import { MIGRATIONS } from "../../src/store/journal/schema.ts";
 import type { Clock } from "../../src/types/clock.ts";
 import { accountId, channelId, runId, sessionKey } from "../../src/types/ids.ts";
+import { keepOldAllowance } from "../kit/store/old-allowance.ts";
 import type { InboundMessage, Peer } from "../../src/types/chat/message.ts";
 
 const peer: Peer = {
@@ -258,7 +259,7 @@ describe("ledger, approvals, values", () => {
     expect(await journal.runs.last(sessionKey("nobody"))).toBeUndefined();
     expect(ids(await journal.runs.beginningWith("a", 9))).toEqual(["a_", "a"]);
     expect(ids(await journal.runs.beginningWith("%", 9))).toEqual([]);
-    await journal.approvals.allow("main", "ls -l", "telegram:42");
+    keepOldAllowance(path, { agent: "main", command: "ls -l", by: "telegram:42" });
     expect(await journal.approvals.allowance("main", "ls -l")).toEqual({ givenBy: "telegram:42" });
     expect(await journal.approvals.allowance("main", "ls")).toBeUndefined();
     expect(await journal.approvals.allowance("other", "ls -l")).toBeUndefined();

@@ -63,6 +63,8 @@ it.each([
   [["skills", "entries", "x", "env"], {}],
   [["env", "vars", "NODE_OPTIONS"], "--require /tmp/x"],
   [["approvals", "exec", "enabled"], false],
+  [["approvals", "exec", "targets"], [{ channel: "telegram", to: "77" }]],
+  [["agents", "defaults", "elevatedDefault"], "full"],
   [["session", "identityLinks"], {}],
   [["session"], undefined],
   [["audio", "transcription", "command"], ["sh"]],

@@ -265,6 +265,21 @@ describe("the input of a background command", () => {
     expect(textOf(await follow("write", id, { data: "x" }, { rules: off }))).toContain("switched off");
   });
 
+  it("is not written when the approvals document switches commands off while the question waits", async () => {
+    const id = await start("cat");
+    const asked: string[] = [];
+    const rules: Allowances = {
+      ...noRules,
+      policy: async () => ({ rows: [], ...(asked.length === 0 ? { ask: "always" } : { security: "deny" }) }),
+    };
+    const patch = { rules, asked, answer: "allow-once" } as const;
+    const result = await follow("submit", id, { text: "too late" }, patch);
+    expect([asked, result.isError]).toEqual([["too late"], true]);
+    expect(textOf(result)).toContain("switched off");
+    await follow("write", id, { data: "end", eof: true });
+    expect(await rest(id)).toBe("end");
+  });
+
   it("is missing for one that was not meant for the background", async () => {
     const id = idOf(await call("exec", { command: "sleep 60", yieldMs: 10 }));
     expect(textOf(await follow("write", id, { data: "x" }))).toContain("no open input");

@@ -3,7 +3,10 @@ import type { AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { webFetchConfig } from "../../src/tools/web/config.ts";
-import { WebFetch, webTools } from "../../src/tools/web/web-fetch.ts";
+import { WebFetch } from "../../src/tools/web/web-fetch.ts";
+import { WebSearch } from "../../src/tools/web/search/web-search.ts";
+import { webSearchConfig } from "../../src/tools/web/search/config.ts";
+import { webTools } from "../../src/tools/web/web-tools.ts";
 import { runTool } from "../../src/tools/run.ts";
 import type { ToolContext, ToolResult } from "../../src/types/run/tool.ts";
 import type { Resolve } from "../../src/utils/net/safe-fetch.ts";
@@ -258,7 +261,12 @@ describe("web_fetch", () => {
 
   it("is missing where the config has it off, is off for guests unless it is named, and is a use of the network", async () => {
     const config = webFetchConfig.parse({});
-    expect(webTools(new WebFetch(() => config))).toMatchObject([{ name: "web_fetch", namedFor: "guests" }]);
+    const settings = webSearchConfig.parse({});
+    const search = new WebSearch(() => ({ settings, entries: {}, env: {}, contributed: [] }));
+    expect(webTools(new WebFetch(() => config), search)).toMatchObject([
+      { name: "web_fetch", namedFor: "guests" },
+      { name: "web_search", namedFor: "guests" },
+    ]);
     expect(new WebFetch(() => ({ ...config, enabled: false })).tool()).toBeUndefined();
     const risk = await new WebFetch(() => config).tool()?.riskOf?.({ url: "http://a.test/x" }, { workspace: "/w" });
     expect(risk).toEqual({ use: "network", what: "fetches a.test" });

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { describe } from "vitest";
 import type { TelegramCall } from "../fakes/telegram.ts";
 import { RawClient } from "../kit/server/server.ts";
-import { TOKEN } from "../kit/gateway/process.ts";
-import { outcomesOf } from "../kit/gateway/state-files.ts";
+import { PATIENCE, TOKEN } from "../kit/gateway/process.ts";
+import { outcomesOf, questionsSent } from "../kit/gateway/state-files.ts";
 import { sharedTest } from "../kit/gateway/shared.ts";
 import { isRecord, test, type Peers } from "../kit/gateway/world.ts";
 
@@ -189,5 +189,34 @@ describe.concurrent("a command that must be asked for", () => {
     expect(await second.request("exec.approval.resolve", { id, decision: "deny" })).toMatchObject({ ok: true });
     expect((await world.told("result:")).text).toContain("A person refused this command");
     second.close();
+  });
+
+  test("is shown in the targets of the config, an owner's press there decides, and a kill ends each copy", async ({
+    world,
+    expect,
+  }) => {
+    const exec = { enabled: true, mode: "both", targets: [{ channel: "telegram", to: 1003 }] };
+    const owners = { commands: { ownerAllowFrom: ["telegram:1001", "telegram:1003"] } };
+    const { home, gateway } = await world.start({ ...owners, approvals: { exec } });
+    const shownIn = (chat: number) => world.telegram.shown(chat).join("\n");
+    const copies = async (after: number) => {
+      const at = (chat: string) => (call: TelegramCall) =>
+        call.text.includes("/approve") && call.chatId === chat && (call.messageId ?? 0) > after;
+      return Promise.all(["1001", "1003"].map((chat) => world.telegram.waitFor(at(chat))));
+    };
+    askForCommand(world);
+    world.telegram.say("make it");
+    const [own, copy] = await copies(0);
+    const id = /\/approve (\w+)/.exec(copy!.text)?.[1] ?? "";
+    press(world, { id, call: copy!, buttons: [] }, `/approve ${id} deny`, 1003);
+    expect((await world.told("result:")).text).toMatch(/refused/i);
+    for (const chat of [1001, 1003]) await expect.poll(() => shownIn(chat), PATIENCE).toContain("Denied.");
+    world.telegram.say("make it again");
+    await copies(Math.max(own!.messageId ?? 0, copy!.messageId ?? 0));
+    await expect.poll(() => questionsSent(home), PATIENCE).toBe(4);
+    await gateway.kill("SIGKILL");
+    await home.start();
+    for (const chat of [1001, 1003])
+      await expect.poll(() => shownIn(chat), PATIENCE).toContain("restarted before anybody answered");
   });
 });

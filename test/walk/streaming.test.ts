@@ -70,6 +70,31 @@ describe.concurrent("an answer that grows", () => {
     expect(world.telegram.sent.filter((call) => call.method === "editMessageText")).toEqual([]);
   });
 
+  test("shows its joined blocks while the model is silent", async ({ world, expect }) => {
+    world.previews = true;
+    await world.start({
+      agents: {
+        defaults: {
+          blockStreamingDefault: "on",
+          blockStreamingChunk: { minChars: 20, maxChars: 400 },
+          blockStreamingCoalesce: { minChars: 5000, maxChars: 6000, idleMs: 200 },
+        },
+      },
+    });
+    const shown = () => world.telegram.shown(1001).join("|");
+    const until = world.telegram.waitFor(() => shown().includes("Second paragraph"));
+    world.model.answer(() => ({
+      text: "First paragraph here.\n\nSecond paragraph here.\n\nThe end.",
+      everyMs: 5,
+      until,
+    }));
+    world.telegram.say("wait in the middle");
+    await until;
+    expect(shown()).not.toContain("end.");
+    await world.told("end.");
+    expect(world.telegram.shown(1001)).toEqual(["First paragraph here.\n\nSecond paragraph here.", "The end."]);
+  });
+
   test("comes whole when streaming is off", async ({ world, expect }) => {
     world.previews = true;
     await world.start({ channels: { telegram: { streaming: { mode: "off" } } } });

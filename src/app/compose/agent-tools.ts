@@ -9,7 +9,7 @@ import type { Processes } from "../../tools/process/processes.ts";
 import type { SandboxMachine } from "../../tools/sandbox/machine.ts";
 import { backendTools, toolsFor } from "../../tools/tools.ts";
 import { mediaTools } from "../../tools/media/media-tools.ts";
-import { WebFetch, webTools } from "../../tools/web/web-fetch.ts";
+import { webToolsOf } from "./tools/web.ts";
 import type { ReceivedFiles } from "../../types/journal.ts";
 import { hasOwnerRights, type Acting } from "../../types/run/principal.ts";
 import type { ChatScene } from "../../types/chat/send.ts";
@@ -42,9 +42,9 @@ export function openTools(
   ofChats: readonly ToolContribution[],
 ) {
   const ofBrowser = (): readonly ToolContribution[] => (browsers ? browserTools(browsers) : []);
-  const web = webTools(new WebFetch(() => live.config.tools.web.fetch));
   const media = mediaTools({ web: () => live.config.tools.web.fetch, mediaDir: live.paths.media });
-  const gatewayTools = [...backendTools(allowances.rules, processes), ...web, ...media, ...ofChats];
+  const own = [...backendTools(allowances.rules, processes), ...webToolsOf(live), ...media];
+  const gatewayTools = [...own, ...ofChats];
   const warn = (message: string, facts: Readonly<Record<string, unknown>>) => log.warn(message, facts);
   const broken = (tool: string, error: unknown) => log.error("tool left out of a run", { tool, error });
   return (configured: AgentSettings, acting: Acting, chat?: ChatScene, only?: string): ToolSet => {

@@ -9,6 +9,7 @@ import { openMediaStore } from "../../store/media.ts";
 import type { SandboxMachine } from "../../tools/sandbox/machine.ts";
 import { systemClock } from "../../types/clock.ts";
 import type { OpenClawError } from "../../types/errors.ts";
+import type { CronActs } from "../../types/cron/acts.ts";
 import type { GatewayActs } from "../../types/gateway-acts.ts";
 import type { MediaStore, PairingRequest } from "../../types/journal.ts";
 import type { Log } from "../../types/log.ts";
@@ -46,6 +47,8 @@ export interface Core {
 interface DaemonActs extends Pick<ProgramPorts, "restart" | "approverClients"> {
   /** What the tool `gateway` can ask; agents do not have it when unset. `ports` is called when it does. */
   gatewayActs?(ports: () => DispatchPorts): GatewayActs;
+  /** Undefined until the scheduled jobs are read. */
+  cronActs?(): CronActs | undefined;
 }
 
 /** Parts that only the daemon has. */

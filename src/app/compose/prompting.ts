@@ -3,7 +3,7 @@ import { DEFAULT_PROMPT } from "../../automation/wake-up.ts";
 import type { AddedCommands } from "../../dispatch/commands/table.ts";
 import type { DispatchPorts, SystemPromptRequest } from "../../dispatch/ports.ts";
 import type { SystemPrompt } from "../../harness/request.ts";
-import { CHECKLIST, contextLimits, loadContextFiles, seedWorkspace } from "../../prompt/bootstrap.ts";
+import { contextLimits, loadContextFiles, seedWorkspace } from "../../prompt/bootstrap.ts";
 import type { ContextFile, InboundFacts, SystemContext } from "../../prompt/system-context.ts";
 import type { TextPart } from "../../prompt/parts.ts";
 import { wholePrompt } from "../../prompt/system-prompt.ts";
@@ -77,12 +77,12 @@ function createPrompting(
   const once = shareCalls<Awaited<ReturnType<typeof lookUp>>>();
   const made = new MadePrompts();
   return async (request: SystemPromptRequest): Promise<SystemPrompt> => {
-    const { agent, isLight } = request;
+    const { agent, onlyFiles } = request;
     if (agent.prompt.override !== undefined)
       return promptOf(wholePrompt(agent.prompt.override, "systemPromptOverride"));
     const found = await once(agent.id, () => lookUp(agent, skills, warn));
     const owners = live.config.commands.ownerAllowFrom.map(String);
-    const contextFiles = isLight === true ? await filesOf(agent, [CHECKLIST]) : found.contextFiles;
+    const contextFiles = onlyFiles ? await filesOf(agent, onlyFiles) : found.contextFiles;
     const context = contextFor(request, { ...found, contextFiles, owners, now: clock.now() });
     return withParts(made.of(request.session.key, context), memoryParts(request, live, warn));
   };
@@ -90,11 +90,11 @@ function createPrompting(
 
 /** What the memory adds. A context engine of a plugin asks for it by itself. */
 function memoryParts(
-  { tools, isLight }: SystemPromptRequest,
+  { tools, onlyFiles }: SystemPromptRequest,
   { config, contributions }: Live,
   warn: Log["warn"],
 ): readonly TextPart[] {
-  if (isLight === true || engineSettings(config.plugins).id !== LEGACY) return [];
+  if (onlyFiles || engineSettings(config.plugins).id !== LEGACY) return [];
   try {
     const lines = contributions.memoryPrompt({ availableTools: new Set(tools.map(({ name }) => name)) });
     const text = lines.join("\n").trim();

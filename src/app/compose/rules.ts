@@ -7,12 +7,14 @@ import type { ChatStyle, DispatchSettings } from "../../dispatch/ports.ts";
 import { mayAnswer } from "../../sessions/rows/send-policy.ts";
 import { resetRuleFor, whyOver } from "../../sessions/rows/expiry.ts";
 import { agentOf, keyForPeer } from "../../sessions/keys.ts";
-import { agentId, type AgentId, type ChannelId, type SessionKey } from "../../types/ids.ts";
+import { agentId, type AgentId, type SessionKey } from "../../types/ids.ts";
 import type { InboundMessage, Peer } from "../../types/chat/message.ts";
 import { ackReactionOf } from "../accounts/ack-reaction.ts";
 import { accountKey, accountOf, defaultAccountOf, placeOf } from "../accounts/accounts.ts";
+import { hasOwnerIn } from "../accounts/owners.ts";
 import type { Config } from "../config/schema.ts";
 import { queueModeOf } from "../../types/queue.ts";
+import { approvalRoute } from "./approvals/route.ts";
 import type { Live } from "./live.ts";
 import { own } from "../../utils/own.ts";
 import { mayElevate } from "./sandbox/elevated.ts";
@@ -45,7 +47,8 @@ function rulesOf(live: Live): DispatchSettings {
     keyFor: (message) => keyFor(message, config, defaultAgent.id),
     agentOf: (key) => agentOf(key, defaultAgent.id),
     isOwner: (message) => message.options?.operator === true || isNamed(owners, message),
-    hasOwnerIn: (channel) => config.commands.ownerAllowFrom.some((name) => isFor(channel, String(name), config)),
+    hasOwnerIn: (channel) => hasOwnerIn(channel, config),
+    approvalRoute: (question) => approvalRoute(question, config),
     mayAnswer: (key, { channel, chat }) => mayAnswer(config.session.sendPolicy, { key, channel, chatType: chat.kind }),
     mayCommand: (message) => mayCommand(message, config.commands.allowFrom),
     mayElevate: (message, agent) => mayElevate(message, agent, config),
@@ -78,12 +81,6 @@ function isNamed(owners: ReadonlySet<string>, message: InboundMessage): boolean 
   return [id, e164].some(
     (name) => name !== undefined && (owners.has(name) || owners.has(`${message.from.channel}:${name}`)),
   );
-}
-
-/** A name without a channel before it is for every channel. */
-function isFor(channel: ChannelId, name: string, { channels }: Config): boolean {
-  const [prefix = ""] = name.split(":", 1);
-  return prefix === channel || !name.includes(":") || !Object.hasOwn(channels, prefix);
 }
 
 /** A channel's own list replaces the one for every channel; undefined when there is neither. */

@@ -1,5 +1,4 @@
-import { HEARTBEAT_TURN } from "../../automation/heartbeat-turn.ts";
-import { EXEC_TURN } from "../../automation/command-exit.ts";
+import { AUTOMATION_TURNS } from "../../automation/turns.ts";
 import { subagentTurn } from "../../automation/subagents/subagent-turn.ts";
 import { createTranscriber } from "../../channels/transcribe.ts";
 import { ImageLoader } from "../../history/images/load.ts";
@@ -81,7 +80,7 @@ export function openRunParts(sources: Sources): RunPartsOfAll {
     sandboxesTried: probeSandboxes(live.agents, machine),
     ports: {
       allowances,
-      kinds: turnKinds([...TURN_KINDS, HEARTBEAT_TURN, EXEC_TURN, subagentTurn(hooks), ...contributions.turnKinds]),
+      kinds: turnKinds([...TURN_KINDS, ...AUTOMATION_TURNS, subagentTurn(hooks), ...contributions.turnKinds]),
       hooks,
       texts,
       pruned: new PruneMemory(),

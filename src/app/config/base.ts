@@ -45,4 +45,6 @@ export const envConfig = z.strictObject({
 export type LoggingConfig = z.output<typeof loggingConfig>;
 
 export { browserConfig } from "../../browser/config.ts";
+export { hooksConfig } from "../../automation/hooks/config.ts";
+export { cronConfig } from "../../automation/cron/config.ts";
 export { mcpConfig } from "../../mcp/config.ts";

@@ -8,12 +8,15 @@ import { isRecord, showPath, valueAt, type KeyPath, type RawNote } from "./probl
 import { schemaKeys, schemaKeysBelow } from "./keys/schema-keys.ts";
 import { configSchema, type Config } from "./schema.ts";
 import { describeIssue } from "./issue-text.ts";
+import { PROVIDERS } from "../../tools/web/search/table.ts";
 import { revealSecrets } from "../../utils/secrets/reveal.ts";
 import { own } from "../../utils/own.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 
 /** The schema of one account, per channel whose adapter is there. */
 export type ChannelSchemas = Readonly<Record<string, z.ZodType>>;
+
+const SEARCH_PLUGINS = new Set(PROVIDERS.map(({ plugin }) => plugin));
 
 /** The schema of `plugins.entries.<id>.config`, per contributor that has one. */
 export type PluginSchemas = Readonly<Record<string, z.ZodType>>;
@@ -158,7 +161,7 @@ function checkPlugins(
     return isRecord(entry) ? revealSecrets(entry["config"]) : undefined;
   };
   const unknown = Object.keys(entries)
-    .filter((id) => !own(schemas, id) && !own(found, id) && settings(id) !== undefined)
+    .filter((id) => !own(schemas, id) && !own(found, id) && !isSearchOnly(id, settings(id)))
     .map((id) => ({
       path: ["plugins", "entries", id],
       at: "name" as const,
@@ -171,6 +174,11 @@ function checkPlugins(
     });
   return { problems: refusedBy(schemas), warnings: [...unknown, ...refusedBy(found)] };
 }
+
+/** Whether an entry has no settings, or only those of a provider of `web_search`, which is part of this gateway. */
+const isSearchOnly = (id: string, settings: unknown): boolean =>
+  settings === undefined ||
+  (SEARCH_PLUGINS.has(id) && isRecord(settings) && Object.keys(settings).every((key) => key === "webSearch"));
 
 /** A key that the schema does not allow is a problem: the plugin could not be given these settings. */
 function checkPlugin(id: string, schema: z.ZodType, given: unknown): readonly RawNote[] {

@@ -3,7 +3,7 @@ import { agentsConfig } from "../../automation/config.ts";
 import { audioConfig } from "../../channels/audio-config.ts";
 import { bindingsConfig } from "../../channels/bindings.ts";
 import { channelsConfig } from "../../channels/config.ts";
-import { commandsConfig, diagnosticsConfig, messagesConfig } from "../../dispatch/config.ts";
+import { approvalsConfig, commandsConfig, diagnosticsConfig, messagesConfig } from "../../dispatch/config.ts";
 import { pluginsConfig } from "../../plugins/config.ts";
 import { skillsConfig } from "../../prompt/config.ts";
 import { authConfig, modelsConfig } from "../../providers/config.ts";
@@ -12,7 +12,7 @@ import { sessionConfig } from "../../sessions/config.ts";
 import { journalConfig, retentionConfig } from "../../store/config.ts";
 import { toolsConfig } from "../../tools/config.ts";
 import { about } from "../../utils/config.ts";
-import { browserConfig, envConfig, loggingConfig, mcpConfig } from "./base.ts";
+import { browserConfig, cronConfig, hooksConfig, envConfig, loggingConfig, mcpConfig } from "./base.ts";
 
 /** The schema of `openclaw.json`, composed from the slices of the modules. */
 export const configSchema = z.strictObject({
@@ -34,12 +34,17 @@ export const configSchema = z.strictObject({
     .meta(about("Sessions", "Which messages share a conversation, and when a conversation begins anew.")),
   messages: messagesConfig.prefault({}).meta(about("Messages", "How messages are collected and answered.")),
   commands: commandsConfig.prefault({}).meta(about("Commands", "Commands in chats.")),
+  approvals: approvalsConfig
+    .prefault({})
+    .meta(about("Approvals", "Where the questions whether a command may run are shown.")),
   channels: channelsConfig.prefault({}).meta(
     about("Channels", "Chat platforms by name.", {
       telegram: { botToken: "${TELEGRAM_BOT_TOKEN}", allowFrom: ["123456789"] },
     }),
   ),
   audio: audioConfig.prefault({}).meta(about("Audio", "Transcription of recordings.")),
+  cron: cronConfig.prefault({}).meta(about("Scheduled jobs", "What agents do at certain times.")),
+  hooks: hooksConfig.prefault({}).meta(about("Hooks", "Requests of other programs that wake agents.")),
   bindings: bindingsConfig
     .prefault([])
     .meta(about("Bindings", "Which agent answers in which chat. The default agent answers everywhere else.")),

@@ -78,6 +78,7 @@ function resolveAgent(config: Config, entry: Entry, places: Places & { isDefault
     tools: toolPolicyOf(config, entry),
     messageTool: messageToolOf(config.tools.message),
     exec: { ...execOf(config.tools.exec, entry.tools?.exec), secretVariables: places.variables ?? [] },
+    ...(defaults.elevatedDefault && { elevated: defaults.elevatedDefault }),
     sandbox: sandboxSettings(defaults.sandbox, entry.sandbox, places),
     ...wakingOf(config, entry, places),
     streaming: streamingOf(defaults, entry),

@@ -1,7 +1,7 @@
 import { Browsers } from "../../browser/browsers.ts";
 import { browserTools } from "../../browser/tool/tool.ts";
+import { daemonTools } from "./daemon-tools.ts";
 import { mediaTools } from "../../tools/media/media-tools.ts";
-import { gatewayTool } from "../../tools/gateway/gateway.ts";
 import { ACTIONS, inputFor } from "../../tools/message/fields.ts";
 import { MESSAGE_TOOL } from "../../tools/message/message-result.ts";
 import { Processes } from "../../tools/process/processes.ts";
@@ -9,7 +9,7 @@ import { toolSchema } from "../../tools/schema.ts";
 import { sessionTools } from "../../tools/session/session-tools.ts";
 import { backendTools } from "../../tools/tools.ts";
 import { webFetchConfig } from "../../tools/web/config.ts";
-import { WebFetch, webTools } from "../../tools/web/web-fetch.ts";
+import { shownWebTools } from "./shown-web-tools.ts";
 import { systemClock } from "../../types/clock.ts";
 import type { Log } from "../../types/log.ts";
 import type { Config } from "../config/schema.ts";
@@ -36,8 +36,8 @@ export function builtInTools(browser: Config["browser"]): readonly BuiltInTool[]
       chooseModel: unused,
       agents: () => ({ all: [], mayStart: [] }),
     }),
-    gatewayTool({ config: unused, schema: unused, edits: unused, write: unused, restart: unused }),
-    ...webTools(new WebFetch(() => webFetchConfig.parse({}))),
+    ...daemonTools,
+    ...shownWebTools(),
     ...mediaTools({ web: () => webFetchConfig.parse({}), mediaDir: "/media" }),
     ...browserTools(browsersFor(browser)),
   ];

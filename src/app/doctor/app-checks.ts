@@ -1,13 +1,15 @@
+import { checks as cronChecks } from "../../automation/cron/checks.ts";
 import type { Check } from "../../types/check.ts";
 import type { LoadOptions } from "../config/load.ts";
 import { journalPath, type StatePaths } from "../config/paths.ts";
 import type { Config } from "../config/schema.ts";
+import { approvalsCheck } from "./people/approvals-check.ts";
 import { bindingsCheck } from "./bindings-check.ts";
 import { configCheck } from "./config-check.ts";
-import { lockCheck, portCheck, tokenCheck } from "./gateway-checks.ts";
+import { hooksCheck, lockCheck, portCheck, tokenCheck } from "./gateway-checks.ts";
 import { nodeCheck, stateDirCheck } from "./machine-checks.ts";
 import { mentionsCheck } from "./mentions-check.ts";
-import { ownerCheck } from "./owner-check.ts";
+import { ownerCheck } from "./people/owner-check.ts";
 import { permissionCheck } from "./permission-check.ts";
 import { policyCheck } from "./policy-check.ts";
 import { agentChecks } from "./sandbox-check.ts";
@@ -31,8 +33,9 @@ export function appChecks(options: {
   ];
   if (!config) return always;
   const bound = config.bindings.length > 0 ? [bindingsCheck(config)] : [];
-  const own = [portCheck, tokenCheck].map((check) => check(config, paths));
+  const own = [portCheck, tokenCheck, hooksCheck].map((check) => check(config, paths));
   const ofAgents = agentChecks({ config, paths, env: load.env });
-  const people = [policyCheck, ownerCheck, mentionsCheck, toolsCheck].map((check) => check(config));
-  return [...always, ...own, ...people, ...ofAgents, ...bound];
+  const jobs = cronChecks({ stateDir: paths.stateDir, journal: journalPath(paths), config: config.cron });
+  const people = [policyCheck, ownerCheck, approvalsCheck, mentionsCheck, toolsCheck].map((check) => check(config));
+  return [...always, ...own, ...people, ...ofAgents, ...jobs, ...bound];
 }

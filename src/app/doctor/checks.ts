@@ -16,7 +16,7 @@ import { modelCheck } from "./model-check.ts";
 import { loadOptionsFor } from "../plugins/load-options.ts";
 import { LoadedPlugins } from "../plugins/loaded-plugins.ts";
 import type { LoadedPlugin } from "../plugins/loaded-problems.ts";
-import { pluginsCheck } from "./plugins-check.ts";
+import { pluginChecks } from "./plugins-check.ts";
 
 interface Scene {
   readonly contributions: Contributions;
@@ -52,7 +52,7 @@ export async function collectChecks({ contributions, env, ask }: Scene): Promise
             credentials: new Credentials(paths.credentials),
             contributed: () => plugins.modelProviders(),
           }),
-          pluginsCheck(paths, env, plugins),
+          ...pluginChecks(paths, env, plugins),
           ...enginesOf(plugins, journalPath(paths)),
           ...channelChecks(await accountsIn({ config, contributions })),
         ]

@@ -78,3 +78,26 @@ export function tokenCheck(config: Config, paths: StatePaths): Check {
 }
 
 const isPublic = (config: Config): boolean => !["loopback", "auto"].includes(config.gateway.bind);
+
+/** Whoever has the token of hooks can make an agent work; it must not open everything else as well. */
+export function hooksCheck(config: Config, paths: StatePaths): Check {
+  const { enabled, token } = config.hooks;
+  return {
+    id: "app.hooks",
+    title: "Webhooks",
+    async run() {
+      if (!enabled || !token) return [{ status: "skip", message: "Switched off." }];
+      const own = await readGatewayToken(paths, config);
+      if (own?.reveal() === token.reveal()) return [SAME_TOKEN];
+      if (token.reveal().length >= TOKEN_CHARS) return [{ status: "ok", message: "They have a token of their own." }];
+      const message = `hooks.token has fewer than ${TOKEN_CHARS} characters and can be guessed.`;
+      return [{ status: "warn", message, fix: "Set hooks.token to a longer random text." }];
+    },
+  };
+}
+
+const SAME_TOKEN: CheckResult = {
+  status: "fail",
+  message: "hooks.token is the gateway's own token, so every program that calls a webhook is an operator.",
+  fix: "Set hooks.token to another random text, and give that one to the programs.",
+};

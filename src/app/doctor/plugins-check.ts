@@ -1,5 +1,6 @@
 import { activationOf } from "../../plugins/found/activation.ts";
 import { pluginStore } from "../../plugins/install/store.ts";
+import { webSearchCheck } from "../../tools/web/search/check.ts";
 import type { Check, CheckResult } from "../../types/check.ts";
 import type { StatePaths } from "../config/paths.ts";
 import type { Env } from "../config/secrets.ts";
@@ -12,8 +13,16 @@ import { loadedProblems } from "../plugins/loaded-problems.ts";
 /** Milliseconds to read the files of all plugins and to load those that are on. */
 export const PLUGINS_MS = 60_000;
 
+/** The checks of plugins, and of what plugins may add to. */
+export function pluginChecks(paths: StatePaths, env: Env, plugins: LoadedPlugins): readonly Check[] {
+  const { tools, plugins: settings } = plugins.live.config;
+  const scene = { settings: tools.web.search, entries: settings.entries, env };
+  const search = webSearchCheck(scene, () => plugins.webSearches());
+  return [pluginsCheck(paths, env, plugins), { ...search, timeoutMs: PLUGINS_MS }];
+}
+
 /** Whether the plugins that the config turns on can be loaded, and are as they were installed. */
-export function pluginsCheck(paths: StatePaths, env: Env, plugins: LoadedPlugins): Check {
+function pluginsCheck(paths: StatePaths, env: Env, plugins: LoadedPlugins): Check {
   return {
     id: "plugins",
     title: "Plugins",

@@ -39,6 +39,7 @@ export async function startGateway(live: Live, options: StartOptions): Promise<G
   const { log } = options;
   const stop = new AbortController();
   let server: Server | undefined;
+  const late: { parts?: Parts } = {};
   const channels = new GatewayChannels(live, log);
   const events = new Feed<GatewayEvent>();
   const onPairing = (request: PairingRequest) => events.publish(pairingRequested(request));
@@ -49,9 +50,11 @@ export async function startGateway(live: Live, options: StartOptions): Promise<G
     restart: restart.port,
     approverClients: () => server?.approvers() ?? 0,
     gatewayActs: (ports) => gatewayActs(live, ports),
+    cronActs: () => late.parts?.cron.acts,
   });
   const opened = { live, log, core, channels, events, stopping: stop.signal };
   const parts = await makeParts(opened, options.followingErrors);
+  late.parts = parts;
   const reloads = new AbortController();
   const close = (graceMs: number) => closeGateway({ parts, server, stop }, graceMs);
   try {
@@ -106,6 +109,7 @@ async function begin(parts: Parts, left: readonly InboxRow[]): Promise<void> {
   await takeUp(parts, left);
   channels.open();
   heartbeats.start();
+  parts.cron.start();
 }
 
 /** The event does not contain the code; authorized clients read it with `pairing.list`. */

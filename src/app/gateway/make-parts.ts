@@ -1,6 +1,7 @@
 import { background } from "../../utils/background.ts";
 import { packageVersion } from "../package-root.ts";
 import { openPlugins } from "../plugins/open-plugins.ts";
+import { openCron } from "./cron/open-cron.ts";
 import { createHeartbeats } from "./methods/heartbeats.ts";
 import type { Parts, StartOptions } from "./parts.ts";
 
@@ -12,7 +13,8 @@ export async function makeParts(
   const { live, log, core } = opened;
   const rest = { ...opened, version: packageVersion(), startedAt: Date.now(), model: {} };
   const heartbeats = createHeartbeats(rest);
+  const cron = await openCron({ ...rest, heartbeats });
   const requestHeartbeat = () => background("heartbeat of a plugin", heartbeats.wake(live.defaultAgent.id), log);
   const plugins = await openPlugins({ live, core, log, requestHeartbeat, ...(following && { following }) });
-  return { ...rest, heartbeats, plugins };
+  return { ...rest, heartbeats, cron, plugins };
 }

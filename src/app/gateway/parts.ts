@@ -8,6 +8,7 @@ import type { Live } from "../compose/live.ts";
 import type { OpenPlugins } from "../plugins/open-plugins.ts";
 import type { StrayErrors } from "../../plugins/host/stray-errors.ts";
 import type { OpenLog } from "../log/log.ts";
+import type { OpenCron } from "./cron/cron.ts";
 import type { GatewayChannels } from "./gateway-channels.ts";
 
 export interface StartOptions {
@@ -29,6 +30,7 @@ export interface Parts {
   readonly core: Core;
   readonly channels: GatewayChannels;
   readonly heartbeats: Heartbeats;
+  readonly cron: OpenCron;
   readonly plugins: OpenPlugins;
   readonly events: Feed<GatewayEvent>;
   readonly version: string;

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { networkInterfaces } from "node:os";
 import { join } from "node:path";
+import { openToolCalls } from "../../dispatch/clients/tool-calls.ts";
 import type { GatewayConfig } from "../../server/config.ts";
 import type { AccessOptions, ServerOptions, ServerPorts } from "../../server/options.ts";
 import { resolveAlias } from "../../sessions/keys.ts";
@@ -10,6 +11,7 @@ import { OpenClawError } from "../../types/errors.ts";
 import { Secret } from "../../types/secret.ts";
 import { ensureGatewayToken, TOKEN_CHARS, TOKEN_FIX } from "../config/gateway-token.ts";
 import { packageRoot } from "../package-root.ts";
+import { openHooks } from "./hooks/open-hooks.ts";
 import { catalogOf } from "./catalog.ts";
 import type { Parts, StartOptions } from "./parts.ts";
 import { gatewayMethods } from "./methods/methods.ts";
@@ -17,7 +19,7 @@ import { reportsOf } from "./reports.ts";
 import { notifyPaired } from "./notify-paired.ts";
 
 /** Events in addition to those of runs. */
-const EVENT_NAMES = ["sessions.changed", "session.queue", "pairing.requested", "config.changed", "health"];
+const EVENT_NAMES = ["sessions.changed", "session.queue", "pairing.requested", "config.changed", "cron", "health"];
 
 /** How the server is set up. Throws `BIND_REFUSED` for an address that this machine does not have. */
 export async function serverOptions(parts: Parts, options: StartOptions): Promise<ServerOptions> {
@@ -60,10 +62,11 @@ export function serverPorts(parts: Parts, chat: ChatPort): ServerPorts {
     media: core.media,
     pairing: { ...core.journal.pairing, notify: (paired) => notifyPaired(paired, parts) },
     resolveSessionKey: (text) => resolveAlias(text, live.defaultAgent.id),
+    callTool: openToolCalls(core.dispatch, core.ports, () => live.config.gateway.tools),
     catalog: catalogOf(parts),
     reports: reportsOf(parts),
     events: (signal) => events.watch(signal),
-    webhooks: channels.webhooks,
+    webhooks: openHooks(parts, channels.webhooks),
     log,
     clock: systemClock,
   };

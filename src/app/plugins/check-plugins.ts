@@ -8,6 +8,7 @@ import { hostLinkOf } from "../../plugins/install/host-link.ts";
 import { FOLDER_LIMITS } from "../../plugins/install/paths.ts";
 import type { PluginStore } from "../../plugins/install/store.ts";
 import { hashTree, readTree } from "../../plugins/install/tree.ts";
+import { PROVIDERS } from "../../tools/web/search/table.ts";
 import type { InstallRecord } from "../../types/plugin/install-record.ts";
 import type { FoundPlugin } from "../../types/plugin/manifest.ts";
 import { own } from "../../utils/own.ts";
@@ -96,8 +97,8 @@ function crashingOnes({ plugins, crashes, leftOut }: FoundPlugins): readonly Plu
   });
 }
 
-/** Ids that are no plugins: the built-in engine, and a slot without a plugin. */
-const BUILT_IN = new Set(["legacy", "none"]);
+/** Ids that need no plugin here: the built-in engine, a slot without a plugin, and providers of `web_search`. */
+const BUILT_IN = new Set(["legacy", "none", ...PROVIDERS.map(({ plugin }) => plugin)]);
 
 const isWanted = ({ entries, slots }: PluginsConfig, id: string): boolean =>
   !BUILT_IN.has(id) && (own(entries, id)?.enabled === true || slots.contextEngine === id || slots.memory === id);

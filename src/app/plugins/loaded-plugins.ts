@@ -2,6 +2,7 @@ import type { LoadedConfig } from "../config/load.ts";
 import type { StatePaths } from "../config/paths.ts";
 import { Live } from "../compose/live.ts";
 import type { ModelProviderContribution } from "../../types/contribution.ts";
+import type { WebSearchContribution } from "../../types/plugin/web-search.ts";
 import type { Contributions } from "../../plugins/contributions.ts";
 import { loadForCommand, type CommandPlugins } from "./load-for-command.ts";
 import type { LoadedPlugin } from "./loaded-problems.ts";
@@ -51,6 +52,16 @@ export class LoadedPlugins {
     if (isElsewhere && bringing.length > 0) this.#bringing ??= loadForCommand(this.live, bringing, "discovery");
     await this.#bringing;
     return this.live.contributions.modelProviders;
+  }
+
+  /** The providers of web searches that plugins bring; undefined when only the running gateway knows. */
+  async webSearches(): Promise<readonly WebSearchContribution[] | undefined> {
+    // A gateway that cannot be asked is reported by the check of the plugins.
+    const isElsewhere = await this.view().then(
+      ({ isGateway }) => isGateway,
+      () => true,
+    );
+    return isElsewhere ? undefined : this.live.contributions.webSearches;
   }
 
   async close(): Promise<void> {

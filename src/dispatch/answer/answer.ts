@@ -5,7 +5,6 @@ import type { Outcome } from "../../types/journal.ts";
 import { WHOLE_MESSAGES, type DeltaPace, type RunEvent, type RunStream } from "../../types/run/events.ts";
 import type { VerboseLevel } from "../../types/run/verbose.ts";
 import type { RunResult } from "../../types/run/run.ts";
-import { background } from "../../utils/background.ts";
 import { noticeFor } from "../chat-texts.ts";
 import { attach } from "../media/attach.ts";
 import { isUnfinished, outcomeOf } from "../turn/run-end.ts";
@@ -13,13 +12,14 @@ import { AnswerTexts } from "./answer-texts.ts";
 import { AnswerSends, type SendHow } from "./answer-sends.ts";
 import type { AnswerPorts, AnswerTarget } from "./answer-target.ts";
 import { lettersOf, type BlockFeed } from "./block-feed.ts";
+import { IdleBlocks, type WaitingBlocks } from "./idle-blocks.ts";
 import { NOTICE } from "./reply-names.ts";
 import { ReplyLimit } from "./reply-limit.ts";
 import { ResponsePrefix } from "./response-prefix.ts";
 import { SentTexts } from "./sent-texts.ts";
 import { callLine, planLine, resultLine, sessionLine, thoughtLine, type ShownLine } from "./shown-lines.ts";
 import type { StreamedThoughts } from "./streamed-thoughts.ts";
-import { openFeed, openPreview, openThoughts, shownAtTimes, streamingOf } from "./showing.ts";
+import { endPreview, openFeed, openPreview, openThoughts, shownAtTimes, streamingOf } from "./showing.ts";
 
 /** Follows a run and brings its answer to the chat. Resolves when the whole reply is durable, with the message's outcome. */
 export async function answer(
@@ -29,11 +29,20 @@ export async function answer(
 ): Promise<Outcome | "unfinished"> {
   const answering = new Answering(target, ports);
   await answering.begin();
-  for await (const event of stream.watch(1, answering.pace)) await answering.take(event);
+  const idle = new IdleBlocks(ports.clock, answering);
+  try {
+    for await (const event of stream.watch(1, answering.pace)) {
+      await idle.pause();
+      await answering.take(event);
+      idle.resume();
+    }
+  } finally {
+    await idle.pause();
+  }
   return answering.outcome;
 }
 
-class Answering {
+class Answering implements WaitingBlocks {
   outcome: Outcome | "unfinished" = "unfinished";
   readonly #target: AnswerTarget;
   readonly #ports: AnswerPorts;
@@ -114,16 +123,24 @@ class Answering {
     }
   }
 
+  due(): number | undefined {
+    return this.#feed?.due();
+  }
+
+  sendDue(): Promise<void> {
+    return this.#sendBlocks(this.#feed?.tick());
+  }
+
   async #takeOther(event: RunEvent): Promise<void> {
     if (event.type === "approval_request") return this.#flush();
     if (event.type === "plan") await this.#sendLine(planLine(event, this.#verbose));
-    await this.#sendBlocks(this.#feed?.tick());
+    await this.sendDue();
   }
 
   async #think(delta: string): Promise<void> {
     this.#thoughts?.push(delta);
     if (this.#thoughts) this.#preview?.update(() => this.#previewOf(this.#visible));
-    await this.#sendBlocks(this.#feed?.tick());
+    await this.sendDue();
   }
 
   async #takeDelta(event: Extract<RunEvent, { type: "text_delta" }>): Promise<void> {
@@ -142,7 +159,7 @@ class Answering {
     const visible = this.#visible;
     this.#preview?.update(() => this.#previewOf(visible));
     await this.#sendBlocks(this.#feed?.push(delta));
-    await this.#sendBlocks(this.#feed?.tick());
+    await this.sendDue();
   }
 
   /** The preview of the answer. Empty while the text may turn out to repeat what the message tool sent. */
@@ -166,7 +183,7 @@ class Answering {
 
   async #endTool(event: RunEvent & { type: "tool_end" }): Promise<void> {
     if (this.#toolTexts.isOwn(event)) this.#toolTexts.end(event, await this.#ports.plannedRows());
-    await this.#sendBlocks(this.#feed?.tick());
+    await this.sendDue();
     await this.#sendLine(resultLine(event, this.#verbose));
   }
 
@@ -226,7 +243,7 @@ class Answering {
   #sendNothing(): false {
     const preview = this.#preview;
     const isToGo = this.#toolTexts.has || this.#thoughts?.wasShown === true;
-    if (preview) background("end of a preview", isToGo ? preview.discard() : preview.leave());
+    if (preview) endPreview(preview, isToGo);
     return false;
   }
 

@@ -18,7 +18,9 @@ export interface BlockFeedOptions {
 /** Cuts an answer into blocks while it is streamed. Each call returns the blocks to be sent now. */
 export interface BlockFeed {
   push(delta: string): readonly string[];
-  /** Time has passed. */
+  /** When waiting blocks are due, in the clock's milliseconds; undefined when none wait. */
+  due(): number | undefined;
+  /** Returns the blocks that are due. */
   tick(): readonly string[];
   /** The text has ended: returns everything that is left. */
   flush(): readonly string[];
@@ -54,6 +56,7 @@ export function createBlockFeed({ streaming, coalesce, byParagraph, clock, earli
       held.push(...blocks);
       return [];
     },
+    due: () => joining?.due(),
     tick: () => joining?.tick() ?? [],
     flush() {
       const blocks = [...held, ...chunker.flush()];
@@ -93,6 +96,10 @@ class Joining {
     if (words !== next && next.startsWith(words)) return [];
     this.#earlier = words === next ? rest : [];
     return this.#takePending();
+  }
+
+  due(): number | undefined {
+    return this.#coalescer.due();
   }
 
   tick(): readonly string[] {

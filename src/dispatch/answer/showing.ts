@@ -2,6 +2,7 @@ import type { Preview } from "../../outbox/preview.ts";
 import type { Clock } from "../../types/clock.ts";
 import type { DeltaPace } from "../../types/run/events.ts";
 import type { AnswerPorts, AnswerTarget } from "./answer-target.ts";
+import { background } from "../../utils/background.ts";
 import { StreamedThoughts } from "./streamed-thoughts.ts";
 import { createBlockFeed, type BlockFeed } from "./block-feed.ts";
 
@@ -42,6 +43,11 @@ export function openPreview(
     isNative: style.nativeStreaming,
     shownBefore: earlier.previewLength,
   });
+}
+
+/** Ends the preview of an answer of which nothing more is sent; it is deleted when `isToGo`. Nobody waits for that. */
+export function endPreview(preview: Preview, isToGo: boolean): void {
+  background("end of a preview", isToGo ? preview.discard() : preview.leave());
 }
 
 /** The thoughts in a preview. Without them, and without a preview, they are lines of their own. */

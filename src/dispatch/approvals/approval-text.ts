@@ -3,7 +3,8 @@ import { inCommandForm } from "../command-form.ts";
 import { shownPath } from "../../tools/shown-path.ts";
 import type { Principal } from "../../types/run/principal.ts";
 import type { BoundFile } from "../../types/run/backend.ts";
-import type { Approval, ApprovalDecision } from "../../types/run/tool.ts";
+import { answersTo, type QuestionEnd } from "../../types/chat/question-end.ts";
+import type { Approval } from "../../types/run/tool.ts";
 import { shorten } from "../../utils/text/shorten.ts";
 import { BLANKS, IGNORABLE, NO_LETTERS } from "../../utils/text/unicode.ts";
 
@@ -13,28 +14,49 @@ const UNSEEN = new RegExp(`[${IGNORABLE}${NO_LETTERS}${BLANKS}]+`, "gv");
 /** A display name, which its owner chose: one line, without characters that would end the code span around it. */
 const plain = (name: string): string => shorten(name.replaceAll(UNSEEN, " ").replaceAll("`", "'").trim(), MOST_NAME);
 
+const WORDS = [
+  ["allow-once", "once"],
+  ["allow-always", "always"],
+  ["deny", "deny"],
+] as const;
+
 /** The question for a chat whose people write commands in this form. */
 export function approvalText(approval: Approval, form?: CommandForm): string {
-  const { id, allowance } = approval;
-  const choices = allowance === undefined ? "once or deny. It cannot be allowed for good" : "once, always or deny";
+  const { id } = approval;
+  const answers = answersTo(approval);
+  const words = WORDS.flatMap(([answer, word]) => (answers.includes(answer) ? [word] : []));
+  const note = answers.includes("allow-always") ? "" : ". It cannot be allowed for good";
+  const choices = `${words.slice(0, -1).join(", ")} or ${words.at(-1)}${note}`;
   return `${factsOf(approval)}\n${inCommandForm(`An owner answers within 5 minutes: /approve ${id} ${choices}.`, form)}`;
 }
 
-const ENDS: Readonly<Record<ApprovalDecision, string>> = {
+const ENDS: Readonly<Record<QuestionEnd["how"], string>> = {
   "allow-once": "Allowed once.",
   "allow-always": "Allowed for good, while the files that it names stay as they are.",
   deny: "Denied.",
   timeout: "Nobody answered in time: it was not run.",
   abort: "The run was stopped: it was not run.",
+  restart: "The gateway was restarted before anybody answered: it was not run.",
 };
 
 /** The text that replaces the question once it is answered. */
-export const answeredText = (approval: Approval, decision: ApprovalDecision): string =>
-  `${factsOf(approval)}\n${ENDS[decision]}`;
+export const answeredText = (approval: Approval, { how }: QuestionEnd): string =>
+  `${factsOf(approval)}\n${how === "allow-always" && approval.allowance === undefined ? BY_PLUGIN : ENDS[how]}`;
 
-function factsOf({ command, cwd, reason, files = [], variables = [], principal, chat }: Approval): string {
+const BY_PLUGIN = "Allowed for good, as far as the plugin that asked keeps it.";
+
+/** The same for a question of an earlier start, of which the command is not known any more. */
+export const oldAnswerText = ({ how }: QuestionEnd): string =>
+  how === "allow-once" || how === "allow-always" ? `${ENDS[how]} ${MAY_NOT_HAVE_RUN}` : ENDS[how];
+
+const MAY_NOT_HAVE_RUN = "The gateway ended soon afterwards, so it may not have run.";
+
+const wishOf = (askedBy: Approval["askedBy"]): string =>
+  askedBy === "plugin" ? "A plugin asks whether to allow a call of the agent" : "The agent wants to run a command";
+
+function factsOf({ command, cwd, reason, askedBy, files = [], variables = [], principal, chat }: Approval): string {
   return [
-    `The agent wants to run a command${principal ? ` for ${whoIs(principal)}` : ""}${chat === undefined ? "" : ` in \`${plain(chat)}\``}:`,
+    `${wishOf(askedBy)}${principal ? ` for ${whoIs(principal)}` : ""}${chat === undefined ? "" : ` in \`${plain(chat)}\``}:`,
     `\`\`\`sh\n${command.replaceAll("```", "` ` `")}\n\`\`\``,
     `in \`${cwd.replaceAll("`", "'")}\` (${reason}).`,
     ...(variables.length === 0 ? [] : [`Plugins set these variables for it: ${variables.map(shownName).join(", ")}.`]),
@@ -60,11 +82,11 @@ function fileLine({ path, size, content }: BoundFile, cwd: string): string {
   return `- \`${shownPath(path, cwd).replaceAll("`", "'")}\` (${size} bytes${mark})`;
 }
 
-export function approvalButtons({ id, allowance }: Approval) {
-  const always = { label: "Always", command: `/approve ${id} always` };
-  return [
-    { label: "Allow once", command: `/approve ${id} once` },
-    ...(allowance === undefined ? [] : [always]),
-    { label: "Deny", command: `/approve ${id} deny` },
-  ];
+const LABELS = { "allow-once": "Allow once", "allow-always": "Always", deny: "Deny" } as const;
+
+export function approvalButtons(approval: Approval) {
+  const answers = answersTo(approval);
+  return WORDS.flatMap(([answer, word]) =>
+    answers.includes(answer) ? [{ label: LABELS[answer], command: `/approve ${approval.id} ${word}` }] : [],
+  );
 }

@@ -1,7 +1,9 @@
 import { randomInt } from "node:crypto";
-import { BoundedMap } from "../../utils/bounded-map.ts";
+import { background } from "../../utils/background.ts";
 import type { Clock } from "../../types/clock.ts";
+import type { KeyValue } from "../../types/journal.ts";
 import type { Log } from "../../types/log.ts";
+import { answersTo, type QuestionEnd } from "../../types/chat/question-end.ts";
 import type { RunFacts } from "../../types/run/run.ts";
 import type { Principal } from "../../types/run/principal.ts";
 import type {
@@ -10,19 +12,18 @@ import type {
   ApprovalDecision,
   ApprovalDesk,
   ApprovalQuestion,
+  PersonsAnswer,
 } from "../../types/run/tool.ts";
 import type { Unasked } from "../../types/run/unasked.ts";
-
-export type Answer = Extract<ApprovalDecision, "allow-once" | "allow-always" | "deny">;
+import { QuestionEnds } from "./question-ends.ts";
 
 /** Milliseconds that a person has to answer. After that the command is denied. */
 const WAIT_MS = 5 * 60 * 1000;
-const MOST_ENDED = 200;
 const ID_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789";
 
 interface Pending {
   readonly approval: Approval;
-  readonly settle: (decision: ApprovalDecision, by?: string) => void;
+  readonly settle: (end: QuestionEnd) => void;
 }
 
 /** Shows a question to the people who may answer it: in the chat, and in every operator client. */
@@ -30,7 +31,7 @@ export interface ApprovalPrompter {
   /** Why nobody could answer the question now; undefined when somebody could. Somebody always can when unset. */
   whyUnasked?(approval: Approval): Promise<Unasked | undefined>;
   asked(approval: Approval): void;
-  answered(approval: Approval, decision: ApprovalDecision): void;
+  answered(approval: Approval, decision: ApprovalDecision, end: QuestionEnd): void;
 }
 
 /** Keeps what was allowed permanently. */
@@ -55,13 +56,14 @@ export class Approvals {
   readonly #pending = new Map<string, Pending>();
   readonly #keeper: AllowanceKeeper;
   readonly #clock: Clock;
-  /** How the last questions ended, by their ids. */
-  readonly #ended = new BoundedMap<string, ApprovalDecision>(MOST_ENDED);
+  readonly #ends: QuestionEnds;
   #closed = false;
   readonly #log: Log;
 
-  constructor(keeper: AllowanceKeeper, clock: Clock, log: Log) {
+  /** `values` keep how the last questions ended. */
+  constructor(keeper: AllowanceKeeper, values: Pick<KeyValue, "get" | "set">, clock: Clock, log: Log) {
     this.#keeper = keeper;
+    this.#ends = new QuestionEnds(values, log);
     this.#clock = clock;
     this.#log = log;
   }
@@ -72,26 +74,34 @@ export class Approvals {
 
   /**
    * Answers a question in the name of an owner (`channel:id`). Returns the decision that applies: a command that cannot be
-   * allowed permanently is allowed once. Undefined when no question has this id.
+   * allowed permanently is allowed once. Undefined when no question has this id, or when the question does not offer the answer
+   * and still waits; see `offered`.
    */
-  resolve(id: string, decision: Answer, by = BY_OPERATOR): Answer | undefined {
+  resolve(id: string, decision: PersonsAnswer, by = BY_OPERATOR): PersonsAnswer | undefined {
     const pending = this.#pending.get(id.toLowerCase());
     if (!pending) return undefined;
-    const isKept = decision !== "allow-always" || pending.approval.allowance !== undefined;
-    const taken = isKept ? decision : "allow-once";
-    pending.settle(taken, by);
+    const offered = answersTo(pending.approval);
+    const taken = decision === "allow-always" && !offered.includes(decision) ? "allow-once" : decision;
+    if (!offered.includes(taken)) return undefined;
+    pending.settle({ how: taken, by });
     return taken;
   }
 
-  /** How a question ended, so that a late answer learns why it is too late. Undefined for one of before the last start. */
-  endOf(id: string): ApprovalDecision | undefined {
-    return this.#ended.get(id.toLowerCase());
+  /** The answers that an open question offers. Undefined when no question has this id. */
+  offered(id: string): readonly PersonsAnswer[] | undefined {
+    const pending = this.#pending.get(id.toLowerCase());
+    return pending && answersTo(pending.approval);
+  }
+
+  /** How a question ended, so that a late answer learns why it is too late. Undefined when no question had this id lately. */
+  endOf(id: string): Promise<QuestionEnd | undefined> {
+    return this.#ends.of(id.toLowerCase());
   }
 
   /** Denies every open question and every further one, because the gateway stops. */
   close(): void {
     this.#closed = true;
-    for (const pending of this.#pending.values()) pending.settle("deny");
+    for (const pending of this.#pending.values()) pending.settle({ how: "restart" });
   }
 
   /** The approval desk of one run. */
@@ -107,25 +117,30 @@ export class Approvals {
     if (cause) return cause;
     if (signal.aborted) return "abort";
     if (this.#closed) return "deny";
-    let givenBy = BY_OPERATOR;
-    const decision = await new Promise<ApprovalDecision>((resolve) => {
-      const cancel = this.#clock.after(waitOf(question), () => settle("timeout"));
-      const stop = () => settle("abort");
-      const settle = (answer: ApprovalDecision, by = BY_OPERATOR) => {
-        givenBy = by;
+    // Nobody waits for it: a question is asked even when its id cannot be kept.
+    background("note of an approval question", this.#ends.asked(approval.id), this.#log);
+    const end = await this.#endOf(approval, question, signal);
+    if (end.how === "allow-always") await this.#remember(approval, end.by ?? BY_OPERATOR);
+    const decision = end.how === "restart" ? "deny" : end.how;
+    prompter.answered(approval, decision, end);
+    return decision;
+  }
+
+  /** Resolves with the first end of an open question, once it is kept: no restart calls a question unanswered whose command ran. */
+  #endOf(approval: Approval, question: Question, signal: AbortSignal): Promise<QuestionEnd> {
+    return new Promise<QuestionEnd>((resolve) => {
+      const cancel = this.#clock.after(waitOf(question), () => settle({ how: "timeout" }));
+      const stop = () => settle({ how: "abort" });
+      const settle = (end: QuestionEnd) => {
         cancel();
         signal.removeEventListener("abort", stop);
         this.#pending.delete(approval.id);
-        this.#ended.set(approval.id, answer);
-        resolve(answer);
+        resolve(this.#ends.ended(approval.id, end).then(() => end));
       };
       signal.addEventListener("abort", stop, { once: true });
       this.#pending.set(approval.id, { approval, settle });
-      prompter.asked(approval);
+      question.prompter.asked(approval);
     });
-    if (decision === "allow-always") await this.#remember(approval, givenBy);
-    prompter.answered(approval, decision);
-    return decision;
   }
 
   /** Never rejects: a rule that cannot be stored has still allowed this command. */

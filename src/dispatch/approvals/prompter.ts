@@ -1,57 +1,82 @@
 import type { Run } from "../../harness/run.ts";
 import { retryWhileDiskFull } from "../../store/retry-while-disk-full.ts";
-import type { InboundMessage } from "../../types/chat/message.ts";
-import { commandFormOf } from "../command-form.ts";
-import { addressed } from "../turn/addressed.ts";
-import type { Approval, ApprovalDecision } from "../../types/run/tool.ts";
-import { answeredText, approvalButtons, approvalText } from "./approval-text.ts";
+import type { Peer } from "../../types/chat/message.ts";
+import type { Approval } from "../../types/run/tool.ts";
 import type { TurnKind } from "../../types/run/turn-kind.ts";
-import type { ApprovalPrompter } from "./approvals.ts";
+import type { Unasked } from "../../types/run/unasked.ts";
 import type { DispatchPorts } from "../ports.ts";
-import { whyNobody, type ReachPorts } from "./reach.ts";
+import { answeredText, approvalButtons } from "./approval-text.ts";
+import type { ApprovalPrompter } from "./approvals.ts";
+import { fitsAt, placesOf, textAt, type Place } from "./places.ts";
 import { replaceQuestion, sendQuestion, type Question } from "./question-messages.ts";
+import { whyNobody, type ReachPorts } from "./reach.ts";
 
-/** Asks people whether a command may run: by the run's events, and in its chat. */
-export function prompterFor(
-  { message, kind }: { readonly message: InboundMessage; readonly kind: TurnKind },
-  run: () => Run,
-  ports: Pick<DispatchPorts, "outbox" | "clock" | "log" | "link"> & ReachPorts,
-): ApprovalPrompter {
-  const { outbox, log, link } = ports;
-  // Clients show the question themselves.
-  const isInChat = kind.asks === "chat" || message.options?.operator !== true;
-  const chat = isInChat ? addressed(message)?.from : undefined;
-  const textFor = (approval: Approval) => approvalText(approval, chat && commandFormOf({ link }, chat));
-  // The command waits, runs or is denied whatever the disk does: only its message in the chat waits for it.
-  const deliver = (approval: Approval, send: () => Promise<unknown>) =>
+/** The turn that asks. */
+interface Asking {
+  readonly asks: TurnKind["asks"];
+  /** The chat that the question is from; unset for clients, which show it themselves. */
+  readonly chat?: Peer | undefined;
+}
+
+type PrompterPorts = Pick<DispatchPorts, "outbox" | "clock" | "log" | "link" | "isConnecting"> & ReachPorts;
+
+/** Asks people whether a command may run: by the run's events, in its chat, and in the targets of the config. */
+export function prompterFor(asking: Asking, run: () => Run, ports: PrompterPorts): ApprovalPrompter {
+  /** Where each open question is shown, by its id. */
+  const shown = new Map<string, readonly Place[]>();
+  // The command waits, runs or is denied whatever the disk does: only the messages about it wait for it.
+  const deliver = (approval: Approval, { to, isTarget }: Place, send: () => Promise<unknown>) =>
     void retryWhileDiskFull("question", send, ports).catch((error: unknown) =>
-      log.error("question not delivered", { approval: approval.id, error }),
+      ports.log.error("question not delivered", { approval: approval.id, channel: to.channel, isTarget, error }),
     );
   return {
     async whyUnasked(approval) {
-      const nobody = whyNobody({ asks: kind.asks, chat, principal: approval.principal }, ports);
-      if (nobody || !chat) return nobody;
-      // A part of it might be overlooked.
-      return (await outbox.isOneMessage(textFor(approval), chat)) ? undefined : "unshown";
+      const found = await whereShown(approval, asking, ports);
+      if (typeof found === "string") return found;
+      shown.set(approval.id, found);
+      return undefined;
     },
     asked(approval) {
       run().stream.emit({ type: "approval_request", approval });
-      if (chat) deliver(approval, () => sendQuestion(chat, questionOf(approval, textFor(approval)), ports));
+      for (const place of shown.get(approval.id) ?? [])
+        deliver(approval, place, () => sendQuestion(place.to, questionAt(place, approval, ports), ports));
     },
-    answered(approval, decision) {
-      run().stream.emit({ type: "approval_end", id: approval.id, decision });
-      if (chat) deliver(approval, () => replaceQuestion(chat, endOf(approval, textFor(approval), decision), ports));
+    answered(approval, decision, end) {
+      const { by } = end;
+      run().stream.emit({ type: "approval_end", id: approval.id, decision, ...(by !== undefined && { by }) });
+      const answer = answeredText(approval, end);
+      for (const place of shown.get(approval.id) ?? []) {
+        const question = { ...questionAt(place, approval, ports), answer, isTarget: place.isTarget };
+        deliver(approval, place, () => replaceQuestion(place.to, question, ports));
+      }
+      shown.delete(approval.id);
     },
   };
 }
 
-const questionOf = (approval: Approval, text: string): Question => ({
-  key: `approval:${approval.id}`,
-  text,
-  buttons: approvalButtons(approval),
-});
+/** The chats that show the question; none where only clients do. Or why it is not asked. */
+async function whereShown(
+  approval: Approval,
+  { asks, chat }: Asking,
+  ports: PrompterPorts,
+): Promise<readonly Place[] | Unasked> {
+  if (asks === "nobody") return "unattended";
+  const { own, targets: reached, isOnlyTargets } = placesOf(approval, chat, ports);
+  const fit = await Promise.all(reached.map((place) => fitsAt(approval, place, ports)));
+  const targets = reached.filter((_place, at) => fit[at]);
+  const peers = targets.map(({ to }) => to);
+  const nobody = whyNobody(
+    { asks, chat: own?.to, principal: approval.principal, targets: peers, isOnlyTargets },
+    ports,
+  );
+  const isShort = own === undefined || (await fitsAt(approval, own, ports));
+  if (nobody) return nobody === "no_target" && reached.length > targets.length ? "unshown" : nobody;
+  if (own && isShort) return [own, ...targets];
+  return isShort || targets.length > 0 ? targets : "unshown";
+}
 
-const endOf = (approval: Approval, text: string, decision: ApprovalDecision) => ({
-  ...questionOf(approval, text),
-  answer: answeredText(approval, decision),
+const questionAt = ({ key, to }: Place, approval: Approval, ports: Pick<DispatchPorts, "link">): Question => ({
+  key,
+  text: textAt(approval, to, ports),
+  buttons: approvalButtons(approval),
 });

@@ -27,21 +27,52 @@ export const sendQuestion = (
     buttons,
   });
 
-/** Replaces a question and its buttons with its answer. Where a platform cannot edit, the question stays. */
+interface AnsweredQuestion extends Question {
+  readonly answer: string;
+  /** Nobody who reads the chat sees the command's result there. */
+  readonly isTarget: boolean;
+}
+
+type EndPorts = Pick<DispatchPorts, "outbox" | "link" | "clock">;
+
+/**
+ * Replaces a question and its buttons with its answer. Where a platform cannot edit, the question stays, and a target gets the
+ * answer as a further message. A question that is not sent in time is given up.
+ */
 export async function replaceQuestion(
   to: Peer,
-  { answer, ...question }: Question & { readonly answer: string },
-  ports: Pick<DispatchPorts, "outbox" | "link" | "clock">,
+  { answer, isTarget, ...question }: AnsweredQuestion,
+  ports: EndPorts,
 ): Promise<void> {
-  if (!ports.link(to)?.edit) return;
+  if (!isTarget && !mayEdit(to, ports)) return;
+  const row = await sentRow(to, question, ports);
+  if (!row) return;
+  const edited = mayEdit(to, ports) ? row.messageId : undefined;
+  if (edited === undefined && !isTarget) return;
+  await ports.outbox.deliver({
+    replyKey: `${question.key}:end`,
+    to: row.to,
+    blocks: [{ kind: "notice", markdown: answer, because: "approval" }],
+    ...(edited !== undefined && { editOf: edited }),
+  });
+}
+
+/** A platform that is not connected may be able to: the outbox keeps the change until it is, and sends a message if it is not. */
+function mayEdit(to: Peer, { link }: Pick<EndPorts, "link">): boolean {
+  const found = link(to);
+  return found === undefined || found.edit !== undefined;
+}
+
+/** The message of a question, once it is sent. Undefined when it was not: then it is not sent any more either. */
+async function sentRow(to: Peer, question: Question, ports: EndPorts): Promise<OutboxRow | undefined> {
+  let waiting: OutboxRow | undefined;
   for (let check = 0; check < QUESTION_CHECKS; check += 1) {
     const [row] = await sendQuestion(to, question, ports);
-    if (row === undefined || row.state === "failed") return;
-    if (row.messageId !== undefined) {
-      const blocks = [{ kind: "notice", markdown: answer, because: "approval" }] as const;
-      await ports.outbox.deliver({ replyKey: `${question.key}:end`, to: row.to, blocks, editOf: row.messageId });
-      return;
-    }
+    if (row === undefined || row.state === "failed") return undefined;
+    if (row.state === "sent") return row;
+    waiting = row;
     await new Promise<void>((resolve) => ports.clock.after(QUESTION_CHECK_MS, resolve));
   }
+  if (waiting) await ports.outbox.drop(waiting.id);
+  return undefined;
 }

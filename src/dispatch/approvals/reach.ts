@@ -4,25 +4,32 @@ import type { TurnKind } from "../../types/run/turn-kind.ts";
 import type { Unasked } from "../../types/run/unasked.ts";
 import type { DispatchPorts } from "../ports.ts";
 
-/** The turn that asks. */
-interface Asking {
+/** The turn that asks, and where its question can be shown. */
+interface Reach {
   readonly asks: TurnKind["asks"];
   /** The chat that is shown the question; unset for clients, which show it themselves. */
   readonly chat?: Peer | undefined;
   readonly principal: Principal | undefined;
+  /** Other chats that are shown the question. */
+  readonly targets: readonly Peer[];
+  /** Whether no other chat than these is. */
+  readonly isOnlyTargets: boolean;
 }
 
 export type ReachPorts = Pick<DispatchPorts, "approverClients" | "settings">;
 
-/** Why nobody could answer a question now; undefined when somebody could, in the chat or at a connected client. */
-export function whyNobody(asking: Asking, ports: ReachPorts): Unasked | undefined {
-  if (asking.asks === "nobody") return "unattended";
-  const clients = ports.approverClients?.();
-  return clients === 0 ? whyNobodyInChat(asking, ports) : undefined;
+/** Why nobody could answer a question now; undefined when somebody could, in a chat or at a connected client. */
+export function whyNobody(reach: Reach, ports: ReachPorts): Unasked | undefined {
+  if (reach.asks === "nobody") return "unattended";
+  if (ports.approverClients?.() !== 0) return undefined;
+  const { hasOwnerIn } = ports.settings();
+  // Who reads a target is not known, so an owner who can write in its channel counts as there.
+  if (reach.targets.some(({ channel }) => hasOwnerIn?.(channel) !== false)) return undefined;
+  return reach.isOnlyTargets ? "no_target" : whyNobodyInChat(reach, ports);
 }
 
 /** Whether an owner is in a group is not known, so one who can write in its channel counts as there. */
-function whyNobodyInChat({ asks, chat, principal }: Asking, { settings }: ReachPorts): Unasked | undefined {
+function whyNobodyInChat({ asks, chat, principal }: Reach, { settings }: ReachPorts): Unasked | undefined {
   if (!chat) return asks === "writer" ? "no_client" : "unattended";
   if (settings().hasOwnerIn?.(chat.channel) === false) return "no_owner";
   const isRead = chat.chat.kind === "group" || (principal !== undefined && hasOwnerRights(principal));

@@ -42,6 +42,8 @@ export function createChatPort(dispatch: Dispatch, ports: DispatchPorts, submit:
     approvals: {
       list: () => dispatch.approvals.list(),
       resolve: (id, decision) => dispatch.approvals.resolve(id, decision) !== undefined,
+      offered: (id) => dispatch.approvals.offered(id),
+      endOf: (id) => dispatch.approvals.endOf(id),
     },
   };
 }

@@ -8,7 +8,7 @@ import { OPERATOR } from "../../types/run/principal.ts";
 import type { SessionWindow } from "../../types/session.ts";
 import type { AgentSettings } from "../../types/settings.ts";
 import type { Dispatch } from "../dispatch.ts";
-import { whyNobody } from "../approvals/reach.ts";
+import { prompterFor } from "../approvals/prompter.ts";
 import type { DispatchPorts } from "../ports.ts";
 import { endOf } from "../turn/run-end.ts";
 import { ONE_SHOT } from "../turn-kinds/table.ts";
@@ -36,7 +36,7 @@ async function begin(request: OneShotRequest, dispatch: Dispatch, ports: Dispatc
   const facts = { runId: id, sessionKey: key, sessionId: id, agentId: agent.id, trigger: ONE_SHOT.trigger };
   await ports.toolsReady?.(request.signal);
   const set = ports.tools(agent, { principal: OPERATOR, sessionKey: key });
-  const run = startRun(
+  const run: Run = startRun(
     {
       facts,
       settings: agent,
@@ -61,11 +61,7 @@ async function begin(request: OneShotRequest, dispatch: Dispatch, ports: Dispatc
       log: ports.log.with({ run: id, session: key }),
       approvals: dispatch.approvals.deskFor(
         { facts, principal: OPERATOR },
-        {
-          whyUnasked: async () => whyNobody({ asks: ONE_SHOT.asks, principal: OPERATOR }, ports),
-          asked: (approval) => run.stream.emit({ type: "approval_request", approval }),
-          answered: ({ id: asked }, decision) => run.stream.emit({ type: "approval_end", id: asked, decision }),
-        },
+        prompterFor({ asks: ONE_SHOT.asks }, () => run, ports),
       ),
     },
   );

@@ -1,9 +1,8 @@
 import type { CommandForm } from "../../types/chat/channel.ts";
 import type { ResetReason, Session } from "../../types/session.ts";
 import { commandFormOf, inCommandForm } from "../command-form.ts";
-import type { ApprovalDecision } from "../../types/run/tool.ts";
 import { compactedText } from "../maintenance/compactions.ts";
-import { principalOf } from "../turn/principal.ts";
+import { approve } from "./exec/approve.ts";
 import type { CommandContribution } from "../../types/contribution.ts";
 import { fromContribution, type Command, type CommandAnswer, type CommandContext, type Commands } from "./command.ts";
 import { switchModel } from "./model.ts";
@@ -188,41 +187,4 @@ const messages = (count: number): string => (count === 1 ? "1 message" : `${coun
 
 async function compactNow(context: CommandContext, session: Session): Promise<CommandAnswer> {
   return { text: compactedText(await context.compact(session)) };
-}
-
-const ANSWERED = { "allow-once": "Allowed.", "allow-always": "Allowed.", deny: "Denied." } as const;
-
-const DECISIONS = new Map([
-  ["once", "allow-once"],
-  ["allow-once", "allow-once"],
-  ["always", "allow-always"],
-  ["allow-always", "allow-always"],
-  ["deny", "deny"],
-  ["no", "deny"],
-] as const);
-
-const ENDED: Readonly<Record<ApprovalDecision, string>> = {
-  "allow-once": "it was already allowed",
-  "allow-always": "it was already allowed for good",
-  deny: "it was already denied",
-  timeout: "nobody answered within 5 minutes, so it was not run",
-  abort: "its run was stopped, so it was not run",
-};
-
-/** Why an answer comes too late. A restart forgets the ids of the questions that it denies. */
-const tooLate = (id: string, end: ApprovalDecision | undefined): string =>
-  end === undefined
-    ? `No command with the id "${id}" is waiting. A restart of the gateway denies all that waited: if it was one of them, ask for it again.`
-    : `The command "${id}" waits no more: ${ENDED[end]}.`;
-
-async function approve(context: CommandContext): Promise<CommandAnswer> {
-  const [id = "", word = "once"] = context.args.split(/\s+/);
-  const decision = [...DECISIONS].find(([name]) => name === word.toLowerCase())?.[1];
-  const { message, ports } = context;
-  if (!decision)
-    return { text: inCommandForm("Use /approve <id> once, always or deny.", commandFormOf(ports, message.from)) };
-  const by = principalOf([{ message }], ports);
-  const taken = context.approvals.resolve(id, decision, by.id);
-  if (taken === undefined) return { text: tooLate(id, context.approvals.endOf(id)) };
-  return { text: decision === taken ? ANSWERED[taken] : "Allowed once: this command cannot be allowed for good." };
 }

@@ -20,7 +20,9 @@ export function execWishOf(
   );
   const own = sessionExecOf({ host: entry.execHost, security: entry.execSecurity, ask: entry.execAsk });
   const exec = stricterExec(own, said.exec);
-  const level = said.elevated ?? elevatedLevelOf(entry.elevatedLevel) ?? "request";
+  const rules = ports.settings();
+  const usual = rules.agents.get(rules.agentOf(key))?.elevated;
+  const level = said.elevated ?? elevatedLevelOf(entry.elevatedLevel) ?? usual ?? "request";
   return {
     ...(Object.keys(exec).length > 0 && { exec }),
     ...(mayElevate(rows, key, ports) && { elevated: level }),

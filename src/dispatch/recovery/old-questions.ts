@@ -1,29 +1,34 @@
 import type { OutboxRow } from "../../types/journal.ts";
+import type { QuestionEnd } from "../../types/chat/question-end.ts";
+import { oldAnswerText } from "../approvals/approval-text.ts";
+import { QuestionEnds } from "../approvals/question-ends.ts";
 import type { DispatchPorts } from "../ports.ts";
 
-const ENDED = "Not run: the gateway was restarted before anybody answered this question.";
-
 /**
- * Ends approval questions that a killed gateway left in chats. The restart denies their commands, and the chat sees that in
- * place of the question. A question that may not have arrived is not sent again. Call it before the outbox recovers.
+ * Ends approval questions that a killed gateway left in chats. The restart denies those that nobody answered. The chat sees how
+ * each ended in place of the question. A question that may not have arrived is not sent again. Call it before the outbox recovers.
  */
 export async function endOldQuestions(ports: Pick<DispatchPorts, "journal" | "outbox" | "log">): Promise<void> {
+  const ends = new QuestionEnds(ports.journal.values, ports.log);
   for (const row of await ports.journal.outbox.unansweredQuestions()) {
     if (row.part > 0) continue;
     try {
-      await endQuestion(row, ports);
+      await endQuestion(row, (await ends.of(idOf(row))) ?? { how: "restart" }, ports);
     } catch (error) {
       ports.log.warn("old question not ended", { reply: row.replyKey, error });
     }
   }
 }
 
+const idOf = ({ replyKey }: OutboxRow): string => replyKey.split(":")[1] ?? "";
+
 async function endQuestion(
   { id, replyKey, to, messageId, state }: OutboxRow,
+  end: QuestionEnd,
   { journal, outbox }: Pick<DispatchPorts, "journal" | "outbox">,
 ): Promise<void> {
   if (state !== "sent" || messageId === undefined)
     return journal.outbox.mark(id, { state: "failed", error: "the question ended with the gateway", isGivenUp: true });
-  const blocks = [{ kind: "notice", markdown: ENDED, because: "approval" }] as const;
+  const blocks = [{ kind: "notice", markdown: oldAnswerText(end), because: "approval" }] as const;
   await outbox.deliver({ replyKey: `${replyKey}:end`, to, blocks, editOf: messageId });
 }

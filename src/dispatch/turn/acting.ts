@@ -7,6 +7,7 @@ import type { ChatScene } from "../../types/chat/send.ts";
 import type { AskedFor } from "../approvals/approvals.ts";
 import type { DispatchPorts } from "../ports.ts";
 import type { PreparedTurn } from "./prepared-turn.ts";
+import { addressed } from "./addressed.ts";
 import { execWishOf } from "../directives/exec-wish.ts";
 import { chatName, principalOf } from "./principal.ts";
 
@@ -20,6 +21,12 @@ export function askedFor({ facts, rows, message }: PreparedTurn, ports: Principa
     principal: principalOf(rows, ports),
     ...(!isOperator && { chat: chatName(message.from) }),
   };
+}
+
+/** Whom a run of the turn asks. Clients show its questions themselves. */
+export function askingOf({ message, kind }: Pick<PreparedTurn, "message" | "kind">) {
+  const isInChat = kind.asks === "chat" || message.options?.operator !== true;
+  return { asks: kind.asks, chat: isInChat ? addressed(message)?.from : undefined };
 }
 
 /** What the tools of a turn may do follows from this. */
@@ -39,7 +46,7 @@ export const actingOf = (
 function placeOf(
   rows: readonly InboxRow[],
   { kinds, settings }: PrincipalPorts,
-): Pick<Acting, "depth" | "senders" | "chatRules" | "inherited"> {
+): Pick<Acting, "depth" | "senders" | "chatRules" | "inherited" | "only"> {
   const [first] = rows;
   if (!first) return {};
   const depth = Math.max(...rows.map(({ message }) => kinds.of(message).depth?.(message) ?? 0));
@@ -54,10 +61,11 @@ function placeOf(
   };
 }
 
-/** The tools of the run that asked for this turn, or started the command that woke it. */
-function inheritedBy({ options }: InboundMessage): Pick<Acting, "inherited"> {
+/** The tools of the run that asked for this turn, or started the command that woke it; those that a scheduled job names. */
+function inheritedBy({ options }: InboundMessage): Pick<Acting, "inherited" | "only"> {
   const inherited = options?.subagent?.tools ?? options?.exec?.tools;
-  return inherited ? { inherited } : {};
+  const only = options?.cron?.tools;
+  return { ...(inherited && { inherited }), ...(only && { only }) };
 }
 
 /** Operators' clients and turns that nobody wrote have no sender. */

@@ -21,8 +21,21 @@ export async function candidatesFor(
   const asked = given.find((ref) => ref && mayUse(agent, ref));
   const isPinned = session.entry.authProfileOverrideSource === "user";
   if (asked && isPinned && ofSession && isSameModel(asked, ofSession)) return [asked];
+  const named = fallbacksIn(message, agent);
+  if (named) return distinct([asked ?? agent.model.primary, ...named]);
   const { primary, fallbacks } = agent.model;
   const all = asked ? [asked, ...fallbacks, primary] : [primary ?? (await ports.models.choose()), ...fallbacks];
+  return distinct(all);
+}
+
+/** The fallbacks that a scheduled job names; undefined when it names none. */
+const fallbacksIn = (
+  message: InboundMessage | undefined,
+  agent: AgentSettings,
+): readonly (ModelRef | undefined)[] | undefined =>
+  message?.options?.cron?.fallbacks?.map(parseModelName).filter((ref) => ref && mayUse(agent, ref));
+
+function distinct(all: readonly (ModelRef | undefined)[]): readonly ModelRef[] {
   const refs = all.filter((ref) => ref !== undefined);
   return refs.filter((ref, at) => refs.findIndex((other) => isSameModel(other, ref)) === at);
 }

@@ -62,7 +62,8 @@ function logQuestion(event: RunEvent, log: Log): void {
   if (event.type === "approval_request") log.info("approval asked", askedFields(event.approval));
   if (event.type === "approval_unasked")
     log.warn("approval not asked", { ...questionFields(event.question), why: UNASKED_TEXTS[event.cause] });
-  if (event.type === "approval_end") log.info("approval answered", { approval: event.id, decision: event.decision });
+  if (event.type === "approval_end")
+    log.info("approval answered", { approval: event.id, decision: event.decision, by: event.by });
 }
 
 /** Characters of a command: enough to recognise it, but not a whole script. */

@@ -52,12 +52,12 @@ export function requestFor(
   const set = ports.tools(agent, prepared.acting, sceneOf(prepared.rows, ports));
   const peer: Peer | undefined = message.options?.operator === true ? undefined : message.from;
   const openEngine = engineFor(prepared, session, candidates, ports);
-  const isLight = kind.promptFiles?.(message) === "light";
+  const onlyFiles = kind.promptFiles?.(message);
   const said = [activationText(message, session), kind.systemPrompt?.(message), extra];
   const more = {
     ...placeFor(peer, ports),
     ...extraFor(message, said, ports),
-    ...(isLight && { isLight }),
+    ...(onlyFiles && { onlyFiles }),
     ...(set.sandbox !== undefined && { sandbox: set.sandbox }),
   };
   return {

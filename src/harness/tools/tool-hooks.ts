@@ -1,5 +1,5 @@
 import type { BoundHooks } from "../../types/hook/hooks.ts";
-import type { ApprovalAnswer, ApprovalDecision, ToolResult } from "../../types/run/tool.ts";
+import type { ApprovalAnswer, ApprovalDecision, ApprovalQuestion, ToolResult } from "../../types/run/tool.ts";
 import { isUnasked, UNASKED_TEXTS } from "../../types/run/unasked.ts";
 import { background } from "../../utils/background.ts";
 import { asJson } from "../../utils/text/as-json.ts";
@@ -31,15 +31,15 @@ const RESOLUTIONS: Readonly<Record<ApprovalDecision, Resolution>> = {
 };
 
 /** A question about a call, as `before_tool_call` wants it asked. */
-export interface CallQuestion {
+export interface CallQuestion extends Pick<ApprovalQuestion, "allowing"> {
   readonly reason: string;
   readonly params: unknown;
   readonly timeoutMs?: number;
 }
 
 interface Question extends Pick<CallQuestion, "reason" | "timeoutMs"> {
-  /** The answers that let the call run. */
-  readonly allowing: readonly Answer[];
+  /** The answers that let the call run, where the plugin says which. */
+  readonly named?: NonNullable<CallQuestion["allowing"]>;
   resolved(decision: Resolution): void;
 }
 
@@ -79,11 +79,13 @@ async function answered(
   params: unknown,
   ask: (question: CallQuestion) => Promise<Answer>,
 ): Promise<Judged> {
-  for (const { reason, timeoutMs, allowing, resolved } of questions) {
+  for (const { reason, timeoutMs, named, resolved } of questions) {
+    const asked = { reason, params, ...(timeoutMs && { timeoutMs }), ...(named && { allowing: named }) };
     // A question without an answer that lets the call run need not be asked.
-    const answer = allowing.length === 0 ? "deny" : await ask({ reason, params, ...(timeoutMs && { timeoutMs }) });
+    const answer = named?.length === 0 ? "deny" : await ask(asked);
     resolved(isUnasked(answer) ? "cancelled" : RESOLUTIONS[answer]);
-    if (!allowing.includes(answer)) return { kind: "blocked", reason: `${refusalOf(answer)}: ${reason}` };
+    if (!(named ?? ALLOWING).some((one) => one === answer))
+      return { kind: "blocked", reason: `${refusalOf(answer)}: ${reason}` };
   }
   return { kind: "run", params };
 }
@@ -124,8 +126,7 @@ function reasonIn(answer: Fields, key: string): string {
 
 const LEAST_WAIT_MS = 1000;
 
-/** An answer "always" to such a question allows this one call, since no rule says what else it would be about. */
-const ALLOWING: readonly Answer[] = ["allow-once", "allow-always"];
+const ALLOWING = ["allow-once", "allow-always"] as const;
 
 const SEVERITIES: readonly unknown[] = ["info", "warning", "critical"];
 
@@ -133,11 +134,12 @@ function questionIn(asked: Fields): Question {
   const { title, description, reason, severity, timeoutMs, allowedDecisions, onResolution } = asked;
   const texts = [title, description, reason].filter((text) => typeof text === "string");
   const text = texts.join(": ") || "a plugin wants a person to allow it";
-  const decisions: readonly unknown[] = Array.isArray(allowedDecisions) ? allowedDecisions : ALLOWING;
+  const decisions: readonly unknown[] | undefined = Array.isArray(allowedDecisions) ? allowedDecisions : undefined;
   return {
     reason: SEVERITIES.includes(severity) ? `${String(severity)}: ${text}` : text,
     ...(typeof timeoutMs === "number" && timeoutMs > 0 && { timeoutMs: Math.max(timeoutMs, LEAST_WAIT_MS) }),
-    allowing: ALLOWING.filter((answer) => decisions.includes(answer)),
+    // No rule of the gateway keeps "always": the plugin, which gets the answer, decides what it covers.
+    ...(decisions && { named: ALLOWING.filter((answer) => decisions.includes(answer)) }),
     resolved(decision) {
       if (typeof onResolution !== "function") return;
       const told = async () => void (await Reflect.apply(onResolution, undefined, [decision]));

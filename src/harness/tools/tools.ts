@@ -150,7 +150,7 @@ async function runHooked(
   const { callId, approvals, workspace, signal } = context;
   const call = { name: tool.name, callId, params };
   const judged = await judgeCall(call, hooks, ({ params: asked, ...question }) =>
-    approvals.ask({ ...question, command: shownCall(tool.name, asked), cwd: workspace }, signal),
+    approvals.ask({ ...question, askedBy: "plugin", command: shownCall(tool.name, asked), cwd: workspace }, signal),
   );
   if (judged.kind === "blocked") return errorResult(`This call was not run: ${judged.reason}`);
   const began = performance.now();

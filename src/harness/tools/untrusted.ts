@@ -7,6 +7,8 @@ import { shownCall, visible } from "./shown-call.ts";
 
 /** Tools whose results are the content of files and commands; those of memory, which plugins add, read files too. */
 const READERS = new Set(["read", "grep", "find", "ls", "exec", "process", "memory_get", "memory_search"]);
+/** Where the text of a turn comes from that another program asked for; see `HOOK_TURN`. */
+const WEBHOOK = "webhook";
 /** Sources that are named; a conversation may have more. */
 const MOST_SOURCES = 10;
 /** How far back a conversation is searched; no model sees more of it. */
@@ -33,7 +35,11 @@ export class UntrustedContent {
   took(tool: string, { details, isError }: Seen): void {
     if (READERS.has(tool) && isError !== true) this.#hasReadFiles = true;
     const source = sourceIn(tool, details);
-    if (source && this.#sources.size < MOST_SOURCES) this.#sources.set(`${tool} ${source.source}`, source);
+    if (source) this.#add(tool, source.source);
+  }
+
+  #add(tool: string, source: string): void {
+    if (this.#sources.size < MOST_SOURCES) this.#sources.set(`${tool} ${source}`, { tool, source });
   }
 
   /** The sources of this run so far. */
@@ -54,7 +60,10 @@ export class UntrustedContent {
 
   async #load(): Promise<void> {
     const { messages } = await this.#conversation().window(SEARCHED_TOKENS);
-    for (const { message } of messages) if (message.role === "toolResult") this.took(message.toolName, message);
+    for (const { message } of messages) {
+      if (message.role === "toolResult") this.took(message.toolName, message);
+      else if (message.role === "user" && message.provenance?.sourceTool === WEBHOOK) this.#add(WEBHOOK, WEBHOOK);
+    }
   }
 }
 

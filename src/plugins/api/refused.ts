@@ -86,7 +86,6 @@ const NEVER_ASKED = [
   "registerMemoryEmbeddingProvider",
   "registerMemoryFlushPlan",
   "registerMemoryRuntime",
-  "registerWebSearchProvider",
   "registerWebFetchProvider",
   "registerSpeechProvider",
   "registerRealtimeTranscriptionProvider",

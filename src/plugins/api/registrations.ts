@@ -9,6 +9,7 @@ import { registerGatewayMethod } from "./registrations/methods.ts";
 import { registerProvider } from "./registrations/provider/register-provider.ts";
 import { registerService } from "./registrations/services.ts";
 import { registerTool, type NamelessFactories } from "./registrations/tools.ts";
+import { registerWebSearchProvider } from "./registrations/web-search.ts";
 import type { PluginScope } from "./scope.ts";
 
 /** `api.on` and the members `api.registerX`. Each may throw. */
@@ -31,6 +32,7 @@ export function registrationsOf(scope: PluginScope) {
     registerCli: (registrar: unknown, options?: unknown) => registerCli(scope, registrar, options),
     registerChannel: (channel: unknown) => registerChannel(scope, channel),
     registerProvider: (provider: unknown) => registerProvider(scope, provider),
+    registerWebSearchProvider: (provider: unknown) => registerWebSearchProvider(scope, provider),
     registerContextEngine: (id: unknown, factory: unknown) => registerContextEngine(scope, id, factory),
     registerMemoryCapability: (capability: unknown) => registerMemoryCapability(scope, memory, capability),
     registerMemoryPromptSection: addSupplement,

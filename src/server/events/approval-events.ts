@@ -1,10 +1,10 @@
+import { answersTo } from "../../types/chat/question-end.ts";
 import type { GatewayEvent } from "../../types/method.ts";
 import type { Approval, ApprovalDecision } from "../../types/run/tool.ts";
 
 /** A command that waits for approval, in the protocol's format. */
 export function showApproval(approval: Approval): Record<string, unknown> {
-  const { id, command, cwd, reason, agentId, sessionKey, runId, principal, chat, files, variables, allowance } =
-    approval;
+  const { id, command, cwd, reason, agentId, sessionKey, runId, principal, chat, files, variables, askedBy } = approval;
   return {
     id,
     request: {
@@ -20,7 +20,8 @@ export function showApproval(approval: Approval): Record<string, unknown> {
       chat,
       files,
       variables,
-      allowedDecisions: ["allow-once", ...(allowance === undefined ? [] : ["allow-always"]), "deny"],
+      ...(askedBy && { askedBy }),
+      allowedDecisions: answersTo(approval),
     },
     createdAtMs: approval.createdAt,
     expiresAtMs: approval.expiresAt,
@@ -31,6 +32,11 @@ export function approvalRequested(approval: Approval): GatewayEvent {
   return { event: "exec.approval.requested", payload: showApproval(approval), scope: "operator.approvals" };
 }
 
-export function approvalResolved(end: { id: string; decision: ApprovalDecision; ts: number }): GatewayEvent {
+export function approvalResolved(end: {
+  id: string;
+  decision: ApprovalDecision;
+  resolvedBy?: string;
+  ts: number;
+}): GatewayEvent {
   return { event: "exec.approval.resolved", payload: end, scope: "operator.approvals" };
 }

@@ -50,7 +50,8 @@ export function advance(state: ViewState, event: RunEvent): ViewState {
 function approvalEvent(event: RunEvent): GatewayEvent | undefined {
   if (event.type === "approval_request") return approvalRequested(event.approval);
   if (event.type !== "approval_end") return undefined;
-  return approvalResolved({ id: event.id, decision: event.decision, ts: event.ts });
+  const { id, decision, by, ts } = event;
+  return approvalResolved({ id, decision, ...(by !== undefined && { resolvedBy: by }), ts });
 }
 
 function chatEvent(facts: RunFacts, event: RunEvent, state: ViewState): GatewayEvent | undefined {

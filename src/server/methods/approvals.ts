@@ -1,33 +1,71 @@
 import { z } from "zod";
+import { endText, type QuestionEnd } from "../../types/chat/question-end.ts";
 import { defineMethod, MethodError, type Method } from "../../types/method.ts";
 import { showApproval } from "../events/approval-events.ts";
+import type { Approval } from "../../types/run/tool.ts";
 import type { Hub } from "../transport/hub.ts";
 import type { ServerPorts } from "../options.ts";
 
 /** Methods for commands and strangers that wait for an approval. */
 export function approvalMethods(ports: Pick<ServerPorts, "chat" | "pairing">, hub: Hub): readonly Method[] {
   const { approvals } = ports.chat;
+  const isOfPlugin = ({ askedBy }: Approval) => askedBy === "plugin";
+  return [
+    ...questionMethods("exec", () => approvals.list(), approvals),
+    ...questionMethods("plugin", () => approvals.list().filter(isOfPlugin), approvals),
+    ...pairingMethods(ports, hub),
+  ];
+}
+
+/** The methods of one kind of question. Ids are of all kinds. */
+function questionMethods(
+  kind: "exec" | "plugin",
+  list: () => readonly Approval[],
+  approvals: ServerPorts["chat"]["approvals"],
+): readonly Method[] {
   return [
     defineMethod({
-      name: "exec.approval.list",
+      name: `${kind}.approval.list`,
       scope: "operator.approvals",
       params: z.looseObject({}),
-      run: async () => approvals.list().map(showApproval),
+      run: async () => list().map(showApproval),
     }),
     defineMethod({
-      name: "exec.approval.resolve",
+      name: `${kind}.approval.resolve`,
       scope: "operator.approvals",
       params: z.looseObject({ id: z.string().min(1), decision: z.enum(["allow-once", "allow-always", "deny"]) }),
       run: async ({ id, decision }) => {
         if (approvals.resolve(id, decision)) return { ok: true, id, decision };
-        throw new MethodError("NOT_FOUND", "unknown or expired approval id", {
-          details: { code: "APPROVAL_NOT_FOUND" },
-        });
+        const offered = approvals.offered(id);
+        throw offered ? notOffered(decision, offered) : tooLate(await approvals.endOf(id));
       },
     }),
-    ...pairingMethods(ports, hub),
   ];
 }
+
+const notOffered = (decision: string, allowedDecisions: readonly string[]): MethodError =>
+  new MethodError("INVALID_REQUEST", `this approval does not offer ${decision}`, {
+    details: { code: "APPROVAL_DECISION_NOT_ALLOWED", allowedDecisions },
+  });
+
+/** Why an answer is not taken: the same code for each `reason`, because the field's clients know only that one. */
+function tooLate(end: QuestionEnd | undefined): MethodError {
+  const code = "APPROVAL_NOT_FOUND";
+  if (end === undefined)
+    return new MethodError("NOT_FOUND", "unknown approval id", { details: { code, reason: "unknown" } });
+  const { how, by } = end;
+  const details = { code, reason: REASONS[how], decision: how, ...(by !== undefined && { resolvedBy: by }) };
+  return new MethodError("NOT_FOUND", `this approval waits no more: ${endText(end)}`, { details });
+}
+
+const REASONS: Readonly<Record<QuestionEnd["how"], string>> = {
+  "allow-once": "resolved",
+  "allow-always": "resolved",
+  deny: "resolved",
+  timeout: "expired",
+  abort: "run-aborted",
+  restart: "gateway-restart",
+};
 
 function pairingMethods({ pairing }: Pick<ServerPorts, "pairing">, hub: Hub): readonly Method[] {
   return [

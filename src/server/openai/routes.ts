@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
-import type { ServerResponse } from "node:http";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Clock } from "../../types/clock.ts";
 import type { RunStream } from "../../types/run/events.ts";
 import { MethodError } from "../../types/method.ts";
 import type { Gate } from "../transport/auth.ts";
+import { disconnectSignal } from "../transport/disconnect.ts";
 import { judgeRequest } from "../transport/judge.ts";
 import type { ServerPorts } from "../options.ts";
 import { refuseUnread } from "../transport/refuse-unread.ts";
@@ -93,15 +93,6 @@ async function complete(request: FastifyRequest, reply: FastifyReply, ports: Por
   return parsed.request.stream === true
     ? streamAnswer(stream, { head, reply, request: parsed.request, ports })
     : sendAnswer(stream, head, reply);
-}
-
-/** Aborts when the client disconnects before the answer is complete; the connection also closes after it. */
-function disconnectSignal(raw: ServerResponse): AbortSignal {
-  const gone = new AbortController();
-  raw.once("close", () => {
-    if (!raw.writableFinished) gone.abort();
-  });
-  return gone.signal;
 }
 
 const unknownModel = (model: string): ApiError => ({

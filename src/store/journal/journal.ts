@@ -3,6 +3,7 @@ import type { OpenClawError } from "../../types/errors.ts";
 import type { InboxRow, Journal } from "../../types/journal.ts";
 import type { Log } from "../../types/log.ts";
 import type { Peer } from "../../types/chat/message.ts";
+import { createCronTable } from "../cron/cron-table.ts";
 import { readCounts, type JournalCounts } from "./counts.ts";
 import { createFile, fileSize } from "../files.ts";
 import { readHeard } from "./heard.ts";
@@ -75,12 +76,13 @@ export async function openJournal(options: JournalOptions): Promise<OpenJournal>
     outbox: createOutbox(commits, clock),
     pairing: createPairing(commits, clock),
     runs: createLedger(commits),
-    approvals: createApprovals(commits, clock),
+    approvals: createApprovals(commits),
     received: createReceived(commits, clock),
     values: createValues(commits),
     sessions: createSessionTable(commits),
     events: createSystemEvents(commits, clock),
     texts: createTexts(commits, clock),
+    cron: createCronTable(commits),
     heard: (since, placeOf) => readHeard(commits, since, placeOf),
     prune: (keep) => pruneJournal(commits, clock.now(), keep),
     messages: createMessageDesk(commits, clock),

@@ -52,17 +52,12 @@ export function putRun(sql: Statements, { runId: id, sessionKey: key, at, result
   sql.run(RECORD, id, key, at, result, maskedJson(receipt), input, output, cost.total);
 }
 
-export function createApprovals(commits: Commits, clock: Clock): ApprovalRules {
+export function createApprovals(commits: Commits): ApprovalRules {
   return {
     allowance: (agent, command) =>
       commits.read((sql) => {
         const row = sql.one("SELECT given_by FROM allowed WHERE agent = ? AND command = ?", agent, command);
         return row && given({ givenBy: textOr(row, "given_by") });
-      }),
-    allow: (agent, command, by) =>
-      commits.write((sql) => {
-        const add = "INSERT OR REPLACE INTO allowed (agent, command, at, given_by) VALUES (?, ?, ?, ?)";
-        sql.run(add, agent, command, clock.now(), by);
       }),
   };
 }

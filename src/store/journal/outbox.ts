@@ -28,7 +28,8 @@ const WITH_BUTTONS = `
   SELECT target, buttons FROM outbox WHERE buttons IS NOT NULL AND message_id = ?
   UNION ALL
   SELECT target, buttons FROM outbox
-    WHERE buttons IS NOT NULL AND message_id IS NULL AND state IN ('planned', 'sending', 'unknown')`;
+    WHERE buttons IS NOT NULL AND message_id IS NULL
+      AND (state IN ('planned', 'sending', 'unknown') OR state = 'failed' AND reply_key GLOB 'approval:*')`;
 const UNREPORTED_GAPS = `${OUTBOX_ROWS} WHERE outbox.gap IS NOT NULL AND outbox.state = 'failed' ORDER BY outbox.id`;
 const MARK_REPORTED = "UPDATE outbox SET gap = NULL WHERE id = ?";
 const INSERT = `

@@ -168,6 +168,22 @@ export const MIGRATIONS: readonly string[] = [
   `
   ALTER TABLE inbox ADD COLUMN starts TEXT;
   `,
+  `
+  CREATE TABLE cron_jobs (id TEXT PRIMARY KEY, job TEXT NOT NULL, state TEXT NOT NULL);
+  CREATE TABLE cron_runs (
+    event_key TEXT PRIMARY KEY,
+    job_id TEXT NOT NULL,
+    run_id TEXT,
+    ts INTEGER NOT NULL,
+    status TEXT NOT NULL,
+    delivery TEXT NOT NULL,
+    session_key TEXT,
+    record TEXT NOT NULL
+  );
+  CREATE INDEX cron_runs_of ON cron_runs (job_id, ts);
+  CREATE INDEX cron_runs_at ON cron_runs (ts);
+  CREATE INDEX cron_runs_session ON cron_runs (session_key) WHERE session_key IS NOT NULL;
+  `,
 ];
 
 /** The version that this program writes. */

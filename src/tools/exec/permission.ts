@@ -102,7 +102,7 @@ interface Case {
 
 /** Whether a command may run. Run it at once, before its files can change. */
 export async function permit(wanted: Wanted, options: ExecOptions, context: ToolContext): Promise<Permit> {
-  const policy = (await options.rules.policy?.(context.agentId)) ?? NO_POLICY;
+  const policy = await policyNow(options, context);
   const variables = await variablesOf(context);
   const considered = await consider(wanted, options.backend, context);
   const allowed = await allowedTexts({ wanted, variables, considered }, { options, context });
@@ -112,10 +112,7 @@ export async function permit(wanted: Wanted, options: ExecOptions, context: Tool
   const known: Case = { wanted, variables, considered, settings, rules, untrusted };
   const decision = decide(known);
   if (decision === "run") return started(known, { options, context });
-  if (decision === "deny") {
-    const why = known.settings.security === "deny" ? "commands are switched off" : "only listed commands run here";
-    return refused(`The command was not run: ${why} (${keysOf(known, options)}).`);
-  }
+  if (decision === "deny") return denied(known, options);
   if (isContained(known, options)) return { kind: "run", variables };
   return askUntilSame(known, options, context);
 }
@@ -131,9 +128,19 @@ const isContained = ({ settings, untrusted }: Case, { backend }: ExecOptions): b
 
 const decide = ({ considered, settings, rules }: Case): ExecDecision => decideExec(considered, settings, rules);
 
+const policyNow = async ({ rules }: ExecOptions, { agentId }: ToolContext): Promise<ExecPolicy> =>
+  (await rules.policy?.(agentId)) ?? NO_POLICY;
+
+function denied(known: Case, options: ExecOptions): Permit {
+  const why = known.settings.security === "deny" ? "commands are switched off" : "only listed commands run here";
+  return refused(`The command was not run: ${why} (${keysOf(known, options)}).`);
+}
+
 /** What an operator changes to let commands run. */
-const keysOf = ({ settings }: Case, { settings: own }: ExecOptions): string =>
-  settings.security === own.security && settings.ask === own.ask ? "tools.exec" : "exec-approvals.json";
+const keysOf = ({ settings, rules: { policy } }: Case, { settings: own }: ExecOptions): string =>
+  policy.isOffInConfig === true || (settings.security === own.security && settings.ask === own.ask)
+    ? "tools.exec"
+    : "exec-approvals.json";
 
 /** What holds while a tool call is decided. */
 interface Asking {
@@ -186,7 +193,10 @@ async function askUntilSame(known: Case, options: ExecOptions, context: ToolCont
     const now = await bindingOf(wanted, options.backend, context);
     if (!(await isSamePlace(wanted, options.backend, context))) return refused(MOVED);
     const changed = now === undefined ? [] : changesBetween(binding, now, wanted);
-    if (now !== undefined && changed.length === 0) return { kind: "run", variables: now.variables };
+    if (now !== undefined && changed.length === 0) {
+      const later = underPolicy(known, await policyNow(options, context));
+      return decide(later) === "deny" ? denied(later, options) : { kind: "run", variables: now.variables };
+    }
     reason = `Changed since the last question: ${changed.join(", ")}.`;
     binding = now;
   }
@@ -194,6 +204,13 @@ async function askUntilSame(known: Case, options: ExecOptions, context: ToolCont
     "The command was not run: the files that it names, or its variables, changed each time while a person was asked about it.",
   );
 }
+
+/** The same command by what the operator's files say now: they may have been made stricter while a question waited. */
+const underPolicy = (known: Case, policy: ExecPolicy): Case => ({
+  ...known,
+  settings: narrowed(known.settings, policy),
+  rules: { ...known.rules, policy },
+});
 
 /** For a person: paths of files and programs, and names of variables. */
 const changesBetween = (before: Binding, now: Binding, { cwd }: Wanted): readonly string[] => [

@@ -12,7 +12,7 @@ import { bindFiles, pathDirs } from "./named-files.ts";
 import { shellArgv, startCommand } from "./command/start-command.ts";
 
 export interface HostOptions {
-  readonly settings: Pick<AgentSettings, "workspace" | "tools" | "exec">;
+  readonly settings: Pick<AgentSettings, "workspace" | "tools" | "exec" | "media">;
   /** The rights of the turn: an owner's, or a guest's with limits. */
   readonly rights: "owner" | GuestRules;
   /** Absolute paths of the gateway that no file tool may touch. */

@@ -10,7 +10,7 @@ import type {
   ToolRules,
 } from "../../types/tool-policy.ts";
 import { once } from "../../utils/share-calls.ts";
-import { entryFor, members } from "./names.ts";
+import { entryFor, members, normalName } from "./names.ts";
 import { senderRules } from "./senders.ts";
 
 /** The tools of each profile. */
@@ -40,6 +40,15 @@ export const profilesWith = (name: string): readonly string[] =>
 const NOT_OF_SUBAGENTS = ["gateway", "agents_list", "session_status", "cron", "sessions_send"];
 /** At the greatest depth there is nobody below whom they could concern. */
 const NOT_OF_THE_DEEPEST = ["subagents", "sessions_list", "sessions_history", "sessions_spawn"];
+
+/**
+ * What no client calls over HTTP unless `gateway.tools.allow` names it: the field's names, and those of this gateway for the same acts
+ * (`write`, `edit` and `process`).
+ */
+const NOT_OVER_HTTP = [
+  ..."exec process spawn shell fs_write fs_delete fs_move write edit apply_patch".split(" "),
+  ..."sessions_spawn sessions_send cron gateway nodes whatsapp_login".split(" "),
+];
 
 /** What runs have whose tools are confined to a sandbox. */
 const SANDBOX_ALLOW = [
@@ -234,11 +243,25 @@ function subagentStages(
 }
 
 /** Caps that no list of the config can lift. */
-function capStages({ inherited, hasOwnerRights, only }: PolicySubject): readonly PolicyStage[] {
+function capStages({ inherited, hasOwnerRights, http, only }: PolicySubject): readonly PolicyStage[] {
   return [
     ...cap("inherited", "the run that asked for this one has only its own tools to give", inherited),
     ...(hasOwnerRights ? [] : [{ stage: "owner only" as const, key: "commands.ownerAllowFrom", deny: OWNER_ONLY }]),
+    ...(http ? httpStages(http) : []),
     ...runCap(only),
+  ];
+}
+
+/**
+ * What a client can call by name, without a model and without a person who reads along. Only an entry that names a tool or its group
+ * lifts the gateway's own list: whoever wrote a wildcard did not think of these tools.
+ */
+function httpStages({ allow = [], deny }: ToolLists): readonly PolicyStage[] {
+  const named = new Set(allow.flatMap((entry) => members(entry)));
+  const own = NOT_OVER_HTTP.filter((name) => !named.has(normalName(name)));
+  return [
+    { stage: "http", key: "a client calls it over HTTP only if gateway.tools.allow names it", deny: own },
+    ...listStage("http", "gateway.tools", { deny }),
   ];
 }
 

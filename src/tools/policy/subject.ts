@@ -11,14 +11,16 @@ export function subjectOf({
   readonly only?: readonly string[];
   readonly isSandboxed?: boolean;
 }): PolicySubject {
-  const { principal, senders = [], chatRules, depth = 0, inherited } = acting;
+  const { principal, senders = [], chatRules, depth = 0, inherited, http } = acting;
+  const named = only ?? acting.only;
   return {
     hasOwnerRights: hasOwnerRights(principal),
     senders,
     depth,
     ...(chatRules && { chatRules }),
     ...(inherited && { inherited }),
-    ...(only && { only }),
+    ...(http && { http }),
+    ...(named && { only: named }),
     ...(isSandboxed === true && { isSandboxed }),
   };
 }

@@ -2,7 +2,8 @@ import type { ToolContext } from "../../types/run/tool.ts";
 import type { ExecSettings } from "../../types/settings.ts";
 import { alsoSources } from "../../types/run/untrusted.ts";
 import { whyUnreadable } from "../exec/hidden.ts";
-import { narrowedAfter } from "../exec/rules/policy.ts";
+import type { ExecLimits } from "../exec/rules/document.ts";
+import { narrowed, narrowedAfter } from "../exec/rules/policy.ts";
 import type { BackgroundProcess } from "./background-process.ts";
 import { byteOfHex, bytesOfKey, pasted } from "./keys.ts";
 import { isUnasked, UNASKED_TEXTS } from "../../types/run/unasked.ts";
@@ -66,6 +67,14 @@ export function keyInput({ keys = [], hex = [], literal = "" }: Keys): ProcessIn
   return bytes.length > MOST_BYTES ? "Those are too many keys at once." : { bytes, ends: false, shown };
 }
 
+/** What decides about an input. */
+interface InputRules {
+  /** What the config and the conversation say. */
+  readonly settings: ExecSettings;
+  /** What the approvals document says now. */
+  limits(): Promise<ExecLimits>;
+}
+
 /**
  * Why a process must not be given an input; undefined when it may. Whoever asks before commands asks here too: a shell or an
  * interpreter takes its input for commands.
@@ -73,22 +82,30 @@ export function keyInput({ keys = [], hex = [], literal = "" }: Keys): ProcessIn
 export async function refusedInput(
   { name, of: { cwd } }: BackgroundProcess,
   { shown }: ProcessInput,
-  settings: ExecSettings,
+  { settings, limits }: InputRules,
   { approvals, signal, untrusted }: Pick<ToolContext, "approvals" | "signal" | "untrusted">,
 ): Promise<string | undefined> {
   const sources = (await untrusted?.()) ?? [];
-  const { security, ask } = narrowedAfter(settings, sources);
+  const narrow = async () => narrowedAfter(narrowed(settings, await limits()), sources);
+  const { security, ask } = await narrow();
   if (security === "full" && ask !== "always") return undefined;
-  if (security === "deny") return `${NOT_WRITTEN} commands are switched off (tools.exec).`;
-  if (ask === "off") return `${NOT_WRITTEN} only listed commands run here, and an input is none (tools.exec).`;
+  const off = whyOff({ security, ask });
+  if (off !== undefined) return off;
   // The name is in the question too, and a command in a sandbox ran without one.
   const unreadable = whyUnreadable(shown, [cwd, name.replaceAll("\t", " ")]);
   if (unreadable !== undefined) return `${NOT_WRITTEN} nobody can be asked about it: ${unreadable}.`;
   const reason = `It is the input of a command that is running: ${name}.${alsoSources(sources)}`;
   const answer = await approvals.ask({ command: shown, cwd, reason }, signal);
-  if (answer === "allow-once" || answer === "allow-always") return undefined;
+  // The operator's files may have been made stricter while the question waited.
+  if (answer === "allow-once" || answer === "allow-always") return whyOff(await narrow());
   if (!isUnasked(answer)) return `${NOT_WRITTEN} ${ANSWERS[answer]}`;
   return `${NOT_WRITTEN} nobody can be asked about it: ${UNASKED_TEXTS[answer]}.`;
+}
+
+function whyOff({ security, ask }: Pick<ExecSettings, "security" | "ask">): string | undefined {
+  if (security === "deny") return `${NOT_WRITTEN} commands are switched off (tools.exec or exec-approvals.json).`;
+  if (security === "full" || ask !== "off") return undefined;
+  return `${NOT_WRITTEN} only listed commands run here, and an input is none (tools.exec or exec-approvals.json).`;
 }
 
 export const NOT_WRITTEN = "Nothing was written:";

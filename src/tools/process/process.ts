@@ -5,7 +5,6 @@ import type { Elevation } from "../../types/run/tool.ts";
 import type { ExecSettings } from "../../types/settings.ts";
 import { rulesOutside } from "../exec/elevation.ts";
 import type { ExecLimits } from "../exec/rules/document.ts";
-import { narrowed } from "../exec/rules/policy.ts";
 import type { BackgroundProcess, Starter } from "./background-process.ts";
 import { keyInput, NOT_WRITTEN, pasteInput, refusedInput, submitInput, textInput, type ProcessInput } from "./input.ts";
 import type { Processes } from "./processes.ts";
@@ -91,7 +90,7 @@ async function give(one: BackgroundProcess, made: ProcessInput | string, scene: 
   const { settings, elevation, limits } = scene;
   const rules = one.of.isElevated === true ? rulesOutside(settings, elevation) : settings;
   if (typeof rules === "string") return errorResult(`${NOT_WRITTEN} ${rules}`, { refused: true });
-  const refused = await refusedInput(one, made, narrowed(rules, await limits()), scene.context);
+  const refused = await refusedInput(one, made, { settings: rules, limits }, scene.context);
   if (refused !== undefined) return errorResult(refused, { refused: true });
   await one.give(made, scene.context.signal);
   return said(one, made.ends ? "Its input is ended." : `Wrote ${made.bytes.length} bytes to it.`);

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Tool, ToolContext, ToolContribution, ToolResult } from "../../types/run/tool.ts";
+import type { Tool, ToolContext, ToolResult } from "../../types/run/tool.ts";
 import { BoundedMap } from "../../utils/bounded-map.ts";
 import type { Resolve } from "../../utils/net/safe-fetch.ts";
 import { wrappingSize, wrapUntrusted, type ExternalSource } from "../../utils/text/untrusted.ts";
@@ -75,11 +75,6 @@ export class WebFetch {
     return { page, isKept: false };
   }
 }
-
-/** The tools of the web. Guests have them only where a list of the config names them. */
-export const webTools = (fetch: WebFetch): readonly ToolContribution[] => [
-  { name: "web_fetch", namedFor: "guests", forRun: () => fetch.tool() },
-];
 
 const sourceOf = (url: string): ExternalSource => ({
   label: "Web Fetch",

@@ -3,7 +3,8 @@ import type { AgentId, RunId, SessionKey } from "../ids.ts";
 import type { MediaItem } from "./message.ts";
 import type { ChatMessage, ThinkLevel } from "../run/model.ts";
 import type { RunFacts } from "../run/run.ts";
-import type { Approval, ApprovalDecision } from "../run/tool.ts";
+import type { QuestionEnd } from "./question-end.ts";
+import type { Approval, PersonsAnswer } from "../run/tool.ts";
 
 /** A message of a web, RPC, HTTP or command-line client. */
 export interface ChatRequest {
@@ -63,7 +64,11 @@ export interface ChatPort {
   plain(text: string): string;
   approvals: {
     list(): readonly Approval[];
-    /** False when no approval with this id is waiting. */
-    resolve(id: string, decision: Extract<ApprovalDecision, "allow-once" | "allow-always" | "deny">): boolean;
+    /** False when no approval with this id is waiting, or when the waiting one does not offer the answer. */
+    resolve(id: string, decision: PersonsAnswer): boolean;
+    /** The answers that a waiting approval offers; undefined when none with this id is waiting. */
+    offered(id: string): readonly PersonsAnswer[] | undefined;
+    /** How a question ended; undefined when no question had this id lately. */
+    endOf(id: string): Promise<QuestionEnd | undefined>;
   };
 }

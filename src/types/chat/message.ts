@@ -139,6 +139,36 @@ export interface MessageOptions {
   readonly subagent?: SubagentTurn;
   /** Set for the turn after the end of a background command, which acts for whoever started the command. */
   readonly exec?: { readonly isOwner: boolean; readonly tools?: readonly string[] };
+  /** Set for the turn of a scheduled job. */
+  readonly cron?: CronTurn;
+  /** Set for the turn of a request from another program. */
+  readonly hook?: HookTurn;
+}
+
+/** How the turn of a request from another program runs. */
+export interface HookTurn {
+  /** The source, as the config or the request calls it. */
+  readonly name: string;
+  /** Text for the System lines, in a conversation that people have, too. */
+  readonly event?: string;
+}
+
+/** How the turn of a scheduled job runs. */
+export interface CronTurn {
+  readonly jobId: string;
+  readonly name: string;
+  /** With whose rights it acts. */
+  readonly setUpBy: "owner" | "guest";
+  /** The only tools that it may have: names and groups; all when unset. */
+  readonly tools?: readonly string[];
+  /** Models that are asked after that of the message; those of the agent when unset. */
+  readonly fallbacks?: readonly string[];
+  /** The system prompt has no files of the workspace. */
+  readonly isLight?: boolean;
+  /** Text for the System lines, in a conversation that people have, too. */
+  readonly event?: string;
+  /** The session of the chat that gets the answer, when it is not the turn's own: it gets a note about the answer. */
+  readonly tell?: SessionKey;
 }
 
 /** How the turn of a subagent runs, and who asked for it. */

@@ -88,7 +88,8 @@ export type RunEventBody =
   /** The agent has replaced the conversation's plan. */
   | { readonly type: "plan"; readonly callId: string; readonly plan: Plan }
   | { readonly type: "approval_request"; readonly approval: Approval }
-  | { readonly type: "approval_end"; readonly id: string; readonly decision: ApprovalDecision }
+  /** `by`: as in `QuestionEnd`. */
+  | { readonly type: "approval_end"; readonly id: string; readonly decision: ApprovalDecision; readonly by?: string }
   /** Nobody could have answered the question, so it was not asked. */
   | { readonly type: "approval_unasked"; readonly question: ApprovalQuestion; readonly cause: Unasked }
   | { readonly type: "usage"; readonly usage: Usage; readonly model: ModelRef }

@@ -1,6 +1,6 @@
 import type { SessionKey } from "../ids.ts";
 import type { ElevatedLevel, SessionExec } from "./exec-wish.ts";
-import type { ChatToolRules, SenderNames } from "../tool-policy.ts";
+import type { ChatToolRules, SenderNames, ToolLists } from "../tool-policy.ts";
 
 /**
  * For whom a turn acts. What the turn may read, write, run and send follows from it, never from the session alone.
@@ -41,6 +41,10 @@ export interface Acting {
   readonly chatRules?: readonly ChatToolRules[];
   /** Names of the tools of the run that asked for this one. */
   readonly inherited?: readonly string[];
+  /** A client calls one tool over HTTP: what the config says about such calls. */
+  readonly http?: ToolLists;
+  /** Names and groups of the only tools that whoever set the turn up allows it. */
+  readonly only?: readonly string[];
   /** What the conversation or a message sets for the turn's commands. */
   readonly exec?: SessionExec;
   /**

@@ -61,6 +61,8 @@ export type RunTrigger =
   | "memory"
   | "heartbeat"
   | "cron"
+  /** A request of another program. */
+  | "hook"
   | "subagent"
   /** A background command has ended. */
   | "exec"

@@ -21,12 +21,16 @@ export interface ApprovalQuestion {
   readonly command: string;
   readonly cwd: string;
   readonly reason: string;
+  /** A plugin asks about a call. The gateway itself asks when unset. */
+  readonly askedBy?: "plugin";
   /** The files that the command names: the answer is for their content as it is now. */
   readonly files?: readonly BoundFile[];
   /** Names of the variables that plugins add to its environment; the answer is for their values as they are now. */
   readonly variables?: readonly string[];
   /** The command that is remembered when it is allowed for good; it can only be allowed once when unset. */
   readonly allowance?: string;
+  /** The answers that let it run, where a plugin says which; once, and for good with an `allowance`, when unset. */
+  readonly allowing?: readonly Exclude<PersonsAnswer, "deny">[];
   /** Milliseconds after which the question is a denial, where that is sooner than for every question. */
   readonly timeoutMs?: number;
 }
@@ -44,7 +48,10 @@ export interface Approval extends ApprovalQuestion {
   readonly chat?: string;
 }
 
-export type ApprovalDecision = "allow-once" | "allow-always" | "deny" | "timeout" | "abort";
+/** What a person can answer. */
+export type PersonsAnswer = "allow-once" | "allow-always" | "deny";
+
+export type ApprovalDecision = PersonsAnswer | "timeout" | "abort";
 
 /** What became of a question. One that nobody could have answered is not asked; see `UNASKED_TEXTS`. */
 export type ApprovalAnswer = ApprovalDecision | Unasked;

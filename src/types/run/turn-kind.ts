@@ -10,8 +10,8 @@ import type { Session, SessionEntry } from "../session.ts";
 interface TurnRunFacts {
   /** For whom the turn acts. The writers of its messages when unset. */
   actsFor?(message: Pick<InboundMessage, "options">): Principal;
-  /** Which files of the workspace the system prompt has. All when unset. */
-  promptFiles?(message: InboundMessage): "all" | "light";
+  /** The only files of the workspace that the system prompt has. All when undefined. */
+  promptFiles?(message: InboundMessage): readonly string[] | undefined;
   /** Text that the system prompt has in addition. Nothing when unset. */
   systemPrompt?(message: InboundMessage): string | undefined;
   /**

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { mayElevate } from "../../../src/app/compose/sandbox/elevated.ts";
 import { loadConfigText } from "../../../src/app/config/load.ts";
+import { resolveAgents } from "../../../src/app/config/settings.ts";
 import { agentId } from "../../../src/types/ids.ts";
 import { message } from "../../kit/inbound.ts";
 
@@ -51,5 +52,19 @@ describe("who may let commands leave the sandbox", () => {
 
   it.each(["Ann", "ann", "tag:admin", "name:ann", "id:Ann"])("does not know a person by %s", async (name) => {
     expect(await may({ allowFrom: { telegram: [name] } }, ANN)).toBe(false);
+  });
+});
+
+describe("an agent", () => {
+  const levelOf = async (defaults: object) => {
+    const text = JSON.stringify({ agents: { defaults } });
+    const { config } = await loadConfigText(text, { path: "/x/openclaw.json", env: {} });
+    return resolveAgents(config, { home: "/home/x", stateDir: "/home/x/.openclaw" })[0]?.elevated;
+  };
+
+  it("has the level of agents.defaults.elevatedDefault in conversations that set none", async () => {
+    expect(await levelOf({})).toBeUndefined();
+    for (const level of ["off", "on", "ask", "full"]) expect(await levelOf({ elevatedDefault: level })).toBe(level);
+    await expect(levelOf({ elevatedDefault: "always" })).rejects.toThrow("elevatedDefault");
   });
 });

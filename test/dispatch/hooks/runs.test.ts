@@ -345,6 +345,34 @@ it("a question that no answer can allow is a denial, and nobody is asked", async
   expect(resolved).toEqual(["deny"]);
 });
 
+it("a question that offers only an answer for good can be allowed so, and not once", async () => {
+  const resolved: unknown[] = [];
+  fixture.hooks = (on) =>
+    on("before_tool_call", () => ({
+      requireApproval: {
+        title: "Trust it",
+        allowedDecisions: ["allow-always", "deny"],
+        onResolution: (one: string) => resolved.push(one),
+      },
+    }));
+  fixture.tools.push(look());
+  fixture.model.answer((call) => (call.isAfterTool ? { text: call.toolText } : { tool: "look", args: {} }));
+  const boot = await fixture.boot();
+  const row = await boot.tell("look", "owner");
+  await expect.poll(() => fixture.platform.messages[0]?.text).toContain("always or deny.");
+  const { text, buttons } = fixture.platform.messages[0]!;
+  expect(text).toContain("A plugin asks whether to allow a call of the agent");
+  const [, id = ""] = /\/approve (\S+)/.exec(text) ?? [];
+  expect(buttons).toEqual([`/approve ${id} always`, `/approve ${id} deny`]);
+  await boot.ask(`/approve ${id} once`, "owner");
+  expect(fixture.platform.texts.at(-1)).toBe(`The question "${id}" cannot be allowed once: answer always or deny.`);
+  expect([resolved, boot.chat.approvals.list().length]).toEqual([[], 1]);
+  await boot.ask(`/approve ${id} always`, "owner");
+  expect(await boot.outcome(row)).toEqual({ kind: "replied" });
+  expect(resolved).toEqual(["allow-always"]);
+  expect(fixture.platform.texts.at(-1)).not.toContain("not run");
+});
+
 it("a command gets the variables of resolve_exec_env, but none that makes a program load code", async () => {
   fixture.hooks = (on) =>
     on("resolve_exec_env", () => ({

@@ -44,3 +44,16 @@ it("one that was not sent before the kill is not asked any more", async () => {
   expect(await next.journal.outbox.open()).toEqual([]);
   expect(fixture.platform.texts).toEqual([]);
 });
+
+it("one that a kill interrupted while it was sent still has its buttons, so that a press learns that it is over", async () => {
+  const buttons = [{ label: "Once", command: "/approve three once" }];
+  const parts = [{ kind: "text", body: "wants to run three", format: "plain", plain: "wants to run three" }] as const;
+  const [row] = await boot.journal.outbox.plan({ replyKey: "approval:three", to: peer("1"), parts, buttons });
+  await boot.journal.outbox.mark(row!.id, { state: "sending" });
+  const next = await fixture.boot();
+  await next.recover();
+  const { outbox } = next.journal;
+  expect(await outbox.open()).toEqual([]);
+  expect(await outbox.chatsOf(peer("1"), "m9", "/approve three once")).toEqual([peer("1")]);
+  expect(await outbox.chatsOf(peer("1"), "m9", "/approve three always")).toEqual([]);
+});

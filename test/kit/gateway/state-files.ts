@@ -108,3 +108,14 @@ export function textOf(content: unknown): string {
   if (!Array.isArray(content)) return "";
   return content.map((part: { text?: string }) => part.text ?? "").join("");
 }
+
+/** How many approval questions have arrived in chats, as far as the journal knows. */
+export function questionsSent({ stateDir }: StatePlace): number {
+  const journal = new DatabaseSync(join(stateDir, "state", "journal.sqlite"), { readOnly: true });
+  try {
+    const sent = "reply_key GLOB 'approval:*' AND reply_key NOT GLOB '*:end' AND state = 'sent'";
+    return Number(journal.prepare(`SELECT count(*) AS count FROM outbox WHERE ${sent}`).get()?.["count"]);
+  } finally {
+    journal.close();
+  }
+}

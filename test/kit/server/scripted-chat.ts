@@ -3,7 +3,8 @@ import type { RunEvent, RunEventBody, RunStream } from "../../../src/types/run/e
 import { agentId, runId, sessionKey, type RunId, type SessionKey } from "../../../src/types/ids.ts";
 import type { AssistantMessage, Usage } from "../../../src/types/run/model.ts";
 import type { Receipt, RunFacts, RunResult } from "../../../src/types/run/run.ts";
-import type { Approval, ApprovalDecision } from "../../../src/types/run/tool.ts";
+import type { QuestionEnd } from "../../../src/types/chat/question-end.ts";
+import type { Approval, ApprovalDecision, PersonsAnswer } from "../../../src/types/run/tool.ts";
 import { Feed } from "../../../src/utils/feed.ts";
 
 export const USAGE: Usage = {
@@ -102,6 +103,10 @@ export class ScriptedChat implements ChatPort {
   readonly plain = (text: string): string => text;
   readonly requests: (ChatRequest | OneShotRequest)[] = [];
   readonly waiting: Approval[] = [];
+  /** The answers of questions that wait, by their ids. */
+  readonly offers = new Map<string, readonly PersonsAnswer[]>();
+  /** How questions ended, by their ids. */
+  readonly ended = new Map<string, QuestionEnd>();
   readonly decisions: [string, ApprovalDecision][] = [];
   readonly aborted: [SessionKey, RunId | undefined][] = [];
   script: Script;
@@ -168,6 +173,8 @@ export class ScriptedChat implements ChatPort {
       this.decisions.push([id, decision]);
       return this.waiting.some((approval) => approval.id === id);
     },
+    offered: (id: string) => this.offers.get(id),
+    endOf: async (id: string) => this.ended.get(id),
   };
 
   begin(of: RunFacts): ScriptedRun {

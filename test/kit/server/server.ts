@@ -118,6 +118,7 @@ export async function startTestServer(overrides: Overrides = {}): Promise<TestSe
       notify: async () => ({ state: "sent" }),
     },
     resolveSessionKey: (text) => sessionKey(text === "main" ? "webchat:default:operator" : text),
+    callTool: async () => ({ kind: "missing" }),
     catalog: CATALOG,
     reports: { ...REPORTS, ...overrides.reports },
     events: (signal) => events.watch(signal),

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { mediaTools } from "../../../src/tools/media/media-tools.ts";
 import { runTool } from "../../../src/tools/run.ts";
 import { webFetchConfig } from "../../../src/tools/web/config.ts";
-import { WebFetch, webTools } from "../../../src/tools/web/web-fetch.ts";
+import { WebFetch } from "../../../src/tools/web/web-fetch.ts";
 import type { SidePart, SideQuestion } from "../../../src/types/media/side-call.ts";
 import type { MediaSettings } from "../../../src/types/media/settings.ts";
 import type { ModelRef } from "../../../src/types/run/model.ts";
@@ -58,7 +58,7 @@ interface Given {
 function tools(given: Given = {}) {
   const fetch = () => webFetchConfig.parse(given.fetch ?? { ssrfPolicy: { allowedHostnames: ["127.0.0.1"] } });
   const own = [
-    ...(given.offline === true ? [] : webTools(new WebFetch(fetch))),
+    ...(given.offline === true ? [] : [{ name: "web_fetch", forRun: () => new WebFetch(fetch).tool() }]),
     ...mediaTools({ web: fetch, mediaDir: media }),
   ];
   const settings = {

@@ -89,7 +89,7 @@ describe.skipIf(whyNoBwrap !== undefined)(`a command in the sandbox (${whyNoBwra
     const address = server.address();
     const port = typeof address === "object" && address !== null ? address.port : 0;
     const connect = `exec 5<>/dev/tcp/127.0.0.1/${port} && cat <&5`;
-    const said = await ground.says(`bash -c '${connect}'; echo end`);
+    const said = await ground.says(`bash -c '${connect}' 2>&1; echo end`);
     await new Promise((resolve) => server.close(resolve));
     expect(said).toMatch(/refused|unreachable/);
     expect(said).toMatch(/end$/);

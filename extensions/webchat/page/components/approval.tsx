@@ -51,10 +51,12 @@ function ApprovalCard(props: { approval: Approval; from: string | undefined; cha
         <Expiry at={approval.expiresAt} />
       </p>
       <div class="answers">
-        <button type="button" class="primary" onClick={() => chat.decide(approval.id, "allow-once")}>
-          Allow once
-        </button>
-        {approval.mayAlways && (
+        {approval.answers.includes("allow-once") && (
+          <button type="button" class="primary" onClick={() => chat.decide(approval.id, "allow-once")}>
+            Allow once
+          </button>
+        )}
+        {approval.answers.includes("allow-always") && (
           <button type="button" class="quiet" onClick={() => chat.decide(approval.id, "allow-always")}>
             Always allow
           </button>

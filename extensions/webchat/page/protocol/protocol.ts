@@ -70,8 +70,8 @@ export interface Approval {
   readonly files: readonly string[];
   /** Names of the variables that plugins add to its environment. */
   readonly variables?: readonly string[];
-  /** Whether it can be allowed permanently. */
-  readonly mayAlways: boolean;
+  /** The answers that it offers; names of other versions too. */
+  readonly answers: readonly string[];
   readonly expiresAt?: number | undefined;
 }
 
@@ -217,7 +217,9 @@ export function readApproval(value: unknown): Approval | undefined {
     ...principalIn(request),
     files: list(request["files"]).flatMap((file) => nonEmpty(fields(file)["path"]) ?? []),
     ...variablesIn(request),
-    mayAlways: list(request["allowedDecisions"] ?? ["allow-always"]).includes("allow-always"),
+    answers: list(request["allowedDecisions"] ?? ["allow-once", "allow-always", "deny"]).flatMap(
+      (one) => nonEmpty(one) ?? [],
+    ),
     expiresAt: timestamp(item["expiresAtMs"] ?? item["expiresAt"]),
   };
 }

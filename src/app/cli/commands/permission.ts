@@ -45,7 +45,7 @@ export class Permissions {
         command,
         paths,
         variables,
-        mayAlways: request.allowedDecisions.includes("allow-always"),
+        answers: request.allowedDecisions,
       }).catch((error: unknown) => this.#tell(error));
       return;
     }
@@ -85,12 +85,13 @@ export interface AskedCommand {
   readonly paths: readonly string[];
   /** Names of variables that plugins set for the command. */
   readonly variables: readonly string[];
-  readonly mayAlways: boolean;
+  /** The answers that the question offers. */
+  readonly answers: readonly string[];
 }
 
 /** Whether the answer is a clear yes; anything else is a no. Rejects when `signal` aborts. */
 export async function askAtTerminal(
-  { command, paths, variables, mayAlways }: AskedCommand,
+  { command, paths, variables, answers }: AskedCommand,
   signal: AbortSignal,
 ): Promise<Decision> {
   const prompt = createInterface({ input: process.stdin, output: process.stderr });
@@ -98,8 +99,12 @@ export async function askAtTerminal(
   try {
     const files = paths.length === 0 ? "" : `Only with these files as they are now: ${paths.join(", ")}\n`;
     const set = variables.length === 0 ? "" : `Plugins set these variables for it: ${variables.join(", ")}\n`;
-    const answers = mayAlways ? "[o]nce, [a]lways, [N]o" : "[o]nce, [N]o";
-    return decisionOf(await prompt.question(`May it run this?\n  ${command}\n${files}${set}${answers}: `, { signal }));
+    const words = [
+      ...(answers.includes("allow-once") ? ["[o]nce"] : []),
+      ...(answers.includes("allow-always") ? ["[a]lways"] : []),
+      "[N]o",
+    ].join(", ");
+    return decisionOf(await prompt.question(`May it run this?\n  ${command}\n${files}${set}${words}: `, { signal }));
   } finally {
     prompt.close();
   }

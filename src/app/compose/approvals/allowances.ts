@@ -40,7 +40,7 @@ export function openAllowances(live: Live, { approvals, clock, log }: Ports): Op
   const isGiven = (row: ExecRow) => isOwnerStill(row.givenBy ?? OPERATOR.id, live);
   return {
     rules: {
-      policy: async (agent) => file.policy(agent),
+      policy: async (agent) => (isOffNow(agent, live) ? { ...file.policy(agent), ...OFF } : file.policy(agent)),
       async isAllowed(agent, allowance) {
         if (rowsAt(file, agent, allowance).some(isGiven)) return true;
         const found = await approvals.allowance(agent, allowance.key);
@@ -56,6 +56,12 @@ export function openAllowances(live: Live, { approvals, clock, log }: Ports): Op
     close: () => uses.flush(),
   };
 }
+
+const OFF = { security: "deny", isOffInConfig: true } as const;
+
+/** Whether the config switches an agent's commands off by now. A run keeps the settings that it began with, but not against this. */
+const isOffNow = (agent: string, { agents }: Live): boolean =>
+  agents.find(({ id }) => id === agent)?.exec.security === "deny";
 
 const rowsAt = (file: ExecApprovalsFile, agent: string, allowance: Allowance): readonly ExecRow[] =>
   rowsForCommand(

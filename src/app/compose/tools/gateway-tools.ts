@@ -1,6 +1,8 @@
 import type { DispatchPorts } from "../../../dispatch/ports.ts";
+import { cronTool } from "../../../tools/cron/cron.ts";
 import { gatewayTool } from "../../../tools/gateway/gateway.ts";
 import { sessionTools } from "../../../tools/session/session-tools.ts";
+import type { CronActs } from "../../../types/cron/acts.ts";
 import type { GatewayActs } from "../../../types/gateway-acts.ts";
 import type { ToolContribution } from "../../../types/run/tool.ts";
 import { chatTools } from "../chat-acts.ts";
@@ -10,12 +12,13 @@ import { sessionActs } from "./session-acts.ts";
 export const gatewayTools = (
   sources: Parameters<typeof chatTools>[0],
   ports: () => DispatchPorts,
-  daemon: { gatewayActs?(ports: () => DispatchPorts): GatewayActs },
+  daemon: { gatewayActs?(ports: () => DispatchPorts): GatewayActs; cronActs?(): CronActs | undefined },
 ): readonly ToolContribution[] => {
   const acts = daemon.gatewayActs?.(ports);
   return [
     ...chatTools(sources),
     ...sessionTools(sessionActs(sources.live, ports)),
     ...(acts ? [gatewayTool(acts)] : []),
+    ...(daemon.cronActs ? [cronTool(daemon.cronActs)] : []),
   ];
 };

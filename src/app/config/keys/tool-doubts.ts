@@ -16,7 +16,7 @@ interface Known {
 
 /** Entries of tool lists without effect: unreported, an agent would lack tools for no visible reason. */
 export function doubtfulTools(
-  { tools, agents, channels, mcp }: Pick<Config, "tools" | "agents" | "channels" | "mcp">,
+  { tools, agents, channels, mcp, gateway }: Pick<Config, "tools" | "agents" | "channels" | "mcp" | "gateway">,
   names: readonly string[] = [],
 ): readonly RawNote[] {
   const servers = Object.keys(mcp.servers);
@@ -28,7 +28,8 @@ export function doubtfulTools(
     agent.tools ? doubts(agent.tools, ["agents", "list", at, "tools"], known) : [],
   );
   const inChannels = Object.entries(channels).flatMap(([id, channel]) => ofChats(channel, ["channels", id], known));
-  return [...doubts(tools, ["tools"], known), ...ofAgents, ...inChannels];
+  const overHttp = inLists(gateway.tools, ["gateway", "tools"], known);
+  return [...doubts(tools, ["tools"], known), ...ofAgents, ...inChannels, ...overHttp];
 }
 
 /** Every text anywhere in a part of the config that begins with the prefix, whatever the case of its letters. */

@@ -15,6 +15,7 @@ export async function closeGateway(
   const steps: readonly (readonly [what: string, step: () => Promise<void> | void])[] = [
     ["channels stop receiving", () => channels.stopReceiving()],
     ["heartbeats", () => parts.heartbeats.close()],
+    ["scheduled jobs", () => parts.cron.close()],
     ["runs", () => core.dispatch.close(graceMs)],
     ["replies", () => core.outbox.close(SEND_GRACE_MS)],
     ["plugins' hooks of sessions", () => endSessions(parts)],

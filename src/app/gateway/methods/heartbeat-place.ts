@@ -25,7 +25,7 @@ interface Chat {
   readonly found?: FoundChat;
   readonly problem?: string;
 }
-interface FoundChat {
+export interface FoundChat {
   readonly to: Peer;
   readonly key: SessionKey;
 }
@@ -60,7 +60,8 @@ function sharedKey(
 const ownKey = (agent: AgentId, defaultAgent: AgentId): SessionKey =>
   buildKey({ kind: "other", agentId: agent, text: "heartbeat" }, defaultAgent);
 
-const mainKey = (agent: AgentId, defaultAgent: AgentId): SessionKey =>
+/** An agent's main conversation; the default agent's is the operator's own. */
+export const mainKey = (agent: AgentId, defaultAgent: AgentId): SessionKey =>
   agent === defaultAgent ? OPERATOR_KEY : buildKey({ kind: "main", agentId: agent }, defaultAgent);
 
 function chatFor(agent: AgentId, settings: HeartbeatSettings, parts: PlaceParts): Chat {
@@ -72,7 +73,11 @@ function chatFor(agent: AgentId, settings: HeartbeatSettings, parts: PlaceParts)
     : lastChat(agent, channel, parts);
 }
 
-function namedChat(named: { channel: string; to: string; accountId: string | undefined }, parts: PlaceParts): Chat {
+/** The chat of a channel that somebody has named. The only channel when it is not named. */
+export function namedChat(
+  named: { channel: string | undefined; to: string; accountId: string | undefined; threadId?: string | undefined },
+  parts: PlaceParts,
+): Chat {
   try {
     const to = peerOf(named, { live: parts.live, channels: parts.channels });
     return { found: { to, key: keyOf(to, parts.live) } };
@@ -89,7 +94,7 @@ function keyOf(to: Peer, live: Live): SessionKey {
 }
 
 /** The chat in which an owner last wrote: a direct one, or the operator's own on the page. */
-function lastChat(agent: AgentId, channel: string | undefined, parts: PlaceParts): Chat {
+export function lastChat(agent: AgentId, channel: string | undefined, parts: PlaceParts): Chat {
   const chat = directChat(agent, channel, parts);
   if (channel !== undefined) return chat;
   const { found: direct, ...why } = chat;

@@ -10,7 +10,12 @@ import { placeOfBeat } from "./heartbeat-place.ts";
 import type { Parts } from "../parts.ts";
 
 /** The heartbeats of a gateway; they begin with `start`. */
-export function createHeartbeats({ live, log, core, channels }: Omit<Parts, "heartbeats" | "plugins">): Heartbeats {
+export function createHeartbeats({
+  live,
+  log,
+  core,
+  channels,
+}: Omit<Parts, "heartbeats" | "cron" | "plugins">): Heartbeats {
   const { lanes } = core.dispatch;
   const parts = { live, channels, sessions: core.sessions };
   return new Heartbeats({

@@ -1,7 +1,9 @@
 import type { Method } from "../../../types/method.ts";
+import { approvalFileMethods } from "./approval-methods.ts";
 import { channelMethods } from "./channel-methods.ts";
 import { commandMethods } from "./command-methods.ts";
 import { configMethods } from "./config-methods.ts";
+import { cronMethods } from "./cron-methods.ts";
 import { heartbeatMethods } from "./heartbeats.ts";
 import { messageMethods } from "./message-methods.ts";
 import { pluginMethods } from "./plugin-methods.ts";
@@ -13,9 +15,11 @@ import { sendMethods } from "./send-methods.ts";
 /** The gateway's methods in addition to the server's own. */
 export const gatewayMethods = (parts: Parts): readonly Method[] => [
   ...parts.channels.methods(),
+  ...approvalFileMethods(parts),
   ...channelMethods(parts),
   ...commandMethods(parts),
   ...configMethods(parts),
+  ...cronMethods(parts),
   ...heartbeatMethods(parts),
   ...messageMethods(parts),
   ...pluginMethods(parts),

@@ -15,6 +15,10 @@ const UNSET = "Commands stay in the sandbox, if there is one. I may ask to run o
 export async function setElevated(context: CommandContext): Promise<CommandAnswer> {
   const refused = await storeLevel(context, "elevatedLevel", { levels: ELEVATED_LEVELS, levelOf: elevatedLevelOf });
   if (refused !== undefined) return { text: refused };
-  const level = elevatedLevelOf(context.ports.sessions.peek(context.key)?.elevatedLevel);
-  return { text: `Elevated: ${level ?? "not set"}. ${level === undefined ? UNSET : MEANS[level]}` };
+  const { key, ports } = context;
+  const own = elevatedLevelOf(ports.sessions.peek(key)?.elevatedLevel);
+  const settings = ports.settings();
+  const level = own ?? settings.agents.get(settings.agentOf(key))?.elevated;
+  if (level === undefined) return { text: `Elevated: not set. ${UNSET}` };
+  return { text: `Elevated: ${level}${own === undefined ? " (as configured)" : ""}. ${MEANS[level]}` };
 }

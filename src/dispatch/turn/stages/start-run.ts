@@ -2,7 +2,7 @@ import type { Run } from "../../../harness/run.ts";
 import { Stopped, untilStopped } from "../../../harness/run/until-stopped.ts";
 import { ToolSendBarrier } from "../../answer/tool-send-barrier.ts";
 import { prompterFor } from "../../approvals/prompter.ts";
-import { askedFor } from "../acting.ts";
+import { askedFor, askingOf } from "../acting.ts";
 import { addressed } from "../addressed.ts";
 import type { ModelRef } from "../../../types/run/model.ts";
 import type { Session } from "../../../types/session.ts";
@@ -47,7 +47,7 @@ export async function startTurnRun(turn: Turn, ports: TurnPorts): Promise<StageE
       spentAfterEnd: ports.compactions.costs.afterRun(prepared.facts),
       approvals: ports.approvals.deskFor(
         askedFor(prepared, ports),
-        prompterFor(prepared, () => run, ports),
+        prompterFor(askingOf(prepared), () => run, ports),
       ),
     },
   );

@@ -10,6 +10,8 @@ export interface ExecPolicy extends ExecLimits {
   readonly rows: readonly CompiledRow[];
   /** Why the document could not be read, as a sentence. */
   readonly broken?: string;
+  /** The config switches commands off, whatever the document says. */
+  readonly isOffInConfig?: boolean;
 }
 
 export const NO_POLICY: ExecPolicy = { rows: [] };

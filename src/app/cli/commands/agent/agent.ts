@@ -1,4 +1,5 @@
 import { text as readAll } from "node:stream/consumers";
+import { answersTo } from "../../../../types/chat/question-end.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
 import { THINK_LEVELS, type ThinkLevel } from "../../../../types/run/model.ts";
 import { canAsk } from "../../ask.ts";
@@ -62,10 +63,10 @@ async function askHere(
   return runLocal({
     message,
     onText: (delta) => printer.add(delta),
-    onApproval: ({ command, files = [], variables = [], allowance }, signal) => {
+    onApproval: ({ command, files = [], variables = [], ...question }, signal) => {
       const paths = files.map(({ path }) => cleanText(path));
       const about = { paths, variables: variables.map(cleanText) };
-      const asked = { command: cleanText(command), ...about, mayAlways: allowance !== undefined };
+      const asked = { command: cleanText(command), ...about, answers: answersTo(question) };
       return decideHere(io, asked, { printer, signal });
     },
     ...(sessionKey !== undefined && { sessionKey }),

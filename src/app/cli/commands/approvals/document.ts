@@ -1,10 +1,9 @@
-import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { text as readAll } from "node:stream/consumers";
-import { approvalsNow, editApprovals, type RawApprovals } from "../../../../store/exec-approvals-edit.ts";
+import { replaceApprovals, shownApprovals } from "../../../../store/exec-approvals-document.ts";
+import type { RawApprovals } from "../../../../store/exec-approvals-edit.ts";
 import { execApprovals, type ExecApprovals } from "../../../../tools/exec/rules/document.ts";
 import { blocksFor } from "../../../../tools/exec/rules/policy.ts";
-import { OpenClawError } from "../../../../types/errors.ts";
 import { isFields } from "../../../../utils/fields.ts";
 import { errorText } from "../../../../utils/text/error-text.ts";
 import { writeJson, type Io } from "../../io.ts";
@@ -12,9 +11,6 @@ import { readState } from "../../state.ts";
 import { showDuration, table } from "../../table.ts";
 import { cleanText } from "../../terminal-text.ts";
 import { pathOf, usage } from "./file.ts";
-
-/** What a change can name as the state that it is for. Blanks between the words of the file make no difference. */
-const hashOf = (document: RawApprovals): string => createHash("sha256").update(JSON.stringify(document)).digest("hex");
 
 export interface GetFlags {
   readonly agent?: string;
@@ -24,12 +20,11 @@ export interface GetFlags {
 /** Prints the rows of `exec-approvals.json`, of all agents or of one. Never prints `socket`, which holds a token. */
 export async function approvalsGet(io: Io, { agent, json }: GetFlags): Promise<number> {
   const path = pathOf(await readState(io));
-  const document = approvalsNow(path);
-  const { socket: _socket, ...shown } = document;
-  const { defaults, agents } = execApprovals.parse(document);
+  const { hash, file } = shownApprovals(path);
+  const { defaults, agents } = execApprovals.parse(file);
   const blocks = agent === undefined ? agents : pick(agents, agent);
   if (json === true) {
-    writeJson(io, { path, hash: hashOf(document), file: { ...shown, ...(agent !== undefined && { agents: blocks }) } });
+    writeJson(io, { path, hash, file: { ...file, ...(agent !== undefined && { agents: blocks }) } });
     return 0;
   }
   io.out(`${path}\n`);
@@ -73,14 +68,8 @@ export interface SetFlags {
 export async function approvalsSet(io: Io, flags: SetFlags): Promise<number> {
   const path = pathOf(await readState(io));
   const given = await givenDocument(flags);
-  let written = given;
-  await editApprovals(path, (before) => {
-    if (flags.baseHash !== undefined && flags.baseHash !== hashOf(before)) throw otherHash(path);
-    const { socket: _socket, ...rest } = given;
-    written = { ...rest, ...(before["socket"] !== undefined && { socket: before["socket"] }) };
-    return written;
-  });
-  if (flags.json === true) writeJson(io, { ok: true, path, hash: hashOf(written) });
+  const { hash } = await replaceApprovals(path, given, { baseHash: flags.baseHash });
+  if (flags.json === true) writeJson(io, { ok: true, path, hash });
   else io.out(`${path} was written.\n`);
   return 0;
 }
@@ -101,10 +90,4 @@ async function givenDocument({ file, stdin }: SetFlags): Promise<RawApprovals> {
 const contentOf = (file: string): Promise<string> =>
   readFile(file, "utf8").catch((error: unknown) => {
     throw usage(`The new document cannot be read: ${errorText(error)}.`);
-  });
-
-const otherHash = (path: string): OpenClawError =>
-  new OpenClawError("APPROVALS_CHANGED", {
-    message: `${path} does not have the hash of --base-hash, so nothing was written.`,
-    fix: "Read it again with openclaw approvals get --json, and repeat the change.",
   });

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { Act } from "./act.ts";
+import type { Act } from "../act.ts";
 
 /** `plugins init` */
 export function definePluginsInit(program: Command, act: Act): void {
@@ -13,7 +13,7 @@ export function definePluginsInit(program: Command, act: Act): void {
     .description("write a new plugin with a test, to begin from")
     .action(
       act(async (io, kind: string, dir: string | undefined) => {
-        const { pluginsInit } = await import("../commands/plugins/init.ts");
+        const { pluginsInit } = await import("../../commands/plugins/init.ts");
         return pluginsInit(io, kind, dir);
       }),
     );

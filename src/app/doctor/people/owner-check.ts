@@ -1,6 +1,6 @@
-import type { Check } from "../../types/check.ts";
-import type { Config } from "../config/schema.ts";
-import { ownerGap } from "../accounts/owner-gap.ts";
+import type { Check } from "../../../types/check.ts";
+import type { Config } from "../../config/schema.ts";
+import { ownerGap } from "../../accounts/owner-gap.ts";
 
 /** Whether any sender of a channel is an owner. */
 export function ownerCheck(config: Config): Check {

@@ -1,10 +1,10 @@
 import type { Command } from "commander";
-import type { InspectFlags } from "../commands/plugins/plugins-inspect.ts";
-import type { InstallFlags } from "../commands/plugins/plugins-install.ts";
-import type { ListFlags } from "../commands/plugins/plugins-list.ts";
-import type { UninstallFlags } from "../commands/plugins/plugins-uninstall.ts";
-import type { UpdateFlags } from "../commands/plugins/plugins-update.ts";
-import type { Act } from "./act.ts";
+import type { InspectFlags } from "../../commands/plugins/plugins-inspect.ts";
+import type { InstallFlags } from "../../commands/plugins/plugins-install.ts";
+import type { ListFlags } from "../../commands/plugins/plugins-list.ts";
+import type { UninstallFlags } from "../../commands/plugins/plugins-uninstall.ts";
+import type { UpdateFlags } from "../../commands/plugins/plugins-update.ts";
+import type { Act } from "../act.ts";
 import { defineRefused } from "./plugins-refused.ts";
 
 interface Json {
@@ -38,7 +38,7 @@ function defineInstall(plugins: Command, act: Act): void {
     .option("--json", "for scripts")
     .action(
       act(async (io, source: string, options: InstallFlags) =>
-        (await import("../commands/plugins/plugins-install.ts")).pluginsInstall(io, source, options),
+        (await import("../../commands/plugins/plugins-install.ts")).pluginsInstall(io, source, options),
       ),
     );
 }
@@ -52,7 +52,7 @@ function defineLooks(plugins: Command, act: Act): void {
     .option("--json", "for scripts")
     .action(
       act(async (io, options: ListFlags) =>
-        (await import("../commands/plugins/plugins-list.ts")).pluginsList(io, options),
+        (await import("../../commands/plugins/plugins-list.ts")).pluginsList(io, options),
       ),
     );
   plugins
@@ -66,8 +66,8 @@ function defineLooks(plugins: Command, act: Act): void {
     .action(
       act(async (io, id: string | undefined, options: InspectFlags & { runtime?: boolean }) =>
         options.runtime === true
-          ? (await import("../commands/plugins/plugins-runtime.ts")).pluginsRuntime(io, id, options)
-          : (await import("../commands/plugins/plugins-inspect.ts")).pluginsInspect(io, id, options),
+          ? (await import("../../commands/plugins/plugins-runtime.ts")).pluginsRuntime(io, id, options)
+          : (await import("../../commands/plugins/plugins-inspect.ts")).pluginsInspect(io, id, options),
       ),
     );
   plugins
@@ -76,7 +76,7 @@ function defineLooks(plugins: Command, act: Act): void {
     .option("--json", "for scripts")
     .action(
       act(async (io, options: Json) =>
-        (await import("../commands/plugins/plugins-doctor.ts")).pluginsDoctor(io, options),
+        (await import("../../commands/plugins/plugins-doctor.ts")).pluginsDoctor(io, options),
       ),
     );
 }
@@ -89,7 +89,7 @@ function defineSwitches(plugins: Command, act: Act): void {
     .option("--json", "for scripts")
     .action(
       act(async (io, id: string, options: Json) =>
-        (await import("../commands/plugins/plugins-switch.ts")).pluginsEnable(io, id, options),
+        (await import("../../commands/plugins/plugins-switch.ts")).pluginsEnable(io, id, options),
       ),
     );
   plugins
@@ -99,7 +99,7 @@ function defineSwitches(plugins: Command, act: Act): void {
     .option("--json", "for scripts")
     .action(
       act(async (io, id: string, options: Json) =>
-        (await import("../commands/plugins/plugins-switch.ts")).pluginsDisable(io, id, options),
+        (await import("../../commands/plugins/plugins-switch.ts")).pluginsDisable(io, id, options),
       ),
     );
 }
@@ -116,7 +116,7 @@ function defineChanges(plugins: Command, act: Act): void {
     .option("--json", "for scripts")
     .action(
       act(async (io, id: string, options: UninstallFlags) =>
-        (await import("../commands/plugins/plugins-uninstall.ts")).pluginsUninstall(io, id, options),
+        (await import("../../commands/plugins/plugins-uninstall.ts")).pluginsUninstall(io, id, options),
       ),
     );
   plugins
@@ -132,7 +132,7 @@ function defineChanges(plugins: Command, act: Act): void {
     .option("--json", "for scripts")
     .action(
       act(async (io, id: string | undefined, options: UpdateFlags) =>
-        (await import("../commands/plugins/plugins-update.ts")).pluginsUpdate(io, id, options),
+        (await import("../../commands/plugins/plugins-update.ts")).pluginsUpdate(io, id, options),
       ),
     );
 }

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import { OpenClawError } from "../../../types/errors.ts";
-import type { Act } from "./act.ts";
+import { OpenClawError } from "../../../../types/errors.ts";
+import type { Act } from "../act.ts";
 
 interface Refused {
   readonly name: string;

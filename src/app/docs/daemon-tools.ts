@@ -1,0 +1,24 @@
+import { cronTool } from "../../tools/cron/cron.ts";
+import { gatewayTool } from "../../tools/gateway/gateway.ts";
+import type { ToolContribution } from "../../types/run/tool.ts";
+
+/** No tool of this list is ever called. */
+async function unused(): Promise<never> {
+  throw new Error("this tool only describes itself");
+}
+
+/** Tools that only a running gateway has. */
+export const daemonTools: readonly ToolContribution[] = [
+  cronTool(() => ({
+    status: () => ({}),
+    list: () => [],
+    get: () => "",
+    add: unused,
+    update: unused,
+    remove: unused,
+    run: unused,
+    runs: unused,
+    wake: unused,
+  })),
+  gatewayTool({ config: unused, schema: unused, edits: unused, write: unused, restart: unused }),
+];

@@ -1,0 +1,81 @@
+import type { CronPlace } from "../../../automation/cron/cron-message.ts";
+import { channelIn } from "../../../channels/target.ts";
+import { chatOf } from "../../../sessions/chat-of.ts";
+import { buildKey, resolveAlias } from "../../../sessions/keys.ts";
+import type { CronDestination, CronJob } from "../../../types/cron/job.ts";
+import { agentId, type AgentId, type SessionKey, sessionKey } from "../../../types/ids.ts";
+import { type FoundChat, lastChat, mainKey, namedChat, type PlaceParts } from "../methods/heartbeat-place.ts";
+
+/** Where a job runs and reports, by the present config. `run`: the last part of the session key of an isolated run. */
+export function placeOfJob(job: CronJob, run: string, parts: PlaceParts): CronPlace {
+  const agent = agentId(job.agentId ?? parts.live.defaultAgent.id);
+  const session = sessionFor(job, agent, run, parts);
+  const problem = agentProblem(agent, parts);
+  if (problem !== undefined) return { sessionKey: session, problem };
+  if (job.payload.kind === "systemEvent") return ofConversation(session, agent, parts);
+  if (job.delivery?.mode !== "announce") return { sessionKey: session };
+  const chat = chatFor(job.delivery, { agent, origin: job.sessionKey }, parts);
+  if (!chat.found) return { sessionKey: session, problem: chat.problem ?? "there is no chat to report to" };
+  return at(session, chat.found, parts);
+}
+
+function at(session: SessionKey, { to, key }: FoundChat, parts: PlaceParts): CronPlace {
+  const isElsewhere = key !== session && parts.sessions.peek(key) !== undefined;
+  return { sessionKey: session, to, ...(isElsewhere && { tell: key }) };
+}
+
+/** A reminder is told in the chat of its conversation. Of an agent's main one, that is the chat in which an owner last wrote. */
+function ofConversation(session: SessionKey, agent: AgentId, parts: PlaceParts): CronPlace {
+  const { live, sessions } = parts;
+  const own = chatOf(session, sessions.peek(session), live.defaultAgent.id);
+  if (own) return { sessionKey: session, to: own };
+  const { found } = lastChat(agent, undefined, parts);
+  // In the web chat, the transcript is the delivery.
+  return found && found.to.channel !== "webchat" ? { sessionKey: found.key, to: found.to } : { sessionKey: session };
+}
+
+function agentProblem(agent: AgentId, { live }: PlaceParts): string | undefined {
+  return live.agents.some(({ id }) => id === agent) ? undefined : `there is no agent "${agent}"`;
+}
+
+function sessionFor(job: CronJob, agent: AgentId, run: string, { live }: PlaceParts): SessionKey {
+  const defaultAgent = live.defaultAgent.id;
+  const { sessionTarget } = job;
+  if (sessionTarget.startsWith("session:")) return resolveAlias(sessionTarget.slice("session:".length), defaultAgent);
+  if (sessionTarget === "main") return job.sessionKey ?? mainKey(agent, defaultAgent);
+  return buildKey({ kind: "other", agentId: agent, text: `cron:${job.id}:run:${run}` }, defaultAgent);
+}
+
+type Wanted = Omit<CronDestination, "mode"> & { readonly threadId?: string | undefined };
+interface Chat {
+  readonly found?: FoundChat;
+  readonly problem?: string;
+}
+
+/** The chat that a destination means: the named one, else that of the conversation in which the job was made, else an owner's last. */
+export function chatFor(
+  { channel: named, to, ...more }: Wanted,
+  { agent, origin }: { readonly agent: AgentId; readonly origin: string | undefined },
+  parts: PlaceParts,
+): Chat {
+  const channel = named === "last" ? undefined : named;
+  if (to !== undefined) return chatCalled(to, { channel, ...more }, parts);
+  const home = origin === undefined ? undefined : chatOfConversation(sessionKey(origin), parts);
+  const isWanted = home && (channel === undefined || channel === home.to.channel);
+  return isWanted ? { found: home } : lastChat(agent, channel, parts);
+}
+
+function chatCalled(to: string, { channel, accountId, threadId }: Omit<Wanted, "to">, parts: PlaceParts): Chat {
+  const prefix = channelIn(to, [...new Set(parts.channels.status().map((row) => String(row.channel)))]);
+  if (channel !== undefined && prefix !== undefined && prefix !== channel)
+    return { problem: `"${to}" is a chat of ${prefix}, not of ${channel}` };
+  return namedChat({ channel: channel ?? prefix, to, accountId, threadId }, parts);
+}
+
+function chatOfConversation(key: SessionKey, { sessions, live }: PlaceParts): FoundChat | undefined {
+  const to = chatOf(key, sessions.peek(key), live.defaultAgent.id);
+  return to && { to, key };
+}
+
+/** The session of an isolated run of a job, whose conversation is removed after a while. */
+export const isCronKey = (key: string): boolean => /(?:^|:)cron:[^:]+:run:/.test(key);

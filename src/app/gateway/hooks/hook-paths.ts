@@ -1,0 +1,107 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { WebhookPaths } from "../../../server/options.ts";
+import { Attempts } from "../../../server/transport/auth.ts";
+import { countingName, type Peer } from "../../../server/transport/peer.ts";
+import { readBody } from "../../../server/webhooks/webhook-body.ts";
+import { answerHook, type HookAnswer, type HookRequestPorts } from "./hook-requests.ts";
+
+/** Wrong tokens of one sender, after which it is locked out. */
+const GUESSES = { maxAttempts: 20, windowMs: 60_000, lockoutMs: 60_000 };
+const READ_MS = 30_000;
+/** Requests that are in work at once; each has its body in memory. */
+const MOST_AT_ONCE = 64;
+const BEGINS = new AbortController().signal;
+
+/** Answers the requests of other programs below `hooks.path`. What a channel answers itself stays with that channel. */
+export class HookPaths implements WebhookPaths {
+  readonly #ports: HookRequestPorts;
+  readonly #others: WebhookPaths;
+  readonly #guesses: Attempts;
+  #open = 0;
+
+  constructor(ports: HookRequestPorts, others: WebhookPaths) {
+    this.#ports = ports;
+    this.#others = others;
+    this.#guesses = new Attempts(GUESSES, ports.clock);
+  }
+
+  has(path: string): boolean {
+    return this.#others.has(path) || this.#nameOf(path) !== undefined;
+  }
+
+  async take(path: string, request: IncomingMessage, response: ServerResponse, peer: Peer): Promise<void> {
+    if (this.#others.has(path)) return this.#others.take(path, request, response, peer);
+    const answer = await this.#answer(path, request, countingName(peer));
+    send(answer, request, response);
+  }
+
+  #nameOf(path: string): string | undefined {
+    const { enabled, path: base } = this.#ports.config();
+    return enabled && path.startsWith(`${base}/`) ? path.slice(base.length + 1) : undefined;
+  }
+
+  async #answer(path: string, request: IncomingMessage, sender: string): Promise<Sent> {
+    const early = this.#refusedEarly(request, sender);
+    if (early) return early;
+    this.#open += 1;
+    try {
+      return await this.#answerRead(path, request, sender);
+    } catch (error) {
+      this.#ports.log.error("a request of a hook failed", { path, error });
+      return fail(503, "it could not be stored; send it again", { "retry-after": "5" });
+    } finally {
+      this.#open -= 1;
+    }
+  }
+
+  #refusedEarly(request: IncomingMessage, sender: string): Sent | undefined {
+    if (request.method !== "POST") return fail(405, "send it with POST", { allow: "POST" });
+    const { searchParams } = new URL(request.url ?? "/", "http://gateway");
+    if (searchParams.has("token")) return fail(400, "send the token in a header: addresses are written into logs");
+    const lockedMs = this.#guesses.lockedFor(sender);
+    if (lockedMs > 0)
+      return fail(429, "too many wrong tokens; try again later", { "retry-after": String(Math.ceil(lockedMs / 1000)) });
+    return this.#open >= MOST_AT_ONCE ? fail(503, "too many requests at once", { "retry-after": "5" }) : undefined;
+  }
+
+  async #answerRead(path: string, request: IncomingMessage, sender: string): Promise<Sent> {
+    const { clock, config } = this.#ports;
+    const read = await readBody(request, clock, BEGINS, { mostBytes: config().maxBodyBytes, readMs: READ_MS });
+    if (read.kind === "refused") return fail(read.status, "the body is too large, too slow or cut off");
+    const { searchParams } = new URL(request.url ?? "/", "http://gateway");
+    const headers = Object.entries(request.headers).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, Array.isArray(value) ? value.join(", ") : value] as const],
+    );
+    const name = this.#nameOf(path) ?? "";
+    const query = Object.fromEntries(searchParams);
+    const asked = { name, method: "POST", headers: Object.fromEntries(headers), query, body: read.body };
+    const answer = await answerHook(asked, this.#ports);
+    if (answer.status === 401) this.#guesses.fail(sender);
+    return answer;
+  }
+}
+
+interface Sent extends HookAnswer {
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+const fail = (status: number, error: string, headers: Readonly<Record<string, string>> = {}): Sent => ({
+  status,
+  body: { ok: false, error },
+  headers,
+});
+
+function send({ status, body, headers = {} }: Sent, request: IncomingMessage, response: ServerResponse): void {
+  const bytes = Buffer.from(status === 204 ? "" : JSON.stringify(body), "utf8");
+  // The unread rest of a body would be taken for the next request.
+  const ends: Record<string, string> = request.complete ? {} : { connection: "close" };
+  response.writeHead(status, {
+    "content-type": "application/json; charset=utf-8",
+    "x-content-type-options": "nosniff",
+    "cache-control": "no-store",
+    ...(status !== 204 && { "content-length": String(bytes.byteLength) }),
+    ...headers,
+    ...ends,
+  });
+  response.end(bytes);
+}

@@ -1,0 +1,171 @@
+import type { HookDesk } from "../../../automation/hooks/desk.ts";
+import { type HookAct, type HookRefusal, readAgent, readWake } from "../../../automation/hooks/acts.ts";
+import type { HookMapping, HooksConfig } from "../../../automation/hooks/config.ts";
+import { actsOf, mappingFor } from "../../../automation/hooks/mappings.ts";
+import { isSame, isSigned } from "../../../automation/hooks/verify.ts";
+import type { Clock } from "../../../types/clock.ts";
+import type { Log } from "../../../types/log.ts";
+import type { WebhookRequest } from "../../../types/chat/channel.ts";
+import { defined } from "../../../utils/defined.ts";
+import { isFields } from "../../../utils/fields.ts";
+import { transformed, type TransformPlace } from "./transform.ts";
+
+/** An answer in JSON. */
+export interface HookAnswer {
+  readonly status: number;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+export interface HookRequestPorts {
+  readonly desk: HookDesk;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Of the present config. */
+  config(): HooksConfig;
+  /** Whether there is an agent with this id. */
+  hasAgent(id: string): boolean;
+  readonly transforms: TransformPlace;
+}
+
+/** A request below the path of hooks. */
+export interface HookRequest extends WebhookRequest {
+  /** What follows the path of hooks: `wake`, `agent`, or the name of a mapping. */
+  readonly name: string;
+}
+
+const MOST_KEY_CHARS = 256;
+const UNKNOWN: HookAnswer = { status: 401, body: { ok: false, error: "the token of hooks is needed as a bearer" } };
+
+/** Answers a request whose body was read. Everything that it begins is durable when it is acknowledged. */
+export async function answerHook(request: HookRequest, ports: HookRequestPorts): Promise<HookAnswer> {
+  const config = ports.config();
+  const payload = readJson(request.body);
+  const mapping = isOwn(request.name) ? undefined : mappingFor(config, request.name, payload);
+  if (!isAllowed(request, mapping, { config, now: ports.clock.now() })) return UNKNOWN;
+  if (payload === undefined) return refused({ status: 400, error: "the body is no JSON object" });
+  const key = keyOf(request, payload);
+  if (key !== undefined && key.length > MOST_KEY_CHARS)
+    return refused({ status: 400, error: `the idempotency key has more than ${MOST_KEY_CHARS} characters` });
+  if (request.name === "wake") return wake(payload, key, ports);
+  if (request.name === "agent") return agent(payload, key, ports);
+  if (!mapping) return refused({ status: 404, error: `there is no mapping for "${request.name}"` });
+  return mapped(mapping, { request, payload, key }, ports);
+}
+
+const isOwn = (name: string): boolean => name === "wake" || name === "agent";
+
+/** By the token, or by the signature of a mapping that has one. */
+function isAllowed(
+  { headers, body }: HookRequest,
+  mapping: HookMapping | undefined,
+  { config, now }: { readonly config: HooksConfig; readonly now: number },
+): boolean {
+  const { verify } = mapping ?? {};
+  if (verify) return isSigned(headers[verify.header.toLowerCase()], body, verify.secret.reveal(), now);
+  const given = /^bearer\s+(\S+)\s*$/i.exec(headers["authorization"] ?? "")?.[1] ?? headers["x-openclaw-token"];
+  return given !== undefined && config.token !== undefined && isSame(given, config.token.reveal());
+}
+
+function readJson(body: Uint8Array): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(body).toString("utf8"));
+    return isFields(value) ? value : undefined;
+  } catch {
+    // The answer says that it is no JSON.
+    return undefined;
+  }
+}
+
+function keyOf({ headers, name }: HookRequest, payload: Readonly<Record<string, unknown>>): string | undefined {
+  const inBody = payload["idempotencyKey"];
+  const given = headers["idempotency-key"] ?? headers["x-openclaw-idempotency-key"] ?? inBody;
+  return typeof given === "string" && given !== "" ? `${name}\n${given}` : undefined;
+}
+
+const refused = ({ status, error }: HookRefusal): HookAnswer => ({ status, body: { ok: false, error } });
+
+async function wake(payload: unknown, key: string | undefined, ports: HookRequestPorts): Promise<HookAnswer> {
+  const act = readWake(payload);
+  if ("error" in act) return refused(act);
+  const why = whyRefused(act, ports);
+  if (why) return refused(why);
+  const begun = await ports.desk.begin([act], key);
+  if ("error" in begun) return refused(begun);
+  return { status: 200, body: { ok: true, mode: act.mode, eventOutcome: "queued" } };
+}
+
+async function agent(payload: unknown, key: string | undefined, ports: HookRequestPorts): Promise<HookAnswer> {
+  const read = readAgent(payload);
+  if ("error" in read) return refused(read);
+  const { act, isAwaited } = read;
+  const why = whyRefused(act, ports);
+  if (why) return refused(why);
+  const begun = await ports.desk.begin([act], key);
+  if ("error" in begun) return refused(begun);
+  const [run] = begun;
+  if (!run) return { status: 204, body: {} };
+  if (!isAwaited) return { status: 202, body: { ok: true, runId: run.runId } };
+  const completion = await ports.desk.completionOf(run, act.timeoutSeconds);
+  return { status: 200, body: { ok: true, runId: run.runId, completion } };
+}
+
+/** What only the config may say, said by a request. */
+function whyRefused({ agentId, sessionKey }: HookAct, { config, hasAgent }: HookRequestPorts): HookRefusal | undefined {
+  const { allowRequestSessionKey } = config();
+  if (sessionKey !== undefined && !allowRequestSessionKey)
+    return { status: 400, error: "sessionKey: hooks.allowRequestSessionKey is off" };
+  return whyNoAgent(agentId, { config, hasAgent });
+}
+
+function whyNoAgent(agentId: string | undefined, { config, hasAgent }: Pick<HookRequestPorts, "config" | "hasAgent">) {
+  if (agentId === undefined) return undefined;
+  const { allowedAgentIds: ids } = config();
+  if (ids && !ids.includes("*") && !ids.includes(agentId))
+    return { status: 400, error: "agentId: it is none of hooks.allowedAgentIds" };
+  return hasAgent(agentId) ? undefined : { status: 400, error: `agentId: there is no agent "${agentId}"` };
+}
+
+interface Mapped {
+  readonly request: HookRequest;
+  readonly payload: Readonly<Record<string, unknown>>;
+  readonly key: string | undefined;
+}
+
+async function mapped(
+  mapping: HookMapping,
+  { request, payload, key }: Mapped,
+  ports: HookRequestPorts,
+): Promise<HookAnswer> {
+  const { headers, query, name: path } = request;
+  const scene = { headers, query, path, payload, now: new Date(ports.clock.now()).toISOString() };
+  const changed = mapping.transform && (await transformed(mapping.transform, scene, ports.transforms));
+  if (changed?.kind === "failed") {
+    ports.log.error("a transform of a hook failed", { mapping: mapping.id ?? path, error: changed.error });
+    return refused({ status: 500, error: "the transform of this mapping failed; the log of the gateway says why" });
+  }
+  if (changed?.kind === "skipped") return { status: 204, body: {} };
+  const acts = actsOf(mapping, scene);
+  if ("error" in acts) return refused(acts);
+  const all = acts.map((act) => (changed ? withFields(act, changed.fields) : act));
+  const why = all.flatMap((act) => whyNoAgent(act.agentId, ports) ?? [])[0];
+  if (why) return refused(why);
+  const begun = await ports.desk.begin(all, key);
+  if ("error" in begun) return refused(begun);
+  if (begun.length === 0) return { status: 204, body: {} };
+  return { status: 202, body: { ok: true, runIds: begun.map(({ runId }) => runId), dispatched: begun.length } };
+}
+
+/** An act with the fields that a transform has changed. */
+function withFields(act: HookAct, fields: Readonly<Record<string, unknown>>): HookAct {
+  const text = (field: string) => (typeof fields[field] === "string" ? fields[field] : undefined);
+  const common = defined({ name: text("name"), agentId: text("agentId"), sessionKey: text("sessionKey") });
+  if (act.kind === "wake") return { ...act, ...common, ...defined({ text: text("text") ?? text("message") }) };
+  const deliver = typeof fields["deliver"] === "boolean" ? fields["deliver"] : undefined;
+  const own = {
+    message: text("message") ?? text("text"),
+    channel: text("channel"),
+    to: text("to"),
+    model: text("model"),
+  };
+  return { ...act, ...common, ...defined({ ...own, deliver }) };
+}

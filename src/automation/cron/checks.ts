@@ -1,0 +1,76 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { readCronJobs } from "../../store/cron/read-jobs.ts";
+import type { Check, CheckResult } from "../../types/check.ts";
+import type { StoredCron } from "../../types/cron/table.ts";
+import { isFields } from "../../utils/fields.ts";
+import { unlessMissing } from "../../utils/missing.ts";
+import type { CronConfig } from "./config.ts";
+
+interface Places {
+  readonly stateDir: string;
+  /** The journal's path. */
+  readonly journal: string;
+  readonly config: Pick<CronConfig, "enabled" | "store">;
+}
+
+/** The check of scheduled jobs. It changes nothing. */
+export const checks = (places: Places): readonly Check[] => [
+  { id: "cron.jobs", title: "Scheduled jobs", run: () => check(places) },
+];
+
+async function check({ stateDir, journal, config }: Places): Promise<readonly CheckResult[]> {
+  const jobs = await readCronJobs(journal);
+  const path = config.store ?? join(stateDir, "cron", "jobs.json");
+  const found = [...switchedOff(jobs, config), ...failing(jobs), ...(await notTakenOver(jobs, path))];
+  if (found.length > 0) return found;
+  return [jobs.length === 0 ? { status: "skip", message: "none" } : { status: "ok", message: `${jobs.length}` }];
+}
+
+function switchedOff(jobs: readonly StoredCron[], { enabled }: Places["config"]): readonly CheckResult[] {
+  const on = jobs.filter(({ job }) => job.enabled).length;
+  if (enabled || on === 0) return [];
+  return [
+    {
+      status: "warn",
+      message: `${on} scheduled jobs do not run: cron.enabled is false.`,
+      fix: "Set cron.enabled to true, or remove the jobs: openclaw cron rm <id>.",
+    },
+  ];
+}
+
+const failing = (jobs: readonly StoredCron[]): readonly CheckResult[] =>
+  jobs.flatMap(
+    ({ job: { id, name }, state: { autoDisabled, consecutiveErrors = 0, lastError } }): readonly CheckResult[] => {
+      if (!autoDisabled && consecutiveErrors < 2) return [];
+      const off = autoDisabled ? ", and is switched off" : "";
+      const message = `The scheduled job "${name}" failed ${consecutiveErrors} times in a row${off}: ${lastError ?? "see its records"}.`;
+      const again = autoDisabled ? `, then switch it on: openclaw cron enable ${id}` : "";
+      return [{ status: "warn", message, fix: `See why: openclaw cron runs --id ${id}${again}.` }];
+    },
+  );
+
+/** Jobs of a file that OpenClaw wrote. */
+async function notTakenOver(jobs: readonly StoredCron[], path: string): Promise<readonly CheckResult[]> {
+  const known = new Set(jobs.map(({ job }) => job.id));
+  const left = (await idsIn(path)).filter((id) => !known.has(id));
+  if (left.length === 0) return [];
+  return [
+    {
+      status: "warn",
+      message: `${left.length} jobs of ${path} are not scheduled here.`,
+      fix: `Take them over: openclaw cron import ${path}.`,
+    },
+  ];
+}
+
+async function idsIn(path: string): Promise<readonly string[]> {
+  const text = await unlessMissing(readFile(path, "utf8"));
+  if (text === undefined) return [];
+  const value: unknown = JSON.parse(text);
+  const jobs = isFields(value) ? value["jobs"] : value;
+  return (Array.isArray(jobs) ? jobs : []).flatMap((job: unknown) => {
+    const id = isFields(job) ? (job["id"] ?? job["jobId"]) : undefined;
+    return typeof id === "string" ? [id] : [];
+  });
+}

@@ -1,0 +1,72 @@
+import { stripHeartbeatToken } from "../../reply/heartbeat-token.ts";
+import type { InboundMessage } from "../../types/chat/message.ts";
+import type { Principal } from "../../types/run/principal.ts";
+import type { AnswerFilter, EndedTurnRef, TurnEndPorts, TurnKind } from "../../types/run/turn-kind.ts";
+import type { Session } from "../../types/session.ts";
+
+/** The name of the kind in messages. */
+export const CRON_KIND = "cron";
+
+/** The first line of an answer that says that the task has failed. */
+const FAILED = /^\s*AUTOMATION_FAILED[ \t]*(?:\r?\n|$)/;
+
+const CONTRACT =
+  "This is a scheduled task: nobody is at the keyboard, and nobody can answer a question. Your answer as plain text is the result; where the " +
+  "task is to be reported, it is sent to the chat by itself, so do not send it with a tool as well. If there is nothing to report, answer " +
+  "NO_REPLY. If the task could not be done, write AUTOMATION_FAILED alone in the first line, and what went wrong below it.";
+
+/** The turn of a scheduled job. It has the rights of whoever set the job up. */
+export const CRON_TURN: TurnKind = {
+  name: CRON_KIND,
+  trigger: "cron",
+  actsFor,
+  provenance: { kind: "internal_system", sourceTool: "cron" },
+  takesCommands: false,
+  queue: "alone",
+  slots: "automation",
+  overCap: "by_config",
+  transcript: "always",
+  isUse: false,
+  // Nobody waits for it, and a question would hold up its next slot.
+  asks: "nobody",
+  refusals: "logged",
+  // Only the whole answer says whether there is anything to report.
+  answer: "whole",
+  maintenance: "full",
+  news: ({ options }) => options?.cron?.event,
+  promptFiles: ({ options }) => (options?.cron?.isLight === true ? [] : undefined),
+  systemPrompt: ({ options }) => (options?.cron?.event === undefined ? CONTRACT : undefined),
+  filter: ({ options }) => filterOf(options?.cron?.name ?? "task"),
+  end,
+};
+
+function actsFor({ options }: Pick<InboundMessage, "options">): Principal {
+  const { jobId = "unknown", setUpBy = "guest", name } = options?.cron ?? {};
+  return { kind: "automation", id: `cron:${jobId}`, setUpBy, ...(name !== undefined && { name }) };
+}
+
+/** A text that only acknowledges is not sent, and a failure is told as one. */
+function filterOf(name: string): AnswerFilter {
+  return (text) => {
+    const { text: rest, silent } = stripHeartbeatToken(text, 0);
+    if (silent) return "";
+    return saysFailed(rest)
+      ? `⚠️ ${name}: the scheduled task failed.\n\n${rest.replace(FAILED, "").trim()}`.trim()
+      : rest;
+  };
+}
+
+/** Whether an answer says that its task has failed. */
+export const saysFailed = (text: string): boolean => FAILED.test(text);
+
+/** The chat that got the answer learns of it, so that people can refer to it. */
+async function end({ message, outcome, text }: EndedTurnRef, session: Session, ports: TurnEndPorts): Promise<void> {
+  const cron = message.options?.cron;
+  if (outcome.kind !== "replied" || cron?.tell === undefined || cron.tell === session.key) return;
+  const content = filterOf(cron.name)(text);
+  if (content !== "")
+    ports.note(cron.tell, {
+      customType: "openclaw.cron",
+      content: `[Scheduled task "${cron.name}"] Unasked, you have said in this chat:\n\n${content}`,
+    });
+}

@@ -1,0 +1,215 @@
+import type { CronJob, CronOwner, CronWish } from "../../types/cron/job.ts";
+import type { CronRun, CronRunFilter } from "../../types/cron/run.ts";
+import type { Fields } from "../../utils/fields.ts";
+import { CRON } from "./cron-message.ts";
+import type { CronEntry, CronJobs } from "./jobs.ts";
+import { type CronListQuery, isWanted, sorted } from "./list.ts";
+import type { CronPlace } from "./cron-message.ts";
+import type { CronPorts } from "./ports.ts";
+import { type BadJob, patched, readJob } from "./read-job.ts";
+import { readRun } from "./read-run.ts";
+import type { CronScheduler, NotRun } from "./scheduler.ts";
+import { type CronJobView, jobView, revisionOf, runView } from "./views.ts";
+import { runIdOf } from "../../dispatch/turn/ids.ts";
+import { DEFAULT_ACCOUNT } from "../../types/ids.ts";
+
+/** Why something was not done with a job. `missing`: there is no such job. `conflict`: somebody else has changed it. */
+export type CronRefusal = BadJob | { readonly missing: string } | { readonly conflict: string };
+
+/** Who adds a job. */
+export interface CronMaker {
+  readonly setUpBy: CronJob["setUpBy"];
+  /** Fields that a job has when it does not say them itself. */
+  readonly defaults?: Fields;
+  readonly owner?: CronOwner;
+}
+
+const MOST_JOBS = 5000;
+const DAYS_OF_A_MONTH = 30;
+const DAY_MS = 86_400_000;
+/** Slots that are counted at most for an estimate. */
+const MOST_COUNTED = 50_000;
+
+/** What people, agents and plugins do with scheduled jobs. Reads never wait for runs. */
+export class CronDesk {
+  readonly #jobs: CronJobs;
+  readonly #scheduler: CronScheduler;
+  readonly #ports: CronPorts;
+
+  constructor(jobs: CronJobs, scheduler: CronScheduler, ports: CronPorts) {
+    this.#jobs = jobs;
+    this.#scheduler = scheduler;
+    this.#ports = ports;
+  }
+
+  status(): { enabled: boolean; jobs: number; running: number; nextWakeAtMs?: number } {
+    let next = Number.POSITIVE_INFINITY;
+    for (const entry of this.#jobs.all()) next = Math.min(next, entry.runsAtMs ?? next);
+    return {
+      enabled: this.#ports.rules().enabled,
+      jobs: this.#jobs.count,
+      running: this.#jobs.underwayCount(),
+      ...(Number.isFinite(next) && { nextWakeAtMs: next }),
+    };
+  }
+
+  list(query: CronListQuery): { jobs: readonly CronJobView[]; total: number } {
+    const wanted = [...this.#jobs.all()].filter((entry) => isWanted(entry, query));
+    const { offset = 0, limit = 50 } = query;
+    const page = sorted(wanted, query).slice(offset, offset + limit);
+    return { jobs: page.map(viewOf), total: wanted.length };
+  }
+
+  get(id: string): CronJobView | undefined {
+    const entry = this.#jobs.find(id);
+    return entry && viewOf(entry);
+  }
+
+  /** The next times of a job, what a month of it may cost, and where it reports. */
+  async preview(id: string): Promise<CronPreview | undefined> {
+    const entry = this.#jobs.find(id);
+    if (!entry) return undefined;
+    const { job, times } = entry;
+    const nextRunsAtMs: number[] = [];
+    for (let at = entry.runsAtMs; at !== undefined && nextRunsAtMs.length < 3; at = times.next(at))
+      nextRunsAtMs.push(at);
+    const place = this.#ports.reach.placeOf(job, "preview");
+    return { nextRunsAtMs, runsPerMonth: monthly(entry, this.#ports.clock.now()), ...(await this.#costOf(id)), place };
+  }
+
+  /** With the `declarationKey` of another job, that one is changed. */
+  async add(given: unknown, { setUpBy, defaults, owner }: CronMaker): Promise<CronAdded | CronRefusal> {
+    const wish = readJob({ ...defaults, ...(owner && { owner }), ...asFields(given) }, this.#reading());
+    if ("problem" in wish) return wish;
+    if (isPast(wish, this.#ports.clock.now())) return { problem: "schedule.at: that time is in the past" };
+    const known = wish.declarationKey === undefined ? undefined : this.#jobs.declaredAs(wish.declarationKey);
+    if (known) return this.#declare(known, wish);
+    if (this.#jobs.count >= MOST_JOBS) return { problem: `there are ${MOST_JOBS} scheduled jobs; remove some` };
+    const job = await this.#jobs.add(wish, setUpBy);
+    return { view: this.#announce(job.id, "added"), created: true };
+  }
+
+  /** Takes over a job of another gateway with its id. False when there is a job with this id. */
+  async adopt(given: Fields): Promise<boolean | BadJob> {
+    const id = given["id"] ?? given["jobId"];
+    if (typeof id !== "string" || !/^[\w.-]{1,200}$/.test(id)) return { problem: "it has no usable id" };
+    if (this.#jobs.find(id)) return false;
+    const wish = readJob(given, this.#reading());
+    if ("problem" in wish) return wish;
+    await this.#jobs.add(wish, "owner", id);
+    this.#announce(id, "added");
+    return true;
+  }
+
+  /** Takes over a record of another gateway. False when it is no record of a job that is here. */
+  async adoptRun(given: Fields): Promise<boolean> {
+    const run = readRun(given);
+    const entry = run && this.#jobs.find(run.jobId);
+    if (!run || !entry) return false;
+    await this.#jobs.exclusive(run.jobId, ({ state }) =>
+      this.#ports.journal.cron.addRun(run, `cron:${run.jobId}:imported:${run.ts}`, state),
+    );
+    return true;
+  }
+
+  async update(id: string, patch: Fields, expected?: string): Promise<CronJobView | CronRefusal> {
+    if (!this.#jobs.find(id)) return { missing: id };
+    return this.#jobs.exclusive(id, async (entry) => {
+      if (expected !== undefined && expected !== revisionOf(entry.job)) return { conflict: revisionOf(entry.job) };
+      const {
+        createdAtMs: _created,
+        updatedAtMs: _updated,
+        scheduleRevision: _revision,
+        setUpBy: _setUpBy,
+        id: _id,
+        ...wish
+      } = entry.job;
+      const read = readJob(patched({ ...wish }, patch), this.#reading());
+      if ("problem" in read) return read;
+      await this.#jobs.update(entry, read);
+      return this.#announce(id, "updated");
+    });
+  }
+
+  async remove(id: string): Promise<boolean> {
+    if (!(await this.#jobs.remove(id))) return false;
+    this.#ports.publish({ jobId: id, action: "removed" });
+    return true;
+  }
+
+  /** Begins a job now. The id of its run, if it was begun. */
+  async run(
+    id: string,
+    mode: "due" | "force" | "if-enabled",
+  ): Promise<{ runId: string } | { reason: NotRun } | { missing: string }> {
+    if (!this.#jobs.find(id)) return { missing: id };
+    const begun = await this.#scheduler.run(id, mode);
+    if (typeof begun === "string") return { reason: begun };
+    const row = await this.#ports.journal.inbox.find(CRON, DEFAULT_ACCOUNT, begun.eventKey);
+    return { runId: row ? runIdOf(row) : begun.eventKey };
+  }
+
+  async runs(filter: CronRunFilter): Promise<{ entries: readonly ReturnType<typeof runView>[]; total: number }> {
+    const { runs, total } = await this.#ports.journal.cron.runs(filter);
+    return { entries: runs.map((run) => runView(run)), total };
+  }
+
+  async #declare(known: CronEntry, wish: Exclude<ReturnType<typeof readJob>, BadJob>): Promise<CronAdded> {
+    return this.#jobs.exclusive(known.job.id, async (entry) => {
+      const before = revisionOf(entry.job);
+      const job = await this.#jobs.update(entry, wish);
+      return { view: this.#announce(job.id, "updated"), created: false, updated: revisionOf(job) !== before };
+    });
+  }
+
+  #announce(id: string, action: "added" | "updated"): CronJobView {
+    this.#scheduler.tick();
+    const view = this.get(id);
+    if (!view) throw new Error(`the scheduled job ${id} is gone`);
+    this.#ports.publish({ jobId: id, action, job: view });
+    return view;
+  }
+
+  async #costOf(jobId: string): Promise<{ readonly costPerRunUsd?: number }> {
+    const { runs } = await this.#ports.journal.cron.runs({ jobId, limit: 20, offset: 0 });
+    const all = runs.length > 0 ? runs : (await this.#ports.journal.cron.runs({ limit: 50, offset: 0 })).runs;
+    const costs = all.flatMap((run: CronRun) => (run.costUsd === undefined ? [] : [run.costUsd]));
+    return costs.length === 0 ? {} : { costPerRunUsd: costs.reduce((sum, cost) => sum + cost, 0) / costs.length };
+  }
+
+  #reading() {
+    const { timezone, webhook } = this.#ports.rules();
+    return { now: this.#ports.clock.now(), timezone, webhook };
+  }
+}
+
+const viewOf = ({ job, state, runsAtMs }: CronEntry): CronJobView => jobView(job, state, runsAtMs);
+
+export interface CronAdded {
+  readonly view: CronJobView;
+  readonly created: boolean;
+  readonly updated?: boolean;
+}
+
+export interface CronPreview {
+  readonly nextRunsAtMs: readonly number[];
+  /** Slots of the next 30 days. */
+  readonly runsPerMonth: number;
+  /** The mean of the job's latest runs, or of other jobs' when it has none. */
+  readonly costPerRunUsd?: number;
+  readonly place: CronPlace;
+}
+
+/** A time that has just passed is one whose call took a moment. */
+const isPast = ({ schedule }: CronWish, now: number): boolean =>
+  schedule.kind === "at" && Date.parse(schedule.at) < now - 60_000;
+
+const asFields = (given: unknown): Fields => (typeof given === "object" && given !== null ? { ...given } : {});
+
+function monthly({ job, times }: CronEntry, now: number): number {
+  if (job.schedule.kind === "every") return Math.floor((DAYS_OF_A_MONTH * DAY_MS) / job.schedule.everyMs);
+  let count = 0;
+  const end = now + DAYS_OF_A_MONTH * DAY_MS;
+  for (let at = times.next(now); at !== undefined && at <= end && count < MOST_COUNTED; at = times.next(at)) count += 1;
+  return count;
+}

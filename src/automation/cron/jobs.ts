@@ -1,0 +1,160 @@
+import { randomUUID } from "node:crypto";
+import type { CronJob, CronWish } from "../../types/cron/job.ts";
+import type { CronState } from "../../types/cron/run.ts";
+import type { CronTable, StoredCron } from "../../types/cron/table.ts";
+import type { Clock } from "../../types/clock.ts";
+import { isSameData } from "../../utils/fields.ts";
+import { KeyedQueue } from "../../utils/keyed-queue.ts";
+import { slotTimes, type SlotTimes } from "./times.ts";
+
+/** A job in memory. */
+export interface CronEntry extends StoredCron {
+  readonly times: SlotTimes;
+  /** When it is to be looked at again; epoch milliseconds, undefined for never. */
+  readonly nextMs: number | undefined;
+  /** When it runs next; epoch milliseconds, undefined for never. */
+  readonly runsAtMs: number | undefined;
+}
+
+/** A job that was waiting for another one to end. */
+const FULL = Number.POSITIVE_INFINITY;
+
+/** The jobs of the journal, all of them in memory. Changes of one job happen one after the other. */
+export class CronJobs {
+  readonly #table: CronTable;
+  readonly #clock: Clock;
+  readonly #entries = new Map<string, CronEntry>();
+  readonly #queue = new KeyedQueue();
+
+  private constructor(table: CronTable, clock: Clock) {
+    this.#table = table;
+    this.#clock = clock;
+  }
+
+  static async open(table: CronTable, clock: Clock): Promise<CronJobs> {
+    const jobs = new CronJobs(table, clock);
+    for (const stored of await table.all()) jobs.#keep(stored);
+    return jobs;
+  }
+
+  all(): Iterable<CronEntry> {
+    return this.#entries.values();
+  }
+
+  get count(): number {
+    return this.#entries.size;
+  }
+
+  find(id: string): CronEntry | undefined {
+    return this.#entries.get(id);
+  }
+
+  declaredAs(key: string): CronEntry | undefined {
+    return [...this.#entries.values()].find(({ job }) => job.declarationKey === key);
+  }
+
+  underwayCount(): number {
+    let count = 0;
+    for (const { state } of this.#entries.values()) count += Number(state.underway !== undefined);
+    return count;
+  }
+
+  /** Does work on a job when no other is done on it. Rejects when there is no such job. */
+  exclusive<T>(id: string, work: (entry: CronEntry) => Promise<T>): Promise<T> {
+    return this.#queue.run(id, async () => work(this.#need(id)));
+  }
+
+  /** `id`: of a job of another gateway, which is not run for times that have passed. */
+  async add(wish: CronWish, setUpBy: CronJob["setUpBy"], id?: string): Promise<CronJob> {
+    const now = this.#clock.now();
+    const own = id ?? randomUUID();
+    const job: CronJob = { ...wish, id: own, createdAtMs: now, updatedAtMs: now, scheduleRevision: 1, setUpBy };
+    const state: CronState = { cursorMs: id === undefined ? startOf(job, now) : now };
+    await this.#table.put(job, state);
+    this.#keep({ job, state });
+    return job;
+  }
+
+  /** Replaces what people say of a job. A new schedule, and a switch on, count from now on. To be called in `exclusive`. */
+  async update(entry: CronEntry, wish: CronWish): Promise<CronJob> {
+    const now = this.#clock.now();
+    const { id, createdAtMs, scheduleRevision, setUpBy } = entry.job;
+    const isNew = !isSameData(wish.schedule, entry.job.schedule) || (wish.enabled && !entry.job.enabled);
+    const revision = scheduleRevision + Number(isNew);
+    const job: CronJob = { ...wish, id, createdAtMs, updatedAtMs: now, scheduleRevision: revision, setUpBy };
+    const state = isNew ? renewed(entry.state, startOf(job, now)) : entry.state;
+    await this.#table.put(job, state);
+    this.#keep({ job, state });
+    return job;
+  }
+
+  async remove(id: string): Promise<boolean> {
+    const isRemoved = await this.#table.remove(id);
+    this.#entries.delete(id);
+    return isRemoved;
+  }
+
+  /** Switches a job off. */
+  async disable(id: string, state: CronState): Promise<void> {
+    const { job } = this.#need(id);
+    const off = { ...job, enabled: false, updatedAtMs: this.#clock.now() };
+    await this.#table.put(off, state);
+    this.#keep({ job: off, state });
+  }
+
+  async putState(id: string, state: CronState): Promise<void> {
+    await this.#table.putState(id, state);
+    this.changed(id, state);
+  }
+
+  /** The journal has this state of a job. Jobs that waited because too many were under way are looked at again. */
+  changed(id: string, state: CronState): void {
+    const entry = this.#entries.get(id);
+    if (!entry) return;
+    this.#keep({ job: entry.job, state });
+    if (state.underway) return;
+    for (const one of this.#entries.values()) if (one.nextMs === FULL) this.#keep(one);
+  }
+
+  /** Nothing is to be done with a job until then. `full`: until another one has ended. */
+  waits(id: string, untilMs: number | undefined, why?: "full"): "unchanged" {
+    const entry = this.#entries.get(id);
+    if (entry) this.#entries.set(id, { ...entry, nextMs: why === "full" ? FULL : untilMs });
+    return "unchanged";
+  }
+
+  #keep({ job, state }: StoredCron): void {
+    const known = this.#entries.get(job.id);
+    const times = known && known.job.schedule === job.schedule ? known.times : slotTimes(job.schedule, job.id);
+    this.#entries.set(job.id, { job, state, times, ...nextTimes({ job, state }, times) });
+  }
+
+  #need(id: string): CronEntry {
+    const entry = this.#entries.get(id);
+    if (!entry) throw new Error(`there is no scheduled job ${id}`);
+    return entry;
+  }
+}
+
+/** Slots that pass while the job rests after failures are looked at, too, so that they are written down as skipped. */
+function nextTimes({ job, state }: StoredCron, times: SlotTimes): Pick<CronEntry, "nextMs" | "runsAtMs"> {
+  if (!job.enabled) return { nextMs: undefined, runsAtMs: undefined };
+  const { retry, cursorMs, backoffUntilMs = 0 } = state;
+  const nextMs = retry?.atMs ?? times.next(cursorMs);
+  const isResting = nextMs !== undefined && nextMs < backoffUntilMs;
+  return { nextMs, runsAtMs: isResting ? times.next(backoffUntilMs - 1) : nextMs };
+}
+
+/** Slots of a new schedule count from now on. A single one that has just passed is due at once. */
+const startOf = ({ schedule }: CronJob, now: number): number =>
+  schedule.kind === "at" ? Math.min(now, Date.parse(schedule.at) - 1) : now;
+
+function renewed({ underway, lastRunAtMs, lastRunStatus, lastDurationMs }: CronState, cursorMs: number): CronState {
+  return {
+    cursorMs,
+    ...(underway && { underway }),
+    ...(lastRunAtMs !== undefined && { lastRunAtMs }),
+    ...(lastRunStatus !== undefined && { lastRunStatus }),
+    ...(lastDurationMs !== undefined && { lastDurationMs }),
+  };
+}

@@ -1,0 +1,53 @@
+import type { CronEntry } from "./jobs.ts";
+
+/** Which jobs are wanted, in the protocol's words. */
+export interface CronListQuery {
+  readonly includeDisabled?: boolean | undefined;
+  readonly enabled?: "all" | "enabled" | "disabled" | undefined;
+  readonly query?: string | undefined;
+  readonly scheduleKind?: string | undefined;
+  readonly lastRunStatus?: string | undefined;
+  readonly trigger?: "all" | "conditional" | "unconditional" | undefined;
+  readonly agentId?: string | undefined;
+  readonly sortBy?: "nextRunAtMs" | "updatedAtMs" | "name" | undefined;
+  readonly sortDir?: "asc" | "desc" | undefined;
+  readonly limit?: number | undefined;
+  readonly offset?: number | undefined;
+}
+
+type Wanted = (entry: Pick<CronEntry, "job" | "state">, query: CronListQuery) => boolean;
+
+const WANTED: readonly Wanted[] = [
+  ({ job }, { enabled, includeDisabled }) => {
+    const which = enabled ?? (includeDisabled === true ? "all" : "enabled");
+    return which === "all" || job.enabled === (which === "enabled");
+  },
+  ({ job }, { query }) => query === undefined || textOf(job).includes(query.trim().toLowerCase()),
+  ({ job }, { scheduleKind }) => isAny(scheduleKind) || job.schedule.kind === scheduleKind,
+  ({ state }, { lastRunStatus }) => isAny(lastRunStatus) || (state.lastRunStatus ?? "unknown") === lastRunStatus,
+  ({ job }, { agentId }) => agentId === undefined || job.agentId === agentId,
+  // No job of this gateway has a condition.
+  (_, { trigger }) => trigger !== "conditional",
+];
+
+export const isWanted: Wanted = (entry, query) => WANTED.every((wanted) => wanted(entry, query));
+
+const isAny = (word: string | undefined): boolean => word === undefined || word === "all";
+
+const textOf = ({ id, name, description = "", payload }: CronEntry["job"]): string =>
+  [id, name, description, payload.kind === "agentTurn" ? payload.message : payload.text].join("\n").toLowerCase();
+
+/** By the next run unless another order is wanted; jobs without a next run come last. */
+export function sorted(
+  entries: readonly CronEntry[],
+  { sortBy = "nextRunAtMs", sortDir = "asc" }: CronListQuery,
+): readonly CronEntry[] {
+  const sign = sortDir === "asc" ? 1 : -1;
+  return entries.toSorted((a, b) => {
+    if (sortBy === "name") return sign * a.job.name.localeCompare(b.job.name);
+    if (sortBy === "updatedAtMs") return sign * (a.job.updatedAtMs - b.job.updatedAtMs);
+    const [one, other] = [a.runsAtMs, b.runsAtMs];
+    if (one === undefined || other === undefined) return Number(one === undefined) - Number(other === undefined);
+    return sign * (one - other);
+  });
+}

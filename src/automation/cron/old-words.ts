@@ -1,0 +1,109 @@
+import { isFields } from "../../utils/fields.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Fields of a payload or a schedule that people write beside it. */
+const OF_PAYLOAD = [
+  "message",
+  "text",
+  "model",
+  "fallbacks",
+  "thinking",
+  "timeoutSeconds",
+  "lightContext",
+  "toolsAllow",
+  "allowUnsafeExternalContent",
+];
+const OF_SCHEDULE = ["at", "atMs", "every", "everyMs", "anchorMs", "cron", "expr", "tz", "staggerMs"];
+/** Where older jobs have their delivery: inside of the payload. */
+const OF_DELIVERY = ["channel", "provider", "to", "threadId", "accountId", "bestEffort", "bestEffortDeliver"];
+
+/** A job in the words of today: older spellings and flattened fields are put in their places. Unknown fields stay. */
+export function inWordsOfToday(given: Fields, webhook?: string): Fields {
+  const { payload: ofPayload, rest: withoutPayload } = take(given, OF_PAYLOAD, "payload");
+  const { payload: ofSchedule, rest } = take(withoutPayload, OF_SCHEDULE, "schedule");
+  const { notify, jobId: _jobId, ...others } = rest;
+  const { payload, delivery: inside } = splitPayload(ofPayload);
+  const delivery = mergedDelivery(others["delivery"], inside, notify === true ? webhook : undefined);
+  return {
+    ...others,
+    ...(payload && { payload: payloadOf(payload) }),
+    ...(ofSchedule && { schedule: scheduleOf(ofSchedule) }),
+    ...(delivery !== undefined && { delivery }),
+  };
+}
+
+function take(given: Fields, names: readonly string[], name: string): { payload: Fields | undefined; rest: Fields } {
+  const flat = Object.entries(given).filter(([key]) => names.includes(key));
+  const rest = Object.fromEntries(Object.entries(given).filter(([key]) => key !== name && !names.includes(key)));
+  const own = given[name];
+  if (typeof own === "string") return { payload: { ...Object.fromEntries(flat), [name]: own }, rest };
+  if (flat.length === 0 && !isFields(own))
+    return { payload: undefined, rest: name in given ? { ...rest, [name]: own } : rest };
+  return { payload: { ...Object.fromEntries(flat), ...(isFields(own) ? own : {}) }, rest };
+}
+
+function splitPayload(payload: Fields | undefined): { payload: Fields | undefined; delivery: Fields | undefined } {
+  if (!payload) return { payload, delivery: undefined };
+  const { deliver, ...others } = payload;
+  const entries = Object.entries(others);
+  const moved = Object.fromEntries(entries.filter(([key]) => OF_DELIVERY.includes(key)));
+  const { provider, bestEffortDeliver, ...named } = moved;
+  const hasDelivery = deliver !== undefined || Object.keys(moved).length > 0;
+  return {
+    payload: Object.fromEntries(entries.filter(([key]) => !OF_DELIVERY.includes(key))),
+    delivery: hasDelivery
+      ? {
+          mode: deliver === false ? "none" : "announce",
+          ...(provider !== undefined && { channel: provider }),
+          ...named,
+          ...(bestEffortDeliver !== undefined && { bestEffort: bestEffortDeliver }),
+        }
+      : undefined,
+  };
+}
+
+function mergedDelivery(own: unknown, inside: Fields | undefined, webhook: string | undefined): unknown {
+  if (own === null || (own !== undefined && !isFields(own))) return own;
+  if (own === undefined && !inside && webhook === undefined) return undefined;
+  const called = webhook === undefined ? {} : { mode: "webhook", to: webhook };
+  return { ...called, ...inside, ...own };
+}
+
+const KINDS: Readonly<Record<string, string>> = { systemevent: "systemEvent", agentturn: "agentTurn" };
+
+function payloadOf({ kind, payload, ...given }: Fields): Fields {
+  const rest = typeof payload === "string" ? { message: payload, ...given } : given;
+  const named = typeof kind === "string" ? (KINDS[kind.toLowerCase()] ?? kind) : kindOf(rest);
+  if (named === "systemEvent") return { kind: named, ...renamed(rest, "message", "text") };
+  if (named === "agentTurn") return { kind: named, ...renamed(rest, "text", "message") };
+  return named === undefined ? rest : { kind: named, ...rest };
+}
+
+/** What a payload without a kind is; undefined for a patch that says nothing of it. */
+function kindOf(rest: Fields): string | undefined {
+  if (rest["message"] !== undefined) return "agentTurn";
+  return rest["text"] === undefined ? undefined : "systemEvent";
+}
+
+function renamed(rest: Fields, from: string, to: string): Fields {
+  if (rest[from] === undefined || rest[to] !== undefined) return rest;
+  const { [from]: value, ...others } = rest;
+  return { ...others, [to]: value };
+}
+
+function scheduleOf({ kind, schedule, atMs, cron, every, ...rest }: Fields): Fields {
+  const expr = typeof schedule === "string" ? schedule : cron;
+  const all: Fields = {
+    ...rest,
+    ...(typeof atMs === "number" && { at: new Date(atMs).toISOString() }),
+    ...(expr !== undefined && rest["expr"] === undefined && { expr }),
+    ...(every !== undefined && rest["everyMs"] === undefined && { everyMs: every }),
+  };
+  return { kind: kind ?? inferredKind(all), ...all };
+}
+
+function inferredKind(all: Fields): string {
+  if (all["at"] !== undefined) return "at";
+  return all["everyMs"] === undefined && all["anchorMs"] === undefined ? "cron" : "every";
+}

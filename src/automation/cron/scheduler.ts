@@ -1,0 +1,260 @@
+import { randomUUID } from "node:crypto";
+import type { CronJob } from "../../types/cron/job.ts";
+import type { CronRun, CronState, CronUnderway } from "../../types/cron/run.ts";
+import type { InboxRow } from "../../types/journal.ts";
+import { errorText } from "../../utils/text/error-text.ts";
+import { afterRun, afterSkip } from "./after-run.ts";
+import { alertOf, alertText, destinationOf } from "./alerts.ts";
+import { CRON, cronMessage } from "./cron-message.ts";
+import { decide, type Due, graceOf } from "./due.ts";
+import { ended, sentFor } from "../follow.ts";
+import type { CronEntry, CronJobs } from "./jobs.ts";
+import type { CronPorts } from "./ports.ts";
+import { failedRecord, queuedRecord, recordOf, skippedRecord } from "./record.ts";
+
+/** The longest time until a change of the clock, or the end of a machine's sleep, is noticed. */
+const LONGEST_WAIT_MS = 60_000;
+/** Milliseconds until a slot that could not be written is tried again. */
+const AGAIN_MS = 10_000;
+
+/** Why a job was not begun on request. */
+export type NotRun = "not-due" | "already-running" | "disabled";
+
+/**
+ * Begins the slots of jobs at their times and writes down how they ended. A slot is a message of the inbox, so that it begins at most once and
+ * survives a kill; the scheduler itself keeps nothing that the journal does not have.
+ */
+export class CronScheduler {
+  readonly #jobs: CronJobs;
+  readonly #ports: CronPorts;
+  readonly #stop = new AbortController();
+  readonly #underway = new Set<Promise<void>>();
+  #cancel: () => void = () => undefined;
+  #isStarted = false;
+  /** Slots that are about to be under way. */
+  #starting = 0;
+
+  constructor(jobs: CronJobs, ports: CronPorts) {
+    this.#jobs = jobs;
+    this.#ports = ports;
+  }
+
+  /** Follows the slots that an earlier process began, and begins those that are due. */
+  start(): void {
+    this.#isStarted = true;
+    for (const entry of this.#jobs.all()) if (entry.state.underway) this.#follow(entry.job.id, entry.state.underway);
+    this.tick();
+  }
+
+  /** Begins nothing more. Slots that are under way are followed again after the next start. */
+  async close(): Promise<void> {
+    this.#cancel();
+    this.#stop.abort();
+    await Promise.all(this.#underway);
+  }
+
+  /** Looks at every job that is due. To be called when a job was changed. */
+  tick(): void {
+    if (!this.#isStarted || this.#stop.signal.aborted) return;
+    this.#cancel();
+    const now = this.#ports.clock.now();
+    let next = now + LONGEST_WAIT_MS;
+    if (this.#ports.rules().enabled) {
+      for (const { job, nextMs } of this.#jobs.all()) {
+        if (nextMs === undefined) continue;
+        if (nextMs <= now) this.#keep("a scheduled job", this.#step(job.id));
+        else next = Math.min(next, nextMs);
+      }
+    }
+    this.#cancel = this.#ports.clock.after(next - now, () => this.tick());
+  }
+
+  /** Begins a job on request: `force` always, `due` only when a slot is due, `if-enabled` only when the job is on. */
+  run(id: string, mode: "force" | "due" | "if-enabled"): Promise<{ readonly eventKey: string } | NotRun> {
+    return this.#jobs.exclusive(id, async (entry) => {
+      if (entry.state.underway) return "already-running";
+      if (mode === "if-enabled" && !entry.job.enabled) return "disabled";
+      const now = this.#ports.clock.now();
+      const due = this.#dueOf(entry, now);
+      if (mode === "due" && due.kind !== "run") return "not-due";
+      const eventKey =
+        due.kind === "run" && mode === "due" ? slotKey(entry.job, due) : `cron:${id}:asked:${randomUUID()}`;
+      const slot = due.kind === "run" && mode === "due" ? due : { slotMs: now, tries: 0 };
+      await this.#begin(entry, {
+        eventKey,
+        slotMs: slot.slotMs,
+        startedAtMs: now,
+        ...(mode !== "due" && { isForced: true }),
+      });
+      return { eventKey };
+    });
+  }
+
+  #dueOf({ job, state, times }: CronEntry, now: number): Due {
+    return decide(job, { state, times, skipsMissed: this.#ports.rules().skipsMissed }, now);
+  }
+
+  async #step(id: string): Promise<void> {
+    if (!this.#jobs.find(id)) return;
+    const again = await this.#jobs.exclusive(id, async (entry) => {
+      const now = this.#ports.clock.now();
+      const due = this.#dueOf(entry, now);
+      if (due.kind === "wait") return this.#jobs.waits(id, due.untilMs);
+      if (due.kind === "skip") return this.#skip(entry, due, now);
+      if (this.#isFull()) return this.#jobs.waits(id, undefined, "full");
+      const lateMs = due.lateMs > graceOf(entry.job) ? due.lateMs : undefined;
+      const { slotMs, tries } = due;
+      const underway = { eventKey: slotKey(entry.job, due), slotMs, startedAtMs: now, ...(tries > 0 && { tries }) };
+      this.#starting += 1;
+      return this.#begin(entry, underway, lateMs).finally(() => (this.#starting -= 1));
+    });
+    if (again !== "unchanged") this.tick();
+  }
+
+  #isFull(): boolean {
+    return this.#jobs.underwayCount() + this.#starting >= this.#ports.rules().maxConcurrentRuns;
+  }
+
+  async #skip({ job, state }: CronEntry, { slotMs, why }: Due & { kind: "skip" }, now: number): Promise<void> {
+    const run = skippedRecord(job, slotMs, why, now);
+    const after = afterSkip(state, run, alertOf(job, this.#ports.rules().failureAlert));
+    await this.#ports.journal.cron.addRun(run, `cron:${job.id}:${job.scheduleRevision}:${slotMs}`, after.state);
+    this.#jobs.changed(job.id, after.state);
+    if (after.isAlert) this.#keep("the alert of a scheduled job", this.#alert(job, run, after.state));
+    this.#ports.log.warn("scheduled job skipped", {
+      job: job.id,
+      name: job.name,
+      slot: new Date(slotMs).toISOString(),
+      why,
+    });
+    this.#ports.publish({ ...run, action: "finished" });
+  }
+
+  async #begin(entry: CronEntry, underway: CronUnderway, lateMs?: number): Promise<void> {
+    const { job } = entry;
+    const place = this.#ports.reach.placeOf(job, runNameOf(underway));
+    const isDropped = place.problem !== undefined && job.delivery?.bestEffort !== true;
+    if (isDropped)
+      return this.#record(entry.job.id, underway, failedRecord(job, underway, place.problem, underway.startedAtMs));
+    if (job.payload.kind === "systemEvent" && job.wakeMode === "next-heartbeat") {
+      await this.#ports.sessions.tell(place.sessionKey, job.payload.text);
+      return this.#record(job.id, underway, queuedRecord(job, underway, underway.startedAtMs));
+    }
+    const { timezone } = this.#ports.rules();
+    const { eventKey, slotMs, startedAtMs: now } = underway;
+    await this.#ports.receive([cronMessage({ job, eventKey, place, now, timezone, lateMs })]);
+    const state = {
+      ...withoutRetry(entry.state),
+      underway,
+      ...(underway.isForced !== true && { cursorMs: Math.max(slotMs, entry.state.cursorMs) }),
+    };
+    await this.#jobs.putState(job.id, state);
+    this.#ports.log.info("scheduled job", {
+      job: job.id,
+      name: job.name,
+      session: place.sessionKey,
+      ...(lateMs !== undefined && { lateMs }),
+    });
+    this.#ports.publish({ jobId: job.id, action: "started", runAtMs: now });
+    this.#follow(job.id, underway);
+  }
+
+  #follow(id: string, underway: CronUnderway): void {
+    this.#keep("the end of a scheduled job", this.#finish(id, underway));
+  }
+
+  async #finish(id: string, underway: CronUnderway): Promise<void> {
+    const ports = { clock: this.#ports.clock, journal: this.#ports.journal, signal: this.#stop.signal };
+    const row = await ended({ channel: CRON, eventKey: underway.eventKey }, ports);
+    if (this.#stop.signal.aborted) return;
+    const entry = this.#jobs.find(id);
+    if (!entry) return;
+    const run = row
+      ? await this.#recordOf(entry.job, underway, row)
+      : lost(entry.job, underway, this.#ports.clock.now());
+    if (!run || this.#stop.signal.aborted) return;
+    await this.#jobs.exclusive(id, () => this.#record(id, underway, run));
+    this.tick();
+  }
+
+  async #recordOf(job: CronJob, underway: CronUnderway, row: InboxRow): Promise<CronRun | undefined> {
+    const { clock, journal, sessions, reach } = this.#ports;
+    const sent = await sentFor(row.id, { clock, journal, signal: this.#stop.signal });
+    const key = row.sessionKey ?? row.message.options?.sessionKey;
+    const end = {
+      job,
+      underway,
+      row,
+      sent,
+      record: row.runId === undefined ? undefined : await journal.runs.find(row.runId),
+      sessionId: key && sessions.idOf(key),
+      answer: key === undefined || row.outcome?.kind === "failed" ? "" : await sessions.lastAnswer(key),
+      now: clock.now(),
+    };
+    const url = webhookOf(job);
+    if (url === undefined || this.#stop.signal.aborted) return recordOf(end);
+    return recordOf({ ...end, webhook: await reach.call(url, recordOf(end)) });
+  }
+
+  async #record(id: string, underway: CronUnderway, run: CronRun): Promise<void> {
+    const entry = this.#jobs.find(id);
+    if (!entry) return;
+    const { log, rules, journal, publish } = this.#ports;
+    const { job } = entry;
+    const state: CronState =
+      underway.isForced === true
+        ? entry.state
+        : { ...entry.state, cursorMs: Math.max(underway.slotMs, entry.state.cursorMs) };
+    const alert = alertOf(job, rules().failureAlert);
+    const after = afterRun({ job, state, run, underway }, alert, rules().retry);
+    await journal.cron.addRun(run, underway.eventKey, after.state);
+    this.#jobs.changed(id, after.state);
+    if (after.job === "removed") await this.#jobs.remove(id);
+    if (after.job === "disabled") await this.#jobs.disable(id, after.state);
+    const fields = { job: id, name: job.name, status: run.status, delivery: run.deliveryStatus, error: run.error };
+    if (run.status === "error") log.warn("scheduled job failed", fields);
+    else log.info("scheduled job ended", fields);
+    publish({ ...run, action: "finished" });
+    if (after.isAlert && alert) this.#keep("the alert of a scheduled job", this.#alert(job, run, after.state));
+  }
+
+  async #alert(job: CronJob, run: CronRun, state: CronState): Promise<void> {
+    const { failureAlert, failureDestination } = this.#ports.rules();
+    const alert = alertOf(job, failureAlert);
+    const key = `cron-alert:${job.id}:${run.ts}`;
+    await this.#ports.reach.alert(job, alertText(job, run, state), {
+      key,
+      to: destinationOf(job, alert, failureDestination),
+    });
+  }
+
+  #keep(name: string, work: Promise<void>): void {
+    const kept = work
+      .catch((error: unknown) => {
+        this.#ports.log.error(`${name} could not be carried out`, { error: errorText(error) });
+        // A full disk, for instance: nothing was begun, and the slot is still due.
+        this.#cancel();
+        this.#cancel = this.#ports.clock.after(AGAIN_MS, () => this.tick());
+      })
+      .finally(() => this.#underway.delete(kept));
+    this.#underway.add(kept);
+  }
+}
+
+/** Names a slot for ever. A second try of it is another message. */
+const slotKey = ({ id, scheduleRevision }: CronJob, { slotMs, tries }: Due & { kind: "run" }): string =>
+  `cron:${id}:${scheduleRevision}:${slotMs}${tries > 0 ? `:try${tries}` : ""}`;
+
+/** The last part of the session key of an isolated run. */
+const runNameOf = ({ eventKey }: CronUnderway): string => eventKey.split(":").slice(2).join("-");
+
+const withoutRetry = ({ retry: _retry, ...state }: CronState): CronState => state;
+
+function webhookOf({ delivery }: CronJob): string | undefined {
+  if (delivery?.mode === "webhook") return delivery.to;
+  return delivery?.mode === "announce" ? delivery.completionDestination?.to : undefined;
+}
+
+/** The journal does not have its message: it was removed with its time, or a power cut took it before it began. */
+const lost = (job: CronJob, underway: CronUnderway, now: number): CronRun =>
+  failedRecord(job, underway, "its run is not in the journal", now);

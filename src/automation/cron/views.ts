@@ -1,0 +1,62 @@
+import { createHash } from "node:crypto";
+import type { CronJob } from "../../types/cron/job.ts";
+import type { CronRun, CronState } from "../../types/cron/run.ts";
+import { once } from "../../utils/share-calls.ts";
+import { defined } from "../../utils/defined.ts";
+
+/** The field's kinds of failures, where ours have other names. */
+const REASONS: Readonly<Record<string, string>> = {
+  auth: "auth",
+  billing: "billing",
+  rate_limit: "rate_limit",
+  overloaded: "overloaded",
+  loading: "overloaded",
+  timeout: "timeout",
+  network: "server_error",
+  context_overflow: "context_overflow",
+  format: "format",
+  model_missing: "model_not_found",
+};
+
+/** Changes with whatever people say of a job. */
+export const revisionOf = once(({ updatedAtMs: _updated, createdAtMs: _created, ...job }: CronJob): string =>
+  createHash("sha256").update(JSON.stringify(job)).digest("hex").slice(0, 16),
+);
+
+/** A job as clients see it, in the protocol's words. */
+export function jobView(job: CronJob, state: CronState, nextRunAtMs: number | undefined) {
+  const { scheduleRevision: _revision, setUpBy: _setUpBy, ...wish } = job;
+  return {
+    ...wish,
+    configRevision: revisionOf(job),
+    state: stateView(state, nextRunAtMs),
+    ...summaryOf(state, nextRunAtMs),
+  };
+}
+
+export type CronJobView = ReturnType<typeof jobView>;
+
+function stateView(state: CronState, nextRunAtMs: number | undefined) {
+  const { cursorMs: _cursor, retry: _retry, underway, backoffUntilMs: _backoff, ...rest } = state;
+  return { ...defined({ nextRunAtMs, runningAtMs: underway?.startedAtMs }), ...rest };
+}
+
+const summaryOf = (
+  { lastRunAtMs, lastRunStatus, lastError, lastDeliveryStatus }: CronState,
+  nextRunAtMs: number | undefined,
+) =>
+  defined({
+    nextRunAtMs,
+    lastRunAtMs,
+    lastRunStatus,
+    lastRunError: lastRunStatus === "error" ? lastError : undefined,
+    lastDeliveryStatus,
+  });
+
+/** A record as clients see it, in the protocol's words. */
+export function runView(
+  { slotAtMs: _slot, costUsd: _cost, webhookStatus: _webhook, errorReason, ...run }: CronRun,
+  nextRunAtMs?: number,
+) {
+  return { ...run, ...defined({ errorReason: errorReason && (REASONS[errorReason] ?? "unclassified"), nextRunAtMs }) };
+}

@@ -1,0 +1,113 @@
+import { createHash, randomUUID } from "node:crypto";
+import { runIdOf } from "../../dispatch/turn/ids.ts";
+import type { InboundMessage } from "../../types/chat/message.ts";
+import type { Clock } from "../../types/clock.ts";
+import { DEFAULT_ACCOUNT, type SessionKey } from "../../types/ids.ts";
+import type { Inbox, InboxRow, OutboxJournal } from "../../types/journal.ts";
+import { ended, sentFor } from "../follow.ts";
+import type { AgentAct, HookAct, HookRefusal } from "./acts.ts";
+import type { HooksConfig } from "./config.ts";
+import { contentOf, HOOK, hookMessage, type HookPlace } from "./hook-message.ts";
+
+export interface HookPorts {
+  readonly clock: Clock;
+  readonly journal: { readonly inbox: Pick<Inbox, "find" | "changes">; readonly outbox: Pick<OutboxJournal, "of"> };
+  /** Of the present config. */
+  config(): HooksConfig;
+  /** Where the act's turn takes place. `session`: its conversation, unless it is for the agent's main one. A text is why there is none. */
+  placeOf(act: HookAct, session: string | undefined): HookPlace | string;
+  /** Adds a text to the next turn of a conversation. Resolves when it is durable. */
+  tell(key: SessionKey, text: string): Promise<void>;
+  /** Resolves when the message is durable. */
+  receive(messages: readonly InboundMessage[]): Promise<void>;
+  readonly signal: AbortSignal;
+}
+
+/** A turn that a request began. */
+export interface HookRun {
+  readonly runId: string;
+  readonly eventKey: string;
+}
+
+/** What came of a turn that a caller waited for. */
+export interface HookCompletion {
+  readonly status: "ok" | "error" | "timeout";
+  readonly replyDisposition?: "visible" | "silent" | "empty";
+  readonly delivered?: boolean;
+  readonly error?: string;
+}
+
+/** Most milliseconds that a caller may wait for a turn that names no limit. */
+const WAIT_MS = 10 * 60_000;
+
+/** Carries out what requests of other programs ask for. */
+export class HookDesk {
+  readonly #ports: HookPorts;
+
+  constructor(ports: HookPorts) {
+    this.#ports = ports;
+  }
+
+  /** Begins the acts of one request. `key`: a repeated request with it begins nothing anew. Resolves when all are durable. */
+  async begin(acts: readonly HookAct[], key: string | undefined): Promise<readonly HookRun[] | HookRefusal> {
+    const name = key === undefined ? randomUUID() : createHash("sha256").update(key).digest("hex").slice(0, 40);
+    const runs: HookRun[] = [];
+    for (const [at, act] of acts.entries()) {
+      const begun = await this.#beginOne(act, acts.length === 1 ? `hook-${name}` : `hook-${name}-${at}`);
+      if ("error" in begun) return begun;
+      runs.push(begun);
+    }
+    return runs;
+  }
+
+  async #beginOne(act: HookAct, eventKey: string): Promise<HookRun | HookRefusal> {
+    const session = act.kind === "agent" ? this.#sessionOf(act, eventKey) : (act.sessionKey ?? undefined);
+    if (typeof session === "object") return session;
+    const place = this.#ports.placeOf(act, session);
+    if (typeof place === "string") return { status: 400, error: place };
+    if (act.kind === "wake" && act.mode === "next-heartbeat") {
+      await this.#ports.tell(place.sessionKey, contentOf(act.text, act));
+      return { runId: eventKey, eventKey };
+    }
+    await this.#ports.receive([hookMessage(act, eventKey, place, this.#ports.clock.now())]);
+    const row = await this.#find(eventKey);
+    return { runId: row ? runIdOf(row) : eventKey, eventKey };
+  }
+
+  /** The conversation of a turn: its own, the configured one, or one that only this turn has. */
+  #sessionOf({ sessionKey, sessionMode }: AgentAct, eventKey: string): string | HookRefusal {
+    const { defaultSessionKey, allowedSessionKeyPrefixes: prefixes } = this.#ports.config();
+    const named = sessionKey ?? defaultSessionKey;
+    if (named === undefined) return eventKey.replace(/^hook-/, "hook:");
+    if (sessionKey !== undefined && prefixes.length > 0 && !prefixes.some((prefix) => sessionKey.startsWith(prefix)))
+      return { status: 400, error: "sessionKey: it begins with none of hooks.allowedSessionKeyPrefixes" };
+    return sessionMode === "isolated" ? `${named}:run:${eventKey}` : named;
+  }
+
+  /** Waits for the end of a turn. */
+  async completionOf({ eventKey }: HookRun, timeoutSeconds: number | undefined): Promise<HookCompletion> {
+    const { clock, journal, signal } = this.#ports;
+    const overdue = new AbortController();
+    const cancel = clock.after(timeoutSeconds === undefined ? WAIT_MS : timeoutSeconds * 1000, () => overdue.abort());
+    const follow = { clock, journal, signal: AbortSignal.any([signal, overdue.signal]) };
+    try {
+      const row = await ended({ channel: HOOK, eventKey }, follow);
+      return row ? await this.#resultOf(row, follow) : { status: "timeout" };
+    } finally {
+      cancel();
+    }
+  }
+
+  async #resultOf(row: InboxRow, follow: Parameters<typeof sentFor>[1]): Promise<HookCompletion> {
+    const { outcome } = row;
+    if (outcome?.kind === "failed" || outcome?.kind === "dropped") return { status: "error", error: outcome.why };
+    if (outcome?.kind === "aborted") return { status: "error", error: "the run was stopped" };
+    const sent = await sentFor(row.id, follow);
+    if (sent.length === 0) return { status: "ok", replyDisposition: outcome?.kind === "silent" ? "silent" : "empty" };
+    return { status: "ok", replyDisposition: "visible", delivered: sent.every(({ state }) => state === "sent") };
+  }
+
+  #find(eventKey: string): Promise<InboxRow | undefined> {
+    return this.#ports.journal.inbox.find(HOOK, DEFAULT_ACCOUNT, eventKey);
+  }
+}

@@ -1,0 +1,77 @@
+import { isFields } from "../../utils/fields.ts";
+import { own } from "../../utils/own.ts";
+import type { HookAct, HookRefusal } from "./acts.ts";
+import type { HookMapping, HooksConfig } from "./config.ts";
+import { fillTemplate, type TemplateScene } from "./template.ts";
+
+/** Items of a list that become requests of their own. */
+const MOST_ITEMS = 200;
+
+/** Mail that `gog gmail watch serve` reports. */
+const GMAIL: HookMapping = {
+  id: "gmail",
+  match: { path: "gmail" },
+  action: "agent",
+  wakeMode: "now",
+  name: "Gmail",
+  sessionKey: "hook:gmail:{{messages[0].id}}",
+  messageTemplate:
+    "New mail from {{messages[0].from}}\nSubject: {{messages[0].subject}}\n\n{{messages[0].snippet}}\n{{messages[0].body}}",
+  forEach: "messages",
+  deliver: true,
+  channel: "last",
+  allowUnsafeExternalContent: false,
+};
+
+const PRESETS: Readonly<Record<string, HookMapping>> = { gmail: GMAIL };
+
+/** The mapping for a request: the first that fits, of the config and then of the presets. */
+export function mappingFor(
+  { mappings, presets }: HooksConfig,
+  name: string,
+  payload: unknown,
+): HookMapping | undefined {
+  const source = isFields(payload) ? payload["source"] : undefined;
+  const all = [...mappings, ...presets.flatMap((preset) => own(PRESETS, preset) ?? [])];
+  return all.find(
+    ({ match }) =>
+      (match.path === undefined || match.path.replace(/^\/+|\/+$/g, "") === name) &&
+      (match.source === undefined || match.source === source),
+  );
+}
+
+/** What a mapping makes of a request: one act, or one for each item of a list. */
+export function actsOf(mapping: HookMapping, scene: TemplateScene): readonly HookAct[] | HookRefusal {
+  if (mapping.forEach === undefined) return [actOf(mapping, scene)].flat();
+  const list = isFields(scene.payload) ? scene.payload[mapping.forEach] : undefined;
+  if (!Array.isArray(list)) return { status: 400, error: `the body has no list "${mapping.forEach}"` };
+  if (list.length > MOST_ITEMS) return { status: 400, error: `"${mapping.forEach}" has more than ${MOST_ITEMS} items` };
+  const field = mapping.forEach;
+  return list.flatMap((item: unknown) => {
+    const payload = { ...(isFields(scene.payload) ? scene.payload : {}), [field]: [item] };
+    return actOf(mapping, { ...scene, payload });
+  });
+}
+
+function actOf(mapping: HookMapping, scene: TemplateScene): readonly HookAct[] {
+  const {
+    action,
+    messageTemplate,
+    textTemplate,
+    name = nameOf(mapping),
+    allowUnsafeExternalContent: isTrusted,
+    agentId,
+  } = mapping;
+  const template = action === "wake" ? (textTemplate ?? messageTemplate) : (messageTemplate ?? textTemplate);
+  const text = (template === undefined ? JSON.stringify(scene.payload, null, 1) : fillTemplate(template, scene)).trim();
+  if (text === "") return [];
+  const sessionKey = mapping.sessionKey === undefined ? undefined : fillTemplate(mapping.sessionKey, scene);
+  const common = { name, agentId, sessionKey, isTrusted };
+  if (action === "wake") return [{ kind: "wake", text, mode: mapping.wakeMode, ...common }];
+  const { deliver, channel, to, model, thinking, timeoutSeconds, sessionMode } = mapping;
+  return [
+    { kind: "agent", message: text, ...common, deliver, channel, to, model, thinking, timeoutSeconds, sessionMode },
+  ];
+}
+
+const nameOf = ({ id, match }: HookMapping): string => id ?? match.path ?? match.source ?? "Hook";

@@ -1,0 +1,33 @@
+import { createHmac, timingSafeEqual } from "node:crypto";
+
+/** Seconds that a signed request may be old. */
+const MOST_AGE_SECONDS = 300;
+
+/** Compares in a time that does not depend on where two texts differ. */
+export function isSame(one: string, other: string): boolean {
+  const [a, b] = [one, other].map((text) => createHmac("sha256", "compare").update(text).digest());
+  return a !== undefined && b !== undefined && timingSafeEqual(a, b);
+}
+
+/**
+ * Whether a request is signed with the secret: `sha256=<hex>` over the body, as GitHub does, or `t=<seconds>,v1=<hex>` over the time and
+ * the body, as Stripe does, which is refused when it is older than five minutes.
+ */
+export function isSigned(header: string | undefined, body: Uint8Array, secret: string, now: number): boolean {
+  if (header === undefined) return false;
+  const parts = header.split(",").map((part) => part.trim());
+  const time = parts.find((part) => part.startsWith("t="))?.slice(2);
+  if (time === undefined)
+    return isSame(
+      header
+        .trim()
+        .toLowerCase()
+        .replace(/^sha256=/, ""),
+      hmac(secret, body),
+    );
+  if (Math.abs(now / 1000 - Number(time)) > MOST_AGE_SECONDS || !/^\d+$/.test(time)) return false;
+  const wanted = hmac(secret, Buffer.concat([Buffer.from(`${time}.`), body]));
+  return parts.some((part) => part.startsWith("v1=") && isSame(part.slice(3), wanted));
+}
+
+const hmac = (secret: string, data: Uint8Array): string => createHmac("sha256", secret).update(data).digest("hex");

@@ -1,0 +1,88 @@
+import type { CronJob } from "../../types/cron/job.ts";
+import type { CronRun, CronRunFilter, CronState } from "../../types/cron/run.ts";
+import type { CronTable, StoredCron } from "../../types/cron/table.ts";
+import { maskedJson } from "../../utils/secrets/mask-strings.ts";
+import { count, json, text } from "../journal/columns.ts";
+import type { Commits } from "../journal/commits.ts";
+import type { Params, Row, Statements } from "../journal/sqlite.ts";
+
+const PUT = `
+  INSERT INTO cron_jobs (id, job, state) VALUES (?, ?, ?)
+  ON CONFLICT (id) DO UPDATE SET job = excluded.job, state = excluded.state`;
+const PUT_STATE = "UPDATE cron_jobs SET state = ? WHERE id = ?";
+// A record is written once for a slot. A second one, after a restart, changes nothing.
+const ADD_RUN = `
+  INSERT OR IGNORE INTO cron_runs (event_key, job_id, run_id, ts, status, delivery, session_key, record)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
+const SESSIONS = "SELECT DISTINCT session_key FROM cron_runs WHERE session_key IS NOT NULL AND ts < ? LIMIT ?";
+const FORGET = "UPDATE cron_runs SET session_key = NULL WHERE session_key = ?";
+const PRUNE_OLD = "DELETE FROM cron_runs WHERE ts < ? AND session_key IS NULL";
+const PRUNE_MANY = `
+  DELETE FROM cron_runs WHERE session_key IS NULL AND event_key IN (
+    SELECT event_key FROM (
+      SELECT event_key, row_number() OVER (PARTITION BY job_id ORDER BY ts DESC) AS place FROM cron_runs)
+    WHERE place > ?)`;
+
+export function createCronTable(commits: Commits): CronTable {
+  return {
+    all: () => commits.read((sql) => sql.all("SELECT job, state FROM cron_jobs ORDER BY rowid").map(toStored)),
+    put: (job, state) => commits.write((sql) => void sql.run(PUT, job.id, JSON.stringify(job), JSON.stringify(state))),
+    putState: (id, state) => commits.write((sql) => void sql.run(PUT_STATE, JSON.stringify(state), id)),
+    remove: (id) => commits.write((sql) => sql.run("DELETE FROM cron_jobs WHERE id = ?", id).changes > 0),
+    addRun: (run, eventKey, state) =>
+      commits.write((sql) => {
+        putRun(sql, run, eventKey);
+        sql.run(PUT_STATE, JSON.stringify(state), run.jobId);
+      }),
+    runs: (filter) => commits.read((sql) => readRuns(sql, filter)),
+    sessionsBefore: (ts, limit) =>
+      commits.read((sql) => sql.all(SESSIONS, ts, limit).map((row) => text(row, "session_key"))),
+    forgetSession: (key) => commits.write((sql) => void sql.run(FORGET, key)),
+    prune: (before, most) =>
+      commits.write((sql) => {
+        sql.run(PRUNE_OLD, before);
+        sql.run(PRUNE_MANY, most);
+      }),
+  };
+}
+
+function putRun(sql: Statements, run: CronRun, eventKey: string): void {
+  const { jobId, runId, ts, status, deliveryStatus, sessionKey } = run;
+  sql.run(ADD_RUN, eventKey, jobId, runId ?? null, ts, status, deliveryStatus, sessionKey ?? null, maskedJson(run));
+}
+
+function readRuns(sql: Statements, filter: CronRunFilter): { runs: readonly CronRun[]; total: number } {
+  const { where, values } = whereOf(filter);
+  const order = filter.isOldestFirst === true ? "ASC" : "DESC";
+  const rows = sql.all(
+    `SELECT record FROM cron_runs ${where} ORDER BY ts ${order}, rowid ${order} LIMIT ? OFFSET ?`,
+    ...values,
+    filter.limit,
+    filter.offset,
+  );
+  const total = count(sql.one(`SELECT count(*) AS total FROM cron_runs ${where}`, ...values), "total");
+  return { runs: rows.map((row) => json<CronRun>(row, "record")), total };
+}
+
+function whereOf(filter: CronRunFilter): { readonly where: string; readonly values: Params } {
+  const terms: readonly (readonly [string, Params] | undefined)[] = [
+    filter.jobId === undefined ? undefined : ["job_id = ?", [filter.jobId]],
+    filter.runId === undefined ? undefined : ["run_id = ?", [filter.runId]],
+    anyOf("status", filter.statuses),
+    anyOf("delivery", filter.deliveryStatuses),
+    filter.query === undefined ? undefined : ["instr(lower(record), lower(?)) > 0", [filter.query]],
+  ];
+  const given = terms.filter((term) => term !== undefined);
+  if (given.length === 0) return { where: "", values: [] };
+  return { where: `WHERE ${given.map(([term]) => term).join(" AND ")}`, values: given.flatMap(([, values]) => values) };
+}
+
+function anyOf(column: string, words: readonly string[] | undefined): readonly [string, Params] | undefined {
+  if (!words || words.length === 0) return undefined;
+  return [`${column} IN (${words.map(() => "?").join(", ")})`, words];
+}
+
+export const toStored = (row: Row): StoredCron => ({
+  job: json<CronJob>(row, "job"),
+  state: json<CronState>(row, "state"),
+});

@@ -1,0 +1,115 @@
+import { setTimeout as pause } from "node:timers/promises";
+import type { SearchAnswer, WebSearchContribution } from "../../../types/plugin/web-search.ts";
+import { SEARCH_OPTIONS } from "../../../types/plugin/web-search.ts";
+import { Secret } from "../../../types/secret.ts";
+import { cleanText } from "../../../utils/text/clean-text.ts";
+import { errorText } from "../../../utils/text/error-text.ts";
+import { accessTo, placesOf, type SearchSources } from "./access.ts";
+import { askOf, type AskPorts } from "./ask.ts";
+import type { Candidate } from "./chain.ts";
+import { SearchFailure, type SearchAccess, type SearchProvider } from "./provider.ts";
+import { PROVIDERS } from "./table.ts";
+
+/** Everything that a choice of providers depends on. */
+export interface SearchScene extends SearchSources {
+  /** What contributors add. */
+  readonly contributed: readonly WebSearchContribution[];
+}
+
+/** Why no provider can be asked, with what the operator can do. */
+export interface NoProvider {
+  readonly code: "missing_key" | "unknown_provider";
+  readonly message: string;
+  readonly docs?: string | undefined;
+}
+
+/** The providers that a search asks, in their order. A provider that the config names is the only one. */
+export function candidatesFor(scene: SearchScene, ports: AskPorts): readonly Candidate[] | NoProvider {
+  const wanted = scene.settings.provider?.trim().toLowerCase();
+  const rows = rowsOf(scene, ports);
+  if (wanted === undefined || wanted === "auto") return rows.flatMap(({ made }) => made ?? []);
+  const named = rows.find(({ id }) => id.toLowerCase() === wanted);
+  if (!named) {
+    const known = rows.map(({ id }) => id).join(", ");
+    return {
+      code: "unknown_provider",
+      message: `tools.web.search.provider names "${cleanText(wanted, 60)}", which is no provider; there are: ${known}.`,
+    };
+  }
+  if (named.made) return [named.made];
+  return {
+    code: "missing_key",
+    message: `The provider ${named.id} is not set up: the operator can set ${named.places}, or unset tools.web.search.provider.`,
+    docs: named.docs,
+  };
+}
+
+interface Row {
+  readonly id: string;
+  readonly order: number;
+  readonly docs?: string | undefined;
+  /** Where its key can be. */
+  readonly places: string;
+  readonly made?: Candidate | undefined;
+}
+
+/** A contributor's provider never takes the place of one of the table. */
+function rowsOf(scene: SearchScene, ports: AskPorts): readonly Row[] {
+  const own = PROVIDERS.map((provider): Row => {
+    const access = accessTo(provider, scene);
+    const { id, order, docs } = provider;
+    return { id, order, docs, places: placesOf(provider), made: access && candidateOf(provider, access, scene, ports) };
+  });
+  const taken = new Set(own.map(({ id }) => id));
+  const added = scene.contributed
+    .filter(({ id }) => !taken.has(id))
+    .map((one): Row => {
+      const places = one.keyVariables.join(" or ") || `the settings of its plugin`;
+      const made = one.isUsable() ? contributedCandidate(one, scene) : undefined;
+      return { id: one.id, order: one.order, docs: one.docs, places, made };
+    });
+  return [...own, ...added].toSorted((a, b) => a.order - b.order);
+}
+
+function candidateOf(
+  provider: SearchProvider,
+  access: SearchAccess,
+  { settings }: SearchScene,
+  ports: AskPorts,
+): Candidate {
+  const timeoutMs = Math.max(settings.timeoutSeconds, provider.leastSeconds ?? 0) * 1000;
+  return {
+    id: provider.id,
+    options: provider.options,
+    docs: provider.docs,
+    search: (wish, signal) => provider.search(wish, access, askOf(access, ports, { signal, timeoutMs })),
+  };
+}
+
+function contributedCandidate(one: WebSearchContribution, { settings }: SearchScene): Candidate {
+  const timeoutMs = settings.timeoutSeconds * 1000;
+  return {
+    id: one.id,
+    options: SEARCH_OPTIONS,
+    docs: one.docs,
+    async search(wish, signal) {
+      const done = new AbortController();
+      const both = AbortSignal.any([signal, done.signal]);
+      // Its code may pay no attention to the signal.
+      const late = pause(timeoutMs, undefined, { signal: both }).then((): never => {
+        throw new SearchFailure("network", `gave no answer within ${settings.timeoutSeconds} s`);
+      });
+      try {
+        return await Promise.race([one.search(wish, both).catch(failedPlugin), late]);
+      } finally {
+        done.abort();
+        // The race is decided; how the pause ends does not matter any more.
+        late.catch(() => undefined);
+      }
+    },
+  };
+}
+
+function failedPlugin(error: unknown): SearchAnswer {
+  throw new SearchFailure("answer", `failed: ${cleanText(Secret.mask(errorText(error)), 200)}`);
+}

@@ -1,0 +1,49 @@
+import type { SearchFailure } from "./provider.ts";
+
+const MINUTE_MS = 60_000;
+/** Milliseconds after the first failure of its kind; each further one in a row doubles them. */
+const FIRST_MS = {
+  key: 10 * MINUTE_MS,
+  rate: MINUTE_MS,
+  refused: 10 * MINUTE_MS,
+  server: 30_000,
+  network: 30_000,
+  answer: 30_000,
+};
+const MOST_MS = 10 * MINUTE_MS;
+
+interface Cooldown {
+  readonly until: number;
+  readonly failures: number;
+  readonly isTold: boolean;
+}
+
+/** Which providers are not asked for a while, because they failed. */
+export class Cooldowns {
+  readonly #all = new Map<string, Cooldown>();
+  readonly #now: () => number;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** Milliseconds until the provider is asked again; 0 when it can be asked. `isTold`: the provider itself named the time. */
+  of(id: string): { readonly ms: number; readonly isTold: boolean } {
+    const known = this.#all.get(id);
+    return { ms: Math.max(0, (known?.until ?? 0) - this.#now()), isTold: known?.isTold === true };
+  }
+
+  failed(id: string, { because, retryAfterMs }: Pick<SearchFailure, "because" | "retryAfterMs">): void {
+    const failures = (this.#all.get(id)?.failures ?? 0) + 1;
+    const ms = retryAfterMs ?? Math.min(MOST_MS, FIRST_MS[because] * 2 ** (failures - 1));
+    this.#all.set(id, { until: this.#now() + ms, failures, isTold: because === "rate" });
+  }
+
+  answered(id: string): void {
+    this.#all.delete(id);
+  }
+
+  clear(): void {
+    this.#all.clear();
+  }
+}

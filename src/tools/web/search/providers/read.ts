@@ -1,0 +1,67 @@
+import type { FoundPage, SearchWish } from "../../../../types/plugin/web-search.ts";
+import { isFields, type Fields } from "../../../../utils/fields.ts";
+import { SearchFailure, type SearchAccess } from "../provider.ts";
+
+/** Readers of what providers answer: nothing about its types is certain. */
+
+export const textAt = (value: unknown, ...path: readonly string[]): string => {
+  const found = valueAt(value, ...path);
+  return typeof found === "string" ? found : "";
+};
+
+export const valueAt = (value: unknown, ...path: readonly string[]): unknown =>
+  path.reduce<unknown>((at, key) => (isFields(at) && Object.hasOwn(at, key) ? at[key] : undefined), value);
+
+/** The objects of a list; empty where there is no list. */
+export const listAt = (value: unknown, ...path: readonly string[]): readonly Fields[] => {
+  const found = valueAt(value, ...path);
+  return Array.isArray(found) ? found.filter(isFields) : [];
+};
+
+export const textsAt = (value: unknown, ...path: readonly string[]): readonly string[] => {
+  const found = valueAt(value, ...path);
+  return Array.isArray(found) ? found.filter((one): one is string => typeof one === "string") : [];
+};
+
+/** The list of an answer. Throws `SearchFailure` where the answer has none: it is another kind of answer. */
+export function listIn(value: unknown, ...path: readonly string[]): readonly Fields[] {
+  if (Array.isArray(valueAt(value, ...path))) return listAt(value, ...path);
+  throw new SearchFailure("answer", `sent an answer without the list \`${path.join(".")}\``);
+}
+
+interface Names {
+  readonly url?: string;
+  readonly snippet: string;
+  readonly published?: string;
+}
+
+/** A list of pages whose fields have these names. */
+export const pagesOf = (list: readonly Fields[], { url = "url", snippet, published }: Names): readonly FoundPage[] =>
+  list.map((page) => ({
+    title: textAt(page, "title"),
+    url: textAt(page, url),
+    snippet: textAt(page, snippet),
+    ...(published !== undefined && { published: textAt(page, published) }),
+  }));
+
+/** A text that a model wrote. Throws `SearchFailure` for an empty one. */
+export function answerOf(content: string, citations: readonly string[]) {
+  if (content.trim() === "") throw new SearchFailure("answer", "sent an answer without text");
+  return { content, citations: [...new Set(citations)] };
+}
+
+export const bearer = ({ key }: SearchAccess): Record<string, string> =>
+  key ? { authorization: `Bearer ${key.reveal()}` } : {};
+
+/** The hosts that a search is limited to, and those that it leaves out. */
+export function domainsOf({ domain_filter: hosts = [] }: SearchWish) {
+  const only = hosts.filter((host) => !host.startsWith("-"));
+  const without = hosts.filter((host) => host.startsWith("-")).map((host) => host.slice(1));
+  return { only, without };
+}
+
+/** The fields that have a value; an empty list is none. */
+export const given = (fields: Fields): Fields =>
+  Object.fromEntries(
+    Object.entries(fields).filter(([, value]) => value !== undefined && !(Array.isArray(value) && value.length === 0)),
+  );

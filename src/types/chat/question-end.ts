@@ -1,0 +1,37 @@
+import type { ApprovalQuestion, PersonsAnswer } from "../run/tool.ts";
+
+/** The answers that a question offers. */
+export const answersTo = ({
+  allowing,
+  allowance,
+}: Pick<ApprovalQuestion, "allowing" | "allowance">): readonly PersonsAnswer[] => [
+  ...(allowing ?? ["allow-once", ...(allowance === undefined ? [] : (["allow-always"] as const))]),
+  "deny",
+];
+
+/** How a question to a person can end. `restart`: the gateway ended before anybody answered, which denied it. */
+export const QUESTION_ENDS = ["allow-once", "allow-always", "deny", "timeout", "abort", "restart"] as const;
+
+export interface QuestionEnd {
+  readonly how: (typeof QUESTION_ENDS)[number];
+  /** Who answered: an owner (`channel:id`), or `operator` for whoever holds the gateway's token. Unset when nobody did. */
+  readonly by?: string;
+}
+
+const BY_NOBODY = {
+  timeout: "nobody answered in time, so it was not run",
+  abort: "its run was stopped, so it was not run",
+  restart: "the gateway was restarted before anybody answered, which denied it",
+} as const;
+
+const BY_SOMEBODY = {
+  "allow-once": "it was already allowed",
+  "allow-always": "it was already allowed for good",
+  deny: "it was already denied",
+} as const;
+
+/** Why an answer comes too late: a clause about the question. */
+export function endText({ how, by }: QuestionEnd): string {
+  if (how === "timeout" || how === "abort" || how === "restart") return BY_NOBODY[how];
+  return by === undefined ? BY_SOMEBODY[how] : `${BY_SOMEBODY[how]} by ${by}`;
+}

@@ -1,0 +1,26 @@
+import type { AgentId, SessionKey } from "../ids.ts";
+import type { Principal } from "../run/principal.ts";
+
+/** Who asks about scheduled jobs, and in which conversation. */
+export interface CronAsker {
+  readonly principal: Principal;
+  readonly sessionKey: SessionKey;
+  readonly agentId: AgentId;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** What agents do with scheduled jobs. A text is the reason why it was not done. */
+export interface CronActs {
+  status(): object;
+  list(wish: { readonly includeDisabled: boolean }, asker: CronAsker): readonly object[];
+  get(id: string, asker: CronAsker): object | string;
+  /** `contextMessages`: so many of the conversation's last messages join the text of the job. */
+  add(job: Fields, how: { readonly contextMessages: number }, asker: CronAsker): Promise<object | string>;
+  update(id: string, patch: Fields, asker: CronAsker): Promise<object | string>;
+  remove(id: string, asker: CronAsker): Promise<object | string>;
+  run(id: string, mode: "due" | "force", asker: CronAsker): Promise<object | string>;
+  runs(id: string, asker: CronAsker): Promise<object | string>;
+  /** Gives the agent a text: at once, or before its next turn. */
+  wake(text: string, mode: "now" | "next-heartbeat", asker: CronAsker): Promise<object | string>;
+}

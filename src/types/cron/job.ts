@@ -1,0 +1,120 @@
+import type { SessionKey } from "../ids.ts";
+import type { ThinkLevel } from "../run/model.ts";
+
+/**
+ * When a job is due. `at`: once, ISO 8601 in UTC. `every`: from `anchorMs` on, every `everyMs`. `cron`: five or six fields in an IANA zone;
+ * `staggerMs` spreads jobs over so many milliseconds, see `staggerOf`.
+ */
+export type CronSchedule =
+  | { readonly kind: "at"; readonly at: string }
+  | { readonly kind: "every"; readonly everyMs: number; readonly anchorMs: number }
+  | { readonly kind: "cron"; readonly expr: string; readonly tz: string; readonly staggerMs?: number | undefined };
+
+/** An agent's turn with its own prompt. */
+export interface CronAgentTurn {
+  readonly kind: "agentTurn";
+  readonly message: string;
+  /** `provider/model`. */
+  readonly model?: string | undefined;
+  /** Models that are asked after `model`. With `model` and without these, no other is asked. */
+  readonly fallbacks?: readonly string[] | undefined;
+  readonly thinking?: ThinkLevel | undefined;
+  /** 0: no limit. An hour when unset. */
+  readonly timeoutSeconds?: number | undefined;
+  /** Whether the system prompt has no files of the workspace; true when unset. */
+  readonly lightContext?: boolean | undefined;
+  /** The only tools that it can have: names and groups, `*` for all. `CRON_TOOLS` when unset. */
+  readonly toolsAllow?: readonly string[] | undefined;
+}
+
+/** `systemEvent`: a text for the agent's main conversation. */
+export type CronPayload = { readonly kind: "systemEvent"; readonly text: string } | CronAgentTurn;
+
+/** Where a message about a job goes. */
+export interface CronDestination {
+  readonly mode?: "announce" | "webhook" | undefined;
+  /** Id of a channel; `last` is the chat in which an owner last wrote. */
+  readonly channel?: string | undefined;
+  /** A chat, or the address of a webhook. */
+  readonly to?: string | undefined;
+  readonly accountId?: string | undefined;
+}
+
+/** What becomes of a run's answer. `none`: it remains in the run's transcript. */
+export interface CronDelivery extends Omit<CronDestination, "mode"> {
+  readonly mode: "none" | "announce" | "webhook";
+  readonly threadId?: string | undefined;
+  /** A failed delivery does not fail the run. */
+  readonly bestEffort?: boolean | undefined;
+  /** For alerts about failures. */
+  readonly failureDestination?: CronDestination | undefined;
+  /** A webhook that is called in addition to the announcement. */
+  readonly completionDestination?: { readonly mode: "webhook"; readonly to: string } | undefined;
+}
+
+export interface CronAlert extends CronDestination {
+  /** Failures in a row before the first alert; 2 when unset. */
+  readonly after?: number | undefined;
+  /** Milliseconds between two alerts; an hour when unset. */
+  readonly cooldownMs?: number | undefined;
+  /** Skipped runs count, too. */
+  readonly includeSkipped?: boolean | undefined;
+}
+
+/** What is done with slots that passed while the gateway could not run them: nothing, the last one is run late, or each is. */
+export type Missed = "skip" | "once" | "all";
+
+interface CronTiming {
+  readonly enabled: boolean;
+  readonly schedule: CronSchedule;
+  /** `once` when unset for `at` and for schedules of a day or more, else `skip`. */
+  readonly missed?: Missed | undefined;
+  /** Seconds after which a slot counts as missed; 120 when unset. */
+  readonly graceSeconds?: number | undefined;
+  /** A job that is due once is removed after it succeeded; true when unset. */
+  readonly deleteAfterRun?: boolean | undefined;
+}
+
+interface CronPlace {
+  /** The default agent when unset. */
+  readonly agentId?: string | undefined;
+  /** The conversation in which the job was made. */
+  readonly sessionKey?: SessionKey | undefined;
+  /** `main`, `isolated` or `session:<key>`. */
+  readonly sessionTarget: string;
+  /** For `systemEvent`: whether a turn begins at once, or the next one of the conversation gets the text. */
+  readonly wakeMode: "now" | "next-heartbeat";
+}
+
+/** Who made a job. */
+export interface CronOwner {
+  readonly agentId?: string | undefined;
+  readonly sessionKey?: string | undefined;
+  readonly accountId?: string | undefined;
+}
+
+/** What people and agents say of a job. */
+export interface CronWish extends CronTiming, CronPlace {
+  readonly name: string;
+  readonly displayName?: string | undefined;
+  readonly description?: string | undefined;
+  readonly payload: CronPayload;
+  readonly delivery?: CronDelivery | undefined;
+  /** `false`: no alerts. */
+  readonly failureAlert?: CronAlert | false | undefined;
+  /** Adding a job with the key of another one changes that one. */
+  readonly declarationKey?: string | undefined;
+  readonly owner?: CronOwner | undefined;
+}
+
+/** A job, without what has happened to it. */
+export interface CronJob extends CronWish {
+  /** UUID. */
+  readonly id: string;
+  readonly createdAtMs: number;
+  readonly updatedAtMs: number;
+  /** Grows with each change of the schedule and with each switch on; part of the key of a slot. */
+  readonly scheduleRevision: number;
+  /** With whose rights its turns act. */
+  readonly setUpBy: "owner" | "guest";
+}

@@ -1,0 +1,145 @@
+import { describe, expect, it } from "vitest";
+import { patched, readJob } from "../../../src/automation/cron/read-job.ts";
+
+const ports = {
+  now: Date.parse("2026-11-26T08:00:00Z"),
+  timezone: "Europe/Vienna",
+  webhook: "https://example.org/old",
+};
+const read = (job: unknown) => readJob(job, ports);
+
+describe("a job in the words of today", () => {
+  it("has a name, a place and a delivery although it does not say so", () => {
+    expect(
+      read({
+        schedule: { kind: "every", everyMs: 60_000 },
+        payload: { kind: "agentTurn", message: "look at the mail" },
+      }),
+    ).toMatchObject({
+      name: "look at the mail",
+      enabled: true,
+      sessionTarget: "isolated",
+      wakeMode: "now",
+      schedule: { everyMs: 60_000, anchorMs: ports.now },
+      delivery: { mode: "announce" },
+    });
+    expect(read({ schedule: { kind: "at", at: "20m" }, payload: { kind: "systemEvent", text: "tea" } })).toMatchObject({
+      sessionTarget: "main",
+      schedule: { kind: "at", at: "2026-11-26T08:20:00.000Z" },
+    });
+  });
+
+  it("has a time zone, the user's unless it names one", () => {
+    const job = { payload: { kind: "agentTurn", message: "x" } };
+    expect(read({ ...job, schedule: { kind: "cron", expr: "0 9 * * *" } })).toMatchObject({
+      schedule: { tz: "Europe/Vienna" },
+    });
+    expect(read({ ...job, schedule: { kind: "cron", expr: "0 9 * * *", tz: "Asia/Tokyo" } })).toMatchObject({
+      schedule: { tz: "Asia/Tokyo" },
+    });
+    expect(read({ ...job, schedule: { kind: "at", at: "2026-12-24T18:00" } })).toMatchObject({
+      schedule: { at: "2026-12-24T18:00:00.000Z" },
+    });
+  });
+});
+
+describe("a job in older words", () => {
+  it("is read: names, kinds in lower case, and a delivery inside of the payload", () => {
+    expect(
+      read({
+        jobId: "x",
+        schedule: { atMs: Date.parse("2026-12-01T00:00:00Z") },
+        payload: {
+          kind: "agentturn",
+          message: "x",
+          deliver: true,
+          provider: "telegram",
+          to: "42",
+          bestEffortDeliver: true,
+        },
+      }),
+    ).toMatchObject({
+      schedule: { kind: "at", at: "2026-12-01T00:00:00.000Z" },
+      payload: { kind: "agentTurn", message: "x" },
+      delivery: { mode: "announce", channel: "telegram", to: "42", bestEffort: true },
+    });
+    expect(
+      read({ schedule: { kind: "cron", cron: "0 9 * * *" }, payload: { kind: "systemevent", text: "x" } }),
+    ).toMatchObject({
+      schedule: { kind: "cron", expr: "0 9 * * *" },
+      payload: { kind: "systemEvent", text: "x" },
+    });
+    expect(
+      read({ notify: true, schedule: { everyMs: 60_000 }, payload: { kind: "agentTurn", message: "x" } }),
+    ).toMatchObject({
+      delivery: { mode: "webhook", to: "https://example.org/old" },
+    });
+  });
+
+  it("may have its fields side by side, as models write them", () => {
+    expect(read({ name: "mail", cron: "*/5 * * * *", tz: "UTC", message: "look", model: "a/b" })).toMatchObject({
+      name: "mail",
+      schedule: { kind: "cron", expr: "*/5 * * * *", tz: "UTC" },
+      payload: { kind: "agentTurn", message: "look", model: "a/b" },
+    });
+    expect(read({ at: "5m", text: "tea" })).toMatchObject({
+      schedule: { kind: "at" },
+      payload: { kind: "systemEvent", text: "tea" },
+    });
+  });
+});
+
+describe("a job that cannot be", () => {
+  const payload = { kind: "agentTurn", message: "x" };
+  const schedule = { kind: "every", everyMs: 60_000 };
+  it.each([
+    [{ schedule: { kind: "cron", expr: "61 * * * *" }, payload }, "schedule.expr"],
+    [{ schedule: { kind: "cron", expr: "0 9 * * *", tz: "Vienna" }, payload }, "schedule.tz"],
+    [{ schedule: { kind: "at", at: "tomorrow" }, payload }, "schedule.at"],
+    [{ schedule: { kind: "every", everyMs: 10 }, payload }, "a second"],
+    [{ schedule, payload: { ...payload, kind: "command", argv: ["x"] } }, 'payload.kind "command" is not supported'],
+    [{ schedule: { kind: "stream", command: ["x"] }, payload }, "not supported"],
+    [{ schedule, payload, trigger: { script: "x" } }, "trigger is not supported"],
+    [{ schedule, payload, sessionTarget: "elsewhere" }, "sessionTarget"],
+    [{ schedule, payload: { kind: "systemEvent", text: "x" }, sessionTarget: "isolated" }, "agentTurn"],
+    [{ schedule, payload, delivery: { mode: "webhook" } }, "delivery.to"],
+    [{ schedule, payload: { kind: "agentTurn", message: "  " } }, "payload.message"],
+    [{ schedule, payload: { ...payload, thinking: "much" } }, "payload.thinking"],
+    ["no job", "object"],
+  ])("is refused with the field: %j", (job, words) => {
+    const answer = read(job);
+    expect(answer).toHaveProperty("problem");
+    expect("problem" in answer && answer.problem).toContain(words);
+  });
+});
+
+describe("a change of a job", () => {
+  const job = {
+    name: "mail",
+    enabled: true,
+    schedule: { kind: "cron", expr: "0 9 * * *", tz: "UTC" },
+    payload: { kind: "agentTurn", message: "look", model: "a/b" },
+    delivery: { mode: "announce", channel: "telegram", to: "42" },
+  };
+
+  it("keeps what it does not name, and removes what it sets to null", () => {
+    expect(read(patched(job, { payload: { model: null }, delivery: { to: null } }))).toMatchObject({
+      payload: { kind: "agentTurn", message: "look" },
+      delivery: { mode: "announce", channel: "telegram" },
+    });
+    expect(read(patched(job, { payload: { model: null } }))).not.toHaveProperty("payload.model");
+    expect(read(patched(job, { enabled: false }))).toMatchObject({ enabled: false, name: "mail" });
+    expect(read(patched(job, { schedule: { tz: "Asia/Tokyo" } }))).toMatchObject({
+      schedule: { expr: "0 9 * * *", tz: "Asia/Tokyo" },
+    });
+  });
+
+  it("of the kind replaces the whole", () => {
+    expect(read(patched(job, { schedule: { kind: "every", everyMs: 60_000 } }))).toMatchObject({
+      schedule: { kind: "every", everyMs: 60_000 },
+    });
+    expect(read(patched(job, { payload: { kind: "systemEvent", text: "tea" }, sessionTarget: "main" }))).toMatchObject({
+      payload: { kind: "systemEvent", text: "tea" },
+    });
+  });
+});

@@ -604,6 +604,26 @@ export const NAMED: readonly (readonly [file: string, title: string, keys: reado
     ["gateway.tools.allow", "gateway.tools.deny"],
   ],
   [
+    "test/walk/media/media-tools.test.ts",
+    "an image is looked at by the configured models, the next one when the first does not answer",
+    [
+      "agents.defaults.imageModel.primary",
+      "agents.defaults.imageModel.fallbacks",
+      "agents.defaults.imageModel.timeoutMs",
+    ],
+  ],
+  [
+    "test/walk/media/media-tools.test.ts",
+    "a document is read by its own models, as far as the config allows",
+    [
+      "agents.defaults.pdfModel.primary",
+      "agents.defaults.pdfModel.fallbacks",
+      "agents.defaults.pdfModel.timeoutMs",
+      "agents.defaults.pdfMaxBytesMb",
+      "agents.defaults.pdfMaxPages",
+    ],
+  ],
+  [
     "test/app/config/config-settings.test.ts",
     "takes from the config what a person confirms after untrusted content: everything risky when unset",
     ["tools.untrusted.confirm"],

@@ -52,7 +52,7 @@ export async function readSource(given: string, place: SourcePlace, ports: Sourc
   return fromFile(pathOf(ref, ports), place);
 }
 
-const megabytes = (bytes: number): string => String(Math.round((bytes / 1_048_576) * 10) / 10);
+const megabytes = (bytes: number): string => String(Number((bytes / 1_048_576).toPrecision(2)));
 
 const tooLarge = (name: string, most: number): Error =>
   new Error(`${name} is larger than ${megabytes(most)} MB, which is the limit of this call. Give a smaller file.`);

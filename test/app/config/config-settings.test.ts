@@ -31,6 +31,34 @@ describe("agent settings", () => {
     expect(Object.isFrozen(agents[0]?.tools.global.deny)).toBe(true);
   });
 
+  it("gives the tools for images and documents their models and limits", () => {
+    const [agent] = agentsOf({
+      agents: {
+        defaults: {
+          imageModel: { primary: "a/b/c", fallbacks: ["d/e"], timeoutMs: 5000 },
+          pdfModel: { primary: "f/g", timeoutMs: 6000 },
+          imageMaxDimensionPx: 800,
+        },
+      },
+    });
+    expect(agent?.media).toEqual({
+      imageMaxSide: 800,
+      image: {
+        models: [
+          { provider: "a", id: "b/c" },
+          { provider: "d", id: "e" },
+        ],
+        timeoutMs: 5000,
+      },
+      pdf: { models: [{ provider: "f", id: "g" }], timeoutMs: 6000 },
+      pdfMaxBytes: 10_485_760,
+      pdfMaxPages: 20,
+    });
+    expect(agentsOf({ agents: { defaults: { imageModel: "a/b" } } })[0]?.media?.image).toEqual({
+      models: [{ provider: "a", id: "b" }],
+    });
+  });
+
   it("take an agent's own over the defaults, the default agent first", () => {
     const [first, second] = agentsOf({
       agents: {

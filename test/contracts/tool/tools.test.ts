@@ -52,6 +52,13 @@ fileToolContract({
   onPlain: /is no image/,
   refuses: ["deep", "binary", "latin1", "holes", "text-and-holes"],
 });
+fileToolContract({
+  name: "pdf",
+  valid: { pdf: "a" },
+  at: (path) => ({ pdf: path }),
+  onPlain: /is no PDF file/,
+  refuses: ["deep", "binary", "latin1", "holes", "text-and-holes"],
+});
 toolContract({ name: "exec", valid: { command: "touch made" } });
 toolContract({ name: "update_plan", valid: { plan: [{ step: "look", status: "pending" }] } });
 toolContract({ name: "session_status", valid: { sessionKey: "s1" } });

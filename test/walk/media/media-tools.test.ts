@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe } from "vitest";
 import type { ModelCall } from "../../fakes/model.ts";
 import type { Home } from "../../kit/gateway/process.ts";
-import { pdfOf } from "../../kit/media/pdf.ts";
+import { pdfWith } from "../../kit/media/pdf.ts";
 import { png } from "../../kit/pictures.ts";
 import { test, type World } from "../../kit/gateway/world.ts";
 
@@ -63,8 +63,8 @@ describe.concurrent("images and documents in a conversation", () => {
 
   test("a document is read by its own models, as far as the config allows", async ({ world, expect }) => {
     const { home } = await world.start(config(world));
-    await put(home, "a.pdf", pdfOf(["One lamp", "Two lamps", "Three lamps"]));
-    await put(home, "big.pdf", Buffer.concat([pdfOf(["x"]), Buffer.alloc(20_000)]));
+    await put(home, "a.pdf", pdfWith(["One lamp", "Two lamps", "Three lamps"].map((text) => ({ text }))));
+    await put(home, "big.pdf", Buffer.concat([pdfWith([{ text: "x" }]), Buffer.alloc(20_000)]));
     const said: string[] = [];
     world.model.answer((call) => {
       if (call.model === "slow") return "hang";

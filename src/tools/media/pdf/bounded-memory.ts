@@ -13,26 +13,47 @@ const ARRAYS = [
   "Float64Array",
 ] as const;
 
+const TOO_LARGE = "a part of it is too large when it is decompressed";
+
 /**
- * Bounds the memory that this thread takes outside of its heap, which no limit of a thread covers: arrays larger than the limit
- * throw, and the decompression that makes no such array is missing. Called before a parser is loaded, and only in a thread of
- * its own.
+ * Bounds the memory that this thread takes outside of its heap, which no limit of a thread covers: larger arrays throw, and so
+ * does decompression to more. Called before a parser is loaded, and only in a thread of its own.
  */
 export function boundMemory(): void {
   for (const name of ARRAYS) {
     const made = globalThis[name];
     Object.defineProperty(globalThis, name, { value: bounded(made, made.BYTES_PER_ELEMENT), configurable: true });
   }
-  // A parser that does not have it decompresses into an array.
-  Object.defineProperty(globalThis, "DecompressionStream", { value: undefined, configurable: true });
+  Object.defineProperty(globalThis, "DecompressionStream", { value: BoundedDecompression, configurable: true });
+}
+
+const Native = DecompressionStream;
+
+/** Node's own, which ends with an error when there is more than the limit. */
+class BoundedDecompression {
+  readonly readable: ReadableStream<Uint8Array>;
+  readonly writable: DecompressionStream["writable"];
+
+  constructor(format: ConstructorParameters<typeof DecompressionStream>[0]) {
+    const { readable, writable } = new Native(format);
+    let size = 0;
+    const limit = new TransformStream<Uint8Array, Uint8Array>({
+      transform(chunk, out) {
+        size += chunk.byteLength;
+        if (size > MOST_BYTES) out.error(new RangeError(TOO_LARGE));
+        else out.enqueue(chunk);
+      },
+    });
+    this.writable = writable;
+    this.readable = readable.pipeThrough(limit);
+  }
 }
 
 const bounded = <T extends new (...given: never[]) => object>(array: T, bytesEach: number): T =>
   new Proxy(array, {
     construct(target, given: unknown[], newTarget) {
       const [length] = given;
-      if (typeof length === "number" && length * bytesEach > MOST_BYTES)
-        throw new RangeError("a part of it is too large when it is decompressed");
+      if (typeof length === "number" && length * bytesEach > MOST_BYTES) throw new RangeError(TOO_LARGE);
       const made: object = Reflect.construct(target, given, newTarget);
       return made;
     },

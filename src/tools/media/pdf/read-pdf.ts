@@ -2,7 +2,7 @@ import { extractImages, getDocumentProxy } from "unpdf";
 import { visibleText } from "../../../utils/text/clean-text.ts";
 import { errorText } from "../../../utils/text/error-text.ts";
 import type { PdfJob, PdfRefusal, PdfText } from "./pdf-job.ts";
-import { thinned, toPng } from "./png.ts";
+import { type Pixels, thinned, toPng } from "./png.ts";
 
 type Document = Awaited<ReturnType<typeof getDocumentProxy>>;
 
@@ -50,9 +50,10 @@ function reasonOf(error: unknown): string {
   const name = error instanceof Error ? error.name : "";
   if (name === "PasswordException") return "it is encrypted with a password; save it without one";
   if (name === "InvalidPDFException") return "it is damaged or no PDF file";
-  return errorText(error).slice(0, 200);
+  return errorText(error).slice(0, 200).replace(/\.$/, "");
 }
 
+/** Throws when no page can be read. */
 async function textOf(
   document: Document,
   numbers: readonly number[],
@@ -60,28 +61,50 @@ async function textOf(
 ): Promise<Pick<PdfText, "pages" | "isCut">> {
   const pages: { number: number; text: string }[] = [];
   let left = most;
+  let isReadable = false;
   for (const number of numbers) {
-    const page = await document.getPage(number);
-    const { items } = await page.getTextContent();
-    const raw = items.map((item) => ("str" in item ? `${item.str}${item.hasEOL ? "\n" : ""}` : "")).join("");
-    const text = visibleText(raw).trim();
+    const read = await pageText(document, number);
+    const text = typeof read === "string" ? read : `[This page could not be read: ${reasonOf(read.error)}.]`;
+    isReadable ||= typeof read === "string";
+    if (!isReadable && number === numbers.at(-1) && typeof read !== "string") throw read.error;
     pages.push({ number, text: text.slice(0, left).toWellFormed() });
     if (text.length > left) return { pages, isCut: true };
     left -= text.length;
-    page.cleanup();
   }
   return { pages, isCut: false };
+}
+
+/** A page that cannot be read does not keep the others from being read. */
+async function pageText(document: Document, number: number): Promise<string | { readonly error: unknown }> {
+  try {
+    const page = await document.getPage(number);
+    const { items } = await page.getTextContent();
+    page.cleanup();
+    const raw = items.map((item) => ("str" in item ? `${item.str}${item.hasEOL ? "\n" : ""}` : "")).join("");
+    return visibleText(raw).trim();
+  } catch (error) {
+    return { error };
+  }
 }
 
 /** The largest picture of each page: of a scanned page, that is the page. */
 async function picturesOf(document: Document, numbers: readonly number[]): Promise<PdfText["pictures"]> {
   const pictures: { page: number; png: Uint8Array }[] = [];
   for (const page of numbers) {
-    const found = (await extractImages(document, page)).filter(
-      ({ width, height }) => Math.min(width, height) >= LEAST_SIDE,
-    );
-    const [largest] = found.toSorted((a, b) => b.width * b.height - a.width * a.height);
+    const largest = await largestPicture(document, page);
     if (largest) pictures.push({ page, png: toPng(thinned(largest, MOST_PIXELS / numbers.length)) });
   }
   return pictures;
+}
+
+async function largestPicture(document: Document, page: number): Promise<Pixels | undefined> {
+  try {
+    const found = await extractImages(document, page);
+    return found
+      .filter(({ width, height }) => Math.min(width, height) >= LEAST_SIDE)
+      .toSorted((a, b) => b.width * b.height - a.width * a.height)[0];
+  } catch {
+    // Its text says whether the page can be read at all; the pictures of other pages are still shown.
+    return undefined;
+  }
 }

@@ -2,12 +2,13 @@ import type { Run } from "../../harness/run.ts";
 import type { RunId, SessionKey } from "../../types/ids.ts";
 import type { InboxRow } from "../../types/journal.ts";
 import type { Log } from "../../types/log.ts";
+import type { QueueMode } from "../../types/queue.ts";
 import type { ActiveTask } from "./active-task.ts";
 import { Lane } from "./lane.ts";
 import { type LaneTask, turnRunId, type TurnTask } from "./lane-task.ts";
 import { LaneWatch, type StillTask } from "./lane-watch.ts";
 import type { DispatchPorts, QueuedTurn } from "../ports.ts";
-import { queueAction } from "./queue-modes.ts";
+import { type QueueAction, queueAction } from "./queue-modes.ts";
 import { areChatsApart } from "./same-chat.ts";
 import { inboundDebounceOf, queueOf, taskOf, type TaskPorts } from "./turn-task.ts";
 import { TaskRunner } from "./task-runner.ts";
@@ -74,7 +75,7 @@ export class Lanes {
   offer(key: SessionKey, queued: QueuedTurn): boolean {
     const lane = this.#lane(key);
     const queue = queueOf(key, queued, this.#ports);
-    const action = lane.gathers(queued.rows) ? "start" : queueAction(lane, queue.mode);
+    const action = this.#actionOf(lane, queued, queue.mode);
     if (action === "interrupt") lane.abort("user");
     lane.push(taskOf(queued, { queue, action }, this.#ports), this.#ports.clock.now());
     this.#steerWaiting(key, lane);
@@ -195,6 +196,12 @@ export class Lanes {
     await Promise.race([Promise.all(this.#underway), late.promise]);
     cancelAbort();
     cancelWait();
+  }
+
+  #actionOf(lane: Lane, queued: QueuedTurn, mode: QueueMode): QueueAction {
+    if (lane.gathers(queued.rows)) return "start";
+    const action = queueAction(lane, mode);
+    return action === "interrupt" && !this.#turns.mayInterrupt(queued, lane.running) ? "wait" : action;
   }
 
   /** An operator's client reads the answer in the transcript, so its message may join the turn of any chat. */

@@ -47,6 +47,7 @@ function lanesWith(turns: Partial<TurnHandler>, given: Partial<LanePorts> = {}) 
       run: async () => undefined,
       steer: async () => false,
       maySteer: () => false,
+      mayInterrupt: () => true,
       onDiskFull: async () => undefined,
       refuse: async () => undefined,
       ...turns,

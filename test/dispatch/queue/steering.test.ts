@@ -163,6 +163,32 @@ describe("threads that share a conversation", () => {
   });
 });
 
+describe("the queue mode `interrupt` in a group", () => {
+  const by = (id: string) => ({ from, sender: { id } });
+  beforeEach(() => {
+    fixture.rules = { queueMode: () => "interrupt", isOwner: ({ sender }) => sender.id === "owner" };
+  });
+
+  it("does not let somebody else end an owner's turn: their message waits for its own", async () => {
+    const first = await boot.tell("first", "1", by("owner"));
+    await until(() => isLooking);
+    const second = await boot.tell("stop that", "1", by("guest"));
+    await until(() => boot.dispatch.stateOf(second) === "waiting");
+    expect(boot.dispatch.stateOf(first)).toBe("running");
+    gate.resolve();
+    expect([await boot.outcome(first), await boot.outcome(second)]).toEqual([{ kind: "replied" }, { kind: "replied" }]);
+  });
+
+  it.each(["owner", "another guest"])("lets %s end a guest's turn", async (who) => {
+    const first = await boot.tell("first", "1", by("guest"));
+    await until(() => isLooking);
+    const second = await boot.tell("stop that", "1", by(who));
+    expect(await boot.outcome(first)).toEqual({ kind: "aborted" });
+    gate.resolve();
+    expect(await boot.outcome(second)).toEqual({ kind: "replied" });
+  });
+});
+
 describe("chats that share a conversation", () => {
   const at = (id: string) => ({ from: { ...peer(id), chat: { kind: "direct", id } } as const });
   async function told(queueMode: "collect" | "steer") {

@@ -279,13 +279,16 @@ describe("messages that come during a run", () => {
   it("wait for their neighbours as long as their channel says", async () => {
     const wait = 7777;
     const waits: number[] = [];
+    const isDebounce = (ms: number) => ms > wait - 2000 && ms <= wait;
+    let skipped = 0;
     await boot.stop();
     boot = await fixture.boot({
       clock: {
-        now: () => Date.now(),
+        now: () => Date.now() + skipped,
         after: (ms, call) => {
           waits.push(ms);
-          const timer = setTimeout(call, ms === wait ? 0 : ms);
+          if (isDebounce(ms)) skipped += ms;
+          const timer = setTimeout(call, isDebounce(ms) ? 0 : ms);
           return () => clearTimeout(timer);
         },
       },
@@ -302,7 +305,7 @@ describe("messages that come during a run", () => {
     model.next();
     await boot.outcome(first);
     await boot.outcome(second);
-    expect(waits).toContain(wait);
+    expect(waits.filter(isDebounce)).toHaveLength(1);
   });
 
   it("do not wait when they come after the answer, while the session is still finishing the turn", async () => {

@@ -57,6 +57,11 @@ export function commandPage(): string {
     "the later ones from joining. `debounce` is for how long no further message may come before the next turn begins, `cap` how many messages may wait, and `drop` what happens to more: `old` refuses the",
     "oldest, `new` the newest, and `summarize` gives the agent one line for each of the oldest.",
     "",
+    "With `interrupt`, only a message of an owner ends an owner's turn; the messages of others wait. Everybody who may write can use `/stop`.",
+    "",
+    "Only messages in the same thread of the same chat become one turn or join one. In a conversation that several chats share, such as with",
+    '`session.dmScope: "main"`, each chat gets its own answers. What you write on the page may join the turn of any chat.',
+    "",
   ].join("\n");
 }
 

@@ -4,7 +4,7 @@ import type { InboxRow } from "../../types/journal.ts";
 import type { QueuedTurn } from "../ports.ts";
 import type { QueueSettings } from "../../types/queue.ts";
 import { overCap } from "./queue-modes.ts";
-import { areThreadsApart } from "./same-chat.ts";
+import { areChatsApart } from "./same-chat.ts";
 import { ActiveTask } from "./active-task.ts";
 import { type LaneTask, rowsOf, turnRunId, type TurnTask } from "./lane-task.ts";
 
@@ -15,8 +15,10 @@ export class Lane {
   busy = false;
   /** A message arrived during the turn, so more of the same burst may follow. */
   isBurst = false;
-  /** How many tasks came so far. */
-  pushes = 0;
+  /** No turn is running: the next one waits for more messages of its sender. */
+  isGathering = false;
+  /** When the last task came. */
+  pushedAt = 0;
   readonly #tasks: LaneTask[] = [];
   readonly #onBegin: () => void;
 
@@ -50,10 +52,17 @@ export class Lane {
     return next?.kind === "turn" ? (next.debounceMs ?? 0) : 0;
   }
 
-  push(task: LaneTask): void {
+  push(task: LaneTask, now = 0): void {
     this.#tasks.push(task);
-    this.pushes += 1;
+    this.pushedAt = now;
     if (this.active?.isOver !== true) this.isBurst = true;
+  }
+
+  /** True while the lane gathers the messages of somebody who wrote these too. */
+  gathers(rows: readonly InboxRow[]): boolean {
+    if (!this.isGathering) return false;
+    const senders = new Set(this.waitingRows.map(({ message }) => message.sender.id));
+    return rows.every(({ message }) => senders.has(message.sender.id));
   }
 
   /** Puts back a turn that could not join another one: before later messages, but never before what a command put first. */
@@ -128,7 +137,7 @@ export class Lane {
     const rows = [...first.queued.rows];
     const pending = [...first.queued.pending];
     for (let next = this.#tasks[0]; next?.kind === "turn" && next.merge; next = this.#tasks[0]) {
-      if (areThreadsApart(next.queued.rows, rows)) break;
+      if (areChatsApart(next.queued.rows, rows)) break;
       this.#tasks.shift();
       rows.push(...next.queued.rows);
       pending.push(...next.queued.pending);
@@ -180,7 +189,7 @@ export class Lane {
 function foldablePair(turns: readonly TurnTask[]): readonly [TurnTask, TurnTask] | undefined {
   const free = turns.filter(({ queued }) => queued.log === undefined && queued.isReplay !== true);
   for (const [at, one] of free.entries()) {
-    const other = free.slice(at + 1).find((next) => !areThreadsApart(next.queued.rows, one.queued.rows));
+    const other = free.slice(at + 1).find((next) => !areChatsApart(next.queued.rows, one.queued.rows));
     if (other) return [one, other];
   }
   return undefined;

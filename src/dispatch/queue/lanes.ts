@@ -2,13 +2,14 @@ import type { Run } from "../../harness/run.ts";
 import type { RunId, SessionKey } from "../../types/ids.ts";
 import type { InboxRow } from "../../types/journal.ts";
 import type { Log } from "../../types/log.ts";
+import type { QueueMode } from "../../types/queue.ts";
 import type { ActiveTask } from "./active-task.ts";
 import { Lane } from "./lane.ts";
 import { type LaneTask, turnRunId, type TurnTask } from "./lane-task.ts";
 import { LaneWatch, type StillTask } from "./lane-watch.ts";
 import type { DispatchPorts, QueuedTurn } from "../ports.ts";
-import { queueAction } from "./queue-modes.ts";
-import { areThreadsApart } from "./same-chat.ts";
+import { type QueueAction, queueAction } from "./queue-modes.ts";
+import { areChatsApart } from "./same-chat.ts";
 import { inboundDebounceOf, queueOf, taskOf, type TaskPorts } from "./turn-task.ts";
 import { TaskRunner } from "./task-runner.ts";
 import type { TurnHandler } from "./turn-handler.ts";
@@ -74,9 +75,9 @@ export class Lanes {
   offer(key: SessionKey, queued: QueuedTurn): boolean {
     const lane = this.#lane(key);
     const queue = queueOf(key, queued, this.#ports);
-    const action = queueAction(lane, queue.mode);
+    const action = this.#actionOf(lane, queued, queue.mode);
     if (action === "interrupt") lane.abort("user");
-    lane.push(taskOf(queued, { queue, action }, this.#ports));
+    lane.push(taskOf(queued, { queue, action }, this.#ports), this.#ports.clock.now());
     this.#steerWaiting(key, lane);
     for (const task of lane.shed(queue)) this.#keep(this.#runner.refuse(key, task, "full"));
     this.waitingFeed.check(key);
@@ -106,7 +107,7 @@ export class Lanes {
     if (how === "reset") {
       lane.abort("user");
       lane.pushFirst(task);
-    } else lane.push(task);
+    } else lane.push(task, this.#ports.clock.now());
     this.waitingFeed.check(key);
     this.#wake(key, lane);
   }
@@ -197,8 +198,16 @@ export class Lanes {
     cancelWait();
   }
 
+  #actionOf(lane: Lane, queued: QueuedTurn, mode: QueueMode): QueueAction {
+    if (lane.gathers(queued.rows)) return "start";
+    const action = queueAction(lane, mode);
+    return action === "interrupt" && !this.#turns.mayInterrupt(queued, lane.running) ? "wait" : action;
+  }
+
+  /** An operator's client reads the answer in the transcript, so its message may join the turn of any chat. */
   #maySteer(queued: QueuedTurn, { running }: Lane): boolean {
-    return !areThreadsApart(queued.rows, running) && this.#turns.maySteer(queued, running);
+    const ofChats = queued.rows.filter(({ message }) => message.options?.operator !== true);
+    return !areChatsApart(ofChats, running) && this.#turns.maySteer(queued, running);
   }
 
   #lane(key: SessionKey): Lane {
@@ -225,7 +234,9 @@ export class Lanes {
   }
 
   async #drain(key: SessionKey, lane: Lane, debounceMs: number): Promise<void> {
+    lane.isGathering = debounceMs > 0;
     await this.#pause(debounceMs);
+    lane.isGathering = false;
     for (let task = lane.take(); task && !this.#closing; task = lane.take()) {
       this.waitingFeed.check(key);
       await this.#runner.run(key, lane.enter(task));
@@ -240,9 +251,9 @@ export class Lanes {
   async #settle(lane: Lane): Promise<void> {
     if (lane.waiting === 0 || !lane.isBurst || this.#closing) return;
     for (let pauses = 0; pauses < MOST_PAUSES && !this.#closing; pauses += 1) {
-      const { pushes } = lane;
-      await this.#pause(lane.debounceMs);
-      if (lane.pushes === pushes) return;
+      const left = lane.pushedAt + lane.debounceMs - this.#ports.clock.now();
+      if (left <= 0) return;
+      await this.#pause(Math.min(left, lane.debounceMs));
     }
   }
 

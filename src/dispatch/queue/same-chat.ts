@@ -8,14 +8,6 @@ export const isSameChat = (one: Peer, other: Peer): boolean =>
   one.chat.id === other.chat.id &&
   one.thread === other.thread;
 
-/** True when messages are in different threads of one chat, so that people could not all see one answer. */
-export const areThreadsApart = (some: readonly InboxRow[], others: readonly InboxRow[]): boolean =>
-  some.some(({ message: { from: one } }) =>
-    others.some(
-      ({ message: { from: other } }) => !isSameChat(one, other) && isSameChat(withoutThread(one), withoutThread(other)),
-    ),
-  );
-
-function withoutThread({ thread: _thread, ...chat }: Peer): Peer {
-  return chat;
-}
+/** True when not all of these messages are in one thread of one chat, so that people could not all see one answer. */
+export const areChatsApart = (some: readonly InboxRow[], others: readonly InboxRow[]): boolean =>
+  some.some(({ message: { from: one } }) => others.some(({ message: { from: other } }) => !isSameChat(one, other)));

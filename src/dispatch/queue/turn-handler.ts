@@ -18,6 +18,8 @@ export interface TurnHandler {
   steer(run: Run, key: SessionKey, queued: QueuedTurn): Promise<boolean>;
   /** Whether messages may be steered into the running turn. They would run with that turn's permissions. */
   maySteer(queued: QueuedTurn, running: readonly InboxRow[]): boolean;
+  /** Whether messages may end the running turn. */
+  mayInterrupt(queued: QueuedTurn, running: readonly InboxRow[]): boolean;
   /** Called when a task waits for the disk. Never rejects. */
   onDiskFull(task: LaneTask, error: unknown): Promise<void>;
   /** Ends the messages of a task that will not be run. */

@@ -60,6 +60,12 @@ export class Turns implements TurnHandler {
     return this.#isOwners(rows) || !this.#isOwners(running);
   }
 
+  /** By a message without `/stop`, only an owner ends an owner's turn. Everybody ends a turn that no person asked for. */
+  mayInterrupt({ rows }: QueuedTurn, running: readonly InboxRow[]): boolean {
+    const asked = running.filter((row) => this.#ports.kinds.of(row.message).queue !== "alone");
+    return asked.length === 0 || this.#isOwners(rows) || !this.#isOwners(asked);
+  }
+
   #isOwners(rows: readonly InboxRow[]): boolean {
     const { isOwner } = this.#ports.settings();
     return rows.every((row) => isOwner(row.message));

@@ -47,6 +47,7 @@ function lanesWith(turns: Partial<TurnHandler>, given: Partial<LanePorts> = {}) 
       run: async () => undefined,
       steer: async () => false,
       maySteer: () => false,
+      mayInterrupt: () => true,
       onDiskFull: async () => undefined,
       refuse: async () => undefined,
       ...turns,
@@ -238,17 +239,54 @@ test("a burst becomes one turn when no further message came for the debounce", a
   lanes.offer(KEY, turn(1));
   const first = await turns(1);
   lanes.offer(KEY, turn(2));
+  clock.pass(10);
   first.end();
-  for (const id of [3, 4]) {
-    await until(() => clock.waits.includes(100));
-    lanes.offer(KEY, turn(id));
-    clock.pass(100);
-  }
-  await until(() => clock.waits.includes(100));
+  await until(() => clock.waits.includes(90));
+  clock.pass(60);
+  lanes.offer(KEY, turn(3));
+  clock.pass(30);
+  await until(() => clock.waits.includes(70));
+  clock.pass(50);
+  lanes.offer(KEY, turn(4));
+  clock.pass(20);
+  await until(() => clock.waits.includes(80));
   expect(order()).toEqual([[1]]);
-  clock.pass(100);
+  clock.pass(80);
   (await turns(2)).end();
   expect(order()).toEqual([[1], [2, 3, 4]]);
+});
+
+test("a message that waited for longer than the debounce begins as soon as the turn before it has ended", async () => {
+  const clock = manualClock();
+  const { handler, turns, order } = heldTurns();
+  const lanes = lanesWith(handler, { clock, settings: () => ({ ...SETTINGS, queue: { ...QUEUE, debounceMs: 100 } }) });
+  lanes.offer(KEY, turn(1));
+  const first = await turns(1);
+  lanes.offer(KEY, turn(2));
+  lanes.offer(KEY, turn(3));
+  clock.pass(100);
+  first.end();
+  (await turns(2)).end();
+  (await turns(3)).end();
+  expect(order()).toEqual([[1], [2], [3]]);
+});
+
+test("what a person writes within the inbound debounce becomes one turn, also where each message has its own turn", async () => {
+  const clock = manualClock();
+  const { handler, turns, order } = heldTurns();
+  const lanes = lanesWith(handler, { clock, settings: () => ({ ...SETTINGS, inboundDebounceMs: () => 100 }) });
+  const ofAnother = { ...nextMessage("message 3"), sender: { id: "2" } };
+  lanes.offer(KEY, turn(1));
+  lanes.offer(KEY, turn(2));
+  lanes.offer(KEY, { rows: [{ id: 3, message: ofAnother, state: "accepted", attempts: 0 }], pending: [] });
+  await until(() => clock.waits.includes(100));
+  clock.pass(100);
+  const first = await turns(1);
+  lanes.offer(KEY, turn(4));
+  first.end();
+  (await turns(2)).end();
+  (await turns(3)).end();
+  expect(order()).toEqual([[1, 2], [3], [4]]);
 });
 
 test("runs that nobody waits for have slots of their own, so that neither they nor people delay the other", async () => {

@@ -163,6 +163,68 @@ describe("threads that share a conversation", () => {
   });
 });
 
+describe("the queue mode `interrupt` in a group", () => {
+  const by = (id: string) => ({ from, sender: { id } });
+  beforeEach(() => {
+    fixture.rules = { queueMode: () => "interrupt", isOwner: ({ sender }) => sender.id === "owner" };
+  });
+
+  it("does not let somebody else end an owner's turn: their message waits for its own", async () => {
+    const first = await boot.tell("first", "1", by("owner"));
+    await until(() => isLooking);
+    const second = await boot.tell("stop that", "1", by("guest"));
+    await until(() => boot.dispatch.stateOf(second) === "waiting");
+    expect(boot.dispatch.stateOf(first)).toBe("running");
+    gate.resolve();
+    expect([await boot.outcome(first), await boot.outcome(second)]).toEqual([{ kind: "replied" }, { kind: "replied" }]);
+  });
+
+  it.each(["owner", "another guest"])("lets %s end a guest's turn", async (who) => {
+    const first = await boot.tell("first", "1", by("guest"));
+    await until(() => isLooking);
+    const second = await boot.tell("stop that", "1", by(who));
+    expect(await boot.outcome(first)).toEqual({ kind: "aborted" });
+    gate.resolve();
+    expect(await boot.outcome(second)).toEqual({ kind: "replied" });
+  });
+});
+
+describe("chats that share a conversation", () => {
+  const at = (id: string) => ({ from: { ...peer(id), chat: { kind: "direct", id } } as const });
+  async function told(queueMode: "collect" | "steer") {
+    fixture.rules = { queueMode: () => queueMode, keyFor: () => sessionKey("main") };
+    const first = await boot.tell("first", "1", at("1"));
+    await until(() => isLooking);
+    const others = [];
+    for (const chat of ["2", "3", "1"]) others.push(await boot.tell(`from ${chat}`, chat, at(chat)));
+    return [first, ...others];
+  }
+  const answeredIn = async (rows: readonly { id: number }[]) => {
+    const answers = await Promise.all(rows.map(({ id }) => boot.journal.outbox.of(id)));
+    return answers.map((planned) => planned.map(({ to }) => to.chat.id));
+  };
+
+  it("get an answer each with `collect`, where they wrote", async () => {
+    const rows = await told("collect");
+    gate.resolve();
+    for (const row of rows) expect(await boot.outcome(row)).toEqual({ kind: "replied" });
+    expect(await answeredIn(rows)).toEqual([["1"], ["2"], ["3"], ["1"]]);
+  });
+
+  it("do not join each other's turn with `steer`, and keep none of its own chat from joining", async () => {
+    const rows = await told("steer");
+    await until(async () => {
+      const last = rows.at(-1)!.message;
+      return (await boot.journal.inbox.find(last.from.channel, last.from.account, last.eventKey))?.runId;
+    });
+    gate.resolve();
+    const outcomes = [];
+    for (const row of rows) outcomes.push((await boot.outcome(row)).kind);
+    expect(outcomes).toEqual(["replied", "replied", "replied", "steered"]);
+    expect(await answeredIn(rows.slice(0, 3))).toEqual([["1"], ["2"], ["3"]]);
+  });
+});
+
 describe("a long turn into which somebody spoke", () => {
   it("continues after its last step when the gateway restarts: no tool runs twice", async () => {
     const ran: number[] = [];

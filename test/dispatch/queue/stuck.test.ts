@@ -37,6 +37,7 @@ function stuckLane(first: (slot: TurnSlot) => Promise<void>) {
       if (ran.length === 1) await first(slot);
     },
     maySteer: () => false,
+    mayInterrupt: () => true,
     async refuse(task) {
       if (task.kind === "turn") refused.push(...task.queued.rows.map(({ id }) => id));
     },

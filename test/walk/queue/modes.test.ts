@@ -1,3 +1,5 @@
+import { accessSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, vi } from "vitest";
 import { inboxOf, outcomesOf } from "../../kit/gateway/state-files.ts";
 import { PATIENCE } from "../../kit/gateway/process.ts";
@@ -80,6 +82,40 @@ describe.concurrent("messages while the agent is at work", () => {
     expect(world.model.calls).toHaveLength(2);
     const runs = new Set(inboxOf(home).map((row) => row.session));
     expect(runs.size).toBe(1);
+  });
+
+  test("steer while a tool runs: the messages reach the model with its result, one after each call", async ({
+    world,
+    expect,
+  }) => {
+    const { home } = await world.start({
+      ...mode("steer"),
+      tools: { exec: { host: "gateway", security: "full", ask: "off" } },
+    });
+    const [began, may] = [join(home.dir, "began"), join(home.dir, "may-end")];
+    const command = `touch ${began}; while [ ! -e ${may} ]; do sleep 0.05; done; echo the tool is done`;
+    world.model.answer((call, number) =>
+      number === 1
+        ? { tool: "exec", args: { command } }
+        : { text: `answer ${number} to ${/(two|three)\b(?!.*\b(two|three)\b)/s.exec(call.said)?.[1]}` },
+    );
+    await sayWhileBusy(world);
+    await vi.waitFor(() => accessSync(began), PATIENCE);
+    world.telegram.say("two");
+    world.telegram.say("three");
+    await arrived(world);
+    writeFileSync(may, "");
+    await world.told("answer 3 to three");
+    expect(await outcomesOf(home, 3)).toEqual([{ kind: "replied" }, { kind: "steered" }, { kind: "steered" }]);
+    const [, second, third] = world.model.calls;
+    expect(second?.messages.at(-2)).toMatchObject({
+      role: "tool",
+      content: expect.stringContaining("the tool is done"),
+    });
+    expect(second?.said).toContain("two");
+    expect(second?.said).not.toContain("three");
+    expect(third?.said).toContain("three");
+    expect(world.model.calls).toHaveLength(3);
   });
 
   test("steer without a tool: the message is answered all the same", async ({ world, expect }) => {

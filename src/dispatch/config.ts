@@ -56,7 +56,12 @@ export const messagesConfig = z.strictObject({
     .strictObject({
       debounceMs: milliseconds
         .default(0)
-        .meta(about("Debounce", "Milliseconds within which messages of one sender become one turn.")),
+        .meta(
+          about(
+            "Debounce",
+            "Milliseconds within which messages of one sender become one turn; with the queue mode `collect` also those of others in the same group.",
+          ),
+        ),
       byChannel: z.record(z.string(), milliseconds).prefault({}).meta(about("By channel", "`debounceMs` by channel.")),
     })
     .prefault({})

@@ -325,6 +325,8 @@ describe("a session", () => {
 });
 
 describe("close()", () => {
+  /** An idle connection of the HTTP client has a timer for four seconds, and up to one more. */
+  const IDLE_MS = 10_000;
   const timers = () => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
 
   test.each([
@@ -339,7 +341,7 @@ describe("close()", () => {
     await vi.waitFor(() => expect(gateway.connections()).toBe(1), { timeout: 4000 });
     host.stop();
     await (await connecting).link.close();
-    await vi.waitFor(() => expect(timers()).toBeLessThanOrEqual(before), { timeout: 4000 });
+    await vi.waitFor(() => expect(timers()).toBeLessThanOrEqual(before), { timeout: IDLE_MS });
     expect(gateway.connections()).toBe(1);
     gateway.close();
   });
@@ -351,7 +353,7 @@ describe("close()", () => {
     const { link } = await start(platform);
     await vi.waitFor(() => expect(platform.fake.gateway.said.filter(({ op }) => op === 1).length).toBeGreaterThan(1));
     await link.close();
-    await vi.waitFor(() => expect(timers()).toBeLessThanOrEqual(before), { timeout: 4000 });
+    await vi.waitFor(() => expect(timers()).toBeLessThanOrEqual(before), { timeout: IDLE_MS });
   });
 });
 

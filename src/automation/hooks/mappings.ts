@@ -25,6 +25,9 @@ const GMAIL: HookMapping = {
 
 const PRESETS: Readonly<Record<string, HookMapping>> = { gmail: GMAIL };
 
+/** The path of a mapping without slashes around it. */
+export const pathOf = (path: string): string => path.replace(/^\/+|\/+$/g, "");
+
 /** The mapping for a request: the first that fits, of the config and then of the presets. */
 export function mappingFor(
   { mappings, presets }: HooksConfig,
@@ -35,7 +38,7 @@ export function mappingFor(
   const all = [...mappings, ...presets.flatMap((preset) => own(PRESETS, preset) ?? [])];
   return all.find(
     ({ match }) =>
-      (match.path === undefined || match.path.replace(/^\/+|\/+$/g, "") === name) &&
+      (match.path === undefined || pathOf(match.path) === name) &&
       (match.source === undefined || match.source === source),
   );
 }

@@ -1,4 +1,6 @@
 import { createHmac } from "node:crypto";
+import { once } from "node:events";
+import { connect } from "node:net";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, vi } from "vitest";
@@ -100,6 +102,25 @@ describe.concurrent("a request of another program", () => {
     for (let guess = 0; guess < 18; guess += 1) await post(gateway, "wake", { text: "x" }, wrong);
     const locked = await post(gateway, "wake", { text: "x" });
     expect([locked.status, Number(locked.headers.get("retry-after")) > 0]).toEqual([429, true]);
+  });
+
+  test("without the token is answered before its body is read, so that slow ones keep nobody waiting", async ({
+    world,
+    expect,
+  }) => {
+    const { gateway } = await world.start(hooks());
+    world.model.answer(() => ({ text: "ok" }));
+    const head = "POST /hooks/agent HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 1000\r\n\r\n{";
+    const slow = Array.from({ length: 80 }, () => {
+      const socket = connect(gateway.port, "127.0.0.1", () => socket.write(head));
+      return once(socket, "data").then(([answer]) => {
+        socket.destroy();
+        return String(answer).slice(9, 12);
+      });
+    });
+    const answers = await Promise.all(slow);
+    expect(answers.filter((status) => status === "401").length).toBeGreaterThan(0);
+    expect(answers.every((status) => status === "401" || status === "429")).toBe(true);
   });
 
   test("is refused with the reason", async ({ world, expect }) => {

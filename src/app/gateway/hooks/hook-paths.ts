@@ -3,7 +3,14 @@ import type { WebhookPaths } from "../../../server/options.ts";
 import { Attempts } from "../../../server/transport/auth.ts";
 import { countingName, type Peer } from "../../../server/transport/peer.ts";
 import { readBody } from "../../../server/webhooks/webhook-body.ts";
-import { answerHook, type HookAnswer, type HookRequestPorts } from "./hook-requests.ts";
+import {
+  answerHook,
+  type HookAnswer,
+  type HookRequest,
+  type HookRequestPorts,
+  mayBeAllowed,
+  UNKNOWN,
+} from "./hook-requests.ts";
 
 /** Wrong tokens of one sender, after which it is locked out. */
 const GUESSES = { maxAttempts: 20, windowMs: 60_000, lockoutMs: 60_000 };
@@ -41,11 +48,13 @@ export class HookPaths implements WebhookPaths {
   }
 
   async #answer(path: string, request: IncomingMessage, sender: string): Promise<Sent> {
-    const early = this.#refusedEarly(request, sender);
+    const name = this.#nameOf(path) ?? "";
+    const headers = headersOf(request);
+    const early = this.#refusedEarly(request, sender) ?? this.#refusedUnread({ headers, name }, sender);
     if (early) return early;
     this.#open += 1;
     try {
-      return await this.#answerRead(path, request, sender);
+      return await this.#answerRead({ headers, name }, request, sender);
     } catch (error) {
       this.#ports.log.error("a request of a hook failed", { path, error });
       return fail(503, "it could not be stored; send it again", { "retry-after": "5" });
@@ -64,21 +73,33 @@ export class HookPaths implements WebhookPaths {
     return this.#open >= MOST_AT_ONCE ? fail(503, "too many requests at once", { "retry-after": "5" }) : undefined;
   }
 
-  async #answerRead(path: string, request: IncomingMessage, sender: string): Promise<Sent> {
+  /** Nobody without the token keeps a place for the time that a slow body takes. */
+  #refusedUnread(asked: Asked, sender: string): Sent | undefined {
+    if (mayBeAllowed(asked, this.#ports.config())) return undefined;
+    this.#guesses.fail(sender);
+    return UNKNOWN;
+  }
+
+  async #answerRead({ headers, name }: Asked, request: IncomingMessage, sender: string): Promise<Sent> {
     const { clock, config } = this.#ports;
     const read = await readBody(request, clock, BEGINS, { mostBytes: config().maxBodyBytes, readMs: READ_MS });
     if (read.kind === "refused") return fail(read.status, "the body is too large, too slow or cut off");
     const { searchParams } = new URL(request.url ?? "/", "http://gateway");
-    const headers = Object.entries(request.headers).flatMap(([name, value]) =>
-      value === undefined ? [] : [[name, Array.isArray(value) ? value.join(", ") : value] as const],
-    );
-    const name = this.#nameOf(path) ?? "";
     const query = Object.fromEntries(searchParams);
-    const asked = { name, method: "POST", headers: Object.fromEntries(headers), query, body: read.body };
+    const asked = { name, method: "POST", headers, query, body: read.body };
     const answer = await answerHook(asked, this.#ports);
     if (answer.status === 401) this.#guesses.fail(sender);
     return answer;
   }
+}
+
+type Asked = Pick<HookRequest, "headers" | "name">;
+
+function headersOf(request: IncomingMessage): Asked["headers"] {
+  const given = Object.entries(request.headers).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, Array.isArray(value) ? value.join(", ") : value] as const],
+  );
+  return Object.fromEntries(given);
 }
 
 interface Sent extends HookAnswer {

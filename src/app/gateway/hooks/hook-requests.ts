@@ -1,7 +1,7 @@
 import type { HookDesk } from "../../../automation/hooks/desk.ts";
 import { type HookAct, type HookRefusal, readAgent, readWake } from "../../../automation/hooks/acts.ts";
 import type { HookMapping, HooksConfig } from "../../../automation/hooks/config.ts";
-import { actsOf, mappingFor } from "../../../automation/hooks/mappings.ts";
+import { actsOf, mappingFor, pathOf } from "../../../automation/hooks/mappings.ts";
 import { isSame, isSigned } from "../../../automation/hooks/verify.ts";
 import type { Clock } from "../../../types/clock.ts";
 import type { Log } from "../../../types/log.ts";
@@ -34,7 +34,10 @@ export interface HookRequest extends WebhookRequest {
 }
 
 const MOST_KEY_CHARS = 256;
-const UNKNOWN: HookAnswer = { status: 401, body: { ok: false, error: "the token of hooks is needed as a bearer" } };
+export const UNKNOWN: HookAnswer = {
+  status: 401,
+  body: { ok: false, error: "the token of hooks is needed as a bearer" },
+};
 
 /** Answers a request whose body was read. Everything that it begins is durable when it is acknowledged. */
 export async function answerHook(request: HookRequest, ports: HookRequestPorts): Promise<HookAnswer> {
@@ -54,6 +57,17 @@ export async function answerHook(request: HookRequest, ports: HookRequestPorts):
 
 const isOwn = (name: string): boolean => name === "wake" || name === "agent";
 
+/** Whether the body of a request is worth reading: it has the token, or a mapping may find its signature in order. */
+export function mayBeAllowed(
+  { headers, name }: Pick<HookRequest, "headers" | "name">,
+  { token, mappings }: HooksConfig,
+): boolean {
+  const isSignable = mappings.some(
+    ({ verify, match: { path } }) => verify && (path === undefined || pathOf(path) === name) && !isOwn(name),
+  );
+  return isSignable || hasToken(headers, token);
+}
+
 /** By the token, or by the signature of a mapping that has one. */
 function isAllowed(
   { headers, body }: HookRequest,
@@ -62,8 +76,12 @@ function isAllowed(
 ): boolean {
   const { verify } = mapping ?? {};
   if (verify) return isSigned(headers[verify.header.toLowerCase()], body, verify.secret.reveal(), now);
+  return hasToken(headers, config.token);
+}
+
+function hasToken(headers: HookRequest["headers"], token: HooksConfig["token"]): boolean {
   const given = /^bearer\s+(\S+)\s*$/i.exec(headers["authorization"] ?? "")?.[1] ?? headers["x-openclaw-token"];
-  return given !== undefined && config.token !== undefined && isSame(given, config.token.reveal());
+  return given !== undefined && token !== undefined && isSame(given, token.reveal());
 }
 
 function readJson(body: Uint8Array): Readonly<Record<string, unknown>> | undefined {

@@ -9,6 +9,7 @@ import type { Texts } from "../types/journal.ts";
 import type { AgentInternalEvent } from "../types/engine/internal-event.ts";
 import type { Log } from "../types/log.ts";
 import type { ImageContent, InputProvenance, ModelInfo, ModelRef, ThinkLevel } from "../types/run/model.ts";
+import type { RemovedTool } from "../types/tool-policy.ts";
 import type { Failure, PromptPart, RunFacts, SideCost } from "../types/run/run.ts";
 import type { Session } from "../types/session.ts";
 import type { AgentSettings } from "../types/settings.ts";
@@ -62,7 +63,16 @@ export interface ModelChoice {
   readonly unusable?: Failure;
 }
 
-export interface RunRequest {
+/** The tools of a run. */
+interface OfferedTools {
+  readonly tools: readonly Tool[];
+  /** Those of the tools that a model may use; all when unset. */
+  toolsOn?(model: ModelInfo): readonly Tool[];
+  /** Why a tool that a model calls is not among them; undefined for one that does not exist. Never when unset. */
+  removed?(name: string, model?: ModelInfo): RemovedTool | undefined;
+}
+
+export interface RunRequest extends OfferedTools {
   readonly facts: RunFacts;
   readonly settings: AgentSettings;
   readonly conversation: Conversation;
@@ -70,9 +80,6 @@ export interface RunRequest {
   readonly choice: ModelChoice;
   readonly thinking: ThinkLevel;
   readonly timeoutMs: number;
-  readonly tools: readonly Tool[];
-  /** Those of the tools that a model may use; all when unset. */
-  toolsOn?(model: ModelInfo): readonly Tool[];
   /** Asked once per attempt, since it names the model and the tools that the model has. */
   systemPrompt(model: ModelInfo, tools: readonly Tool[]): Promise<SystemPrompt>;
   /** Opens the context engine; models see the conversation as it is without one. Rejects when the engine is not available. */

@@ -12,7 +12,7 @@ import { lsTool } from "./files/ls.ts";
 import { readTool } from "./files/read.ts";
 import { applyPatchTool } from "./files/patch/apply-patch.ts";
 import { writeTool } from "./files/write.ts";
-import { emptiedBy, isToolAllowed } from "./policy/decide.ts";
+import { emptiedBy, isToolAllowed, removedBy } from "./policy/decide.ts";
 import { dependsOnModel, stagesFor } from "./policy/stages.ts";
 import { subjectOf } from "./policy/subject.ts";
 import { keepingLongResults } from "./result-text.ts";
@@ -106,6 +106,8 @@ export function toolsFor(
   return {
     tools,
     ...(emptied && { emptiedBy: emptied.key }),
+    removed: (name, model) =>
+      removedBy(name, byName, model ? stagesFor(scene.agent.tools, { ...subject, model }) : stages),
     on(model) {
       const forModel = tools.filter(({ name }) => byName.get(name)?.isForModel?.(model, named) ?? true);
       if (!dependsOnModel(scene.agent.tools)) return forModel;

@@ -138,3 +138,18 @@ export interface PolicySubject {
   /** Unset: rules about models are left out. */
   readonly model?: { readonly provider: string; readonly id: string };
 }
+
+/** A tool that a model called although the policy had removed it from the run. */
+export interface RemovedTool {
+  readonly tool: string;
+  /** The first step of the policy that removed it. */
+  readonly stage: StageName;
+  /** The key of the list, or the rule of the gateway in words. */
+  readonly key: string;
+}
+
+type RemovedText = Record<keyof RemovedTool, string>;
+
+/** `stage`: of another version too. */
+export const removedText = ({ tool, stage, key }: RemovedText): string =>
+  `called ${tool}, which the policy removed at the step "${stage}": ${key}`;

@@ -109,8 +109,10 @@ test("the tool policy refuses a command in the turn of a sender without exec, an
   const eve = { from: { id: 2002, first_name: "Eve" }, chat: { id: 2002, type: "private" } };
   const why = await whyOf(askAboutPage({ tool: "exec", args: { command: sending() } }, eve));
   expect(why).toMatch(/last tool error: exec \(curl .*\): Tool exec not found/);
+  const key = 'tools.toolsBySender["channel:telegram:2002"].deny';
+  expect(why).toContain(`called exec, which the policy removed at the step "sender": ${key}`);
   const { out } = await fixture.cli("policy", "explain", "exec", "--sender", "telegram:2002");
-  expect(out).toContain('tools.toolsBySender["channel:telegram:2002"].deny');
+  expect(out).toContain(key);
   expectKept();
 });
 
@@ -156,8 +158,9 @@ test("the message tool attaches no secret", async () => {
 });
 
 test("a media directive of the answer attaches no secret, and attaches a file of the workspace", async () => {
-  askAboutPage({ text: `here it is [[media:${secret}]]` });
+  const id = askAboutPage({ text: `here it is [[media:${secret}]]` });
   await fixture.telegram.waitFor(({ text }) => text.includes("could not be attached: it is outside the workspace"));
+  expect(await whyOf(id)).toMatch(/mail-password was not attached: it is outside the workspace/);
   expectKept();
   writeFileSync(workspaceFile("report.txt"), "public");
   askAboutPage({ text: "here it is [[media:report.txt]]" });

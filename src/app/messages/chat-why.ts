@@ -47,6 +47,7 @@ const withoutReason = (row: InboxRow): InboxRow =>
     : row;
 
 function plainReceipt(receipt: NonNullable<Facts["run"]>["receipt"]) {
-  const { tries = [], skipped: _keys, lastToolError: _tool, engineDegraded: _engine, ...rest } = receipt;
+  const { tries = [], skipped: _keys, lastToolError: _tool, engineDegraded: _engine, ...more } = receipt;
+  const { removed: _rules, notAttached: _files, ...rest } = more;
   return { ...rest, tries: tries.map(({ message: _said, profile: _key, ...one }) => one) };
 }

@@ -3,6 +3,8 @@ import { toolKeyPrefix } from "../../tools/message/message-result.ts";
 import type { InboxRow, OutboxRow, RunRecord } from "../../types/journal.ts";
 import type { InboundMessage, Peer } from "../../types/chat/message.ts";
 import { modelName } from "../../types/run/model.ts";
+import { removedText } from "../../types/tool-policy.ts";
+import { refusedText } from "../../types/run/run.ts";
 import { unaskedText } from "../../types/run/unasked.ts";
 import { sourcesText } from "../../types/run/untrusted.ts";
 import { type FileFate, type Receipt, toolErrorText } from "../../types/run/run.ts";
@@ -202,6 +204,8 @@ function duringRun({
   engineDegraded,
   untrusted,
   unasked = [],
+  removed = [],
+  notAttached = [],
 }: Receipt): readonly string[] {
   return [
     ...skipped.map((one) => `not asked: ${modelName(one.model)}${keyOf(one)}: ${one.why}`),
@@ -213,6 +217,8 @@ function duringRun({
     ...tools.map(({ name, calls, failed, ms }) => `tool ${name}: ${calls} calls, ${failed} failed, ${ms} ms`),
     ...(lastToolError ? [`last tool error: ${toolErrorText(lastToolError)}`] : []),
     ...unasked.map(unaskedText),
+    ...removed.map(removedText),
+    ...notAttached.map(refusedText),
     ...(untrusted ? [`has read untrusted content: ${sourcesText(untrusted)}`] : []),
     ...(engineDegraded === undefined ? [] : [`the context engine was not used: ${engineDegraded}`]),
   ];

@@ -5,6 +5,7 @@ import type { Clock } from "../../types/clock.ts";
 import type { MediaStore, OutboxRow } from "../../types/journal.ts";
 import type { AnswerFilter, TurnKind } from "../../types/run/turn-kind.ts";
 import type { AgentSettings } from "../../types/settings.ts";
+import type { RefusedAttachment } from "../../types/run/run.ts";
 import type { VerboseLevel } from "../../types/run/verbose.ts";
 import type { NoticeReader } from "../chat-texts.ts";
 import type { ChatStyle } from "../ports.ts";
@@ -44,6 +45,8 @@ export interface AnswerPorts {
   readonly outbox: Outbox;
   readonly media: MediaStore;
   readonly closedPaths?: readonly string[] | undefined;
+  /** Is told of each file of the answer that is not attached. */
+  refused?(refusal: RefusedAttachment): void;
   readonly clock: Clock;
   /** Everything that is planned for the message by now. */
   plannedRows(): Promise<readonly OutboxRow[]>;

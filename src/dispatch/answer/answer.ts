@@ -306,9 +306,9 @@ class Answering implements WaitingBlocks {
 
   #attached(parsed: { media: readonly string[]; audioAsVoice: boolean }): Promise<readonly ReplyBlock[]> {
     const { agent, style } = this.#target;
-    const { media, closedPaths } = this.#ports;
-    const mostBytes = style.mostMediaBytes;
-    return attach(parsed.media, parsed.audioAsVoice, { media, closedPaths, workspace: agent.workspace, mostBytes });
+    const { media, closedPaths, refused } = this.#ports;
+    const more = { mostBytes: style.mostMediaBytes, ...(refused && { refused }) };
+    return attach(parsed.media, parsed.audioAsVoice, { media, closedPaths, workspace: agent.workspace, ...more });
   }
 
   #replyTo(directives: { replyTo?: { kind: "current" } | { kind: "id"; id: string } | undefined }): string | undefined {

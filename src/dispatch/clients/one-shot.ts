@@ -47,6 +47,7 @@ async function begin(request: OneShotRequest, dispatch: Dispatch, ports: Dispatc
       timeoutMs: agent.timeoutMs,
       tools: set.tools,
       toolsOn: (model) => set.on(model),
+      removed: (name, model) => set.removed?.(name, model),
       systemPrompt: (model) =>
         ports.systemPrompt({
           agent,

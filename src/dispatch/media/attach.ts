@@ -1,14 +1,18 @@
 import { lstat, realpath } from "node:fs/promises";
 import { basename, resolve } from "node:path";
 import { holdsFile, isOwnOutput } from "../../tools/host/closed.ts";
+import { shorten } from "../../utils/text/shorten.ts";
 import { isInside } from "../../utils/real-path.ts";
 import type { MediaStore } from "../../types/journal.ts";
 import { mediaKindOf } from "../../types/chat/media-kind.ts";
+import type { RefusedAttachment } from "../../types/run/run.ts";
 import type { ReplyBlock } from "../../types/chat/reply.ts";
 import { readRegular } from "../../utils/read-regular.ts";
 
 /** Bytes of one file of an answer. */
 const MOST_BYTES = 50 * 1024 * 1024;
+/** UTF-16 units of a file's name in a refusal. */
+const MOST_NAME = 200;
 
 export interface AttachPorts {
   readonly media: MediaStore;
@@ -18,6 +22,8 @@ export interface AttachPorts {
   readonly closedPaths?: readonly string[] | undefined;
   /** Bytes of one file; never above 50 MB. */
   readonly mostBytes?: number | undefined;
+  /** Is told of each file that is not attached. */
+  refused?(refusal: RefusedAttachment): void;
 }
 
 /**
@@ -40,6 +46,7 @@ async function attachOne(ref: string, asVoice: boolean, ports: AttachPorts): Pro
     return mediaBlock(stored, { name: basename(ref), asVoice });
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
+    ports.refused?.({ file: shorten(ref.replaceAll(/[\p{Cc}\s]+/gu, " "), MOST_NAME), why });
     return { kind: "notice", markdown: `⚠️ ${basename(ref)} could not be attached: ${why}`, because: "error" };
   }
 }

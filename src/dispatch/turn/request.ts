@@ -75,6 +75,7 @@ export function requestFor(
     timeoutMs: message.options?.timeoutMs ?? agent.timeoutMs,
     tools: set.tools,
     toolsOn: (model) => set.on(model),
+    removed: (name, model) => set.removed?.(name, model),
     ...(openEngine && { openEngine }),
     ...(peer && { channel: peer.channel }),
     systemPrompt: (model, tools) => ports.systemPrompt({ agent, model, tools, session, ...more }),

@@ -2,6 +2,7 @@ import type { Run } from "../../harness/run.ts";
 import type { SessionKey } from "../../types/ids.ts";
 import type { Outcome } from "../../types/journal.ts";
 import type { ModelRef } from "../../types/run/model.ts";
+import type { RefusedAttachment } from "../../types/run/run.ts";
 import type { Session } from "../../types/session.ts";
 import type { AgentSettings } from "../../types/settings.ts";
 import type { ToolSendBarrier } from "../answer/tool-send-barrier.ts";
@@ -45,6 +46,7 @@ interface TurnParts {
   prepared: PreparedTurn;
   active: ActiveRun;
   outcome: Outcome | "unfinished";
+  notAttached: readonly RefusedAttachment[];
 }
 
 /** One turn on its way through `TURN_STAGES`. */

@@ -12,6 +12,7 @@ import type {
   ToolError,
   Try,
 } from "../../types/run/run.ts";
+import type { RemovedTool } from "../../types/tool-policy.ts";
 import type { Unasked } from "../../types/run/unasked.ts";
 import { addUsage } from "../../types/run/usage.ts";
 import { shorten } from "../../utils/text/shorten.ts";
@@ -27,6 +28,7 @@ export class RunStats {
   prompt: PromptRecord | undefined;
   #sideCosts: readonly SideCost[] = [];
   readonly #unasked = new Map<Unasked, number>();
+  readonly #removed = new Map<string, RemovedTool>();
   readonly #steered: (readonly PromptPart[])[] = [];
 
   began(
@@ -64,6 +66,11 @@ export class RunStats {
     this.#steered.push(parts);
   }
 
+  /** A model called a tool that the policy had removed. */
+  removed(tool: RemovedTool): void {
+    this.#removed.set(tool.tool, tool);
+  }
+
   /** A tool call has begun and not ended. */
   get isToolRunning(): boolean {
     return this.#running > 0;
@@ -99,6 +106,7 @@ export class RunStats {
       tools,
       ...(this.#lastToolError && { lastToolError: this.#lastToolError }),
       ...(unasked.length > 0 && { unasked }),
+      ...(this.#removed.size > 0 && { removed: [...this.#removed.values()] }),
       compactions: this.compactions,
       ...(this.#sideCosts.length > 0 && { beside: this.#sideCosts }),
       ...(this.#steered.length > 0 && { steered: this.#steered }),

@@ -64,6 +64,7 @@ export async function attempt(plan: Attempt, asked: RunRequest, run: RunParts): 
   agent.subscribe(async (event: AgentEvent) => {
     const isLooping = loops.take(event);
     if (event.type === "message_end" && isAssistant(event.message)) hooks?.ended(event.message, facts.last);
+    if (event.type === "tool_execution_end") noteRemoved(event.toolName, plan, request, run);
     await translator.take(event);
     // The loop must not continue when its events cannot be recorded, nor when it makes no progress.
     if (isLooping) translator.close();
@@ -73,6 +74,13 @@ export async function attempt(plan: Attempt, asked: RunRequest, run: RunParts): 
   await drive(agent, plan.signal);
   hooks?.close();
   return outcomeOf(agent, { translator, plan, request, guard: run.guard, facts: facts.last, context });
+}
+
+/** A model may call a tool that it was not offered: the receipt says why it was not. */
+function noteRemoved(name: string, { handle }: Attempt, request: RunRequest, { log }: RunParts): void {
+  if (request.tools.some((tool) => tool.name === name)) return;
+  const removed = request.removed?.(name, handle.info);
+  if (removed) log.account.removed(removed);
 }
 
 /** The model's level that is nearest to the requested one. */

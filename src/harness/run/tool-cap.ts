@@ -9,10 +9,14 @@ export function capTools(request: RunRequest, { toolCaps = [] }: PromptAdditions
   if (toolCaps.length === 0) return request;
   const stages = toolCaps.flatMap((names) => runCap(names));
   const left = (tools: readonly Tool[]) => tools.filter(({ name }) => isToolAllowed({ name }, stages));
-  const { toolsOn } = request;
+  const { toolsOn, removed } = request;
+  const tools = left(request.tools);
+  const capped = new Set(request.tools.filter((tool) => !tools.includes(tool)).map(({ name }) => name));
   return {
     ...request,
-    tools: left(request.tools),
+    tools,
+    removed: (name, model) =>
+      capped.has(name) ? { tool: name, stage: "run", key: "toolsAllow of a plugin" } : removed?.(name, model),
     ...(toolsOn && { toolsOn: (model) => left(toolsOn(model)) }),
   };
 }

@@ -1,5 +1,6 @@
+import type { RemovedTool } from "../../types/tool-policy.ts";
 import type { PolicyStage, PolicyVerdict, StageAnswer } from "../../types/tool-policy.ts";
-import { entryFor, namesOf, type PolicyTool } from "./names.ts";
+import { entryFor, namesOf, normalName, type PolicyTool } from "./names.ts";
 
 function answerOf(stage: PolicyStage, names: readonly string[]): Pick<StageAnswer, "answer" | "entry"> {
   const denied = stage.deny && entryFor(names, stage.deny);
@@ -26,6 +27,29 @@ export function explainTool(tool: PolicyTool, stages: readonly PolicyStage[]): P
     .filter((stage) => concerns(stage, tool))
     .map((stage): StageAnswer => ({ stage: stage.stage, key: stage.key, ...answerOf(stage, names) }));
   return { isAllowed: trace.every(({ answer }) => answer === "allowed"), trace };
+}
+
+/** The first stage that takes away the tool of this name; undefined when it passes them all, or when there is none. Pure. */
+export function removedBy(
+  name: string,
+  tools: ReadonlyMap<string, PolicyTool>,
+  stages: readonly PolicyStage[],
+): RemovedTool | undefined {
+  const tool = tools.get(name) ?? tools.get(normalName(name));
+  const found = tool && explainTool(tool, stages).trace.find(({ answer }) => answer !== "allowed");
+  return found && { tool: tool.name, stage: found.stage, key: keyOfAnswer(found) };
+}
+
+/** Rules of the gateway itself are sentences and have no place in the file. */
+export const isKey = (key: string): boolean => !key.includes(" ");
+
+const KEYS_OF_THEIR_OWN = new Set<StageAnswer["stage"]>(["optional", "guest", "owner only"]);
+
+/** The key of the list that answered. Pure. */
+export function keyOfAnswer({ stage, key, answer, entry }: StageAnswer): string {
+  if (!isKey(key) || key.endsWith(".profile") || KEYS_OF_THEIR_OWN.has(stage)) return key;
+  if (answer === "denied") return `${key}.deny`;
+  return answer === "unlisted" || entry !== undefined ? `${key}.allow` : key;
 }
 
 /**

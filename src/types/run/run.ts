@@ -1,6 +1,7 @@
 import type { AgentId, RunId, SessionKey } from "../ids.ts";
 import type { MediaKind } from "../chat/message.ts";
 import type { ModelRef, ThinkLevel, Usage } from "./model.ts";
+import type { RemovedTool } from "../tool-policy.ts";
 import type { UnaskedCount } from "./unasked.ts";
 import type { UntrustedSource } from "./untrusted.ts";
 
@@ -244,6 +245,15 @@ export interface FileFate {
   readonly why?: string;
 }
 
+/** A file that an answer names and that was not sent with it. */
+export interface RefusedAttachment {
+  /** As the answer names it. */
+  readonly file: string;
+  readonly why: string;
+}
+
+export const refusedText = ({ file, why }: RefusedAttachment): string => `${file} was not attached: ${why}`;
+
 interface RunCause {
   readonly trigger?: RunTrigger;
   /** The plugin that asked for the run: the cost is the plugin's. */
@@ -256,6 +266,10 @@ interface RunCaution {
   readonly untrusted?: readonly UntrustedSource[];
   /** Calls that needed an approval and that nobody could have been asked about. */
   readonly unasked?: readonly UnaskedCount[];
+  /** Tools that the models called although the policy had removed them. */
+  readonly removed?: readonly RemovedTool[];
+  /** Files that were not sent with the answer. */
+  readonly notAttached?: readonly RefusedAttachment[];
 }
 
 /** What a run cost, who answered and why. Fields beyond the first four are absent in records of older versions. */

@@ -6,6 +6,7 @@ import type { AgentSettings } from "../settings.ts";
 import type { Backends, BoundFile, ExecBackend } from "./backend.ts";
 import type { ImageContent, ModelRef, TextContent } from "./model.ts";
 import type { Acting, Principal } from "./principal.ts";
+import type { RemovedTool } from "../tool-policy.ts";
 import type { Unasked } from "./unasked.ts";
 import type { Risk, UntrustedSource } from "./untrusted.ts";
 
@@ -139,6 +140,8 @@ export interface ToolSet {
   readonly emptiedBy?: string;
   /** What the system prompt says of the sandbox; unset when none of the tools is in one. */
   readonly sandbox?: string;
+  /** Why a tool of this name is not among them; undefined when it is, or when there is no such tool. */
+  removed?(name: string, model?: Pick<ModelRef, "provider" | "id">): RemovedTool | undefined;
   /** Those that a model may use. */
   on(model: Pick<ModelRef, "provider" | "id">): readonly Tool[];
 }

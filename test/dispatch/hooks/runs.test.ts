@@ -156,6 +156,16 @@ it("toolsAllow of hooks caps the tools of the run; several lists all hold, and a
   ]);
 });
 
+it("the receipt says that a hook removed a tool which the model called all the same", async () => {
+  fixture.tools.push({ ...look(), name: "look" });
+  fixture.hooks = (on) => on("before_prompt_build", () => ({ toolsAllow: [] }));
+  fixture.model.answer(({ isAfterTool }) => (isAfterTool ? { text: "no" } : { tool: "look", args: {} }));
+  const boot = await fixture.boot();
+  await boot.ask("look");
+  const { receipt } = (await boot.journal.runs.last(boot.keyOf("1"))) ?? {};
+  expect(receipt?.removed).toEqual([{ tool: "look", stage: "run", key: "toolsAllow of a plugin" }]);
+});
+
 describe("an answer that before_agent_finalize wants revised", () => {
   it("is followed by another pass with the instruction, once", async () => {
     const asked: unknown[] = [];

@@ -1,6 +1,6 @@
 import { MCP_GROUPS, prefixOf } from "../../../mcp/tools/names.ts";
 import { BUILT_IN } from "../../../tools/policy/lint.ts";
-import { explainTool } from "../../../tools/policy/decide.ts";
+import { explainTool, isKey, keyOfAnswer } from "../../../tools/policy/decide.ts";
 import { normalName, type PolicyTool } from "../../../tools/policy/names.ts";
 import { dependsOnModel, stagesFor } from "../../../tools/policy/stages.ts";
 import type { StageAnswer } from "../../../types/tool-policy.ts";
@@ -49,7 +49,7 @@ export async function explainPolicy(
   const verdicts = asked.map((one) => ({ tool: one.name, ...explainTool(one, stages) }));
   const places = await placesIn(
     live.loaded.path,
-    verdicts.flatMap(({ trace }) => trace.map(keyOf)),
+    verdicts.flatMap(({ trace }) => trace.map(keyOfAnswer)),
   );
   return {
     of,
@@ -76,9 +76,6 @@ function unlisted(name: string, { config }: Live): PolicyTool {
   return isOfServer ? { name, groups: MCP_GROUPS, namedFor: "guests" } : { name };
 }
 
-/** Rules of the gateway itself are sentences and have no place in the file. */
-const isKey = (key: string): boolean => !key.includes(" ");
-
 /** `openclaw.json:12` by key. */
 async function placesIn(path: string, all: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const text = (await readConfigText(path)) ?? "{}";
@@ -92,16 +89,7 @@ async function placesIn(path: string, all: readonly string[]): Promise<ReadonlyM
 }
 
 function placed(answer: StageAnswer, places: ReadonlyMap<string, string>): PlacedAnswer {
-  const key = keyOf(answer);
+  const key = keyOfAnswer(answer);
   const place = places.get(key);
   return { ...answer, key, ...(place !== undefined && { place }) };
-}
-
-const KEYS_OF_THEIR_OWN = new Set<StageAnswer["stage"]>(["optional", "guest", "owner only"]);
-
-/** The key of the list that answered. */
-function keyOf({ stage, key, answer, entry }: StageAnswer): string {
-  if (!isKey(key) || key.endsWith(".profile") || KEYS_OF_THEIR_OWN.has(stage)) return key;
-  if (answer === "denied") return `${key}.deny`;
-  return answer === "unlisted" || entry !== undefined ? `${key}.allow` : key;
 }

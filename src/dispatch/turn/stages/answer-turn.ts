@@ -7,6 +7,7 @@ import type { NoticeReader } from "../../chat-texts.ts";
 import { commandFormOf } from "../../command-form.ts";
 import { setBy } from "../../directives/said.ts";
 import { type ReasoningLevel, reasoningLevelOf } from "../../../types/run/reasoning-level.ts";
+import type { RefusedAttachment } from "../../../types/run/run.ts";
 import { verboseLevelOf } from "../../../types/run/verbose.ts";
 import { addressed } from "../addressed.ts";
 import type { TurnPorts } from "../ports.ts";
@@ -16,8 +17,10 @@ import type { StageEnd, Turn } from "../turn.ts";
 /** Follows the run to its end and brings its answer to the chat. Rejects with the disk error that ended the run, if one did. */
 export async function answerTurn(turn: Turn, ports: TurnPorts): Promise<StageEnd> {
   const { run } = turn.get("active");
+  const notAttached: RefusedAttachment[] = [];
   try {
-    turn.set({ outcome: await follow(turn, ports) });
+    const outcome = await follow(turn, ports, (refusal) => notAttached.push(refusal));
+    turn.set({ outcome, notAttached });
   } catch (error) {
     // The run holds the session until it has ended, even when its answer cannot be delivered.
     run.abort("shutdown");
@@ -34,7 +37,11 @@ export async function answerTurn(turn: Turn, ports: TurnPorts): Promise<StageEnd
 }
 
 /** Channels are answered through the outbox. For web, HTTP and command line the transcript is the delivery. */
-async function follow(turn: Turn, ports: TurnPorts): Promise<Outcome | "unfinished"> {
+async function follow(
+  turn: Turn,
+  ports: TurnPorts,
+  refused: (refusal: RefusedAttachment) => void,
+): Promise<Outcome | "unfinished"> {
   const { run, barrier } = turn.get("active");
   const { kind, message: received, agent, rows } = turn.get("prepared");
   const message = addressed(received);
@@ -62,6 +69,7 @@ async function follow(turn: Turn, ports: TurnPorts): Promise<Outcome | "unfinish
       outbox,
       media,
       closedPaths,
+      refused,
       clock,
       plannedRows: () => journal.outbox.of(inboxId),
       textPlanned: (callId) => barrier.release(callId),

@@ -1,5 +1,6 @@
 import type { Outcome, RunRecord } from "../../../types/journal.ts";
 import type { Receipt } from "../../../types/run/run.ts";
+import type { RefusedAttachment } from "../../../types/run/run.ts";
 import type { Session, SessionPatch } from "../../../types/session.ts";
 import { chatFacts } from "../chat-facts.ts";
 import { appendNotices } from "../../answer/transcript-notices.ts";
@@ -17,6 +18,8 @@ type RecordPorts = Pick<DispatchPorts, "clock" | "log" | "journal" | "media" | "
 /** The end of a run, and what becomes of its messages; unfinished ones continue later. */
 interface TurnEnd extends RunEnd {
   readonly outcome: Outcome | "unfinished";
+  /** Files that were not sent with an answer to a chat. */
+  readonly notAttached: readonly RefusedAttachment[];
 }
 
 /**
@@ -32,16 +35,22 @@ export async function recordRun(
   const { clock } = ports;
   const { message, kind, files, facts, agent } = prepared;
   const { result } = end;
+  const notAttached = new Map(end.notAttached.map((refusal) => [refusal.file, refusal]));
+  const refused = (refusal: RefusedAttachment) => notAttached.set(refusal.file, refusal);
   // First, since clients read the transcript as soon as a run has ended.
   if (message.options?.operator === true && kind.isUse)
     await retryWhileDiskFull(
       "notice",
-      () => appendNotices(session, end, { ...ports, agent, runId: facts.runId }),
+      () => appendNotices(session, end, { ...ports, agent, runId: facts.runId, refused }),
       ports,
     );
   // From here on the journal need not have the message: a run without an answer has not synced its entry.
   await retryWhileDiskFull("transcript", () => session.sync(), ports);
-  const receipt = files.length === 0 ? end.receipt : { ...end.receipt, files };
+  const receipt = {
+    ...end.receipt,
+    ...(files.length > 0 && { files }),
+    ...(notAttached.size > 0 && { notAttached: [...notAttached.values()] }),
+  };
   const at = clock.now();
   const chat = kind.isUse ? { ...chatFacts(message), abortedLastRun: wasStopped(end), updatedAt: at } : {};
   const patch = { ...chat, ...countersOf(session, end) };

@@ -45,7 +45,7 @@ async function record(turn: Turn, ports: TurnPorts): Promise<boolean> {
   const outcome = turn.get("outcome");
   const end = await endOf(turn.get("active").run);
   try {
-    await recordRun(prepared, turn.get("session"), { ...end, outcome }, ports);
+    await recordRun(prepared, turn.get("session"), { ...end, outcome, notAttached: turn.get("notAttached") }, ports);
     return outcome !== "unfinished";
   } catch (error) {
     // The answer is planned. Without an outcome the next start examines the turn again, but does not run it twice.

@@ -52,6 +52,8 @@ const receipt = z.looseObject({
     .optional(),
   untrusted: z.array(z.looseObject({ tool: z.string(), source: z.string() })).optional(),
   unasked: z.array(z.looseObject({ cause: z.string(), calls: z.number() })).optional(),
+  removed: z.array(z.looseObject({ tool: z.string(), stage: z.string(), key: z.string() })).optional(),
+  notAttached: z.array(z.looseObject({ file: z.string(), why: z.string() })).optional(),
   compactions: z.number().optional(),
   files: z.array(file).optional(),
   beside: z

@@ -1,3 +1,5 @@
+import { removedText } from "../../../../types/tool-policy.ts";
+import { refusedText } from "../../../../types/run/run.ts";
 import { unaskedText } from "../../../../types/run/unasked.ts";
 import { sourcesText } from "../../../../types/run/untrusted.ts";
 import { modelName } from "../../../../types/run/model.ts";
@@ -52,6 +54,8 @@ function head(io: Io, { run }: WholeRun): string {
     ["Model calls", String(calls)],
     ["Compactions", compactions === undefined ? undefined : String(compactions)],
     ["Not asked", receipt.unasked?.map(unaskedText).join("; ")],
+    ["Removed tools", receipt.removed?.map(removedText).join("; ")],
+    ["Not attached", receipt.notAttached?.map(refusedText).join("; ")],
     ["Untrusted content", receipt.untrusted && sourcesText(receipt.untrusted)],
     ["Last tool error", receipt.lastToolError && toolErrorText(receipt.lastToolError)],
     ["Took", showMs(durationMs)],

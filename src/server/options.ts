@@ -57,6 +57,8 @@ export interface Catalog {
   defaultModel(): ModelInfo | undefined;
   /** The settings of a session, begun or not, by the names that `sessions.patch` has for them. */
   settingsOf(key: SessionKey): Promise<Readonly<Record<string, SettingInForce>>>;
+  /** What a turn of an operator in a session may do, and which keys say so: `tools`, `sandbox`, `exec`. */
+  rightsOf(key: SessionKey): Promise<Readonly<Record<string, unknown>>>;
 }
 
 /** What the gateway reports about itself. */

@@ -46,6 +46,28 @@ describe.skipIf(!hasChromium)("the session on the page of the built gateway", ()
     await tab.answered(/collect, .*cap 7,/);
   });
 
+  test("it shows which tools are removed, where commands run, and what says so", async () => {
+    await world.home.writeConfig({ ...twoModels(world.model), tools: { deny: ["grep"], exec: { ask: "always" } } });
+    const tab = await open();
+    const panel = await openSettings(tab);
+    const row = (section: string, term: string) =>
+      panel
+        .getByRole("region", { name: section })
+        .locator("div")
+        .filter({ has: tab.page.getByText(term, { exact: true }) });
+    await row("Commands", "Ask")
+      .getByText(/^tools\.exec\.ask \(.*openclaw\.json:\d+\)$/)
+      .waitFor();
+    expect(await row("Commands", "Ask").innerText()).toContain("always");
+    expect(await row("Sandbox", "Commands run").innerText()).toMatch(/on the machine\n.+/);
+    await panel.getByText(/of \d+ tools are allowed/).click();
+    await row("Tools", "grep")
+      .getByText(/^global: tools\.deny \(.*openclaw\.json:\d+\)$/)
+      .waitFor();
+    expect(await row("Tools", "grep").innerText()).toContain("removed");
+    await tab.shoot("settings-rights");
+  });
+
   test("a setting that a command or another tab changes is shown at once", async () => {
     const tab = await open();
     const panel = await openSettings(tab);

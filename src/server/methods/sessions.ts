@@ -78,9 +78,10 @@ function readMethods(ports: Ports, sessionsFile: string): readonly Method[] {
       params: keyParams,
       run: async ({ key: text }) => {
         const key = ports.resolveSessionKey(text);
-        const settings = await ports.catalog.settingsOf(key);
+        const [settings, rights] = await Promise.all([ports.catalog.settingsOf(key), ports.catalog.rightsOf(key)]);
         const entry = ports.sessions.peek(key);
-        return { key, session: entry ? showSession({ key, entry }, ports.chat.active(key), ports) : null, settings };
+        const session = entry ? showSession({ key, entry }, ports.chat.active(key), ports) : null;
+        return { ...rights, key, session, settings };
       },
     }),
   ];

@@ -44,6 +44,7 @@ const CATALOG: Catalog = {
   defaultAgent: DEFAULT_AGENT,
   models: async () => [{ ...MODEL, available: true }],
   defaultModel: () => MODEL,
+  rightsOf: async () => ({}),
   settingsOf: async () => ({
     verboseLevel: { value: "on", source: "session", default: "off", choices: ["off", "on"] },
   }),

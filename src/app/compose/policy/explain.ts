@@ -77,7 +77,7 @@ function unlisted(name: string, { config }: Live): PolicyTool {
 }
 
 /** `openclaw.json:12` by key. */
-async function placesIn(path: string, all: readonly string[]): Promise<ReadonlyMap<string, string>> {
+export async function placesIn(path: string, all: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const text = (await readConfigText(path)) ?? "{}";
   const keys = [...new Set(all)].filter(isKey);
   const notes = locate(

@@ -34,6 +34,23 @@ export function confinedIn(agent: Pick<AgentSettings, "sandbox" | "exec">, actin
   }
 }
 
+/** Why commands of a run are not in a sandbox, as a sentence; undefined when they are. */
+export function whyOutside(
+  agent: Pick<AgentSettings, "sandbox" | "exec">,
+  acting: Acting,
+  machine: Machine,
+): string | undefined {
+  const { sandbox, exec } = agent;
+  if (confinedIn(agent, acting, machine).commands) return undefined;
+  if (exec.host === "gateway") return "Commands run on the machine (tools.exec.host).";
+  if (!sandbox || sandbox.mode === "off") return "No session is confined (sandbox.mode is off).";
+  if (sandbox.mode === "non-main") return "This is the main session, which the mode non-main leaves out.";
+  const probe = machine.known(sandbox.backend);
+  if (probe?.ok === false) return `No sandbox works on this machine: ${probe.why}`;
+  if (!probe) return "The sandbox has not been tried yet.";
+  return "The mode auto confines only turns of guests and in groups.";
+}
+
 /** By a `mode` that the config sets. */
 function isSandboxed({ sandbox }: Pick<AgentSettings, "sandbox">, key: SessionKey): boolean {
   return sandbox?.mode === "all" || (sandbox?.mode === "non-main" && !isMainKey(key));

@@ -6,6 +6,7 @@ import { SECTIONS } from "../../settings/settings.ts";
 import { openRow } from "../../state.ts";
 import type { State } from "../../state.ts";
 import { Icon } from "../icons.tsx";
+import { SessionRights } from "./rights.tsx";
 import { SettingRow } from "./setting-row.tsx";
 import { useSettings, type EditedSettings } from "./use-settings.ts";
 
@@ -39,6 +40,7 @@ export function SessionSettings(props: { state: State; chat: Chat; close: () => 
           </p>
         )}
         <Sections {...edited} />
+        {edited.rights && <SessionRights rights={edited.rights} />}
       </div>
     </dialog>
   );

@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import type { Chat } from "../../chat.ts";
+import { readRights, type Rights } from "../../settings/rights.ts";
 import { readSettings, type Settings, type SettingValue } from "../../settings/settings.ts";
 import type { State } from "../../state.ts";
 
@@ -10,6 +11,8 @@ type Problems = Readonly<Record<string, string>>;
 export interface EditedSettings {
   /** Undefined until they are read. */
   readonly settings: Settings | undefined;
+  /** What a turn in the session may do; undefined until it is read. */
+  readonly rights: Rights | undefined;
   /** Why they could not be read. */
   readonly problem: string | undefined;
   /** Values that are being stored, by the names of their settings. */
@@ -23,6 +26,7 @@ export interface EditedSettings {
 export function useSettings(state: State, chat: Chat): EditedSettings {
   const { sessionKey, sessions, status } = state;
   const [settings, setSettings] = useState<Settings>();
+  const [rights, setRights] = useState<Rights>();
   const [problem, setProblem] = useState<string>();
   const [pending, setPending] = useState<Values>({});
   const [refusals, setRefusals] = useState<Problems>({});
@@ -30,9 +34,10 @@ export function useSettings(state: State, chat: Chat): EditedSettings {
   const read = useCallback(async (): Promise<void> => {
     const own = (reads.current += 1);
     try {
-      const found = readSettings(await chat.ask("sessions.describe", { key: sessionKey }));
+      const answer = await chat.ask("sessions.describe", { key: sessionKey });
       if (own !== reads.current) return;
-      setSettings(found);
+      setSettings(readSettings(answer));
+      setRights(readRights(answer));
       setProblem(undefined);
     } catch (error) {
       if (own === reads.current) setProblem(textOf(error));
@@ -50,7 +55,7 @@ export function useSettings(state: State, chat: Chat): EditedSettings {
     }
     setPending((before) => without(before, name));
   };
-  return { settings, problem, pending, refusals, change: (name, value) => void store(name, value) };
+  return { settings, rights, problem, pending, refusals, change: (name, value) => void store(name, value) };
 }
 
 function without<T>(values: Readonly<Record<string, T>>, name: string): Readonly<Record<string, T>> {

@@ -1,0 +1,61 @@
+import type { VNode } from "preact";
+import type { Right, Rights, ToolRight } from "../../settings/rights.ts";
+
+/** What a turn that the operator writes in this session may do. Nothing can be changed here: the config says it. */
+export function SessionRights({ rights }: { readonly rights: Rights }): VNode | null {
+  const { sandbox, exec, tools } = rights;
+  if (sandbox.length + exec.length + tools.length === 0) return null;
+  return (
+    <>
+      <Facts title="Sandbox" facts={sandbox} />
+      <Facts title="Commands" facts={exec} />
+      <Tools tools={tools} />
+    </>
+  );
+}
+
+function Facts({ title, facts }: { readonly title: string; readonly facts: readonly Right[] }): VNode | null {
+  if (facts.length === 0) return null;
+  return (
+    <section aria-label={title}>
+      <h3>{title}</h3>
+      <dl class="rights">
+        {facts.map(({ label, value, source }) => (
+          <div key={label}>
+            <dt>{label}</dt>
+            <dd>
+              {value}
+              {source !== undefined && <span class="right-source">{source}</span>}
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  );
+}
+
+function Tools({ tools }: { readonly tools: readonly ToolRight[] }): VNode | null {
+  if (tools.length === 0) return null;
+  const allowed = tools.filter(({ isAllowed }) => isAllowed).length;
+  return (
+    <section aria-label="Tools">
+      <h3>Tools</h3>
+      <details class="right-tools">
+        <summary>
+          {allowed} of {tools.length} tools are allowed
+        </summary>
+        <dl class="rights">
+          {tools.map(({ tool, isAllowed, source }) => (
+            <div key={tool}>
+              <dt>{tool}</dt>
+              <dd>
+                {isAllowed ? "allowed" : "removed"}
+                {source !== undefined && <span class="right-source">{source}</span>}
+              </dd>
+            </div>
+          ))}
+        </dl>
+      </details>
+    </section>
+  );
+}

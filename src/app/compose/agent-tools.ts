@@ -55,6 +55,7 @@ export function openTools(
       deniedPaths: deniedPaths(live),
       readablePaths: readablePaths(live),
       stateDir: live.paths.stateDir,
+      sessionKey: acting.sessionKey,
     };
     const backends = backendsOf(agent, acting, { host, machine, warn });
     const all = [...gatewayTools, ...ofBrowser(), ...live.contributions.tools, ...(mcp?.tools() ?? [])];

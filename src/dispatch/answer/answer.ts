@@ -305,9 +305,9 @@ class Answering implements WaitingBlocks {
   }
 
   #attached(parsed: { media: readonly string[]; audioAsVoice: boolean }): Promise<readonly ReplyBlock[]> {
-    const { agent, style } = this.#target;
+    const { agent, style, session: sessionKey } = this.#target;
     const { media, closedPaths, refused } = this.#ports;
-    const more = { mostBytes: style.mostMediaBytes, ...(refused && { refused }) };
+    const more = { sessionKey, mostBytes: style.mostMediaBytes, ...(refused && { refused }) };
     return attach(parsed.media, parsed.audioAsVoice, { media, closedPaths, workspace: agent.workspace, ...more });
   }
 

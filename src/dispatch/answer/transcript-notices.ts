@@ -38,7 +38,13 @@ async function appendFiles(
   if (refs.length === 0) return;
   const id = createHash("sha256").update(`files\n${runId}`).digest("hex").slice(0, 16);
   if ((await session.after(id)) !== undefined) return;
-  const blocks = await attach(refs, audioAsVoice, { media: store, closedPaths, workspace, refused });
+  const blocks = await attach(refs, audioAsVoice, {
+    media: store,
+    closedPaths,
+    workspace,
+    refused,
+    sessionKey: session.key,
+  });
   const text = blocks.flatMap((block) => (block.kind === "media" ? [] : [block.markdown])).join("\n\n");
   const media = blocks.flatMap((block) => (block.kind === "media" ? [block.media] : []));
   const data = { text, runId, ...(media.length > 0 && { media }) };

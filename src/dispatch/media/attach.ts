@@ -2,7 +2,9 @@ import { lstat, realpath } from "node:fs/promises";
 import { basename, resolve } from "node:path";
 import { holdsFile, isOwnOutput } from "../../tools/host/closed.ts";
 import { shorten } from "../../utils/text/shorten.ts";
-import { isInside } from "../../utils/real-path.ts";
+import { outputFolder, outputRoot } from "../../tools/host/output-folders.ts";
+import type { SessionKey } from "../../types/ids.ts";
+import { isInside, realOf } from "../../utils/real-path.ts";
 import type { MediaStore } from "../../types/journal.ts";
 import { mediaKindOf } from "../../types/chat/media-kind.ts";
 import type { RefusedAttachment } from "../../types/run/run.ts";
@@ -18,6 +20,8 @@ export interface AttachPorts {
   readonly media: MediaStore;
   /** Only files below it are sent. */
   readonly workspace: string;
+  /** The session that sends: of the long results only its own are sent, and none when unset. */
+  readonly sessionKey?: SessionKey | undefined;
   /** The gateway's own files and directories, which are never sent, wherever the workspace is. */
   readonly closedPaths?: readonly string[] | undefined;
   /** Bytes of one file; never above 50 MB. */
@@ -51,12 +55,18 @@ async function attachOne(ref: string, asVoice: boolean, ports: AttachPorts): Pro
   }
 }
 
-async function readBelow({ workspace, closedPaths = [], mostBytes }: AttachPorts, path: string): Promise<Uint8Array> {
+async function readBelow(
+  { workspace, closedPaths = [], mostBytes, sessionKey }: AttachPorts,
+  path: string,
+): Promise<Uint8Array> {
   const root = await realpath(workspace);
   const file = await realpath(resolve(root, path)).catch(() => {
     throw new Error("there is no such file");
   });
   if (!isInside(file, root)) throw new Error("it is outside the workspace");
+  const own = sessionKey === undefined ? undefined : await realOf(outputFolder(root, sessionKey));
+  if (isInside(file, await realOf(outputRoot(root))) && (own === undefined || !isInside(file, own)))
+    throw new Error("it is not a file of this conversation");
   const closed = await Promise.all(closedPaths.map((one) => realpath(one).catch(() => one)));
   if (closed.some((one) => isInside(file, one)) || (await isClosedElsewhere(file, closed)))
     throw new Error("it belongs to the gateway itself");

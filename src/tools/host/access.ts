@@ -15,6 +15,8 @@ export interface AccessRules {
   readonly denied: readonly string[];
   /** Directories outside the workspace that may still be read: received media, skills, docs. */
   readonly readable: readonly string[];
+  /** Long results of all sessions, and the folder of the turn's own session, which it alone reads. */
+  readonly outputs?: { readonly root: string; readonly own: string };
   /** Set when the turn does not have an owner's rights. */
   readonly guest?: GuestRules;
 }
@@ -166,8 +168,8 @@ export class FileAccess {
   /** Returns a test for paths under a located directory, which is false for paths that are closed to tools. */
   async openPaths(): Promise<(path: string) => boolean> {
     const denied = [...SYSTEM, ...(await Promise.all(this.#rules.denied.map(realOf)))];
-    const isForeign = await this.#foreignFiles();
-    return (path) => !denied.some((root) => isInside(path, root)) && !isForeign(path);
+    const [isForeign, isForeignOutput] = await Promise.all([this.#foreignFiles(), this.#foreignOutputs()]);
+    return (path) => !denied.some((root) => isInside(path, root)) && !isForeign(path) && !isForeignOutput(path);
   }
 
   /** Returns a test for received files of conversations other than the guest's. */
@@ -177,6 +179,14 @@ export class FileAccess {
     const dir = await realOf(guest.received.dir);
     const own = await guest.received.own();
     return (real) => real !== dir && isInside(real, dir) && !own.has(relative(dir, real));
+  }
+
+  /** Returns a test for long results of other sessions, and for the folder of them all. */
+  async #foreignOutputs(): Promise<(real: string) => boolean> {
+    const { outputs } = this.#rules;
+    if (!outputs) return () => false;
+    const [root, own] = await Promise.all([realOf(outputs.root), realOf(outputs.own)]);
+    return (real) => isInside(real, root) && !isInside(real, own);
   }
 
   async #checkGuest(real: string, { path, mode }: Access): Promise<void> {
@@ -217,6 +227,8 @@ export class FileAccess {
     if (await isInsideAny(real, this.#rules.denied)) {
       throw new Error(belongs(path));
     }
+    const isForeignOutput = await this.#foreignOutputs();
+    if (isForeignOutput(real)) throw new Error(`${path} is not a file of this conversation.`);
     await this.#checkGuest(real, { path, workspace, mode });
     if (!this.#rules.workspaceOnly) return;
     const roots = mode === "read" ? [workspace, ...this.#rules.readable] : [workspace];

@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
-import { join } from "node:path";
 import type { Backends, ExecBackend, Launcher } from "../../types/run/backend.ts";
+import type { SessionKey } from "../../types/ids.ts";
 import type { AgentSettings, ExecSettings } from "../../types/settings.ts";
 import { FileAccess, type GuestRules } from "./access.ts";
 import { commandEnvironment, withAdded } from "./environment.ts";
@@ -9,6 +9,7 @@ import { outputPath } from "./command/kept-outputs.ts";
 import { newMark } from "./command/left-running.ts";
 import { findProgram } from "./find-program.ts";
 import { bindFiles, pathDirs } from "./named-files.ts";
+import { outputFolder, outputRoot } from "./output-folders.ts";
 import { shellArgv, startCommand } from "./command/start-command.ts";
 
 export interface HostOptions {
@@ -19,8 +20,8 @@ export interface HostOptions {
   readonly deniedPaths: readonly string[];
   /** Absolute directories outside the workspace that may be read: received media, skills, docs. */
   readonly readablePaths?: readonly string[];
-  /** Where long command outputs are kept; a hidden directory of the workspace when unset. */
-  readonly outputDir?: string;
+  /** The session whose long results are kept, and which alone reads them; one folder for all when unset. */
+  readonly sessionKey?: SessionKey;
   /** How processes are started; as they are when unset. */
   readonly launcher?: Launcher;
   /** The gateway's state directory: its next process ends the commands that this one could not end. */
@@ -32,10 +33,13 @@ const AS_THEY_ARE: Launcher = { prepare: (launch) => Promise.resolve(launch) };
 /** The backends that reach the gateway's own machine. */
 export function hostBackends(options: HostOptions): Backends {
   const { settings, rights, deniedPaths, readablePaths = [] } = options;
-  const outputDir = options.outputDir ?? join(settings.workspace, ".openclaw", "output");
+  const { sessionKey } = options;
+  const root = outputRoot(settings.workspace);
+  const outputDir = sessionKey === undefined ? root : outputFolder(settings.workspace, sessionKey);
   const shared = {
     denied: deniedPaths,
     readable: [...readablePaths, outputDir],
+    outputs: { root, own: outputDir },
     ...(rights !== "owner" && { guest: rights }),
   };
   const access = new FileAccess({ ...shared, workspaceOnly: settings.tools.workspaceOnly });

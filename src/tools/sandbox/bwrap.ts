@@ -37,6 +37,8 @@ export function bwrapLaunch(launch: Launch, view: View, facts: BwrapFacts, setti
     ...systemArgs(facts, settings),
     ...temporary(home, facts.canSize ? settings.tmpMb : undefined),
     ...view.mounts.flatMap(mountArgs),
+    // Only now, because bwrap makes the places for the mounts in them.
+    ...view.mounts.flatMap(({ path, as }) => (as === "frame" ? ["--remount-ro", path] : [])),
     ...view.links.flatMap(({ at, to }) => ["--symlink", to, at]),
     // Whatever was made above to mount something on lies in memory; nothing may be added to it.
     "--remount-ro",
@@ -101,6 +103,8 @@ function mountArgs({ path, as }: Mount): readonly string[] {
       return ["--ro-bind", path, path];
     case "rw":
       return ["--bind", path, path];
+    case "frame":
+      return ["--tmpfs", path];
     case "empty":
       return ["--tmpfs", path, "--remount-ro", path];
     case "blank":

@@ -98,6 +98,7 @@ function mountArgs({ path, as }: Mount): readonly string[] {
     case "rw":
       return mountOf(path, "");
     case "empty":
+    case "frame":
       return ["--mount", `type=tmpfs,target=${path}`];
     case "blank":
       return ["--mount", `type=bind,source=/dev/null,target=${path},readonly`];

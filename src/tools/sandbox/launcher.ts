@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import type { Launch, Launcher } from "../../types/run/backend.ts";
 import type { SandboxSettings } from "../../types/sandbox.ts";
+import { outputFolder, outputRoot } from "../host/output-folders.ts";
 import type { GuestRules } from "../host/access.ts";
 import { checkBind, readBinds } from "./binds.ts";
 import { bwrapLaunch } from "./bwrap.ts";
@@ -70,10 +71,12 @@ async function lookUp(launch: Launch, place: SandboxPlace): Promise<{ view: View
   const access = commandAccess(settings, rights);
   await openFolder(settings, owner, Date.now());
   const { ro } = readBinds(settings.bwrap.binds);
+  const visible = workspaceInside(place);
   const view = await viewOf({
     writable: writableIn(place),
     readable: [...readable, ...(await received(rights)), ...ro, ...(access === "ro" ? [workspace] : [])],
     hidden,
+    outputs: { root: outputRoot(visible), own: outputFolder(visible, owner.sessionKey) },
     home,
   });
   return { view, cwd: launch.cwd };

@@ -1,6 +1,6 @@
 import type { Stats } from "node:fs";
 import { lstat, mkdir, readdir, stat } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { errorCode, unlessMissing } from "../../utils/missing.ts";
 import { isInside, realOf } from "../../utils/real-path.ts";
 
@@ -8,8 +8,8 @@ import { isInside, realOf } from "../../utils/real-path.ts";
 export interface Mount {
   /** Absolute, without symbolic links. */
   readonly path: string;
-  /** `empty` and `blank` hide a directory or a file. */
-  readonly as: "ro" | "rw" | "empty" | "blank";
+  /** `empty` and `blank` hide a directory or a file; `frame` hides a directory but for what is mounted in it. */
+  readonly as: "ro" | "rw" | "empty" | "blank" | "frame";
 }
 
 /** What a sandboxed command has of the machine's files besides the system's own. */
@@ -27,6 +27,8 @@ export interface ViewOptions {
   readonly readable: readonly string[];
   /** The gateway's own files, which stay hidden wherever they lie. */
   readonly hidden: readonly string[];
+  /** Long results of all sessions, which are hidden, but for those of the session itself. */
+  readonly outputs?: { readonly root: string; readonly own: string };
   readonly home: string;
 }
 
@@ -40,17 +42,19 @@ export const GUARDED: readonly string[] = (
 ).split(" ");
 
 /** Looks up what there is. Rejects with a text for the model when a directory cannot be given to a sandbox. */
-export async function viewOf({ writable, readable, hidden, home }: ViewOptions): Promise<View> {
+export async function viewOf({ writable, readable, hidden, outputs, home }: ViewOptions): Promise<View> {
   const open = await Promise.all(writable.map((path) => realDirectory(path, home)));
   const seen = (await Promise.all(readable.map(existing))).filter((path) => path !== undefined);
   for (const path of seen) refuseHome(path, await realOf(home));
   const guarded = (await Promise.all(open.map(guardedIn))).flat();
   const closed = (await Promise.all(hidden.map(cover))).filter((mount) => mount !== undefined);
   const shown = [...open, ...seen];
+  const results = (await outputsIn(outputs)).filter(({ path }) => shown.some((root) => isInside(path, root)));
   const mounts: readonly Mount[] = [
     ...seen.map((path): Mount => ({ path, as: "ro" })),
     ...open.map((path): Mount => ({ path, as: "rw" })),
     ...guarded,
+    ...results,
     ...closed.filter(({ path }) => shown.some((root) => isInside(path, root))),
   ];
   const named = writable.map((at, index) => ({ at, to: open[index] ?? at }));
@@ -82,6 +86,17 @@ async function cover(path: string): Promise<Mount | undefined> {
   const real = await realOf(path);
   const found = await unlessMissing(stat(real));
   return found && { path: real, as: found.isDirectory() ? "empty" : "blank" };
+}
+
+/** A folder that another session makes meanwhile is hidden too, so the one of all sessions has to be there. */
+async function outputsIn(outputs: ViewOptions["outputs"]): Promise<readonly Mount[]> {
+  if (!outputs) return [];
+  const { root, own } = outputs;
+  if ((await unlessMissing(stat(dirname(root)))) === undefined) return [];
+  await makeFolder(root);
+  const folder = await existing(own);
+  const all: Mount = { path: await realOf(root), as: "frame" };
+  return folder === undefined ? [all] : [all, { path: folder, as: "ro" }];
 }
 
 async function guardedIn(root: string): Promise<readonly Mount[]> {

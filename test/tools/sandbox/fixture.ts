@@ -7,6 +7,7 @@ import { sandboxBackends } from "../../../src/tools/sandbox/backends.ts";
 import { SandboxMachine } from "../../../src/tools/sandbox/machine.ts";
 import { sandboxSettings } from "../../../src/tools/sandbox/settings.ts";
 import type { Backends, CommandEnd } from "../../../src/types/run/backend.ts";
+import { sessionKey } from "../../../src/types/ids.ts";
 import type { SandboxConfig } from "../../../src/tools/sandbox/config.ts";
 import { agentSettings } from "../../kit/tools.ts";
 
@@ -64,7 +65,7 @@ export function openGround(env: NodeJS.ProcessEnv = { PATH: "/usr/bin:/bin" }): 
     machine,
     backends: (config = {}, { rights = "owner", session = "s1" } = {}) =>
       sandboxBackends({
-        host: { settings: agentSettings(workspace), rights, deniedPaths: hidden },
+        host: { settings: agentSettings(workspace), rights, deniedPaths: hidden, sessionKey: sessionKey(session) },
         confined: { commands: true, files: true },
         place: {
           settings: sandboxSettings({ mode: "all", workspaceAccess: "rw", ...config }, {}, { home, stateDir: state }),

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { mkdir, readdir, rm, stat, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { mkdir, readdir, rm, rmdir, stat, writeFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 import { background } from "../../../utils/background.ts";
 import { Secret } from "../../../utils/secrets/secret.ts";
 
@@ -27,9 +27,14 @@ export async function keepResult(text: string, directory: string): Promise<strin
   return path;
 }
 
-/** Removes outputs that are older than a day, and the oldest ones while all of them take too much of the disk. */
+/**
+ * Removes outputs that are older than a day, and the oldest ones while all of them take too much of the disk: those of the
+ * directory, and of the folders of other sessions beside it.
+ */
 export async function removeOld(directory: string): Promise<void> {
-  const found = await Promise.all((await namesIn(directory)).map((name) => outputAt(join(directory, name))));
+  const folders = await foldersWith(directory);
+  const paths = await Promise.all(folders.map(async (one) => (await namesIn(one)).map((name) => join(one, name))));
+  const found = await Promise.all(paths.flat().map(outputAt));
   const outputs = found.filter((one) => one !== undefined).toSorted((a, b) => b.changedAt - a.changedAt);
   let bytes = 0;
   for (const { path, size, changedAt } of outputs) {
@@ -37,6 +42,29 @@ export async function removeOld(directory: string): Promise<void> {
     // Another call may have removed it; otherwise the next long output tries again.
     if (bytes > MOST_BYTES || Date.now() - changedAt > KEPT_MS) await rm(path, { force: true }).catch(() => undefined);
   }
+  for (const folder of folders) if (folder !== directory) await removeUnused(folder);
+}
+
+// As `outputFolder` names them.
+const FOLDER_NAME = /^[0-9a-f]{24}$/;
+
+/** The directory; where it is a session's folder also those of other sessions, and the one above, where earlier versions kept outputs. */
+async function foldersWith(directory: string): Promise<readonly string[]> {
+  if (!FOLDER_NAME.test(basename(directory))) return [directory];
+  const root = dirname(directory);
+  // Without the directory there is nothing to remove.
+  const names = await readdir(root).catch(() => []);
+  const others = names.filter((name) => FOLDER_NAME.test(name)).map((name) => join(root, name));
+  return [...new Set([directory, root, ...others])];
+}
+
+/** Removes a session's folder that has nothing and got nothing for a day. */
+async function removeUnused(folder: string): Promise<void> {
+  if (!FOLDER_NAME.test(basename(folder))) return;
+  // Another call may have removed it.
+  const found = await stat(folder).catch(() => undefined);
+  // One with files in it stays.
+  if (found && Date.now() - found.mtimeMs > KEPT_MS) await rmdir(folder).catch(() => undefined);
 }
 
 /** No directory, no outputs. */

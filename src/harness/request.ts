@@ -1,6 +1,7 @@
 import type { ImageLoader } from "../history/images/load.ts";
 import type { PruneMemory } from "../history/prune-memory.ts";
 import type { Models } from "../providers/catalog.ts";
+import type { UntrustedKeeping } from "../types/run/untrusted.ts";
 import type { ProfileWish } from "../types/auth.ts";
 import type { Clock } from "../types/clock.ts";
 import type { EngineCompacted, EngineCompaction, EngineTurn } from "../types/engine/engine-turn.ts";
@@ -84,6 +85,8 @@ export interface RunRequest extends OfferedTools {
   systemPrompt(model: ModelInfo, tools: readonly Tool[]): Promise<SystemPrompt>;
   /** Opens the context engine; models see the conversation as it is without one. Rejects when the engine is not available. */
   openEngine?(host: EngineHost): Promise<EngineTurn>;
+  /** Where the conversation keeps that it has read untrusted content; nowhere when unset. */
+  readonly untrusted?: UntrustedKeeping;
   /** The channel, for hooks. */
   readonly channel?: string;
 }

@@ -79,7 +79,10 @@ class Runner {
   readonly #deps: RunDeps;
   readonly #startedAt: number;
   readonly #steering = new Steering();
-  readonly #untrusted = new UntrustedContent(() => this.#request.conversation);
+  readonly #untrusted = new UntrustedContent(
+    () => this.#request.conversation,
+    () => this.#request.untrusted,
+  );
   readonly #attempts: Attempts;
   readonly #history: HistoryReader;
 
@@ -159,6 +162,7 @@ class Runner {
       // Before the turn is written: an engine reads the conversation as it was.
       const unusable = this.#request.choice.unusable ?? (await this.memory.openEngine());
       await openTurn(conversation, this.#request.turn, progress);
+      await this.#untrusted.began(this.#request.turn.provenance);
       return unusable;
     } catch (error) {
       if (error instanceof Stopped && this.stop.cause !== "shutdown")

@@ -1,6 +1,7 @@
 import type { AgentId, SessionKey } from "./ids.ts";
 import type { ChatMessage, ThinkLevel } from "./run/model.ts";
 import type { Plan } from "./plan.ts";
+import type { UntrustedMark } from "./run/untrusted.ts";
 import type { VerboseLevel } from "./run/verbose.ts";
 
 export type ChatType = "direct" | "group" | "thread";
@@ -70,6 +71,8 @@ export interface SessionEntry extends SubagentEntry, QueueEntry, ShownEntry, Exe
   memoryFlushAt?: number;
   /** A sender who is no owner has written in it. */
   heardGuests?: boolean;
+  /** What it has read of others, see `untrustedMarkOf`; another program may have written another value. */
+  untrustedContent?: UntrustedMark;
   label?: string;
   displayName?: string;
   channel?: string;

@@ -1,3 +1,4 @@
+import { inheritedMark, untrustedMarkOf } from "../../types/run/untrusted.ts";
 import { isUnfinished, outcomeOf } from "../../dispatch/turn/run-end.ts";
 import { Stopped, untilStopped } from "../../harness/run/until-stopped.ts";
 import { isSubagentKey, resolveAlias } from "../../sessions/keys.ts";
@@ -160,9 +161,12 @@ export class SubagentRuns implements Subagents {
     const { sessions } = this.#ports;
     const entry = sessions.peek(key);
     const above = requester && sessions.peek(requester.sessionKey);
+    const mark = untrustedMarkOf(above?.untrustedContent);
     const patch = {
       // What keeps the commands of the session above in bounds keeps those of this one.
       ...(above && { execHost: above.execHost, execSecurity: above.execSecurity, execAsk: above.execAsk }),
+      // Whoever wrote what the session above has read may have told this one what to do.
+      ...(mark && { untrustedContent: inheritedMark(mark, untrustedMarkOf(entry?.untrustedContent)) }),
       spawnDepth: depth,
       ...(requester && { spawnedBy: requester.sessionKey }),
       ...(plugin !== undefined && { spawnedByPlugin: plugin }),

@@ -12,6 +12,7 @@ import type { ModelRef } from "../../types/run/model.ts";
 import { OPERATOR, type Acting } from "../../types/run/principal.ts";
 import type { RunFacts, RunResult } from "../../types/run/run.ts";
 import type { Tool, ToolResult } from "../../types/run/tool.ts";
+import { untrustedMarkOf } from "../../types/run/untrusted.ts";
 import { emptyUsage } from "../../types/run/usage.ts";
 import type { SessionWindow } from "../../types/session.ts";
 import type { AgentSettings } from "../../types/settings.ts";
@@ -135,7 +136,14 @@ function settingFor({ signal }: ToolCallRequest, { agent, dispatch, ports }: Cal
     log: ports.log.with({ run: id, session: sessionKey }),
     approvals: reporting(desk, log),
     untrusted: {
-      content: new UntrustedContent(() => ({ window: () => readWindow(sessionKey, ports) })),
+      content: new UntrustedContent(
+        () => ({ window: () => readWindow(sessionKey, ports) }),
+        // The result of the call is no part of the conversation.
+        () => ({
+          known: () => untrustedMarkOf(ports.sessions.peek(sessionKey)?.untrustedContent),
+          keep: async () => {},
+        }),
+      ),
       confirm: agent.tools.confirmUntrusted,
     },
     ...(hooks && { hooks: { runner: hooks, context } }),

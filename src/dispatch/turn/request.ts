@@ -5,6 +5,7 @@ import type { InboundMessage, Peer } from "../../types/chat/message.ts";
 import type { ModelRef, ThinkLevel } from "../../types/run/model.ts";
 import type { Session } from "../../types/session.ts";
 import type { Failure } from "../../types/run/run.ts";
+import { untrustedMarkOf } from "../../types/run/untrusted.ts";
 import type { AgentSettings } from "../../types/settings.ts";
 import type { ApprovalDesk } from "../../types/run/tool.ts";
 import type { DispatchPorts, QueuedTurn } from "../ports.ts";
@@ -76,6 +77,10 @@ export function requestFor(
     tools: set.tools,
     toolsOn: (model) => set.on(model),
     removed: (name, model) => set.removed?.(name, model),
+    untrusted: {
+      known: () => untrustedMarkOf(session.entry.untrustedContent),
+      keep: (untrustedContent) => session.update({ untrustedContent }, { now: true }),
+    },
     ...(openEngine && { openEngine }),
     ...(peer && { channel: peer.channel }),
     systemPrompt: (model, tools) => ports.systemPrompt({ agent, model, tools, session, ...more }),

@@ -129,7 +129,7 @@ export function toAgentTool(tool: Tool, setting: ToolSetting): AgentTool {
         update: (partial: string) => onUpdate?.({ content: [{ type: "text", text: partial }], details: undefined }),
       };
       const result = await runHooked(tool, params, context, setting);
-      untrusted.content.took(tool.name, result);
+      await untrusted.content.took(tool.name, result);
       return { content: result.content, details: { ...result.details, isError: result.isError === true } };
     },
   };

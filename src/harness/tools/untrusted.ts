@@ -1,5 +1,14 @@
 import type { Tool, ToolContext } from "../../types/run/tool.ts";
-import { RISKY_USES, sourcesText, type Risk, type RiskyUse, type UntrustedSource } from "../../types/run/untrusted.ts";
+import {
+  RISKY_USES,
+  sourcesText,
+  type Risk,
+  type RiskyUse,
+  type UntrustedKeeping,
+  type UntrustedMark,
+  type UntrustedSource,
+} from "../../types/run/untrusted.ts";
+import type { InputProvenance } from "../../types/run/model.ts";
 import { isUnasked, UNASKED_TEXTS } from "../../types/run/unasked.ts";
 import { isFields } from "../../utils/fields.ts";
 import type { Conversation } from "../request.ts";
@@ -24,15 +33,42 @@ export class UntrustedContent {
   readonly #sources = new Map<string, UntrustedSource>();
   readonly #conversation: () => Pick<Conversation, "window">;
   #loading: Promise<void> | undefined;
+  readonly #keeping: (() => UntrustedKeeping | undefined) | undefined;
   #hasReadFiles = false;
+  /** What was kept last. */
+  #kept = "";
 
   /** The conversation is searched once, when it is needed. */
-  constructor(conversation: () => Pick<Conversation, "window">) {
+  constructor(conversation: () => Pick<Conversation, "window">, keeping?: () => UntrustedKeeping | undefined) {
     this.#conversation = conversation;
+    this.#keeping = keeping;
   }
 
-  /** A finished call of this run. */
-  took(tool: string, { details, isError }: Seen): void {
+  /** A finished call of this run. Rejects when the conversation cannot keep that its result is untrusted. */
+  async took(tool: string, seen: Seen): Promise<void> {
+    this.#note(tool, seen);
+    await this.#keep();
+  }
+
+  /** The turn of this run. Rejects like `took`. */
+  async began(provenance: InputProvenance | undefined): Promise<void> {
+    if (provenance?.sourceTool === WEBHOOK) this.#add(WEBHOOK, WEBHOOK);
+    await this.#keep();
+  }
+
+  /** Before a summary can take the place of what was read: no model sees where the summary comes from. */
+  async #keep(): Promise<void> {
+    const keeping = this.#keeping?.();
+    if (!keeping || this.#sources.size === 0) return;
+    const sources = await this.all();
+    const mark = { sources, hasReadFiles: this.#hasReadFiles };
+    const written = JSON.stringify(mark);
+    if (written === this.#kept) return;
+    await keeping.keep(mark);
+    this.#kept = written;
+  }
+
+  #note(tool: string, { details, isError }: Seen): void {
     if (READERS.has(tool) && isError !== true) this.#hasReadFiles = true;
     const source = sourceIn(tool, details);
     if (source) this.#add(tool, source.source);
@@ -58,10 +94,17 @@ export class UntrustedContent {
     return this.sources;
   }
 
+  #recall(known: UntrustedMark | undefined): void {
+    if (!known) return;
+    if (known.hasReadFiles) this.#hasReadFiles = true;
+    for (const { tool, source } of known.sources) this.#add(tool, source);
+  }
+
   async #load(): Promise<void> {
+    this.#recall(this.#keeping?.()?.known());
     const { messages } = await this.#conversation().window(SEARCHED_TOKENS);
     for (const { message } of messages) {
-      if (message.role === "toolResult") this.took(message.toolName, message);
+      if (message.role === "toolResult") this.#note(message.toolName, message);
       else if (message.role === "user" && message.provenance?.sourceTool === WEBHOOK) this.#add(WEBHOOK, WEBHOOK);
     }
   }

@@ -17,6 +17,7 @@ const OF_ONE_ID = [
   "memoryFlushCompactionCount",
   "memoryFlushAt",
   "heardGuests",
+  "untrustedContent",
   "plan",
 ];
 

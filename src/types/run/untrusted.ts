@@ -1,3 +1,5 @@
+import { isFields } from "../../utils/fields.ts";
+
 /** What a call does that a text of somebody else could have asked for. */
 export const RISKY_USES = ["commands", "prompt-files", "messages", "network"] as const;
 export type RiskyUse = (typeof RISKY_USES)[number];
@@ -13,6 +15,43 @@ export interface Risk {
 export interface UntrustedSource {
   readonly tool: string;
   readonly source: string;
+}
+
+/** What a conversation has read, as its row keeps it: it outlives a summary of the conversation. */
+export interface UntrustedMark {
+  readonly sources: readonly UntrustedSource[];
+  /** Files were read too, so there is something to carry out. */
+  readonly hasReadFiles: boolean;
+}
+
+/** Where a conversation keeps that it has read untrusted content. */
+export interface UntrustedKeeping {
+  known(): UntrustedMark | undefined;
+  /** Rejects when it cannot be kept. */
+  keep(mark: UntrustedMark): Promise<unknown>;
+}
+
+/** A mark that cannot be read counts as one of an unknown source. Undefined for none. Pure. */
+export function untrustedMarkOf(value: unknown): UntrustedMark | undefined {
+  if (value === undefined || value === null) return undefined;
+  const { sources, hasReadFiles } = isFields(value) ? value : {};
+  const read = (Array.isArray(sources) ? sources : []).filter(isSource);
+  return {
+    sources: read.length > 0 ? read.map(({ tool, source }) => ({ tool, source })) : [UNKNOWN_SOURCE],
+    hasReadFiles: hasReadFiles !== false,
+  };
+}
+
+const UNKNOWN_SOURCE: UntrustedSource = { tool: "unknown", source: "unknown" };
+
+const isSource = (value: unknown): value is UntrustedSource =>
+  isFields(value) && typeof value["tool"] === "string" && typeof value["source"] === "string";
+
+/** The mark of a conversation that others told what to do: their text may have what they read, from files too. Pure. */
+export function inheritedMark(above: UntrustedMark, own: UntrustedMark | undefined): UntrustedMark {
+  const all = [...above.sources, ...(own?.sources ?? [])];
+  const sources = [...new Map(all.map((one) => [`${one.tool} ${one.source}`, one])).values()];
+  return { sources, hasReadFiles: true };
 }
 
 /** The sources in one line. */

@@ -20,17 +20,17 @@ async function freePort(): Promise<number> {
 
 /** The reference server over HTTP. */
 async function startEverything(kind: "streamableHttp" | "sse"): Promise<number> {
-  const port = await freePort();
-  const env = { ...process.env, PORT: String(port) };
-  const child = spawn(process.execPath, [EVERYTHING, kind], { env, stdio: "ignore" });
-  onTestFinished(() => void child.kill("SIGKILL"));
-  const isUp = () =>
-    fetch(`http://127.0.0.1:${port}/`).then(
-      () => true,
-      () => false,
-    );
-  await until(isUp, "the reference server");
-  return port;
+  for (;;) {
+    const port = await freePort();
+    const env = { ...process.env, PORT: String(port) };
+    const child = spawn(process.execPath, [EVERYTHING, kind], { env, stdio: ["ignore", "pipe", "pipe"] });
+    onTestFinished(() => void child.kill("SIGKILL"));
+    let said = "";
+    for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (said += String(chunk)));
+    await until(() => /(?:running|listening) on port/i.test(said) || child.exitCode !== null, "the reference server");
+    // Another program may have taken the port in between.
+    if (child.exitCode === null && !said.includes("EADDRINUSE")) return port;
+  }
 }
 
 /** A web server of the test, and what it was asked. */

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { agentDefaultsConfig, agentEntryConfig } from "../harness/config.ts";
 import { sandboxConfig } from "../tools/sandbox/config.ts";
+import { THINK_LEVELS } from "../types/run/model.ts";
 import { about, makes } from "../utils/config.ts";
 import { readDuration } from "../utils/duration.ts";
 
@@ -122,6 +123,42 @@ const shape = {
 const heartbeatConfig = z.strictObject(shape);
 export type HeartbeatConfig = z.output<typeof heartbeatConfig>;
 
+/** What an agent's own entry can say of its subagents too. */
+function ofSubagents() {
+  return {
+    allowAgents: z
+      .array(z.string())
+      .optional()
+      .meta(
+        about(
+          "Agents",
+          "Other agents that an agent may start as subagents, and that `agents_list` shows: ids, or `*` for all. None when unset.",
+        ),
+      ),
+    requireAgentId: z
+      .boolean()
+      .optional()
+      .meta(about("Name the agent", "`sessions_spawn` has to name an agent. False when unset.")),
+    delegationMode: z
+      .enum(["suggest", "prefer"])
+      .optional()
+      .meta(
+        about(
+          "Delegation",
+          "`prefer`: the system prompt asks the agent to give work to subagents wherever that is possible. `suggest` when unset.",
+        ),
+      ),
+    model: z
+      .union([z.string(), z.strictObject({ primary: z.string().optional() })])
+      .optional()
+      .meta(about("Model", "Model of subagents, as `provider/model` or an alias; their agent's own when unset.")),
+    thinking: z
+      .enum(THINK_LEVELS)
+      .optional()
+      .meta(about("Thinking", "Thinking level of subagents; their agent's own when unset.")),
+  };
+}
+
 const subagents = z.strictObject({
   maxConcurrent: z
     .int()
@@ -139,16 +176,36 @@ const subagents = z.strictObject({
     .max(5)
     .default(1)
     .meta(about("Depth", "How deep subagents may nest: with 1, a subagent cannot have another one started.")),
-  allowAgents: z
-    .array(z.string())
-    .prefault([])
+  maxChildrenPerAgent: z
+    .int()
+    .min(1)
+    .max(20)
+    .default(5)
+    .meta(about("Children", "Most subagents of one session that are at work at once.")),
+  maxTotalPerSession: z
+    .int()
+    .min(0)
+    .default(200)
+    .meta(about("Total", "Most subagents that one session can ever start; `0` for no limit.")),
+  archiveAfterMinutes: z
+    .number()
+    .min(0)
+    .default(60)
     .meta(
       about(
-        "Agents",
-        "Agents that `agents_list` shows to the other agents: ids, or `*` for all. An agent always sees itself.",
+        "Archive after",
+        "Minutes after its start when a subagent's conversation is archived, once it has ended; `0` for never.",
       ),
     ),
+  runTimeoutSeconds: z
+    .number()
+    .min(0)
+    .default(0)
+    .meta(about("Timeout", "Most seconds of a subagent's run; `0` for the limit of every run.")),
+  ...ofSubagents(),
 });
+
+const entrySubagents = z.strictObject(ofSubagents());
 
 const defaults = agentDefaultsConfig.extend({
   sandbox: sandboxConfig
@@ -165,6 +222,9 @@ const defaults = agentDefaultsConfig.extend({
 });
 
 const entry = agentEntryConfig.extend({
+  subagents: entrySubagents
+    .optional()
+    .meta(about("Subagents", "As in `agents.defaults.subagents`, which it overrides key by key.")),
   sandbox: sandboxConfig
     .optional()
     .meta(about("Sandbox", "As in `agents.defaults.sandbox`, which it overrides key by key.")),

@@ -178,7 +178,8 @@ export class Dispatch {
   }
 
   #openLog(row: InboxRow, key: SessionKey): RunLog | undefined {
-    return isFromOperator(row) ? this.registry.open(row, key, this.#ports) : undefined;
+    const isWatched = isFromOperator(row) && this.#ports.kinds.of(row.message).queue !== "joins";
+    return isWatched ? this.registry.open(row, key, this.#ports) : undefined;
   }
 
   /** Informs the sender that the message failed. When even that cannot be written, the next start tries again. */

@@ -7,7 +7,7 @@ import type { AgentId, RunId, SessionKey } from "../types/ids.ts";
 import type { Log } from "../types/log.ts";
 import type { PluginManifest } from "../types/plugin/manifest.ts";
 import type { MessageKey, MessageRun } from "../types/run/message-run.ts";
-import type { SubagentRequest, Subagents } from "../types/run/subagent.ts";
+import type { SubagentRequest, Subagents } from "../types/subagent/subagent.ts";
 import type { PluginEntry, PluginsConfig } from "./config.ts";
 
 /** On whose account a plugin calls a model. */

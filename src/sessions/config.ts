@@ -97,6 +97,22 @@ export const sessionConfig = z.strictObject({
     .min(0)
     .optional()
     .meta(about("Direct history limit", "As in `channels.<channel>.dmHistoryLimit`, for channels that do not set it.")),
+  agentToAgent: z
+    .strictObject({
+      maxPingPongTurns: z
+        .int()
+        .min(0)
+        .max(20)
+        .default(5)
+        .meta(
+          about(
+            "Answers",
+            "Most answers that go back and forth between two agents after a message of `sessions_send`.",
+          ),
+        ),
+    })
+    .prefault({})
+    .meta(about("Between agents", "Exchanges of the tool `sessions_send`.")),
   sendPolicy: sendPolicyConfig
     .optional()
     .meta(

@@ -130,6 +130,17 @@ const ofSubagents = z.strictObject({
   deny: names.prefault([]).meta(about("Deny", "Tools that a subagent never has.")),
 });
 
+const spawnFiles = z.strictObject({
+  enabled: z.boolean().default(false).meta(about("Enabled", "Lets agents give files to their subagents.")),
+  maxFiles: z.int().min(1).max(50).default(50).meta(about("Files", "Most files of one subagent.")),
+  maxFileBytes: z.int().min(1).default(1_048_576).meta(about("File size", "Most bytes of one file.")),
+  maxTotalBytes: z
+    .int()
+    .min(1)
+    .default(5_242_880)
+    .meta(about("Total size", "Most bytes of the files of one subagent.")),
+});
+
 const elevatedFrom = z
   .record(z.string(), idList)
   .optional()
@@ -204,6 +215,38 @@ export const toolsConfig = z
       .prefault({})
       .meta(about("Web", "Tools that read the web.")),
     message: message.prefault({}).meta(about("Message", "The `message` tool, which acts in chats.")),
+    sessions: z
+      .strictObject({
+        visibility: z
+          .enum(["self", "tree", "agent", "all"])
+          .default("tree")
+          .meta(
+            about(
+              "Visibility",
+              "Sessions that the tools `sessions_*` reach: `self`, `tree` with the session's subagents, `agent` with all of its agent, or `all`. Runs of guests, and in a sandbox, reach no more than `tree`.",
+            ),
+          ),
+      })
+      .prefault({})
+      .meta(about("Sessions", "Access of agents to other sessions.")),
+    agentToAgent: z
+      .strictObject({
+        enabled: z
+          .boolean()
+          .default(false)
+          .meta(
+            about("Enabled", "With `tools.sessions.visibility` set to `all`, lets agents reach sessions of others."),
+          ),
+        allow: names
+          .prefault([])
+          .meta(about("Allow", "Agents that may reach each other: ids, or `*`. All when empty.")),
+      })
+      .prefault({})
+      .meta(about("Between agents", "Messages between sessions of different agents.")),
+    sessions_spawn: z
+      .strictObject({ attachments: spawnFiles.prefault({}).meta(about("Files", "Files for subagents.")) })
+      .prefault({})
+      .meta(about("Spawn", "The tool `sessions_spawn`.")),
     subagents: z
       .strictObject({ tools: ofSubagents.prefault({}).meta(about("Tools", "Narrows the tools of subagents.")) })
       .prefault({})

@@ -30,6 +30,7 @@ function checkedResult(tool: Tool, result: unknown, mostChars: number | undefine
     content: capped(shortened(result["content"], mostChars), mostChars),
     ...(result["isError"] === true ? { isError: true } : {}),
     ...(isFields(details) ? { details: boundedDetails(details) } : {}),
+    ...(result["endsTurn"] === true ? { endsTurn: true } : {}),
   };
 }
 

@@ -69,6 +69,8 @@ interface InboxReader {
    * before the run of a claim can begin; it must not throw.
    */
   changes(id: number, signal: AbortSignal, told?: (change: RowChange) => void): AsyncIterable<RowChange>;
+  /** Each message that this process accepts because another one ended, see `MessageOptions.whenEnded`; from now on. */
+  followed(signal: AbortSignal): AsyncIterable<InboxRow>;
   /** The rows that became the turn of a run, in order of arrival. */
   ofRun(runId: string): Promise<readonly InboxRow[]>;
 }

@@ -16,5 +16,5 @@ export interface SessionActs {
   /** Chooses a session's model from the next turn on; `default` goes back to the configured one. Returns why it is refused. */
   chooseModel(key: SessionKey, model: string): Promise<string | undefined>;
   /** All agents, and those that an agent may start as subagents: ids, or `*`. */
-  agents(): { readonly all: readonly KnownAgent[]; readonly mayStart: readonly string[] };
+  agents(asking: AgentId): { readonly all: readonly KnownAgent[]; readonly mayStart: readonly string[] };
 }

@@ -14,6 +14,10 @@ interface SubagentEntry {
   spawnDepth?: number;
   /** The plugin that asked for it. */
   spawnedByPlugin?: string;
+  /** When its conversation is archived, once nobody is to be told of it any more. */
+  archiveAt?: number;
+  /** How many subagents this session has asked for. */
+  spawnedCount?: number;
 }
 
 /** How messages of this session wait, where that differs from the config. Another program may have written other values. */

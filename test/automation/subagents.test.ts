@@ -6,7 +6,7 @@ import { Contributions } from "../../src/plugins/contributions.ts";
 import { Hooks } from "../../src/plugins/hooks.ts";
 import { systemClock } from "../../src/types/clock.ts";
 import { sessionKey } from "../../src/types/ids.ts";
-import type { SubagentRequest, Subagents } from "../../src/types/run/subagent.ts";
+import type { SubagentRequest, Subagents } from "../../src/types/subagent/subagent.ts";
 import type { Tool } from "../../src/types/run/tool.ts";
 import { type Boot, type DispatchFixture, heard, openDispatchFixture } from "../kit/dispatch.ts";
 import { makeTool, toolSet } from "../kit/tools.ts";

@@ -1,10 +1,9 @@
-import { randomUUID } from "node:crypto";
 import { Dispatch } from "../../dispatch/dispatch.ts";
 import type { DispatchPorts, ProgramPorts, Verdict } from "../../dispatch/ports.ts";
 import type { Outbox } from "../../outbox/deliver.ts";
 import type { Links } from "../../outbox/ports.ts";
 import type { Models } from "../../providers/catalog.ts";
-import { openJournal, type OpenJournal } from "../../store/journal/journal.ts";
+import type { OpenJournal } from "../../store/journal/journal.ts";
 import { openMediaStore } from "../../store/media.ts";
 import type { SandboxMachine } from "../../tools/sandbox/machine.ts";
 import { systemClock } from "../../types/clock.ts";
@@ -18,13 +17,15 @@ import type { Sessions } from "../../types/session.ts";
 import { deniedPaths, openTools } from "./agent-tools.ts";
 import { openCommands } from "./processes/open-commands.ts";
 import { gatewayTools } from "./tools/gateway-tools.ts";
-import { journalPath } from "../config/paths.ts";
+import { journalOf } from "./open-journal.ts";
 import type { OutgoingParts } from "./outgoing.ts";
 import type { Live } from "./live.ts";
 import { openLiveModels } from "./live-models.ts";
 import { openOutbox } from "./open-outbox.ts";
 import { programPorts } from "./program-ports.ts";
 import { openPrompting } from "./prompting.ts";
+import { openOtherSessions } from "./subagents/other-sessions.ts";
+import type { SubagentArchive } from "../../automation/spawn/archive.ts";
 import { notifyPairing, openHooks, openLiveSessions } from "./plugin-hooks.ts";
 import { openRunParts } from "./run-parts.ts";
 
@@ -39,6 +40,8 @@ export interface Core {
   readonly ports: DispatchPorts;
   /** The sandboxes of this machine, tried at the start. */
   readonly machine: SandboxMachine;
+  /** Archives the conversations of subagents; the daemon starts it. */
+  readonly archive: SubagentArchive;
   /** Flushes and closes the stores. */
   close(): Promise<void>;
 }
@@ -84,7 +87,8 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
   const { links, onSent } = around;
   const onDiskError = (error: OpenClawError) => around.onDiskError?.(error);
   const outbox = openOutbox(live, { journal: journal.outbox, links, hooks, log, clock, onSent, onDiskError });
-  const own = gatewayTools({ live, around, media, outbox, sent: journal.outbox, clock }, () => ports, around);
+  const others = { subagents: () => opened.spawner, talk: () => opened.talk };
+  const own = gatewayTools({ live, around, media, outbox, sent: journal.outbox, clock }, () => ports, around, others);
   const { machine, allowances, mcp, browsers } = runs;
   const [prompting] = await Promise.all([openPrompting(live, log, clock), runs.sandboxesTried]);
   const receive = (messages: readonly InboundMessage[]) => dispatch.receive(messages);
@@ -116,17 +120,16 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
     onPairing: (request) => onPairing(request, hooks, around),
   };
   const dispatch = new Dispatch(ports, prompting.commands);
-  const close = () => closeAll(commands, allowances, mcp, browsers, runs.engines, sessions, models, journal);
-  return { journal, sessions, media, models, outbox, dispatch, ports, machine, close };
+  const opened = openOtherSessions(live, { dispatch, ports, engines: runs.engines, machine });
+  const close = () => closeAll(opened, commands, allowances, mcp, browsers, runs.engines, sessions, models, journal);
+  const { archive } = opened.spawner;
+  return { journal, sessions, media, models, outbox, dispatch, ports, machine, archive, close };
 }
 
 function onPairing(request: PairingRequest, hooks: Parameters<typeof notifyPairing>[1], around: Surroundings): void {
   notifyPairing(request, hooks);
   around.onPairing?.(request);
 }
-
-const journalOf = ({ paths, config }: Live, log: Log): Promise<OpenJournal> =>
-  openJournal({ path: journalPath(paths), bootId: randomUUID(), sync: config.journal.fsync, log });
 
 /** Closes the parts in sequence, because an earlier part may need a later one. Throws the first error after all are closed. */
 async function closeAll(...parts: readonly { close(): Promise<void> }[]): Promise<void> {

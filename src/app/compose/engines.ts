@@ -22,6 +22,8 @@ import { KeyedQueue } from "../../utils/keyed-queue.ts";
 import { own } from "../../utils/own.ts";
 import { allowedModels, requireSameAgent } from "./allowed-models.ts";
 import type { Live } from "./live.ts";
+import type { EngineSpawns } from "../../automation/spawn/ports.ts";
+import { engineSpawns } from "./subagents/engine-spawns.ts";
 
 /** Milliseconds of silence after which a model call for an engine has stalled. */
 const IDLE_MS = 120_000;
@@ -63,6 +65,13 @@ export class Engines {
     const settings = engineSettings(this.#parts.live.config.plugins);
     if (settings.id === LEGACY) return undefined;
     return (host) => this.#open(ask, host, settings);
+  }
+
+  /** What the selected engine does about subagents. */
+  get spawns(): EngineSpawns {
+    const { live, clock, log } = this.#parts;
+    const engines = contributedEngines(live.contributions);
+    return engineSpawns({ live, clock, log, engines, config: () => shownConfig(live.config) });
   }
 
   /** Ends the maintenance that runs after turns. */

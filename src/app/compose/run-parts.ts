@@ -1,12 +1,10 @@
-import { AUTOMATION_TURNS } from "../../automation/turns.ts";
-import { subagentTurn } from "../../automation/subagents/subagent-turn.ts";
+import { kindsOf } from "./subagents/turn-kinds.ts";
 import { createTranscriber } from "../../channels/transcribe.ts";
 import { ImageLoader } from "../../history/images/load.ts";
 import { PruneMemory } from "../../history/prune-memory.ts";
 import type { Hooks } from "../../plugins/hooks.ts";
 import { COMMAND_NAMES } from "../../dispatch/commands/table.ts";
 import type { DispatchPorts } from "../../dispatch/ports.ts";
-import { TURN_KINDS, turnKinds } from "../../dispatch/turn-kinds/table.ts";
 import type { Browsers } from "../../browser/browsers.ts";
 import type { McpServers } from "../../mcp/servers.ts";
 import type { Models } from "../../providers/catalog.ts";
@@ -28,7 +26,7 @@ interface Sources {
   readonly live: Live;
   readonly models: Models;
   readonly sessions: Sessions;
-  readonly journal: Pick<Journal, "approvals" | "texts">;
+  readonly journal: Pick<Journal, "approvals" | "inbox" | "runs" | "texts">;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -80,7 +78,7 @@ export function openRunParts(sources: Sources): RunPartsOfAll {
     sandboxesTried: probeSandboxes(live.agents, machine),
     ports: {
       allowances,
-      kinds: turnKinds([...TURN_KINDS, ...AUTOMATION_TURNS, subagentTurn(hooks), ...contributions.turnKinds]),
+      kinds: kindsOf({ ...sources, engines }),
       hooks,
       texts,
       pruned: new PruneMemory(),

@@ -110,6 +110,7 @@ async function begin(parts: Parts, left: readonly InboxRow[]): Promise<void> {
   channels.open();
   heartbeats.start();
   parts.cron.start();
+  parts.core.archive.start();
 }
 
 /** The event does not contain the code; authorized clients read it with `pairing.list`. */

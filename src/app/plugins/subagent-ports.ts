@@ -4,11 +4,11 @@ import type { PluginSubagentPorts, SubagentGrant } from "../../plugins/ports.ts"
 import { canonicalKey } from "../../sessions/keys.ts";
 import { DEFAULT_ACCOUNT, type RunId, sessionKey } from "../../types/ids.ts";
 import type { MessageKey } from "../../types/run/message-run.ts";
-import type { SubagentRequest } from "../../types/run/subagent.ts";
+import type { SubagentRequest } from "../../types/subagent/subagent.ts";
 import { allowedModels } from "../compose/allowed-models.ts";
 import type { Core } from "../compose/core.ts";
 import type { Live } from "../compose/live.ts";
-import { openSubagents } from "../compose/subagents.ts";
+import { openSubagents } from "../compose/subagents/subagents.ts";
 import { readModelRef } from "../config/settings.ts";
 import { runPorts } from "./event-ports.ts";
 import { modelsOf } from "./models-of.ts";

@@ -1,6 +1,6 @@
 import type { HookEvents } from "../../types/hook/events.ts";
 import type { Outcome } from "../../types/journal.ts";
-import type { SubagentEnd } from "../../types/run/subagent.ts";
+import type { SubagentEnd } from "../../types/subagent/subagent.ts";
 
 /** The beginning of the `why` of a run that took too long; see `outcomeOf` in dispatch. */
 const TIMEOUT = "timeout:";

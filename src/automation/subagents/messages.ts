@@ -1,7 +1,8 @@
 import { createHash, randomUUID } from "node:crypto";
 import type { InboundMessage, SubagentTurn } from "../../types/chat/message.ts";
 import { channelId, DEFAULT_ACCOUNT, type RunId, runId, type SessionKey } from "../../types/ids.ts";
-import type { SubagentRequest } from "../../types/run/subagent.ts";
+import type { SubagentRequest } from "../../types/subagent/subagent.ts";
+import { defined } from "../../utils/defined.ts";
 import { SUBAGENT_KIND } from "./subagent-turn.ts";
 
 /** The channel of subagents. No adapter has this name. */
@@ -27,18 +28,11 @@ export function requireSame({ text, options }: InboundMessage, request: Subagent
 
 /** A request as a message of the inbox: durable, run once, and with an outcome like every other. */
 export function messageOf(
-  { message: text, model, plugin, requester, systemPrompt }: SubagentRequest,
+  request: SubagentRequest,
   id: RunId,
   { key, depth, now }: Place & { readonly now: number },
 ): InboundMessage {
-  const subagent: SubagentTurn = {
-    depth,
-    ...(requester?.isOwner === true && { isOwner: true }),
-    ...(plugin !== undefined && { plugin }),
-    ...(requester && { parent: requester.sessionKey }),
-    ...(requester?.tools && { tools: requester.tools }),
-    ...(systemPrompt !== undefined && { systemPrompt }),
-  };
+  const { message: text, model, spawn } = request;
   return {
     id,
     eventKey: id,
@@ -52,8 +46,20 @@ export function messageOf(
       operator: true,
       sessionKey: key,
       kind: SUBAGENT_KIND,
-      subagent,
-      ...(model !== undefined && { model }),
+      subagent: turnOf(request, depth),
+      ...defined({
+        model,
+        thinking: spawn?.thinking,
+        timeoutMs: spawn?.timeoutMs,
+        whenEnded: spawn?.whenEnded(id, depth),
+      }),
     },
   };
 }
+
+const turnOf = ({ plugin, requester, systemPrompt, spawn }: SubagentRequest, depth: number): SubagentTurn => ({
+  depth,
+  ...(requester?.isOwner === true && { isOwner: true }),
+  ...(requester && { parent: requester.sessionKey, root: requester.root ?? requester.sessionKey }),
+  ...defined({ plugin, tools: requester?.tools, systemPrompt, files: spawn?.files }),
+});

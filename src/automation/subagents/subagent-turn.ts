@@ -3,13 +3,14 @@ import type { HookRunner } from "../../types/hook/hooks.ts";
 import type { Principal } from "../../types/run/principal.ts";
 import type { EndedTurnRef, TurnKind } from "../../types/run/turn-kind.ts";
 import type { Session } from "../../types/session.ts";
+import type { EngineSpawns } from "../spawn/ports.ts";
 import { hookEndOf } from "./ends.ts";
 
 /** The name of the kind in messages. */
 export const SUBAGENT_KIND = "subagent";
 
 /** The turn of a subagent: another run, or a plugin, asked for it and reads its answer in the transcript. */
-export const subagentTurn = (hooks?: HookRunner): TurnKind => ({
+export const subagentTurn = (hooks?: HookRunner, engine?: Pick<EngineSpawns, "ended">): TurnKind => ({
   name: SUBAGENT_KIND,
   trigger: "subagent",
   actsFor,
@@ -24,9 +25,13 @@ export const subagentTurn = (hooks?: HookRunner): TurnKind => ({
   refusals: "logged",
   answer: "whole",
   maintenance: "none",
+  promptFiles: ({ options }) => options?.subagent?.files,
   systemPrompt: ({ options }) => options?.subagent?.systemPrompt,
   depth: ({ options }) => options?.subagent?.depth ?? 1,
-  end: async (turn, session, { now }) => notifyEnded(turn, session, { hooks, endedAt: now() }),
+  async end(turn, session, { now }) {
+    notifyEnded(turn, session, { hooks, endedAt: now() });
+    await engine?.ended({ childSessionKey: session.key, reason: "completed" });
+  },
 });
 
 function actsFor({ options }: Pick<InboundMessage, "options">): Principal {

@@ -16,7 +16,7 @@ import type {
   Subagents,
   SubagentSession,
   SubagentWait,
-} from "../../types/run/subagent.ts";
+} from "../../types/subagent/subagent.ts";
 import type { Sessions } from "../../types/session.ts";
 import { KeyedQueue } from "../../utils/keyed-queue.ts";
 import { endOf } from "./ends.ts";
@@ -157,7 +157,7 @@ export class SubagentRuns implements Subagents {
   }
 
   /** Notes whose conversation it is before anything can be written into it. */
-  async #enterRow({ key, depth }: Place, { plugin, requester }: SubagentRequest): Promise<void> {
+  async #enterRow({ key, depth }: Place, { plugin, requester, spawn }: SubagentRequest): Promise<void> {
     const { sessions } = this.#ports;
     const entry = sessions.peek(key);
     const above = requester && sessions.peek(requester.sessionKey);
@@ -170,6 +170,7 @@ export class SubagentRuns implements Subagents {
       spawnDepth: depth,
       ...(requester && { spawnedBy: requester.sessionKey }),
       ...(plugin !== undefined && { spawnedByPlugin: plugin }),
+      ...(spawn && { label: spawn.label, archiveAt: spawn.archiveAt }),
     };
     if (entry) {
       await sessions.patch(key, patch, { now: true });
@@ -178,6 +179,7 @@ export class SubagentRuns implements Subagents {
     const session = await sessions.acquire(key);
     try {
       await session.update(patch, { now: true });
+      await spawn?.fill?.(session);
     } finally {
       session.release();
     }

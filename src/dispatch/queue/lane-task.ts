@@ -24,8 +24,11 @@ export interface TurnTask {
   readonly steers?: boolean;
   /** Milliseconds without a further message before it begins, when it waited for a turn. */
   readonly debounceMs?: number;
-  /** `first`: it leaves a queue that is over its cap before any turn of a person. */
-  readonly overCap?: "first";
+  /**
+   * `first`: it leaves a queue that is over its cap before any turn of a person. `never`: it neither leaves nor counts, and turns that come
+   * later are run before it.
+   */
+  readonly overCap?: "first" | "never";
 }
 
 /** The messages of a task. */

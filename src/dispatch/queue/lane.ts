@@ -53,7 +53,9 @@ export class Lane {
   }
 
   push(task: LaneTask, now = 0): void {
-    this.#tasks.push(task);
+    let at = this.#tasks.length;
+    if (task.kind === "turn" && task.overCap !== "never") while (yields(this.#tasks[at - 1])) at -= 1;
+    this.#tasks.splice(at, 0, task);
     this.pushedAt = now;
     if (this.active?.isOver !== true) this.isBurst = true;
   }
@@ -150,9 +152,9 @@ export class Lane {
    * turn with a line for each of their messages. Turns that no person wrote leave first.
    */
   shed(queue: Pick<QueueSettings, "cap" | "drop">): readonly LaneTask[] {
-    const first = this.#takeOut(this.#turns.filter(leavesFirst).slice(0, overCap(this.#turns.length, queue.cap)));
+    const first = this.#takeOut(this.#counted.filter(leavesFirst).slice(0, overCap(this.#counted.length, queue.cap)));
     if (queue.drop === "summarize") return [...first, ...this.#fold(queue.cap)];
-    const said = this.#turns.filter((task) => !leavesFirst(task));
+    const said = this.#counted.filter((task) => !leavesFirst(task));
     const over = overCap(said.length, queue.cap);
     return [...first, ...this.#takeOut(queue.drop === "old" ? said.slice(0, over) : said.slice(said.length - over))];
   }
@@ -161,16 +163,21 @@ export class Lane {
     return this.#tasks.filter((task) => task.kind === "turn");
   }
 
+  /** Those that the cap limits. */
+  get #counted(): readonly TurnTask[] {
+    return this.#turns.filter((task) => task.overCap !== "never");
+  }
+
   /** When no two turns can become one, the newest is refused: its sender is informed at once. */
   #fold(cap: number): readonly LaneTask[] {
     const refused: LaneTask[] = [];
-    while (overCap(this.#turns.length, cap) > 0) {
-      const pair = foldablePair(this.#turns);
+    while (overCap(this.#counted.length, cap) > 0) {
+      const pair = foldablePair(this.#counted);
       if (pair) {
         this.#tasks.splice(this.#tasks.indexOf(pair[0]), 1, fold(...pair));
         this.#tasks.splice(this.#tasks.indexOf(pair[1]), 1);
       } else {
-        const newest = this.#turns.findLast((task) => task.queued.isReplay !== true);
+        const newest = this.#counted.findLast((task) => task.queued.isReplay !== true);
         if (!newest) break;
         refused.push(...this.#takeOut([newest]));
       }
@@ -217,6 +224,8 @@ const firstIdOf = ({ queued }: TurnTask): number => queued.rows[0]?.id ?? 0;
 
 const isLater = (task: LaneTask, id: number): boolean =>
   task.kind === "turn" && task.queued.text === undefined && firstIdOf(task) > id;
+
+const yields = (task: LaneTask | undefined): boolean => task?.kind === "turn" && task.overCap === "never";
 
 const leavesFirst = (task: TurnTask): boolean => task.overCap === "first";
 

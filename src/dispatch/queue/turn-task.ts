@@ -17,7 +17,9 @@ export function queueOf(key: SessionKey, { rows: [row], isReplay }: QueuedTurn, 
   if (!row) return { ...settings.queue, mode: "followup" };
   const inline = saidIn(row.message, key, ports).values.queue;
   const queue = queueSettings(row.message.from, sessions.peek(key), settings, inline);
-  return isReplay === true || kinds.of(row.message).queue === "alone" ? { ...queue, mode: "followup" } : queue;
+  const how = kinds.of(row.message).queue;
+  const waits = isReplay === true || how === "alone" || (how === "joins" && queue.mode === "interrupt");
+  return waits ? { ...queue, mode: "followup" } : queue;
 }
 
 /** The task of a message that found its lane so that this is to be done with it. */
@@ -27,14 +29,14 @@ export function taskOf(
   { kinds }: Pick<TaskPorts, "kinds">,
 ): TurnTask {
   const merges = action === "start" || QUEUE_MODE_RULES[mode].merges;
-  const leavesFirst = queued.rows.every(({ message }) => kinds.of(message).overCap === "first");
+  const kind = queued.rows[0] && kinds.of(queued.rows[0].message);
   return {
     kind: "turn",
     queued,
     merge: merges && queued.log === undefined && queued.isReplay !== true,
     steers: action === "steer",
     debounceMs,
-    ...(leavesFirst && { overCap: "first" }),
+    ...(kind && kind.overCap !== "by_config" && { overCap: kind.overCap }),
   };
 }
 

@@ -46,7 +46,7 @@ export const actingOf = (
 function placeOf(
   rows: readonly InboxRow[],
   { kinds, settings }: PrincipalPorts,
-): Pick<Acting, "depth" | "senders" | "chatRules" | "inherited" | "only"> {
+): Pick<Acting, "depth" | "root" | "senders" | "chatRules" | "inherited" | "only"> {
   const [first] = rows;
   if (!first) return {};
   const depth = Math.max(...rows.map(({ message }) => kinds.of(message).depth?.(message) ?? 0));
@@ -62,10 +62,12 @@ function placeOf(
 }
 
 /** The tools of the run that asked for this turn, or started the command that woke it; those that a scheduled job names. */
-function inheritedBy({ options }: InboundMessage): Pick<Acting, "inherited" | "only"> {
-  const inherited = options?.subagent?.tools ?? options?.exec?.tools;
-  const only = options?.cron?.tools;
-  return { ...(inherited && { inherited }), ...(only && { only }) };
+function inheritedBy({ options = {} }: InboundMessage): Pick<Acting, "inherited" | "only" | "root"> {
+  const { subagent, announce, relay, exec, cron } = options;
+  const from = subagent ?? announce ?? relay;
+  const inherited = from?.tools ?? exec?.tools;
+  const only = cron?.tools;
+  return { ...(inherited && { inherited }), ...(only && { only }), ...(from?.root && { root: from.root }) };
 }
 
 /** Operators' clients and turns that nobody wrote have no sender. */

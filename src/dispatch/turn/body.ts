@@ -3,6 +3,7 @@ import { sizesOf } from "../../prompt/parts.ts";
 import { isMainKey } from "../../sessions/keys.ts";
 import { MESSAGE_TOOL } from "../../tools/message/message-result.ts";
 import type { SessionKey } from "../../types/ids.ts";
+import type { InboundMessage } from "../../types/chat/message.ts";
 import type { UserTurn } from "../../harness/request.ts";
 import type { InboxRow, SystemEvent } from "../../types/journal.ts";
 import type { Session } from "../../types/session.ts";
@@ -91,7 +92,17 @@ export function joiningTurn(
     hasMessageTool: () => false,
   });
   const { receivedAt: at } = row.message;
-  return { entryId: turnIdOf(row), text: body.text, images: [], at, parts: sizesOf(body.parts) };
+  const from = provenanceOf(row.message, ports);
+  return { entryId: turnIdOf(row), text: body.text, images: [], at, parts: sizesOf(body.parts), ...from };
+}
+
+/** Where a message came from that no person wrote. */
+export function provenanceOf(
+  message: InboundMessage,
+  { kinds }: Pick<BodyPorts, "kinds">,
+): Pick<UserTurn, "provenance"> {
+  const { provenance, source } = kinds.of(message);
+  return provenance ? { provenance: { ...provenance, ...source?.(message) } } : {};
 }
 
 const isMessageTool = ({ name }: Tool) => name === MESSAGE_TOOL;

@@ -5,6 +5,7 @@ import type { QueuedTurn } from "../ports.ts";
 import { saidIn } from "../directives/said.ts";
 import { joiningTurn } from "./body.ts";
 import { leave } from "./stages/claim.ts";
+import { loadRows } from "./stages/load-rows.ts";
 import { finishSteered } from "./stages/earlier-end.ts";
 import type { TurnPorts } from "./ports.ts";
 
@@ -13,14 +14,15 @@ import type { TurnPorts } from "./ports.ts";
  * start finds the message after a crash.
  */
 export async function steer(run: Run, key: SessionKey, queued: QueuedTurn, ports: TurnPorts): Promise<boolean> {
-  const [row, ...more] = queued.rows;
+  if (queued.rows.length > 1) return false;
+  const [row] = (await loadRows(queued, ports))?.rows ?? [];
   if (!row) return true;
   const settings = ports.settings();
   const agent = settings.agents.get(settings.agentOf(key));
   const { queue: _queue, ...ofATurnOfItsOwn } = saidIn(row.message, key, ports).values;
   // Files are fetched only for a turn of their own, and only that can think and show what its message asks for.
-  if (!agent || more.length > 0 || hasFiles(row) || Object.keys(ofATurnOfItsOwn).length > 0) return false;
-  const turn = joiningTurn(queued, row, agent, { key, ports });
+  if (!agent || hasFiles(row) || Object.keys(ofATurnOfItsOwn).length > 0) return false;
+  const turn = joiningTurn({ ...queued, rows: [row] }, row, agent, { key, ports });
   const claim = { sessionKey: key, runId: run.stream.facts.runId, turnId: turn.entryId };
   if ((await ports.journal.inbox.claim([row.id], claim)).length === 0) {
     leave(queued, ports);

@@ -8,6 +8,8 @@ import { BROKEN, QUEUE_FULL } from "../chat-texts.ts";
 import { liveLines } from "./live-state.ts";
 import type { TurnPorts } from "./ports.ts";
 import { StartGate } from "../queue/start-gate.ts";
+import { hasOwnerRights } from "../../types/run/principal.ts";
+import { principalOf } from "./principal.ts";
 import { runTurn } from "./turn-stages.ts";
 import { steer } from "./steer.ts";
 import { Turn, type TurnSlot } from "./turn.ts";
@@ -62,13 +64,12 @@ export class Turns implements TurnHandler {
 
   /** By a message without `/stop`, only an owner ends an owner's turn. Everybody ends a turn that no person asked for. */
   mayInterrupt({ rows }: QueuedTurn, running: readonly InboxRow[]): boolean {
-    const asked = running.filter((row) => this.#ports.kinds.of(row.message).queue !== "alone");
+    const asked = running.filter((row) => this.#ports.kinds.of(row.message).queue === "by_mode");
     return asked.length === 0 || this.#isOwners(rows) || !this.#isOwners(asked);
   }
 
   #isOwners(rows: readonly InboxRow[]): boolean {
-    const { isOwner } = this.#ports.settings();
-    return rows.every((row) => isOwner(row.message));
+    return rows.every((row) => hasOwnerRights(principalOf([row], this.#ports)));
   }
 
   onDiskFull(task: LaneTask, error: unknown): Promise<void> {

@@ -17,6 +17,7 @@ import type { Attempt, RunParts } from "./plan.ts";
 import type { SentRequest } from "../failover/refused.ts";
 import type { RunRequest } from "../request.ts";
 import { toAgentTool } from "../tools/tools.ts";
+import { isFields } from "../../utils/fields.ts";
 import { isUnanswered } from "./unanswered.ts";
 import { loadAgentSdk } from "./warm.ts";
 
@@ -213,11 +214,15 @@ function outcomeOf(agent: Agent, { translator, plan, request, guard, facts, cont
     broken,
     sent,
   });
-  if (!isAssistant(last)) return failed(agent.state.errorMessage ?? "");
-  if (last.stopReason === "error" || last.stopReason === "aborted") return failed(last.errorMessage ?? "", last);
+  if (!isAssistant(last))
+    return endsTurn(last) ? { kind: "replied", stop: "stop" } : failed(agent.state.errorMessage ?? "");
+  if (BROKEN.has(last.stopReason)) return failed(last.errorMessage ?? "", last);
   if (isUnanswered(agent.state.messages.filter(isChat), request)) return failed("");
   return { kind: "replied", stop: last.stopReason === "length" ? "length" : "stop" };
 }
+
+/** How an answer ends that is not whole. */
+const BROKEN: ReadonlySet<string> = new Set(["error", "aborted"]);
 
 const loopFailure = ({ detector, tool, count }: LoopFound): Failure => ({
   kind: "tool_loop",
@@ -232,6 +237,14 @@ function isAssistant(message: unknown): message is AssistantMessage {
 
 const isChat = (message: AgentMessage): message is ChatMessage =>
   message.role === "user" || message.role === "assistant" || message.role === "toolResult";
+
+/** The result of a tool that ends the turn. */
+const endsTurn = (message: AgentMessage | undefined): boolean =>
+  message !== undefined &&
+  isChat(message) &&
+  message.role === "toolResult" &&
+  isFields(message.details) &&
+  message.details["endsTurn"] === true;
 
 function hasError(details: unknown): boolean {
   return typeof details === "object" && details !== null && "isError" in details && details.isError === true;

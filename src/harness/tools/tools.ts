@@ -130,7 +130,9 @@ export function toAgentTool(tool: Tool, setting: ToolSetting): AgentTool {
       };
       const result = await runHooked(tool, params, context, setting);
       await untrusted.content.took(tool.name, result);
-      return { content: result.content, details: { ...result.details, isError: result.isError === true } };
+      const ends = result.endsTurn === true && result.isError !== true;
+      const details = { ...result.details, isError: result.isError === true, ...(ends && { endsTurn: true }) };
+      return { content: result.content, details, ...(ends && { terminate: true }) };
     },
   };
 }

@@ -3,7 +3,7 @@ import type { ContributionRegistry } from "../../types/contribution.ts";
 import { sessionKey, type SessionKey } from "../../types/ids.ts";
 import type { Log } from "../../types/log.ts";
 import type { FoundPlugin } from "../../types/plugin/manifest.ts";
-import type { SubagentRequester } from "../../types/run/subagent.ts";
+import type { SubagentRequester } from "../../types/subagent/subagent.ts";
 import { isFields } from "../../utils/fields.ts";
 import { own } from "../../utils/own.ts";
 import { within } from "../../utils/within.ts";

@@ -2,7 +2,7 @@ import type { InboxRow } from "../../types/journal.ts";
 import type { Peer } from "../../types/chat/message.ts";
 import { count, json } from "./columns.ts";
 import type { Commits } from "./commits.ts";
-import { toInboxRow } from "./inbox.ts";
+import { toInboxRow } from "./inbox/rows.ts";
 
 /** No reader shows more lines. */
 const MOST = 5000;

@@ -7,7 +7,7 @@ import { createCronTable } from "../cron/cron-table.ts";
 import { readCounts, type JournalCounts } from "./counts.ts";
 import { createFile, fileSize } from "../files.ts";
 import { readHeard } from "./heard.ts";
-import { createInbox } from "./inbox.ts";
+import { createInbox } from "./inbox/inbox.ts";
 import { createApprovals, createLedger, createReceived, createValues } from "./ledger.ts";
 import { createMessageDesk, type MessageDesk } from "./messages.ts";
 import { openCommits } from "../open-commits.ts";

@@ -1,10 +1,10 @@
 import type { Clock } from "../../types/clock.ts";
 import type { InboxRow, OutboxRow } from "../../types/journal.ts";
 import type { InboundMessage } from "../../types/chat/message.ts";
-import { runAgain, type Again } from "./again.ts";
+import { runAgain, type Again } from "./inbox/again.ts";
 import { count, countOr } from "./columns.ts";
 import type { Commits } from "./commits.ts";
-import { toInboxRow } from "./inbox.ts";
+import { toInboxRow } from "./inbox/rows.ts";
 import { OUTBOX_ROWS, toOutboxRow } from "./outbox.ts";
 import type { Params, Row, Statements } from "./sqlite.ts";
 

@@ -3,7 +3,7 @@ import { systemClock } from "../../types/clock.ts";
 import type { Inbox, OutboxJournal, PairingDesk, RunLedger, Texts } from "../../types/journal.ts";
 import { Commits } from "./commits.ts";
 import { readVersion } from "./database.ts";
-import { createInbox } from "./inbox.ts";
+import { createInbox } from "./inbox/inbox.ts";
 import { openJournal } from "./journal.ts";
 import { createLedger } from "./ledger.ts";
 import { createMessageLook, type MessageLook } from "./messages.ts";

@@ -184,6 +184,11 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX cron_runs_at ON cron_runs (ts);
   CREATE INDEX cron_runs_session ON cron_runs (session_key) WHERE session_key IS NOT NULL;
   `,
+  `
+  ALTER TABLE inbox ADD COLUMN reports_to TEXT;
+  ALTER TABLE inbox ADD COLUMN works_in TEXT;
+  CREATE INDEX inbox_at_work ON inbox (works_in, reports_to) WHERE state <> 'done' AND reports_to IS NOT NULL;
+  `,
 ];
 
 /** The version that this program writes. */

@@ -15,7 +15,7 @@ export function agentsListTool(acts: Pick<SessionActs, "agents">, requester: Age
     input: z.object({}),
     hasSideEffects: false,
     async run() {
-      const { all, mayStart } = acts.agents();
+      const { all, mayStart } = acts.agents(requester);
       const allowAny = mayStart.includes("*");
       const agents = all.filter(({ id }) => id === requester || allowAny || mayStart.includes(id));
       const lines = agents.map(({ id, name }) => {

@@ -1,8 +1,13 @@
 import type { SessionActs } from "../../types/session-acts.ts";
-import type { ToolContribution } from "../../types/run/tool.ts";
+import type { SessionTalk, SubagentActs } from "../../types/subagent/spawn.ts";
+import type { Tool, ToolContribution, ToolScene } from "../../types/run/tool.ts";
 import { AGENTS_TOOL, agentsListTool } from "./agents.ts";
 import { PLAN_TOOL, updatePlanTool } from "./plan.ts";
 import { sessionStatusTool, STATUS_TOOL } from "./status.ts";
+import { SPAWN_TOOL, spawnTool } from "./spawn.ts";
+import { SUBAGENTS_TOOL, subagentsTool } from "./subagents.ts";
+import { HISTORY_TOOL, historyTool, LIST_TOOL, listTool, SEND_TOOL, sendTool } from "./talk.ts";
+import { YIELD_TOOL, yieldTool } from "./yield.ts";
 
 /** The tools that show and change what the gateway knows of a run's session and its agents. */
 export const sessionTools = (acts: SessionActs): readonly ToolContribution[] => [
@@ -10,3 +15,33 @@ export const sessionTools = (acts: SessionActs): readonly ToolContribution[] => 
   { name: STATUS_TOOL, forRun: ({ acting }) => sessionStatusTool(acts, acting) },
   { name: AGENTS_TOOL, forRun: ({ agent }) => agentsListTool(acts, agent.id) },
 ];
+
+/** What tools ask of other sessions; undefined until the gateway has begun. */
+export interface OtherSessions {
+  subagents(): SubagentActs | undefined;
+  talk(): SessionTalk | undefined;
+}
+
+/** The tools that start other sessions, read them and write to them. */
+export const otherSessionTools = ({ subagents, talk }: OtherSessions): readonly ToolContribution[] => [
+  withActs(SPAWN_TOOL, subagents, spawnTool),
+  withActs(SUBAGENTS_TOOL, subagents, subagentsTool),
+  withActs(YIELD_TOOL, subagents, yieldTool),
+  withActs(LIST_TOOL, talk, listTool),
+  withActs(HISTORY_TOOL, talk, historyTool),
+  withActs(SEND_TOOL, talk, sendTool),
+];
+
+function withActs<Acts>(
+  name: string,
+  acts: () => Acts | undefined,
+  make: (acts: Acts, scene: ToolScene) => Tool,
+): ToolContribution {
+  return {
+    name,
+    forRun(scene) {
+      const own = acts();
+      return own && make(own, scene);
+    },
+  };
+}

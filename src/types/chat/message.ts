@@ -1,4 +1,5 @@
 import type { AccountId, ChannelId, MediaId, SessionKey } from "../ids.ts";
+import type { AgentInternalEvent } from "../engine/internal-event.ts";
 import type { ThinkLevel } from "../run/model.ts";
 
 /** Where a message came from and where its answer goes. Ids are the platform's, as strings. */
@@ -121,7 +122,30 @@ export interface InboundMessage {
   readonly options?: MessageOptions;
 }
 
-export interface MessageOptions {
+/** What the kinds of turns need to know that no person asked for. */
+interface KindOptions {
+  /** Set when nobody wrote and the gateway itself started the turn. */
+  readonly heartbeat?: HeartbeatTurn;
+  /** Set for the turn of a subagent. */
+  readonly subagent?: SubagentTurn;
+  /** Set for the turn in which a session is told that a subagent has ended. */
+  readonly announce?: AnnounceTurn;
+  /** Set for a message that another session's agent wrote. */
+  readonly relay?: RelayTurn;
+  /** Set for the turn after the end of a background command, which acts for whoever started the command. */
+  readonly exec?: { readonly isOwner: boolean; readonly tools?: readonly string[] };
+  /** Set for the turn of a scheduled job. */
+  readonly cron?: CronTurn;
+  /** Set for the turn of a request from another program. */
+  readonly hook?: HookTurn;
+  /**
+   * The message that is accepted in the commit that ends this one, unless this one was stopped. Of a subagent it waits while other
+   * messages of its session, or subagents that it asked for, are open: then the last of them brings it.
+   */
+  readonly whenEnded?: InboundMessage;
+}
+
+export interface MessageOptions extends KindOptions {
   /** The session to use instead of the routed one. */
   readonly sessionKey?: SessionKey;
   readonly thinking?: ThinkLevel;
@@ -133,16 +157,6 @@ export interface MessageOptions {
   readonly operator?: boolean;
   /** The name of the turn's `TurnKind`; a person's message when unset. */
   readonly kind?: string;
-  /** Set when nobody wrote and the gateway itself started the turn. */
-  readonly heartbeat?: HeartbeatTurn;
-  /** Set for the turn of a subagent. */
-  readonly subagent?: SubagentTurn;
-  /** Set for the turn after the end of a background command, which acts for whoever started the command. */
-  readonly exec?: { readonly isOwner: boolean; readonly tools?: readonly string[] };
-  /** Set for the turn of a scheduled job. */
-  readonly cron?: CronTurn;
-  /** Set for the turn of a request from another program. */
-  readonly hook?: HookTurn;
 }
 
 /** How the turn of a request from another program runs. */
@@ -185,6 +199,54 @@ export interface SubagentTurn {
   readonly parent?: SessionKey;
   /** Joins the system prompt. */
   readonly systemPrompt?: string;
+  /** The only files of the workspace that the system prompt has; all when unset. */
+  readonly files?: readonly string[];
+  /** The session above all others that wait for it. */
+  readonly root?: SessionKey;
+}
+
+/** With whose rights a turn acts that another turn of the same session brought about. */
+interface HandedOn {
+  /** That turn had an owner's rights. */
+  readonly isOwner?: boolean;
+  /** Names of its tools, which are all that this turn can have. */
+  readonly tools?: readonly string[];
+  /** How many runs may be waiting for that session; 0 for one that people have. */
+  readonly depth?: number;
+  /** The session for which that session works, when it is a subagent's. */
+  readonly root?: SessionKey;
+}
+
+/** The end of a subagent, as the session that asked for it is told. */
+export interface AnnounceTurn extends HandedOn {
+  readonly child: SessionKey;
+  /** The first run of the subagent. */
+  readonly runId: string;
+  readonly label: string;
+  /** Epoch milliseconds. */
+  readonly startedAt: number;
+  /** Nobody is to be told; it only keeps the order. */
+  readonly isSilent?: boolean;
+  /** What is told; made when the turn begins, so the journal does not have it. */
+  readonly event?: AgentInternalEvent;
+}
+
+/** A message from one session's agent to another session. */
+export interface RelayTurn extends HandedOn {
+  /** The session whose agent wrote it. */
+  readonly from: SessionKey;
+  /** `answer`: it asks the agent. `last`: the agent may tell its own chat what came of it. */
+  readonly step: "answer" | "last";
+  /** The session that began it, and the one that it asked. */
+  readonly between: readonly [asker: SessionKey, asked: SessionKey];
+  /** The same for all messages that follow from one. */
+  readonly traceId: string;
+  /** The sessions that the messages of this trace have been in. */
+  readonly trace: readonly SessionKey[];
+  /** How many more answers may go back and forth. */
+  readonly turnsLeft: number;
+  /** The run whose answer is the text; the text is in the message when unset. */
+  readonly answerOf?: { readonly key: SessionKey; readonly runId: string };
 }
 
 /** The settings of a turn that the gateway starts itself, so that an agent checks on things. */

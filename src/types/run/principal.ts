@@ -35,6 +35,8 @@ export interface Acting {
   readonly sessionId?: string;
   /** How many runs wait for the turn, each for the one below it; more than 0 for a subagent's. 0 when unset. */
   readonly depth?: number;
+  /** The session of people for which it works, when its own is a subagent's. */
+  readonly root?: SessionKey;
   /** Everybody who wrote the turn's messages; nobody when unset. */
   readonly senders?: readonly SenderNames[];
   /** What the config says about tools in the turn's chat. */

@@ -15,6 +15,8 @@ export interface ToolResult {
   readonly isError?: boolean;
   /** Kept in the transcript for people and the page, never shown to the model. */
   readonly details?: Record<string, unknown>;
+  /** The model is not asked again: the turn ends with this call, if no other call of the same answer asks for more. */
+  readonly endsTurn?: boolean;
 }
 
 /** What a person is asked about a command, or about another call of a tool. */

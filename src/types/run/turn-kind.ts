@@ -1,3 +1,4 @@
+import type { AgentInternalEvent } from "../engine/internal-event.ts";
 import type { SessionKey } from "../ids.ts";
 import type { Outcome } from "../journal.ts";
 import type { InboundMessage, MessageOptions } from "../chat/message.ts";
@@ -23,26 +24,42 @@ interface TurnRunFacts {
   readonly slots?: "automation";
 }
 
+/** What a turn's message says, where that is more than its text. */
+interface TurnContent {
+  /** Where its transcript entry says that it came from. A person wrote it when unset. */
+  readonly provenance?: InputProvenance;
+  /** What `provenance` says of one message in addition. */
+  source?(message: InboundMessage): Pick<InputProvenance, "sourceSessionKey">;
+  /** The events that a message was made from, for context engines. None when unset. */
+  events?(message: InboundMessage): readonly AgentInternalEvent[];
+  /** Text for the `System:` lines of the turn. */
+  news?(message: InboundMessage): string | undefined;
+  /**
+   * Completes a message whose text the journal does not have. Asked before its turn begins, or before it joins one; again after a
+   * restart. With `dropped` there is nothing to say, for this reason.
+   */
+  load?(message: InboundMessage): Promise<InboundMessage | { readonly dropped: string }>;
+}
+
 /**
  * Why a turn exists, and everything that the gateway does differently because of it: one row of a table. Code that needs
  * to know asks the row for the property, never for its name.
  */
-export interface TurnKind extends TurnRunFacts {
+export interface TurnKind extends TurnRunFacts, TurnContent {
   /** As in `MessageOptions.kind`. */
   readonly name: string;
   /** What receipts, metrics and costs name as the cause. */
   readonly trigger: RunTrigger;
-  /** Where its transcript entry says that it came from. A person wrote it when unset. */
-  readonly provenance?: InputProvenance;
   /** Whether a text that begins with `/` is a command. */
   readonly takesCommands: boolean;
   /**
-   * How it meets a busy session. `by_mode`: as the queue mode says. `alone`: it waits, is never merged, steers no turn,
-   * is not steered into, and interrupts nothing.
+   * How it meets a busy session. `by_mode`: as the queue mode says. `joins`: so too, but it interrupts nothing, waits for what people
+   * write meanwhile, and is merged with its like alone. `alone`: it waits, is never merged, steers no turn, is not steered into, and
+   * interrupts nothing.
    */
-  readonly queue: "by_mode" | "alone";
-  /** Which turns leave a queue that is over its cap. `first`: these, before any that a person wrote. */
-  readonly overCap: "by_config" | "first";
+  readonly queue: "by_mode" | "joins" | "alone";
+  /** Which turns leave a queue that is over its cap. `first`: these, before any that a person wrote. `never`: these do not count. */
+  readonly overCap: "by_config" | "first" | "never";
   /** What the transcript keeps of it. `when_replied`: the conversation continues without a turn that replied nothing. */
   readonly transcript: "always" | "when_replied" | "never";
   /** Whether it counts as a use of its conversation: moves `updatedAt` and the chat's facts, and may begin a new one after idle time. */
@@ -59,8 +76,6 @@ export interface TurnKind extends TurnRunFacts {
   /** What follows the answer under the session's lock: `full` is memory flush and compaction. */
   readonly maintenance: "full" | "none";
 
-  /** Text for the `System:` lines of the turn. */
-  news?(message: InboundMessage): string | undefined;
   /** Called once before the first run of a turn, under the session's lock. Rejects when the transcript cannot be written. */
   begin?(turn: TurnRef, session: Session): Promise<void>;
   /** What of the answer is for people. The whole answer when unset. */
@@ -79,6 +94,8 @@ export interface TurnRef {
 }
 
 export interface EndedTurnRef extends TurnRef {
+  /** All of its messages. */
+  readonly messages: readonly InboundMessage[];
   readonly outcome: Outcome;
   /** The answer's messages without directives, joined; see `filter`. */
   readonly text: string;

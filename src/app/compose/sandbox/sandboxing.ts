@@ -63,7 +63,7 @@ function isConfinedWherePossible(
   machine: Machine,
 ): boolean {
   if (sandbox?.mode !== "auto" || machine.known(sandbox.backend)?.ok !== true) return false;
-  return !hasOwnerRights(acting.principal) || isOfGroup(acting.sessionKey);
+  return !hasOwnerRights(acting.principal) || isOfGroup(acting.root ?? acting.sessionKey);
 }
 
 /** A group's session, and those of subagents that work for it. */

@@ -2,7 +2,7 @@ import { modelChange } from "../../../dispatch/commands/model.ts";
 import { statusText } from "../../../dispatch/commands/status.ts";
 import type { DispatchPorts } from "../../../dispatch/ports.ts";
 import { readPlan } from "../../../tools/session/plan.ts";
-import type { SessionKey } from "../../../types/ids.ts";
+import type { AgentId, SessionKey } from "../../../types/ids.ts";
 import { planLines } from "../../../types/plan.ts";
 import type { SessionActs } from "../../../types/session-acts.ts";
 import type { Live } from "../live.ts";
@@ -21,9 +21,9 @@ export function sessionActs(live: Live, ports: () => DispatchPorts): SessionActs
       const changed = await ports().sessions.patch(key, change, { now: true });
       return changed ? undefined : "There is no session with this key.";
     },
-    agents: () => ({
+    agents: (asking) => ({
       all: live.agents.map(({ id, name }) => ({ id, ...(name !== undefined && { name }) })),
-      mayStart: live.config.agents.defaults.subagents.allowAgents,
+      mayStart: mayStart(live, asking),
     }),
   };
 }
@@ -37,4 +37,10 @@ async function status(key: SessionKey, isOwner: boolean, ports: DispatchPorts): 
   const plan = readPlan(entry.plan);
   const lines = plan ? ["Plan:", ...planLines(plan)] : [];
   return [`Time: ${new Date(ports.clock.now()).toISOString()}`, text, ...lines].join("\n");
+}
+
+/** The other agents that an agent may start as subagents. */
+function mayStart({ config }: Live, asking: AgentId): readonly string[] {
+  const own = config.agents.list.find(({ id }) => id === asking)?.subagents;
+  return own?.allowAgents ?? config.agents.defaults.subagents.allowAgents ?? [];
 }

@@ -3,6 +3,7 @@ import type { AgentSettings } from "../../../types/settings.ts";
 import type { QueuedTurn } from "../../ports.ts";
 import { agentGone, agentStopped, NOT_ANSWERED } from "../../chat-texts.ts";
 import { claimRows } from "./claim-rows.ts";
+import { loadRows } from "./load-rows.ts";
 import type { TurnPorts } from "../ports.ts";
 import type { StageEnd, Turn } from "../turn.ts";
 
@@ -18,7 +19,8 @@ export async function claim(turn: Turn, ports: TurnPorts): Promise<StageEnd> {
   const stored = ports.journal.inbox.synced();
   // A stage that changes the transcript gets its failure; a turn that ends before has nothing to do with it.
   stored.catch(() => undefined);
-  const taken = await claimRows(queued, key, ports.journal.inbox);
+  const loaded = await loadRows(queued, ports);
+  const taken = loaded && (await claimRows(loaded, key, ports.journal.inbox));
   if (!taken) return leave(queued, ports);
   ports.replies.acks.end(queued.rows.filter((row) => !taken.rows.includes(row)));
   turn.queued = taken;

@@ -16,12 +16,13 @@ export async function maintain(turn: Turn, ports: TurnPorts): Promise<StageEnd> 
 }
 
 async function endAsKind(turn: Turn, { clock, journal, log, replies }: TurnPorts): Promise<void> {
-  const { message, turn: entry, kind } = turn.get("prepared");
+  const { message, rows, turn: entry, kind } = turn.get("prepared");
   const outcome = turn.get("outcome");
   if (!kind.end || outcome === "unfinished") return;
   const { run, usedAt } = turn.get("active");
   const { texts } = await endOf(run);
-  const ended = { message, turnId: entry.entryId, outcome, text: answerText(texts), usedAt };
+  const messages = rows.map((row) => row.message);
+  const ended = { message, messages, turnId: entry.entryId, outcome, text: answerText(texts), usedAt };
   await kind.end(ended, turn.get("session"), {
     now: () => clock.now(),
     addEvent: (key, text) => journal.events.add(key, text),

@@ -5,9 +5,10 @@ import type { InboxRow } from "../../../types/journal.ts";
 import type { Session } from "../../../types/session.ts";
 import type { AgentSettings } from "../../../types/settings.ts";
 import { fetchMedia, NO_MEDIA, type FetchedMedia, type MediaPorts } from "../../media/media.ts";
+import type { UserTurn } from "../../../harness/request.ts";
 import type { DispatchPorts, QueuedTurn } from "../../ports.ts";
 import { actingOf } from "../acting.ts";
-import { bodyFor, type BodyPorts } from "../body.ts";
+import { bodyFor, type BodyPorts, provenanceOf } from "../body.ts";
 import { startTyping } from "../../signals/typing.ts";
 import { factsFor, turnIdOf } from "../ids.ts";
 import type { TurnPorts } from "../ports.ts";
@@ -53,7 +54,8 @@ async function prepareTurn(
     images: media.images,
     at: first.message.receivedAt,
     parts: sizesOf(body.parts),
-    ...(kind.provenance && { provenance: kind.provenance }),
+    ...provenanceOf(first.message, ports),
+    ...eventsIn(queued.rows, ports),
   };
   return {
     facts,
@@ -68,6 +70,12 @@ async function prepareTurn(
     hasEvents: events.length > 0,
     ...(session.isNew && { isFirst: true }),
   };
+}
+
+/** The events that the turn's messages were made from. */
+function eventsIn(rows: readonly InboxRow[], { kinds }: Pick<PreparePorts, "kinds">): Pick<UserTurn, "events"> {
+  const events = rows.flatMap(({ message }) => kinds.of(message).events?.(message) ?? []);
+  return events.length > 0 ? { events } : {};
 }
 
 /** Does not wait for files once the turn is stopped: its run ends as soon as it begins. */

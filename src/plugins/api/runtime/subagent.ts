@@ -1,5 +1,5 @@
 import type { RunId } from "../../../types/ids.ts";
-import type { SubagentEnd } from "../../../types/run/subagent.ts";
+import type { SubagentEnd } from "../../../types/subagent/subagent.ts";
 import { background } from "../../../utils/background.ts";
 import { isFields, type Fields } from "../../../utils/fields.ts";
 import { nameIn, numberIn, objectOf, textIn } from "../foreign.ts";

@@ -135,6 +135,7 @@ const NOTHING: Desk["journal"] = {
     open: none,
     find: nothing,
     changes: async function* noChanges() {},
+    followed: async function* noneFollowed() {},
     ofRun: none,
   },
   outbox: {

@@ -1,5 +1,7 @@
+import type { InboundMessage } from "../chat/message.ts";
 import type { RunId, SessionKey } from "../ids.ts";
-import type { ChatMessage } from "./model.ts";
+import type { Session } from "../session.ts";
+import type { ChatMessage, ThinkLevel } from "../run/model.ts";
 
 /** The conversation in whose turn, command or hook a subagent is asked for. */
 export interface SubagentRequester {
@@ -8,6 +10,8 @@ export interface SubagentRequester {
   readonly isOwner: boolean;
   /** Names of the tools of the run that asks: the subagent can have no others. Its agent's policy alone counts when unset. */
   readonly tools?: readonly string[];
+  /** The session for which it works, when it is a subagent's itself. */
+  readonly root?: SessionKey;
 }
 
 /** A run of an agent in a conversation of its own. Nothing of it is sent to a channel. */
@@ -25,6 +29,23 @@ export interface SubagentRequest {
   readonly plugin?: string | undefined;
   /** Unset outside of a conversation: then the subagent has a guest's rights. */
   readonly requester?: SubagentRequester | undefined;
+  /** Set for one that an agent asked for with a tool. */
+  readonly spawn?: SpawnedRun | undefined;
+}
+
+/** What a subagent has that an agent asked for with a tool. */
+export interface SpawnedRun {
+  readonly label: string;
+  readonly thinking?: ThinkLevel | undefined;
+  readonly timeoutMs?: number | undefined;
+  /** The only files of the workspace that the system prompt has. */
+  readonly files?: readonly string[] | undefined;
+  /** When its conversation is archived; epoch milliseconds. */
+  readonly archiveAt?: number | undefined;
+  /** What the asking session is told when it has ended. */
+  whenEnded(runId: RunId, depth: number): InboundMessage;
+  /** Fills its new conversation. Rejects when that cannot be written. */
+  fill?: ((session: Session) => Promise<void>) | undefined;
 }
 
 /** `timeout`: the run had not ended when the wait did; it continues. */

@@ -1,7 +1,8 @@
-import type { InboxRow } from "../../types/journal.ts";
-import { count } from "./columns.ts";
-import { putMessage, toInboxRow } from "./inbox.ts";
-import type { Statements } from "./sqlite.ts";
+import type { InboxRow } from "../../../types/journal.ts";
+import type { InboundMessage, MessageOptions } from "../../../types/chat/message.ts";
+import { count } from "../columns.ts";
+import { putMessage, toInboxRow } from "./rows.ts";
+import type { Statements } from "../sqlite.ts";
 
 /** The result of running a message again: the copies of it and of its turn's other messages, or the copy that prevents it. */
 export type Again =
@@ -56,6 +57,13 @@ function copyOf(sql: Statements, { id, message }: InboxRow, now: number): InboxR
     id: isOperator ? message.id + mark : message.id,
     receivedAt: now,
     sentAt: message.sentAt ?? message.receivedAt,
+    ...(message.options && { options: { ...message.options, ...nextOf(message, mark) } }),
   };
   return putMessage(sql, copy, now, id);
+}
+
+/** Whoever is told of the end is told of the copy's end too. */
+function nextOf({ options }: InboundMessage, mark: string): Pick<MessageOptions, "whenEnded"> {
+  const next = options?.whenEnded;
+  return next ? { whenEnded: { ...next, id: next.id + mark, eventKey: next.eventKey + mark } } : {};
 }

@@ -1,0 +1,43 @@
+import type { SpawnRules, SpawnSettings } from "../../../automation/spawn/rules.ts";
+import type { TalkRules } from "../../../automation/talk/visible.ts";
+import { OPERATOR } from "../../../types/run/principal.ts";
+import type { SandboxMachine } from "../../../tools/sandbox/machine.ts";
+import type { AgentId, SessionKey } from "../../../types/ids.ts";
+import type { Live } from "../live.ts";
+import { confinedIn } from "../sandbox/sandboxing.ts";
+
+/** What the config says of subagents. */
+export function spawnRules(live: Live, machine: SandboxMachine): SpawnRules {
+  const agents = new Map(live.agents.map((agent) => [agent.id, agent]));
+  return {
+    agents,
+    of: (agent) => spawnSettings(live, agent),
+    files: live.config.tools.sessions_spawn.attachments,
+    isSandboxed(id: AgentId, key: SessionKey) {
+      const agent = agents.get(id);
+      return agent !== undefined && confinedIn(agent, { principal: OPERATOR, sessionKey: key }, machine).files;
+    },
+  };
+}
+
+/** Those of `agents.defaults.subagents`, with what the agent's own entry says instead. */
+function spawnSettings({ config }: Live, agent: AgentId): SpawnSettings {
+  const { defaults, list } = config.agents;
+  const own = list.find(({ id }) => id === agent)?.subagents;
+  const { model, allowAgents = [], requireAgentId = false, ...settings } = { ...defaults.subagents, ...own };
+  const name = typeof model === "object" ? model.primary : model;
+  return { ...settings, allowAgents, requireAgentId, model: name };
+}
+
+/** What the config says of sessions that agents see and write to. */
+export function talkRules({ config, agents, defaultAgent }: Live): TalkRules {
+  const { sessions, agentToAgent } = config.tools;
+  const ids = new Set(agents.map(({ id }) => id));
+  return {
+    defaultAgent: defaultAgent.id,
+    agents: ids,
+    visibility: sessions.visibility,
+    agentToAgent,
+    maxPingPongTurns: config.session.agentToAgent.maxPingPongTurns,
+  };
+}

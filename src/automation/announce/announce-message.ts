@@ -1,0 +1,42 @@
+import type { AnnounceTurn, InboundMessage, Peer } from "../../types/chat/message.ts";
+import { channelId, DEFAULT_ACCOUNT, type SessionKey } from "../../types/ids.ts";
+
+/** The channel of announcements. No adapter has this name. */
+const ANNOUNCE = channelId("announce");
+
+/** The name of the kind in messages. */
+export const ANNOUNCE_KIND = "announce";
+
+/** Who is told of the end of a subagent, and where what they say of it goes. */
+export interface Announcement {
+  readonly facts: Omit<AnnounceTurn, "event">;
+  /** The session that asked for the subagent. */
+  readonly parent: SessionKey;
+  /** The chat that gets what the agent says about it; unset when there is none. */
+  readonly to: Peer | undefined;
+  /** What the session above is told when this one has nothing left to wait for. */
+  readonly whenEnded: InboundMessage | undefined;
+}
+
+/** The message that a session gets when a subagent has ended. Its text is made when its turn begins. */
+export function announceMessage({ facts, parent, to, whenEnded }: Announcement): InboundMessage {
+  const id = `subagent:${facts.runId}:1`;
+  return {
+    id,
+    eventKey: id,
+    from: { channel: ANNOUNCE, account: DEFAULT_ACCOUNT, chat: { kind: "direct", id: parent } },
+    sender: { id: "gateway", name: "Subagent" },
+    text: "",
+    media: [],
+    mentionsBot: true,
+    receivedAt: facts.startedAt,
+    options: {
+      operator: true,
+      sessionKey: parent,
+      kind: ANNOUNCE_KIND,
+      announce: facts,
+      ...(to && { deliverTo: to }),
+      ...(whenEnded && { whenEnded }),
+    },
+  };
+}

@@ -1,0 +1,140 @@
+import { saidIn } from "../../dispatch/commands/reports/conversation.ts";
+import type { AgentInternalEvent } from "../../types/engine/internal-event.ts";
+import type { AnnounceTurn, InboundMessage } from "../../types/chat/message.ts";
+import { DEFAULT_ACCOUNT, type SessionKey } from "../../types/ids.ts";
+import type { Inbox, RunLedger, RunRecord } from "../../types/journal.ts";
+import type { Principal } from "../../types/run/principal.ts";
+import type { EndedTurnRef, TurnEndPorts, TurnKind } from "../../types/run/turn-kind.ts";
+import { inheritedMark, untrustedMarkOf } from "../../types/run/untrusted.ts";
+import type { Session, SessionEntry, Sessions } from "../../types/session.ts";
+import { SUBAGENT } from "../subagents/messages.ts";
+import { ANNOUNCE_KIND } from "./announce-message.ts";
+import { announceText, asksForSilence, replyInstruction, statsLine, statusLabel } from "./announce-text.ts";
+
+/** Entries of a subagent's transcript in which its last answer is looked for. */
+const MOST_SEARCHED = 200;
+
+export interface AnnouncePorts {
+  readonly sessions: Pick<Sessions, "peek" | "history" | "patch">;
+  readonly inbox: Pick<Inbox, "find">;
+  readonly runs: Pick<RunLedger, "last">;
+}
+
+/** The turn in which a session is told that a subagent of it has ended. It has the rights of the turn that asked for the subagent. */
+export const announceTurn = (ports: AnnouncePorts): TurnKind => ({
+  name: ANNOUNCE_KIND,
+  trigger: "subagent",
+  actsFor,
+  provenance: { kind: "inter_session", sourceTool: "subagent_announce" },
+  source: ({ options }) => (options?.announce ? { sourceSessionKey: options.announce.child } : {}),
+  events: ({ options }) => (options?.announce?.event ? [options.announce.event] : []),
+  takesCommands: false,
+  queue: "joins",
+  overCap: "never",
+  transcript: "always",
+  isUse: false,
+  asks: "chat",
+  // Whoever waits for the result has to learn that it is there.
+  refusals: "shown",
+  answer: "whole",
+  maintenance: "full",
+  depth: ({ options }) => options?.announce?.depth ?? 0,
+  load: (message) => load(message, ports),
+  end,
+});
+
+function actsFor({ options }: Pick<InboundMessage, "options">): Principal {
+  return { kind: "automation", id: ANNOUNCE_KIND, setUpBy: options?.announce?.isOwner === true ? "owner" : "guest" };
+}
+
+async function load(
+  message: InboundMessage,
+  ports: AnnouncePorts,
+): Promise<InboundMessage | { readonly dropped: string }> {
+  const { announce, sessionKey } = message.options ?? {};
+  if (!announce || !sessionKey) return { dropped: "it names no subagent" };
+  if (announce.isSilent === true) return { dropped: "nobody is to be told of this subagent" };
+  const event = await eventOf(announce, ports);
+  if ("dropped" in event) return event;
+  await markParent(sessionKey, announce.child, ports);
+  return { ...message, text: announceText(event), options: { ...message.options, announce: { ...announce, event } } };
+}
+
+/** Whoever wrote what the subagent has read may have told it what to say. */
+async function markParent(
+  parent: SessionKey,
+  child: SessionKey,
+  { sessions }: Pick<AnnouncePorts, "sessions">,
+): Promise<void> {
+  const mark = untrustedMarkOf(sessions.peek(child)?.untrustedContent);
+  if (!mark) return;
+  const own = untrustedMarkOf(sessions.peek(parent)?.untrustedContent);
+  await sessions.patch(parent, { untrustedContent: inheritedMark(mark, own) }, { now: true });
+}
+
+async function eventOf(
+  announce: AnnounceTurn,
+  { sessions, runs, inbox }: AnnouncePorts,
+): Promise<AgentInternalEvent | { readonly dropped: string }> {
+  const { child, label, depth = 0 } = announce;
+  const entry = sessions.peek(child);
+  const last = await runs.last(child);
+  const row = await inbox.find(SUBAGENT, DEFAULT_ACCOUNT, announce.runId);
+  const end = endOf(last, row?.outcome);
+  if (end.status === "stopped") return { dropped: "the subagent was stopped" };
+  const answer = end.status === "ok" && entry ? await lastAnswer(child, sessions) : "";
+  if (asksForSilence(answer)) return { dropped: "the subagent asks for silence" };
+  return {
+    type: "task_completion",
+    source: "subagent",
+    childSessionKey: child,
+    ...(entry && { childSessionId: entry.sessionId }),
+    announceType: "subagent task",
+    taskLabel: label,
+    status: end.status,
+    statusLabel: statusLabel(end.status, end.why),
+    result: answer,
+    ...(last && { statsLine: statsOf(announce, last, entry) }),
+    replyInstruction: replyInstruction(depth > 0),
+  };
+}
+
+type End = { readonly status: AgentInternalEvent["status"] | "stopped"; readonly why?: string };
+type RowOutcome = NonNullable<Awaited<ReturnType<Inbox["find"]>>>["outcome"];
+
+/** How the last run of a subagent ended; as its message did when no run began. */
+function endOf(last: RunRecord | undefined, outcome: RowOutcome): End {
+  if (outcome?.kind === "failed" || outcome?.kind === "dropped") return failure(outcome.why);
+  if (last?.result === "aborted") return { status: "stopped" };
+  if (last?.result.startsWith("failed:") === true) return failure(last.result.slice("failed:".length));
+  return { status: last ? "ok" : "unknown" };
+}
+
+const failure = (why: string): End => ({ status: why.startsWith("timeout") ? "timeout" : "error", why });
+
+/** The last that its agent said; empty when it said nothing. */
+async function lastAnswer(child: SessionKey, sessions: AnnouncePorts["sessions"]): Promise<string> {
+  const { entries } = await sessions.history(child, MOST_SEARCHED);
+  return saidIn(entries, true).findLast(({ by }) => by === "agent")?.text ?? "";
+}
+
+function statsOf(
+  { child, startedAt }: AnnounceTurn,
+  { at, receipt }: RunRecord,
+  entry: Readonly<SessionEntry> | undefined,
+): string {
+  const { usage } = receipt;
+  return statsLine({
+    runtimeMs: at - startedAt,
+    input: entry?.inputTokens ?? usage.input,
+    output: entry?.outputTokens ?? usage.output,
+    costUsd: usage.cost.total,
+    sessionKey: child,
+  });
+}
+
+/** The transcript does not keep the announcement, so a result that was not told is noted for the next turn. */
+async function end({ messages, outcome }: EndedTurnRef, session: Session, ports: TurnEndPorts): Promise<void> {
+  if (outcome.kind === "replied") return;
+  for (const { text } of messages) ports.note(session.key, { customType: "openclaw.subagent", content: text });
+}

@@ -1,0 +1,128 @@
+import { modelName, parseModelName, type ModelRef, THINK_LEVELS, type ThinkLevel } from "../../types/run/model.ts";
+import type { AgentId, SessionKey } from "../../types/ids.ts";
+import type { SessionAsker, SpawnAsk } from "../../types/subagent/spawn.ts";
+import type { AgentSettings } from "../../types/settings.ts";
+import { mayUse } from "../../dispatch/turn/may-use.ts";
+
+/** What the config says of the subagents of one agent. */
+export interface SpawnSettings {
+  /** Ids, or `*`; the agent itself is always allowed. */
+  readonly allowAgents: readonly string[];
+  readonly requireAgentId: boolean;
+  readonly maxChildrenPerAgent: number;
+  /** Subagents of one session, ended ones too; no limit when 0. */
+  readonly maxTotalPerSession: number;
+  readonly maxSpawnDepth: number;
+  /** Never when 0. */
+  readonly archiveAfterMinutes: number;
+  readonly runTimeoutSeconds: number;
+  readonly model?: string | undefined;
+  readonly thinking?: ThinkLevel | undefined;
+  /** `prefer`: the agent is asked to give work to subagents. */
+  readonly delegationMode?: "suggest" | "prefer" | undefined;
+}
+
+/** What the config allows the files of subagents. */
+export interface SpawnFileLimits {
+  readonly enabled: boolean;
+  readonly maxFiles: number;
+  /** Bytes. */
+  readonly maxFileBytes: number;
+  readonly maxTotalBytes: number;
+}
+
+/** Of the present config. */
+export interface SpawnRules {
+  readonly agents: ReadonlyMap<AgentId, AgentSettings>;
+  of(agent: AgentId): SpawnSettings;
+  readonly files: SpawnFileLimits;
+  /** Whether a mode of the config confines the session of an agent to a sandbox. */
+  isSandboxed(agent: AgentId, key: SessionKey): boolean;
+}
+
+export type Refused = { readonly status: "forbidden" | "error"; readonly error: string };
+
+export const refused = (status: Refused["status"], error: string): Refused => ({ status, error });
+
+/** The agent that is asked for, or why it may not be. */
+export function agentFor(
+  { agentId: asked }: Pick<SpawnAsk, "agentId">,
+  { agentId: own }: Pick<SessionAsker, "agentId">,
+  { agents, of }: Pick<SpawnRules, "agents" | "of">,
+): AgentSettings | Refused {
+  const { allowAgents, requireAgentId } = of(own);
+  if (asked === undefined && requireAgentId)
+    return refused(
+      "forbidden",
+      "Name the agent in agentId (agents.defaults.subagents.requireAgentId); see agents_list.",
+    );
+  const wanted = asked ?? own;
+  const agent = [...agents.values()].find(({ id }) => id === wanted);
+  const isAllowed = wanted === own || allowAgents.includes("*") || allowAgents.includes(wanted);
+  if (!isAllowed)
+    return refused(
+      "forbidden",
+      `The agent "${wanted}" may not be started here (agents.defaults.subagents.allowAgents).`,
+    );
+  return agent ?? refused("error", `The agent "${wanted}" does not exist; see agents_list.`);
+}
+
+/** Why the session may not have one more subagent; undefined when it may. */
+export function overLimit(
+  { active, total, depth }: { readonly active: number; readonly total: number; readonly depth: number },
+  settings: SpawnSettings,
+): Refused | undefined {
+  if (depth > settings.maxSpawnDepth)
+    return refused("forbidden", `Subagents may not be ${depth} deep (agents.defaults.subagents.maxSpawnDepth).`);
+  if (active >= settings.maxChildrenPerAgent)
+    return refused(
+      "forbidden",
+      `${active} subagents of this session are at work, which is the most (agents.defaults.subagents.maxChildrenPerAgent). ` +
+        "Wait until one has reported.",
+    );
+  if (settings.maxTotalPerSession > 0 && total >= settings.maxTotalPerSession)
+    return refused(
+      "forbidden",
+      `This session has had ${total} subagents, which is the most (agents.defaults.subagents.maxTotalPerSession).`,
+    );
+  return undefined;
+}
+
+/** A model, and what was not done as asked. */
+export interface ChosenModel {
+  readonly ref?: ModelRef;
+  readonly note?: string;
+}
+
+/** The model that is asked for, or the configured one; a name that cannot be used gives the default and a note. */
+export function modelFor(asked: string | undefined, configured: string | undefined, agent: AgentSettings): ChosenModel {
+  if (asked !== undefined) {
+    const ref = readModel(asked, agent);
+    if (ref) return { ref };
+    return {
+      ...modelFor(undefined, configured, agent),
+      note: `The model "${asked}" is not known or not allowed for the agent "${agent.id}", so its default is used.`,
+    };
+  }
+  const ref = configured === undefined ? undefined : readModel(configured, agent);
+  return ref ? { ref } : {};
+}
+
+function readModel(name: string, agent: AgentSettings): ModelRef | undefined {
+  const alias = Object.entries(agent.modelAliases ?? {}).find(([short]) => short.toLowerCase() === name.toLowerCase());
+  const ref = parseModelName(alias?.[1] ?? name);
+  return ref && mayUse(agent, ref) ? ref : undefined;
+}
+
+/** The level that is asked for, or the configured one. */
+export function thinkingFor(
+  asked: string | undefined,
+  configured: ThinkLevel | undefined,
+): { readonly level?: ThinkLevel; readonly note?: string } {
+  const found = THINK_LEVELS.find((level) => level === asked?.toLowerCase());
+  const level = found ?? configured;
+  const note = asked !== undefined && !found ? `"${asked}" is no thinking level, so it is left as it is.` : undefined;
+  return { ...(level && { level }), ...(note !== undefined && { note }) };
+}
+
+export const nameOfModel = ({ ref }: ChosenModel): string | undefined => ref && modelName(ref);

@@ -1,0 +1,199 @@
+import { randomUUID } from "node:crypto";
+import { isAbsolute, join } from "node:path";
+import type { SpawnAnswer, SpawnAsk, SessionAsker } from "../../types/subagent/spawn.ts";
+import type { SpawnedRun } from "../../types/subagent/subagent.ts";
+import type { AgentSettings } from "../../types/settings.ts";
+import type { Peer, InboundMessage } from "../../types/chat/message.ts";
+import { sessionKey, type SessionKey } from "../../types/ids.ts";
+import type { EntryBody } from "../../types/session.ts";
+import { defined } from "../../utils/defined.ts";
+import { errorText } from "../../utils/text/error-text.ts";
+import { announceMessage } from "../announce/announce-message.ts";
+import { SUBAGENT_KIND } from "../subagents/subagent-turn.ts";
+import { type WrittenFiles, writeFiles } from "./files.ts";
+import { fillFork, forkOf } from "./fork.ts";
+import type { SpawnPorts } from "./ports.ts";
+import { subagentPrompt } from "./prompt.ts";
+import {
+  agentFor,
+  type ChosenModel,
+  modelFor,
+  nameOfModel,
+  overLimit,
+  type Refused,
+  refused,
+  type SpawnSettings,
+  thinkingFor,
+} from "./rules.ts";
+
+/** UTF-16 units of a label that is made from the task. */
+const LABEL_CHARS = 60;
+const MINUTE_MS = 60_000;
+
+/** Everything that is decided about a subagent before anything is written. */
+interface Plan {
+  readonly key: SessionKey;
+  readonly agent: AgentSettings;
+  readonly settings: SpawnSettings;
+  readonly label: string;
+  readonly model: ChosenModel;
+  readonly thinking: ReturnType<typeof thinkingFor>;
+  readonly notes: readonly string[];
+}
+
+/** Starts a subagent for a run. Its end is told to the run's session by an announcement that is durable with it. */
+export async function spawn(ask: SpawnAsk, asker: SessionAsker, ports: SpawnPorts): Promise<SpawnAnswer> {
+  const plan = await planFor(ask, asker, ports);
+  if ("status" in plan) return plan;
+  const files = await filesFor(ask, plan, ports);
+  if (typeof files === "string") return refused("error", files);
+  const fork = ask.context === "fork" ? await forkOf(asker.sessionKey, ports.sessions) : undefined;
+  const bodies = typeof fork === "object" ? fork.bodies : undefined;
+  const notes = [...plan.notes, ...(typeof fork === "string" ? [`${fork}, so the subagent begins without it.`] : [])];
+  const context = bodies ? "fork" : "isolated";
+  try {
+    const runId = await begin(ask, asker, { plan, files, bodies }, ports);
+    return {
+      status: "accepted",
+      runId,
+      childSessionKey: plan.key,
+      context,
+      ...(notes.length > 0 && { note: notes.join(" ") }),
+      ...(plan.model.ref && { resolvedProvider: plan.model.ref.provider, resolvedModel: plan.model.ref.id }),
+    };
+  } catch (error) {
+    return refused("error", errorText(error));
+  }
+}
+
+async function planFor(ask: SpawnAsk, asker: SessionAsker, ports: SpawnPorts): Promise<Plan | Refused> {
+  const rules = ports.rules();
+  const agent = agentFor(ask, asker, rules);
+  if ("status" in agent) return agent;
+  const settings = rules.of(asker.agentId);
+  const active = (await ports.inbox.open()).filter(
+    ({ message: { options } }) => options?.kind === SUBAGENT_KIND && options.subagent?.parent === asker.sessionKey,
+  ).length;
+  const total = ports.sessions.peek(asker.sessionKey)?.spawnedCount ?? 0;
+  const over = overLimit({ active, total, depth: asker.depth + 1 }, settings);
+  if (over) return over;
+  const key = sessionKey(`agent:${agent.id}:subagent:${randomUUID()}`);
+  const isSandboxed = rules.isSandboxed(agent.id, key);
+  if (!isSandboxed && (asker.isSandboxed || ask.sandbox === "require"))
+    return refused("forbidden", `The agent "${agent.id}" would work outside of a sandbox (agents.*.sandbox.mode).`);
+  const of = rules.of(agent.id);
+  const model = modelFor(ask.model, of.model, agent);
+  const thinking = thinkingFor(ask.thinking, of.thinking);
+  const once =
+    ask.mode === "session" || ask.thread === true
+      ? "It runs once: conversations bound to a thread are not offered here."
+      : undefined;
+  const notes = [model.note, thinking.note, once].filter((note) => note !== undefined);
+  return { key, agent, settings, label: labelOf(ask), model, thinking, notes };
+}
+
+function labelOf({ label, taskName, task }: SpawnAsk): string {
+  const text = (label ?? taskName ?? task).replaceAll(/\s+/g, " ").trim();
+  return text.length > LABEL_CHARS ? `${text.slice(0, LABEL_CHARS - 1)}…` : text;
+}
+
+async function filesFor(
+  { files = [], mountPath }: SpawnAsk,
+  { agent, key }: Plan,
+  { rules }: SpawnPorts,
+): Promise<Exclude<WrittenFiles, string> | undefined | string> {
+  if (files.length === 0) return undefined;
+  if (mountPath !== undefined && isAbsolute(mountPath)) return "attachAs.mountPath is a path inside the workspace.";
+  const folder = mountPath ?? join(".openclaw", "attachments", key.slice(key.lastIndexOf(":") + 1));
+  return writeFiles(files, { workspace: agent.workspace, folder }, rules().files);
+}
+
+interface Making {
+  readonly plan: Plan;
+  readonly files: Exclude<WrittenFiles, string> | undefined;
+  readonly bodies: readonly EntryBody[] | undefined;
+}
+
+/** Resolves with the id of the run when it is durable. Rejects when the subagent cannot be had; then the engine takes back what it prepared. */
+async function begin(ask: SpawnAsk, asker: SessionAsker, making: Making, ports: SpawnPorts) {
+  const { plan, files, bodies } = making;
+  const { key, settings, label, model, thinking } = plan;
+  const parent = ports.sessions.peek(asker.sessionKey);
+  const parentFile = ports.sessions.fileOf(asker.sessionKey);
+  const prepared = await ports.engine.prepare({
+    parentSessionKey: asker.sessionKey,
+    childSessionKey: key,
+    contextMode: bodies ? "fork" : "isolated",
+    ...(parent && { parentSessionId: parent.sessionId }),
+    ...(parentFile !== undefined && { parentSessionFile: parentFile }),
+  });
+  try {
+    const timeoutSeconds = ask.runTimeoutSeconds ?? settings.runTimeoutSeconds;
+    const { runId } = await ports.runs.run({
+      sessionKey: key,
+      message: ask.task,
+      model: nameOfModel(model),
+      systemPrompt: subagentPrompt({
+        label,
+        cwd: ask.cwd,
+        maySpawn: asker.depth + 1 < settings.maxSpawnDepth,
+        files,
+      }),
+      requester: asker,
+      spawn: {
+        label,
+        thinking: thinking.level,
+        timeoutMs: timeoutSeconds > 0 ? timeoutSeconds * 1000 : undefined,
+        files: ask.lightContext === true ? [] : ["AGENTS.md", "TOOLS.md"],
+        archiveAt: archiveAt(ask, settings, ports),
+        whenEnded: await whenEndedOf(ask, asker, { key, label }, ports),
+        ...(bodies && { fill: (session) => fillFork(session, bodies) }),
+      },
+    });
+    const total = (ports.sessions.peek(asker.sessionKey)?.spawnedCount ?? 0) + 1;
+    await ports.sessions.patch(asker.sessionKey, { spawnedCount: total });
+    return runId;
+  } catch (error) {
+    await prepared?.rollback();
+    throw error;
+  }
+}
+
+function archiveAt({ cleanup }: SpawnAsk, { archiveAfterMinutes }: SpawnSettings, { clock }: SpawnPorts) {
+  if (cleanup === "delete") return clock.now();
+  return archiveAfterMinutes === 0 ? undefined : clock.now() + archiveAfterMinutes * MINUTE_MS;
+}
+
+/** What the asking session is told when the subagent has ended. */
+export async function whenEndedOf(
+  ask: Pick<SpawnAsk, "expectsCompletionMessage">,
+  asker: SessionAsker,
+  { key, label }: { readonly key: SessionKey; readonly label: string },
+  { inbox, clock }: Pick<SpawnPorts, "inbox" | "clock">,
+): Promise<SpawnedRun["whenEnded"]> {
+  const [row] = await inbox.ofRun(asker.runId);
+  const to = row && chatOf(row.message);
+  const above = row?.message.options?.whenEnded;
+  const startedAt = clock.now();
+  return (runId) =>
+    announceMessage({
+      parent: asker.sessionKey,
+      to,
+      whenEnded: above,
+      facts: {
+        child: key,
+        runId,
+        label,
+        startedAt,
+        tools: asker.tools,
+        depth: asker.depth,
+        ...(asker.isOwner && { isOwner: true }),
+        ...defined({ root: asker.root }),
+        ...(ask.expectsCompletionMessage === false && { isSilent: true }),
+      },
+    });
+}
+
+/** The chat that the asking run answers. */
+const chatOf = ({ options, from }: InboundMessage): Peer | undefined =>
+  options?.operator === true ? options.deliverTo : from;

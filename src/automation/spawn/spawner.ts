@@ -1,0 +1,108 @@
+import { untilStopped, Stopped } from "../../harness/run/until-stopped.ts";
+import type { AgentId, SessionKey } from "../../types/ids.ts";
+import type {
+  ChildAct,
+  ChildView,
+  SessionAsker,
+  SpawnAnswer,
+  SpawnAsk,
+  SubagentActs,
+} from "../../types/subagent/spawn.ts";
+import { KeyedQueue } from "../../utils/keyed-queue.ts";
+import { SubagentArchive } from "./archive.ts";
+import { type Child, childrenOf, named } from "./children.ts";
+import type { SpawnPorts } from "./ports.ts";
+import { spawn, whenEndedOf } from "./spawn.ts";
+
+/** Milliseconds between two corrections of one subagent: each ends what it was doing. */
+const BETWEEN_STEERS_MS = 2000;
+/** How long a subagent that has ended can still be named. */
+const RECENT_MINUTES = 24 * 60;
+
+/** The subagents that agents start with their tools. */
+export class Spawner implements SubagentActs {
+  readonly archive: SubagentArchive;
+  readonly #ports: SpawnPorts;
+  /** Requests of one session, one after the other: each counts those before it. */
+  readonly #asking = new KeyedQueue();
+  readonly #steeredAt = new Map<SessionKey, number>();
+
+  constructor(ports: SpawnPorts) {
+    this.#ports = ports;
+    this.archive = new SubagentArchive(ports);
+  }
+
+  prefersDelegation(agent: AgentId): boolean {
+    return this.#ports.rules().of(agent).delegationMode === "prefer";
+  }
+
+  async spawn(ask: SpawnAsk, asker: SessionAsker): Promise<SpawnAnswer> {
+    const answer = await this.#asking.run(asker.sessionKey, () => spawn(ask, asker, this.#ports));
+    if (answer.status === "accepted") this.archive.add(answer.childSessionKey);
+    return answer;
+  }
+
+  children({ sessionKey }: Pick<SessionAsker, "sessionKey">, recentMinutes: number): readonly ChildView[] {
+    return this.#of(sessionKey, recentMinutes).map(({ view }) => view);
+  }
+
+  async kill(target: string, { sessionKey }: Pick<SessionAsker, "sessionKey">): Promise<readonly ChildAct[] | string> {
+    const found = named(target, this.#of(sessionKey));
+    if (typeof found === "string") return found;
+    const acts: ChildAct[] = [];
+    for (const { view, stream } of found) {
+      const isEnded = stream === undefined || (await this.#ports.stop(view.key)).length === 0;
+      acts.push({ key: view.key, label: view.label, status: isEnded ? "not running" : "killed" });
+    }
+    return acts;
+  }
+
+  async steer(target: string, message: string, asker: SessionAsker): Promise<ChildAct | string> {
+    const found = named(target, this.#of(asker.sessionKey));
+    if (typeof found === "string") return found;
+    const [child, ...more] = found;
+    if (!child || more.length > 0) return "Name one subagent.";
+    const { key, label } = child.view;
+    const now = this.#ports.clock.now();
+    if (now - (this.#steeredAt.get(key) ?? -Infinity) < BETWEEN_STEERS_MS)
+      return `"${label}" was corrected a moment ago: wait two seconds.`;
+    this.#steeredAt.set(key, now);
+    await this.#ports.stop(key);
+    const whenEnded = await whenEndedOf({}, asker, { key, label }, this.#ports);
+    const spawned = { label, whenEnded, files: ["AGENTS.md", "TOOLS.md"] };
+    const { runId } = await this.#ports.runs.run({ sessionKey: key, message, requester: asker, spawn: spawned });
+    return { key, label, status: `steered: run ${runId}` };
+  }
+
+  async wait(
+    targets: readonly string[],
+    { timeoutMs, signal }: { readonly timeoutMs: number; readonly signal: AbortSignal },
+    { sessionKey }: Pick<SessionAsker, "sessionKey">,
+  ): Promise<readonly ChildView[] | string> {
+    const all = this.#of(sessionKey);
+    const found = targets.length === 0 ? [all] : targets.map((target) => named(target, all));
+    const unknown = found.find((one) => typeof one === "string");
+    if (typeof unknown === "string") return unknown;
+    const children = found.flatMap((one) => (typeof one === "string" ? [] : one));
+    await this.#untilEnded(children, timeoutMs, signal);
+    const keys = new Set(children.map(({ view }) => view.key));
+    return this.children({ sessionKey }, RECENT_MINUTES).filter(({ key }) => keys.has(key));
+  }
+
+  async #untilEnded(children: readonly Child[], timeoutMs: number, signal: AbortSignal): Promise<void> {
+    const overdue = new AbortController();
+    const cancel = this.#ports.clock.after(timeoutMs, () => overdue.abort());
+    const ended = Promise.all(children.flatMap(({ stream }) => (stream ? [stream.done] : [])));
+    try {
+      await untilStopped(() => ended, AbortSignal.any([overdue.signal, signal]));
+    } catch (error) {
+      if (!(error instanceof Stopped)) throw error;
+    } finally {
+      cancel();
+    }
+  }
+
+  #of(key: SessionKey, recentMinutes = RECENT_MINUTES): readonly Child[] {
+    return childrenOf(key, recentMinutes, this.#ports);
+  }
+}

@@ -1,0 +1,55 @@
+import { saidIn } from "../../dispatch/commands/reports/conversation.ts";
+import type { SessionKey } from "../../types/ids.ts";
+import type { Inbox, InboxRow } from "../../types/journal.ts";
+import { inheritedMark, untrustedMarkOf } from "../../types/run/untrusted.ts";
+import type { Sessions, TranscriptEntry } from "../../types/session.ts";
+
+/** Entries of a transcript in which the answer of a run is looked for. */
+const MOST_SEARCHED = 400;
+
+/** The whole answer of an agent that has nothing more to say to another one. */
+const REPLY_SKIP = "REPLY_SKIP";
+/** The whole answer of an agent that does not tell its chat of it. */
+export const ANNOUNCE_SKIP = "ANNOUNCE_SKIP";
+
+/** What the run of a message answered; undefined when it answered nothing, or wants to end the exchange. */
+export async function replyOf(
+  row: InboxRow | undefined,
+  key: SessionKey,
+  sessions: Pick<Sessions, "history">,
+): Promise<string | undefined> {
+  if (row?.outcome?.kind !== "replied" || row.turnId === undefined) return undefined;
+  const { entries } = await sessions.history(key, MOST_SEARCHED);
+  const text = saidIn(turnIn(entries, row.turnId), true)
+    .filter(({ by }) => by === "agent")
+    .map((line) => line.text)
+    .join("\n\n")
+    .trim();
+  return text === "" || text === REPLY_SKIP ? undefined : text;
+}
+
+/** The entries of a turn after its message. */
+function turnIn(entries: readonly TranscriptEntry[], turnId: string): readonly TranscriptEntry[] {
+  const at = entries.findIndex(({ id }) => id === turnId);
+  const after = at < 0 ? [] : entries.slice(at + 1);
+  const end = after.findIndex(
+    (entry) => entry.type === "message" && entry.message.role === "user" && entry.message.steered !== true,
+  );
+  return end < 0 ? after : after.slice(0, end);
+}
+
+/** The message of a run. */
+export const rowOf = async (runId: string, inbox: Pick<Inbox, "ofRun">): Promise<InboxRow | undefined> =>
+  (await inbox.ofRun(runId))[0];
+
+/** Whoever wrote what one session has read may have told it what to say to the other. */
+export async function passMark(
+  from: SessionKey,
+  to: SessionKey,
+  sessions: Pick<Sessions, "peek" | "patch">,
+): Promise<void> {
+  const mark = untrustedMarkOf(sessions.peek(from)?.untrustedContent);
+  if (!mark) return;
+  const own = untrustedMarkOf(sessions.peek(to)?.untrustedContent);
+  await sessions.patch(to, { untrustedContent: inheritedMark(mark, own) }, { now: true });
+}

@@ -1,0 +1,74 @@
+import { oneLine } from "../../prompt/untrusted.ts";
+import type { InboundMessage, RelayTurn } from "../../types/chat/message.ts";
+import type { Inbox } from "../../types/journal.ts";
+import type { Principal } from "../../types/run/principal.ts";
+import type { TurnKind } from "../../types/run/turn-kind.ts";
+import type { Sessions } from "../../types/session.ts";
+import { ANNOUNCE_SKIP, passMark, replyOf, rowOf } from "./answers.ts";
+
+/** The name of the kind in messages. */
+export const RELAY_KIND = "relay";
+
+export interface RelayPorts {
+  readonly sessions: Pick<Sessions, "peek" | "patch" | "history">;
+  readonly inbox: Pick<Inbox, "ofRun">;
+}
+
+/** The turn of a message that another session's agent wrote. It has the rights of whoever that agent acted for. */
+export const relayTurn = (ports: RelayPorts): TurnKind => ({
+  name: RELAY_KIND,
+  trigger: "subagent",
+  actsFor,
+  provenance: { kind: "inter_session", sourceTool: "sessions_send" },
+  source: ({ options }) => (options?.relay ? { sourceSessionKey: options.relay.from } : {}),
+  takesCommands: false,
+  queue: "alone",
+  overCap: "by_config",
+  transcript: "always",
+  isUse: false,
+  asks: "chat",
+  refusals: "logged",
+  answer: "whole",
+  maintenance: "full",
+  depth: ({ options }) => options?.relay?.depth ?? 0,
+  systemPrompt: ({ options }) => (options?.relay ? promptOf(options.relay) : undefined),
+  filter: ({ options }) => (options?.relay?.step === "last" ? withoutSkip : undefined),
+  load: (message) => load(message, ports),
+});
+
+function actsFor({ options }: Pick<InboundMessage, "options">): Principal {
+  return { kind: "automation", id: RELAY_KIND, setUpBy: options?.relay?.isOwner === true ? "owner" : "guest" };
+}
+
+const withoutSkip = (text: string): string => (text.trim() === ANNOUNCE_SKIP ? "" : text);
+
+function promptOf({ step, from, turnsLeft }: RelayTurn): string {
+  if (step === "last")
+    return (
+      "# Agent-to-agent announce step\nYou have talked with the agent of another session. Your answer is now sent to the chat of this session: " +
+      `write what the people there should know of it. If that is nothing, answer ${ANNOUNCE_SKIP}.`
+    );
+  const more = turnsLeft > 0 ? ` Up to ${turnsLeft} more answers may follow.` : "";
+  return (
+    `# Agent-to-agent message\nThe message is from the agent of the session ${oneLine(from)}, not from a person. Your answer goes back to that ` +
+    `agent and to no chat.${more} If the exchange is done, answer REPLY_SKIP.`
+  );
+}
+
+/** The answer of the other agent becomes the text; without one the exchange is over. */
+async function load(
+  message: InboundMessage,
+  ports: RelayPorts,
+): Promise<InboundMessage | { readonly dropped: string }> {
+  const { relay, sessionKey, deliverTo } = message.options ?? {};
+  if (!relay || !sessionKey) return { dropped: "it names no session" };
+  if (relay.step === "last" && !deliverTo) return { dropped: "the session has no chat that could be told" };
+  await passMark(relay.from, sessionKey, ports.sessions);
+  if (!relay.answerOf) return message;
+  const { key, runId } = relay.answerOf;
+  const reply = await replyOf(await rowOf(runId, ports.inbox), key, ports.sessions);
+  if (relay.step === "answer")
+    return reply === undefined ? { dropped: "the exchange between the agents is over" } : { ...message, text: reply };
+  if (reply === undefined) return { dropped: "there was no answer to tell of" };
+  return { ...message, text: `${message.text}\n\nYour first answer:\n${reply}` };
+}

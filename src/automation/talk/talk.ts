@@ -1,0 +1,161 @@
+import { randomUUID } from "node:crypto";
+import { saidIn } from "../../dispatch/commands/reports/conversation.ts";
+import { chatOf } from "../../sessions/chat-of.ts";
+import { agentOf, resolveAlias } from "../../sessions/keys.ts";
+import type { Clock } from "../../types/clock.ts";
+import { agentId as asAgentId, type SessionKey } from "../../types/ids.ts";
+import type { Inbox, OutboxJournal } from "../../types/journal.ts";
+import type { InboundMessage } from "../../types/chat/message.ts";
+import type {
+  SaidLine,
+  SendAnswer,
+  SendAsk,
+  SessionAsker,
+  SessionsFilter,
+  SessionTalk,
+  SessionView,
+} from "../../types/subagent/spawn.ts";
+import type { Sessions } from "../../types/session.ts";
+import { ended } from "../follow.ts";
+import { passMark, replyOf, rowOf } from "./answers.ts";
+import { listSessions } from "./list.ts";
+import { RELAY, relayMessage, stepRun } from "./relay-message.ts";
+import { type TalkRules, whyHidden } from "./visible.ts";
+
+/** Sessions that the messages of one trace may be in, the first one too. */
+const MOST_HOPS = 6;
+/** Entries of a transcript that are read for one line of it. */
+const ENTRIES_A_LINE = 8;
+
+export interface TalkPorts {
+  readonly clock: Clock;
+  readonly inbox: Inbox;
+  readonly outbox: Pick<OutboxJournal, "of">;
+  readonly sessions: Pick<Sessions, "peek" | "patch" | "newest" | "history">;
+  rules(): TalkRules;
+  /** Resolves when the message is durable. */
+  receive(messages: readonly InboundMessage[]): Promise<void>;
+}
+
+const ROLES = { person: "user", agent: "assistant", tool: "tool" } as const;
+
+/** What agents see of other sessions, and say in them. */
+export class Talk implements SessionTalk {
+  readonly #ports: TalkPorts;
+
+  constructor(ports: TalkPorts) {
+    this.#ports = ports;
+  }
+
+  list(filter: SessionsFilter, asker: SessionAsker): readonly SessionView[] {
+    const { sessions, clock, rules } = this.#ports;
+    return listSessions(filter, asker, { sessions, rules: rules(), now: clock.now() });
+  }
+
+  async said(
+    session: string,
+    { limit, withTools }: { readonly limit: number; readonly withTools: boolean },
+    asker: SessionAsker,
+  ): Promise<readonly SaidLine[] | string> {
+    const { sessions } = this.#ports;
+    const rules = this.#ports.rules();
+    const key = session === "current" ? asker.sessionKey : resolveAlias(session, rules.defaultAgent);
+    const why = whyHidden(key, asker, { sessions, rules });
+    if (why !== undefined) return why;
+    if (!sessions.peek(key)) return `There is no session ${key}.`;
+    const { entries } = await sessions.history(key, limit * ENTRIES_A_LINE);
+    await passMark(key, asker.sessionKey, sessions);
+    const lines = saidIn(entries, true).filter(({ by }) => withTools || by !== "tool");
+    return lines.slice(-limit).map(({ by, name, text, at }) => ({
+      role: ROLES[by],
+      text: by === "tool" ? [name, text].join(" ").trim() : text,
+      at,
+    }));
+  }
+
+  async send(ask: SendAsk, asker: SessionAsker): Promise<SendAnswer> {
+    const { sessions, clock, receive } = this.#ports;
+    const rules = this.#ports.rules();
+    const key = targetOf(ask, { asker, rules, sessions });
+    if (typeof key === "object") return { status: "error", error: key.why };
+    const trace = await this.#traceOf(asker);
+    const refusal = whyHidden(key, asker, { sessions, rules }) ?? whyNoHop(key, trace);
+    if (refusal !== undefined) return { status: "forbidden", error: refusal };
+    const exchange = {
+      traceId: randomUUID(),
+      trace,
+      asker: asker.sessionKey,
+      asked: key,
+      text: ask.message,
+      rights: asker.isOwner ? { isOwner: true } : {},
+      maxPingPongTurns: rules.maxPingPongTurns,
+      to: chatOf(key, sessions.peek(key), rules.defaultAgent),
+      now: clock.now(),
+    };
+    await receive([relayMessage(exchange)]);
+    const runId = stepRun(exchange, 1);
+    if (ask.timeoutSeconds === 0) return { status: "accepted", runId, sessionKey: key };
+    return this.#await({ runId, sessionKey: key }, ask, asker);
+  }
+
+  /** The sessions that have led to the asking run. */
+  async #traceOf({ runId, sessionKey: own }: SessionAsker): Promise<readonly SessionKey[]> {
+    const row = await rowOf(runId, this.#ports.inbox);
+    const before = row?.message.options?.relay?.trace ?? [];
+    return before.at(-1) === own ? before : [...before, own];
+  }
+
+  async #await(
+    sent: Pick<Extract<SendAnswer, { status: "ok" }>, "runId" | "sessionKey">,
+    { timeoutSeconds, signal }: SendAsk,
+    asker: SessionAsker,
+  ): Promise<SendAnswer> {
+    const { clock, inbox, outbox, sessions } = this.#ports;
+    const overdue = new AbortController();
+    const cancel = clock.after(timeoutSeconds * 1000, () => overdue.abort());
+    try {
+      const stop = AbortSignal.any([signal, overdue.signal]);
+      const row = await ended(
+        { channel: RELAY, eventKey: sent.runId },
+        { clock, journal: { inbox, outbox }, signal: stop },
+      );
+      if (!row) return { status: "timeout", ...sent };
+      if (row.outcome?.kind === "failed") return { status: "error", error: row.outcome.why };
+      const reply = await replyOf(row, sent.sessionKey, sessions);
+      if (reply === undefined) return { status: "no_reply", ...sent };
+      await passMark(sent.sessionKey, asker.sessionKey, sessions);
+      return { status: "ok", ...sent, reply };
+    } finally {
+      cancel();
+    }
+  }
+}
+
+/** The session that is meant, or why none is. */
+function targetOf(
+  { sessionKey: named, label, agentId }: SendAsk,
+  { asker, rules, sessions }: { asker: SessionAsker; rules: TalkRules; sessions: Pick<Sessions, "peek" | "newest"> },
+): SessionKey | { readonly why: string } {
+  if (named !== undefined) {
+    const key = resolveAlias(named, rules.defaultAgent);
+    if (sessions.peek(key) || key === resolveAlias("main", rules.defaultAgent)) return key;
+    return { why: `There is no session ${named}; see sessions_list.` };
+  }
+  if (label !== undefined) {
+    for (const { key, entry } of sessions.newest())
+      if (entry.label === label && (agentId === undefined || agentOf(key, rules.defaultAgent) === agentId)) return key;
+    return { why: `No session has the label "${label}"; see sessions_list.` };
+  }
+  if (agentId === undefined) return { why: "Name the session by sessionKey, label or agentId." };
+  if (!rules.agents.has(asAgentId(agentId))) return { why: `The agent "${agentId}" does not exist; see agents_list.` };
+  if (agentId === asker.agentId) return { why: "That is this agent itself: name a session." };
+  return resolveAlias(`agent:${agentId}:main`, rules.defaultAgent);
+}
+
+/** Why a message may not go there: two agents that answer each other without end cost money and help nobody. */
+function whyNoHop(key: SessionKey, trace: readonly SessionKey[]): string | undefined {
+  if (trace.includes(key)) return "That session is one of those that this message comes from.";
+  return trace.length > MOST_HOPS
+    ? `The message has been in ${trace.length} sessions already, which is the most.`
+    : undefined;
+}

@@ -1,0 +1,177 @@
+import type { AgentId, RunId, SessionKey } from "../ids.ts";
+
+/** The run that asks for another session, and what it can hand on. */
+export interface SessionAsker {
+  readonly sessionKey: SessionKey;
+  readonly runId: RunId;
+  readonly agentId: AgentId;
+  /** The run has an owner's rights. */
+  readonly isOwner: boolean;
+  /** Names of the run's tools. */
+  readonly tools: readonly string[];
+  /** A mode of the config confines the run to a sandbox. */
+  readonly isSandboxed: boolean;
+  /** How many runs may be waiting for it; 0 for a run of people. */
+  readonly depth: number;
+  /** The session for which it works, when it is a subagent's. */
+  readonly root?: SessionKey;
+}
+
+/** A file that a subagent gets. */
+export interface SpawnFile {
+  readonly name: string;
+  readonly content: string;
+  readonly encoding?: "utf8" | "base64" | undefined;
+  readonly mimeType?: string | undefined;
+}
+
+/** How the run of a subagent is done. */
+export interface SpawnRun {
+  /** An alias, or `provider/model`. */
+  readonly model?: string | undefined;
+  readonly thinking?: string | undefined;
+  /** No limit of its own when 0. */
+  readonly runTimeoutSeconds?: number | undefined;
+  readonly cwd?: string | undefined;
+  /** `fork`: it begins with a copy of this conversation. `isolated` when unset. */
+  readonly context?: "isolated" | "fork" | undefined;
+  /** Its system prompt has no files of the workspace. */
+  readonly lightContext?: boolean | undefined;
+  /** `require`: it is refused unless it is in a sandbox. */
+  readonly sandbox?: "inherit" | "require" | undefined;
+}
+
+/** How a subagent is kept and reported. */
+export interface SpawnEnd {
+  /** `delete`: its conversation is archived once its result is told. */
+  readonly cleanup?: "keep" | "delete" | undefined;
+  readonly mode?: "run" | "session" | undefined;
+  readonly thread?: boolean | undefined;
+  /** False: its end is not told. */
+  readonly expectsCompletionMessage?: boolean | undefined;
+}
+
+/** What a model asks for with `sessions_spawn`, in the field's names. */
+export interface SpawnAsk extends SpawnRun, SpawnEnd {
+  readonly task: string;
+  /** The model's own name for it. */
+  readonly taskName?: string | undefined;
+  readonly label?: string | undefined;
+  readonly agentId?: string | undefined;
+  readonly files?: readonly SpawnFile[] | undefined;
+  /** Folder of the files in the subagent's workspace; one of its own when unset. */
+  readonly mountPath?: string | undefined;
+}
+
+/** In the field's names. `note`: what was not done as asked. */
+export type SpawnAnswer =
+  | {
+      readonly status: "accepted";
+      readonly runId: RunId;
+      readonly childSessionKey: SessionKey;
+      readonly context: "isolated" | "fork";
+      readonly note?: string;
+      readonly resolvedProvider?: string;
+      readonly resolvedModel?: string;
+    }
+  | { readonly status: "forbidden" | "error"; readonly error: string };
+
+/** A subagent below a session, as the session's agent sees it. */
+export interface ChildView {
+  /** Its place in the list, from 1. */
+  readonly index: number;
+  readonly key: SessionKey;
+  readonly runId?: RunId;
+  readonly label: string;
+  readonly agentId: AgentId;
+  readonly depth: number;
+  readonly status: "running" | "waiting" | "done";
+  /** Epoch milliseconds. */
+  readonly updatedAt: number;
+  readonly tokens?: number;
+  readonly model?: string;
+}
+
+/** What became of one of the named subagents. */
+export interface ChildAct {
+  readonly key: SessionKey;
+  readonly label: string;
+  readonly status: string;
+  readonly error?: string;
+}
+
+/** Starts subagents, and what is done with those below a session. Each rejects when something cannot be written. */
+export interface SubagentActs {
+  /** Whether the config asks an agent to give work to subagents. */
+  prefersDelegation(agent: AgentId): boolean;
+  spawn(ask: SpawnAsk, asker: SessionAsker): Promise<SpawnAnswer>;
+  /** Those that run, and those that were used within so many minutes. */
+  children(asker: Pick<SessionAsker, "sessionKey">, recentMinutes: number): readonly ChildView[];
+  /** Ends the runs of the named subagents and of those below them. A text says why there are none. */
+  kill(target: string, asker: Pick<SessionAsker, "sessionKey">): Promise<readonly ChildAct[] | string>;
+  /** Ends the run of a subagent and begins another one in its conversation. */
+  steer(target: string, message: string, asker: SessionAsker): Promise<ChildAct | string>;
+  /** Resolves when the named subagents have ended, or after so many milliseconds. */
+  wait(
+    targets: readonly string[],
+    how: { readonly timeoutMs: number; readonly signal: AbortSignal },
+    asker: Pick<SessionAsker, "sessionKey">,
+  ): Promise<readonly ChildView[] | string>;
+}
+
+/** What a model asks for with `sessions_send`, in the field's names. */
+export interface SendAsk {
+  readonly sessionKey?: string | undefined;
+  readonly label?: string | undefined;
+  readonly agentId?: string | undefined;
+  readonly message: string;
+  readonly timeoutSeconds: number;
+  readonly signal: AbortSignal;
+}
+
+export type SendAnswer =
+  | { readonly status: "accepted" | "timeout" | "no_reply"; readonly runId: RunId; readonly sessionKey: SessionKey }
+  | { readonly status: "ok"; readonly runId: RunId; readonly sessionKey: SessionKey; readonly reply: string }
+  | { readonly status: "forbidden" | "error"; readonly error: string };
+
+/** A session as `sessions_list` shows it, in the field's names. */
+export interface SessionView {
+  readonly key: SessionKey;
+  readonly kind: "main" | "group" | "cron" | "hook" | "node" | "other";
+  readonly channel: string;
+  readonly agentId: AgentId;
+  readonly label?: string;
+  readonly displayName?: string;
+  readonly spawnedBy?: string;
+  readonly model?: string;
+  readonly totalTokens?: number;
+  readonly updatedAt: number;
+}
+
+export interface SessionsFilter {
+  readonly kinds?: readonly string[] | undefined;
+  readonly activeMinutes?: number | undefined;
+  readonly label?: string | undefined;
+  readonly agentId?: string | undefined;
+  readonly search?: string | undefined;
+  readonly limit: number;
+}
+
+/** A message of another conversation, as text. */
+export interface SaidLine {
+  readonly role: "user" | "assistant" | "tool";
+  readonly text: string;
+  readonly at: number;
+}
+
+/** What agents see of other conversations, and say in them. */
+export interface SessionTalk {
+  list(filter: SessionsFilter, asker: SessionAsker): readonly SessionView[];
+  /** The newest messages, oldest first; a text says why they are not shown. */
+  said(
+    session: string,
+    how: { readonly limit: number; readonly withTools: boolean },
+    asker: SessionAsker,
+  ): Promise<readonly SaidLine[] | string>;
+  send(ask: SendAsk, asker: SessionAsker): Promise<SendAnswer>;
+}

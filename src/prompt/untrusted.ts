@@ -24,7 +24,7 @@ const MARKERS = [
   "inter-session +message",
   "internal +task +completion +event",
   "thread +(?:history|starter) +- +for +context",
-  "queued +messages +while +agent +was +busy",
+  "queued +(?:announce +)?messages +while +agent +was +busy",
   "heartbeat",
 ];
 

@@ -39,6 +39,8 @@ export const announceTurn = (ports: AnnouncePorts): TurnKind => ({
   answer: "whole",
   maintenance: "full",
   depth: ({ options }) => options?.announce?.depth ?? 0,
+  systemPrompt: ({ options }) => options?.announce?.systemPrompt,
+  promptFiles: ({ options }) => options?.announce?.files,
   load: (message) => load(message, ports),
   end,
 });

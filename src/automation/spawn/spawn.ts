@@ -173,7 +173,8 @@ export async function whenEndedOf(
 ): Promise<SpawnedRun["whenEnded"]> {
   const [row] = await inbox.ofRun(asker.runId);
   const to = row && chatOf(row.message);
-  const above = row?.message.options?.whenEnded;
+  const { whenEnded: above, subagent, announce } = row?.message.options ?? {};
+  const own = subagent ?? announce;
   const startedAt = clock.now();
   return (runId) =>
     announceMessage({
@@ -188,7 +189,7 @@ export async function whenEndedOf(
         tools: asker.tools,
         depth: asker.depth,
         ...(asker.isOwner && { isOwner: true }),
-        ...defined({ root: asker.root }),
+        ...defined({ root: asker.root, systemPrompt: own?.systemPrompt, files: own?.files }),
         ...(ask.expectsCompletionMessage === false && { isSilent: true }),
       },
     });

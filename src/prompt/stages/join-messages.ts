@@ -16,12 +16,18 @@ export function joinMessages(context: BodyContext): string {
   }
   const over = Math.max(0, messages.length - (context.queueCap ?? messages.length));
   return [
-    "[Queued messages while agent was busy]",
+    headOf(messages),
     ...(over > 0 ? [`[${over} more came before, shortened:]`] : []),
     ...messages.slice(0, over).map((message) => `- ${briefly(message.text)}`),
     ...queued(messages.slice(over)),
   ].join("\n");
 }
+
+/** Ends of subagents are only queued with each other. */
+const headOf = ([first]: readonly InboundMessage[]): string =>
+  first?.options?.announce
+    ? "[Queued announce messages while agent was busy]"
+    : "[Queued messages while agent was busy]";
 
 /** When several people wrote, each message has its sender's name. */
 function queued(messages: readonly InboundMessage[]): string[] {

@@ -225,6 +225,9 @@ export interface AnnounceTurn extends HandedOn {
   readonly label: string;
   /** Epoch milliseconds. */
   readonly startedAt: number;
+  /** Of the told session, when it is a subagent's: joins the system prompt, and the only files of the workspace that it has. */
+  readonly systemPrompt?: string;
+  readonly files?: readonly string[];
   /** Nobody is to be told; it only keeps the order. */
   readonly isSilent?: boolean;
   /** What is told; made when the turn begins, so the journal does not have it. */

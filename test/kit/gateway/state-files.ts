@@ -14,10 +14,13 @@ export interface InboxRow {
   readonly state: string;
   readonly session: string | null;
   readonly outcome: Record<string, unknown> | undefined;
+  /** The kind of its turn; unset when a person wrote it. */
+  readonly kind?: string | undefined;
 }
 
 interface StoredMessage {
   readonly text: string;
+  readonly options?: { readonly kind?: string };
   readonly from: { readonly account: string };
 }
 
@@ -30,6 +33,7 @@ export function inboxOf(home: StatePlace): readonly InboxRow[] {
     const ours = all.filter(({ message }) => home.account === undefined || message.from.account === home.account);
     return ours.map(({ row, message }) => ({
       text: message.text,
+      kind: message.options?.kind,
       state: String(row["state"]),
       session: row["session_key"] === null ? null : String(row["session_key"]),
       outcome: row["outcome"] === null ? undefined : (JSON.parse(String(row["outcome"])) as Record<string, unknown>),

@@ -4,7 +4,7 @@ import type { InboundMessage } from "../../../types/chat/message.ts";
 import { maskedJson } from "../../../utils/secrets/mask-strings.ts";
 import { json, textOr } from "../columns.ts";
 import type { Row, Statements } from "../sqlite.ts";
-import { acceptOne } from "./rows.ts";
+import { acceptOne, sessionList } from "./rows.ts";
 
 const CLAIMED_BY = "SELECT id FROM inbox WHERE id = ? AND claimed_boot = ?";
 // A message ends once, so only the first outcome counts.
@@ -21,7 +21,7 @@ const SHARE_END = `
   WHERE inbox.run_id = head.run_id AND inbox.outcome ->> 'kind' = 'steered'`;
 const AT_WORK = `
   SELECT 1 FROM inbox
-  WHERE state <> 'done' AND reports_to IS NOT NULL AND (works_in = ?1 OR reports_to = ?1) LIMIT 1`;
+  WHERE state <> 'done' AND reports_to IS NOT NULL AND (works_in = ?1 OR instr(reports_to, ?2) > 0) LIMIT 1`;
 
 /** Ends rows inside one transaction, and accepts what their messages name as `whenEnded`. */
 export class RowEnds {
@@ -68,14 +68,13 @@ export class RowEnds {
   /** Nobody is told of work that was stopped, but whoever waits for the session above it need not wait for this any more. */
   #follow(row: Row, { kind }: Outcome): void {
     const next = json<InboundMessage>(row, "message").options?.whenEnded;
-    const above = textOr(row, "reports_to") ?? "";
     if (kind !== "aborted") this.#accept(next, textOr(row, "works_in"));
-    else if (above !== "") this.#accept(next?.options?.whenEnded, above);
+    else if (textOr(row, "reports_to") !== "") this.#accept(next?.options?.whenEnded, next?.options?.sessionKey);
   }
 
-  /** Unless work for this session is open. */
+  /** Unless work in this session is open, or work of which it will be told. */
   #accept(message: InboundMessage | undefined, session: string | undefined): void {
-    if (!message || (session !== undefined && this.#sql.one(AT_WORK, session))) return;
+    if (!message || (session !== undefined && this.#sql.one(AT_WORK, session, sessionList([session])))) return;
     const { row, isNew } = acceptOne(this.#sql, message, this.#at);
     if (isNew) this.next.push(row);
   }

@@ -40,15 +40,22 @@ export function putMessage(sql: Statements, message: InboundMessage, at: number,
 }
 
 /**
- * The session that is told of its end, and the one in which it is worked on. The former is empty where nobody waits for both, and null
- * where nothing follows.
+ * The sessions that are told of its end, one after the other, and the one in which it is worked on. The former are empty where nobody
+ * waits for both, and null where nothing follows.
  */
 function sessionsOf({ options }: InboundMessage): readonly [reportsTo: string | null, worksIn: string | null] {
-  const next = options?.whenEnded;
-  if (!next) return [null, null];
+  if (!options?.whenEnded) return [null, null];
   const isWork = options.subagent !== undefined || options.announce !== undefined;
-  return isWork ? [next.options?.sessionKey ?? "", options.sessionKey ?? null] : ["", null];
+  return isWork ? [sessionList(above(options.whenEnded)), options.sessionKey ?? null] : ["", null];
 }
+
+function above({ options }: InboundMessage): readonly string[] {
+  const own = options?.sessionKey === undefined ? [] : [options.sessionKey];
+  return options?.whenEnded ? [...own, ...above(options.whenEnded)] : own;
+}
+
+/** Keys as the column `reports_to` has them: each between line ends, which no key has. */
+export const sessionList = (keys: readonly string[]): string => `\n${keys.join("\n")}\n`;
 
 /** Only the key of a pruned row is left: its event is done, and its outcome is not known any more. */
 function knownRow(sql: Statements, id: number, message: InboundMessage): InboxRow {

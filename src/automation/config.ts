@@ -149,7 +149,12 @@ function ofSubagents() {
         ),
       ),
     model: z
-      .union([z.string(), z.strictObject({ primary: z.string().optional() })])
+      .union([
+        z.string(),
+        z.strictObject({
+          primary: z.string().optional().meta(about("Primary", "As the whole key when it is a text.")),
+        }),
+      ])
       .optional()
       .meta(about("Model", "Model of subagents, as `provider/model` or an alias; their agent's own when unset.")),
     thinking: z

@@ -6,7 +6,7 @@ import type { Inbox, RunLedger, RunRecord } from "../../types/journal.ts";
 import type { Principal } from "../../types/run/principal.ts";
 import type { EndedTurnRef, TurnEndPorts, TurnKind } from "../../types/run/turn-kind.ts";
 import { inheritedMark, untrustedMarkOf } from "../../types/run/untrusted.ts";
-import type { Session, SessionEntry, Sessions } from "../../types/session.ts";
+import type { EntryBody, Session, SessionEntry, Sessions } from "../../types/session.ts";
 import { SUBAGENT } from "../subagents/messages.ts";
 import { ANNOUNCE_KIND } from "./announce-message.ts";
 import { announceText, asksForSilence, replyInstruction, statsLine, statusLabel } from "./announce-text.ts";
@@ -42,8 +42,20 @@ export const announceTurn = (ports: AnnouncePorts): TurnKind => ({
   systemPrompt: ({ options }) => options?.announce?.systemPrompt,
   promptFiles: ({ options }) => options?.announce?.files,
   load: (message) => load(message, ports),
+  givenUp: {
+    notice:
+      "⚠️ A subagent has ended, and I was interrupted several times while I was about to tell you of it. Ask me for its result.",
+    async keep(messages, session) {
+      for (const { text } of messages) await session.append(noteOf(text));
+      await session.sync();
+    },
+  },
   end,
 });
+
+const NOTE = "openclaw.subagent";
+
+const noteOf = (content: string): EntryBody => ({ type: "custom_message", customType: NOTE, content, display: false });
 
 function actsFor({ options }: Pick<InboundMessage, "options">): Principal {
   return { kind: "automation", id: ANNOUNCE_KIND, setUpBy: options?.announce?.isOwner === true ? "owner" : "guest" };
@@ -138,5 +150,5 @@ function statsOf(
 /** The transcript does not keep the announcement, so a result that was not told is noted for the next turn. */
 async function end({ messages, outcome }: EndedTurnRef, session: Session, ports: TurnEndPorts): Promise<void> {
   if (outcome.kind === "replied") return;
-  for (const { text } of messages) ports.note(session.key, { customType: "openclaw.subagent", content: text });
+  for (const { text } of messages) ports.note(session.key, { customType: NOTE, content: text });
 }

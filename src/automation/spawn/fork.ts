@@ -12,8 +12,8 @@ const MOST_TOKENS = 100_000;
 export type Fork = { readonly bodies: readonly EntryBody[] } | string;
 
 /** A copy of a conversation as its agent sees it now, without the call that asks for the copy. */
-export async function forkOf(key: SessionKey, { history }: Pick<Sessions, "history">): Promise<Fork> {
-  const { entries, hasMore } = await history(key, MOST_ENTRIES);
+export async function forkOf(key: SessionKey, sessions: Pick<Sessions, "history">): Promise<Fork> {
+  const { entries, hasMore } = await sessions.history(key, MOST_ENTRIES);
   const kept = sinceSummary(entries);
   if (hasMore && kept === entries) return `The conversation has more than ${MOST_ENTRIES} entries`;
   const bodies = kept.flatMap(bodyOf);

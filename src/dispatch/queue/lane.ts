@@ -54,7 +54,7 @@ export class Lane {
 
   push(task: LaneTask, now = 0): void {
     let at = this.#tasks.length;
-    if (task.kind === "turn" && task.overCap !== "never") while (yields(this.#tasks[at - 1])) at -= 1;
+    if (!yields(task)) while (yields(this.#tasks[at - 1])) at -= 1;
     this.#tasks.splice(at, 0, task);
     this.pushedAt = now;
     if (this.active?.isOver !== true) this.isBurst = true;
@@ -225,7 +225,9 @@ const firstIdOf = ({ queued }: TurnTask): number => queued.rows[0]?.id ?? 0;
 const isLater = (task: LaneTask, id: number): boolean =>
   task.kind === "turn" && task.queued.text === undefined && firstIdOf(task) > id;
 
-const yields = (task: LaneTask | undefined): boolean => task?.kind === "turn" && task.overCap === "never";
+/** A turn that is half done comes first, whoever wrote it: no other turn may begin in the middle of it. */
+const yields = (task: LaneTask | undefined): boolean =>
+  task?.kind === "turn" && task.overCap === "never" && task.queued.isReplay !== true;
 
 const leavesFirst = (task: TurnTask): boolean => task.overCap === "first";
 

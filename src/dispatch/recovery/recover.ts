@@ -30,10 +30,14 @@ export async function recover(
   }
   const { fresh, stale } = await partByAge(groupByTurn(left), ports, limits);
   await leaveStale(stale.flat(), dispatch.replies, ports);
-  for (const group of fresh) await resume(group, dispatch, ports);
+  for (const group of begunFirst(fresh)) await resume(group, dispatch, ports);
   if (rows.length > 0) ports.log.info("messages resumed", { count: rows.length - stale.flat().length });
   return rows.length;
 }
+
+/** A turn that an earlier process began is half done in its transcript, so no other turn may come before it. */
+const begunFirst = (groups: readonly (readonly InboxRow[])[]) =>
+  groups.toSorted(([a], [b]) => Number(b?.turnId !== undefined) - Number(a?.turnId !== undefined));
 
 async function resume(group: readonly InboxRow[], dispatch: Dispatch, ports: RecoveryPorts): Promise<void> {
   const [first] = group;

@@ -80,12 +80,21 @@ export interface TurnKind extends TurnRunFacts, TurnContent {
   begin?(turn: TurnRef, session: Session): Promise<void>;
   /** What of the answer is for people. The whole answer when unset. */
   filter?(message: InboundMessage, entry: Readonly<SessionEntry>, now: number): AnswerFilter | undefined;
+  /** When several processes have died of the turn and it is given up. The sender of a message is asked to send it again when unset. */
+  readonly givenUp?: GivenUp;
   /** Called after the outcome is recorded, under the session's lock. Rejects when something cannot be written. */
   end?(turn: EndedTurnRef, session: Session, ports: TurnEndPorts): Promise<void>;
 }
 
 /** Takes an answer's text and gives what people get of it; empty when that is nothing. */
 export type AnswerFilter = (text: string) => string;
+
+export interface GivenUp {
+  /** What the chat is told. */
+  readonly notice: string;
+  /** Keeps for the next turn what this one was to say. Rejects when it cannot be written. */
+  keep(messages: readonly InboundMessage[], session: Session): Promise<void>;
+}
 
 export interface TurnRef {
   readonly message: InboundMessage;

@@ -23,6 +23,7 @@ const TOOL_PLACES = [
   "agents.list.tools.subagents.tools",
   ...["guilds", ...CHATS].flatMap((chat) => [`channels.${chat}.tools`, `channels.${chat}.toolsBySender`]),
 ];
+const SUBAGENTS_OF = ["agents.defaults.subagents", "agents.list.subagents"];
 /** Every list of tools, wherever the config may have one. */
 const TOOL_LISTS = TOOL_PLACES.flatMap((at) => ["allow", "alsoAllow", "deny"].map((list) => `${at}.${list}`));
 
@@ -287,6 +288,50 @@ export const NAMED: readonly (readonly [file: string, title: string, keys: reado
     "test/walk/plugins/subagent.test.ts",
     "a plugin's tool waits for its subagent with one slot for runs, which can ask another one only where the config allows it",
     ["agents.defaults.subagents.maxConcurrent", "agents.defaults.subagents.maxSpawnDepth"],
+  ],
+  [
+    "test/app/config/config-subagents.test.ts",
+    "are as many and as deep as agents.defaults.subagents says",
+    ["agents.defaults.subagents.maxChildrenPerAgent", "agents.defaults.subagents.maxTotalPerSession"],
+  ],
+  [
+    "test/app/config/config-subagents.test.ts",
+    "may be other agents where the defaults or the agent's own entry allow it",
+    ["agents.list.subagents.allowAgents"],
+  ],
+  [
+    "test/app/config/config-subagents.test.ts",
+    "have to be named, and are asked for more, where the defaults or the agent's own entry say so",
+    SUBAGENTS_OF.flatMap((at) => [`${at}.requireAgentId`, `${at}.delegationMode`]),
+  ],
+  [
+    "test/app/config/config-subagents.test.ts",
+    "have the model, level, time and life that the config says",
+    [
+      ...SUBAGENTS_OF.flatMap((at) => [`${at}.model.primary`, `${at}.thinking`]),
+      "agents.defaults.subagents.runTimeoutSeconds",
+      "agents.defaults.subagents.archiveAfterMinutes",
+    ],
+  ],
+  [
+    "test/app/config/config-subagents.test.ts",
+    "get files as tools.sessions_spawn.attachments allows",
+    ["enabled", "maxFiles", "maxFileBytes", "maxTotalBytes"].map((key) => `tools.sessions_spawn.attachments.${key}`),
+  ],
+  [
+    "test/app/config/config-subagents.test.ts",
+    "is reached as tools.sessions.visibility says",
+    ["tools.sessions.visibility"],
+  ],
+  [
+    "test/app/config/config-subagents.test.ts",
+    "of another agent is reached as tools.agentToAgent says",
+    ["tools.agentToAgent.enabled", "tools.agentToAgent.allow"],
+  ],
+  [
+    "test/walk/sessions/talk.test.ts",
+    "answers go back and forth until one skips, and never beyond the limit",
+    ["session.agentToAgent.maxPingPongTurns"],
   ],
   [
     "test/walk/plugins/subagent.test.ts",

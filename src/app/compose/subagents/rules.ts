@@ -1,13 +1,12 @@
 import type { SpawnRules, SpawnSettings } from "../../../automation/spawn/rules.ts";
 import type { TalkRules } from "../../../automation/talk/visible.ts";
 import { OPERATOR } from "../../../types/run/principal.ts";
-import type { SandboxMachine } from "../../../tools/sandbox/machine.ts";
 import type { AgentId, SessionKey } from "../../../types/ids.ts";
 import type { Live } from "../live.ts";
-import { confinedIn } from "../sandbox/sandboxing.ts";
+import { confinedIn, type Machine } from "../sandbox/sandboxing.ts";
 
 /** What the config says of subagents. */
-export function spawnRules(live: Live, machine: SandboxMachine): SpawnRules {
+export function spawnRules(live: Pick<Live, "config" | "agents">, machine: Machine): SpawnRules {
   const agents = new Map(live.agents.map((agent) => [agent.id, agent]));
   return {
     agents,
@@ -21,7 +20,7 @@ export function spawnRules(live: Live, machine: SandboxMachine): SpawnRules {
 }
 
 /** Those of `agents.defaults.subagents`, with what the agent's own entry says instead. */
-function spawnSettings({ config }: Live, agent: AgentId): SpawnSettings {
+function spawnSettings({ config }: Pick<Live, "config">, agent: AgentId): SpawnSettings {
   const { defaults, list } = config.agents;
   const own = list.find(({ id }) => id === agent)?.subagents;
   const { model, allowAgents = [], requireAgentId = false, ...settings } = { ...defaults.subagents, ...own };
@@ -30,7 +29,11 @@ function spawnSettings({ config }: Live, agent: AgentId): SpawnSettings {
 }
 
 /** What the config says of sessions that agents see and write to. */
-export function talkRules({ config, agents, defaultAgent }: Live): TalkRules {
+export function talkRules({
+  config,
+  agents,
+  defaultAgent,
+}: Pick<Live, "config" | "agents" | "defaultAgent">): TalkRules {
   const { sessions, agentToAgent } = config.tools;
   const ids = new Set(agents.map(({ id }) => id));
   return {

@@ -58,7 +58,12 @@ async function wasTriedTooOften({ rows, log }: QueuedTurn, session: Session, por
   if ((await progressOf(session, turnIdOf(first))).kind === "finished") return false;
   // First: a message that crashes the process must not join the next turn, even if this process is killed now.
   await abandonTurn(session, turnIdOf(first), ports.log);
-  await ports.replies.refuse(rows, log, TOO_MANY_STARTS);
+  const { givenUp } = ports.kinds.of(first.message);
+  await givenUp?.keep(
+    rows.map(({ message }) => message),
+    session,
+  );
+  await ports.replies.refuse(rows, log, givenUp?.notice ?? TOO_MANY_STARTS, TOO_MANY_STARTS);
   return true;
 }
 

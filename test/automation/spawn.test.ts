@@ -1,0 +1,381 @@
+import { existsSync, readFileSync, symlinkSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { announceTurn } from "../../src/automation/announce/announce-turn.ts";
+import type { SpawnPorts } from "../../src/automation/spawn/ports.ts";
+import type { SpawnFileLimits, SpawnSettings } from "../../src/automation/spawn/rules.ts";
+import { Spawner } from "../../src/automation/spawn/spawner.ts";
+import { subagentTurn } from "../../src/automation/subagents/subagent-turn.ts";
+import { SubagentRuns } from "../../src/automation/subagents/subagents.ts";
+import { TURN_KINDS, turnKinds } from "../../src/dispatch/turn-kinds/table.ts";
+import { agentId, runId, sessionKey, type SessionKey } from "../../src/types/ids.ts";
+import type { InboxRow } from "../../src/types/journal.ts";
+import type { SessionAsker, SpawnAsk } from "../../src/types/subagent/spawn.ts";
+import { manualClock } from "../kit/clock.ts";
+import { type Boot, type DispatchFixture, openDispatchFixture } from "../kit/dispatch.ts";
+
+const SETTINGS: SpawnSettings = {
+  allowAgents: [],
+  requireAgentId: false,
+  maxChildrenPerAgent: 5,
+  maxTotalPerSession: 0,
+  maxSpawnDepth: 2,
+  archiveAfterMinutes: 60,
+  runTimeoutSeconds: 0,
+};
+const FILES: SpawnFileLimits = { enabled: true, maxFiles: 3, maxFileBytes: 20, maxTotalBytes: 30 };
+const MAIN = agentId("main");
+
+let fixture: DispatchFixture;
+let boot: Boot;
+let settings: SpawnSettings;
+let files: SpawnFileLimits;
+let sandboxed: boolean;
+let engineCalls: unknown[];
+let clock: ReturnType<typeof manualClock>;
+let spawner: Spawner;
+let isEngineBroken: boolean;
+let closing: AbortController;
+
+beforeEach(async () => {
+  fixture = await openDispatchFixture();
+  settings = SETTINGS;
+  files = FILES;
+  sandboxed = false;
+  isEngineBroken = false;
+  engineCalls = [];
+  clock = manualClock(Date.now());
+  const late = {
+    get ports() {
+      return boot;
+    },
+  };
+  fixture.kinds = turnKinds([
+    ...TURN_KINDS,
+    subagentTurn(),
+    announceTurn({
+      sessions: {
+        peek: (key) => late.ports.sessions.peek(key),
+        history: (key, limit) => late.ports.sessions.history(key, limit),
+        patch: (key, patch, how) => late.ports.sessions.patch(key, patch, how),
+      },
+      inbox: { find: (...of) => late.ports.journal.inbox.find(...of) },
+      runs: { last: (key) => late.ports.journal.runs.last(key) },
+    }),
+  ]);
+  boot = await fixture.boot();
+  spawner = spawnerOf(boot);
+  closing = new AbortController();
+  void admitFollowing();
+});
+afterEach(async () => {
+  closing.abort();
+  await spawner.archive.close();
+  await fixture.close();
+});
+
+async function admitFollowing(): Promise<void> {
+  for await (const row of boot.journal.inbox.followed(closing.signal)) void boot.dispatch.admit(row);
+}
+
+function spawnerOf({ dispatch, journal, sessions, ports }: Boot): Spawner {
+  const runs = new SubagentRuns({
+    clock: ports.clock,
+    inbox: journal.inbox,
+    sessions,
+    rules: () => ({ ...ports.settings(), maxSpawnDepth: settings.maxSpawnDepth }),
+    receive: (messages) => dispatch.receive(messages),
+    decided: (row) => dispatch.decided(row),
+    runOf: (id) => dispatch.registry.find(id),
+    afterRuns: (key, work) => dispatch.afterRuns(key, work),
+  });
+  const spawning: SpawnPorts = {
+    clock,
+    log: ports.log,
+    runs,
+    inbox: journal.inbox,
+    sessions,
+    engine: {
+      async prepare(params) {
+        if (isEngineBroken) throw new Error("the engine has no room");
+        engineCalls.push(["prepare", params.contextMode, params.parentSessionKey]);
+        return { rollback: () => void engineCalls.push(["rollback"]) };
+      },
+      async ended({ reason }) {
+        engineCalls.push([reason]);
+      },
+    },
+    rules: () => ({
+      agents: ports.settings().agents,
+      of: () => settings,
+      files,
+      isSandboxed: () => sandboxed,
+    }),
+    running: () => dispatch.registry.running(),
+    stop: (key) => dispatch.stop(key),
+    afterRuns: (key, work) => dispatch.afterRuns(key, work),
+  };
+  return new Spawner(spawning);
+}
+
+const KEY = sessionKey("telegram:default:ada");
+const asker = (more: Partial<SessionAsker> = {}): SessionAsker => ({
+  sessionKey: KEY,
+  runId: runId("r"),
+  agentId: MAIN,
+  isOwner: true,
+  tools: ["read"],
+  isSandboxed: false,
+  depth: 0,
+  ...more,
+});
+const spawn = (more: Partial<SpawnAsk> = {}, by: Partial<SessionAsker> = {}) =>
+  spawner.spawn({ task: "find it", ...more }, asker(by));
+
+async function accepted(more: Partial<SpawnAsk> = {}, by: Partial<SessionAsker> = {}) {
+  const answer = await spawn(more, by);
+  if (answer.status !== "accepted") throw new Error(answer.error);
+  return answer;
+}
+async function rowOf(id: string): Promise<InboxRow> {
+  const [row] = await boot.journal.inbox.ofRun(id);
+  if (!row) throw new Error("no row");
+  return row;
+}
+const ended = (id: string) => vi.waitUntil(async () => (await rowOf(id)).state === "done", { timeout: 5000 });
+
+function hold(): () => void {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  fixture.model.answer(async () => {
+    await promise;
+    return { text: "done" };
+  });
+  return resolve;
+}
+
+describe("a subagent that an agent asks for", () => {
+  it("has a conversation of its own, the asking run's tools and rights, and few files in its prompt", async () => {
+    const { runId: id, childSessionKey, context } = await accepted({ label: "finder", thinking: "low" });
+    expect(context).toBe("isolated");
+    expect(childSessionKey).toMatch(/^agent:main:subagent:[0-9a-f-]{36}$/);
+    expect(boot.sessions.peek(childSessionKey)).toMatchObject({ spawnedBy: KEY, spawnDepth: 1, label: "finder" });
+    const { message } = await rowOf(id);
+    expect(message).toMatchObject({
+      text: "find it",
+      options: {
+        thinking: "low",
+        subagent: { isOwner: true, parent: KEY, root: KEY, tools: ["read"], files: ["AGENTS.md", "TOOLS.md"] },
+        whenEnded: {
+          options: { sessionKey: KEY, kind: "announce", announce: { child: childSessionKey, label: "finder" } },
+        },
+      },
+    });
+    expect(message.options?.subagent?.systemPrompt).toContain("# Subagent Context");
+    await ended(id);
+  });
+
+  it("is refused beyond the limits of its session, by the key that says so", async () => {
+    const release = hold();
+    settings = { ...SETTINGS, maxChildrenPerAgent: 1 };
+    const { runId: id } = await accepted();
+    expect(await spawn()).toMatchObject({ status: "forbidden", error: expect.stringContaining("maxChildrenPerAgent") });
+    release();
+    await ended(id);
+    settings = { ...SETTINGS, maxTotalPerSession: 1 };
+    await boot.use("ada", (session) => session.update({ spawnedCount: 1 }, { now: true }));
+    expect(await spawn({}, { sessionKey: boot.keyOf("ada") })).toMatchObject({
+      status: "forbidden",
+      error: expect.stringContaining("maxTotalPerSession"),
+    });
+    expect(await spawn({}, { depth: 2 })).toMatchObject({ error: expect.stringContaining("maxSpawnDepth") });
+  });
+
+  it("counts the subagents of its session", async () => {
+    await boot.ask("hello", "ada");
+    const key = boot.keyOf("ada");
+    await accepted({}, { sessionKey: key });
+    await accepted({}, { sessionKey: key });
+    expect(boot.sessions.peek(key)?.spawnedCount).toBe(2);
+  });
+
+  it("is one of another agent only where the config allows that, and has to name one where it must", async () => {
+    expect(await spawn({ agentId: "ghost" })).toMatchObject({ status: "forbidden" });
+    settings = { ...SETTINGS, allowAgents: ["*"] };
+    expect(await spawn({ agentId: "ghost" })).toMatchObject({
+      status: "error",
+      error: expect.stringContaining("does not exist"),
+    });
+    settings = { ...SETTINGS, requireAgentId: true };
+    expect(await spawn()).toMatchObject({ status: "forbidden", error: expect.stringContaining("requireAgentId") });
+    await accepted({ agentId: "main" });
+  });
+
+  it("never leaves the sandbox of the run that asks", async () => {
+    expect(await spawn({}, { isSandboxed: true })).toMatchObject({ status: "forbidden" });
+    expect(await spawn({ sandbox: "require" })).toMatchObject({ status: "forbidden" });
+    sandboxed = true;
+    await accepted({ sandbox: "require" }, { isSandboxed: true });
+  });
+
+  it("gets its default and a note for a model or level that cannot be used", async () => {
+    const { note, resolvedModel } = await accepted({ model: "nonsense", thinking: "extreme", thread: true });
+    expect(note).toMatch(/nonsense.*extreme.*runs once/s);
+    expect(resolvedModel).toBeUndefined();
+    settings = { ...SETTINGS, model: "fake/fake-2", thinking: "high" };
+    const { runId: id, ...answer } = await accepted();
+    expect(answer).toMatchObject({ resolvedProvider: "fake", resolvedModel: "fake-2" });
+    expect((await rowOf(id)).message.options).toMatchObject({ model: "fake/fake-2", thinking: "high" });
+  });
+
+  it("has the time that the call or the config gives it", async () => {
+    settings = { ...SETTINGS, runTimeoutSeconds: 7 };
+    const first = await accepted();
+    const second = await accepted({ runTimeoutSeconds: 0 });
+    expect((await rowOf(first.runId)).message.options?.timeoutMs).toBe(7000);
+    expect((await rowOf(second.runId)).message.options?.timeoutMs).toBeUndefined();
+  });
+
+  it("begins with a copy of the conversation where it is asked to", async () => {
+    await boot.ask("my dog is called Rex", "ada");
+    const key = boot.keyOf("ada");
+    const { childSessionKey, context, runId: id } = await accepted({ context: "fork" }, { sessionKey: key });
+    expect(context).toBe("fork");
+    await ended(id);
+    const { entries } = await boot.sessions.history(childSessionKey, 20);
+    expect(JSON.stringify(entries)).toContain("my dog is called Rex");
+    expect(engineCalls).toContainEqual(["prepare", "fork", key]);
+  });
+
+  it("is not begun when the context engine cannot prepare it", async () => {
+    isEngineBroken = true;
+    expect(await spawn()).toEqual({ status: "error", error: "the engine has no room" });
+    isEngineBroken = false;
+    expect(await spawn({ task: " " })).toMatchObject({ status: "error" });
+    expect(engineCalls).toContainEqual(["rollback"]);
+  });
+});
+
+describe("the files of a subagent", () => {
+  const one = (name: string, content = "x") => ({ name, content });
+  const folderOf = (answer: { childSessionKey: SessionKey }) =>
+    join(workspace(), ".openclaw", "attachments", answer.childSessionKey.split(":").at(-1) ?? "");
+  const workspace = () => boot.ports.settings().agents.get(MAIN)?.workspace ?? "";
+
+  it("are written into a folder of their own, which its prompt names", async () => {
+    const answer = await accepted({ files: [one("a.txt", "hello"), { ...one("b.bin", "aGk="), encoding: "base64" }] });
+    expect(readFileSync(join(folderOf(answer), "a.txt"), "utf8")).toBe("hello");
+    expect(readFileSync(join(folderOf(answer), "b.bin"), "utf8")).toBe("hi");
+    expect((await rowOf(answer.runId)).message.options?.subagent?.systemPrompt).toContain("a.txt, b.bin");
+  });
+
+  it("are refused when they are off, too many, too long, or named as paths", async () => {
+    const refusals: readonly (readonly [SpawnAsk["files"], RegExp])[] = [
+      [[one("../x")], /no name of a file/],
+      [[one("a/b")], /no name of a file/],
+      [[one("a"), one("a")], /same name/],
+      [["a", "b", "c", "d"].map((name) => one(name)), /maxFiles/],
+      [[one("a", "x".repeat(21))], /maxFileBytes/],
+      [[one("a", "x".repeat(20)), one("b", "x".repeat(20))], /maxTotalBytes/],
+    ];
+    for (const [given, why] of refusals)
+      expect(await spawn({ files: given })).toMatchObject({ status: "error", error: expect.stringMatching(why) });
+    files = { ...FILES, enabled: false };
+    expect(await spawn({ files: [one("a")] })).toMatchObject({ error: expect.stringContaining("attachments.enabled") });
+  });
+
+  it("stay inside the workspace, whatever path is given", async () => {
+    await mkdir(workspace(), { recursive: true });
+    symlinkSync(tmpdir(), join(workspace(), "out"));
+    for (const mountPath of ["../x", "/tmp/x", "out/x", "a/../../x"])
+      expect(await spawn({ files: [one("a")], mountPath })).toMatchObject({ status: "error" });
+    await accepted({ files: [one("a")], mountPath: "given" });
+    expect(existsSync(join(workspace(), "given", "a"))).toBe(true);
+    expect(await spawn({ files: [one("a")], mountPath: "given" })).toMatchObject({ status: "error" });
+  });
+});
+
+describe("the conversation of a subagent", () => {
+  const minutes = (count: number) => clock.pass(count * 60_000);
+  /** Minutes pass until it is. */
+  const isGone = (key: SessionKey) =>
+    vi.waitUntil(
+      () => {
+        minutes(1);
+        return boot.sessions.peek(key) === undefined;
+      },
+      { timeout: 5000 },
+    );
+
+  it("is archived when its time is over, also after a restart", async () => {
+    settings = { ...SETTINGS, archiveAfterMinutes: 30 };
+    const { runId: id, childSessionKey } = await accepted();
+    await ended(id);
+    await vi.waitUntil(async () => (await boot.journal.inbox.open()).length === 0);
+    await spawner.archive.close();
+    spawner = spawnerOf(boot);
+    spawner.archive.start();
+    minutes(29);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(boot.sessions.peek(childSessionKey)).toBeDefined();
+    await isGone(childSessionKey);
+    expect(engineCalls).toContainEqual(["swept"]);
+  });
+
+  it("is archived at once with cleanup: delete, but not while it works", async () => {
+    const release = hold();
+    const { runId: id, childSessionKey } = await accepted({ cleanup: "delete" });
+    minutes(1);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(boot.sessions.peek(childSessionKey)).toBeDefined();
+    release();
+    await ended(id);
+    await vi.waitUntil(async () => (await boot.journal.inbox.open()).length === 0);
+    await isGone(childSessionKey);
+  });
+
+  it("stays with archiveAfterMinutes 0", async () => {
+    settings = { ...SETTINGS, archiveAfterMinutes: 0 };
+    const { childSessionKey } = await accepted();
+    expect(boot.sessions.peek(childSessionKey)?.archiveAt).toBeUndefined();
+    expect(clock.waits).toEqual([]);
+  });
+});
+
+describe("the subagents below a session", () => {
+  it("are listed, named by number, label or id, corrected and ended", async () => {
+    const release = hold();
+    const first = await accepted({ label: "alpha" });
+    const second = await accepted({ label: "beta" });
+    const views = spawner.children(asker(), 5);
+    expect(views.map(({ label, status }) => [label, status])).toEqual(
+      expect.arrayContaining([
+        ["alpha", "running"],
+        ["beta", "running"],
+      ]),
+    );
+    expect(await spawner.kill("gamma", asker())).toContain('no subagent "gamma"');
+    expect(await spawner.steer("alpha", "look elsewhere", asker())).toMatchObject({ label: "alpha" });
+    expect(await spawner.steer("alpha", "no, there", asker())).toContain("wait two seconds");
+    await ended(first.runId);
+    expect((await rowOf(first.runId)).outcome).toEqual({ kind: "aborted" });
+    expect(await spawner.kill(second.childSessionKey, asker())).toMatchObject([{ label: "beta", status: "killed" }]);
+    await ended(second.runId);
+    expect(await spawner.kill("beta", asker())).toMatchObject([{ status: "not running" }]);
+    expect(spawner.children(asker({ sessionKey: sessionKey("telegram:default:ben") }), 5)).toEqual([]);
+    release();
+  });
+
+  it("can be waited for, for a time", async () => {
+    const release = hold();
+    await accepted({ label: "slow" });
+    const never = new AbortController().signal;
+    const late = spawner.wait(["slow"], { timeoutMs: 1000, signal: never }, asker());
+    clock.pass(1000);
+    expect(await late).toMatchObject([{ status: "running" }]);
+    const whole = spawner.wait([], { timeoutMs: 1000, signal: never }, asker());
+    release();
+    expect(await whole).toMatchObject([{ label: "slow", status: "done" }]);
+  });
+});

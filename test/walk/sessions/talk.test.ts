@@ -1,0 +1,134 @@
+import { describe } from "vitest";
+import type { ModelCall, ModelReply } from "../../fakes/model.ts";
+import { inboxOf, outcomesOf } from "../../kit/gateway/state-files.ts";
+import { test, type World } from "../../kit/gateway/world.ts";
+
+const OPEN = {
+  commands: { ownerAllowFrom: ["1001"] },
+  agents: { list: [{ id: "main", default: true }, { id: "research" }] },
+  tools: { sessions: { visibility: "all" }, agentToAgent: { enabled: true } },
+};
+const GROUP = -100_500;
+const RELAYED = "# Agent-to-agent message";
+
+interface Scene {
+  readonly person: (call: ModelCall) => ModelReply;
+  /** The agent that another one has written to. */
+  readonly asked?: (call: ModelCall) => ModelReply;
+}
+
+function play({ model }: World, { person, asked }: Scene): void {
+  model.answer((call) => {
+    if (call.isAfterTool) return { text: `tool: ${call.toolText}` };
+    if (call.system.includes(RELAYED)) return asked?.(call) ?? { text: "REPLY_SKIP" };
+    return person(call);
+  });
+}
+
+const tool = (name: string, args: Record<string, unknown>): ModelReply => ({ tool: name, args });
+
+describe.concurrent("sessions that talk to each other", () => {
+  test("an agent asks another one and gets its answer", async ({ world, expect }) => {
+    const { home } = await world.start({ ...OPEN, session: { agentToAgent: { maxPingPongTurns: 0 } } });
+    play(world, {
+      person: (call) =>
+        call.said.includes("ask")
+          ? tool("sessions_send", { agentId: "research", message: "what is the answer?", timeoutSeconds: 20 })
+          : { text: "hm" },
+      asked: ({ said }) => ({ text: said.includes("what is the answer?") ? "forty-two" : "?" }),
+    });
+    world.telegram.say("ask");
+    await world.told(/tool: .*forty-two/);
+    const asked = world.model.calls.find(({ system }) => system.includes(RELAYED));
+    expect(asked?.said).toMatch(
+      /^\[Inter-session message\] sourceSession=telegram:default:1001 sourceTool=sessions_send/,
+    );
+    const relayed = inboxOf(home).filter(({ kind }) => kind === "relay");
+    expect(relayed[0]).toMatchObject({ session: "agent:research:main", outcome: { kind: "replied" } });
+  });
+
+  test("answers go back and forth until one skips, and never beyond the limit", async ({ world, expect }) => {
+    const { home } = await world.start({ ...OPEN, session: { agentToAgent: { maxPingPongTurns: 3 } } });
+    let turns = 0;
+    play(world, {
+      person: (call) =>
+        call.said.includes("ask")
+          ? tool("sessions_send", { agentId: "research", message: "ping", timeoutSeconds: 0 })
+          : { text: "hm" },
+      asked: () => ({ text: `turn ${(turns += 1)}` }),
+    });
+    world.telegram.say("ask");
+    await world.told(/tool: .*accepted/);
+    await outcomesOf(home, 6);
+    expect(turns).toBe(4);
+    const outcomes = inboxOf(home)
+      .filter(({ kind }) => kind === "relay")
+      .map(({ outcome }) => outcome?.["kind"]);
+    // The last step has no chat that it could tell.
+    expect(outcomes).toEqual(["replied", "replied", "replied", "replied", "dropped"]);
+    expect(world.telegram.shown(1001)).toHaveLength(1);
+  });
+
+  test("REPLY_SKIP ends the exchange", async ({ world, expect }) => {
+    const { home } = await world.start(OPEN);
+    play(world, {
+      person: (call) =>
+        call.said.includes("ask")
+          ? tool("sessions_send", { agentId: "research", message: "ping", timeoutSeconds: 0 })
+          : { text: "hm" },
+      asked: ({ said }) => ({ text: said.includes("ping") ? "pong" : "REPLY_SKIP" }),
+    });
+    world.telegram.say("ask");
+    await world.told(/tool: .*accepted/);
+    await outcomesOf(home, 8);
+    expect(world.model.calls.filter(({ system }) => system.includes(RELAYED))).toHaveLength(2);
+  });
+
+  test("a guest's agent sees its own session alone", async ({ world, expect }) => {
+    const { home } = await world.start({ ...OPEN, channels: { telegram: { allowFrom: ["*"], dmPolicy: "open" } } });
+    play(world, {
+      person: (call) => {
+        if (call.said.includes("list")) return tool("sessions_list", {});
+        if (call.said.includes("read")) return tool("sessions_history", { sessionKey: "telegram:default:1001" });
+        if (call.said.includes("write"))
+          return tool("sessions_send", { sessionKey: "telegram:default:1001", message: "do as I say" });
+        return { text: "the secret is plum" };
+      },
+    });
+    world.telegram.say("hello");
+    await world.told("the secret is plum");
+    for (const words of ["list", "read", "write"]) world.telegram.say(words, { from: { id: 2002 } });
+    await outcomesOf(home, 4);
+    const shown = world.telegram.shown(2002).join("\n");
+    expect(shown).toContain("telegram:default:2002");
+    expect(shown).not.toContain("telegram:default:1001");
+    expect(shown).not.toContain("plum");
+    expect(inboxOf(home).filter(({ kind }) => kind === "relay")).toEqual([]);
+  });
+
+  test("an owner's agent reads another session where the config lets it", async ({ world, expect }) => {
+    const { home } = await world.start({
+      ...OPEN,
+      channels: { telegram: { groupPolicy: "allowlist", groups: { [String(GROUP)]: {} } } },
+    });
+    play(world, {
+      person: (call) => {
+        if (call.said.includes("list")) return tool("sessions_list", { messageLimit: 2 });
+        if (call.said.includes("read"))
+          return tool("sessions_history", { sessionKey: `telegram:default:group:${GROUP}` });
+        return { text: "noted: the launch is on Friday" };
+      },
+    });
+    world.telegram.say("@test_bot remember the launch", {
+      from: { id: 1001, first_name: "Ada" },
+      chat: { id: GROUP, type: "supergroup", title: "Crew" },
+    });
+    await world.told("the launch is on Friday", GROUP);
+    world.telegram.say("list");
+    world.telegram.say("read");
+    await outcomesOf(home, 3);
+    const shown = world.telegram.shown(1001);
+    expect(shown).toHaveLength(2);
+    for (const text of shown) expect(text).toMatch(/tool: .*launch is on Friday/s);
+  });
+});

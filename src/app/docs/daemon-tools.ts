@@ -1,5 +1,6 @@
 import { cronTool } from "../../tools/cron/cron.ts";
 import { gatewayTool } from "../../tools/gateway/gateway.ts";
+import { otherSessionTools } from "../../tools/session/session-tools.ts";
 import type { ToolContribution } from "../../types/run/tool.ts";
 
 /** No tool of this list is ever called. */
@@ -20,5 +21,16 @@ export const daemonTools: readonly ToolContribution[] = [
     runs: unused,
     wake: unused,
   })),
+  ...otherSessionTools({
+    subagents: () => ({
+      prefersDelegation: () => false,
+      spawn: unused,
+      children: () => [],
+      kill: unused,
+      steer: unused,
+      wait: unused,
+    }),
+    talk: () => ({ list: () => [], said: unused, send: unused }),
+  }),
   gatewayTool({ config: unused, schema: unused, edits: unused, write: unused, restart: unused }),
 ];

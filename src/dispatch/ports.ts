@@ -20,6 +20,7 @@ import type { ChatToolRules } from "../types/tool-policy.ts";
 import type { TurnKinds } from "../types/run/turn-kind.ts";
 import type { StuckLimits } from "../types/queue.ts";
 import type { SkillsOf } from "../types/run/skill.ts";
+import type { SubagentActs } from "../types/subagent/spawn.ts";
 import type { AllowanceKeeper } from "./approvals/approvals.ts";
 import type { ApprovalRoute, RoutedQuestion } from "./approvals/route.ts";
 import type { QueueConfig } from "./queue/queue-settings.ts";
@@ -226,6 +227,8 @@ export interface ProgramPorts {
   /** How many connected clients may decide approvals. Somebody always can when unset. */
   approverClients?(): number;
   readonly restart?: RestartPort;
+  /** What people do with subagents by commands; undefined until the gateway has begun. */
+  subagents?(): SubagentActs | undefined;
   /** What happened to a message and to each copy of it, as `openclaw why` tells it. Empty when the conversation has no such message. */
   storiesOf?(asked: StoryAsk): Promise<readonly (readonly StoryStep[])[]>;
 }

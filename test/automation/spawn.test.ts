@@ -160,12 +160,16 @@ describe("a subagent that an agent asks for", () => {
     const { runId: id, childSessionKey, context } = await accepted({ label: "finder", thinking: "low" });
     expect(context).toBe("isolated");
     expect(childSessionKey).toMatch(/^agent:main:subagent:[0-9a-f-]{36}$/);
-    expect(boot.sessions.peek(childSessionKey)).toMatchObject({ spawnedBy: KEY, spawnDepth: 1, label: "finder" });
+    expect(boot.sessions.peek(childSessionKey)).toMatchObject({
+      spawnedBy: KEY,
+      spawnDepth: 1,
+      label: "finder",
+      thinkingLevel: "low",
+    });
     const { message } = await rowOf(id);
     expect(message).toMatchObject({
       text: "find it",
       options: {
-        thinking: "low",
         subagent: { isOwner: true, parent: KEY, root: KEY, tools: ["read"], files: ["AGENTS.md", "TOOLS.md"] },
         whenEnded: {
           options: { sessionKey: KEY, kind: "announce", announce: { child: childSessionKey, label: "finder" } },
@@ -224,9 +228,13 @@ describe("a subagent that an agent asks for", () => {
     expect(note).toMatch(/nonsense.*extreme.*runs once/s);
     expect(resolvedModel).toBeUndefined();
     settings = { ...SETTINGS, model: "fake/fake-2", thinking: "high" };
-    const { runId: id, ...answer } = await accepted();
+    const answer = await accepted();
     expect(answer).toMatchObject({ resolvedProvider: "fake", resolvedModel: "fake-2" });
-    expect((await rowOf(id)).message.options).toMatchObject({ model: "fake/fake-2", thinking: "high" });
+    expect(boot.sessions.peek(answer.childSessionKey)).toMatchObject({
+      providerOverride: "fake",
+      modelOverride: "fake-2",
+      thinkingLevel: "high",
+    });
   });
 
   it("has the time that the call or the config gives it", async () => {
@@ -356,8 +364,12 @@ describe("the subagents below a session", () => {
       ]),
     );
     expect(await spawner.kill("gamma", asker())).toContain('no subagent "gamma"');
-    expect(await spawner.steer("alpha", "look elsewhere", asker())).toMatchObject({ label: "alpha" });
-    expect(await spawner.steer("alpha", "no, there", asker())).toContain("wait two seconds");
+    expect(await spawner.say("steer", { target: "alpha", message: "look elsewhere" }, asker())).toMatchObject({
+      label: "alpha",
+    });
+    expect(await spawner.say("steer", { target: "alpha", message: "no, there" }, asker())).toContain(
+      "wait two seconds",
+    );
     await ended(first.runId);
     expect((await rowOf(first.runId)).outcome).toEqual({ kind: "aborted" });
     expect(await spawner.kill(second.childSessionKey, asker())).toMatchObject([{ label: "beta", status: "killed" }]);

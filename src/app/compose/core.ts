@@ -116,14 +116,13 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
     liveState: (key) => commands.runningIn(key),
     ...prompting.ports,
     statusLines: () => around.statusLines(),
-    ...programPorts(live, journal, around),
+    ...programPorts(live, journal, { ...around, subagents: others.subagents }),
     onPairing: (request) => onPairing(request, hooks, around),
   };
   const dispatch = new Dispatch(ports, prompting.commands);
   const opened = openOtherSessions(live, { dispatch, ports, engines: runs.engines, machine });
   const close = () => closeAll(opened, commands, allowances, mcp, browsers, runs.engines, sessions, models, journal);
-  const { archive } = opened.spawner;
-  return { journal, sessions, media, models, outbox, dispatch, ports, machine, archive, close };
+  return { journal, sessions, media, models, outbox, dispatch, ports, machine, archive: opened.spawner.archive, close };
 }
 
 function onPairing(request: PairingRequest, hooks: Parameters<typeof notifyPairing>[1], around: Surroundings): void {

@@ -8,13 +8,14 @@ import { createRules } from "./rules.ts";
 export function programPorts(
   live: Live,
   journal: OpenJournal,
-  { restart, approverClients }: Pick<ProgramPorts, "restart" | "approverClients">,
+  { restart, approverClients, subagents }: Pick<ProgramPorts, "restart" | "approverClients" | "subagents">,
 ): ProgramPorts & Pick<DispatchPorts, "settings"> {
   const settings = createRules(live);
   return {
     settings,
     ...(restart && { restart }),
     ...(approverClients && { approverClients }),
+    ...(subagents && { subagents }),
     storiesOf: (asked) => storiesFor(journal, asked, (message) => settings().keyFor(message)),
   };
 }

@@ -27,7 +27,7 @@ export const daemonTools: readonly ToolContribution[] = [
       spawn: unused,
       children: () => [],
       kill: unused,
-      steer: unused,
+      say: unused,
       wait: unused,
     }),
     talk: () => ({ list: () => [], said: unused, send: unused }),

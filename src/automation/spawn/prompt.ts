@@ -1,11 +1,14 @@
 import { oneLine } from "../../prompt/untrusted.ts";
 
+/** The files of the workspace that its system prompt has. */
+export const PROMPT_FILES = ["AGENTS.md", "TOOLS.md"];
+
 /** What a subagent is told of itself, in its system prompt. */
 export function subagentPrompt(facts: {
   readonly label: string;
-  readonly cwd: string | undefined;
+  readonly cwd?: string | undefined;
   readonly maySpawn: boolean;
-  readonly files: { readonly folder: string; readonly names: readonly string[] } | undefined;
+  readonly files?: { readonly folder: string; readonly names: readonly string[] } | undefined;
 }): string {
   const { label, cwd, maySpawn, files } = facts;
   return [

@@ -1,4 +1,4 @@
-import { modelName, parseModelName, type ModelRef, THINK_LEVELS, type ThinkLevel } from "../../types/run/model.ts";
+import { parseModelName, type ModelRef, THINK_LEVELS, type ThinkLevel } from "../../types/run/model.ts";
 import type { AgentId, SessionKey } from "../../types/ids.ts";
 import type { SessionAsker, SpawnAsk } from "../../types/subagent/spawn.ts";
 import type { AgentSettings } from "../../types/settings.ts";
@@ -124,5 +124,3 @@ export function thinkingFor(
   const note = asked !== undefined && !found ? `"${asked}" is no thinking level, so it is left as it is.` : undefined;
   return { ...(level && { level }), ...(note !== undefined && { note }) };
 }
-
-export const nameOfModel = ({ ref }: ChosenModel): string | undefined => ref && modelName(ref);

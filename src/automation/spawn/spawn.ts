@@ -13,12 +13,11 @@ import { SUBAGENT_KIND } from "../subagents/subagent-turn.ts";
 import { type WrittenFiles, writeFiles } from "./files.ts";
 import { fillFork, forkOf } from "./fork.ts";
 import type { SpawnPorts } from "./ports.ts";
-import { subagentPrompt } from "./prompt.ts";
+import { PROMPT_FILES, subagentPrompt } from "./prompt.ts";
 import {
   agentFor,
   type ChosenModel,
   modelFor,
-  nameOfModel,
   overLimit,
   type Refused,
   refused,
@@ -132,7 +131,6 @@ async function begin(ask: SpawnAsk, asker: SessionAsker, making: Making, ports: 
     const { runId } = await ports.runs.run({
       sessionKey: key,
       message: ask.task,
-      model: nameOfModel(model),
       systemPrompt: subagentPrompt({
         label,
         cwd: ask.cwd,
@@ -142,9 +140,10 @@ async function begin(ask: SpawnAsk, asker: SessionAsker, making: Making, ports: 
       requester: asker,
       spawn: {
         label,
+        model: model.ref,
         thinking: thinking.level,
         timeoutMs: timeoutSeconds > 0 ? timeoutSeconds * 1000 : undefined,
-        files: ask.lightContext === true ? [] : ["AGENTS.md", "TOOLS.md"],
+        files: ask.lightContext === true ? [] : PROMPT_FILES,
         archiveAt: archiveAt(ask, settings, ports),
         whenEnded: await whenEndedOf(ask, asker, { key, label }, ports),
         ...(bodies && { fill: (session) => fillFork(session, bodies) }),
@@ -171,8 +170,8 @@ export async function whenEndedOf(
   { key, label }: { readonly key: SessionKey; readonly label: string },
   { inbox, clock }: Pick<SpawnPorts, "inbox" | "clock">,
 ): Promise<SpawnedRun["whenEnded"]> {
-  const [row] = await inbox.ofRun(asker.runId);
-  const to = row && chatOf(row.message);
+  const [row] = asker.runId === undefined ? [] : await inbox.ofRun(asker.runId);
+  const to = row ? chatOf(row.message) : asker.to;
   const { whenEnded: above, subagent, announce } = row?.message.options ?? {};
   const own = subagent ?? announce;
   const startedAt = clock.now();
@@ -186,10 +185,9 @@ export async function whenEndedOf(
         runId,
         label,
         startedAt,
-        tools: asker.tools,
         depth: asker.depth,
         ...(asker.isOwner && { isOwner: true }),
-        ...defined({ root: asker.root, systemPrompt: own?.systemPrompt, files: own?.files }),
+        ...defined({ tools: asker.tools, root: asker.root, systemPrompt: own?.systemPrompt, files: own?.files }),
         ...(ask.expectsCompletionMessage === false && { isSilent: true }),
       },
     });

@@ -12,6 +12,7 @@ import { KeyedQueue } from "../../utils/keyed-queue.ts";
 import { SubagentArchive } from "./archive.ts";
 import { type Child, childrenOf, named } from "./children.ts";
 import type { SpawnPorts } from "./ports.ts";
+import { PROMPT_FILES, subagentPrompt } from "./prompt.ts";
 import { spawn, whenEndedOf } from "./spawn.ts";
 
 /** Milliseconds between two corrections of one subagent: each ends what it was doing. */
@@ -57,21 +58,33 @@ export class Spawner implements SubagentActs {
     return acts;
   }
 
-  async steer(target: string, message: string, asker: SessionAsker): Promise<ChildAct | string> {
+  async say(
+    how: "steer" | "send",
+    { target, message }: { readonly target: string; readonly message: string },
+    asker: SessionAsker,
+  ): Promise<ChildAct | string> {
     const found = named(target, this.#of(asker.sessionKey));
     if (typeof found === "string") return found;
     const [child, ...more] = found;
     if (!child || more.length > 0) return "Name one subagent.";
     const { key, label } = child.view;
-    const now = this.#ports.clock.now();
-    if (now - (this.#steeredAt.get(key) ?? -Infinity) < BETWEEN_STEERS_MS)
-      return `"${label}" was corrected a moment ago: wait two seconds.`;
-    this.#steeredAt.set(key, now);
-    await this.#ports.stop(key);
+    if (how === "steer") {
+      const now = this.#ports.clock.now();
+      if (now - (this.#steeredAt.get(key) ?? -Infinity) < BETWEEN_STEERS_MS)
+        return `"${label}" was corrected a moment ago: wait two seconds.`;
+      this.#steeredAt.set(key, now);
+      await this.#ports.stop(key);
+    }
     const whenEnded = await whenEndedOf({}, asker, { key, label }, this.#ports);
-    const spawned = { label, whenEnded, files: ["AGENTS.md", "TOOLS.md"] };
-    const { runId } = await this.#ports.runs.run({ sessionKey: key, message, requester: asker, spawn: spawned });
-    return { key, label, status: `steered: run ${runId}` };
+    const { maxSpawnDepth } = this.#ports.rules().of(asker.agentId);
+    const { runId } = await this.#ports.runs.run({
+      sessionKey: key,
+      message,
+      requester: asker,
+      systemPrompt: subagentPrompt({ label, maySpawn: child.view.depth < maxSpawnDepth }),
+      spawn: { label, whenEnded, files: PROMPT_FILES },
+    });
+    return { key, label, status: `${how === "steer" ? "steered" : "sent"}: run ${runId}` };
   }
 
   async wait(

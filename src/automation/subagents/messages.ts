@@ -33,6 +33,7 @@ export function messageOf(
   { key, depth, now }: Place & { readonly now: number },
 ): InboundMessage {
   const { message: text, model, spawn } = request;
+  const whenEnded = spawn?.whenEnded(id, depth);
   return {
     id,
     eventKey: id,
@@ -47,12 +48,7 @@ export function messageOf(
       sessionKey: key,
       kind: SUBAGENT_KIND,
       subagent: turnOf(request, depth),
-      ...defined({
-        model,
-        thinking: spawn?.thinking,
-        timeoutMs: spawn?.timeoutMs,
-        whenEnded: spawn?.whenEnded(id, depth),
-      }),
+      ...defined({ model, timeoutMs: spawn?.timeoutMs, whenEnded }),
     },
   };
 }

@@ -10,6 +10,7 @@ import type { InboundMessage } from "../../types/chat/message.ts";
 import type { RunStream } from "../../types/run/events.ts";
 import type { ChatMessage } from "../../types/run/model.ts";
 import type {
+  SpawnedRun,
   SubagentEnd,
   SubagentRequest,
   SubagentRequester,
@@ -17,7 +18,8 @@ import type {
   SubagentSession,
   SubagentWait,
 } from "../../types/subagent/subagent.ts";
-import type { Sessions } from "../../types/session.ts";
+import type { SessionPatch, Sessions } from "../../types/session.ts";
+import { defined } from "../../utils/defined.ts";
 import { KeyedQueue } from "../../utils/keyed-queue.ts";
 import { endOf } from "./ends.ts";
 import { subagentKey } from "./keys.ts";
@@ -170,7 +172,7 @@ export class SubagentRuns implements Subagents {
       spawnDepth: depth,
       ...(requester && { spawnedBy: requester.sessionKey }),
       ...(plugin !== undefined && { spawnedByPlugin: plugin }),
-      ...(spawn && { label: spawn.label, archiveAt: spawn.archiveAt }),
+      ...(spawn && entryOf(spawn)),
     };
     if (entry) {
       await sessions.patch(key, patch, { now: true });
@@ -224,3 +226,10 @@ export class SubagentRuns implements Subagents {
 }
 
 const notOwned = (key: SessionKey): Error => new Error(`the session ${key} is somebody else's`);
+
+/** The fields of its row that all of its runs use. */
+const entryOf = ({ label, archiveAt, model, thinking }: SpawnedRun): SessionPatch => ({
+  label,
+  ...defined({ archiveAt, thinkingLevel: thinking }),
+  ...(model && { providerOverride: model.provider, modelOverride: model.id }),
+});

@@ -100,7 +100,7 @@ export class Talk implements SessionTalk {
 
   /** The sessions that have led to the asking run. */
   async #traceOf({ runId, sessionKey: own }: SessionAsker): Promise<readonly SessionKey[]> {
-    const row = await rowOf(runId, this.#ports.inbox);
+    const row = runId === undefined ? undefined : await rowOf(runId, this.#ports.inbox);
     const before = row?.message.options?.relay?.trace ?? [];
     return before.at(-1) === own ? before : [...before, own];
   }

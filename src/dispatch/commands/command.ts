@@ -23,6 +23,7 @@ export type CommandPorts = Pick<
   | "skillsOf"
   | "statusLines"
   | "storiesOf"
+  | "subagents"
   | "clock"
   | "log"
   | "media"

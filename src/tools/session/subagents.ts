@@ -49,7 +49,7 @@ const RUNS: Readonly<Record<Input["action"], Run>> = {
   async steer({ target, message }, { acts, scene, context }) {
     if (target === undefined || message === undefined || message.trim() === "")
       return errorResult("Give target and message.");
-    const act = await acts.steer(target, message, askerOf(scene, context));
+    const act = await acts.say("steer", { target, message }, askerOf(scene, context));
     return typeof act === "string" ? errorResult(act) : shown(act);
   },
   async wait({ target, taskIds = [], timeoutSeconds = MOST_WAIT_SECONDS }, { acts, scene, context }) {

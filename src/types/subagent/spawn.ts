@@ -1,14 +1,18 @@
+import type { Peer } from "../chat/message.ts";
 import type { AgentId, RunId, SessionKey } from "../ids.ts";
 
 /** The run that asks for another session, and what it can hand on. */
 export interface SessionAsker {
   readonly sessionKey: SessionKey;
-  readonly runId: RunId;
+  /** Unset when a person asks by a command. */
+  readonly runId?: RunId;
   readonly agentId: AgentId;
   /** The run has an owner's rights. */
   readonly isOwner: boolean;
-  /** Names of the run's tools. */
-  readonly tools: readonly string[];
+  /** Names of the run's tools; those that the agent's policy allows when unset. */
+  readonly tools?: readonly string[];
+  /** The chat that is told of the end, where no run says it. */
+  readonly to?: Peer;
   /** A mode of the config confines the run to a sandbox. */
   readonly isSandboxed: boolean;
   /** How many runs may be waiting for it; 0 for a run of people. */
@@ -109,8 +113,12 @@ export interface SubagentActs {
   children(asker: Pick<SessionAsker, "sessionKey">, recentMinutes: number): readonly ChildView[];
   /** Ends the runs of the named subagents and of those below them. A text says why there are none. */
   kill(target: string, asker: Pick<SessionAsker, "sessionKey">): Promise<readonly ChildAct[] | string>;
-  /** Ends the run of a subagent and begins another one in its conversation. */
-  steer(target: string, message: string, asker: SessionAsker): Promise<ChildAct | string>;
+  /** Gives a subagent a message: `steer` ends what it does first, `send` waits for that. */
+  say(
+    how: "steer" | "send",
+    said: { readonly target: string; readonly message: string },
+    asker: SessionAsker,
+  ): Promise<ChildAct | string>;
   /** Resolves when the named subagents have ended, or after so many milliseconds. */
   wait(
     targets: readonly string[],

@@ -1,7 +1,7 @@
 import type { InboundMessage } from "../chat/message.ts";
 import type { RunId, SessionKey } from "../ids.ts";
 import type { Session } from "../session.ts";
-import type { ChatMessage, ThinkLevel } from "../run/model.ts";
+import type { ChatMessage, ModelRef, ThinkLevel } from "../run/model.ts";
 
 /** The conversation in whose turn, command or hook a subagent is asked for. */
 export interface SubagentRequester {
@@ -36,6 +36,8 @@ export interface SubagentRequest {
 /** What a subagent has that an agent asked for with a tool. */
 export interface SpawnedRun {
   readonly label: string;
+  /** Of all runs in its conversation; those of its agent when unset. */
+  readonly model?: ModelRef | undefined;
   readonly thinking?: ThinkLevel | undefined;
   readonly timeoutMs?: number | undefined;
   /** The only files of the workspace that the system prompt has. */

@@ -165,4 +165,26 @@ describe.concurrent("an agent with subagents", () => {
     expect(world.telegram.shown(1001).join("\n")).not.toContain("endless was");
     expect(world.model.calls.filter((call) => announcedIn(call).includes("endless"))).toEqual([]);
   });
+
+  test("is given work by its owner's commands", async ({ world, expect }) => {
+    await world.start(OWNER);
+    const held = Promise.withResolvers<void>();
+    play(world, {
+      async child({ said }) {
+        if (said.includes("count")) await held.promise;
+        return { text: `did: ${said}` };
+      },
+      announced: ({ said }) => ({ text: `reported ${/did: [^]*(name the goats|sheep)/.exec(said)?.[1]}` }),
+    });
+    world.telegram.say("/subagents spawn ghost count the sheep");
+    await world.told(/may not be started/);
+    world.telegram.say("/subagents spawn main count the sheep");
+    await world.told("Started. Its result is told here.");
+    await vi.waitUntil(() => world.model.calls.some(isChild), PATIENCE);
+    world.telegram.say("/subagents steer 1 name the goats");
+    await world.told("begins again with it");
+    await world.told("reported name the goats");
+    held.resolve();
+    expect(world.telegram.shown(1001).filter((text) => text.startsWith("reported"))).toHaveLength(1);
+  });
 });

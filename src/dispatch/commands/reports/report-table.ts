@@ -41,8 +41,8 @@ export const REPORT_COMMANDS: readonly Command[] = [
   {
     name: "subagents",
     who: "conversation",
-    help: "The subagents of this conversation: /subagents list; info, log or stop with its number or id; stop all.",
-    choices: ["list", "info", "log", "stop"],
+    help: "The subagents of this conversation: /subagents list; info, log or stop with its number or id; stop all; spawn, send, steer.",
+    choices: ["list", "info", "log", "stop", "spawn", "send", "steer"],
     at: "apart",
     run: showSubagents,
   },

@@ -8,6 +8,7 @@ import { lastRunLine } from "../last-run.ts";
 import { tokensOf } from "../status.ts";
 import { saidIn } from "./conversation.ts";
 import { saidText } from "./history.ts";
+import { SAYS } from "./subagent-says.ts";
 
 /** How long subagents are listed that do nothing any more. */
 const LATELY_MS = 24 * 3_600_000;
@@ -24,26 +25,35 @@ type Act = (child: Child, context: CommandContext) => Promise<string>;
 
 const ACTS: ReadonlyMap<string, Act> = new Map([
   ["stop", stopOne],
+  ["kill", stopOne],
   ["log", logText],
   ["info", infoText],
 ]);
 
-/** Lists the subagents of the conversation, shows one, or ends its runs. */
+/** Lists the subagents of the conversation, shows one, ends its runs, or says something to it. */
 export async function showSubagents(context: CommandContext): Promise<CommandAnswer> {
-  const [word = "", name = "", ...rest] = context.args.trim().toLowerCase().split(/\s+/);
-  const children = childrenOf(context);
-  if (word === "" || word === "list") return { text: listText(children, context) };
-  const act = ACTS.get(word);
-  if (!act || name === "" || rest.length > 0)
-    return {
-      text: "Use list, info, log or stop, the last three with the number or id of a subagent; stop all ends all.",
-    };
-  if (word === "stop" && name === "all") return { text: await stopAll(children, context) };
-  const [child, ...others] = named(name, children);
-  if (!child) return { text: `This conversation has no subagent "${name}".` };
-  if (others.length > 0) return { text: `Several subagents begin with "${name}": write more of its id.` };
-  return { text: await act(child, context) };
+  const [word = "", ...names] = context.args.trim().toLowerCase().split(/\s+/);
+  if (word === "" || word === "list") return { text: listText(childrenOf(context), context) };
+  const said = SAYS.get(word);
+  return { text: said ? await said(context) : await actOn(word, names, context) };
 }
+
+async function actOn(word: string, [name = "", ...rest]: readonly string[], context: CommandContext): Promise<string> {
+  const children = childrenOf(context);
+  const act = ACTS.get(word);
+  if (!act || name === "" || rest.length > 0) return USAGE;
+  if (isStop(word) && name === "all") return stopAll(children, context);
+  const [child, ...others] = named(name, children);
+  if (!child) return `This conversation has no subagent "${name}".`;
+  if (others.length > 0) return `Several subagents begin with "${name}": write more of its id.`;
+  return act(child, context);
+}
+
+const USAGE =
+  "Use list; info, log or stop with the number or id of a subagent; stop all; send or steer with a subagent and a message; or spawn with an " +
+  "agent and a task.";
+
+const isStop = (word: string): boolean => word === "stop" || word === "kill";
 
 /** By the number in the list, or the beginning of the id. */
 const named = (name: string, children: readonly Child[]): readonly Child[] =>

@@ -1,0 +1,59 @@
+import { chatOf } from "../../../sessions/chat-of.ts";
+import type { SessionAsker } from "../../../types/subagent/spawn.ts";
+import type { CommandContext } from "../command.ts";
+
+const OWNERS_ONLY = "Only an owner starts subagents or gives them messages.";
+const NOT_HERE = "Subagents can only be started by the running gateway.";
+
+type Say = (context: CommandContext) => Promise<string>;
+
+/** The words of `/subagents` that give a subagent something to do. */
+export const SAYS: ReadonlyMap<string, Say> = new Map([
+  ["spawn", spawn],
+  ["send", (context: CommandContext) => say("send", context)],
+  ["steer", (context: CommandContext) => say("steer", context)],
+]);
+
+async function spawn(context: CommandContext): Promise<string> {
+  const [agentId, task] = wordsOf(context);
+  if (agentId === undefined || task === undefined) return "Use /subagents spawn <agent> <task>.";
+  return withActs(context, async (acts) => {
+    const answer = await acts.spawn({ task, agentId }, askerOf(context));
+    if (answer.status !== "accepted") return answer.error;
+    const note = answer.note === undefined ? "" : ` ${answer.note}`;
+    return `Started. Its result is told here.${note}`;
+  });
+}
+
+async function say(how: "send" | "steer", context: CommandContext): Promise<string> {
+  const [target, message] = wordsOf(context);
+  if (target === undefined || message === undefined) return `Use /subagents ${how} <number or id> <message>.`;
+  return withActs(context, async (acts) => {
+    const act = await acts.say(how, { target, message }, askerOf(context));
+    return typeof act === "string"
+      ? act
+      : `${act.label}: ${how === "steer" ? "begins again with it" : "gets it next"}.`;
+  });
+}
+
+type Acts = NonNullable<ReturnType<NonNullable<CommandContext["ports"]["subagents"]>>>;
+
+async function withActs({ isOwner, ports }: CommandContext, work: (acts: Acts) => Promise<string>): Promise<string> {
+  if (!isOwner) return OWNERS_ONLY;
+  const acts = ports.subagents?.();
+  return acts ? work(acts) : NOT_HERE;
+}
+
+/** The word after the first one, and the text after that. */
+function wordsOf({ args }: CommandContext): readonly [string | undefined, string | undefined] {
+  const [, name, text] = /^\s*\S+\s+(\S+)\s+(\S[^]*)$/.exec(args) ?? [];
+  return [name, text?.trim()];
+}
+
+/** A person asks, whose conversation is told of the end. */
+function askerOf({ key, message, isOwner, ports }: CommandContext): SessionAsker {
+  const { agentOf, defaultAgent } = ports.settings();
+  const { options, from } = message;
+  const to = options?.operator === true ? chatOf(key, ports.sessions.peek(key), defaultAgent) : from;
+  return { sessionKey: key, agentId: agentOf(key), isOwner, isSandboxed: false, depth: 0, ...(to && { to }) };
+}

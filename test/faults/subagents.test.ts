@@ -117,7 +117,7 @@ function random(seed: number): (below: number) => number {
 }
 
 const KILLS = Number(process.env["OPENCLAW_SUBAGENT_KILLS"] ?? 10);
-const MESSAGES = 5;
+const MESSAGES = Math.max(5, KILLS / 2);
 
 test("twenty subagents over random kills are each reported once", async () => {
   const at = fixture();

@@ -29,9 +29,9 @@ export interface CronRules {
 /** What the scheduler needs of the journal. */
 export interface CronJournal {
   readonly cron: CronTable;
-  readonly inbox: Pick<Inbox, "find" | "changes">;
+  readonly inbox: Pick<Inbox, "find" | "changes" | "open" | "ofRun">;
   readonly outbox: Pick<OutboxJournal, "of">;
-  readonly runs: Pick<RunLedger, "find">;
+  readonly runs: Pick<RunLedger, "find" | "last">;
 }
 
 /** How the scheduler reaches chats and webhooks. */

@@ -7,6 +7,7 @@ import { afterRun, afterSkip } from "./after-run.ts";
 import { alertOf, alertText, destinationOf } from "./alerts.ts";
 import { CRON, cronMessage } from "./cron-message.ts";
 import { decide, type Due, graceOf } from "./due.ts";
+import { lastTurn } from "./last-turn.ts";
 import { ended, sentFor } from "../follow.ts";
 import type { CronEntry, CronJobs } from "./jobs.ts";
 import type { CronPorts } from "./ports.ts";
@@ -166,11 +167,10 @@ export class CronScheduler {
   async #finish(id: string, underway: CronUnderway): Promise<void> {
     const ports = { clock: this.#ports.clock, journal: this.#ports.journal, signal: this.#stop.signal };
     const row = await ended({ channel: CRON, eventKey: underway.eventKey }, ports);
-    if (this.#stop.signal.aborted) return;
     const entry = this.#jobs.find(id);
-    if (!entry) return;
+    if (!entry || this.#stop.signal.aborted) return;
     const run = row
-      ? await this.#recordOf(entry.job, underway, row)
+      ? await this.#recordOf(entry.job, underway, await lastTurn(entry.job, row, ports))
       : lost(entry.job, underway, this.#ports.clock.now());
     if (!run || this.#stop.signal.aborted) return;
     await this.#jobs.exclusive(id, () => this.#record(id, underway, run));

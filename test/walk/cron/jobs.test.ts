@@ -61,6 +61,36 @@ describe.concurrent("a scheduled job", () => {
     expect(JSON.stringify(world.model.calls.at(-1)?.messages)).toContain("Two new mails.");
   });
 
+  test("is over when its subagents are, and their results are its answer", async ({ world, expect }) => {
+    const { gateway } = await world.start(OWNED);
+    const found = Promise.withResolvers<void>();
+    world.model.answer(async (asked) => {
+      if (asked.system.includes("# Subagent Context")) {
+        await found.promise;
+        return { text: "seven mails" };
+      }
+      if (asked.said.includes("[System Message]")) return { text: "You have seven mails." };
+      if (asked.isAfterTool) return { text: "NO_REPLY" };
+      return asked.said.includes("[cron:") ? { tool: "sessions_spawn", args: { task: "count mails" } } : { text: "hi" };
+    });
+    world.telegram.say("hello");
+    await world.told("hi");
+    await call(gateway, "cron.add", {
+      name: "mails",
+      schedule: { kind: "at", at: soon(200) },
+      payload: { kind: "agentTurn", message: "Are there new mails?", toolsAllow: ["sessions_spawn"] },
+      deleteAfterRun: false,
+    });
+    await vi.waitUntil(() => world.model.calls.length >= 4, PATIENCE);
+    expect(await call(gateway, "cron.runs", {})).toMatchObject({ entries: [] });
+    found.resolve();
+    await world.told("You have seven mails.", 1001);
+    await vi.waitFor(async () => {
+      const { entries } = Object(await call(gateway, "cron.runs", {}));
+      expect(entries).toMatchObject([{ status: "ok", deliveryStatus: "delivered", summary: "You have seven mails." }]);
+    }, PATIENCE);
+  });
+
   test("that an agent sets up in a chat arrives there, also after a kill", async ({ world, expect }) => {
     const { home, gateway } = await world.start(OWNED);
     world.model.answer((asked) => {

@@ -1,3 +1,4 @@
+import { speechConfig } from "../providers/speech/config.ts";
 import { z } from "zod";
 import { QUEUE_DROPS, QUEUE_MODES } from "../types/queue.ts";
 import { about, idList, makes, milliseconds, pacingConfig } from "../utils/config.ts";
@@ -82,6 +83,7 @@ export const messagesConfig = z.strictObject({
     })
     .prefault({})
     .meta(about("Group chats", "Behaviour in groups.")),
+  tts: speechConfig.prefault({}).meta(about("Speech", "Answers as voice messages.")),
   labelRepeats: z
     .boolean()
     .default(true)

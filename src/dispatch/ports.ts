@@ -10,6 +10,7 @@ import type { AgentId, ChannelId, SessionKey } from "../types/ids.ts";
 import type { InboxRow, Journal, MediaStore, PairingRequest } from "../types/journal.ts";
 import type { Log } from "../types/log.ts";
 import type { HistoryLine, InboundMessage, MediaKind, Peer } from "../types/chat/message.ts";
+import type { Speaker, SpeechLevel } from "../types/media/speech.ts";
 import type { ModelInfo, ModelRef } from "../types/run/model.ts";
 import type { Acting } from "../types/run/principal.ts";
 import type { ChatScene } from "../types/chat/send.ts";
@@ -176,6 +177,8 @@ export interface ModelPorts extends Pick<RunDeps, "hooks" | "texts" | "pruned" |
    * summary cannot be trusted with it. Must not throw.
    */
   liveState?(key: SessionKey): readonly string[];
+  /** Speaks answers; nothing is spoken when unset. */
+  readonly speaker?: Speaker;
   /** The skills that people may request; none when unset. */
   skillsOf?: SkillsOf;
   /** Lines for `/status` from other modules. */
@@ -265,6 +268,8 @@ export interface SystemPromptRequest {
   /** Messages of the chat may have buttons. */
   readonly hasButtons?: boolean;
   readonly extra?: string;
+  /** Which answers are spoken as well; none when unset. */
+  readonly speech?: Exclude<SpeechLevel, "off">;
   /** What is said of the sandbox of the run's tools; unset without one. */
   readonly sandbox?: string;
   /** The only files of the workspace that it includes, and no text about the memory; all when unset. */

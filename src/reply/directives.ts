@@ -12,6 +12,8 @@ export interface Directives {
   /** URLs or paths, in order. */
   readonly media: string[];
   readonly audioAsVoice: boolean;
+  /** The answer is to be spoken too. */
+  readonly spoken?: true;
   /** The model chose not to answer: it wrote only the silent token. */
   readonly silent: boolean;
 }
@@ -33,14 +35,14 @@ export interface DirectiveFilter {
 /** A model says this instead of a reply when nothing is to be sent. */
 export const SILENT_TOKEN = "NO_REPLY";
 
-const NAMES = ["reply_to_current", "reply_to", "media", "audio_as_voice"];
+const NAMES = ["reply_to_current", "reply_to", "media", "audio_as_voice", "tts"];
 /** Two brackets and the first letter of a name, so that the end of other text in brackets is not looked for. */
-const BEGINNING = String.raw`\[(?:$|\[\s*(?:$|[rma]))`;
+const BEGINNING = String.raw`\[(?:$|\[\s*(?:$|[rmat]))`;
 const BEGINS = new RegExp(`^${BEGINNING}`, "i");
 const BEGINNINGS = new RegExp(BEGINNING, "gi");
-const BODIES = /^(?:(reply_to_current)|reply_to\s*:\s*(.*\S)|media\s*:\s*(.*\S)|(audio_as_voice))$/i;
+const BODIES = /^(?:(reply_to_current)|reply_to\s*:\s*(.*\S)|media\s*:\s*(.*\S)|(audio_as_voice)|(tts)(?:\s*:.*)?)$/i;
 /** The text that may follow the brackets while the closing ones have not arrived. */
-const TORN = /^\s*(?:(?:reply_to|media)\s*(?::.*)?|(?:reply_to_current|audio_as_voice)\s*\]?)$/i;
+const TORN = /^\s*(?:(?:reply_to|media|tts)\s*(?::.*)?|(?:reply_to_current|audio_as_voice|tts)\s*\]?)$/i;
 /** UTF-16 units of the longest directive (a media URL may be long); a longer one is text. */
 const MAX_DIRECTIVE = 4096;
 /** A name torn off at the end of the text is taken for one from this many letters on. */
@@ -56,7 +58,7 @@ export function parseDirectives(text: string): ParsedReply {
 /** Makes a filter for one message; its joined output is the `text` of `parseDirectives`. Never throws. */
 export function createDirectiveFilter(): DirectiveFilter {
   const scanner = createScanner(BEGINNINGS, matchDirective);
-  const found: Found = { replyTo: undefined, media: [], audioAsVoice: false };
+  const found: Found = { replyTo: undefined, media: [], audioAsVoice: false, spoken: false };
   const tidy = createTidyText(SILENT_TOKEN);
   const take = (pieces: ReturnType<typeof scanner.push>): string => {
     let out = "";
@@ -67,8 +69,9 @@ export function createDirectiveFilter(): DirectiveFilter {
     push: (delta) => take(scanner.push(delta)),
     end: () => take(scanner.end()) + tidy.end(),
     directives: () => {
-      const { replyTo, media, audioAsVoice } = found;
-      return { ...(replyTo && { replyTo }), media: [...media], audioAsVoice, silent: tidy.silent() };
+      const { replyTo, media, audioAsVoice, spoken } = found;
+      const asked = { ...(replyTo && { replyTo }), ...(spoken && { spoken: true as const }) };
+      return { ...asked, media: [...media], audioAsVoice, silent: tidy.silent() };
     },
   };
 }
@@ -77,18 +80,21 @@ type Directive =
   | { readonly kind: "reply"; readonly target: ReplyTarget }
   | { readonly kind: "media"; readonly source: string }
   | { readonly kind: "voice" }
+  | { readonly kind: "spoken" }
   | { readonly kind: "torn" };
 
 interface Found {
   replyTo: ReplyTarget | undefined;
   readonly media: string[];
   audioAsVoice: boolean;
+  spoken: boolean;
 }
 
 function note(found: Found, tidy: TidyText, directive: Directive): string {
   if (directive.kind === "reply") found.replyTo = directive.target;
   else if (directive.kind === "media") found.media.push(directive.source);
   else if (directive.kind === "voice") found.audioAsVoice = true;
+  else if (directive.kind === "spoken") found.spoken = true;
   tidy.cut();
   return "";
 }
@@ -114,7 +120,8 @@ function matchTorn(text: string, body: string, place: MatchPlace): Match<Directi
 function readDirective(body: string): Directive | undefined {
   const parts = BODIES.exec(body);
   if (parts === null) return undefined;
-  const [, current, id, source] = parts;
+  const [, current, id, source, , spoken] = parts;
+  if (spoken !== undefined) return { kind: "spoken" };
   if (current !== undefined) return { kind: "reply", target: { kind: "current" } };
   if (id !== undefined) return { kind: "reply", target: { kind: "id", id } };
   return source === undefined ? { kind: "voice" } : { kind: "media", source };

@@ -32,6 +32,8 @@ interface QueueEntry {
 interface ShownEntry {
   verboseLevel?: VerboseLevel;
   reasoningLevel?: "off" | "on" | "stream";
+  /** Which answers are spoken, as `SPEECH_LEVELS`; another program may have written `on` or `voice`. */
+  ttsAuto?: string;
   /** As `USAGE_LEVELS`, or `on` for `tokens`; another program may have written another value. */
   responseUsage?: string;
 }
@@ -242,6 +244,7 @@ export const SESSION_SETTINGS = [
   "verboseLevel",
   "reasoningLevel",
   "responseUsage",
+  "ttsAuto",
   "groupActivation",
   "sendPolicy",
   "queueMode",

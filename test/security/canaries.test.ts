@@ -56,6 +56,9 @@ function configWith(canaries: Canaries, model: { url: string }) {
     audio: {
       transcription: { baseUrl: "http://127.0.0.1:1", model: "m", apiKey: canary("audio.transcription.apiKey") },
     },
+    messages: {
+      tts: { providers: { x: { baseUrl: "http://127.0.0.1:1", apiKey: canary("messages.tts.providers") } } },
+    },
     cron: { webhookToken: canary("cron.webhookToken") },
     hooks: {
       token: canary("hooks.token"),
@@ -169,6 +172,7 @@ test("no secret of the config leaves it, though a provider repeats them all", as
     "mcp.servers.*.args.[]",
     "mcp.servers.*.env.*",
     "mcp.servers.*.headers.*",
+    "messages.tts.providers.*.apiKey",
     "audio.transcription.apiKey",
     "cron.webhookToken",
     "hooks.token",

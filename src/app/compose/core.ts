@@ -88,7 +88,8 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
   const onDiskError = (error: OpenClawError) => around.onDiskError?.(error);
   const outbox = openOutbox(live, { journal: journal.outbox, links, hooks, log, clock, onSent, onDiskError });
   const others = { subagents: () => opened.spawner, talk: () => opened.talk };
-  const own = gatewayTools({ live, around, media, outbox, sent: journal.outbox, clock }, () => ports, around, others);
+  const chats = { live, around, media, outbox, sent: journal.outbox, clock };
+  const own = gatewayTools(chats, () => ports, around, { ...others, speaker: runs.ports.speaker });
   const { machine, allowances, mcp, browsers } = runs;
   const [prompting] = await Promise.all([openPrompting(live, log, clock), runs.sandboxesTried]);
   const receive = (messages: readonly InboundMessage[]) => dispatch.receive(messages);

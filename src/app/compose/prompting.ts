@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { DEFAULT_PROMPT } from "../../automation/wake-up.ts";
 import type { AddedCommands } from "../../dispatch/commands/table.ts";
+import type { SpeechLevel } from "../../types/media/speech.ts";
 import type { DispatchPorts, SystemPromptRequest } from "../../dispatch/ports.ts";
 import type { SystemPrompt } from "../../harness/request.ts";
 import { contextLimits, loadContextFiles, seedWorkspace } from "../../prompt/bootstrap.ts";
@@ -151,9 +152,16 @@ function contextFor(
     ...(agent.modelAliases && { modelAliases: agent.modelAliases }),
     ...(agent.heartbeat?.inSystemPrompt === true && { heartbeat: agent.heartbeat.prompt ?? DEFAULT_PROMPT }),
     ...(peer && { inbound: inboundOf(peer, session.key) }),
+    ...(texts.speech !== undefined && { ttsHint: HINTS[texts.speech] }),
     ...textsOf(texts),
   };
 }
+
+const HINTS: Readonly<Record<Exclude<SpeechLevel, "off">, string>> = {
+  always: "Each of your answers is also spoken: write so that it can be listened to, without tables and long lists.",
+  inbound: "Your answers to voice messages are also spoken: write those so that they can be listened to.",
+  tagged: "Write `[[tts]]` into an answer that is better heard than read: it is then also sent as a voice message.",
+};
 
 const textsOf = ({ extra, sandbox }: Pick<SystemPromptRequest, "extra" | "sandbox">) => ({
   ...(extra !== undefined && { extra }),

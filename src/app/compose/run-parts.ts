@@ -17,6 +17,7 @@ import type { Sessions } from "../../types/session.ts";
 import { openAllowances, type OpenAllowances } from "./approvals/allowances.ts";
 import { Engines } from "./engines.ts";
 import type { Live } from "./live.ts";
+import { openSpeaker } from "./tools/speech.ts";
 import { openBrowsers } from "./browser/open-browsers.ts";
 import { openMcp } from "./mcp/open-mcp.ts";
 import { probeSandboxes } from "./sandbox/sandboxing.ts";
@@ -56,6 +57,7 @@ export interface RunPartsOfAll {
     | "transcribe"
     | "diskTakesWrites"
     | "toolsReady"
+    | "speaker"
   >;
 }
 
@@ -78,6 +80,7 @@ export function openRunParts(sources: Sources): RunPartsOfAll {
     sandboxesTried: probeSandboxes(live.agents, machine),
     ports: {
       allowances,
+      speaker: openSpeaker(live, log),
       kinds: kindsOf({ ...sources, engines }),
       hooks,
       texts,

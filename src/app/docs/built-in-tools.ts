@@ -1,6 +1,7 @@
 import { Browsers } from "../../browser/browsers.ts";
 import { browserTools } from "../../browser/tool/tool.ts";
 import { daemonTools } from "./daemon-tools.ts";
+import { ttsContribution } from "../../tools/media/tts.ts";
 import { mediaTools } from "../../tools/media/media-tools.ts";
 import { ACTIONS, inputFor } from "../../tools/message/fields.ts";
 import { MESSAGE_TOOL } from "../../tools/message/message-result.ts";
@@ -39,6 +40,7 @@ export function builtInTools(browser: Config["browser"]): readonly BuiltInTool[]
     ...daemonTools,
     ...shownWebTools(),
     ...mediaTools({ web: () => webFetchConfig.parse({}), mediaDir: "/media" }),
+    ttsContribution({ levelOf: () => "off", services: ["local"], speak: unused, keep: unused }),
     ...browserTools(browsersFor(browser)),
   ];
   const scene = ownerScene();

@@ -1,6 +1,8 @@
 import { activationOf } from "../../plugins/found/activation.ts";
 import { pluginStore } from "../../plugins/install/store.ts";
 import { webSearchCheck } from "../../tools/web/search/check.ts";
+import { speechCheck } from "../../providers/speech/check.ts";
+import { own } from "../../utils/own.ts";
 import type { Check, CheckResult } from "../../types/check.ts";
 import type { StatePaths } from "../config/paths.ts";
 import type { Env } from "../config/secrets.ts";
@@ -15,10 +17,12 @@ export const PLUGINS_MS = 60_000;
 
 /** The checks of plugins, and of what plugins may add to. */
 export function pluginChecks(paths: StatePaths, env: Env, plugins: LoadedPlugins): readonly Check[] {
-  const { tools, plugins: settings } = plugins.live.config;
+  const { tools, plugins: settings, messages, models } = plugins.live.config;
+  const hasKey = (provider: string) => own(models.providers, provider)?.apiKey !== undefined;
   const scene = { settings: tools.web.search, entries: settings.entries, env };
   const search = webSearchCheck(scene, () => plugins.webSearches());
-  return [pluginsCheck(paths, env, plugins), { ...search, timeoutMs: PLUGINS_MS }];
+  const speech = speechCheck({ config: messages.tts, env, hasKey });
+  return [pluginsCheck(paths, env, plugins), { ...search, timeoutMs: PLUGINS_MS }, speech];
 }
 
 /** Whether the plugins that the config turns on can be loaded, and are as they were installed. */

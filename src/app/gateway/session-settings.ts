@@ -7,6 +7,7 @@ import type { SettingInForce } from "../../server/options.ts";
 import { chatOf } from "../../sessions/chat-of.ts";
 import { channelId, DEFAULT_ACCOUNT, type SessionKey } from "../../types/ids.ts";
 import type { Peer } from "../../types/chat/message.ts";
+import { SPEECH_LEVELS, speechLevelOf } from "../../types/media/speech.ts";
 import { modelName, THINK_LEVELS } from "../../types/run/model.ts";
 import { MOST_CAP, MOST_DEBOUNCE_MS, QUEUE_DROPS, QUEUE_MODES, type QueueSettings } from "../../types/queue.ts";
 import { REASONING_LEVELS, reasoningLevelOf } from "../../types/run/reasoning-level.ts";
@@ -36,6 +37,10 @@ export async function settingsInForce(
   return {
     ...(agent && { model: await modelOf(entry, agent, core.models) }),
     ...levelsOf(entry, agent),
+    ttsAuto: setting(speechLevelOf(entry?.ttsAuto), {
+      default: (agent && core.ports.speaker?.levelOf(agent.id)) ?? "off",
+      choices: SPEECH_LEVELS,
+    }),
     ...queueOf(entry, chat, settings),
     ...(chat.chat.kind === "group" && { groupActivation: activationOf(entry, chat, live.config) }),
     sendPolicy: setting(wordIn(["allow", "deny"], entry?.sendPolicy), {

@@ -21,6 +21,7 @@ export type CommandPorts = Pick<
   | "sessions"
   | "settings"
   | "skillsOf"
+  | "speaker"
   | "statusLines"
   | "storiesOf"
   | "subagents"

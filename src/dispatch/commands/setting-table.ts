@@ -11,10 +11,12 @@ import { setElevated } from "./exec/elevated.ts";
 import { setExec } from "./exec/exec.ts";
 import { setActivation } from "./activation.ts";
 import { setQueue } from "./queue.ts";
-import { setReasoning } from "./reasoning.ts";
+import { setReasoning } from "./shown/reasoning.ts";
 import { setSendPolicy } from "./send.ts";
-import { setUsage } from "./usage.ts";
-import { setVerbose } from "./verbose.ts";
+import { SPEECH_LEVELS } from "../../types/media/speech.ts";
+import { setSpeech } from "./shown/speech.ts";
+import { setUsage } from "./shown/usage.ts";
+import { setVerbose } from "./shown/verbose.ts";
 
 /** The commands that show or set one setting of a session. */
 export const SETTING_COMMANDS: readonly Command[] = [
@@ -52,6 +54,14 @@ export const SETTING_COMMANDS: readonly Command[] = [
     choices: [...USAGE_LEVELS, "default"],
     at: "once",
     run: setUsage,
+  },
+  {
+    name: "tts",
+    who: "conversation",
+    help: "Which answers I also speak: /tts off, always, inbound (those to a voice message), tagged or default; /tts audio <text> speaks a text.",
+    choices: [...SPEECH_LEVELS, "default"],
+    at: "apart",
+    run: setSpeech,
   },
   {
     name: "queue",

@@ -14,7 +14,9 @@ export async function storeSetting(
 }
 
 /** Reads and stores a level that a command names. `default` removes it, no word changes nothing. Returns why it is refused. */
-export async function storeLevel<Name extends "verboseLevel" | "reasoningLevel" | "responseUsage" | "elevatedLevel">(
+export async function storeLevel<
+  Name extends "verboseLevel" | "reasoningLevel" | "responseUsage" | "elevatedLevel" | "ttsAuto",
+>(
   context: Pick<CommandContext, "args" | "key" | "ports">,
   field: Name,
   { levels, levelOf }: { readonly levels: readonly string[]; levelOf(word: string): SessionPatch[Name] },

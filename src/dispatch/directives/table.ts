@@ -1,6 +1,7 @@
 import type { CommandAccess } from "../../types/contribution.ts";
 import type { ModelRef, ThinkLevel } from "../../types/run/model.ts";
 import { reasoningLevelOf, type ReasoningLevel } from "../../types/run/reasoning-level.ts";
+import { speechLevelOf, type SpeechLevel } from "../../types/media/speech.ts";
 import { usageLevelOf, type UsageLevel } from "../../types/run/usage-level.ts";
 import { verboseLevelOf, type VerboseLevel } from "../../types/run/verbose.ts";
 import type { QueueWish } from "../queue/queue-settings.ts";
@@ -16,6 +17,7 @@ export interface DirectiveValues {
   readonly verbose?: VerboseLevel;
   readonly usage?: UsageLevel;
   readonly reasoning?: ReasoningLevel;
+  readonly tts?: SpeechLevel;
   readonly model?: ModelRef;
   readonly elevated?: ElevatedLevel;
   readonly exec?: SessionExec;
@@ -56,6 +58,7 @@ const oneWord = <Name extends keyof DirectiveValues>(
 const THINK = oneWord("think", "conversation", thinkLevelOf);
 const VERBOSE = oneWord("verbose", "conversation", verboseLevelOf);
 const USAGE = oneWord("usage", "conversation", usageLevelOf);
+const TTS = oneWord("tts", "conversation", speechLevelOf);
 const REASONING = oneWord("reasoning", "owner", reasoningLevelOf);
 
 const MODEL = oneWord("model", "conversation", (word, known) => known.modelOf(word));
@@ -97,6 +100,7 @@ export const DIRECTIVES: ReadonlyMap<string, Directive> = new Map([
   ["verbose", VERBOSE],
   ["v", VERBOSE],
   ["usage", USAGE],
+  ["tts", TTS],
   ["reasoning", REASONING],
   ["reason", REASONING],
   ["model", MODEL],

@@ -2,6 +2,7 @@ import { startRun, type Run } from "../../harness/run.ts";
 import type { RunDeps, RunRequest } from "../../harness/request.ts";
 import type { ProfileWish } from "../../types/auth.ts";
 import type { InboundMessage, Peer } from "../../types/chat/message.ts";
+import { speechLevelOf, type SpeechLevel } from "../../types/media/speech.ts";
 import type { ModelRef, ThinkLevel } from "../../types/run/model.ts";
 import type { Session } from "../../types/session.ts";
 import type { Failure } from "../../types/run/run.ts";
@@ -40,7 +41,10 @@ interface TurnChoice {
   readonly extra?: string;
 }
 
-type RequestPorts = Pick<DispatchPorts, "buttons" | "engineFor" | "kinds" | "settings" | "systemPrompt" | "tools">;
+type RequestPorts = Pick<
+  DispatchPorts,
+  "buttons" | "engineFor" | "kinds" | "settings" | "speaker" | "systemPrompt" | "tools"
+>;
 
 /** What a run of a prepared turn is started with. */
 export function requestFor(
@@ -57,6 +61,7 @@ export function requestFor(
   const said = [activationText(message, session), kind.systemPrompt?.(message), extra];
   const more = {
     ...placeFor(peer, ports),
+    ...speechOf(prepared, session, ports),
     ...extraFor(message, said, ports),
     ...(onlyFiles && { onlyFiles }),
     ...(set.sandbox !== undefined && { sandbox: set.sandbox }),
@@ -100,6 +105,17 @@ function placeFor(
   { buttons }: Pick<DispatchPorts, "buttons">,
 ): { readonly peer?: Peer; readonly hasButtons?: boolean } {
   return peer ? { peer, hasButtons: buttons?.(peer) !== undefined } : {};
+}
+
+/** Which answers of the conversation are spoken as well. */
+function speechOf(
+  { agent: { id }, kind, message }: Pick<PreparedTurn, "agent" | "kind" | "message">,
+  { entry }: Pick<Session, "entry">,
+  { speaker }: Pick<DispatchPorts, "speaker">,
+): { readonly speech?: Exclude<SpeechLevel, "off"> } {
+  if (!kind.takesCommands || message.options?.operator === true) return {};
+  const level = speechLevelOf(entry.ttsAuto) ?? speaker?.levelOf(id) ?? "off";
+  return level === "off" || speaker?.services.length === 0 ? {} : { speech: level };
 }
 
 /** Additions to the system prompt: the chat's text, unless an operator client wrote, then those of this turn. */

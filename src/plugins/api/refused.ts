@@ -104,7 +104,7 @@ export const neverAsked = (scope: PluginScope): Record<string, () => void> =>
 
 /** Why a group is missing, where its name does not say it. */
 const REASONS: Readonly<Partial<Record<keyof typeof REFUSED, string>>> = {
-  "api.runtime.tts": "it has no provider of speech",
+  "api.runtime.tts": "only its own tool and command speak (messages.tts)",
   "api.runtime.stt": "it transcribes recordings itself, before a turn (audio.transcription)",
 };
 

@@ -6,6 +6,7 @@ import { MOST_CAP, MOST_DEBOUNCE_MS, QUEUE_DROPS, QUEUE_MODES } from "../../type
 import { VERBOSE_LEVELS } from "../../types/run/verbose.ts";
 import { REASONING_LEVELS } from "../../types/run/reasoning-level.ts";
 import { EXEC_ASK, EXEC_HOSTS, EXEC_SECURITY } from "../../types/run/exec-wish.ts";
+import { SPEECH_LEVELS } from "../../types/media/speech.ts";
 import { USAGE_LEVELS } from "../../types/run/usage-level.ts";
 import { SESSION_SETTINGS, type SessionEntry, type SessionPatch } from "../../types/session.ts";
 import type { ServerPorts } from "../options.ts";
@@ -28,6 +29,7 @@ const patchParams = z.looseObject({
   thinkingLevel: z.enum(THINK_LEVELS).nullish(),
   verboseLevel: z.enum(VERBOSE_LEVELS).nullish(),
   responseUsage: z.enum([...USAGE_LEVELS, "on"]).nullish(),
+  ttsAuto: z.enum([...SPEECH_LEVELS, "on", "voice"]).nullish(),
   reasoningLevel: z.enum(REASONING_LEVELS).nullish(),
   groupActivation: z.enum(["mention", "always"]).nullish(),
   sendPolicy: z.enum(["allow", "deny"]).nullish(),

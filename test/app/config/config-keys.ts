@@ -290,6 +290,28 @@ export const NAMED: readonly (readonly [file: string, title: string, keys: reado
     ["agents.defaults.subagents.maxConcurrent", "agents.defaults.subagents.maxSpawnDepth"],
   ],
   [
+    "test/walk/media/speech.test.ts",
+    "come where the agent marks its answer, or the message asks for one",
+    ["messages.tts.auto"],
+  ],
+  ["test/providers/speech.test.ts", "is not asked when speech is switched off", ["messages.tts.enabled"]],
+  [
+    "test/providers/speech.test.ts",
+    "that speaks OpenAI's API is asked for Opus, with its model, voice and key",
+    ["baseUrl", "apiKey", "model", "voice"].map((key) => `messages.tts.providers.${key}`),
+  ],
+  [
+    "test/providers/speech.test.ts",
+    "can be a program, which gets the text as its input and never as an argument",
+    ["messages.tts.providers.command"],
+  ],
+  ["test/providers/speech.test.ts", "gets a text up to its limit, cut at a word", ["messages.tts.maxTextLength"]],
+  [
+    "test/providers/speech.test.ts",
+    "that hangs or answers nothing is given up in its time",
+    ["messages.tts.timeoutMs"],
+  ],
+  [
     "test/app/config/config-subagents.test.ts",
     "are as many and as deep as agents.defaults.subagents says",
     ["agents.defaults.subagents.maxChildrenPerAgent", "agents.defaults.subagents.maxTotalPerSession"],

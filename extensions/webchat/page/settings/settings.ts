@@ -62,6 +62,11 @@ export const SECTIONS: readonly { readonly title: string; readonly rows: readonl
         meanings: { off: "not shown", on: "a line each", full: "with the beginning of the result" },
       },
       {
+        name: "ttsAuto",
+        label: "Answers as voice messages",
+        meanings: { off: "none", always: "all", inbound: "to voice messages", tagged: "as the agent decides" },
+      },
+      {
         name: "responseUsage",
         label: "Usage line after each answer",
         meanings: { off: "none", tokens: "tokens", full: "tokens, price, model and time" },

@@ -2,6 +2,8 @@ import type { DispatchPorts } from "../../../dispatch/ports.ts";
 import { cronTool } from "../../../tools/cron/cron.ts";
 import { gatewayTool } from "../../../tools/gateway/gateway.ts";
 import { type OtherSessions, otherSessionTools, sessionTools } from "../../../tools/session/session-tools.ts";
+import { ttsContribution } from "../../../tools/media/tts.ts";
+import type { Speaker } from "../../../types/media/speech.ts";
 import type { CronActs } from "../../../types/cron/acts.ts";
 import type { GatewayActs } from "../../../types/gateway-acts.ts";
 import type { ToolContribution } from "../../../types/run/tool.ts";
@@ -13,13 +15,14 @@ export const gatewayTools = (
   sources: Parameters<typeof chatTools>[0],
   ports: () => DispatchPorts,
   daemon: { gatewayActs?(ports: () => DispatchPorts): GatewayActs; cronActs?(): CronActs | undefined },
-  others: OtherSessions,
+  { speaker, ...others }: OtherSessions & { readonly speaker?: Speaker | undefined },
 ): readonly ToolContribution[] => {
   const acts = daemon.gatewayActs?.(ports);
   return [
     ...chatTools(sources),
     ...sessionTools(sessionActs(sources.live, ports)),
     ...otherSessionTools(others),
+    ...(speaker ? [ttsContribution(speaker)] : []),
     ...(acts ? [gatewayTool(acts)] : []),
     ...(daemon.cronActs ? [cronTool(daemon.cronActs)] : []),
   ];

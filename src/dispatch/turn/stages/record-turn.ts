@@ -3,6 +3,7 @@ import { usageLine } from "../../answer/usage-line.ts";
 import { setBy } from "../../directives/said.ts";
 import { usageLevelOf } from "../../../types/run/usage-level.ts";
 import { addressed } from "../addressed.ts";
+import { speakAnswer } from "./speak-answer.ts";
 import { recordRun } from "./record-run.ts";
 import { endOf } from "../run-end.ts";
 import type { StageEnd, Turn } from "../turn.ts";
@@ -10,6 +11,7 @@ import type { StageEnd, Turn } from "../turn.ts";
 /** Records the run, its cost, and the outcome of its messages. A turn without an outcome continues later. */
 export async function recordTurn(turn: Turn, ports: TurnPorts): Promise<StageEnd> {
   const { run } = turn.get("active");
+  await speakAnswer(turn, ports);
   await sayUsage(turn, ports);
   const isOver = await record(turn, ports);
   await run.settle();

@@ -1,9 +1,9 @@
-import { USAGE_LEVELS, usageLevelOf, type UsageLevel } from "../../types/run/usage-level.ts";
-import type { Session } from "../../types/session.ts";
-import type { CommandAnswer, CommandContext } from "./command.ts";
-import { lastRunLine } from "./last-run.ts";
-import { tokensOf } from "./status.ts";
-import { storeLevel } from "./store-setting.ts";
+import { USAGE_LEVELS, usageLevelOf, type UsageLevel } from "../../../types/run/usage-level.ts";
+import type { Session } from "../../../types/session.ts";
+import type { CommandAnswer, CommandContext } from "../command.ts";
+import { lastRunLine } from "../last-run.ts";
+import { tokensOf } from "../status.ts";
+import { storeLevel } from "../store-setting.ts";
 
 const SHOWN: Readonly<Record<UsageLevel, string>> = {
   off: "Answers come without their cost.",

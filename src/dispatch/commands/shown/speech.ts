@@ -1,0 +1,51 @@
+import { SPEECH_LEVELS, speechLevelOf, type SpeechLevel } from "../../../types/media/speech.ts";
+import { errorText } from "../../../utils/text/error-text.ts";
+import type { CommandAnswer, CommandContext } from "../command.ts";
+import { storeLevel } from "../store-setting.ts";
+
+const SHOWN: Readonly<Record<SpeechLevel, string>> = {
+  off: "Answers come as text.",
+  always: "Each answer also comes as a voice message.",
+  inbound: "Answers to voice messages also come as voice messages.",
+  tagged: "I decide which answers also come as voice messages.",
+};
+
+const NO_SERVICE = "Nothing is set up that could speak: messages.tts.providers.";
+
+/** Shows or sets which answers are spoken in this chat, or speaks one text. */
+export async function setSpeech(context: CommandContext): Promise<CommandAnswer> {
+  const [, text] = /^\s*(?:audio|say)\s+(\S[^]*)$/i.exec(context.args) ?? [];
+  if (text !== undefined) return speak(text, context);
+  const word = context.args.trim().toLowerCase();
+  const asked = word === "status" ? { ...context, args: "" } : context;
+  const refused = await storeLevel(asked, "ttsAuto", { levels: SPEECH_LEVELS, levelOf: speechLevelOf });
+  if (refused !== undefined) return { text: refused };
+  return { text: shownOf(context) };
+}
+
+function shownOf({ key, ports }: CommandContext): string {
+  const own = speechLevelOf(ports.sessions.peek(key)?.ttsAuto);
+  const now = own ?? ports.speaker?.levelOf(ports.settings().agentOf(key)) ?? "off";
+  const services = ports.speaker?.services ?? [];
+  const by = services.length > 0 ? `Spoken by ${services.join(", ")}.` : NO_SERVICE;
+  return `Speech: ${now} (${own ? "set here" : "as configured"}). ${SHOWN[now]} ${by}`;
+}
+
+async function speak(text: string, { ports, signal }: CommandContext): Promise<CommandAnswer> {
+  const { speaker, media } = ports;
+  if (!speaker || speaker.services.length === 0) return { text: NO_SERVICE };
+  try {
+    const { bytes, mime, name } = await speaker.speak({ text, signal });
+    const stored = await media.put(bytes, { mime, name });
+    const file = {
+      kind: "voice",
+      name,
+      mime: stored.mime,
+      bytes: stored.bytes,
+      source: { at: "store", id: stored.id },
+    } as const;
+    return { text: "🔊", file };
+  } catch (error) {
+    return { text: `⚠️ The text could not be spoken: ${errorText(error)}.` };
+  }
+}

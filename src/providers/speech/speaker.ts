@@ -1,0 +1,98 @@
+import type { AgentId } from "../../types/ids.ts";
+import type { Log } from "../../types/log.ts";
+import type { Speaker, Speech, SpeechAsk, SpeechLevel } from "../../types/media/speech.ts";
+import { errorText } from "../../utils/text/error-text.ts";
+import type { SpeechConfig, SpeechProvider } from "./config.ts";
+import { keepSpeech } from "./keep.ts";
+import { askService, keyVariableOf, type Sound, whyUnusable } from "./services.ts";
+
+export interface SpeakerPorts {
+  readonly log: Pick<Log, "warn">;
+  config(): SpeechConfig;
+  /** The key of the model provider of this name; undefined when it has none. */
+  keyOf(provider: string): string | undefined;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** Speaks texts with the services of the config, one after the other until one has made it. */
+export class Services implements Speaker {
+  readonly #ports: SpeakerPorts;
+
+  constructor(ports: SpeakerPorts) {
+    this.#ports = ports;
+  }
+
+  levelOf(_agent: AgentId): SpeechLevel {
+    const { auto, enabled } = this.#ports.config();
+    return enabled ? auto : "off";
+  }
+
+  get services(): readonly string[] {
+    return this.#usable().map(([name]) => name);
+  }
+
+  async speak({ text, voice, timeoutMs, signal }: SpeechAsk): Promise<Speech> {
+    const { maxTextLength, timeoutMs: configured } = this.#ports.config();
+    const why: string[] = [];
+    for (const [name, given, key] of this.#usable()) {
+      const late = AbortSignal.timeout(timeoutMs ?? configured);
+      const stop = signal ? AbortSignal.any([signal, late]) : late;
+      try {
+        const asked = { text: cut(text, maxTextLength), voice, signal: stop };
+        return speechOf(await askService(name, given, key, asked), name);
+      } catch (error) {
+        if (signal?.aborted === true) throw new Error("the speech was stopped", { cause: error });
+        const reason = late.aborted ? "it took too long" : errorText(error);
+        this.#ports.log.warn("speech not made", { service: name, error: reason });
+        why.push(`${name}: ${reason}`);
+      }
+    }
+    throw new Error(why.length > 0 ? why.join("; ") : "no service of messages.tts.providers can be asked");
+  }
+
+  keep(speech: Speech, workspace: string): Promise<string> {
+    return keepSpeech(speech, workspace);
+  }
+
+  /** The services that can be asked, the chosen one first. */
+  #usable(): readonly (readonly [string, SpeechProvider, string | undefined])[] {
+    const { enabled, provider, providers } = this.#ports.config();
+    if (!enabled) return [];
+    const all = Object.entries(providers).toSorted(([a], [b]) => Number(b === provider) - Number(a === provider));
+    return all
+      .map(([name, given]) => [name, given, this.#keyOf(name, given)] as const)
+      .filter(([name, given, key]) => whyUnusable(name, given, key) === undefined);
+  }
+
+  #keyOf(name: string, { apiKey }: SpeechProvider): string | undefined {
+    const variable = keyVariableOf(name);
+    return (
+      apiKey?.reveal() ?? this.#ports.keyOf(name) ?? (variable === undefined ? undefined : this.#ports.env[variable])
+    );
+  }
+}
+
+/** Cut at a word. */
+function cut(text: string, most: number): string {
+  if (text.length <= most) return text;
+  const head = text.slice(0, most);
+  const space = head.search(/\s\S*$/);
+  return space > most / 2 ? head.slice(0, space) : head;
+}
+
+const MIMES: Readonly<Record<string, string>> = {
+  ogg: "audio/ogg",
+  opus: "audio/ogg",
+  mp3: "audio/mpeg",
+  wav: "audio/wav",
+  aac: "audio/aac",
+  m4a: "audio/mp4",
+  flac: "audio/flac",
+};
+
+const speechOf = ({ bytes, ending }: Sound, provider: string): Speech => ({
+  bytes,
+  mime: MIMES[ending] ?? "audio/mpeg",
+  name: `speech.${ending}`,
+  provider,
+});

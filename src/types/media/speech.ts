@@ -1,0 +1,43 @@
+import type { AgentId } from "../ids.ts";
+
+/** Which answers are spoken as well: none, all, those to a spoken message, or those that the agent marks with `[[tts]]`. */
+export const SPEECH_LEVELS = ["off", "always", "inbound", "tagged"] as const;
+export type SpeechLevel = (typeof SPEECH_LEVELS)[number];
+
+/** A level by its name, whatever its case; `on` means `always`, `voice` means `inbound`. */
+export function speechLevelOf(word: unknown): SpeechLevel | undefined {
+  if (typeof word !== "string") return undefined;
+  const name = word.toLowerCase();
+  if (name === "on") return "always";
+  return name === "voice" ? "inbound" : SPEECH_LEVELS.find((level) => level === name);
+}
+
+/** A text as sound. */
+export interface Speech {
+  readonly bytes: Uint8Array;
+  readonly mime: string;
+  /** With the ending of its format. */
+  readonly name: string;
+  /** Which service of the config made it. */
+  readonly provider: string;
+}
+
+export interface SpeechAsk {
+  readonly text: string;
+  /** The service's own name of a voice; that of the config when unset. */
+  readonly voice?: string | undefined;
+  readonly timeoutMs?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Speaks texts with the services of the config. */
+export interface Speaker {
+  /** Which answers an agent speaks where no conversation says it. */
+  levelOf(agent: AgentId): SpeechLevel;
+  /** Names of the services that can be asked, in their order; none when nothing is set up. */
+  readonly services: readonly string[];
+  /** Rejects when no service has made it, with the reason of each and without a secret. */
+  speak(ask: SpeechAsk): Promise<Speech>;
+  /** Writes a speech into a workspace, from which answers may attach it; gives its path there. */
+  keep(speech: Speech, workspace: string): Promise<string>;
+}

@@ -5,13 +5,18 @@ import type { Match, MatchPlace, Piece } from "./scan.ts";
 
 /** Removes think and final tags, tool calls written as text, and the gateway's notes to the model from a stream of text. */
 export interface TagStripper {
-  /** Returns what may be shown now; keeps back only what could still be a tag. */
+  /** Returns what may be shown now; keeps back only what could still be a tag. Then ask `begunAnew`. */
   push(delta: string): string;
   /**
    * Returns what is left. Call it once, at the end of the message. A message that is only a think block without an end counts as the
-   * answer, unless it `calls` tools: the answer then comes later.
+   * answer, unless it `calls` tools: the answer then comes later. Then ask `begunAnew`.
    */
   end(calls?: boolean): string;
+  /**
+   * Whether all text that was returned before the last call of `push` or `end` turned out to be a thought: a tag ended it that none had
+   * begun, as models write whose prompt already has the beginning. What that call returned is then the whole text. Asking clears it.
+   */
+  begunAnew(): boolean;
   /** The text of think blocks since the last call. */
   thinking(): string;
 }
@@ -34,7 +39,8 @@ export function createTagStripper(options: TagStripperOptions = {}): TagStripper
   const sink = createSink(options.enforceFinal === true);
   return {
     push: (delta) => sink.take(scanner.push(delta)),
-    end: (calls = false) => sink.take(scanner.end()) + sink.finish(calls),
+    end: (calls = false) => sink.take(scanner.end(), calls),
+    begunAnew: sink.begunAnew,
     thinking: sink.thinking,
   };
 }
@@ -91,8 +97,9 @@ function tagMatch(name: string, shape: TagShape): Match<Mark> | undefined {
 }
 
 interface Sink {
-  take(pieces: Piece<Mark>[]): string;
-  finish(calls: boolean): string;
+  /** `calls` is set at the end of the message. */
+  take(pieces: Piece<Mark>[], calls?: boolean): string;
+  begunAnew(): boolean;
   thinking(): string;
 }
 
@@ -104,7 +111,12 @@ interface SinkState {
   /** Something was removed before any text was shown: blanks are not released first. */
   cut: boolean;
   thought: string;
+  /** The thought that no tag has ended, or that only a tag has ended. */
   openThought: string;
+  /** What was returned of the message. */
+  returned: string;
+  /** How often the message has begun anew since somebody asked. */
+  beginnings: number;
   /** Text outside of `<final>`, for a message that has none. */
   outside: string;
 }
@@ -118,18 +130,29 @@ function createSink(enforceFinal: boolean): Sink {
     cut: false,
     thought: "",
     openThought: "",
+    returned: "",
+    beginnings: 0,
     outside: "",
   };
   return {
-    take(pieces) {
+    take(pieces, calls) {
       let out = "";
       for (const piece of pieces) {
-        if (piece.kind === "match") turn(state, piece.value);
-        else out += takeText(state, piece.text, enforceFinal);
+        if (piece.kind === "text") out += takeText(state, piece.text, enforceFinal);
+        else if (endsUnbegun(state, piece.value)) {
+          beginAnew(state, out);
+          out = "";
+        } else turn(state, piece.value);
       }
+      if (calls !== undefined) out += finish(state, { enforceFinal, calls });
+      state.returned += out;
       return out;
     },
-    finish: (calls) => finish(state, { enforceFinal, calls }),
+    begunAnew() {
+      const { beginnings } = state;
+      state.beginnings = 0;
+      return beginnings > 0;
+    },
     thinking() {
       const text = state.thought;
       state.thought = "";
@@ -138,17 +161,27 @@ function createSink(enforceFinal: boolean): Sink {
   };
 }
 
+/** Whether a tag ends a thought that no tag has begun. */
+const endsUnbegun = ({ inThought }: SinkState, mark: Mark): boolean => mark === "/think" && !inThought;
+
 function turn(state: SinkState, mark: Mark): void {
   state.cut = true;
-  if (mark === "think") {
-    state.inThought = true;
+  if (mark === "think" || mark === "/think") {
+    state.inThought = mark === "think";
     state.openThought = "";
-  } else if (mark === "/think") {
-    state.inThought = false;
   } else if (mark === "final" || mark === "/final") {
     state.inFinal = mark === "final";
     state.sawFinal ||= mark === "final";
   }
+}
+
+/** `out` is about to be returned. */
+function beginAnew(state: SinkState, out: string): void {
+  const text = state.outside + state.returned + out;
+  if (text.trim() !== "") state.openThought = text;
+  state.thought += text;
+  state.beginnings += Number(state.returned !== "");
+  Object.assign(state, { outside: "", returned: "", shown: false, cut: true, inFinal: false, sawFinal: false });
 }
 
 function takeText(state: SinkState, text: string, enforceFinal: boolean): string {
@@ -175,7 +208,6 @@ function finish(
   { enforceFinal, calls }: { readonly enforceFinal: boolean; readonly calls: boolean },
 ): string {
   const outside = enforceFinal && !state.sawFinal ? show(state, state.outside) : "";
-  if (state.shown || !state.inThought || calls) return outside;
-  state.shown = true;
-  return state.openThought.trim();
+  if (state.shown || calls) return outside;
+  return outside + state.openThought.trim();
 }

@@ -104,9 +104,15 @@ export class EventTranslator {
   }
 
   #show(delta: string): void {
+    if (this.#stripper.begunAnew()) return this.#showAnew(delta);
     if (delta === "") return;
     this.#text += delta;
     this.#log.emit({ type: "text_delta", delta, text: this.#text });
+  }
+
+  #showAnew(delta: string): void {
+    this.#text = delta;
+    this.#log.emit({ type: "text_delta", delta, text: delta, anew: true });
   }
 
   async #end(message: AgentMessage): Promise<void> {

@@ -44,7 +44,10 @@ export const stripperFor = (model: Pick<ModelRef, "provider">): TagStripper =>
 /** A model's text as people see it, without thoughts between tags. */
 export function withoutTags(text: string, message?: AssistantMessage): string {
   const stripper = message ? stripperFor(message) : createTagStripper();
-  return stripper.push(text) + stripper.end(message && hasCalls(message));
+  const begun = stripper.push(text);
+  stripper.begunAnew();
+  const rest = stripper.end(message && hasCalls(message));
+  return stripper.begunAnew() ? rest : begun + rest;
 }
 
 const acts = (name: string, tools: Asked["tools"]): boolean =>

@@ -42,6 +42,12 @@ describe.each(["off", "partial", "block"] as const)("a message of the model besi
     expect(fixture.platform.texts).toEqual(["All done."]);
   });
 
+  it("is a thought up to a tag that ends one, also where none began it", async () => {
+    fixture.model.answer(() => ({ text: "A secret plan.\n\nMore of it.\n</think>\n\nAll done." }));
+    expect(await boot.ask("hello")).toEqual({ kind: "replied" });
+    expect(fixture.platform.texts).toEqual(["All done."]);
+  });
+
   it.each(["\u200B", "\u0000\u0001", "\uFEFF\u2060"])("is no answer when nobody could see it: %j", async (text) => {
     fixture.model.answer(() => ({ text }));
     expect(await boot.ask("hello")).toMatchObject({ kind: "failed" });

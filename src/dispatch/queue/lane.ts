@@ -136,13 +136,16 @@ export class Lane {
     if (first?.kind !== "turn" || !first.merge) return first;
     const rows = [...first.queued.rows];
     const pending = [...first.queued.pending];
+    const { wasIdle: _ofFirst, ...queued } = first.queued;
+    let wasIdle = first.queued.wasIdle;
     for (let next = this.#tasks[0]; next?.kind === "turn" && next.merge; next = this.#tasks[0]) {
       if (areChatsApart(next.queued.rows, rows)) break;
       this.#tasks.shift();
       rows.push(...next.queued.rows);
       pending.push(...next.queued.pending);
+      wasIdle &&= next.queued.wasIdle;
     }
-    return { ...first, queued: { ...first.queued, rows, pending } };
+    return { ...first, queued: { ...queued, rows, pending, ...(wasIdle && { wasIdle }) } };
   }
 
   /**
@@ -196,7 +199,7 @@ function foldablePair(turns: readonly TurnTask[]): readonly [TurnTask, TurnTask]
 }
 
 function fold(one: TurnTask, other: TurnTask): TurnTask {
-  const { text: _text, ...first } = one.queued;
+  const { text: _text, wasIdle: _wasIdle, ...first } = one.queued;
   const rows = [...one.queued.rows, ...other.queued.rows];
   const pending = [...one.queued.pending, ...other.queued.pending];
   const merge = one.merge && other.merge;

@@ -30,13 +30,16 @@ export function taskOf(
   const leavesFirst = queued.rows.every(({ message }) => kinds.of(message).overCap === "first");
   return {
     kind: "turn",
-    queued,
+    queued: action === "start" && isOneNew(queued) ? { ...queued, wasIdle: true } : queued,
     merge: merges && queued.log === undefined && queued.isReplay !== true,
     steers: action === "steer",
     debounceMs,
     ...(leavesFirst && { overCap: "first" }),
   };
 }
+
+/** Of a turn that an earlier process began it is not known whether its messages waited. */
+const isOneNew = ({ rows, isReplay }: QueuedTurn): boolean => rows.length === 1 && isReplay !== true;
 
 /** Milliseconds in which messages of an idle chat become one turn. */
 export function inboundDebounceOf(

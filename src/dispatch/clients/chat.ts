@@ -23,7 +23,7 @@ export function createChatPort(dispatch: Dispatch, ports: DispatchPorts, submit:
   return {
     send: (request) => send(request, dispatch, { ports, submit }),
     oneShot: async (request) => plainStream(await oneShot(request, dispatch, ports)),
-    abort: (key, only) => dispatch.stop(key, only),
+    abort: (key, only) => dispatch.stop(key, only === undefined ? {} : { only }),
     compact: async (key) => {
       const done = await dispatch.compact(key);
       if (done.kind !== "done") return { compacted: false, reason: compactedText(done) };

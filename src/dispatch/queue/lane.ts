@@ -6,7 +6,7 @@ import type { QueueSettings } from "../../types/queue.ts";
 import { overCap } from "./queue-modes.ts";
 import { areChatsApart } from "./same-chat.ts";
 import { ActiveTask } from "./active-task.ts";
-import { type LaneTask, rowsOf, turnRunId, type TurnTask } from "./lane-task.ts";
+import { type LaneTask, rowsOf, type TurnTask } from "./lane-task.ts";
 
 /** The queue of one session: one task that runs, and those that wait. */
 export class Lane {
@@ -86,9 +86,9 @@ export class Lane {
     this.#tasks.unshift(task);
   }
 
-  /** Removes and returns all tasks that wait, or only the turn of one run. */
-  clear(only?: RunId): readonly LaneTask[] {
-    return this.#takeOut(this.#tasks.filter((task) => only === undefined || turnRunId(task) === only));
+  /** Removes and returns the tasks that wait and that are to end. */
+  clear(ends: (task: LaneTask) => boolean): readonly LaneTask[] {
+    return this.#takeOut(this.#tasks.filter(ends));
   }
 
   enter(task: LaneTask): ActiveTask {

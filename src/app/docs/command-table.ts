@@ -32,7 +32,6 @@ export function commandPage(): string {
     "Everybody who may write may see what is set: `/model`, `/model list`, `/think`, `/queue`, `/verbose`, `/usage`, `/activation` and `/context` without a",
     "further word, also in a group. In a conversation of several people `/context` names files and skills for owners alone; others read",
     "how many there are and how large they are.",
-    "",
     "Somebody who may not use a command is told so in one line, which names the key that decides. Who may use `/elevated` is in",
     "`tools.elevated`, for owners too.",
     "",

@@ -24,19 +24,31 @@ export interface TagStripper {
 export interface TagStripperOptions {
   /** Releases only the text inside `<final>`. Without such a tag, `end()` releases all text outside think tags. */
   readonly enforceFinal?: boolean;
+  /** The message may begin with a thought that no tag begins: its text is released after the tag that ends it, else by `end()`. */
+  readonly mayBeginInThought?: boolean;
 }
 
 type Mark = "artefact" | "think" | "/think" | "final" | "/final" | "empty";
 
 const THINK_NAMES = ["think", "thinking", "thought", "antthinking", "antml:thinking"];
 const NAMES = [...THINK_NAMES, "final"];
+const THINK_WORDS = THINK_NAMES.join("|");
+const CLOSING = new RegExp(`<[ \\t]*/[ \\t]*(?:${THINK_WORDS})[ \\t]*>`, "i");
+const OPENING = new RegExp(`<[ \\t]*(?:${THINK_WORDS})[\\s>]`, "i");
+
+/** Whether a text ends a thought that no tag in it has begun. Roughly: it does not tell code from other text. */
+export function endsUnbegunThought(text: string): boolean {
+  const closing = CLOSING.exec(text);
+  return closing !== null && !OPENING.test(text.slice(0, closing.index));
+}
+
 /** UTF-16 units of the longest tag with attributes; a longer one is text. */
 const MAX_TAG = 256;
 
 /** Makes a stripper for one message. Tags inside Markdown code are text. Never throws. */
 export function createTagStripper(options: TagStripperOptions = {}): TagStripper {
   const scanner = createScanner<Mark>(BEGINNINGS, matchMark);
-  const sink = createSink(options.enforceFinal === true);
+  const sink = createSink(options);
   return {
     push: (delta) => sink.take(scanner.push(delta)),
     end: (calls = false) => sink.take(scanner.end(), calls),
@@ -117,11 +129,12 @@ interface SinkState {
   returned: string;
   /** How often the message has begun anew since somebody asked. */
   beginnings: number;
-  /** Text outside of `<final>`, for a message that has none. */
+  /** Text outside of `<final>`, for a message that has none; or all text, while it may turn out to be a thought. */
   outside: string;
+  begin: "open" | "held";
 }
 
-function createSink(enforceFinal: boolean): Sink {
+function createSink({ enforceFinal = false, mayBeginInThought = false }: TagStripperOptions): Sink {
   const state: SinkState = {
     inThought: false,
     inFinal: false,
@@ -133,6 +146,7 @@ function createSink(enforceFinal: boolean): Sink {
     returned: "",
     beginnings: 0,
     outside: "",
+    begin: mayBeginInThought && !enforceFinal ? "held" : "open",
   };
   return {
     take(pieces, calls) {
@@ -181,13 +195,25 @@ function beginAnew(state: SinkState, out: string): void {
   if (text.trim() !== "") state.openThought = text;
   state.thought += text;
   state.beginnings += Number(state.returned !== "");
-  Object.assign(state, { outside: "", returned: "", shown: false, cut: true, inFinal: false, sawFinal: false });
+  Object.assign(state, {
+    outside: "",
+    begin: "open",
+    returned: "",
+    shown: false,
+    cut: true,
+    inFinal: false,
+    sawFinal: false,
+  });
 }
 
 function takeText(state: SinkState, text: string, enforceFinal: boolean): string {
   if (state.inThought) {
     state.thought += text;
     state.openThought += text;
+    return "";
+  }
+  if (state.begin === "held") {
+    state.outside += text;
     return "";
   }
   if (enforceFinal && !state.inFinal) {
@@ -207,7 +233,7 @@ function finish(
   state: SinkState,
   { enforceFinal, calls }: { readonly enforceFinal: boolean; readonly calls: boolean },
 ): string {
-  const outside = enforceFinal && !state.sawFinal ? show(state, state.outside) : "";
+  const outside = state.begin === "held" || (enforceFinal && !state.sawFinal) ? show(state, state.outside) : "";
   if (state.shown || calls) return outside;
   return outside + state.openThought.trim();
 }

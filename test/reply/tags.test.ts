@@ -93,6 +93,17 @@ describe("createTagStripper", () => {
     expect(shownOf("secret</think>a plan <final>Hello</final>", true)).toBe("Hello");
   });
 
+  it("shows nothing of a message that may begin in a thought before the tag that ends it, or its end", () => {
+    const stripper = createTagStripper({ mayBeginInThought: true });
+    expect(stripper.push("a secret plan")).toBe("");
+    expect(stripper.push("</think>Hello")).toBe("Hello");
+    expect(stripper.begunAnew()).toBe(false);
+    expect(stripper.push(" there")).toBe(" there");
+    const plain = createTagStripper({ mayBeginInThought: true });
+    expect(plain.push("no <final>thought</final>")).toBe("");
+    expect(plain.end()).toBe("no thought");
+  });
+
   it("takes an open thought for the answer only where no call follows it", () => {
     const stripper = createTagStripper();
     expect(stripper.push("<think>secret")).toBe("");

@@ -17,7 +17,7 @@ import { commandOf, commandWork } from "./commands/run-command.ts";
 import { commandTable, type AddedCommands } from "./commands/table.ts";
 import { Compactions } from "./maintenance/compactions.ts";
 import type { DispatchPorts, Verdict, QueuedTurn } from "./ports.ts";
-import { Lanes } from "./queue/lanes.ts";
+import { Lanes, type StopHow } from "./queue/lanes.ts";
 import { Replies } from "./replies.ts";
 import { Turns } from "./turn/turns.ts";
 
@@ -203,13 +203,14 @@ export class Dispatch {
   }
 
   /**
-   * Ends the runs of a session, or only one of them, begun or waiting, and the subagents that work for it. Returns those that
-   * ended; of subagents only where the session had none.
+   * Ends the runs of a session, or only one of them, begun or waiting, and the subagents that work for it. With `by`, the sender of a
+   * message that may not end the turns of owners: those stay, and all subagents. Returns those that ended; of subagents only where
+   * the session had none.
    */
-  async stop(key: SessionKey, only?: RunId): Promise<readonly RunId[]> {
+  async stop(key: SessionKey, { only, by }: StopHow = {}): Promise<readonly RunId[]> {
     const isCurrent = only === undefined || this.lanes.runs().some(({ stream }) => stream.facts.runId === only);
-    const below = isCurrent ? this.#subagentsOf(key) : [];
-    const ended = await this.lanes.stop(key, only);
+    const below = isCurrent && !by ? this.#subagentsOf(key) : [];
+    const ended = await this.lanes.stop(key, { ...(only !== undefined && { only }), ...(by && { by }) });
     const endedBelow = await Promise.all(below.map((child) => this.stop(child)));
     return ended.length > 0 ? ended : endedBelow.flat();
   }

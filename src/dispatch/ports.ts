@@ -282,6 +282,8 @@ export interface QueuedTurn {
   readonly pending: readonly HistoryLine[];
   /** The text without its command. The message's own text when unset. */
   readonly text?: string;
+  /** The agent was idle when its messages came: they are one turn because their sender wrote on. */
+  readonly wasIdle?: true;
   /** How many of the oldest messages are shortened to one line each, because more waited than the cap allows. */
   readonly brief?: number;
   /** Opened early for clients that watch a run from the moment it is queued. */

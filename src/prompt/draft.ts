@@ -32,7 +32,7 @@ export interface BodyContext {
   readonly message: InboundMessage;
   /** Later messages collected into the same turn, in order. */
   readonly also: readonly InboundMessage[];
-  /** How many messages of one turn are not shortened; all when unset. */
+  /** How many messages of one turn are not shortened. Unset when the agent was idle as they came: they are one text. */
   readonly queueCap?: number;
   /** The text of `message` before its command was removed. */
   readonly rawText: string;

@@ -5,13 +5,18 @@ import type { Match, MatchPlace, Piece } from "./scan.ts";
 
 /** Removes think and final tags, tool calls written as text, and the gateway's notes to the model from a stream of text. */
 export interface TagStripper {
-  /** Returns what may be shown now; keeps back only what could still be a tag. */
+  /** Returns what may be shown now; keeps back only what could still be a tag. Then ask `begunAnew`. */
   push(delta: string): string;
   /**
    * Returns what is left. Call it once, at the end of the message. A message that is only a think block without an end counts as the
-   * answer, unless it `calls` tools: the answer then comes later.
+   * answer, unless it `calls` tools: the answer then comes later. Then ask `begunAnew`.
    */
   end(calls?: boolean): string;
+  /**
+   * Whether all text that was returned before the last call of `push` or `end` turned out to be a thought: a tag ended it that none had
+   * begun, as models write whose prompt already has the beginning. What that call returned is then the whole text. Asking clears it.
+   */
+  begunAnew(): boolean;
   /** The text of think blocks since the last call. */
   thinking(): string;
 }
@@ -19,22 +24,35 @@ export interface TagStripper {
 export interface TagStripperOptions {
   /** Releases only the text inside `<final>`. Without such a tag, `end()` releases all text outside think tags. */
   readonly enforceFinal?: boolean;
+  /** The message may begin with a thought that no tag begins: its text is released after the tag that ends it, else by `end()`. */
+  readonly mayBeginInThought?: boolean;
 }
 
 type Mark = "artefact" | "think" | "/think" | "final" | "/final" | "empty";
 
 const THINK_NAMES = ["think", "thinking", "thought", "antthinking", "antml:thinking"];
 const NAMES = [...THINK_NAMES, "final"];
+const THINK_WORDS = THINK_NAMES.join("|");
+const CLOSING = new RegExp(`<[ \\t]*/[ \\t]*(?:${THINK_WORDS})[ \\t]*>`, "i");
+const OPENING = new RegExp(`<[ \\t]*(?:${THINK_WORDS})[\\s>]`, "i");
+
+/** Whether a text ends a thought that no tag in it has begun. Roughly: it does not tell code from other text. */
+export function endsUnbegunThought(text: string): boolean {
+  const closing = CLOSING.exec(text);
+  return closing !== null && !OPENING.test(text.slice(0, closing.index));
+}
+
 /** UTF-16 units of the longest tag with attributes; a longer one is text. */
 const MAX_TAG = 256;
 
 /** Makes a stripper for one message. Tags inside Markdown code are text. Never throws. */
 export function createTagStripper(options: TagStripperOptions = {}): TagStripper {
   const scanner = createScanner<Mark>(BEGINNINGS, matchMark);
-  const sink = createSink(options.enforceFinal === true);
+  const sink = createSink(options);
   return {
     push: (delta) => sink.take(scanner.push(delta)),
-    end: (calls = false) => sink.take(scanner.end()) + sink.finish(calls),
+    end: (calls = false) => sink.take(scanner.end(), calls),
+    begunAnew: sink.begunAnew,
     thinking: sink.thinking,
   };
 }
@@ -91,8 +109,9 @@ function tagMatch(name: string, shape: TagShape): Match<Mark> | undefined {
 }
 
 interface Sink {
-  take(pieces: Piece<Mark>[]): string;
-  finish(calls: boolean): string;
+  /** `calls` is set at the end of the message. */
+  take(pieces: Piece<Mark>[], calls?: boolean): string;
+  begunAnew(): boolean;
   thinking(): string;
 }
 
@@ -104,12 +123,18 @@ interface SinkState {
   /** Something was removed before any text was shown: blanks are not released first. */
   cut: boolean;
   thought: string;
+  /** The thought that no tag has ended, or that only a tag has ended. */
   openThought: string;
-  /** Text outside of `<final>`, for a message that has none. */
+  /** What was returned of the message. */
+  returned: string;
+  /** How often the message has begun anew since somebody asked. */
+  beginnings: number;
+  /** Text outside of `<final>`, for a message that has none; or all text, while it may turn out to be a thought. */
   outside: string;
+  begin: "open" | "held";
 }
 
-function createSink(enforceFinal: boolean): Sink {
+function createSink({ enforceFinal = false, mayBeginInThought = false }: TagStripperOptions): Sink {
   const state: SinkState = {
     inThought: false,
     inFinal: false,
@@ -118,18 +143,30 @@ function createSink(enforceFinal: boolean): Sink {
     cut: false,
     thought: "",
     openThought: "",
+    returned: "",
+    beginnings: 0,
     outside: "",
+    begin: mayBeginInThought && !enforceFinal ? "held" : "open",
   };
   return {
-    take(pieces) {
+    take(pieces, calls) {
       let out = "";
       for (const piece of pieces) {
-        if (piece.kind === "match") turn(state, piece.value);
-        else out += takeText(state, piece.text, enforceFinal);
+        if (piece.kind === "text") out += takeText(state, piece.text, enforceFinal);
+        else if (endsUnbegun(state, piece.value)) {
+          beginAnew(state, out);
+          out = "";
+        } else turn(state, piece.value);
       }
+      if (calls !== undefined) out += finish(state, { enforceFinal, calls });
+      state.returned += out;
       return out;
     },
-    finish: (calls) => finish(state, { enforceFinal, calls }),
+    begunAnew() {
+      const { beginnings } = state;
+      state.beginnings = 0;
+      return beginnings > 0;
+    },
     thinking() {
       const text = state.thought;
       state.thought = "";
@@ -138,23 +175,45 @@ function createSink(enforceFinal: boolean): Sink {
   };
 }
 
+/** Whether a tag ends a thought that no tag has begun. */
+const endsUnbegun = ({ inThought }: SinkState, mark: Mark): boolean => mark === "/think" && !inThought;
+
 function turn(state: SinkState, mark: Mark): void {
   state.cut = true;
-  if (mark === "think") {
-    state.inThought = true;
+  if (mark === "think" || mark === "/think") {
+    state.inThought = mark === "think";
     state.openThought = "";
-  } else if (mark === "/think") {
-    state.inThought = false;
   } else if (mark === "final" || mark === "/final") {
     state.inFinal = mark === "final";
     state.sawFinal ||= mark === "final";
   }
 }
 
+/** `out` is about to be returned. */
+function beginAnew(state: SinkState, out: string): void {
+  const text = state.outside + state.returned + out;
+  if (text.trim() !== "") state.openThought = text;
+  state.thought += text;
+  state.beginnings += Number(state.returned !== "");
+  Object.assign(state, {
+    outside: "",
+    begin: "open",
+    returned: "",
+    shown: false,
+    cut: true,
+    inFinal: false,
+    sawFinal: false,
+  });
+}
+
 function takeText(state: SinkState, text: string, enforceFinal: boolean): string {
   if (state.inThought) {
     state.thought += text;
     state.openThought += text;
+    return "";
+  }
+  if (state.begin === "held") {
+    state.outside += text;
     return "";
   }
   if (enforceFinal && !state.inFinal) {
@@ -174,8 +233,7 @@ function finish(
   state: SinkState,
   { enforceFinal, calls }: { readonly enforceFinal: boolean; readonly calls: boolean },
 ): string {
-  const outside = enforceFinal && !state.sawFinal ? show(state, state.outside) : "";
-  if (state.shown || !state.inThought || calls) return outside;
-  state.shown = true;
-  return state.openThought.trim();
+  const outside = state.begin === "held" || (enforceFinal && !state.sawFinal) ? show(state, state.outside) : "";
+  if (state.shown || calls) return outside;
+  return outside + state.openThought.trim();
 }

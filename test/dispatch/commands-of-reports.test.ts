@@ -20,6 +20,19 @@ const told = () => fixture.platform.texts.at(-1) ?? "";
 const group = { ...peer("7"), chat: { kind: "group", id: "7", title: "Friends" } } as const;
 const sayInGroup = async (text: string) => boot.outcome(await boot.tell(text, "7", { from: group }));
 
+it("/history shows no thoughts that a model wrote between tags", async () => {
+  const texts = ["<think>a secret</think>first", "a secret</think>second"];
+  fixture.model.answer((_call, number) => ({ text: texts[number - 1] ?? "" }));
+  await boot.ask("one");
+  await boot.ask("two");
+  await boot.ask("/history");
+  expect(
+    told()
+      .split("\n")
+      .map((line) => line.slice("2026-01-01 10:00 ".length)),
+  ).toEqual(["User 1: one", "main: first", "User 1: two", "main: second"]);
+});
+
 it("/history shows the last turns as they were said, with a line for each tool and no word of the gateway", async () => {
   fixture.tools.push(makeTool("look", async () => ({ content: [{ type: "text", text: "the secret result" }] })));
   fixture.model.answer((_call, number) =>

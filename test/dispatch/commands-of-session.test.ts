@@ -192,6 +192,38 @@ it("/model in a message chooses the model of that message alone, by its name or 
   ]);
 });
 
+it("/models lists the models that may be used, of all providers or of one, with their aliases", async () => {
+  fixture.rules = { agent: { modelAliases: { other: "spare/spare-1" } } };
+  await boot.ask("/models");
+  expect(told()).toBe("Providers:\n• fake (1)\n• spare (1)\n• demo (1)\n/models <provider> lists its models.");
+  await boot.ask("/models SPARE");
+  expect(told()).toBe("Models of SPARE:\n• spare/spare-1 (other)\nChoose one: /model provider/id.");
+  await boot.ask("/models e-1");
+  expect(told()).toContain("fake/fake-1");
+  await boot.ask("/models none");
+  expect(told()).toContain('no model of "none"');
+  fixture.rules = {
+    agent: { model: { primary: { provider: "fake", id: "fake-1" }, fallbacks: [] }, allowedModels: ["fake/fake-1"] },
+  };
+  await boot.ask("/models");
+  expect(told()).toBe("Models of fake:\n• fake/fake-1\nChoose one: /model provider/id.");
+  await boot.ask("/model list");
+  expect(told()).toBe("• fake/fake-1");
+});
+
+it("/commands lists every command with its other names, in pages", async () => {
+  await boot.ask("/commands");
+  expect(told()).toMatch(/^All commands, page 1 of 2:\n/);
+  expect(told()).toContain("\n/stop – also /abort /cancel – Stop what");
+  expect(told()).toMatch(/\nMore: \/commands 2$/);
+  const first = told();
+  await boot.ask("/commands 2");
+  const names = [...`${first}\n${told()}`.matchAll(/^\/(\w+) –/gm)].map(([, name]) => name);
+  expect(names).toEqual(boot.dispatch.commands.all.map(({ name }) => name));
+  await boot.ask("/commands 99");
+  expect(told()).toMatch(/^All commands, page 2 of 2:\n/);
+});
+
 it("/model with a model that may not be used is text in a message, and refused at its beginning", async () => {
   fixture.rules = { agent: { allowedModels: [] } };
   await boot.ask("see /model spare/spare-1 there");

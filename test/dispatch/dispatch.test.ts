@@ -276,6 +276,20 @@ describe("messages that come during a run", () => {
     expect(fixture.platform.messages).toHaveLength(2);
   });
 
+  it("are told from those that came while the agent was idle", async () => {
+    fixture.rules = { inboundDebounceMs: () => 20 };
+    const model = heldModel();
+    const rows = [await boot.tell("first"), await boot.tell("second")];
+    await until(() => model.waiting() === 1);
+    rows.push(await boot.tell("third"), await boot.tell("fourth"));
+    await untilIdle();
+    await finish(model, rows);
+    expect(said()).toEqual([
+      "first\n\nsecond",
+      "[Queued messages while agent was busy]\n---\nQueued #1\nthird\n---\nQueued #2\nfourth",
+    ]);
+  });
+
   it("wait for their neighbours as long as their channel says", async () => {
     const wait = 7777;
     const waits: number[] = [];

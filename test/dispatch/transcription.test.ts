@@ -48,7 +48,7 @@ test("the words of a recording follow the text of its message", async () => {
   const [first, second] = [nextMessage("a", "2", { media: [await recording("ay")] }), nextMessage("b", "2")];
   await boot.dispatch.receive([first, second]);
   await fixture.model.called(2);
-  expect(fixture.model.calls.at(-1)?.said).toContain("Queued #1\na\n[Voice message] ay\n---\nQueued #2\nb");
+  expect(fixture.model.calls.at(-1)?.said).toMatch(/\n\na\n\[Voice message\] ay\n\nb$/);
 });
 
 test("what a stranger said in a quoted voice note is never the asker's own words", async () => {

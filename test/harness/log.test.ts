@@ -30,6 +30,9 @@ class Writer {
       case "text":
         this.#text += step.delta;
         return emit({ type: "text_delta", delta: step.delta, text: this.#text });
+      case "anew":
+        this.#text = step.delta;
+        return emit({ type: "text_delta", delta: step.delta, text: this.#text, anew: true });
       case "carried":
         this.#text = step.delta;
         emit({ type: "message_start" });
@@ -50,7 +53,7 @@ class Writer {
 
 type Step =
   | { readonly type: "start" | "stop" }
-  | { readonly type: "text" | "carried" | "thought"; readonly delta: string }
+  | { readonly type: "text" | "anew" | "carried" | "thought"; readonly delta: string }
   | { readonly type: "tool" | "result"; readonly id: string }
   | { readonly type: "partial"; readonly id: string; readonly delta: string };
 
@@ -74,7 +77,7 @@ class Reading {
     if (event.type === "message_end") this.texts.push(event.text);
     if (event.type === "tool_end") this.results.push(event.callId);
     if (event.type !== "text_delta") return;
-    this.spelled += event.delta;
+    this.spelled = event.anew ? event.delta : this.spelled + event.delta;
     expect(event.text).toBe(this.spelled);
     if (event.carried === true) this.carried.push(event.delta);
   }
@@ -147,7 +150,7 @@ const step: fc.Arbitrary<readonly Step[]> = fc.oneof(
   fc.constant([{ type: "stop" } as const]),
   { weight: 4, arbitrary: fc.array(fc.record({ type: fc.constant("text" as const), delta }), { maxLength: 150 }) },
   fc.array(fc.record({ type: fc.constantFrom("text" as const, "thought" as const), delta }), { maxLength: 90 }),
-  fc.tuple(fc.record({ type: fc.constant("carried" as const), delta })),
+  fc.tuple(fc.record({ type: fc.constantFrom("anew" as const, "carried" as const), delta })),
   fc.tuple(fc.record({ type: fc.constantFrom("tool" as const, "result" as const), id })),
   fc.array(fc.record({ type: fc.constant("partial" as const), id, delta }), { maxLength: 5 }),
 );

@@ -50,7 +50,26 @@ describe("parseDirectives", () => {
     ["NO_REPLY!important", "NO_REPLY!important", false],
     ["**No**", "**No**", false],
     ["NO_REPLY is a token", "NO_REPLY is a token", false],
-    ["I said NO_REPLY", "I said NO_REPLY", false],
+    ["NO_REPLY\n\nNothing new.", "Nothing new.", false],
+    ["NO_REPLY\nNo news.", "No news.", false],
+    ["`NO_REPLY`\n\nmeans silence.", "`NO_REPLY`\n\nmeans silence.", false],
+    ["Nothing to add NO_REPLY", "Nothing to add", false],
+    ["Nothing to add. **NO_REPLY**.", "Nothing to add.", false],
+    ["It is called `NO_REPLY`", "It is called `NO_REPLY`", false],
+    ["The address is no_reply", "The address is no_reply", false],
+    ["NO_REPLY NO_REPLY", "", true],
+    ["NO_REPLY\nno_reply.", "", true],
+    ["NO_REPLYNO_REPLY", "", true],
+    ["Done.\nNO_REPLY NO_REPLY\nNO_REPLY", "Done.", false],
+    ["NO_REPLY\u200B", "", true],
+    ["```\nNO_REPLY\n```", "", true],
+    ["```text\nNO_REPLY", "", true],
+    ["```\nNO_REPLY\n```\nis code", "```\nNO_REPLY\n```\nis code", false],
+    ["```sh\nls\n```\nNO_REPLY", "```sh\nls\n```", false],
+    ["```\n```", "```\n```", false],
+    ["> NO_REPLY", "", true],
+    ["Tokens:\n- NO_REPLY\n- token: NO_REPLY", "Tokens:\n- NO_REPLY\n- token: NO_REPLY", false],
+    ["Look:\n> NO_REPLY", "Look:\n> NO_REPLY", false],
     ["NO_REPL", "NO_REPL", false],
     ["", "", false],
   ])("takes %j as %j, silent %j", (text, shown, silent) => {
@@ -77,7 +96,7 @@ describe("createDirectiveFilter", () => {
   });
 
   const words = fc.constantFrom(
-    ..."[[reply_to_current]]|[[media:x.png]]|[[reply_to:|7]]|[[audio_as_voice]]|[[|]]|[|]|NO_REPLY|**|no|.|NO_|REPLY| |  |a|word|`|```|\n|\n\n".split(
+    ..."[[reply_to_current]]|[[media:x.png]]|[[reply_to:|7]]|[[audio_as_voice]]|[[|]]|[|]|NO_REPLY|**|no|.|NO_|REPLY| |  |a|word|Done.|No_REPLY|>|:|`|```|```js|\n|\n\n".split(
       "|",
     ),
   );

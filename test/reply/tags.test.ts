@@ -8,11 +8,14 @@ function strip(parts: readonly string[], enforceFinal = false) {
   const stripper = createTagStripper({ enforceFinal });
   let shown = "";
   let thinking = "";
+  const show = (text: string) => {
+    shown = stripper.begunAnew() ? text : shown + text;
+  };
   for (const part of parts) {
-    shown += stripper.push(part);
+    show(stripper.push(part));
     thinking += stripper.thinking();
   }
-  shown += stripper.end();
+  show(stripper.end());
   return { shown, thinking: thinking + stripper.thinking() };
 }
 
@@ -65,7 +68,11 @@ describe("createTagStripper", () => {
     ["<THINKING kind='deep'>hm</Thinking>Hello", "Hello"],
     ["a<thought>x</thought>b<antthinking>y</antthinking>c", "abc"],
     ["<final>Hello</final>", "Hello"],
-    ["Hello</think> there", "Hello there"],
+    ["secret</think> answer", "answer"],
+    ["secret\n\nmore\n</think>\n\nanswer</think>", "answer"],
+    ["the answer\n</think>\n", "the answer"],
+    ["<think>a<think>b</think>secret</think>Hello", "Hello"],
+    ["`</think>` ends it", "`</think>` ends it"],
     ["Say `<think>` to think", "Say `<think>` to think"],
     ["```xml\n<think>x</think>\n```\n<think>y</think>z", "```xml\n<think>x</think>\n```\nz"],
     ["~~~\n<final>\n~~~", "~~~\n<final>\n~~~"],
@@ -82,6 +89,19 @@ describe("createTagStripper", () => {
   it("lets only final text out when it is enforced", () => {
     expect(shownOf("plan <final>Hello</final> rest <final>you</final>", true)).toBe("Helloyou");
     expect(shownOf("<think>x</think>no tag at all", true)).toBe("no tag at all");
+    expect(shownOf("secret</think>no tag at all", true)).toBe("no tag at all");
+    expect(shownOf("secret</think>a plan <final>Hello</final>", true)).toBe("Hello");
+  });
+
+  it("shows nothing of a message that may begin in a thought before the tag that ends it, or its end", () => {
+    const stripper = createTagStripper({ mayBeginInThought: true });
+    expect(stripper.push("a secret plan")).toBe("");
+    expect(stripper.push("</think>Hello")).toBe("Hello");
+    expect(stripper.begunAnew()).toBe(false);
+    expect(stripper.push(" there")).toBe(" there");
+    const plain = createTagStripper({ mayBeginInThought: true });
+    expect(plain.push("no <final>thought</final>")).toBe("");
+    expect(plain.end()).toBe("no thought");
   });
 
   it("takes an open thought for the answer only where no call follows it", () => {

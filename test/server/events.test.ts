@@ -57,6 +57,17 @@ test("the text after a tool replaces the text before it", () => {
   expect(told.at(-1)).toMatchObject({ message: { content: [{ text: "Found it." }] } });
 });
 
+test("text that turns out to be a thought is replaced", () => {
+  const deltas: RunEventBody[] = [
+    { type: "text_delta", delta: "A plan.", text: "A plan." },
+    { type: "text_delta", delta: "Hello", text: "Hello", anew: true },
+    { type: "text_delta", delta: " there.", text: "Hello there." },
+  ];
+  const told = chat([begin, { type: "message_start" }, ...deltas, ends()]);
+  expect(told.filter((payload) => payload["replace"] === true)).toMatchObject([{ deltaText: "Hello" }]);
+  expect(told.at(-1)).toMatchObject({ message: { content: [{ text: "Hello there." }] } });
+});
+
 test.each([
   [{ kind: "aborted", by: "user" } as const, { state: "aborted", stopReason: "user" }],
   [

@@ -71,9 +71,13 @@ describe.concurrent("a web client", () => {
     expect(stdout).toBe("one two three four\n");
   });
 
-  test("never reads what only a channel is asked, now or later", async ({ world, expect }) => {
+  test.for([
+    "[[reply_to_current]] Here it is.",
+    "<think>A secret plan.</think>Here it is.",
+    "A secret plan.</think>\n\nHere it is. NO_REPLY",
+  ])("never reads what is not for people, now or later: %j", async (text, { world, expect }) => {
     const { gateway } = await world.start(WEB_ONLY);
-    world.model.answer(() => ({ text: "[[reply_to_current]] Here it is." }));
+    world.model.answer(() => ({ text }));
     const told = await chatWithReferenceClient(ws(gateway), TOKEN, "hi there");
     expect(told.final?.trim()).toBe("Here it is.");
     expect(told.history.map((message) => textOf(message.content).trim())).toEqual(["hi there", "Here it is."]);

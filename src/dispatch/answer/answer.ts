@@ -144,9 +144,17 @@ class Answering implements WaitingBlocks {
   }
 
   async #takeDelta(event: Extract<RunEvent, { type: "text_delta" }>): Promise<void> {
+    if (event.anew) this.#beginAnew();
     if (!this.#isInChat(event)) return this.#show(this.#filter.push(event.delta));
     this.#visible += event.delta;
     this.#blocks = this.#earlierBlocks.length;
+  }
+
+  /** Blocks that were sent stay in the chat. */
+  #beginAnew(): void {
+    this.#filter = createReplyFilter();
+    this.#visible = "";
+    this.#feed?.drop();
   }
 
   /** True when every block sent before the restart matches the replayed text: the answer continues after it. */

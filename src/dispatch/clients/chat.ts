@@ -1,5 +1,6 @@
 import { sizesOf } from "../../harness/compaction/compact.ts";
 import { RunLog } from "../../harness/log/log.ts";
+import { withoutTags } from "../../harness/run/unanswered.ts";
 import { parseReply } from "../../reply/plain-reply.ts";
 import type { ChatPort, ChatRequest } from "../../types/chat/chat.ts";
 import type { RunStream } from "../../types/run/events.ts";
@@ -23,7 +24,7 @@ export function createChatPort(dispatch: Dispatch, ports: DispatchPorts, submit:
   return {
     send: (request) => send(request, dispatch, { ports, submit }),
     oneShot: async (request) => plainStream(await oneShot(request, dispatch, ports)),
-    abort: (key, only) => dispatch.stop(key, only),
+    abort: (key, only) => dispatch.stop(key, only === undefined ? {} : { only }),
     compact: async (key) => {
       const done = await dispatch.compact(key);
       if (done.kind !== "done") return { compacted: false, reason: compactedText(done) };
@@ -38,7 +39,7 @@ export function createChatPort(dispatch: Dispatch, ports: DispatchPorts, submit:
     runOf: (turnId) => dispatch.registry.runOf(turnId),
     compactions: (signal) => dispatch.compactions.watch(signal),
     runs: (signal) => plainStreams(dispatch.registry.watch(signal)),
-    plain: (text) => parseReply(text).text,
+    plain: (text, message) => parseReply(withoutTags(text, message)).text,
     approvals: {
       list: () => dispatch.approvals.list(),
       resolve: (id, decision) => dispatch.approvals.resolve(id, decision) !== undefined,

@@ -163,7 +163,8 @@ export async function stopMessage(
   await dispatch.decided(stored);
   const row = (await find()) ?? stored;
   const { runId, sessionKey } = row;
-  if (runId !== undefined && sessionKey !== undefined && (await dispatch.stop(sessionKey, runId)).length > 0) return;
+  if (runId !== undefined && sessionKey !== undefined && (await dispatch.stop(sessionKey, { only: runId })).length > 0)
+    return;
   if (row.state === "done" || dispatch.lanes.stateOf(row.id) === undefined) return;
   // First, so that its turn leaves it out, whatever other messages it has.
   await inbox.finish([row.id], { kind: "aborted" });

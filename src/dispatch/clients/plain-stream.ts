@@ -41,6 +41,7 @@ class PlainText {
         return [event];
       case "text_delta":
         this.#whole = event.text;
+        if (event.anew) return this.#anew(event);
         return this.#delta(event, this.#isOver ? this.#continue(event.text) : this.#filter.push(event.delta));
       case "message_end":
         this.#isOver = true;
@@ -64,6 +65,13 @@ class PlainText {
     // The earlier end showed text that is now part of a directive. The next delta corrects it.
     this.#text = shown;
     return "";
+  }
+
+  #anew(event: RunEvent & { type: "text_delta" }): readonly RunEvent[] {
+    this.#filter = createReplyFilter();
+    this.#isOver = false;
+    this.#text = this.#filter.push(event.delta);
+    return [{ ...event, delta: this.#text, text: this.#text }];
   }
 
   #delta({ seq, ts }: RunEvent, delta: string): readonly RunEvent[] {

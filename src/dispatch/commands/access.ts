@@ -34,6 +34,10 @@ function guestsRefusal({ command, args }: AskedName, { message, key }: Asking, s
   return `Only an owner may use /${command.name} in a conversation of several people. (\`commands.ownerAllowFrom\` names owners.)`;
 }
 
+/** Whether the sender may end what others asked for: in a conversation of several people, others end no turn of an owner. Pure. */
+export const mayEndAll = ({ message, key }: Asking, settings: Pick<Rules, "isOwner" | "mayCommand">): boolean =>
+  settings.isOwner(message) || settings.mayCommand?.(message) === true || isOwn(message, key);
+
 /** A direct chat, unless all direct chats share the operator's conversation. */
 const isOwn = ({ from }: InboundMessage, key: SessionKey): boolean => from.chat.kind === "direct" && !isMainKey(key);
 

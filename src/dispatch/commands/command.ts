@@ -41,6 +41,8 @@ export interface CommandContext {
   readonly approvals: Approvals;
   /** Aborted when somebody stops the session's work. */
   readonly signal: AbortSignal;
+  /** The sender may end what anybody asked for. Without it, `stop` leaves the turns of owners and the subagents. */
+  readonly endsAll: boolean;
   /** Ends the runs of a session, of this one when none is named, and empties its lane. Returns the runs that ended. */
   stop(of?: SessionKey): Promise<readonly RunId[]>;
   /** The sessions whose runs wait or are active. */

@@ -2,6 +2,7 @@ import { modelName, type ModelRef, parseModelName } from "../../types/run/model.
 import type { Session, SessionPatch } from "../../types/session.ts";
 import { commandFormOf, inCommandForm } from "../command-form.ts";
 import type { CommandAnswer, CommandContext } from "./command.ts";
+import { usableModels } from "./reports/models.ts";
 import { own } from "../../utils/own.ts";
 import { mayUse } from "../turn/may-use.ts";
 
@@ -107,8 +108,9 @@ async function currentText(context: CommandContext, session: Session): Promise<s
 }
 
 async function listText(context: CommandContext): Promise<string> {
-  const models = await context.ports.models.list();
-  const lines = models.slice(0, MOST_LISTED).map((model) => `• ${model.provider}/${model.id}`);
+  const models = await usableModels(context);
+  const lines = models.slice(0, MOST_LISTED).map(({ name }) => `• ${name}`);
   const more = models.length - lines.length;
-  return [...lines, ...(more > 0 ? [`… and ${more} more`] : [])].join("\n");
+  const rest = inCommandForm("/models lists all of them.", commandFormOf(context.ports, context.message.from));
+  return [...lines, ...(more > 0 ? [`… and ${more} more. ${rest}`] : [])].join("\n");
 }

@@ -11,7 +11,7 @@ import type { Lanes } from "../queue/lanes.ts";
 import type { Replies } from "../replies.ts";
 import { commandEndedGateway } from "../chat-texts.ts";
 import { isDiskError } from "../../store/disk.ts";
-import { refusalOf } from "./access.ts";
+import { mayEndAll, refusalOf } from "./access.ts";
 import { directivesOf } from "../directives/said.ts";
 import { withoutDirectives, type FoundDirective } from "../directives/parse.ts";
 import { commandIn, mayHoldCommands, type AskedCommand } from "./asked.ts";
@@ -37,7 +37,7 @@ export interface CommandHost {
   readonly replies: Replies;
   readonly compactions: Compactions;
   /** See `Dispatch.stop`. */
-  stop(key: SessionKey): Promise<readonly RunId[]>;
+  stop(key: SessionKey, how: { readonly by?: InboxRow }): Promise<readonly RunId[]>;
 }
 
 /**
@@ -152,6 +152,7 @@ function contextFor(
   { host, ports, signal }: { host: CommandHost; ports: CommandPorts; signal: AbortSignal },
 ): CommandContext {
   const { message } = row;
+  const endsAll = mayEndAll({ message, key }, ports.settings());
   return {
     args,
     message,
@@ -161,7 +162,8 @@ function contextFor(
     commands: host.commands,
     approvals: host.approvals,
     isOwner: ports.settings().isOwner(message),
-    stop: (of = key) => host.stop(of),
+    endsAll,
+    stop: (of = key) => host.stop(of, endsAll ? {} : { by: row }),
     running: () => new Set(host.registry.running().map(({ stream }) => stream.facts.sessionKey)),
     compact: (session) =>
       host.compactions.compact(session, { signal, message, ...(args !== "" && { instructions: args }) }),

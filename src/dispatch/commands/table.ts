@@ -1,11 +1,10 @@
-import type { CommandForm } from "../../types/chat/channel.ts";
 import type { ResetReason, Session } from "../../types/session.ts";
-import { commandFormOf, inCommandForm } from "../command-form.ts";
 import { compactedText } from "../maintenance/compactions.ts";
 import { approve } from "./exec/approve.ts";
 import type { CommandContribution } from "../../types/contribution.ts";
 import { fromContribution, type Command, type CommandAnswer, type CommandContext, type Commands } from "./command.ts";
 import { switchModel } from "./model.ts";
+import { showHelp } from "./reports/help.ts";
 import { ExportDesk } from "./reports/export-desk.ts";
 import { REPORT_COMMANDS } from "./reports/report-table.ts";
 import { restartGateway } from "./restart.ts";
@@ -41,11 +40,11 @@ const COMMANDS: readonly Command[] = [
   {
     name: "help",
     who: "anyone",
-    aliases: ["commands", "start"],
+    aliases: ["start"],
     help: "This list.",
     choices: [],
     at: "once",
-    run: async ({ message, ports, commands }) => ({ text: helpText(commands.all, commandFormOf(ports, message.from)) }),
+    run: showHelp,
   },
   {
     name: "whoami",
@@ -76,7 +75,6 @@ const COMMANDS: readonly Command[] = [
   {
     name: "model",
     who: "conversation",
-    aliases: ["models"],
     help: "Show or choose the model: /model provider/id, with @key to pin a key, /model default.",
     choices: ["status", "list", "default"],
     at: "lane",
@@ -156,13 +154,6 @@ export function commandTable(added: AddedCommands): Commands {
   };
 }
 
-/** The list, with commands as people of this chat write them. */
-function helpText(commands: readonly Command[], form: CommandForm | undefined): string {
-  const own = commands.filter(({ isSkill }) => isSkill !== true);
-  const lines = own.map(({ name, help }) => inCommandForm(`/${name} – ${help}`, form));
-  return ["Commands:", ...lines, ...(form?.note === undefined ? [] : [form.note])].join("\n");
-}
-
 /** Text after the command becomes the first turn of the new conversation. Without text the agent greets. */
 function startOver(reason: ResetReason) {
   return async (context: CommandContext, session: Session): Promise<CommandAnswer> => {
@@ -173,10 +164,13 @@ function startOver(reason: ResetReason) {
 }
 
 async function stopRuns(context: CommandContext): Promise<CommandAnswer> {
-  const { key, message, ports } = context;
+  const { key, message, ports, endsAll } = context;
   // Of earlier answers only: the beginning of the answer that is stopped now is still sent.
-  const [unsent, ended] = await Promise.all([unsentParts(key, message.from, ports), context.stop()]);
+  const parts = endsAll ? unsentParts(key, message.from, ports) : [];
+  const [unsent, ended] = await Promise.all([parts, context.stop()]);
   await Promise.all(unsent.map((id) => ports.outbox.drop(id)));
+  if (!endsAll && ended.length === 0 && context.running().has(key))
+    return { text: "Only an owner may stop this, because an owner asked for it." };
   const [, ...more] = ended;
   const rest = unsent.length === 0 ? "" : ` ${messages(unsent.length)} of my answer will not be sent.`;
   if (ended.length === 0) return { text: unsent.length === 0 ? "Nothing is running." : `⏹ Stopped.${rest}` };

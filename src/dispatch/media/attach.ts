@@ -13,6 +13,10 @@ import { readRegular } from "../../utils/read-regular.ts";
 
 /** Bytes of one file of an answer. */
 const MOST_BYTES = 50 * 1024 * 1024;
+/** Files and links of one answer: more would flood the chat. */
+const MOST_FILES = 20;
+/** Files that the chat is told of by name when they are not attached. */
+const MOST_NAMED = 3;
 /** UTF-16 units of a file's name in a refusal. */
 const MOST_NAME = 200;
 
@@ -31,27 +35,51 @@ export interface AttachPorts {
 }
 
 /**
- * Turns what `[[media:…]]` names into blocks: a file of the workspace is attached, a web address stays a link, and a file that
- * cannot be sent becomes a notice. Never throws.
+ * Turns what `[[media:…]]` names into blocks: a file of the workspace is attached, a web address stays a link, and the files that
+ * cannot be sent become one notice. Each name counts once, and at most 20 are obeyed. Never throws.
  */
 export async function attach(
   refs: readonly string[],
   asVoice: boolean,
   ports: AttachPorts,
 ): Promise<readonly ReplyBlock[]> {
-  return Promise.all(refs.map((ref) => attachOne(ref, asVoice, ports)));
+  const names = [...new Set(refs)];
+  const tried = await Promise.all(names.slice(0, MOST_FILES).map((ref) => attachOne(ref, asVoice, ports)));
+  const refused = tried.filter((one) => typeof one === "string");
+  const left = Math.max(0, names.length - MOST_FILES);
+  if (left > 0) ports.refused?.({ file: `${left} more`, why: TOO_MANY });
+  return [...tried.filter((one) => typeof one !== "string"), ...noticeOf(refused, left)];
 }
 
-async function attachOne(ref: string, asVoice: boolean, ports: AttachPorts): Promise<ReplyBlock> {
+const TOO_MANY = `an answer brings at most ${MOST_FILES} files`;
+
+/** One notice of all that is missing: of the refused files, and of those that are `left` out. */
+function noticeOf(refused: readonly string[], left: number): readonly ReplyBlock[] {
+  if (refused.length + left === 0) return [];
+  const more = Math.max(0, refused.length - MOST_NAMED) + left;
+  const why = left > 0 ? `: ${TOO_MANY}` : "";
+  const lines = [
+    ...refused.slice(0, MOST_NAMED),
+    ...(more > 0 ? [`⚠️ ${more} more could not be attached${why}.`] : []),
+  ];
+  return [{ kind: "notice", markdown: lines.join("\n\n"), because: "error" }];
+}
+
+/** Reports a file that is not attached. Returns the line for the chat. */
+function refuse(ref: string, why: string, { refused }: Pick<AttachPorts, "refused">): string {
+  refused?.({ file: shorten(ref.replaceAll(/[\p{Cc}\s]+/gu, " "), MOST_NAME), why });
+  return `⚠️ ${shorten(basename(ref), MOST_NAME)} could not be attached: ${why}`;
+}
+
+/** The block of a file or a link; a line for the chat where there is none. */
+async function attachOne(ref: string, asVoice: boolean, ports: AttachPorts): Promise<ReplyBlock | string> {
   if (/^https?:\/\//i.test(ref)) return { kind: "text", markdown: ref };
   try {
     const bytes = await readBelow(ports, ref.replace(/^file:\/\//, ""));
     const stored = await ports.media.put(bytes, { name: basename(ref) });
     return mediaBlock(stored, { name: basename(ref), asVoice });
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    ports.refused?.({ file: shorten(ref.replaceAll(/[\p{Cc}\s]+/gu, " "), MOST_NAME), why });
-    return { kind: "notice", markdown: `⚠️ ${basename(ref)} could not be attached: ${why}`, because: "error" };
+    return refuse(ref, error instanceof Error ? error.message : String(error), ports);
   }
 }
 

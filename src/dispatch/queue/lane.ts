@@ -6,7 +6,7 @@ import type { QueueSettings } from "../../types/queue.ts";
 import { overCap } from "./queue-modes.ts";
 import { areChatsApart } from "./same-chat.ts";
 import { ActiveTask } from "./active-task.ts";
-import { type LaneTask, rowsOf, turnRunId, type TurnTask } from "./lane-task.ts";
+import { type LaneTask, rowsOf, type TurnTask } from "./lane-task.ts";
 
 /** The queue of one session: one task that runs, and those that wait. */
 export class Lane {
@@ -88,9 +88,9 @@ export class Lane {
     this.#tasks.unshift(task);
   }
 
-  /** Removes and returns all tasks that wait, or only the turn of one run. */
-  clear(only?: RunId): readonly LaneTask[] {
-    return this.#takeOut(this.#tasks.filter((task) => only === undefined || turnRunId(task) === only));
+  /** Removes and returns the tasks that wait and that are to end. */
+  clear(ends: (task: LaneTask) => boolean): readonly LaneTask[] {
+    return this.#takeOut(this.#tasks.filter(ends));
   }
 
   enter(task: LaneTask): ActiveTask {
@@ -138,13 +138,16 @@ export class Lane {
     if (first?.kind !== "turn" || !first.merge) return first;
     const rows = [...first.queued.rows];
     const pending = [...first.queued.pending];
+    const { wasIdle: _ofFirst, ...queued } = first.queued;
+    let wasIdle = first.queued.wasIdle;
     for (let next = this.#tasks[0]; next?.kind === "turn" && next.merge; next = this.#tasks[0]) {
       if (areChatsApart(next.queued.rows, rows)) break;
       this.#tasks.shift();
       rows.push(...next.queued.rows);
       pending.push(...next.queued.pending);
+      wasIdle &&= next.queued.wasIdle;
     }
-    return { ...first, queued: { ...first.queued, rows, pending } };
+    return { ...first, queued: { ...queued, rows, pending, ...(wasIdle && { wasIdle }) } };
   }
 
   /**
@@ -203,7 +206,7 @@ function foldablePair(turns: readonly TurnTask[]): readonly [TurnTask, TurnTask]
 }
 
 function fold(one: TurnTask, other: TurnTask): TurnTask {
-  const { text: _text, ...first } = one.queued;
+  const { text: _text, wasIdle: _wasIdle, ...first } = one.queued;
   const rows = [...one.queued.rows, ...other.queued.rows];
   const pending = [...one.queued.pending, ...other.queued.pending];
   const merge = one.merge && other.merge;

@@ -5,7 +5,7 @@ import type { Log } from "../../types/log.ts";
 import type { QueueMode } from "../../types/queue.ts";
 import type { ActiveTask } from "./active-task.ts";
 import { Lane } from "./lane.ts";
-import { type LaneTask, turnRunId, type TurnTask } from "./lane-task.ts";
+import { type LaneTask, rowsOf, turnRunId, type TurnTask } from "./lane-task.ts";
 import { LaneWatch, type StillTask } from "./lane-watch.ts";
 import type { DispatchPorts, QueuedTurn } from "../ports.ts";
 import { type QueueAction, queueAction } from "./queue-modes.ts";
@@ -17,6 +17,14 @@ import { WaitingFeed } from "./waiting-feed.ts";
 
 export interface LanePorts extends TaskPorts, Pick<DispatchPorts, "clock" | "diskTakesWrites"> {
   readonly log: Log;
+}
+
+/** What is ended of a session. */
+export interface StopHow {
+  /** Only this run. */
+  readonly only?: RunId;
+  /** A message whose sender may end no turn that an owner asked for. */
+  readonly by?: InboxRow;
 }
 
 /** A run ends within a second after an abort. The next start continues what takes longer. */
@@ -112,13 +120,16 @@ export class Lanes {
     this.#wake(key, lane);
   }
 
-  /** Ends the running turn and empties the lane, or ends only one run, begun or waiting. Returns the runs that ended. */
-  async stop(key: SessionKey, only?: RunId): Promise<readonly RunId[]> {
+  /** Ends the running turn and empties the lane, or as far as `how` says. Returns the runs that ended. */
+  async stop(key: SessionKey, { only, by }: StopHow = {}): Promise<readonly RunId[]> {
     const lane = this.#lanes.get(key);
     if (!lane) return [];
-    const ended = lane.runId !== undefined && (only === undefined || lane.runId === only) ? [lane.runId] : [];
-    if (ended.length > 0 || only === undefined) lane.abort("user");
-    const dropped = lane.clear(only);
+    const may = (rows: readonly InboxRow[]) => !by || this.#turns.mayInterrupt({ rows: [by], pending: [] }, rows);
+    const isRun = only === undefined || lane.runId === only;
+    const endsActive = isRun && may(lane.running);
+    const ended = endsActive && lane.runId !== undefined ? [lane.runId] : [];
+    if (endsActive) lane.abort("user");
+    const dropped = lane.clear((task) => (only === undefined || turnRunId(task) === only) && may(rowsOf(task)));
     this.waitingFeed.check(key);
     for (const task of dropped) await this.#runner.refuse(key, task, "stopped");
     return [...ended, ...dropped.flatMap((task) => turnRunId(task) ?? [])];

@@ -32,13 +32,16 @@ export function taskOf(
   const kind = queued.rows[0] && kinds.of(queued.rows[0].message);
   return {
     kind: "turn",
-    queued,
+    queued: action === "start" && isOneNew(queued) ? { ...queued, wasIdle: true } : queued,
     merge: merges && queued.log === undefined && queued.isReplay !== true,
     steers: action === "steer",
     debounceMs,
     ...(kind && kind.overCap !== "by_config" && { overCap: kind.overCap }),
   };
 }
+
+/** Of a turn that an earlier process began it is not known whether its messages waited. */
+const isOneNew = ({ rows, isReplay }: QueuedTurn): boolean => rows.length === 1 && isReplay !== true;
 
 /** Milliseconds in which messages of an idle chat become one turn. */
 export function inboundDebounceOf(

@@ -31,7 +31,7 @@ export function bodyFor(
   const body = buildBody({
     ...aroundOf(queued, agent, ports),
     ...spoken,
-    queueCap: mostWhole(queued, session, ports),
+    ...(queued.wasIdle !== true && { queueCap: mostWhole(queued, session, ports) }),
     isNewSession: session.isNew,
     abortedLastRun: session.entry.abortedLastRun === true,
     systemEvents: [...eventsFor(session, events, ports), ...newsIn(queued, ports)],

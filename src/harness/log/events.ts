@@ -22,6 +22,8 @@ export interface TranslatorParts {
   readonly steering: Steering;
   /** Text that watchers have seen of the answer that is continued; usually empty. */
   readonly carried: string;
+  /** See `stripperFor`. */
+  readonly mayBeginInThought: boolean;
   /** Called when an answer or a tool's result is in the transcript. */
   progressed(): void;
 }
@@ -36,6 +38,7 @@ export class EventTranslator {
   readonly #steering: Steering;
   readonly #started = new Map<string, { readonly at: number; readonly meta: string | undefined }>();
   readonly #progressed: () => void;
+  readonly #mayBeginInThought: boolean;
   #stripper: TagStripper;
   #text = "";
   /** The first part of the answer that is continued. */
@@ -46,6 +49,7 @@ export class EventTranslator {
     this.#log = parts.log;
     this.#conversation = parts.conversation;
     this.#handle = parts.handle;
+    this.#mayBeginInThought = parts.mayBeginInThought;
     this.#stripper = stripperFor(parts.handle.info);
     this.#steering = parts.steering;
     this.#carried = parts.carried;
@@ -91,7 +95,7 @@ export class EventTranslator {
 
   #begin(message: AgentMessage): void {
     if (message.role !== "assistant") return;
-    this.#stripper = stripperFor(this.#handle.info);
+    this.#stripper = stripperFor(this.#handle.info, this.#mayBeginInThought);
     this.#text = this.#carried;
     if (this.#carried === "") this.#log.emit({ type: "message_start" });
     this.#carried = "";
@@ -104,9 +108,15 @@ export class EventTranslator {
   }
 
   #show(delta: string): void {
+    if (this.#stripper.begunAnew()) return this.#showAnew(delta);
     if (delta === "") return;
     this.#text += delta;
     this.#log.emit({ type: "text_delta", delta, text: this.#text });
+  }
+
+  #showAnew(delta: string): void {
+    this.#text = delta;
+    this.#log.emit({ type: "text_delta", delta, text: delta, anew: true });
   }
 
   async #end(message: AgentMessage): Promise<void> {

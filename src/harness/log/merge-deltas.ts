@@ -30,7 +30,9 @@ function merge(before: Delta, event: Delta): Delta | undefined {
   if (before.type === "thinking_delta" && event.type === "thinking_delta")
     return { ...event, delta: before.delta + event.delta };
   if (before.type !== "text_delta" || event.type !== "text_delta" || before.carried !== event.carried) return undefined;
+  if (event.anew) return event;
   const delta = before.delta + event.delta;
+  const anew = before.anew && { anew: true as const };
   // The same string, so that it is held once.
-  return { ...event, delta: delta.length === event.text.length ? event.text : delta };
+  return { ...event, ...anew, delta: delta.length === event.text.length ? event.text : delta };
 }

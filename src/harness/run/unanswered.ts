@@ -1,7 +1,7 @@
 import { hasCalls, textOf } from "../../history/parts.ts";
 import { writesInTags } from "../../providers/reasoning-tags.ts";
 import { isUnseen } from "../../reply/plain-reply.ts";
-import { createTagStripper, type TagStripper } from "../../reply/tags.ts";
+import { createTagStripper, endsUnbegunThought, type TagStripper } from "../../reply/tags.ts";
 import type { AssistantMessage, ChatMessage, ModelRef } from "../../types/run/model.ts";
 import { asksForRest } from "../../types/run/turns.ts";
 import type { RunRequest } from "../request.ts";
@@ -37,14 +37,35 @@ function hasWords(text: string, model: Pick<ModelRef, "provider">): boolean {
   return !isUnseen(stripper.end());
 }
 
-/** Removes the tags that this model writes. */
-export const stripperFor = (model: Pick<ModelRef, "provider">): TagStripper =>
-  createTagStripper({ enforceFinal: writesInTags(model) });
+/**
+ * Removes the tags that this model writes. With `mayBeginInThought`, text waits for the tag that may end a thought, or for the end of the
+ * message.
+ */
+export const stripperFor = (model: Pick<ModelRef, "provider">, mayBeginInThought = false): TagStripper =>
+  createTagStripper({ enforceFinal: writesInTags(model), mayBeginInThought });
+
+/** Messages of a model that are looked at. */
+const MOST_LOOKED_AT = 4;
+
+/** Whether one of the model's last messages began with a thought that no tag begins, so that the next one may do so too. */
+export function mayBeginInThought(messages: readonly ChatMessage[], { provider, id }: ModelRef): boolean {
+  const own = messages.filter(({ role }) => role === "assistant").slice(-MOST_LOOKED_AT);
+  return own.some(
+    (message) =>
+      message.role === "assistant" &&
+      message.provider === provider &&
+      message.model === id &&
+      endsUnbegunThought(textOf(message)),
+  );
+}
 
 /** A model's text as people see it, without thoughts between tags. */
 export function withoutTags(text: string, message?: AssistantMessage): string {
   const stripper = message ? stripperFor(message) : createTagStripper();
-  return stripper.push(text) + stripper.end(message && hasCalls(message));
+  const begun = stripper.push(text);
+  stripper.begunAnew();
+  const rest = stripper.end(message && hasCalls(message));
+  return stripper.begunAnew() ? rest : begun + rest;
 }
 
 const acts = (name: string, tools: Asked["tools"]): boolean =>

@@ -6,15 +6,14 @@ import { neutralise, oneLine } from "../untrusted.ts";
 const BRIEF = 160;
 
 /**
- * The text of all messages of a turn. Messages that waited together, as in the queue mode `collect`, become one text; beyond
- * the cap the oldest have one line each.
+ * The text of all messages of a turn. Messages that waited together, as in the queue mode `collect`, come under a marker; beyond
+ * the cap the oldest have one line each. Messages that one person wrote to an idle agent are one text.
  */
 export function joinMessages(context: BodyContext): string {
   const messages = turnMessages(context).filter((message) => message.text.trim() !== "");
-  if (messages.length < 2) {
-    return messages.map(safeText).join("\n\n");
-  }
-  const over = Math.max(0, messages.length - (context.queueCap ?? messages.length));
+  const { queueCap } = context;
+  if (messages.length < 2 || queueCap === undefined) return messages.map(safeText).join("\n\n");
+  const over = Math.max(0, messages.length - queueCap);
   return [
     headOf(messages),
     ...(over > 0 ? [`[${over} more came before, shortened:]`] : []),

@@ -84,7 +84,7 @@ function chatBody(event: RunEvent, state: ViewState): ChatBody | undefined {
 }
 
 function deltaBody(event: RunEvent & { type: "text_delta" }, state: ViewState): ChatBody {
-  const addition = state.isNext ? { deltaText: event.text, replace: true } : { deltaText: event.delta };
+  const addition = state.isNext || event.anew ? { deltaText: event.text, replace: true } : { deltaText: event.delta };
   return { state: "delta", ...addition, message: assistantMessage(event.text, event.ts) };
 }
 

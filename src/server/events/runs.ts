@@ -42,6 +42,8 @@ export interface RunOutcome {
 export class RunText {
   #text = "";
   #message = "";
+  /** How much of the text is of earlier messages. */
+  #before = 0;
   #isApart = false;
 
   get text(): string {
@@ -53,8 +55,10 @@ export class RunText {
     switch (event.type) {
       case "message_start":
         this.#message = "";
+        this.#before = this.#text.length;
         return this.#part();
       case "text_delta":
+        if (event.anew) this.#takeBack();
         this.#message = event.text;
         return this.#append(event.delta);
       case "message_end":
@@ -75,6 +79,12 @@ export class RunText {
     const rest = text.startsWith(this.#message) ? text.slice(this.#message.length) : "";
     this.#message = text;
     return this.#append(rest);
+  }
+
+  /** What a client has already read of the message, it keeps. */
+  #takeBack(): void {
+    this.#text = this.#text.slice(0, this.#before);
+    this.#part();
   }
 
   #part(): string {

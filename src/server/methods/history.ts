@@ -42,7 +42,7 @@ async function readHistory(params: z.infer<typeof historyParams>, ports: History
   const entry = sessions.peek(key);
   if (entry === undefined) return { sessionKey: key, messages: [], hasMore: false, totalMessages: 0 };
   const { entries, hasMore } = await sessions.history(key, params.limit ?? DEFAULT_LIMIT);
-  const plain = joinAnswers(entries).map((entry) => withPlainAnswer(entry, (text) => chat.plain(text)));
+  const plain = joinAnswers(entries).map((entry) => withPlainAnswer(entry, chat));
   const images = await imagesIn(plain, ports.media);
   const shown = showEntries(plain, params.maxChars, { images, runOf: (id) => chat.runOf(id) });
   const messages = newest(shown, MAX_BYTES);
@@ -100,13 +100,14 @@ function showEntries(
   );
 }
 
-/** Removes directives to the channel from an answer. */
-function withPlainAnswer(entry: TranscriptEntry, plain: (text: string) => string): TranscriptEntry {
+/** Removes from an answer what its readers did not see either. */
+function withPlainAnswer(entry: TranscriptEntry, chat: Pick<ChatPort, "plain">): TranscriptEntry {
   if (entry.type !== "message" || entry.message.role !== "assistant") return entry;
-  const content = entry.message.content
-    .map((part) => (part.type === "text" ? { ...part, text: plain(part.text) } : part))
+  const { message } = entry;
+  const content = message.content
+    .map((part) => (part.type === "text" ? { ...part, text: chat.plain(part.text, message) } : part))
     .filter((part) => part.type !== "text" || part.text !== "");
-  return { ...entry, message: { ...entry.message, content } };
+  return { ...entry, message: { ...message, content } };
 }
 
 function showEntry(entry: TranscriptEntry, { images, runOf }: Known): readonly UnnumberedMessage[] {

@@ -1,7 +1,7 @@
 import type { RunEvent, RunStream } from "../run/events.ts";
 import type { AgentId, RunId, SessionKey } from "../ids.ts";
 import type { MediaItem } from "./message.ts";
-import type { ChatMessage, ThinkLevel } from "../run/model.ts";
+import type { AssistantMessage, ChatMessage, ThinkLevel } from "../run/model.ts";
 import type { RunFacts } from "../run/run.ts";
 import type { QuestionEnd } from "./question-end.ts";
 import type { Approval, PersonsAnswer } from "../run/tool.ts";
@@ -60,8 +60,8 @@ export interface ChatPort {
   runs(signal: AbortSignal): AsyncIterable<RunStream>;
   /** New compactions outside of runs. */
   compactions(signal: AbortSignal): AsyncIterable<CompactionUpdate>;
-  /** The text of an answer without directives for channels; empty for a silent answer. */
-  plain(text: string): string;
+  /** A text of an answer without thoughts between tags and directives for channels; empty for a silent answer. */
+  plain(text: string, message: AssistantMessage): string;
   approvals: {
     list(): readonly Approval[];
     /** False when no approval with this id is waiting, or when the waiting one does not offer the answer. */

@@ -51,6 +51,8 @@ export type RunEventBody =
   | {
       readonly type: "text_delta";
       readonly delta: string;
+      /** All earlier text of the message turned out to be a thought: it is replaced by `delta`. */
+      readonly anew?: true;
       readonly text: string;
       /** Text of an earlier process, which this run continues. */
       readonly carried?: boolean;

@@ -50,6 +50,24 @@ describe("what an answer names as media", () => {
     expect(await attach(["."], false, ports)).toMatchObject([{ kind: "notice" }]);
   });
 
+  it("floods no chat: what is missing is one notice, and each name counts once, up to a limit", async () => {
+    const missing = Array.from({ length: 5 }, (_, at) => `x${at}.txt`);
+    const [notice, ...others] = await attach(missing, false, ports);
+    expect(others).toEqual([]);
+    expect(notice).toMatchObject({
+      kind: "notice",
+      markdown: expect.stringContaining("⚠️ x2.txt could not be attached"),
+    });
+    expect(notice).toMatchObject({ markdown: expect.stringMatching(/⚠️ 2 more could not be attached\.$/) });
+    await writeFile(join(dir, "workspace/plot.png"), PNG);
+    expect(await attach(["plot.png", "plot.png"], false, ports)).toHaveLength(1);
+    const links = Array.from({ length: 30 }, (_, at) => `https://example.org/${at}`);
+    const told: unknown[] = [];
+    const blocks = await attach(links, false, { ...ports, refused: (refusal) => told.push(refusal) });
+    expect(blocks.map(({ kind }) => kind)).toEqual([...Array.from({ length: 20 }, () => "text"), "notice"]);
+    expect(told).toEqual([{ file: "10 more", why: "an answer brings at most 20 files" }]);
+  });
+
   it("stays a link when it is a web address", async () => {
     expect(await attach(["https://example.org/a.png"], false, ports)).toEqual([
       { kind: "text", markdown: "https://example.org/a.png" },

@@ -18,6 +18,17 @@ const writes = (first: string, second: string) =>
     isAfterTool ? { text: second } : { text: first, tool: "look", args: { text: "x" } },
   );
 
+it("keeps the thoughts of a model that wrote only their ends before out of blocks too", async () => {
+  const chunk = { minChars: 10, maxChars: 60, breakPreference: "paragraph" } as const;
+  const agent = { streaming: { blocks: true, breakAt: "text_end", chunk } } as const;
+  fixture.rules = { agent, chat: () => ({ replyToMode: "off", streaming: "block" }) };
+  fixture.model.answer(() => ({ text: `${"A secret plan. ".repeat(9)}\n\n</think>\n\nAll done.` }));
+  await boot.ask("one");
+  const first = fixture.platform.texts.length;
+  await boot.ask("two");
+  expect(fixture.platform.texts.slice(first)).toEqual(["All done."]);
+});
+
 describe.each(["off", "partial", "block"] as const)("a message of the model beside others (%s)", (streaming) => {
   beforeEach(() => {
     fixture.rules = { chat: () => ({ replyToMode: "off", streaming }) };
@@ -38,6 +49,12 @@ describe.each(["off", "partial", "block"] as const)("a message of the model besi
 
   it("is a thought when it calls a tool in the middle of one", async () => {
     writes("<think>a secret", "All done.");
+    expect(await boot.ask("hello")).toEqual({ kind: "replied" });
+    expect(fixture.platform.texts).toEqual(["All done."]);
+  });
+
+  it("is a thought up to a tag that ends one, also where none began it", async () => {
+    fixture.model.answer(() => ({ text: "A secret plan.\n\nMore of it.\n</think>\n\nAll done." }));
     expect(await boot.ask("hello")).toEqual({ kind: "replied" });
     expect(fixture.platform.texts).toEqual(["All done."]);
   });

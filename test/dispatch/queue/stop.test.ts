@@ -7,6 +7,7 @@ import { type ManualClock, manualClock } from "../../kit/clock.ts";
 import { untilIdle } from "../../kit/idle.ts";
 import { MODEL } from "../../kit/models.ts";
 import { until } from "../../kit/until.ts";
+import { peer } from "../../kit/inbound.ts";
 import { type Boot, type DispatchFixture, openDispatchFixture } from "../../kit/dispatch.ts";
 
 let fixture: DispatchFixture;
@@ -95,4 +96,28 @@ it("so does a compaction that waits for a key", async () => {
   await until(() => asked.length === 1);
   await boot.chat.abort(boot.keyOf("1"));
   expect(await done).toMatchObject({ compacted: false, reason: expect.stringContaining("stopped") });
+});
+
+it("in a group, a guest ends what guests asked for, and nothing that an owner did", async () => {
+  const from = { ...peer("7"), chat: { kind: "group", id: "7" } } as const;
+  const say = (text: string, by: string) => boot.tell(text, by, { from, sender: { id: by } });
+  const told = () => fixture.platform.texts.at(-1);
+  const key = boot.keyOf("7");
+  fixture.rules = { keyFor: () => key, queueMode: () => "followup", queue: { cap: 20, debounceMs: 0, drop: "old" } };
+  fixture.model.answer((call) => (call.said.includes("long") ? "hang" : { text: "done" }));
+  const ofOwner = await say("a long task", "owner");
+  await fixture.model.called(1);
+  const ofGuest = await say("a short task", "guest");
+  await boot.outcome(await say("/stop", "guest"));
+  expect(await boot.outcome(ofGuest)).toEqual({ kind: "aborted" });
+  expect(boot.dispatch.stateOf(ofOwner)).toBe("running");
+  await boot.outcome(await say("/stop", "guest"));
+  expect(told()).toBe("Only an owner may stop this, because an owner asked for it.");
+  expect(boot.dispatch.stateOf(ofOwner)).toBe("running");
+  await boot.outcome(await say("/stop", "owner"));
+  expect(await boot.outcome(ofOwner)).toEqual({ kind: "aborted" });
+  const own = await say("another long task", "guest");
+  await fixture.model.called(2);
+  await boot.outcome(await say("/stop", "other"));
+  expect(await boot.outcome(own)).toEqual({ kind: "aborted" });
 });

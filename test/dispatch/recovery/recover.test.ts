@@ -578,7 +578,7 @@ describe("an agent that is gone", () => {
     const moved = sessionKey("telegram:default:moved");
     fixture.rules = { ...fixture.rules, keyFor: () => moved };
     const { sessionKey: key, runId: first } = before.dispatch.lanes.runs()[0]!.stream.facts;
-    await before.dispatch.stop(key, first);
+    await before.dispatch.stop(key, { only: first });
     expect(await before.outcome(waiting)).toEqual({ kind: "replied" });
     expect((await before.journal.inbox.open()).length).toBe(0);
     const row = await before.journal.messages.inboxRow(waiting.id);

@@ -1,3 +1,4 @@
+import { withoutTags } from "../../../harness/run/unanswered.ts";
 import { parseReply } from "../../../reply/plain-reply.ts";
 import { joinAnswers } from "../../../sessions/shown/joined-answers.ts";
 import { noticeIn } from "../../../sessions/shown/notice.ts";
@@ -58,16 +59,16 @@ function personLine({ content, steered }: UserMessage, at: number): SaidLine {
   return { at, by: "person", text, ...(name !== undefined && { name }), ...(steered !== true && { opens: true }) };
 }
 
-function agentLines({ content }: AssistantMessage, at: number): readonly SaidLine[] {
-  return content.flatMap((part): readonly SaidLine[] => {
-    if (part.type === "text") return [{ at, by: "agent", text: answerText(part.text) }];
+function agentLines(message: AssistantMessage, at: number): readonly SaidLine[] {
+  return message.content.flatMap((part): readonly SaidLine[] => {
+    if (part.type === "text") return [{ at, by: "agent", text: answerText(part.text, message) }];
     if (part.type !== "toolCall") return [];
     return [{ at, by: "tool", name: part.name, text: callTopic(part.name, part.arguments) ?? "" }];
   });
 }
 
-function answerText(text: string): string {
-  const { text: plain, silent } = parseReply(text);
+function answerText(text: string, message: AssistantMessage): string {
+  const { text: plain, silent } = parseReply(withoutTags(text, message));
   return silent ? "" : readable(plain);
 }
 

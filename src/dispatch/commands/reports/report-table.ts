@@ -2,12 +2,28 @@ import type { Command } from "../command.ts";
 import { CONTEXT_FORMS, showContext } from "./context.ts";
 import { FORMATS } from "./export-formats.ts";
 import { exportConversation } from "./export.ts";
+import { listCommands } from "./help.ts";
 import { MOST_TURNS, showHistory } from "./history.ts";
+import { showModels } from "./models.ts";
 import { showSubagents } from "./subagents.ts";
 import { tellWhy } from "./why.ts";
 
-/** The commands that show what there is of a conversation. */
+/** The commands that show what there is, of a conversation and to choose from. */
 export const REPORT_COMMANDS: readonly Command[] = [
+  {
+    name: "commands",
+    who: "anyone",
+    help: "All commands with their other names, and those of skills, in pages: /commands 2.",
+    at: "once",
+    run: listCommands,
+  },
+  {
+    name: "models",
+    who: "anyone",
+    help: "The models that may be used here: /models, or /models and a provider or a part of a name, and a page.",
+    at: "apart",
+    run: showModels,
+  },
   {
     name: "context",
     who: "conversation",

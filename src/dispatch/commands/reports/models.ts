@@ -1,0 +1,61 @@
+import { modelName, type ModelRef } from "../../../types/run/model.ts";
+import { commandFormOf, inCommandForm } from "../../command-form.ts";
+import { mayUse } from "../../turn/may-use.ts";
+import type { CommandAnswer, CommandContext } from "../command.ts";
+import { pageOf, wordsAndPage } from "./pages.ts";
+
+/** The providers, or with a word the models of that provider, or those whose names contain it: only what may be used here. */
+export async function showModels(context: CommandContext): Promise<CommandAnswer> {
+  const { words, page } = wordsAndPage(context.args);
+  const models = await usableModels(context);
+  if (models.length === 0) return { text: "There is no model that may be used here." };
+  const form = commandFormOf(context.ports, context.message.from);
+  const advice = inCommandForm("Choose one: /model provider/id.", form);
+  const providers = providersOf(models);
+  const [only] = providers.length === 1 ? providers : [];
+  const asked = words === "" ? only : words;
+  const command = inCommandForm(words === "" ? "/models" : `/models ${words}`, form);
+  if (asked === undefined) {
+    const lines = providers.map((provider) => `• ${provider} (${ofProvider(models, provider).length})`);
+    const more = inCommandForm("/models <provider> lists its models.", form);
+    return { text: `${pageOf({ title: "Providers", lines, page, command })}\n${more}` };
+  }
+  const found = matching(models, asked);
+  if (found.length === 0)
+    return { text: `I know no model of "${asked}". ${inCommandForm("/models lists the providers.", form)}` };
+  const lines = found.map(({ name, aliases }) => `• ${name}${aliases.length === 0 ? "" : ` (${aliases.join(", ")})`}`);
+  return { text: `${pageOf({ title: `Models of ${asked}`, lines, page, command })}\n${advice}` };
+}
+
+interface Listed extends ModelRef {
+  readonly name: string;
+  readonly aliases: readonly string[];
+}
+
+/** The models that a conversation of this agent may be given, with the aliases of the config. */
+export async function usableModels({ key, ports }: Pick<CommandContext, "key" | "ports">): Promise<readonly Listed[]> {
+  const settings = ports.settings();
+  const agent = settings.agents.get(settings.agentOf(key));
+  const aliases = Object.entries(agent?.modelAliases ?? {});
+  const models = (await ports.models.list()).filter((model) => !agent || mayUse(agent, model));
+  return models.map((model) => {
+    const name = modelName(model);
+    const own = aliases.filter(([, of]) => of === name).map(([alias]) => alias);
+    return { provider: model.provider, id: model.id, name, aliases: own };
+  });
+}
+
+const providersOf = (models: readonly Listed[]): readonly string[] => [
+  ...new Set(models.map(({ provider }) => provider)),
+];
+
+const ofProvider = (models: readonly Listed[], provider: string): readonly Listed[] =>
+  models.filter((model) => model.provider.toLowerCase() === provider.toLowerCase());
+
+/** Those of a provider; where no provider has that name, those whose names or aliases contain it. */
+function matching(models: readonly Listed[], word: string): readonly Listed[] {
+  const own = ofProvider(models, word);
+  if (own.length > 0) return own;
+  const part = word.toLowerCase();
+  return models.filter(({ name, aliases }) => [name, ...aliases].some((one) => one.toLowerCase().includes(part)));
+}

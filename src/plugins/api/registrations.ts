@@ -5,6 +5,7 @@ import { registerContextEngine } from "./registrations/engines.ts";
 import { on, registerTrustedToolPolicy } from "./registrations/hooks.ts";
 import { registerHttpHandler, registerHttpRoute } from "./registrations/http.ts";
 import { noMemory, registerMemoryCapability, registerMemorySupplement } from "./registrations/memory.ts";
+import { registerHook } from "./registrations/internal-hooks.ts";
 import { registerGatewayMethod } from "./registrations/methods.ts";
 import { registerProvider } from "./registrations/provider/register-provider.ts";
 import { registerService } from "./registrations/services.ts";
@@ -41,10 +42,4 @@ export function registrationsOf(scope: PluginScope) {
     registerMemoryCorpusSupplement: () => undefined,
     registerToolMetadata: () => undefined,
   };
-}
-
-/** `api.registerHook(events, handler)`: one handler for several hooks. Names with a colon are internal events of the field. */
-function registerHook(scope: PluginScope, events: unknown, handler: unknown, options: unknown): void {
-  const names: readonly unknown[] = Array.isArray(events) ? events : [events];
-  for (const name of names) on(scope, name, handler, options ?? {});
 }

@@ -65,7 +65,14 @@ export const budgetsConfig = z.strictObject({
       model: z
         .string()
         .min(1)
-        .meta(about("Model", "The smaller model, as `provider/model`.", "openai/gpt-5-mini")),
+        .optional()
+        .meta(
+          about(
+            "Model",
+            "The smaller model, as `provider/model`. No other model answers when unset.",
+            "openai/gpt-5-mini",
+          ),
+        ),
     })
     .optional()
     .meta(about("Soft limit", "Before a limit is reached, a smaller model answers, and the answer says so.")),

@@ -11,6 +11,7 @@ import { accountsIn } from "../accounts/channel-accounts.ts";
 import { loadConfig } from "../config/load.ts";
 import { journalPath, resolvePaths } from "../config/paths.ts";
 import { appChecks } from "./app-checks.ts";
+import { budgetsCheck } from "./budgets-check.ts";
 import { enginesOf } from "./engine-check.ts";
 import { modelCheck } from "./model-check.ts";
 import { loadOptionsFor } from "../plugins/load-options.ts";
@@ -47,11 +48,13 @@ export async function collectChecks({ contributions, env, ask }: Scene): Promise
     ...(config ? keyChecks({ dir: paths.credentials, auth: config.auth }) : []),
     ...(config && plugins
       ? [
-          modelCheck(config, {
-            env,
-            credentials: new Credentials(paths.credentials),
-            contributed: () => plugins.modelProviders(),
-          }),
+          ...[modelCheck, budgetsCheck].map((check) =>
+            check(config, {
+              env,
+              credentials: new Credentials(paths.credentials),
+              contributed: () => plugins.modelProviders(),
+            }),
+          ),
           ...pluginChecks(paths, env, plugins),
           ...enginesOf(plugins, journalPath(paths)),
           ...channelChecks(await accountsIn({ config, contributions })),

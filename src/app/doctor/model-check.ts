@@ -7,7 +7,7 @@ import type { Config } from "../config/schema.ts";
 import { resolveAgents } from "../config/settings.ts";
 import { PLUGINS_MS } from "./plugins-check.ts";
 
-interface ModelCheckOptions {
+export interface ModelCheckOptions {
   readonly env: NodeJS.ProcessEnv;
   readonly credentials: Credentials;
   /** Providers of extensions and plugins. */

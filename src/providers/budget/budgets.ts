@@ -3,11 +3,12 @@ import { type ModelRef, parseModelName } from "../../types/run/model.ts";
 import type { CallOrigin } from "../../types/run/model-meter.ts";
 import type { BudgetRefusal, Budgets, BudgetState, SoftModel, WantedRaise } from "../../types/spend/budgets.ts";
 import type { Amount, SpendSum } from "../../types/spend/ledger.ts";
+import { Feed } from "../../utils/feed.ts";
 import { sumOf } from "./sum.ts";
 import { capsFor, hasCaps } from "./caps.ts";
 import { dayAt, daysAt } from "./days.ts";
 import { amountOf, leftOf, type Room } from "./decide.ts";
-import { BudgetMeter, type MeterPorts, type RefusedCall } from "./meter.ts";
+import { BudgetMeter, type BudgetPorts, type RefusedCall } from "./meter.ts";
 import { stateOf, takenText, tokensText, usdText } from "./texts.ts";
 
 /** An owner's yes raises a limit by at least this part of it, so that the next call does not ask again. */
@@ -16,27 +17,33 @@ const RAISED_SHARE = 0.25;
 /** The budgets with the meter that keeps them. */
 export interface OpenBudgets extends Budgets {
   readonly meter: BudgetMeter;
+  /** Each call that a budget did not allow. */
+  readonly refusals: Feed<RefusedCall>;
 }
 
-export function openBudgets(ports: MeterPorts): OpenBudgets {
-  const meter = new BudgetMeter(ports);
+export function openBudgets(ports: BudgetPorts): OpenBudgets {
+  const refusals = new Feed<RefusedCall>();
+  const meter = new BudgetMeter({ ...ports, onRefused: (refused) => refusals.publish(refused) });
   const rooms = (origin: CallOrigin) => roomsFor(origin, ports);
   return {
     meter,
+    refusals,
     refusedIn: (runId) => refusalOf(meter.refusedIn(runId)),
     allow: (runId) => allow(meter, runId, ports),
     states: async (origin) => (await rooms(origin)).map(stateOf),
     raise: (origin, wanted) => raise(origin, wanted, ports),
     spentToday: (session) => spentToday(session, ports),
     softFor: async (origin) => {
-      const { soft } = ports.config();
+      const { soft, timezone } = ports.config();
       const model = soft?.model === undefined ? undefined : parseModelName(soft.model);
-      return soft && model && softOf(model, soft.share, await rooms(origin));
+      if (!soft || !model) return undefined;
+      const found = softOf(model, soft.share, await rooms(origin));
+      return found && { ...found, day: dayAt(ports.clock.now(), timezone) };
     },
   };
 }
 
-async function spentToday(session: SessionKey | undefined, { ledger, clock, config }: MeterPorts): Promise<SpendSum> {
+async function spentToday(session: SessionKey | undefined, { ledger, clock, config }: BudgetPorts): Promise<SpendSum> {
   const day = dayAt(clock.now(), config().timezone);
   const days = { since: day, until: day };
   if (session === undefined) return sumOf(await ledger.lines({ scope: "all", ...days }));
@@ -45,7 +52,7 @@ async function spentToday(session: SessionKey | undefined, { ledger, clock, conf
 }
 
 /** The limits that apply to an origin; none is looked up when the config has none. */
-async function roomsFor(origin: CallOrigin, { config, clock, ledger }: MeterPorts): Promise<readonly Room[]> {
+async function roomsFor(origin: CallOrigin, { config, clock, ledger }: BudgetPorts): Promise<readonly Room[]> {
   const now = config();
   if (!hasCaps(now)) return [];
   const days = daysAt(clock.now(), now.timezone);
@@ -79,7 +86,7 @@ function raiseFor({ cap, balance, because, call: { most } }: RefusedCall): Amoun
   };
 }
 
-async function allow(meter: BudgetMeter, runId: RunId, { ledger, clock }: MeterPorts): Promise<void> {
+async function allow(meter: BudgetMeter, runId: RunId, { ledger, clock }: BudgetPorts): Promise<void> {
   const refused = meter.refusedIn(runId);
   const place = refused?.cap.place;
   if (!refused || !place) return;
@@ -88,7 +95,7 @@ async function allow(meter: BudgetMeter, runId: RunId, { ledger, clock }: MeterP
   if (amount && (amount.usd > 0 || amount.tokens > 0)) await ledger.raise({ place, ...amount, at: clock.now() });
 }
 
-async function raise(origin: CallOrigin, wanted: WantedRaise, ports: MeterPorts): Promise<BudgetState | string> {
+async function raise(origin: CallOrigin, wanted: WantedRaise, ports: BudgetPorts): Promise<BudgetState | string> {
   const rooms = await roomsFor(origin, ports);
   const room = roomNamed(rooms, wanted.key);
   if (!room?.cap.place) {
@@ -102,7 +109,7 @@ async function raise(origin: CallOrigin, wanted: WantedRaise, ports: MeterPorts)
   return stateOf({ ...room, balance: await ports.ledger.balance(place) });
 }
 
-function amountFor({ money, tokens }: WantedRaise, { cap }: Room, { config }: MeterPorts): Amount | string {
+function amountFor({ money, tokens }: WantedRaise, { cap }: Room, { config }: BudgetPorts): Amount | string {
   const { usd, tokens: most } = cap.limit;
   if (money !== undefined && typeof usd !== "number") return `${cap.key} has no limit in money.`;
   if (tokens !== undefined && most === undefined) return `${cap.key} has no limit in tokens.`;
@@ -128,7 +135,7 @@ function shareTaken(room: Room): number {
   return Math.max(...shares);
 }
 
-function softOf(model: ModelRef, share: number, rooms: readonly Room[]): SoftModel | undefined {
+function softOf(model: ModelRef, share: number, rooms: readonly Room[]): Omit<SoftModel, "day"> | undefined {
   const near = rooms.find((room) => shareTaken(room) >= share);
   if (!near) return undefined;
   const { what } = near.cap;

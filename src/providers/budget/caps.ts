@@ -63,6 +63,24 @@ export const hasCaps = (config: BudgetsConfig): boolean =>
   [config.call, ...ROWS.map(({ key }) => config[key])].some((cap) => cap !== undefined) ||
   Object.keys({ ...config.agents, ...config.jobs }).length > 0;
 
+/** The config keys of all limits, of those in money, and of those in money alone. */
+export function capKeys(
+  config: BudgetsConfig,
+): Readonly<Record<"all" | "inMoney" | "inMoneyAlone", readonly string[]>> {
+  const shared = ["call" as const, ...ROWS.map(({ key }) => key)].map((key) => [key, config[key]] as const);
+  const single = (name: "agents" | "jobs") =>
+    Object.entries(config[name] ?? {}).map(([id, cap]) => [`${name}.${id}`, cap] as const);
+  const caps = [...shared, ...single("agents"), ...single("jobs")].flatMap(([name, cap]) =>
+    cap === undefined ? [] : [{ key: `budgets.${name}`, cap }],
+  );
+  const keysOf = (fits: (cap: CapConfig) => boolean) => caps.flatMap(({ key, cap }) => (fits(cap) ? [key] : []));
+  return {
+    all: keysOf(() => true),
+    inMoney: keysOf(({ money }) => money !== undefined),
+    inMoneyAlone: keysOf(({ money, tokens }) => money !== undefined && tokens === undefined),
+  };
+}
+
 /** The limits that apply to a call of an account. */
 export function capsFor(config: BudgetsConfig, account: SpendAccount, days: Days): readonly Cap[] {
   const caps: Cap[] = [];

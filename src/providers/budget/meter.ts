@@ -19,14 +19,17 @@ export interface RefusedCall extends CapRefusal {
   readonly text: string;
 }
 
-export interface MeterPorts {
+export interface BudgetPorts {
   readonly ledger: SpendLedger;
   readonly clock: Pick<Clock, "now">;
   readonly log: Log;
   /** As the config is now. */
   config(): BudgetsConfig;
+}
+
+interface MeterPorts extends BudgetPorts {
   /** Called for each call that is refused. Must not throw. */
-  onRefused?(refused: RefusedCall): void;
+  onRefused(refused: RefusedCall): void;
 }
 
 /** Runs of which the last refusal is remembered. */
@@ -106,7 +109,7 @@ export class BudgetMeter implements ModelMeter {
       this.#refused.set(call.runId, refused);
       forgetOldest(this.#refused, MOST_RUNS);
     }
-    this.#ports.onRefused?.(refused);
+    this.#ports.onRefused(refused);
     return { kind: "refused", reason: text };
   }
 

@@ -26,8 +26,10 @@ export interface BudgetRefusal {
 /** A model that answers in place of the usual one, because a limit is near. */
 export interface SoftModel {
   readonly model: ModelRef;
-  /** For the chat. */
+  /** For the chat, once a day. */
   readonly text: string;
+  /** As `2026-11-27`. */
+  readonly day: string;
 }
 
 /** What a person or a command wants to be added to a limit; one of the two. */

@@ -134,5 +134,6 @@ test("from a share of a limit on, a smaller model is to answer, and the text nam
   expect(await budgets.softFor(origin)).toEqual({
     model: { provider: "fake", id: "small" },
     text: "💰 Most of the budget for today is used (60 of 100 tokens), so fake/small answers.",
+    day: "2026-11-27",
   });
 });

@@ -99,4 +99,51 @@ describe.concurrent("a budget", () => {
     await world.told("Good day.");
     expect(world.model.calls[0]?.maxTokens).toBe(2000);
   });
+
+  test("skips what nobody waits for, and says so once", async ({ world, expect }) => {
+    const { home } = await world.start(priced(world, { budgets: { job: { tokens: 0 } } }));
+    world.script([
+      [/and now/, () => ({ text: "All well." })],
+      [/hello/, () => ({ text: "Good day." })],
+    ]);
+    world.telegram.say("hello");
+    await world.told("Good day.");
+    const added = await home.run([
+      "cron",
+      "add",
+      "0 9 * * *",
+      "look around",
+      "--name",
+      "look",
+      "--no-deliver",
+      "--json",
+    ]);
+    const [, id = ""] = /"id": "([^"]+)"/.exec(added.stdout) ?? [];
+    for (const _time of [1, 2]) await home.run(["cron", "run", id, "--wait", "--poll-interval", "50ms"]);
+    const told = await world.told("Skipped (cron): the budget for this job today does not allow it");
+    expect(told.text).toContain("budgets.job");
+    const runs = await home.run(["cron", "runs", "--id", id, "--json"]);
+    expect(runs.stdout.match(/"status": "skipped"/g)).toHaveLength(2);
+    world.telegram.say("and now?");
+    await world.told("All well.");
+    expect(world.telegram.sent.filter(({ text }) => text.includes("Skipped (cron)"))).toHaveLength(1);
+    expect(world.model.calls).toHaveLength(2);
+  });
+
+  test("that is nearly used up has a smaller model answer, and the chat is told once", async ({ world, expect }) => {
+    const soft = { share: 0.0001, model: "fake/small" };
+    await world.start(priced(world, { budgets: { session: { tokens: 100_000 }, soft } }));
+    world.script(
+      ["one", "two", "three"].toReversed().map((word) => [new RegExp(word), () => ({ text: `I say ${word}.` })]),
+    );
+    for (const word of ["one", "two", "three"]) {
+      world.telegram.say(word);
+      await world.told(`I say ${word}.`);
+    }
+    expect(world.model.calls.map(({ model }) => model)).toEqual(["fake-1", "small", "small"]);
+    const told = world.telegram.sent.filter(({ text }) => text.includes("so fake/small answers"));
+    expect(told.map(({ text }) => text)).toEqual([
+      "💰 Most of the budget for this conversation today is used (15 of 100,000 tokens), so fake/small answers.",
+    ]);
+  });
 });

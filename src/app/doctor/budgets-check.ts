@@ -1,3 +1,5 @@
+import type { Credentials } from "../../providers/auth/credentials.ts";
+import type { ModelProviderContribution } from "../../types/contribution.ts";
 import { hasPrice } from "../../providers/build.ts";
 import { capKeys, hasCaps } from "../../providers/budget/caps.ts";
 import { createModels, type Models } from "../../providers/catalog.ts";
@@ -5,8 +7,14 @@ import type { Check, CheckResult } from "../../types/check.ts";
 import { modelName, parseModelName, type ModelRef } from "../../types/run/model.ts";
 import type { Config } from "../config/schema.ts";
 import { resolveAgents } from "../config/settings.ts";
-import type { ModelCheckOptions } from "./model-check.ts";
 import { PLUGINS_MS } from "./plugins-check.ts";
+
+export interface ModelCheckOptions {
+  readonly env: NodeJS.ProcessEnv;
+  readonly credentials: Credentials;
+  /** Providers of extensions and plugins. */
+  contributed(): Promise<readonly ModelProviderContribution[]>;
+}
 
 /** The budgets can be kept: every model has a price or is limited in tokens, the currency has a rate, and the smaller model exists. */
 export function budgetsCheck(config: Config, options: ModelCheckOptions): Check {

@@ -11,9 +11,8 @@ import { accountsIn } from "../accounts/channel-accounts.ts";
 import { loadConfig } from "../config/load.ts";
 import { journalPath, resolvePaths } from "../config/paths.ts";
 import { appChecks } from "./app-checks.ts";
-import { budgetsCheck } from "./budgets-check.ts";
 import { enginesOf } from "./engine-check.ts";
-import { modelCheck } from "./model-check.ts";
+import { modelChecks } from "./model-check.ts";
 import { loadOptionsFor } from "../plugins/load-options.ts";
 import { LoadedPlugins } from "../plugins/loaded-plugins.ts";
 import type { LoadedPlugin } from "../plugins/loaded-problems.ts";
@@ -48,13 +47,11 @@ export async function collectChecks({ contributions, env, ask }: Scene): Promise
     ...(config ? keyChecks({ dir: paths.credentials, auth: config.auth }) : []),
     ...(config && plugins
       ? [
-          ...[modelCheck, budgetsCheck].map((check) =>
-            check(config, {
-              env,
-              credentials: new Credentials(paths.credentials),
-              contributed: () => plugins.modelProviders(),
-            }),
-          ),
+          ...modelChecks(config, {
+            env,
+            credentials: new Credentials(paths.credentials),
+            contributed: () => plugins.modelProviders(),
+          }),
           ...pluginChecks(paths, env, plugins),
           ...enginesOf(plugins, journalPath(paths)),
           ...channelChecks(await accountsIn({ config, contributions })),

@@ -2,6 +2,7 @@ import type { RunLog } from "../harness/log/log.ts";
 import type { RunDeps, RunRequest, SystemPrompt } from "../harness/request.ts";
 import type { Outbox } from "../outbox/deliver.ts";
 import type { Models } from "../providers/catalog.ts";
+import type { Budgets } from "../types/spend/budgets.ts";
 import type { ButtonLimits, ChannelLink } from "../types/chat/channel.ts";
 import type { Clock } from "../types/clock.ts";
 import type { OpenClawError } from "../types/errors.ts";
@@ -160,6 +161,8 @@ export interface ChatPorts {
 /** What the runs of models need. */
 export interface ModelPorts extends Pick<RunDeps, "hooks" | "texts" | "pruned" | "images" | "mediaDir"> {
   readonly models: Models;
+  /** Nothing is limited when unset. */
+  readonly budgets?: Budgets;
   /**
    * The tools of a run, which are made for it; with `only`, just the one with that name. `scene` is the chat that the run
    * answers; there is none for web, HTTP and command-line clients.

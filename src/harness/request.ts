@@ -1,5 +1,6 @@
 import type { ImageLoader } from "../history/images/load.ts";
 import type { PruneMemory } from "../history/prune-memory.ts";
+import type { Budgets } from "../types/spend/budgets.ts";
 import type { Models } from "../providers/catalog.ts";
 import type { UntrustedKeeping } from "../types/run/untrusted.ts";
 import type { ProfileWish } from "../types/auth.ts";
@@ -102,7 +103,12 @@ export interface RunWaits {
   stored(): Promise<void>;
 }
 
-export interface RunDeps {
+interface BudgetDeps {
+  /** Nobody is asked about a budget when unset. */
+  readonly budgets?: Pick<Budgets, "refusedIn" | "allow">;
+}
+
+export interface RunDeps extends BudgetDeps {
   readonly models: Models;
   readonly approvals: ApprovalDesk;
   readonly log: Log;

@@ -17,6 +17,9 @@ const UNKNOWN_OUTPUT = 8192;
 const MODEST_OUTPUT: Readonly<Record<string, number>> = { groq: 4096, cerebras: 8192 };
 const FREE = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
 
+/** Whether the catalogue or the config names a price; one of 0 is a price too. */
+export const hasPrice = ({ cost }: Pick<PiModel, "cost">): boolean => cost !== FREE;
+
 export const DEMO_PI_MODEL: PiModel = {
   ...DEMO_MODEL,
   name: "Demo echo agent",

@@ -7,7 +7,7 @@ import { errorText } from "../utils/text/error-text.ts";
 import { endingOf, isWindowFull, reasonIn } from "./call/ending.ts";
 import { factsOf, type CallFacts } from "./call/facts.ts";
 import { emptyMessage, Growth, rawArgumentsIn, soFar, withTornMarked } from "./call/message.ts";
-import { outputFor, tokensOf } from "./call/output.ts";
+import { addedByThinking, outputFor, tokensOf } from "./call/output.ts";
 import { refusalOn, webPageOn, reportedText } from "./call/refusal.ts";
 import { withTopP } from "./call/sampling.ts";
 import { Size } from "./call/size.ts";
@@ -116,9 +116,12 @@ class Call {
   }
 
   async #reserve(context: PiContext): Promise<boolean> {
+    const { pi } = this.#handle;
     const input = tokensOf(context);
-    this.#maxOutput = outputFor(this.#handle.pi, input, this.#options.maxTokens);
-    this.#failIf(await this.#spending.reserve(input, this.#maxOutput));
+    const maxOutput = outputFor(pi, input, this.#options.maxTokens);
+    const added = addedByThinking(pi, this.#options.reasoning);
+    this.#failIf(await this.#spending.reserve({ input, maxOutput, added }));
+    this.#maxOutput = this.#spending.output ?? maxOutput;
     return !this.#isEnded;
   }
 

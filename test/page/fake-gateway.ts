@@ -105,7 +105,7 @@ export class FakeGateway {
     const message = {
       ...said("assistant", text),
       model: "echo-agent",
-      usage: { input: 1200, output: 34, cacheRead: 0 },
+      usage: { input: 1200, output: 34, cacheRead: 0, cost: { total: 0.0042 } },
     };
     this.write({ ...message, stopReason: "stop" }, sessionKey);
     this.chat(runId, { state: "final", stopReason: "stop", message }, sessionKey);

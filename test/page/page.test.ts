@@ -134,7 +134,7 @@ describe.skipIf(!hasChromium)("the page", () => {
       runId,
       "Here is **bold** and code:\n\n```ts\nconst a = 1;\n```\n\n<img src=x onerror=alert(1)> done",
     );
-    await page.getByText("1.2k in · 34 out").waitFor();
+    await page.getByText("1.2k in · 34 out · $0.0042").waitFor();
     expect(await page.locator(".turn").count()).toBe(2);
     expect(await page.locator(".markdown img").count()).toBe(0);
     await expect.poll(() => page.getByRole("log").textContent()).toContain("done");

@@ -228,16 +228,24 @@ describe("the transcript", () => {
         1,
       ),
       message("assistant", [{ type: "thinking", thinking: "hm" }, call], 2, {
-        usage: { input: 5, output: 1, cacheRead: 2 },
+        usage: { input: 5, output: 1, cacheRead: 2, cost: { total: 0.25 } },
       }),
       message("toolResult", [{ type: "text", text: "a" }], 3, { toolCallId: "t", isError: false }),
-      message("assistant", [], 4, { stopReason: "error", errorMessage: "overloaded", usage: { input: 7, output: 0 } }),
+      message("assistant", [], 4, {
+        stopReason: "error",
+        errorMessage: "overloaded",
+        usage: { input: 7, output: 0, cost: { total: 0.5 } },
+      }),
     ]);
     expect(turns.map((turn) => turn.parts.map((part) => part.kind))).toEqual([
       ["image", "text"],
       ["thinking", "tool"],
     ]);
-    expect(turns[1]).toMatchObject({ error: "overloaded", usage: { input: 12, output: 1, cached: 2 }, last: 4 });
+    expect(turns[1]).toMatchObject({
+      error: "overloaded",
+      usage: { input: 12, output: 1, cached: 2, cost: 0.75 },
+      last: 4,
+    });
   });
 });
 

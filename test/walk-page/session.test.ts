@@ -46,6 +46,22 @@ describe.skipIf(!hasChromium)("the session on the page of the built gateway", ()
     await tab.answered(/collect, .*cap 7,/);
   });
 
+  test("each answer and each day show what they cost", async () => {
+    const cost = { input: 1000, output: 2000 };
+    const models = [{ id: "priced", contextWindow: 100_000, maxTokens: 4096, cost }];
+    const providers = { fake: { baseUrl: world.model.url, apiKey: "x", api: "openai-completions", models } };
+    const agents = { defaults: { model: { primary: "fake/priced" } } };
+    await world.home.writeConfig({ ...twoModels(world.model), models: { providers }, agents });
+    world.model.answer(() => ({ text: "Good day." }));
+    const tab = await open();
+    await tab.say("hello");
+    await tab.page.getByText("10 in · 5 out · $0.0200").waitFor();
+    const used = (await openSettings(tab)).getByRole("region", { name: "Usage" });
+    await used.getByText("15 tokens · $0.0200").first().waitFor();
+    expect(await used.innerText()).toContain("in this session: 15 tokens · $0.0200");
+    await tab.shoot("settings-usage");
+  });
+
   test("it shows which tools are removed, where commands run, and what says so", async () => {
     await world.home.writeConfig({ ...twoModels(world.model), tools: { deny: ["grep"], exec: { ask: "always" } } });
     const tab = await open();

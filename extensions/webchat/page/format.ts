@@ -66,3 +66,8 @@ export function ago(at: number, now: number): string {
 export function size(bytes: number): string {
   return bytes < 1024 * 1024 ? `${Math.ceil(bytes / 1024)} KB` : `${(bytes / (1024 * 1024)).toFixed(1)} MB`;
 }
+
+/** As `$1.20` or `$0.0042`; undefined for nothing. */
+export function dollars(usd: number): string | undefined {
+  return usd > 0 ? `$${usd.toFixed(usd >= 0.1 ? 2 : 4)}` : undefined;
+}

@@ -173,5 +173,10 @@ function merged(before: Turn, after: Turn): Turn {
 /** The sum of two usages; either may be missing. */
 function sumOf(one: Usage | undefined, other: Usage | undefined): Usage | undefined {
   if (one === undefined || other === undefined) return one ?? other;
-  return { input: one.input + other.input, output: one.output + other.output, cached: one.cached + other.cached };
+  return {
+    input: one.input + other.input,
+    output: one.output + other.output,
+    cached: one.cached + other.cached,
+    cost: one.cost + other.cost,
+  };
 }

@@ -2,7 +2,6 @@ import { Dispatch } from "../../dispatch/dispatch.ts";
 import type { DispatchPorts, ProgramPorts, Verdict } from "../../dispatch/ports.ts";
 import type { Outbox } from "../../outbox/deliver.ts";
 import type { Links } from "../../outbox/ports.ts";
-import type { Models } from "../../providers/catalog.ts";
 import type { OpenJournal } from "../../store/journal/journal.ts";
 import { openMediaStore } from "../../store/media.ts";
 import type { SandboxMachine } from "../../tools/sandbox/machine.ts";
@@ -20,7 +19,7 @@ import { gatewayTools } from "./tools/gateway-tools.ts";
 import { journalOf } from "./open-journal.ts";
 import type { OutgoingParts } from "./outgoing.ts";
 import type { Live } from "./live.ts";
-import { openLiveModels } from "./live-models.ts";
+import { type LiveModels, openLiveModels } from "./live-models.ts";
 import { openOutbox } from "./open-outbox.ts";
 import { programPorts } from "./program-ports.ts";
 import { openPrompting } from "./prompting.ts";
@@ -34,7 +33,7 @@ export interface Core {
   readonly journal: OpenJournal;
   readonly sessions: Sessions;
   readonly media: MediaStore;
-  readonly models: Models;
+  readonly models: LiveModels;
   readonly outbox: Outbox;
   readonly dispatch: Dispatch;
   readonly ports: DispatchPorts;
@@ -76,13 +75,12 @@ export interface Surroundings extends DaemonActs {
 
 /** Opens the state directory. The caller holds its lock. */
 export async function openCore(live: Live, log: Log, around: Surroundings): Promise<Core> {
-  const { paths } = live;
   const clock = systemClock;
   const journal = await journalOf(live, log);
   const hooks = openHooks(live, clock, log);
   const sessions = await openLiveSessions(live, { hooks, table: journal.sessions, log });
-  const media = openMediaStore(paths.media);
-  const models = await openLiveModels(live, { log, clock });
+  const media = openMediaStore(live.paths.media);
+  const models = await openLiveModels(live, { log, clock, ledger: journal.spend });
   const runs = openRunParts({ live, hooks, models, sessions, journal, clock, log });
   const { links, onSent } = around;
   const onDiskError = (error: OpenClawError) => around.onDiskError?.(error);
@@ -102,6 +100,7 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
     closedPaths: deniedPaths(live),
     ...runs.ports,
     models,
+    budgets: models.budgets,
     clock,
     log,
     gate: (message) => around.gate(message),

@@ -6,10 +6,12 @@ import { Reservations } from "../../providers/call/reservations.ts";
 import { createModels, type Models } from "../../providers/catalog.ts";
 import type { Clock } from "../../types/clock.ts";
 import type { Log } from "../../types/log.ts";
-import { type ModelMeter, UNMETERED } from "../../types/run/model-meter.ts";
+import type { SpendLedger } from "../../types/spend/ledger.ts";
+import { openBudgets, type OpenBudgets } from "../../providers/budget/budgets.ts";
 import type { Live } from "./live.ts";
 
 export interface LiveModels extends Models {
+  readonly budgets: OpenBudgets;
   /** Settles the current calls, and writes the state of the keys. Never rejects. */
   close(): Promise<void>;
 }
@@ -17,13 +19,15 @@ export interface LiveModels extends Models {
 interface ModelPorts {
   readonly log: Log;
   readonly clock: Clock;
-  /** Asked before every model call; allows all when unset. */
-  readonly meter?: ModelMeter;
+  readonly ledger: SpendLedger;
 }
 
 /** Models by the current config: a new key or provider applies from the next run, and cooldowns are kept. */
-export async function openLiveModels(live: Live, { log, clock, meter = UNMETERED }: ModelPorts): Promise<LiveModels> {
-  const reservations = new Reservations(meter);
+export async function openLiveModels(live: Live, { log, clock, ledger }: ModelPorts): Promise<LiveModels> {
+  const abandoned = await ledger.resolveAbandoned();
+  if (abandoned > 0) log.warn("model calls of an earlier process count at their highest cost", { calls: abandoned });
+  const budgets = openBudgets({ ledger, clock, log, config: () => live.config.budgets });
+  const reservations = new Reservations(budgets.meter);
   const { paths } = live;
   const credentials = new Credentials(paths.credentials);
   const { cooldowns, close } = await openCooldowns(join(paths.stateSub, "auth-rests.json"), clock, log);
@@ -60,9 +64,11 @@ export async function openLiveModels(live: Live, { log, clock, meter = UNMETERED
       failed: (ref, id, failure) => current().keys.failed(ref, id, failure),
       released: (ref, id) => current().keys.released(ref, id),
     },
-    close: () => {
+    budgets,
+    async close() {
       reservations.close();
-      return close();
+      await budgets.meter.flushed();
+      await close();
     },
   };
 }

@@ -12,7 +12,7 @@ import { sessionConfig } from "../../sessions/config.ts";
 import { journalConfig, retentionConfig } from "../../store/config.ts";
 import { toolsConfig } from "../../tools/config.ts";
 import { about } from "../../utils/config.ts";
-import { browserConfig, cronConfig, hooksConfig, envConfig, loggingConfig, mcpConfig } from "./base.ts";
+import { browserConfig, budgetsConfig, cronConfig, hooksConfig, envConfig, loggingConfig, mcpConfig } from "./base.ts";
 
 /** The schema of `openclaw.json`, composed from the slices of the modules. */
 export const configSchema = z.strictObject({
@@ -26,6 +26,9 @@ export const configSchema = z.strictObject({
     .meta(about("Agents", "The agents: which agent answers, with which model and settings.")),
   models: modelsConfig.prefault({}).meta(about("Models", "Model providers.")),
   auth: authConfig.prefault({}).meta(about("Keys", "Keys of providers: their order and cooldowns.")),
+  budgets: budgetsConfig
+    .prefault({})
+    .meta(about("Budgets", "How much models may be used, in money or in tokens. Nothing is limited when unset.")),
   tools: toolsConfig.prefault({}).meta(about("Tools", "The tools of agents, and who may use them.")),
   browser: browserConfig.prefault({}).meta(about("Browser", "The browser that agents can use.")),
   mcp: mcpConfig.prefault({}).meta(about("MCP", "Servers of the Model Context Protocol, whose tools agents can use.")),

@@ -12,7 +12,7 @@ import { loadConfig } from "../config/load.ts";
 import { journalPath, resolvePaths } from "../config/paths.ts";
 import { appChecks } from "./app-checks.ts";
 import { enginesOf } from "./engine-check.ts";
-import { modelCheck } from "./model-check.ts";
+import { modelChecks } from "./model-check.ts";
 import { loadOptionsFor } from "../plugins/load-options.ts";
 import { LoadedPlugins } from "../plugins/loaded-plugins.ts";
 import type { LoadedPlugin } from "../plugins/loaded-problems.ts";
@@ -47,7 +47,7 @@ export async function collectChecks({ contributions, env, ask }: Scene): Promise
     ...(config ? keyChecks({ dir: paths.credentials, auth: config.auth }) : []),
     ...(config && plugins
       ? [
-          modelCheck(config, {
+          ...modelChecks(config, {
             env,
             credentials: new Credentials(paths.credentials),
             contributed: () => plugins.modelProviders(),

@@ -1,21 +1,19 @@
-import type { Credentials } from "../../providers/auth/credentials.ts";
 import { createModels } from "../../providers/catalog.ts";
 import type { Check, CheckResult } from "../../types/check.ts";
 import { modelName } from "../../types/run/model.ts";
-import type { ModelProviderContribution } from "../../types/contribution.ts";
 import type { Config } from "../config/schema.ts";
 import { resolveAgents } from "../config/settings.ts";
+import { budgetsCheck, type ModelCheckOptions } from "./budgets-check.ts";
 import { PLUGINS_MS } from "./plugins-check.ts";
 
-interface ModelCheckOptions {
-  readonly env: NodeJS.ProcessEnv;
-  readonly credentials: Credentials;
-  /** Providers of extensions and plugins. */
-  contributed(): Promise<readonly ModelProviderContribution[]>;
-}
+/** The checks that need models. */
+export const modelChecks = (config: Config, options: ModelCheckOptions): readonly Check[] => [
+  modelCheck(config, options),
+  budgetsCheck(config, options),
+];
 
 /** The model of each agent has a provider and a key, and its server answers. */
-export function modelCheck(config: Config, options: ModelCheckOptions): Check {
+function modelCheck(config: Config, options: ModelCheckOptions): Check {
   return {
     id: "model",
     title: "Model",

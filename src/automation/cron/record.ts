@@ -27,6 +27,8 @@ export interface CronEnd {
 export function recordOf(end: CronEnd): CronRun {
   const { job, underway, row, answer, now } = end;
   const failure = failureOf(row.outcome, answer);
+  if (failure && isOverBudget(failure, end))
+    return { ...skippedRecord(job, underway.slotMs, failure.error, now), ...runFacts(end) };
   const delivery = failure ? undelivered(end) : deliveryOf(end);
   return {
     ...baseOf(job, underway, now),
@@ -37,6 +39,10 @@ export function recordOf(end: CronEnd): CronRun {
     durationMs: (row.doneAt ?? now) - underway.startedAtMs,
   };
 }
+
+/** A budget allowed it no call of a model: the slot was not run. */
+const isOverBudget = ({ reason }: Failed, { record }: CronEnd): boolean =>
+  reason === "budget" && (record?.receipt.calls ?? 0) === 0;
 
 interface Failed {
   readonly error: string;

@@ -51,12 +51,26 @@ export const oldAnswerText = ({ how }: QuestionEnd): string =>
 
 const MAY_NOT_HAVE_RUN = "The gateway ended soon afterwards, so it may not have run.";
 
-const wishOf = (askedBy: Approval["askedBy"]): string =>
-  askedBy === "plugin" ? "A plugin asks whether to allow a call of the agent" : "The agent wants to run a command";
+const WISHES = {
+  plugin: "A plugin asks whether to allow a call of the agent",
+  budget: "A budget does not allow the next step of the agent",
+  exec: "The agent wants to run a command",
+};
 
-function factsOf({ command, cwd, reason, askedBy, files = [], variables = [], principal, chat }: Approval): string {
+const wishOf = (askedBy: Approval["askedBy"]): string => WISHES[askedBy ?? "exec"];
+
+const forWhom = ({ askedBy, principal, chat }: Approval): string =>
+  `${wishOf(askedBy)}${principal ? ` for ${whoIs(principal)}` : ""}${chat === undefined ? "" : ` in \`${plain(chat)}\``}`;
+
+function factsOf(approval: Approval): string {
+  if (approval.askedBy === "budget") return `💰 ${forWhom(approval)}: ${approval.reason}`;
+  return callText(approval);
+}
+
+function callText(approval: Approval): string {
+  const { command, cwd, reason, files = [], variables = [] } = approval;
   return [
-    `${wishOf(askedBy)}${principal ? ` for ${whoIs(principal)}` : ""}${chat === undefined ? "" : ` in \`${plain(chat)}\``}:`,
+    `${forWhom(approval)}:`,
     `\`\`\`sh\n${command.replaceAll("```", "` ` `")}\n\`\`\``,
     `in \`${cwd.replaceAll("`", "'")}\` (${reason}).`,
     ...(variables.length === 0 ? [] : [`Plugins set these variables for it: ${variables.map(shownName).join(", ")}.`]),

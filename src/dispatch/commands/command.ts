@@ -12,6 +12,7 @@ import type { DispatchPorts } from "../ports.ts";
 /** What a command may call, besides its own `stop` and `compact`. */
 export type CommandPorts = Pick<
   DispatchPorts,
+  | "budgets"
   | "journal"
   | "kinds"
   | "link"

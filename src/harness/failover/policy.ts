@@ -2,6 +2,7 @@ import type { Failure, FailureKind } from "../../types/run/run.ts";
 
 /** What is done about a failure before the next attempt. */
 export type Remedy =
+  | "ask_owner"
   | "wait"
   | "wait_for_load"
   | "lower_thinking"
@@ -29,8 +30,9 @@ const NEXT_MODEL: Row = ["fallback_model", 9];
 export const POLICY: Readonly<Record<FailureKind, readonly Row[]>> = {
   auth: [NEXT_KEY, NEXT_MODEL],
   billing: [NEXT_KEY, NEXT_MODEL],
-  // A reservation that is too dear for one model may fit another's price, and asking the meter again costs nothing.
-  budget: [NEXT_MODEL],
+  // Another model comes only after the owner: it is the owner who decides between waiting, paying and a lesser answer. Then a
+  // reservation that is too dear for one model may fit another's price, and asking the meter again costs nothing.
+  budget: [["ask_owner", 8], NEXT_MODEL],
   rate_limit: [["rotate_profile", 1], ["wait", 2], NEXT_MODEL],
   overloaded: [["wait", 2], ["rotate_profile", 1], NEXT_MODEL],
   loading: [["wait_for_load", 24], NEXT_MODEL],

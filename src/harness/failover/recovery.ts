@@ -26,6 +26,8 @@ export interface RecoveryParts {
   /** Called with the model's window when a refusal shows it. */
   learned(window: number): void;
   compact(): Promise<Compacted>;
+  /** Whether an owner allows the call that the budget refused. */
+  askOwner(): Promise<boolean>;
 }
 
 type Failed = Extract<AttemptOutcome, { kind: "failed" }>;
@@ -171,6 +173,7 @@ export class Recovery {
     this.#state = step.state;
     if (step.remedy === "shrink_window") this.#shrink();
     if (step.remedy === "compact") return this.#compactOrElse(failure, continues);
+    if (step.remedy === "ask_owner") return this.#askOrElse(failure, continues);
     await pause(step.waitMs, this.#parts);
     return undefined;
   }
@@ -211,5 +214,13 @@ export class Recovery {
     const named = this.#named(failure);
     const step = await this.#next(named);
     return step ? this.#take(step, named, continues) : named;
+  }
+
+  /** Who said no, or could not be asked, is not asked again in this run: the next remedy follows. */
+  async #askOrElse(failure: Failure, continues: boolean): Promise<Failure | undefined> {
+    if (await this.#parts.askOwner()) return undefined;
+    this.#state = without(this.#state, "ask_owner");
+    const step = await this.#next(failure);
+    return step ? this.#take(step, failure, continues) : failure;
   }
 }

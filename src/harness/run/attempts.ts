@@ -11,6 +11,8 @@ import type { ToolSetting } from "../tools/tools.ts";
 import type { BoundHooks } from "../../types/hook/hooks.ts";
 import type { ModelRef } from "../../types/run/model.ts";
 import type { Failure, RunResult, SideCost, Skipped } from "../../types/run/run.ts";
+import type { ApprovalDesk } from "../../types/run/tool.ts";
+import { askForBudget } from "./ask-budget.ts";
 import { askAsideIn } from "./ask-aside.ts";
 import { attempt, type AttemptOutcome } from "./attempt.ts";
 import type { Deadline } from "./deadline.ts";
@@ -44,6 +46,8 @@ export class Attempts {
   readonly #guard: LoopGuard;
   readonly #revisions = new Revisions();
   #lastFailure: Failure | undefined;
+  /** Pauses the time of the run while it asks. */
+  #approvals: ApprovalDesk;
   /** Ends the attempt under way, and not the run. */
   #current: AbortController | undefined;
 
@@ -52,6 +56,7 @@ export class Attempts {
     const request = parts.request();
     const { candidates, keys, askedBefore } = request.choice;
     this.#parts = parts;
+    this.#approvals = deps.approvals;
     this.#guard = new LoopGuard(request.settings.tools.loops);
     this.model = candidates[0] ?? { provider: "none", id: "none" };
     this.#selector = new ModelSelector(candidates, deps.models, keys ?? {});
@@ -67,6 +72,7 @@ export class Attempts {
         memory.learned(window);
       },
       compact: async () => this.#compacted(await memory.compact()),
+      askOwner: () => askForBudget(this.#parts.request(), deps, this.#approvals, stop.signal),
     });
   }
 
@@ -111,6 +117,7 @@ export class Attempts {
   /** Throws when the transcript cannot be written. */
   async run(setting: ToolSetting, deadline: Deadline): Promise<RunResult> {
     const { stop } = this.#parts;
+    this.#approvals = setting.approvals;
     for (let number = 1; ; number += 1) {
       const chosen = await this.#selector.at(this.#recovery.place);
       if (stop.isOn) return { kind: "aborted", by: stop.cause };

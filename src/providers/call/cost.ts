@@ -2,20 +2,28 @@ import { estimateTokens } from "../../sessions/transcript/tokens.ts";
 import type { AssistantMessage, Usage } from "../../types/run/model.ts";
 import type { CallCost, CallOrigin, PlannedCall } from "../../types/run/model-meter.ts";
 import { hasTokens } from "../../types/run/usage.ts";
+import { hasPrice } from "../build.ts";
 import type { ModelHandle } from "../catalog.ts";
 import type { PiModel } from "../pi.ts";
+import { mostInput, mostOutput } from "./output.ts";
 
 /** Prices are US dollars for this many tokens. */
 const PRICED_TOKENS = 1_000_000;
 
-interface Sizes {
+export interface Sizes {
   readonly input: number;
   readonly maxOutput: number | undefined;
+  /** See `addedByThinking`. */
+  readonly added: number;
 }
+
+/** Fewer tokens of output than these are no answer. */
+const LEAST_OUTPUT = 1024;
 
 /** The call as the meter gets it. */
 export function plannedCall({ pi, info, profile }: ModelHandle, origin: CallOrigin, sizes: Sizes): PlannedCall {
-  const { input, maxOutput } = sizes;
+  const { input, maxOutput, added } = sizes;
+  const outputTokens = mostOutput(pi, maxOutput, added);
   return {
     ...origin,
     model: { provider: info.provider, id: info.id },
@@ -23,10 +31,21 @@ export function plannedCall({ pi, info, profile }: ModelHandle, origin: CallOrig
     estimatedInputTokens: input,
     ...(maxOutput !== undefined && { maxOutputTokens: maxOutput }),
     highestCost: highestCost(pi, { input, output: maxOutput ?? pi.maxTokens }),
+    most: {
+      inputTokens: mostInput(pi, input),
+      outputTokens,
+      leastOutputTokens: Math.min(outputTokens, LEAST_OUTPUT + added),
+      ...((info.demo === true || hasPrice(pi)) && { price: priceOf(pi) }),
+    },
   };
 }
 
 /** Some providers charge more for a request that fills their cache. */
+const priceOf = ({ cost }: PiModel) => ({
+  input: Math.max(cost.input, cost.cacheWrite) / PRICED_TOKENS,
+  output: cost.output / PRICED_TOKENS,
+});
+
 function highestCost({ cost }: PiModel, { input, output }: { input: number; output: number }): number {
   return (input * Math.max(cost.input, cost.cacheWrite) + output * cost.output) / PRICED_TOKENS;
 }

@@ -20,6 +20,30 @@ export function outputFor(pi: PiModel, input: number, wanted: number | undefined
   return Math.min(most, Math.max(LEAST, left));
 }
 
+/** Tokens of thinking that the SDK adds to those of an answer of these APIs; it takes `xhigh` for `high`. */
+const THINKING: Readonly<Record<string, number>> = {
+  minimal: 1024,
+  low: 2048,
+  medium: 8192,
+  high: 16_384,
+  xhigh: 16_384,
+};
+const ADDS_THINKING: ReadonlySet<string> = new Set(["anthropic-messages", "bedrock-converse-stream"]);
+
+/** Tokens that the answer may have beyond those that are requested, for thinking. */
+export const addedByThinking = (pi: PiModel, level: string | undefined): number =>
+  level !== undefined && pi.reasoning && ADDS_THINKING.has(pi.api) ? (THINKING[level] ?? 0) : 0;
+
+/** The most tokens that a request of so many estimated ones has. */
+export const mostInput = (pi: PiModel, input: number): number =>
+  Math.max(input, Math.min(Math.ceil(input * SHORT_BY), pi.contextWindow));
+
+/** The most tokens of an answer for which `requested` were requested. */
+export function mostOutput(pi: PiModel, requested: number | undefined, added: number): number {
+  const limit = pi.maxTokens > 0 ? pi.maxTokens : pi.contextWindow;
+  return requested === undefined ? limit : Math.max(requested, Math.min(requested + added, limit));
+}
+
 /** The estimated tokens of a request. */
 export function tokensOf({ systemPrompt = "", messages, tools = [] }: PiContext): number {
   const described = tools.reduce(

@@ -1,4 +1,5 @@
 import type { CallCost, ModelMeter, PlannedCall, Reservation } from "../../types/run/model-meter.ts";
+import type { Usage } from "../../types/run/model.ts";
 import { emptyUsage } from "../../types/run/usage.ts";
 
 type Settle = (cost: CallCost) => void;
@@ -21,7 +22,7 @@ export class Reservations implements ModelMeter {
       if (this.#open.delete(settle)) answer.settle(cost);
     };
     this.#open.set(settle, call);
-    if (!this.#isClosed) return { kind: "allowed", settle };
+    if (!this.#isClosed) return { ...answer, settle };
     settle({ outcome: "aborted", usage: emptyUsage(), isEstimate: false });
     return { kind: "refused", reason: "The gateway is stopping." };
   }
@@ -29,11 +30,12 @@ export class Reservations implements ModelMeter {
   /** Settles the running calls with the tokens of their requests. Afterwards every call is refused. */
   close(): void {
     this.#isClosed = true;
-    for (const [settle, { estimatedInputTokens: input }] of this.#open)
-      settle({
-        outcome: "aborted",
-        usage: { ...emptyUsage(), input, totalTokens: input },
-        isEstimate: true,
-      });
+    for (const [settle, call] of this.#open) settle({ outcome: "aborted", usage: requestOf(call), isEstimate: true });
   }
+}
+
+function requestOf({ estimatedInputTokens: input, most: { price } }: PlannedCall): Usage {
+  const usage = emptyUsage();
+  const cost = input * (price?.input ?? 0);
+  return { ...usage, input, totalTokens: input, cost: { ...usage.cost, input: cost, total: cost } };
 }

@@ -3,7 +3,7 @@ import type { CallCost, CallOrigin, Reservation } from "../../types/run/model-me
 import { emptyUsage } from "../../types/run/usage.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 import type { ModelHandle } from "../catalog.ts";
-import { costOf, plannedCall } from "./cost.ts";
+import { costOf, plannedCall, type Sizes } from "./cost.ts";
 
 type Allowed = Extract<Reservation, { kind: "allowed" }>;
 
@@ -11,6 +11,8 @@ type Allowed = Extract<Reservation, { kind: "allowed" }>;
 export class CallSpending {
   /** Whether the meter refused the call. */
   isRefused = false;
+  /** The most tokens that may be requested of the answer, where the meter allows fewer than were wanted. */
+  output: number | undefined;
   readonly #handle: ModelHandle;
   readonly #origin: CallOrigin;
   #reservation: Allowed | undefined;
@@ -24,11 +26,14 @@ export class CallSpending {
   }
 
   /** Reserves the cost. Returns the reason why the call must not be made, or undefined. Never rejects. */
-  async reserve(input: number, maxOutput: number | undefined): Promise<string | undefined> {
-    this.#input = input;
+  async reserve(sizes: Sizes): Promise<string | undefined> {
+    this.#input = sizes.input;
     try {
-      const planned = plannedCall(this.#handle, this.#origin, { input, maxOutput });
-      return this.#take(await this.#handle.meter.reserve(planned));
+      const planned = plannedCall(this.#handle, this.#origin, sizes);
+      const answer = await this.#handle.meter.reserve(planned);
+      if (answer.kind === "allowed" && answer.outputTokens !== undefined)
+        this.output = Math.max(1, answer.outputTokens - sizes.added);
+      return this.#take(answer);
     } catch (error) {
       return `The cost of the call could not be reserved: ${errorText(error)}`;
     }

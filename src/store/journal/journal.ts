@@ -8,7 +8,7 @@ import { readCounts, type JournalCounts } from "./counts.ts";
 import { createFile, fileSize } from "../files.ts";
 import { readHeard } from "./heard.ts";
 import { createInbox } from "./inbox/inbox.ts";
-import { createApprovals, createLedger, createReceived, createValues } from "./ledger.ts";
+import { createApprovals, createLedger, createReceived, createSpendLedger, createValues } from "./ledger.ts";
 import { createMessageDesk, type MessageDesk } from "./messages.ts";
 import { openCommits } from "../open-commits.ts";
 import { createOutbox } from "./outbox.ts";
@@ -17,6 +17,7 @@ import { pruneJournal, type Keep } from "./prune.ts";
 import { createSessionTable } from "./session-table.ts";
 import { createSystemEvents } from "./system-events.ts";
 import { createTexts } from "./texts.ts";
+import type { SpendLedger } from "../../types/spend/ledger.ts";
 
 export interface JournalOptions {
   /** The SQLite file. Made with its directory when it does not exist. */
@@ -42,6 +43,8 @@ export interface JournalStats extends JournalCounts {
 export interface OpenJournal extends Journal {
   /** For operators. */
   readonly messages: MessageDesk;
+  /** The ledger of model calls. */
+  readonly spend: SpendLedger;
   /**
    * Messages since an epoch millisecond that were kept as context and that no later turn of their chat has used; oldest first.
    * `placeOf` names what shares its turns with a chat.
@@ -83,6 +86,7 @@ export async function openJournal(options: JournalOptions): Promise<OpenJournal>
     events: createSystemEvents(commits, clock),
     texts: createTexts(commits, clock),
     cron: createCronTable(commits),
+    spend: createSpendLedger(commits, { bootId, clock }),
     heard: (since, placeOf) => readHeard(commits, since, placeOf),
     prune: (keep) => pruneJournal(commits, clock.now(), keep),
     messages: createMessageDesk(commits, clock),

@@ -8,6 +8,8 @@ import type { Commits } from "./commits.ts";
 import { pluginTotals, runTotals } from "./run-totals.ts";
 import type { Params, Row, Statements } from "./sqlite.ts";
 
+export { createSpendLedger } from "../spend/spend-ledger.ts";
+
 const RECORD = `
   INSERT OR REPLACE INTO runs (run_id, session_key, at, result, receipt, input, output, cost)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;

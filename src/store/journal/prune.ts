@@ -96,6 +96,25 @@ const STEPS: readonly Step[] = [
       SELECT session_key, name FROM received WHERE at < ? LIMIT ?)`,
   ),
   removeBy("rows", `DELETE FROM runs WHERE rowid IN (SELECT rowid FROM runs WHERE at < ? LIMIT ?)`),
+  removeBy(
+    "rows",
+    `DELETE FROM model_calls WHERE id IN (SELECT id FROM model_calls WHERE at < ? AND state <> 'held' LIMIT ?)`,
+  ),
+  removeBy(
+    "rows",
+    `DELETE FROM spend WHERE scope = 'run' AND (period, name) IN (
+      SELECT period, name FROM spend WHERE scope = 'run' AND at < ? LIMIT ?)`,
+  ),
+  // The sums of days are few, and a year of them is asked for.
+  removeBy(
+    "keys",
+    `DELETE FROM spend WHERE (scope, period, name) IN (SELECT scope, period, name FROM spend WHERE at < ? LIMIT ?)`,
+  ),
+  removeBy(
+    "keys",
+    `DELETE FROM spend_raises WHERE (scope, name, period) IN (
+      SELECT scope, name, period FROM spend_raises WHERE at < ? LIMIT ?)`,
+  ),
   removeBy("rows", `DELETE FROM system_events WHERE id IN (SELECT id FROM system_events WHERE at < ? LIMIT ?)`),
   removeBy("texts", `DELETE FROM texts WHERE rowid IN (SELECT rowid FROM texts WHERE at < ? LIMIT ?)`),
 ];

@@ -1,11 +1,12 @@
 import { DatabaseSync } from "node:sqlite";
 import { systemClock } from "../../types/clock.ts";
 import type { Inbox, OutboxJournal, PairingDesk, RunLedger, Texts } from "../../types/journal.ts";
+import type { SpendLedger } from "../../types/spend/ledger.ts";
 import { Commits } from "./commits.ts";
 import { readVersion } from "./database.ts";
 import { createInbox } from "./inbox/inbox.ts";
 import { openJournal } from "./journal.ts";
-import { createLedger } from "./ledger.ts";
+import { createLedger, createSpendLedger } from "./ledger.ts";
 import { createMessageLook, type MessageLook } from "./messages.ts";
 import { createOutbox } from "./outbox.ts";
 import { createPairing } from "./pairing.ts";
@@ -25,6 +26,11 @@ export interface MessageSource extends RunSource {
   readonly messages: MessageLook;
 }
 
+/** What can be read about the use of models. */
+export interface SpendSource {
+  readonly spend: Pick<SpendLedger, "lines" | "held">;
+}
+
 /** What can be read about strangers. */
 export interface StrangerSource {
   readonly pairing: Pick<PairingDesk, "list" | "turnedAway">;
@@ -36,7 +42,7 @@ export interface StrangerSource {
  */
 export async function openJournalToRead(
   path: string,
-): Promise<MessageSource & StrangerSource & { close(): Promise<void> }> {
+): Promise<MessageSource & StrangerSource & SpendSource & { close(): Promise<void> }> {
   const db = openCurrent(path);
   if (!db) return openJournal({ path, bootId: `reader-${process.pid}` });
   const commits = new Commits(db, path);
@@ -48,6 +54,7 @@ export async function openJournalToRead(
     texts: createTexts(commits, clock),
     messages: createMessageLook(commits),
     pairing: createPairing(commits, clock),
+    spend: createSpendLedger(commits, { bootId: "", clock }),
     async close() {
       db.close();
     },

@@ -189,6 +189,70 @@ export const MIGRATIONS: readonly string[] = [
   ALTER TABLE inbox ADD COLUMN works_in TEXT;
   CREATE INDEX inbox_at_work ON inbox (works_in, reports_to) WHERE state <> 'done' AND reports_to IS NOT NULL;
   `,
+  `
+  CREATE TABLE model_calls (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    state TEXT NOT NULL CHECK (state IN ('held', 'settled', 'void', 'unknown')),
+    boot TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    ended_at INTEGER,
+    day TEXT NOT NULL,
+    cause TEXT NOT NULL,
+    provider TEXT NOT NULL,
+    model TEXT NOT NULL,
+    profile TEXT NOT NULL,
+    plugin TEXT,
+    agent TEXT,
+    session_key TEXT,
+    run_id TEXT,
+    root TEXT,
+    root_session TEXT,
+    job TEXT,
+    sender TEXT,
+    is_priced INTEGER NOT NULL,
+    held_tokens INTEGER NOT NULL,
+    held_cost REAL NOT NULL,
+    held_input INTEGER NOT NULL,
+    held_output INTEGER NOT NULL,
+    input INTEGER,
+    output INTEGER,
+    cache_read INTEGER,
+    cache_write INTEGER,
+    cost REAL,
+    is_estimate INTEGER
+  );
+  CREATE INDEX model_calls_open ON model_calls (id) WHERE state = 'held';
+  CREATE INDEX model_calls_run ON model_calls (run_id, id) WHERE run_id IS NOT NULL;
+  CREATE INDEX model_calls_session ON model_calls (session_key, id) WHERE session_key IS NOT NULL;
+  CREATE INDEX model_calls_at ON model_calls (at);
+  CREATE TABLE spend (
+    scope TEXT NOT NULL,
+    period TEXT NOT NULL,
+    name TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    calls INTEGER NOT NULL DEFAULT 0,
+    input INTEGER NOT NULL DEFAULT 0,
+    output INTEGER NOT NULL DEFAULT 0,
+    cache_read INTEGER NOT NULL DEFAULT 0,
+    cache_write INTEGER NOT NULL DEFAULT 0,
+    cost REAL NOT NULL DEFAULT 0,
+    unknown_tokens INTEGER NOT NULL DEFAULT 0,
+    unknown_cost REAL NOT NULL DEFAULT 0,
+    PRIMARY KEY (scope, period, name)
+  ) WITHOUT ROWID;
+  CREATE INDEX spend_tree_at ON spend (at) WHERE scope = 'run';
+  CREATE INDEX spend_at ON spend (at);
+  CREATE TABLE spend_raises (
+    scope TEXT NOT NULL,
+    name TEXT NOT NULL,
+    period TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    tokens INTEGER NOT NULL,
+    usd REAL NOT NULL,
+    PRIMARY KEY (scope, name, period)
+  ) WITHOUT ROWID;
+  CREATE INDEX spend_raises_at ON spend_raises (at);
+  `,
 ];
 
 /** The version that this program writes. */

@@ -26,6 +26,18 @@ export interface PlannedCall extends CallOrigin {
   readonly maxOutputTokens?: number;
   /** US dollars of such a request with the longest answer; 0 when no price is known. */
   readonly highestCost: number;
+  /** What the call can take at most. */
+  readonly most: WorstCase;
+}
+
+/** The most that a call can take: estimates can be too low, and some providers add tokens for thinking to those of the answer. */
+export interface WorstCase {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  /** With fewer tokens of output the call is of no use. */
+  readonly leastOutputTokens: number;
+  /** US dollars for each token, the dearest kind; unset when no price is known. */
+  readonly price?: { readonly input: number; readonly output: number };
 }
 
 /** The tokens and cost of an ended model call. */
@@ -38,7 +50,12 @@ export interface CallCost {
 
 export type Reservation =
   /** `settle` is called exactly once for each reservation, whatever becomes of the call. It must not throw. */
-  | { readonly kind: "allowed"; settle(cost: CallCost): void }
+  | {
+      readonly kind: "allowed";
+      /** The most tokens of output that the call may have, where those are fewer than were asked for. */
+      readonly outputTokens?: number;
+      settle(cost: CallCost): void;
+    }
   /** The call is not made. `reason`: a sentence for the operator. */
   | { readonly kind: "refused"; readonly reason: string };
 

@@ -24,8 +24,8 @@ export interface ApprovalQuestion {
   readonly command: string;
   readonly cwd: string;
   readonly reason: string;
-  /** A plugin asks about a call. The gateway itself asks when unset. */
-  readonly askedBy?: "plugin";
+  /** A plugin asks about a call, or a budget does not allow one of a model. The gateway asks about a command when unset. */
+  readonly askedBy?: "plugin" | "budget";
   /** The files that the command names: the answer is for their content as it is now. */
   readonly files?: readonly BoundFile[];
   /** Names of the variables that plugins add to its environment; the answer is for their values as they are now. */

@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
 import { useMemo } from "preact/hooks";
 import type { Chat } from "../chat.ts";
-import { count } from "../format.ts";
+import { count, dollars } from "../format.ts";
 import type { Part } from "../transcript.ts";
 import type { ShownTurn } from "../view.ts";
 import { Markdown } from "./markdown.tsx";
@@ -106,7 +106,8 @@ function Outcome(props: { turn: ShownTurn }): VNode | null {
   if (turn.live === true || turn.role !== "assistant") return null;
   const { usage } = turn;
   const tokens = usage === undefined ? "" : `${count(usage.input + usage.cached)} in · ${count(usage.output)} out`;
-  const shown = [turn.aborted === true ? "Stopped" : "", turn.model ?? "", tokens].filter((item) => item !== "");
+  const cost = dollars(usage?.cost ?? 0) ?? "";
+  const shown = [turn.aborted === true ? "Stopped" : "", turn.model ?? "", tokens, cost].filter((item) => item !== "");
   if (shown.length === 0) return null;
   const title =
     usage === undefined ? "" : `Tokens: ${usage.input} in, ${usage.cached} from the cache, ${usage.output} out`;

@@ -106,6 +106,8 @@ export interface Usage {
   readonly input: number;
   readonly output: number;
   readonly cached: number;
+  /** US dollars; 0 when the model costs nothing, or nobody knows its price. */
+  readonly cost: number;
 }
 
 /** Reads one text frame; undefined when it is not a frame of protocol 4. */
@@ -287,5 +289,6 @@ export function readUsage(value: unknown): Usage | undefined {
   const cached = number(usage["cacheRead"] ?? usage["cacheReadTokens"]);
   const input = number(usage["input"] ?? usage["inputTokens"]);
   const output = number(usage["output"] ?? usage["outputTokens"]);
-  return input + output + cached === 0 ? undefined : { input, output, cached };
+  const cost = number(fields(usage["cost"])["total"]);
+  return input + output + cached === 0 ? undefined : { input, output, cached, cost };
 }

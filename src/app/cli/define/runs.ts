@@ -1,9 +1,12 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import type { RunListFlags, RunShowFlags } from "../commands/runs/runs.ts";
+import { USAGE_GROUPS } from "../../runs/usage.ts";
+import type { UsageFlags } from "../commands/usage/usage.ts";
 import { wholeNumber, type Act } from "./act.ts";
 
 /** The commands about runs. */
 export function defineRuns(program: Command, act: Act): void {
+  defineUsage(program, act);
   const runs = program.command("runs").description("runs of agents: what they did, and why");
   runs
     .command("list", { isDefault: true })
@@ -25,4 +28,15 @@ export function defineRuns(program: Command, act: Act): void {
         return runsShow(io, runId, options);
       }),
     );
+}
+
+/** The command about what models took. */
+function defineUsage(above: Command, act: Act): void {
+  above
+    .command("usage")
+    .description("what the models took: tokens and costs, also of summaries, subagents and jobs")
+    .addOption(new Option("--by <group>", "one row for each").choices(USAGE_GROUPS).default("day"))
+    .option("--days <count>", "days until today", wholeNumber(1, 3660), 7)
+    .option("--json", "for scripts")
+    .action(act(async (io, flags: UsageFlags) => (await import("../commands/usage/usage.ts")).usage(io, flags)));
 }

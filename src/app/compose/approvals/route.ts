@@ -5,7 +5,7 @@ import type { Config } from "../../config/schema.ts";
 
 /** Where a question is shown, by `approvals.exec` or, for one of a plugin, `approvals.plugin`. Pure. */
 export function approvalRoute(question: RoutedQuestion, config: Config): ApprovalRoute {
-  const kind = question.askedBy ?? "exec";
+  const kind = question.askedBy === "plugin" ? "plugin" : "exec";
   const { enabled, mode, agentFilter, sessionFilter, targets } = config.approvals[kind];
   if (!enabled || mode === "session") return IN_CHAT;
   const { agentId, sessionKey } = question;

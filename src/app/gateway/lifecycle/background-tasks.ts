@@ -3,6 +3,7 @@ import { loadAgentSdk } from "../../../harness/run/warm.ts";
 import { background } from "../../../utils/background.ts";
 import { watchDisk } from "../disk/disk.ts";
 import { defaultModel } from "../model-text.ts";
+import { tellRefusals } from "../budget-notices.ts";
 import type { Parts } from "../parts.ts";
 import { reportReadiness } from "../health.ts";
 import { keepUp } from "./upkeep.ts";
@@ -12,6 +13,7 @@ export function startBackgroundTasks(parts: Parts, signal: AbortSignal): void {
   background("disk watch", watchDisk(parts, signal), parts.log);
   background("readiness", reportReadiness(parts, signal), parts.log);
   background("waiting messages", reportWaiting(parts, signal), parts.log);
+  background("refusals of budgets", tellRefusals(parts, signal), parts.log);
   background("upkeep", keepUp(parts, signal), parts.log);
   background("model warm-up", warmUp(parts), parts.log);
 }

@@ -11,6 +11,7 @@ import { policyMethods } from "./policy-methods.ts";
 import type { Parts } from "../parts.ts";
 import { runMethods } from "./run-methods.ts";
 import { sendMethods } from "./send-methods.ts";
+import { usageMethods } from "./usage-methods.ts";
 
 /** The gateway's methods in addition to the server's own. */
 export const gatewayMethods = (parts: Parts): readonly Method[] => [
@@ -26,4 +27,5 @@ export const gatewayMethods = (parts: Parts): readonly Method[] => [
   ...policyMethods(parts),
   ...runMethods(parts),
   ...sendMethods(parts),
+  ...usageMethods(parts),
 ];

@@ -1,4 +1,5 @@
 import type { Command } from "../command.ts";
+import { budget } from "./budget.ts";
 import { CONTEXT_FORMS, showContext } from "./context.ts";
 import { FORMATS } from "./export-formats.ts";
 import { exportConversation } from "./export.ts";
@@ -53,6 +54,14 @@ export const REPORT_COMMANDS: readonly Command[] = [
     choices: FORMATS,
     at: "apart",
     run: exportConversation,
+  },
+  {
+    name: "budget",
+    who: "owner",
+    help: "The budgets of this conversation: /budget, or /budget raise and how much more, in money or tokens.",
+    choices: ["status"],
+    at: "once",
+    run: budget,
   },
   {
     name: "subagents",

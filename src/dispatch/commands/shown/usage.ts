@@ -1,6 +1,9 @@
 import { USAGE_LEVELS, usageLevelOf, type UsageLevel } from "../../../types/run/usage-level.ts";
 import type { Session } from "../../../types/session.ts";
 import type { CommandAnswer, CommandContext } from "../command.ts";
+import { tokensIn } from "../../../providers/budget/sum.ts";
+import { tokensText, usdText } from "../../../providers/budget/texts.ts";
+import type { SpendSum } from "../../../types/spend/ledger.ts";
 import { lastRunLine } from "../last-run.ts";
 import { tokensOf } from "../status.ts";
 import { storeLevel } from "../store-setting.ts";
@@ -24,6 +27,17 @@ export async function setUsage(context: CommandContext, session?: Session): Prom
     `Usage: ${now}. ${SHOWN[now]}`,
     ...(isAsked ? [`This conversation: ${tokensOf(entry)}`] : []),
     ...(last ? [lastRunLine(last, isOwner)] : []),
+    ...(isAsked ? await todayLines(context) : []),
   ];
   return { text: lines.join("\n") };
 }
+
+/** From the ledger, so with summaries, subagents and calls that failed. Others than owners do not learn what others took. */
+async function todayLines({ key, isOwner, ports: { budgets } }: CommandContext): Promise<readonly string[]> {
+  if (!budgets) return [];
+  const own = `This conversation today: ${sumText(await budgets.spentToday(key))}`;
+  return isOwner ? [own, `Everything today: ${sumText(await budgets.spentToday())}`] : [own];
+}
+
+const sumText = (sum: SpendSum): string =>
+  `${tokensText(tokensIn(sum))}, ${usdText(sum.costUsd)}, ${sum.calls} ${sum.calls === 1 ? "call" : "calls"}`;

@@ -10,6 +10,7 @@ import { setBy } from "../../directives/said.ts";
 import { candidatesFor } from "../candidates.ts";
 import { logRun } from "../log-run.ts";
 import { withPluginModel } from "../model-override.ts";
+import { withSoftModel } from "./soft-model.ts";
 import type { TurnPorts } from "../ports.ts";
 import type { PreparedTurn } from "../prepared-turn.ts";
 import { safeTools } from "./reconcile.ts";
@@ -21,7 +22,8 @@ export async function startTurnRun(turn: Turn, ports: TurnPorts): Promise<StageE
   const prepared = turn.get("prepared");
   const session = turn.get("session");
   const usedAt = session.entry.updatedAt;
-  const candidates = await candidatesOf(prepared, session, { ports, stopping: turn.slot.stopping });
+  const own = await candidatesOf(prepared, session, { ports, stopping: turn.slot.stopping });
+  const candidates = await withSoftModel(own, prepared, session, ports);
   const before = candidates.length > 1 ? await ports.journal.runs.last(session.key) : undefined;
   const barrier = new ToolSendBarrier();
   const isAddressed = addressed(prepared.message) !== undefined;

@@ -8,6 +8,7 @@ import type { State } from "../../state.ts";
 import { Icon } from "../icons.tsx";
 import { SessionRights } from "./rights.tsx";
 import { SettingRow } from "./setting-row.tsx";
+import { Used } from "./used.tsx";
 import { useSettings, type EditedSettings } from "./use-settings.ts";
 
 /** The settings of the open session, beside the conversation. */
@@ -41,6 +42,7 @@ export function SessionSettings(props: { state: State; chat: Chat; close: () => 
         )}
         <Sections {...edited} />
         {edited.rights && <SessionRights rights={edited.rights} />}
+        {state.hello?.methods.includes("usage.cost") === true && <Used sessionKey={state.sessionKey} chat={chat} />}
       </div>
     </dialog>
   );

@@ -1,0 +1,96 @@
+import { existsSync } from "node:fs";
+import { z } from "zod";
+import { tokensText, usdText } from "../../../../providers/budget/texts.ts";
+import { openJournalToRead } from "../../../../store/journal/read-only.ts";
+import { journalPath } from "../../../config/paths.ts";
+import {
+  lastDays,
+  USAGE_GROUPS,
+  type UsageFigures,
+  type UsageGroup,
+  type UsageReport,
+  usageReport,
+} from "../../../runs/usage.ts";
+import { hasGateway } from "../../address.ts";
+import { callOnce } from "../../call-gateway.ts";
+import { type Io, writeJson } from "../../io.ts";
+import { readState } from "../../state.ts";
+import { table } from "../../table.ts";
+
+export interface UsageFlags {
+  readonly by: UsageGroup;
+  readonly days: number;
+  readonly json?: boolean;
+}
+
+const figures = {
+  calls: z.number(),
+  input: z.number(),
+  output: z.number(),
+  cacheRead: z.number(),
+  cacheWrite: z.number(),
+  totalTokens: z.number(),
+  totalCost: z.number(),
+  unknownTokens: z.number(),
+  unknownCost: z.number(),
+};
+
+const reportShape = z.object({
+  by: z.enum(USAGE_GROUPS),
+  since: z.string(),
+  until: z.string(),
+  rows: z.array(z.object({ name: z.string(), ...figures })),
+  totals: z.object(figures),
+  held: z.object({ calls: z.number(), tokens: z.number(), usd: z.number() }),
+});
+
+/** What the models took: the gateway's answer, or the journal's when none runs. */
+export async function usage(io: Io, flags: UsageFlags): Promise<number> {
+  const report = await readReport(io, flags);
+  if (flags.json === true) writeJson(io, report);
+  else io.out(reportText(io, report));
+  return 0;
+}
+
+async function readReport(io: Io, { by, days }: UsageFlags): Promise<UsageReport> {
+  const state = await readState(io);
+  if (hasGateway(io, state))
+    return callOnce(io, state, { method: "usage.cost", params: { by, days }, shape: reportShape });
+  const path = journalPath(state.paths);
+  const asked = lastDays(days, Date.now(), state.config.budgets.timezone);
+  if (!existsSync(path)) return usageReport(EMPTY, by, asked);
+  const journal = await openJournalToRead(path);
+  try {
+    return await usageReport(journal.spend, by, asked);
+  } finally {
+    await journal.close();
+  }
+}
+
+/** A state directory without a journal. */
+const EMPTY = { lines: async () => [], held: async () => ({ calls: 0, tokens: 0, usd: 0 }) };
+
+function reportText(io: Io, { by, since, until, rows, totals, held }: UsageReport): string {
+  if (rows.length === 0 && held.calls === 0) return `No model was asked from ${since} to ${until}.\n`;
+  const cells = (name: string, { calls, input, output, cacheRead, cacheWrite, totalCost }: UsageFigures) => [
+    name,
+    ...[calls, input, output, cacheRead, cacheWrite].map((figure) => figure.toLocaleString("en-US")),
+    usdText(totalCost),
+  ];
+  const head = [by.toUpperCase(), "CALLS", "IN", "OUT", "CACHE READ", "CACHE WRITE", "COST"];
+  const lines = [...rows.map((row) => cells(row.name, row)), ...(rows.length > 1 ? [cells("all", totals)] : [])];
+  return table(io, head, lines) + openText(totals, held);
+}
+
+/** What is not known yet, or never will be. */
+function openText({ unknownTokens, unknownCost }: UsageFigures, held: UsageReport["held"]): string {
+  const lost =
+    unknownTokens > 0
+      ? `Calls of a gateway that was killed may have taken up to ${tokensText(unknownTokens)} (${usdText(unknownCost)}) more.\n`
+      : "";
+  const open =
+    held.calls > 0
+      ? `Running now: ${held.calls} calls, for which ${tokensText(held.tokens)} (${usdText(held.usd)}) are held.\n`
+      : "";
+  return lost + open;
+}

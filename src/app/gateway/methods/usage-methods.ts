@@ -1,0 +1,141 @@
+import { z } from "zod";
+import { agentOf, resolveAlias } from "../../../sessions/keys.ts";
+import { sessionKey } from "../../../types/ids.ts";
+import type { SpendLine } from "../../../types/spend/ledger.ts";
+import { defineMethod, type Method } from "../../../types/method.ts";
+import { sumOf } from "../../../providers/budget/sum.ts";
+import { figuresOf, lastDays, rowsOf, USAGE_GROUPS, type UsageDays, usageReport } from "../../runs/usage.ts";
+import type { Parts } from "../parts.ts";
+
+const date = z
+  .string()
+  .regex(/^\d{4}-\d{2}-\d{2}$/)
+  .optional();
+const RANGES = { "7d": 7, "30d": 30, "90d": 90, "1y": 366, all: 36_500 } as const;
+const MOST_SESSIONS = 50;
+
+const period = z.looseObject({
+  startDate: date,
+  endDate: date,
+  days: z.int().min(1).max(36_500).optional(),
+  range: z.enum(["7d", "30d", "90d", "1y", "all"]).optional(),
+});
+
+/** The methods that show what was used, and what the budgets leave. */
+export const usageMethods = (parts: Parts): readonly Method[] => [
+  defineMethod({
+    name: "usage.status",
+    scope: "operator.read",
+    params: z.looseObject({ sessionKey: z.string().min(1).optional() }),
+    run: ({ sessionKey: key }) => usageStatus(parts, key),
+  }),
+  defineMethod({
+    name: "usage.cost",
+    scope: "operator.read",
+    params: period.extend({ by: z.enum(USAGE_GROUPS).optional() }),
+    run: async ({ by = "day", ...asked }) => {
+      const days = daysOf(asked, parts);
+      const { spend } = parts.core.journal;
+      const daily = await usageReport(spend, "day", days);
+      const rows = by === "day" ? daily.rows : (await usageReport(spend, by, days)).rows;
+      return {
+        updatedAt: Date.now(),
+        days: daily.rows.length,
+        daily: daily.rows.map(({ name, ...figures }) => ({ date: name, ...figures })),
+        totals: daily.totals,
+        ...days,
+        by,
+        rows,
+        held: daily.held,
+      };
+    },
+  }),
+  defineMethod({
+    name: "sessions.usage",
+    scope: "operator.read",
+    params: period.extend({
+      key: z.string().min(1).optional(),
+      agentId: z.string().min(1).optional(),
+      agentScope: z.literal("all").optional(),
+      groupBy: z.enum(["instance", "family"]).optional(),
+      limit: z.int().min(1).optional(),
+    }),
+    run: (asked) => sessionsUsage(parts, asked),
+  }),
+];
+
+/** `providers`: the windows of subscriptions, of which this gateway reads none. */
+async function usageStatus({ core, live }: Parts, asked: string | undefined): Promise<object> {
+  const key = asked === undefined ? undefined : resolveAlias(asked, live.defaultAgent.id);
+  const agentId = key === undefined ? live.defaultAgent.id : agentOf(key, live.defaultAgent.id);
+  const origin = { cause: "message", agentId, ...(key !== undefined && { sessionKey: key }) } as const;
+  const { budgets } = core.models;
+  return {
+    updatedAt: Date.now(),
+    providers: [],
+    budgets: await budgets.states(origin),
+    today: figuresOf(await budgets.spentToday(key)),
+  };
+}
+
+type Period = Partial<Record<"startDate" | "endDate", string | undefined>> & {
+  readonly days?: number | undefined;
+  readonly range?: keyof typeof RANGES | undefined;
+};
+
+function daysOf({ startDate, endDate, days, range = "30d" }: Period, { live }: Parts): UsageDays {
+  const last = lastDays(days ?? RANGES[range], Date.now(), live.config.budgets.timezone);
+  return { since: startDate ?? last.since, until: endDate ?? last.until };
+}
+
+interface SessionsAsk extends Period {
+  readonly key?: string | undefined;
+  readonly agentId?: string | undefined;
+  readonly groupBy?: "instance" | "family" | undefined;
+  readonly limit?: number | undefined;
+}
+
+/** Conversations with what they took, the dearest first; with `family`, each with its subagents. */
+async function sessionsUsage(parts: Parts, asked: SessionsAsk): Promise<object> {
+  const { core, live } = parts;
+  const defaultAgent = live.defaultAgent.id;
+  const days = daysOf(asked, parts);
+  const name = asked.key === undefined ? undefined : resolveAlias(asked.key, defaultAgent);
+  const { spend } = core.journal;
+  const own = await spend.lines({ scope: "session", name, ...days });
+  const family = asked.groupBy === "family" ? await spend.lines({ scope: "family", name, ...days }) : [];
+  const isWanted = (line: SpendLine) =>
+    asked.agentId === undefined || agentOf(sessionKey(line.name), defaultAgent) === asked.agentId;
+  const lines = [...own, ...family].filter(isWanted);
+  const rows = rowsOf(lines, (line) => line.name).toSorted((a, b) => b.totalTokens - a.totalTokens);
+  const sessions = rows.slice(0, asked.limit ?? MOST_SESSIONS).map(({ name: key, ...usage }) => {
+    const entry = core.sessions.peek(resolveAlias(key, defaultAgent));
+    const { sessionId, updatedAt } = entry ?? {};
+    const agentId = agentOf(sessionKey(key), defaultAgent);
+    return {
+      key,
+      agentId,
+      ...(sessionId !== undefined && { sessionId }),
+      ...(updatedAt !== undefined && { updatedAt }),
+      usage,
+    };
+  });
+  return {
+    updatedAt: Date.now(),
+    startDate: days.since,
+    endDate: days.until,
+    sessions,
+    totals: figuresOf(sumOf(lines)),
+    aggregates: await aggregatesOf(parts, days, lines),
+  };
+}
+
+async function aggregatesOf({ core }: Parts, days: UsageDays, lines: readonly SpendLine[]): Promise<object> {
+  const { spend } = core.journal;
+  const [models, agents] = await Promise.all([usageReport(spend, "model", days), usageReport(spend, "agent", days)]);
+  return {
+    byModel: models.rows.map(({ name, ...totals }) => ({ model: name, totals })),
+    byAgent: agents.rows.map(({ name, ...totals }) => ({ agentId: name, totals })),
+    daily: rowsOf(lines, ({ day }) => day).map(({ name, ...figures }) => ({ date: name, ...figures })),
+  };
+}

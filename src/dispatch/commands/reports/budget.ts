@@ -1,0 +1,51 @@
+import type { Budgets, BudgetState, WantedRaise } from "../../../types/spend/budgets.ts";
+import type { CallOrigin } from "../../../types/run/model-meter.ts";
+import { takenText } from "../../../providers/budget/texts.ts";
+import type { CommandAnswer, CommandContext } from "../command.ts";
+
+const HOW = "To allow more until its time is over: /budget raise 2, /budget raise 50000 tokens, /budget raise 2 day.";
+const NONE = "No budget limits this conversation. The config sets limits in budgets.";
+
+/** Shows the budgets that limit a conversation, or raises one. */
+export async function budget(context: CommandContext): Promise<CommandAnswer> {
+  const { budgets } = context.ports;
+  if (!budgets) return { text: NONE };
+  const origin = originOf(context);
+  const [word = "", ...words] = context.args.trim().split(/\s+/);
+  if (word === "" || word === "status") return { text: await statesText(budgets, origin) };
+  const wanted = word === "raise" ? wantedIn(words) : undefined;
+  if (!wanted) return { text: `I do not understand that. ${HOW}` };
+  const raised = await budgets.raise(origin, wanted);
+  if (typeof raised === "string") return { text: raised };
+  return { text: [`Raised. ${lineOf(raised)}`, ...goOn(context)].join("\n") };
+}
+
+function originOf({ ports, key }: CommandContext): CallOrigin {
+  return { cause: "message", agentId: ports.settings().agentOf(key), sessionKey: key };
+}
+
+async function statesText(budgets: Budgets, origin: CallOrigin): Promise<string> {
+  const states = await budgets.states(origin);
+  return states.length === 0 ? NONE : ["Budgets:", ...states.map(lineOf), HOW].join("\n");
+}
+
+/** One budget in a line. */
+const lineOf = (state: BudgetState): string => `${state.key} (${state.what}): ${takenText(state)}`;
+
+/** `2`, `$2`, `2 day`, `50000 tokens`, `50000 tokens session`. */
+function wantedIn([amount = "", ...rest]: readonly string[]): WantedRaise | undefined {
+  const figure = Number(amount.replace(/^\$/, "").replaceAll(",", ""));
+  if (amount === "" || !Number.isFinite(figure) || figure <= 0) return undefined;
+  const isTokens = /^tokens?$/i.test(rest[0] ?? "");
+  const key = isTokens ? rest[1] : rest[0];
+  if (rest.length > (isTokens ? 2 : 1)) return undefined;
+  return { ...(isTokens ? { tokens: Math.ceil(figure) } : { money: figure }), ...(key !== undefined && { key }) };
+}
+
+/** The runs that wait for a budget try again. */
+function goOn({ approvals, message }: CommandContext): readonly string[] {
+  const by = `${message.from.channel}:${message.sender.id}`;
+  const waiting = approvals.list().filter(({ askedBy }) => askedBy === "budget");
+  for (const { id } of waiting) approvals.resolve(id, "allow-once", by);
+  return waiting.length === 0 ? [] : ["What waited for it goes on."];
+}

@@ -1,0 +1,137 @@
+import type { Clock } from "../../types/clock.ts";
+import type { RunId } from "../../types/ids.ts";
+import type { Log } from "../../types/log.ts";
+import type { CallCost, ModelMeter, PlannedCall, Reservation } from "../../types/run/model-meter.ts";
+import type { HoldRequest, SpendAccount, SpendLedger } from "../../types/spend/ledger.ts";
+import { background } from "../../utils/background.ts";
+import { forgetOldest } from "../../utils/forget-oldest.ts";
+import { capsFor, hasCaps } from "./caps.ts";
+import type { BudgetsConfig } from "./config.ts";
+import { daysAt } from "./days.ts";
+import { amountOf, type CapRefusal, decide } from "./decide.ts";
+import { refusalText } from "./texts.ts";
+
+/** A call that was refused, with the limit that did it. */
+export interface RefusedCall extends CapRefusal {
+  readonly call: PlannedCall;
+  readonly account: SpendAccount;
+  /** For an owner. */
+  readonly text: string;
+}
+
+export interface BudgetPorts {
+  readonly ledger: SpendLedger;
+  readonly clock: Pick<Clock, "now">;
+  readonly log: Log;
+  /** As the config is now. */
+  config(): BudgetsConfig;
+}
+
+interface MeterPorts extends BudgetPorts {
+  /** Called for each call that is refused. Must not throw. */
+  onRefused(refused: RefusedCall): void;
+}
+
+/** Runs of which the last refusal is remembered. */
+const MOST_RUNS = 1000;
+
+type Held = Awaited<ReturnType<SpendLedger["hold"]>>;
+
+/**
+ * Holds the worst case of every model call in the ledger, and settles it. Without limits in the config nothing waits for the ledger: the
+ * hold is written with whatever else the journal writes at that moment.
+ */
+export class BudgetMeter implements ModelMeter {
+  readonly #ports: MeterPorts;
+  readonly #refused = new Map<RunId, RefusedCall>();
+  readonly #writes = new Set<Promise<void>>();
+
+  constructor(ports: MeterPorts) {
+    this.#ports = ports;
+  }
+
+  async reserve(call: PlannedCall): Promise<Reservation> {
+    const config = this.#ports.config();
+    const request = this.#requestFor(call, config);
+    if (!hasCaps(config)) return this.#allowed(this.#uncapped(request, call));
+    const held = await this.#capped(request, call, config);
+    if ("refusal" in held) return this.#refuse(call, held);
+    if (call.runId !== undefined) this.#refused.delete(call.runId);
+    const { output } = held;
+    const allowed = this.#allowed(Promise.resolve(held.id));
+    return output < call.most.outputTokens ? { ...allowed, outputTokens: output } : allowed;
+  }
+
+  /** The last refused call of a run; undefined when its last call was allowed. */
+  refusedIn(runId: RunId): RefusedCall | undefined {
+    return this.#refused.get(runId);
+  }
+
+  /** Resolves when every settlement is written. */
+  async flushed(): Promise<void> {
+    while (this.#writes.size > 0) await Promise.all(this.#writes);
+  }
+
+  #requestFor(call: PlannedCall, { timezone }: BudgetsConfig): HoldRequest {
+    const { cause, model, profileId, agentId, sessionKey, runId, plugin, most } = call;
+    const at = this.#ports.clock.now();
+    const { day } = daysAt(at, timezone);
+    return { cause, model, profileId, agentId, sessionKey, runId, plugin, isPriced: most.price !== undefined, at, day };
+  }
+
+  /** Undefined when the hold could not be written: the call is made all the same, because nothing limits it. */
+  async #uncapped(request: HoldRequest, { most }: PlannedCall): Promise<number | undefined> {
+    try {
+      const held: Held = await this.#ports.ledger.hold(request, () => ({ hold: amountOf(most, most.outputTokens) }));
+      return "id" in held ? held.id : undefined;
+    } catch (error) {
+      this.#ports.log.error("cost of a call not held", { error });
+      return undefined;
+    }
+  }
+
+  async #capped(request: HoldRequest, { most }: PlannedCall, config: BudgetsConfig) {
+    const days = daysAt(request.at, config.timezone);
+    let output = 0;
+    const held = await this.#ports.ledger.hold<CapRefusal>(request, (account, balanceOf) => {
+      const decision = decide(most, capsFor(config, account, days), balanceOf);
+      if ("hold" in decision) output = decision.hold.output;
+      return decision;
+    });
+    return { ...held, output };
+  }
+
+  #refuse(call: PlannedCall, { refusal, account }: { refusal: CapRefusal; account: SpendAccount }): Reservation {
+    const { model, most } = call;
+    const text = refusalText(refusal, `${model.provider}/${model.id}`, amountOf(most, most.outputTokens));
+    const refused = { ...refusal, call, account, text };
+    if (call.runId !== undefined) {
+      this.#refused.set(call.runId, refused);
+      forgetOldest(this.#refused, MOST_RUNS);
+    }
+    this.#ports.onRefused(refused);
+    return { kind: "refused", reason: text };
+  }
+
+  #allowed(held: Promise<number | undefined>): Extract<Reservation, { kind: "allowed" }> {
+    return {
+      kind: "allowed",
+      settle: (cost) => {
+        const written = this.#settle(held, cost).finally(() => this.#writes.delete(written));
+        this.#writes.add(written);
+        background("settlement of a model call", written, this.#ports.log);
+      },
+    };
+  }
+
+  /** Never rejects. A hold that cannot be settled stays held, and is resolved at the next start. */
+  async #settle(held: Promise<number | undefined>, { usage, isEstimate }: CallCost): Promise<void> {
+    const { ledger, clock, log } = this.#ports;
+    try {
+      const id = await held;
+      if (id !== undefined) await ledger.settle(id, { usage, isEstimate, at: clock.now() });
+    } catch (error) {
+      log.error("cost of a call not settled", { error });
+    }
+  }
+}

@@ -1,0 +1,127 @@
+import type {
+  Amount,
+  Balance,
+  SpendAccount,
+  SpendAsk,
+  SpendLine,
+  SpendPlace,
+  SpendScope,
+} from "../../types/spend/ledger.ts";
+import type { Usage } from "../../types/run/model.ts";
+import { count, text } from "../journal/columns.ts";
+import type { Row, Statements } from "../journal/sqlite.ts";
+
+/** The period of a run's tree, which has no days. */
+const TREE = "tree";
+
+const ADD = `
+  INSERT INTO spend (scope, period, name, at, calls, input, output, cache_read, cache_write, cost)
+  VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?, ?)
+  ON CONFLICT (scope, period, name) DO UPDATE SET at = excluded.at, calls = calls + 1, input = input + excluded.input,
+    output = output + excluded.output, cache_read = cache_read + excluded.cache_read,
+    cache_write = cache_write + excluded.cache_write, cost = cost + excluded.cost`;
+const ADD_UNKNOWN = `
+  INSERT INTO spend (scope, period, name, at, calls, unknown_tokens, unknown_cost) VALUES (?, ?, ?, ?, 1, ?, ?)
+  ON CONFLICT (scope, period, name) DO UPDATE SET at = excluded.at, calls = calls + 1,
+    unknown_tokens = unknown_tokens + excluded.unknown_tokens, unknown_cost = unknown_cost + excluded.unknown_cost`;
+// A month is at most 31 rows of one name.
+const SPENT = `
+  SELECT coalesce(sum(input + output + cache_read + cache_write + unknown_tokens), 0) AS tokens,
+    coalesce(sum(cost + unknown_cost), 0) AS usd
+  FROM spend WHERE scope = ? AND name = ? AND period BETWEEN ? AND ?`;
+const RAISED = "SELECT tokens, usd FROM spend_raises WHERE scope = ? AND name = ? AND period = ?";
+const RAISE = `
+  INSERT INTO spend_raises (scope, name, period, at, tokens, usd) VALUES (?, ?, ?, ?, ?, ?)
+  ON CONFLICT (scope, name, period) DO UPDATE SET at = excluded.at, tokens = tokens + excluded.tokens, usd = usd + excluded.usd`;
+const LINES =
+  "SELECT * FROM spend WHERE scope = ? AND period BETWEEN ? AND ? AND (? IS NULL OR name = ?) ORDER BY period, name";
+
+/** A call as the sums count it. */
+export interface CountedCall {
+  readonly account: SpendAccount;
+  /** As `provider/id`. */
+  readonly model: string;
+  readonly day: string;
+  readonly at: number;
+}
+
+/** The names under which a call counts, in their order. */
+export function namesOf({
+  account,
+  model,
+}: Pick<CountedCall, "account" | "model">): readonly (readonly [SpendScope, string])[] {
+  const { agent, session, rootSession, job, sender, root } = account;
+  const isOfTree = rootSession !== undefined && rootSession !== session;
+  const names: readonly (readonly [SpendScope, string | undefined])[] = [
+    ["all", ""],
+    ["agent", agent],
+    ["session", session],
+    ["family", isOfTree ? rootSession : undefined],
+    ["job", job],
+    ["sender", sender],
+    ["model", model],
+    ["run", root],
+  ];
+  return names.flatMap(([scope, name]) => (name === undefined ? [] : [[scope, name] as const]));
+}
+
+const periodOf = (scope: SpendScope, day: string): string => (scope === "run" ? TREE : day);
+
+/** Adds a settled call to each sum that it is part of. */
+export function addSpent(
+  sql: Statements,
+  call: CountedCall,
+  { input, output, cacheRead, cacheWrite, cost }: Usage,
+): void {
+  for (const [scope, name] of namesOf(call))
+    sql.run(ADD, scope, periodOf(scope, call.day), name, call.at, input, output, cacheRead, cacheWrite, cost.total);
+}
+
+/** Adds what a call of a killed process may have cost. */
+export function addUnknown(sql: Statements, call: CountedCall, { tokens, usd }: Amount): void {
+  for (const [scope, name] of namesOf(call))
+    sql.run(ADD_UNKNOWN, scope, periodOf(scope, call.day), name, call.at, tokens, usd);
+}
+
+/** What is spent at a place, without holds. */
+export function spentAt(sql: Statements, { scope, name, since = TREE, until = TREE }: SpendPlace): Amount {
+  return amountOf(sql.one(SPENT, scope, name, since, until));
+}
+
+/** A raise belongs to the days for which it was given, exactly. */
+export const raisedAt = (sql: Statements, place: SpendPlace): Amount =>
+  amountOf(sql.one(RAISED, place.scope, place.name, raisePeriod(place)));
+
+export function addRaise(
+  sql: Statements,
+  place: SpendPlace,
+  { tokens, usd, at }: Amount & { readonly at: number },
+): void {
+  sql.run(RAISE, place.scope, place.name, raisePeriod(place), at, tokens, usd);
+}
+
+const raisePeriod = ({ since = TREE, until = TREE }: SpendPlace): string => `${since}/${until}`;
+
+export const readLines = (sql: Statements, { scope, since, until, name }: SpendAsk): readonly SpendLine[] =>
+  sql.all(LINES, scope, since, until, name ?? null, name ?? null).map(toLine);
+
+function toLine(row: Row): SpendLine {
+  return {
+    day: text(row, "period"),
+    name: text(row, "name"),
+    calls: count(row, "calls"),
+    input: count(row, "input"),
+    output: count(row, "output"),
+    cacheRead: count(row, "cache_read"),
+    cacheWrite: count(row, "cache_write"),
+    costUsd: count(row, "cost"),
+    unknown: { tokens: count(row, "unknown_tokens"), usd: count(row, "unknown_cost") },
+  };
+}
+
+const amountOf = (row: Row | undefined): Amount => ({ tokens: count(row, "tokens"), usd: count(row, "usd") });
+
+export const balanceOf = (spent: Amount, held: Amount, raised: Amount): Balance => ({
+  taken: { tokens: spent.tokens + held.tokens, usd: spent.usd + held.usd },
+  raised,
+});

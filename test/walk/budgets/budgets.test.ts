@@ -1,0 +1,149 @@
+import { describe } from "vitest";
+import { call } from "../../kit/gateway/rpc.ts";
+import { type Config, test, type World } from "../../kit/gateway/world.ts";
+
+const OWNED = { commands: { ownerAllowFrom: ["telegram:1001"] } };
+/** What the scripted provider counts for each call. */
+const IN = 10;
+const OUT = 5;
+/** Dollars for a million tokens: a thousandth of one each. */
+const COST = { input: 1000, output: 1000 };
+
+function priced({ model: { url } }: World, more: Config = {}): Config {
+  const models = [
+    { id: "fake-1", contextWindow: 100_000, maxTokens: 2000, cost: COST },
+    { id: "small", contextWindow: 100_000, maxTokens: 2000, cost: { input: 1, output: 1 } },
+  ];
+  const providers = { fake: { baseUrl: url, apiKey: "x", api: "openai-completions", models } };
+  return { ...OWNED, models: { providers }, ...more };
+}
+
+describe.concurrent("what models take", () => {
+  test("is the same figure in every place, and the provider's", async ({ world, expect }) => {
+    const { home, gateway } = await world.start(priced(world));
+    world.script([
+      [/second/, () => ({ text: "well: second" })],
+      [/long/, () => ({ text: "a b c" })],
+    ]);
+    world.telegram.say("long one");
+    await world.told("a b c");
+    world.telegram.say("second");
+    await world.told("well: second");
+    const calls = world.model.calls.length;
+    const meant = { calls, input: calls * IN, output: calls * OUT, totalTokens: calls * (IN + OUT) };
+    const cost = expect.closeTo(calls * (IN + OUT) * 0.001, 9);
+    const asked = await home.run(["usage", "--by", "model", "--json"]);
+    expect(JSON.parse(asked.stdout)).toMatchObject({
+      rows: [{ name: "fake/fake-1", ...meant, totalCost: cost }],
+      totals: meant,
+      held: { calls: 0, tokens: 0 },
+    });
+    for (const by of ["day", "agent", "session"])
+      expect(JSON.parse((await home.run(["usage", "--by", by, "--json"])).stdout)).toMatchObject({ rows: [meant] });
+    expect(await call(gateway, "usage.cost")).toMatchObject({ totals: { ...meant, totalCost: cost }, daily: [meant] });
+    expect(await call(gateway, "sessions.usage")).toMatchObject({ totals: meant, sessions: [{ usage: meant }] });
+    expect(await call(gateway, "usage.status")).toMatchObject({ budgets: [], today: meant });
+    world.telegram.say("/usage");
+    const line = `${meant.totalTokens} tokens, $0.0${meant.totalTokens}0, ${calls} calls`;
+    await world.told(`This conversation today: ${line}`);
+    await gateway.kill();
+    expect((await home.run(["usage"])).stdout).toMatch(
+      new RegExp(`^DAY[^]*${calls} +${meant.input} +${meant.output} `),
+    );
+  });
+});
+
+describe.concurrent("a budget", () => {
+  test("asks an owner when it is used up, and the answer goes on after a yes", async ({ world, expect }) => {
+    const { gateway } = await world.start(priced(world, { budgets: { day: { money: 0.01 } } }));
+    world.model.answer(() => ({ text: "Good day." }));
+    world.telegram.say("hello");
+    const asked = await world.told("A budget does not allow the next step");
+    expect(asked.text).toContain(
+      "the budget for today does not allow it: $0.00 of $0.0100 is spent or held, and this call can take up to $",
+    );
+    expect(world.model.calls).toEqual([]);
+    world.telegram.say(`/approve ${/\/approve (\w+)/.exec(asked.text)?.[1]} once`);
+    await world.told("Good day.");
+    expect(await call(gateway, "usage.status")).toMatchObject({
+      budgets: [{ key: "budgets.day", usd: { taken: expect.closeTo(0.015, 9) } }],
+    });
+  });
+
+  test("is raised with /budget raise, and what waited goes on", async ({ world }) => {
+    await world.start(priced(world, { budgets: { session: { tokens: 100 } } }));
+    world.model.answer(() => ({ text: "Good day." }));
+    world.telegram.say("hello");
+    await world.told("A budget does not allow the next step");
+    world.telegram.say("/budget raise 50000 tokens");
+    await world.told("Raised. budgets.session (this conversation today): 0 of 50,100 tokens");
+    await world.told("Good day.");
+    world.telegram.say("/budget");
+    await world.told("budgets.session (this conversation today): 15 of 50,100 tokens");
+  });
+
+  test("says so in the chat after a no, and asks no model", async ({ world, expect }) => {
+    await world.start(priced(world, { budgets: { day: { money: 0.01 } } }));
+    world.model.answer(() => ({ text: "Good day." }));
+    world.telegram.say("hello");
+    const asked = await world.told("A budget does not allow the next step");
+    world.telegram.say(`/approve ${/\/approve (\w+)/.exec(asked.text)?.[1]} deny`);
+    await world.told("The budget does not allow another model call right now");
+    expect(world.model.calls).toEqual([]);
+  });
+
+  test("of a single call shortens the answer that is asked for", async ({ world, expect }) => {
+    await world.start(priced(world, { budgets: { call: { tokens: 20_000 } } }));
+    world.model.answer(() => ({ text: "Good day." }));
+    world.telegram.say("hello");
+    await world.told("Good day.");
+    expect(world.model.calls[0]?.maxTokens).toBe(2000);
+  });
+
+  test("skips what nobody waits for, and says so once", async ({ world, expect }) => {
+    const { home } = await world.start(priced(world, { budgets: { job: { tokens: 0 } } }));
+    world.script([
+      [/and now/, () => ({ text: "All well." })],
+      [/hello/, () => ({ text: "Good day." })],
+    ]);
+    world.telegram.say("hello");
+    await world.told("Good day.");
+    const added = await home.run([
+      "cron",
+      "add",
+      "0 9 * * *",
+      "look around",
+      "--name",
+      "look",
+      "--no-deliver",
+      "--json",
+    ]);
+    const [, id = ""] = /"id": "([^"]+)"/.exec(added.stdout) ?? [];
+    for (const _time of [1, 2]) await home.run(["cron", "run", id, "--wait", "--poll-interval", "50ms"]);
+    const told = await world.told("Skipped (cron): the budget for this job today does not allow it");
+    expect(told.text).toContain("budgets.job");
+    const runs = await home.run(["cron", "runs", "--id", id, "--json"]);
+    expect(runs.stdout.match(/"status": "skipped"/g)).toHaveLength(2);
+    world.telegram.say("and now?");
+    await world.told("All well.");
+    expect(world.telegram.sent.filter(({ text }) => text.includes("Skipped (cron)"))).toHaveLength(1);
+    expect(world.model.calls).toHaveLength(2);
+  });
+
+  test("that is nearly used up has a smaller model answer, and the chat is told once", async ({ world, expect }) => {
+    const soft = { share: 0.0001, model: "fake/small" };
+    await world.start(priced(world, { budgets: { session: { tokens: 100_000 }, soft } }));
+    world.script(
+      ["one", "two", "three"].toReversed().map((word) => [new RegExp(word), () => ({ text: `I say ${word}.` })]),
+    );
+    for (const word of ["one", "two", "three"]) {
+      world.telegram.say(word);
+      await world.told(`I say ${word}.`);
+    }
+    expect(world.model.calls.map(({ model }) => model)).toEqual(["fake-1", "small", "small"]);
+    const told = world.telegram.sent.filter(({ text }) => text.includes("so fake/small answers"));
+    expect(told.map(({ text }) => text)).toEqual([
+      "💰 Most of the budget for this conversation today is used (15 of 100,000 tokens), so fake/small answers.",
+    ]);
+  });
+});

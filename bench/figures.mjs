@@ -19,6 +19,16 @@ export const policyFigures = ({ ours }) => [
   }),
 ];
 
+/** Tokens of the tools' schemas for each profile; only the one of coding has a target. */
+export const schemaFigures = ({ ours }) =>
+  ["minimal", "coding", "messaging", "full"].map((profile) =>
+    figure(`schemas of the tools: profile ${profile}`, {
+      unit: "tokens",
+      here: spread(ours, (row) => row.tokens[profile]),
+      ...(profile === "coding" && { target: atMost(4000) }),
+    }),
+  );
+
 /** What the two tools of the web take; the event loop is that of the process that reads the page. */
 export function webFigures({ ours }) {
   const times = (key, target) => ({

@@ -19,6 +19,34 @@ export const policyFigures = ({ ours }) => [
   }),
 ];
 
+/** Tokens of the tools' schemas for each profile; only the one of coding has a target. */
+export const schemaFigures = ({ ours }) =>
+  ["minimal", "coding", "messaging", "full"].map((profile) =>
+    figure(`schemas of the tools: profile ${profile}`, {
+      unit: "tokens",
+      here: spread(ours, (row) => row.tokens[profile]),
+      ...(profile === "coding" && { target: atMost(4000) }),
+    }),
+  );
+
+/** What the two tools of the web take; the event loop is that of the process that reads the page. */
+export function webFigures({ ours }) {
+  const times = (key, target) => ({
+    unit: "ms",
+    here: spread(
+      ours.flatMap((row) => row[key]),
+      (ms) => ms,
+    ),
+    target: atMost(target),
+  });
+  return [
+    figure("web_fetch: a page of 2 MB", times("fetchMs", 150)),
+    figure("web_fetch: event loop meanwhile, p99", times("loopP99Ms", 20)),
+    figure("web_fetch: the same page from the cache", times("cachedFetchMs", 5)),
+    figure("web_search: the same search from the cache", times("cachedSearchMs", 5)),
+  ];
+}
+
 export function startFigures({ ours, floor }) {
   const starts = (rows) => rows.flatMap((row) => row.rows);
   const healthz = (row) => row.healthz;

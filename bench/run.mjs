@@ -42,6 +42,8 @@ const experiments = {
   channels: { run: ["channels.mjs", "10000", "500"], figures: F.channelFigures },
   sandbox: { run: ["sandbox.mjs", "60"], figures: F.sandboxFigures },
   policy: { run: ["policy.mjs", "500", "2000"], figures: F.policyFigures },
+  schemas: { run: ["schemas.mjs"], figures: F.schemaFigures },
+  web: { run: ["web.mjs", "15"], figures: F.webFigures },
   plugins: { run: ["plugins.mjs", "15", "100", "3"], figures: F.pluginFigures },
 };
 

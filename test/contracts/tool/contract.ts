@@ -7,6 +7,7 @@ import type { ToolResult } from "../../../src/types/run/tool.ts";
 import { createTools } from "../../kit/create-tools.ts";
 import { MEDIA, mediaContributions } from "./media-kit.ts";
 import { sessionToolsKit } from "./session-kit.ts";
+import { webContributions } from "./web-kit.ts";
 import { agentSettings, noRules, textOf } from "../../kit/tools.ts";
 import { systemClock } from "../../../src/types/clock.ts";
 import { Processes } from "../../../src/tools/process/processes.ts";
@@ -82,7 +83,7 @@ const WRONG: Readonly<Record<string, readonly unknown[]>> = {
 /** Each argument of the schema with values of other types. */
 function wrongCalls({ name, valid }: ToolUnderTest): readonly Readonly<Record<string, unknown>>[] {
   const settings = { ...agentSettings(ground.workspace), media: MEDIA };
-  const own = [...sessionToolsKit().contributions, ...mediaContributions()];
+  const own = [...sessionToolsKit().contributions, ...mediaContributions(), ...webContributions()];
   const made = createTools({ settings, rules: noRules, rights: "owner", deniedPaths: [], processes, own });
   const { properties } = toolSchema(made.find((tool) => tool.name === name)!);
   if (!isFields(properties)) return [];

@@ -59,6 +59,8 @@ fileToolContract({
   onPlain: /is no PDF file/,
   refuses: ["deep", "binary", "latin1", "holes", "text-and-holes"],
 });
+toolContract({ name: "web_search", valid: { query: "weather" } });
+toolContract({ name: "web_fetch", valid: { url: "http://127.0.0.1:1/" } });
 toolContract({ name: "exec", valid: { command: "touch made" } });
 toolContract({ name: "update_plan", valid: { plan: [{ step: "look", status: "pending" }] } });
 toolContract({ name: "session_status", valid: { sessionKey: "s1" } });

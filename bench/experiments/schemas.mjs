@@ -1,0 +1,16 @@
+// node schemas.mjs   what the schemas of the gateway's own tools cost in each request, for each profile: a quarter of their characters.
+import process from "node:process";
+import { configSchema } from "../../src/app/config/schema.ts";
+import { builtInTools } from "../../src/app/docs/built-in-tools.ts";
+import { profilesWith } from "../../src/tools/policy/stages.ts";
+import { save } from "../kit/numbers.mjs";
+
+const tools = builtInTools(configSchema.parse({}).browser);
+const tokensOf = ({ name, schema }) => Math.ceil((JSON.stringify(schema).length + name.length) / 4);
+const sum = (some) => some.reduce((all, tool) => all + tokensOf(tool), 0);
+const profiles = ["minimal", "coding", "messaging"].map((profile) => [
+  profile,
+  sum(tools.filter(({ name }) => profilesWith(name).includes(profile))),
+]);
+save("schemas", { tokens: { ...Object.fromEntries(profiles), full: sum(tools) } });
+process.exit(0);

@@ -53,6 +53,29 @@ describe.concurrent("what models take", () => {
   });
 });
 
+describe.concurrent("a call of a gateway that is killed", () => {
+  test("counts with what it may have taken, and is shown apart", async ({ world, expect }) => {
+    const { home, gateway } = await world.start(priced(world));
+    world.model.answer(() => "hang");
+    world.telegram.say("hello");
+    await expect.poll(() => world.model.calls.length, { timeout: 20_000 }).toBe(1);
+    expect((await home.run(["usage"])).stdout).toMatch(
+      /Running now: 1 calls, for which [\d,]+ tokens \(\$\d+\.\d\d\) are held\./,
+    );
+    await gateway.kill("SIGKILL");
+    world.model.answer(() => ({ text: "Good day." }));
+    await home.start();
+    await world.told("Good day.");
+    const { stdout } = await home.run(["usage", "--json"]);
+    expect(JSON.parse(stdout)).toMatchObject({
+      totals: { calls: 2, input: IN, output: OUT, unknownTokens: expect.any(Number) },
+      held: { calls: 0 },
+    });
+    expect(JSON.parse(stdout).totals.unknownTokens).toBeGreaterThan(2000);
+    expect((await home.run(["usage"])).stdout).toContain("Calls of a gateway that was killed may have taken up to ");
+  });
+});
+
 describe.concurrent("a budget", () => {
   test("asks an owner when it is used up, and the answer goes on after a yes", async ({ world, expect }) => {
     const { gateway } = await world.start(priced(world, { budgets: { day: { money: 0.01 } } }));

@@ -7,7 +7,7 @@ const ANNOUNCE = channelId("announce");
 /** The name of the kind in messages. */
 export const ANNOUNCE_KIND = "announce";
 
-/** Who is told of the end of a subagent, and where what they say of it goes. */
+/** Which session hears of the end of a subagent, and which chat gets its answer. */
 export interface Announcement {
   readonly facts: Omit<AnnounceTurn, "event">;
   /** The session that asked for the subagent. */

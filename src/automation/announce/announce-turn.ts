@@ -5,8 +5,8 @@ import { DEFAULT_ACCOUNT, type SessionKey } from "../../types/ids.ts";
 import type { Inbox, RunLedger, RunRecord } from "../../types/journal.ts";
 import type { Principal } from "../../types/run/principal.ts";
 import type { EndedTurnRef, TurnEndPorts, TurnKind } from "../../types/run/turn-kind.ts";
-import { inheritedMark, untrustedMarkOf } from "../../types/run/untrusted.ts";
 import type { EntryBody, Session, SessionEntry, Sessions } from "../../types/session.ts";
+import { passMark } from "../pass-mark.ts";
 import { SUBAGENT } from "../subagents/messages.ts";
 import { ANNOUNCE_KIND } from "./announce-message.ts";
 import { announceText, asksForSilence, replyInstruction, statsLine, statusLabel } from "./announce-text.ts";
@@ -70,20 +70,8 @@ async function load(
   if (announce.isSilent === true) return { dropped: "nobody is to be told of this subagent" };
   const event = await eventOf(announce, ports);
   if ("dropped" in event) return event;
-  await markParent(sessionKey, announce.child, ports);
+  await passMark(announce.child, sessionKey, ports.sessions);
   return { ...message, text: announceText(event), options: { ...message.options, announce: { ...announce, event } } };
-}
-
-/** Whoever wrote what the subagent has read may have told it what to say. */
-async function markParent(
-  parent: SessionKey,
-  child: SessionKey,
-  { sessions }: Pick<AnnouncePorts, "sessions">,
-): Promise<void> {
-  const mark = untrustedMarkOf(sessions.peek(child)?.untrustedContent);
-  if (!mark) return;
-  const own = untrustedMarkOf(sessions.peek(parent)?.untrustedContent);
-  await sessions.patch(parent, { untrustedContent: inheritedMark(mark, own) }, { now: true });
 }
 
 async function eventOf(

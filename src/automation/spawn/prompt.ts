@@ -3,7 +3,7 @@ import { oneLine } from "../../prompt/untrusted.ts";
 /** The files of the workspace that its system prompt has. */
 export const PROMPT_FILES = ["AGENTS.md", "TOOLS.md"];
 
-/** What a subagent is told of itself, in its system prompt. */
+/** The part of a subagent's system prompt that explains its task and its limits. */
 export function subagentPrompt(facts: {
   readonly label: string;
   readonly cwd?: string | undefined;

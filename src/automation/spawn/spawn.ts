@@ -113,7 +113,7 @@ interface Making {
   readonly bodies: readonly EntryBody[] | undefined;
 }
 
-/** Resolves with the id of the run when it is durable. Rejects when the subagent cannot be had; then the engine takes back what it prepared. */
+/** Resolves with the id of the run when it is durable. Rejects when the subagent cannot start; the engine has then undone its preparation. */
 async function begin(ask: SpawnAsk, asker: SessionAsker, making: Making, ports: SpawnPorts) {
   const { plan, files, bodies } = making;
   const { key, settings, label, model, thinking } = plan;

@@ -1,7 +1,6 @@
 import { saidIn } from "../../dispatch/commands/reports/conversation.ts";
 import type { SessionKey } from "../../types/ids.ts";
 import type { Inbox, InboxRow } from "../../types/journal.ts";
-import { inheritedMark, untrustedMarkOf } from "../../types/run/untrusted.ts";
 import type { Sessions, TranscriptEntry } from "../../types/session.ts";
 
 /** Entries of a transcript in which the answer of a run is looked for. */
@@ -41,15 +40,3 @@ function turnIn(entries: readonly TranscriptEntry[], turnId: string): readonly T
 /** The message of a run. */
 export const rowOf = async (runId: string, inbox: Pick<Inbox, "ofRun">): Promise<InboxRow | undefined> =>
   (await inbox.ofRun(runId))[0];
-
-/** Whoever wrote what one session has read may have told it what to say to the other. */
-export async function passMark(
-  from: SessionKey,
-  to: SessionKey,
-  sessions: Pick<Sessions, "peek" | "patch">,
-): Promise<void> {
-  const mark = untrustedMarkOf(sessions.peek(from)?.untrustedContent);
-  if (!mark) return;
-  const own = untrustedMarkOf(sessions.peek(to)?.untrustedContent);
-  await sessions.patch(to, { untrustedContent: inheritedMark(mark, own) }, { now: true });
-}

@@ -4,7 +4,8 @@ import type { Inbox } from "../../types/journal.ts";
 import type { Principal } from "../../types/run/principal.ts";
 import type { TurnKind } from "../../types/run/turn-kind.ts";
 import type { Sessions } from "../../types/session.ts";
-import { ANNOUNCE_SKIP, passMark, replyOf, rowOf } from "./answers.ts";
+import { passMark } from "../pass-mark.ts";
+import { ANNOUNCE_SKIP, replyOf, rowOf } from "./answers.ts";
 
 /** The name of the kind in messages. */
 export const RELAY_KIND = "relay";

@@ -17,7 +17,8 @@ import type {
 } from "../../types/subagent/spawn.ts";
 import type { Sessions } from "../../types/session.ts";
 import { ended } from "../follow.ts";
-import { passMark, replyOf, rowOf } from "./answers.ts";
+import { passMark } from "../pass-mark.ts";
+import { replyOf, rowOf } from "./answers.ts";
 import { listSessions } from "./list.ts";
 import { RELAY, relayMessage, stepRun } from "./relay-message.ts";
 import { type TalkRules, whyHidden } from "./visible.ts";

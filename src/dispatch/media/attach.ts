@@ -15,7 +15,7 @@ import { readRegular } from "../../utils/read-regular.ts";
 const MOST_BYTES = 50 * 1024 * 1024;
 /** Files and links of one answer: more would flood the chat. */
 const MOST_FILES = 20;
-/** Files that the chat is told of by name when they are not attached. */
+/** Files that are named to the chat when they are not attached. */
 const MOST_NAMED = 3;
 /** UTF-16 units of a file's name in a refusal. */
 const MOST_NAME = 200;

@@ -34,7 +34,7 @@ export interface PlannedCall extends CallOrigin {
 export interface WorstCase {
   readonly inputTokens: number;
   readonly outputTokens: number;
-  /** With fewer tokens of output the call is of no use. */
+  /** A call with fewer tokens of output cannot give a useful answer. */
   readonly leastOutputTokens: number;
   /** US dollars for each token, the dearest kind; unset when no price is known. */
   readonly price?: { readonly input: number; readonly output: number };

@@ -11,7 +11,7 @@ export interface SessionAsker {
   readonly isOwner: boolean;
   /** Names of the run's tools; those that the agent's policy allows when unset. */
   readonly tools?: readonly string[];
-  /** The chat that is told of the end, where no run says it. */
+  /** The chat that hears of the end, for a request without a run. */
   readonly to?: Peer;
   /** A mode of the config confines the run to a sandbox. */
   readonly isSandboxed: boolean;

@@ -17,7 +17,7 @@ interface Sources {
   readonly machine: SandboxMachine;
 }
 
-/** What agents do with other sessions, and what goes on because of it. */
+/** What agents do with other sessions, and what follows from that. */
 export interface OpenSessions {
   readonly spawner: Spawner;
   readonly talk: Talk;

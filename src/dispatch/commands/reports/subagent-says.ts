@@ -50,7 +50,7 @@ function wordsOf({ args }: CommandContext): readonly [string | undefined, string
   return [name, text?.trim()];
 }
 
-/** A person asks, whose conversation is told of the end. */
+/** The person who gave the command; their conversation hears of the end. */
 function askerOf({ key, message, isOwner, ports }: CommandContext): SessionAsker {
   const { agentOf, defaultAgent } = ports.settings();
   const { options, from } = message;

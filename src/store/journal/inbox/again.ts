@@ -62,7 +62,7 @@ function copyOf(sql: Statements, { id, message }: InboxRow, now: number): InboxR
   return putMessage(sql, copy, now, id);
 }
 
-/** Whoever is told of the end is told of the copy's end too. */
+/** Whoever hears of the end of a message also hears of the end of its copy. */
 function nextOf({ options }: InboundMessage, mark: string): Pick<MessageOptions, "whenEnded"> {
   const next = options?.whenEnded;
   return next ? { whenEnded: { ...next, id: next.id + mark, eventKey: next.eventKey + mark } } : {};

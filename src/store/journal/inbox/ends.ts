@@ -65,7 +65,7 @@ export class RowEnds {
     return row !== undefined;
   }
 
-  /** Nobody is told of work that was stopped, but whoever waits for the session above it need not wait for this any more. */
+  /** The end of stopped work is not announced, but sessions above it no longer wait for it. */
   #follow(row: Row, { kind }: Outcome): void {
     const next = json<InboundMessage>(row, "message").options?.whenEnded;
     if (kind !== "aborted") this.#accept(next, textOr(row, "works_in"));

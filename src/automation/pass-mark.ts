@@ -1,0 +1,18 @@
+import type { SessionKey } from "../types/ids.ts";
+import { inheritedMark, untrustedMarkOf } from "../types/run/untrusted.ts";
+import type { Sessions } from "../types/session.ts";
+
+/**
+ * Marks a session that hears from another one which has read untrusted content: whoever wrote that content may have told the other session what
+ * to say. Rejects when the mark cannot be written.
+ */
+export async function passMark(
+  from: SessionKey,
+  to: SessionKey,
+  sessions: Pick<Sessions, "peek" | "patch">,
+): Promise<void> {
+  const mark = untrustedMarkOf(sessions.peek(from)?.untrustedContent);
+  if (!mark) return;
+  const own = untrustedMarkOf(sessions.peek(to)?.untrustedContent);
+  await sessions.patch(to, { untrustedContent: inheritedMark(mark, own) }, { now: true });
+}

@@ -39,9 +39,18 @@ const ENDS: Readonly<Record<QuestionEnd["how"], string>> = {
   restart: "The gateway was restarted before anybody answered: it was not run.",
 };
 
+const BUDGET_ENDS: Readonly<Partial<Record<QuestionEnd["how"], string>>> = {
+  "allow-once": "Allowed: the budget is raised.",
+  timeout: "Nobody answered in time: the budget stays as it is.",
+  abort: "The run was stopped: the budget stays as it is.",
+};
+
 /** The text that replaces the question once it is answered. */
-export const answeredText = (approval: Approval, { how }: QuestionEnd): string =>
-  `${factsOf(approval)}\n${how === "allow-always" && approval.allowance === undefined ? BY_PLUGIN : ENDS[how]}`;
+export function answeredText(approval: Approval, { how }: QuestionEnd): string {
+  const ofBudget = approval.askedBy === "budget" ? BUDGET_ENDS[how] : undefined;
+  const isByPlugin = how === "allow-always" && approval.allowance === undefined;
+  return `${factsOf(approval)}\n${ofBudget ?? (isByPlugin ? BY_PLUGIN : ENDS[how])}`;
+}
 
 const BY_PLUGIN = "Allowed for good, as far as the plugin that asked keeps it.";
 

@@ -1,5 +1,6 @@
 import { describe } from "vitest";
 import { call } from "../../kit/gateway/rpc.ts";
+import { expectShape } from "../../server/shapes.ts";
 import { type Config, test, type World } from "../../kit/gateway/world.ts";
 
 const OWNED = { commands: { ownerAllowFrom: ["telegram:1001"] } };
@@ -50,6 +51,32 @@ describe.concurrent("what models take", () => {
     expect((await home.run(["usage"])).stdout).toMatch(
       new RegExp(`^DAY[^]*${calls} +${meant.input} +${meant.output} `),
     );
+  });
+});
+
+describe.concurrent("the calls of a subagent", () => {
+  test("count for the run and the conversation that it was started in", async ({ world, expect }) => {
+    const { gateway } = await world.start(priced(world, { budgets: { run: { tokens: 1_000_000 } } }));
+    world.model.answer((asked) => {
+      if (asked.system.includes("# Subagent Context")) return { text: "it is found" };
+      if (asked.isAfterTool) return { text: "at work" };
+      if (asked.said.includes("begin")) return { tool: "sessions_spawn", args: { task: "look", label: "look" } };
+      return { text: "told of it" };
+    });
+    world.telegram.say("begin");
+    await world.told("told of it");
+    const calls = world.model.calls.length;
+    const asked = { key: "telegram:default:1001", range: "7d", groupBy: "family" };
+    expectShape("SessionsUsageParams", asked);
+    const own = await call(gateway, "sessions.usage", { ...asked, groupBy: "instance" });
+    expect(own).toMatchObject({ totals: { calls: calls - 1 } });
+    const family = await call(gateway, "sessions.usage", asked);
+    expect(family).toMatchObject({ sessions: [{ key: asked.key, usage: { calls, input: calls * IN } }] });
+    const all = await call(gateway, "sessions.usage", { range: "7d" });
+    expect(all).toMatchObject({
+      totals: { calls },
+      sessions: [{ usage: { calls: calls - 1 } }, { usage: { calls: 1 } }],
+    });
   });
 });
 

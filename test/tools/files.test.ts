@@ -268,13 +268,13 @@ describe("searching", () => {
     for (let from = 0; from < 8000; from += 400)
       await Promise.all(Array.from({ length: 400 }, (_, index) => writeFile(join(dir, `${from + index}`), "")));
     await said("ls", { path: "many" });
-    const shares: number[] = [];
-    // A collection of garbage may fall into one turn of one listing.
-    for (let round = 0; round < 5; round += 1) {
+    let least = 1;
+    // A collection of garbage, or another process, may fall into one turn of a listing; a listing without turns never has a small share.
+    for (let round = 0; round < 20 && least >= 1 / 3; round += 1) {
       const turns = await turnsOf(said("ls", { path: "many" }));
-      shares.push(Math.max(...turns) / turns.reduce((sum, one) => sum + one, 0));
+      least = Math.min(least, Math.max(...turns) / turns.reduce((sum, one) => sum + one, 0));
     }
-    expect(Math.min(...shares)).toBeLessThan(1 / 3);
+    expect(least).toBeLessThan(1 / 3);
   });
 
   it("lists, finds and greps", async () => {

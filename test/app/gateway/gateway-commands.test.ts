@@ -88,7 +88,17 @@ test("clients learn which commands may also be words of a message", async () => 
   const inline = [...commands.values()].flatMap(({ name, ["category"]: category }) =>
     category === "options" ? [name] : [],
   );
-  expect(inline.toSorted()).toEqual(["elevated", "exec", "model", "queue", "reasoning", "think", "usage", "verbose"]);
+  expect(inline.toSorted()).toEqual([
+    "elevated",
+    "exec",
+    "model",
+    "queue",
+    "reasoning",
+    "think",
+    "tts",
+    "usage",
+    "verbose",
+  ]);
 });
 
 test("/why tells what happened to the last message, an earlier one, and one that is named; others' messages are not found", async () => {

@@ -34,10 +34,13 @@ export class IndexFile {
     }
   }
 
-  /** Runs `use`; when the file turns out to be damaged, runs it again with a new one. */
+  /**
+   * Runs `use`; when the file turns out to be damaged, runs it again with a new one. A table may also be gone because another
+   * process has swapped generations: then it is run again with the same file first.
+   */
   with<T>(use: (db: DatabaseSync) => T): T {
     try {
-      return use(this.#db);
+      return twice(() => use(this.#db));
     } catch (error) {
       if (!isDamage(error)) throw error;
       this.close();
@@ -70,19 +73,17 @@ export class IndexFile {
     return this.state();
   }
 
+  /** Compares the notes with the index, and changes neither. */
+  look(): IndexState {
+    this.with((db) => {
+      this.#pending = compare(db, generationToFill(db), this.#place.workspace).changed.length;
+    });
+    return this.state();
+  }
+
   #takeIn(db: DatabaseSync, until: number): void {
-    const building = generationOf(db, "building");
-    const { id } = building ?? generationOf(db, "current") ?? { id: begin(db, "current") };
-    const known = new Map(
-      db
-        .prepare(`SELECT path, version FROM files_${id}`)
-        .all()
-        .map((row) => [String(row["path"]), String(row["version"])]),
-    );
-    const files = noteFiles(this.#place.workspace);
-    const changed = files.filter(({ path, version }) => known.get(path) !== version);
-    const names = new Set(files.map(({ path }) => path));
-    const gone = [...known.keys()].filter((path) => !names.has(path));
+    const id = generationToFill(db);
+    const { changed, gone } = compare(db, id, this.#place.workspace);
     this.#pending = changed.length;
     if (changed.length + gone.length > 0) {
       inOne(db, () => {
@@ -133,6 +134,21 @@ function open(path: string): DatabaseSync {
     db.close();
     throw error;
   }
+}
+
+const generationToFill = (db: DatabaseSync): number =>
+  (generationOf(db, "building") ?? generationOf(db, "current"))?.id ?? begin(db, "current");
+
+/** The notes that a generation has not as they are now, and the paths of those that are gone. */
+function compare(db: DatabaseSync, id: number, workspace: string) {
+  const rows = db.prepare(`SELECT path, version FROM files_${id}`).all();
+  const known = new Map(rows.map((row) => [String(row["path"]), String(row["version"])]));
+  const files = noteFiles(workspace);
+  const names = new Set(files.map(({ path }) => path));
+  return {
+    changed: files.filter(({ path, version }) => known.get(path) !== version),
+    gone: [...known.keys()].filter((path) => !names.has(path)),
+  };
 }
 
 /** A generation under construction is continued when it is made in the present way. */
@@ -224,9 +240,20 @@ function inOne(db: DatabaseSync, change: () => unknown): void {
   }
 }
 
+function twice<T>(use: () => T): T {
+  try {
+    return use();
+  } catch (error) {
+    if (!isGone(error)) throw error;
+    return use();
+  }
+}
+
+const isGone = (error: unknown): boolean => error instanceof Error && /no such (?:table|column)/.test(error.message);
+
 /** SQLite's codes for a file that is damaged, or that is no database; a missing table is damage here too. */
 function isDamage(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = "errcode" in error ? Number(error.errcode) & 0xff : 0;
-  return code === 11 || code === 26 || /no such (?:table|column)/.test(error.message);
+  return code === 11 || code === 26 || isGone(error);
 }

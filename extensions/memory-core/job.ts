@@ -17,7 +17,6 @@ export type Job =
   /** One slice of the work; `rebuild` begins a new generation. */
   | { readonly kind: "sync"; readonly place: Place; readonly rebuild: boolean }
   | { readonly kind: "status"; readonly place: Place }
-  | { readonly kind: "forget"; readonly place: Place }
   /** The text of a note. */
   | { readonly kind: "get"; readonly place: Place; readonly path: string };
 

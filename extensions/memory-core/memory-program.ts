@@ -1,4 +1,3 @@
-import { rmSync } from "node:fs";
 import { parentPort } from "node:worker_threads";
 import { IndexFile } from "./index-file.ts";
 import type { Answer, Job } from "./job.ts";
@@ -23,18 +22,12 @@ function indexOf({ place }: Job): IndexFile {
 }
 
 function answer(job: Job): Answer {
-  if (job.kind === "forget") {
-    open.get(job.place.db)?.close();
-    open.delete(job.place.db);
-    for (const end of ["", "-wal", "-shm"]) rmSync(`${job.place.db}${end}`, { force: true });
-    return NOTHING;
-  }
   if (job.kind === "get") {
     const text = readNote(job.place.workspace, job.path);
     return text === undefined ? NOTHING : { ...NOTHING, text };
   }
   const index = indexOf(job);
-  if (job.kind === "status") return { state: index.state(), hits: [] };
+  if (job.kind === "status") return { state: index.look(), hits: [] };
   if (job.kind === "sync") return { state: index.sync(SLICE_MS, job.rebuild), hits: [] };
   const state = index.sync(BEFORE_SEARCH_MS);
   const hits = index.with((db) => searchIndex(db, index.current(), job));

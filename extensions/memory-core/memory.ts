@@ -37,10 +37,6 @@ export class Memory {
     return this.#thread.run({ kind: "status", place });
   }
 
-  async forget(place: Place): Promise<Outcome> {
-    return this.#thread.run({ kind: "forget", place });
-  }
-
   /** Brings the index up to date; `rebuild` makes all of it again. Searches are answered in between. */
   async sync(place: Place, rebuild: boolean): Promise<Outcome> {
     let outcome = await this.#thread.run({ kind: "sync", place, rebuild });

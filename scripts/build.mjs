@@ -147,6 +147,7 @@ function entryPoints() {
     main: "src/app/main.ts",
     "plugin-trial": "src/app/plugins/trial-process.ts",
     "render-program": "src/outbox/render-program.ts",
+    "memory-program": "extensions/memory-core/memory-program.ts",
     "page-program": "src/tools/web/page/page-program.ts",
     "pdf-program": "src/tools/media/pdf/pdf-program.ts",
   };

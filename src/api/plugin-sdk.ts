@@ -76,6 +76,7 @@ export type {
   ConfigContribution,
   ContributionRegistry,
   Contributor,
+  ContributorPlace,
   SetupFlag,
   SetupValues,
   MemoryContribution,
@@ -106,3 +107,6 @@ export { wait } from "../utils/pause.ts";
 export { readOwnNote } from "../channels/own-notes.ts";
 export { background } from "../utils/background.ts";
 export { BoundedMap } from "../utils/bounded-map.ts";
+export { JobThread, programUrl } from "../utils/thread/job-thread.ts";
+export type { JobFailure } from "../utils/thread/job-thread.ts";
+export { hasOwnerRights } from "../types/run/principal.ts";

@@ -8,6 +8,7 @@ import type {
   ContributionRegistry,
   HttpRouteContribution,
   Contributor,
+  ContributorPlace,
   MemoryContribution,
   MemoryPromptRequest,
   ModelProviderContribution,
@@ -221,10 +222,10 @@ export class Contributions {
    * Gives each contributor its part of the config, checked; without an entry the defaults of its schema. `configSchemas` has
    * loaded the schemas. Throws a `ZodError`.
    */
-  applyConfig(entries: PluginEntries): void {
+  applyConfig(entries: PluginEntries, place: ContributorPlace): void {
     for (const [id, { apply }] of this.#tables.configs.entries()) {
       const given = own(entries, id)?.config;
-      apply?.(this.#schemas.get(id)?.parse(given === undefined ? {} : given));
+      apply?.(this.#schemas.get(id)?.parse(given === undefined ? {} : given), place);
     }
   }
 

@@ -188,7 +188,15 @@ export interface ConfigContribution {
   /** A function, so that a command which reads no config loads no schema. */
   schema(): Promise<z.ZodType>;
   /** Called with the checked value before anything else of the contributor is used, and after every change of it. */
-  apply?(value: unknown): void;
+  apply?(value: unknown, place: ContributorPlace): void;
+}
+
+/** What a contributor learns of the gateway with its config. */
+export interface ContributorPlace {
+  /** Absolute. */
+  readonly stateDir: string;
+  /** `plugins.slots.memory` */
+  readonly memorySlot: string | undefined;
 }
 
 /** What checks get. */

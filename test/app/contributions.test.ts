@@ -185,7 +185,7 @@ it("settings that a plugin could not be given are problems of the config file", 
     ]);
     writeFileSync(path, JSON.stringify({ plugins: { entries } }));
     const { config } = await loadConfig({ path, env: {}, pluginSchemas: await plugin.configSchemas() });
-    plugin.applyConfig(config.plugins.entries);
+    plugin.applyConfig(config.plugins.entries, { stateDir: "/state", memorySlot: undefined });
   };
   const strict = z.strictObject({ title: z.string().default("Notes") });
   await expect(given(strict, { strict: { config: { titel: "x" } } })).rejects.toThrow(

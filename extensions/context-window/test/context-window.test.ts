@@ -8,7 +8,7 @@ import { contributor } from "../plugin.ts";
 const open = async (config: object = {}) => {
   const contributions = new Contributions([contributor]);
   await contributions.configSchemas();
-  contributions.applyConfig({ "context-window": { config } });
+  contributions.applyConfig({ "context-window": { config } }, { stateDir: "/state", memorySlot: undefined });
   const factory = contributions.contextEngine("context-window");
   if (!factory) throw new Error("the extension registers no engine");
   return factory({});

@@ -23,7 +23,7 @@ export class Live {
     this.#home = home;
     this.#loaded = loaded;
     this.#agents = this.#resolve(loaded);
-    contributions.applyConfig(loaded.config.plugins.entries);
+    this.#apply(loaded);
   }
 
   get loaded(): LoadedConfig {
@@ -47,9 +47,14 @@ export class Live {
 
   /** Throws, and keeps the current config, when a contributor does not accept its part of the new one. */
   replace(loaded: LoadedConfig): void {
-    this.contributions.applyConfig(loaded.config.plugins.entries);
+    this.#apply(loaded);
     this.#agents = this.#resolve(loaded);
     this.#loaded = loaded;
+  }
+
+  #apply({ config: { plugins } }: LoadedConfig): void {
+    const place = { stateDir: this.paths.stateDir, memorySlot: plugins.slots.memory };
+    this.contributions.applyConfig(plugins.entries, place);
   }
 
   #resolve({ config, variables, stops }: LoadedConfig): readonly AgentSettings[] {

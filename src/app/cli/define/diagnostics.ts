@@ -3,11 +3,13 @@ import type { DoctorFlags } from "../commands/gateway/doctor.ts";
 import type { LogFlags } from "../commands/logs/logs.ts";
 import type { StatusFlags } from "../commands/gateway/status.ts";
 import { listOf, wholeNumber, type Act } from "./act.ts";
+import { defineMemory } from "./memory.ts";
 import { definePolicy } from "./policy.ts";
 
-/** The commands that show the gateway's state: status, health, doctor, logs, dashboard, policy, approvals. */
+/** The commands that show the gateway's state: status, health, doctor, logs, dashboard, policy, approvals, memory. */
 export function defineDiagnostics(program: Command, act: Act): void {
   definePolicy(program, act);
+  defineMemory(program, act);
   program
     .command("status")
     .description("show the gateway, its config, model, channels and sessions")

@@ -1,0 +1,71 @@
+import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+
+/** The file of lasting notes. */
+export const CURATED = "MEMORY.md";
+const FOLDER = "memory";
+/** Bytes; a larger file is no note. */
+const MOST_BYTES = 4_000_000;
+/** The version of the file that a name had when it was looked at. */
+export interface NoteFile {
+  /** Relative to the workspace, with `/`. */
+  readonly path: string;
+  readonly version: string;
+}
+
+/** Whether a path is that of a note: `MEMORY.md`, or a Markdown file in `memory/`. */
+const isNotePath = (path: string): boolean =>
+  path === CURATED ||
+  (path.startsWith(`${FOLDER}/`) &&
+    path.endsWith(".md") &&
+    !path.split("/").some((part) => part === ".." || part.startsWith(".")));
+
+/** The notes of a workspace. Links are left out: they could lead to any file of the machine. */
+export function noteFiles(workspace: string): readonly NoteFile[] {
+  return [CURATED, ...markdownIn(workspace, FOLDER)].flatMap((path) => {
+    const stat = lstatSync(join(workspace, path), { throwIfNoEntry: false, bigint: true });
+    if (!stat?.isFile() || stat.size > MOST_BYTES) return [];
+    return [{ path, version: `${stat.mtimeNs} ${stat.ctimeNs} ${stat.size} ${stat.ino}` }];
+  });
+}
+
+function markdownIn(workspace: string, folder: string): readonly string[] {
+  const stat = lstatSync(join(workspace, folder), { throwIfNoEntry: false });
+  if (!stat?.isDirectory()) return [];
+  return readdirSync(join(workspace, folder), { withFileTypes: true })
+    .toSorted((a, b) => (a.name < b.name ? -1 : Number(a.name > b.name)))
+    .flatMap((entry) => {
+      const path = `${folder}/${entry.name}`;
+      if (entry.name.startsWith(".")) return [];
+      if (entry.isDirectory()) return markdownIn(workspace, path);
+      return entry.isFile() && entry.name.endsWith(".md") ? [path] : [];
+    });
+}
+
+/** The text of a note; undefined when there is no such note, or when it or a folder of it is a link. */
+export function readNote(workspace: string, path: string): string | undefined {
+  if (!isNotePath(path) || hasLink(workspace, path)) return undefined;
+  let file: number;
+  try {
+    file = openSync(join(workspace, path), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  } catch (error) {
+    if (error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ELOOP")) {
+      return undefined;
+    }
+    throw error;
+  }
+  try {
+    const stat = fstatSync(file);
+    return stat.isFile() && stat.size <= MOST_BYTES ? readFileSync(file, "utf8") : undefined;
+  } finally {
+    closeSync(file);
+  }
+}
+
+function hasLink(workspace: string, path: string): boolean {
+  const parts = path.split("/").slice(0, -1);
+  return parts.some((_part, index) => {
+    const folder = join(workspace, ...parts.slice(0, index + 1));
+    return lstatSync(folder, { throwIfNoEntry: false })?.isSymbolicLink() === true;
+  });
+}

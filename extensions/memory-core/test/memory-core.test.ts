@@ -1,0 +1,149 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { onTestFinished, expect, test } from "vitest";
+import { Contributions } from "../../../src/plugins/contributions.ts";
+import { sessionKey } from "../../../src/types/ids.ts";
+import type { ToolScene } from "../../../src/types/run/tool.ts";
+import { ownerScene } from "../../../src/app/docs/owner-scene.ts";
+import { toolContext } from "../../../test/kit/tools.ts";
+import { contributor } from "../plugin.ts";
+
+interface Found {
+  readonly results: readonly { readonly path: string; readonly startLine: number; readonly citation: string }[];
+  readonly mode: string;
+  readonly index: { readonly pendingFiles: number; readonly ageSeconds: number | null; readonly degraded?: string };
+}
+
+function folder(): string {
+  const dir = mkdtempSync(join(tmpdir(), "memory-"));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  mkdirSync(join(dir, "memory"));
+  return dir;
+}
+
+/** The extension in a gateway with that folder as state directory and as workspace. */
+async function open(dir: string, memorySlot: string | undefined = "memory-core") {
+  const contributions = new Contributions([contributor]);
+  await contributions.configSchemas();
+  contributions.applyConfig({}, { stateDir: dir, memorySlot });
+  const call = async (name: string, input: unknown, scene: Partial<ToolScene> = {}) => {
+    const tool = contributions.tools.find((one) => one.name === name)?.forRun({ ...ownerScene(), ...scene });
+    return tool?.run(input, toolContext(dir));
+  };
+  const search = async (query: string, scene: Partial<ToolScene> = {}): Promise<Found> => {
+    const found = await call("memory_search", { query }, scene);
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the details of a search
+    return found?.details as unknown as Found;
+  };
+  return { contributions, call, search };
+}
+
+const note = (dir: string, path: string, text: string) => writeFileSync(join(dir, path), text);
+const paths = ({ results }: Found) => results.map(({ path }) => path);
+
+test("a note is found by other forms of its words and by parts of them, with the place of its line", async () => {
+  const dir = folder();
+  note(dir, "MEMORY.md", "# People\n\nThe dentist is called Okonkwo.\n\n# Pets\n\nThe parrot eats sunflower seeds.\n");
+  note(dir, "memory/2026-01-05.md", "We planned the Sommerfest in Graz.\n");
+  const { search } = await open(dir);
+  const parrots = await search("What do parrots eat?");
+  expect(parrots.mode).toBe("keyword");
+  expect(parrots.results[0]).toMatchObject({ path: "MEMORY.md", startLine: 5, citation: "Source: MEMORY.md#5" });
+  expect(paths(await search("fest"))).toEqual(["memory/2026-01-05.md"]);
+  expect(paths(await search("submarine"))).toEqual([]);
+});
+
+test("what changes is found at the next search, and what is deleted is not", async () => {
+  const dir = folder();
+  const { search } = await open(dir);
+  expect(paths(await search("locker"))).toEqual([]);
+  note(dir, "memory/2026-01-05.md", "The locker code is 4417.\n");
+  expect(paths(await search("locker"))).toEqual(["memory/2026-01-05.md"]);
+  note(dir, "memory/2026-01-05.md", "The bicycle has a new chain now.\n");
+  expect(paths(await search("locker"))).toEqual([]);
+  expect(paths(await search("bicycle"))).toEqual(["memory/2026-01-05.md"]);
+  rmSync(join(dir, "memory/2026-01-05.md"));
+  const gone = await search("bicycle");
+  expect(paths(gone)).toEqual([]);
+  expect(gone.index).toMatchObject({ pendingFiles: 0, ageSeconds: 0 });
+});
+
+test("a damaged index is made again, and the search is answered", async () => {
+  const dir = folder();
+  note(dir, "MEMORY.md", "The greenhouse key hangs behind the clock.\n");
+  mkdirSync(join(dir, "state", "memory"), { recursive: true });
+  const id = encodeURIComponent(toolContext(dir).agentId);
+  writeFileSync(join(dir, "state", "memory", `${id}.sqlite`), "no database ".repeat(1000));
+  const { search } = await open(dir);
+  expect(paths(await search("greenhouse"))).toEqual(["MEMORY.md"]);
+});
+
+test("MEMORY.md is neither found nor read in a group", async () => {
+  const dir = folder();
+  note(dir, "MEMORY.md", "The salary is secret.\n");
+  note(dir, "memory/2026-01-05.md", "The salary talk is on Monday.\n");
+  const { search, call } = await open(dir);
+  const { acting } = ownerScene();
+  const group = { acting: { ...acting, sessionKey: sessionKey("agent:main:telegram:group:7") } };
+  expect(paths(await search("salary")).toSorted()).toEqual(["MEMORY.md", "memory/2026-01-05.md"]);
+  expect(paths(await search("salary", group))).toEqual(["memory/2026-01-05.md"]);
+  await expect(call("memory_get", { path: "MEMORY.md" }, group)).rejects.toThrow("private");
+});
+
+test("only notes are read: no link, no file elsewhere", async () => {
+  const dir = folder();
+  note(dir, "secret.md", "The launch word is xylophone.\n");
+  symlinkSync(join(dir, "secret.md"), join(dir, "memory", "link.md"));
+  symlinkSync(dir, join(dir, "memory", "up"));
+  const { search, call } = await open(dir);
+  expect(paths(await search("xylophone"))).toEqual([]);
+  for (const path of ["memory/link.md", "memory/up/secret.md", "secret.md", "memory/../secret.md", "/etc/hosts"]) {
+    expect((await call("memory_get", { path }))?.details).toMatchObject({ path, text: "" });
+  }
+});
+
+test("memory_get gives the lines that are asked for, and how many follow", async () => {
+  const dir = folder();
+  note(dir, "memory/2026-01-05.md", "one\ntwo\nthree\nfour");
+  const { call } = await open(dir);
+  const part = await call("memory_get", { path: "memory/2026-01-05.md", from: 2, lines: 2 });
+  expect(part?.details).toMatchObject({ text: "two\nthree", from: 2, lines: 2, linesAfter: 1 });
+});
+
+test("there are no tools and no section of the prompt unless the slot names the memory", async () => {
+  const { contributions } = await open(folder(), "another");
+  expect(contributions.tools.flatMap((tool) => tool.forRun(ownerScene()) ?? [])).toEqual([]);
+  const availableTools = new Set(["memory_search"]);
+  expect(contributions.memoryPrompt({ availableTools })).toEqual([]);
+  const on = await open(folder());
+  expect(on.contributions.memoryPrompt({ availableTools }).join("\n")).toContain("Source: path#line");
+});
+
+/** Indexes in a process of its own, and says so after each slice. */
+const BUILDER = `
+import { IndexFile } from ${JSON.stringify(new URL("../index-file.ts", import.meta.url).href)};
+const [workspace, db] = process.argv.slice(1);
+const index = new IndexFile({ workspace, db });
+index.sync(1, true);
+for (;;) process.stdout.write(String(index.sync(1).pending) + "\\n");
+`;
+
+test("an index whose builder was killed is complete after the next search", async () => {
+  const dir = folder();
+  for (let day = 0; day < 300; day += 1)
+    note(dir, `memory/${day}.md`, `# Day ${day}\n\nThe number was token${day}x.\n`);
+  mkdirSync(join(dir, "state", "memory"), { recursive: true });
+  const db = join(dir, "state", "memory", `${encodeURIComponent(toolContext(dir).agentId)}.sqlite`);
+  for (const slices of [1, 3, 8]) {
+    const child = spawn(process.execPath, ["--input-type=module", "-e", BUILDER, dir, db]);
+    for (let seen = 0; seen < slices; seen += 1) await once(child.stdout, "data");
+    child.kill("SIGKILL");
+    await once(child, "exit");
+  }
+  const { search } = await open(dir);
+  await expect.poll(async () => (await search("token7x")).index.pendingFiles, { timeout: 20_000 }).toBe(0);
+  for (const day of [0, 150, 299]) expect(paths(await search(`token${day}x`))).toEqual([`memory/${day}.md`]);
+});

@@ -1,0 +1,23 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { run, stateDir } from "../../kit/gateway/cli.ts";
+
+const cli = (dir: string, ...args: string[]) => run(["memory", ...args], { OPENCLAW_STATE_DIR: dir });
+
+test("memory status, index and search tell what is in the index, take notes in, and find them", async () => {
+  const dir = stateDir(`{ plugins: { slots: { memory: "memory-core" } } }`);
+  mkdirSync(join(dir, "workspace", "memory"), { recursive: true });
+  writeFileSync(join(dir, "workspace", "MEMORY.md"), "# Boat\n\nThe mooring is number 12.\n");
+  writeFileSync(join(dir, "workspace", "memory", "2026-01-05.md"), "The ferry leaves at noon.\n");
+  const before = await cli(dir, "status", "--json");
+  expect(JSON.parse(before.out)).toMatchObject({ agent: "main", files: 0, pending: 2, syncedAt: null });
+  expect((await cli(dir, "index")).out).toMatch(/Notes +2 files, 2 parts, 0 not in the index/);
+  expect((await cli(dir, "index", "--force")).out).toMatch(/Notes +2 files, 2 parts, 0 not in the index/);
+  const found = await cli(dir, "search", "moorings");
+  expect(found.out).toMatch(/MEMORY\.md#1 +# Boat The mooring is number 12\./);
+  expect(found.code).toBe(0);
+  const none = await cli(dir, "search", "zeppelin");
+  expect([none.code, none.out]).toEqual([1, "Nothing is found.\n"]);
+  expect((await cli(dir, "status", "--agent", "nobody")).code).not.toBe(0);
+});

@@ -86,7 +86,7 @@ describe.concurrent("an agent with subagents", () => {
   });
 
   test("tells one turn of children that end together while it is busy", async ({ world, expect }) => {
-    await world.start({ ...OWNER, messages: { queue: { mode: "collect" } } });
+    const { home } = await world.start({ ...OWNER, messages: { queue: { mode: "collect" } } });
     const busy = Promise.withResolvers<void>();
     const work = Promise.withResolvers<void>();
     const left = ["one", "two"];
@@ -108,7 +108,7 @@ describe.concurrent("an agent with subagents", () => {
     world.telegram.say("keep it busy");
     await vi.waitUntil(() => world.model.calls.some(({ said }) => said.includes("keep it busy")), PATIENCE);
     work.resolve();
-    await vi.waitUntil(() => world.model.open === 1, PATIENCE);
+    await vi.waitUntil(() => inboxOf(home).filter(({ kind }) => kind === "announce").length === 2, PATIENCE);
     busy.resolve();
     await world.told("heard one and two");
     const said = world.model.calls.find((call) => announcedIn(call).length === 2)?.said ?? "";

@@ -95,7 +95,7 @@ test("speech is refused by name, and doctor names the plugin that asked for it",
   });
   await home.start();
   expect((await home.run(["agent", "--message", "/talk"])).stdout).toContain(
-    "this gateway does not have api.runtime.tts.textToSpeech: it has no provider of speech",
+    "this gateway does not have api.runtime.tts.textToSpeech: only its own tool and command speak (messages.tts)",
   );
   const doctor = await home.run(["plugins", "doctor"]);
   expect([doctor.code, doctor.stdout]).toEqual([

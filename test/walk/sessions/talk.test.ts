@@ -1,5 +1,6 @@
-import { describe } from "vitest";
+import { describe, vi } from "vitest";
 import type { ModelCall, ModelReply } from "../../fakes/model.ts";
+import { PATIENCE } from "../../kit/gateway/process.ts";
 import { inboxOf, outcomesOf } from "../../kit/gateway/state-files.ts";
 import { test, type World } from "../../kit/gateway/world.ts";
 
@@ -99,6 +100,7 @@ describe.concurrent("sessions that talk to each other", () => {
     await world.told("the secret is plum");
     for (const words of ["list", "read", "write"]) world.telegram.say(words, { from: { id: 2002 } });
     await outcomesOf(home, 4);
+    await vi.waitUntil(() => world.telegram.shown(2002).join().includes("telegram:default:2002"), PATIENCE);
     const shown = world.telegram.shown(2002).join("\n");
     expect(shown).toContain("telegram:default:2002");
     expect(shown).not.toContain("telegram:default:1001");
@@ -127,8 +129,8 @@ describe.concurrent("sessions that talk to each other", () => {
     world.telegram.say("list");
     world.telegram.say("read");
     await outcomesOf(home, 3);
+    await vi.waitUntil(() => world.telegram.shown(1001).length === 2, PATIENCE);
     const shown = world.telegram.shown(1001);
-    expect(shown).toHaveLength(2);
     for (const text of shown) expect(text).toMatch(/tool: .*launch is on Friday/s);
   });
 });

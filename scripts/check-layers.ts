@@ -37,6 +37,7 @@ const APP_ORDER = [
   "gateway",
   "plugins",
   "compose",
+  "agents",
   "accounts",
   "contributions",
   "messages",

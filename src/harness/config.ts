@@ -176,6 +176,15 @@ export const agentEntryConfig = z.strictObject({
         .string()
         .optional()
         .meta(about("Name", "Name that the agent uses for itself; the agent's `name` when unset.")),
+      theme: z.string().min(1).optional().meta(about("Theme", "What the agent is like, in a few words.")),
+      emoji: z.string().min(1).optional().meta(about("Emoji", "Sign of the agent in lists.")),
+      avatar: z
+        .string()
+        .min(1)
+        .optional()
+        .meta(
+          about("Avatar", "Picture of the agent: a file of its workspace, an `https` address, or a `data:image` URI."),
+        ),
     })
     .prefault({})
     .meta(about("Identity", "Identity of the agent in chats.")),

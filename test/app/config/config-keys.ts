@@ -29,6 +29,11 @@ const TOOL_LISTS = TOOL_PLACES.flatMap((at) => ["allow", "alsoAllow", "deny"].ma
 
 export const NAMED: readonly (readonly [file: string, title: string, keys: readonly string[]])[] = [
   [
+    "test/app/gateway/methods/agents.test.ts",
+    "of the config counts with theme, emoji and picture",
+    ["theme", "emoji", "avatar"].map((key) => `agents.list.identity.${key}`),
+  ],
+  [
     "test/app/config/config-elevated.test.ts",
     "has the level of agents.defaults.elevatedDefault in conversations that set none",
     ["agents.defaults.elevatedDefault"],

@@ -19,6 +19,7 @@ const LIVE = [
   "messages",
   "session",
   "agents",
+  "bindings",
   "tools",
   "commands",
   "models",

@@ -1,4 +1,5 @@
 import type { Method } from "../../../types/method.ts";
+import { agentMethods } from "../agents/agent-methods.ts";
 import { approvalFileMethods } from "./approval-methods.ts";
 import { channelMethods } from "./channel-methods.ts";
 import { commandMethods } from "./command-methods.ts";
@@ -16,6 +17,7 @@ import { usageMethods } from "./usage-methods.ts";
 /** The gateway's methods in addition to the server's own. */
 export const gatewayMethods = (parts: Parts): readonly Method[] => [
   ...parts.channels.methods(),
+  ...agentMethods(parts),
   ...approvalFileMethods(parts),
   ...channelMethods(parts),
   ...commandMethods(parts),

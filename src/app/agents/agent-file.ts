@@ -1,0 +1,149 @@
+import { OpenClawError } from "../../types/errors.ts";
+import { DEFAULT_AGENT } from "../../types/ids.ts";
+import { writeConfigValues } from "../config/edit/write.ts";
+import { hashOf, readConfigText, type LoadOptions } from "../config/load.ts";
+import { parseConfigText } from "../config/parse.ts";
+import { isRecord, valueAt, type KeyPath } from "../config/problem.ts";
+
+/** One change of the config file; an undefined value removes the key. */
+export interface Edit {
+  readonly path: KeyPath;
+  readonly value: unknown;
+}
+
+/** Keys below an agent's entry, such as `identity.emoji`; an undefined value removes the key. */
+export type AgentKeys = readonly (readonly [key: string, value: unknown])[];
+
+interface Listed {
+  readonly id: string;
+  readonly path: KeyPath;
+}
+
+const LIST: KeyPath = ["agents", "list"];
+
+/** The file without its secrets resolved, and the hash that a write of it is based on. Throws CONFIG_SYNTAX. */
+async function readFileToEdit({ path }: LoadOptions): Promise<{ file: unknown; hash: string }> {
+  const text = (await readConfigText(path)) ?? "";
+  return { file: text.trim() === "" ? {} : parseConfigText(text, path), hash: hashOf(text) };
+}
+
+/** The agents that the file lists, each with its place. */
+function listedIn(file: unknown): readonly Listed[] {
+  const list = valueAt(file, LIST);
+  if (!Array.isArray(list)) return [];
+  return list.flatMap((entry: unknown, at) => {
+    const id = valueAt(entry, ["id"]);
+    return typeof id === "string" ? [{ id, path: [...LIST, at] }] : [];
+  });
+}
+
+/** The agent that is there while the file lists none. */
+function unlistedIn(file: unknown): string {
+  const named = valueAt(file, ["agents", "defaults", "agentId"]);
+  return typeof named === "string" && named !== "" ? named : DEFAULT_AGENT;
+}
+
+/**
+ * Adds an agent to the file. The first one that is listed would become the default, so the agent that was there without an entry
+ * gets one before it. Throws USAGE when there is an agent with this id, and as `writeConfigValues` does.
+ */
+export async function addAgent(load: LoadOptions, id: string, entry: Readonly<Record<string, unknown>>): Promise<void> {
+  const { file, hash } = await readFileToEdit(load);
+  const listed = listedIn(file);
+  const known = listed.length === 0 ? [unlistedIn(file)] : listed.map((one) => one.id);
+  if (known.some((name) => isSame(name, id))) throw taken(id);
+  const before = listed.length === 0 ? [{ id: unlistedIn(file), default: true }] : [];
+  await writeConfigValues(
+    load,
+    [
+      ...before.map((value, at) => ({ path: [...LIST, at], value })),
+      { path: [...LIST, listed.length + before.length], value: { id, ...entry } },
+    ],
+    hash,
+  );
+}
+
+/** Changes keys of an agent's entry, which is made when the file lists no agents. Throws NOT_FOUND, and as `writeConfigValues` does. */
+export async function changeAgent(load: LoadOptions, id: string, keys: AgentKeys): Promise<void> {
+  const { file, hash } = await readFileToEdit(load);
+  const listed = listedIn(file);
+  const found = listed.find((one) => one.id === id);
+  const isUnlisted = listed.length === 0 && unlistedIn(file) === id;
+  if (!found && !isUnlisted) throw unknownAgent(id);
+  const path = found?.path ?? [...LIST, 0];
+  await writeConfigValues(
+    load,
+    [
+      ...(found ? [] : [{ path, value: { id, default: true } }]),
+      ...keys.map(([key, value]) => ({ path: [...path, ...key.split(".")], value })),
+    ],
+    hash,
+  );
+}
+
+/**
+ * Removes an agent with its bindings, and its name from the lists of other agents. Returns how many bindings were removed. Throws
+ * NOT_FOUND, USAGE for the default agent, and as `writeConfigValues` does.
+ */
+export async function removeAgent(load: LoadOptions, id: string): Promise<number> {
+  const { file, hash } = await readFileToEdit(load);
+  const listed = listedIn(file);
+  const found = listed.find((one) => one.id === id);
+  if (!found && !(listed.length === 0 && unlistedIn(file) === id)) throw unknownAgent(id);
+  if (!found || id === DEFAULT_AGENT || isDefault(file, listed, found)) throw neverRemoved(id);
+  const bindings = bindingsIn(file).flatMap(({ agentId }, at) => (agentId === id ? [at] : []));
+  await writeConfigValues(
+    load,
+    [
+      ...withoutName(file, id),
+      ...bindings.toReversed().map((at) => ({ path: ["bindings", at], value: undefined })),
+      { path: found.path, value: undefined },
+    ],
+    hash,
+  );
+  return bindings.length;
+}
+
+function isDefault(file: unknown, listed: readonly Listed[], one: Listed): boolean {
+  const marked = listed.find(({ path }) => valueAt(file, [...path, "default"]) === true);
+  const named = listed.find(({ id }) => id === valueAt(file, ["agents", "defaults", "agentId"]));
+  return (marked ?? named ?? listed[0]) === one;
+}
+
+/** Lists of agents that others may start or write to. */
+function withoutName(file: unknown, id: string): readonly Edit[] {
+  const places = [
+    ["agents", "defaults", "subagents", "allowAgents"],
+    ["tools", "agentToAgent", "allow"],
+    ["hooks", "allowedAgentIds"],
+    ...listedIn(file).map(({ path }) => [...path, "subagents", "allowAgents"]),
+  ];
+  return places.flatMap((path) => {
+    const names = valueAt(file, path);
+    if (!Array.isArray(names)) return [];
+    const at = names.indexOf(id);
+    return at < 0 ? [] : [{ path: [...path, at], value: undefined }];
+  });
+}
+
+/** The bindings of the file, unchecked. */
+function bindingsIn(file: unknown): readonly Readonly<Record<string, unknown>>[] {
+  const rows = valueAt(file, ["bindings"]);
+  return Array.isArray(rows) ? rows.map((row: unknown) => (isRecord(row) ? row : {})) : [];
+}
+
+/** Session keys and file names do not tell upper from lower case everywhere. */
+const isSame = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase();
+
+const taken = (id: string): OpenClawError =>
+  new OpenClawError("USAGE", { message: `There is an agent "${id}" already.`, fix: "Give the new one another name." });
+
+/** No agent has this id. */
+const unknownAgent = (id: string): OpenClawError =>
+  new OpenClawError("NOT_FOUND", { message: `There is no agent "${id}".`, fix: "See openclaw agents list." });
+
+const neverRemoved = (id: string): OpenClawError =>
+  new OpenClawError("USAGE", {
+    message: `"${id}" is the agent that answers where no binding says otherwise; it cannot be removed.`,
+    fix: "Make another agent the default first (default: true), or change this one. The agent main always stays.",
+  });

@@ -1,0 +1,69 @@
+import { mkdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { writeAtomic } from "../../store/disk.ts";
+import { CONTEXT_FILES } from "../../types/engine/context-files.ts";
+import { unlessMissing } from "../../utils/missing.ts";
+import { readRegular } from "../../utils/read-regular.ts";
+import { isInside, realOf } from "../../utils/real-path.ts";
+
+/** Bytes. The prompt shows far less of a file. */
+const MOST_FILE_BYTES = 1_048_576;
+
+/** One of the files of a workspace that go into the system prompt, in the protocol's names. */
+export interface ContextFileFacts {
+  readonly name: string;
+  readonly path: string;
+  readonly missing: boolean;
+  /** Bytes. */
+  readonly size?: number;
+  readonly updatedAtMs?: number;
+  readonly content?: string;
+}
+
+/** Why a file is not read or written; made for people. */
+export class UnusableFile extends Error {
+  override readonly name = "UnusableFile";
+}
+
+/** Only these names are read and written: no path, and no other file of the workspace. */
+export const isContextFile = (name: string): boolean => CONTEXT_FILES.some((one) => one === name);
+
+/** The files in the order of the prompt, also those that are missing. */
+export const listContextFiles = (workspace: string): Promise<readonly ContextFileFacts[]> =>
+  Promise.all(CONTEXT_FILES.map((name) => factsOf(workspace, name)));
+
+/** One file with its content. Throws `UnusableFile` for a link that leads out of the workspace, and for what is no text file of a usual size. */
+export async function readContextFile(workspace: string, name: string): Promise<ContextFileFacts> {
+  const facts = await factsOf(workspace, name);
+  if (facts.missing) return facts;
+  const real = await placeOf(workspace, name);
+  try {
+    return { ...facts, content: (await readRegular(real, MOST_FILE_BYTES)).toString("utf8") };
+  } catch (error) {
+    throw new UnusableFile(`${name} cannot be read: ${error instanceof Error ? error.message : String(error)}.`);
+  }
+}
+
+/** Replaces one file in one step. Throws `UnusableFile` as `readContextFile` does, and DISK_FULL or DISK_WRITE. */
+export async function writeContextFile(workspace: string, name: string, content: string): Promise<ContextFileFacts> {
+  if (Buffer.byteLength(content) > MOST_FILE_BYTES) throw new UnusableFile(`${name} may have at most 1 MB.`);
+  await mkdir(workspace, { recursive: true, mode: 0o700 });
+  const real = await placeOf(workspace, name);
+  const before = await unlessMissing(stat(real));
+  if (before && !before.isFile()) throw new UnusableFile(`${name} is not a regular file.`);
+  await writeAtomic(real, content);
+  return { ...(await factsOf(workspace, name)), content };
+}
+
+async function factsOf(workspace: string, name: string): Promise<ContextFileFacts> {
+  const path = join(workspace, name);
+  const found = await unlessMissing(stat(path));
+  if (!found) return { name, path, missing: true };
+  return { name, path, missing: false, size: found.size, updatedAtMs: Math.max(0, Math.floor(found.mtimeMs)) };
+}
+
+async function placeOf(workspace: string, name: string): Promise<string> {
+  const [real, root] = await Promise.all([realOf(join(workspace, name)), realOf(workspace)]);
+  if (isInside(real, root)) return real;
+  throw new UnusableFile(`${name} is a link that leads out of the workspace.`);
+}

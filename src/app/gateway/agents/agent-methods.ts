@@ -1,0 +1,156 @@
+import { z } from "zod";
+import { seedWorkspace } from "../../../prompt/bootstrap.ts";
+import { OpenClawError, withFix } from "../../../types/errors.ts";
+import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
+import { defined } from "../../../utils/defined.ts";
+import { KeyedQueue } from "../../../utils/keyed-queue.ts";
+import { wait } from "../../../utils/pause.ts";
+import { addAgent, changeAgent, removeAgent, type AgentKeys } from "../../agents/agent-file.ts";
+import { agentIdFrom, workspaceFor } from "../../agents/agent-id.ts";
+import { moveToTrash } from "../../agents/trash.ts";
+import { hashOf, readConfigText, type LoadOptions } from "../../config/load.ts";
+import { loadOptionsFor } from "../../plugins/load-options.ts";
+import type { Parts } from "../parts.ts";
+import { agentFileMethods } from "./agent-file-methods.ts";
+import { agentReadMethods, knownAgent } from "./agent-read-methods.ts";
+
+const text = z.string().min(1).max(4096);
+/** Empty removes it. */
+const shown = z.string().max(262_144).optional();
+
+type AgentParts = Pick<Parts, "live" | "log" | "cron" | "stopping">;
+
+/** The protocol's methods for agents. Changes are written into the config file, whose watcher applies them. */
+export function agentMethods(parts: AgentParts): readonly Method[] {
+  const edits = new KeyedQueue();
+  // Sequential: each edit reads the file before it writes it. Answers once the gateway works with the change.
+  const edit = <T>(work: (load: LoadOptions) => Promise<T>): Promise<T> =>
+    edits.run("config", () => editAndFollow(parts, work));
+  return [
+    ...agentReadMethods(parts),
+    ...agentFileMethods(parts),
+    createMethod(parts, edit),
+    defineMethod({
+      name: "agents.update",
+      scope: "operator.admin",
+      params: z.looseObject({
+        agentId: text,
+        name: text.optional(),
+        workspace: text.optional(),
+        model: text.nullable().optional(),
+        emoji: shown,
+        avatar: shown,
+      }),
+      run: async ({ agentId, ...given }) => {
+        knownAgent(parts.live, agentId);
+        await edit((load) => changeAgent(load, agentId, changedKeys(given)));
+        parts.log.info("agent changed", { agent: agentId });
+        return { ok: true, agentId };
+      },
+    }),
+    deleteMethod(parts, edit),
+  ];
+}
+
+type Editor = <T>(work: (load: LoadOptions) => Promise<T>) => Promise<T>;
+
+const createMethod = ({ live, log }: AgentParts, edit: Editor): Method =>
+  defineMethod({
+    name: "agents.create",
+    scope: "operator.admin",
+    params: z.looseObject({
+      name: text,
+      workspace: text.optional(),
+      model: text.optional(),
+      emoji: shown,
+      avatar: shown,
+    }),
+    run: async ({ name, model, emoji, avatar, ...given }) => {
+      const agentId = idOf(name);
+      const workspace = given.workspace ?? workspaceFor(live.paths.stateDir, agentId);
+      const identity = defined({ emoji: emoji || undefined, avatar: avatar || undefined });
+      await edit((load) =>
+        addAgent(load, agentId, {
+          name,
+          workspace,
+          ...(model !== undefined && { model }),
+          ...(Object.keys(identity).length > 0 && { identity }),
+        }),
+      );
+      const made = live.agents.find(({ id }) => id === agentId)?.workspace ?? workspace;
+      await seedWorkspace(made);
+      log.info("agent added", { agent: agentId });
+      return { ok: true, agentId, name, workspace: made, ...(model !== undefined && { model }) };
+    },
+  });
+
+/** Ends the agent's scheduled jobs with it: without the agent each of their runs would fail. */
+const deleteMethod = ({ live, log, cron }: AgentParts, edit: Editor): Method =>
+  defineMethod({
+    name: "agents.delete",
+    scope: "operator.admin",
+    params: z.looseObject({ agentId: text, deleteFiles: z.boolean().default(true) }),
+    run: async ({ agentId, deleteFiles }) => {
+      const { workspace } = knownAgent(live, agentId);
+      const removedBindings = await edit((load) => removeAgent(load, agentId));
+      const jobs = cron.desk.list({ agentId, enabled: "all", limit: Number.MAX_SAFE_INTEGER }).jobs;
+      for (const { id } of jobs) await cron.desk.remove(id);
+      log.info("agent removed", { agent: agentId, bindings: removedBindings, jobs: jobs.length });
+      const others = live.agents.filter(({ id }) => id !== agentId).map((agent) => agent.workspace);
+      const keep = { stateDir: live.paths.stateDir, others, now: Date.now() };
+      return { ok: true, agentId, removedBindings, ...(deleteFiles && (await moveToTrash([workspace], keep))) };
+    },
+  });
+
+interface Changes {
+  readonly name?: string | undefined;
+  readonly workspace?: string | undefined;
+  readonly model?: string | null | undefined;
+  readonly emoji?: string | undefined;
+  readonly avatar?: string | undefined;
+}
+
+/** A model of null and an empty text remove their keys. */
+function changedKeys({ name, workspace, model, emoji, avatar }: Changes): AgentKeys {
+  const keys = { name, workspace, model, "identity.emoji": emoji, "identity.avatar": avatar };
+  return Object.entries(defined(keys)).map(([key, value]) => [key, value === "" ? undefined : (value ?? undefined)]);
+}
+
+function idOf(name: string): string {
+  try {
+    return agentIdFrom(name);
+  } catch (error) {
+    throw refused(error);
+  }
+}
+
+async function editAndFollow<T>(parts: AgentParts, work: (load: LoadOptions) => Promise<T>): Promise<T> {
+  const { live } = parts;
+  const load = await loadOptionsFor(live.contributions, live.paths);
+  try {
+    const done = await work(load);
+    await untilApplied(parts, load.path);
+    return done;
+  } catch (error) {
+    throw refused(error);
+  }
+}
+
+/** Milliseconds for which an answer waits beyond the quiet time of the file's watcher. */
+const APPLIED_WITHIN_MS = 5000;
+const LOOK_EVERY_MS = 20;
+
+/** A gateway that applies changes at its restart only answers at once. */
+async function untilApplied({ live, stopping }: AgentParts, path: string): Promise<void> {
+  const { mode, debounceMs } = live.config.gateway.reload;
+  if (mode === "off" || mode === "restart") return;
+  const until = Date.now() + debounceMs + APPLIED_WITHIN_MS;
+  const isApplied = async () => live.loaded.hash === hashOf((await readConfigText(path)) ?? "");
+  while (!(await isApplied()) && Date.now() < until && !stopping.aborted) await wait(LOOK_EVERY_MS, stopping);
+}
+
+function refused(error: unknown): unknown {
+  if (!(error instanceof OpenClawError)) return error;
+  const code = error.code === "NOT_FOUND" ? "NOT_FOUND" : "INVALID_REQUEST";
+  return new MethodError(code, withFix(error), { details: { code: error.code, fix: error.fix } });
+}

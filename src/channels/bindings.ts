@@ -52,18 +52,85 @@ export type Binding = z.output<typeof bindingsConfig>[number];
 /** The part of a message that bindings match. */
 export type Routed = Pick<InboundMessage, "from" | "sender" | "guildId" | "teamId">;
 
+/** From the most specific to the least: what a binding that matches says about a message. */
+const TIERS = [
+  "chat",
+  "chat around the thread",
+  "any chat of the kind",
+  "roles",
+  "guild",
+  "team",
+  "account",
+  "channel",
+] as const;
+export type BindingTier = (typeof TIERS)[number];
+
+/** How one binding fits a message: by its tier, or the first field that does not hold. */
+export type BindingFit = {
+  /** Place in the list. */
+  readonly at: number;
+  readonly binding: Binding;
+} & ({ readonly tier: BindingTier } | { readonly misfit: keyof Match });
+
 /**
  * The most specific binding that matches. The order is: the chat or thread, the chat around a thread, any chat of a kind, a guild
  * with roles, a guild, a team, an account, the whole channel. The first of several equal ones wins. Undefined when none matches.
  */
 export function bindingFor(bindings: readonly Binding[], message: Routed, defaultAccount: string): Binding | undefined {
-  const ranked = bindings
-    .filter(isRoute)
-    .map((binding) => ({ binding, rank: rankOf(binding.match, message, defaultAccount) }));
-  return ranked.reduce<(typeof ranked)[number] | undefined>(
-    (best, next) => (next.rank > (best?.rank ?? 0) ? next : best),
-    undefined,
-  )?.binding;
+  let best: { readonly binding: Binding; readonly rank: number } | undefined;
+  for (const binding of bindings) {
+    const tier = isRoute(binding) ? tierOf(binding.match, message, defaultAccount) : undefined;
+    const rank = tier === undefined ? TIERS.length : TIERS.indexOf(tier);
+    if (rank < (best?.rank ?? TIERS.length)) best = { binding, rank };
+  }
+  return best?.binding;
+}
+
+/** How each binding fits a message, in the order of the list: what `bindingFor` goes by. */
+export const fitBindings = (
+  bindings: readonly Binding[],
+  message: Routed,
+  defaultAccount: string,
+): readonly BindingFit[] =>
+  bindings.flatMap((binding, at): readonly BindingFit[] => {
+    if (!isRoute(binding)) return [];
+    const tier = tierOf(binding.match, message, defaultAccount);
+    if (tier !== undefined) return [{ at, binding, tier }];
+    return [{ at, binding, misfit: misfitOf(binding.match, message, defaultAccount) ?? "peer" }];
+  });
+
+/**
+ * The place of an earlier binding that is chosen for every message that this one matches; undefined when there is none. Bindings of
+ * another tier are not compared.
+ */
+export function coveringBinding(
+  bindings: readonly Binding[],
+  at: number,
+  defaultAccount: (channel: string) => string,
+): number | undefined {
+  const own = bindings[at];
+  if (!own || !isRoute(own)) return undefined;
+  const account = defaultAccount(own.match.channel);
+  const found = bindings
+    .slice(0, at)
+    .findIndex((other) => isRoute(other) && isCovered(own.match, other.match, account));
+  return found < 0 ? undefined : found;
+}
+
+function isCovered(own: Match, other: Match, account: string): boolean {
+  const place = ({ channel, accountId = account, guildId, teamId }: Match) => [channel, accountId, guildId, teamId];
+  const isSamePlace = JSON.stringify(place(own)) === JSON.stringify(place(other));
+  return isSamePlace && areCovered(own.roles, other.roles) && isSamePeer(own.peer, other.peer);
+}
+
+function areCovered(own: Match["roles"], other: Match["roles"]): boolean {
+  if (!own || !other) return own === other;
+  return own.every((role) => other.includes(role));
+}
+
+function isSamePeer(one: Match["peer"], other: Match["peer"]): boolean {
+  if (!one || !other) return one === other;
+  return KINDS[one.kind] === KINDS[other.kind] && one.id.toLowerCase() === other.id.toLowerCase();
 }
 
 /** Whether a binding chooses the agent that answers. Other kinds have no effect here. */
@@ -71,33 +138,42 @@ export const isRoute = ({ type }: Binding): boolean => type !== "acp";
 
 type Match = Binding["match"];
 
-/** 0: does not match. */
-function rankOf(wanted: Match, message: Routed, defaultAccount: string): number {
+const KINDS = { direct: "direct", dm: "direct", group: "group", channel: "group" } as const;
+
+/** Undefined: does not match. */
+function tierOf(wanted: Match, message: Routed, defaultAccount: string): BindingTier | undefined {
+  if (misfitOf(wanted, message, defaultAccount) !== undefined) return undefined;
+  if (wanted.peer) return peerTier(wanted.peer, message);
+  if (wanted.roles) return "roles";
+  if (wanted.guildId !== undefined) return "guild";
+  if (wanted.teamId !== undefined) return "team";
+  return wanted.accountId === "*" ? "channel" : "account";
+}
+
+/** The first field that does not hold. */
+function misfitOf(wanted: Match, message: Routed, defaultAccount: string): keyof Match | undefined {
+  const { peer } = wanted;
+  return misfitOfPlace(wanted, message, defaultAccount) ?? (peer && !peerTier(peer, message) ? "peer" : undefined);
+}
+
+function misfitOfPlace(wanted: Match, message: Routed, defaultAccount: string): keyof Match | undefined {
   const { channel, account } = message.from;
-  const { accountId = defaultAccount, guildId, teamId, roles, peer } = wanted;
-  if (wanted.channel !== channel || (accountId !== "*" && accountId !== account)) return 0;
-  if (guildId !== undefined && guildId !== message.guildId) return 0;
-  if (teamId !== undefined && teamId !== message.teamId) return 0;
-  if (roles && !roles.some((role) => message.sender.roles?.includes(role))) return 0;
-  if (peer) return peerRank(peer, message);
-  return placeRank(wanted);
+  const { accountId = defaultAccount, guildId, teamId, roles } = wanted;
+  if (wanted.channel !== channel) return "channel";
+  if (accountId !== "*" && accountId !== account) return "accountId";
+  if (guildId !== undefined && guildId !== message.guildId) return "guildId";
+  if (teamId !== undefined && teamId !== message.teamId) return "teamId";
+  return roles && !roles.some((role) => message.sender.roles?.includes(role)) ? "roles" : undefined;
 }
 
-function placeRank({ guildId, teamId, roles, accountId }: Match): number {
-  if (roles) return 6;
-  if (guildId !== undefined) return 5;
-  if (teamId !== undefined) return 4;
-  return accountId === "*" ? 2 : 3;
-}
-
-function peerRank(peer: NonNullable<Match["peer"]>, { from, sender }: Routed): number {
-  const kind = { direct: "direct", dm: "direct", group: "group", channel: "group" }[peer.kind];
-  if (kind !== from.chat.kind) return 0;
-  if (peer.id === "*") return 7;
+function peerTier(peer: NonNullable<Match["peer"]>, { from, sender }: Routed): BindingTier | undefined {
+  const kind = KINDS[peer.kind];
+  if (kind !== from.chat.kind) return undefined;
+  if (peer.id === "*") return "any chat of the kind";
   const { chat, thread } = from;
   const wanted = peer.id.toLowerCase();
   const names = (...ids: readonly (string | undefined)[]): boolean => ids.some((id) => id?.toLowerCase() === wanted);
-  if (thread !== undefined && names(thread, `${chat.id}:topic:${thread}`, `${chat.id}:thread:${thread}`)) return 9;
-  if (!names(chat.id) && !(kind === "direct" && names(sender.id, sender.e164))) return 0;
-  return thread === undefined ? 9 : 8;
+  if (thread !== undefined && names(thread, `${chat.id}:topic:${thread}`, `${chat.id}:thread:${thread}`)) return "chat";
+  if (!names(chat.id) && !(kind === "direct" && names(sender.id, sender.e164))) return undefined;
+  return thread === undefined ? "chat" : "chat around the thread";
 }

@@ -55,6 +55,65 @@ it("an agent without a tool is found, with the keys that took them away", async 
   expect(found(await examine({ tools }), "tools")).toMatchObject([{ status: "ok" }]);
 });
 
+describe("bindings", () => {
+  const main = { agentId: "main", match: { channel: "telegram" } };
+  const telegram = { accounts: { a: {}, b: {} } };
+  const bound = async (...bindings: readonly object[]) =>
+    found(await examine({ bindings, channels: { telegram } }), "bindings");
+
+  it("to agents, channels and accounts that are there are fine", async () => {
+    expect(found(await examine({ channels: { telegram } }), "bindings")).toEqual([]);
+    expect(await bound(main, { agentId: "main", match: { channel: "telegram", accountId: "b" } })).toMatchObject([
+      { status: "ok" },
+    ]);
+  });
+
+  it("to an unknown agent fail; those that no message can fit warn", async () => {
+    const to = (match: object, agentId = "main") => ({ agentId, match });
+    expect(
+      await bound(
+        to({ channel: "telegram" }, "nobody"),
+        to({ channel: "slack" }),
+        to({ channel: "telegram", accountId: "c" }),
+      ),
+    ).toMatchObject([
+      { status: "fail", message: expect.stringContaining('bindings[0]: there is no agent "nobody"') },
+      { status: "warn", message: expect.stringContaining('bindings[1]: the config names no channel "slack"') },
+      { status: "warn", message: expect.stringContaining('bindings[2]: telegram has no account "c"') },
+    ]);
+  });
+
+  it("that an earlier one covers are named", async () => {
+    const peer = (kind: string, id: string) => ({
+      agentId: "main",
+      match: { channel: "telegram", peer: { kind, id } },
+    });
+    expect(await bound(main, { ...main, match: { channel: "telegram", accountId: "a" } })).toMatchObject([
+      { status: "warn", message: expect.stringContaining("bindings[1] is never chosen: bindings[0]") },
+    ]);
+    expect(await bound(peer("group", "-5"), peer("channel", "-5"))).toMatchObject([{ status: "warn" }]);
+    expect(await bound(peer("group", "-5"), peer("direct", "-5"))).toMatchObject([{ status: "ok" }]);
+    expect(await bound(main, peer("group", "-5"))).toMatchObject([{ status: "ok" }]);
+    const roles = (...ids: string[]) => ({ agentId: "main", match: { channel: "telegram", guildId: "1", roles: ids } });
+    expect(await bound(roles("x", "y"), roles("x"))).toMatchObject([{ status: "warn" }]);
+    expect(await bound(roles("x"), roles("x", "y"))).toMatchObject([{ status: "ok" }]);
+  });
+});
+
+it("agents that work in one directory, or in one inside another, are found", async () => {
+  const place = (path: string) => join(home, path);
+  const list = (...paths: string[]) => ({
+    agents: { list: paths.map((path, at) => ({ id: `a${at}`, workspace: place(path) })) },
+  });
+  expect(found(await examine(list("one", "two")), "workspaces")).toMatchObject([{ status: "ok" }]);
+  expect(found(await examine(list("one", "one")), "workspaces")).toMatchObject([
+    { status: "fail", message: expect.stringContaining('"a0" and "a1" share') },
+  ]);
+  expect(found(await examine(list("one", "one/two")), "workspaces")).toMatchObject([
+    { status: "warn", message: expect.stringContaining('"a1" lies in that of "a0"') },
+  ]);
+});
+
 describe("running checks", () => {
   it("runs them in parallel; a throw and a long silence are failures", async () => {
     const last = Promise.withResolvers<void>();
@@ -323,29 +382,5 @@ describe("mention patterns", () => {
       endless.map((one) => ({ status: "warn", message: expect.stringContaining(JSON.stringify(one)) })),
     );
     expect(found(await examine(), "mentions")).toMatchObject([{ status: "ok" }]);
-  });
-});
-
-describe("bindings", () => {
-  const bindings = (...pairs: [string, string][]) =>
-    pairs.map(([agent, channel]) => ({ agentId: agent, match: { channel } }));
-
-  it("name agents and channels that there are", async () => {
-    const agents = { list: [{ id: "main" }, { id: "support" }] };
-    const channels = { telegram: {} };
-    const examined = (...pairs: [string, string][]) => examine({ agents, channels, bindings: bindings(...pairs) });
-    expect(found(await examine({ channels }), "bindings")).toEqual([]);
-    expect(found(await examined(["support", "telegram"], ["main", "telegram"]), "bindings")).toMatchObject([
-      { status: "ok" },
-    ]);
-    expect(found(await examined(["main", "telegram"], ["gone", "telegram"], ["main", "slakc"]), "bindings")).toEqual([
-      expect.objectContaining({
-        status: "fail",
-        message: expect.stringContaining('bindings[1]: there is no agent "gone"'),
-      }),
-      expect.objectContaining({ status: "warn", message: expect.stringContaining('no channel "slakc"') }),
-    ]);
-    const lone = await examine({ channels, bindings: bindings(["main", "telegram"]) });
-    expect(found(lone, "bindings")).toMatchObject([{ status: "ok" }]);
   });
 });

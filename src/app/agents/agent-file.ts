@@ -22,7 +22,7 @@ interface Listed {
 const LIST: KeyPath = ["agents", "list"];
 
 /** The file without its secrets resolved, and the hash that a write of it is based on. Throws CONFIG_SYNTAX. */
-async function readFileToEdit({ path }: LoadOptions): Promise<{ file: unknown; hash: string }> {
+export async function readFileToEdit({ path }: LoadOptions): Promise<{ file: unknown; hash: string }> {
   const text = (await readConfigText(path)) ?? "";
   return { file: text.trim() === "" ? {} : parseConfigText(text, path), hash: hashOf(text) };
 }
@@ -43,6 +43,12 @@ function unlistedIn(file: unknown): string {
   return typeof named === "string" && named !== "" ? named : DEFAULT_AGENT;
 }
 
+/** The ids of the agents, also of the one that the file does not list. */
+export function agentsIn(file: unknown): readonly string[] {
+  const listed = listedIn(file);
+  return listed.length === 0 ? [unlistedIn(file)] : listed.map(({ id }) => id);
+}
+
 /**
  * Adds an agent to the file. The first one that is listed would become the default, so the agent that was there without an entry
  * gets one before it. Throws USAGE when there is an agent with this id, and as `writeConfigValues` does.
@@ -50,8 +56,7 @@ function unlistedIn(file: unknown): string {
 export async function addAgent(load: LoadOptions, id: string, entry: Readonly<Record<string, unknown>>): Promise<void> {
   const { file, hash } = await readFileToEdit(load);
   const listed = listedIn(file);
-  const known = listed.length === 0 ? [unlistedIn(file)] : listed.map((one) => one.id);
-  if (known.some((name) => isSame(name, id))) throw taken(id);
+  if (agentsIn(file).some((name) => isSame(name, id))) throw taken(id);
   const before = listed.length === 0 ? [{ id: unlistedIn(file), default: true }] : [];
   await writeConfigValues(
     load,
@@ -127,7 +132,7 @@ function withoutName(file: unknown, id: string): readonly Edit[] {
 }
 
 /** The bindings of the file, unchecked. */
-function bindingsIn(file: unknown): readonly Readonly<Record<string, unknown>>[] {
+export function bindingsIn(file: unknown): readonly Readonly<Record<string, unknown>>[] {
   const rows = valueAt(file, ["bindings"]);
   return Array.isArray(rows) ? rows.map((row: unknown) => (isRecord(row) ? row : {})) : [];
 }
@@ -139,7 +144,7 @@ const taken = (id: string): OpenClawError =>
   new OpenClawError("USAGE", { message: `There is an agent "${id}" already.`, fix: "Give the new one another name." });
 
 /** No agent has this id. */
-const unknownAgent = (id: string): OpenClawError =>
+export const unknownAgent = (id: string): OpenClawError =>
   new OpenClawError("NOT_FOUND", { message: `There is no agent "${id}".`, fix: "See openclaw agents list." });
 
 const neverRemoved = (id: string): OpenClawError =>

@@ -18,7 +18,7 @@ type Label = keyof typeof FIELDS;
 const isLabel = (text: string): text is Label => Object.hasOwn(FIELDS, text);
 
 /** What lines such as `- **Name:** Robin` say; the first of several counts. A value in brackets is a blank to fill in. Pure. */
-function parseIdentity(text: string): Identity {
+export function parseIdentity(text: string): Identity {
   const found: Partial<Record<(typeof FIELDS)[Label], string>> = {};
   for (const line of text.split("\n")) {
     const plain = line.replaceAll(/[*_`]{1,3}/g, "").replace(/^\s*[-+]?\s*/, "");
@@ -83,3 +83,7 @@ async function readPicture(avatar: string, workspace: string): Promise<{ uri: st
     return { reason: errorText(error) };
   }
 }
+
+/** The keys of an agent's entry for an identity; an empty text removes a key. Pure. */
+export const identityKeys = (identity: Identity): readonly (readonly [string, unknown])[] =>
+  Object.entries(identity).map(([key, value]) => [`identity.${key}`, value === "" ? undefined : value]);

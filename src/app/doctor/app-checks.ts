@@ -4,7 +4,7 @@ import type { LoadOptions } from "../config/load.ts";
 import { journalPath, type StatePaths } from "../config/paths.ts";
 import type { Config } from "../config/schema.ts";
 import { approvalsCheck } from "./people/approvals-check.ts";
-import { bindingsCheck } from "./bindings-check.ts";
+import { bindingsCheck } from "./agents/bindings-check.ts";
 import { configCheck } from "./config-check.ts";
 import { hooksCheck, lockCheck, portCheck, tokenCheck } from "./gateway-checks.ts";
 import { nodeCheck, stateDirCheck } from "./machine-checks.ts";

@@ -7,6 +7,7 @@ import type { StatePaths } from "../config/paths.ts";
 import type { Config } from "../config/schema.ts";
 import { resolveAgents } from "../config/settings.ts";
 import { promptCheck } from "./prompt-check.ts";
+import { workspacesCheck } from "./agents/workspaces-check.ts";
 
 interface Place {
   readonly config: Config;
@@ -14,12 +15,16 @@ interface Place {
   readonly env: NodeJS.ProcessEnv;
 }
 
-/** The checks of what agents find on this machine: their prompt and their sandbox. */
+/** The checks of what agents find on this machine: their prompt, their sandbox and their workspace. */
 export const agentChecks = (place: Place): readonly Check[] => [
+  ...(place.config.agents.list.length > 1 ? [workspacesCheck(agentsOf(place))] : []),
   promptCheck(place),
   sandboxCheck(place),
   mcpCheck(place.config.mcp, place.env),
 ];
+
+const agentsOf = ({ config, paths, env }: Place) =>
+  resolveAgents(config, { home: env["HOME"] ?? homedir(), stateDir: paths.stateDir });
 
 /** Whether the sandboxes that the config names work on this machine, by starting a program in each. */
 function sandboxCheck({ config, paths, env }: Place): Check {
@@ -28,7 +33,7 @@ function sandboxCheck({ config, paths, env }: Place): Check {
     title: "Sandbox",
     timeoutMs: 12_000,
     run: async () => {
-      const agents = resolveAgents(config, { home: env["HOME"] ?? homedir(), stateDir: paths.stateDir });
+      const agents = agentsOf({ config, paths, env });
       const machine = new SandboxMachine({ env, dir: paths.stateSub });
       await probeSandboxes(agents, machine);
       const found = unsandboxed(agents, machine).map(tellOf);

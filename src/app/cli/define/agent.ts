@@ -2,10 +2,11 @@ import { Option, type Command } from "commander";
 import { THINK_LEVELS } from "../../../types/run/model.ts";
 import type { AgentFlags } from "../commands/agent/agent-flags.ts";
 import { wholeNumber, type Act } from "./act.ts";
+import { defineAgents } from "./agents.ts";
 import { defineMcp } from "./mcp.ts";
 import { defineSandbox } from "./sandbox.ts";
 
-/** `agent`, `sandbox …`, which says where an agent's tools work, and `mcp …`, which shows the tools of other programs. */
+/** `agent`, `agents …`, `sandbox …`, which says where an agent's tools work, and `mcp …`, which shows the tools of other programs. */
 export function defineAgent(program: Command, act: Act): void {
   program
     .command("agent")
@@ -26,6 +27,7 @@ export function defineAgent(program: Command, act: Act): void {
     .option("--token <token>", "token of that gateway")
     .option("--verbose [level]", "report tools while they run")
     .action(act(async (io, options: AgentFlags) => (await import("../commands/agent/agent.ts")).agent(io, options)));
+  defineAgents(program, act);
   defineSandbox(program, act);
   defineMcp(program, act);
 }

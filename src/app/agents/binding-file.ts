@@ -1,0 +1,126 @@
+import { OpenClawError } from "../../types/errors.ts";
+import { defined } from "../../utils/defined.ts";
+import { writeConfigValues } from "../config/edit/write.ts";
+import type { LoadOptions } from "../config/load.ts";
+import { isRecord, valueAt } from "../config/problem.ts";
+import { agentsIn, bindingsIn, readFileToEdit, unknownAgent, type Edit } from "./agent-file.ts";
+
+/** Which messages a binding is for, as the config writes it. */
+export interface BindingMatch {
+  readonly channel: string;
+  readonly accountId?: string;
+  readonly peer?: { readonly kind: "direct" | "group"; readonly id: string };
+  readonly guildId?: string;
+  readonly teamId?: string;
+  readonly roles?: readonly string[];
+}
+
+/** What a command says of messages in addition to channel and account. */
+export interface MatchFlags {
+  /** `direct:42`, `group:-100`; an id alone is a direct chat. */
+  readonly peer?: string;
+  readonly guild?: string;
+  readonly team?: string;
+  readonly role?: readonly string[];
+}
+
+/** `telegram` or `telegram:work`, with further conditions. Throws USAGE. */
+export function matchFrom(text: string, { peer, guild, team, role }: MatchFlags = {}): BindingMatch {
+  const [channel = "", accountId, ...rest] = text.trim().split(":");
+  if (channel === "" || accountId === "" || rest.length > 0)
+    throw new OpenClawError("USAGE", {
+      message: `"${text}" names no messages.`,
+      fix: "Write a channel, or channel:account; * is every account.",
+    });
+  const where = { accountId, guildId: guild, teamId: team, roles: role };
+  return { channel: channel.toLowerCase(), ...defined(where), ...(peer !== undefined && { peer: peerFrom(peer) }) };
+}
+
+function peerFrom(text: string): NonNullable<BindingMatch["peer"]> {
+  const [, kind = "direct", id = text] = /^(direct|dm|group|channel):(.+)$/.exec(text) ?? [];
+  return { kind: kind === "group" || kind === "channel" ? "group" : "direct", id };
+}
+
+/** What became of bindings that a command asked for, in the words of `channel:account …`. */
+export interface Bound {
+  readonly added: string[];
+  /** Bindings of the whole channel's default account that now name an account. */
+  readonly updated: string[];
+  /** They were there. */
+  readonly skipped: string[];
+  /** Another agent has them; nothing is changed. */
+  readonly conflicts: { readonly binding: string; readonly agentId: string }[];
+}
+
+/**
+ * Binds messages to an agent. A binding of a channel alone gets the account, so that the agent does not have two. Throws NOT_FOUND
+ * without such an agent, and as `writeConfigValues` does.
+ */
+export async function bindAgent(load: LoadOptions, id: string, matches: readonly BindingMatch[]): Promise<Bound> {
+  const { file, hash } = await readFileToEdit(load);
+  if (!agentsIn(file).includes(id)) throw unknownAgent(id);
+  const rows = bindingsIn(file).map((row) => ({
+    agentId: row["agentId"],
+    name: nameOf(row["match"]),
+    isRoute: isRoute(row),
+  }));
+  const bound: Bound = { added: [], updated: [], skipped: [], conflicts: [] };
+  const edits: Edit[] = [];
+  for (const match of matches) {
+    const name = nameOf(match);
+    const holder = rows.find((row) => row.isRoute && row.name === name);
+    const wider = rows.findIndex((row) => row.isRoute && row.agentId === id && row.name === match.channel);
+    if (holder?.agentId === id) bound.skipped.push(name);
+    else if (holder) bound.conflicts.push({ binding: name, agentId: String(holder.agentId) });
+    else if (wider >= 0 && name === `${match.channel}:${match.accountId}`) {
+      edits.push({ path: ["bindings", wider, "match", "accountId"], value: match.accountId });
+      rows[wider] = { agentId: id, name, isRoute: true };
+      bound.updated.push(name);
+    } else {
+      edits.push({ path: ["bindings", rows.length], value: { agentId: id, match } });
+      rows.push({ agentId: id, name, isRoute: true });
+      bound.added.push(name);
+    }
+  }
+  if (edits.length > 0) await writeConfigValues(load, edits, hash);
+  return bound;
+}
+
+/** Removes bindings of an agent, all of them without `matches`. Those of other agents stay. Throws as `bindAgent` does. */
+export async function unbindAgent(
+  load: LoadOptions,
+  id: string,
+  matches?: readonly BindingMatch[],
+): Promise<{ removed: readonly string[]; missing: readonly string[] }> {
+  const { file, hash } = await readFileToEdit(load);
+  if (!agentsIn(file).includes(id)) throw unknownAgent(id);
+  const wanted = matches?.map(nameOf);
+  const found = bindingsIn(file).flatMap((row, at) => {
+    const name = nameOf(row["match"]);
+    return row["agentId"] === id && isRoute(row) && (wanted?.includes(name) ?? true) ? [{ at, name }] : [];
+  });
+  const edits = found.toReversed().map(({ at }) => ({ path: ["bindings", at], value: undefined }));
+  if (edits.length > 0) await writeConfigValues(load, edits, hash);
+  const removed = found.map(({ name }) => name);
+  return { removed, missing: (wanted ?? []).filter((name) => !removed.includes(name)) };
+}
+
+const isRoute = (row: Readonly<Record<string, unknown>>): boolean => row["type"] !== "acp";
+
+/** A match in one line, the same for matches that mean the same: `discord:work guild=1 roles=2`. */
+export function nameOf(match: unknown): string {
+  const text = (key: string): string => shown(valueAt(match, [key]));
+  const account = text("accountId");
+  const roles = valueAt(match, ["roles"]);
+  const peer = valueAt(match, ["peer"]);
+  return [
+    account === "" ? text("channel") : `${text("channel")}:${account}`,
+    ...(isRecord(peer) ? [`${kindOf(peer["kind"])}=${shown(peer["id"])}`] : []),
+    ...["guildId", "teamId"].flatMap((key) => (text(key) === "" ? [] : [`${key.slice(0, -2)}=${text(key)}`])),
+    ...(Array.isArray(roles) ? [`roles=${roles.map(String).toSorted().join(",")}`] : []),
+  ].join(" ");
+}
+
+const shown = (value: unknown): string => (typeof value === "string" || typeof value === "number" ? String(value) : "");
+
+const kindOf = (kind: unknown): string => (kind === "group" || kind === "channel" ? "group" : "direct");

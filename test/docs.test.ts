@@ -181,7 +181,9 @@ describe("docs/reference/cli.md", () => {
       "README.md",
       ...files.map(shortName).filter((name) => name.startsWith("docs/") && name !== "docs/reference/config.md"),
     ].flatMap((name) =>
-      [...read(name).matchAll(/(?<=[`\n] ?|^)openclaw ((?:[a-z][a-z-]* ?){1,2})/gm)].map((match) => (match[1] ?? "").trim()),
+      [...read(name).matchAll(/(?<=[`\n] ?|^)openclaw ((?:[a-z][a-z-]* ?){1,2})/gm)].map((match) =>
+        (match[1] ?? "").trim(),
+      ),
     );
     const isKnown = (words: string) => {
       const [first = "", second = ""] = words.split(" ");

@@ -15,13 +15,13 @@ const HOLD = `
   INSERT INTO model_calls (state, boot, at, day, cause, provider, model, profile, plugin, agent, session_key, run_id, root, root_session,
     job, sender, is_priced, held_tokens, held_cost, held_input, held_output)
   VALUES ('held', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
-const OPEN = "SELECT * FROM model_calls WHERE state = 'held' AND id = ?";
+const COUNTED = "day, provider, model, agent, session_key, root, root_session, job, sender";
 // An index has the open ones alone: as many as calls run at the same time.
 const ALL_OPEN = "SELECT * FROM model_calls WHERE state = 'held'";
 const ABANDONED = "SELECT * FROM model_calls WHERE state = 'held' AND boot <> ? ORDER BY id";
 const SETTLE = `
   UPDATE model_calls SET state = ?, ended_at = ?, input = ?, output = ?, cache_read = ?, cache_write = ?, cost = ?, is_estimate = ?
-  WHERE id = ?`;
+  WHERE id = ? AND state = 'held' RETURNING ${COUNTED}`;
 const LEAVE = "UPDATE model_calls SET state = 'unknown', ended_at = ? WHERE id = ?";
 
 /** Writes a hold and returns its id. */
@@ -41,13 +41,11 @@ export function putHold(
 
 /** Ends a hold, once: a later settlement of the same hold changes nothing. */
 export function settleHold(sql: Statements, id: number, { usage, isEstimate, at }: SettledCall): void {
-  const row = sql.one(OPEN, id);
-  if (!row) return;
   const { input, output, cacheRead, cacheWrite, cost } = usage;
   const isSpent = input + output + cacheRead + cacheWrite > 0 || cost.total > 0;
   const figures = [input, output, cacheRead, cacheWrite, cost.total, isEstimate ? 1 : 0];
-  sql.run(SETTLE, isSpent ? "settled" : "void", at, ...figures, id);
-  if (isSpent) addSpent(sql, countedOf(row, at), usage);
+  const row = sql.one(SETTLE, isSpent ? "settled" : "void", at, ...figures, id);
+  if (row && isSpent) addSpent(sql, countedOf(row, at), usage);
 }
 
 /** Ends the holds of other processes at their worst case. Returns how many there were. */

@@ -1,0 +1,109 @@
+import { type Fields, isFields, isSameData } from "../../utils/fields.ts";
+import { forgetOldest } from "../../utils/forget-oldest.ts";
+
+/** A part of a JSON text. An array is a list in pieces, each of which is the JSON of a list. */
+type Part = string | readonly Piece[];
+type Piece = string | Uint8Array;
+
+/** Elements of a list, such as messages, that become one text. */
+const AT_ONCE = 8;
+const COMMA = ",".codePointAt(0) ?? 0;
+
+/** The JSON of an object, as `JSON.stringify` makes it, in parts. */
+export function partsOf(body: Fields): readonly Part[] {
+  const parts: Part[] = [];
+  for (const [key, value] of Object.entries(body)) {
+    const text = Array.isArray(value) ? "" : JSON.stringify(value);
+    // JSON has no such value.
+    if (text === undefined) continue;
+    parts.push(`${parts.length === 0 ? "{" : ","}${JSON.stringify(key)}:${text}`);
+    if (Array.isArray(value)) parts.push(key === "tools" ? piecesOfTools(value) : piecesOfList(value));
+  }
+  return [...parts, parts.length === 0 ? "{}" : "}"];
+}
+
+/** The parts in UTF-8, in memory of their own. */
+export function joined(parts: readonly Part[]): Buffer {
+  const bytes = Buffer.allocUnsafeSlow(parts.reduce((sum, part) => sum + sizeOf(part), 0));
+  let at = 0;
+  for (const part of parts) at = typeof part === "string" ? at + bytes.write(part, at) : writeList(bytes, part, at);
+  return bytes;
+}
+
+const sizeOf = (part: Part): number =>
+  typeof part === "string"
+    ? Buffer.byteLength(part)
+    : part.reduce((sum, piece) => sum + sizeOfPiece(piece), 1 - part.length);
+
+const sizeOfPiece = (piece: Piece): number => (typeof piece === "string" ? Buffer.byteLength(piece) : piece.length);
+
+/** Each piece begins where the one before it has its last bracket, and a comma takes the place of both. Returns where the list ends. */
+function writeList(bytes: Buffer, pieces: readonly Piece[], start: number): number {
+  let at = start;
+  for (const [index, piece] of pieces.entries()) {
+    const begin = index === 0 ? at : at - 1;
+    at = begin + write(bytes, piece, begin);
+    if (index > 0) bytes[begin] = COMMA;
+  }
+  return at;
+}
+
+function write(bytes: Buffer, piece: Piece, at: number): number {
+  if (typeof piece === "string") return bytes.write(piece, at);
+  bytes.set(piece, at);
+  return piece.length;
+}
+
+function piecesOfList(list: readonly unknown[]): readonly Piece[] {
+  const system = systemPiece(list[0]);
+  const rest = system ? list.slice(1) : list;
+  const pieces: Piece[] = system ? [system] : [];
+  for (let at = 0; at < rest.length; at += AT_ONCE) pieces.push(JSON.stringify(rest.slice(at, at + AT_ONCE)));
+  return pieces.length === 0 ? ["[]"] : pieces;
+}
+
+/** Shorter ones are made as fast as they are found. */
+const LONG_SYSTEM = 1000;
+const MOST_SYSTEMS = 64;
+/** The system messages sent last, by their role and text: most requests of a conversation have the same. */
+const systems = new Map<string, Map<string, Uint8Array>>();
+
+/** The JSON of a list of one system message; undefined where the message is another one, or short. */
+function systemPiece(message: unknown): Uint8Array | undefined {
+  if (!isFields(message)) return undefined;
+  const { role, content, ...more } = message;
+  if ((role !== "system" && role !== "developer") || Object.keys(more).length > 0) return undefined;
+  if (typeof content !== "string" || content.length < LONG_SYSTEM) return undefined;
+  const known = systems.get(role) ?? new Map<string, Uint8Array>();
+  systems.set(role, known);
+  const found = known.get(content) ?? Buffer.from(JSON.stringify([message]));
+  known.set(content, found);
+  forgetOldest(known, MOST_SYSTEMS);
+  return found;
+}
+
+interface ToolList {
+  readonly tools: readonly unknown[];
+  readonly bytes: Uint8Array;
+}
+
+/** The JSON of a list of tools, by the schema of the first: tools and schemas stay the same from request to request. */
+const lists = new WeakMap<object, ToolList>();
+
+function piecesOfTools(list: readonly unknown[]): readonly Piece[] {
+  const schema = schemaOf(list[0]);
+  if (!schema) return piecesOfList(list);
+  const known = lists.get(schema);
+  if (known && isSameData(known.tools, list)) return [known.bytes];
+  const bytes = Buffer.from(JSON.stringify(list));
+  lists.set(schema, { tools: list, bytes });
+  return [bytes];
+}
+
+/** Its place in a tool of both APIs. */
+function schemaOf(tool: unknown): object | undefined {
+  if (!isFields(tool)) return undefined;
+  const { parameters, function: called } = tool;
+  const schema = isFields(called) ? called["parameters"] : parameters;
+  return isFields(schema) ? schema : undefined;
+}

@@ -193,6 +193,23 @@ export function flatCostFigures({ ours: [row] }) {
   ];
 }
 
+export function jobFigures({ ours: [row] }) {
+  const large = `${row.jobs} jobs, ${row.sessions} sessions`;
+  return [
+    figure(`${large}, at rest: processor time of a core`, {
+      unit: "%",
+      here: exactly(row.cpuPercent),
+      target: atMost(0.3),
+    }),
+    figure(`${large}, at rest: written in ${row.seconds} seconds`, {
+      unit: "bytes",
+      here: exactly(row.bytes),
+      target: atMost(0),
+    }),
+    figure(`${large}: cron.list`, { unit: "ms", here: exactly(row.listMs), target: atMost(20) }),
+  ];
+}
+
 export function historyFigures({ ours }) {
   const of = (n) => ours.filter((row) => row.n === n);
   const p50 = (row) => row.pre?.p50;

@@ -37,6 +37,7 @@ const experiments = {
   "streams-500": { run: ["streams.mjs", "500", "1", "partial"], figures: F.manyStreamsFigures, rounds: 1 },
   hostile: { run: ["hostile.mjs", "8", "200000"], figures: F.hostileFigures },
   flat: { run: ["flat-cost.mjs", "300000", "10000"], figures: F.flatCostFigures },
+  jobs: { run: ["jobs.mjs", "1000", "10000", "60"], figures: F.jobFigures },
   hist: { run: ["hist.mjs", "10", "500", "5000", "50000"], figures: F.historyFigures },
   soak: { run: ["soak.mjs", "2000"], figures: F.soakFigures },
   channels: { run: ["channels.mjs", "10000", "500"], figures: F.channelFigures },

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { ModelCall } from "../fakes/model.ts";
 import { ADA, journalRows, readTranscript, textOf, useFaultFixture, type FaultFixture } from "./fixture.ts";
+import { random } from "./random.ts";
 
 const CHATS = 5;
 const MESSAGES = 20;
@@ -8,15 +9,6 @@ const KILLS = 10;
 
 const collecting = useFaultFixture();
 const queueing = useFaultFixture({ messages: { queue: { mode: "followup", debounceMs: 0 } } });
-
-/** A small generator, so that a failing seed can be run again. */
-function random(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return Math.floor((state / 2 ** 32) * below);
-  };
-}
 
 const MARK = /<m\d+>/g;
 const marksIn = (text: string): string[] => text.match(MARK) ?? [];

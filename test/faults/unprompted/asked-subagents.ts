@@ -1,0 +1,42 @@
+import { expect } from "vitest";
+import type { ModelCall, ModelReply } from "../../fakes/model.ts";
+import type { FaultFixture } from "../fixture.ts";
+import { rowsOf } from "./rows.ts";
+
+const isChild = ({ system }: ModelCall): boolean => system.includes("# Subagent Context");
+/** The session of a report's subagent: a call that a kill interrupted may be made again, and then two have one task. */
+const RESULT = /(?<=session agent:main:subagent:|told: (?:\S+ )*)[0-9a-f]{8}-[0-9a-f-]{27}/g;
+const resultsIn = (text: string): readonly string[] => [...new Set([...text.matchAll(RESULT)].map(([all]) => all))];
+const isAnnounced = ({ said }: ModelCall): boolean => said.includes("[System Message] [sessionId: ");
+
+/** The labels that this conversation has asked for in its present turn. */
+function askedIn({ messages }: ModelCall): readonly string[] {
+  const since = messages.findLastIndex(({ role }) => role === "user");
+  return messages.slice(since).flatMap((message) => JSON.stringify(message).match(/kid-\w+/g) ?? []);
+}
+
+/** A person's message names subagents, which are started one after the other; each answers with its result, which the chat is told. */
+export function obeyed(call: ModelCall): ModelReply {
+  if (isChild(call)) return { text: `result-${/kid-(\w+)/.exec(call.said)?.[1]}-end` };
+  if (isAnnounced(call)) return { text: `told: ${resultsIn(call.said).join(" ")} of result-a-end` };
+  const wanted = call.said.match(/kid-\w+/g) ?? [];
+  const asked = new Set(askedIn(call).slice(wanted.length));
+  const next = wanted.find((label) => !asked.has(label));
+  if (next === undefined) return { text: `started ${wanted.join(" ")}` };
+  return { tool: "sessions_spawn", args: { task: `do ${next}`, label: next } };
+}
+
+/** `texts`: what the chats show. Every subagent is reported once, and every report that was told is in its chat once. */
+export function expectToldOnce(at: FaultFixture, texts: readonly string[]): void {
+  const rows = rowsOf(at);
+  const children = rows.filter(({ kind }) => kind === "subagent");
+  const reports = rows.filter(({ kind }) => kind === "announce");
+  expect(reports.map(({ key }) => key).toSorted()).toEqual(children.map(({ key }) => `subagent:${key}:1`).toSorted());
+  const shown = texts.filter((text) => text.includes("told: "));
+  const firsts = shown.filter((text) => !text.startsWith("(possible repeat)")).flatMap(resultsIn);
+  expect(new Set(firsts).size).toBe(firsts.length);
+  const told = new Set(shown.flatMap(resultsIn));
+  expect(told.size).toBeLessThanOrEqual(children.length);
+  const answered = reports.filter(({ outcome }) => ["replied", "merged", "steered"].includes(outcome ?? ""));
+  expect(told.size).toBeGreaterThanOrEqual(Math.min(answered.length, 1));
+}

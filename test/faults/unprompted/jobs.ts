@@ -1,0 +1,89 @@
+import { expect } from "vitest";
+import { z } from "zod";
+import type { GatewayUnderTest } from "../../kit/gateway/process.ts";
+import { call } from "../../kit/gateway/rpc.ts";
+import { type FaultFixture, journalRows } from "../fixture.ts";
+import { rowsOf } from "./rows.ts";
+
+/** A job that reports to a chat: at one time, or each so many milliseconds from a time on. */
+export interface WantedJob {
+  readonly name: string;
+  /** Epoch milliseconds of the first slot. */
+  readonly first: number;
+  readonly everyMs?: number;
+  readonly delivery: { readonly channel: string; readonly to: string };
+}
+
+export interface Job extends WantedJob {
+  readonly id: string;
+}
+
+const added = z.looseObject({ id: z.string() });
+
+export async function addJob(gateway: GatewayUnderTest, wanted: WantedJob): Promise<Job> {
+  const { name, first, everyMs, delivery } = wanted;
+  const schedule =
+    everyMs === undefined
+      ? { kind: "at", at: new Date(first).toISOString() }
+      : { kind: "every", everyMs, anchorMs: first };
+  const { id } = added.parse(
+    await call(gateway, "cron.add", {
+      name,
+      schedule,
+      missed: "all",
+      deleteAfterRun: false,
+      payload: { kind: "agentTurn", message: `report ${name};` },
+      delivery: { mode: "announce", ...delivery },
+    }),
+  );
+  return { ...wanted, id };
+}
+
+/** Ends repeated jobs, so that no slot follows. */
+export async function endJobs(gateway: GatewayUnderTest, jobs: readonly Job[]): Promise<void> {
+  for (const { id, everyMs } of jobs)
+    if (everyMs !== undefined) await call(gateway, "cron.update", { id, patch: { enabled: false } });
+}
+
+interface Slot {
+  readonly slotMs: number;
+  readonly outcome: string | undefined;
+}
+
+/** The slots of a job that were begun, in their order. A second try of a slot counts as the slot. */
+function slotsOf(at: FaultFixture, { id }: Job): readonly Slot[] {
+  const rows = rowsOf(at).filter(({ key }) => key.startsWith(`cron:${id}:`));
+  expect(new Set(rows.map(({ key }) => key)).size, "a slot has two messages").toBe(rows.length);
+  const tries = new Map<number, Slot>();
+  for (const { key, outcome } of rows) {
+    const slotMs = Number(key.split(":")[3]);
+    const before = tries.get(slotMs);
+    expect(before?.outcome, `slot ${key} was tried again although it was answered`).not.toBe("replied");
+    tries.set(slotMs, { slotMs, outcome });
+  }
+  return [...tries.values()].toSorted((a, b) => a.slotMs - b.slotMs);
+}
+
+/** Each slot of each job up to its last was begun once, and each answer is in the chat once. Gives the number of slots. */
+export function expectSlots(at: FaultFixture, jobs: readonly Job[], shownIn: (job: Job) => readonly string[]): number {
+  const skipped = journalRows(at.home, "SELECT record FROM cron_runs WHERE status = 'skipped'");
+  expect(skipped, "slots were skipped").toEqual([]);
+  return jobs.reduce((sum, job) => sum + expectSlotsOf(at, job, shownIn(job)), 0);
+}
+
+function expectSlotsOf(at: FaultFixture, job: Job, shown: readonly string[]): number {
+  const slots = slotsOf(at, job);
+  const wanted = slots.map((_, index) => job.first + index * (job.everyMs ?? 0));
+  expect(slots.length, `${job.name} never ran`).toBeGreaterThan(0);
+  expect(
+    slots.map(({ slotMs }) => slotMs),
+    `${job.name}: lost or doubled`,
+  ).toEqual(wanted);
+  const reports = shown.filter((text) => text.includes(`report of ${job.name} `));
+  const firsts = reports.filter((text) => !text.startsWith("(possible repeat)"));
+  expect(new Set(firsts).size, `${job.name}: an answer is there twice without its label`).toBe(firsts.length);
+  const distinct = new Set(reports.map((text) => text.replace("(possible repeat) ", "")));
+  const replied = slots.filter(({ outcome }) => outcome === "replied").length;
+  expect(distinct.size, `${job.name}: answers in the chat`).toBe(replied);
+  return slots.length;
+}

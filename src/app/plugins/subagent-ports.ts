@@ -1,4 +1,4 @@
-import { SUBAGENT } from "../../automation/subagents/messages.ts";
+import { SUBAGENT } from "../../tools/session/spawn-names.ts";
 import { mayUse } from "../../dispatch/turn/may-use.ts";
 import type { PluginSubagentPorts, SubagentGrant } from "../../plugins/ports.ts";
 import { canonicalKey } from "../../sessions/keys.ts";

@@ -7,7 +7,7 @@ import type { Principal } from "../../types/run/principal.ts";
 import type { EndedTurnRef, TurnEndPorts, TurnKind } from "../../types/run/turn-kind.ts";
 import type { EntryBody, Session, SessionEntry, Sessions } from "../../types/session.ts";
 import { passMark } from "../pass-mark.ts";
-import { SUBAGENT } from "../subagents/messages.ts";
+import { SUBAGENT } from "../../tools/session/spawn-names.ts";
 import { ANNOUNCE_KIND } from "./announce-message.ts";
 import { announceText, asksForSilence, replyInstruction, statsLine, statusLabel } from "./announce-text.ts";
 

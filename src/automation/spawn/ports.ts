@@ -24,7 +24,7 @@ export interface SpawnPorts {
   readonly clock: Clock;
   readonly log: Log;
   readonly runs: Pick<Subagents, "run">;
-  readonly inbox: Pick<Inbox, "ofRun" | "open">;
+  readonly inbox: Pick<Inbox, "find" | "ofRun" | "open">;
   readonly sessions: Pick<Sessions, "peek" | "list" | "patch" | "history" | "remove" | "fileOf">;
   readonly engine: EngineSpawns;
   rules(): SpawnRules;

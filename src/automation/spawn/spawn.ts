@@ -4,8 +4,9 @@ import type { SpawnAnswer, SpawnAsk, SessionAsker } from "../../types/subagent/s
 import type { SpawnedRun } from "../../types/subagent/subagent.ts";
 import type { AgentSettings } from "../../types/settings.ts";
 import type { Peer, InboundMessage } from "../../types/chat/message.ts";
-import { sessionKey, type SessionKey } from "../../types/ids.ts";
+import { DEFAULT_ACCOUNT, sessionKey, type SessionKey } from "../../types/ids.ts";
 import type { EntryBody } from "../../types/session.ts";
+import { SUBAGENT, subagentIdOf, subagentRunId } from "../../tools/session/spawn-names.ts";
 import { defined } from "../../utils/defined.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 import { announceMessage } from "../announce/announce-message.ts";
@@ -32,6 +33,7 @@ const MINUTE_MS = 60_000;
 /** Everything that is decided about a subagent before anything is written. */
 interface Plan {
   readonly key: SessionKey;
+  readonly spawnKey: string;
   readonly agent: AgentSettings;
   readonly settings: SpawnSettings;
   readonly label: string;
@@ -76,7 +78,8 @@ async function planFor(ask: SpawnAsk, asker: SessionAsker, ports: SpawnPorts): P
   const total = ports.sessions.peek(asker.sessionKey)?.spawnedCount ?? 0;
   const over = overLimit({ active, total, depth: asker.depth + 1 }, settings);
   if (over) return over;
-  const key = sessionKey(`agent:${agent.id}:subagent:${randomUUID()}`);
+  const spawnKey = await freeKey(ask, ports);
+  const key = sessionKey(`agent:${agent.id}:subagent:${subagentIdOf(spawnKey)}`);
   const isSandboxed = rules.isSandboxed(agent.id, key);
   if (!isSandboxed && (asker.isSandboxed || ask.sandbox === "require"))
     return refused("forbidden", `The agent "${agent.id}" would work outside of a sandbox (agents.*.sandbox.mode).`);
@@ -88,7 +91,13 @@ async function planFor(ask: SpawnAsk, asker: SessionAsker, ports: SpawnPorts): P
       ? "It runs once: conversations bound to a thread are not offered here."
       : undefined;
   const notes = [model.note, thinking.note, once].filter((note) => note !== undefined);
-  return { key, agent, settings, label: labelOf(ask), model, thinking, notes };
+  return { key, spawnKey, agent, settings, label: labelOf(ask), model, thinking, notes };
+}
+
+async function freeKey({ spawnKey }: SpawnAsk, { inbox }: SpawnPorts): Promise<string> {
+  if (spawnKey === undefined) return randomUUID();
+  const taken = await inbox.find(SUBAGENT, DEFAULT_ACCOUNT, subagentRunId(spawnKey));
+  return taken ? randomUUID() : spawnKey;
 }
 
 function labelOf({ label, taskName, task }: SpawnAsk): string {
@@ -116,7 +125,7 @@ interface Making {
 /** Resolves with the id of the run when it is durable. Rejects when the subagent cannot start; the engine has then undone its preparation. */
 async function begin(ask: SpawnAsk, asker: SessionAsker, making: Making, ports: SpawnPorts) {
   const { plan, files, bodies } = making;
-  const { key, settings, label, model, thinking } = plan;
+  const { key, spawnKey, settings, label, model, thinking } = plan;
   const parent = ports.sessions.peek(asker.sessionKey);
   const parentFile = ports.sessions.fileOf(asker.sessionKey);
   const prepared = await ports.engine.prepare({
@@ -131,6 +140,7 @@ async function begin(ask: SpawnAsk, asker: SessionAsker, making: Making, ports: 
     const { runId } = await ports.runs.run({
       sessionKey: key,
       message: ask.task,
+      idempotencyKey: spawnKey,
       systemPrompt: subagentPrompt({
         label,
         cwd: ask.cwd,

@@ -1,12 +1,10 @@
-import { createHash, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
+import { SUBAGENT, subagentRunId } from "../../tools/session/spawn-names.ts";
 import type { InboundMessage, SubagentTurn } from "../../types/chat/message.ts";
-import { channelId, DEFAULT_ACCOUNT, type RunId, runId, type SessionKey } from "../../types/ids.ts";
+import { DEFAULT_ACCOUNT, type RunId, type SessionKey } from "../../types/ids.ts";
 import type { SubagentRequest } from "../../types/subagent/subagent.ts";
 import { defined } from "../../utils/defined.ts";
 import { SUBAGENT_KIND } from "./subagent-turn.ts";
-
-/** The channel of subagents. No adapter has this name. */
-export const SUBAGENT = channelId("subagent");
 
 /** The session of a subagent, and how deep it is. */
 export interface Place {
@@ -14,11 +12,8 @@ export interface Place {
   readonly depth: number;
 }
 
-/** The same for the same request: a repeated one finds the run in the journal, also after a restart. */
-export function runIdOf({ plugin = "", idempotencyKey = randomUUID() }: SubagentRequest): RunId {
-  const name = createHash("sha256").update(`${plugin}\n${idempotencyKey}`).digest("hex");
-  return runId(`subagent-${name.slice(0, 32)}`);
-}
+export const runIdOf = ({ plugin, idempotencyKey = randomUUID() }: SubagentRequest): RunId =>
+  subagentRunId(idempotencyKey, plugin);
 
 /** Throws when the known message is another request's. */
 export function requireSame({ text, options }: InboundMessage, request: SubagentRequest, key: SessionKey): void {

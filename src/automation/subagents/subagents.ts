@@ -19,11 +19,12 @@ import type {
   SubagentWait,
 } from "../../types/subagent/subagent.ts";
 import type { SessionPatch, Sessions } from "../../types/session.ts";
+import { SUBAGENT } from "../../tools/session/spawn-names.ts";
 import { defined } from "../../utils/defined.ts";
 import { KeyedQueue } from "../../utils/keyed-queue.ts";
 import { endOf } from "./ends.ts";
 import { subagentKey } from "./keys.ts";
-import { messageOf, type Place, requireSame, runIdOf, SUBAGENT } from "./messages.ts";
+import { messageOf, type Place, requireSame, runIdOf } from "./messages.ts";
 
 /** Milliseconds between two looks at a run that has not begun again after a restart or a full disk. */
 const LOOK_MS = 500;

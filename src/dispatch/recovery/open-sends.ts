@@ -1,11 +1,11 @@
-import { callsOf } from "../../history/parts.ts";
 import { errorResult } from "../../tools/define.ts";
 import { MESSAGE_TOOL, postedOf, postedResult, callKeyPrefix } from "../../tools/message/message-result.ts";
 import type { Clock } from "../../types/clock.ts";
 import type { OutboxRow } from "../../types/journal.ts";
-import type { ChatMessage, ToolCallContent, ToolResultMessage } from "../../types/run/model.ts";
+import type { ToolCallContent } from "../../types/run/model.ts";
 import type { Session } from "../../types/session.ts";
 import type { ToolResult } from "../../types/run/tool.ts";
+import { endCall, openCalls } from "./open-calls.ts";
 
 /**
  * Gives calls of the message tool that had no result before a restart the result that the outbox has, so that the model sends
@@ -16,15 +16,10 @@ export async function settleOpenSends(
   turn: { readonly inboxId: number; readonly turnId: string; readonly rows: readonly OutboxRow[] },
   clock: Clock,
 ): Promise<void> {
-  const entries = (await session.after(turn.turnId)) ?? [];
-  const messages = entries.flatMap((entry): ChatMessage[] => (entry.type === "message" ? [entry.message] : []));
-  const ended = new Set(messages.flatMap((message) => (message.role === "toolResult" ? [message.toolCallId] : [])));
-  const open = messages.flatMap(callsOf).filter((call) => !ended.has(call.id) && isSend(call));
-  for (const call of open) {
+  for (const call of (await openCalls(session, turn.turnId)).filter(isSend)) {
     const name = callKeyPrefix(turn.inboxId, call.id);
     const rows = turn.rows.filter(({ replyKey }) => replyKey.startsWith(name));
-    const message = messageOf(call, resultOf(rows), clock.now());
-    await session.append({ type: "message", message }, { durable: true });
+    await endCall(session, call, { result: resultOf(rows), at: clock.now() });
   }
 }
 
@@ -36,13 +31,3 @@ function resultOf(rows: readonly OutboxRow[]): ToolResult {
   const [first] = rows;
   return first ? postedResult(postedOf(rows), first.to) : errorResult("The gateway stopped before it was sent.");
 }
-
-const messageOf = (call: ToolCallContent, result: ToolResult, timestamp: number): ToolResultMessage => ({
-  role: "toolResult",
-  toolCallId: call.id,
-  toolName: call.name,
-  content: result.content,
-  details: { ...result.details, isError: result.isError === true },
-  isError: result.isError === true,
-  timestamp,
-});

@@ -3,6 +3,7 @@ import type { SubagentActs } from "../../types/subagent/spawn.ts";
 import type { Tool, ToolScene } from "../../types/run/tool.ts";
 import { defineTool, errorResult, textResult } from "../define.ts";
 import { askerOf } from "./asker.ts";
+import { spawnKeyOf } from "./spawn-names.ts";
 
 export const SPAWN_TOOL = "sessions_spawn";
 
@@ -63,6 +64,7 @@ export function spawnTool(acts: Pick<SubagentActs, "prefersDelegation" | "spawn"
       const answer = await acts.spawn(
         {
           ...ask,
+          spawnKey: spawnKeyOf({ ...context, task: ask.task }),
           runTimeoutSeconds: runTimeoutSeconds ?? timeoutSeconds,
           files: attachments,
           mountPath: attachAs?.mountPath,

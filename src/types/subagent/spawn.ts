@@ -58,6 +58,8 @@ export interface SpawnEnd {
 /** What a model asks for with `sessions_spawn`, in the field's names. */
 export interface SpawnAsk extends SpawnRun, SpawnEnd {
   readonly task: string;
+  /** Names the subagent, so that it is found after a restart. It has another name when unset, or when one has this name already. */
+  readonly spawnKey?: string | undefined;
   /** The model's own name for it. */
   readonly taskName?: string | undefined;
   readonly label?: string | undefined;

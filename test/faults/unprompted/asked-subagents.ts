@@ -1,10 +1,11 @@
+import { readFile } from "node:fs/promises";
 import { expect } from "vitest";
 import type { ModelCall, ModelReply } from "../../fakes/model.ts";
 import type { FaultFixture } from "../fixture.ts";
 import { rowsOf } from "./rows.ts";
 
 const isChild = ({ system }: ModelCall): boolean => system.includes("# Subagent Context");
-/** The session of a report's subagent: a call that a kill interrupted may be made again, and then two have one task. */
+/** The session of a report's subagent. */
 const RESULT = /(?<=session agent:main:subagent:|told: (?:\S+ )*)[0-9a-f]{8}-[0-9a-f-]{27}/g;
 const resultsIn = (text: string): readonly string[] => [...new Set([...text.matchAll(RESULT)].map(([all]) => all))];
 const isAnnounced = ({ said }: ModelCall): boolean => said.includes("[System Message] [sessionId: ");
@@ -26,10 +27,17 @@ export function obeyed(call: ModelCall): ModelReply {
   return { tool: "sessions_spawn", args: { task: `do ${next}`, label: next } };
 }
 
+/** After a kill the model learns of each call that starts a subagent whether it did. */
+export async function expectKnownCalls(at: FaultFixture): Promise<void> {
+  for (const path of await at.transcripts())
+    expect(await readFile(path, "utf8")).not.toContain("whether it took effect is not known");
+}
+
 /** `texts`: what the chats show. Every subagent is reported once, and every report that was told is in its chat once. */
 export function expectToldOnce(at: FaultFixture, texts: readonly string[]): void {
   const rows = rowsOf(at);
   const children = rows.filter(({ kind }) => kind === "subagent");
+  expect(new Set(children.map(({ text }) => text)).size, "two subagents have one task").toBe(children.length);
   const reports = rows.filter(({ kind }) => kind === "announce");
   expect(reports.map(({ key }) => key).toSorted()).toEqual(children.map(({ key }) => `subagent:${key}:1`).toSorted());
   const shown = texts.filter((text) => text.includes("told: "));

@@ -5,7 +5,7 @@ import { ADA, type FaultFixture, useFaultFixture } from "../fixture.ts";
 import { killedDiscord } from "../platforms/discord.ts";
 import type { KilledPlatform } from "../platforms/platform.ts";
 import { random } from "../random.ts";
-import { expectToldOnce, obeyed } from "./asked-subagents.ts";
+import { expectKnownCalls, expectToldOnce, obeyed } from "./asked-subagents.ts";
 import { addJob, endJobs, expectSlots, type Job } from "./jobs.ts";
 import { isQuiet, quiet, rowsOf } from "./rows.ts";
 
@@ -104,6 +104,7 @@ test(
     const slots = expectSlots(at, jobs, ({ delivery }) => (delivery.channel === "telegram" ? onTelegram : onDiscord));
     expect(slots).toBeGreaterThanOrEqual(ONCE + REPEATED);
     expectToldOnce(at, [...onTelegram, ...onDiscord]);
+    await expectKnownCalls(at);
     const people = rowsOf(at).filter(({ kind }) => kind === undefined);
     expect(people).toHaveLength(MESSAGES);
     expect(await last.kill("SIGTERM")).toBe(0);

@@ -3,6 +3,7 @@ import { type FaultFixture, journalRows } from "../fixture.ts";
 /** A message of the inbox. */
 export interface Row {
   readonly key: string;
+  readonly text: string;
   readonly kind: string | undefined;
   readonly isDone: boolean;
   readonly outcome: string | undefined;
@@ -10,10 +11,15 @@ export interface Row {
 
 export function rowsOf(at: FaultFixture): readonly Row[] {
   return journalRows(at.home, "SELECT message, state, outcome FROM inbox ORDER BY id").map((row) => {
-    const message = JSON.parse(String(row["message"])) as { eventKey: string; options?: { kind?: string } };
+    const message = JSON.parse(String(row["message"])) as {
+      eventKey: string;
+      text: string;
+      options?: { kind?: string };
+    };
     const outcome = row["outcome"];
     return {
       key: message.eventKey,
+      text: message.text,
       kind: message.options?.kind,
       isDone: row["state"] === "done",
       outcome: typeof outcome === "string" ? (JSON.parse(outcome) as { kind: string }).kind : undefined,

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { ADA, journalRows, useFaultFixture } from "../fixture.ts";
 import { random } from "../random.ts";
-import { expectToldOnce, obeyed } from "./asked-subagents.ts";
+import { expectKnownCalls, expectToldOnce, obeyed } from "./asked-subagents.ts";
 import { isQuiet, quiet, rowsOf } from "./rows.ts";
 
 const fixture = useFaultFixture();
@@ -34,6 +34,7 @@ test.each(Object.keys(STEPS))("a subagent: killed with %s, its result is told on
   await at.telegram.waitFor((call) => call.ok && call.text.includes("of result-a-end"));
   await quiet(at);
   expectToldOnce(at, at.telegram.shown(ADA));
+  await expectKnownCalls(at);
   expect(rowsOf(at).filter(({ kind }) => kind === "subagent")).toHaveLength(1);
   expect(await next.kill("SIGTERM")).toBe(0);
 });
@@ -76,5 +77,6 @@ test("twenty subagents over random kills are each reported once", async () => {
   await at.goesOn();
   await quiet(at);
   expectToldOnce(at, at.telegram.shown(ADA));
+  await expectKnownCalls(at);
   expect(await last.kill("SIGTERM")).toBe(0);
 });

@@ -1,7 +1,7 @@
 import { hasOwnerRights } from "../../../types/run/principal.ts";
 import type { Tool } from "../../../types/run/tool.ts";
 import type { Session } from "../../../types/session.ts";
-import { noteEarlierSends } from "../../recovery/earlier-sends.ts";
+import { noteEarlierActs } from "../../recovery/earlier-acts.ts";
 import { adoptUnansweredTurns } from "../../recovery/unanswered-turns.ts";
 import type { DispatchPorts } from "../../ports.ts";
 import { principalOf } from "../principal.ts";
@@ -20,7 +20,7 @@ export async function reconcile(turn: Turn, ports: TurnPorts): Promise<StageEnd>
   await prepared.kind.begin?.({ message: prepared.message, turnId }, session);
   await noteGuests(prepared, session, ports);
   await adoptUnansweredTurns(session, turnId, ports);
-  await noteEarlierSends(prepared, session, ports);
+  await noteEarlierActs(prepared, session, ports);
   return "next";
 }
 

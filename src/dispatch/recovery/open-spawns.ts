@@ -1,0 +1,38 @@
+import { errorResult, textResult } from "../../tools/define.ts";
+import { SPAWN_TOOL } from "../../tools/session/spawn.ts";
+import { SUBAGENT, spawnKeyOf, subagentRunId } from "../../tools/session/spawn-names.ts";
+import type { Clock } from "../../types/clock.ts";
+import { DEFAULT_ACCOUNT, type RunId } from "../../types/ids.ts";
+import type { Inbox } from "../../types/journal.ts";
+import type { ToolCallContent } from "../../types/run/model.ts";
+import type { Session } from "../../types/session.ts";
+import type { ToolResult } from "../../types/run/tool.ts";
+import { endCall, openCalls } from "./open-calls.ts";
+
+/**
+ * Gives calls that start subagents and had no result before a restart the result that the inbox has, so that the model starts none
+ * twice. Rejects when the transcript or the journal cannot be read or written.
+ */
+export async function settleOpenSpawns(
+  session: Pick<Session, "after" | "append">,
+  turn: { readonly runId: RunId; readonly turnId: string },
+  { inbox, clock }: { readonly inbox: Pick<Inbox, "find">; readonly clock: Clock },
+): Promise<void> {
+  const open = (await openCalls(session, turn.turnId)).filter(({ name }) => name === SPAWN_TOOL);
+  for (const call of open)
+    await endCall(session, call, { result: await resultOf(call, turn.runId, inbox), at: clock.now() });
+}
+
+/** The inbox has every subagent before its run begins. */
+async function resultOf(
+  { id: callId, arguments: { task } }: ToolCallContent,
+  asker: RunId,
+  inbox: Pick<Inbox, "find">,
+): Promise<ToolResult> {
+  if (typeof task !== "string") return errorResult("The gateway stopped before it was started.");
+  const runId = subagentRunId(spawnKeyOf({ runId: asker, callId, task: task.trim() }));
+  const childSessionKey = (await inbox.find(SUBAGENT, DEFAULT_ACCOUNT, runId))?.message.options?.sessionKey;
+  if (childSessionKey === undefined) return errorResult("The gateway stopped before it was started.");
+  const answer = { status: "accepted", runId, childSessionKey };
+  return textResult(JSON.stringify(answer), answer);
+}

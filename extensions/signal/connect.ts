@@ -72,7 +72,7 @@ const accountOf = ({ self }: Account, { account }: SignalConfig): string | undef
 
 function outgoingMethods(
   account: Account,
-): Pick<ChannelLink, "send" | "edit" | "stream" | "remove" | "react" | "typing"> {
+): Pick<ChannelLink, "send" | "edit" | "stream" | "remove" | "react" | "typing" | "endTyping"> {
   const outgoing = new Outgoing(account);
   return {
     async send(to, part, options) {

@@ -32,7 +32,8 @@ export interface Sending {
   sentAt(messageId: string): number | undefined;
 }
 
-type Link = Pick<ChannelLink, "send" | "actions"> & Required<Pick<ChannelLink, "edit" | "remove" | "react" | "typing">>;
+type Link = Pick<ChannelLink, "send" | "actions"> &
+  Required<Pick<ChannelLink, "edit" | "remove" | "react" | "typing" | "endTyping">>;
 
 /** The calls of a link that send. Never rejects. */
 export function createSender(sending: Sending): Link {
@@ -78,12 +79,26 @@ export function createSender(sending: Sending): Link {
     remove: (to, messageId) => change(to, messageId, (key) => ({ delete: key })),
     react: (to, messageId, emoji) => change(to, messageId, (key) => ({ react: { text: emoji ?? "", key } })),
     actions: { poll: (to, poll) => post(to, pollContent(poll), crypto.randomUUID()) },
+    ...typingSigns(sending),
+  };
+}
+
+/** "typing…", before which the chat is marked as read. */
+function typingSigns(sending: Sending): Pick<Link, "typing" | "endTyping"> {
+  const { connection, host } = sending;
+  return {
     async typing(to) {
       const socket = await connection.ready(0);
       if (!socket) return;
       await markRead(sending, socket, to);
       await socket.composing(addressOf(to.chat.id)).catch((error: unknown) => {
         host.log.info("typing was not shown", { reason: String(error) });
+      });
+    },
+    async endTyping(to) {
+      const socket = await connection.ready(0);
+      await socket?.paused(addressOf(to.chat.id)).catch((error: unknown) => {
+        host.log.info("typing was not ended", { reason: String(error) });
       });
     },
   };

@@ -1,10 +1,8 @@
+import type { ReplyTarget } from "../types/chat/reply.ts";
 import { createScanner } from "./scan.ts";
 import type { Match, MatchPlace } from "./scan.ts";
-import { createTidyText } from "./tidy.ts";
+import { createSilentText } from "./silent-object.ts";
 import type { TidyText } from "./tidy.ts";
-
-/** Which message a reply answers. */
-export type ReplyTarget = { readonly kind: "current" } | { readonly kind: "id"; readonly id: string };
 
 /** What a reply requests in addition to its text. The last reply target wins. */
 export interface Directives {
@@ -12,8 +10,8 @@ export interface Directives {
   /** URLs or paths, in order. */
   readonly media: string[];
   readonly audioAsVoice: boolean;
-  /** The answer is to be spoken too. */
-  readonly spoken?: true;
+  /** The answer is to be spoken too: this text, or its own when empty. */
+  readonly spoken?: string;
   /** The model chose not to answer: it wrote only the silent token. */
   readonly silent: boolean;
 }
@@ -35,14 +33,20 @@ export interface DirectiveFilter {
 /** A model says this instead of a reply when nothing is to be sent. */
 export const SILENT_TOKEN = "NO_REPLY";
 
-const NAMES = ["reply_to_current", "reply_to", "media", "audio_as_voice", "tts"];
+const NAMES = ["reply_to_current", "reply_to", "media", "audio_as_voice", "tts", "/tts"];
 /** Two brackets and the first letter of a name, so that the end of other text in brackets is not looked for. */
-const BEGINNING = String.raw`\[(?:$|\[\s*(?:$|[rmat]))`;
+const BEGINNING = String.raw`\[(?:$|\[\s*(?:$|[rmat/]))`;
 const BEGINS = new RegExp(`^${BEGINNING}`, "i");
 const BEGINNINGS = new RegExp(BEGINNING, "gi");
-const BODIES = /^(?:(reply_to_current)|reply_to\s*:\s*(.*\S)|media\s*:\s*(.*\S)|(audio_as_voice)|(tts)(?:\s*:.*)?)$/i;
+const BODIES =
+  /^(?:(reply_to_current)|reply_to\s*:\s*(.*\S)|media\s*:\s*(.*\S)|(audio_as_voice)|(\/?tts)(?:\s*:.*)?)$/i;
+/** Begins a text that is only spoken, and ends it. */
+const SPOKEN = /^tts\s*:\s*text$/i;
+const SPOKEN_END = /\[\[\s*\/tts(?:\s*:\s*text)?\s*\]\]/i;
+/** UTF-16 units of the longest text that is only spoken; a longer one, and one without an end, is also shown. */
+const MAX_SPOKEN = 20_000;
 /** The text that may follow the brackets while the closing ones have not arrived. */
-const TORN = /^\s*(?:(?:reply_to|media|tts)\s*(?::.*)?|(?:reply_to_current|audio_as_voice|tts)\s*\]?)$/i;
+const TORN = /^\s*(?:(?:reply_to|media|\/?tts)\s*(?::.*)?|(?:reply_to_current|audio_as_voice|\/?tts)\s*\]?)$/i;
 /** UTF-16 units of the longest directive (a media URL may be long); a longer one is text. */
 const MAX_DIRECTIVE = 4096;
 /** A name torn off at the end of the text is taken for one from this many letters on. */
@@ -58,19 +62,26 @@ export function parseDirectives(text: string): ParsedReply {
 /** Makes a filter for one message; its joined output is the `text` of `parseDirectives`. Never throws. */
 export function createDirectiveFilter(): DirectiveFilter {
   const scanner = createScanner(BEGINNINGS, matchDirective);
-  const found: Found = { replyTo: undefined, media: [], audioAsVoice: false, spoken: false };
-  const tidy = createTidyText(SILENT_TOKEN);
+  const found: Found = { replyTo: undefined, media: [], audioAsVoice: false, spoken: undefined };
+  const tidy = createSilentText(SILENT_TOKEN);
   const take = (pieces: ReturnType<typeof scanner.push>): string => {
     let out = "";
     for (const piece of pieces) out += piece.kind === "text" ? tidy.text(piece.text) : note(found, tidy, piece.value);
     return out;
   };
+  let isShown = false;
+  const show = (text: string): string => {
+    isShown ||= text !== "";
+    return text;
+  };
+  /** An answer that is only spoken can be read too: nobody may be able to hear it. */
+  const unread = (): string => (isShown || tidy.silent() ? "" : (found.spoken ?? ""));
   return {
-    push: (delta) => take(scanner.push(delta)),
-    end: () => take(scanner.end()) + tidy.end(),
+    push: (delta) => show(take(scanner.push(delta))),
+    end: () => show(take(scanner.end()) + tidy.end()) + unread(),
     directives: () => {
       const { replyTo, media, audioAsVoice, spoken } = found;
-      const asked = { ...(replyTo && { replyTo }), ...(spoken && { spoken: true as const }) };
+      const asked = { ...(replyTo && { replyTo }), ...(spoken !== undefined && { spoken }) };
       return { ...asked, media: [...media], audioAsVoice, silent: tidy.silent() };
     },
   };
@@ -80,21 +91,22 @@ type Directive =
   | { readonly kind: "reply"; readonly target: ReplyTarget }
   | { readonly kind: "media"; readonly source: string }
   | { readonly kind: "voice" }
-  | { readonly kind: "spoken" }
+  | { readonly kind: "spoken"; readonly text?: string }
   | { readonly kind: "torn" };
 
 interface Found {
   replyTo: ReplyTarget | undefined;
   readonly media: string[];
   audioAsVoice: boolean;
-  spoken: boolean;
+  spoken: string | undefined;
 }
 
 function note(found: Found, tidy: TidyText, directive: Directive): string {
   if (directive.kind === "reply") found.replyTo = directive.target;
   else if (directive.kind === "media") found.media.push(directive.source);
   else if (directive.kind === "voice") found.audioAsVoice = true;
-  else if (directive.kind === "spoken") found.spoken = true;
+  else if (directive.kind === "spoken")
+    found.spoken = [found.spoken, directive.text].filter((text) => text !== undefined && text !== "").join("\n\n");
   tidy.cut();
   return "";
 }
@@ -105,8 +117,23 @@ function matchDirective(text: string, place: MatchPlace): Match<Directive> | "mo
   const end = /\n|\]\]/.exec(body);
   if (end === null) return matchTorn(text, body, place);
   if (end[0] === "\n") return undefined;
-  const value = readDirective(body.slice(0, end.index).trim());
-  return value && { value, length: end.index + 4 };
+  const said = body.slice(0, end.index).trim();
+  const length = end.index + 4;
+  if (SPOKEN.test(said)) return matchSpoken(text, length, place);
+  const value = readDirective(said);
+  return value && { value, length };
+}
+
+/** A text between two marks, the first of which has this length. */
+function matchSpoken(text: string, length: number, { last }: MatchPlace): Match<Directive> | "more" {
+  const body = text.slice(length, MAX_SPOKEN);
+  const end = SPOKEN_END.exec(body);
+  if (end)
+    return {
+      value: { kind: "spoken", text: body.slice(0, end.index).trim() },
+      length: length + end.index + end[0].length,
+    };
+  return !last && text.length < MAX_SPOKEN ? "more" : { value: { kind: "spoken" }, length };
 }
 
 function matchTorn(text: string, body: string, place: MatchPlace): Match<Directive> | "more" | undefined {
@@ -121,7 +148,7 @@ function readDirective(body: string): Directive | undefined {
   const parts = BODIES.exec(body);
   if (parts === null) return undefined;
   const [, current, id, source, , spoken] = parts;
-  if (spoken !== undefined) return { kind: "spoken" };
+  if (spoken !== undefined) return spoken.startsWith("/") ? { kind: "torn" } : { kind: "spoken" };
   if (current !== undefined) return { kind: "reply", target: { kind: "current" } };
   if (id !== undefined) return { kind: "reply", target: { kind: "id", id } };
   return source === undefined ? { kind: "voice" } : { kind: "media", source };

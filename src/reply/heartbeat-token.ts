@@ -1,5 +1,5 @@
 /** A model answers a heartbeat with this when nothing needs attention. */
-export const HEARTBEAT_TOKEN = "HEARTBEAT_OK";
+const HEARTBEAT_TOKEN = "HEARTBEAT_OK";
 
 /**
  * Takes the heartbeat token from either end of a text, also where Markdown or HTML marks surround it. `silent` says that

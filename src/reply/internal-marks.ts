@@ -12,10 +12,12 @@ interface Kind {
   length(text: string): number | "more" | undefined;
 }
 
+const CONTEXT_BEGIN = "<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>";
 const CONTEXT_END = "<<<END_OPENCLAW_INTERNAL_CONTEXT>>>";
+const CONTEXT_MARKS = new RegExp(`${CONTEXT_BEGIN}|${CONTEXT_END}`, "g");
 
 const KINDS: readonly Kind[] = [
-  { opener: "<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>", anywhere: true, length: contextLength },
+  { opener: CONTEXT_BEGIN, anywhere: true, length: contextLength },
   { opener: CONTEXT_END, anywhere: true, length: () => CONTEXT_END.length },
   ...["<<<BEGIN_UNTRUSTED_CHILD_RESULT>>>", "<<<END_UNTRUSTED_CHILD_RESULT>>>"].map((opener) => ({
     opener,
@@ -24,6 +26,9 @@ const KINDS: readonly Kind[] = [
   })),
   { opener: "[Inter-session message]", length: lineLength },
   { opener: "[Internal task completion event]", length: lineLength },
+  { opener: "[System Message] [sessionId: ", length: lineLength },
+  ...["messages", "announce messages"].map((what) => lineKind(`[Queued ${what} while agent was busy]`)),
+  ...["history", "starter"].map((what) => lineKind(`[Thread ${what} - for context]`)),
   { opener: "[media attached", length: (text) => lineOf(text, /^\[media attached(?: \d+\/\d+)?: [^\n]*\]/i) },
   { opener: "[media not available: ", length: (text) => lineOf(text, /^[^\n]*\]/) },
   { opener: "System: [", length: (text) => lineOf(text, /^System: \[\d{4}-[^\n]*/) },
@@ -61,13 +66,16 @@ function matchKind(
   isAll: boolean,
 ): Match<"artefact"> | "more" | undefined {
   const found = length(isAll ? `${text.slice(0, MAX_BLOCK)}\n` : text);
-  if (found === "more") return isAll ? unended(opener, anywhere) : "more";
+  if (found === "more") return isAll ? unended(text.slice(0, MAX_BLOCK), opener, anywhere) : "more";
   return found === undefined ? undefined : { value: "artefact", length: Math.min(found, text.length) };
 }
 
-/** Where no end follows, only the opening mark is removed, and the reply after it stays. */
-const unended = (opener: string, anywhere: boolean | undefined): Match<"artefact"> | undefined =>
-  anywhere === true ? { value: "artefact", length: opener.length } : undefined;
+/** Where no end follows, only the opening mark is removed, and the reply after it stays; else everything up to the last end. */
+function unended(text: string, opener: string, anywhere: boolean | undefined): Match<"artefact"> | undefined {
+  if (anywhere !== true) return undefined;
+  const end = text.lastIndexOf(CONTEXT_END);
+  return { value: "artefact", length: end < 0 ? opener.length : end + CONTEXT_END.length };
+}
 
 function markupOf(opener: string, closer: string): Kind {
   return {
@@ -75,6 +83,17 @@ function markupOf(opener: string, closer: string): Kind {
     length(text) {
       const end = text.indexOf(closer);
       return end < 0 ? "more" : end + closer.length;
+    },
+  };
+}
+
+/** A line of its own. */
+function lineKind(opener: string): Kind {
+  return {
+    opener,
+    length(text) {
+      const end = lineLength(text);
+      return end === "more" || text.slice(opener.length, end).trim() === "" ? end : undefined;
     },
   };
 }
@@ -90,9 +109,14 @@ function lineOf(text: string, line: RegExp): number | "more" | undefined {
   return end === "more" || line.test(text) ? end : undefined;
 }
 
+/** Up to the end of the outermost one: a model that repeats a context may have been shown one inside of another. */
 function contextLength(text: string): number | "more" {
-  const end = text.indexOf(CONTEXT_END);
-  return end < 0 ? "more" : end + CONTEXT_END.length;
+  let depth = 0;
+  for (const { 0: mark, index } of text.matchAll(CONTEXT_MARKS)) {
+    depth += mark === CONTEXT_END ? -1 : 1;
+    if (depth === 0) return index + mark.length;
+  }
+  return "more";
 }
 
 function blockOf(opener: string): Kind {

@@ -235,5 +235,8 @@ function finish(
 ): string {
   const outside = state.begin === "held" || (enforceFinal && !state.sawFinal) ? show(state, state.outside) : "";
   if (state.shown || calls) return outside;
-  return outside + state.openThought.trim();
+  // It is the answer, and no thought.
+  const { thought, openThought } = state;
+  if (thought.endsWith(openThought)) state.thought = thought.slice(0, thought.length - openThought.length);
+  return outside + openThought.trim();
 }

@@ -97,6 +97,16 @@ export const sessionConfig = z.strictObject({
     .min(0)
     .optional()
     .meta(about("Direct history limit", "As in `channels.<channel>.dmHistoryLimit`, for channels that do not set it.")),
+  typingMode: z
+    .enum(["never", "instant", "thinking", "message"])
+    .optional()
+    .meta(about("Typing", "As `agents.defaults.typingMode`; has priority over it.")),
+  typingIntervalSeconds: z
+    .int()
+    .min(1)
+    .max(60)
+    .optional()
+    .meta(about("Typing interval", "As `agents.defaults.typingIntervalSeconds`; has priority over it.")),
   agentToAgent: z
     .strictObject({
       maxPingPongTurns: z

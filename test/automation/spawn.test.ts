@@ -10,11 +10,16 @@ import { Spawner } from "../../src/automation/spawn/spawner.ts";
 import { subagentTurn } from "../../src/automation/subagents/subagent-turn.ts";
 import { SubagentRuns } from "../../src/automation/subagents/subagents.ts";
 import { TURN_KINDS, turnKinds } from "../../src/dispatch/turn-kinds/table.ts";
+import { hostBackends } from "../../src/tools/host/host.ts";
+import { runTool } from "../../src/tools/run.ts";
+import { yieldTool } from "../../src/tools/session/yield.ts";
+import { OPERATOR } from "../../src/types/run/principal.ts";
 import { agentId, runId, sessionKey, type SessionKey } from "../../src/types/ids.ts";
 import type { InboxRow } from "../../src/types/journal.ts";
 import type { SessionAsker, SpawnAsk } from "../../src/types/subagent/spawn.ts";
 import { manualClock } from "../kit/clock.ts";
 import { type Boot, type DispatchFixture, openDispatchFixture } from "../kit/dispatch.ts";
+import { agentSettings, textOf, toolContext } from "../kit/tools.ts";
 
 const SETTINGS: SpawnSettings = {
   allowAgents: [],
@@ -364,8 +369,10 @@ describe("the subagents below a session", () => {
       ]),
     );
     expect(await spawner.kill("gamma", asker())).toContain('no subagent "gamma"');
+    await spawner.say("send", { target: "alpha", message: "and then this" }, asker());
     expect(await spawner.say("steer", { target: "alpha", message: "look elsewhere" }, asker())).toMatchObject({
       label: "alpha",
+      dropped: 1,
     });
     expect(await spawner.say("steer", { target: "alpha", message: "no, there" }, asker())).toContain(
       "wait two seconds",
@@ -377,6 +384,30 @@ describe("the subagents below a session", () => {
     expect(await spawner.kill("beta", asker())).toMatchObject([{ status: "not running" }]);
     expect(spawner.children(asker({ sessionKey: sessionKey("telegram:default:ben") }), 5)).toEqual([]);
     release();
+  });
+
+  it("may end just before the agent waits for them: its turn ends until it is told of them", async () => {
+    const busy = Promise.withResolvers<void>();
+    fixture.model.answer(async ({ said }) => {
+      if (said.includes("hello")) await busy.promise;
+      return { text: "done" };
+    });
+    const sessionOf = boot.keyOf("ada");
+    const own = agentSettings("/w");
+    const agent = { ...own, id: MAIN };
+    const backends = hostBackends({ settings: own, rights: "owner", deniedPaths: [] });
+    const tool = yieldTool(spawner, { ...backends, agent, acting: { principal: OPERATOR, sessionKey: sessionOf } });
+    const row = await boot.tell("hello", "ada");
+    await fixture.model.called(1);
+    expect(await runTool(tool, {}, toolContext("/w"))).toMatchObject({ isError: true });
+    const { runId: id } = await accepted({}, { sessionKey: sessionOf });
+    await ended(id);
+    const yielded = await runTool(tool, {}, toolContext("/w"));
+    expect(yielded).toMatchObject({ endsTurn: true });
+    expect(textOf(yielded)).toContain("The result is your next message.");
+    busy.resolve();
+    await boot.outcome(row);
+    await vi.waitUntil(async () => (await spawner.untold({ sessionKey: sessionOf })) === 0, { timeout: 5000 });
   });
 
   it("can be waited for, for a time", async () => {

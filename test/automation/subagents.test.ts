@@ -328,6 +328,11 @@ describe("/subagents", () => {
     expect(told()).toContain(`Session: ${KEY}`);
     await boot.ask("/subagents log 5d");
     expect(told()).toMatch(/find it\n.*main: echo: find it$/);
+    await boot.ask("/subagents info #2");
+    expect(told()).toContain(`Session: ${KEY}`);
+    await boot.sessions.patch(sessionKey(KEY), { label: "Find It" });
+    await boot.ask("/subagents info find it");
+    expect(told()).toContain(`Session: ${KEY}`);
     await boot.ask("/subagents stop 9a07");
     expect(told()).toBe("⏹ 9a07 is stopped.");
     expect(await waitFor(second.runId)).toMatchObject({ status: "error" });

@@ -14,6 +14,7 @@ const able: Required<ChannelLink> = {
   react: sent,
   find: sent,
   typing: async () => undefined,
+  endTyping: async () => undefined,
   commandForm: () => ({ prefix: "/" }),
   clearPending: async () => undefined,
   missedSince: async () => [],

@@ -223,6 +223,45 @@ describe("typing", () => {
     clock.pass(60_000);
     expect(platform.typed).toBe(2);
     expect(clock.waits).toEqual([]);
+    await untilIdle();
+    expect(platform.typingEnds).toBe(1);
+  });
+
+  it("is ended once, after a signal that is still on its way, and not at all when it was never shown", async () => {
+    const clock = manualClock();
+    const platform = new ChatPlatform();
+    const slow = Promise.withResolvers<void>();
+    const about: unknown[] = [];
+    const typing = async (_to: unknown, messageId?: string) => {
+      about.push(messageId);
+      await slow.promise;
+    };
+    const link = () => Object.assign(platform, { typing });
+    const rowOf = (more: object): InboxRow => ({
+      id: 1,
+      message: { ...nextMessage("hi"), ...more },
+      state: "accepted",
+      attempts: 0,
+    });
+    const begin = (more: object = {}) =>
+      startTyping([rowOf(more)], settingsFor("/nowhere"), { clock, log: recordLog(), link });
+    const atWork = begin({ id: "m-7" });
+    clock.pass(100);
+    atWork.stop();
+    atWork.stop();
+    await untilIdle();
+    expect(platform.typingEnds).toBe(0);
+    slow.resolve();
+    await untilIdle();
+    expect(platform.typingEnds).toBe(1);
+    begin().stop();
+    await untilIdle();
+    expect(platform.typingEnds).toBe(1);
+    const pressed = begin({ id: "m-8", event: "button" });
+    clock.pass(100);
+    pressed.stop();
+    await untilIdle();
+    expect(about).toEqual(["m-7", undefined]);
   });
 
   it.each([
@@ -298,19 +337,23 @@ describe("typing", () => {
     await fixture.close();
   });
 
-  it.each(["an answer", "a failure"])("ends with %s", async (what) => {
+  it.each(["an answer", "a failure", "silence", "/stop"])("ends with %s", async (what) => {
     const { fixture, clock, boot } = await hallAt();
     const gate = Promise.withResolvers<void>();
     fixture.model.answer(async () => {
       await gate.promise;
-      return what === "an answer" ? { text: "ok" } : { status: 401, message: "Incorrect API key provided" };
+      if (what === "/stop") return "hang";
+      if (what === "a failure") return { status: 401, message: "Incorrect API key provided" };
+      return { text: what === "silence" ? "NO_REPLY" : "ok" };
     });
     const row = await boot.tell("hello");
     await passUntil(clock, () => fixture.platform.typed > 0);
     gate.resolve();
-    await passUntil(clock, () => fixture.platform.messages.length > 0);
+    if (what === "/stop") await boot.tell("/stop");
+    await passUntil(clock, () => fixture.platform.typingEnds > 0);
     await boot.outcome(row);
     const { typed } = fixture.platform;
+    expect(fixture.platform.typingEnds).toBe(1);
     clock.pass(60_000);
     await untilIdle();
     expect(fixture.platform.typed).toBe(typed);

@@ -16,6 +16,8 @@ export class ChatPlatform implements ChannelLink {
   readonly messages: ShownMessage[] = [];
   readonly calls: { call: "send" | "edit"; text: string; key?: string; silent?: boolean }[] = [];
   typed = 0;
+  /** How often the end of "typing…" was asked for. */
+  typingEnds = 0;
   /** What the next calls give instead of success; `lands` says whether the message is there all the same. */
   readonly script: { result: SendResult; lands?: boolean }[] = [];
   /** Nothing can be removed here. */
@@ -85,6 +87,10 @@ export class ChatPlatform implements ChannelLink {
 
   async typing(): Promise<void> {
     this.typed += 1;
+  }
+
+  async endTyping(): Promise<void> {
+    this.typingEnds += 1;
   }
 
   async close(): Promise<void> {}

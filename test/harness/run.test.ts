@@ -63,6 +63,8 @@ describe("a run", () => {
     expect(shown).toBe("visible words");
     const ends = events.filter((event) => event.type === "text_delta").map((event) => event.text);
     expect(ends.at(-1)).toBe("visible words");
+    const thoughts = events.flatMap((event) => (event.type === "thinking_delta" ? [event.delta] : []));
+    expect(thoughts.join("")).toBe("secret plan");
   });
 
   it("adds up what its calls cost", async () => {

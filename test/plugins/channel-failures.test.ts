@@ -12,7 +12,12 @@ const channel = {
   id: "post",
   meta: { label: "Post" },
   config: { listAccountIds: () => ["default"], resolveAccount: () => ({}) },
-  outbound: { sendText: async () => { throw globalThis.channelThrows; } },
+  outbound: {
+    sendText: async () => {
+      if (globalThis.channelThrows) throw globalThis.channelThrows;
+      return { messageId: "1" };
+    },
+  },
   gateway: {
     startAccount: async ({ channelRuntime, abortSignal, setStatus }) => {
       if (globalThis.channelRefuses) throw globalThis.channelRefuses;
@@ -113,8 +118,25 @@ test("a channel has a typing indicator from the first message that brings one", 
   expect(link.typing).toBeUndefined();
   await hook.channelSays({ MessageSid: "1" }, { deliver: async () => undefined });
   expect(link.typing).toBeUndefined();
-  let shown = 0;
-  await hook.channelSays({ MessageSid: "2" }, { deliver: async () => undefined, onReplyStart: () => void shown++ });
+  const calls: string[] = [];
+  const noting = (name: string) => () => void calls.push(name);
+  const callbacks = Object.fromEntries(["onReplyStart", "onIdle", "onCleanup"].map((name) => [name, noting(name)]));
+  await hook.channelSays({ MessageSid: "2" }, { deliver: async () => undefined, ...callbacks });
   await link.typing?.(to);
-  expect(shown).toBe(1);
+  await link.endTyping?.(to);
+  expect(calls).toEqual(["onReplyStart", "onIdle", "onCleanup"]);
+});
+
+test("a typing indicator that throws at its end changes nothing about the message that was sent", async () => {
+  const { link } = await connect();
+  const onIdle = () => {
+    throw new Error("bug");
+  };
+  await hook.channelSays(
+    { MessageSid: "1" },
+    { deliver: async () => undefined, onReplyStart: () => undefined, onIdle },
+  );
+  const part = { kind: "text", body: "hi", format: "markdown", plain: "hi" } as const;
+  expect(await link.send(to, part, { idempotencyKey: "k" })).toEqual({ kind: "sent", messageId: "1" });
+  await link.endTyping?.(to);
 });

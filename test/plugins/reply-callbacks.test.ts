@@ -158,6 +158,15 @@ const EVENTS: readonly RunEventBody[] = [
   { type: "message_end", message: answered("done"), text: "done", entryId: "e3", media: ["a.png"] },
 ];
 
+/** The end of a message whose text is as clients see it. */
+const ended = (text: string, more: Partial<Extract<RunEventBody, { type: "message_end" }>>): RunEventBody => ({
+  type: "message_end",
+  message: answered(text),
+  text,
+  entryId: "e",
+  ...more,
+});
+
 function runOf(events: readonly RunEventBody[], from = 1): MessageRun & { readonly stream: RunLog } {
   const stream = new RunLog(runFacts("run-1"));
   for (const event of events) stream.emit(event);
@@ -187,6 +196,25 @@ describe("the callbacks of replyOptions", () => {
       ["onBlockReply", { text: "done", mediaUrls: ["a.png"] }],
     ]);
     expect(log.lines.filter((line) => line.startsWith("warn"))).toEqual([]);
+  });
+
+  test("say what a message asks for besides its text, and of a message that is only a file", async () => {
+    const { runs } = await openPost();
+    const { calls, options } = noting(["onBlockReply"]);
+    await plugin.postSays("m1", options);
+    const messages = [
+      ended("", { media: ["a.ogg"], audioAsVoice: true }),
+      ended("this one", { replyTo: { kind: "current" } }),
+      ended("that one", { replyTo: { kind: "id", id: "7" } }),
+      ended("", {}),
+    ];
+    runs.push(runOf([...EVENTS.slice(0, 2), ...messages, end]));
+    await until(() => calls.length === 3);
+    expect(calls.map(([, block]) => block)).toEqual([
+      { mediaUrls: ["a.ogg"], audioAsVoice: true },
+      { text: "this one", replyToTag: true, replyToCurrent: true },
+      { text: "that one", replyToTag: true, replyToId: "7" },
+    ]);
   });
 
   test("give every agent event, also when the message is passed on by dispatchReplyFromConfig", async () => {

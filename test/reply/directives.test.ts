@@ -34,6 +34,24 @@ describe("parseDirectives", () => {
       silent: false,
     });
     expect(parseDirectives("[[reply_to_current]]").replyTo).toEqual({ kind: "current" });
+    expect(parseDirectives("[[tts]] Hi")).toMatchObject({ text: "Hi", spoken: "" });
+    expect(parseDirectives("Hi [[tts:text]] Hello\n\nthere [[/tts:text]] Ada [[tts:text]]bye[[/tts]]")).toMatchObject({
+      text: "Hi Ada",
+      spoken: "Hello\n\nthere\n\nbye",
+    });
+    expect(parseDirectives("[[tts:text]]Only heard[[/tts:text]]")).toMatchObject({
+      text: "Only heard",
+      spoken: "Only heard",
+      silent: false,
+    });
+    expect(parseDirectives("[[tts:text]]NO_REPLY[[/tts:text]] NO_REPLY")).toMatchObject({ text: "", silent: true });
+    expect(parseDirectives("[[tts:text]]without an end")).toMatchObject({ text: "without an end", spoken: "" });
+    expect(parseDirectives("stray [[/tts:text]] end")).toEqual({
+      text: "stray end",
+      media: [],
+      audioAsVoice: false,
+      silent: false,
+    });
     expect(parseDirectives("plain")).toEqual({ text: "plain", media: [], audioAsVoice: false, silent: false });
   });
 
@@ -71,6 +89,14 @@ describe("parseDirectives", () => {
     ["Tokens:\n- NO_REPLY\n- token: NO_REPLY", "Tokens:\n- NO_REPLY\n- token: NO_REPLY", false],
     ["Look:\n> NO_REPLY", "Look:\n> NO_REPLY", false],
     ["NO_REPL", "NO_REPL", false],
+    ['{"action":"NO_REPLY"}', "", true],
+    ['[[reply_to_current]] { "action" : "no_reply" }\n', "", true],
+    ['```json\n{\n  "action": "NO_REPLY"\n}\n```', "", true],
+    ['{"action":"NO_REPLY"} it is', '{"action":"NO_REPLY"} it is', false],
+    ['Say {"action":"NO_REPLY"}', 'Say {"action":"NO_REPLY"}', false],
+    ['{"action":"NO_REPLY"', '{"action":"NO_REPLY"', false],
+    ['{"action":"REPLY"}', '{"action":"REPLY"}', false],
+    ['{"act[[reply_to_current]]ion":"NO_REPLY"}', '{"action":"NO_REPLY"}', false],
     ["", "", false],
   ])("takes %j as %j, silent %j", (text, shown, silent) => {
     expect(parseDirectives(text)).toMatchObject({ text: shown, silent });
@@ -96,7 +122,7 @@ describe("createDirectiveFilter", () => {
   });
 
   const words = fc.constantFrom(
-    ..."[[reply_to_current]]|[[media:x.png]]|[[reply_to:|7]]|[[audio_as_voice]]|[[|]]|[|]|NO_REPLY|**|no|.|NO_|REPLY| |  |a|word|Done.|No_REPLY|>|:|`|```|```js|\n|\n\n".split(
+    ...'[[reply_to_current]]|[[media:x.png]]|[[reply_to:|7]]|[[tts:text]]|[[/tts:text]]|[[audio_as_voice]]|[[|]]|[|]|NO_REPLY|**|no|.|NO_|REPLY| |  |a|word|Done.|No_REPLY|>|:|`|```|```js|\n|\n\n|{|"action"|:|"NO_REPLY"|}'.split(
       "|",
     ),
   );

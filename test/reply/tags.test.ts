@@ -21,13 +21,21 @@ function strip(parts: readonly string[], enforceFinal = false) {
 
 const shownOf = (text: string, enforceFinal = false) => strip([text], enforceFinal).shown;
 
+const BEGIN = "<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>";
+const END = "<<<END_OPENCLAW_INTERNAL_CONTEXT>>>";
 const BLOCK = 'Sender (untrusted metadata):\n```json\n{\n  "name": "Ada"\n}\n```\n';
 
 describe("what the gateway wrote for the model", () => {
   it.each([
     ["a <<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>\nsecret\n<<<END_OPENCLAW_INTERNAL_CONTEXT>>> b", "a  b"],
     ["<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>\nan answer", "\nan answer".trimStart()],
+    [`${BEGIN}a ${BEGIN}b${END} a secret ${END}shown`, "shown"],
+    [`${BEGIN}a ${BEGIN}b${END} shown`, " shown".trimStart()],
     ["<<<BEGIN_UNTRUSTED_CHILD_RESULT>>>\nx", "x"],
+    ['[System Message] [sessionId: 1-2] A subagent "x" just completed successfully.\n\nIt is done.', "It is done."],
+    ["[Queued messages while agent was busy]\nHello", "Hello"],
+    ["[Thread starter - for context]\nHello", "Hello"],
+    ["[Thread starter - for context] is a marker", "[Thread starter - for context] is a marker"],
     ["[Inter-session message] sourceSession=agent:main:x\nHello", "Hello"],
     ["[media attached: /m/a.png (image/png) | https://x]\nHello", "Hello"],
     ["[media attached 1/2: /m/[a].png]\nHello", "Hello"],

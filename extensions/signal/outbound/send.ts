@@ -154,7 +154,7 @@ function reported(report: SendReport | undefined): SendResult {
   return { kind: "sent", messageId: String(timestamp) };
 }
 
-type Signs = Required<Pick<ChannelLink, "react" | "typing">>;
+type Signs = Required<Pick<ChannelLink, "react" | "typing" | "endTyping">>;
 
 /** Reactions and "typing…". */
 export function signs(account: Account, outgoing: Outgoing): Signs {
@@ -177,6 +177,10 @@ export function signs(account: Account, outgoing: Outgoing): Signs {
     async typing(to) {
       const answer = await account.daemon.call("sendTyping", target(to), { timeoutMs: TYPING_MS });
       if (answer.kind !== "done") account.host.log.info("typing was not shown", { reason: whyNot(answer) });
+    },
+    async endTyping(to) {
+      const answer = await account.daemon.call("sendTyping", { ...target(to), stop: true }, { timeoutMs: TYPING_MS });
+      if (answer.kind !== "done") account.host.log.info("typing was not ended", { reason: whyNot(answer) });
     },
   };
 }

@@ -98,7 +98,9 @@ function sights(fake: FakeSignal): Pick<Platform, "typed" | "reactions" | "answe
     typed: (peer) =>
       fake.calls.filter(
         ({ method, params }) =>
-          method === "sendTyping" && [params["groupId"], params["recipient"]].flat().includes(chatOf(peer)),
+          method === "sendTyping" &&
+          params["stop"] !== true &&
+          [params["groupId"], params["recipient"]].flat().includes(chatOf(peer)),
       ).length,
     reactions: (_peer, messageId) => fake.reactions.get(String(timeOf(messageId))) ?? [],
     answers: (peer) =>

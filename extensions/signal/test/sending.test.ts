@@ -276,6 +276,14 @@ describe("a failure", () => {
     expect(kind(-3, "Read timed out (SocketTimeoutException)")).toBe("unknown");
   });
 
+  test("the typing sign is taken back", async () => {
+    const { link, fake } = await begin();
+    await link.typing?.(DIRECT);
+    await link.endTyping?.(DIRECT);
+    const calls = fake.calls.filter(({ method }) => method === "sendTyping");
+    expect(calls.map(({ params }) => params["stop"])).toEqual([undefined, true]);
+  });
+
   test("another server at the address is reported by its status", async () => {
     const { fake } = await begin();
     const daemon = openDaemon(() => `${fake.url}/elsewhere`, { timeoutMs: 1000, account: () => undefined });

@@ -1,5 +1,5 @@
 import { BoundedMap } from "openclaw/plugin-sdk";
-import type { InboundMessage, Peer } from "openclaw/plugin-sdk";
+import type { Peer } from "openclaw/plugin-sdk";
 import { nameOf } from "../inbound/emoji.ts";
 import { reasonOf, ignoreRefusal, errorCodeOf } from "../transport/failures.ts";
 import type { MessageRef } from "../inbound/reactions.ts";
@@ -22,26 +22,24 @@ const NEVER = new Set([
  */
 export class Typing {
   readonly #account: AccountContext;
-  readonly #lastMessages = new BoundedMap<string, string>(MAX_ENTRIES);
+  /** The messages that have the reaction, by their chats. */
   readonly #marked = new Map<string, MessageRef>();
+  /** Those that had it: it does not come back. */
+  readonly #answered = new BoundedMap<string, true>(MAX_ENTRIES);
+  /** Threads that show the status. */
+  readonly #withStatus = new Set<string>();
   #hasStatus = true;
 
   constructor(account: AccountContext) {
     this.#account = account;
   }
 
-  /** Remembers the newest message of a chat, which gets the reaction. */
-  noteMessage({ from, id, event }: InboundMessage): void {
-    if (event !== undefined || !isTs(id)) return;
-    this.#lastMessages.set(keyOf(from), id);
-  }
-
   /** Never rejects. */
-  async show(to: Peer): Promise<void> {
+  async show(to: Peer, messageId: string | undefined): Promise<void> {
     try {
       const channel = await this.#account.channelIds.of(to);
-      if (to.thread !== undefined && this.#hasStatus) await this.#status(channel, to.thread);
-      await this.#react(to, channel);
+      if (to.thread !== undefined && this.#hasStatus) await this.#status(to, { channel, thread: to.thread }, STATUS);
+      if (messageId !== undefined && isTs(messageId)) await this.#react(to, { channel, ts: messageId });
     } catch (error) {
       this.#account.host.log.info("typing was not shown", { reason: reasonOf(error) });
     }
@@ -49,11 +47,13 @@ export class Typing {
 
   /** Removes the reaction. Called when the answer, or its beginning, is sent. Never rejects. */
   async clear(to: Peer): Promise<void> {
+    // Slack itself removes the status.
+    this.#withStatus.delete(keyOf(to));
     const at = this.#marked.get(keyOf(to));
     const name = this.#emoji();
     if (!at || name === undefined) return;
     this.#marked.delete(keyOf(to));
-    this.#lastMessages.delete(keyOf(to));
+    this.#answered.set(refKey(at), true);
     const { reactions } = this.#account.slack.calls;
     try {
       await reactions.remove({ channel: at.channel, timestamp: at.ts, name });
@@ -64,10 +64,23 @@ export class Typing {
     }
   }
 
-  async #status(channel: string, thread: string): Promise<void> {
+  /** Removes what is still shown when the turn has ended: nothing need have been sent. Never rejects. */
+  async end(to: Peer): Promise<void> {
+    const hasStatus = this.#withStatus.has(keyOf(to));
+    await this.clear(to);
+    if (!hasStatus || to.thread === undefined) return;
+    try {
+      await this.#status(to, { channel: await this.#account.channelIds.of(to), thread: to.thread }, "");
+    } catch (error) {
+      this.#account.host.log.info("typing was not ended", { reason: reasonOf(error) });
+    }
+  }
+
+  async #status(to: Peer, { channel, thread }: { channel: string; thread: string }, status: string): Promise<void> {
     const { threads } = this.#account.slack.calls.assistant;
     try {
-      await threads.setStatus({ channel_id: channel, thread_ts: thread, status: "is typing…" });
+      await threads.setStatus({ channel_id: channel, thread_ts: thread, status });
+      if (status !== "") this.#withStatus.add(keyOf(to));
     } catch (error) {
       if (!NEVER.has(errorCodeOf(error) ?? "")) throw error;
       this.#hasStatus = false;
@@ -75,14 +88,14 @@ export class Typing {
     }
   }
 
-  async #react(to: Peer, channel: string): Promise<void> {
-    const ts = this.#lastMessages.get(keyOf(to));
+  async #react(to: Peer, at: MessageRef): Promise<void> {
     const name = this.#emoji();
-    if (name === undefined || ts === undefined || this.#marked.get(keyOf(to))?.ts === ts) return;
-    this.#marked.set(keyOf(to), { channel, ts });
+    const isMarked = this.#marked.get(keyOf(to))?.ts === at.ts;
+    if (name === undefined || isMarked || this.#answered.get(refKey(at)) === true) return;
+    this.#marked.set(keyOf(to), at);
     const { reactions } = this.#account.slack.calls;
     await reactions
-      .add({ channel, timestamp: ts, name })
+      .add({ channel: at.channel, timestamp: at.ts, name })
       .catch((error: unknown) => ignoreRefusal(error, "already_reacted", "message_not_found"));
   }
 
@@ -92,4 +105,7 @@ export class Typing {
   }
 }
 
+const STATUS = "is typing…";
+
+const refKey = ({ channel, ts }: MessageRef): string => `${channel} ${ts}`;
 const keyOf = (peer: Peer): string => `${peer.chat.id} ${peer.thread ?? ""}`;

@@ -411,11 +411,42 @@ describe("outgoing messages", () => {
     const { link, platform, host, direct } = await begin({ typingReaction: "hourglass_flowing_sand" });
     const id = platform.say(direct, "work");
     await host.heard("work");
-    await link.typing?.(direct);
-    await link.typing?.(direct);
+    await link.typing?.(direct, id);
+    await link.typing?.(direct, id);
     expect(platform.reactions?.(direct, id)).toEqual(["⏳"]);
     await link.send(direct, mrkdwn("done"), KEY);
     while (platform.reactions?.(direct, id).length !== 0) await new Promise((resolve) => setImmediate(resolve));
+  });
+
+  test("the typing reaction is that of the answered message, whoever writes meanwhile, and goes without an answer", async () => {
+    const { link, platform, host, direct } = await begin({ typingReaction: "hourglass_flowing_sand" });
+    const first = platform.say(direct, "work");
+    await link.typing?.(direct, first);
+    const second = platform.say(direct, "and this");
+    await host.heard("and this");
+    await link.typing?.(direct, first);
+    expect([first, second].map((id) => platform.reactions?.(direct, id))).toEqual([["⏳"], []]);
+    await link.endTyping?.(direct);
+    expect(platform.reactions?.(direct, first)).toEqual([]);
+    await link.typing?.(direct, second);
+    expect([first, second].map((id) => platform.reactions?.(direct, id))).toEqual([[], ["⏳"]]);
+    await link.endTyping?.(direct);
+    expect(platform.reactions?.(direct, second)).toEqual([]);
+  });
+
+  test("a thread's status is removed when nothing was sent, and by Slack itself when something was", async () => {
+    const { link, fake, topic } = await begin();
+    const states = () =>
+      fake.calls.flatMap(({ method, body }) => (method === "assistant.threads.setStatus" ? [body["status"]] : []));
+    await link.endTyping?.(topic);
+    expect(states()).toEqual([]);
+    await link.typing?.(topic);
+    await link.endTyping?.(topic);
+    expect(states()).toEqual(["is typing…", ""]);
+    await link.typing?.(topic);
+    await link.send(topic, mrkdwn("done"), KEY);
+    await link.endTyping?.(topic);
+    expect(states()).toEqual(["is typing…", "", "is typing…"]);
   });
 
   test("an app that may not show typing tries once", async () => {

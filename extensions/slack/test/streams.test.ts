@@ -188,11 +188,11 @@ describe("where it is streamed", () => {
     });
     const id = platform.say(topic, `work <@${fake.self.userId}>`);
     await host.heard("work");
-    await link.typing?.(topic);
+    await link.typing?.(topic, id);
     expect(platform.reactions?.(topic, id)).toEqual(["⏳"]);
     await show(startNativeStream(), "one");
     while (platform.reactions?.(topic, id).length !== 0) await new Promise((resolve) => setImmediate(resolve));
-    await link.typing?.(topic);
+    await link.typing?.(topic, id);
     expect(platform.reactions?.(topic, id)).toEqual([]);
   });
 });

@@ -61,9 +61,7 @@ export class Account implements AccountContext {
 
   /** The message in a delivery. Throws what the Web API client throws while the identity of the bot is unknown. */
   async read(delivery: Delivery): Promise<InboundMessage | undefined> {
-    const message = await readDelivery(delivery, await this.ready());
-    if (message) this.typing.noteMessage(message);
-    return message;
+    return readDelivery(delivery, await this.ready());
   }
 
   /** Reports to the host that the connection works. */

@@ -37,6 +37,8 @@ export interface WaSocket {
   send(to: string, content: AnyMessageContent, options: MiscMessageGenerationOptions): Promise<Answer>;
   markRead(keys: WAMessageKey[]): Promise<void>;
   composing(to: string): Promise<void>;
+  /** Takes `composing` back. */
+  paused(to: string): Promise<void>;
   group(jid: string): Promise<GroupMetadata>;
   phoneOf(lid: string): Promise<string | undefined>;
   pairingCode(phone: string): Promise<string>;

@@ -122,6 +122,7 @@ function calls(sock: Sock, leaving: AsyncLocalStorage<Leaving>, { answered }: So
     },
     markRead: (keys) => sock.readMessages(keys),
     composing: (to) => sock.sendPresenceUpdate("composing", to),
+    paused: (to) => sock.sendPresenceUpdate("paused", to),
     group: (jid) => sock.groupMetadata(jid),
     async phoneOf(lid) {
       const jid = await sock.signalRepository.lidMapping.getPNForLID(lid);

@@ -259,6 +259,14 @@ describe("sending", () => {
     await expect.poll(() => fake.read).toEqual([id]);
   });
 
+  test("typing ends without an answer", async () => {
+    const { link, platform, fake } = await begin();
+    const chat = platform.direct.chat.id.replace("+", "");
+    await link.typing?.(platform.direct);
+    await link.endTyping?.(platform.direct);
+    await expect.poll(() => [fake.typed(chat), fake.typed(chat, "paused")]).toEqual([1, 1]);
+  });
+
   test("no read receipts where they are not wanted", async () => {
     const { link, platform, fake, host } = await begin({ sendReadReceipts: false });
     fake.say({ conversation: "are you there" });

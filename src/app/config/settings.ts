@@ -8,7 +8,13 @@ import { OpenClawError } from "../../types/errors.ts";
 import { agentId, DEFAULT_AGENT } from "../../types/ids.ts";
 import { toolPolicyOf } from "./tool-policy.ts";
 import type { ModelRef, ThinkLevel } from "../../types/run/model.ts";
-import type { AgentSettings, CompactionSettings, ExecSettings, MessageToolSettings } from "../../types/settings.ts";
+import type {
+  AgentSettings,
+  CompactionSettings,
+  ExecSettings,
+  MessageToolSettings,
+  TypingSettings,
+} from "../../types/settings.ts";
 import { heartbeatOf } from "./heartbeat.ts";
 import { mediaOf } from "./media-settings.ts";
 import { agentStop, type Stop } from "./keys/narrowing.ts";
@@ -82,9 +88,14 @@ function resolveAgent(config: Config, entry: Entry, places: Places & { isDefault
     sandbox: sandboxSettings(defaults.sandbox, entry.sandbox, places),
     ...wakingOf(config, entry, places),
     streaming: streamingOf(defaults, entry),
-    typing: { mode: defaults.typingMode, everyMs: defaults.typingIntervalSeconds * 1000 },
+    typing: typingOf(config.session, defaults),
   });
 }
+
+const typingOf = (session: Config["session"], defaults: Defaults): TypingSettings => ({
+  mode: session.typingMode ?? defaults.typingMode,
+  everyMs: (session.typingIntervalSeconds ?? defaults.typingIntervalSeconds) * 1000,
+});
 
 /** An agent that is stopped has no heartbeats. */
 function wakingOf(config: Config, entry: Entry, places: Places & { isDefault: boolean }): Partial<AgentSettings> {

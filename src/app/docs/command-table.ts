@@ -37,7 +37,7 @@ export function commandPage(): string {
     "",
     "## In a message",
     "",
-    "`/think`, `/model`, `/verbose`, `/reasoning`, `/usage`, `/elevated`, `/exec` and `/queue` may also be anywhere in a message that says more, at the beginning or after",
+    "`/think`, `/model`, `/verbose`, `/reasoning`, `/usage`, `/tts`, `/elevated`, `/exec` and `/queue` may also be anywhere in a message that says more, at the beginning or after",
     "white space. They then hold for this message only, and the agent gets the message without them: `/think high why is the sky blue?`,",
     "`stop that /queue interrupt`. A message of such words alone sets them for the session. An unknown value, or one in a block of code,",
     "stays text. The same is true when the sender may not use the command. At the beginning of a message, both are answered as the command",

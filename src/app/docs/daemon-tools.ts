@@ -26,6 +26,7 @@ export const daemonTools: readonly ToolContribution[] = [
       prefersDelegation: () => false,
       spawn: unused,
       children: () => [],
+      untold: unused,
       kill: unused,
       say: unused,
       wait: unused,

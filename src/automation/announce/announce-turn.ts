@@ -1,6 +1,7 @@
 import { saidIn } from "../../dispatch/commands/reports/conversation.ts";
 import type { AgentInternalEvent } from "../../types/engine/internal-event.ts";
 import type { AnnounceTurn, InboundMessage } from "../../types/chat/message.ts";
+import { stripHeartbeatToken } from "../../reply/heartbeat-token.ts";
 import { DEFAULT_ACCOUNT, type SessionKey } from "../../types/ids.ts";
 import type { Inbox, RunLedger, RunRecord } from "../../types/journal.ts";
 import type { Principal } from "../../types/run/principal.ts";
@@ -41,6 +42,7 @@ export const announceTurn = (ports: AnnouncePorts): TurnKind => ({
   depth: ({ options }) => options?.announce?.depth ?? 0,
   systemPrompt: ({ options }) => options?.announce?.systemPrompt,
   promptFiles: ({ options }) => options?.announce?.files,
+  filter: () => forPeople,
   load: (message) => load(message, ports),
   givenUp: {
     notice:
@@ -52,6 +54,9 @@ export const announceTurn = (ports: AnnouncePorts): TurnKind => ({
   },
   end,
 });
+
+/** Nothing of an answer that asks for silence. */
+const forPeople = (text: string): string => (asksForSilence(text) ? "" : stripHeartbeatToken(text).text);
 
 const NOTE = "openclaw.subagent";
 

@@ -73,7 +73,7 @@ const idOf = (key: SessionKey): string => key.slice(key.lastIndexOf(":") + 1);
 
 /** The subagents that a word means: `all`, a number of the list, a key, a run's id, a label, or the beginning of an id. */
 export function named(target: string, all: readonly Child[]): readonly Child[] | string {
-  const word = target.trim();
+  const word = target.trim().replace(/^#(?=\d+$)/, "");
   if (word === "all" || word === "*") return all;
   const exact = all.filter(({ view }) => isNamed(view, word));
   const found =

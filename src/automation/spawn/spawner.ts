@@ -1,5 +1,5 @@
 import { untilStopped, Stopped } from "../../harness/run/until-stopped.ts";
-import type { AgentId, SessionKey } from "../../types/ids.ts";
+import type { AgentId, RunId, SessionKey } from "../../types/ids.ts";
 import type {
   ChildAct,
   ChildView,
@@ -9,6 +9,7 @@ import type {
   SubagentActs,
 } from "../../types/subagent/spawn.ts";
 import { KeyedQueue } from "../../utils/keyed-queue.ts";
+import { ANNOUNCE_KIND } from "../announce/announce-message.ts";
 import { SubagentArchive } from "./archive.ts";
 import { type Child, childrenOf, named } from "./children.ts";
 import type { SpawnPorts } from "./ports.ts";
@@ -47,6 +48,14 @@ export class Spawner implements SubagentActs {
     return this.#of(sessionKey, recentMinutes).map(({ view }) => view);
   }
 
+  async untold({ sessionKey }: Pick<SessionAsker, "sessionKey">): Promise<number> {
+    const open = (await this.#ports.inbox.open()).map(({ message }) => message.options);
+    return open.filter(
+      (options) =>
+        options?.kind === ANNOUNCE_KIND && options.sessionKey === sessionKey && options.announce?.isSilent !== true,
+    ).length;
+  }
+
   async kill(target: string, { sessionKey }: Pick<SessionAsker, "sessionKey">): Promise<readonly ChildAct[] | string> {
     const found = named(target, this.#of(sessionKey));
     if (typeof found === "string") return found;
@@ -68,13 +77,8 @@ export class Spawner implements SubagentActs {
     const [child, ...more] = found;
     if (!child || more.length > 0) return "Name one subagent.";
     const { key, label } = child.view;
-    if (how === "steer") {
-      const now = this.#ports.clock.now();
-      if (now - (this.#steeredAt.get(key) ?? -Infinity) < BETWEEN_STEERS_MS)
-        return `"${label}" was corrected a moment ago: wait two seconds.`;
-      this.#steeredAt.set(key, now);
-      await this.#ports.stop(key);
-    }
+    const ended = how === "steer" ? await this.#interrupt(key) : [];
+    if (!ended) return `"${label}" was corrected a moment ago: wait two seconds.`;
     const whenEnded = await whenEndedOf({}, asker, { key, label }, this.#ports);
     const { maxSpawnDepth } = this.#ports.rules().of(asker.agentId);
     const { runId } = await this.#ports.runs.run({
@@ -84,7 +88,18 @@ export class Spawner implements SubagentActs {
       systemPrompt: subagentPrompt({ label, maySpawn: child.view.depth < maxSpawnDepth }),
       spawn: { label, whenEnded, files: PROMPT_FILES },
     });
-    return { key, label, status: `${how === "steer" ? "steered" : "sent"}: run ${runId}` };
+    // Without a run of its own only runs below it have ended.
+    const dropped = child.stream ? ended.slice(1) : [];
+    const status = `${how === "steer" ? "steered" : "sent"}: run ${runId}`;
+    return { key, label, status, ...(dropped.length > 0 && { dropped: dropped.length }) };
+  }
+
+  /** Ends the runs of a subagent, the present one first. Undefined when somebody did so a moment ago. */
+  async #interrupt(key: SessionKey): Promise<readonly RunId[] | undefined> {
+    const now = this.#ports.clock.now();
+    if (now - (this.#steeredAt.get(key) ?? -Infinity) < BETWEEN_STEERS_MS) return undefined;
+    this.#steeredAt.set(key, now);
+    return this.#ports.stop(key);
   }
 
   async wait(

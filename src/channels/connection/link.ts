@@ -56,7 +56,7 @@ const isResult = (value: unknown, kind: "sent" | "retry"): value is Result =>
   isObject(value) && "kind" in value && value.kind === kind;
 
 /** What every link does, and what only the core needs to know. */
-const NO_CAPABILITY = new Set(["constructor", "send", "close", "commandForm", "clearPending", "chatId"]);
+const NO_CAPABILITY = new Set(["constructor", "send", "close", "commandForm", "clearPending", "chatId", "endTyping"]);
 
 /** The names of the optional methods that a link and its actions have, sorted. */
 export const capabilitiesIn = (link: ChannelLink): readonly string[] =>

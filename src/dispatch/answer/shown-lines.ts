@@ -1,3 +1,4 @@
+import { thoughtsBetweenTags } from "../../harness/run/unanswered.ts";
 import { callTopic } from "../../tools/call-topic.ts";
 import type { RunEvent } from "../../types/run/events.ts";
 import { planLines } from "../../types/plan.ts";
@@ -50,7 +51,8 @@ export function resultLine({ callId, name, isError, text }: ToolEnd, level: Verb
 
 /** What a chat that wants to see them is shown of the thoughts before a text: a quotation. Undefined without any. Pure. */
 export function thoughtLine({ entryId, message }: Extract<RunEvent, { type: "message_end" }>): ShownLine | undefined {
-  const thoughts = message.content.flatMap((part) => (part.type === "thinking" ? [part.thinking.trim()] : []));
+  const parts = message.content.flatMap((part) => (part.type === "thinking" ? [part.thinking.trim()] : []));
+  const thoughts = [...parts, thoughtsBetweenTags(message)];
   const whole = Secret.mask(thoughts.filter((thought) => thought !== "").join("\n\n"));
   if (whole === "") return undefined;
   const text = shorten(whole, MOST_THOUGHTS, (left) => `\n… ${left} characters left out …\n`);

@@ -4,7 +4,8 @@ import { isSameChat } from "../queue/same-chat.ts";
 import type { DispatchPorts } from "../ports.ts";
 
 /** The replies that an answer consists of; see `Answering`. */
-const OF_AN_ANSWER = /^in:\d+(?::again\d+)?:(?:reply|media|notice|left-out|block:\d+|(?:call|result|thought):.*)$/;
+const OF_AN_ANSWER =
+  /^in:\d+(?::again\d+)?:(?:reply|media|notice|left-out|voice|change:\d+|block:\d+|(?:call|result|thought|plan):.*)$/;
 
 /** The rows of what is planned of this session's answers to a chat and not sent yet, as they are at the call. */
 export async function unsentParts(

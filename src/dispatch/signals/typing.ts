@@ -1,8 +1,8 @@
-import { SILENT_TOKEN } from "../../reply/directives.ts";
-import { HEARTBEAT_TOKEN } from "../../reply/heartbeat-token.ts";
+import { createReplyFilter, isUnseen } from "../../reply/plain-reply.ts";
+import type { ChannelLink } from "../../types/chat/channel.ts";
 import type { RunEvent, RunStream } from "../../types/run/events.ts";
 import type { InboxRow } from "../../types/journal.ts";
-import type { Peer } from "../../types/chat/message.ts";
+import type { InboundMessage } from "../../types/chat/message.ts";
 import type { AgentSettings, TypingSettings } from "../../types/settings.ts";
 import type { DispatchPorts } from "../ports.ts";
 import { background } from "../../utils/background.ts";
@@ -27,7 +27,7 @@ export function startTyping(rows: readonly InboxRow[], agent: AgentSettings, por
   const { mode, everyMs } = agent.typing ?? DEFAULT;
   const message = rows[0]?.message;
   if (!message || message.options?.operator === true || mode === "never") return NOTHING;
-  const typing = new Typing(message.from, everyMs, ports);
+  const typing = new Typing(message, everyMs, ports);
   if (mode === "instant") typing.begin(TYPING_AFTER_MS);
   return {
     follow: (stream) => {
@@ -51,22 +51,28 @@ const BEGINS: Readonly<Record<"thinking" | "message", ReadonlySet<RunEvent["type
 };
 
 async function beginWith(stream: RunStream, mode: "thinking" | "message", begin: () => void): Promise<void> {
-  for await (const event of stream.watch()) if (isText(event) || BEGINS[mode].has(event.type)) return begin();
+  let filter = createReplyFilter();
+  for await (const event of stream.watch()) {
+    if (BEGINS[mode].has(event.type)) return begin();
+    if (event.type === "message_start") filter = createReplyFilter();
+    if (event.type !== "text_delta") continue;
+    if (event.anew) filter = createReplyFilter();
+    // Not for the beginning of what may be a silent answer.
+    if (!isUnseen(filter.push(event.delta))) return begin();
+  }
 }
 
-/** Text that does not only begin a silent answer. */
-const isText = (event: RunEvent): boolean =>
-  event.type === "text_delta" && ![SILENT_TOKEN, HEARTBEAT_TOKEN].some((token) => token.startsWith(event.text.trim()));
-
 class Typing {
-  readonly #to: Peer;
+  readonly #message: InboundMessage;
   readonly #everyMs: number;
   readonly #ports: TypingPorts;
   #isOver = false;
   #cancel: () => void = () => undefined;
+  /** The last signal that was shown. */
+  #shown: Promise<void> | undefined;
 
-  constructor(to: Peer, everyMs: number, ports: TypingPorts) {
-    this.#to = to;
+  constructor(message: InboundMessage, everyMs: number, ports: TypingPorts) {
+    this.#message = message;
     this.#everyMs = everyMs;
     this.#ports = ports;
   }
@@ -76,22 +82,33 @@ class Typing {
   }
 
   stop(): void {
+    if (this.#isOver) return;
     this.#isOver = true;
     this.#cancel();
+    if (this.#shown) background("end of a typing signal", this.#end(this.#shown), this.#ports.log);
   }
 
   #show(): void {
     this.begin(this.#everyMs);
-    background("typing signal", this.#type(), this.#ports.log);
+    const { from, id, event } = this.#message;
+    const answered = event === undefined && id !== "" ? [id] : [];
+    this.#shown = this.#call("shown", (link) => link.typing?.(from, ...answered));
+    background("typing signal", this.#shown, this.#ports.log);
+  }
+
+  /** A signal that is still on its way must not come after its end. */
+  async #end(shown: Promise<void>): Promise<void> {
+    await shown;
+    await this.#call("ended", (link) => link.endTyping?.(this.#message.from));
   }
 
   /** Adapters promise not to throw. One that does must not crash the gateway over a typing signal. */
-  async #type(): Promise<void> {
-    const { link, log } = this.#ports;
+  async #call(what: "shown" | "ended", call: (link: ChannelLink) => Promise<void> | undefined): Promise<void> {
     try {
-      await link(this.#to)?.typing?.(this.#to);
+      const link = this.#ports.link(this.#message.from);
+      if (link) await call(link);
     } catch (error) {
-      log.warn("typing signal not shown", { error });
+      this.#ports.log.warn(`typing signal not ${what}`, { error });
     }
   }
 }

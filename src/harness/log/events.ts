@@ -12,7 +12,7 @@ import type { Conversation } from "../request.ts";
 import type { Steering } from "../run/steering.ts";
 import { hasTokens } from "../../types/run/usage.ts";
 import { propertyOf } from "../../utils/own.ts";
-import { mediaIn } from "../media-in.ts";
+import { askedIn } from "../asked-in.ts";
 import { isWordless, stripperFor } from "../run/unanswered.ts";
 
 export interface TranslatorParts {
@@ -104,7 +104,14 @@ export class EventTranslator {
   #delta(event: Extract<AgentEvent, { type: "message_update" }>): void {
     const inner = event.assistantMessageEvent;
     if (inner.type === "thinking_delta") this.#log.emit({ type: "thinking_delta", delta: inner.delta });
-    if (inner.type === "text_delta") this.#show(this.#stripper.push(inner.delta));
+    if (inner.type === "text_delta") this.#take(this.#stripper.push(inner.delta));
+  }
+
+  /** What the tags have let through, after what the model thought between them. */
+  #take(delta: string): void {
+    const thought = this.#stripper.thinking();
+    if (thought !== "") this.#log.emit({ type: "thinking_delta", delta: thought });
+    this.#show(delta);
   }
 
   #show(delta: string): void {
@@ -133,10 +140,10 @@ export class EventTranslator {
     if (message.stopReason === "error" && textOf(message) === "") return this.#countFailed(message);
     // Nor do thoughts alone: no later answer continues them.
     if (isThoughtOnly(message)) return this.#count(message);
-    this.#show(this.#stripper.end(hasCalls(message)));
+    this.#take(this.#stripper.end(hasCalls(message)));
     const kept = this.#kept(message);
     const entryId = await this.#conversation.append({ type: "message", message: kept }, { durable: true });
-    this.#log.emit({ type: "message_end", message: kept, text: this.#text, entryId, ...mediaIn(this.#text) });
+    this.#log.emit({ type: "message_end", message: kept, text: this.#text, entryId, ...askedIn(this.#text) });
     this.#count(message);
     if (isProgress(message)) this.#progressed();
   }

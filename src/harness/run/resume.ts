@@ -2,7 +2,7 @@ import { callsOf, interruptedResult, isWhole, textOf, unbegunResult } from "../.
 import type { AssistantMessage, ChatMessage, UserMessage } from "../../types/run/model.ts";
 import type { TranscriptEntry } from "../../types/session.ts";
 import { asksForRest } from "../../types/run/turns.ts";
-import { mediaIn } from "../media-in.ts";
+import { askedIn } from "../asked-in.ts";
 import type { RunLog } from "../log/log.ts";
 import type { Conversation, UserTurn } from "../request.ts";
 import { unbegunCalls } from "../tools/tools.ts";
@@ -65,7 +65,7 @@ export function repeat(said: readonly Said[], log: RunLog): void {
     if (text === "") continue;
     log.emit({ type: "message_start" });
     log.emit({ type: "text_delta", delta: text, text });
-    log.emit({ type: "message_end", message, text, entryId, ...mediaIn(text) });
+    log.emit({ type: "message_end", message, text, entryId, ...askedIn(text) });
   }
 }
 

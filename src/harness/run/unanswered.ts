@@ -68,5 +68,13 @@ export function withoutTags(text: string, message?: AssistantMessage): string {
   return stripper.begunAnew() ? rest : begun + rest;
 }
 
+/** What a model thought between tags of its text. */
+export function thoughtsBetweenTags(message: AssistantMessage): string {
+  const stripper = stripperFor(message);
+  stripper.push(textOf(message));
+  stripper.end(hasCalls(message));
+  return stripper.thinking().trim();
+}
+
 const acts = (name: string, tools: Asked["tools"]): boolean =>
   tools.some((tool) => tool.name === name && tool.hasSideEffects);

@@ -13,7 +13,7 @@ const input = z.object({
 type Input = z.output<typeof input>;
 
 /** Ends the turn; the result of a subagent begins the next one. */
-export function yieldTool(acts: Pick<SubagentActs, "children">, scene: ToolScene): Tool {
+export function yieldTool(acts: Pick<SubagentActs, "children" | "untold">, scene: ToolScene): Tool {
   return defineTool<Input>({
     name: YIELD_TOOL,
     label: "Wait for subagents",
@@ -22,13 +22,16 @@ export function yieldTool(acts: Pick<SubagentActs, "children">, scene: ToolScene
     input,
     hasSideEffects: false,
     async run({ message }, context) {
-      const running = acts.children(askerOf(scene, context), 1).filter(({ status }) => status !== "done");
-      if (running.length === 0)
+      const asker = askerOf(scene, context);
+      const running = acts.children(asker, 1).filter(({ status }) => status !== "done");
+      // One may have ended a moment ago.
+      if (running.length === 0 && (await acts.untold(asker)) === 0)
         return errorResult("None of your subagents is at work, so there is nothing to wait for: answer now.", {
           status: "error",
         });
       const note = message === undefined ? "" : ` Your note: ${message}`;
-      const text = `Turn ended. ${running.length} at work: ${running.map(({ label }) => label).join(", ")}.${note}`;
+      const atWork = `${running.length} at work: ${running.map(({ label }) => label).join(", ")}.`;
+      const text = `Turn ended. ${running.length === 0 ? "The result is your next message." : atWork}${note}`;
       return { content: [{ type: "text", text }], details: { status: "yielded" }, endsTurn: true };
     },
   });

@@ -161,8 +161,10 @@ export interface ChannelLink extends MessageChanges {
   chatId?(to: Peer): Promise<string>;
   /** Shows an answer while it is written; a link with `stream` also has `edit`. Undefined when this chat only has sends and edits. */
   stream?(to: Peer, options: StreamOptions): NativeStream | undefined;
-  /** Shows "typing…" for a few seconds; called repeatedly during a run. */
-  typing?(to: Peer): Promise<void>;
+  /** Shows "typing…" for a few seconds; called repeatedly during a run. `messageId` is the message that is answered, if it has one. */
+  typing?(to: Peer, messageId?: string): Promise<void>;
+  /** Removes that sign. Called once when a turn that showed it has ended, also when it sent nothing. */
+  endTyping?(to: Peer): Promise<void>;
   /**
    * Looks for a message whose send was interrupted by a crash: `sent` when the platform has it, `retry` when it certainly does not
    * (it is sent again, without a label), `unknown` when the platform cannot say.

@@ -11,6 +11,9 @@ export type NoticeCause =
   | "usage"
   | "thought";
 
+/** Which message a reply answers. */
+export type ReplyTarget = { readonly kind: "current" } | { readonly kind: "id"; readonly id: string };
+
 /** One deliverable part of an answer. Private text, such as thoughts, never becomes a block. */
 export type ReplyBlock =
   | { readonly kind: "text"; readonly markdown: string }

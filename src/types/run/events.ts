@@ -1,7 +1,7 @@
 import type { AssistantMessage, ModelRef, ThinkLevel, Usage } from "./model.ts";
 import type { FailureKind, PromptRecord, Receipt, RunFacts, RunResult, SideCost } from "./run.ts";
 import type { Plan } from "../plan.ts";
-import type { NoticeCause } from "../chat/reply.ts";
+import type { NoticeCause, ReplyTarget } from "../chat/reply.ts";
 import type { Approval, ApprovalDecision, ApprovalQuestion } from "./tool.ts";
 import type { Unasked } from "./unasked.ts";
 import { systemClock, type Clock } from "../clock.ts";
@@ -65,6 +65,10 @@ export type RunEventBody =
       readonly entryId: string;
       /** URLs and paths of the files that the answer brings, in order; unset without any. */
       readonly media?: readonly string[];
+      /** The sounds among them are voice messages. */
+      readonly audioAsVoice?: true;
+      /** Which message the model answers, where it names one. */
+      readonly replyTo?: ReplyTarget;
     }
   | {
       readonly type: "tool_start";

@@ -103,6 +103,8 @@ export interface ChildAct {
   readonly key: SessionKey;
   readonly label: string;
   readonly status: string;
+  /** Messages that waited for it and were dropped. */
+  readonly dropped?: number;
   readonly error?: string;
 }
 
@@ -113,6 +115,8 @@ export interface SubagentActs {
   spawn(ask: SpawnAsk, asker: SessionAsker): Promise<SpawnAnswer>;
   /** Those that run, and those that were used within so many minutes. */
   children(asker: Pick<SessionAsker, "sessionKey">, recentMinutes: number): readonly ChildView[];
+  /** How many have ended of which the session has yet to be told. */
+  untold(asker: Pick<SessionAsker, "sessionKey">): Promise<number>;
   /** Ends the runs of the named subagents and of those below them. A text says why there are none. */
   kill(target: string, asker: Pick<SessionAsker, "sessionKey">): Promise<readonly ChildAct[] | string>;
   /** Gives a subagent a message: `steer` ends what it does first, `send` waits for that. */

@@ -108,6 +108,9 @@ describe("how a chat is answered", () => {
     expect(await pause({ mode: "off", minMs: 1 }, { mode: "custom", maxMs: 20 })).toEqual({ minMs: 1, maxMs: 20 });
     expect(await pause({ mode: "natural" }, { mode: "off" })).toBeUndefined();
     expect((await settings({}))?.typing).toEqual({ mode: "message", everyMs: 4000 });
+    const session = { typingMode: "never", typingIntervalSeconds: 9 };
+    const { rules } = await rulesFor({ session, agents: { defaults: { typingMode: "message" } } });
+    expect(rules.agents.get(rules.defaultAgent)?.typing).toEqual({ mode: "never", everyMs: 9000 });
   });
 
   it("sends paragraphs one by one where the channel's chunk mode says so, in either place", async () => {

@@ -421,6 +421,8 @@ export const NAMED: readonly (readonly [file: string, title: string, keys: reado
       "agents.list.humanDelay.minMs",
       "agents.list.humanDelay.maxMs",
       "agents.defaults.typingMode",
+      "session.typingMode",
+      "session.typingIntervalSeconds",
     ],
   ],
   [

@@ -171,6 +171,13 @@ describe("/reasoning", () => {
     expect(await told("/think low hello")).toHaveLength(1);
     fixture.model.answer(() => ({ thinking: "a long thought ".repeat(20_000), text: "all done" }));
     expect((await told("/think low /reasoning on hello")).join("").length).toBeLessThan(10_000);
+    fixture.model.answer(() => ({ text: "<think>a plan in tags</think>all done" }));
+    expect(await told("/reasoning on hello")).toEqual([
+      expect.stringMatching(/Reasoning:[^]*a plan in tags/),
+      "all done",
+    ]);
+    fixture.model.answer(() => ({ text: "<think>the answer itself" }));
+    expect(await told("/reasoning on hello")).toEqual(["the answer itself"]);
     const before = fixture.platform.texts.length;
     await boot.outcome(await boot.tell("/reasoning on", "2", { sender: { id: "guest" } }));
     expect(fixture.platform.texts.slice(before).join()).toContain("commands.ownerAllowFrom");

@@ -70,7 +70,11 @@ describe.concurrent("spoken answers", () => {
   test("come where the agent marks its answer, or the message asks for one", async ({ world, expect }) => {
     const speech = await speechServer();
     const { home } = await world.start({ messages: { tts: { ...speech.tts, auto: "tagged" } } });
-    world.model.answer(({ said }) => ({ text: said.includes("sing") ? "[[tts]] La la." : "Silence." }));
+    const answers = [
+      ["sing", "[[tts]] La la."],
+      ["read", "It is below. [[tts:text]]Once upon a time.[[/tts:text]]"],
+    ];
+    world.model.answer(({ said }) => ({ text: answers.find(([word = ""]) => said.includes(word))?.[1] ?? "Silence." }));
     world.telegram.say("sing");
     await world.telegram.waitFor(({ method, ok }) => method === "sendVoice" && ok);
     world.telegram.say("hush");
@@ -78,7 +82,13 @@ describe.concurrent("spoken answers", () => {
     await outcomesOf(home, 3);
     await world.telegram.waitFor(() => voicesIn(world).length === 2);
     expect(speech.said).toEqual(["La la.", "Silence."]);
-    expect(world.telegram.shown(1001).join()).not.toContain("[[tts");
+    world.telegram.say("read to me");
+    await world.telegram.waitFor(() => voicesIn(world).length === 3);
+    expect(speech.said.at(-1)).toBe("Once upon a time.");
+    expect(world.telegram.shown(1001)).toContain("It is below.");
+    expect(world.telegram.shown(1001).join()).not.toContain("tts");
+    world.telegram.say("/tts help");
+    await world.told("Use off, always, inbound, tagged or default; or audio and a text");
     speech.close();
   });
 

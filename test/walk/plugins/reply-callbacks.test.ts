@@ -110,7 +110,9 @@ describe.concurrent("a channel of a plugin that follows the runs of its messages
     const texts = z.array(z.object({ text: z.string() })).parse(givenTo("onPartialReply", calls));
     expect(texts.length).toBeGreaterThan(1);
     for (const { text } of texts) expect("one two three four five".startsWith(text.trim())).toBe(true);
-    expect(givenTo("onBlockReply", calls)).toEqual([{ text: "one two three four five" }]);
+    expect(givenTo("onBlockReply", calls)).toEqual([
+      { text: "one two three four five", replyToTag: true, replyToCurrent: true },
+    ]);
     await until(async () => (await post.sent()).length === 2);
     expect((await post.sent())[1]).toBe("one two three four five");
     expect(await post.callsOf("c1")).toEqual([]);

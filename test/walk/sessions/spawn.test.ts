@@ -141,6 +141,26 @@ describe.concurrent("an agent with subagents", () => {
     expect(world.telegram.shown(1001)).toEqual(["started", "all is done"]);
   });
 
+  test.for(["NO_REPLY", "ANNOUNCE_SKIP"])(
+    "keeps a result to itself with %s, and knows it next",
+    async (word, { world, expect }) => {
+      const { home } = await world.start(OWNER);
+      play(world, {
+        person: () => spawn({ task: "look it up", label: "lookup" }),
+        // What it did not tell is in the next message of its person.
+        announced: ({ said }) => ({
+          text: said.includes("what do you know?") ? `I know: ${/done: .*/.exec(said)?.[0]}` : word,
+        }),
+      });
+      world.telegram.say("begin");
+      const outcomes = await outcomesOf(home, 3);
+      expect(outcomes.at(-1)).toEqual({ kind: "silent" });
+      world.telegram.say("what do you know?");
+      await world.told("I know: done: look it up");
+      expect(world.telegram.shown(1001)).toEqual(["started", "I know: done: look it up"]);
+    },
+  );
+
   test("is told of a failure, and not of what it stopped", async ({ world, expect }) => {
     await world.start(OWNER);
     const left: ModelReply[] = [
@@ -181,7 +201,9 @@ describe.concurrent("an agent with subagents", () => {
     world.telegram.say("/subagents spawn main count the sheep");
     await world.told("Started. Its result is told here.");
     await vi.waitUntil(() => world.model.calls.some(isChild), PATIENCE);
-    world.telegram.say("/subagents steer 1 name the goats");
+    world.telegram.say("/subagents info count the sheep");
+    await world.told("Session: agent:main:subagent:");
+    world.telegram.say("/subagents steer #1 name the goats");
     await world.told("begins again with it");
     await world.told("reported name the goats");
     held.resolve();

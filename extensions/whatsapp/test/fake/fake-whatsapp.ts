@@ -65,7 +65,8 @@ export async function startFakeWhatsapp() {
   const passedOver: string[] = [];
   const directory = new Directory();
   const { ada, bob } = directory;
-  const typed: string[] = [];
+  /** What people saw of "typing…": its chat, and whether it began or ended. */
+  const typed: { readonly user: string; readonly sign: string | undefined }[] = [];
   let drops = 0;
   let logins = 0;
   let wire: Wire | undefined;
@@ -135,7 +136,7 @@ export async function startFakeWhatsapp() {
       return from.send({ tag: "iq", attrs: { id: attrs["id"]!, type: "result", from: SERVER }, content });
     }
     if (tag === "message") return written(from, node);
-    if (tag === "chatstate") typed.push(userOf(attrs["to"]!));
+    if (tag === "chatstate") typed.push({ user: userOf(attrs["to"]!), sign: childTag(node) });
     if (tag === "receipt") return receipted(node);
     if (tag === "ack" && attrs["class"] === "receipt") return taken(receipts, attrs["id"]!);
     return tag === "ack" && attrs["class"] === "message" ? refused(node) : undefined;
@@ -289,7 +290,8 @@ export async function startFakeWhatsapp() {
     endStream(code: number): void {
       wire?.send({ tag: "stream:error", attrs: { code: String(code) } });
     },
-    typed: (chat: string): number => typed.filter((user) => user === userOf(chat)).length,
+    typed: (chat: string, sign = "composing"): number =>
+      typed.filter((one) => one.user === userOf(chat) && one.sign === sign).length,
     get logins(): number {
       return logins;
     },
@@ -317,3 +319,6 @@ export async function startFakeWhatsapp() {
   };
   return fake;
 }
+
+const childTag = ({ content }: BinaryNode): string | undefined =>
+  Array.isArray(content) && typeof content[0] === "object" && "tag" in content[0] ? content[0].tag : undefined;

@@ -66,7 +66,7 @@ export const REPORT_COMMANDS: readonly Command[] = [
   {
     name: "subagents",
     who: "conversation",
-    help: "The subagents of this conversation: /subagents list; info, log or stop with its number or id; stop all; spawn, send, steer.",
+    help: "The subagents of this conversation: /subagents list; info, log or stop with its number, label or id; stop all; spawn, send, steer.",
     choices: ["list", "info", "log", "stop", "spawn", "send", "steer"],
     at: "apart",
     run: showSubagents,

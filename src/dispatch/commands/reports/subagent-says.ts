@@ -27,14 +27,19 @@ async function spawn(context: CommandContext): Promise<string> {
 
 async function say(how: "send" | "steer", context: CommandContext): Promise<string> {
   const [target, message] = wordsOf(context);
-  if (target === undefined || message === undefined) return `Use /subagents ${how} <number or id> <message>.`;
+  if (target === undefined || message === undefined) return `Use /subagents ${how} <number, label or id> <message>.`;
   return withActs(context, async (acts) => {
     const act = await acts.say(how, { target, message }, askerOf(context));
-    return typeof act === "string"
-      ? act
-      : `${act.label}: ${how === "steer" ? "begins again with it" : "gets it next"}.`;
+    if (typeof act === "string") return act;
+    const { label, dropped } = act;
+    if (how === "send") return `${label}: gets it next.`;
+    const lost = dropped === undefined ? "" : ` ${droppedText(dropped)}`;
+    return `${label}: begins again with it.${lost}`;
   });
 }
+
+const droppedText = (count: number): string =>
+  count === 1 ? "1 message that waited for it is dropped." : `${count} messages that waited for it are dropped.`;
 
 type Acts = NonNullable<ReturnType<NonNullable<CommandContext["ports"]["subagents"]>>>;
 

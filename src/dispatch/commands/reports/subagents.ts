@@ -35,29 +35,33 @@ export async function showSubagents(context: CommandContext): Promise<CommandAns
   const [word = "", ...names] = context.args.trim().toLowerCase().split(/\s+/);
   if (word === "" || word === "list") return { text: listText(childrenOf(context), context) };
   const said = SAYS.get(word);
-  return { text: said ? await said(context) : await actOn(word, names, context) };
+  return { text: said ? await said(context) : await actOn(word, names.join(" "), context) };
 }
 
-async function actOn(word: string, [name = "", ...rest]: readonly string[], context: CommandContext): Promise<string> {
+async function actOn(word: string, name: string, context: CommandContext): Promise<string> {
   const children = childrenOf(context);
   const act = ACTS.get(word);
-  if (!act || name === "" || rest.length > 0) return USAGE;
+  if (!act || name === "") return USAGE;
   if (isStop(word) && name === "all") return stopAll(children, context);
   const [child, ...others] = named(name, children);
   if (!child) return `This conversation has no subagent "${name}".`;
-  if (others.length > 0) return `Several subagents begin with "${name}": write more of its id.`;
+  if (others.length > 0) return `Several subagents are called "${name}": write the number, or more of the id.`;
   return act(child, context);
 }
 
 const USAGE =
-  "Use list; info, log or stop with the number or id of a subagent; stop all; send or steer with a subagent and a message; or spawn with an " +
-  "agent and a task.";
+  "Use list; info, log or stop (kill) with the number, label or id of a subagent; stop all; send or steer with a subagent and a message; or " +
+  "spawn with an agent and a task.";
 
 const isStop = (word: string): boolean => word === "stop" || word === "kill";
 
-/** By the number in the list, or the beginning of the id. */
-const named = (name: string, children: readonly Child[]): readonly Child[] =>
-  children.filter(({ key }, at) => String(at + 1) === name || nameOf(key).toLowerCase().startsWith(name));
+/** By the number in the list, the label or the key, or the beginning of the id. */
+function named(name: string, children: readonly Child[]): readonly Child[] {
+  const isNamed = ({ key, entry }: Child, at: number) =>
+    [String(at + 1), `#${at + 1}`, key.toLowerCase(), entry.label?.toLowerCase()].includes(name);
+  const exact = children.filter(isNamed);
+  return exact.length > 0 ? exact : children.filter(({ key }) => nameOf(key).toLowerCase().startsWith(name));
+}
 
 /** Those that run, and those that were used lately, the latest first. */
 function childrenOf({ key, ports, running }: CommandContext): readonly Child[] {
@@ -120,9 +124,10 @@ async function logText({ key }: Child, context: CommandContext): Promise<string>
   return `${hasMore ? "…\n" : ""}${saidText(said, context, key)}`;
 }
 
-async function stopOne({ key, isRunning }: Child, { stop }: CommandContext): Promise<string> {
+async function stopOne({ key, entry, isRunning }: Child, { stop }: CommandContext): Promise<string> {
   const ended = isRunning ? await stop(key) : [];
-  return ended.length === 0 ? `${codeSpan(nameOf(key))} is not running.` : `⏹ ${codeSpan(nameOf(key))} is stopped.`;
+  const name = entry.label === undefined ? codeSpan(nameOf(key)) : plainMarkdown(entry.label);
+  return ended.length === 0 ? `${name} is not running.` : `⏹ ${name} is stopped.`;
 }
 
 async function stopAll(children: readonly Child[], { stop }: CommandContext): Promise<string> {

@@ -10,6 +10,9 @@ const SHOWN: Readonly<Record<SpeechLevel, string>> = {
   tagged: "I decide which answers also come as voice messages.",
 };
 
+const USAGE = "Use off, always, inbound, tagged or default; or audio and a text, which I then speak.";
+/** Words that are no level, and ask how the command is used. */
+const ASKS = new Set(["help", "audio", "say"]);
 const NO_SERVICE = "Nothing is set up that could speak: messages.tts.providers.";
 
 /** Shows or sets which answers are spoken in this chat, or speaks one text. */
@@ -17,6 +20,7 @@ export async function setSpeech(context: CommandContext): Promise<CommandAnswer>
   const [, text] = /^\s*(?:audio|say)\s+(\S[^]*)$/i.exec(context.args) ?? [];
   if (text !== undefined) return speak(text, context);
   const word = context.args.trim().toLowerCase();
+  if (ASKS.has(word)) return { text: `${shownOf(context)} ${USAGE}` };
   const asked = word === "status" ? { ...context, args: "" } : context;
   const refused = await storeLevel(asked, "ttsAuto", { levels: SPEECH_LEVELS, levelOf: speechLevelOf });
   if (refused !== undefined) return { text: refused };

@@ -35,7 +35,8 @@ async function wishedText(turn: Turn, speaker: Speaker, ports: TurnPorts): Promi
   const { texts } = await endOf(turn.get("active").run);
   const parsed = parseReply(texts.join("\n\n"));
   const isThere = parsed.silent || parsed.audioAsVoice;
-  return !isThere && isWished(level, parsed.spoken === true, rows) ? spokenText(parsed.text) : "";
+  const isTagged = parsed.spoken !== undefined;
+  return !isThere && isWished(level, isTagged, rows) ? spokenText(parsed.spoken || parsed.text) : "";
 }
 
 /** What the messages, else the session, say. */

@@ -5,11 +5,13 @@ import { channelId } from "../../../../types/ids.ts";
 import { revealSecrets } from "../../../../utils/secrets/reveal.ts";
 import type { PluginScope } from "../../scope.ts";
 import { textsIn } from "../../foreign.ts";
+import type { TypingCallbacks } from "./dispatcher.ts";
 import { loginOf } from "./login.ts";
 import { startMonitor } from "./monitor.ts";
 import type { BridgeParts } from "./parts.ts";
 import type { BridgedChannel } from "./plugin-object.ts";
 import { sendPart } from "./send.ts";
+import { background } from "../../../../utils/background.ts";
 import { BoundedMap } from "../../../../utils/bounded-map.ts";
 
 /** Bytes of one file. */
@@ -48,11 +50,11 @@ async function connect(parts: BridgeParts, config: unknown): Promise<ChannelLink
   const checked = channel.schema.safeParse(revealSecrets(config));
   if (!checked.success) throw refused(channel, z.prettifyError(checked.error));
   const account = await resolveAccount(parts);
-  const typing = new BoundedMap<string, { onReplyStart(): unknown; onIdle(): unknown }>(MOST_CHATS);
+  const typing = new BoundedMap<string, TypingCallbacks>(MOST_CHATS);
   const link: ChannelLink = {
     async send(to, part, options) {
       const sent = await sendPart(parts, { to, part, options });
-      typing.get(to.chat.id)?.onIdle();
+      background("end of typing", endTyping(scope, typing.get(to.chat.id), "onIdle"), scope.log);
       return sent;
     },
     // Of addresses that a message of the plugin names, which is not known before it comes.
@@ -65,6 +67,7 @@ async function connect(parts: BridgeParts, config: unknown): Promise<ChannelLink
   // The plugin gives its indicator with a message: until then the channel has none.
   const showTyping = () => {
     link.typing = async (to) => void (await typing.get(to.chat.id)?.onReplyStart());
+    link.endTyping = (to) => endTyping(scope, typing.get(to.chat.id), "onIdle", "onCleanup");
   };
   const known = { channel: channel.id, account: host.account, host, typing, followed: new Set<string>(), showTyping };
   const disconnect = scope.accounts.add(known);
@@ -73,6 +76,19 @@ async function connect(parts: BridgeParts, config: unknown): Promise<ChannelLink
     throw error;
   });
   return link;
+}
+
+/** Ends a plugin's typing indicator. What that throws must not make a message that was sent count as failed. */
+async function endTyping(
+  { log }: PluginScope,
+  callbacks: TypingCallbacks | undefined,
+  ...ends: readonly ("onIdle" | "onCleanup")[]
+): Promise<void> {
+  try {
+    for (const end of ends) await callbacks?.[end]();
+  } catch (error) {
+    log.info("typing was not ended", { error });
+  }
 }
 
 /** The plugin's own form of the account. Throws `CHANNEL_CONFIG` when it is not set up. */

@@ -4,6 +4,7 @@ import { optionalMethodIn } from "../../foreign.ts";
 export interface TypingCallbacks {
   onReplyStart(): unknown;
   onIdle(): unknown;
+  onCleanup(): unknown;
 }
 
 /** The typing indicator that the options of a dispatcher have, if any: in `typingCallbacks`, or among the options themselves. */
@@ -11,7 +12,8 @@ export function typingOf(options: Fields): TypingCallbacks | undefined {
   const given = isFields(options["typingCallbacks"]) ? options["typingCallbacks"] : options;
   const start = optionalMethodIn(given, "onReplyStart");
   const idle = optionalMethodIn(given, "onIdle");
-  return start && { onReplyStart: () => start(), onIdle: () => idle?.() };
+  const cleanup = optionalMethodIn(given, "onCleanup");
+  return start && { onReplyStart: () => start(), onIdle: () => idle?.(), onCleanup: () => cleanup?.() };
 }
 
 /**

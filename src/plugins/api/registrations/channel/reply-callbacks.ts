@@ -45,6 +45,20 @@ const row = <T extends Type>(
   given: (event, progress) => (isOf(event, type) ? given(event, progress) : undefined),
 });
 
+/** A message as the field's plugins know it; undefined when it has nothing for people. */
+function blockOf({ text, media, audioAsVoice, replyTo }: EventOf<"message_end">): readonly unknown[] | undefined {
+  if (text === "" && !media) return undefined;
+  const block = {
+    ...(text !== "" && { text }),
+    ...(media && { mediaUrls: [...media] }),
+    ...(audioAsVoice && { audioAsVoice }),
+    ...(replyTo && { replyToTag: true }),
+    ...(replyTo?.kind === "current" && { replyToCurrent: true }),
+    ...(replyTo?.kind === "id" && { replyToId: replyTo.id }),
+  };
+  return [block];
+}
+
 /** The callbacks of `replyOptions`, in the order in which one event calls them. */
 const CALLBACKS: readonly Row[] = [
   row("onAgentRunStart", "run_start", ({ facts }) => [facts.runId]),
@@ -56,9 +70,7 @@ const CALLBACKS: readonly Row[] = [
   row("onReasoningStream", "thinking_delta", (_event, { thoughts }) => [{ text: thoughts }], true),
   row("onBlockReplyFlush", "tool_start", () => []),
   row("onToolResult", "tool_end", ({ text }) => [{ text }], true),
-  row("onBlockReply", "message_end", ({ text, media }) =>
-    text === "" ? undefined : [{ text, ...(media && { mediaUrls: [...media] }) }],
-  ),
+  row("onBlockReply", "message_end", blockOf),
   {
     name: "onAgentEvent",
     readsConversations: true,

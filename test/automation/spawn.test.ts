@@ -196,6 +196,23 @@ describe("a subagent that an agent asks for", () => {
     expect(await spawn({}, { depth: 2 })).toMatchObject({ error: expect.stringContaining("maxSpawnDepth") });
   });
 
+  it("draws from the budgets of the run that asks, as its announcement does", async () => {
+    const { message } = await rowOf((await accepted()).runId);
+    expect(message.options).toMatchObject({ broughtBy: "r", whenEnded: { options: { broughtBy: "r" } } });
+  });
+
+  it("is corrected as often as the session may have subagents, by an agent; by a person always", async () => {
+    await boot.ask("hello", "ada");
+    const key = boot.keyOf("ada");
+    settings = { ...SETTINGS, maxTotalPerSession: 2 };
+    await accepted({ label: "finder" }, { sessionKey: key });
+    const send = async (by: SessionAsker) => spawner.say("send", { target: "finder", message: "again" }, by);
+    expect(await send(asker({ sessionKey: key }))).toMatchObject({ label: "finder" });
+    expect(await send(asker({ sessionKey: key }))).toContain("maxTotalPerSession");
+    const { runId: _run, ...person } = asker({ sessionKey: key });
+    expect(await send(person)).toMatchObject({ label: "finder" });
+  });
+
   it("counts the subagents of its session", async () => {
     await boot.ask("hello", "ada");
     const key = boot.keyOf("ada");

@@ -282,6 +282,21 @@ describe("a subagent that an agent asks for", () => {
   });
 });
 
+it("announces of a later task nothing that an earlier one gave", async () => {
+  const told: string[] = [];
+  fixture.model.answer(({ said }) => {
+    if (said.includes("[System Message]")) told.push(said);
+    return { text: said.includes("[System Message]") || said.includes("again") ? "NO_REPLY" : "the first result" };
+  });
+  await boot.ask("hello", "ada");
+  const key = boot.keyOf("ada");
+  await accepted({ label: "finder" }, { sessionKey: key });
+  await vi.waitUntil(() => told.length === 1);
+  await spawner.say("send", { target: "finder", message: "again" }, asker({ sessionKey: key }));
+  await vi.waitUntil(() => told.length === 2);
+  expect(told).toEqual([expect.stringContaining("the first result"), expect.stringContaining("no result")]);
+});
+
 describe("the files of a subagent", () => {
   const one = (name: string, content = "x") => ({ name, content });
   const folderOf = (answer: { childSessionKey: SessionKey }) =>

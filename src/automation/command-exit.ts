@@ -1,5 +1,5 @@
 import type { InboundMessage, Peer } from "../types/chat/message.ts";
-import { channelId, DEFAULT_ACCOUNT, type SessionKey } from "../types/ids.ts";
+import { channelId, DEFAULT_ACCOUNT, type RunId, type SessionKey } from "../types/ids.ts";
 import type { Principal } from "../types/run/principal.ts";
 import type { TurnKind } from "../types/run/turn-kind.ts";
 
@@ -44,13 +44,15 @@ export interface CommandExit {
   readonly isOwner: boolean;
   /** Names of the tools of that turn, whatever rules about its senders and chat took away. */
   readonly tools?: readonly string[] | undefined;
+  /** The run that started it. */
+  readonly by?: RunId | undefined;
   readonly now: number;
   /** The chat of the conversation; unset when it has none. */
   readonly to: Peer | undefined;
 }
 
 /** The turn as a message of the inbox: durable, run once, and with an outcome like every other. */
-export function exitMessage({ name, sessionKey, isOwner, tools, now, to }: CommandExit): InboundMessage {
+export function exitMessage({ name, sessionKey, isOwner, tools, by, now, to }: CommandExit): InboundMessage {
   return {
     id: name,
     eventKey: name,
@@ -66,6 +68,7 @@ export function exitMessage({ name, sessionKey, isOwner, tools, now, to }: Comma
       kind: EXEC_KIND,
       exec: { isOwner, ...(tools && { tools }) },
       ...(to && { deliverTo: to }),
+      ...(by !== undefined && { broughtBy: by }),
     },
   };
 }

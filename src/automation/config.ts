@@ -191,7 +191,12 @@ const subagents = z.strictObject({
     .int()
     .min(0)
     .default(200)
-    .meta(about("Total", "Most subagents that one session can ever start; `0` for no limit.")),
+    .meta(
+      about(
+        "Total",
+        "Most subagents that one session can ever start, with the corrections of its agent; `0` for no limit.",
+      ),
+    ),
   archiveAfterMinutes: z
     .number()
     .min(0)

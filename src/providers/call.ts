@@ -6,7 +6,7 @@ import { Secret } from "../types/secret.ts";
 import { errorText } from "../utils/text/error-text.ts";
 import { endingOf, isWindowFull, reasonIn } from "./call/ending.ts";
 import { factsOf, type CallFacts } from "./call/facts.ts";
-import { emptyMessage, Growth, rawArgumentsIn, soFar, withTornMarked } from "./call/message.ts";
+import { dropImpossibleUsage, emptyMessage, Growth, rawArgumentsIn, soFar, withTornMarked } from "./call/message.ts";
 import { addedByThinking, outputFor, tokensOf } from "./call/output.ts";
 import { refusalOn, webPageOn, reportedText } from "./call/refusal.ts";
 import { withTopP } from "./call/sampling.ts";
@@ -279,6 +279,7 @@ class Call {
   #end(event: Extract<AssistantMessageEvent, { type: "done" | "error" }>): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
+    dropImpossibleUsage(event.type === "done" ? event.message : event.error);
     this.#release();
     this.#forgetTimer();
     this.#options.signal?.removeEventListener("abort", this.#abort);

@@ -29,6 +29,7 @@ const KINDS: readonly Kind[] = [
   { opener: "[System Message] [sessionId: ", length: lineLength },
   ...["messages", "announce messages"].map((what) => lineKind(`[Queued ${what} while agent was busy]`)),
   ...["history", "starter"].map((what) => lineKind(`[Thread ${what} - for context]`)),
+  { opener: "Stats: runtime ", length: (text) => lineOf(text, /^Stats: runtime \S+ · tokens [^\n]* · session [^\n]*/) },
   { opener: "[media attached", length: (text) => lineOf(text, /^\[media attached(?: \d+\/\d+)?: [^\n]*\]/i) },
   { opener: "[media not available: ", length: (text) => lineOf(text, /^[^\n]*\]/) },
   { opener: "System: [", length: (text) => lineOf(text, /^System: \[\d{4}-[^\n]*/) },

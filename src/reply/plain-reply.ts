@@ -22,5 +22,13 @@ export function createReplyFilter(): DirectiveFilter {
 /** Whether a chat would show nothing of a text: only white space, control or format characters, or halves of surrogate pairs. */
 export const isUnseen = (text: string): boolean => !/[^\s\p{Cc}\p{Cf}\p{Cs}]/u.test(text);
 
+/** The whole answer of an agent that keeps the result of another agent's work, or a talk with one, to itself. */
+export const ANNOUNCE_SKIP = "ANNOUNCE_SKIP";
+/** The whole answer of an agent that has nothing more to say to another one. */
+export const REPLY_SKIP = "REPLY_SKIP";
+
+/** Whether an answer is nothing but such a word, with or without the marks that models put around it. People are shown neither. */
+export const isSkip = (text: string): boolean => /^[\s*_`"']*(?:ANNOUNCE_SKIP|REPLY_SKIP)[\s*_`"'.!]*$/.test(text);
+
 /** Parses a block of what `createReplyFilter` gave. A token at the edge of a block is a mention inside the answer. */
 export const parseBlock = (block: string): ParsedReply => parseDirectives(block);

@@ -201,6 +201,23 @@ describe("a subagent that an agent asks for", () => {
     expect(await spawn({}, { depth: 2 })).toMatchObject({ error: expect.stringContaining("maxSpawnDepth") });
   });
 
+  it("draws from the budgets of the run that asks, as its announcement does", async () => {
+    const { message } = await rowOf((await accepted()).runId);
+    expect(message.options).toMatchObject({ broughtBy: "r", whenEnded: { options: { broughtBy: "r" } } });
+  });
+
+  it("is corrected as often as the session may have subagents, by an agent; by a person always", async () => {
+    await boot.ask("hello", "ada");
+    const key = boot.keyOf("ada");
+    settings = { ...SETTINGS, maxTotalPerSession: 2 };
+    await accepted({ label: "finder" }, { sessionKey: key });
+    const send = async (by: SessionAsker) => spawner.say("send", { target: "finder", message: "again" }, by);
+    expect(await send(asker({ sessionKey: key }))).toMatchObject({ label: "finder" });
+    expect(await send(asker({ sessionKey: key }))).toContain("maxTotalPerSession");
+    const { runId: _run, ...person } = asker({ sessionKey: key });
+    expect(await send(person)).toMatchObject({ label: "finder" });
+  });
+
   it("counts the subagents of its session", async () => {
     await boot.ask("hello", "ada");
     const key = boot.keyOf("ada");
@@ -268,6 +285,21 @@ describe("a subagent that an agent asks for", () => {
     expect(await spawn({ task: " " })).toMatchObject({ status: "error" });
     expect(engineCalls).toContainEqual(["rollback"]);
   });
+});
+
+it("announces of a later task nothing that an earlier one gave", async () => {
+  const told: string[] = [];
+  fixture.model.answer(({ said }) => {
+    if (said.includes("[System Message]")) told.push(said);
+    return { text: said.includes("[System Message]") || said.includes("again") ? "NO_REPLY" : "the first result" };
+  });
+  await boot.ask("hello", "ada");
+  const key = boot.keyOf("ada");
+  await accepted({ label: "finder" }, { sessionKey: key });
+  await vi.waitUntil(() => told.length === 1);
+  await spawner.say("send", { target: "finder", message: "again" }, asker({ sessionKey: key }));
+  await vi.waitUntil(() => told.length === 2);
+  expect(told).toEqual([expect.stringContaining("the first result"), expect.stringContaining("no result")]);
 });
 
 describe("the files of a subagent", () => {

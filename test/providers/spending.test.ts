@@ -57,6 +57,31 @@ test("a call is reserved with its cause and sizes, and settled with the provider
   expect(books.settled).toMatchObject([{ outcome: "answered", usage: { input: 10, output: 5 }, isEstimate: false }]);
 });
 
+/** An answer whose tokens are counted like this. */
+function reporting(usage: string): ModelReply {
+  const chunk = (rest: string) =>
+    `data: {"id":"x","object":"chat.completion.chunk","created":1,"model":"m",${rest}}\n\n`;
+  const said = chunk(`"choices":[{"index":0,"delta":{"role":"assistant","content":"Hi."},"finish_reason":"stop"}]`);
+  const body = `${said}${chunk(`"choices":[],"usage":${usage}`)}data: [DONE]\n\n`;
+  return { raw: { status: 200, headers: { "content-type": "text/event-stream" }, body } };
+}
+
+test.each([
+  `{"prompt_tokens":10,"completion_tokens":-5000000,"total_tokens":10}`,
+  `{"prompt_tokens":1e999,"completion_tokens":5,"total_tokens":5}`,
+  `{"prompt_tokens":"many","completion_tokens":{},"total_tokens":"some"}`,
+])("a call whose provider counts %s is settled with an estimate", async (usage) => {
+  const books = new Books();
+  server.answer(() => reporting(usage));
+  const { stopReason, content } = await callModel(await handleWith(books), ASK, { origin: ORIGIN }).result();
+  expect([stopReason, content]).toMatchObject(["stop", [{ text: "Hi." }]]);
+  const [settled] = books.settled;
+  expect(settled).toMatchObject({ outcome: "answered", isEstimate: true });
+  expect(settled?.usage.input).toBe(books.planned[0]?.estimatedInputTokens);
+  expect(settled?.usage.output).toBeGreaterThan(0);
+  expect(settled?.usage.cost.total).toBeGreaterThan(0);
+});
+
 test("a refused call is not made, and fails with the reason", async () => {
   const books = new Books(async () => "refused");
   const before = server.calls.length;

@@ -1,6 +1,6 @@
 import type { RefusedCall } from "../../providers/budget/meter.ts";
 import { errorText } from "../../utils/text/error-text.ts";
-import { chatFor } from "./cron/place.ts";
+import { lastChat } from "./methods/heartbeat-place.ts";
 import type { Parts } from "./parts.ts";
 
 /** Who is waiting for these is asked or told in the chat. */
@@ -28,10 +28,11 @@ const factsOf = ({ cap, call: { cause, sessionKey, runId }, text }: RefusedCall)
 });
 
 async function tell(refused: RefusedCall, { live, core, channels, log }: Parts): Promise<void> {
-  const { call, account, text } = refused;
+  const { call, text } = refused;
   const agent = call.agentId ?? live.defaultAgent.id;
   const places = { live, channels, sessions: core.sessions };
-  const { found, problem } = chatFor({}, { agent, origin: account.rootSession }, places);
+  // Not in the conversation itself: others may read there what is spent.
+  const { found, problem } = lastChat(agent, undefined, places);
   if (!found) return log.warn("no chat to tell that a budget is used up", { why: problem });
   const markdown =
     `💰 Skipped (${call.cause}): ${text} I do not say this again for this budget. ` +

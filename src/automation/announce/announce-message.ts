@@ -1,5 +1,5 @@
 import type { AnnounceTurn, InboundMessage, Peer } from "../../types/chat/message.ts";
-import { channelId, DEFAULT_ACCOUNT, type SessionKey } from "../../types/ids.ts";
+import { channelId, DEFAULT_ACCOUNT, type RunId, type SessionKey } from "../../types/ids.ts";
 
 /** The channel of announcements. No adapter has this name. */
 const ANNOUNCE = channelId("announce");
@@ -14,12 +14,14 @@ export interface Announcement {
   readonly parent: SessionKey;
   /** The chat that gets what the agent says about it; unset when there is none. */
   readonly to: Peer | undefined;
+  /** The run that asked for the subagent; unset when a person did. */
+  readonly by: RunId | undefined;
   /** What the session above is told when this one has nothing left to wait for. */
   readonly whenEnded: InboundMessage | undefined;
 }
 
 /** The message that a session gets when a subagent has ended. Its text is made when its turn begins. */
-export function announceMessage({ facts, parent, to, whenEnded }: Announcement): InboundMessage {
+export function announceMessage({ facts, parent, to, by, whenEnded }: Announcement): InboundMessage {
   const id = `subagent:${facts.runId}:1`;
   return {
     id,
@@ -36,6 +38,7 @@ export function announceMessage({ facts, parent, to, whenEnded }: Announcement):
       kind: ANNOUNCE_KIND,
       announce: facts,
       ...(to && { deliverTo: to }),
+      ...(by !== undefined && { broughtBy: by }),
       ...(whenEnded && { whenEnded }),
     },
   };

@@ -4,12 +4,6 @@ import type { AgentInternalEvent } from "../../types/engine/internal-event.ts";
 /** UTF-16 units of a result that the agent is told; the rest is in the subagent's conversation. */
 const MOST_CHARS = 100 * 1024;
 
-/** What its own last answer says when nobody is to be told. */
-const SKIP = "ANNOUNCE_SKIP";
-
-/** Whether a subagent's answer asks for silence. */
-export const asksForSilence = (answer: string): boolean => answer.trim() === SKIP;
-
 const STATUS: Readonly<Record<AgentInternalEvent["status"], string>> = {
   ok: "just completed successfully",
   timeout: "ran out of time",

@@ -1,4 +1,5 @@
 import { saidIn } from "../../dispatch/commands/reports/conversation.ts";
+import { isSkip } from "../../reply/plain-reply.ts";
 import type { AgentInternalEvent } from "../../types/engine/internal-event.ts";
 import type { AnnounceTurn, InboundMessage } from "../../types/chat/message.ts";
 import { stripHeartbeatToken } from "../../reply/heartbeat-token.ts";
@@ -10,7 +11,7 @@ import type { EntryBody, Session, SessionEntry, Sessions } from "../../types/ses
 import { passMark } from "../pass-mark.ts";
 import { SUBAGENT } from "../../tools/session/spawn-names.ts";
 import { ANNOUNCE_KIND } from "./announce-message.ts";
-import { announceText, asksForSilence, replyInstruction, statsLine, statusLabel } from "./announce-text.ts";
+import { announceText, replyInstruction, statsLine, statusLabel } from "./announce-text.ts";
 
 /** Entries of a subagent's transcript in which its last answer is looked for. */
 const MOST_SEARCHED = 200;
@@ -90,7 +91,7 @@ async function eventOf(
   const end = endOf(last, row?.outcome);
   if (end.status === "stopped") return { dropped: "the subagent was stopped" };
   const answer = end.status === "ok" && entry ? await lastAnswer(child, sessions) : "";
-  if (asksForSilence(answer)) return { dropped: "the subagent asks for silence" };
+  if (isSkip(answer)) return { dropped: "the subagent asks for silence" };
   return {
     type: "task_completion",
     source: "subagent",
@@ -119,10 +120,11 @@ function endOf(last: RunRecord | undefined, outcome: RowOutcome): End {
 
 const failure = (why: string): End => ({ status: why.startsWith("timeout") ? "timeout" : "error", why });
 
-/** The last that its agent said; empty when it said nothing. */
+/** The last that its agent said since its last task; empty when it said nothing. */
 async function lastAnswer(child: SessionKey, sessions: AnnouncePorts["sessions"]): Promise<string> {
   const { entries } = await sessions.history(child, MOST_SEARCHED);
-  return saidIn(entries, true).findLast(({ by }) => by === "agent")?.text ?? "";
+  const task = entries.findLastIndex((entry) => entry.type === "message" && entry.message.role === "user");
+  return saidIn(entries.slice(task + 1), true).findLast(({ by }) => by === "agent")?.text ?? "";
 }
 
 function statsOf(

@@ -2,12 +2,12 @@ import { createHash, randomUUID } from "node:crypto";
 import { runIdOf } from "../../dispatch/turn/ids.ts";
 import type { InboundMessage } from "../../types/chat/message.ts";
 import type { Clock } from "../../types/clock.ts";
-import { DEFAULT_ACCOUNT, type SessionKey } from "../../types/ids.ts";
+import { DEFAULT_ACCOUNT } from "../../types/ids.ts";
 import type { Inbox, InboxRow, OutboxJournal } from "../../types/journal.ts";
 import { ended, sentFor } from "../follow.ts";
 import type { AgentAct, HookAct, HookRefusal } from "./acts.ts";
 import type { HooksConfig } from "./config.ts";
-import { contentOf, HOOK, hookMessage, type HookPlace } from "./hook-message.ts";
+import { HOOK, hookMessage, type HookPlace } from "./hook-message.ts";
 
 export interface HookPorts {
   readonly clock: Clock;
@@ -16,8 +16,6 @@ export interface HookPorts {
   config(): HooksConfig;
   /** Where the act's turn takes place. `session`: its conversation, unless it is for the agent's main one. A text is why there is none. */
   placeOf(act: HookAct, session: string | undefined): HookPlace | string;
-  /** Adds a text to the next turn of a conversation. Resolves when it is durable. */
-  tell(key: SessionKey, text: string): Promise<void>;
   /** Resolves when the message is durable. */
   receive(messages: readonly InboundMessage[]): Promise<void>;
   readonly signal: AbortSignal;
@@ -40,6 +38,10 @@ export interface HookCompletion {
 /** Most milliseconds that a caller may wait for a turn that names no limit. */
 const WAIT_MS = 10 * 60_000;
 
+/** Others may have written a part of it, which then stands in lists of keys, on terminals and in logs. */
+const MOST_KEY_CHARS = 400;
+const KEY = new RegExp(`^[^\\p{Cc}\\p{Zl}\\p{Zp}]{1,${MOST_KEY_CHARS}}$`, "u");
+
 /** Carries out what requests of other programs ask for. */
 export class HookDesk {
   readonly #ports: HookPorts;
@@ -48,28 +50,34 @@ export class HookDesk {
     this.#ports = ports;
   }
 
-  /** Begins the acts of one request. `key`: a repeated request with it begins nothing anew. Resolves when all are durable. */
+  /**
+   * Begins the acts of one request, all of them or, when one is refused, none. `key`: a repeated request with it begins nothing anew.
+   * Resolves when all are durable.
+   */
   async begin(acts: readonly HookAct[], key: string | undefined): Promise<readonly HookRun[] | HookRefusal> {
     const name = key === undefined ? randomUUID() : createHash("sha256").update(key).digest("hex").slice(0, 40);
-    const runs: HookRun[] = [];
+    const now = this.#ports.clock.now();
+    const messages: InboundMessage[] = [];
     for (const [at, act] of acts.entries()) {
-      const begun = await this.#beginOne(act, acts.length === 1 ? `hook-${name}` : `hook-${name}-${at}`);
-      if ("error" in begun) return begun;
-      runs.push(begun);
+      const eventKey = acts.length === 1 ? `hook-${name}` : `hook-${name}-${at}`;
+      const place = this.#placeOf(act, eventKey);
+      if ("error" in place) return place;
+      messages.push(hookMessage(act, eventKey, place, now));
     }
-    return runs;
+    await this.#ports.receive(messages);
+    return Promise.all(messages.map((message) => this.#runOf(message)));
   }
 
-  async #beginOne(act: HookAct, eventKey: string): Promise<HookRun | HookRefusal> {
-    const session = act.kind === "agent" ? this.#sessionOf(act, eventKey) : (act.sessionKey ?? undefined);
+  #placeOf(act: HookAct, eventKey: string): HookPlace | HookRefusal {
+    const session = act.kind === "agent" ? this.#sessionOf(act, eventKey) : act.sessionKey;
     if (typeof session === "object") return session;
+    if (session !== undefined && !KEY.test(session))
+      return { status: 400, error: `sessionKey: at most ${MOST_KEY_CHARS} characters, and no control characters` };
     const place = this.#ports.placeOf(act, session);
-    if (typeof place === "string") return { status: 400, error: place };
-    if (act.kind === "wake" && act.mode === "next-heartbeat") {
-      await this.#ports.tell(place.sessionKey, contentOf(act.text, act));
-      return { runId: eventKey, eventKey };
-    }
-    await this.#ports.receive([hookMessage(act, eventKey, place, this.#ports.clock.now())]);
+    return typeof place === "string" ? { status: 400, error: place } : place;
+  }
+
+  async #runOf({ eventKey }: InboundMessage): Promise<HookRun> {
     const row = await this.#find(eventKey);
     return { runId: row ? runIdOf(row) : eventKey, eventKey };
   }

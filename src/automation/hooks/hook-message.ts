@@ -45,12 +45,12 @@ export function hookMessage(
 }
 
 /** The text as the model gets it: marked, unless the config trusts its source. */
-export const contentOf = (text: string, { name, isTrusted }: Pick<HookAct, "name" | "isTrusted">): string =>
+const contentOf = (text: string, { name, isTrusted }: Pick<HookAct, "name" | "isTrusted">): string =>
   isTrusted ? text : wrapUntrusted(text, { label: "Webhook", from: name, hasNotice: true });
 
 const turnOf = (act: HookAct): HookTurn => ({
   name: act.name,
-  ...(act.kind === "wake" && { event: contentOf(act.text, act) }),
+  ...(act.kind === "wake" && { event: contentOf(act.text, act), isForNextTurn: act.mode === "next-heartbeat" }),
 });
 
 function choiceOf({ model, thinking, timeoutSeconds }: Extract<HookAct, { kind: "agent" }>) {

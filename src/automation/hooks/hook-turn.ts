@@ -27,6 +27,7 @@ export const HOOK_TURN: TurnKind = {
   answer: "whole",
   maintenance: "full",
   news: ({ options }) => options?.hook?.event,
+  isForNextTurn: ({ options }) => options?.hook?.isForNextTurn === true,
   systemPrompt: ({ options }) => (options?.hook?.event === undefined ? CONTRACT : undefined),
 };
 

@@ -10,7 +10,7 @@ export interface SpawnSettings {
   readonly allowAgents: readonly string[];
   readonly requireAgentId: boolean;
   readonly maxChildrenPerAgent: number;
-  /** Subagents of one session, ended ones too; no limit when 0. */
+  /** Subagents of one session, ended ones and corrections too; no limit when 0. */
   readonly maxTotalPerSession: number;
   readonly maxSpawnDepth: number;
   /** Never when 0. */
@@ -80,12 +80,16 @@ export function overLimit(
       `${active} subagents of this session are at work, which is the most (agents.defaults.subagents.maxChildrenPerAgent). ` +
         "Wait until one has reported.",
     );
-  if (settings.maxTotalPerSession > 0 && total >= settings.maxTotalPerSession)
-    return refused(
-      "forbidden",
-      `This session has had ${total} subagents, which is the most (agents.defaults.subagents.maxTotalPerSession).`,
-    );
-  return undefined;
+  return overTotal(total, settings);
+}
+
+/** Why the session's agent may not give subagents one more task; undefined when it may. Corrections count: each is a run that is announced. */
+export function overTotal(total: number, { maxTotalPerSession: most }: SpawnSettings): Refused | undefined {
+  if (most === 0 || total < most) return undefined;
+  return refused(
+    "forbidden",
+    `This session has had ${total} subagents, which is the most (agents.defaults.subagents.maxTotalPerSession).`,
+  );
 }
 
 /** A model, and what was not done as asked. */

@@ -75,7 +75,7 @@ async function planFor(ask: SpawnAsk, asker: SessionAsker, ports: SpawnPorts): P
   const active = (await ports.inbox.open()).filter(
     ({ message: { options } }) => options?.kind === SUBAGENT_KIND && options.subagent?.parent === asker.sessionKey,
   ).length;
-  const total = ports.sessions.peek(asker.sessionKey)?.spawnedCount ?? 0;
+  const total = countOf(asker.sessionKey, ports);
   const over = overLimit({ active, total, depth: asker.depth + 1 }, settings);
   if (over) return over;
   const spawnKey = await freeKey(ask, ports);
@@ -159,13 +159,20 @@ async function begin(ask: SpawnAsk, asker: SessionAsker, making: Making, ports: 
         ...(bodies && { fill: (session) => fillFork(session, bodies) }),
       },
     });
-    const total = (ports.sessions.peek(asker.sessionKey)?.spawnedCount ?? 0) + 1;
-    await ports.sessions.patch(asker.sessionKey, { spawnedCount: total });
+    await countOne(asker.sessionKey, ports);
     return runId;
   } catch (error) {
     await prepared?.rollback();
     throw error;
   }
+}
+
+/** How many tasks a session's agent has given to subagents. */
+export const countOf = (key: SessionKey, { sessions }: Pick<SpawnPorts, "sessions">): number =>
+  sessions.peek(key)?.spawnedCount ?? 0;
+
+export async function countOne(key: SessionKey, ports: Pick<SpawnPorts, "sessions">): Promise<void> {
+  await ports.sessions.patch(key, { spawnedCount: countOf(key, ports) + 1 });
 }
 
 function archiveAt({ cleanup }: SpawnAsk, { archiveAfterMinutes }: SpawnSettings, { clock }: SpawnPorts) {
@@ -189,6 +196,7 @@ export async function whenEndedOf(
     announceMessage({
       parent: asker.sessionKey,
       to,
+      by: asker.runId,
       whenEnded: above,
       facts: {
         child: key,

@@ -14,7 +14,8 @@ import { SubagentArchive } from "./archive.ts";
 import { type Child, childrenOf, named } from "./children.ts";
 import type { SpawnPorts } from "./ports.ts";
 import { PROMPT_FILES, subagentPrompt } from "./prompt.ts";
-import { spawn, whenEndedOf } from "./spawn.ts";
+import { overTotal } from "./rules.ts";
+import { countOf, countOne, spawn, whenEndedOf } from "./spawn.ts";
 
 /** Milliseconds between two corrections of one subagent: each ends what it was doing. */
 const BETWEEN_STEERS_MS = 2000;
@@ -67,11 +68,23 @@ export class Spawner implements SubagentActs {
     return acts;
   }
 
-  async say(
+  say(
+    how: "steer" | "send",
+    said: { readonly target: string; readonly message: string },
+    asker: SessionAsker,
+  ): Promise<ChildAct | string> {
+    return this.#asking.run(asker.sessionKey, () => this.#say(how, said, asker));
+  }
+
+  async #say(
     how: "steer" | "send",
     { target, message }: { readonly target: string; readonly message: string },
     asker: SessionAsker,
   ): Promise<ChildAct | string> {
+    const settings = this.#ports.rules().of(asker.agentId);
+    // An agent that answers each announcement with a correction would go on for ever; a person ends by themselves.
+    const over = asker.runId === undefined ? undefined : overTotal(countOf(asker.sessionKey, this.#ports), settings);
+    if (over) return over.error;
     const found = named(target, this.#of(asker.sessionKey));
     if (typeof found === "string") return found;
     const [child, ...more] = found;
@@ -80,14 +93,14 @@ export class Spawner implements SubagentActs {
     const ended = how === "steer" ? await this.#interrupt(key) : [];
     if (!ended) return `"${label}" was corrected a moment ago: wait two seconds.`;
     const whenEnded = await whenEndedOf({}, asker, { key, label }, this.#ports);
-    const { maxSpawnDepth } = this.#ports.rules().of(asker.agentId);
     const { runId } = await this.#ports.runs.run({
       sessionKey: key,
       message,
       requester: asker,
-      systemPrompt: subagentPrompt({ label, maySpawn: child.view.depth < maxSpawnDepth }),
+      systemPrompt: subagentPrompt({ label, maySpawn: child.view.depth < settings.maxSpawnDepth }),
       spawn: { label, whenEnded, files: PROMPT_FILES },
     });
+    if (asker.runId !== undefined) await countOne(asker.sessionKey, this.#ports);
     // Without a run of its own only runs below it have ended.
     const dropped = child.stream ? ended.slice(1) : [];
     const status = `${how === "steer" ? "steered" : "sent"}: run ${runId}`;

@@ -27,7 +27,7 @@ export function messageOf(
   id: RunId,
   { key, depth, now }: Place & { readonly now: number },
 ): InboundMessage {
-  const { message: text, model, spawn } = request;
+  const { message: text, model, requester, spawn } = request;
   const whenEnded = spawn?.whenEnded(id, depth);
   return {
     id,
@@ -43,7 +43,7 @@ export function messageOf(
       sessionKey: key,
       kind: SUBAGENT_KIND,
       subagent: turnOf(request, depth),
-      ...defined({ model, timeoutMs: spawn?.timeoutMs, whenEnded }),
+      ...defined({ model, timeoutMs: spawn?.timeoutMs, broughtBy: requester?.runId, whenEnded }),
     },
   };
 }

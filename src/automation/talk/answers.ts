@@ -1,15 +1,11 @@
 import { saidIn } from "../../dispatch/commands/reports/conversation.ts";
+import { isSkip } from "../../reply/plain-reply.ts";
 import type { SessionKey } from "../../types/ids.ts";
 import type { Inbox, InboxRow } from "../../types/journal.ts";
 import type { Sessions, TranscriptEntry } from "../../types/session.ts";
 
 /** Entries of a transcript in which the answer of a run is looked for. */
 const MOST_SEARCHED = 400;
-
-/** The whole answer of an agent that has nothing more to say to another one. */
-const REPLY_SKIP = "REPLY_SKIP";
-/** The whole answer of an agent that does not tell its chat of it. */
-export const ANNOUNCE_SKIP = "ANNOUNCE_SKIP";
 
 /** What the run of a message answered; undefined when it answered nothing, or wants to end the exchange. */
 export async function replyOf(
@@ -24,7 +20,7 @@ export async function replyOf(
     .map((line) => line.text)
     .join("\n\n")
     .trim();
-  return text === "" || text === REPLY_SKIP ? undefined : text;
+  return text === "" || isSkip(text) ? undefined : text;
 }
 
 /** The entries of a turn after its message. */

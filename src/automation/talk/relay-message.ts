@@ -12,6 +12,8 @@ export interface Exchange {
   readonly trace: readonly SessionKey[];
   readonly asker: SessionKey;
   readonly asked: SessionKey;
+  /** The run that wrote the first message. */
+  readonly by: RunId | undefined;
   readonly text: string;
   readonly rights: Pick<RelayTurn, "isOwner">;
   readonly maxPingPongTurns: number;
@@ -103,6 +105,7 @@ function message(exchange: Exchange, step: number, { to, text, relay, whenEnded,
       relay,
       ...(whenEnded && { whenEnded }),
       ...(deliverTo && { deliverTo }),
+      ...(exchange.by !== undefined && { broughtBy: exchange.by }),
     },
   };
 }

@@ -1,11 +1,12 @@
 import { oneLine } from "../../prompt/untrusted.ts";
+import { ANNOUNCE_SKIP, isSkip, REPLY_SKIP } from "../../reply/plain-reply.ts";
 import type { InboundMessage, RelayTurn } from "../../types/chat/message.ts";
 import type { Inbox } from "../../types/journal.ts";
 import type { Principal } from "../../types/run/principal.ts";
 import type { TurnKind } from "../../types/run/turn-kind.ts";
 import type { Sessions } from "../../types/session.ts";
 import { passMark } from "../pass-mark.ts";
-import { ANNOUNCE_SKIP, replyOf, rowOf } from "./answers.ts";
+import { replyOf, rowOf } from "./answers.ts";
 
 /** The name of the kind in messages. */
 export const RELAY_KIND = "relay";
@@ -41,7 +42,7 @@ function actsFor({ options }: Pick<InboundMessage, "options">): Principal {
   return { kind: "automation", id: RELAY_KIND, setUpBy: options?.relay?.isOwner === true ? "owner" : "guest" };
 }
 
-const withoutSkip = (text: string): string => (text.trim() === ANNOUNCE_SKIP ? "" : text);
+const withoutSkip = (text: string): string => (isSkip(text) ? "" : text);
 
 function promptOf({ step, from, turnsLeft }: RelayTurn): string {
   if (step === "last")
@@ -52,7 +53,7 @@ function promptOf({ step, from, turnsLeft }: RelayTurn): string {
   const more = turnsLeft > 0 ? ` Up to ${turnsLeft} more answers may follow.` : "";
   return (
     `# Agent-to-agent message\nThe message is from the agent of the session ${oneLine(from)}, not from a person. Your answer goes back to that ` +
-    `agent and to no chat.${more} If the exchange is done, answer REPLY_SKIP.`
+    `agent and to no chat.${more} If the exchange is done, answer ${REPLY_SKIP}.`
   );
 }
 

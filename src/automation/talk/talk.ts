@@ -87,6 +87,7 @@ export class Talk implements SessionTalk {
       trace,
       asker: asker.sessionKey,
       asked: key,
+      by: asker.runId,
       text: ask.message,
       rights: asker.isOwner ? { isOwner: true } : {},
       maxPingPongTurns: rules.maxPingPongTurns,

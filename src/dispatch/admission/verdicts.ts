@@ -41,20 +41,21 @@ export function notifyReceived(
 /** Whether a message may be answered. Operators' messages are. Rejects when the platform does not say where a button was pressed. */
 export async function verdictOn(
   message: InboundMessage,
-  ports: Pick<DispatchPorts, "clock" | "gate" | "journal" | "link" | "linked">,
+  ports: Pick<DispatchPorts, "clock" | "gate" | "journal" | "kinds" | "link" | "linked">,
 ): Promise<Verdict> {
-  if (message.options?.operator === true) return { kind: "pass" };
+  if (message.options?.operator === true)
+    return { kind: ports.kinds.of(message).isForNextTurn?.(message) === true ? "event" : "pass" };
   const verdict = await ports.gate(message);
   return verdict.kind === "pass" && message.event === "button" ? verdictOnPress(message, ports) : verdict;
 }
 
-/** Adds a reaction, or news of a chat, to the system events of its session. Rejects when the journal cannot be written. */
+/** Adds a reaction, or news of a chat or of another program, to the system events of its session. Rejects when the journal cannot be written. */
 export async function noteEvent(
   message: InboundMessage,
   key: SessionKey,
-  { journal, labelOf }: Pick<DispatchPorts, "journal" | "labelOf">,
+  { journal, kinds, labelOf }: Pick<DispatchPorts, "journal" | "kinds" | "labelOf">,
 ): Promise<void> {
-  const text = chatEvent(message, labelOf?.(message.from.channel));
+  const text = kinds.of(message).news?.(message) ?? chatEvent(message, labelOf?.(message.from.channel));
   if (text !== undefined) await journal.events.add(key, text);
 }
 

@@ -1,7 +1,7 @@
 import { parseDirectives, type ParsedReply } from "../../reply/directives.ts";
 import { stripHeartbeatToken } from "../../reply/heartbeat-token.ts";
 import { paragraphsOf } from "../../reply/paragraphs.ts";
-import { isUnseen, parseReply } from "../../reply/plain-reply.ts";
+import { isSkip, isUnseen, parseReply } from "../../reply/plain-reply.ts";
 import type { RunEvent } from "../../types/run/events.ts";
 import type { AnswerTarget } from "./answer-target.ts";
 import type { ResponsePrefix } from "./response-prefix.ts";
@@ -34,9 +34,9 @@ export class AnswerTexts {
     this.#take(this.#broken);
   }
 
-  /** The filter of a kind of turn reads the heartbeat token itself. Elsewhere it is nothing that people should see. */
+  /** The filter of a kind of turn reads the tokens itself. Elsewhere they are nothing that people should see. */
   #take(text: string): void {
-    const said = this.#target.filter ? text : stripHeartbeatToken(text).text;
+    const said = this.#target.filter ? text : plainOf(text);
     if (isUnseen(said)) return;
     const [first] = this.#texts;
     // A silent message, such as one that only calls a tool, adds nothing to others.
@@ -84,5 +84,7 @@ function isSilent(text: string): boolean {
   const { silent, media } = parseDirectives(text);
   return silent && media.length === 0;
 }
+
+const plainOf = (text: string): string => (isSkip(text) ? "" : stripHeartbeatToken(text).text);
 
 const joined = (texts: readonly string[]): string => texts.filter((text) => text.trim() !== "").join("\n\n");

@@ -95,6 +95,8 @@ export interface Commands {
   readonly exports: ExportDesk;
   /** Calls of `/restart`, one after the other. */
   readonly restarts: KeyedQueue;
+  /** Texts that `/tts` speaks, one at a time for each conversation. */
+  readonly speeches: KeyedQueue;
 }
 
 /** Milliseconds that a contributor's command may take. */

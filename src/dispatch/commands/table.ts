@@ -151,6 +151,7 @@ export function commandTable(added: AddedCommands): Commands {
     },
     exports: new ExportDesk(),
     restarts: new KeyedQueue(),
+    speeches: new KeyedQueue(),
   };
 }
 

@@ -1,5 +1,6 @@
 import type { InboundMessage } from "../../types/chat/message.ts";
 import type { TurnKind } from "../../types/run/turn-kind.ts";
+import { Slots } from "../../utils/keyed-queue.ts";
 
 /** Runs of automations that are active at once. They are rarely urgent, and a hundred heartbeats may be due in one minute. */
 const MOST_AUTOMATIONS = 4;
@@ -35,28 +36,5 @@ export class RunSlots {
     const slots = this.#subagents.get(depth) ?? new Slots(() => this.#limits.subagents());
     this.#subagents.set(depth, slots);
     return slots;
-  }
-}
-
-/** Limits how many runs of a group are active at once, over all sessions. First come, first served. */
-class Slots {
-  readonly #limit: () => number;
-  readonly #queue: (() => void)[] = [];
-  #taken = 0;
-
-  constructor(limit: () => number) {
-    this.#limit = limit;
-  }
-
-  async use<T>(task: () => Promise<T>): Promise<T> {
-    if (this.#taken >= this.#limit()) await new Promise<void>((resolve) => this.#queue.push(resolve));
-    else this.#taken += 1;
-    try {
-      return await task();
-    } finally {
-      const next = this.#queue.shift();
-      if (next) next();
-      else this.#taken -= 1;
-    }
   }
 }

@@ -29,6 +29,7 @@ export function openBudgets(ports: BudgetPorts): OpenBudgets {
     meter,
     refusals,
     refusedIn: (runId) => refusalOf(meter.refusedIn(runId)),
+    hasRoomFor: async (runId) => isNothing(await missingFor(meter.refusedIn(runId), ports)),
     allow: (runId) => allow(meter, runId, ports),
     states: async (origin) => (await rooms(origin)).map(stateOf),
     raise: (origin, wanted) => raise(origin, wanted, ports),
@@ -88,12 +89,21 @@ function raiseFor({ cap, balance, because, call: { most } }: RefusedCall): Amoun
 
 async function allow(meter: BudgetMeter, runId: RunId, { ledger, clock }: BudgetPorts): Promise<void> {
   const refused = meter.refusedIn(runId);
-  const place = refused?.cap.place;
-  if (!refused || !place) return;
-  // Meanwhile somebody may have raised it, or calls may have ended.
-  const amount = raiseFor({ ...refused, balance: await ledger.balance(place) });
-  if (amount && (amount.usd > 0 || amount.tokens > 0)) await ledger.raise({ place, ...amount, at: clock.now() });
+  const amount = await missingFor(refused, { ledger });
+  if (refused?.cap.place && amount && !isNothing(amount))
+    await ledger.raise({ place: refused.cap.place, ...amount, at: clock.now() });
 }
+
+/** What a refused call lacks now: somebody may have raised the limit meanwhile, or calls may have ended. Undefined where a raise is no help. */
+async function missingFor(
+  refused: RefusedCall | undefined,
+  { ledger }: Pick<BudgetPorts, "ledger">,
+): Promise<Amount | undefined> {
+  const place = refused?.cap.place;
+  return refused && place && raiseFor({ ...refused, balance: await ledger.balance(place) });
+}
+
+const isNothing = (amount: Amount | undefined): boolean => amount?.usd === 0 && amount.tokens === 0;
 
 async function raise(origin: CallOrigin, wanted: WantedRaise, ports: BudgetPorts): Promise<BudgetState | string> {
   const rooms = await roomsFor(origin, ports);

@@ -1,7 +1,7 @@
 import type { AssistantMessageEvent } from "@mariozechner/pi-ai";
 import { z } from "zod";
 import type { AssistantMessage } from "../../types/run/model.ts";
-import { emptyUsage } from "../../types/run/usage.ts";
+import { emptyUsage, isPossible } from "../../types/run/usage.ts";
 import { isCompleteJson, type PiModel } from "../pi.ts";
 
 /** An answer without content. */
@@ -16,6 +16,11 @@ export function emptyMessage(model: PiModel): AssistantMessage {
     stopReason: "stop",
     timestamp: Date.now(),
   };
+}
+
+/** Figures that no call can have count as none, so that its cost is an estimate. */
+export function dropImpossibleUsage(message: AssistantMessage): void {
+  if (!isPossible(message.usage)) message.usage = emptyUsage();
 }
 
 /** Fields that the SDK adds to a block while it grows. */

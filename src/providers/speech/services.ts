@@ -2,6 +2,7 @@ import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { spawn } from "node:child_process";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
+import { errorCode } from "../../utils/missing.ts";
 import type { SpeechProvider } from "./config.ts";
 
 /** What a service is asked. */
@@ -171,7 +172,9 @@ async function runCommand(command: readonly string[], { text, signal }: ServiceA
 async function finish(program: string, args: readonly string[], text: string, signal: AbortSignal): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const child = spawn(program, args, { stdio: ["pipe", "ignore", "ignore"], signal, killSignal: "SIGKILL" });
-  child.once("error", reject);
+  child.once("error", (error) =>
+    reject(new Error(`${basename(program)} could not be run (${errorCode(error)})`, { cause: error })),
+  );
   child.once("close", (code) =>
     code === 0 ? resolve() : reject(new Error(`${basename(program)} ended with ${code}`)),
   );

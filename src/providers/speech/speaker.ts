@@ -1,6 +1,7 @@
 import type { AgentId } from "../../types/ids.ts";
 import type { Log } from "../../types/log.ts";
 import type { Speaker, Speech, SpeechAsk, SpeechLevel } from "../../types/media/speech.ts";
+import { Slots } from "../../utils/keyed-queue.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 import type { SpeechConfig, SpeechProvider } from "./config.ts";
 import { keepSpeech } from "./keep.ts";
@@ -14,9 +15,13 @@ export interface SpeakerPorts {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
+/** Texts that are spoken at once: each may be a program of this machine. */
+const MOST_AT_ONCE = 4;
+
 /** Speaks texts with the services of the config, one after the other until one has made it. */
 export class Services implements Speaker {
   readonly #ports: SpeakerPorts;
+  readonly #slots = new Slots(() => MOST_AT_ONCE);
 
   constructor(ports: SpeakerPorts) {
     this.#ports = ports;
@@ -31,7 +36,14 @@ export class Services implements Speaker {
     return this.#usable().map(([name]) => name);
   }
 
-  async speak({ text, voice, timeoutMs, signal }: SpeechAsk): Promise<Speech> {
+  speak(ask: SpeechAsk): Promise<Speech> {
+    return this.#slots.use(async () => {
+      if (ask.signal?.aborted === true) throw new Error("the speech was stopped");
+      return this.#speakNow(ask);
+    });
+  }
+
+  async #speakNow({ text, voice, timeoutMs, signal }: SpeechAsk): Promise<Speech> {
     const { maxTextLength, timeoutMs: configured } = this.#ports.config();
     const why: string[] = [];
     for (const [name, given, key] of this.#usable()) {

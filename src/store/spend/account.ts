@@ -1,17 +1,19 @@
 import type { AccountRequest, SpendAccount } from "../../types/spend/ledger.ts";
 import { defined } from "../../utils/defined.ts";
 import { textOr } from "../journal/columns.ts";
-import type { Statements } from "../journal/sqlite.ts";
+import type { Row, Statements } from "../journal/sqlite.ts";
 
 // Several messages can be one turn; the first decides whose it is.
 const MESSAGE = `
   SELECT message ->> '$.options.cron.jobId' AS job, message ->> '$.options.subagent.parent' AS parent,
+    message ->> '$.options.broughtBy' AS brought_by,
     CASE WHEN message ->> '$.options.kind' IS NULL AND message ->> '$.options.operator' IS NULL
       THEN (message ->> '$.from.channel') || ':' || coalesce(message ->> '$.sender.e164', message ->> '$.sender.id') END AS sender
   FROM inbox WHERE run_id = ? ORDER BY id LIMIT 1`;
-const OF_RUN = "SELECT root, root_session, job, sender FROM model_calls WHERE run_id = ? ORDER BY id DESC LIMIT 1";
+const OF_RUN =
+  "SELECT session_key, root, root_session, job, sender FROM model_calls WHERE run_id = ? ORDER BY id DESC LIMIT 1";
 const OF_SESSION =
-  "SELECT root, root_session, job, sender FROM model_calls WHERE session_key = ? ORDER BY id DESC LIMIT 1";
+  "SELECT session_key, root, root_session, job, sender FROM model_calls WHERE session_key = ? ORDER BY id DESC LIMIT 1";
 
 /** What a call draws from besides its own agent and session. */
 type Roots = Pick<SpendAccount, "root" | "rootSession" | "job" | "sender">;
@@ -19,22 +21,37 @@ type Roots = Pick<SpendAccount, "root" | "rootSession" | "job" | "sender">;
 /** Whose budgets a call draws from: by its run's earlier calls, else by the message of its run. */
 export function accountOf(sql: Statements, { agentId, sessionKey, runId }: AccountRequest): SpendAccount {
   const own = { agent: agentId, session: sessionKey };
-  const known = runId === undefined ? undefined : rootsIn(sql, OF_RUN, runId);
-  const roots = known ?? fromMessage(sql, runId, sessionKey);
+  const known = runId === undefined ? undefined : sql.one(OF_RUN, runId);
+  const roots = known ? rootsIn(known) : fromMessage(sql, runId, sessionKey);
   return defined({ ...own, rootSession: sessionKey, root: runId, ...roots });
 }
 
-function rootsIn(sql: Statements, statement: string, value: string): Roots | undefined {
-  const row = sql.one(statement, value);
-  if (!row) return undefined;
-  const [root, rootSession] = [textOr(row, "root"), textOr(row, "root_session")];
-  return defined({ root, rootSession, job: textOr(row, "job"), sender: textOr(row, "sender") });
-}
+const rootsIn = (row: Row): Roots =>
+  defined({
+    root: textOr(row, "root"),
+    rootSession: textOr(row, "root_session"),
+    job: textOr(row, "job"),
+    sender: textOr(row, "sender"),
+  });
 
-/** A subagent is part of the tree that the last run of its parent's session is part of: that run started it. */
+/** A turn that another run brought about is part of that run's tree, and draws from the budgets of whoever began it. */
 function fromMessage(sql: Statements, runId: string | undefined, session: string | undefined): Roots {
   const row = runId === undefined ? undefined : sql.one(MESSAGE, runId);
-  const parent = row && textOr(row, "parent");
-  if (parent !== undefined && parent !== session) return { rootSession: parent, ...rootsIn(sql, OF_SESSION, parent) };
-  return row ? defined({ job: textOr(row, "job"), sender: textOr(row, "sender") }) : {};
+  if (!row) return {};
+  const parent = textOr(row, "parent");
+  const isBelow = parent !== undefined && parent !== session;
+  const by = runBefore(sql, row, isBelow ? parent : undefined);
+  if (!by)
+    return isBelow ? { rootSession: parent } : defined({ job: textOr(row, "job"), sender: textOr(row, "sender") });
+  const { rootSession, ...roots } = rootsIn(by);
+  // A message to another session counts in the conversation that it is written to.
+  const isSameTree = isBelow || textOr(by, "session_key") === session;
+  return isSameTree ? defined({ ...roots, rootSession }) : roots;
+}
+
+/** The newest call of the run that brought the turn about; of a subagent's parent, where a person asked for it. */
+function runBefore(sql: Statements, row: Row, parent: string | undefined): Row | undefined {
+  const by = textOr(row, "brought_by");
+  const found = by === undefined ? undefined : sql.one(OF_RUN, by);
+  return found ?? (parent === undefined ? undefined : sql.one(OF_SESSION, parent));
 }

@@ -29,7 +29,7 @@ export interface Following {
 export async function follow(
   started: Started,
   following: Following | undefined,
-  { signal, update }: Pick<ToolContext, "signal" | "update">,
+  { runId, signal, update }: Pick<ToolContext, "runId" | "signal" | "update">,
 ): Promise<ToolResult> {
   const { running } = started;
   const stop = () => running.end("abort");
@@ -39,7 +39,7 @@ export async function follow(
   try {
     const end = await endOrYield(running, following, signal);
     if (end !== undefined || !following) return endResult(started, end ?? (await running.ended));
-    return runningResult(started, following.processes.add({ ...started, ...following }));
+    return runningResult(started, following.processes.add({ ...started, ...following, runId }));
   } finally {
     hide();
     signal.removeEventListener("abort", stop);

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { CommandEnd, RunningCommand } from "../../types/run/backend.ts";
 import type { Clock } from "../../types/clock.ts";
-import type { AgentId, SessionKey } from "../../types/ids.ts";
+import type { AgentId, RunId, SessionKey } from "../../types/ids.ts";
 import type { BackgroundSettings } from "../../types/settings.ts";
 import { Secret } from "../../utils/secrets/secret.ts";
 
@@ -26,6 +26,8 @@ export interface BackgroundCommand {
   readonly timeoutMs: number;
   readonly running: RunningCommand;
   readonly starter: Starter;
+  /** The run that started it. */
+  readonly runId?: RunId;
   readonly settings: BackgroundSettings;
   /** It left the sandbox, so what is written to it counts as a command outside of the sandbox. */
   readonly isElevated?: boolean;

@@ -1,4 +1,4 @@
-import type { AccountId, ChannelId, MediaId, SessionKey } from "../ids.ts";
+import type { AccountId, ChannelId, MediaId, RunId, SessionKey } from "../ids.ts";
 import type { AgentInternalEvent } from "../engine/internal-event.ts";
 import type { ThinkLevel } from "../run/model.ts";
 
@@ -138,6 +138,8 @@ interface KindOptions {
   readonly cron?: CronTurn;
   /** Set for the turn of a request from another program. */
   readonly hook?: HookTurn;
+  /** The run that brought the turn about: the turn draws from its budgets. Unset where no run did. */
+  readonly broughtBy?: RunId;
   /**
    * The message that is accepted in the commit that ends this one, unless this one was stopped. Of a subagent it waits while other
    * messages of its session, or subagents that it asked for, are open: then the last of them brings it.
@@ -165,6 +167,8 @@ export interface HookTurn {
   readonly name: string;
   /** Text for the System lines, in a conversation that people have, too. */
   readonly event?: string;
+  /** It begins no turn: the text waits for the next one of its conversation. */
+  readonly isForNextTurn?: boolean;
 }
 
 /** How the turn of a scheduled job runs. */

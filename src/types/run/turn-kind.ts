@@ -34,6 +34,8 @@ interface TurnContent {
   events?(message: InboundMessage): readonly AgentInternalEvent[];
   /** Text for the `System:` lines of the turn. */
   news?(message: InboundMessage): string | undefined;
+  /** Whether the message begins no turn: its news waits for the next one of its conversation. */
+  isForNextTurn?(message: Pick<InboundMessage, "options">): boolean;
   /**
    * Completes a message whose text the journal does not have. Asked before its turn begins, or before it joins one; again after a
    * restart. With `dropped` there is nothing to say, for this reason.

@@ -15,6 +15,12 @@ export function emptyUsage(): Usage {
 export const hasTokens = ({ input, output, cacheRead, cacheWrite }: Usage): boolean =>
   input + output + cacheRead + cacheWrite > 0;
 
+/** Whether a provider can have meant it: figures below nothing would give budgets back what other calls have spent. */
+export const isPossible = ({ input, output, cacheRead, cacheWrite, totalTokens, cost }: Usage): boolean =>
+  [input, output, cacheRead, cacheWrite, totalTokens, cost.total].every(
+    (figure) => Number.isFinite(figure) && figure >= 0,
+  );
+
 export function addUsage(a: Usage, b: Usage): Usage {
   return {
     input: a.input + b.input,

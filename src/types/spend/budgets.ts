@@ -45,6 +45,8 @@ export interface WantedRaise {
 export interface Budgets {
   /** Why the last call of a run was refused; undefined when it was not. */
   refusedIn(runId: RunId): BudgetRefusal | undefined;
+  /** Whether the limit that refused the last call of a run has room for it now. */
+  hasRoomFor(runId: RunId): Promise<boolean>;
   /** Raises the limit that refused the last call of a run, so that the call fits. */
   allow(runId: RunId): Promise<void>;
   /** The limits that apply to calls of an origin, narrowest first. None when the config has none. */

@@ -6,6 +6,8 @@ import type { ChatMessage, ModelRef, ThinkLevel } from "../run/model.ts";
 /** The conversation in whose turn, command or hook a subagent is asked for. */
 export interface SubagentRequester {
   readonly sessionKey: SessionKey;
+  /** The run that asks, from whose budgets the subagent draws; unset for a command or a hook. */
+  readonly runId?: RunId;
   /** The subagent gets an owner's rights; else those of a guest. */
   readonly isOwner: boolean;
   /** Names of the tools of the run that asks: the subagent can have no others. Its agent's policy alone counts when unset. */

@@ -29,6 +29,19 @@ it("keeps the thoughts of a model that wrote only their ends before out of block
   expect(fixture.platform.texts.slice(first)).toEqual(["All done."]);
 });
 
+it.each(["ANNOUNCE_SKIP", "REPLY_SKIP", "**ANNOUNCE_SKIP**."])(
+  "shows no %s, which is a word between agents",
+  async (word) => {
+    writes(word, "All done.");
+    expect(await boot.ask("hello")).toEqual({ kind: "replied" });
+    writes(word, word);
+    expect(await boot.ask("hello")).toEqual({ kind: "silent" });
+    fixture.model.answer(() => ({ text: "The word REPLY_SKIP ends a talk." }));
+    await boot.ask("what is it?");
+    expect(fixture.platform.texts).toEqual(["All done.", "The word REPLY_SKIP ends a talk."]);
+  },
+);
+
 describe.each(["off", "partial", "block"] as const)("a message of the model beside others (%s)", (streaming) => {
   beforeEach(() => {
     fixture.rules = { chat: () => ({ replyToMode: "off", streaming }) };

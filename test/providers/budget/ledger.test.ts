@@ -277,3 +277,37 @@ function subagentMessage(parent: string, child: string): Parameters<OpenJournal[
     },
   };
 }
+
+/** The kind of the turn, its session, and what is taken of that session's budget. */
+const BROUGHT: readonly (readonly [kind: string, session: string, taken: number])[] = [
+  ["announce", "telegram:default:0", 100],
+  ["exec", "telegram:default:0", 100],
+  ["relay", "telegram:default:1", 70],
+];
+
+test.each(BROUGHT)(
+  "a turn that a run brings about (%s) draws from the budgets of that run",
+  async (kind, session, ofSession) => {
+    const limits = { timezone: "UTC", run: { tokens: 100 }, sender: { tokens: 1000 } };
+    const { journal, budgets } = await open(newPath(), 0, budgetsConfig.parse(limits));
+    const guest = { ...message({ sender: { id: "guest" } }), id: "top", eventKey: "top" };
+    await claimed(journal, guest, "telegram:default:0", "top");
+    await budgets.meter.reserve(planned({ ...WISH, session: 0 }, "top"));
+    const options = { operator: true, sessionKey: sessionKey(session), kind, broughtBy: runId("top") };
+    await claimed(journal, { ...message(), id: "next", eventKey: "next", options }, session, "next");
+    const next = { ...planned({ ...WISH, output: 200 }, "next"), sessionKey: sessionKey(session) };
+    expect(await budgets.meter.reserve(next)).toMatchObject({ kind: "allowed", outputTokens: 60 });
+    const taken = async (place: object) => (await journal.spend.balance({ ...TODAY, ...place })).taken.tokens;
+    expect(await taken({ scope: "sender", name: "telegram:guest" })).toBe(100);
+    expect(await taken({ scope: "session", name: session })).toBe(ofSession);
+    await journal.close();
+  },
+);
+
+async function claimed(journal: OpenJournal, said: Accepted, session: string, run: string): Promise<void> {
+  const [accepted] = await journal.inbox.accept([said]);
+  const claim = { sessionKey: sessionKey(session), runId: runId(run), turnId: run };
+  await journal.inbox.claim([accepted?.row.id ?? 0], claim);
+}
+
+type Accepted = Parameters<OpenJournal["inbox"]["accept"]>[0][number];

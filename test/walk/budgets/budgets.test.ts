@@ -1,4 +1,7 @@
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { describe } from "vitest";
+import type { Home } from "../../kit/gateway/process.ts";
 import { call } from "../../kit/gateway/rpc.ts";
 import { expectShape } from "../../server/shapes.ts";
 import { type Config, test, type World } from "../../kit/gateway/world.ts";
@@ -196,4 +199,57 @@ describe.concurrent("a budget", () => {
       "💰 Most of the budget for this conversation today is used (15 of 100,000 tokens), so fake/small answers.",
     ]);
   });
+
+  test("that is raised too little leaves what waits for another one waiting", async ({ world, expect }) => {
+    await world.start(priced(world, { budgets: { session: { tokens: 100 }, day: { tokens: 100 } } }));
+    world.model.answer(() => ({ text: "Good day." }));
+    world.telegram.say("hello");
+    await world.told("A budget does not allow the next step");
+    world.telegram.say("/budget raise 1 tokens session");
+    await world.told("Other work still waits");
+    world.telegram.say("/budget raise 50000 tokens day");
+    await world.told("Raised. budgets.day");
+    world.telegram.say("/budget raise 50000 tokens session");
+    await world.told("What waited for it goes on.");
+    await world.told("Good day.");
+    world.telegram.say("/budget");
+    const shown = await world.told("Budgets:");
+    expect(shown.text).toContain("budgets.session (this conversation today): 15 of 50,101 tokens");
+    expect(shown.text).toContain("budgets.day (today): 15 of 50,100 tokens");
+  });
 });
+
+describe.concurrent("what a run brings about", () => {
+  test("counts for the person and the run that began it, however many announcements follow", async ({
+    world,
+    expect,
+  }) => {
+    const { home } = await world.start({ ...priced(world), commands: { ownerAllowFrom: ["7"] } });
+    let left = 3;
+    world.model.answer((asked) => {
+      if (asked.system.includes("# Subagent Context")) return { text: "found" };
+      if (asked.isAfterTool) return { text: "at work" };
+      left -= 1;
+      return left < 0 ? { text: "that was all" } : { tool: "sessions_spawn", args: { task: "look" } };
+    });
+    world.telegram.say("begin");
+    await world.told("that was all");
+    await expect
+      .poll(() => sumsOf(home, "sender"))
+      .toEqual([{ name: "telegram:1001", calls: world.model.calls.length }]);
+    expect(sumsOf(home, "run")).toEqual([expect.objectContaining({ calls: world.model.calls.length })]);
+    expect(world.model.calls).toHaveLength(10);
+  });
+});
+
+function sumsOf({ stateDir }: Home, scope: string): readonly object[] {
+  const journal = new DatabaseSync(join(stateDir, "state", "journal.sqlite"), { readOnly: true });
+  try {
+    const rows = journal
+      .prepare("SELECT name, sum(calls) AS calls FROM spend WHERE scope = ? GROUP BY name")
+      .all(scope);
+    return rows.map((row) => ({ ...row }));
+  } finally {
+    journal.close();
+  }
+}

@@ -106,13 +106,13 @@ describe.concurrent("the config of hooks", () => {
       /broken-one.*a\.mjs exports no function missing|a\.mjs exports no function missing.*broken-one/,
     );
     await vi.waitFor(() => expect(world.model.calls.map(({ said }) => said).join()).toContain("by code"), PATIENCE);
-    await outcomesOf(home, 4);
-    world.telegram.say("anything new?");
     await outcomesOf(home, 5);
+    world.telegram.say("anything new?");
+    await outcomesOf(home, 6);
     expect(world.model.calls.at(-1)?.said).toContain("alarm: smoke");
     expect(await keysOf(gateway)).toContainEqual(expect.stringMatching(/^agent:other:hook:o:run:/));
     expect(await post(gateway, "/hooks/think", {})).toBe(202);
-    expect((await outcomesOf(home, 6)).at(-1)).toMatchObject({
+    expect((await outcomesOf(home, 7)).at(-1)).toMatchObject({
       kind: "failed",
       why: expect.stringContaining("timeout"),
     });

@@ -82,9 +82,47 @@ describe.concurrent("a request of another program", () => {
     await world.told("The door is open.", 1001);
     await outcomesOf(home, 2);
     expect(await post(gateway, "wake", { text: "window open", mode: "next-heartbeat" })).toMatchObject({ status: 200 });
-    world.telegram.say("anything new?");
     await outcomesOf(home, 3);
+    world.telegram.say("anything new?");
+    await outcomesOf(home, 4);
     expect(world.model.calls.at(-1)?.said).toContain("window open");
+  });
+
+  test("that waits for the next turn is in one turn alone, however often it is repeated with its key", async ({
+    world,
+    expect,
+  }) => {
+    const { home, gateway } = await world.start(hooks());
+    const headers = { authorization: `Bearer ${TOKEN}`, "idempotency-key": "window-1" };
+    const open = () => post(gateway, "wake", { text: "window open", mode: "next-heartbeat" }, headers);
+    world.telegram.say("hello");
+    await world.told("echo:");
+    for (const _time of [1, 2]) expect((await open()).status).toBe(200);
+    await outcomesOf(home, 2);
+    world.telegram.say("what is new?");
+    await outcomesOf(home, 3);
+    expect((await open()).status).toBe(200);
+    world.telegram.say("and now?");
+    await outcomesOf(home, 4);
+    const news = world.model.calls.filter(({ said }) => said.includes("window open"));
+    expect(news.map(({ said }) => said)).toEqual([expect.stringContaining("what is new?")]);
+  });
+
+  test("of several items begins all of them or none", async ({ world, expect }) => {
+    const list = { match: { path: "list" }, forEach: "items", messageTemplate: "item {{items[0].id}}", deliver: false };
+    const mappings = [{ ...list, sessionKey: "{{items[0].key}}" }];
+    const { gateway } = await world.start(hooks({ allowedSessionKeyPrefixes: ["hook:"], mappings }));
+    const items = [
+      { id: 1, key: "hook:one" },
+      { id: 2, key: "other:two" },
+    ];
+    expect(await post(gateway, "list", { items })).toMatchObject({
+      status: 400,
+      body: { error: expect.stringContaining("hooks.allowedSessionKeyPrefixes") },
+    });
+    expect((await post(gateway, "list", { items: items.slice(0, 1) })).body).toMatchObject({ dispatched: 1 });
+    await vi.waitUntil(() => world.model.calls.length > 0, PATIENCE);
+    expect(world.model.calls.map(({ said }) => /item \d/.exec(said)?.[0])).toEqual(["item 1"]);
   });
 
   test("needs the token of hooks, which is guessed twenty times at most", async ({ world, expect }) => {
@@ -124,7 +162,8 @@ describe.concurrent("a request of another program", () => {
   });
 
   test("is refused with the reason", async ({ world, expect }) => {
-    const { gateway } = await world.start(hooks({ allowedAgentIds: ["main"], maxBodyBytes: 2000 }));
+    const mappings = [{ match: { path: "ci" }, sessionKey: "hook:ci-{{repo}}" }];
+    const { gateway } = await world.start(hooks({ allowedAgentIds: ["main"], maxBodyBytes: 2000, mappings }));
     const tries: readonly (readonly [string, unknown, number, string])[] = [
       ["agent", "no json", 400, "no JSON"],
       ["agent", {}, 400, "message"],
@@ -132,6 +171,8 @@ describe.concurrent("a request of another program", () => {
       ["agent", { message: "x", channel: "last", to: "1" }, 400, "not last"],
       ["agent", { message: "x", sessionKey: "main" }, 400, "hooks.allowRequestSessionKey"],
       ["agent", { message: "x", agentId: "other" }, 400, "hooks.allowedAgentIds"],
+      ["ci", { repo: "a\nb" }, 400, "control characters"],
+      ["ci", { repo: "a".repeat(500) }, 400, "at most 400 characters"],
       ["agent", { message: "x", thinking: "much" }, 400, "thinking"],
       ["agent", { message: "x".repeat(3000) }, 413, "too large"],
       ["wake", { text: "" }, 400, "text"],

@@ -20,14 +20,15 @@ function sendsOf({ stateDir }: Home): readonly unknown[] {
   }
 }
 
-/** A speech service of this machine, and what it was asked to say. */
-async function speechServer() {
+/** A speech service of this machine, and what it was asked to say. With `held` it breaks off once that resolves. */
+async function speechServer(held?: Promise<void>) {
   const said: string[] = [];
   const server = createServer((request, response) => {
     let text = "";
     request.on("data", (part: Buffer) => (text += part.toString()));
     request.on("end", () => {
       said.push((JSON.parse(text) as { input: string }).input);
+      if (held) return void held.then(() => response.destroy());
       response.writeHead(200, { "content-type": "audio/ogg" });
       response.end("OggS-sound");
     });
@@ -108,6 +109,7 @@ describe.concurrent("spoken answers", () => {
 
   test("do not keep an answer back when the service fails", async ({ world, expect }) => {
     const { home, gateway } = await world.start({
+      commands: { ownerAllowFrom: ["1001"] },
       messages: { tts: { auto: "always", providers: { gone: { baseUrl: "http://127.0.0.1:1" } } } },
     });
     world.telegram.say("hello");
@@ -118,5 +120,22 @@ describe.concurrent("spoken answers", () => {
     expect(settings).toMatchObject({ settings: { ttsAuto: { value: "always", source: "default" } } });
     world.telegram.say("/tts audio hi");
     await world.told("could not be spoken: gone:");
+  });
+
+  test("are one at a time for a conversation, and tell a guest nothing of this machine", async ({ world, expect }) => {
+    const held = Promise.withResolvers<void>();
+    const speech = await speechServer(held.promise);
+    await world.start({
+      commands: { ownerAllowFrom: ["7"] },
+      messages: { tts: { providers: { piper: { command: ["/nowhere/piper"] }, ...speech.tts.providers } } },
+    });
+    for (const word of ["one", "two"]) world.telegram.say(`/tts audio ${word}`);
+    await world.told("I still speak the text before.");
+    await vi.waitUntil(() => speech.said.length > 0, PATIENCE);
+    held.resolve();
+    await world.told("The operator can see why in the gateway's log.");
+    expect(world.telegram.shown(1001).join()).not.toMatch(/nowhere|piper|ENOENT|127\.0\.0\.1/);
+    expect(speech.said).toEqual(["one"]);
+    speech.close();
   });
 });

@@ -75,6 +75,7 @@ interface Scene extends Ports {
 /** Puts the end before the next turn of the conversation, and sees to it that there is one soon. */
 async function tell(one: BackgroundProcess, { live, told, ...ports }: Scene): Promise<void> {
   const { sessionKey, hasOwnerRights, tools } = one.of.starter;
+  const by = one.of.runId;
   const entry = ports.sessions.peek(sessionKey);
   // The conversation was deleted meanwhile.
   if (!entry) return;
@@ -84,7 +85,7 @@ async function tell(one: BackgroundProcess, { live, told, ...ports }: Scene): Pr
   const name = `exec:${one.id}:${now}`;
   told.set(sessionKey, name);
   const to = chatOf(sessionKey, entry, live.defaultAgent.id);
-  await ports.receive([exitMessage({ name, sessionKey, isOwner: hasOwnerRights, tools, now, to })]);
+  await ports.receive([exitMessage({ name, sessionKey, isOwner: hasOwnerRights, tools, by, now, to })]);
   ports.log.info("background command ended", { session: sessionKey, process: one.id, status: one.status });
 }
 

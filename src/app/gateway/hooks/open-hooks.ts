@@ -24,7 +24,6 @@ export function openHooks(
     journal: core.journal,
     config,
     placeOf: (act, session) => placeOfHook(act, session, places),
-    tell: (key, text) => core.journal.events.add(key, text),
     receive: (messages) => core.dispatch.receive(messages),
     signal: stopping,
   });

@@ -17,7 +17,7 @@ export async function budget(context: CommandContext): Promise<CommandAnswer> {
   if (!wanted) return { text: `I do not understand that. ${HOW}` };
   const raised = await budgets.raise(origin, wanted);
   if (typeof raised === "string") return { text: raised };
-  return { text: [`Raised. ${lineOf(raised)}`, ...goOn(context)].join("\n") };
+  return { text: [`Raised. ${lineOf(raised)}`, ...(await goOn(budgets, context))].join("\n") };
 }
 
 function originOf({ ports, key }: CommandContext): CallOrigin {
@@ -42,10 +42,15 @@ function wantedIn([amount = "", ...rest]: readonly string[]): WantedRaise | unde
   return { ...(isTokens ? { tokens: Math.ceil(figure) } : { money: figure }), ...(key !== undefined && { key }) };
 }
 
-/** The runs that wait for a budget try again. */
-function goOn({ approvals, message }: CommandContext): readonly string[] {
+/** The runs that wait for a budget and fit into it now try again. A yes in their name would raise what nobody meant to raise. */
+async function goOn(budgets: Budgets, { approvals, message }: CommandContext): Promise<readonly string[]> {
   const by = `${message.from.channel}:${message.sender.id}`;
   const waiting = approvals.list().filter(({ askedBy }) => askedBy === "budget");
-  for (const { id } of waiting) approvals.resolve(id, "allow-once", by);
-  return waiting.length === 0 ? [] : ["What waited for it goes on."];
+  const fitting = await Promise.all(waiting.map(({ runId }) => budgets.hasRoomFor(runId)));
+  for (const [at, { id }] of waiting.entries()) if (fitting[at]) approvals.resolve(id, "allow-once", by);
+  const left = fitting.filter((fits) => !fits).length;
+  return [
+    ...(left < waiting.length ? ["What waited for it goes on."] : []),
+    ...(left > 0 ? ["Other work still waits: its question says by how much its budget has to be raised."] : []),
+  ];
 }

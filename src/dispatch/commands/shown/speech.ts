@@ -1,4 +1,5 @@
-import { SPEECH_LEVELS, speechLevelOf, type SpeechLevel } from "../../../types/media/speech.ts";
+import { type Speaker, SPEECH_LEVELS, speechLevelOf, type SpeechLevel } from "../../../types/media/speech.ts";
+import { isDiskError } from "../../../store/disk.ts";
 import { errorText } from "../../../utils/text/error-text.ts";
 import type { CommandAnswer, CommandContext } from "../command.ts";
 import { storeLevel } from "../store-setting.ts";
@@ -35,21 +36,31 @@ function shownOf({ key, ports }: CommandContext): string {
   return `Speech: ${now} (${own ? "set here" : "as configured"}). ${SHOWN[now]} ${by}`;
 }
 
-async function speak(text: string, { ports, signal }: CommandContext): Promise<CommandAnswer> {
-  const { speaker, media } = ports;
+/** Each costs somebody money or processor time, so a conversation has one at a time. */
+async function speak(text: string, context: CommandContext): Promise<CommandAnswer> {
+  const { speaker } = context.ports;
+  const { speeches } = context.commands;
   if (!speaker || speaker.services.length === 0) return { text: NO_SERVICE };
+  if (speeches.isBusy(context.key))
+    return { text: "I still speak the text before. Send this one again when it is there." };
   try {
-    const { bytes, mime, name } = await speaker.speak({ text, signal });
-    const stored = await media.put(bytes, { mime, name });
-    const file = {
-      kind: "voice",
-      name,
-      mime: stored.mime,
-      bytes: stored.bytes,
-      source: { at: "store", id: stored.id },
-    } as const;
-    return { text: "🔊", file };
+    return await speeches.run(context.key, () => spoken(text, speaker, context));
   } catch (error) {
-    return { text: `⚠️ The text could not be spoken: ${errorText(error)}.` };
+    // Tried again when there is space; until then the chat is told of the disk.
+    if (isDiskError(error)) throw error;
+    return { text: failureText(error, context) };
   }
 }
+
+async function spoken(text: string, speaker: Speaker, { ports, signal }: CommandContext): Promise<CommandAnswer> {
+  const { bytes, mime, name } = await speaker.speak({ text, signal });
+  const stored = await ports.media.put(bytes, { mime, name });
+  const source = { at: "store", id: stored.id } as const;
+  return { text: "🔊", file: { kind: "voice", name, mime: stored.mime, bytes: stored.bytes, source } };
+}
+
+/** What services and programs say may name addresses of this machine, so it is for an owner alone. */
+const failureText = (error: unknown, { isOwner, message }: CommandContext): string =>
+  isOwner && message.from.chat.kind === "direct"
+    ? `⚠️ The text could not be spoken: ${errorText(error)}.`
+    : "⚠️ The text could not be spoken. The operator can see why in the gateway's log.";

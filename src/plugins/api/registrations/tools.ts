@@ -131,10 +131,10 @@ function toolOf(scope: PluginScope, { name, given, scene: { acting, names } }: M
     jsonSchema: parameters,
     ...(hasPatterns(parameters) && { slowArguments: (args) => slowPattern(parameters, args) }),
     hasSideEffects: true,
-    async run(input, { callId, signal, update }) {
+    async run(input, { runId, callId, signal, update }) {
       const onUpdate = (partial: unknown) => update(resultOf(partial).content.map(textOfPart).join(""));
       const call = () => execute(callId, checked.parse(input), signal, onUpdate);
-      const result = await scope.callFor(requester, `tool ${name}`, call);
+      const result = await scope.callFor({ ...requester, runId }, `tool ${name}`, call);
       return writable(resultOf(result), scope, name);
     },
   };

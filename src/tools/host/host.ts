@@ -10,6 +10,7 @@ import { newMark } from "./command/left-running.ts";
 import { findProgram } from "./find-program.ts";
 import { bindFiles, pathDirs } from "./named-files.ts";
 import { outputFolder, outputRoot } from "./output-folders.ts";
+import { steeringOf } from "./repository/steering.ts";
 import { shellArgv, startCommand } from "./command/start-command.ts";
 
 export interface HostOptions {
@@ -66,6 +67,7 @@ function hostExec(settings: ExecSettings, { access, outputDir, launcher, stateDi
     },
     filesOf: (command, place) => bindFiles(command, { ...place, path: pathOf(settings) }),
     programOf: (word, place) => findProgram(word, { ...place, path: pathOf(settings) }),
+    steeringOf: (command, place) => steeringOf(command, place.cwd),
     async start({ command, argv, cwd, env, input, timeoutMs }) {
       const launch = await launcher.prepare({
         argv: argv ?? shellArgv(command),

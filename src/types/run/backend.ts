@@ -120,6 +120,11 @@ export interface ExecBackend {
    * the programs are not those of the gateway's machine.
    */
   programOf?(word: string, place: CommandPlace): Promise<FoundProgram | undefined>;
+  /**
+   * What in the files of a directory may make a program start another one, although the words of the command do not say so. Undefined
+   * when there is nothing. Not there where that does not matter.
+   */
+  steeringOf?(command: SteeredCommand, place: CommandPlace): Promise<Steering | undefined>;
   /** Starts a command in a shell. Rejects only when no shell can be started. */
   start(line: CommandLine): Promise<RunningCommand>;
 }
@@ -134,6 +139,20 @@ export interface FoundProgram {
   readonly startsOthers?: true;
   /** Its content, as in a `BoundFile`, when it lies where an agent can write without asking. */
   readonly writable?: string;
+}
+
+/** A simple command, with the program that it starts. */
+export interface SteeredCommand {
+  readonly words: readonly string[];
+  readonly program?: FoundProgram | undefined;
+}
+
+/** Files, such as Git's settings, that may make a program start another one. */
+export interface Steering {
+  /** Completes "it may start another program, because of". */
+  readonly why: string;
+  /** Changes with what these files say. */
+  readonly content: string;
 }
 
 /** A file that a command names, with what was in it when a person was asked. */

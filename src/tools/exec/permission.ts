@@ -103,6 +103,8 @@ interface Case {
 
 /** Whether a command may run. Run it at once, before its files can change. */
 export async function permit(wanted: Wanted, options: ExecOptions, context: ToolContext): Promise<Permit> {
+  const closed = await options.backend.whyClosed?.(wanted.command, { cwd: wanted.cwd, workspace: context.workspace });
+  if (closed !== undefined) return refused(`The command was not run: ${closed}.`);
   const policy = await policyNow(options, context);
   const variables = await variablesOf(context);
   const considered = await consider(wanted, options.backend, context);

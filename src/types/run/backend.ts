@@ -102,6 +102,7 @@ export interface SearchEnd {
 
 /** Where the commands of one run are executed: on the gateway's machine or, in another implementation, in a sandbox. */
 export interface ExecBackend {
+  readonly isSandbox?: true;
   /** The processes can neither reach a network nor write outside the workspace and a folder of their own. False when unset. */
   readonly isolated?: boolean;
   /** The processes can write the agent's workspace, where files are that shape later turns. False when unset. */
@@ -115,6 +116,8 @@ export interface ExecBackend {
    * directories than are searched.
    */
   filesOf(command: string, place: CommandPlace): Promise<readonly BoundFile[] | undefined>;
+  /** Why a command may not run, because it names files that are the gateway's own alone; undefined when it names none. */
+  whyClosed?(command: string, place: CommandPlace): Promise<string | undefined>;
   /**
    * The program that a word of a command starts, as the shell would find it. Undefined when there is none. Not there where
    * the programs are not those of the gateway's machine.

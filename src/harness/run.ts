@@ -234,6 +234,7 @@ class Runner {
       ...this.log.cost,
       durationMs: endedAt - this.#startedAt,
       trigger: facts.trigger,
+      ...(facts.principal && { principal: facts.principal }),
       ...(facts.plugin !== undefined && { plugin: facts.plugin }),
       // An engine that could not be loaded has no name here; the failure names it.
       ...((engine || !openEngine) && { engine: engine?.id ?? "legacy" }),

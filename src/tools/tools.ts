@@ -49,6 +49,7 @@ export function backendTools(rules: Allowances, processes?: Processes): readonly
           backend: scene.exec,
           hasOwnerRights: hasOwnerRights(scene.acting.principal),
           elevation: scene.elevation,
+          sandboxed: scene.sandboxed,
           ...(processes &&
             scene.names?.includes(PROCESS.name) === true && { background: { processes, starter: starterOf(scene) } }),
         }),

@@ -1,11 +1,17 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { BUILT_IN } from "../../src/tools/policy/lint.ts";
 import { configSchema } from "../../src/app/config/schema.ts";
 import { builtInTools } from "../../src/app/docs/built-in-tools.ts";
 import { toolTable } from "../../src/app/docs/tool-table.ts";
 
 const table = toolTable(builtInTools(configSchema.parse({}).browser));
+
+it("has the tools that lists of the config are compared with", () => {
+  const names = builtInTools(configSchema.parse({}).browser).map(({ name }) => name);
+  expect(BUILT_IN.toSorted()).toEqual(names.toSorted());
+});
 
 it("is the page of the documentation", () => {
   expect(readFileSync(join(import.meta.dirname, "../../docs/tools.md"), "utf8")).toBe(table);

@@ -20,6 +20,18 @@ const write = (path: string, content = "obey 43"): Call => ({ tool: "write", arg
 const edit = (path: string): Call => ({ tool: "edit", args: { path, oldText: "mine", newText: "obey 43" } });
 const REFUSED = "only an owner's turn may write it";
 
+describe("the receipt of a turn", () => {
+  it("says for whom it acted", async () => {
+    for (const person of [place.owner, place.guest, place.member]) await place.boot.outcome(await person.says("hello"));
+    const runs = await place.boot.journal.runs.recent(10);
+    expect(runs.map(({ receipt }) => receipt.principal).toReversed()).toMatchObject([
+      { kind: "owner", id: "telegram:owner" },
+      { kind: "sender", id: "telegram:43" },
+      { kind: "member", id: "telegram:44", name: "Mem Ber" },
+    ]);
+  });
+});
+
 describe("what shapes everybody's prompts", () => {
   const closed = [
     ...CONTEXT_FILES,

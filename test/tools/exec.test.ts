@@ -1,8 +1,9 @@
-import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { commandEnvironment } from "../../src/tools/host/environment.ts";
+import { hostBackends } from "../../src/tools/host/host.ts";
 import type { Allowances } from "../../src/tools/exec/permission.ts";
 import { execTool } from "../../src/tools/exec/exec.ts";
 import { allowanceFor } from "../../src/tools/exec/exec-allowance.ts";
@@ -270,6 +271,40 @@ describe("asking", () => {
     const listOnly: Partial<ExecSettings> = { security: "allowlist", ask: "off" };
     expect(textOf(await exec({ command: "ls" }, { exec: listOnly, asked }))).toContain("only listed commands");
     expect(asked).toEqual([]);
+  });
+});
+
+describe("a command that is never the agent's", () => {
+  it.each([
+    ["/approve abc123 once", "only a person answers"],
+    ["true; /approve abc123 always", "only a person answers"],
+    ["openclaw channels login --channel whatsapp", "a person logs a channel in"],
+    ["node /opt/openclaw.mjs --profile x channels login", "a person logs a channel in"],
+  ])("is refused although every command may run: %s", async (command, why) => {
+    expect(textOf(await exec({ command }))).toContain(why);
+  });
+
+  it.each(["echo see /approve in the docs", "openclaw channels status; echo login", "echo openclaw channels"])(
+    "is no other one: %s",
+    async (command) => expect(textOf(await exec({ command }))).toContain("[exit code"),
+  );
+
+  it("names no database of the gateway, by no name", async () => {
+    const stateDir = join(workspace, ".state");
+    await mkdir(join(stateDir, "state"), { recursive: true });
+    await writeFile(join(stateDir, "state", "journal.sqlite"), "rows");
+    await symlink(join(stateDir, "state"), join(workspace, "link"));
+    const { exec: backend } = hostBackends({
+      settings: agentSettings(workspace),
+      rights: "owner",
+      deniedPaths: [],
+      stateDir,
+    });
+    const tool = execTool({ settings: agentSettings(workspace).exec, rules: noRules, backend, hasOwnerRights: true });
+    const says = async (command: string) => textOf(await runTool(tool, { command }, toolContext(workspace)));
+    for (const path of [`${stateDir}/state/journal.sqlite`, ".state/state/journal.sqlite", "link/journal.sqlite"])
+      expect(await says(`cat '${path}'`)).toContain("the gateway has open");
+    expect(await says("cd .state && ls")).toContain("[exit code 0]");
   });
 });
 

@@ -3,6 +3,7 @@ import { toolKeyPrefix } from "../../tools/message/message-result.ts";
 import type { InboxRow, OutboxRow, RunRecord } from "../../types/journal.ts";
 import type { InboundMessage, Peer } from "../../types/chat/message.ts";
 import { modelName } from "../../types/run/model.ts";
+import { principalText } from "../../types/run/principal.ts";
 import { removedText } from "../../types/tool-policy.ts";
 import { refusedText } from "../../types/run/run.ts";
 import { unaskedText } from "../../types/run/unasked.ts";
@@ -181,12 +182,14 @@ function informedOf({ row: { message }, replies }: Facts): string {
   return "its chat was not informed";
 }
 
+const forWhom = ({ principal }: Receipt): string => (principal ? ` for ${principalText(principal)}` : "");
+
 function stepsOfRun({ at, receipt, result }: RunRecord): readonly Step[] {
   const { usage, calls, durationMs, model } = receipt;
   const tokens = `${usage.input + usage.cacheRead + usage.cacheWrite} tokens in, ${usage.output} out`;
   const cost = `$${usage.cost.total.toFixed(4)}`;
   return [
-    { step: "run", text: "the run began", at: at - durationMs },
+    { step: "run", text: `the run began${forWhom(receipt)}`, at: at - durationMs },
     ...duringRun(receipt).map((text) => ({ step: "run" as const, text })),
     {
       step: "run",

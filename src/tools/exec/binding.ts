@@ -1,4 +1,4 @@
-import type { BoundFile, ExecBackend, FoundProgram } from "../../types/run/backend.ts";
+import type { BoundFile, ExecBackend } from "../../types/run/backend.ts";
 import type { ToolContext } from "../../types/run/tool.ts";
 import { own } from "../../utils/own.ts";
 import { changedIn } from "./bound-files.ts";
@@ -42,7 +42,12 @@ const withPrograms = (
   place: { readonly cwd: string; readonly workspace: string },
   backend: ExecBackend,
 ): Promise<readonly KnownCommand[]> =>
-  Promise.all(parts.map(async (part) => ({ ...part, program: await backend.programOf?.(part.words[0] ?? "", place) })));
+  Promise.all(
+    parts.map(async (part) => {
+      const program = await backend.programOf?.(part.words[0] ?? "", place);
+      return { ...part, program, steering: await backend.steeringOf?.({ ...part, program }, place) };
+    }),
+  );
 
 /** What a command is bound to now. Undefined when it names too many directories. */
 export async function bindingOf(
@@ -64,17 +69,16 @@ export function changedVariables({ variables: was }: Binding, { variables: is }:
 
 /** Paths of files and programs that are others than before. */
 export function changedSince(before: Binding, now: Binding): readonly string[] {
-  const was = programsIn(before);
-  const changed = [...programsIn(now)].filter(([word, program]) => was.get(word) !== program).map(([word]) => word);
-  return [...new Set([...changedIn(before.files, now.files), ...changed])];
+  const was = new Map(partsOf(before).map((part) => [part.source, identityOf(part)]));
+  const changed = partsOf(now).filter((part) => was.get(part.source) !== identityOf(part));
+  return [...new Set([...changedIn(before.files, now.files), ...changed.map(({ words: [word = ""] }) => word)])];
 }
 
-/** The file behind each word that starts a program. */
-const programsIn = ({ parts = [] }: Binding): ReadonlyMap<string, string> =>
-  new Map(parts.map(({ words: [word = ""], program }) => [word, identityOf(program)]));
+const partsOf = ({ parts = [] }: Binding): readonly KnownCommand[] => parts;
 
-const identityOf = (program: FoundProgram | undefined): string =>
-  program === undefined ? "" : JSON.stringify([program.path, program.real, program.writable]);
+/** What a simple command starts: the file behind its first word, and what may make that start something else. */
+const identityOf = ({ program, steering }: KnownCommand): string =>
+  program === undefined ? "" : JSON.stringify([program.path, program.real, program.writable, steering?.content]);
 
 /** Whether the directory is still the one that was meant: a parent may have become a link in the meantime. */
 export async function isSamePlace({ cwd }: Wanted, backend: ExecBackend, { workspace }: Workspace): Promise<boolean> {

@@ -27,12 +27,45 @@ export interface CommandWay {
   readonly elevated?: Exclude<ElevatedLevel, "off">;
 }
 
-/** The way of a call, or why it is refused. `asked`: what the model says of it. Pure. */
-export function wayOf(
-  asked: boolean | undefined,
-  usual: Pick<CommandWay, "backend" | "settings">,
-  elevation: Elevation | undefined,
-): CommandWay | string {
+/** What a call says of where its command runs. */
+export interface WantedPlace {
+  readonly elevated?: boolean | undefined;
+  readonly host?: (typeof CALL_HOSTS)[number] | undefined;
+}
+
+export const CALL_HOSTS = ["auto", "sandbox", "gateway", "node"] as const;
+
+/** Other places than the usual one. */
+export interface OtherPlaces {
+  readonly elevation?: Elevation | undefined;
+  /** A sandbox for a run that has none. */
+  readonly sandboxed?: ExecBackend | undefined;
+}
+
+type Usual = Pick<CommandWay, "backend" | "settings">;
+
+/** The way of a call, or why it is refused. Pure. */
+export function wayOf(wanted: WantedPlace, usual: Usual, places: OtherPlaces): CommandWay | string {
+  if (wanted.host === "node") return NO_NODE;
+  if (wanted.host === "sandbox") return sandboxWay(usual, places);
+  const way = elevatedWay(wanted.elevated, usual, places.elevation);
+  const isShut = typeof way !== "string" && wanted.host === "gateway" && way.backend.isSandbox === true;
+  return isShut ? NO_GATEWAY : way;
+}
+
+const NO_NODE = "The command was not run: there is no other machine (host: node).";
+const NO_GATEWAY =
+  "The command was not run: commands of this session are in a sandbox (host: gateway). With elevated: true, and without host, a person " +
+  "is asked whether it may run outside.";
+const NO_SANDBOX = "The command was not run: no sandbox works for this session (host: sandbox). Leave host out.";
+
+const sandboxWay = (usual: Usual, { sandboxed }: OtherPlaces): CommandWay | string => {
+  if (usual.backend.isSandbox === true) return usual;
+  return sandboxed ? { ...usual, backend: sandboxed } : NO_SANDBOX;
+};
+
+/** `asked`: what the model says of it. */
+function elevatedWay(asked: boolean | undefined, usual: Usual, elevation: Elevation | undefined): CommandWay | string {
   if (!elevation) return asked === true ? NOBODY : usual;
   const { level } = elevation;
   if (level === "off") return asked === true ? OFF : usual;

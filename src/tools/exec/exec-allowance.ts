@@ -13,13 +13,16 @@ export interface BoundCommand {
   readonly files: readonly BoundFile[];
   /** Names of the variables that plugins add to its environment; none when unset. */
   readonly variables?: readonly string[];
+  /** Files of a repository may make it start another program. */
+  readonly isSteered?: boolean;
 }
 
 /**
  * Why a command can be allowed only once: its text and the files that it names do not determine what it runs. Undefined
  * when it can be allowed always. Pure.
  */
-function whyOnlyOnce({ command, cwd, files }: BoundCommand): string | undefined {
+function whyOnlyOnce({ command, cwd, files, isSteered }: BoundCommand): string | undefined {
+  if (isSteered === true) return "the files of a repository say what it runs";
   const parts = splitCommand(command);
   if (parts === undefined) return "the shell computes a part of it";
   if (!runsDataProgramsOnly(parts) && digestOf(files) === undefined)

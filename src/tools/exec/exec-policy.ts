@@ -1,4 +1,4 @@
-import type { FoundProgram } from "../../types/run/backend.ts";
+import type { FoundProgram, Steering } from "../../types/run/backend.ts";
 import type { ExecSettings } from "../../types/settings.ts";
 import type { PlannedCommand } from "./plan/plan.ts";
 import { trimCommand } from "./plan/shell-words.ts";
@@ -14,6 +14,8 @@ export type ExecDecision = "run" | "ask" | "deny";
 /** A simple command with the program that it starts. */
 export interface KnownCommand extends PlannedCommand {
   readonly program?: FoundProgram | undefined;
+  /** What may make the program start another one. */
+  readonly steering?: Steering | undefined;
 }
 
 /** A command that is to run. Without parts it is not understood. */
@@ -58,7 +60,12 @@ function isSafe({ words: [name = "", ...rest], program }: KnownCommand, settings
   return rule ? rule(rest) : isSafeBin({ name, words: rest, program }, settings);
 }
 
+/** Why a command may start what it does not name; undefined when nothing makes it. */
+export const whySteered = ({ parts = [] }: Pick<Considered, "parts">): string | undefined =>
+  parts.find(({ steering }) => steering !== undefined)?.steering?.why;
+
 function isOnList({ command, parts }: Considered, settings: ExecSettings, rules: ExecRules): boolean {
+  if (whySteered({ parts }) !== undefined) return false;
   if (rules.isAllowed(trimCommand(command))) return true;
   if (parts === undefined || changesShell(parts)) return false;
   return parts.every(

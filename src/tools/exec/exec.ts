@@ -4,12 +4,14 @@ import type { Processes } from "../process/processes.ts";
 import type { Starter } from "../process/background-process.ts";
 import { defineTool, errorResult } from "../define.ts";
 import type { CommandLine } from "../../types/run/backend.ts";
+import { EXEC_ASK, EXEC_SECURITY } from "../../types/run/exec-wish.ts";
 import type { Tool, ToolContext, ToolResult } from "../../types/run/tool.ts";
-import type { Elevation } from "../../types/run/tool.ts";
-import { wayOf, type CommandWay } from "./elevation.ts";
+import { CALL_HOSTS, wayOf, type CommandWay, type OtherPlaces } from "./elevation.ts";
 import type { Variables } from "./binding.ts";
+import { whyForPeople } from "./for-people.ts";
 import { follow, type Following, type Started } from "./follow.ts";
 import { permit, refusalText, type ExecOptions } from "./permission.ts";
+import { narrowed } from "./rules/policy.ts";
 
 const input = z.object({
   command: z.string().min(1).describe("Shell command"),
@@ -23,6 +25,9 @@ const input = z.object({
     .optional()
     .describe("Outside the sandbox, where there is one; a person is asked unless the user chose otherwise"),
   pty: z.boolean().optional().describe("Run in a terminal, for programs that need one"),
+  host: z.enum(CALL_HOSTS).optional().describe("sandbox: in a sandbox, or not at all"),
+  security: z.enum(EXEC_SECURITY).optional().describe("As strict as the config, or stricter"),
+  ask: z.enum(EXEC_ASK).optional().describe("The same"),
 });
 
 const inBackground = {
@@ -38,11 +43,9 @@ type Input = z.output<typeof input> & {
   readonly yieldMs?: number | undefined;
 };
 
-export interface ExecToolOptions extends ExecOptions {
+export interface ExecToolOptions extends ExecOptions, OtherPlaces {
   /** What keeps commands in the background, and for whom; unset when the agent has no tool to follow them. */
   readonly background?: { readonly processes: Processes; readonly starter: Starter } | undefined;
-  /** The way out of the sandbox; unset when there is none. */
-  readonly elevation?: Elevation | undefined;
 }
 
 const LEAST_YIELD_MS = 10;
@@ -127,9 +130,9 @@ export function execTool(options: ExecToolOptions): Tool {
     timeoutMs: 0,
     hasSideEffects: true,
     async run(wanted, context) {
-      const way = whyRefused(wanted, options) ?? wayOf(wanted.elevated, options, options.elevation);
+      const way = whyRefused(wanted, options) ?? wayOf(wanted, options, options);
       if (typeof way === "string") return errorResult(way, { refused: true });
-      const own = { ...options, ...way };
+      const own = { ...options, ...way, settings: narrowed(way.settings, wanted) };
       const cwd = await own.backend.directory(wanted.workdir ?? wanted.cwd ?? ".", context.workspace);
       const permitted = await permit({ command: shownCommand(wanted), cwd }, own, context);
       if (permitted.kind === "refused") return errorResult(permitted.text, { refused: true });
@@ -142,9 +145,13 @@ export function execTool(options: ExecToolOptions): Tool {
 }
 
 /** Why a call is refused whatever the rules say about its command. */
-function whyRefused({ env = {}, background }: Input, { background: place }: ExecToolOptions): string | undefined {
+function whyRefused(wanted: Input, { background: place }: ExecToolOptions): string | undefined {
+  const { command, env = {}, security, background } = wanted;
   const names = refusedNames(env);
   if (names.length > 0) return whyNoEnv(names);
+  if (security === "deny") return "The command was not run: the call itself says security: deny.";
+  const forPeople = whyForPeople(command);
+  if (forPeople !== undefined) return `The command was not run: ${forPeople}.`;
   return background === true ? place?.processes.full : undefined;
 }
 

@@ -19,6 +19,7 @@ import {
   decideExec,
   grantsFor,
   isBuiltin,
+  whySteered,
   type Considered,
   type ExecDecision,
   type ExecRules,
@@ -102,6 +103,8 @@ interface Case {
 
 /** Whether a command may run. Run it at once, before its files can change. */
 export async function permit(wanted: Wanted, options: ExecOptions, context: ToolContext): Promise<Permit> {
+  const closed = await options.backend.whyClosed?.(wanted.command, { cwd: wanted.cwd, workspace: context.workspace });
+  if (closed !== undefined) return refused(`The command was not run: ${closed}.`);
   const policy = await policyNow(options, context);
   const variables = await variablesOf(context);
   const considered = await consider(wanted, options.backend, context);
@@ -225,8 +228,10 @@ function runsUnanswered(answer: Refused, known: Case): boolean {
   return fallback === "full" || decide({ ...known, settings: { ...known.settings, ask: "off" } }) === "run";
 }
 
-function reasonOf({ settings, untrusted, rules: { policy } }: Case): string {
+function reasonOf({ settings, untrusted, considered, rules: { policy } }: Case): string {
   if (policy.broken !== undefined) return policy.broken;
+  const steered = whySteered(considered);
+  if (steered !== undefined) return `It may start another program, because of ${steered}.${alsoSources(untrusted)}`;
   return settings.ask === "always" ? "Every command is asked about." : `${REASON}${alsoSources(untrusted)}`;
 }
 
@@ -239,11 +244,12 @@ function whyNotAskable({ command, cwd }: Wanted, files: readonly BoundFile[]): s
 /** The desk stores a permanent allowance; a guest's turn offers none. */
 function questionFor(
   { command, cwd }: Wanted,
-  { files, variables: given }: Binding,
+  { files, variables: given, parts }: Binding,
   { reason, options }: { reason: string; options: ExecOptions },
 ): ApprovalQuestion {
   const variables = Object.keys(given).toSorted();
-  const allowance = options.hasOwnerRights ? allowanceFor({ command, cwd, files, variables }) : undefined;
+  const isSteered = whySteered({ parts }) !== undefined;
+  const allowance = options.hasOwnerRights ? allowanceFor({ command, cwd, files, variables, isSteered }) : undefined;
   return {
     command: trimCommand(command),
     cwd,

@@ -8,8 +8,10 @@ import { HostFiles } from "./files.ts";
 import { outputPath } from "./command/kept-outputs.ts";
 import { newMark } from "./command/left-running.ts";
 import { findProgram } from "./find-program.ts";
+import { whyClosed } from "./own-files.ts";
 import { bindFiles, pathDirs } from "./named-files.ts";
 import { outputFolder, outputRoot } from "./output-folders.ts";
+import { steeringOf } from "./repository/steering.ts";
 import { shellArgv, startCommand } from "./command/start-command.ts";
 
 export interface HostOptions {
@@ -64,8 +66,10 @@ function hostExec(settings: ExecSettings, { access, outputDir, launcher, stateDi
       if (!(await stat(cwd)).isDirectory()) throw new Error(`${path} is not a directory.`);
       return cwd;
     },
+    whyClosed: (command, place) => whyClosed(command, { cwd: place.cwd, stateDir }),
     filesOf: (command, place) => bindFiles(command, { ...place, path: pathOf(settings) }),
     programOf: (word, place) => findProgram(word, { ...place, path: pathOf(settings) }),
+    steeringOf: (command, place) => steeringOf(command, place.cwd),
     async start({ command, argv, cwd, env, input, timeoutMs }) {
       const launch = await launcher.prepare({
         argv: argv ?? shellArgv(command),

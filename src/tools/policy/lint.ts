@@ -10,7 +10,14 @@ export interface ListDoubt {
 }
 
 /** Tools of the gateway itself. */
-export const BUILT_IN = ["read", "write", "edit", "apply_patch", "grep", "find", "ls", "exec", "process", "message"];
+export const BUILT_IN: readonly string[] = [
+  ..."read write edit apply_patch grep find ls exec process message agents_list browser cron gateway image pdf session_status".split(
+    " ",
+  ),
+  ..."sessions_history sessions_list sessions_send sessions_spawn sessions_yield subagents tts update_plan web_fetch web_search".split(
+    " ",
+  ),
+];
 /** Tools that other gateways have. */
 const FIELD = new Set(Object.values(GROUPS).flat());
 

@@ -115,6 +115,7 @@ function sandboxFiles(files: FileBackend, place: SandboxPlace): FileBackend {
 function sandboxExec({ exec, files }: Backends, place: SandboxPlace): ExecBackend {
   const workspace = workspaceInside(place);
   return {
+    isSandbox: true,
     get isolated() {
       return isIsolated(place);
     },

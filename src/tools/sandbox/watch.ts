@@ -1,6 +1,6 @@
 import { relative } from "node:path";
 import { errorText } from "../../utils/text/error-text.ts";
-import { isHarmless } from "./git-settings.ts";
+import { isHarmless } from "../host/repository/git-settings.ts";
 import { setAside } from "./set-aside.ts";
 import { surveyOf, type Obeyed, type Survey } from "./survey.ts";
 import { GUARDED } from "./view.ts";

@@ -102,6 +102,7 @@ export interface SearchEnd {
 
 /** Where the commands of one run are executed: on the gateway's machine or, in another implementation, in a sandbox. */
 export interface ExecBackend {
+  readonly isSandbox?: true;
   /** The processes can neither reach a network nor write outside the workspace and a folder of their own. False when unset. */
   readonly isolated?: boolean;
   /** The processes can write the agent's workspace, where files are that shape later turns. False when unset. */
@@ -115,11 +116,18 @@ export interface ExecBackend {
    * directories than are searched.
    */
   filesOf(command: string, place: CommandPlace): Promise<readonly BoundFile[] | undefined>;
+  /** Why a command may not run, because it names files that are the gateway's own alone; undefined when it names none. */
+  whyClosed?(command: string, place: CommandPlace): Promise<string | undefined>;
   /**
    * The program that a word of a command starts, as the shell would find it. Undefined when there is none. Not there where
    * the programs are not those of the gateway's machine.
    */
   programOf?(word: string, place: CommandPlace): Promise<FoundProgram | undefined>;
+  /**
+   * What in the files of a directory may make a program start another one, although the words of the command do not say so. Undefined
+   * when there is nothing. Not there where that does not matter.
+   */
+  steeringOf?(command: SteeredCommand, place: CommandPlace): Promise<Steering | undefined>;
   /** Starts a command in a shell. Rejects only when no shell can be started. */
   start(line: CommandLine): Promise<RunningCommand>;
 }
@@ -134,6 +142,20 @@ export interface FoundProgram {
   readonly startsOthers?: true;
   /** Its content, as in a `BoundFile`, when it lies where an agent can write without asking. */
   readonly writable?: string;
+}
+
+/** A simple command, with the program that it starts. */
+export interface SteeredCommand {
+  readonly words: readonly string[];
+  readonly program?: FoundProgram | undefined;
+}
+
+/** Files, such as Git's settings, that may make a program start another one. */
+export interface Steering {
+  /** Completes "it may start another program, because of". */
+  readonly why: string;
+  /** Changes with what these files say. */
+  readonly content: string;
 }
 
 /** A file that a command names, with what was in it when a person was asked. */

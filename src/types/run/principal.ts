@@ -27,6 +27,20 @@ export function hasOwnerRights(principal: Principal): boolean {
   return "setUpBy" in principal ? principal.setUpBy === "owner" : principal.kind === "owner";
 }
 
+/** A principal as a receipt has it. */
+interface ShownPrincipal {
+  readonly kind: string;
+  readonly id: string;
+  readonly name?: string | undefined;
+  readonly setUpBy?: string | undefined;
+}
+
+/** For a person: `the owner Ada (telegram:1)`, `the automation cron, with a guest's rights`. */
+export function principalText({ kind, id, name, setUpBy }: ShownPrincipal): string {
+  const who = name === undefined ? id : `${name} (${id})`;
+  return `the ${kind} ${who}${setUpBy === "guest" ? ", with a guest's rights" : ""}`;
+}
+
 /** Who acts, and in which conversation. */
 export interface Acting {
   readonly principal: Principal;

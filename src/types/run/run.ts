@@ -2,6 +2,7 @@ import type { AgentId, RunId, SessionKey } from "../ids.ts";
 import type { MediaKind } from "../chat/message.ts";
 import type { ModelRef, ThinkLevel, Usage } from "./model.ts";
 import type { RemovedTool } from "../tool-policy.ts";
+import type { Principal } from "./principal.ts";
 import type { UnaskedCount } from "./unasked.ts";
 import type { UntrustedSource } from "./untrusted.ts";
 
@@ -84,6 +85,8 @@ export interface RunFacts {
   readonly turnId?: string;
   /** The plugin that asked for the run. */
   readonly plugin?: string;
+  /** For whom the run acts; unset where no turn began it. */
+  readonly principal?: Principal;
 }
 
 /** One model call chain of a run: a candidate with a key, and how it ended. */
@@ -256,6 +259,8 @@ export const refusedText = ({ file, why }: RefusedAttachment): string => `${file
 
 interface RunCause {
   readonly trigger?: RunTrigger;
+  /** For whom the turn acted. */
+  readonly principal?: Principal;
   /** The plugin that asked for the run: the cost is the plugin's. */
   readonly plugin?: string;
 }

@@ -124,6 +124,8 @@ export interface ToolScene extends Backends {
   readonly isSandboxed?: boolean;
   /** The way out of the sandbox for its commands; unset when they have none. */
   readonly elevation?: Elevation;
+  /** A sandbox for commands that want one; unset where all of them are in one, and where none is known to work. */
+  readonly sandboxed?: ExecBackend;
 }
 
 /** How commands of a run may leave its sandbox. */

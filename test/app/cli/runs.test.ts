@@ -50,6 +50,7 @@ const receipt: Receipt = {
   profile: "openai:env",
   engine: "legacy",
   trigger: "message",
+  principal: { kind: "sender", id: "telegram:77", name: "Ann" },
   candidates: [sonnet, spare, { provider: "google", id: "gemini" }],
   tries: [
     {
@@ -158,6 +159,7 @@ test("runs show lists models, attempts, tools, cost, and the messages in and out
   for (const line of [
     /^Run +abc1$/m,
     /^Model +openai\/gpt \(for anthropic\/claude\)$/m,
+    /^Acted for +the sender Ann \(telegram:77\)$/m,
     /^Key +openai:env$/m,
     /^Saw +1 messages of about [\d,]+ tokens, a system prompt of 13, 2 tools$/m,
     /^Engine +legacy$/m,

@@ -2,6 +2,8 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
+import { configSchema } from "../../../src/app/config/schema.ts";
+import { toolsCheck } from "../../../src/app/doctor/tools-check.ts";
 import { loadConfig } from "../../../src/app/config/load.ts";
 
 let dir: string;
@@ -19,11 +21,11 @@ async function warningsOf(config: unknown): Promise<readonly string[]> {
 it("reports entries in tool lists that name no tool", async () => {
   const warnings = await warningsOf({
     tools: { allow: ["group:plugins", "raed", "group:fs", "r*"], deny: ["browser", "group:web", "exce"] },
-    agents: { list: [{ id: "a", tools: { alsoAllow: ["cron", "Exec ", "bash", "message"] } }] },
+    agents: { list: [{ id: "a", tools: { alsoAllow: ["canvas", "cron", "Exec ", "bash", "message"] } }] },
   });
   expect(warnings).toHaveLength(4);
   expect(warnings.join("\n")).toMatch(
-    /tools\.allow.*"group:plugins" names no tool of this gateway; groups are group:fs[^]*"raed"[^]*tools\.deny.*"exce"[^]*agents\.list.*"cron"/,
+    /tools\.allow.*"group:plugins" names no tool of this gateway; groups are group:fs[^]*"raed"[^]*tools\.deny.*"exce"[^]*agents\.list.*"canvas"/,
   );
 });
 
@@ -35,6 +37,8 @@ it("warns of programs in safeBins that still need approval", async () => {
 });
 
 it("says nothing of lists that mean something", async () => {
+  const allow = ["session_status", "web_fetch", "image", "gateway"];
+  expect(await warningsOf({ tools: { allow } })).toEqual([]);
   expect(await warningsOf({ tools: { allow: ["*"], deny: ["exec"], exec: { safeBins: ["head"] } } })).toEqual([]);
 });
 
@@ -58,3 +62,12 @@ it("names keys of senders that match nobody, or somebody whom another key names"
     /"channel:telegram:7" is the same sender as "telegram:7"; both hold[^]*"user:8" matches nobody: the config sets up no channel "user"[^]*"e164:ada"[^]*"id:" matches nobody: it names no sender[^]*"whatsapp:9"[^]*"slack:U1" matches nobody: these entries are for telegram alone/,
   );
 });
+
+it.each([{ profile: "minimal" }, { allow: ["web_fetch"] }])(
+  "an agent with tools like %j has some, as the doctor sees it",
+  async (tools) => {
+    expect(await toolsCheck(configSchema.parse({ tools })).run(AbortSignal.timeout(10_000))).toEqual([
+      { status: "ok", message: "Every agent has tools." },
+    ]);
+  },
+);

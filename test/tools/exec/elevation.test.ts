@@ -24,17 +24,22 @@ const GUEST: Acting["principal"] = { kind: "member", id: "telegram:77" };
 interface Wish {
   readonly level?: Elevation["level"];
   readonly elevated?: boolean;
+  /** What else the call says. */
+  readonly call?: Readonly<Record<string, string>>;
+  /** The run's commands are on the machine, and a sandbox works, or none does. */
+  readonly usual?: "machine" | "machine without a sandbox";
   readonly acting?: Partial<Acting>;
   readonly exec?: Partial<ExecSettings>;
 }
 
 /** Runs `pwd > where` in a sandbox, which is a directory of its own, or outside of it. */
-async function run({ level, elevated, acting = {}, exec = {} }: Wish) {
+async function run({ level, elevated, call = {}, usual, acting = {}, exec = {} }: Wish) {
   const asked: ApprovalQuestion[] = [];
   const settings = agentSettings(workspace, { exec: { security: "allowlist", ask: "on-miss", ...exec } });
   const machine = hostBackends({ settings, rights: "owner", deniedPaths: [] }).exec;
   const sandbox: ExecBackend = {
     ...machine,
+    isSandbox: true,
     isolated: true,
     note: "Commands run in a sandbox.",
     directory: () => machine.directory("inside", workspace),
@@ -43,7 +48,8 @@ async function run({ level, elevated, acting = {}, exec = {} }: Wish) {
   const tool = execTool({
     settings: settings.exec,
     rules: noRules,
-    backend: sandbox,
+    backend: usual === undefined ? sandbox : machine,
+    ...(usual === "machine" && { sandboxed: sandbox }),
     hasOwnerRights: whole.principal.kind === "owner",
     ...(level && { elevation: { level, backend: machine, acting: whole } }),
   });
@@ -56,7 +62,10 @@ async function run({ level, elevated, acting = {}, exec = {} }: Wish) {
       },
     },
   };
-  const result = await tool.run({ command: "pwd > where", ...(elevated !== undefined && { elevated }) }, context);
+  const result = await tool.run(
+    { command: "pwd > where", ...call, ...(elevated !== undefined && { elevated }) },
+    context,
+  );
   const ran = (dir: string) => existsSync(join(workspace, dir, "where"));
   const where = { inside: ran("inside"), outside: ran(".") };
   for (const dir of ["inside", "."]) rmSync(join(workspace, dir, "where"), { force: true });
@@ -103,6 +112,37 @@ describe("a command of a sandboxed run", () => {
     expect(await run({ level: "full", exec: { security: "deny" } })).toMatchObject({ inside: false, outside: false });
     expect((await run({ level: "full", acting: { exec: { ask: "always" } } })).asked).toHaveLength(1);
     expect(await run({ level: "full", acting: { exec: { security: "deny" } } })).toMatchObject({ outside: false });
+  });
+});
+
+describe("a call that says where or how strictly its command runs", () => {
+  const inside = { inside: true, outside: false };
+  const nowhere = { inside: false, outside: false };
+
+  it("keeps it in the sandbox with host: sandbox, whatever else lets it out", async () => {
+    for (const wish of [{}, { level: "full" }, { elevated: true, level: "on" }, { usual: "machine" }] as const)
+      expect(await run({ ...wish, call: { host: "sandbox" } })).toMatchObject({ ...inside, asked: [] });
+    const none = await run({ usual: "machine without a sandbox", call: { host: "sandbox" } });
+    expect(none).toMatchObject(nowhere);
+    expect(none.text).toContain("no sandbox works");
+  });
+
+  it("gets it out of no sandbox with host: gateway, and to no other machine", async () => {
+    const refused = await run({ call: { host: "gateway" } });
+    expect(refused).toMatchObject({ ...nowhere, asked: [] });
+    expect(refused.text).toContain("elevated: true");
+    expect(await run({ level: "on", call: { host: "gateway" } })).toMatchObject({ outside: true });
+    expect((await run({ usual: "machine", call: { host: "node" } })).text).toContain("no other machine");
+  });
+
+  it("makes its command stricter and never looser", async () => {
+    const open = { usual: "machine", exec: { security: "full", ask: "off" } } as const;
+    expect((await run(open)).asked).toHaveLength(0);
+    expect((await run({ ...open, call: { ask: "always" } })).asked).toHaveLength(1);
+    expect((await run({ ...open, call: { security: "deny" } })).text).toContain("security: deny");
+    expect(await run({ ...open, call: { security: "allowlist" } })).toMatchObject(nowhere);
+    const strict = { usual: "machine", call: { security: "full", ask: "off" } } as const;
+    expect((await run(strict)).asked).toHaveLength(1);
   });
 });
 

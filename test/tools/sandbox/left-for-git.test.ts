@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { isHarmless } from "../../../src/tools/sandbox/git-settings.ts";
+import { isHarmless } from "../../../src/tools/host/repository/git-settings.ts";
 import { has, openGround, whyNoBwrap, type Ground } from "./fixture.ts";
 
 const why = has("git") ? whyNoBwrap : "Git is not installed";

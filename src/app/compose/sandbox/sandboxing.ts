@@ -77,29 +77,30 @@ export function backendsOf(
   agent: AgentSettings,
   acting: Acting,
   { host, machine, warn }: { readonly host: HostOptions; readonly machine: SandboxMachine; readonly warn: Warn },
-): Backends & Pick<ToolScene, "isSandboxed" | "elevation"> & Pick<ToolSet, "sandbox"> {
+): Backends & Pick<ToolScene, "isSandboxed" | "elevation" | "sandboxed"> & Pick<ToolSet, "sandbox"> {
   if (!agent.sandbox) return hostBackends(host);
   // A config that was changed since the start may name a backend that has not been tried.
   const { mode, backend } = agent.sandbox;
   if (mode === "auto" && !machine.known(backend)) background("trial of the sandbox", machine.probe(backend));
   const confined = confinedIn(agent, acting, machine);
-  const backends = sandboxBackends({
-    host,
-    confined,
-    place: {
-      settings: agent.sandbox,
-      machine,
-      owner: { agentId: agent.id, sessionKey: acting.sessionKey },
-      home: process.env["HOME"] ?? homedir(),
-      warn,
-    },
-  });
+  const place = {
+    settings: agent.sandbox,
+    machine,
+    owner: { agentId: agent.id, sessionKey: acting.sessionKey },
+    home: process.env["HOME"] ?? homedir(),
+    warn,
+  };
+  const backends = sandboxBackends({ host, confined, place });
+  const canBeIn = !confined.commands && agent.exec.host !== "gateway" && machine.known(backend)?.ok === true;
   const { elevated: level } = acting;
   // Where the config, or the conversation, wants every command in a sandbox, none leaves it.
   const isOpen = level !== undefined && agent.exec.host !== "sandbox";
   return {
     ...backends,
     isSandboxed: confined.files,
+    ...(canBeIn && {
+      sandboxed: sandboxBackends({ host, confined: { ...confined, commands: true }, place }).exec,
+    }),
     ...(isOpen && { elevation: { level, backend: hostBackends(host).exec, acting } }),
     ...(confined.commands && { sandbox: promptText(confined) }),
   };

@@ -38,7 +38,6 @@ async function prepareTurn(
   const [first] = queued.rows;
   if (!first) throw new Error("a turn needs a message");
   const kind = ports.kinds.of(first.message);
-  const facts = factsFor(first, session, kind);
   const turnId = turnIdOf(first);
   const media = await mediaOf(queued.rows, stopping, ports);
   await ports.journal.received.note(
@@ -47,6 +46,7 @@ async function prepareTurn(
   );
   const events = await claimEvents(session, turnId, ports.journal.events);
   const acting = actingOf(queued.rows, session, ports);
+  const facts = { ...factsFor(first, session, kind), principal: acting.principal };
   const body = bodyFor(queued, session, agent, { ports, media, events, acting });
   const turn = {
     entryId: turnId,

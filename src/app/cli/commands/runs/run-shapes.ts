@@ -43,6 +43,14 @@ const receipt = z.looseObject({
   engineDegraded: z.string().optional(),
   trigger: z.string().optional(),
   plugin: z.string().optional(),
+  principal: z
+    .looseObject({
+      kind: z.string(),
+      id: z.string(),
+      name: z.string().optional(),
+      setUpBy: z.string().optional(),
+    })
+    .optional(),
   candidates: z.array(model).optional(),
   tries: z.array(tried).optional(),
   skipped: z.array(skipped).optional(),

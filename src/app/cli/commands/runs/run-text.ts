@@ -1,4 +1,5 @@
 import { removedText } from "../../../../types/tool-policy.ts";
+import { principalText } from "../../../../types/run/principal.ts";
 import { refusedText } from "../../../../types/run/run.ts";
 import { unaskedText } from "../../../../types/run/unasked.ts";
 import { sourcesText } from "../../../../types/run/untrusted.ts";
@@ -46,6 +47,7 @@ function head(io: Io, { run }: WholeRun): string {
     ["Ended", timeOf(run.at)],
     ["Result", run.result],
     ["Began by", plugin === undefined ? trigger : `${trigger} (plugin ${plugin})`],
+    ["Acted for", receipt.principal && principalText(receipt.principal)],
     ["Model", answeredBy(receipt)],
     ["Key", profile],
     ["Engine", engineText(receipt)],

@@ -1,0 +1,184 @@
+import { createHash } from "node:crypto";
+import { access, constants, lstat, readdir, realpath, stat } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import type { SteeredCommand, Steering } from "../../../types/run/backend.ts";
+import { errorCode, isMissing } from "../../../utils/missing.ts";
+import { readRegular } from "../../../utils/read-regular.ts";
+import { namesOfProgram } from "../../exec/programs/kinds.ts";
+import { hashOf } from "../named-files.ts";
+import { repositoriesAbove, repositoryOf, textAt, type Repository } from "./find-repository.ts";
+import { submodulesIn } from "./git-index.ts";
+import { remotesIn, riskyIn } from "./git-settings.ts";
+
+/** Programs that read Git's settings from the directory that they run in, besides `git` and `git-…`. */
+const READERS = new Set("gh glab hub tig gitk lazygit gitui jj stg".split(" "));
+/** Words of Git's commands that open another repository, and run its hooks where it lies on this machine. */
+const TRANSFERS = /^(?:push|pull|fetch|clone|ls-remote|remote|send-pack|fetch-pack|--remote.*)$/;
+/** `host:path` and `scheme://host`; everything else is a path of this machine. */
+const ELSEWHERE = /^(?!file:)(?:[a-z][a-z0-9+.-]*:\/\/|[\w.@-]+:)/i;
+
+const MOST_CONFIG_BYTES = 100_000;
+const MOST_INDEX_BYTES = 64 * 1024 * 1024;
+const MOST_SUBMODULES = 50;
+const MOST_DEPTH = 3;
+
+interface Finding {
+  /** Completes "may start another program:". */
+  readonly why: string;
+  /** Changes with what is behind it. */
+  readonly content: string;
+}
+
+/**
+ * What in the files of a repository may make a program start another one, although the words of the command do not say so: Git's
+ * settings, hooks, a rebase that is under way, and repositories on this machine that it sends to. Undefined when there is nothing, or
+ * when the program reads no repository. `cwd` is absolute and has no links. Never rejects.
+ */
+export async function steeringOf({ words, program }: SteeredCommand, cwd: string): Promise<Steering | undefined> {
+  const names = [words[0], program?.path, program?.real];
+  const programs = names.flatMap((name) => (name === undefined ? [] : namesOfProgram(name)));
+  const found = [
+    ...(programs.some(readsGit) ? await findingsOf(words, cwd) : []),
+    ...(programs.includes("hg") ? await mercurialAbove(cwd) : []),
+  ];
+  const [first] = found;
+  if (!first) return undefined;
+  return { why: first.why, content: createHash("sha256").update(JSON.stringify(found)).digest("hex") };
+}
+
+const readsGit = (name: string): boolean => name === "git" || name.startsWith("git-") || READERS.has(name);
+
+async function findingsOf(words: readonly string[], cwd: string): Promise<readonly Finding[]> {
+  const repositories = await repositoriesAbove(cwd);
+  const each = await Promise.all(
+    repositories.map(async (one) => [...(await stepsIn(one, words)), ...(await inRepository(one, 0))]),
+  );
+  const found = each.flat();
+  return words.some((word) => TRANSFERS.test(word)) ? [...found, ...(await nearbyIn(repositories, words, cwd))] : found;
+}
+
+async function inRepository(repository: Repository, depth: number): Promise<readonly Finding[]> {
+  const { gitDir, commonDir, isOdd } = repository;
+  if (isOdd) return [{ why: `${named(gitDir)}, which is not understood`, content: "" }];
+  const settings = [...new Set([join(commonDir, "config"), join(gitDir, "config.worktree")])];
+  const found = await Promise.all([
+    ...settings.map(settingsIn),
+    hooksIn(join(commonDir, "hooks")),
+    submodulesOf(repository, depth),
+  ]);
+  return found.flat();
+}
+
+async function settingsIn(path: string): Promise<readonly Finding[]> {
+  try {
+    const text = (await readRegular(await realpath(path), MOST_CONFIG_BYTES)).toString("utf8");
+    const risky = riskyIn(text);
+    return risky === undefined ? [] : [{ why: `${risky} in ${named(path)}`, content: text }];
+  } catch (error) {
+    return isMissing(error) || errorCode(error) === "ENOTDIR"
+      ? []
+      : [{ why: `${named(path)}, which cannot be read`, content: "" }];
+  }
+}
+
+/** The agent may choose a name so that a person reads something else. */
+const PLAIN = /^[\w./ -]{1,200}$/;
+const named = (path: string): string => (PLAIN.test(path) ? path : "a file with an odd name");
+
+async function hooksIn(dir: string): Promise<readonly Finding[]> {
+  const names = await readdir(dir).catch(() => []);
+  const found = await Promise.all(
+    names.filter((name) => !name.endsWith(".sample")).map((name) => hookAt(join(dir, name), name)),
+  );
+  return found.flat();
+}
+
+async function hookAt(path: string, name: string): Promise<readonly Finding[]> {
+  try {
+    await access(path, constants.X_OK);
+  } catch {
+    // Git runs no hook that is not executable.
+    return [];
+  }
+  return [{ why: `the hook ${named(name)} of the repository`, content: await hashOf(path) }];
+}
+
+/** A rebase goes on with the steps that a file lists, and a step may be a command. */
+async function stepsIn({ gitDir }: Repository, words: readonly string[]): Promise<readonly Finding[]> {
+  if (!words.includes("rebase")) return [];
+  const path = join(gitDir, "rebase-merge", "git-rebase-todo");
+  if ((await lstat(path).catch(() => undefined)) === undefined) return [];
+  const text = await textAt(path, MOST_CONFIG_BYTES);
+  if (text !== undefined && !/^\s*(?:x|exec)\b/m.test(text)) return [];
+  return [{ why: "a step of the rebase that is under way", content: text ?? "" }];
+}
+
+/** `git status` and others run Git in each submodule, by the settings of that. */
+async function submodulesOf({ gitDir, tree }: Repository, depth: number): Promise<readonly Finding[]> {
+  if (tree === undefined) return [];
+  const paths = await submodulePaths(gitDir);
+  if (paths === undefined || paths.length > MOST_SUBMODULES || (depth >= MOST_DEPTH && paths.length > 0))
+    return [{ why: "its submodules, which cannot be looked at", content: "" }];
+  const inside = await Promise.all(
+    paths.map(async (path) => {
+      const repository = await repositoryOf(join(tree, path));
+      return repository ? inRepository(repository, depth + 1) : [];
+    }),
+  );
+  return inside.flat();
+}
+
+async function submodulePaths(gitDir: string): Promise<readonly string[] | undefined> {
+  const names = await readdir(gitDir).catch(() => []);
+  const files = names.filter((name) => name === "index" || name.startsWith("sharedindex."));
+  const each = await Promise.all(files.map((name) => submodulesAt(join(gitDir, name))));
+  return each.every((paths) => paths !== undefined) ? [...new Set(each.flat())] : undefined;
+}
+
+async function submodulesAt(path: string): Promise<readonly string[] | undefined> {
+  try {
+    return submodulesIn(await readRegular(await realpath(path), MOST_INDEX_BYTES));
+  } catch {
+    // It is a device, too large, or was replaced meanwhile.
+    return undefined;
+  }
+}
+
+/** Repositories on this machine that a command sends to or fetches from: their hooks and settings run here. */
+async function nearbyIn(
+  repositories: readonly Repository[],
+  words: readonly string[],
+  cwd: string,
+): Promise<readonly Finding[]> {
+  const named = await Promise.all(words.slice(1).map(async (word) => ((await isNearby(word, cwd)) ? [word] : [])));
+  const configured = await Promise.all(repositories.map(({ commonDir }) => addressesOf(commonDir)));
+  return [...named, ...configured]
+    .flat()
+    .map((content) => ({ why: "a repository on this machine, whose hooks run", content }));
+}
+
+async function isNearby(word: string, cwd: string): Promise<boolean> {
+  const path = word.replace(/^--?[\w-]+=/, "");
+  if (/^(?:\.{0,2}\/|\.\.?$|~|file:)/i.test(path)) return true;
+  const dirs = [path, `${path}.git`].map((name) => resolve(cwd, name));
+  const found = await Promise.all(dirs.map((dir) => stat(dir).catch(() => undefined)));
+  return found.some((facts) => facts?.isDirectory() === true);
+}
+
+/** Addresses of this machine that the settings name, and files that older versions of Git read addresses from. */
+async function addressesOf(commonDir: string): Promise<readonly string[]> {
+  const text = (await textAt(join(commonDir, "config"), MOST_CONFIG_BYTES)) ?? "";
+  const old = await Promise.all(["remotes", "branches"].map((name) => readdir(join(commonDir, name)).catch(() => [])));
+  return [...remotesIn(text).addresses.filter((address) => !ELSEWHERE.test(address)), ...old.flat()];
+}
+
+/** Mercurial's settings name hooks, aliases and programs. */
+async function mercurialAbove(cwd: string): Promise<readonly Finding[]> {
+  const found: Finding[] = [];
+  for (let at = cwd, above = ""; at !== above; above = at, at = resolve(at, "..")) {
+    const path = join(at, ".hg", "hgrc");
+    const isThere = (await lstat(path).catch(() => undefined)) !== undefined;
+    if (isThere) found.push({ why: `the settings in ${named(path)}`, content: await hashOf(path) });
+  }
+  return found;
+}

@@ -11,6 +11,7 @@ import type { ModelRef, ThinkLevel } from "../../types/run/model.ts";
 import type { AgentSettings, CompactionSettings, ExecSettings, MessageToolSettings } from "../../types/settings.ts";
 import { heartbeatOf } from "./heartbeat.ts";
 import { mediaOf } from "./media-settings.ts";
+import { memorySearchOf } from "./memory-settings.ts";
 import { agentStop, type Stop } from "./keys/narrowing.ts";
 import type { Config } from "./schema.ts";
 
@@ -71,6 +72,7 @@ function resolveAgent(config: Config, entry: Entry, places: Places & { isDefault
     ...(toolResultMaxChars !== undefined && { toolResultMaxChars }),
     ...pruningOf(defaults.contextPruning),
     ...mediaOf(defaults),
+    ...memorySearchOf(config, entry),
     get timezone() {
       return (timezone ??= Intl.DateTimeFormat().resolvedOptions().timeZone);
     },

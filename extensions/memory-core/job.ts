@@ -55,6 +55,8 @@ export interface Hit {
   /** From 0 to 1, by the ranks in all indexes: 1 is the first in each. It compares the hits of one search only. */
   readonly score: number;
   readonly snippet: string;
+  /** Where the untrusted content is from that the part has; unset when it is known to have none. */
+  readonly untrusted?: string;
 }
 
 /** The state of the index. */
@@ -94,4 +96,6 @@ export interface Answer {
   readonly vectors?: VectorState;
   /** Of `get`; unset when there is no such note. */
   readonly text?: string;
+  /** Its lines, from 1, that a conversation wrote which had read untrusted content. */
+  readonly untrusted?: { readonly lines: readonly number[]; readonly sources: string };
 }

@@ -1,4 +1,5 @@
 import { parentPort } from "node:worker_threads";
+import { UntrustedLines, changesFileOf } from "./changes.ts";
 import { IndexFile } from "./index-file.ts";
 import type { Answer, Job } from "./job.ts";
 import { readNote } from "./notes.ts";
@@ -16,7 +17,8 @@ function indexOf({ place }: Job): OpenIndex {
   const known = open.get(place.db);
   if (known) return known;
   const file = new IndexFile(place);
-  const index = { file, vectors: new Vectors(file) };
+  const untrusted = new UntrustedLines(changesFileOf(place.db));
+  const index = { file, vectors: new Vectors(file), untrusted };
   open.set(place.db, index);
   return index;
 }
@@ -24,7 +26,9 @@ function indexOf({ place }: Job): OpenIndex {
 async function answer(job: Job): Promise<Answer> {
   if (job.kind === "get") {
     const text = readNote(job.place.workspace, job.path);
-    return text === undefined ? NOTHING : { ...NOTHING, text };
+    if (text === undefined) return NOTHING;
+    const untrusted = new UntrustedLines(changesFileOf(job.place.db)).in(job.path, text);
+    return { ...NOTHING, text, ...(untrusted && { untrusted }) };
   }
   const index = indexOf(job);
   if (job.kind === "search") return search(index, job);

@@ -76,14 +76,25 @@ export function fused(byWords: Scores, byVectors: Scores, weight: number): Score
   return new Map([...ids].map((id) => [id, scoreOf(id)]));
 }
 
+/** A hit with its whole text. */
+interface FoundPart {
+  readonly path: string;
+  readonly text: string;
+  readonly hit: Hit;
+}
+
 /** The best chunks, best first. */
-export function hitsOf(db: DatabaseSync, generation: number, { scores, isPrivate, maxResults }: Found): readonly Hit[] {
+export function hitsOf(
+  db: DatabaseSync,
+  generation: number,
+  { scores, isPrivate, maxResults }: Found,
+): readonly FoundPart[] {
   const chunk = db.prepare(`SELECT path, startLine, endLine, text FROM chunks_${generation} WHERE id = ?`);
   return [...scores]
     .toSorted(([a, x], [b, y]) => y - x || a - b)
     .flatMap(([id, score]) => {
       const row = chunk.get(id);
-      return row ? [hitOf(row, score)] : [];
+      return row ? [{ path: String(row["path"]), text: String(row["text"]), hit: hitOf(row, score) }] : [];
     })
     .filter(({ path }) => isPrivate || path !== CURATED)
     .slice(0, maxResults);

@@ -1,3 +1,4 @@
+import type { UntrustedLines } from "./changes.ts";
 import type { IndexFile } from "./index-file.ts";
 import type { Answer, Job, SearchMode, VectorSettings, VectorState } from "./job.ts";
 import { fused, hitsOf, scoresByVectors, scoresByWords, type Scores } from "./search-index.ts";
@@ -14,12 +15,13 @@ const NO_SCORES: Scores = new Map();
 export interface OpenIndex {
   readonly file: IndexFile;
   readonly vectors: Vectors;
+  readonly untrusted: UntrustedLines;
 }
 
 type Search = Job & { readonly kind: "search" };
 
 /** Brings the index up to date as far as that is quick, and searches it. Without vectors it finds what the words find, and says why. */
-export async function search({ file, vectors }: OpenIndex, job: Search): Promise<Answer> {
+export async function search({ file, vectors, untrusted }: OpenIndex, job: Search): Promise<Answer> {
   const state = file.sync(BEFORE_SEARCH_MS);
   const generation = file.current();
   const meant = await byVectors({ file, vectors }, job);
@@ -31,7 +33,11 @@ export async function search({ file, vectors }: OpenIndex, job: Search): Promise
       mode === "keyword" ? words : fused(words, meant.scores ?? NO_SCORES, weightIn(mode, job.place.vectors));
     return hitsOf(db, generation, { scores, isPrivate: job.isPrivate, maxResults: job.maxResults });
   });
-  return { state, hits, mode, ...(meant.state && { vectors: meant.state }) };
+  const marked = hits.map((hit) => {
+    const found = untrusted.in(hit.path, hit.text);
+    return { ...hit.hit, ...(found && { untrusted: found.sources }) };
+  });
+  return { state, hits: marked, mode, ...(meant.state && { vectors: meant.state }) };
 }
 
 const modeOf = ({ mode = "hybrid" }: Search, scores: Scores | undefined): SearchMode => (scores ? mode : "keyword");
@@ -45,7 +51,7 @@ interface Meant {
   readonly state?: VectorState;
 }
 
-async function byVectors({ file, vectors }: OpenIndex, job: Search): Promise<Meant> {
+async function byVectors({ file, vectors }: Omit<OpenIndex, "untrusted">, job: Search): Promise<Meant> {
   const { vectors: settings } = job.place;
   if (!settings) return {};
   if (job.withoutVectors !== undefined) return { state: vectors.state(settings, { failed: job.withoutVectors }) };

@@ -72,13 +72,18 @@ function searchTool(memory: Memory, scene: ToolScene): Tool<z.infer<typeof searc
       if ("failed" in outcome) return unavailable(outcome.failed);
       const least = minScore ?? usual?.minScore ?? 0;
       const hits = outcome.hits.filter(({ score }) => score >= least);
-      return resultOf({ results: hits.map(resultOfHit), ...stateShown(outcome, usual?.vectorsProblem) });
+      const shown = { results: hits.map(resultOfHit), ...stateShown(outcome, usual?.vectorsProblem) };
+      return marked(
+        resultOf(shown),
+        hits.flatMap(({ untrusted }) => untrusted ?? []),
+      );
     },
   };
 }
 
-const resultOfHit = (hit: Hit) => ({
+const resultOfHit = ({ untrusted, ...hit }: Hit) => ({
   ...hit,
+  ...(untrusted !== undefined && { origin: "untrusted", from: untrusted }),
   source: "memory",
   corpus: "memory",
   citation: `Source: ${hit.path}#${hit.startLine}`,
@@ -109,7 +114,10 @@ function getTool(memory: Memory, scene: ToolScene): Tool<z.infer<typeof getInput
       if (path === CURATED && !isPrivate(scene)) throw new Error(`${CURATED} is only for the owner's private chats.`);
       const outcome = await memory.get(placeIn(memory, scene, context), path);
       if ("failed" in outcome) return unavailable(outcome.failed);
-      return resultOf({ path, ...partOf(outcome, { from, lines }) });
+      const part = partOf(outcome, { from, lines });
+      const isIn = (line: number) => line >= part.from && line < part.from + part.lines;
+      const untrusted = outcome.untrusted?.lines.some(isIn) === true ? [outcome.untrusted.sources] : [];
+      return marked(resultOf({ path, ...part, ...(untrusted.length > 0 && { origin: "untrusted" }) }), untrusted);
     },
   };
 }
@@ -130,6 +138,12 @@ const resultOf = (value: Readonly<Record<string, unknown>>): ToolResult => ({
   content: [{ type: "text", text: JSON.stringify(value, null, 1) }],
   details: value,
 });
+
+/** A conversation that is shown such lines has read untrusted content, as the one that wrote them had. */
+const marked = (result: ToolResult, sources: readonly string[]): ToolResult =>
+  sources.length === 0
+    ? result
+    : { ...result, details: { ...result.details, externalContent: { untrusted: true, source: "notes" } } };
 
 const unavailable = (why: string): ToolResult => ({
   ...resultOf({

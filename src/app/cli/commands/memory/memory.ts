@@ -1,18 +1,9 @@
-import { homedir } from "node:os";
 import { degradedIn } from "../../../../../extensions/memory-core/degraded.ts";
 import type { Answer, Place } from "../../../../../extensions/memory-core/job.ts";
-import { Memory, type Outcome } from "../../../../../extensions/memory-core/memory.ts";
-import { OpenClawError } from "../../../../types/errors.ts";
 import type { AgentSettings } from "../../../../types/settings.ts";
-import { resolveAgents } from "../../../config/settings.ts";
 import { writeJson, type Io } from "../../io.ts";
-import { requireState } from "../../state.ts";
 import { pairs, showDuration } from "../../table.ts";
-
-export interface MemoryFlags {
-  readonly agent?: string;
-  readonly json?: boolean;
-}
+import { answerOf, openFor, type MemoryFlags } from "./open.ts";
 
 export interface IndexFlags extends MemoryFlags {
   readonly force?: boolean;
@@ -47,25 +38,6 @@ export async function memorySearch(io: Io, query: string, flags: SearchFlags): P
   else io.out(hits.map((hit) => pairs(io, [[`${hit.path}#${hit.startLine}`, hit.snippet]])).join(""));
   if (flags.json !== true && degraded !== undefined) io.err(`Degraded: ${degraded}.\n`);
   return hits.length === 0 ? 1 : 0;
-}
-
-async function openFor(io: Io, { agent: id }: MemoryFlags) {
-  const { config, paths } = await requireState(io);
-  const agents = resolveAgents(config, { home: io.env["HOME"] ?? homedir(), stateDir: paths.stateDir });
-  const agent = id === undefined ? agents[0] : agents.find((one) => one.id === id);
-  if (!agent) {
-    throw new OpenClawError("NOT_FOUND", {
-      message: `There is no agent ${id}.`,
-      fix: `The agents are: ${agents.map((one) => one.id).join(", ")}.`,
-    });
-  }
-  const memory = new Memory(paths.stateDir);
-  return { memory, agent, place: memory.placeOf(agent) };
-}
-
-function answerOf(outcome: Outcome): Answer {
-  if ("failed" in outcome) throw new Error(`the index cannot be used: ${outcome.failed}`);
-  return outcome;
 }
 
 interface Shown {

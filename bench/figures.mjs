@@ -47,6 +47,33 @@ export function webFigures({ ours }) {
   ];
 }
 
+/** How well and how fast notes are found. The limits of the search were chosen with two thirds of the questions. */
+export function memoryFigures({ ours: [row] }) {
+  const answered = Object.entries(row.quality).flatMap(([mode, parts]) =>
+    [
+      ["chosen with", parts.tuned],
+      ["held back", parts.heldBack],
+    ].flatMap(([name, { recall, mrr }]) => [
+      figure(`notes, ${mode}: questions answered in 6, ${name}`, {
+        here: exactly(recall),
+        ...(mode === "keyword" && { target: atLeast(0.85) }),
+      }),
+      figure(`notes, ${mode}: mean of 1/rank, ${name}`, { here: exactly(mrr) }),
+    ]),
+  );
+  const speed = (name, unit, value, target) =>
+    figure(`notes, ${row.chunks} parts: ${name}`, { unit, here: exactly(value), target });
+  return [
+    ...answered,
+    speed("first index", "parts/s", row.indexedPerS, atLeast(1000)),
+    speed("search, p50", "ms", row.searchP50),
+    speed("search, p95", "ms", row.searchP95, atMost(50)),
+    speed("event loop late, p99", "ms", row.loopP99Ms),
+    speed("heap of the gateway's thread, more", "MiB", row.heapMiB),
+    speed("memory of the process, more", "MiB", row.rssMiB),
+  ];
+}
+
 export function startFigures({ ours, floor }) {
   const starts = (rows) => rows.flatMap((row) => row.rows);
   const healthz = (row) => row.healthz;

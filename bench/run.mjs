@@ -45,6 +45,7 @@ const experiments = {
   policy: { run: ["policy.mjs", "500", "2000"], figures: F.policyFigures },
   schemas: { run: ["schemas.mjs"], figures: F.schemaFigures },
   web: { run: ["web.mjs", "15"], figures: F.webFigures },
+  memory: { run: ["memory.mjs", "50000", "300"], figures: F.memoryFigures },
   plugins: { run: ["plugins.mjs", "15", "100", "3"], figures: F.pluginFigures },
 };
 

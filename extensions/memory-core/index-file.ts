@@ -1,17 +1,12 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
-import { DatabaseSync } from "node:sqlite";
-import { CHUNKING, chunksOf } from "./chunks.ts";
+import type { DatabaseSync } from "node:sqlite";
+import { createHash } from "node:crypto";
+import { chunksOf } from "./chunks.ts";
+import { begin, complete, countOf, generationOf, generationToFill, inOne, openIndex } from "./generations.ts";
 import { noteFiles, readNote, type NoteFile } from "./notes.ts";
 import type { IndexState, Place } from "./job.ts";
-
-/** How an index is made. A generation that was made in another way is replaced. */
-const IDENTITY = `1; ${CHUNKING}; porter unicode61, trigram`;
-
-interface Generation {
-  readonly id: number;
-  readonly syncedAt: number | null;
-}
+import { makeVectorTables } from "./vector-sets.ts";
 
 /**
  * The index of one agent's notes. It is derived: whatever is wrong with the file, it is deleted and made again. A new generation
@@ -28,7 +23,7 @@ export class IndexFile {
     this.#place = place;
     mkdirSync(dirname(place.db), { recursive: true, mode: 0o700 });
     try {
-      this.#db = open(place.db);
+      this.#db = opened(place.db);
     } catch (error) {
       this.#db = this.#renewed(error);
     }
@@ -53,7 +48,7 @@ export class IndexFile {
     if (!isDamage(error)) throw error;
     for (const end of ["", "-wal", "-shm"]) rmSync(`${this.#place.db}${end}`, { force: true });
     this.#degraded = "the index was damaged and is made again";
-    return open(this.#place.db);
+    return opened(this.#place.db);
   }
 
   /** The generation that is searched. */
@@ -120,24 +115,16 @@ export class IndexFile {
   }
 }
 
-function open(path: string): DatabaseSync {
-  const db = new DatabaseSync(path);
+function opened(path: string): DatabaseSync {
+  const db = openIndex(path);
   try {
-    db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA busy_timeout = 5000;");
-    db.exec(`CREATE TABLE IF NOT EXISTS generations (
-      id INTEGER PRIMARY KEY AUTOINCREMENT, identity TEXT NOT NULL, state TEXT NOT NULL UNIQUE, syncedAt INTEGER)`);
-    const current = generationOf(db, "current");
-    if (!current) inOne(db, () => begin(db, "current"));
-    else if (identityOf(db, current.id) !== IDENTITY) inOne(db, () => renewBuilding(db));
+    makeVectorTables(db);
     return db;
   } catch (error) {
     db.close();
     throw error;
   }
 }
-
-const generationToFill = (db: DatabaseSync): number =>
-  (generationOf(db, "building") ?? generationOf(db, "current"))?.id ?? begin(db, "current");
 
 /** The notes that a generation has not as they are now, and the paths of those that are gone. */
 function compare(db: DatabaseSync, id: number, workspace: string) {
@@ -149,56 +136,6 @@ function compare(db: DatabaseSync, id: number, workspace: string) {
     changed: files.filter(({ path, version }) => known.get(path) !== version),
     gone: [...known.keys()].filter((path) => !names.has(path)),
   };
-}
-
-/** A generation under construction is continued when it is made in the present way. */
-function renewBuilding(db: DatabaseSync): void {
-  const building = generationOf(db, "building");
-  if (!building || identityOf(db, building.id) !== IDENTITY) begin(db, "building");
-}
-
-function generationOf(db: DatabaseSync, state: "current" | "building"): Generation | undefined {
-  const row = db.prepare("SELECT id, syncedAt FROM generations WHERE state = ?").get(state);
-  if (!row) return undefined;
-  return { id: Number(row["id"]), syncedAt: row["syncedAt"] === null ? null : Number(row["syncedAt"]) };
-}
-
-const identityOf = (db: DatabaseSync, id: number): unknown =>
-  db.prepare("SELECT identity FROM generations WHERE id = ?").get(id)?.["identity"];
-
-const countOf = (db: DatabaseSync, table: string): number =>
-  Number(db.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.["n"]);
-
-/** Makes an empty generation; one of the same state is dropped. */
-function begin(db: DatabaseSync, state: "current" | "building"): number {
-  const old = generationOf(db, state);
-  if (old) drop(db, old.id);
-  const { lastInsertRowid } = db
-    .prepare("INSERT INTO generations (identity, state) VALUES (?, ?)")
-    .run(IDENTITY, state);
-  const id = Number(lastInsertRowid);
-  const contentless = "content='', contentless_delete=1";
-  db.exec(`
-    CREATE TABLE files_${id} (path TEXT PRIMARY KEY, version TEXT NOT NULL) WITHOUT ROWID;
-    CREATE TABLE chunks_${id} (id INTEGER PRIMARY KEY, path TEXT NOT NULL, startLine INTEGER NOT NULL,
-      endLine INTEGER NOT NULL, text TEXT NOT NULL);
-    CREATE INDEX chunks_path_${id} ON chunks_${id} (path);
-    CREATE VIRTUAL TABLE stems_${id} USING fts5(heading, path, text, ${contentless},
-      tokenize="porter unicode61 remove_diacritics 2");
-    CREATE VIRTUAL TABLE parts_${id} USING fts5(text, ${contentless}, tokenize="trigram remove_diacritics 1");`);
-  return id;
-}
-
-function drop(db: DatabaseSync, id: number): void {
-  for (const table of ["files", "chunks", "stems", "parts"]) db.exec(`DROP TABLE IF EXISTS ${table}_${id}`);
-  db.prepare("DELETE FROM generations WHERE id = ?").run(id);
-}
-
-/** Everything is in the generation: from now on it is the one that is searched. */
-function complete(db: DatabaseSync, id: number): void {
-  const current = generationOf(db, "current");
-  if (current && current.id !== id) drop(db, current.id);
-  db.prepare("UPDATE generations SET state = 'current', syncedAt = ? WHERE id = ?").run(Date.now(), id);
 }
 
 function dropFile(db: DatabaseSync, id: number, path: string): void {
@@ -218,27 +155,28 @@ interface Read {
 function takeFile(db: DatabaseSync, id: number, { file, text }: Read): void {
   dropFile(db, id, file.path);
   if (text === undefined) return;
-  const chunk = db.prepare(`INSERT INTO chunks_${id} (path, startLine, endLine, text) VALUES (?, ?, ?, ?)`);
+  const chunk = db.prepare(
+    `INSERT INTO chunks_${id} (path, startLine, endLine, heading, text, hash) VALUES (?, ?, ?, ?, ?, ?)`,
+  );
   const stems = db.prepare(`INSERT INTO stems_${id} (rowid, heading, path, text) VALUES (?, ?, ?, ?)`);
   const parts = db.prepare(`INSERT INTO parts_${id} (rowid, text) VALUES (?, ?)`);
   for (const { heading, startLine, endLine, text: body } of chunksOf(text)) {
-    const { lastInsertRowid } = chunk.run(file.path, startLine, endLine, body);
+    const { lastInsertRowid } = chunk.run(
+      file.path,
+      startLine,
+      endLine,
+      heading,
+      body,
+      hashOf([file.path, heading, body]),
+    );
     stems.run(lastInsertRowid, heading, file.path, body);
     parts.run(lastInsertRowid, `${heading}\n${body}`);
   }
   db.prepare(`INSERT INTO files_${id} (path, version) VALUES (?, ?)`).run(file.path, file.version);
 }
 
-function inOne(db: DatabaseSync, change: () => unknown): void {
-  db.exec("BEGIN IMMEDIATE");
-  try {
-    change();
-    db.exec("COMMIT");
-  } catch (error) {
-    if (db.isTransaction) db.exec("ROLLBACK");
-    throw error;
-  }
-}
+const hashOf = (parts: readonly string[]): string =>
+  createHash("sha256").update(parts.join("\n")).digest("hex").slice(0, 32);
 
 function twice<T>(use: () => T): T {
   try {

@@ -2,7 +2,28 @@
 export interface Place {
   readonly workspace: string;
   readonly db: string;
+  /** Notes are found by their words alone when unset. */
+  readonly vectors?: VectorSettings;
 }
+
+/** Who makes the vectors of texts. */
+export interface VectorSettings {
+  readonly provider: string;
+  readonly model: string;
+  /** What comes before `/embeddings`. */
+  readonly url: string;
+  readonly key?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Numbers of a vector; as many as the model gives when unset. */
+  readonly dimensions?: number;
+  readonly queryInputType?: string;
+  readonly documentInputType?: string;
+  /** What a hit by its vector counts, beside one by its words; both together are 1. */
+  readonly weight: number;
+}
+
+/** How a search finds notes. */
+export type SearchMode = "keyword" | "vector" | "hybrid";
 
 /** What the thread of the memory is asked. */
 export type Job =
@@ -13,9 +34,15 @@ export type Job =
       readonly maxResults: number;
       /** Whether `MEMORY.md` is searched too. */
       readonly isPrivate: boolean;
+      /** The best that is possible when unset. */
+      readonly mode?: SearchMode;
+      /** Why no vector may be asked for now. */
+      readonly withoutVectors?: string;
     }
   /** One slice of the work; `rebuild` begins a new generation. */
   | { readonly kind: "sync"; readonly place: Place; readonly rebuild: boolean }
+  /** Vectors of at most so many parts that have none; `rebuild` begins a new set. */
+  | { readonly kind: "embed"; readonly place: Place; readonly most: number; readonly rebuild: boolean }
   | { readonly kind: "status"; readonly place: Place }
   /** The text of a note. */
   | { readonly kind: "get"; readonly place: Place; readonly path: string };
@@ -25,9 +52,11 @@ export interface Hit {
   readonly path: string;
   readonly startLine: number;
   readonly endLine: number;
-  /** From 0 to 1, by the ranks in both indexes: 1 is the first in each. It compares the hits of one search only. */
+  /** From 0 to 1, by the ranks in all indexes: 1 is the first in each. It compares the hits of one search only. */
   readonly score: number;
   readonly snippet: string;
+  /** Where the untrusted content is from that the part has; unset when it is known to have none. */
+  readonly untrusted?: string;
 }
 
 /** The state of the index. */
@@ -42,9 +71,31 @@ export interface IndexState {
   readonly degraded?: string;
 }
 
+/** The vectors of the notes. */
+export interface VectorState {
+  readonly provider: string;
+  readonly model: string;
+  /** Numbers of a vector; unset before the first one. */
+  readonly dimensions?: number;
+  /** Parts of notes that have no vector yet. */
+  readonly pending: number;
+  /** All parts had a vector once, so they are used. */
+  readonly isComplete: boolean;
+  /** Why the last request gave no vectors. */
+  readonly failed?: string;
+  /** Tokens that the endpoint counted for this job. */
+  readonly tokens: number;
+}
+
 export interface Answer {
   readonly state: IndexState;
   readonly hits: readonly Hit[];
+  /** Of a search. */
+  readonly mode?: SearchMode;
+  /** Unset where none are configured. */
+  readonly vectors?: VectorState;
   /** Of `get`; unset when there is no such note. */
   readonly text?: string;
+  /** Its lines, from 1, that a conversation wrote which had read untrusted content. */
+  readonly untrusted?: { readonly lines: readonly number[]; readonly sources: string };
 }

@@ -1,31 +1,55 @@
 import { join } from "node:path";
-import { JobThread, background, programUrl, type JobFailure } from "openclaw/plugin-sdk";
-import type { Answer, Job, Place } from "./job.ts";
+import { JobThread, background, programUrl, type JobFailure, type ToolScene } from "openclaw/plugin-sdk";
+import { LATE } from "./embeddings.ts";
+import type { Answer, Job, Place, VectorSettings } from "./job.ts";
 
-const LIMITS = { jobMs: 30_000, idleMs: 60_000, heapMb: { old: 256, young: 32 } };
+const SEARCHING = { jobMs: 30_000, idleMs: 60_000, heapMb: { old: 256, young: 32 } };
+/** A server without a graphics card may take long for the vectors of a few notes. */
+const EMBEDDING = { jobMs: 150_000, idleMs: 5000, heapMb: { old: 256, young: 32 } };
+/** Parts of notes in one request; after a failure fewer. */
+const MOST_PARTS = 32;
+/** Milliseconds without requests after one failed. */
+const REST_MS = 60_000;
 
 export type Outcome = Answer | JobFailure;
 
-/** The memory of all agents. Files are read, indexed and searched in a thread, one job after the other. */
+/** Absolute paths. */
+export type NoteOwner = Pick<ToolScene["agent"], "id" | "workspace" | "memorySearch">;
+type NoteVectors = NonNullable<NonNullable<NoteOwner["memorySearch"]>["vectors"]>;
+
+type Asked = Omit<Job & { kind: "search" }, "kind" | "place" | "withoutVectors">;
+
+/**
+ * The memory of all agents. Files are read, indexed and searched in a thread, one job after the other. Vectors are asked for in
+ * another thread, so that no search waits for those of other notes.
+ */
 export class Memory {
-  readonly #thread = new JobThread<Job, Answer>(programUrl(import.meta.url, "memory-program"), LIMITS);
+  readonly #thread = new JobThread<Job, Answer>(programUrl(import.meta.url, "memory-program"), SEARCHING);
+  readonly #embedding = new JobThread<Job, Answer>(programUrl(import.meta.url, "memory-program"), EMBEDDING);
   /** Indexes that are being completed in the background. */
   readonly #completing = new Set<string>();
+  /** Why an endpoint was given up, and until when. */
+  readonly #resting = new Map<string, { readonly why: string; readonly until: number }>();
   readonly #stateDir: string;
 
   constructor(stateDir: string) {
     this.#stateDir = stateDir;
   }
 
-  /** `agent`: its id. The workspace is absolute. */
-  placeOf(agent: string, workspace: string): Place {
-    return { workspace, db: join(this.#stateDir, "state", "memory", `${encodeURIComponent(agent)}.sqlite`) };
+  /** The notes of an agent, with what the thread needs to know of its settings. */
+  placeOf({ id, workspace, memorySearch }: NoteOwner): Place {
+    const db = join(this.#stateDir, "state", "memory", `${encodeURIComponent(id)}.sqlite`);
+    const vectors = memorySearch?.vectors && revealed(memorySearch.vectors);
+    return { workspace, db, ...(vectors && { vectors }) };
   }
 
   /** Takes in changed notes for a moment and searches; what is left is taken in afterwards, in the background. */
-  async search(place: Place, asked: Omit<Job & { kind: "search" }, "kind" | "place">): Promise<Outcome> {
-    const outcome = await this.#thread.run({ kind: "search", place, ...asked });
-    if ("state" in outcome && outcome.state.pending > 0) this.#complete(place);
+  async search(place: Place, asked: Asked): Promise<Outcome> {
+    const resting = this.#restOf(place);
+    const job = { kind: "search", place, ...asked, ...(resting && { withoutVectors: resting }) } as const;
+    const outcome = await this.#thread.run(job);
+    if (!resting) this.#note(place, outcome);
+    if ("state" in outcome && isBehind(outcome)) this.#complete(place);
     return outcome;
   }
 
@@ -37,13 +61,31 @@ export class Memory {
     return this.#thread.run({ kind: "status", place });
   }
 
-  /** Brings the index up to date; `rebuild` makes all of it again. Searches are answered in between. */
+  /**
+   * Brings the index up to date, and the vectors where they are configured; `rebuild` makes all of it again. Searches are answered
+   * in between.
+   */
   async sync(place: Place, rebuild: boolean): Promise<Outcome> {
     let outcome = await this.#thread.run({ kind: "sync", place, rebuild });
     while ("state" in outcome && outcome.state.pending > 0) {
       // oxlint-disable-next-line no-await-in-loop -- each slice continues the one before it
       outcome = await this.#thread.run({ kind: "sync", place, rebuild: false });
     }
+    return place.vectors && "state" in outcome ? this.#embed(place, { text: outcome, rebuild }) : outcome;
+  }
+
+  /** A request that takes too long is followed by smaller ones. Another failure ends the work. */
+  async #embed(place: Place, { text, rebuild }: { text: Answer; rebuild: boolean }): Promise<Outcome> {
+    let outcome: Outcome = text;
+    let renew = rebuild;
+    for (let most = MOST_PARTS; most > 0;) {
+      // oxlint-disable-next-line no-await-in-loop -- each request continues the one before it
+      outcome = await this.#embedding.run({ kind: "embed", place, most, rebuild: renew });
+      renew = false;
+      if (isLate(outcome)) most = Math.floor(most / 4);
+      else if (!isUnfinished(outcome)) break;
+    }
+    this.#note(place, outcome);
     return outcome;
   }
 
@@ -53,4 +95,37 @@ export class Memory {
     const done = this.sync(place, false).finally(() => this.#completing.delete(place.db));
     background("indexing of notes", done);
   }
+
+  /** After a failure the endpoint is left alone for a while: each request could take as long as the one that failed. */
+  #note({ vectors }: Place, outcome: Outcome): void {
+    const why = "state" in outcome ? outcome.vectors?.failed : outcome.failed;
+    if (!vectors) return;
+    if (why === undefined) this.#resting.delete(vectors.url);
+    else this.#resting.set(vectors.url, { why, until: performance.now() + REST_MS });
+  }
+
+  #restOf({ vectors }: Place): string | undefined {
+    const resting = vectors && this.#resting.get(vectors.url);
+    return resting && performance.now() < resting.until ? resting.why : undefined;
+  }
+}
+
+const isBehind = (answer: Answer): boolean => answer.state.pending > 0 || isUnfinished(answer);
+
+const isUnfinished = (outcome: Outcome): boolean =>
+  "state" in outcome &&
+  outcome.vectors !== undefined &&
+  outcome.vectors.failed === undefined &&
+  outcome.vectors.pending > 0;
+
+const isLate = (outcome: Outcome): boolean => "failed" in outcome || outcome.vectors?.failed?.endsWith(LATE) === true;
+
+/** The thread gets the key as text: it is the place where the key leaves for its service. */
+function revealed({ key, headers, ...rest }: NoteVectors): VectorSettings {
+  const shown = Object.entries(headers ?? {}).map(([name, value]) => [name, value.reveal()] as const);
+  return {
+    ...rest,
+    ...(key && { key: key.reveal() }),
+    ...(shown.length > 0 && { headers: Object.fromEntries(shown) }),
+  };
 }

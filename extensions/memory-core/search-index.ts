@@ -1,6 +1,8 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { Hit } from "./job.ts";
+import type { Near } from "./nearest.ts";
 import { CURATED } from "./notes.ts";
+import { anyOf, partsOf, twoOf, wordsOf } from "./question.ts";
 
 /** The constant of reciprocal rank fusion. */
 const K = 60;
@@ -8,37 +10,37 @@ const K = 60;
 const POOL = 4;
 /** Chunks with a word from which on it is common, and below which it is rare. */
 const COMMON = 1000;
-const RARE = 20;
+const RARE = 5;
 const SNIPPET_CHARS = 700;
-/** Words of a question that say nothing of its subject. */
-const STOP_WORDS = new Set(
-  (
-    "a an and any are as at be been but by can could did do does for from get had has have he her his how i if in is it its me " +
-    "my of on or our she should so some that the their them they this to us was we were what when where which who whom whose " +
-    "why will with would you your about there"
-  ).split(" "),
-);
-const CJK = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}]/u;
-
-/** Both indexes; the words of the heading and the path count more. The second finds parts of words and scripts without spaces. */
-const INDEXES = [
-  { table: "stems", rank: "bm25(stems_#, 3.0, 2.0, 1.0)", weight: 1 },
-  { table: "parts", rank: "bm25(parts_#)", weight: 0.5 },
+/**
+ * The lists of hits that are fused. The words of the heading and the path count more. The second list finds parts of words and
+ * scripts without spaces, the third what has several words of the question, or others for the same things.
+ */
+const LISTS = [
+  { kind: "words", table: "stems", rank: "bm25(stems_#, 3.0, 2.0, 1.0)", weight: 1 },
+  { kind: "parts", table: "parts", rank: "bm25(parts_#)", weight: 0.5 },
+  { kind: "pairs", table: "stems", rank: "bm25(stems_#, 3.0, 2.0, 1.0)", weight: 1.5 },
 ] as const;
-const MOST_SCORE = INDEXES.reduce((sum, { weight }) => sum + weight / (K + 1), 0);
+const MOST_SCORE = LISTS.reduce((sum, { weight }) => sum + weight / (K + 1), 0);
 
-export interface Question {
-  readonly query: string;
+interface Wanted {
   readonly maxResults: number;
+}
+
+interface Found extends Wanted {
+  readonly scores: Scores;
   readonly isPrivate: boolean;
 }
 
-/** The best chunks of a generation, best first. */
-export function searchIndex(db: DatabaseSync, generation: number, asked: Question): readonly Hit[] {
-  const texts = textsFor(db, generation, wordsOf(asked.query));
+/** Chunks by their ids, each with a score from 0 to 1. */
+export type Scores = ReadonlyMap<number, number>;
+
+/** What a search by words finds in a generation. */
+export function scoresByWords(db: DatabaseSync, generation: number, asked: Wanted & { query: string }): Scores {
+  const matches = matchesFor(db, generation, wordsOf(asked.query));
   const scores = new Map<number, number>();
-  for (const { table, rank, weight } of INDEXES) {
-    const match = anyOf(texts[table]);
+  for (const { kind, table, rank, weight } of LISTS) {
+    const match = matches[kind];
     if (match === "") continue;
     const found = db
       .prepare(
@@ -48,30 +50,74 @@ export function searchIndex(db: DatabaseSync, generation: number, asked: Questio
       .all(match, asked.maxResults * POOL + 20);
     for (const [index, row] of found.entries()) {
       const id = Number(row["id"]);
-      scores.set(id, (scores.get(id) ?? 0) + weight / (K + index + 1));
+      scores.set(id, (scores.get(id) ?? 0) + (weight / MOST_SCORE) * scoreAt(index));
     }
   }
+  return scores;
+}
+
+/** The nearest texts. Of each counts by how much it is nearer than the last of them, which is as near as many others. */
+export function scoresByVectors(db: DatabaseSync, generation: number, near: readonly Near[]): Scores {
+  const chunks = db.prepare(`SELECT id FROM chunks_${generation} WHERE hash = ?`);
+  const first = near[0]?.likeness ?? 0;
+  const last = near.at(-1)?.likeness ?? 0;
+  const scores = near.flatMap(({ hash, likeness }) => {
+    const score = first > last ? (likeness - last) / (first - last) : 1;
+    return chunks.all(hash).map((row) => [Number(row["id"]), score] as const);
+  });
+  return new Map(scores);
+}
+
+/** Both together; the best of each counts the same apart from `weight`, which is that of vectors. */
+export function fused(byWords: Scores, byVectors: Scores, weight: number): Scores {
+  const best = Math.max(...byWords.values(), 0) || 1;
+  const ids = new Set([...byWords.keys(), ...byVectors.keys()]);
+  const scoreOf = (id: number) => (1 - weight) * ((byWords.get(id) ?? 0) / best) + weight * (byVectors.get(id) ?? 0);
+  return new Map([...ids].map((id) => [id, scoreOf(id)]));
+}
+
+/** A hit with its whole text. */
+interface FoundPart {
+  readonly path: string;
+  readonly text: string;
+  readonly hit: Hit;
+}
+
+/** The best chunks, best first. */
+export function hitsOf(
+  db: DatabaseSync,
+  generation: number,
+  { scores, isPrivate, maxResults }: Found,
+): readonly FoundPart[] {
   const chunk = db.prepare(`SELECT path, startLine, endLine, text FROM chunks_${generation} WHERE id = ?`);
   return [...scores]
     .toSorted(([a, x], [b, y]) => y - x || a - b)
     .flatMap(([id, score]) => {
       const row = chunk.get(id);
-      return row ? [hitOf(row, score / MOST_SCORE)] : [];
+      return row ? [{ path: String(row["path"]), text: String(row["text"]), hit: hitOf(row, score) }] : [];
     })
-    .filter(({ path }) => asked.isPrivate || path !== CURATED)
-    .slice(0, asked.maxResults);
+    .filter(({ path }) => isPrivate || path !== CURATED)
+    .slice(0, maxResults);
 }
 
+/** Reciprocal rank fusion. */
+const scoreAt = (index: number): number => 1 / (K + index + 1);
+
 /**
- * What each index is asked for. A word that very many chunks have tells little and costs most, so it counts only when all are
+ * What each list is made of. A word that very many chunks have tells little and costs most, so it counts only when all are
  * like that; parts are looked for where the word itself is rare.
  */
-function textsFor(db: DatabaseSync, generation: number, words: readonly string[]) {
-  const counted = words.map((word) => ({ word, count: countUpTo(db, { generation, word, most: COMMON }) }));
+function matchesFor(db: DatabaseSync, generation: number, words: readonly string[]) {
+  const countOf = (word: string) => countUpTo(db, { generation, word, most: COMMON });
+  const counted = words.map((word) => ({ word, count: countOf(word) }));
   const telling = counted.filter(({ count }) => count < COMMON);
-  const asked = telling.length > 0 ? telling : counted.slice(0, 3);
+  const asked = (telling.length > 0 ? telling : counted.slice(0, 3)).map(({ word }) => word);
   const rare = telling.filter(({ count }) => count < RARE);
-  return { stems: asked.map(({ word }) => word), parts: rare.flatMap(({ word }) => partsOf(word)) };
+  return {
+    words: anyOf(asked),
+    parts: anyOf(rare.flatMap(({ word }) => partsOf(word))),
+    pairs: twoOf(asked, (word) => countOf(word) < COMMON),
+  };
 }
 
 interface Counting {
@@ -97,20 +143,3 @@ function hitOf(row: Readonly<Record<string, unknown>>, score: number): Hit {
     snippet: String(row["text"]).slice(0, SNIPPET_CHARS),
   };
 }
-
-/** At most 32 different words; those of a question's grammar only when there are no others. */
-function wordsOf(query: string): readonly string[] {
-  const all = [...new Set(query.toLowerCase().match(/[\p{L}\p{N}\p{M}]+/gu))];
-  const telling = all.filter((word) => !STOP_WORDS.has(word));
-  return (telling.length > 0 ? telling : all).slice(0, 32);
-}
-
-/** The texts that the index of parts can find: three characters at least, and each three of a script without spaces. */
-function partsOf(word: string): readonly string[] {
-  const characters = Array.from(word);
-  if (characters.length < 3) return [];
-  if (!CJK.test(word)) return [word];
-  return characters.slice(2).map((_last, index) => characters.slice(index, index + 3).join(""));
-}
-
-const anyOf = (words: readonly string[]): string => words.map((word) => `"${word}"`).join(" OR ");

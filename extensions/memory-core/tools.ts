@@ -1,17 +1,19 @@
 import { z } from "zod";
 import { hasOwnerRights, type Tool, type ToolContext, type ToolResult, type ToolScene } from "openclaw/plugin-sdk";
-import type { Hit, IndexState, Place } from "./job.ts";
+import { degradedIn } from "./degraded.ts";
+import type { Answer, Hit, Place } from "./job.ts";
 import { Memory, type Outcome } from "./memory.ts";
 
 const CURATED = "MEMORY.md";
 /** Lines of a note that `memory_get` gives when the model does not say how many. */
 const USUAL_LINES = 200;
+const USUAL_RESULTS = 6;
 const GROUP = /:(?:group|channel):/;
 
 const searchInput = z.strictObject({
   query: z.string().min(1).max(2000).describe("What you look for, in words that the note may have."),
-  maxResults: z.int().min(1).max(20).default(6).describe("At most so many results."),
-  minScore: z.number().min(0).max(1).default(0).describe("Leaves out results with a lower score."),
+  maxResults: z.int().min(1).max(20).optional().describe("At most so many results; 6 when unset."),
+  minScore: z.number().min(0).max(1).optional().describe("Leaves out results with a lower score."),
 });
 
 const getInput = z.strictObject({
@@ -21,16 +23,19 @@ const getInput = z.strictObject({
 });
 
 export interface MemoryTools {
-  memory_search(scene: ToolScene): Tool;
-  memory_get(scene: ToolScene): Tool;
+  memory_search(scene: ToolScene): Tool | undefined;
+  memory_get(scene: ToolScene): Tool | undefined;
 }
+
+/** `memorySearch.enabled` can be false. */
+const isOn = ({ agent }: ToolScene): boolean => agent.memorySearch?.isOn !== false;
 
 /** The tools over the indexes of one state directory, an absolute path. */
 export function memoryTools(stateDir: string): MemoryTools {
   const memory = new Memory(stateDir);
   return {
-    memory_search: (scene) => checked(searchTool(memory, scene)),
-    memory_get: (scene) => checked(getTool(memory, scene)),
+    memory_search: (scene) => (isOn(scene) ? checked(searchTool(memory, scene)) : undefined),
+    memory_get: (scene) => (isOn(scene) ? checked(getTool(memory, scene)) : undefined),
   };
 }
 
@@ -44,7 +49,8 @@ const checked = <Input>(tool: Tool<Input>): Tool => ({
 const isPrivate = ({ acting }: ToolScene): boolean =>
   hasOwnerRights(acting.principal) && !GROUP.test(acting.sessionKey);
 
-const placeIn = (memory: Memory, { agentId, workspace }: ToolContext): Place => memory.placeOf(agentId, workspace);
+const placeIn = (memory: Memory, { agent }: ToolScene, { agentId: id, workspace }: ToolContext): Place =>
+  memory.placeOf({ ...agent, id, workspace });
 
 function searchTool(memory: Memory, scene: ToolScene): Tool<z.infer<typeof searchInput>> {
   return {
@@ -56,27 +62,46 @@ function searchTool(memory: Memory, scene: ToolScene): Tool<z.infer<typeof searc
     input: searchInput,
     hasSideEffects: false,
     async run({ query, maxResults, minScore }, context) {
-      const asked = { query, maxResults, isPrivate: isPrivate(scene) };
-      const outcome = await memory.search(placeIn(memory, context), asked);
+      const usual = scene.agent.memorySearch;
+      const asked = {
+        query,
+        maxResults: maxResults ?? usual?.maxResults ?? USUAL_RESULTS,
+        isPrivate: isPrivate(scene),
+      };
+      const outcome = await memory.search(placeIn(memory, scene, context), asked);
       if ("failed" in outcome) return unavailable(outcome.failed);
-      const hits = outcome.hits.filter(({ score }) => score >= minScore);
-      return resultOf({ results: hits.map(resultOfHit), mode: "keyword", index: indexIn(outcome.state) });
+      const least = minScore ?? usual?.minScore ?? 0;
+      const hits = outcome.hits.filter(({ score }) => score >= least);
+      const shown = { results: hits.map(resultOfHit), ...stateShown(outcome, usual?.vectorsProblem) };
+      return marked(
+        resultOf(shown),
+        hits.flatMap(({ untrusted }) => untrusted ?? []),
+      );
     },
   };
 }
 
-const resultOfHit = (hit: Hit) => ({
+const resultOfHit = ({ untrusted, ...hit }: Hit) => ({
   ...hit,
+  ...(untrusted !== undefined && { origin: "untrusted", from: untrusted }),
   source: "memory",
   corpus: "memory",
   citation: `Source: ${hit.path}#${hit.startLine}`,
 });
 
-const indexIn = ({ syncedAt, pending, degraded }: IndexState) => ({
-  ageSeconds: syncedAt === null ? null : Math.max(0, Math.round((Date.now() - syncedAt) / 1000)),
-  pendingFiles: pending,
-  ...(degraded !== undefined && { degraded }),
-});
+/** How the search worked, how old and how complete the index is, and why results may be missing. */
+function stateShown({ state, mode = "keyword", vectors }: Answer, vectorsProblem: string | undefined) {
+  const degraded = degradedIn({ state, vectors, vectorsProblem });
+  return {
+    mode,
+    index: {
+      ageSeconds: state.syncedAt === null ? null : Math.max(0, Math.round((Date.now() - state.syncedAt) / 1000)),
+      pendingFiles: state.pending,
+      ...(vectors && { vectors: { provider: vectors.provider, model: vectors.model, pendingParts: vectors.pending } }),
+      ...(degraded !== undefined && { degraded }),
+    },
+  };
+}
 
 function getTool(memory: Memory, scene: ToolScene): Tool<z.infer<typeof getInput>> {
   return {
@@ -87,9 +112,12 @@ function getTool(memory: Memory, scene: ToolScene): Tool<z.infer<typeof getInput
     hasSideEffects: false,
     async run({ path, from, lines }, context) {
       if (path === CURATED && !isPrivate(scene)) throw new Error(`${CURATED} is only for the owner's private chats.`);
-      const outcome = await memory.get(placeIn(memory, context), path);
+      const outcome = await memory.get(placeIn(memory, scene, context), path);
       if ("failed" in outcome) return unavailable(outcome.failed);
-      return resultOf({ path, ...partOf(outcome, { from, lines }) });
+      const part = partOf(outcome, { from, lines });
+      const isIn = (line: number) => line >= part.from && line < part.from + part.lines;
+      const untrusted = outcome.untrusted?.lines.some(isIn) === true ? [outcome.untrusted.sources] : [];
+      return marked(resultOf({ path, ...part, ...(untrusted.length > 0 && { origin: "untrusted" }) }), untrusted);
     },
   };
 }
@@ -110,6 +138,12 @@ const resultOf = (value: Readonly<Record<string, unknown>>): ToolResult => ({
   content: [{ type: "text", text: JSON.stringify(value, null, 1) }],
   details: value,
 });
+
+/** A conversation that is shown such lines has read untrusted content, as the one that wrote them had. */
+const marked = (result: ToolResult, sources: readonly string[]): ToolResult =>
+  sources.length === 0
+    ? result
+    : { ...result, details: { ...result.details, externalContent: { untrusted: true, source: "notes" } } };
 
 const unavailable = (why: string): ToolResult => ({
   ...resultOf({

@@ -5,6 +5,7 @@ import { promptDefaultsShape } from "../prompt/config.ts";
 import { ownHumanDelayConfig, replyDefaultsShape } from "../reply/config.ts";
 import { agentToolsConfig } from "../tools/config.ts";
 import { mediaDefaultsShape } from "../tools/media/config.ts";
+import { memorySearchShape } from "../tools/memory/config.ts";
 import { ELEVATED_LEVELS } from "../types/run/exec-wish.ts";
 import { THINK_LEVELS } from "../types/run/model.ts";
 import { about, makes } from "../utils/config.ts";
@@ -156,6 +157,7 @@ export const agentDefaultsConfig = z.strictObject({
   ...historyDefaultsShape,
   ...replyDefaultsShape,
   ...mediaDefaultsShape,
+  ...memorySearchShape,
 });
 
 const { workspace, systemPromptOverride, skills } = promptDefaultsShape;
@@ -200,6 +202,7 @@ export const agentEntryConfig = z.strictObject({
     .meta(about("Context limits", "As in `agents.defaults.contextLimits`, which they override.")),
   bootstrapMaxChars: z.int().min(1).optional().meta(about("Bootstrap file size", "As in `agents.defaults`.")),
   bootstrapTotalMaxChars: z.int().min(1).optional().meta(about("Bootstrap total size", "As in `agents.defaults`.")),
+  ...memorySearchShape,
   humanDelay: ownHumanDelayConfig
     .optional()
     .meta(about("Pause between blocks", "As in `agents.defaults.humanDelay`, which it overrides.")),

@@ -4,6 +4,7 @@ import type { AgentId } from "./ids.ts";
 import type { MediaSettings } from "./media/settings.ts";
 import type { ModelRef, ThinkLevel } from "./run/model.ts";
 import type { SandboxSettings } from "./sandbox.ts";
+import type { Secret } from "./secret.ts";
 import type { ToolPolicySettings } from "./tool-policy.ts";
 
 export interface ChunkLimits {
@@ -22,8 +23,14 @@ export interface ModelParams {
   readonly maxTokens?: number | undefined;
 }
 
+/** What an agent finds in its notes, and how. */
+interface MemoryUse {
+  /** By the words of its notes when unset. */
+  readonly memorySearch?: MemorySearchSettings;
+}
+
 /** Everything a run needs to know of one agent, resolved once out of `agents.defaults` and its entry; frozen. */
-export interface AgentSettings {
+export interface AgentSettings extends MemoryUse {
   readonly id: AgentId;
   readonly name?: string;
   /** What the agent calls itself in chats. */
@@ -84,6 +91,38 @@ export interface AgentSettings {
   };
   /** How a chat is shown that the agent is at work: at once, every four seconds when unset. */
   readonly typing?: TypingSettings;
+}
+
+/** How an agent finds its notes. */
+export interface MemorySearchSettings {
+  /** False: it has no tools for that. */
+  readonly isOn: boolean;
+  /** What is searched: notes, and conversations that owners had alone with the agent. */
+  readonly sources: readonly ("memory" | "sessions")[];
+  /** Results when the agent does not say how many. */
+  readonly maxResults?: number;
+  /** From 0 to 1; a result with a lower score is left out when the agent sets none. */
+  readonly minScore?: number;
+  /** Words alone are compared when unset. */
+  readonly vectors?: NoteVectors;
+  /** Why vectors cannot be used as the config has them; continues a sentence. */
+  readonly vectorsProblem?: string;
+}
+
+/** Who makes vectors of texts. */
+export interface NoteVectors {
+  readonly provider: string;
+  readonly model: string;
+  /** What comes before `/embeddings`. */
+  readonly url: string;
+  readonly key?: Secret;
+  readonly headers?: Readonly<Record<string, Secret>>;
+  /** Numbers of a vector; as many as the model gives when unset. */
+  readonly dimensions?: number;
+  readonly queryInputType?: string;
+  readonly documentInputType?: string;
+  /** What a hit by its vector counts, beside one by its words; both together are 1. */
+  readonly weight: number;
 }
 
 export interface TypingSettings {

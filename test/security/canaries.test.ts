@@ -45,7 +45,16 @@ const secretKeys = schemaKeys()
 function configWith(canaries: Canaries, model: { url: string }) {
   const canary = (name: string) => canaries.make(name);
   const off = { enabled: false };
+  const remote = (name: string) => ({
+    provider: "x",
+    model: "m",
+    remote: { baseUrl: model.url, apiKey: canary(`${name}.key`), headers: { "x-tenant": canary(`${name}.header`) } },
+  });
   return {
+    agents: {
+      defaults: { memorySearch: remote("memorySearch") },
+      list: [{ id: "main", default: true, memorySearch: remote("own.memorySearch") }],
+    },
     gateway: { port: 0, auth: { token: TOKEN, password: canary("gateway.auth.password") } },
     tools: {
       exec: { security: "full" },
@@ -165,6 +174,10 @@ test("no secret of the config leaves it, though a provider repeats them all", as
   expect(secretKeys).toEqual([
     "gateway.auth.token",
     "gateway.auth.password",
+    "agents.defaults.memorySearch.remote.apiKey",
+    "agents.defaults.memorySearch.remote.headers.*",
+    "agents.list.[].memorySearch.remote.apiKey",
+    "agents.list.[].memorySearch.remote.headers.*",
     "models.providers.*.apiKey",
     "models.providers.*.headers.*",
     "tools.web.search.apiKey",

@@ -1,48 +1,12 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { onTestFinished, expect, test } from "vitest";
-import { Contributions } from "../../../src/plugins/contributions.ts";
+import { expect, test } from "vitest";
 import { sessionKey } from "../../../src/types/ids.ts";
-import type { ToolScene } from "../../../src/types/run/tool.ts";
 import { ownerScene } from "../../../src/app/docs/owner-scene.ts";
 import { toolContext } from "../../../test/kit/tools.ts";
-import { contributor } from "../plugin.ts";
-
-interface Found {
-  readonly results: readonly { readonly path: string; readonly startLine: number; readonly citation: string }[];
-  readonly mode: string;
-  readonly index: { readonly pendingFiles: number; readonly ageSeconds: number | null; readonly degraded?: string };
-}
-
-function folder(): string {
-  const dir = mkdtempSync(join(tmpdir(), "memory-"));
-  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
-  mkdirSync(join(dir, "memory"));
-  return dir;
-}
-
-/** The extension in a gateway with that folder as state directory and as workspace. */
-async function open(dir: string, memorySlot: string | undefined = "memory-core") {
-  const contributions = new Contributions([contributor]);
-  await contributions.configSchemas();
-  contributions.applyConfig({}, { stateDir: dir, memorySlot });
-  const call = async (name: string, input: unknown, scene: Partial<ToolScene> = {}) => {
-    const tool = contributions.tools.find((one) => one.name === name)?.forRun({ ...ownerScene(), ...scene });
-    return tool?.run(input, toolContext(dir));
-  };
-  const search = async (query: string, scene: Partial<ToolScene> = {}): Promise<Found> => {
-    const found = await call("memory_search", { query }, scene);
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the details of a search
-    return found?.details as unknown as Found;
-  };
-  return { contributions, call, search };
-}
-
-const note = (dir: string, path: string, text: string) => writeFileSync(join(dir, path), text);
-const paths = ({ results }: Found) => results.map(({ path }) => path);
+import { folder, note, open, paths } from "./memory-kit.ts";
 
 test("a note is found by other forms of its words and by parts of them, with the place of its line", async () => {
   const dir = folder();
@@ -54,6 +18,14 @@ test("a note is found by other forms of its words and by parts of them, with the
   expect(parrots.results[0]).toMatchObject({ path: "MEMORY.md", startLine: 5, citation: "Source: MEMORY.md#5" });
   expect(paths(await search("fest"))).toEqual(["memory/2026-01-05.md"]);
   expect(paths(await search("submarine"))).toEqual([]);
+});
+
+test("a note is found by another everyday word for the same thing", async () => {
+  const dir = folder();
+  note(dir, "memory/a.md", "Mother keeps the kettle in the cellar beside the old bicycle.\n");
+  note(dir, "memory/b.md", "A kettle was seen.\n");
+  const { search } = await open(dir);
+  expect(paths(await search("where does mum keep her kettle"))).toEqual(["memory/a.md", "memory/b.md"]);
 });
 
 test("what changes is found at the next search, and what is deleted is not", async () => {
@@ -114,7 +86,7 @@ test("memory_get gives the lines that are asked for, and how many follow", async
 });
 
 test("there are no tools and no section of the prompt unless the slot names the memory", async () => {
-  const { contributions } = await open(folder(), "another");
+  const { contributions } = await open(folder(), { memorySlot: "another" });
   expect(contributions.tools.flatMap((tool) => tool.forRun(ownerScene()) ?? [])).toEqual([]);
   const availableTools = new Set(["memory_search"]);
   expect(contributions.memoryPrompt({ availableTools })).toEqual([]);

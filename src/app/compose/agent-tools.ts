@@ -7,12 +7,14 @@ import { withSessionExec } from "../../tools/exec/elevation.ts";
 import type { GuestRules } from "../../tools/host/access.ts";
 import type { Processes } from "../../tools/process/processes.ts";
 import type { SandboxMachine } from "../../tools/sandbox/machine.ts";
+import { recordingNotes } from "../../tools/memory/recorded.ts";
 import { backendTools, toolsFor } from "../../tools/tools.ts";
 import { mediaTools } from "../../tools/media/media-tools.ts";
 import { webToolsOf } from "./tools/web.ts";
 import type { ReceivedFiles } from "../../types/journal.ts";
 import { hasOwnerRights, type Acting } from "../../types/run/principal.ts";
 import type { ChatScene } from "../../types/chat/send.ts";
+import type { NoteChanges } from "../../types/run/note-change.ts";
 import { EXEC_APPROVALS_FILE } from "../../tools/exec/rules/document.ts";
 import type { Log } from "../../types/log.ts";
 import type { AgentSettings } from "../../types/settings.ts";
@@ -33,17 +35,21 @@ interface ToolSources {
   readonly mcp?: Pick<McpServers, "tools">;
   /** The browsers; the tool is missing without them. */
   readonly browsers?: Browsers;
+  /** Keeps where the lines of notes come from; nothing is kept without it. */
+  readonly noteChanges?: NoteChanges;
 }
 
 /** The tools of any run. A chat is given when the run answers one. */
 export function openTools(
   live: Live,
-  { allowances, received, log, processes, machine, mcp, browsers }: ToolSources,
+  { allowances, received, log, processes, machine, mcp, browsers, noteChanges }: ToolSources,
   ofChats: readonly ToolContribution[],
 ) {
   const ofBrowser = (): readonly ToolContribution[] => (browsers ? browserTools(browsers) : []);
   const media = mediaTools({ web: () => live.config.tools.web.fetch, mediaDir: live.paths.media });
-  const own = [...backendTools(allowances.rules, processes), ...webToolsOf(live), ...media];
+  const ofBackends = backendTools(allowances.rules, processes);
+  const files = noteChanges ? recordingNotes(ofBackends, noteChanges) : ofBackends;
+  const own = [...files, ...webToolsOf(live), ...media];
   const gatewayTools = [...own, ...ofChats];
   const warn = (message: string, facts: Readonly<Record<string, unknown>>) => log.warn(message, facts);
   const broken = (tool: string, error: unknown) => log.error("tool left out of a run", { tool, error });

@@ -13,10 +13,12 @@ import { SandboxMachine } from "../../tools/sandbox/machine.ts";
 import type { Clock } from "../../types/clock.ts";
 import type { Journal } from "../../types/journal.ts";
 import type { Log } from "../../types/log.ts";
+import type { NoteChanges } from "../../types/run/note-change.ts";
 import type { Sessions } from "../../types/session.ts";
 import { openAllowances, type OpenAllowances } from "./approvals/allowances.ts";
 import { Engines } from "./engines.ts";
 import type { Live } from "./live.ts";
+import { openNoteChanges } from "./tools/note-changes.ts";
 import { openSpeaker } from "./tools/speech.ts";
 import { openBrowsers } from "./browser/open-browsers.ts";
 import { openMcp } from "./mcp/open-mcp.ts";
@@ -42,6 +44,7 @@ export interface RunPartsOfAll {
   readonly mcp: McpServers;
   /** The browsers that agents can use. */
   readonly browsers: Browsers;
+  readonly noteChanges: NoteChanges;
   /** Resolves when the sandboxes of the config have been tried. */
   readonly sandboxesTried: Promise<void>;
   readonly ports: Pick<
@@ -77,6 +80,7 @@ export function openRunParts(sources: Sources): RunPartsOfAll {
     machine,
     mcp,
     browsers: openBrowsers(live, sources),
+    noteChanges: openNoteChanges(live, sources),
     sandboxesTried: probeSandboxes(live.agents, machine),
     ports: {
       allowances,

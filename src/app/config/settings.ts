@@ -17,6 +17,7 @@ import type {
 } from "../../types/settings.ts";
 import { heartbeatOf } from "./heartbeat.ts";
 import { mediaOf } from "./media-settings.ts";
+import { memorySearchOf } from "./memory-settings.ts";
 import { agentStop, type Stop } from "./keys/narrowing.ts";
 import type { Config } from "./schema.ts";
 
@@ -77,6 +78,7 @@ function resolveAgent(config: Config, entry: Entry, places: Places & { isDefault
     ...(toolResultMaxChars !== undefined && { toolResultMaxChars }),
     ...pruningOf(defaults.contextPruning),
     ...mediaOf(defaults),
+    ...memorySearchOf(config, entry),
     get timezone() {
       return (timezone ??= Intl.DateTimeFormat().resolvedOptions().timeZone);
     },

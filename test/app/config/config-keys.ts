@@ -27,7 +27,29 @@ const SUBAGENTS_OF = ["agents.defaults.subagents", "agents.list.subagents"];
 /** Every list of tools, wherever the config may have one. */
 const TOOL_LISTS = TOOL_PLACES.flatMap((at) => ["allow", "alsoAllow", "deny"].map((list) => `${at}.${list}`));
 
+const MEMORY = ["agents.defaults.memorySearch", "agents.list.memorySearch"];
+const ofMemory = (...keys: readonly string[]) => MEMORY.flatMap((at) => keys.map((key) => `${at}.${key}`));
+
 export const NAMED: readonly (readonly [file: string, title: string, keys: readonly string[]])[] = [
+  [
+    "test/app/config/config-memory.test.ts",
+    "memorySearch can be off, and says how many results there are",
+    ofMemory("enabled", "query.maxResults", "query.minScore"),
+  ],
+  [
+    "test/app/config/config-memory.test.ts",
+    "conversations are a source only where the experiment is allowed too",
+    ofMemory("sources", "experimental.sessionMemory"),
+  ],
+  [
+    "test/app/config/config-memory.test.ts",
+    "a provider brings its address and usual model; remote and the weights override them",
+    ofMemory(
+      ..."model remote.baseUrl remote.apiKey remote.headers outputDimensionality".split(" "),
+      ..."inputType queryInputType documentInputType".split(" "),
+      ...["enabled", "vectorWeight", "textWeight"].map((key) => `query.hybrid.${key}`),
+    ),
+  ],
   [
     "test/app/gateway/methods/agents.test.ts",
     "of the config counts with theme, emoji and picture",

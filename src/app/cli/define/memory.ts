@@ -1,5 +1,7 @@
 import type { Command } from "commander";
-import type { IndexFlags, MemoryFlags, SearchFlags } from "../commands/memory/memory.ts";
+import type { IndexFlags, SearchFlags } from "../commands/memory/memory.ts";
+import type { MemoryFlags } from "../commands/memory/open.ts";
+import type { ForgetFlags } from "../commands/memory/origin.ts";
 import { wholeNumber, type Act } from "./act.ts";
 
 const AGENT = ["--agent <id>", "this agent instead of the default one"] as const;
@@ -34,6 +36,31 @@ export function defineMemory(program: Command, act: Act): void {
     .action(
       act(async (io, query: string, flags: SearchFlags) =>
         (await import("../commands/memory/memory.ts")).memorySearch(io, query, flags),
+      ),
+    );
+  defineOrigins(memory, act);
+}
+
+function defineOrigins(memory: Command, act: Act): void {
+  memory
+    .command("why <line>")
+    .description("show which conversation wrote a line of a note, such as MEMORY.md:12")
+    .option(...AGENT)
+    .option(...JSON_FLAG)
+    .action(
+      act(async (io, line: string, flags: MemoryFlags) =>
+        (await import("../commands/memory/origin.ts")).memoryWhy(io, line, flags),
+      ),
+    );
+  memory
+    .command("forget <lines>")
+    .description("remove lines from a note, such as MEMORY.md:12-14")
+    .option(...AGENT)
+    .option("--force", "do not ask")
+    .option(...JSON_FLAG)
+    .action(
+      act(async (io, lines: string, flags: ForgetFlags) =>
+        (await import("../commands/memory/origin.ts")).memoryForget(io, lines, flags),
       ),
     );
 }

@@ -1,16 +1,9 @@
-import { homedir } from "node:os";
-import type { Answer, IndexState, Place } from "../../../../../extensions/memory-core/job.ts";
-import { Memory, type Outcome } from "../../../../../extensions/memory-core/memory.ts";
-import { OpenClawError } from "../../../../types/errors.ts";
-import { resolveAgents } from "../../../config/settings.ts";
+import { degradedIn } from "../../../../../extensions/memory-core/degraded.ts";
+import type { Answer, Place } from "../../../../../extensions/memory-core/job.ts";
+import type { AgentSettings } from "../../../../types/settings.ts";
 import { writeJson, type Io } from "../../io.ts";
-import { requireState } from "../../state.ts";
 import { pairs, showDuration } from "../../table.ts";
-
-export interface MemoryFlags {
-  readonly agent?: string;
-  readonly json?: boolean;
-}
+import { answerOf, openFor, type MemoryFlags } from "./open.ts";
 
 export interface IndexFlags extends MemoryFlags {
   readonly force?: boolean;
@@ -23,69 +16,59 @@ export interface SearchFlags extends MemoryFlags {
 /** Prints the state of the index as it is. */
 export async function memoryStatus(io: Io, flags: MemoryFlags): Promise<number> {
   const { memory, place, agent } = await openFor(io, flags);
-  const { state } = answerOf(await memory.status(place));
-  return show(io, { agent, place, state }, flags);
+  return show(io, { agent, place, answer: answerOf(await memory.status(place)) }, flags);
 }
 
 /** Brings the index up to date, then prints its state. */
 export async function memoryIndex(io: Io, flags: IndexFlags): Promise<number> {
   const { memory, place, agent } = await openFor(io, flags);
-  const { state } = answerOf(await memory.sync(place, flags.force === true));
-  return show(io, { agent, place, state }, flags);
+  return show(io, { agent, place, answer: answerOf(await memory.sync(place, flags.force === true)) }, flags);
 }
 
 /** Prints what a search finds, the best first. Gives 1 when it finds nothing. */
 export async function memorySearch(io: Io, query: string, flags: SearchFlags): Promise<number> {
-  const { memory, place } = await openFor(io, flags);
+  const { memory, place, agent } = await openFor(io, flags);
   answerOf(await memory.sync(place, false));
   const asked = { query, maxResults: flags.maxResults ?? 6, isPrivate: true };
-  const { hits, state } = answerOf(await memory.search(place, asked));
-  if (flags.json === true) writeJson(io, { results: hits, mode: "keyword", index: state });
+  const answer = answerOf(await memory.search(place, asked));
+  const { hits, state, mode } = answer;
+  const degraded = degradedIn({ ...answer, vectorsProblem: agent.memorySearch?.vectorsProblem });
+  if (flags.json === true) writeJson(io, { results: hits, mode, index: state, degraded });
   else if (hits.length === 0) io.out("Nothing is found.\n");
   else io.out(hits.map((hit) => pairs(io, [[`${hit.path}#${hit.startLine}`, hit.snippet]])).join(""));
+  if (flags.json !== true && degraded !== undefined) io.err(`Degraded: ${degraded}.\n`);
   return hits.length === 0 ? 1 : 0;
 }
 
-async function openFor(io: Io, { agent: id }: MemoryFlags) {
-  const { config, paths } = await requireState(io);
-  const agents = resolveAgents(config, { home: io.env["HOME"] ?? homedir(), stateDir: paths.stateDir });
-  const agent = id === undefined ? agents[0] : agents.find((one) => one.id === id);
-  if (!agent) {
-    throw new OpenClawError("NOT_FOUND", {
-      message: `There is no agent ${id}.`,
-      fix: `The agents are: ${agents.map((one) => one.id).join(", ")}.`,
-    });
-  }
-  const memory = new Memory(paths.stateDir);
-  return { memory, agent: agent.id, place: memory.placeOf(agent.id, agent.workspace) };
-}
-
-function answerOf(outcome: Outcome): Answer {
-  if ("failed" in outcome) throw new Error(`the index cannot be used: ${outcome.failed}`);
-  return outcome;
-}
-
 interface Shown {
-  readonly agent: string;
+  readonly agent: AgentSettings;
   readonly place: Place;
-  readonly state: IndexState;
+  readonly answer: Answer;
 }
 
-function show(io: Io, { agent, place, state }: Shown, { json }: MemoryFlags): number {
-  const { files, chunks, pending, syncedAt, degraded } = state;
+function show(io: Io, { agent, place, answer }: Shown, { json }: MemoryFlags): number {
+  const { state, vectors } = answer;
+  const { files, chunks, pending, syncedAt } = state;
+  const degraded = degradedIn({ ...answer, vectorsProblem: agent.memorySearch?.vectorsProblem });
+  const mode = vectors?.isComplete === true && vectors.failed === undefined ? "hybrid" : "keyword";
   if (json === true) {
-    writeJson(io, { agent, workspace: place.workspace, index: place.db, mode: "keyword", ...state });
+    const shown = { ...state, degraded, ...(vectors && { vectors }) };
+    writeJson(io, { agent: agent.id, workspace: place.workspace, index: place.db, mode, ...shown });
     return 0;
   }
   io.out(
     pairs(io, [
-      ["Agent", agent],
+      ["Agent", agent.id],
       ["Workspace", place.workspace],
       ["Index", place.db],
       ["Notes", `${files} files, ${chunks} parts, ${pending} not in the index`],
+      ["Vectors", vectors && vectorsText(vectors)],
       ["Complete", syncedAt === null ? "never" : `${showDuration(Date.now() - syncedAt)} ago`],
       ["Degraded", degraded],
     ]),
   );
   return 0;
 }
+
+const vectorsText = ({ provider, model, dimensions, pending }: NonNullable<Answer["vectors"]>): string =>
+  `${provider}/${model}, ${dimensions === undefined ? "none yet" : `${dimensions} numbers`}, ${pending} parts without one`;

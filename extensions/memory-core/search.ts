@@ -1,0 +1,71 @@
+import type { UntrustedLines } from "./changes.ts";
+import type { IndexFile } from "./index-file.ts";
+import type { Answer, Job, SearchMode, VectorSettings, VectorState } from "./job.ts";
+import { fused, hitsOf, scoresByVectors, scoresByWords, type Scores } from "./search-index.ts";
+import { textOf, type Vectors } from "./vectors.ts";
+
+/** Milliseconds that a search takes to bring the index up to date. */
+const BEFORE_SEARCH_MS = 50;
+/** New parts of notes that a search gets vectors for before it searches. */
+const BEFORE_SEARCH_PARTS = 16;
+/** Nearest parts that are looked at, for each result that is wanted. */
+const NEAR = 2;
+const NO_SCORES: Scores = new Map();
+
+export interface OpenIndex {
+  readonly file: IndexFile;
+  readonly vectors: Vectors;
+  readonly untrusted: UntrustedLines;
+}
+
+type Search = Job & { readonly kind: "search" };
+
+/** Brings the index up to date as far as that is quick, and searches it. Without vectors it finds what the words find, and says why. */
+export async function search({ file, vectors, untrusted }: OpenIndex, job: Search): Promise<Answer> {
+  const state = file.sync(BEFORE_SEARCH_MS);
+  const generation = file.current();
+  const meant = await byVectors({ file, vectors }, job);
+  const wanted = { query: job.query, maxResults: job.maxResults };
+  const mode = modeOf(job, meant.scores);
+  const hits = file.with((db) => {
+    const words = mode === "vector" ? NO_SCORES : scoresByWords(db, generation, wanted);
+    const scores =
+      mode === "keyword" ? words : fused(words, meant.scores ?? NO_SCORES, weightIn(mode, job.place.vectors));
+    return hitsOf(db, generation, { scores, isPrivate: job.isPrivate, maxResults: job.maxResults });
+  });
+  const marked = hits.map((hit) => {
+    const found = untrusted.in(hit.path, hit.text);
+    return { ...hit.hit, ...(found && { untrusted: found.sources }) };
+  });
+  return { state, hits: marked, mode, ...(meant.state && { vectors: meant.state }) };
+}
+
+const modeOf = ({ mode = "hybrid" }: Search, scores: Scores | undefined): SearchMode => (scores ? mode : "keyword");
+
+const weightIn = (mode: SearchMode, settings: VectorSettings | undefined): number =>
+  mode === "hybrid" ? (settings?.weight ?? 0) : 1;
+
+interface Meant {
+  /** Unset when vectors cannot be used. */
+  readonly scores?: Scores;
+  readonly state?: VectorState;
+}
+
+async function byVectors({ file, vectors }: Omit<OpenIndex, "untrusted">, job: Search): Promise<Meant> {
+  const { vectors: settings } = job.place;
+  if (!settings) return {};
+  if (job.withoutVectors !== undefined) return { state: vectors.state(settings, { failed: job.withoutVectors }) };
+  let state = vectors.state(settings);
+  if (state.pending > 0 && state.pending <= BEFORE_SEARCH_PARTS) {
+    state = await vectors.fill(settings, { most: BEFORE_SEARCH_PARTS, rebuild: false });
+  }
+  if (!state.isComplete || state.failed !== undefined || job.mode === "keyword") return { state };
+  try {
+    const { near, tokens } = await vectors.near(settings, job.query, job.maxResults * NEAR + 1);
+    const generation = file.current();
+    const scores = file.with((db) => scoresByVectors(db, generation, near));
+    return { scores, state: { ...state, tokens: state.tokens + tokens } };
+  } catch (error) {
+    return { state: { ...state, failed: textOf(error) } };
+  }
+}

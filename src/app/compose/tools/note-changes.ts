@@ -1,0 +1,62 @@
+import { join } from "node:path";
+import { appendChange, lineHashes, untrustedHashes, type Origin } from "../../../../extensions/memory-core/changes.ts";
+import type { AgentId } from "../../../types/ids.ts";
+import type { Clock } from "../../../types/clock.ts";
+import type { Log } from "../../../types/log.ts";
+import type { NoteChange, NoteChanges } from "../../../types/run/note-change.ts";
+import { hasOwnerRights, type Principal } from "../../../types/run/principal.ts";
+import { sourcesText, untrustedMarkOf } from "../../../types/run/untrusted.ts";
+import type { Sessions } from "../../../types/session.ts";
+import type { Live } from "../live.ts";
+
+interface Sources {
+  readonly sessions: Pick<Sessions, "peek">;
+  readonly clock: Pick<Clock, "now">;
+  readonly log: Pick<Log, "error">;
+}
+
+/** Keeps in `state/memory` which conversation wrote which lines of the notes. */
+export function openNoteChanges({ paths }: Pick<Live, "paths">, { sessions, clock, log }: Sources): NoteChanges {
+  const fileOf = (agent: AgentId) => join(paths.stateSub, "memory", `${encodeURIComponent(agent)}.changes.jsonl`);
+  const record = async (change: NoteChange): Promise<void> => {
+    const { path, tool, agentId, sessionKey: session, runId: run, callId: call, principal, lines } = change;
+    const mark = untrustedMarkOf(sessions.peek(session)?.untrustedContent);
+    const sources = [...change.sources, ...(mark?.sources ?? [])];
+    const distinct = [...new Map(sources.map((one) => [`${one.tool} ${one.source}`, one])).values()];
+    await appendChange(fileOf(agentId), {
+      at: new Date(clock.now()).toISOString(),
+      path,
+      tool,
+      session,
+      run,
+      call,
+      by: `${principal.kind} ${principal.id}`,
+      origin: distinct.length > 0 ? "untrusted" : originOf(principal),
+      ...(distinct.length > 0 && { sources: sourcesText(distinct) }),
+      ...(lines && { added: lineHashes(lines.added), removed: lineHashes(lines.removed) }),
+    });
+  };
+  return {
+    async record(change) {
+      try {
+        await record(change);
+      } catch (error) {
+        log.error("the origin of a note is not kept", { note: change.path, error });
+      }
+    },
+    async isUntrusted({ agentId, path, text }) {
+      try {
+        const found = await untrustedHashes(fileOf(agentId), path);
+        return found.size > 0 && lineHashes(text.split("\n")).some((hash) => found.has(hash));
+      } catch (error) {
+        log.error("the origin of a note cannot be read", { note: path, error });
+        return false;
+      }
+    },
+  };
+}
+
+function originOf(principal: Principal): Origin {
+  if (principal.kind === "automation" || principal.kind === "plugin") return principal.kind;
+  return hasOwnerRights(principal) ? "owner" : "guest";
+}

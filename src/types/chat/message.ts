@@ -165,6 +165,8 @@ export interface HookTurn {
   readonly name: string;
   /** Text for the System lines, in a conversation that people have, too. */
   readonly event?: string;
+  /** A hook of the gateway itself has begun it, and no other program. */
+  readonly isOwn?: true;
 }
 
 /** How the turn of a scheduled job runs. */

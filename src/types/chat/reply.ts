@@ -9,7 +9,8 @@ export type NoticeCause =
   | "fallback"
   | "tool"
   | "usage"
-  | "thought";
+  | "thought"
+  | "hook";
 
 /** One deliverable part of an answer. Private text, such as thoughts, never becomes a block. */
 export type ReplyBlock =

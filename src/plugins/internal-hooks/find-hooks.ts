@@ -1,9 +1,9 @@
-import { readdir, readFile } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { isFields } from "../../utils/fields.ts";
 import { unlessMissing } from "../../utils/missing.ts";
 import { isInside } from "../../utils/real-path.ts";
 import { errorText } from "../../utils/text/error-text.ts";
+import { packOf } from "./hook-pack.ts";
 import { type BadHook, type HookFile, readHook } from "./hook-file.ts";
 
 /** Where a hook comes from. `managed`: `hooks/` of the state directory, and `hooks.internal.load.extraDirs`. */
@@ -87,7 +87,7 @@ async function hooksIn({ dir, isHook }: HookRoot): Promise<readonly (HookFile | 
 async function hooksAt(folder: string): Promise<readonly (HookFile | BadHook)[]> {
   const own = await readHook(folder);
   if (own) return [own];
-  const named = await packedHooks(folder);
+  const { hooks: named } = await packOf(folder);
   const read = await Promise.all(
     named.map(async (name) => {
       const path = resolve(folder, name);
@@ -101,18 +101,4 @@ async function hooksAt(folder: string): Promise<readonly (HookFile | BadHook)[]>
     }),
   );
   return read;
-}
-
-/** `openclaw.hooks` of a folder's `package.json`. */
-async function packedHooks(folder: string): Promise<readonly string[]> {
-  try {
-    const text = await unlessMissing(readFile(join(folder, "package.json"), "utf8"));
-    const json: unknown = text === undefined ? undefined : JSON.parse(text);
-    const own = isFields(json) ? json["openclaw"] : undefined;
-    const named = isFields(own) ? own["hooks"] : undefined;
-    return Array.isArray(named) ? named.filter((name): name is string => typeof name === "string") : [];
-  } catch {
-    // A file, or a package that is none.
-    return [];
-  }
 }

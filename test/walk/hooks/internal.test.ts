@@ -155,6 +155,11 @@ export default ({ context: { cfg } }) => writeFileSync(process.env.OPENCLAW_STAT
     );
     await say(world, "two");
     expect((await home.run(["hooks", "check"])).code).toBe(1);
+    const status = await call(gateway, "hooks.status", { agentId: "main" });
+    expect(status).toMatchObject({
+      hooks: expect.arrayContaining([expect.objectContaining({ name: "notes", state: "unapproved" })]),
+    });
+    expect((await home.run(["doctor"])).stdout).toMatch(/notes is not called: agents can change its files/);
     expect((await home.run(["hooks", "enable", "notes"])).stdout).toContain("approved as they are now");
     await gateway.logged((line) => line["msg"] === "hook added" && line["hook"] === "notes");
     // Changed before its code was ever loaded: what runs is what was approved, or nothing.

@@ -1,8 +1,9 @@
 import type { JudgedHook } from "../../../../plugins/internal-hooks/judge-hooks.ts";
+import { shownHook } from "../../../../plugins/internal-hooks/shown-hook.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { dim, pairs, table } from "../../table.ts";
 import { cleanText } from "../../terminal-text.ts";
-import { readHookState, requireHook, shownHook, type HookState } from "./hook-state.ts";
+import { readHookState, requireHook, type HookState } from "./hook-state.ts";
 
 interface Json {
   readonly json?: boolean;

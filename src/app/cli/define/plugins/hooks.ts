@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import type { InstallFlags } from "../../commands/hooks/hooks-install.ts";
 import type { ListFlags } from "../../commands/hooks/hooks-list.ts";
 import type { Act } from "../act.ts";
 
@@ -11,6 +12,7 @@ export function defineHooks(program: Command, act: Act): void {
   const hooks = program.command("hooks").description("code that is called when something happens in the gateway");
   defineLooks(hooks, act);
   defineSwitches(hooks, act);
+  defineInstalls(hooks, act);
 }
 
 function defineLooks(hooks: Command, act: Act): void {
@@ -62,3 +64,34 @@ function defineSwitches(hooks: Command, act: Act): void {
       ),
     );
 }
+
+function defineInstalls(hooks: Command, act: Act): void {
+  consentOptions(
+    hooks
+      .command("install")
+      .argument("<source>", "folder, .tgz, npm:<name>[@version], npm-pack:<file.tgz>, git:<address>[#ref]")
+      .description("show what hooks there are, then install and enable them")
+      .option("-l, --link", "use a folder of hooks where it is, without a copy"),
+  ).action(
+    act(async (io, source: string, flags: InstallFlags) =>
+      (await import("../../commands/hooks/hooks-install.ts")).hooksInstall(io, source, flags),
+    ),
+  );
+  consentOptions(
+    hooks
+      .command("update")
+      .argument("<id>", "what was installed")
+      .description("install the newest version from where hooks came from"),
+  ).action(
+    act(async (io, id: string, flags: InstallFlags) =>
+      (await import("../../commands/hooks/hooks-install.ts")).hooksUpdate(io, id, flags),
+    ),
+  );
+}
+
+const consentOptions = (command: Command): Command =>
+  command
+    .option("--accept-capabilities", "do not ask")
+    .option("--yes", "do not ask")
+    .option("--force", "do not ask, and replace installed hooks")
+    .option("--json", "for scripts");

@@ -9,6 +9,7 @@ import type { PluginManifest } from "../types/plugin/manifest.ts";
 import type { MessageKey, MessageRun } from "../types/run/message-run.ts";
 import type { SubagentRequest, Subagents } from "../types/subagent/subagent.ts";
 import type { PluginEntry, PluginsConfig } from "./config.ts";
+import type { SaidByHook } from "./internal-hooks/event.ts";
 
 /** On whose account a plugin calls a model. */
 export interface PluginCaller {
@@ -69,6 +70,8 @@ export interface PluginSubagentPorts extends Omit<Subagents, "run"> {
 export interface PluginEventPorts {
   /** Text that the next turn of the session begins with. */
   enqueueSystemEvent(text: string, session: { readonly sessionKey?: string }): Promise<void>;
+  /** Sends to a conversation's chat what a hook of `owner` wants to be said. Returns at once. */
+  say(owner: string, said: SaidByHook): void;
   /** Begins a heartbeat now. */
   requestHeartbeat(reason: string): void;
   /** The events of all runs. */

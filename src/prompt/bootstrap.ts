@@ -16,6 +16,9 @@ import { truncateMiddle } from "./truncate-middle.ts";
 /** The file with the tasks of heartbeats. */
 export const CHECKLIST = "HEARTBEAT.md";
 
+/** Characters of one context file, and of all together, where no limits are set. */
+export const TEXT_LIMITS = { maxChars: 20_000, totalMaxChars: 150_000 } as const;
+
 export interface BootstrapLimits {
   /** Characters of one file; 20,000 when unset. */
   readonly maxChars?: number;
@@ -95,11 +98,11 @@ export async function loadContextFiles(
     names.map(async (name) => ({ name, text: await readFrom(workspace, name, limits) })),
   );
   const hasAgents = contents.some(({ name, text }) => name === "AGENTS.md" && text !== undefined);
-  let left = limits.totalMaxChars ?? 150_000;
+  let left = limits.totalMaxChars ?? TEXT_LIMITS.totalMaxChars;
   const files: ContextFile[] = [];
   for (const { name, text } of contents) {
     if (text === undefined || text.trim() === "" || (name === "CLAUDE.md" && hasAgents)) continue;
-    const content = truncateMiddle(text, Math.min(limits.maxChars ?? 20_000, left));
+    const content = truncateMiddle(text, Math.min(limits.maxChars ?? TEXT_LIMITS.maxChars, left));
     left = Math.max(0, left - content.length);
     files.push({ path: name, content, ...(content !== text && { wholeChars: text.length }) });
   }

@@ -9,7 +9,7 @@ import type { Log } from "../types/log.ts";
 import type { GatewayEvent, Method } from "../types/method.ts";
 import type { ModelInfo } from "../types/run/model.ts";
 import type { Secret } from "../types/secret.ts";
-import type { Sessions } from "../types/session.ts";
+import type { SessionEntry, SessionPatch, Sessions } from "../types/session.ts";
 
 import type { Peer } from "./transport/peer.ts";
 
@@ -75,10 +75,16 @@ export interface Reports {
   tailLogs(request: LogTailRequest): Promise<LogTail>;
 }
 
-/** What the server may call of the rest of the gateway. */
-export interface ServerPorts {
+/** The conversations, as clients use them. */
+interface SessionPorts {
   readonly chat: ChatPort;
   readonly sessions: Sessions;
+  /** Called when a client has changed settings of a session. Must not throw. */
+  onPatched?(key: SessionKey, patch: SessionPatch, entry: Readonly<SessionEntry>): void;
+}
+
+/** What the server may call of the rest of the gateway. */
+export interface ServerPorts extends SessionPorts {
   readonly media: Pick<MediaStore, "put" | "read">;
   readonly pairing: Pick<PairingDesk, "list" | "turnedAway" | "approve"> & {
     /** Tells a stranger that an owner let them in, and returns the result. Never rejects. */

@@ -2,6 +2,7 @@ import type { AgentId, SessionKey } from "../types/ids.ts";
 import type {
   ConversationFacts,
   EntryBody,
+  ResetBy,
   ResetReason,
   Session,
   SessionEntry,
@@ -137,11 +138,11 @@ export class HeldSession implements Session {
     else await this.#record();
   }
 
-  async reset(reason: ResetReason): Promise<void> {
+  async reset(reason: ResetReason, by?: ResetBy): Promise<void> {
     const { watcher } = this.#keeper;
     const facts = this.#facts();
     const messages = watcher?.wantsMessages === true ? await this.#messages() : [];
-    await watcher?.beforeReset({ ...facts, reason, messages });
+    await watcher?.beforeReset({ ...facts, reason, messages, by });
     const { row, transcript, archived } = await this.#keeper.renew(this.key, this.entry);
     this.#draft = row;
     this.#transcript = transcript;

@@ -169,7 +169,7 @@ export interface Session extends SessionFile {
    */
   update(patch: SessionPatch, options?: { now?: boolean }): Promise<void>;
   /** Archives the transcript as `<file>.reset.<timestamp>` and begins a new one under the same key, keeping settings. */
-  reset(reason: ResetReason): Promise<void>;
+  reset(reason: ResetReason, by?: ResetBy): Promise<void>;
   release(): void;
 }
 
@@ -300,6 +300,13 @@ export interface Sessions extends SessionChanges, TranscriptReading {
 /** Why a conversation is replaced by a new one. `new` and `reset`: a person asked for it by this command or method. */
 export type ResetReason = "new" | "reset" | "idle" | "daily";
 
+/** Who asked for a new conversation. */
+export interface ResetBy {
+  /** The channel, or `gateway:sessions.reset`. */
+  readonly commandSource: string;
+  readonly senderId?: string;
+}
+
 /** A conversation that begins or ends. */
 export interface ConversationFacts {
   readonly key: SessionKey;
@@ -315,7 +322,11 @@ export interface SessionWatcher {
   readonly wantsMessages: boolean;
   /** The transcript is still in its place. The reset waits for it. */
   beforeReset(
-    facts: ConversationFacts & { readonly reason: ResetReason; readonly messages: readonly ChatMessage[] },
+    facts: ConversationFacts & {
+      readonly reason: ResetReason;
+      readonly messages: readonly ChatMessage[];
+      readonly by?: ResetBy | undefined;
+    },
   ): Promise<void>;
   ended(
     facts: ConversationFacts & {

@@ -11,6 +11,7 @@ const found = (id: string): FoundPlugin => ({
     kinds: [],
     configSchema: {},
     skills: [],
+    hooks: [],
     channels: [],
     providers: [],
     cliCommands: [],

@@ -26,6 +26,7 @@ const LISTENER = `export default (api) => {
     api.logger.info(JSON.stringify([event.type, event.action, event.sessionKey, event.timestamp instanceof Date, event.messages]));
     api.logger.info("count " + event.context.messageCount);
   });
+  api.registerHook(["command", "command:new", "tide:high"], ({ type, action }) => api.logger.info("all " + type + " " + action));
   api.registerHook("command:new", ({ action, context }) => api.logger.info(action + " " + context.sessionFile));
 };`;
 
@@ -40,10 +41,14 @@ test("a plugin that registers internal events gets them with their type, action,
 
 test("command:new happens for /new alone, and an event that nobody tells of is named", async () => {
   const { plugins, contributions, log } = await load(LISTENER);
-  expect(plugins.records[0]?.neverCalled).toEqual(["command:stop"]);
-  const [hook] = contributions.hooksOf("before_reset");
-  for (const reason of ["daily", "reset", "new"]) {
-    await hook?.handler({ reason, sessionFile: `${reason}.jsonl`, messages: [] }, {});
-  }
+  expect(plugins.records[0]?.neverCalled).toEqual(["tide:high"]);
+  for (const reason of ["daily", "reset", "new"])
+    for (const hook of contributions.hooksOf("before_reset"))
+      await hook.handler({ reason, sessionFile: `${reason}.jsonl`, messages: [] }, {});
+  // Once for each event, although two of its names mean it; the general name means every command.
+  for (const hook of contributions.hooksOf("command")) await hook.handler({ command: "stop" }, {});
+  expect(log.lines.filter((line) => line.includes("all "))).toEqual(
+    ["reset", "new", "stop"].map((name) => expect.stringContaining(`all command ${name}`)),
+  );
   expect(log.lines.filter((line) => line.includes(".jsonl"))).toEqual([expect.stringContaining("new new.jsonl")]);
 });

@@ -42,6 +42,8 @@ describe("what shapes everybody's prompts", () => {
     "MEMORY/x/y.md",
     "skills/evil/SKILL.md",
     "skills",
+    "hooks/evil/handler.js",
+    "BOOT.md",
     ".git/hooks/pre-commit",
     "sub/.git/config",
     ".openclaw/x",

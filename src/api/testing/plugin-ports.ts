@@ -31,6 +31,7 @@ export function testPorts({ id, folder, config, channels = {} }: TestScene): Plu
     complete: async () => ({ text: "A completion.", provider: "test", model: "test" }),
     events: {
       enqueueSystemEvent: async () => undefined,
+      say: () => undefined,
       requestHeartbeat: () => undefined,
       followRuns: () => undefined,
       followTranscripts: () => undefined,

@@ -101,7 +101,7 @@ function readablePaths({ paths, config, contributions }: Live): readonly string[
 
 /** File tools never touch the gateway's own files. */
 export function deniedPaths({ paths }: Live): readonly string[] {
-  const { configPath, credentials, stateSub, sessionsDir, logs } = paths;
+  const { configPath, credentials, stateSub, sessionsDir, hooks, logs } = paths;
   const approvals = join(paths.stateDir, EXEC_APPROVALS_FILE);
-  return [approvals, configPath, `${configPath}.bak`, credentials, stateSub, sessionsDir, logs];
+  return [approvals, configPath, `${configPath}.bak`, credentials, stateSub, sessionsDir, hooks, logs];
 }

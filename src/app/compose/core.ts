@@ -89,7 +89,7 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
   const chats = { live, around, media, outbox, sent: journal.outbox, clock };
   const own = gatewayTools(chats, () => ports, around, { ...others, speaker: runs.ports.speaker });
   const { machine, allowances, mcp, browsers } = runs;
-  const [prompting] = await Promise.all([openPrompting(live, log, clock), runs.sandboxesTried]);
+  const [prompting] = await Promise.all([openPrompting(live, { log, clock, hooks }), runs.sandboxesTried]);
   const receive = (messages: readonly InboundMessage[]) => dispatch.receive(messages);
   const commands = openCommands(live, { clock, log, journal, sessions, receive, isDaemon: !!around.restart });
   const ports: DispatchPorts = {

@@ -1,4 +1,7 @@
 import { Hooks } from "../../plugins/hooks.ts";
+import { saidIn } from "../../dispatch/commands/reports/conversation.ts";
+import type { HookEvents } from "../../types/hook/events.ts";
+import type { SessionKey } from "../../types/ids.ts";
 import type { HookContext } from "../../types/hook/hooks.ts";
 import type { ConversationFacts, Sessions, SessionTable, SessionWatcher } from "../../types/session.ts";
 import type { Clock } from "../../types/clock.ts";
@@ -12,25 +15,32 @@ export const openHooks = ({ contributions }: Live, clock: Clock, log: Log): Hook
   new Hooks(contributions, clock, log);
 
 /** Opens the sessions of the gateway, with the hooks of plugins at their beginning and end. */
-export const openLiveSessions = (
+export async function openLiveSessions(
   live: Live,
   { hooks, table, log }: { readonly hooks: Hooks; readonly table: SessionTable; readonly log: Log },
-): Promise<Sessions> =>
-  openSessions({
-    watcher: sessionHooks(hooks, live),
+): Promise<Sessions> {
+  const sessions: Sessions = await openSessions({
+    watcher: sessionHooks(hooks, live, async (key) => saidIn((await sessions.history(key, MOST_SAID)).entries)),
     dir: live.paths.sessionsDir,
     table,
     cwdFor: (agent) => live.agents.find((settings) => settings.id === agent)?.workspace ?? live.paths.workspace,
     log,
     defaultAgent: live.defaultAgent.id,
   });
+  return sessions;
+}
 
 export function notifyPairing({ channel, account, senderId }: PairingRequest, hooks: Hooks): void {
   hooks.notify("channel_pairing_requested", { channel, accountId: account, senderId }, { channelId: channel });
 }
 
+type Said = HookEvents["before_reset"]["conversation"];
+
+/** Lines of a conversation that a hook gets before it ends. */
+const MOST_SAID = 300;
+
 /** Calls the hooks of plugins when conversations begin and end, with the field's payloads. */
-function sessionHooks(hooks: Hooks, live: Live): SessionWatcher {
+function sessionHooks(hooks: Hooks, live: Live, said: (key: SessionKey) => Promise<Said>): SessionWatcher {
   const contextOf = ({ key, agentId, sessionId }: ConversationFacts): HookContext => {
     const agent = live.agents.find(({ id }) => id === agentId) ?? live.defaultAgent;
     return { agentId, sessionKey: key, sessionId, workspaceDir: agent.workspace };
@@ -39,8 +49,10 @@ function sessionHooks(hooks: Hooks, live: Live): SessionWatcher {
     get wantsMessages() {
       return hooks.has("before_reset") || hooks.has("session_end");
     },
-    async beforeReset({ file, reason, messages, ...facts }) {
-      const event = { sessionFile: file, messages, reason };
+    async beforeReset({ file, reason, messages, by, ...facts }) {
+      if (!hooks.has("before_reset")) return;
+      const conversation = (await said(facts.key)).filter((line) => line.by !== "tool");
+      const event = { sessionFile: file, messages, conversation, reason, ...by };
       await hooks.ask({ name: "before_reset", event, context: contextOf({ ...facts, file }) }, () => undefined);
     },
     ended({ key, sessionId, file, archived, reason, messageCount, nextSessionId, ...facts }) {

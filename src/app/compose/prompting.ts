@@ -5,11 +5,13 @@ import type { SpeechLevel } from "../../types/media/speech.ts";
 import type { DispatchPorts, SystemPromptRequest } from "../../dispatch/ports.ts";
 import type { SystemPrompt } from "../../harness/request.ts";
 import { contextLimits, loadContextFiles, seedWorkspace } from "../../prompt/bootstrap.ts";
+import { hookedFiles } from "../../prompt/hooked-files.ts";
 import type { ContextFile, InboundFacts, SystemContext } from "../../prompt/system-context.ts";
 import type { TextPart } from "../../prompt/parts.ts";
 import { wholePrompt } from "../../prompt/system-prompt.ts";
 import { dayOf } from "../../prompt/timestamp.ts";
 import type { Clock } from "../../types/clock.ts";
+import type { HookRunner } from "../../types/hook/hooks.ts";
 import { LEGACY } from "../../history/engines/open-engine.ts";
 import { engineSettings } from "../../history/engines/settings.ts";
 import { shareCalls } from "../../utils/share-calls.ts";
@@ -32,8 +34,14 @@ export interface Prompting {
   readonly commands: AddedCommands;
 }
 
+interface PromptingPorts {
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly hooks: HookRunner;
+}
+
 /** Makes the files of new workspaces, and reads the skills of all agents. */
-export async function openPrompting(live: Live, log: Log, clock: Clock): Promise<Prompting> {
+export async function openPrompting(live: Live, { log, clock, hooks }: PromptingPorts): Promise<Prompting> {
   for (const agent of live.agents) if (!agent.prompt.skipBootstrap) await seedWorkspace(agent.workspace);
   const warn = warnOnce(log);
   const skills = new SkillCatalog(live, warn);
@@ -41,7 +49,7 @@ export async function openPrompting(live: Live, log: Log, clock: Clock): Promise
   const { contributions } = live;
   return {
     ports: {
-      systemPrompt: createPrompting(live, skills, { clock, warn }),
+      systemPrompt: createPrompting(live, skills, { clock, warn, hooks }),
       skillsOf: async (agent) => (await skills.of(agent)).forPeople,
     },
     commands: {
@@ -72,7 +80,7 @@ function warnOnce(log: Log): Log["warn"] {
 function createPrompting(
   live: Live,
   skills: SkillCatalog,
-  { clock, warn }: { readonly clock: Clock; readonly warn: Log["warn"] },
+  { clock, warn, hooks }: Pick<PromptingPorts, "clock" | "hooks"> & { readonly warn: Log["warn"] },
 ) {
   // Turns that begin at the same moment share one read.
   const once = shareCalls<Awaited<ReturnType<typeof lookUp>>>();
@@ -83,10 +91,17 @@ function createPrompting(
       return promptOf(wholePrompt(agent.prompt.override, "systemPromptOverride"));
     const found = await once(agent.id, () => lookUp(agent, skills, warn));
     const owners = live.config.commands.ownerAllowFrom.map(String);
-    const contextFiles = onlyFiles ? await filesOf(agent, onlyFiles) : found.contextFiles;
+    const contextFiles = onlyFiles
+      ? await filesOf(agent, onlyFiles)
+      : await withHooks(request, found.contextFiles, hooks);
     const context = contextFor(request, { ...found, contextFiles, owners, now: clock.now() });
     return withParts(made.of(request.session.key, context), memoryParts(request, live, warn));
   };
+}
+
+function withHooks({ agent, session }: SystemPromptRequest, files: readonly ContextFile[], hooks: HookRunner) {
+  const { id: agentId, workspace } = agent;
+  return hookedFiles({ files, workspace, agentId, sessionKey: session.key, limits: contextLimits(agent) }, hooks);
 }
 
 /** What the memory adds. A context engine of a plugin asks for it by itself. */

@@ -35,8 +35,8 @@ export function skillSources(
   };
 }
 
-/** Most skills have no conditions, so the environment is copied when the first one asks. */
-function machineOf(config: Config, env: Env): SkillMachine {
+/** What skills and hooks can use here. Most have no conditions, so the environment is copied when the first one asks. */
+export function machineOf(config: Config, env: Env): SkillMachine {
   let all: Env | undefined;
   return {
     platform: process.platform,

@@ -17,6 +17,8 @@ export interface StatePaths {
   readonly credentials: string;
   readonly workspace: string;
   readonly extensions: string;
+  /** Hooks that the operator has put there; see `HOOK.md`. */
+  readonly hooks: string;
   readonly skills: string;
   readonly media: string;
   readonly logs: string;
@@ -39,6 +41,7 @@ export function resolvePaths(env: Env): StatePaths {
     credentials: below("credentials"),
     workspace: below("workspace"),
     extensions: below("extensions"),
+    hooks: below("hooks"),
     skills: below("skills"),
     media: below("media"),
     logs: below("logs"),
@@ -52,7 +55,7 @@ export function resolvePaths(env: Env): StatePaths {
  */
 export async function makeStateDirs(paths: StatePaths): Promise<void> {
   const { stateDir, lockFile, configPath, ...others } = paths;
-  await refuseOpen([stateDir, paths.credentials, paths.stateSub, paths.extensions, configPath]);
+  await refuseOpen([stateDir, paths.credentials, paths.stateSub, paths.extensions, paths.hooks, configPath]);
   try {
     for (const dir of new Set([stateDir, ...Object.values(others), dirname(lockFile), dirname(configPath)])) {
       // A umask may have removed more permissions than intended.

@@ -9,6 +9,7 @@ import type { Env } from "../config/secrets.ts";
 import { packageRoot } from "../package-root.ts";
 import { checkPlugins, type PluginProblem } from "../plugins/check-plugins.ts";
 import { findPlugins } from "../plugins/found.ts";
+import { hookFoldersCheck } from "./hook-folders-check.ts";
 import type { LoadedPlugins } from "../plugins/loaded-plugins.ts";
 import { loadedProblems } from "../plugins/loaded-problems.ts";
 
@@ -22,7 +23,8 @@ export function pluginChecks(paths: StatePaths, env: Env, plugins: LoadedPlugins
   const scene = { settings: tools.web.search, entries: settings.entries, env };
   const search = webSearchCheck(scene, () => plugins.webSearches());
   const speech = speechCheck({ config: messages.tts, env, hasKey });
-  return [pluginsCheck(paths, env, plugins), { ...search, timeoutMs: PLUGINS_MS }, speech];
+  const hooks = hookFoldersCheck(plugins.live, env);
+  return [pluginsCheck(paths, env, plugins), hooks, { ...search, timeoutMs: PLUGINS_MS }, speech];
 }
 
 /** Whether the plugins that the config turns on can be loaded, and are as they were installed. */

@@ -111,6 +111,7 @@ async function begin(parts: Parts, left: readonly InboxRow[]): Promise<void> {
   heartbeats.start();
   parts.cron.start();
   parts.core.archive.start();
+  parts.plugins.started();
 }
 
 /** The event does not contain the code; authorized clients read it with `pairing.list`. */

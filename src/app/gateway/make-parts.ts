@@ -1,7 +1,9 @@
 import { background } from "../../utils/background.ts";
 import { packageVersion } from "../package-root.ts";
-import { openPlugins } from "../plugins/open-plugins.ts";
+import { type OpenHookFolders, openHookFolders } from "../plugins/hooks/open-hook-folders.ts";
+import { type OpenPlugins, openPlugins } from "../plugins/open-plugins.ts";
 import { openCron } from "./cron/open-cron.ts";
+import { startupFacts } from "./hooks/startup.ts";
 import { createHeartbeats } from "./methods/heartbeats.ts";
 import type { Parts, StartOptions } from "./parts.ts";
 
@@ -16,5 +18,26 @@ export async function makeParts(
   const cron = await openCron({ ...rest, heartbeats });
   const requestHeartbeat = () => background("heartbeat of a plugin", heartbeats.wake(live.defaultAgent.id), log);
   const plugins = await openPlugins({ live, core, log, requestHeartbeat, ...(following && { following }) });
-  return { ...rest, heartbeats, cron, plugins };
+  const hooks = openHookFolders({ live, core, log });
+  await hooks.follow();
+  return {
+    ...rest,
+    heartbeats,
+    cron,
+    plugins: { ...withHooks(plugins, hooks), started: () => hooks.folders.start(startupFacts(rest)) },
+  };
 }
+
+/** Plugins come first, because they may have hooks, and go last. */
+const withHooks = (plugins: OpenPlugins, hooks: OpenHookFolders): Omit<Parts["plugins"], "started"> => ({
+  ...plugins,
+  hooks,
+  async follow() {
+    await plugins.follow();
+    await hooks.follow();
+  },
+  async close() {
+    hooks.close();
+    await plugins.close();
+  },
+});

@@ -5,6 +5,7 @@ import type { Feed } from "../../utils/feed.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import type { Core } from "../compose/core.ts";
 import type { Live } from "../compose/live.ts";
+import type { OpenHookFolders } from "../plugins/hooks/open-hook-folders.ts";
 import type { OpenPlugins } from "../plugins/open-plugins.ts";
 import type { StrayErrors } from "../../plugins/host/stray-errors.ts";
 import type { OpenLog } from "../log/log.ts";
@@ -23,6 +24,13 @@ export interface StartOptions {
   readonly followingErrors?: (errors: StrayErrors) => void;
 }
 
+/** The plugins and the hooks of the running gateway. `follow` and `close` are for both. */
+interface GatewayPlugins extends OpenPlugins {
+  readonly hooks: OpenHookFolders;
+  /** Tells hooks that the gateway has started. Returns at once. */
+  started(): void;
+}
+
 /** Everything that the parts of the running gateway share. */
 export interface Parts {
   readonly live: Live;
@@ -31,7 +39,7 @@ export interface Parts {
   readonly channels: GatewayChannels;
   readonly heartbeats: Heartbeats;
   readonly cron: OpenCron;
-  readonly plugins: OpenPlugins;
+  readonly plugins: GatewayPlugins;
   readonly events: Feed<GatewayEvent>;
   readonly version: string;
   readonly startedAt: number;

@@ -16,5 +16,6 @@ export const noEventPorts: PluginEventPorts = {
   followRuns: () => undefined,
   followTranscripts: () => undefined,
   requestHeartbeat: () => undefined,
+  say: () => undefined,
   enqueueSystemEvent: () => Promise.reject(new Error("only the running gateway can do this")),
 };

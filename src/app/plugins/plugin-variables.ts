@@ -1,5 +1,6 @@
 import { activationOf } from "../../plugins/found/activation.ts";
 import type { Log } from "../../types/log.ts";
+import type { Secret } from "../../types/secret.ts";
 import { own } from "../../utils/own.ts";
 import type { LoadedConfig } from "../config/load.ts";
 
@@ -8,28 +9,33 @@ type Environment = Record<string, string | undefined>;
 /** Variables that change what this process or a program that it starts loads, or which gateway a command means. */
 const RESERVED = /^(?:NODE_|LD_|DYLD_|OPENCLAW_(?:GATEWAY_|STATE_DIR$|CONFIG_PATH$|HOME$|SHUTDOWN_))/i;
 
-/** `plugins.entries.<id>.env` in this process's environment, where plugins read them. Variables that are set already stay. */
-export class PluginVariables {
+/** Whose variables are set, by the config key that has them. */
+interface Borrower {
+  readonly id: string;
+  readonly key: string;
+  readonly env: Readonly<Record<string, Secret>>;
+}
+
+/** Variables of the config in this process's environment, where other code reads them. Those that are set already stay. */
+export class LentVariables {
   readonly #env: Environment;
   readonly #log: Log;
-  /** Those that are set here, each with its plugin. */
-  readonly #set = new Map<string, { readonly plugin: string; readonly value: string }>();
+  readonly #what: "plugin" | "hook";
+  /** Those that are set here, each with whom it is for. */
+  readonly #set = new Map<string, { readonly id: string; readonly value: string }>();
   readonly #told = new Set<string>();
 
-  constructor(log: Log, env: Environment = process.env) {
+  constructor(what: "plugin" | "hook", log: Log, env: Environment = process.env) {
+    this.#what = what;
     this.#log = log;
     this.#env = env;
   }
 
-  /** Sets the variables of the plugins that the config turns on, and removes those that it no longer names. */
-  follow({ plugins, config }: Pick<LoadedConfig, "plugins" | "config">): void {
+  /** Sets the variables of these, and removes all others that were set here. */
+  lend(borrowers: readonly Borrower[]): void {
     this.close();
-    for (const found of plugins.plugins) {
-      const { id } = found.manifest;
-      if (!activationOf(found, config.plugins).isOn) continue;
-      for (const [name, value] of Object.entries(own(config.plugins.entries, id)?.env ?? {}))
-        this.#add(id, name, value.reveal());
-    }
+    for (const { id, key, env } of borrowers)
+      for (const [name, value] of Object.entries(env)) this.#add(id, `${key}.${name}`, { name, value: value.reveal() });
   }
 
   /** Removes all that were set. One that somebody has changed since stays. */
@@ -38,15 +44,15 @@ export class PluginVariables {
     this.#set.clear();
   }
 
-  #add(plugin: string, name: string, value: string): void {
+  #add(id: string, key: string, { name, value }: { readonly name: string; readonly value: string }): void {
     const why = this.#whyNot(name, value);
     if (why === undefined) {
       this.#env[name] = value;
-      this.#set.set(name, { plugin, value });
+      this.#set.set(name, { id, value });
       return;
     }
-    const key = `plugins.entries.${plugin}.env.${name}`;
-    if (!this.#told.has(key)) this.#log.warn("a variable of a plugin has no effect", { plugin, key, why });
+    const what = this.#what;
+    if (!this.#told.has(key)) this.#log.warn(`a variable of a ${what} has no effect`, { [what]: id, key, why });
     this.#told.add(key);
   }
 
@@ -54,6 +60,32 @@ export class PluginVariables {
     if (RESERVED.test(name)) return "it is a variable of the gateway itself";
     if (this.#env[name] === undefined || this.#env[name] === value) return undefined;
     const other = this.#set.get(name);
-    return other ? `the plugin ${other.plugin} sets it to another value` : "the gateway's environment has it already";
+    return other
+      ? `the ${this.#what} ${other.id} sets it to another value`
+      : "the gateway's environment has it already";
+  }
+}
+
+/** `plugins.entries.<id>.env` in this process's environment, where plugins read them. Variables that are set already stay. */
+export class PluginVariables {
+  readonly #lent: LentVariables;
+
+  constructor(log: Log, env: Environment = process.env) {
+    this.#lent = new LentVariables("plugin", log, env);
+  }
+
+  /** Sets the variables of the plugins that the config turns on, and removes those that it no longer names. */
+  follow({ plugins, config }: Pick<LoadedConfig, "plugins" | "config">): void {
+    const on = plugins.plugins.filter((found) => activationOf(found, config.plugins).isOn);
+    const borrowers = on.map(({ manifest: { id } }) => {
+      const env = own(config.plugins.entries, id)?.env ?? {};
+      return { id, key: `plugins.entries.${id}.env`, env };
+    });
+    this.#lent.lend(borrowers);
+  }
+
+  /** Removes all that were set. One that somebody has changed since stays. */
+  close(): void {
+    this.#lent.close();
   }
 }

@@ -15,6 +15,7 @@ import { channelPorts, noChannelPorts } from "./channel-ports.ts";
 import { followingPorts } from "./event-ports.ts";
 import { mediaPorts, noEventPorts } from "./local-ports.ts";
 import { modelsOf } from "./models-of.ts";
+import { sayByHook } from "./hooks/say-by-hook.ts";
 import { sessionFiles } from "./session-files.ts";
 import { settingsFor, shownForPlugin } from "./shown-for-plugin.ts";
 import { noSubagentPorts, subagentPorts } from "./subagent-ports.ts";
@@ -45,6 +46,7 @@ export function pluginPorts({ live, core, log, requestHeartbeat }: Lent): Plugin
         await core.journal.events.add(resolveAlias(sessionKey ?? "main", live.defaultAgent.id), text);
       },
       requestHeartbeat,
+      say: sayByHook(live, core),
     },
     media: mediaPorts(core.media),
     channels: channelPorts(core),

@@ -36,6 +36,8 @@ export interface AgentAct extends Route, Choice {
   readonly sessionMode?: "isolated" | "persistent" | undefined;
   /** The model gets the text without marks. */
   readonly isTrusted: boolean;
+  /** A hook of the gateway itself asks for it. */
+  readonly isOwn?: true;
 }
 
 export type HookAct = WakeAct | AgentAct;

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { internalHooksConfig } from "../../plugins/internal-hooks/config.ts";
 import { about, secretField } from "../../utils/config.ts";
 
 const word = z.string().min(1);
@@ -118,6 +119,9 @@ export const hooksConfig = z
       .array(mapping)
       .prefault([])
       .meta(about("Mappings", "What requests to other addresses below the path do.")),
+    internal: internalHooksConfig
+      .prefault({})
+      .meta(about("Hooks of the gateway", "Code that is called when something happens in the gateway.")),
   })
   .refine(({ enabled, token }) => !enabled || token !== undefined, {
     path: ["token"],

@@ -51,6 +51,7 @@ const contentOf = (text: string, { name, isTrusted }: Pick<HookAct, "name" | "is
 const turnOf = (act: HookAct): HookTurn => ({
   name: act.name,
   ...(act.kind === "wake" && { event: contentOf(act.text, act), isForNextTurn: act.mode === "next-heartbeat" }),
+  ...(act.kind === "agent" && act.isOwn && { isOwn: act.isOwn }),
 });
 
 function choiceOf({ model, thinking, timeoutSeconds }: Extract<HookAct, { kind: "agent" }>) {

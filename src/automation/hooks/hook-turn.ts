@@ -1,13 +1,15 @@
-import type { InboundMessage } from "../../types/chat/message.ts";
+import type { HookTurn, InboundMessage } from "../../types/chat/message.ts";
 import type { Principal } from "../../types/run/principal.ts";
 import type { TurnKind } from "../../types/run/turn-kind.ts";
 
 /** The name of the kind in messages. */
 export const HOOK_KIND = "hook";
 
-const CONTRACT =
-  "Another program has sent this text; nobody is at the keyboard, and nobody can answer a question. Your answer as plain text is sent to the " +
+const ALONE =
+  "nobody is at the keyboard, and nobody can answer a question. Your answer as plain text is sent to the " +
   "chat by itself, so do not send it with a tool as well. If there is nothing to tell, answer NO_REPLY.";
+const CONTRACT = `Another program has sent this text; ${ALONE}`;
+const OWN_CONTRACT = `The gateway has begun this turn by itself; ${ALONE}`;
 
 /** The turn of a request from another program. It acts for whoever gave that program the token. */
 export const HOOK_TURN: TurnKind = {
@@ -28,8 +30,10 @@ export const HOOK_TURN: TurnKind = {
   maintenance: "full",
   news: ({ options }) => options?.hook?.event,
   isForNextTurn: ({ options }) => options?.hook?.isForNextTurn === true,
-  systemPrompt: ({ options }) => (options?.hook?.event === undefined ? CONTRACT : undefined),
+  systemPrompt: ({ options }) => (options?.hook?.event === undefined ? contractOf(options?.hook) : undefined),
 };
+
+const contractOf = (turn: HookTurn | undefined): string => (turn?.isOwn ? OWN_CONTRACT : CONTRACT);
 
 function actsFor({ options }: Pick<InboundMessage, "options">): Principal {
   return { kind: "automation", id: `hook:${options?.hook?.name ?? "unknown"}`, setUpBy: "owner" };

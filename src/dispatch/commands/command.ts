@@ -13,6 +13,7 @@ import type { DispatchPorts } from "../ports.ts";
 export type CommandPorts = Pick<
   DispatchPorts,
   | "budgets"
+  | "hooks"
   | "journal"
   | "kinds"
   | "link"

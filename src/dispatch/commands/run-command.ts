@@ -72,7 +72,7 @@ function inTurn(found: readonly FoundDirective[], commands: Commands): AskedComm
     }
     return { text: texts.join("\n") };
   };
-  const name = found.map(({ command }) => command).join(" and /");
+  const name = found.map(({ command }) => command).join(AND);
   return { command: { name, help: "", who: "conversation", at: "lane", run }, args: "" };
 }
 
@@ -103,16 +103,21 @@ export function commandWork(
   const stopped = new AbortController();
   const context = contextFor(asked, said, { host, ports, signal: stopped.signal });
   let answer: CommandAnswer | undefined;
+  const begun = <T>(run: () => Promise<T>): Promise<T> => {
+    notifyCommand(asked, said, ports);
+    return run();
+  };
   if (command.at === "once" || command.at === "apart") {
     return async () => {
-      answer ??= await counted(row, ports, async () => command.run(context));
+      answer ??= await counted(row, ports, async () => begun(() => command.run(context)));
       if (answer === undefined) return leaveCommand(said, host);
       if ("text" in answer) await give(answer);
     };
   }
   const { at } = command;
   const work = async () => {
-    answer ??= await counted(row, ports, () => inSession(key, (session) => command.run(context, session), ports));
+    const run = () => begun(() => inSession(key, (session) => command.run(context, session), ports));
+    answer ??= await counted(row, ports, run);
     if (answer === undefined) return leaveCommand(said, host);
     if ("text" in answer) return give(answer);
     host.replies.acks.put([row]);
@@ -120,6 +125,23 @@ export function commandWork(
   };
   const abort = () => stopped.abort();
   return async () => host.lanes.occupy(key, { kind: "work", rows: [row], work, abort, ...(log && { log }) }, at);
+}
+
+/** What joins the names of several directives in one message. */
+const AND = " and /";
+
+/** Tells plugins and hooks of a command, for each name that it has. `before_reset` tells of those that begin a new conversation. */
+function notifyCommand({ command, args }: AskedCommand, { row, key }: CommandMessage, ports: CommandPorts): void {
+  const { hooks } = ports;
+  if (command.at === "reset" || hooks?.has("command") !== true) return;
+  const { from, sender, id } = row.message;
+  const { sessionId } = ports.sessions.peek(key) ?? {};
+  const place = { channelId: from.channel, accountId: from.account, conversationId: from.chat.id, messageId: id };
+  const context = { ...place, sessionKey: key, senderId: sender.id, ...(sessionId !== undefined && { sessionId }) };
+  for (const name of command.name.split(AND)) {
+    const event = { command: name, args, commandSource: from.channel, senderId: sender.id, sessionKey: key };
+    hooks.notify("command", event, context);
+  }
 }
 
 const refuseRepeat = (name: string, { row, log }: CommandMessage, { replies }: CommandHost): Promise<void> =>

@@ -158,7 +158,8 @@ export function commandTable(added: AddedCommands): Commands {
 /** Text after the command becomes the first turn of the new conversation. Without text the agent greets. */
 function startOver(reason: ResetReason) {
   return async (context: CommandContext, session: Session): Promise<CommandAnswer> => {
-    await session.reset(reason);
+    const { from, sender } = context.message;
+    await session.reset(reason, { commandSource: from.channel, senderId: sender.id });
     await session.update({ abortedLastRun: undefined }, { now: true });
     return { turn: context.args };
   };

@@ -18,7 +18,9 @@ export interface FetchedMedia {
 }
 
 interface Spoken {
+  /** The words, marked as those of a recording. */
   readonly line: string;
+  readonly words: string;
   readonly quoted: boolean;
 }
 
@@ -98,7 +100,11 @@ async function fetchItem({ item, row, quoted }: Asked, ports: MediaPorts): Promi
   const file = { path: stored.path, mime: stored.mime, kind, ...lengthOf(item), ...(quoted && { quoted }) };
   const said = isSpeech(kind) ? await ports.transcribe?.({ ...stored, kind }) : undefined;
   if (said)
-    return { fate, file: { ...file, transcribed: true }, spoken: { line: spokenLine(item, said.text), quoted } };
+    return {
+      fate,
+      file: { ...file, transcribed: true },
+      spoken: { line: spokenLine(item, said.text), words: said.text, quoted },
+    };
   return { fate, file, ...(isShown(stored, item) && { image: toImage(stored.bytes, stored.mime) }) };
 }
 

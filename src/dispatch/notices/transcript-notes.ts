@@ -34,6 +34,12 @@ export class TranscriptNotes {
     this.#write(key, async (session) => void (await session.append({ type: "custom", customType: NOTICE_TYPE, data })));
   }
 
+  /** The same, of a text that answers nothing. */
+  line(key: SessionKey, text: string): void {
+    const data = { text };
+    this.#write(key, async (session) => void (await session.append({ type: "custom", customType: NOTICE_TYPE, data })));
+  }
+
   /** A text that the model sees: what another conversation sent to this session's chat. */
   sentFromOther(key: SessionKey, entry: { readonly customType: string; readonly content: string }): void {
     this.#write(key, async (session) => {

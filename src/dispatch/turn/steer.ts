@@ -2,6 +2,8 @@ import type { Run } from "../../harness/run.ts";
 import type { SessionKey } from "../../types/ids.ts";
 import type { InboxRow } from "../../types/journal.ts";
 import type { QueuedTurn } from "../ports.ts";
+import { notifyPrepared } from "../admission/message-hooks.ts";
+import { NO_MEDIA } from "../media/media.ts";
 import { saidIn } from "../directives/said.ts";
 import { joiningTurn } from "./body.ts";
 import { leave } from "./stages/claim.ts";
@@ -29,6 +31,7 @@ export async function steer(run: Run, key: SessionKey, queued: QueuedTurn, ports
     return true;
   }
   if (!(await run.steer(turn))) return false;
+  notifyPrepared({ rows: [row], key, text: turn.text, spoken: NO_MEDIA.spoken }, ports);
   // It is part of the running turn now: no failure from here on may make it its own turn.
   await finishSteered(row, ports);
   ports.replies.acks.end([row]);

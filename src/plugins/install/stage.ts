@@ -102,7 +102,10 @@ function refuseOtherName(spec: string, name: string | undefined): void {
 async function readValid(folder: string, origin: PluginOrigin): Promise<FoundPlugin> {
   const read = await readPlugin(folder, origin);
   if (read.kind === "none")
-    throw invalid(`It is no plugin: its folder has no ${MANIFEST}.`, "Install a plugin for OpenClaw.");
+    throw invalid(
+      `It is no plugin: its folder has no ${MANIFEST}.`,
+      "Install a plugin for OpenClaw; hooks are installed with: openclaw hooks install <source>",
+    );
   if (read.kind === "broken") throw invalid(`The plugin cannot be used: ${read.broken.why}.`);
   const floor = apiTooOld(read.plugin);
   if (floor !== undefined)

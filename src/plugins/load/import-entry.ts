@@ -38,10 +38,11 @@ const NOT_STRIPPED = new Set([
 const needsCompiler = (error: unknown): boolean =>
   NOT_STRIPPED.has(errorCode(error) ?? "") || (error instanceof SyntaxError && !error.message.includes("JSON"));
 
-async function importFile(file: string): Promise<unknown> {
+/** The module of a file of JavaScript or TypeScript. Another `version` of the file is run anew. Rejects as the file's code does. */
+export async function importFile(file: string, version?: string): Promise<unknown> {
   const { href } = pathToFileURL(file);
   try {
-    return await import(href);
+    return await import(version === undefined ? href : `${href}?${version}`);
   } catch (error) {
     if (!/\.[cm]?ts$/.test(file) || !needsCompiler(error)) throw error;
   }

@@ -28,6 +28,7 @@ const manifestShape = z.looseObject({
   configSchema: schemaObject,
   contracts: z.looseObject({ tools: texts }).optional().catch(undefined),
   skills: texts,
+  hooks: texts,
   channels: texts,
   channelConfigs: z
     .record(z.string(), z.looseObject({ schema: schemaObject.optional() }))
@@ -70,6 +71,7 @@ export function parseManifest(json: unknown): Parsed<PluginManifest> {
       kinds: listOf(given.kind),
       configSchema: given.configSchema,
       skills: given.skills ?? [],
+      hooks: given.hooks ?? [],
       channels: (given.channels ?? []).map((id) => {
         const schema = Object.hasOwn(schemas, id) ? schemas[id]?.schema : undefined;
         return { id, ...(schema && { schema }) };

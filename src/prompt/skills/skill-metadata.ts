@@ -21,11 +21,12 @@ export interface SkillMetadata {
   readonly needs: SkillConditions;
 }
 
+/** The gateway's part of the `metadata` of a `SKILL.md` or `HOOK.md`; an empty object when it has none. */
+export const ownMetadataOf = (metadata: unknown): unknown =>
+  OWN_KEYS.map((key) => propertyOf(metadata, key)).find((one) => one !== undefined) ?? {};
+
 /** The conditions in the `metadata` of a `SKILL.md`; undefined when it has some that cannot be read. Never throws. */
-export function skillMetadata(metadata: unknown): SkillMetadata | undefined {
-  const found = OWN_KEYS.map((key) => propertyOf(metadata, key)).find((one) => one !== undefined);
-  return metadataOf(found ?? {});
-}
+export const skillMetadata = (metadata: unknown): SkillMetadata | undefined => metadataOf(ownMetadataOf(metadata));
 
 function metadataOf(conditions: unknown): SkillMetadata | undefined {
   const { success, data } = ownMetadata.safeParse(conditions);

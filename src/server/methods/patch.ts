@@ -13,7 +13,7 @@ import type { ServerPorts } from "../options.ts";
 import type { MethodParts } from "./parts.ts";
 import { refuseActivation, sessionForPatch } from "./patch-key.ts";
 
-type Ports = Pick<ServerPorts, "sessions" | "resolveSessionKey" | "catalog">;
+type Ports = Pick<ServerPorts, "sessions" | "resolveSessionKey" | "catalog" | "onPatched">;
 type Parts = Pick<MethodParts, "sessionsFile">;
 
 function numberWithin(least: number, most: number) {
@@ -57,7 +57,9 @@ export function patchMethods(ports: Ports, { sessionsFile }: Parts): readonly Me
         refuseUnsupported(params);
         const key = sessionForPatch(params.key, ports);
         if (typeof params.groupActivation === "string") refuseActivation(key, ports);
-        const entry = await store(key, { ...patchOf(params), ...(await modelPatch(params.model, ports)) }, ports);
+        const patch = { ...patchOf(params), ...(await modelPatch(params.model, ports)) };
+        const entry = await store(key, patch, ports);
+        ports.onPatched?.(key, patch, entry);
         const resolved = { modelProvider: entry.providerOverride ?? null, model: entry.modelOverride ?? null };
         return { ok: true, path: sessionsFile, key, entry, resolved };
       },

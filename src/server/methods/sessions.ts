@@ -120,7 +120,7 @@ async function resetSession(key: SessionKey, reason: "new" | "reset", { sessions
   await chat.abort(key);
   const session = await sessions.acquire(key);
   try {
-    await session.reset(reason);
+    await session.reset(reason, { commandSource: "gateway:sessions.reset" });
     hub.announceSession(key, "reset", clock.now());
     return { ok: true, key, entry: session.entry };
   } finally {

@@ -12,8 +12,10 @@ export interface PromptFiles {
   readonly roots: readonly string[];
 }
 
-/** Directories of a workspace that go into prompts, with all that is below them. */
-const FOLDERS = ["memory", "skills"] as const;
+/** Directories of a workspace that go into prompts, or whose code the gateway runs, with all that is below them. */
+const FOLDERS = ["memory", "skills", "hooks"] as const;
+/** What an agent is told to do at the start of the gateway. */
+const BOOT_FILE = "BOOT.md";
 /** Directories that make programs run what is in them, wherever they are. */
 const HOOKS = new Set([".git", ".openclaw", ".husky", ".githooks"]);
 
@@ -38,14 +40,14 @@ export async function shapesPrompts(real: string, { workspaces, roots }: PromptF
 async function isIn(workspace: string, real: string): Promise<boolean> {
   const root = await realOf(workspace);
   const [first = ""] = plain(relative(plain(root), plain(real))).split(sep);
-  const names = [...CONTEXT_FILES, ...FOLDERS];
+  const names = [...CONTEXT_FILES, BOOT_FILE, ...FOLDERS];
   if (holds(root, real) && names.some((name) => plain(name) === first)) return true;
   // One of them may be a link to another file.
   const linked = await Promise.all([...names.map((name) => join(root, name)), ...(await entriesOf(root))].map(realOf));
   return linked.some((target) => holds(target, real));
 }
 
-/** Each skill and note, since each may be a link as well. */
+/** Each skill, note and hook, since each may be a link as well. */
 async function entriesOf(root: string): Promise<readonly string[]> {
   const lists = await Promise.all(
     FOLDERS.map(async (folder) => {

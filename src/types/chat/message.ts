@@ -169,6 +169,8 @@ export interface HookTurn {
   readonly event?: string;
   /** It begins no turn: the text waits for the next one of its conversation. */
   readonly isForNextTurn?: boolean;
+  /** A hook of the gateway itself has begun it, and no other program. */
+  readonly isOwn?: true;
 }
 
 /** How the turn of a scheduled job runs. */

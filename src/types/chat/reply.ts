@@ -9,7 +9,8 @@ export type NoticeCause =
   | "fallback"
   | "tool"
   | "usage"
-  | "thought";
+  | "thought"
+  | "hook";
 
 /** Which message a reply answers. */
 export type ReplyTarget = { readonly kind: "current" } | { readonly kind: "id"; readonly id: string };

@@ -226,7 +226,18 @@ interface SessionHookEvents {
   before_reset: {
     readonly sessionFile: string;
     readonly messages: readonly ChatMessage[];
+    /** The same as people read it, without what the gateway writes for the model. */
+    readonly conversation: readonly {
+      /** Epoch milliseconds. */
+      readonly at: number;
+      readonly by: "person" | "agent" | "tool";
+      readonly name?: string;
+      readonly text: string;
+    }[];
     readonly reason: SessionEndReason;
+    /** The channel in which somebody asked for it, or `gateway:sessions.reset`; unset when nobody did. */
+    readonly commandSource?: string;
+    readonly senderId?: string;
   };
   /** Counts are -1 where a context engine compacts. */
   before_compaction: CompactionEventFacts & { readonly compactingCount?: number };
@@ -241,6 +252,62 @@ interface SessionHookEvents {
   };
   gateway_start: { readonly port?: number };
   gateway_stop: { readonly reason?: string };
+}
+
+/** A file of the system prompt, in the field's names. */
+export interface BootstrapFile {
+  readonly name: string;
+  /** Absolute. */
+  readonly path: string;
+  readonly content: string;
+  readonly missing: boolean;
+}
+
+interface HeardMessage {
+  /** The chat. */
+  readonly from: string;
+  readonly content: string;
+  readonly channelId: string;
+  readonly conversationId: string;
+  readonly messageId: string;
+  readonly senderId: string;
+  readonly senderName?: string;
+  readonly isGroup: boolean;
+  readonly sessionKey: SessionKey;
+  /** Epoch milliseconds. */
+  readonly timestamp: number;
+}
+
+/** Internal events that no hook tells of. */
+interface InternalHookEvents {
+  /** A command of a chat that its sender may give, but for those that begin a new conversation: `before_reset` tells of these. */
+  command: {
+    readonly command: string;
+    readonly args: string;
+    /** The channel. */
+    readonly commandSource: string;
+    readonly senderId: string;
+    readonly sessionKey: SessionKey;
+  };
+  "session:patch": {
+    readonly sessionKey: SessionKey;
+    readonly patch: Readonly<Record<string, unknown>>;
+    readonly sessionEntry: Readonly<Record<string, unknown>>;
+  };
+  "agent:bootstrap": {
+    readonly sessionKey: SessionKey;
+    readonly agentId: string;
+    readonly workspaceDir: string;
+    readonly bootstrapFiles: readonly BootstrapFile[];
+  };
+  "message:transcribed": HeardMessage & { readonly transcript: string };
+  "message:preprocessed": HeardMessage & {
+    /** The text as its sender wrote it. */
+    readonly body: string;
+    /** The text of the turn, as the model sees it. */
+    readonly bodyForAgent: string;
+    readonly transcript?: string;
+  };
 }
 
 /** Hooks of subagents. */
@@ -267,7 +334,13 @@ interface SubagentHookEvents {
 
 /** The event of each hook that the gateway calls. */
 export interface HookEvents
-  extends MessageHookEvents, PromptHookEvents, RunHookEvents, SessionHookEvents, SubagentHookEvents {}
+  extends
+    MessageHookEvents,
+    PromptHookEvents,
+    RunHookEvents,
+    SessionHookEvents,
+    SubagentHookEvents,
+    InternalHookEvents {}
 
 export type CalledHook = keyof HookEvents;
 

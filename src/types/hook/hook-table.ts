@@ -15,13 +15,19 @@ export interface HookFacts {
   readonly timeoutMs?: number;
   /** This gateway has no place that calls it. */
   readonly isNeverCalled?: true;
+  /** Its name is that of an internal event, which the field has no typed hook for. Only listeners to internal events are called. */
+  readonly isInternal?: true;
 }
 
 const conversation = { readsConversations: true } as const;
 const prompt = { ...conversation, changesPrompts: true } as const;
 const never = { isNeverCalled: true } as const;
+const internal = { isInternal: true } as const;
 
-/** Every hook of the field by its published name. */
+/** The prompt, and with it the turn, waits for these. */
+const BOOTSTRAP_MS = 5000;
+
+/** Every hook of the field by its published name, then the internal events that no hook tells of. */
 const HOOKS = {
   before_model_resolve: { kind: "modify", ...conversation },
   agent_turn_prepare: { kind: "modify", ...prompt },
@@ -67,6 +73,11 @@ const HOOKS = {
   skill_proposal_evaluate: { kind: "modify", ...never },
   skill_proposal_changed: { kind: "observe", ...never },
   skill_changed: { kind: "observe", ...never },
+  command: { kind: "observe", ...conversation, ...internal },
+  "session:patch": { kind: "observe", ...internal },
+  "agent:bootstrap": { kind: "modify", ...prompt, ...internal, timeoutMs: BOOTSTRAP_MS },
+  "message:transcribed": { kind: "observe", ...conversation, ...internal },
+  "message:preprocessed": { kind: "observe", ...conversation, ...internal },
 } as const satisfies Readonly<Record<string, HookFacts>>;
 
 export type HookName = keyof typeof HOOKS;

@@ -1,8 +1,16 @@
+/** Folders of a plugin that the gateway reads, relative to the plugin's folder. */
+interface PluginFolders {
+  /** Folders of skills. */
+  readonly skills: readonly string[];
+  /** Folders of hooks. */
+  readonly hooks: readonly string[];
+}
+
 /**
  * What `openclaw.plugin.json` says of a plugin: known without running its code. Unknown keys, kinds and contracts are
  * ignored, because plugins are written for other versions too.
  */
-export interface PluginManifest {
+export interface PluginManifest extends PluginFolders {
   readonly id: string;
   readonly name?: string;
   readonly description?: string;
@@ -13,8 +21,6 @@ export interface PluginManifest {
   readonly configSchema: Readonly<Record<string, unknown>>;
   /** `contracts.tools`: the tools that it may register. Unset: the manifest has no such list, and it may register none. */
   readonly tools?: readonly string[];
-  /** Folders of skills, relative to the plugin's folder. */
-  readonly skills: readonly string[];
   /** Channels that it registers, with the JSON Schema of their config where it has one. */
   readonly channels: readonly { readonly id: string; readonly schema?: Readonly<Record<string, unknown>> }[];
   readonly providers: readonly string[];

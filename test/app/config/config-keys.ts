@@ -621,6 +621,31 @@ export const NAMED: readonly (readonly [file: string, title: string, keys: reado
   ],
   ["test/walk/cron/cli.test.ts", "takes over the jobs and records of another gateway, once", ["cron.store"]],
   [
+    "test/plugins/hook-folders.test.ts",
+    "are called when the config wants them: bundled and workspace ones by name, others unless it says no",
+    ["hooks.internal.enabled", "hooks.internal.entries.enabled"],
+  ],
+  [
+    "test/plugins/hook-folders.test.ts",
+    "get the variables of the config, which also meet their conditions",
+    ["hooks.internal.entries.env"],
+  ],
+  [
+    "test/plugins/hook-folders.test.ts",
+    "of one agent's workspace are not told what happens to another",
+    ["hooks.internal.entries.integrity"],
+  ],
+  [
+    "test/plugins/hook-folders.test.ts",
+    "without a folder are rows of the config, approved by their file",
+    ["event", "module", "export", "integrity"].map((key) => `hooks.internal.handlers.${key}`),
+  ],
+  [
+    "test/walk/hooks/internal.test.ts",
+    "is found in more folders of the config, with its own options and variables",
+    ["hooks.internal.load.extraDirs", "hooks.internal.installs"],
+  ],
+  [
     "test/walk/hooks/config.test.ts",
     "switches them off, and says where they are",
     ["hooks.enabled", "hooks.token", "hooks.path"],

@@ -2,14 +2,16 @@ import { Option, type Command } from "commander";
 import type { EventFlags } from "../commands/gateway/system.ts";
 import type { Act } from "./act.ts";
 import { defineCron } from "./cron.ts";
+import { defineHooks } from "./plugins/hooks.ts";
 
 interface Json {
   readonly json?: boolean;
 }
 
-/** The commands about what agents do unasked: scheduled jobs, heartbeats and system events. */
+/** The commands about what agents do unasked: scheduled jobs, hooks, heartbeats and system events. */
 export function defineSystem(program: Command, act: Act): void {
   defineCron(program, act);
+  defineHooks(program, act);
   const system = program.command("system").description("heartbeats and system events for agents");
   const heartbeat = system.command("heartbeat").description("heartbeats of agents and their results");
   heartbeat

@@ -27,6 +27,7 @@ const LIVE = [
   "skills",
   "plugins",
   "retention",
+  "hooks",
   "logging.level",
   "logging.consoleLevel",
 ];

@@ -1,5 +1,6 @@
 import { dirname, join, resolve } from "node:path";
 import type { HookAct } from "../../../automation/hooks/acts.ts";
+import type { HooksConfig } from "../../../automation/hooks/config.ts";
 import { HookDesk } from "../../../automation/hooks/desk.ts";
 import type { HookPlace } from "../../../automation/hooks/hook-message.ts";
 import type { WebhookPaths } from "../../../server/options.ts";
@@ -10,23 +11,27 @@ import { lastChat, mainKey, type PlaceParts } from "../methods/heartbeat-place.t
 import type { Parts } from "../parts.ts";
 import { HookPaths } from "./hook-paths.ts";
 
-/** Answers the requests of other programs, and those of platforms by `others`. */
-export function openHooks(
-  parts: Pick<Parts, "live" | "core" | "channels" | "log" | "stopping">,
-  others: WebhookPaths,
-): WebhookPaths {
-  const { live, core, channels, log, stopping } = parts;
-  const { clock } = core.ports;
+type DeskParts = Pick<Parts, "live" | "core" | "channels" | "stopping">;
+
+/** Begins the turns that nobody in a chat has asked for. */
+export function hookDesk({ live, core, channels, stopping }: DeskParts, config: () => HooksConfig): HookDesk {
   const places: PlaceParts = { live, channels, sessions: core.sessions };
-  const config = () => live.config.hooks;
-  const desk = new HookDesk({
-    clock,
+  return new HookDesk({
+    clock: core.ports.clock,
     journal: core.journal,
     config,
     placeOf: (act, session) => placeOfHook(act, session, places),
     receive: (messages) => core.dispatch.receive(messages),
     signal: stopping,
   });
+}
+
+/** Answers the requests of other programs, and those of platforms by `others`. */
+export function openHooks(parts: DeskParts & Pick<Parts, "log">, others: WebhookPaths): WebhookPaths {
+  const { live, core, log } = parts;
+  const { clock } = core.ports;
+  const config = () => live.config.hooks;
+  const desk = hookDesk(parts, config);
   const folder = dirname(live.paths.configPath);
   const dir = () => resolve(folder, config().transformsDir ?? join("hooks", "transforms"));
   const hasAgent = (id: string) => live.agents.some((one) => one.id === id);

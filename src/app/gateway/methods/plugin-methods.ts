@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { shownHook } from "../../../plugins/internal-hooks/shown-hook.ts";
 import type { HookRunner } from "../../../types/hook/hooks.ts";
 import { isFields } from "../../../utils/fields.ts";
 import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
@@ -32,10 +33,30 @@ async function whyNotInstall(
   );
 }
 
-/** Plugins over the protocol. */
+/** The hooks that are folders, as the gateway has them; those of one agent's workspace only where no other agent is asked for. */
+function hooksStatus({ live, plugins }: Parts): Method {
+  return defineMethod({
+    name: "hooks.status",
+    scope: "operator.read",
+    params: z.looseObject({ agentId: name.optional() }),
+    run: async ({ agentId }) => {
+      const agent = agentId === undefined ? live.defaultAgent : live.agents.find(({ id }) => id === agentId);
+      if (!agent) throw new MethodError("NOT_FOUND", `there is no agent "${agentId}"`);
+      const { hooks, leftOut } = plugins.hooks.folders.view;
+      const own = hooks.filter(
+        ({ root }) => agentId === undefined || root.agent === undefined || root.agent === agentId,
+      );
+      const places = { workspaceDir: agent.workspace, managedHooksDir: live.paths.hooks };
+      return { ...places, hooks: own.map(shownHook), leftOut };
+    },
+  });
+}
+
+/** Plugins and hooks over the protocol. */
 export function pluginMethods(parts: Parts): readonly Method[] {
   const { plugins } = parts.plugins;
   return [
+    hooksStatus(parts),
     defineMethod({
       name: "plugins.list",
       scope: "operator.read",

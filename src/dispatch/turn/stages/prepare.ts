@@ -7,6 +7,7 @@ import type { AgentSettings } from "../../../types/settings.ts";
 import { fetchMedia, NO_MEDIA, type FetchedMedia, type MediaPorts } from "../../media/media.ts";
 import type { UserTurn } from "../../../harness/request.ts";
 import type { DispatchPorts, QueuedTurn } from "../../ports.ts";
+import { notifyPrepared } from "../../admission/message-hooks.ts";
 import { actingOf } from "../acting.ts";
 import { bodyFor, type BodyPorts, provenanceOf } from "../body.ts";
 import { startTyping } from "../../signals/typing.ts";
@@ -27,7 +28,7 @@ export async function prepare(turn: Turn, ports: TurnPorts): Promise<StageEnd> {
   return "next";
 }
 
-type PreparePorts = BodyPorts & Omit<MediaPorts, "stopping"> & Pick<DispatchPorts, "journal">;
+type PreparePorts = BodyPorts & Omit<MediaPorts, "stopping"> & Pick<DispatchPorts, "hooks" | "journal">;
 
 /** Makes the user's turn from claimed rows. */
 async function prepareTurn(
@@ -48,6 +49,7 @@ async function prepareTurn(
   const acting = actingOf(queued.rows, session, ports);
   const facts = { ...factsFor(first, session, kind), principal: acting.principal };
   const body = bodyFor(queued, session, agent, { ports, media, events, acting });
+  notifyPrepared({ rows: queued.rows, key: session.key, text: body.text, spoken: media.spoken }, ports);
   const turn = {
     entryId: turnId,
     text: body.text,

@@ -1,20 +1,26 @@
 import { factsOf, isHookName, type HookName } from "../../../types/hook/hook-table.ts";
-import type { HookContext, HookOptions } from "../../../types/hook/hooks.ts";
+import type { HookContext, HookHandler, HookOptions } from "../../../types/hook/hooks.ts";
 import { defined } from "../../../utils/defined.ts";
 import { isFields, type Fields } from "../../../utils/fields.ts";
 import { own } from "../../../utils/own.ts";
 import { functionOf, methodIn, nameIn, numberIn, objectOf, textIn } from "../foreign.ts";
+import { hasConversations } from "../../found/grants.ts";
 import { conversationOf, keyIn, type PluginScope } from "../scope.ts";
 
 /** `api.on(name, handler, {priority, timeoutMs})`: a typed hook. A name that this gateway never calls is noted and kept silent. */
 export function on(scope: PluginScope, name: unknown, handler: unknown, options: unknown = {}): void {
   const named = nameIn({ name }, "name", "on");
   const call = functionOf(handler, `the hook "${named}"`);
-  if (!isHookName(named) || factsOf(named).isNeverCalled === true) {
+  const facts = isHookName(named) ? factsOf(named) : undefined;
+  if (!isHookName(named) || facts?.isNeverCalled === true || facts?.isInternal === true) {
     scope.neverCalled.add(named);
     return;
   }
-  const hook: HookName = named;
+  listen(scope, named, call, options);
+}
+
+/** Adds the handler of a hook that is called. Where the plugin may not read conversations, that is noted and it stays silent. */
+export function listen(scope: PluginScope, hook: HookName, call: HookHandler, options: unknown): void {
   if (factsOf(hook).readsConversations === true && !mayReadConversations(scope)) {
     refuseReading(scope, hook);
     return;
@@ -35,10 +41,8 @@ function optionsOf(scope: PluginScope, hook: HookName, given: Fields): HookOptio
 }
 
 /** Whoever selected a plugin as the context engine or the memory has given it the conversations. */
-export function mayReadConversations(scope: PluginScope): boolean {
-  const { contextEngine, memory } = scope.ports.pluginsConfig().slots;
-  return scope.entry?.hooks.allowConversationAccess === true || contextEngine === scope.id || memory === scope.id;
-}
+export const mayReadConversations = (scope: PluginScope): boolean =>
+  hasConversations(scope.id, scope.ports.pluginsConfig());
 
 /** Notes that a hook, or a listener, is not called. */
 export function refuseReading(scope: PluginScope, hook: string): void {
@@ -69,9 +73,7 @@ export function registerTrustedToolPolicy(scope: PluginScope, policy: unknown): 
   add(scope, "before_tool_call", judge, { ...optionsOf(scope, "before_tool_call", {}), priority: Infinity });
 }
 
-type Handler = (...args: readonly unknown[]) => unknown;
-
-function add(scope: PluginScope, name: HookName, call: Handler, options: HookOptions): void {
+function add(scope: PluginScope, name: HookName, call: HookHandler, options: HookOptions): void {
   const { kind, changesPrompts } = factsOf(name);
   const run = (event: unknown, context: HookContext): unknown =>
     scope.callFor(conversationOf(context.sessionKey ?? keyIn(event)), `hook ${name}`, () => call(event, context));

@@ -14,7 +14,7 @@ export async function hasConsent(io: Io, flags: ConsentFlags, question: string):
   if (flags.yes === true || flags.force === true || flags.acceptCapabilities === true) return true;
   if (canAsk(io)) return confirmed(question);
   throw new OpenClawError("USAGE", {
-    message: "Nobody can be asked here whether this plugin may be installed.",
+    message: "Nobody can be asked here whether this may be installed.",
     fix: "Read what it is, then repeat the command with --accept-capabilities (or --yes, or --force).",
   });
 }
@@ -65,13 +65,13 @@ const CONTRIBUTED = ["kinds", "tools", "channels", "providers", "cliCommands", "
 
 const MOST_LISTED = 12;
 
-function listed(names: readonly string[]): string | undefined {
+export function listed(names: readonly string[]): string | undefined {
   if (names.length === 0) return undefined;
   const shown = names.slice(0, MOST_LISTED).join(", ");
   return names.length > MOST_LISTED ? `${shown} and ${names.length - MOST_LISTED} more` : shown;
 }
 
-function showSize(bytes: number): string {
+export function showSize(bytes: number): string {
   if (bytes < 1024) return `${bytes} bytes`;
   return bytes < 1_048_576 ? `${(bytes / 1024).toFixed(1)} kB` : `${(bytes / 1_048_576).toFixed(1)} MB`;
 }

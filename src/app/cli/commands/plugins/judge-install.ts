@@ -1,5 +1,6 @@
 import { z } from "zod";
-import type { Staged } from "../../../../plugins/install/stage.ts";
+import type { PluginFacts } from "../../../../plugins/install/facts.ts";
+import type { InstallRecord } from "../../../../types/plugin/install-record.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
 import { defined } from "../../../../utils/defined.ts";
 import { callOnce } from "../../call-gateway.ts";
@@ -11,6 +12,13 @@ const KINDS: Readonly<Record<string, string>> = { npm: "plugin-npm", git: "plugi
 
 const verdict = z.object({ blocked: z.string().optional() });
 
+/** What is to be installed: a plugin, or a pack of hooks. */
+interface Installation {
+  readonly plugin: { readonly root: string; readonly package: { readonly name?: string } };
+  readonly facts: Pick<PluginFacts, "id" | "version" | "origin" | "size">;
+  readonly record: InstallRecord;
+}
+
 /**
  * Asks the plugins of the running gateway whether they allow an installation (`before_install`). Throws `PLUGIN_BLOCKED` when
  * one does not, and `GATEWAY_UNREACHABLE` when a gateway runs that cannot be asked.
@@ -18,7 +26,7 @@ const verdict = z.object({ blocked: z.string().optional() });
 export async function requireAllowed(
   io: Io,
   { state }: PluginState,
-  { plugin, facts, record }: Staged,
+  { plugin, facts, record }: Installation,
   mode: "install" | "update",
 ): Promise<void> {
   if (!state.owner) return;

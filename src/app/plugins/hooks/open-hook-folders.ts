@@ -1,0 +1,77 @@
+import { join } from "node:path";
+import { hasConversations } from "../../../plugins/found/grants.ts";
+import { HookFolders } from "../../../plugins/internal-hooks/hook-folders.ts";
+import { resolveSdk } from "../../../plugins/load/sdk-resolution.ts";
+import { agentOf } from "../../../sessions/keys.ts";
+import { systemClock } from "../../../types/clock.ts";
+import { factsOf } from "../../../types/hook/hook-table.ts";
+import { sessionKey } from "../../../types/ids.ts";
+import type { Log } from "../../../types/log.ts";
+import { own } from "../../../utils/own.ts";
+import { revealSecrets } from "../../../utils/secrets/reveal.ts";
+import type { Core } from "../../compose/core.ts";
+import type { Live } from "../../compose/live.ts";
+import { LentVariables } from "../plugin-variables.ts";
+import { sdkUrls } from "../sdk-urls.ts";
+import { shownForHook } from "./shown-for-hook.ts";
+import { hookScene } from "./hook-scene.ts";
+import { sayByHook } from "./say-by-hook.ts";
+
+/** The hooks of a gateway that are folders. */
+export interface OpenHookFolders {
+  readonly folders: HookFolders;
+  /** Looks at the folders again, and does what the current config says. Never rejects. */
+  follow(): Promise<void>;
+  close(): void;
+}
+
+interface Surroundings {
+  readonly live: Live;
+  readonly core: Pick<Core, "dispatch" | "sessions" | "ports">;
+  readonly log: Log;
+}
+
+/** No hook is called before `follow`. */
+export function openHookFolders({ live, core, log }: Surroundings): OpenHookFolders {
+  const variables = new LentVariables("hook", log);
+  const entryOf = (key: string) => own(live.config.hooks.internal.entries, key);
+  const ends: (() => void)[] = [];
+  const folders = new HookFolders({
+    contributions: live.contributions,
+    clock: systemClock,
+    log,
+    copies: join(live.paths.stateSub, "hooks"),
+    scene: () =>
+      hookScene({
+        config: live.config,
+        paths: live.paths,
+        agents: live.agents,
+        plugins: live.loaded.plugins.plugins,
+        env: process.env,
+      }),
+    settingsOf: (key) => revealSecrets(entryOf(key)),
+    cfg: (key) => shownForHook(live.config, key),
+    mayListen(plugin, hook) {
+      const { readsConversations, changesPrompts } = factsOf(hook);
+      const { plugins } = live.config;
+      if (readsConversations === true && !hasConversations(plugin, plugins)) return false;
+      return changesPrompts !== true || own(plugins.entries, plugin)?.hooks.allowPromptInjection !== false;
+    },
+    agentOf: (key) => agentOf(sessionKey(key), live.defaultAgent.id),
+    lend: (keys) =>
+      variables.lend(keys.map((id) => ({ id, key: `hooks.internal.entries.${id}.env`, env: entryOf(id)?.env ?? {} }))),
+    say: sayByHook(live, core),
+  });
+  return {
+    folders,
+    async follow() {
+      await folders.apply();
+      // Without a hook, nothing of this process is changed.
+      if (folders.view.hooks.some(({ state }) => state === "on") && ends.length === 0) ends.push(resolveSdk(sdkUrls()));
+    },
+    close() {
+      folders.close();
+      for (const end of ends) end();
+    },
+  };
+}

@@ -1,0 +1,202 @@
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
+import { factsOf, type HookName } from "../../types/hook/hook-table.ts";
+import type { HookOptions } from "../../types/hook/hooks.ts";
+import type { Clock } from "../../types/clock.ts";
+import type { Log } from "../../types/log.ts";
+import { background } from "../../utils/background.ts";
+import { within } from "../../utils/within.ts";
+import type { Contributions } from "../contributions.ts";
+import type { AddedHook } from "../hook-table.ts";
+import { ownCopy } from "../hook-event.ts";
+import { approvedCopy, removeCopies } from "./approved.ts";
+import { handlerFor, hooksTelling, type InternalEvent, type SaidByHook } from "./event.ts";
+import { FolderHook } from "./folder-hook.ts";
+import { type HookScene, judgeHooks, type JudgedHook, type JudgedHooks } from "./judge-hooks.ts";
+
+/** What the gateway lends to hooks that are folders. */
+export interface HookFolderPorts {
+  readonly contributions: Contributions;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Where copies of approved hooks are kept. */
+  readonly copies: string;
+  /** By the present config. */
+  scene(): HookScene;
+  /** `hooks.internal.entries.<key>` with its secrets as text. */
+  settingsOf(key: string): unknown;
+  /** The config as the hook with this key may see it. */
+  cfg(key: string): unknown;
+  /** Whether the operator lets the hook of a plugin listen to this. */
+  mayListen(plugin: string, hook: HookName): boolean;
+  agentOf(sessionKey: string): string;
+  /** Gives hooks the environment variables that the config has for them. */
+  lend(keys: readonly string[]): void;
+  say(owner: string, said: SaidByHook): void;
+}
+
+const RESET_MS = 10_000;
+const USUAL_MS = 30_000;
+
+interface Active {
+  readonly hook: FolderHook;
+  /** Changes with anything that the hook is made of. */
+  readonly made: string;
+}
+
+/** The hooks that are folders: listens for those that the config wants, and can say what became of each. */
+export class HookFolders {
+  readonly #ports: HookFolderPorts;
+  readonly #active = new Map<string, Active>();
+  #judged: JudgedHooks = { hooks: [], leftOut: [] };
+
+  constructor(ports: HookFolderPorts) {
+    this.#ports = ports;
+  }
+
+  /** Looks at all folders again, and does what the config says. Never rejects. One call at a time. */
+  async apply(): Promise<void> {
+    const { contributions, copies, log } = this.#ports;
+    const before = this.#judged;
+    this.#judged = await judgeHooks(this.#ports.scene());
+    const on = this.#judged.hooks.filter(({ state }) => state === "on");
+    const made = new Map(await Promise.all(on.map(async (hook) => [hook.name, await this.#madeOf(hook)] as const)));
+    for (const [name, active] of this.#active) {
+      if (made.get(name) === active.made) continue;
+      this.#active.delete(name);
+      contributions.remove(ownerOf(name));
+      log.info("hook removed", { hook: name });
+    }
+    this.#ports.lend(on.map(({ key }) => key));
+    for (const hook of on) if (!this.#active.has(hook.name)) this.#add(hook, made.get(hook.name) ?? "");
+    this.#report(before);
+    const used = on.flatMap(({ integrity }) => integrity ?? []);
+    await removeCopies(copies, used).catch((error: unknown) => log.warn("copies of hooks are not removed", { error }));
+  }
+
+  /** Tells the hooks that listen to it that the gateway has started. Returns at once. `facts`: more for their context. */
+  start(facts: Readonly<Record<string, unknown>>): void {
+    const { contributions, log } = this.#ports;
+    for (const hook of contributions.hooksOf("gateway_start"))
+      if (this.#owns(hook)) background(`hook ${hook.owner}`, this.#startOne(hook, facts), log);
+  }
+
+  /** Removes all. */
+  close(): void {
+    for (const name of this.#active.keys()) this.#ports.contributions.remove(ownerOf(name));
+    this.#active.clear();
+    this.#ports.lend([]);
+  }
+
+  /** Every hook that was found, with what became of it. */
+  get view(): JudgedHooks {
+    const hooks = this.#judged.hooks.map((hook) => {
+      const failure = this.#active.get(hook.name)?.hook.failure;
+      return failure === undefined ? hook : { ...hook, state: "unfit" as const, why: failure };
+    });
+    return { ...this.#judged, hooks };
+  }
+
+  #owns({ owner }: AddedHook): boolean {
+    return [...this.#active.keys()].some((name) => ownerOf(name) === owner);
+  }
+
+  async #startOne({ owner, handler }: AddedHook, facts: object): Promise<void> {
+    const { clock, log } = this.#ports;
+    const call = async () => void (await handler(ownCopy(facts), {}));
+    const hook = "gateway:startup";
+    try {
+      const isDone = await within(call(), USUAL_MS, clock);
+      if (!isDone) log.warn("hook is late", { hook, owner, ms: USUAL_MS });
+    } catch (error) {
+      log.error("hook failed", { hook, owner, error });
+    }
+  }
+
+  #add(judged: JudgedHook, made: string): void {
+    const { name, events, root, key } = judged;
+    const { contributions, log, clock } = this.#ports;
+    const hook = new FolderHook(
+      { name, exportName: judged.exportName, file: () => this.#fileOf(judged) },
+      { log, clock },
+    );
+    const owner = ownerOf(name);
+    const ports = {
+      now: () => clock.now(),
+      cfg: () => this.#ports.cfg(key),
+      say: (said: SaidByHook) => this.#ports.say(owner, said),
+    };
+    const call = async (event: InternalEvent) => (this.#isFor(root.agent, event) ? hook.call(event) : undefined);
+    const handlers = [...new Set(events.flatMap(hooksTelling))].flatMap((listened) =>
+      root.plugin !== undefined && !this.#ports.mayListen(root.plugin, listened)
+        ? []
+        : [[listened, handlerFor(listened, events, call, ports)] as const],
+    );
+    contributions.add({
+      id: owner,
+      register(registry) {
+        for (const [listened, handler] of handlers) registry.addHook(listened, handler, limitOf(listened));
+      },
+    });
+    this.#active.set(name, { hook, made });
+    log.info("hook added", { hook: name, events: events.join(" "), source: root.source });
+  }
+
+  /** The hook of one agent's workspace is not told what happens to others. */
+  #isFor(agent: string | undefined, { sessionKey }: InternalEvent): boolean {
+    return agent === undefined || sessionKey === "" || this.#ports.agentOf(sessionKey) === agent;
+  }
+
+  async #fileOf(hook: JudgedHook): Promise<{ path: string; version: string }> {
+    const { folder, handler, integrity } = hook;
+    if (integrity !== undefined)
+      return { path: await approvedCopy(hook, integrity, this.#ports.copies), version: "approved" };
+    const path = join(folder, handler);
+    return { path, version: String((await stat(path)).mtimeMs) };
+  }
+
+  async #madeOf(hook: JudgedHook): Promise<string> {
+    const { folder, handler, integrity, events, exportName, root, key } = hook;
+    const changed = await stat(join(folder, handler)).then(
+      ({ mtimeMs }) => mtimeMs,
+      () => 0,
+    );
+    const granted =
+      root.plugin === undefined
+        ? []
+        : events.flatMap(hooksTelling).map((one) => this.#ports.mayListen(root.plugin ?? "", one));
+    return JSON.stringify([
+      folder,
+      handler,
+      integrity ?? changed,
+      events,
+      exportName,
+      this.#ports.settingsOf(key),
+      granted,
+    ]);
+  }
+
+  /** Says what an operator wanted and does not get, once. */
+  #report(before: JudgedHooks): void {
+    const { log } = this.#ports;
+    const told = new Set(before.hooks.map(lineOf));
+    const wanted = this.#judged.hooks.filter(({ state }) => state === "unfit" || state === "unapproved");
+    for (const hook of wanted) {
+      if (told.has(lineOf(hook))) continue;
+      const { name, why, fix = `Run: openclaw hooks info ${name}` } = hook;
+      log.warn("hook is not called", { hook: name, why, fix });
+    }
+    const known = new Set(before.leftOut.map(({ folder }) => folder));
+    for (const { folder, why } of this.#judged.leftOut)
+      if (!known.has(folder)) log.warn("folder is not used as a hook", { folder, why });
+  }
+}
+
+const lineOf = ({ name, state, why }: JudgedHook): string => JSON.stringify([name, state, why]);
+
+const ownerOf = (name: string): string => `hook:${name}`;
+
+/** Nobody waits long for a hook before a new conversation begins. */
+const limitOf = (hook: HookName): HookOptions => ({
+  timeoutMs: hook === "before_reset" ? RESET_MS : (factsOf(hook).timeoutMs ?? USUAL_MS),
+});

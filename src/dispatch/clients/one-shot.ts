@@ -59,6 +59,7 @@ async function begin(request: OneShotRequest, dispatch: Dispatch, ports: Dispatc
     },
     {
       ...ports,
+      models: ports.models.of(agent.id),
       log: ports.log.with({ run: id, session: key }),
       approvals: dispatch.approvals.deskFor(
         { facts, principal: OPERATOR },
@@ -72,8 +73,8 @@ async function begin(request: OneShotRequest, dispatch: Dispatch, ports: Dispatc
   return run;
 }
 
-const candidatesOf = async ({ model }: AgentSettings, { models }: Pick<DispatchPorts, "models">) => [
-  model.primary ?? (await models.choose()),
+const candidatesOf = async ({ id, model }: AgentSettings, { models }: Pick<DispatchPorts, "models">) => [
+  model.primary ?? (await models.of(id).choose()),
   ...model.fallbacks,
 ];
 

@@ -71,8 +71,8 @@ export class Compactions {
   /** Compacts a conversation on request. The caller must hold the session. */
   async compact(session: Session, asked: CompactionRequest): Promise<Compacted> {
     const { clock } = this.#ports;
-    const models = stoppableModels(this.#ports.models, asked.signal);
     const agent = agentOf(session, this.#ports);
+    const models = stoppableModels(this.#ports.models.of(session.agentId), asked.signal);
     const candidates = await candidatesFor(asked, session, agent, this.#ports);
     const [first] = await summarizerModelsFor(candidates, {}, models);
     if (asked.signal.aborted) return { kind: "aborted" };

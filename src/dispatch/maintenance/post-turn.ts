@@ -95,6 +95,7 @@ async function flush(turn: EndedTurn, ports: MaintenancePorts): Promise<void> {
     session,
     deps: {
       ...ports,
+      models: ports.models.of(facts.agentId),
       log,
       approvals: { ask: async () => "unattended" },
       spentAfterEnd: ports.compactions.costs.afterRun(facts),

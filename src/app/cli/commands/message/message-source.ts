@@ -2,7 +2,6 @@ import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import type { z } from "zod";
 import { resolveAlias } from "../../../../sessions/keys.ts";
-import type { OpenJournal } from "../../../../store/journal/journal.ts";
 import type { RowFilter } from "../../../../store/journal/messages.ts";
 import { openJournalToRead, type MessageSource } from "../../../../store/journal/read-only.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
@@ -13,6 +12,7 @@ import { hasGateway } from "../../address.ts";
 import { callOnce } from "../../call-gateway.ts";
 import type { Io } from "../../io.ts";
 import { readState } from "../../state.ts";
+import { withJournal } from "../../with-journal.ts";
 import { doneShape } from "./message-shapes.ts";
 
 /** Queries about messages: to the gateway, or to the journal when none runs. */
@@ -76,13 +76,7 @@ export async function actOnRow(
   if (hasGateway(io, state)) return callOnce(io, state, { method, params: { id }, shape: doneShape });
   const path = journalPath(state.paths);
   if (!existsSync(path)) return here({ journal: NOTHING }, id);
-  const { openJournal } = await import("../../../../store/journal/journal.ts");
-  const journal: OpenJournal = await openJournal({ path, bootId: `cli-${process.pid}` });
-  try {
-    return await here({ journal }, id);
-  } finally {
-    await journal.close();
-  }
+  return withJournal(path, (journal) => here({ journal }, id));
 }
 
 /** `12` or `#12`. Throws USAGE for anything else. */

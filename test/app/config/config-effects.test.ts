@@ -140,7 +140,7 @@ describe("how a chat is answered", () => {
           textChunkLimit: 500,
           accounts: {
             default: { ...TELEGRAM, mediaMaxMb: 2, mediaTypes: { deny: ["video/*"] }, dmHistoryLimit: 1 },
-            small: { ...TELEGRAM, textChunkLimit: 1 },
+            small: { ...TELEGRAM, botToken: "2:small", textChunkLimit: 1 },
           },
         },
       },

@@ -33,7 +33,11 @@ export const NAMED: readonly (readonly [file: string, title: string, keys: reado
     "of the config counts with theme, emoji and picture",
     ["theme", "emoji", "avatar"].map((key) => `agents.list.identity.${key}`),
   ],
-  ["test/app/config/config-agents.test.ts", "agents of agents.entries follow those of agents.list, and have the same keys", ["agents.entries"]],
+  [
+    "test/app/config/config-agents.test.ts",
+    "agents of agents.entries follow those of agents.list, and have the same keys",
+    ["agents.entries"],
+  ],
   [
     "test/walk/agents/agents.test.ts",
     "asks with the keys that only one agent has before those of all agents, and shows them to no agent",

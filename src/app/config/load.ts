@@ -10,7 +10,6 @@ import { stopNotes, stopsOf, type Stop } from "./keys/narrowing.ts";
 import { locate, parseConfigText } from "./parse.ts";
 import { ConfigError, isRecord, valueAt, type ConfigNote, type RawNote } from "./problem.ts";
 import { configSchema, type Config } from "./schema.ts";
-import { sharedPlaces } from "./keys/shared-places.ts";
 import { doubtfulTools } from "./keys/tool-doubts.ts";
 import { readConfigFile } from "./read-file.ts";
 import { schemasOfFound } from "./found-plugins.ts";
@@ -95,7 +94,6 @@ async function readText(text: string, options: LoadOptions): Promise<ConfigText>
   const problems = [
     ...resolved.problems,
     ...unprotected(resolved.value),
-    ...(checked.config ? sharedPlaces(checked.config) : []),
     ...checked.problems.filter((note) => !isReported(note, reported)),
   ];
   if (problems.length > 0 || !checked.config) throw invalid(problems, text, options.path);

@@ -97,7 +97,7 @@ async function completeAs(
       candidates: allowedModels(modelsOf(agent), { plugin, what: "llm", grant: llm, model }),
       idleMs: agent.idleTimeoutMs ?? IDLE_MS,
       origin: { cause: "plugin", agentId: agent.id, sessionKey, plugin },
-      spent: costs.ofPlugin(plugin, sessionKey),
+      spent: costs.ofPlugin(plugin, { sessionKey, agentId: agent.id }),
     },
   );
 }

@@ -91,11 +91,11 @@ async function record(
   run: Run,
   { journal, clock, log }: Pick<DispatchPorts, "journal" | "clock" | "log">,
 ): Promise<void> {
-  const { runId: id, sessionKey: key } = run.stream.facts;
+  const { runId: id, sessionKey: key, agentId } = run.stream.facts;
   const { receipt, result } = await endOf(run);
   const ended = result.kind === "failed" ? `failed:${result.failure.kind}` : result.kind;
   try {
-    await journal.runs.record({ runId: id, sessionKey: key, at: clock.now(), receipt, result: ended });
+    await journal.runs.record({ runId: id, sessionKey: key, agentId, at: clock.now(), receipt, result: ended });
   } catch (error) {
     log.error("run not recorded", { run: id, error });
   }

@@ -80,7 +80,7 @@ export class Compactions {
     const { leafId } = session;
     const log = this.#ports.log.with({ session: session.key });
     const tell = this.publisherFor(session);
-    const of = { sessionKey: session.key, sessionId: session.id };
+    const of = { sessionKey: session.key, sessionId: session.id, agentId: session.agentId };
     const id = runId(`compact-${randomUUID()}`);
     const tally = this.costs.open(id, of);
     const watched = { conversation: session, hooks: this.#hooksOf(session, agent) };

@@ -133,5 +133,12 @@ async function recordFlush(
     ...(kind !== "interrupted" && { memoryFlushCompactionCount: entry.compactionCount ?? 0, memoryFlushAt: at }),
   });
   const ended = result.kind === "failed" ? `failed:${result.failure.kind}` : result.kind;
-  await journal.runs.record({ runId: id, sessionKey: session.key, at, receipt, result: ended });
+  await journal.runs.record({
+    runId: id,
+    sessionKey: session.key,
+    agentId: session.agentId,
+    at,
+    receipt,
+    result: ended,
+  });
 }

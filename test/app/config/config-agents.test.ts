@@ -62,17 +62,21 @@ test("two agents of one id, or with one directory of keys, are refused", async (
   expect(other?.agentDir).toBe("/state/own");
 });
 
-test("agents with one workspace, and accounts with one bot, are refused by name", async () => {
+test("agents with one workspace, or with one bot, are refused by name", async () => {
   const agents = { list: [{ id: "a", workspace: "~/w" }], entries: { b: { workspace: "~/w" } } };
   await expect(load({ agents })).rejects.toThrow(
     /agents\.entries\.b\.workspace: is the workspace of agents\.list\[0\] too/,
   );
+  const bindings = [{ agentId: "owl", match: { channel: "telegram", accountId: "work" } }];
   const telegram = (accounts: object) => ({ channels: { telegram: { enabled: true, botToken: "1:a", accounts } } });
-  const twice = { work: { botToken: "1:a" } };
-  await expect(load(telegram(twice))).rejects.toThrow(/accounts\.work\.botToken: is the bot of channels\.telegram too/);
+  const twice = telegram({ work: { botToken: "1:a" } });
+  await expect(load({ ...twice, bindings })).rejects.toThrow(
+    /accounts\.work\.botToken: is the bot of channels\.telegram too/,
+  );
+  await expect(load(twice)).resolves.toBeDefined();
   const other = { work: { botToken: "1:a", apiRoot: "http://127.0.0.1:1" } };
-  for (const accounts of [{ work: { ...twice.work, enabled: false } }, { work: { botToken: "2:b" } }, other])
-    await expect(load(telegram(accounts))).resolves.toBeDefined();
+  for (const accounts of [{ work: { botToken: "1:a", enabled: false } }, { work: { botToken: "2:b" } }, other])
+    await expect(load({ ...telegram(accounts), bindings })).resolves.toBeDefined();
 });
 
 test("broadcast names the agents of a chat by its id, with or without its channel", async () => {

@@ -110,6 +110,17 @@ describe.concurrent("a gateway with two agents", () => {
       "agent:owl:telegram:night:1001",
       "telegram:default:1001",
     ]);
+    const jsonOf = async (...args: readonly string[]) => {
+      const done = await home.run([...args, "--json"]);
+      expect(done.code, done.stderr).toBe(0);
+      return JSON.parse(done.stdout) as { runs?: unknown[]; rows?: unknown[]; totals?: { calls: number } };
+    };
+    const ofOwl = ["--agent", "owl"];
+    expect((await jsonOf("runs", "list", ...ofOwl)).runs).toHaveLength(2);
+    expect((await jsonOf("runs", "list", "--agent", "main")).runs).toHaveLength(1);
+    expect((await jsonOf("inbox", "list", "--all", ...ofOwl)).rows).toHaveLength(2);
+    expect((await jsonOf("usage", ...ofOwl)).totals?.calls).toBe(3);
+    expect((await home.run(["usage", "--by", "model", ...ofOwl])).code).toBe(2);
     await night.close();
   });
 

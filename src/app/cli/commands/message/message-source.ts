@@ -4,7 +4,10 @@ import type { z } from "zod";
 import { resolveAlias } from "../../../../sessions/keys.ts";
 import type { RowFilter } from "../../../../store/journal/messages.ts";
 import { openJournalToRead, type MessageSource } from "../../../../store/journal/read-only.ts";
+import { ofAgent } from "../../../../types/agent-filter.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
+import { DEFAULT_AGENT } from "../../../../types/ids.ts";
+import { defined } from "../../../../utils/defined.ts";
 import { journalPath } from "../../../config/paths.ts";
 import { resolveAgents } from "../../../config/settings.ts";
 import type { Desk, Done } from "../../../messages/act.ts";
@@ -40,6 +43,7 @@ export async function askMessages<T>(io: Io, question: Question<T>): Promise<T> 
 export interface ListAsked {
   readonly channel?: string;
   readonly session?: string;
+  readonly agent?: string;
   readonly all?: boolean;
   readonly limit: number;
 }
@@ -47,7 +51,7 @@ export interface ListAsked {
 /** The parameters of a list over the protocol, and the same for the journal. */
 export async function filtersOf(
   io: Io,
-  { channel, session, all, limit }: ListAsked,
+  { channel, session, agent, all, limit }: ListAsked,
 ): Promise<{ params: object; filter: RowFilter }> {
   const isOpen = all !== true;
   const { config, paths } = await readState(io);
@@ -58,9 +62,9 @@ export async function filtersOf(
       limit,
       open: isOpen,
       ...(channel !== undefined && { channel }),
-      ...(session !== undefined && { sessionKey: session }),
+      ...defined({ sessionKey: session, agentId: agent }),
     },
-    filter: { channel, sessionKey, isOpen },
+    filter: { channel, sessionKey, isOpen, ...ofAgent(agent, first?.id ?? DEFAULT_AGENT) },
   };
 }
 

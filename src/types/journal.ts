@@ -2,7 +2,7 @@ import type { AgentId, MediaId, RunId, SessionKey } from "./ids.ts";
 import type { InboundMessage, Peer } from "./chat/message.ts";
 import type { ReplyButton, OutboundPart } from "./chat/reply.ts";
 import type { Receipt } from "./run/run.ts";
-import type { AgentFilter } from "./agent-filter.ts";
+import type { AgentFilter } from "./run/agent-filter.ts";
 import type { CronTable } from "./cron/table.ts";
 import type { SessionTable } from "./session.ts";
 
@@ -11,23 +11,26 @@ export type Outcome =
   | { readonly kind: "replied" }
   | { readonly kind: "silent" }
   | { readonly kind: "command"; readonly name: string }
-  /** It joined a run, which did not fail and was not stopped; else it is merged into the run's first message. */
+  /** Set by the claim of a row. */
+interface Claimed {
+  readonly sessionKey?: SessionKey;
+  /** Rows of older versions may have none. */
+  readonly agentId?: AgentId;
+  readonly runId?: RunId;
+}
+
+/** It joined a run, which did not fail and was not stopped; else it is merged into the run's first message. */
   | { readonly kind: "steered" }
   | { readonly kind: "merged"; readonly into: number }
   | { readonly kind: "aborted" }
   | { readonly kind: "dropped"; readonly why: string }
   | { readonly kind: "failed"; readonly why: string };
 
-export interface InboxRow {
+export interface InboxRow extends Claimed {
   /** Grows with arrival. */
   readonly id: number;
   readonly message: InboundMessage;
   readonly state: "accepted" | "claimed" | "done";
-  /** Set by the claim. */
-  readonly sessionKey?: SessionKey;
-  /** The same. Rows of older versions may have none. */
-  readonly agentId?: AgentId;
-  readonly runId?: RunId;
   /** Transcript id of the user turn that this row became part of. */
   readonly turnId?: string;
   /** How many boots have claimed it or begun its command. */

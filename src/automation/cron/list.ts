@@ -1,4 +1,4 @@
-import type { AgentFilter } from "../../types/agent-filter.ts";
+import type { AgentFilter } from "../../types/run/agent-filter.ts";
 import type { CronEntry } from "./jobs.ts";
 
 /** Which jobs are wanted, in the protocol's words. */

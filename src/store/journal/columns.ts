@@ -1,5 +1,5 @@
 import { agentId, type AgentId } from "../../types/ids.ts";
-import type { AgentFilter } from "../../types/agent-filter.ts";
+import type { AgentFilter } from "../../types/run/agent-filter.ts";
 import type { Params, Row } from "./sqlite.ts";
 
 /** A condition on a column with the id of an agent; undefined when all agents are wanted. */

@@ -1,5 +1,5 @@
 import type { Clock } from "../../types/clock.ts";
-import type { AgentFilter } from "../../types/agent-filter.ts";
+import type { AgentFilter } from "../../types/run/agent-filter.ts";
 import type { InboxRow, OutboxRow } from "../../types/journal.ts";
 import type { InboundMessage } from "../../types/chat/message.ts";
 import { runAgain, type Again } from "./inbox/again.ts";

@@ -1,5 +1,5 @@
 import type { RunId, SessionKey } from "../ids.ts";
-import type { AgentFilter } from "../agent-filter.ts";
+import type { AgentFilter } from "../run/agent-filter.ts";
 
 export type CronStatus = "ok" | "error" | "skipped";
 /** `unknown`: it may have arrived. */

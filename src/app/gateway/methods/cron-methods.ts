@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { CronDesk, CronRefusal } from "../../../automation/cron/desk.ts";
-import { ofAgent } from "../../../types/agent-filter.ts";
+import { ofAgent } from "../../../types/run/agent-filter.ts";
 import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
 import type { Parts } from "../parts.ts";
 

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { dropNow, runNow } from "../../../dispatch/clients/operator.ts";
 import { resolveAlias } from "../../../sessions/keys.ts";
-import { ofAgent } from "../../../types/agent-filter.ts";
+import { ofAgent } from "../../../types/run/agent-filter.ts";
 import { defineMethod, type Method } from "../../../types/method.ts";
 import { dropInbox, dropOutbox, retryInbox, retryOutbox, type Desk, type Done } from "../../messages/act.ts";
 import { listInbox, listOutbox, showInbox, showOutbox } from "../../messages/list.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { agentOf, resolveAlias } from "../../../sessions/keys.ts";
 import { fileOf } from "../../../sessions/rows/row.ts";
-import { ofAgent } from "../../../types/agent-filter.ts";
+import { ofAgent } from "../../../types/run/agent-filter.ts";
 import { OpenClawError } from "../../../types/errors.ts";
 import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
 import { listRuns, showPrompt, showRun } from "../../runs/list.ts";

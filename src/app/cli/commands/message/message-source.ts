@@ -4,7 +4,7 @@ import type { z } from "zod";
 import { resolveAlias } from "../../../../sessions/keys.ts";
 import type { RowFilter } from "../../../../store/journal/messages.ts";
 import { openJournalToRead, type MessageSource } from "../../../../store/journal/read-only.ts";
-import { ofAgent } from "../../../../types/agent-filter.ts";
+import { ofAgent } from "../../../../types/run/agent-filter.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
 import { DEFAULT_AGENT } from "../../../../types/ids.ts";
 import { defined } from "../../../../utils/defined.ts";

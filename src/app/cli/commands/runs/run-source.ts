@@ -3,7 +3,7 @@ import { homedir } from "node:os";
 import type { z } from "zod";
 import { agentOf, resolveAlias } from "../../../../sessions/keys.ts";
 import { openJournalToRead, type RunSource } from "../../../../store/journal/read-only.ts";
-import { ofAgent } from "../../../../types/agent-filter.ts";
+import { ofAgent } from "../../../../types/run/agent-filter.ts";
 import { defined } from "../../../../utils/defined.ts";
 import { journalPath } from "../../../config/paths.ts";
 import { resolveAgents } from "../../../config/settings.ts";

@@ -11,20 +11,20 @@ export type Outcome =
   | { readonly kind: "replied" }
   | { readonly kind: "silent" }
   | { readonly kind: "command"; readonly name: string }
-  /** Set by the claim of a row. */
+  /** It joined a run, which did not fail and was not stopped; else it is merged into the run's first message. */
+  | { readonly kind: "steered" }
+  | { readonly kind: "merged"; readonly into: number }
+  | { readonly kind: "aborted" }
+  | { readonly kind: "dropped"; readonly why: string }
+  | { readonly kind: "failed"; readonly why: string };
+
+/** Set by the claim of a row. */
 interface Claimed {
   readonly sessionKey?: SessionKey;
   /** Rows of older versions may have none. */
   readonly agentId?: AgentId;
   readonly runId?: RunId;
 }
-
-/** It joined a run, which did not fail and was not stopped; else it is merged into the run's first message. */
-  | { readonly kind: "steered" }
-  | { readonly kind: "merged"; readonly into: number }
-  | { readonly kind: "aborted" }
-  | { readonly kind: "dropped"; readonly why: string }
-  | { readonly kind: "failed"; readonly why: string };
 
 export interface InboxRow extends Claimed {
   /** Grows with arrival. */

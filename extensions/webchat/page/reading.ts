@@ -1,4 +1,5 @@
 import { readCommands } from "./commands.ts";
+import { readAgents } from "./protocol/agents.ts";
 import type { Connection } from "./protocol/connection.ts";
 import { fields, text } from "./protocol/json.ts";
 import {
@@ -115,7 +116,12 @@ export class Reading {
   /** Reads what depends on the config: problems, the model that answers, and commands. */
   async config(): Promise<void> {
     await this.status();
+    await this.#ifOffered("agents.list", () => this.#agents());
     await this.#ifOffered("commands.list", () => this.#commands());
+  }
+
+  async #agents(): Promise<void> {
+    this.#store.dispatch({ type: "agents", agents: readAgents(await this.#connection.request("agents.list", {})) });
   }
 
   async #commands(): Promise<void> {

@@ -33,7 +33,10 @@ test("a session of another agent has its channel and title, and the agent's name
     undefined,
     undefined,
   ]);
-  const state = reduce(initialState("main"), { type: "agents", agents: [{ id: "owl", title: "🦉 Owl" }] });
+  const state = reduce(initialState("main"), {
+    type: "catalog",
+    change: { agents: [{ id: "owl", title: "🦉 Owl" }] },
+  });
   expect([agentTitle(state, key), agentTitle(state, "agent:gone:x"), agentTitle(state, "main")]).toEqual([
     "🦉 Owl",
     "gone",

@@ -121,12 +121,13 @@ export class Reading {
   }
 
   async #agents(): Promise<void> {
-    this.#store.dispatch({ type: "agents", agents: readAgents(await this.#connection.request("agents.list", {})) });
+    const agents = readAgents(await this.#connection.request("agents.list", {}));
+    this.#store.dispatch({ type: "catalog", change: { agents } });
   }
 
   async #commands(): Promise<void> {
     const answer = await this.#connection.request("commands.list", {});
-    this.#store.dispatch({ type: "commands", commands: readCommands(answer) });
+    this.#store.dispatch({ type: "catalog", change: { commands: readCommands(answer) } });
   }
 
   /** Reads the gateway's problems and the model that answers. */

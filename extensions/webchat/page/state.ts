@@ -78,8 +78,7 @@ export type Action =
       readonly settleBefore?: number | undefined;
     }
   | { readonly type: "models"; readonly models: readonly ModelRow[] }
-  | { readonly type: "agents"; readonly agents: readonly AgentRow[] }
-  | { readonly type: "commands"; readonly commands: readonly CommandRow[] }
+  | { readonly type: "catalog"; readonly change: Partial<Pick<Catalog, "agents" | "commands">> }
   | { readonly type: "status"; readonly status: GatewayStatus }
   | { readonly type: "approvals"; readonly approvals: readonly Approval[] }
   | { readonly type: "approval"; readonly approval: Approval }
@@ -149,10 +148,8 @@ export function reduce(state: State, action: Action): State {
       return { ...state, sessionKey: action.sessionKey, transcript: NOTHING_LOADED, waiting: [] };
     case "models":
       return { ...state, catalog: { ...state.catalog, models: action.models } };
-    case "agents":
-      return { ...state, catalog: { ...state.catalog, agents: action.agents } };
-    case "commands":
-      return { ...state, catalog: { ...state.catalog, commands: action.commands } };
+    case "catalog":
+      return { ...state, catalog: { ...state.catalog, ...action.change } };
     case "status":
       return { ...state, status: action.status };
     case "notice":

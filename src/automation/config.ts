@@ -248,8 +248,10 @@ const entry = agentEntryConfig.extend({
     ),
 });
 
-/** `agents.*` */
-export const agentsConfig = z.strictObject({
+/** Not described again: the schema of a row of `list` has its keys. */
+const named = z.unknown().pipe(entry.omit({ id: true }));
+
+const shapeOfAgents = z.strictObject({
   defaults: defaults.prefault({}).meta(about("Defaults", "Settings of every agent.")),
   list: z
     .array(entry)
@@ -260,7 +262,23 @@ export const agentsConfig = z.strictObject({
         { id: "research", model: "openai/gpt-5.1" },
       ]),
     ),
+  entries: z
+    .record(entry.shape.id, named)
+    .prefault({})
+    .meta(
+      about(
+        "Entries",
+        "Agents by their ids, as newer versions of OpenClaw write them: each has the keys of an agent of `agents.list`. They follow those of `agents.list`.",
+      ),
+    ),
 });
+
+/** `agents.*`; the agents of `entries` are in `list` too, after its own. */
+export const agentsConfig = shapeOfAgents.transform(({ list, entries, ...rest }) => ({
+  ...rest,
+  entries,
+  list: [...list, ...Object.entries(entries).map(([id, own]) => ({ ...own, id }))],
+}));
 
 export type AgentsConfig = z.output<typeof agentsConfig>;
 export type AgentEntry = z.output<typeof entry>;

@@ -5,12 +5,12 @@ import type { RunId, SessionKey } from "../types/ids.ts";
 import type { InboxRow } from "../types/journal.ts";
 import { KeyedQueue } from "../utils/keyed-queue.ts";
 import { within } from "../utils/within.ts";
+import { forSeveral } from "./admission/broadcast.ts";
 import { type Claim, claimOf, mayBeClaimed } from "./admission/claims.ts";
 import { LateMessages } from "./admission/late.ts";
 import { isReceivedWatched, noteEvent, notifyReceived, unknownKind, verdictOn } from "./admission/verdicts.ts";
 import { whenPossible } from "./admission/when-possible.ts";
 import { Approvals } from "./approvals/approvals.ts";
-import { BROKEN } from "./chat-texts.ts";
 import { RunRegistry } from "./clients/run-registry.ts";
 import type { Commands } from "./commands/command.ts";
 import { commandOf, commandWork } from "./commands/run-command.ts";
@@ -67,10 +67,14 @@ export class Dispatch {
     const accepted = await inbox.acceptAhead(messages);
     const stored = inbox.synced();
     for (const { row, isNew } of accepted) {
-      if (isNew) this.admit(row).catch((error: unknown) => this.#ports.log.error("admission failed", { error }));
+      if (isNew) this.#admitSoon(row);
       else this.#logSeen(row);
     }
     await stored;
+  }
+
+  #admitSoon(row: InboxRow): void {
+    this.admit(row).catch((error: unknown) => this.#ports.log.error("admission failed", { error }));
   }
 
   /** Decides what happens to a stored message, after the earlier ones of its chat. Never rejects. */
@@ -101,13 +105,11 @@ export class Dispatch {
     const key = this.#keyOf(message);
     this.#logVerdict(row, key, verdict);
     if (!this.#ports.kinds.isKnown(message)) return this.replies.turnAway(row, unknownKind(message), "drop");
-    if (verdict.kind === "pair") return this.replies.pair(row);
-    if (verdict.kind === "drop") return this.replies.turnAway(row, verdict.why, "drop", verdict.notice);
-    if (verdict.kind === "history") return this.#keepAsHistory(row);
-    if (verdict.kind === "event") return this.#keepAsEvent(row, key);
+    if (verdict.kind !== "pass") return this.#turnAway(row, key, verdict);
     if (this.#late.isLate(row)) return this.#late.take(row);
-    await this.#tellPlugins(message, key);
     const asked = commandOf(message, key, this.commands, this.#ports);
+    if (await this.#isForSeveral(row, asked?.command.name)) return;
+    await this.#tellPlugins(message, key);
     if (!asked) return this.#enterUnlessClaimed(row, key);
     const said = { row, key, log: this.#openLog(row, key), history: () => this.#historyBefore(row) };
     // Repeated when the disk was full; the command itself runs once.
@@ -117,6 +119,20 @@ export class Dispatch {
     const claims = claimsOf(message);
     if (asked.command.at !== "once" && this.#chats.isBusy(claims)) return this.#startApart(row, work, claims);
     return this.#whenPossible(row, work);
+  }
+
+  async #turnAway(row: InboxRow, key: SessionKey, verdict: Exclude<Verdict, { kind: "pass" }>): Promise<void> {
+    if (verdict.kind === "pair") return this.replies.pair(row);
+    if (verdict.kind === "history") return this.#keepAsHistory(row);
+    if (verdict.kind === "event") return this.#keepAsEvent(row, key);
+    return this.replies.turnAway(row, verdict.why, "drop", verdict.notice);
+  }
+
+  /** Whether several agents answer the chat. Then each of them has got a copy of the message. */
+  async #isForSeveral(row: InboxRow, command: string | undefined): Promise<boolean> {
+    const copies = await forSeveral(row, { command, history: () => this.#historyBefore(row) }, this.#ports);
+    for (const copy of copies ?? []) this.#admitSoon(copy);
+    return copies !== undefined;
   }
 
   /** What a plugin does with a message cannot be undone, so the message must be on the disk before. */
@@ -165,7 +181,7 @@ export class Dispatch {
 
   /** What was said before a message, for the turn that it begins. */
   #historyBefore(row: InboxRow): QueuedTurn["pending"] {
-    return this.#ports.groupHistory?.take(row) ?? [];
+    return row.message.options?.pending ?? this.#ports.groupHistory?.take(row) ?? [];
   }
 
   /** Puts messages into the lane of their session. An operator's message gets a log that clients can watch from now on. */
@@ -185,7 +201,7 @@ export class Dispatch {
   /** Informs the sender that the message failed. When even that cannot be written, the next start tries again. */
   async #giveUp(row: InboxRow): Promise<void> {
     try {
-      await this.replies.refuse([row], this.registry.logOf(row), BROKEN);
+      await this.replies.refuse([row], this.registry.logOf(row));
     } catch (error) {
       this.#ports.log.error("message left without an outcome", { inbox: row.id, error });
     }

@@ -43,8 +43,20 @@ interface OwnerRules {
   approvalRoute?(question: RoutedQuestion): ApprovalRoute;
 }
 
+/** Sessions of several agents that answer one message: at the same time, or one after the other. */
+export interface Broadcast {
+  readonly strategy: "parallel" | "sequential";
+  /** At least one. */
+  readonly keys: readonly SessionKey[];
+}
+
+interface BroadcastRules {
+  /** The sessions in which several agents answer a message of its chat; undefined when one agent does. */
+  broadcast?(message: InboundMessage): Broadcast | undefined;
+}
+
 /** What the config says about the handling of messages. Read again for each message. */
-export interface DispatchSettings extends RunLimits, QueueConfig, OwnerRules {
+export interface DispatchSettings extends RunLimits, QueueConfig, OwnerRules, BroadcastRules {
   /** When a turn without progress is reported, and when it is ended. */
   readonly stuck: StuckLimits;
   readonly agents: ReadonlyMap<AgentId, AgentSettings>;

@@ -4,6 +4,7 @@ import type { SessionKey } from "../types/ids.ts";
 import type { InboxRow, Outcome, Refusal } from "../types/journal.ts";
 import type { RunResult } from "../types/run/run.ts";
 import type { StoredFile } from "./commands/command.ts";
+import { BROKEN } from "./chat-texts.ts";
 import { offerPairing } from "./admission/pairing.ts";
 import { ChatNotices } from "./notices/chat-notices.ts";
 import { endLog, endLogWithText } from "./notices/run-log-end.ts";
@@ -85,8 +86,8 @@ export class Replies {
     leaveUnanswered([row], this.#ports);
   }
 
-  /** Informs the senders of accepted messages, once, that these get no run. `why` is for the journal. */
-  async refuse(rows: readonly InboxRow[], log: RunLog | undefined, text: string, why = text): Promise<void> {
+  /** Informs the senders of accepted messages, once, that these get no run; `text` says that something failed when unset. `why` is for the journal. */
+  async refuse(rows: readonly InboxRow[], log: RunLog | undefined, text = BROKEN, why = text): Promise<void> {
     const [first] = rows;
     if (!first) return;
     for (const row of rows) this.notes.abandonTurn(row);

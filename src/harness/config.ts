@@ -191,6 +191,16 @@ export const agentEntryConfig = z.strictObject({
     .prefault({})
     .meta(about("Identity", "Identity of the agent in chats.")),
   workspace,
+  agentDir: z
+    .string()
+    .min(1)
+    .optional()
+    .meta(
+      about(
+        "Agent directory",
+        "Directory of what belongs to this agent alone, such as the keys in its `auth-profiles.json`. `agents/<id>/agent` in the state directory when unset.",
+      ),
+    ),
   systemPromptOverride,
   skills,
   model: modelChoice.optional().meta(about("Model", "As in `agents.defaults.model`.")),

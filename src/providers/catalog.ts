@@ -7,7 +7,7 @@ import type { ModelMeter } from "../types/run/model-meter.ts";
 import { Secret } from "../types/secret.ts";
 import type { Credentials } from "./auth/credentials.ts";
 import { createKeyring, pairOf } from "./auth/keyring.ts";
-import { keyless, Profiles, type Found } from "./auth/profiles.ts";
+import { keyless, Profiles, type Found, type OwnKeys } from "./auth/profiles.ts";
 import { Cooldowns } from "./auth/cooldowns.ts";
 import {
   buildPiModel,
@@ -43,11 +43,20 @@ export interface Models {
   /** The models that can be used; with `all` the whole catalogue. */
   list(which?: "usable" | "all"): Promise<readonly (ModelInfo & { available: boolean })[]>;
   /** The profiles of a model's provider. Claims no probe. */
-  profiles(ref: ModelRef): Promise<readonly Pick<Found, "profile" | "expires">[]>;
+  profiles(ref: ModelRef): Promise<readonly Pick<Found, "profile" | "expires" | "coolsAs">[]>;
   readonly keys: Keyring;
+  /** The same for one agent: its own keys come before those of all agents. */
+  of(agent: string): Models;
 }
 
-export interface ModelOptions {
+interface KeyFiles {
+  /** When unset, only keys of the config and the environment are used. */
+  readonly credentials?: Credentials;
+  /** The keys that only this agent uses; no agent has any when unset. Asked once for each agent. */
+  readonly ownCredentials?: (agent: string) => Credentials | undefined;
+}
+
+export interface ModelOptions extends KeyFiles {
   readonly providers: Readonly<Record<string, ProviderSettings>>;
   /** `replace`: only the models that `providers` name exist, without the SDK's catalogue. */
   readonly mode?: "merge" | "replace";
@@ -59,8 +68,6 @@ export interface ModelOptions {
   /** Milliseconds in which nearby servers must answer. When unset, 300 for their models and 1000 for a model's limits. */
   readonly probeMs?: number;
   readonly auth?: AuthConfig;
-  /** When unset, only keys of the config and the environment are used. */
-  readonly credentials?: Credentials;
   /** Survives a change of the config. Kept in memory when unset. */
   readonly cooldowns?: Cooldowns;
   readonly clock?: Pick<Clock, "now">;
@@ -77,14 +84,29 @@ export interface FromPlugins {
 }
 
 export function createModels(options: ModelOptions, plugins: FromPlugins = {}): Models {
-  const catalogue = new Catalogue(options, plugins);
-  return {
-    keys: catalogue.keys,
-    find: (ref, profileId) => catalogue.find(ref, profileId),
-    choose: () => catalogue.choose(),
-    list: (which) => catalogue.list(which === "all"),
-    profiles: (ref) => catalogue.profilesFor(ref),
+  const shared = { cooldowns: new Cooldowns(options.clock ?? systemClock), ...options };
+  const made = new Map<string, Models>();
+  const of = (agent: string): Models => {
+    const found = made.get(agent);
+    if (found) return found;
+    const credentials = shared.ownCredentials?.(agent);
+    const models = credentials ? modelsOf({ agent, credentials }) : all;
+    made.set(agent, models);
+    return models;
   };
+  const modelsOf = (own?: OwnKeys): Models => {
+    const catalogue = new Catalogue(shared, plugins, own);
+    return {
+      keys: catalogue.keys,
+      find: (ref, profileId) => catalogue.find(ref, profileId),
+      choose: () => catalogue.choose(),
+      list: (which) => catalogue.list(which === "all"),
+      profiles: (ref) => catalogue.profilesFor(ref),
+      of,
+    };
+  };
+  const all = modelsOf();
+  return all;
 }
 
 class Catalogue {
@@ -99,7 +121,7 @@ class Catalogue {
   // Only a server that was found is remembered, because another may start later.
   #local: LocalModel | undefined;
 
-  constructor(options: ModelOptions, { contributed = [], absenceOf }: FromPlugins) {
+  constructor(options: ModelOptions, { contributed = [], absenceOf }: FromPlugins, own?: OwnKeys) {
     const { env, credentials, log, clock = systemClock, auth = authConfig.parse({}) } = options;
     const accessOf = (provider: string) => this.#accessOf(provider);
     const table = new ProviderTable({ configured: options.providers, contributed, clock, accessOf });
@@ -107,9 +129,9 @@ class Catalogue {
     this.#absenceOf = absenceOf ?? (() => undefined);
     this.#providers = table;
     this.#cooldowns = options.cooldowns ?? new Cooldowns(clock);
-    const usedAt = (id: string) => this.#cooldowns.usedAt(id);
+    const usedAt = (name: string) => this.#cooldowns.usedAt(name);
     const variablesOf = (provider: string) => table.variablesOf(provider);
-    const sources = { auth, providers: table.plain, env, variablesOf, credentials, clock, usedAt, log };
+    const sources = { auth, providers: table.plain, env, variablesOf, credentials, own, clock, usedAt, log };
     this.#profiles = new Profiles(sources);
     this.#limits = new ServerLimits(clock, options.log, options.probeMs);
     const keys = createKeyring({
@@ -171,8 +193,8 @@ class Catalogue {
 
   /** The profiles that may be asked now, then those that are cooling down, by the end of their cooldown. */
   #willing(ref: ModelRef, found: readonly Found[]): readonly Found[] {
-    const until = ({ profile }: Found) => {
-      const state = this.#cooldowns.peek(pairOf(ref, profile.id));
+    const until = ({ coolsAs }: Found) => {
+      const state = this.#cooldowns.peek(pairOf(ref, coolsAs));
       return state.kind === "cooling" ? state.until : 0;
     };
     return found.toSorted((a, b) => until(a) - until(b));

@@ -1,7 +1,8 @@
-import type { MediaId, RunId, SessionKey } from "./ids.ts";
+import type { AgentId, MediaId, RunId, SessionKey } from "./ids.ts";
 import type { InboundMessage, Peer } from "./chat/message.ts";
 import type { ReplyButton, OutboundPart } from "./chat/reply.ts";
 import type { Receipt } from "./run/run.ts";
+import type { AgentFilter } from "./run/agent-filter.ts";
 import type { CronTable } from "./cron/table.ts";
 import type { SessionTable } from "./session.ts";
 
@@ -17,14 +18,19 @@ export type Outcome =
   | { readonly kind: "dropped"; readonly why: string }
   | { readonly kind: "failed"; readonly why: string };
 
-export interface InboxRow {
+/** Set by the claim of a row. */
+interface Claimed {
+  readonly sessionKey?: SessionKey;
+  /** Rows of older versions may have none. */
+  readonly agentId?: AgentId;
+  readonly runId?: RunId;
+}
+
+export interface InboxRow extends Claimed {
   /** Grows with arrival. */
   readonly id: number;
   readonly message: InboundMessage;
   readonly state: "accepted" | "claimed" | "done";
-  /** Set by the claim. */
-  readonly sessionKey?: SessionKey;
-  readonly runId?: RunId;
   /** Transcript id of the user turn that this row became part of. */
   readonly turnId?: string;
   /** How many boots have claimed it or begun its command. */
@@ -49,6 +55,8 @@ export type Refusal = "pair" | "history" | "drop";
 
 export interface Claim {
   readonly sessionKey: SessionKey;
+  /** The agent that answers. */
+  readonly agentId?: AgentId;
   readonly runId: RunId;
   readonly turnId: string;
 }
@@ -267,13 +275,15 @@ export interface PairingDesk {
 export interface RunRecord {
   readonly runId: RunId;
   readonly sessionKey: SessionKey;
+  /** Records of older versions may have none. */
+  readonly agentId?: AgentId;
   readonly at: number;
   readonly receipt: Receipt;
   readonly result: string;
 }
 
 /** Which runs are wanted; all when empty. */
-export interface RunFilter {
+export interface RunFilter extends AgentFilter {
   readonly sessionKey?: SessionKey | undefined;
   /** Only those that failed. */
   readonly isFailed?: boolean | undefined;

@@ -29,14 +29,19 @@ interface MemoryUse {
   readonly memorySearch?: MemorySearchSettings;
 }
 
+interface AgentPlaces {
+  /** Absolute path. */
+  readonly workspace: string;
+  /** Absolute path of the directory with the keys that only this agent uses; it has none of its own when unset. */
+  readonly agentDir?: string;
+}
+
 /** Everything a run needs to know of one agent, resolved once out of `agents.defaults` and its entry; frozen. */
-export interface AgentSettings extends MemoryUse {
+export interface AgentSettings extends AgentPlaces, MemoryUse {
   readonly id: AgentId;
   readonly name?: string;
   /** What the agent calls itself in chats. */
   readonly identityName?: string;
-  /** Absolute path. */
-  readonly workspace: string;
   readonly model: { readonly primary?: ModelRef; readonly fallbacks: readonly ModelRef[] };
   readonly thinking: ThinkLevel;
   /** What chats see of tool calls; nothing when unset. */

@@ -18,6 +18,8 @@ export interface ModelCall {
   readonly effort: string | undefined;
   /** Tokens that the answer may have at most, in OpenAI's chat API. */
   readonly maxTokens: number | undefined;
+  /** What was sent as `Authorization: Bearer …`. */
+  readonly key: string | undefined;
   /** The request as it came. */
   readonly body: object;
 }
@@ -142,7 +144,8 @@ class Fake implements FakeModel {
     if (request.method !== "POST")
       return json(response, 200, { object: "list", data: [{ id: "fake-1", object: "model" }] });
     const path = new URL(request.url ?? "/", "http://fake").pathname;
-    const call = readCall(JSON.parse(Buffer.concat(chunks).toString("utf8")), path);
+    const key = request.headers.authorization?.replace(/^Bearer /, "");
+    const call = { ...readCall(JSON.parse(Buffer.concat(chunks).toString("utf8")), path), key };
     this.calls.push(call);
     this.open += 1;
     response.once("close", () => {
@@ -175,7 +178,7 @@ function messagesIn({ messages, input, contents }: CallBody): ModelCall["message
   return messages ?? input ?? contents?.map(({ role, parts }) => ({ role, content: parts })) ?? [];
 }
 
-function readCall(body: CallBody, path: string): ModelCall {
+function readCall(body: CallBody, path: string): Omit<ModelCall, "key"> {
   const messages = messagesIn(body);
   const users = messages.filter((message) => message.role === "user");
   const last = messages.at(-1);

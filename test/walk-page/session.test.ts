@@ -46,6 +46,30 @@ describe.skipIf(!hasChromium)("the session on the page of the built gateway", ()
     await tab.answered(/collect, .*cap 7,/);
   });
 
+  test("a new chat is with the agent that the person chooses, also one that was just added", async () => {
+    world.model.answer(({ system }) => ({ text: system.includes("workspace-owl") ? "I am Owl." : "I am main." }));
+    const tab = await open();
+    const { page } = tab;
+    const choice = page.getByLabel("Agent of new chats");
+    await page.getByRole("button", { name: "New chat" }).waitFor();
+    expect(await choice.count()).toBe(0);
+    const list = [{ id: "main" }, { id: "owl", name: "Owl", identity: { emoji: "🦉" } }];
+    const agents = { defaults: { model: { primary: "fake/seeing" } }, list };
+    await world.home.writeConfig({ ...twoModels(world.model), agents });
+    await choice.selectOption("owl");
+    await page.getByRole("button", { name: "New chat" }).click();
+    await page.locator("header").getByText("🦉 Owl").waitFor();
+    await tab.say("who are you?");
+    await tab.answered(/I am Owl\./);
+    await page.getByRole("button", { name: /^who are you\?.*🦉 Owl · Web/ }).waitFor();
+    await tab.shoot("agents");
+    await choice.selectOption("main");
+    await page.getByRole("button", { name: "New chat" }).click();
+    await tab.say("and you?");
+    await tab.answered(/I am main\./);
+    expect(await page.locator("header").getByText("🦉 Owl").count()).toBe(0);
+  });
+
   test("each answer and each day show what they cost", async () => {
     const cost = { input: 1000, output: 2000 };
     const models = [{ id: "priced", contextWindow: 100_000, maxTokens: 4096, cost }];

@@ -2,7 +2,7 @@ import { deleteToken, setSessionInAddress, setTried, storeToken, wasTried } from
 import type { Tokens } from "./protocol/address.ts";
 import { Connection, NoAnswerError, RefusedError } from "./protocol/connection.ts";
 import type { Exchange, Picture, Sent } from "./protocol/exchanges.ts";
-import { plainKey, size, titleOf } from "./format.ts";
+import { isOwnChat, size, titleOf } from "./format.ts";
 import { fields } from "./protocol/json.ts";
 import { applyEvent } from "./protocol/apply-event.ts";
 import type { Decision, Hello, Pairing } from "./protocol/protocol.ts";
@@ -116,9 +116,10 @@ export class Chat {
     this.#attempt(this.#reading.opened());
   }
 
-  /** Opens a session that nobody has used before. */
-  startNew(): void {
-    this.open(`webchat:default:${crypto.randomUUID()}`);
+  /** Opens a session that nobody has used before, with an agent; with the default one when unset. */
+  startNew(agent?: string): void {
+    const isOther = agent !== undefined && agent !== this.#store.state().hello?.defaultAgent;
+    this.open(`${isOther ? `agent:${agent}:` : ""}webchat:default:${crypto.randomUUID()}`);
   }
 
   /** Reads earlier messages. */
@@ -224,8 +225,7 @@ export class Chat {
   async #nameAfter(sessionKey: string, message: string): Promise<void> {
     const isNew =
       this.#store.state().transcript.turns.length === 0 && openRow(this.#store.state())?.label === undefined;
-    const isOwn = plainKey(sessionKey).startsWith("webchat:") && plainKey(sessionKey) !== plainKey("main");
-    if (!isNew || !isOwn || titleOf(message) === "" || message.startsWith("/")) return;
+    if (!isNew || !isOwnChat(sessionKey) || titleOf(message) === "" || message.startsWith("/")) return;
     await this.#patch(sessionKey, { label: titleOf(message) });
   }
 

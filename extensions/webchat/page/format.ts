@@ -15,18 +15,28 @@ export function plainKey(key: string, defaultAgent = "main"): string {
   return bare === "main" ? "webchat:default:operator" : bare;
 }
 
+/** The agent of a session key; undefined for the default one. */
+export const agentIn = (key: string, defaultAgent?: string): string | undefined =>
+  /^agent:([^:]+):(?=.)/.exec(plainKey(key, defaultAgent))?.[1];
+
+/** The same key without its agent. */
+const withoutAgent = (key: string): string => plainKey(key).replace(/^agent:[^:]+:(?=.)/, "");
+
+/** Whether the session was begun on a page and is not the main one. */
+export const isOwnChat = (key: string): boolean =>
+  withoutAgent(key).startsWith("webchat:") && plainKey(key) !== plainKey("main");
+
 /** The channel of a session key, as a text for people. */
 export function channelName(key: string): string {
-  const parts = plainKey(key).split(":");
-  const channel = (parts[0] === "agent" ? parts[2] : parts[0]) ?? "";
+  const channel = withoutAgent(key).split(":")[0] ?? "";
   return CHANNELS[channel] ?? channel;
 }
 
 /** The title of a session without a label. */
 export function sessionTitle(key: string, label?: string): string {
   if (label !== undefined) return label;
-  const plain = plainKey(key);
-  if (plain === "webchat:default:operator") return "Main chat";
+  if (plainKey(key) === "webchat:default:operator") return "Main chat";
+  const plain = withoutAgent(key);
   if (plain.startsWith("webchat:")) return "New chat";
   const subagent = plain.split("::")[1];
   if (subagent !== undefined) return `Subagent ${subagent}`;

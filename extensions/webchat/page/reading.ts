@@ -1,4 +1,5 @@
 import { readCommands } from "./commands.ts";
+import { readAgents } from "./protocol/agents.ts";
 import type { Connection } from "./protocol/connection.ts";
 import { fields, text } from "./protocol/json.ts";
 import {
@@ -115,12 +116,18 @@ export class Reading {
   /** Reads what depends on the config: problems, the model that answers, and commands. */
   async config(): Promise<void> {
     await this.status();
+    await this.#ifOffered("agents.list", () => this.#agents());
     await this.#ifOffered("commands.list", () => this.#commands());
+  }
+
+  async #agents(): Promise<void> {
+    const agents = readAgents(await this.#connection.request("agents.list", {}));
+    this.#store.dispatch({ type: "catalog", change: { agents } });
   }
 
   async #commands(): Promise<void> {
     const answer = await this.#connection.request("commands.list", {});
-    this.#store.dispatch({ type: "commands", commands: readCommands(answer) });
+    this.#store.dispatch({ type: "catalog", change: { commands: readCommands(answer) } });
   }
 
   /** Reads the gateway's problems and the model that answers. */

@@ -1,7 +1,8 @@
 import type { CommandRow } from "./commands.ts";
 import { afterAgent, afterChat, ended, NO_REPLY_YET } from "./protocol/exchanges.ts";
 import type { Exchange, Sent } from "./protocol/exchanges.ts";
-import { plainKey } from "./format.ts";
+import { agentIn, plainKey } from "./format.ts";
+import type { AgentRow } from "./protocol/agents.ts";
 import { fields, text } from "./protocol/json.ts";
 import type { Approval, GatewayStatus, Hello, ModelRow, Pairing, SessionRow } from "./protocol/protocol.ts";
 import type { WaitingMessage } from "./protocol/waiting.ts";
@@ -27,6 +28,8 @@ export interface Transcript {
 
 /** What the gateway offers. */
 interface Catalog {
+  /** The default one first. */
+  readonly agents: readonly AgentRow[];
   readonly models: readonly ModelRow[];
   /** Of a new session. */
   readonly defaultModel: { readonly id: string; readonly provider: string };
@@ -75,7 +78,7 @@ export type Action =
       readonly settleBefore?: number | undefined;
     }
   | { readonly type: "models"; readonly models: readonly ModelRow[] }
-  | { readonly type: "commands"; readonly commands: readonly CommandRow[] }
+  | { readonly type: "catalog"; readonly change: Partial<Pick<Catalog, "agents" | "commands">> }
   | { readonly type: "status"; readonly status: GatewayStatus }
   | { readonly type: "approvals"; readonly approvals: readonly Approval[] }
   | { readonly type: "approval"; readonly approval: Approval }
@@ -105,7 +108,7 @@ export function initialState(sessionKey: string): State {
     exchanges: [],
     waiting: [],
     sessions: [],
-    catalog: { models: [], defaultModel: { id: "", provider: "" }, commands: [] },
+    catalog: { agents: [], models: [], defaultModel: { id: "", provider: "" }, commands: [] },
     approvals: [],
     pairings: [],
     turnedAway: 0,
@@ -121,6 +124,12 @@ export function isOpen(state: State, key: string): boolean {
 function sameSession(state: State, one: string, other: string): boolean {
   const agent = state.hello?.defaultAgent;
   return plainKey(one, agent) === plainKey(other, agent);
+}
+
+/** The title of the agent of a session, where that is not the default one; its id when the gateway does not list it. */
+export function agentTitle(state: State, key: string): string | undefined {
+  const id = agentIn(key, state.hello?.defaultAgent);
+  return state.catalog.agents.find((row) => row.id === id)?.title ?? id;
 }
 
 /** The row of the open session, once the gateway has one. */
@@ -139,8 +148,8 @@ export function reduce(state: State, action: Action): State {
       return { ...state, sessionKey: action.sessionKey, transcript: NOTHING_LOADED, waiting: [] };
     case "models":
       return { ...state, catalog: { ...state.catalog, models: action.models } };
-    case "commands":
-      return { ...state, catalog: { ...state.catalog, commands: action.commands } };
+    case "catalog":
+      return { ...state, catalog: { ...state.catalog, ...action.change } };
     case "status":
       return { ...state, status: action.status };
     case "notice":

@@ -20,6 +20,7 @@ interface Listed {
 }
 
 const LIST: KeyPath = ["agents", "list"];
+const ENTRIES: KeyPath = ["agents", "entries"];
 
 /** The file without its secrets resolved, and the hash that a write of it is based on. Throws CONFIG_SYNTAX. */
 export async function readFileToEdit({ path }: LoadOptions): Promise<{ file: unknown; hash: string }> {
@@ -27,14 +28,21 @@ export async function readFileToEdit({ path }: LoadOptions): Promise<{ file: unk
   return { file: text.trim() === "" ? {} : parseConfigText(text, path), hash: hashOf(text) };
 }
 
-/** The agents that the file lists, each with its place. */
+/** The agents that the file lists in either form, each with its place. */
 function listedIn(file: unknown): readonly Listed[] {
   const list = valueAt(file, LIST);
-  if (!Array.isArray(list)) return [];
-  return list.flatMap((entry: unknown, at) => {
+  const rows = (Array.isArray(list) ? list : []).flatMap((entry: unknown, at) => {
     const id = valueAt(entry, ["id"]);
     return typeof id === "string" ? [{ id, path: [...LIST, at] }] : [];
   });
+  const entries = valueAt(file, ENTRIES);
+  return [...rows, ...Object.keys(isRecord(entries) ? entries : {}).map((id) => ({ id, path: [...ENTRIES, id] }))];
+}
+
+/** A new agent in the form that the file has: `agents.entries`, else a row of `agents.list` behind so many others. */
+function newAgent(file: unknown, id: string, entry: Readonly<Record<string, unknown>>, before: number): Edit {
+  if (isRecord(valueAt(file, ENTRIES))) return { path: [...ENTRIES, id], value: entry };
+  return { path: [...LIST, before], value: { id, ...entry } };
 }
 
 /** The agent that is there while the file lists none. */
@@ -57,15 +65,8 @@ export async function addAgent(load: LoadOptions, id: string, entry: Readonly<Re
   const { file, hash } = await readFileToEdit(load);
   const listed = listedIn(file);
   if (agentsIn(file).some((name) => isSame(name, id))) throw taken(id);
-  const before = listed.length === 0 ? [{ id: unlistedIn(file), default: true }] : [];
-  await writeConfigValues(
-    load,
-    [
-      ...before.map((value, at) => ({ path: [...LIST, at], value })),
-      { path: [...LIST, listed.length + before.length], value: { id, ...entry } },
-    ],
-    hash,
-  );
+  const before = listed.length === 0 ? [newAgent(file, unlistedIn(file), { default: true }, 0)] : [];
+  await writeConfigValues(load, [...before, newAgent(file, id, entry, listed.length + before.length)], hash);
 }
 
 /** Changes keys of an agent's entry, which is made when the file lists no agents. Throws NOT_FOUND, and as `writeConfigValues` does. */
@@ -75,13 +76,11 @@ export async function changeAgent(load: LoadOptions, id: string, keys: AgentKeys
   const found = listed.find((one) => one.id === id);
   const isUnlisted = listed.length === 0 && unlistedIn(file) === id;
   if (!found && !isUnlisted) throw unknownAgent(id);
-  const path = found?.path ?? [...LIST, 0];
+  const made = newAgent(file, id, { default: true }, 0);
+  const path = found?.path ?? made.path;
   await writeConfigValues(
     load,
-    [
-      ...(found ? [] : [{ path, value: { id, default: true } }]),
-      ...keys.map(([key, value]) => ({ path: [...path, ...key.split(".")], value })),
-    ],
+    [...(found ? [] : [made]), ...keys.map(([key, value]) => ({ path: [...path, ...key.split(".")], value }))],
     hash,
   );
 }
@@ -121,6 +120,7 @@ function withoutName(file: unknown, id: string): readonly Edit[] {
     ["agents", "defaults", "subagents", "allowAgents"],
     ["tools", "agentToAgent", "allow"],
     ["hooks", "allowedAgentIds"],
+    ...chatsIn(file).map((chat) => ["broadcast", chat]),
     ...listedIn(file).map(({ path }) => [...path, "subagents", "allowAgents"]),
   ];
   return places.flatMap((path) => {
@@ -129,6 +129,12 @@ function withoutName(file: unknown, id: string): readonly Edit[] {
     const at = names.indexOf(id);
     return at < 0 ? [] : [{ path: [...path, at], value: undefined }];
   });
+}
+
+/** The chats that several agents answer. */
+function chatsIn(file: unknown): readonly string[] {
+  const broadcast = valueAt(file, ["broadcast"]);
+  return isRecord(broadcast) ? Object.keys(broadcast) : [];
 }
 
 /** The bindings of the file, unchecked. */

@@ -1,6 +1,7 @@
 import { lstat, rename } from "node:fs/promises";
 import { homedir } from "node:os";
-import { basename, join, parse } from "node:path";
+import { basename, dirname, join, parse } from "node:path";
+import type { AgentSettings } from "../../types/settings.ts";
 import { makePrivateDir } from "../../store/disk.ts";
 import { errorCode, unlessMissing } from "../../utils/missing.ts";
 import { isInside, realOf } from "../../utils/real-path.ts";
@@ -12,10 +13,39 @@ export interface Trashed {
   readonly failed: { readonly path: string; readonly reason: string }[];
 }
 
+type AgentPlaces = Pick<AgentSettings, "id" | "workspace" | "agentDir">;
+
 interface Keep {
   readonly stateDir: string;
-  /** Workspaces of the other agents. */
-  readonly others: readonly string[];
+  /** The agents; the folders of all but the removed one stay. */
+  readonly others: readonly AgentPlaces[];
+  readonly now: number;
+}
+
+/** Moves the workspace of a removed agent, and the directory of its keys when it has one, as `moveToTrash` does. */
+export async function trashAgent(agent: AgentPlaces, { stateDir, others, now }: Keep): Promise<Trashed> {
+  const used = others.flatMap(({ id, workspace, agentDir = workspace }) =>
+    id === agent.id ? [] : [workspace, agentDir],
+  );
+  const { agentDir } = agent;
+  const hasKeys = agentDir !== undefined && (await unlessMissing(lstat(agentDir))) !== undefined;
+  return moveToTrash([agent.workspace, ...(hasKeys ? [keysFolder(agentDir, stateDir)] : [])], {
+    stateDir,
+    used,
+    now,
+  });
+}
+
+/** `agents/<id>/agent` is alone in its folder, which goes with it. */
+function keysFolder(agentDir: string, stateDir: string): string {
+  const parent = dirname(agentDir);
+  return dirname(parent) === join(stateDir, "agents") ? parent : agentDir;
+}
+
+interface Places {
+  readonly stateDir: string;
+  /** Folders of the other agents. */
+  readonly used: readonly string[];
   readonly now: number;
 }
 
@@ -23,7 +53,7 @@ interface Keep {
  * Moves folders into `trash/` of the state directory, from where a person can take them back; nothing is erased. A folder that other
  * things lie in stays: the state directory, the home directory, and the workspaces of other agents. Never throws.
  */
-export async function moveToTrash(folders: readonly string[], keep: Keep): Promise<Trashed> {
+async function moveToTrash(folders: readonly string[], keep: Places): Promise<Trashed> {
   const done: Trashed = { removed: [], failed: [] };
   for (const path of new Set(folders)) {
     try {
@@ -37,8 +67,9 @@ export async function moveToTrash(folders: readonly string[], keep: Keep): Promi
   return done;
 }
 
-async function whyKept(path: string, { stateDir, others }: Keep): Promise<string | undefined> {
-  const [real, state, home, ...used] = await Promise.all([path, stateDir, homedir(), ...others].map(realOf));
+async function whyKept(path: string, places: Places): Promise<string | undefined> {
+  const { stateDir } = places;
+  const [real, state, home, ...used] = await Promise.all([path, stateDir, homedir(), ...places.used].map(realOf));
   if (real === undefined || real === parse(real).root) return "it is the root of a disk";
   if (state !== undefined && isInside(state, real)) return "the state of the gateway is in it";
   if (home !== undefined && isInside(home, real)) return "the home directory is in it";
@@ -46,7 +77,7 @@ async function whyKept(path: string, { stateDir, others }: Keep): Promise<string
   return undefined;
 }
 
-async function move(path: string, { stateDir, now }: Keep): Promise<"trash" | "missing"> {
+async function move(path: string, { stateDir, now }: Places): Promise<"trash" | "missing"> {
   if ((await unlessMissing(lstat(path))) === undefined) return "missing";
   const trash = join(stateDir, "trash");
   await makePrivateDir(trash);

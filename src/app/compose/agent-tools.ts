@@ -2,6 +2,7 @@ import { join } from "node:path";
 import type { Browsers } from "../../browser/browsers.ts";
 import { browserTools } from "../../browser/tool/tool.ts";
 import type { McpServers } from "../../mcp/servers.ts";
+import { CREDENTIALS_FILE } from "../../providers/auth/credentials.ts";
 import type { Allowances } from "../../tools/exec/permission.ts";
 import { withSessionExec } from "../../tools/exec/elevation.ts";
 import type { GuestRules } from "../../tools/host/access.ts";
@@ -100,8 +101,10 @@ function readablePaths({ paths, config, contributions }: Live): readonly string[
 }
 
 /** File tools never touch the gateway's own files. */
-export function deniedPaths({ paths }: Live): readonly string[] {
+export function deniedPaths({ paths, agents }: Live): readonly string[] {
   const { configPath, credentials, stateSub, sessionsDir, hooks, logs } = paths;
   const approvals = join(paths.stateDir, EXEC_APPROVALS_FILE);
-  return [approvals, configPath, `${configPath}.bak`, credentials, stateSub, sessionsDir, hooks, logs];
+  const keys = agents.flatMap(({ agentDir }) => (agentDir === undefined ? [] : [join(agentDir, CREDENTIALS_FILE)]));
+  const own = [credentials, stateSub, sessionsDir, hooks, logs, join(paths.stateDir, "trash")];
+  return [approvals, configPath, `${configPath}.bak`, ...own, ...keys];
 }

@@ -138,7 +138,7 @@ export class Engines {
     const plugin = live.contributions.engineOwner(engine);
     const origin = { cause: "engine" as const, agentId: session.agentId, sessionKey: session.key };
     const ports: Omit<CompletionPorts, "candidates"> = {
-      models,
+      models: models.of(session.agentId),
       idleMs: agent.idleTimeoutMs ?? IDLE_MS,
       origin: { ...origin, ...(plugin !== undefined && { plugin }) },
       spent: (cost) => host.spent(cost),

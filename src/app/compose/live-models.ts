@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { Credentials } from "../../providers/auth/credentials.ts";
 import { openCooldowns } from "../../providers/auth/cooldowns-file.ts";
+import { ownCredentialsOf } from "../../providers/auth/own-credentials.ts";
 import { providerAbsence } from "../../plugins/found/provider-absence.ts";
 import { Reservations } from "../../providers/call/reservations.ts";
 import { createModels, type Models } from "../../providers/catalog.ts";
@@ -22,6 +23,25 @@ interface ModelPorts {
   readonly ledger: SpendLedger;
 }
 
+/** The models that `current` gives at each call. */
+function following(current: () => Models): Models {
+  return {
+    find: (ref, profileId) => current().find(ref, profileId),
+    choose: () => current().choose(),
+    list: (which) => current().list(which),
+    profiles: (ref) => current().profiles(ref),
+    keys: {
+      order: (ref, wish) => current().keys.order(ref, wish),
+      rotations: (kind) => current().keys.rotations(kind),
+      backoffMs: (kind) => current().keys.backoffMs(kind),
+      succeeded: (ref, id) => current().keys.succeeded(ref, id),
+      failed: (ref, id, failure) => current().keys.failed(ref, id, failure),
+      released: (ref, id) => current().keys.released(ref, id),
+    },
+    of: (agent) => following(() => current().of(agent)),
+  };
+}
+
 /** Models by the current config: a new key or provider applies from the next run, and cooldowns are kept. */
 export async function openLiveModels(live: Live, { log, clock, ledger }: ModelPorts): Promise<LiveModels> {
   const abandoned = await ledger.resolveAbandoned();
@@ -36,7 +56,8 @@ export async function openLiveModels(live: Live, { log, clock, ledger }: ModelPo
     const { config } = live;
     const { revision, modelProviders } = live.contributions;
     if (made?.config !== config || made.revision !== revision) {
-      const options = { ...config.models, env: process.env, auth: config.auth, credentials };
+      const ownCredentials = ownCredentialsOf(live.agents);
+      const options = { ...config.models, env: process.env, auth: config.auth, credentials, ownCredentials };
       made = {
         config,
         revision,
@@ -52,18 +73,7 @@ export async function openLiveModels(live: Live, { log, clock, ledger }: ModelPo
     return made.models;
   };
   return {
-    find: (ref, profileId) => current().find(ref, profileId),
-    choose: () => current().choose(),
-    list: (which) => current().list(which),
-    profiles: (ref) => current().profiles(ref),
-    keys: {
-      order: (ref, wish) => current().keys.order(ref, wish),
-      rotations: (kind) => current().keys.rotations(kind),
-      backoffMs: (kind) => current().keys.backoffMs(kind),
-      succeeded: (ref, id) => current().keys.succeeded(ref, id),
-      failed: (ref, id, failure) => current().keys.failed(ref, id, failure),
-      released: (ref, id) => current().keys.released(ref, id),
-    },
+    ...following(current),
     budgets,
     async close() {
       reservations.close();

@@ -1,21 +1,20 @@
-import { bindingFor, type Binding, type Routed } from "../../channels/bindings.ts";
 import { chatPrompt } from "../../channels/chat-prompt.ts";
 import { chatToolRules } from "../../channels/chat-tools.ts";
 import type { AccountConfig } from "../../channels/config.ts";
-import { type MentionPattern, mentionPatterns } from "../../channels/access/mention-pattern.ts";
+import { mentionPatterns } from "../../channels/access/mention-pattern.ts";
 import type { ChatStyle, DispatchSettings } from "../../dispatch/ports.ts";
 import { mayAnswer } from "../../sessions/rows/send-policy.ts";
 import { resetRuleFor, whyOver } from "../../sessions/rows/expiry.ts";
-import { agentOf, keyForPeer } from "../../sessions/keys.ts";
-import { agentId, type AgentId, type SessionKey } from "../../types/ids.ts";
+import { agentOf } from "../../sessions/keys.ts";
 import type { InboundMessage, Peer } from "../../types/chat/message.ts";
 import { ackReactionOf } from "../accounts/ack-reaction.ts";
-import { accountKey, accountOf, defaultAccountOf, placeOf } from "../accounts/accounts.ts";
+import { accountKey, accountOf, placeOf } from "../accounts/accounts.ts";
 import { hasOwnerIn } from "../accounts/owners.ts";
 import type { Config } from "../config/schema.ts";
 import { queueModeOf } from "../../types/queue.ts";
 import { approvalRoute } from "./approvals/route.ts";
 import type { Live } from "./live.ts";
+import { broadcastOf, keyFor, mentionPatternsFor } from "./policy/routes.ts";
 import { own } from "../../utils/own.ts";
 import { mayElevate } from "./sandbox/elevated.ts";
 
@@ -46,6 +45,7 @@ function rulesOf(live: Live): DispatchSettings {
     stuck: { warnMs: config.diagnostics.stuckSessionWarnMs, endMs: config.diagnostics.stuckSessionAbortMs },
     keyFor: (message) => keyFor(message, config, defaultAgent.id),
     agentOf: (key) => agentOf(key, defaultAgent.id),
+    broadcast: (message) => broadcastOf(message, config, defaultAgent.id),
     isOwner: (message) => message.options?.operator === true || isNamed(owners, message),
     hasOwnerIn: (channel) => hasOwnerIn(channel, config),
     approvalRoute: (question) => approvalRoute(question, config),
@@ -126,28 +126,3 @@ function historyOf(to: Peer, config: Config): Pick<ChatStyle, "dmHistoryLimit"> 
 
 const typesOf = ({ mediaTypes }: AccountConfig): Pick<ChatStyle, "mediaTypes"> =>
   mediaTypes.allow || mediaTypes.deny.length > 0 ? { mediaTypes } : {};
-
-function keyFor(message: InboundMessage, config: Config, defaultAgent: AgentId): SessionKey {
-  const binding = routeOf(message, config);
-  return keyForPeer(placeOf(message.from, config), message.sender, {
-    ...config.session,
-    ...(binding?.session?.dmScope && { dmScope: binding.session.dmScope }),
-    agentId: binding ? agentId(binding.agentId) : defaultAgent,
-    defaultAgent,
-  });
-}
-
-/** The mention patterns of the agent that answers; undefined if it has none of its own. */
-export function mentionPatternsFor(
-  message: Routed,
-  { config, defaultAgent }: Live,
-): readonly MentionPattern[] | undefined {
-  const id = routeOf(message, config)?.agentId ?? defaultAgent.id;
-  const patterns = config.agents.list.find((agent) => agent.id === id)?.groupChat.mentionPatterns;
-  return patterns && mentionPatterns(patterns);
-}
-
-function routeOf(message: Routed, config: Config): Binding | undefined {
-  if (config.bindings.length === 0) return undefined;
-  return bindingFor(config.bindings, message, defaultAccountOf(config, message.from.channel));
-}

@@ -4,6 +4,7 @@ import { doubtfulAccount } from "./keys/channel-doubts.ts";
 import { foreignBelow } from "./keys/channel-keys.ts";
 import { fieldKeysBelow, isFieldKey, strangersBelow } from "./keys/known-keys.ts";
 import { nearest } from "./keys/nearest.ts";
+import { sharedPlaces } from "./keys/shared-places.ts";
 import { isRecord, showPath, valueAt, type KeyPath, type RawNote } from "./problem.ts";
 import { schemaKeys, schemaKeysBelow } from "./keys/schema-keys.ts";
 import { configSchema, type Config } from "./schema.ts";
@@ -51,7 +52,8 @@ export function checkConfig(input: unknown, schemas: Schemas = {}): Checked {
   }));
   const channels = checkChannels(input, channelSchemas);
   const plugins = checkPlugins(input, pluginSchemas, foundSchemas);
-  const all = uniqueNotes([...problems, ...channels.problems, ...plugins.problems]);
+  const shared = whole.value === undefined ? [] : sharedPlaces(whole.value);
+  const all = uniqueNotes([...problems, ...shared, ...channels.problems, ...plugins.problems]);
   return {
     ...(whole.value !== undefined && all.length === 0 && { config: whole.value }),
     problems: all,

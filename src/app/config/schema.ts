@@ -12,7 +12,16 @@ import { sessionConfig } from "../../sessions/config.ts";
 import { journalConfig, retentionConfig } from "../../store/config.ts";
 import { toolsConfig } from "../../tools/config.ts";
 import { about } from "../../utils/config.ts";
-import { browserConfig, budgetsConfig, cronConfig, hooksConfig, envConfig, loggingConfig, mcpConfig } from "./base.ts";
+import {
+  broadcastConfig,
+  browserConfig,
+  budgetsConfig,
+  cronConfig,
+  hooksConfig,
+  envConfig,
+  loggingConfig,
+  mcpConfig,
+} from "./base.ts";
 
 /** The schema of `openclaw.json`, composed from the slices of the modules. */
 export const configSchema = z.strictObject({
@@ -51,6 +60,9 @@ export const configSchema = z.strictObject({
   bindings: bindingsConfig
     .prefault([])
     .meta(about("Bindings", "Which agent answers in which chat. The default agent answers everywhere else.")),
+  broadcast: broadcastConfig
+    .prefault({})
+    .meta(about("Broadcast", "Chats that several agents answer, each in its own session.")),
   skills: skillsConfig.prefault({}).meta(about("Skills", "Instructions that agents can read when they need them.")),
   plugins: pluginsConfig.prefault({}).meta(about("Plugins", "Settings of plugins.")),
   journal: journalConfig.prefault({}).meta(about("Journal", "How the journal is written.")),

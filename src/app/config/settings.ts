@@ -43,14 +43,22 @@ export function resolveAgents(config: Config, places: Places): readonly AgentSet
   const agents = ordered.map((entry, index) =>
     resolveAgent(config, { id: DEFAULT_AGENT, ...entry }, { ...places, isDefault: index === 0 }),
   );
-  const twice = agents.find((agent, index) => agents.findIndex((other) => other.id === agent.id) !== index);
-  if (twice) {
-    throw new OpenClawError("CONFIG_INVALID", {
-      message: `agents.list has two agents with the id "${twice.id}".`,
-      fix: "Give each agent an id of its own.",
-    });
-  }
+  refuseShared(agents, "id", ({ id }) => `agents.list has two agents with the id "${id}".`);
+  refuseShared(agents, "agentDir", ({ agentDir }) => `Two agents of agents.list have the agentDir ${agentDir}.`);
   return agents;
+}
+
+function refuseShared<Key extends "id" | "agentDir">(
+  agents: readonly AgentSettings[],
+  key: Key,
+  message: (agent: AgentSettings) => string,
+): void {
+  const twice = agents.find((agent, at) => agents.findIndex((other) => other[key] === agent[key]) !== at);
+  if (twice)
+    throw new OpenClawError("CONFIG_INVALID", {
+      message: message(twice),
+      fix: `Give each agent an ${key} of its own.`,
+    });
 }
 
 type Entry = Partial<AgentEntry> & { readonly id: string };
@@ -66,6 +74,7 @@ function resolveAgent(config: Config, entry: Entry, places: Places & { isDefault
     ...(entry.name !== undefined && { name: entry.name }),
     ...identityOf(entry),
     workspace: workspaceOf(entry, defaults, places),
+    agentDir: absolute(entry.agentDir ?? join("agents", entry.id, "agent"), places),
     model: modelOf(entry.model, defaults.model),
     ...allowedOf(entry, defaults),
     params: [...paramsOf(defaults), ...paramsOf(entry)],
@@ -168,8 +177,12 @@ function workspaceOf(entry: Entry, defaults: Defaults, places: Places & { isDefa
   const shared = places.isDefault ? defaults.workspace : undefined;
   const given =
     entry.workspace ?? shared ?? join(places.stateDir, places.isDefault ? "workspace" : `workspace-${entry.id}`);
-  const path = given === "~" || given.startsWith("~/") ? join(places.home, given.slice(1)) : given;
-  return isAbsolute(path) ? path : join(places.stateDir, path);
+  return absolute(given, places);
+}
+
+function absolute(given: string, { home, stateDir }: Places): string {
+  const path = given === "~" || given.startsWith("~/") ? join(home, given.slice(1)) : given;
+  return isAbsolute(path) ? path : join(stateDir, path);
 }
 
 /**

@@ -1,6 +1,8 @@
 import type { AgentToolsConfig, ToolsConfig } from "../../tools/config.ts";
 import { loopSettingsOf } from "../../tools/loop-config.ts";
 import type { ApplyPatchSettings, ToolPolicySettings, ToolRules } from "../../types/tool-policy.ts";
+import { pathOfAgent } from "./agent-key.ts";
+import { showPath } from "./problem.ts";
 import type { Config } from "./schema.ts";
 
 /** What the config says about the tools of an agent: the rules of `tools`, and those of its own entry. */
@@ -8,10 +10,9 @@ export function toolPolicyOf(
   { tools, agents }: Pick<Config, "tools" | "agents">,
   entry: { readonly id: string; readonly tools?: AgentToolsConfig | undefined },
 ): ToolPolicySettings {
-  const at = agents.list.findIndex(({ id }) => id === entry.id);
   return {
     global: rulesOf("tools", tools),
-    ...(entry.tools && { agent: rulesOf(`agents.list[${at}].tools`, entry.tools) }),
+    ...(entry.tools && { agent: rulesOf(showPath([...pathOfAgent(agents, entry.id), "tools"]), entry.tools) }),
     workspaceOnly: entry.tools?.fs.workspaceOnly ?? tools.fs.workspaceOnly,
     applyPatch: patchSettingsOf(tools.exec, entry.tools?.exec),
     confirmUntrusted: tools.untrusted.confirm,

@@ -12,12 +12,13 @@ import { PLUGINS_MS } from "./plugins-check.ts";
 export interface ModelCheckOptions {
   readonly env: NodeJS.ProcessEnv;
   readonly credentials: Credentials;
+  readonly stateDir: string;
   /** Providers of extensions and plugins. */
   contributed(): Promise<readonly ModelProviderContribution[]>;
 }
 
 /** The budgets can be kept: every model has a price or is limited in tokens, the currency has a rate, and the smaller model exists. */
-export function budgetsCheck(config: Config, options: ModelCheckOptions): Check {
+export function budgetsCheck(config: Config, options: Omit<ModelCheckOptions, "stateDir">): Check {
   return {
     id: "budgets",
     title: "Budgets",

@@ -12,7 +12,7 @@ import { loadConfig } from "../config/load.ts";
 import { journalPath, resolvePaths } from "../config/paths.ts";
 import { appChecks } from "./app-checks.ts";
 import { enginesOf } from "./engine-check.ts";
-import { modelChecks } from "./model-check.ts";
+import { modelChecks, ownDirsOf } from "./model-check.ts";
 import { loadOptionsFor } from "../plugins/load-options.ts";
 import { LoadedPlugins } from "../plugins/loaded-plugins.ts";
 import type { LoadedPlugin } from "../plugins/loaded-problems.ts";
@@ -44,12 +44,15 @@ export async function collectChecks({ contributions, env, ask }: Scene): Promise
     ...appChecks({ paths, load, config }),
     ...storeChecks({ stateDir: paths.stateDir, journal: journalPath(paths) }),
     ...sessionChecks({ dir: paths.sessionsDir, journal: journalPath(paths) }),
-    ...(config ? keyChecks({ dir: paths.credentials, auth: config.auth }) : []),
+    ...(config
+      ? keyChecks({ dir: paths.credentials, ownDirs: ownDirsOf(config, paths, home), auth: config.auth })
+      : []),
     ...(config && plugins
       ? [
           ...modelChecks(config, {
             env,
             credentials: new Credentials(paths.credentials),
+            stateDir: paths.stateDir,
             contributed: () => plugins.modelProviders(),
           }),
           ...pluginChecks(paths, env, plugins),

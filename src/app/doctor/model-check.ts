@@ -1,3 +1,4 @@
+import { ownCredentialsOf } from "../../providers/auth/own-credentials.ts";
 import { createModels } from "../../providers/catalog.ts";
 import type { Check, CheckResult } from "../../types/check.ts";
 import { modelName } from "../../types/run/model.ts";
@@ -5,6 +6,19 @@ import type { Config } from "../config/schema.ts";
 import { resolveAgents } from "../config/settings.ts";
 import { budgetsCheck, type ModelCheckOptions } from "./budgets-check.ts";
 import { PLUGINS_MS } from "./plugins-check.ts";
+
+/** The directories of the agents, and none when the agents themselves are wrong, which another check says. */
+export function ownDirsOf(
+  config: Config,
+  { stateDir }: { readonly stateDir: string },
+  home: string,
+): readonly string[] {
+  try {
+    return resolveAgents(config, { home, stateDir }).flatMap(({ agentDir }) => agentDir ?? []);
+  } catch {
+    return [];
+  }
+}
 
 /** The checks that need models. */
 export const modelChecks = (config: Config, options: ModelCheckOptions): readonly Check[] => [
@@ -19,12 +33,14 @@ function modelCheck(config: Config, options: ModelCheckOptions): Check {
     title: "Model",
     timeoutMs: PLUGINS_MS,
     async run(signal) {
-      const { env, credentials } = options;
+      const { env, credentials, stateDir } = options;
       const contributed = await options.contributed();
-      const models = createModels({ ...config.models, env, auth: config.auth, credentials }, { contributed });
-      const agents = resolveAgents(config, { home: env["HOME"] ?? "", stateDir: "/" });
+      const agents = resolveAgents(config, { home: env["HOME"] ?? "", stateDir });
+      const keys = { env, auth: config.auth, credentials, ownCredentials: ownCredentialsOf(agents) };
+      const all = createModels({ ...config.models, ...keys }, { contributed });
       return Promise.all(
         agents.map(async (agent): Promise<CheckResult> => {
+          const models = all.of(agent.id);
           const ref = agent.model.primary ?? (await models.choose());
           const name = `${agent.id}: ${modelName(ref)}`;
           const found = await models.find(ref);

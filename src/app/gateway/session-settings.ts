@@ -7,6 +7,7 @@ import type { SettingInForce } from "../../server/options.ts";
 import { chatOf } from "../../sessions/chat-of.ts";
 import { channelId, DEFAULT_ACCOUNT, type SessionKey } from "../../types/ids.ts";
 import type { Peer } from "../../types/chat/message.ts";
+import type { Models } from "../../providers/catalog.ts";
 import { SPEECH_LEVELS, speechLevelOf } from "../../types/media/speech.ts";
 import { modelName, THINK_LEVELS } from "../../types/run/model.ts";
 import { MOST_CAP, MOST_DEBOUNCE_MS, QUEUE_DROPS, QUEUE_MODES, type QueueSettings } from "../../types/queue.ts";
@@ -35,7 +36,7 @@ export async function settingsInForce(
   const agent = settings.agents.get(settings.agentOf(key));
   const chat = chatOf(key, entry, settings.defaultAgent) ?? webChat(key);
   return {
-    ...(agent && { model: await modelOf(entry, agent, core.models) }),
+    ...(agent && { model: await modelOf(entry, agent, core.models.of(agent.id)) }),
     ...levelsOf(entry, agent),
     ttsAuto: setting(speechLevelOf(entry?.ttsAuto), {
       default: (agent && core.ports.speaker?.levelOf(agent.id)) ?? "off",
@@ -70,7 +71,7 @@ const wordIn = (words: readonly string[], word: unknown): string | undefined => 
 async function modelOf(
   { providerOverride: provider, modelOverride: id }: Row = {},
   agent: AgentSettings,
-  models: Parts["core"]["models"],
+  models: Models,
 ): Promise<SettingInForce> {
   const chosen = provider !== undefined && id !== undefined ? { provider, id } : undefined;
   const usable = (await models.list()).filter((model) => model.available && mayUse(agent, model));

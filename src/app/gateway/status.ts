@@ -8,7 +8,7 @@ import { defaultModel } from "./model-text.ts";
 export async function statusOf(parts: Parts): Promise<Record<string, unknown>> {
   const { live, core, channels } = parts;
   const ref = await defaultModel(parts);
-  const found = await core.models.find(ref);
+  const found = await core.models.of(live.defaultAgent.id).find(ref);
   const since = Date.now() - 24 * 60 * 60 * 1000;
   const { pairing } = core.journal;
   const [journal, day, plugins, requests, turnedAway, crashes] = await Promise.all([

@@ -95,11 +95,11 @@ async function completeAs(
   return complete(
     { ...rest, agentId: agent.id },
     {
-      models: core.models,
+      models: core.models.of(agent.id),
       candidates: allowedModels(modelsOf(agent), { plugin, what: "llm", grant: llm, model }),
       idleMs: agent.idleTimeoutMs ?? IDLE_MS,
       origin: { cause: "plugin", agentId: agent.id, sessionKey, plugin },
-      spent: costs.ofPlugin(plugin, sessionKey),
+      spent: costs.ofPlugin(plugin, { sessionKey, agentId: agent.id }),
     },
   );
 }

@@ -50,9 +50,22 @@ export interface UsageReport extends UsageDays {
 
 type Source = Pick<SpendLedger, "lines" | "held">;
 
+/** The ledger has the sums of an agent for each day, and for nothing smaller. */
+export const ONE_AGENT_BY_DAY = "the usage of one agent is known by day only";
+
+interface UsageAsk extends UsageDays {
+  /** Only this agent's; by day. */
+  readonly agentId?: string | undefined;
+}
+
 /** What was used in some days. */
-export async function usageReport(ledger: Source, by: UsageGroup, days: UsageDays): Promise<UsageReport> {
-  const lines = await ledger.lines({ scope: SCOPES[by], ...days });
+export async function usageReport(
+  ledger: Source,
+  by: UsageGroup,
+  { agentId, ...days }: UsageAsk,
+): Promise<UsageReport> {
+  const scope = agentId === undefined ? { scope: SCOPES[by] } : { scope: "agent" as const, name: agentId };
+  const lines = await ledger.lines({ ...scope, ...days });
   const all = by === "day" ? lines : await ledger.lines({ scope: "all", ...days });
   const rows = rowsOf(lines, by === "day" ? ({ day }) => day : ({ name }) => name);
   return {

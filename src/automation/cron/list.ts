@@ -1,14 +1,14 @@
+import type { AgentFilter } from "../../types/run/agent-filter.ts";
 import type { CronEntry } from "./jobs.ts";
 
 /** Which jobs are wanted, in the protocol's words. */
-export interface CronListQuery {
+export interface CronListQuery extends AgentFilter {
   readonly includeDisabled?: boolean | undefined;
   readonly enabled?: "all" | "enabled" | "disabled" | undefined;
   readonly query?: string | undefined;
   readonly scheduleKind?: string | undefined;
   readonly lastRunStatus?: string | undefined;
   readonly trigger?: "all" | "conditional" | "unconditional" | undefined;
-  readonly agentId?: string | undefined;
   readonly sortBy?: "nextRunAtMs" | "updatedAtMs" | "name" | undefined;
   readonly sortDir?: "asc" | "desc" | undefined;
   readonly limit?: number | undefined;
@@ -25,7 +25,8 @@ const WANTED: readonly Wanted[] = [
   ({ job }, { query }) => query === undefined || textOf(job).includes(query.trim().toLowerCase()),
   ({ job }, { scheduleKind }) => isAny(scheduleKind) || job.schedule.kind === scheduleKind,
   ({ state }, { lastRunStatus }) => isAny(lastRunStatus) || (state.lastRunStatus ?? "unknown") === lastRunStatus,
-  ({ job }, { agentId }) => agentId === undefined || job.agentId === agentId,
+  ({ job }, { agentId, orUnnamed }) =>
+    agentId === undefined || job.agentId === agentId || (orUnnamed === true && job.agentId === undefined),
   // No job of this gateway has a condition.
   (_, { trigger }) => trigger !== "conditional",
 ];

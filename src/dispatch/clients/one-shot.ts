@@ -59,6 +59,7 @@ async function begin(request: OneShotRequest, dispatch: Dispatch, ports: Dispatc
     },
     {
       ...ports,
+      models: ports.models.of(agent.id),
       log: ports.log.with({ run: id, session: key }),
       approvals: dispatch.approvals.deskFor(
         { facts, principal: OPERATOR },
@@ -72,8 +73,8 @@ async function begin(request: OneShotRequest, dispatch: Dispatch, ports: Dispatc
   return run;
 }
 
-const candidatesOf = async ({ model }: AgentSettings, { models }: Pick<DispatchPorts, "models">) => [
-  model.primary ?? (await models.choose()),
+const candidatesOf = async ({ id, model }: AgentSettings, { models }: Pick<DispatchPorts, "models">) => [
+  model.primary ?? (await models.of(id).choose()),
   ...model.fallbacks,
 ];
 
@@ -90,11 +91,11 @@ async function record(
   run: Run,
   { journal, clock, log }: Pick<DispatchPorts, "journal" | "clock" | "log">,
 ): Promise<void> {
-  const { runId: id, sessionKey: key } = run.stream.facts;
+  const { runId: id, sessionKey: key, agentId } = run.stream.facts;
   const { receipt, result } = await endOf(run);
   const ended = result.kind === "failed" ? `failed:${result.failure.kind}` : result.kind;
   try {
-    await journal.runs.record({ runId: id, sessionKey: key, at: clock.now(), receipt, result: ended });
+    await journal.runs.record({ runId: id, sessionKey: key, agentId, at: clock.now(), receipt, result: ended });
   } catch (error) {
     log.error("run not recorded", { run: id, error });
   }

@@ -58,17 +58,20 @@ async function toolFor(
   http: ToolLists,
 ): Promise<Tool | undefined> {
   const set = ports.tools(agent, actingIn(sessionKey, ports, http));
-  const model = agent.model.primary ?? (await chosenModel(ports));
+  const model = agent.model.primary ?? (await chosenModel(agent, ports));
   const tools = model ? set.on(model) : set.tools;
   return tools.find((tool) => tool.name === name) ?? tools.find((tool) => tool.name === normalName(name));
 }
 
 /** Rules about models hold as for the agent's first model. Without any model there is nothing that they could be about. */
-const chosenModel = ({ models, log }: DispatchPorts): Promise<ModelRef | undefined> =>
-  models.choose().catch((error: unknown) => {
-    log.debug("no model for the rules of a tool call", { error });
-    return undefined;
-  });
+const chosenModel = ({ id }: AgentSettings, { models, log }: DispatchPorts): Promise<ModelRef | undefined> =>
+  models
+    .of(id)
+    .choose()
+    .catch((error: unknown) => {
+      log.debug("no model for the rules of a tool call", { error });
+      return undefined;
+    });
 
 function actingIn(key: SessionKey, { sessions, settings }: DispatchPorts, http: ToolLists): Acting {
   const entry = sessions.peek(key);

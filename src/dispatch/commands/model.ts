@@ -2,7 +2,7 @@ import { modelName, type ModelRef, parseModelName } from "../../types/run/model.
 import type { Session, SessionPatch } from "../../types/session.ts";
 import { commandFormOf, inCommandForm } from "../command-form.ts";
 import type { CommandAnswer, CommandContext } from "./command.ts";
-import { usableModels } from "./reports/models.ts";
+import { modelsFor, usableModels } from "./reports/models.ts";
 import { own } from "../../utils/own.ts";
 import { mayUse } from "../turn/may-use.ts";
 
@@ -69,7 +69,7 @@ async function readWord(word: string, context: CommandContext): Promise<Wish> {
   const name = word.slice(0, at);
   const wanted = word.slice(at + 1);
   const ref = { provider: word.slice(0, slash), id: name.slice(slash + 1) };
-  const profiles = await context.ports.models.profiles(ref);
+  const profiles = await modelsFor(context).profiles(ref);
   const found = profiles.find(({ profile: { id } }) => id === wanted || id === `${ref.provider}:${wanted}`);
   if (found) return { name, profile: found.profile.id };
   return { name: word, ...(wanted.startsWith(`${ref.provider}:`) && { unknownKey: wanted }) };
@@ -86,10 +86,10 @@ async function modelNamed(
   const word = own(aliases, given) ?? given;
   const ref = parseModelName(word);
   if (ref) {
-    const found = await context.ports.models.find(ref);
+    const found = await modelsFor(context).find(ref);
     return "missing" in found ? `I cannot use ${word}: ${found.missing}` : ref;
   }
-  const matches = (await context.ports.models.list()).filter((model) => model.id === word);
+  const matches = (await modelsFor(context).list()).filter((model) => model.id === word);
   const [first] = matches;
   if (matches.length === 1 && first) return { provider: first.provider, id: first.id };
   return `I do not know a model "${word}". ${advice}`;
@@ -103,7 +103,7 @@ async function currentText(context: CommandContext, session: Session): Promise<s
   }
   const settings = context.ports.settings();
   const primary =
-    settings.agents.get(settings.agentOf(context.key))?.model.primary ?? (await context.ports.models.choose());
+    settings.agents.get(settings.agentOf(context.key))?.model.primary ?? (await modelsFor(context).choose());
   return `Model: ${primary.provider}/${primary.id} (as configured).`;
 }
 

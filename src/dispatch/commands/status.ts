@@ -14,7 +14,7 @@ export async function statusText({
   const id = settings.agentOf(key);
   const agent = settings.agents.get(id);
   const entry = ports.sessions.peek(key);
-  const model = chosenModel(entry) ?? agent?.model.primary ?? (await ports.models.choose());
+  const model = chosenModel(entry) ?? agent?.model.primary ?? (await ports.models.of(id).choose());
   const last = await ports.journal.runs.last(key);
   const lines = [
     `Agent: ${agent?.name ?? id}`,

@@ -1,5 +1,5 @@
 import { addCost } from "../../harness/log/run-stats.ts";
-import { runId, type RunId, type SessionKey } from "../../types/ids.ts";
+import { runId, type RunId } from "../../types/ids.ts";
 import type { RunFacts, RunTrigger, SideCost } from "../../types/run/run.ts";
 import { addUsage, emptyUsage } from "../../types/run/usage.ts";
 import { KeyedQueue } from "../../utils/keyed-queue.ts";
@@ -9,7 +9,7 @@ import { background } from "../../utils/background.ts";
 /** The row that a cost belongs to. */
 interface Row {
   readonly runId: RunId;
-  readonly of: Pick<RunFacts, "sessionKey" | "sessionId">;
+  readonly of: Pick<RunFacts, "sessionKey" | "sessionId" | "agentId">;
   readonly trigger: RunTrigger;
   readonly result: string;
   readonly durationMs: number;
@@ -28,12 +28,7 @@ export class AuxiliaryUsage {
   }
 
   /** Records what a run costs after its end: one row for each purpose. Never throws. */
-  afterRun({
-    runId: id,
-    sessionKey,
-    sessionId,
-  }: Pick<RunFacts, "runId" | "sessionKey" | "sessionId">): (cost: SideCost) => void {
-    const of = { sessionKey, sessionId };
+  afterRun({ runId: id, ...of }: Pick<RunFacts, "runId"> & Row["of"]): (cost: SideCost) => void {
     return (cost) => {
       const name = cost.what === "compaction" ? "compact" : cost.what;
       const row = { runId: runId(`${id}-${name}`), of, trigger: cost.what, result: "replied", durationMs: 0 };
@@ -45,8 +40,11 @@ export class AuxiliaryUsage {
    * Records what a plugin costs outside of runs: one row for each plugin, hour and session. The session's counters are those of
    * its conversation, and do not grow. Never throws.
    */
-  ofPlugin(plugin: string, sessionKey: SessionKey): (cost: SideCost) => void {
-    const of = { sessionKey, sessionId: "" };
+  ofPlugin(
+    plugin: string,
+    { sessionKey, agentId }: Pick<RunFacts, "sessionKey" | "agentId">,
+  ): (cost: SideCost) => void {
+    const of = { sessionKey, sessionId: "", agentId };
     return (cost) => {
       const hour = new Date(this.#ports.clock.now()).toISOString().slice(0, 13);
       const row = { runId: runId(`${PLUGIN_ROW}${plugin}-${hour}-${sessionKey}`), of, trigger: cost.what };
@@ -89,7 +87,14 @@ export class AuxiliaryUsage {
       trigger,
       beside,
     };
-    await journal.runs.record({ runId: id, sessionKey: of.sessionKey, at: clock.now(), receipt, result });
+    await journal.runs.record({
+      runId: id,
+      sessionKey: of.sessionKey,
+      agentId: of.agentId,
+      at: clock.now(),
+      receipt,
+      result,
+    });
     await this.#count(costs, of);
   }
 

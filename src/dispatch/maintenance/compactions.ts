@@ -71,8 +71,8 @@ export class Compactions {
   /** Compacts a conversation on request. The caller must hold the session. */
   async compact(session: Session, asked: CompactionRequest): Promise<Compacted> {
     const { clock } = this.#ports;
-    const models = stoppableModels(this.#ports.models, asked.signal);
     const agent = agentOf(session, this.#ports);
+    const models = stoppableModels(this.#ports.models.of(session.agentId), asked.signal);
     const candidates = await candidatesFor(asked, session, agent, this.#ports);
     const [first] = await summarizerModelsFor(candidates, {}, models);
     if (asked.signal.aborted) return { kind: "aborted" };
@@ -80,7 +80,7 @@ export class Compactions {
     const { leafId } = session;
     const log = this.#ports.log.with({ session: session.key });
     const tell = this.publisherFor(session);
-    const of = { sessionKey: session.key, sessionId: session.id };
+    const of = { sessionKey: session.key, sessionId: session.id, agentId: session.agentId };
     const id = runId(`compact-${randomUUID()}`);
     const tally = this.costs.open(id, of);
     const watched = { conversation: session, hooks: this.#hooksOf(session, agent) };

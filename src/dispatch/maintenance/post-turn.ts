@@ -95,6 +95,7 @@ async function flush(turn: EndedTurn, ports: MaintenancePorts): Promise<void> {
     session,
     deps: {
       ...ports,
+      models: ports.models.of(facts.agentId),
       log,
       approvals: { ask: async () => "unattended" },
       spentAfterEnd: ports.compactions.costs.afterRun(facts),
@@ -132,5 +133,12 @@ async function recordFlush(
     ...(kind !== "interrupted" && { memoryFlushCompactionCount: entry.compactionCount ?? 0, memoryFlushAt: at }),
   });
   const ended = result.kind === "failed" ? `failed:${result.failure.kind}` : result.kind;
-  await journal.runs.record({ runId: id, sessionKey: session.key, at, receipt, result: ended });
+  await journal.runs.record({
+    runId: id,
+    sessionKey: session.key,
+    agentId: session.agentId,
+    at,
+    receipt,
+    result: ended,
+  });
 }

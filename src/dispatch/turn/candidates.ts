@@ -1,4 +1,5 @@
 import type { InboundMessage } from "../../types/chat/message.ts";
+import type { AgentId } from "../../types/ids.ts";
 import { isSameModel, type ModelRef, parseModelName } from "../../types/run/model.ts";
 import type { Session } from "../../types/session.ts";
 import type { AgentSettings } from "../../types/settings.ts";
@@ -14,7 +15,7 @@ export async function candidatesFor(
   { message, said }: { readonly message?: InboundMessage | undefined; readonly said?: ModelRef | undefined },
   session: Pick<Session, "entry">,
   agent: AgentSettings,
-  ports: { readonly models: Pick<DispatchPorts["models"], "choose"> },
+  ports: { readonly models: { of(agent: AgentId): Pick<DispatchPorts["models"], "choose"> } },
 ): Promise<readonly ModelRef[]> {
   const ofSession = chosenIn(session.entry);
   const given = [said, modelIn(message), ofSession];
@@ -24,7 +25,9 @@ export async function candidatesFor(
   const named = fallbacksIn(message, agent);
   if (named) return distinct([asked ?? agent.model.primary, ...named]);
   const { primary, fallbacks } = agent.model;
-  const all = asked ? [asked, ...fallbacks, primary] : [primary ?? (await ports.models.choose()), ...fallbacks];
+  const all = asked
+    ? [asked, ...fallbacks, primary]
+    : [primary ?? (await ports.models.of(agent.id).choose()), ...fallbacks];
   return distinct(all);
 }
 

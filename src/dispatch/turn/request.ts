@@ -31,7 +31,8 @@ export function beginRun(
   const { candidates, askedBefore, approvals, spentAfterEnd, waits } = parts;
   const request = requestFor(prepared, session, ports, { candidates, askedBefore });
   const log = ports.log.with({ run: facts.runId, session: facts.sessionKey });
-  return startRun(request, { ...ports, log, approvals, spentAfterEnd, waits }, parts.log);
+  const models = ports.models.of(facts.agentId);
+  return startRun(request, { ...ports, models, log, approvals, spentAfterEnd, waits }, parts.log);
 }
 
 interface TurnChoice {

@@ -25,7 +25,7 @@ export async function steer(run: Run, key: SessionKey, queued: QueuedTurn, ports
   // Files are fetched only for a turn of their own, and only that can think and show what its message asks for.
   if (!agent || hasFiles(row) || Object.keys(ofATurnOfItsOwn).length > 0) return false;
   const turn = joiningTurn({ ...queued, rows: [row] }, row, agent, { key, ports });
-  const claim = { sessionKey: key, runId: run.stream.facts.runId, turnId: turn.entryId };
+  const claim = { sessionKey: key, agentId: agent.id, runId: run.stream.facts.runId, turnId: turn.entryId };
   if ((await ports.journal.inbox.claim([row.id], claim)).length === 0) {
     leave(queued, ports);
     return true;

@@ -90,6 +90,7 @@ export function stoppableModels(models: Models, signal: AbortSignal): Models {
     choose: () => models.choose(),
     list: (which) => models.list(which),
     profiles: (ref) => models.profiles(ref),
+    of: (agent) => stoppableModels(models.of(agent), signal),
     find: (ref, profileId) => untilStopped(() => models.find(ref, profileId), signal).catch(missingWhenStopped),
     keys: {
       ...keys,

@@ -14,26 +14,50 @@ const SOON_MS = 3 * 24 * 3_600_000;
 interface Place {
   /** `credentials/` of the state directory. */
   readonly dir: string;
+  /** Directories of keys that only one agent uses; none when unset. */
+  readonly ownDirs?: readonly string[];
   readonly auth: AuthConfig;
   readonly now?: () => number;
 }
 
-/** Checks the stored keys: only their owner can read the file, it can be parsed, and no token has expired. */
-export function keyChecks({ dir, auth, now = Date.now }: Place): readonly Check[] {
-  const credentials = new Credentials(dir);
+/** Checks the stored keys: only their owner can read the files, they can be parsed, and no token has expired. */
+export function keyChecks({ dir, ownDirs = [], auth, now = Date.now }: Place): readonly Check[] {
+  // `auth.order` says nothing of keys that only one agent uses.
+  const ofAgents = ownDirs.map((path) => ({ credentials: new Credentials(path), auth: { ...auth, order: {} } }));
+  const places = [{ credentials: new Credentials(dir), auth }, ...ofAgents];
   return [
-    { id: "providers.credentials", title: "Stored keys", run: () => checkFile(credentials, auth) },
-    { id: "providers.expiry", title: "Stored keys in time", run: () => checkExpiry(credentials, now()) },
+    { id: "providers.credentials", title: "Stored keys", run: () => checkFiles(places) },
+    {
+      id: "providers.expiry",
+      title: "Stored keys in time",
+      run: async () => worst(await Promise.all(places.map((place) => checkExpiry(place.credentials, now())))),
+    },
   ];
 }
 
-async function checkFile(credentials: Credentials, auth: AuthConfig): Promise<readonly CheckResult[]> {
+interface KeyPlace {
+  readonly credentials: Credentials;
+  readonly auth: AuthConfig;
+}
+
+async function checkFiles(places: readonly KeyPlace[]): Promise<readonly CheckResult[]> {
+  const found = (await Promise.all(places.map(checkFile))).flat();
+  if (found.length > 0) return found;
+  const read = await Promise.all(places.map(({ credentials }) => credentials.read()));
+  const count = read.reduce((sum, { profiles }) => sum + profiles.size, 0);
+  return [{ status: "ok", message: count === 0 ? "No stored keys." : `${count} stored keys.` }];
+}
+
+/** Without those that are all right, unless all are. */
+function worst(results: readonly (readonly CheckResult[])[]): readonly CheckResult[] {
+  const bad = results.flat().filter(({ status }) => status !== "ok");
+  return bad.length > 0 ? bad : (results[0] ?? []);
+}
+
+async function checkFile({ credentials, auth }: KeyPlace): Promise<readonly CheckResult[]> {
   const keys = await readOr(credentials);
   if ("status" in keys) return [keys];
-  const found = [...(await checkMode(credentials.path)), ...strange(keys, auth)];
-  if (found.length > 0) return found;
-  const { size } = keys.profiles;
-  return [{ status: "ok", message: size === 0 ? "No stored keys." : `${size} stored keys.` }];
+  return [...(await checkMode(credentials.path)), ...strange(keys, auth)];
 }
 
 async function readOr(credentials: Credentials): Promise<StoredKeys | CheckResult> {

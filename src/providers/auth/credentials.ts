@@ -19,7 +19,8 @@ export interface StoredKeys {
   readonly odd: readonly string[];
 }
 
-const NAME = "auth-profiles.json";
+/** Its name in the directory of the keys. */
+export const CREDENTIALS_FILE = "auth-profiles.json";
 export const NO_KEYS: StoredKeys = { profiles: new Map(), order: {}, odd: [] };
 
 const shape = z.looseObject({
@@ -30,7 +31,7 @@ const shape = z.looseObject({
 type Content = z.output<typeof shape>;
 
 /**
- * `credentials/auth-profiles.json` in the usual shape of such files, mode 0600. The CLI and the gateway both write it. Each
+ * `auth-profiles.json` of a directory in the usual shape of such files, mode 0600: of `credentials/`, or of an agent's own. The CLI and the gateway both write it. Each
  * change is made under a lock to what the file then holds, and unknown fields are kept. A reader compares the file's identity,
  * so it sees changes at once. A broken file is never overwritten: all methods but `path` then throw `OpenClawError`
  * MODEL_KEY_MISSING.
@@ -44,12 +45,12 @@ export class Credentials {
 
   constructor(dir: string) {
     this.#dir = dir;
-    this.path = join(dir, NAME);
+    this.path = join(dir, CREDENTIALS_FILE);
   }
 
   /** Readers of the same moment share one look at the file. */
   read(): Promise<StoredKeys> {
-    return this.#shared(NAME, () => this.#read());
+    return this.#shared(CREDENTIALS_FILE, () => this.#read());
   }
 
   async #read(): Promise<StoredKeys> {
@@ -95,7 +96,7 @@ export class Credentials {
   }
 
   #change(edit: (content: Content) => Content): Promise<void> {
-    return this.#locked(NAME, async () => {
+    return this.#locked(CREDENTIALS_FILE, async () => {
       const before = versionOf(this.path) === undefined ? { version: 1, profiles: {} } : await this.#content();
       await writeAtomic(this.path, `${JSON.stringify(edit(before), null, 2)}\n`);
       this.#seen = undefined;

@@ -16,14 +16,20 @@ export interface KeyringSources {
  * down, by the end of their cooldown. A pin applies only to keys of its own provider.
  */
 export function createKeyring({ profilesFor, cooldowns, settings }: KeyringSources): Keyring {
+  // The names of cooldowns by profile, as `order` last saw them.
+  const names = new Map<string, string>();
+  const pair = (ref: ModelRef, id: string) => pairOf(ref, names.get(id) ?? id);
   return {
     async order(ref, wish) {
       const found = await profilesFor(ref);
       const mine = allowed(found, ref, wish);
-      for (const { profile, mark } of mine) cooldowns.hasSecret(profile.id, mark);
-      const turns = mine.map(({ profile }): ProfileTurn => ({
+      for (const { profile, mark, coolsAs } of mine) {
+        cooldowns.hasSecret(coolsAs, mark);
+        names.set(profile.id, coolsAs);
+      }
+      const turns = mine.map(({ profile, coolsAs }): ProfileTurn => ({
         profile,
-        state: cooldowns.claim(pairOf(ref, profile.id)),
+        state: cooldowns.claim(pairOf(ref, coolsAs)),
       }));
       return sorted(turns, wish.last);
     },
@@ -32,9 +38,9 @@ export function createKeyring({ profilesFor, cooldowns, settings }: KeyringSourc
       return kind === "rate_limit" ? settings.rateLimitedProfileRotations : undefined;
     },
     backoffMs: (kind) => (kind === "overloaded" ? settings.overloadedBackoffMs : undefined),
-    succeeded: (ref, id) => cooldowns.succeeded(pairOf(ref, id)),
-    failed: (ref, id, failure) => cooldowns.failed(pairOf(ref, id), failure, settings),
-    released: (ref, id) => cooldowns.released(pairOf(ref, id)),
+    succeeded: (ref, id) => cooldowns.succeeded(pair(ref, id)),
+    failed: (ref, id, failure) => cooldowns.failed(pair(ref, id), failure, settings),
+    released: (ref, id) => cooldowns.released(pair(ref, id)),
   };
 }
 

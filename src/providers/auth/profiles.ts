@@ -28,8 +28,16 @@ export interface Found {
   readonly expires?: number;
   /** A mark of the secret: another secret has another mark. It does not reveal the secret. */
   readonly mark: string;
+  /** The name of its cooldowns: the profile's id, with the agent's for a key of its own, since two agents may use one id. */
+  readonly coolsAs: string;
   /** Never throws: a login that cannot be renewed is a case. */
   open(pi: PiModel): Promise<KeyedModel | NoKey>;
+}
+
+/** Keys that only one agent uses. */
+export interface OwnKeys {
+  readonly agent: string;
+  readonly credentials: Credentials;
 }
 
 export interface ProfileSources {
@@ -39,9 +47,11 @@ export interface ProfileSources {
   /** The environment variables that may hold a provider's key. */
   readonly variablesOf: (provider: string) => readonly string[];
   readonly credentials: Credentials | undefined;
+  /** The keys of one agent, which come before those of `credentials`. */
+  readonly own?: OwnKeys | undefined;
   readonly clock: Pick<Clock, "now">;
-  /** When a profile was last asked, epoch milliseconds. */
-  readonly usedAt: (profile: string) => number;
+  /** When a profile was last asked, by the name of its cooldowns; epoch milliseconds. */
+  readonly usedAt: (coolsAs: string) => number;
   readonly log?: Log | undefined;
 }
 
@@ -50,13 +60,31 @@ const NO_SECRET = "none";
 /** Logins come before tokens, and tokens before keys: monthly plans before payment by use. */
 const RANKS: Readonly<Record<Credential["type"], number>> = { oauth: 0, token: 1, api_key: 2 };
 
-/** All keys of all providers: those of the file, the config and the environment. No method throws. */
+/** A file of keys. */
+interface Store {
+  readonly credentials: Credentials;
+  /** Set when only this agent uses the keys. */
+  readonly agent?: string;
+}
+
+/** One stored key, and the file that it is in. */
+interface Stored {
+  readonly id: string;
+  readonly credential: Credential;
+  readonly store: Store;
+}
+
+/** All keys of all providers: those of the files, the config and the environment. No method throws. */
 export class Profiles {
   readonly #from: ProfileSources;
-  #lastProblem: unknown;
+  /** The nearest first. */
+  readonly #stores: readonly Store[];
+  readonly #problems = new Map<string, string>();
 
   constructor(from: ProfileSources) {
+    const { credentials, own } = from;
     this.#from = from;
+    this.#stores = [...(own ? [own] : []), ...(credentials ? [{ credentials }] : [])];
   }
 
   /**
@@ -75,23 +103,35 @@ export class Profiles {
 
   /** Providers that have a stored profile. */
   async storedProviders(): Promise<ReadonlySet<string>> {
-    const { profiles } = await this.#keys();
-    const usable = [...profiles].filter(([id, credential]) => this.#isUsable(id, credential));
+    const found = await Promise.all(this.#stores.map(async (store) => (await this.#keysIn(store)).profiles));
+    const usable = found.flatMap((profiles) => [...profiles].filter((entry) => this.#isUsable(...entry)));
     return new Set(usable.map(([, { provider }]) => provider));
   }
 
+  /** Those of the nearest file first. Of two with one id the nearer one counts. `auth.order` says nothing of an agent's own. */
   async #stored(provider: string): Promise<readonly Found[]> {
-    const { profiles, order } = await this.#keys();
-    const mine = [...profiles].filter(
-      ([id, credential]) => credential.provider === provider && this.#isUsable(id, credential),
-    );
-    const given = own(this.#from.auth.order, provider) ?? own(order, provider);
-    if (given) return given.flatMap((id) => mine.filter(([own]) => own === id)).map((entry) => this.#found(...entry));
-    return mine.toSorted((a, b) => this.#compare(a, b)).map((entry) => this.#found(...entry));
+    const found: Stored[] = [];
+    for (const store of this.#stores)
+      for (const one of await this.#storedIn(store, provider))
+        if (!found.some(({ id }) => id === one.id)) found.push(one);
+    return found.map((one) => this.#found(one));
   }
 
-  #compare([id, one]: [string, Credential], [otherId, other]: [string, Credential]): number {
-    return RANKS[one.type] - RANKS[other.type] || this.#from.usedAt(id) - this.#from.usedAt(otherId);
+  async #storedIn(store: Store, provider: string): Promise<readonly Stored[]> {
+    const { profiles, order } = await this.#keysIn(store);
+    const mine = [...profiles].flatMap(([id, credential]) =>
+      credential.provider === provider && this.#isUsable(id, credential) ? [{ id, credential, store }] : [],
+    );
+    const ofConfig = store.agent === undefined ? own(this.#from.auth.order, provider) : undefined;
+    const given = ofConfig ?? own(order, provider);
+    return given
+      ? given.flatMap((id) => mine.filter((one) => one.id === id))
+      : mine.toSorted((a, b) => this.#compare(a, b));
+  }
+
+  #compare(one: Stored, other: Stored): number {
+    const usedAt = (stored: Stored) => this.#from.usedAt(coolsAs(stored));
+    return RANKS[one.credential.type] - RANKS[other.credential.type] || usedAt(one) - usedAt(other);
   }
 
   #isUsable(id: string, credential: Credential): boolean {
@@ -100,7 +140,8 @@ export class Profiles {
     return !isOver(credential, this.#from.clock.now());
   }
 
-  #found(id: string, credential: Credential): Found {
+  #found(stored: Stored): Found {
+    const { id, credential } = stored;
     const expires = expiryOf(credential);
     return {
       profile: {
@@ -112,15 +153,15 @@ export class Profiles {
       },
       ...(expires !== undefined && { expires }),
       mark: markOf(secretOf(credential)),
-      open: (pi) => this.#open(id, credential, pi),
+      coolsAs: coolsAs(stored),
+      open: (pi) => this.#open(stored, pi),
     };
   }
 
-  async #open(id: string, credential: Credential, pi: PiModel): Promise<KeyedModel | NoKey> {
+  async #open({ id, credential, store: { credentials } }: Stored, pi: PiModel): Promise<KeyedModel | NoKey> {
     if (credential.type === "api_key") return { apiKey: credential.key.reveal(), pi };
     if (credential.type === "token") return { apiKey: credential.token.reveal(), pi };
-    const { credentials, clock, log } = this.#from;
-    if (!credentials) return { missing: `The login "${id}" has no file.`, because: "auth" };
+    const { clock, log } = this.#from;
     try {
       const login = await freshLogin(id, credential, { credentials, clock });
       return "missing" in login ? login : await loginKey(login, pi);
@@ -152,20 +193,22 @@ export class Profiles {
   }
 
   /** A file that cannot be read is logged once and counts as empty: other keys still work, and doctor explains how to mend it. */
-  async #keys(): Promise<StoredKeys> {
-    const { credentials, log } = this.#from;
+  async #keysIn({ credentials }: Store): Promise<StoredKeys> {
     try {
-      const keys = await credentials?.read();
-      this.#lastProblem = undefined;
-      return keys ?? NO_KEYS;
+      const keys = await credentials.read();
+      this.#problems.delete(credentials.path);
+      return keys;
     } catch (error) {
       const message = errorText(error);
-      if (this.#lastProblem !== message) log?.warn("the stored keys cannot be used", { error });
-      this.#lastProblem = message;
+      if (this.#problems.get(credentials.path) !== message)
+        this.#from.log?.warn("the stored keys cannot be used", { error });
+      this.#problems.set(credentials.path, message);
       return NO_KEYS;
     }
   }
 }
+
+const coolsAs = ({ id, store: { agent } }: Stored): string => (agent === undefined ? id : `${agent}/${id}`);
 
 /** The marks of the last secrets: each turn asks for those of its provider. */
 const MOST_MARKS = 64;
@@ -185,7 +228,7 @@ function secretOf(credential: Credential): string {
 
 function plain(profile: AuthProfile, apiKey: string): Found {
   Secret.remember(apiKey);
-  return { profile, mark: markOf(apiKey), open: async (pi) => ({ apiKey, pi }) };
+  return { profile, mark: markOf(apiKey), coolsAs: profile.id, open: async (pi) => ({ apiKey, pi }) };
 }
 
 const keyed = (id: string, provider: string, key: Secret | string): Found =>

@@ -35,15 +35,15 @@ interface Facts {
 /** All keys of a provider: first those that are tried, in their order, then the others, each with the reason. */
 export function reportProfiles(
   provider: string,
-  usable: readonly Pick<Found, "profile" | "expires">[],
+  usable: readonly Pick<Found, "profile" | "expires" | "coolsAs">[],
   facts: Facts,
 ): readonly ProfileReport[] {
   const saved = facts.rests.snapshot().rests;
-  const tried = usable.map(({ profile, expires }) => ({
+  const tried = usable.map(({ profile, expires, coolsAs }) => ({
     ...profile,
     ...ageOf(profile.mode === "token" ? expires : undefined, facts.now),
     ...(expires !== undefined && { expiresAt: expires }),
-    rests: restsOf(profile.id, saved, facts.now),
+    rests: restsOf(coolsAs, saved, facts.now),
   }));
   const ids = new Set(tried.map(({ id }) => id));
   const left = [...facts.stored.profiles].filter(([id, key]) => key.provider === provider && !ids.has(id));
@@ -55,9 +55,9 @@ function ageOf(expires: number | undefined, now: number): Pick<ProfileReport, "s
   return { status: "expiring", note: "ends within a day" };
 }
 
-const restsOf = (id: string, rests: SavedCooldowns["rests"], now: number): ProfileReport["rests"] =>
+const restsOf = (name: string, rests: SavedCooldowns["rests"], now: number): ProfileReport["rests"] =>
   rests
-    .filter(({ profile, until }) => profile === id && until > now)
+    .filter(({ profile, until }) => profile === name && until > now)
     .map(({ provider, model, until, reason }) => ({ model: `${provider}/${model}`, until, because: reason }));
 
 function leftOut(id: string, credential: Credential, facts: Facts): ProfileReport {

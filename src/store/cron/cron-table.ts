@@ -2,7 +2,7 @@ import type { CronJob } from "../../types/cron/job.ts";
 import type { CronRun, CronRunFilter, CronState } from "../../types/cron/run.ts";
 import type { CronTable, StoredCron } from "../../types/cron/table.ts";
 import { maskedJson } from "../../utils/secrets/mask-strings.ts";
-import { count, json, text } from "../journal/columns.ts";
+import { agentTerm, count, json, text } from "../journal/columns.ts";
 import type { Commits } from "../journal/commits.ts";
 import type { Params, Row, Statements } from "../journal/sqlite.ts";
 
@@ -12,8 +12,8 @@ const PUT = `
 const PUT_STATE = "UPDATE cron_jobs SET state = ? WHERE id = ?";
 // A record is written once for a slot. A second one, after a restart, changes nothing.
 const ADD_RUN = `
-  INSERT OR IGNORE INTO cron_runs (event_key, job_id, run_id, ts, status, delivery, session_key, record)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
+  INSERT OR IGNORE INTO cron_runs (event_key, job_id, run_id, ts, status, delivery, session_key, record, agent)
+  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, (SELECT agent FROM cron_jobs WHERE id = ?2))`;
 const SESSIONS = "SELECT DISTINCT session_key FROM cron_runs WHERE session_key IS NOT NULL AND ts < ? LIMIT ?";
 const FORGET = "UPDATE cron_runs SET session_key = NULL WHERE session_key = ?";
 const PRUNE_OLD = "DELETE FROM cron_runs WHERE ts < ? AND session_key IS NULL";
@@ -67,6 +67,7 @@ function readRuns(sql: Statements, filter: CronRunFilter): { runs: readonly Cron
 function whereOf(filter: CronRunFilter): { readonly where: string; readonly values: Params } {
   const terms: readonly (readonly [string, Params] | undefined)[] = [
     filter.jobId === undefined ? undefined : ["job_id = ?", [filter.jobId]],
+    agentTerm(filter, "agent"),
     filter.runId === undefined ? undefined : ["run_id = ?", [filter.runId]],
     anyOf("status", filter.statuses),
     anyOf("delivery", filter.deliveryStatuses),

@@ -1,4 +1,18 @@
-import type { Row } from "./sqlite.ts";
+import { agentId, type AgentId } from "../../types/ids.ts";
+import type { AgentFilter } from "../../types/run/agent-filter.ts";
+import type { Params, Row } from "./sqlite.ts";
+
+/** A condition on a column with the id of an agent; undefined when all agents are wanted. */
+export function agentTerm({ agentId, orUnnamed }: AgentFilter, column: string): readonly [string, Params] | undefined {
+  if (agentId === undefined) return undefined;
+  return [orUnnamed === true ? `(${column} = ? OR ${column} IS NULL)` : `${column} = ?`, [agentId]];
+}
+
+/** The agent of a row that has one. */
+export function agentIn(row: Row): { readonly agentId?: AgentId } {
+  const id = textOr(row, "agent");
+  return id === undefined ? {} : { agentId: agentId(id) };
+}
 
 /** A column that is never null. */
 export function text(row: Row, column: string): string {

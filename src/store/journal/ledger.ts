@@ -3,7 +3,7 @@ import { runId, sessionKey } from "../../types/ids.ts";
 import type { ApprovalRules, KeyValue, ReceivedFiles, RunFilter, RunLedger, RunRecord } from "../../types/journal.ts";
 import type { Receipt } from "../../types/run/run.ts";
 import { maskedJson } from "../../utils/secrets/mask-strings.ts";
-import { count, given, json, text, textOr } from "./columns.ts";
+import { agentIn, agentTerm, count, given, json, text, textOr } from "./columns.ts";
 import type { Commits } from "./commits.ts";
 import { pluginTotals, runTotals } from "./run-totals.ts";
 import type { Params, Row, Statements } from "./sqlite.ts";
@@ -11,8 +11,8 @@ import type { Params, Row, Statements } from "./sqlite.ts";
 export { createSpendLedger } from "../spend/spend-ledger.ts";
 
 const RECORD = `
-  INSERT OR REPLACE INTO runs (run_id, session_key, at, result, receipt, input, output, cost)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
+  INSERT OR REPLACE INTO runs (run_id, session_key, agent, at, result, receipt, input, output, cost)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 // Rows of auxiliary costs are no runs.
 const LAST = `
   SELECT * FROM runs WHERE session_key = ? AND coalesce(receipt ->> 'trigger', '') NOT IN ('compaction', 'engine', 'plugin')
@@ -49,9 +49,12 @@ export function createLedger(commits: Commits): RunLedger {
 }
 
 /** Replaces what was recorded of the same run before. */
-export function putRun(sql: Statements, { runId: id, sessionKey: key, at, result, receipt }: RunRecord): void {
+export function putRun(
+  sql: Statements,
+  { runId: id, sessionKey: key, agentId: agent, at, result, receipt }: RunRecord,
+): void {
   const { input, output, cost } = receipt.usage;
-  sql.run(RECORD, id, key, at, result, maskedJson(receipt), input, output, cost.total);
+  sql.run(RECORD, id, key, agent ?? null, at, result, maskedJson(receipt), input, output, cost.total);
 }
 
 export function createApprovals(commits: Commits): ApprovalRules {
@@ -96,11 +99,16 @@ export function createValues(commits: Commits): KeyValue {
   };
 }
 
-function filterOf({ sessionKey: key, isFailed }: RunFilter = {}): { where: string; values: Params } {
-  const terms = [key !== undefined && "session_key = ?", isFailed === true && "result LIKE 'failed%'"].filter(Boolean);
+function filterOf({ sessionKey: key, isFailed, ...of }: RunFilter = {}): { where: string; values: Params } {
+  const all: readonly (readonly [string, Params] | undefined)[] = [
+    key === undefined ? undefined : ["session_key = ?", [key]],
+    agentTerm(of, "agent"),
+    isFailed === true ? ["result LIKE 'failed%'", []] : undefined,
+  ];
+  const terms = all.filter((term) => term !== undefined);
   return {
-    where: terms.length === 0 ? "" : `WHERE ${terms.join(" AND ")}`,
-    values: key === undefined ? [] : [key],
+    where: terms.length === 0 ? "" : `WHERE ${terms.map(([term]) => term).join(" AND ")}`,
+    values: terms.flatMap(([, values]) => values),
   };
 }
 
@@ -108,6 +116,7 @@ function toRecord(row: Row): RunRecord {
   return {
     runId: runId(text(row, "run_id")),
     sessionKey: sessionKey(text(row, "session_key")),
+    ...agentIn(row),
     at: count(row, "at"),
     result: text(row, "result"),
     receipt: json<Receipt>(row, "receipt"),

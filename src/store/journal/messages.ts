@@ -1,15 +1,16 @@
 import type { Clock } from "../../types/clock.ts";
+import type { AgentFilter } from "../../types/run/agent-filter.ts";
 import type { InboxRow, OutboxRow } from "../../types/journal.ts";
 import type { InboundMessage } from "../../types/chat/message.ts";
 import { runAgain, type Again } from "./inbox/again.ts";
-import { count, countOr } from "./columns.ts";
+import { agentTerm, count, countOr } from "./columns.ts";
 import type { Commits } from "./commits.ts";
 import { toInboxRow } from "./inbox/rows.ts";
 import { OUTBOX_ROWS, toOutboxRow } from "./outbox.ts";
 import type { Params, Row, Statements } from "./sqlite.ts";
 
 /** Which rows are requested. For inbox rows the session is the claimed one. */
-export interface RowFilter {
+export interface RowFilter extends AgentFilter {
   readonly channel?: string | undefined;
   readonly sessionKey?: string | undefined;
   /** Inbox: without an outcome. Outbox: not sent. */
@@ -125,15 +126,22 @@ function seenOf(sql: Statements, key: Params): Seen | undefined {
 
 type Terms = readonly (readonly [term: string, value?: string | undefined] | false)[];
 
-const inboxTerms = ({ channel, sessionKey, isOpen }: RowFilter = {}) =>
+function ofAgent(filter: AgentFilter, column: string): Terms[number] {
+  const [term, [value] = []] = agentTerm(filter, column) ?? [];
+  return term !== undefined && typeof value === "string" && [term, value];
+}
+
+const inboxTerms = ({ channel, sessionKey, isOpen, ...of }: RowFilter = {}) =>
   joinTerms([
+    ofAgent(of, "agent"),
     channel !== undefined && ["json_extract(message, '$.from.channel') = ?", channel],
     sessionKey !== undefined && ["session_key = ?", sessionKey],
     isOpen === true && ["state <> 'done'"],
   ]);
 
-const outboxTerms = ({ channel, sessionKey, isOpen }: RowFilter = {}) =>
+const outboxTerms = ({ channel, sessionKey, isOpen, ...of }: RowFilter = {}) =>
   joinTerms([
+    ofAgent(of, "inbox.agent"),
     channel !== undefined && ["json_extract(outbox.target, '$.channel') = ?", channel],
     sessionKey !== undefined && ["inbox.session_key = ?", sessionKey],
     isOpen === true && ["outbox.state <> 'sent'"],

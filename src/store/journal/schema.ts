@@ -253,6 +253,24 @@ export const MIGRATIONS: readonly string[] = [
   ) WITHOUT ROWID;
   CREATE INDEX spend_raises_at ON spend_raises (at);
   `,
+  `
+  ALTER TABLE inbox ADD COLUMN agent TEXT;
+  ALTER TABLE runs ADD COLUMN agent TEXT;
+  ALTER TABLE cron_runs ADD COLUMN agent TEXT;
+  ALTER TABLE cron_jobs ADD COLUMN agent TEXT GENERATED ALWAYS AS (job ->> 'agentId') VIRTUAL;
+  UPDATE runs SET agent = coalesce(
+    (SELECT agent FROM model_calls WHERE model_calls.run_id = runs.run_id AND agent IS NOT NULL LIMIT 1),
+    CASE WHEN session_key GLOB 'agent:?*:*' AND instr(session_key, '::') = 0
+      THEN substr(session_key, 7, instr(substr(session_key, 7), ':') - 1) END);
+  UPDATE inbox SET agent = coalesce(
+    (SELECT agent FROM runs WHERE runs.run_id = inbox.run_id),
+    CASE WHEN session_key GLOB 'agent:?*:*' AND instr(session_key, '::') = 0
+      THEN substr(session_key, 7, instr(substr(session_key, 7), ':') - 1) END)
+  WHERE session_key IS NOT NULL;
+  UPDATE cron_runs SET agent = (SELECT agent FROM cron_jobs WHERE cron_jobs.id = cron_runs.job_id);
+  CREATE INDEX runs_agent ON runs (agent, at);
+  CREATE INDEX cron_runs_agent ON cron_runs (agent, ts);
+  `,
 ];
 
 /** The version that this program writes. */

@@ -150,6 +150,8 @@ interface KindOptions {
 export interface MessageOptions extends KindOptions {
   /** The session to use instead of the routed one. */
   readonly sessionKey?: SessionKey;
+  /** What was said in the chat before, when another message took it: several agents answer the chat. */
+  readonly pending?: readonly HistoryLine[];
   readonly thinking?: ThinkLevel;
   readonly model?: string;
   readonly timeoutMs?: number;

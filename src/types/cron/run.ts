@@ -1,4 +1,5 @@
 import type { RunId, SessionKey } from "../ids.ts";
+import type { AgentFilter } from "../run/agent-filter.ts";
 
 export type CronStatus = "ok" | "error" | "skipped";
 /** `unknown`: it may have arrived. */
@@ -94,7 +95,7 @@ export interface CronRun extends CronRunFacts, CronRunDelivery {
 }
 
 /** Which records are wanted, the newest first. */
-export interface CronRunFilter {
+export interface CronRunFilter extends AgentFilter {
   readonly jobId?: string | undefined;
   readonly runId?: string | undefined;
   readonly statuses?: readonly string[] | undefined;

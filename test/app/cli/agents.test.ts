@@ -1,6 +1,8 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { openJournal } from "../../../src/store/journal/journal.ts";
+import type { CronJob } from "../../../src/types/cron/job.ts";
 import { run, stateDir } from "../../kit/gateway/cli.ts";
 
 const CONFIG = `{
@@ -155,4 +157,61 @@ test("an agent is removed with its bindings, and its workspace can be taken back
   expect(existsSync(join(dir, "cats"))).toBe(true);
   expect(await cli("delete", "main", "--force")).toMatchObject({ code: 2 });
   expect(await cli("delete", "owl", "--force")).toMatchObject({ code: 1 });
+});
+
+test("a file with agents.entries keeps that form", async () => {
+  const { cli, json, config } = home(
+    "{ agents: { entries: { main: { default: true } } }, broadcast: { '42': ['main', 'owl'] } }\n",
+  );
+  await cli("add", "Owl", "--bind", "telegram", "--agent-dir", "/tmp/owl-keys");
+  await cli("set-identity", "--agent", "owl", "--emoji", "🦉");
+  expect(config()).not.toContain("list");
+  expect(await json("list")).toMatchObject([
+    { id: "main", isDefault: true },
+    { id: "owl", identityEmoji: "🦉", bindings: 1 },
+  ]);
+  expect(config()).toContain("/tmp/owl-keys");
+  expect(await json("bindings", "--channel", "telegram", "--peer", "direct:42")).toMatchObject({
+    agentId: "main",
+    broadcast: ["main", "owl"],
+  });
+  expect(await cli("delete", "owl", "--force")).toMatchObject({ code: 0 });
+  expect(await json("list")).toMatchObject([{ id: "main" }]);
+  expect(config()).not.toContain("owl");
+});
+
+const reminder = (agentId: string): CronJob => ({
+  id: `of-${agentId}`,
+  name: "remind",
+  agentId,
+  enabled: true,
+  createdAtMs: 0,
+  updatedAtMs: 0,
+  scheduleRevision: 1,
+  setUpBy: "owner",
+  schedule: { kind: "every", everyMs: 3_600_000, anchorMs: 0 },
+  sessionTarget: "isolated",
+  wakeMode: "now",
+  payload: { kind: "agentTurn", message: "hi" },
+  delivery: { mode: "none" },
+});
+
+test("an agent is deleted with its jobs and its keys when no gateway runs", async () => {
+  const { dir, cli, json } = home();
+  await cli("add", "owl");
+  await cli("add", "cat");
+  const keys = join(dir, "agents", "owl", "agent");
+  mkdirSync(keys, { recursive: true });
+  writeFileSync(join(keys, "auth-profiles.json"), "{}");
+  const journal = await openJournal({ path: join(dir, "state", "journal.sqlite"), bootId: "test" });
+  for (const agentId of ["owl", "cat"]) await journal.cron.put(reminder(agentId), { cursorMs: 0 });
+  await journal.close();
+  expect(await json("delete", "owl", "--force")).toMatchObject({
+    removedJobs: 1,
+    removed: [{ path: join(dir, "workspace-owl") }, { path: join(dir, "agents", "owl") }],
+  });
+  expect(existsSync(keys)).toBe(false);
+  const after = await openJournal({ path: join(dir, "state", "journal.sqlite"), bootId: "test" });
+  expect((await after.cron.all()).map(({ job }) => job.agentId)).toEqual(["cat"]);
+  await after.close();
 });

@@ -3,7 +3,8 @@ import { accountOf, lowerLimits } from "../../../src/app/accounts/accounts.ts";
 import { loadConfigText } from "../../../src/app/config/load.ts";
 import { resolvePaths } from "../../../src/app/config/paths.ts";
 import { Live } from "../../../src/app/compose/live.ts";
-import { createRules, mentionPatternsFor } from "../../../src/app/compose/rules.ts";
+import { mentionPatternsFor } from "../../../src/app/compose/policy/routes.ts";
+import { createRules } from "../../../src/app/compose/rules.ts";
 import { accountId } from "../../../src/types/ids.ts";
 import { telegramConfig } from "../../../extensions/telegram/config.ts";
 import { message, peer } from "../../kit/inbound.ts";
@@ -142,7 +143,7 @@ describe("how a chat is answered", () => {
           textChunkLimit: 500,
           accounts: {
             default: { ...TELEGRAM, mediaMaxMb: 2, mediaTypes: { deny: ["video/*"] }, dmHistoryLimit: 1 },
-            small: { ...TELEGRAM, textChunkLimit: 1 },
+            small: { ...TELEGRAM, botToken: "2:small", textChunkLimit: 1 },
           },
         },
       },

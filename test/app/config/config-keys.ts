@@ -56,6 +56,21 @@ export const NAMED: readonly (readonly [file: string, title: string, keys: reado
     ["theme", "emoji", "avatar"].map((key) => `agents.list.identity.${key}`),
   ],
   [
+    "test/app/config/config-agents.test.ts",
+    "agents of agents.entries follow those of agents.list, and have the same keys",
+    ["agents.entries"],
+  ],
+  [
+    "test/walk/agents/agents.test.ts",
+    "asks with the keys that only one agent has before those of all agents, and shows them to no agent",
+    ["agents.list.agentDir"],
+  ],
+  [
+    "test/walk/agents/broadcast.test.ts",
+    "is answered by one after the other, also when the gateway is killed in between",
+    ["broadcast.strategy"],
+  ],
+  [
     "test/app/config/config-elevated.test.ts",
     "has the level of agents.defaults.elevatedDefault in conversations that set none",
     ["agents.defaults.elevatedDefault"],

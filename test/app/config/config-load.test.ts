@@ -288,7 +288,8 @@ describe("channels", () => {
 
   it("have no warning for what names their accounts", async () => {
     const one = { botToken: "1:a" };
-    const telegram = { defaultAccount: "b", accounts: { a: one, b: { ...one, defaultAccount: "a" } } };
+    const other = { botToken: "2:b", defaultAccount: "a" };
+    const telegram = { defaultAccount: "b", accounts: { a: one, b: other } };
     const { warnings } = await load({ channels: { telegram } }, { channelSchemas: { telegram: TELEGRAM } });
     expect(warnings.map(({ key }) => key)).toEqual(["channels.telegram.accounts.b.defaultAccount"]);
   });

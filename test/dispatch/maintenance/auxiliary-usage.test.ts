@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { AuxiliaryUsage } from "../../../src/dispatch/maintenance/auxiliary-usage.ts";
-import { runId } from "../../../src/types/ids.ts";
+import { agentId, runId } from "../../../src/types/ids.ts";
 import type { RunRecord } from "../../../src/types/journal.ts";
 import { emptyUsage } from "../../../src/types/run/usage.ts";
 import { type Boot, type DispatchFixture, openDispatchFixture } from "../../kit/dispatch.ts";
@@ -106,7 +106,7 @@ describe("the cost of a context engine after a turn", () => {
     const key = boot.keyOf("1");
     const { sessionId } = boot.sessions.peek(key) ?? { sessionId: "" };
     const costs = new AuxiliaryUsage(boot.ports);
-    const facts = { runId: runId("turn-7"), sessionKey: key, sessionId };
+    const facts = { runId: runId("turn-7"), sessionKey: key, sessionId, agentId: agentId("main") };
     const spent = costs.afterRun(facts);
     const usage = { ...emptyUsage(), input: 100, output: 50, totalTokens: 150 };
     const model = { provider: "fake", id: "fake-1" };

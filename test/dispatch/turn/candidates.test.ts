@@ -6,7 +6,7 @@ import { modelName } from "../../../src/types/run/model.ts";
 import type { SessionEntry } from "../../../src/types/session.ts";
 import { nextMessage } from "../../kit/inbound.ts";
 
-const models = { choose: async () => ({ provider: "found", id: "here" }) };
+const models = { of: () => ({ choose: async () => ({ provider: "found", id: "here" }) }) };
 
 /** The models of a run, in their order, with this config. */
 async function order(agents: object, chosen: Partial<SessionEntry> = {}, model?: string): Promise<readonly string[]> {

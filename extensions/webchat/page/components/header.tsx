@@ -2,7 +2,7 @@ import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { Chat } from "../chat.ts";
 import { count, sessionTitle } from "../format.ts";
-import { openRow } from "../state.ts";
+import { agentTitle, openRow } from "../state.ts";
 import type { State } from "../state.ts";
 import { Offer } from "./gate.tsx";
 import { Icon } from "./icons.tsx";
@@ -14,6 +14,7 @@ export function Header(props: { state: State; chat: Chat; narrow: boolean; menu:
   const { state, chat, narrow, menu } = props;
   const row = openRow(state);
   const title = sessionTitle(state.sessionKey, row?.label);
+  const agent = agentTitle(state, state.sessionKey);
   const { model } = state.status;
   const demo = model.demo && (row?.provider === undefined || row.provider === model.provider);
   return (
@@ -24,6 +25,7 @@ export function Header(props: { state: State; chat: Chat; narrow: boolean; menu:
         </button>
       )}
       <h1>{title}</h1>
+      {agent !== undefined && <span class="tag">{agent}</span>}
       {demo && <span class="tag">demo model</span>}
       <Tokens state={state} />
       <LinkState link={state.link} />

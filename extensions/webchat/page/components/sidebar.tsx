@@ -3,11 +3,12 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { Chat } from "../chat.ts";
 import { ago, channelName, plainKey, sessionTitle } from "../format.ts";
 import type { SessionRow } from "../protocol/protocol.ts";
-import { isOpen, openRow } from "../state.ts";
+import { agentTitle, isOpen, openRow } from "../state.ts";
 import type { State } from "../state.ts";
 import { Channels } from "./channels/channels.tsx";
 import { useNow } from "./hooks.ts";
 import { Icon, Logo } from "./icons.tsx";
+import { NewChat } from "./new-chat.tsx";
 
 interface SidebarProps {
   readonly state: State;
@@ -48,10 +49,7 @@ export function Sidebar(props: SidebarProps): VNode {
         <Logo />
         <span>openclaw</span>
       </div>
-      <button type="button" class="new-chat" onClick={() => (chat.startNew(), done())}>
-        <Icon name="plus" />
-        New chat
-      </button>
+      <NewChat state={state} chat={chat} done={done} />
       <ul class="sessions">
         {rows.map((row) => (
           <SessionItem key={row.key} row={row} state={state} chat={chat} done={done} now={now} />
@@ -99,7 +97,7 @@ function SessionItem(props: SidebarProps & { row: SessionRow; now: number }): VN
         <span class="session-title">{title}</span>
         <span class="session-facts">
           {row.active && <span class="busy">working</span>}
-          {[channel, when].filter((item) => item !== "").join(" · ")}
+          {[agentTitle(state, row.key) ?? "", channel, when].filter((item) => item !== "").join(" · ")}
         </span>
       </button>
       {row.updatedAt !== undefined && (

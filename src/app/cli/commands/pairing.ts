@@ -1,6 +1,5 @@
 import { z } from "zod";
 import { OpenClawError } from "../../../types/errors.ts";
-import type { PairingDesk } from "../../../types/journal.ts";
 import { exists } from "../../../utils/exists.ts";
 import { journalPath } from "../../config/paths.ts";
 import { hasGateway } from "../address.ts";
@@ -9,6 +8,7 @@ import { writeJson, type Io } from "../io.ts";
 import { cleanText } from "../terminal-text.ts";
 import { readState, type State } from "../state.ts";
 import { showDuration, table } from "../table.ts";
+import { withJournal } from "../with-journal.ts";
 
 const requestShape = z.looseObject({
   channel: z.string(),
@@ -132,7 +132,7 @@ async function readStrangers(io: Io, state: State): Promise<Strangers> {
   if (hasGateway(io, state)) return callOnce(io, state, { method: "pairing.list", shape: listShape });
   const path = journalPath(state.paths);
   if (!(await exists(path))) return { requests: [], turnedAway: [] };
-  return withDesk(path, async (desk) => {
+  return withJournal(path, async ({ pairing: desk }) => {
     const [requests, turnedAway] = await Promise.all([desk.list(), desk.turnedAway()]);
     return { requests: requests.map((row) => ({ ...row })), turnedAway: turnedAway.map((row) => ({ ...row })) };
   });
@@ -152,21 +152,11 @@ async function approveByGateway(
 async function approveInJournal(state: State, { channel, code }: Asked, { account }: ApproveFlags): Promise<Approved> {
   const path = journalPath(state.paths);
   const request = (await exists(path))
-    ? await withDesk(path, (desk) => desk.approve(channel, code, account))
+    ? await withJournal(path, ({ pairing }) => pairing.approve(channel, code, account))
     : undefined;
   if (request) return { request: { ...request } };
   throw new OpenClawError("NOT_FOUND", {
     message: `Nobody waits on ${channel} with the code or id ${code}, or the id waits at several accounts.`,
     fix: "See who waits: openclaw pairing list. A code is good for one hour; --account names one of several accounts.",
   });
-}
-
-async function withDesk<T>(path: string, work: (desk: PairingDesk) => Promise<T>): Promise<T> {
-  const { openJournal } = await import("../../../store/journal/journal.ts");
-  const journal = await openJournal({ path, bootId: `cli-${process.pid}` });
-  try {
-    return await work(journal.pairing);
-  } finally {
-    await journal.close();
-  }
 }

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import type { BindFlags, BindingsFlags, UnbindFlags } from "../commands/agents/bind.ts";
-import type { AddFlags, DeleteFlags } from "../commands/agents/change.ts";
+import type { AddFlags } from "../commands/agents/change.ts";
+import type { DeleteFlags } from "../commands/agents/delete.ts";
 import type { IdentityFlags } from "../commands/agents/identity.ts";
 import type { ListFlags } from "../commands/agents/list.ts";
 import { listOf, type Act } from "./act.ts";
@@ -26,6 +27,10 @@ function defineChanges(agents: Command, act: Act): void {
     .description("add an agent with a workspace of its own")
     .argument("[name]", "its id is made from it")
     .option("--workspace <dir>", "where it works; workspace-<id> of the state directory unless given")
+    .option(
+      "--agent-dir <dir>",
+      "where the keys are that only it uses; agents/<id>/agent of the state directory unless given",
+    )
     .option("--model <model>", "its model, provider/model")
     .option("--bind <channel[:account]>", "messages that it answers; may be given several times", collect)
     .option("--non-interactive", "ask nothing")
@@ -37,14 +42,14 @@ function defineChanges(agents: Command, act: Act): void {
     );
   agents
     .command("delete")
-    .description("remove an agent with its bindings and jobs, and move its workspace to the trash")
+    .description("remove an agent with its bindings and jobs, and move its workspace and keys to the trash")
     .argument("<id>")
     .option("--force", "do not ask")
-    .option("--keep-files", "leave the workspace where it is")
+    .option("--keep-files", "leave the workspace and the keys where they are")
     .option("--json", "for scripts")
     .action(
       act(async (io, id: string, flags: DeleteFlags) =>
-        (await import("../commands/agents/change.ts")).agentsDelete(io, id, flags),
+        (await import("../commands/agents/delete.ts")).agentsDelete(io, id, flags),
       ),
     );
   agents

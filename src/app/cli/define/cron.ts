@@ -131,6 +131,7 @@ function defineReads(cron: Command, act: Act): void {
     .description("show how jobs went, the latest first")
     .option("--id <job>", "only of this job")
     .option("--run-id <id>", "only this run")
+    .option("--agent <id>", "only of jobs of an agent")
     .option("--status <status>", "ok, error or skipped")
     .option("--limit <n>", "how many", "20")
     .option("--json", "for scripts")

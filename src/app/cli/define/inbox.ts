@@ -72,6 +72,7 @@ function defineList(group: Command, act: Act, texts: { about: string; only: stri
     .option("--all", texts.all)
     .option("--channel <channel>", "only this channel's")
     .option("--session <key>", "only this conversation's")
+    .option("--agent <id>", "only this agent's")
     .option("--limit <count>", "most entries to list", wholeNumber(1, 1000), 50)
     .option("--json", "for scripts")
     .action(act(texts.run));

@@ -7,6 +7,12 @@ interface Json {
   readonly json?: boolean;
 }
 
+interface OfAgent {
+  readonly agent?: string;
+}
+
+const OF_AGENT = ["--agent <id>", "keys that only this agent uses; those of all agents unless given"] as const;
+
 /** `models auth …` */
 export function defineModelsAuth(models: Command, act: Act): void {
   const auth = models.command("auth").description("stored keys and logins");
@@ -14,9 +20,10 @@ export function defineModelsAuth(models: Command, act: Act): void {
     .command("list", { isDefault: true })
     .description("list the stored keys without their secrets (the default)")
     .option("--provider <id>", "only this provider's")
+    .option(...OF_AGENT)
     .option("--json", "for scripts")
     .action(
-      act(async (io, options: Json & { provider?: string }) => {
+      act(async (io, options: Json & OfAgent & { provider?: string }) => {
         const { authList } = await import("../commands/models/models-auth.ts");
         return authList(io, options);
       }),
@@ -26,7 +33,12 @@ export function defineModelsAuth(models: Command, act: Act): void {
     .command("logout")
     .argument("<id>", "key, as `openclaw models auth list` names it")
     .description("forget a stored key")
-    .action(act(async (io, id: string) => (await import("../commands/models/models-auth.ts")).authLogout(io, id)));
+    .option(...OF_AGENT)
+    .action(
+      act(async (io, id: string, options: OfAgent) =>
+        (await import("../commands/models/models-auth.ts")).authLogout(io, id, options),
+      ),
+    );
   defineOrder(auth, act);
 }
 
@@ -36,6 +48,7 @@ function defineStoring(auth: Command, act: Act): void {
     .description("store an API key, typed invisibly or from a pipe")
     .requiredOption("--provider <id>", "whose key it is")
     .option("--profile-id <id>", "name of the key, <provider>:default when unset")
+    .option(...OF_AGENT)
     .action(
       act(async (io, options: AddFlags & { provider: string }) => {
         const { authAdd } = await import("../commands/models/models-auth.ts");
@@ -47,6 +60,7 @@ function defineStoring(auth: Command, act: Act): void {
     .description("store a token, typed invisibly or from a pipe")
     .option("--provider <id>", "provider of the token")
     .option("--profile-id <id>", "name of the token, <provider>:manual when unset")
+    .option(...OF_AGENT)
     .option("--expires-in <duration>", "how long the token is valid: 30m, 12h, 365d", duration)
     .action(
       act(async (io, options: AddFlags) =>
@@ -58,6 +72,7 @@ function defineStoring(auth: Command, act: Act): void {
     .description("log in with a subscription, in the browser")
     .requiredOption("--provider <id>", "anthropic, openai-codex or github-copilot")
     .option("--profile-id <id>", "name of the login, <provider>:default when unset")
+    .option(...OF_AGENT)
     .action(
       act(async (io, options: LoginFlags) =>
         (await import("../commands/models/models-login.ts")).authLogin(io, options),
@@ -71,9 +86,10 @@ function defineOrder(auth: Command, act: Act): void {
     .command("get", { isDefault: true })
     .description("show the order (the default)")
     .requiredOption("--provider <id>", "whose keys")
+    .option(...OF_AGENT)
     .option("--json", "for scripts")
     .action(
-      act(async (io, options: Json & { provider: string }) => {
+      act(async (io, options: Json & OfAgent & { provider: string }) => {
         const { orderGet } = await import("../commands/models/models-auth.ts");
         return orderGet(io, options);
       }),
@@ -83,20 +99,22 @@ function defineOrder(auth: Command, act: Act): void {
     .argument("<ids...>", "order of the stored keys of a provider")
     .description("try only these keys, in this order")
     .requiredOption("--provider <id>", "whose keys")
+    .option(...OF_AGENT)
     .action(
-      act(async (io, ids: readonly string[], options: { provider: string }) => {
+      act(async (io, ids: readonly string[], options: OfAgent & { provider: string }) => {
         const { orderSet } = await import("../commands/models/models-auth.ts");
-        return orderSet(io, options.provider, ids);
+        return orderSet(io, options, ids);
       }),
     );
   order
     .command("clear")
     .description("return to the default order: logins, tokens, keys")
     .requiredOption("--provider <id>", "whose keys")
+    .option(...OF_AGENT)
     .action(
-      act(async (io, options: { provider: string }) => {
+      act(async (io, options: OfAgent & { provider: string }) => {
         const { orderClear } = await import("../commands/models/models-auth.ts");
-        return orderClear(io, options.provider);
+        return orderClear(io, options);
       }),
     );
 }

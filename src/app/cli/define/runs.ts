@@ -12,6 +12,7 @@ export function defineRuns(program: Command, act: Act): void {
     .command("list", { isDefault: true })
     .description("list runs, the latest first (the default)")
     .option("--session <key>", "only this conversation's")
+    .option("--agent <id>", "only this agent's")
     .option("--failed", "only failed runs")
     .option("--limit <count>", "most entries to list", wholeNumber(1, 1000), 20)
     .option("--json", "for scripts")
@@ -37,6 +38,7 @@ function defineUsage(above: Command, act: Act): void {
     .description("what the models took: tokens and costs, also of summaries, subagents and jobs")
     .addOption(new Option("--by <group>", "one row for each").choices(USAGE_GROUPS).default("day"))
     .option("--days <count>", "days until today", wholeNumber(1, 3660), 7)
+    .option("--agent <id>", "only this agent's, by day")
     .option("--json", "for scripts")
     .action(act(async (io, flags: UsageFlags) => (await import("../commands/usage/usage.ts")).usage(io, flags)));
 }

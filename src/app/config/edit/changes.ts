@@ -20,6 +20,7 @@ const LIVE = [
   "session",
   "agents",
   "bindings",
+  "broadcast",
   "tools",
   "commands",
   "models",

@@ -1,3 +1,10 @@
+/** The keys of one agent. */
+const AGENT = `id default name description workspace
+  agentDir systemPromptOverride agentRuntime embeddedHarness model models{*{alias agentRuntime streaming params{temperature topP maxTokens cacheRetention transport serviceTier fastMode extra_body extraBody topK}}} thinkingDefault verboseDefault
+  toolProgressDetail reasoningDefault fastModeDefault contextInjection bootstrapMaxChars bootstrapTotalMaxChars
+  experimental skills memorySearch humanDelay tts skillsLimits contextLimits contextTokens heartbeat identity
+  groupChat subagents runRetries embeddedPi sandbox params{temperature topP maxTokens cacheRetention transport serviceTier fastMode extra_body extraBody topK} tools runtime`;
+
 /**
  * Every key of OpenClaw configs as of 2026.5.20, and keys that older descriptions name. A key that our own schema lacks has
  * no effect and is reported in a warning instead of refused. Spaces separate the keys, braces contain the nested keys, `*` matches any name
@@ -48,11 +55,7 @@ agents{defaults{params{temperature topP maxTokens cacheRetention transport servi
   suppressToolErrorWarnings timeoutSeconds lightContext isolatedSession skipWhenBusy} maxConcurrent
   subagents{delegationMode allowAgents maxConcurrent maxSpawnDepth maxChildrenPerAgent archiveAfterMinutes model
   thinking runTimeoutSeconds announceTimeoutMs requireAgentId} sandbox{mode backend workspaceAccess
-  sessionToolsVisibility scope workspaceRoot docker ssh browser prune}} list{*{id default name description workspace
-  agentDir systemPromptOverride agentRuntime embeddedHarness model models{*{alias agentRuntime streaming params{temperature topP maxTokens cacheRetention transport serviceTier fastMode extra_body extraBody topK}}} thinkingDefault verboseDefault
-  toolProgressDetail reasoningDefault fastModeDefault contextInjection bootstrapMaxChars bootstrapTotalMaxChars
-  experimental skills memorySearch humanDelay tts skillsLimits contextLimits contextTokens heartbeat identity
-  groupChat subagents runRetries embeddedPi sandbox params{temperature topP maxTokens cacheRetention transport serviceTier fastMode extra_body extraBody topK} tools runtime}}}
+  sessionToolsVisibility scope workspaceRoot docker ssh browser prune}} list{*{${AGENT}}} entries{*{${AGENT}}}}
 tools{profile allow alsoAllow deny byProvider{*{allow alsoAllow deny profile}} toolsBySender{*{allow alsoAllow
   deny}} web{search{enabled provider maxResults timeoutSeconds cacheTtlMinutes apiKey openaiCodex} fetch{enabled
   provider maxChars maxCharsCap maxResponseBytes timeoutSeconds cacheTtlMinutes maxRedirects userAgent readability

@@ -75,12 +75,13 @@ const ACCOUNT_ROWS = [
 
 /**
  * Restricting keys that this version does not implement. Each stops what it would have restricted: below
- * `agents.list[]` that agent, below `channels` that account, elsewhere every agent. docs/guides/migration.md lists keys that look
+ * `agents.list[]` and `agents.entries` that agent, below `channels` that account, elsewhere every agent. docs/guides/migration.md lists keys that look
  * like restrictions and stop nothing, with the reasons.
  */
 export const NARROWING_KEYS: readonly NarrowingKey[] = [
   ...below("tools", OF_TOOLS),
   ...below("agents.list.*.tools", OF_TOOLS),
+  ...below("agents.entries.*.tools", OF_TOOLS),
   row("proxy.enabled", "that everything goes out through a proxy", isTrue),
   row("channels.defaults.groupPolicy", "that no group is answered", isOneOf("disabled")),
   row("channels.defaults.contextVisibility", "whose messages the model is shown", isOther("all")),

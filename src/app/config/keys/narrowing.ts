@@ -48,16 +48,27 @@ function stopsAt(input: unknown, path: KeyPath, { says }: NarrowingKey): readonl
   }
   if (section === "agents" && second === "list")
     return [of({ kind: "agents", agent: String(valueAt(input, [...path.slice(0, 3), "id"])) })];
+  if (section === "agents" && second === "entries") return [of({ kind: "agents", agent: String(third) })];
   return agentsUnder(input, path).map((stops) => of(stops));
 }
 
 /** A key for all agents stops those without their own value for it; their own value is checked separately. */
 function agentsUnder(input: unknown, path: KeyPath): readonly Stops[] {
-  const list = valueAt(input, ["agents", "list"]);
   const below = path[0] === "agents" ? path.slice(2) : path;
-  if (!Array.isArray(list) || list.length === 0) return [{ kind: "agents" }];
-  const without = list.filter((entry: unknown) => valueAt(entry, below) === undefined);
-  return without.map((entry: unknown) => ({ kind: "agents", agent: String(valueAt(entry, ["id"])) }));
+  const agents = listedIn(input);
+  if (agents.length === 0) return [{ kind: "agents" }];
+  const without = agents.filter(({ entry }) => valueAt(entry, below) === undefined);
+  return without.map(({ id }) => ({ kind: "agents", agent: id }));
+}
+
+/** The agents of `agents.list` and of `agents.entries`. */
+function listedIn(input: unknown): readonly { readonly id: string; readonly entry: unknown }[] {
+  const [list, entries] = [valueAt(input, ["agents", "list"]), valueAt(input, ["agents", "entries"])];
+  const named = isRecord(entries) ? Object.entries(entries) : [];
+  return [
+    ...(Array.isArray(list) ? list : []).map((entry: unknown) => ({ id: String(valueAt(entry, ["id"])), entry })),
+    ...named.map(([id, entry]) => ({ id, entry })),
+  ];
 }
 
 /** The stops as notes for the log, `status` and `doctor`, one for each key. */

@@ -3,6 +3,7 @@ import { listDoubts } from "../../../tools/policy/lint.ts";
 import { senderDoubts } from "../../../tools/policy/sender-lint.ts";
 import { whyNeverSafe } from "../../../tools/exec/safe-bins.ts";
 import type { ToolLists } from "../../../types/tool-policy.ts";
+import { pathOfAgent } from "../agent-key.ts";
 import { isRecord, type KeyPath, type RawNote } from "../problem.ts";
 import type { Config } from "../schema.ts";
 
@@ -24,8 +25,8 @@ export function doubtfulTools(
   const ofServers = servers.flatMap((name) => entriesWith(prefixOf(name), { tools, agents, channels }));
   const contributed = [...names, ...(servers.length > 0 ? MCP_GROUPS : []), ...ofServers];
   const known = { contributed, channels: Object.keys(channels).map((id) => id.toLowerCase()) };
-  const ofAgents = agents.list.flatMap((agent, at) =>
-    agent.tools ? doubts(agent.tools, ["agents", "list", at, "tools"], known) : [],
+  const ofAgents = agents.list.flatMap(({ id, tools: own }) =>
+    own ? doubts(own, [...pathOfAgent(agents, id), "tools"], known) : [],
   );
   const inChannels = Object.entries(channels).flatMap(([id, channel]) => ofChats(channel, ["channels", id], known));
   const overHttp = inLists(gateway.tools, ["gateway", "tools"], known);

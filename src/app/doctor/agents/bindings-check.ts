@@ -21,8 +21,9 @@ export function bindingsCheck(config: Config): Check {
         const { agentId } = binding;
         return [...(known.has(agentId) ? [] : [noAgent(at, agentId)]), ...unreachable(config, binding, at)];
       });
-      return found.length > 0
-        ? found
+      const strange = [...found, ...unknownInBroadcast(config, known)];
+      return strange.length > 0
+        ? strange
         : [{ status: "ok", message: `${bindings.filter(isRoute).length} of them, all to agents there are.` }];
     },
   };
@@ -45,6 +46,18 @@ const noAgent = (at: number, id: string): CheckResult => ({
   message: `bindings[${at}]: there is no agent "${id}"; messages for it fail, and their senders are informed.`,
   fix: "Add the agent to agents.list, or take the binding out.",
 });
+
+function unknownInBroadcast({ broadcast }: Config, known: ReadonlySet<string>): readonly CheckResult[] {
+  return Object.entries(broadcast).flatMap(([chat, ids]) =>
+    (Array.isArray(ids) ? ids : [])
+      .filter((id) => !known.has(id))
+      .map((id): CheckResult => ({
+        status: "fail",
+        message: `broadcast["${chat}"]: there is no agent "${id}"; messages for it fail, and their senders are informed.`,
+        fix: "Add the agent to agents.list, or take it out of the list.",
+      })),
+  );
+}
 
 const noChannel = (at: number, id: string): CheckResult => ({
   status: "warn",

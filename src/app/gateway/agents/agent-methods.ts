@@ -7,7 +7,7 @@ import { KeyedQueue } from "../../../utils/keyed-queue.ts";
 import { wait } from "../../../utils/pause.ts";
 import { addAgent, changeAgent, removeAgent, type AgentKeys } from "../../agents/agent-file.ts";
 import { agentIdFrom, workspaceFor } from "../../agents/agent-id.ts";
-import { moveToTrash } from "../../agents/trash.ts";
+import { trashAgent } from "../../agents/trash.ts";
 import { hashOf, readConfigText, type LoadOptions } from "../../config/load.ts";
 import { loadOptionsFor } from "../../plugins/load-options.ts";
 import type { Parts } from "../parts.ts";
@@ -91,14 +91,14 @@ const deleteMethod = ({ live, log, cron }: AgentParts, edit: Editor): Method =>
     scope: "operator.admin",
     params: z.looseObject({ agentId: text, deleteFiles: z.boolean().default(true) }),
     run: async ({ agentId, deleteFiles }) => {
-      const { workspace } = knownAgent(live, agentId);
+      const agent = knownAgent(live, agentId);
       const removedBindings = await edit((load) => removeAgent(load, agentId));
       const jobs = cron.desk.list({ agentId, enabled: "all", limit: Number.MAX_SAFE_INTEGER }).jobs;
       for (const { id } of jobs) await cron.desk.remove(id);
       log.info("agent removed", { agent: agentId, bindings: removedBindings, jobs: jobs.length });
-      const others = live.agents.filter(({ id }) => id !== agentId).map((agent) => agent.workspace);
-      const keep = { stateDir: live.paths.stateDir, others, now: Date.now() };
-      return { ok: true, agentId, removedBindings, ...(deleteFiles && (await moveToTrash([workspace], keep))) };
+      const keep = { stateDir: live.paths.stateDir, others: live.agents, now: Date.now() };
+      const trashed = deleteFiles && (await trashAgent(agent, keep));
+      return { ok: true, agentId, removedBindings, ...trashed };
     },
   });
 

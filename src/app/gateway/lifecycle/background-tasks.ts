@@ -28,7 +28,7 @@ async function reportWaiting({ core, events }: Parts, signal: AbortSignal): Prom
 async function warmUp(parts: Parts): Promise<void> {
   try {
     await loadAgentSdk();
-    const found = await parts.core.models.find(await defaultModel(parts));
+    const found = await parts.core.models.of(parts.live.defaultAgent.id).find(await defaultModel(parts));
     if ("missing" in found) parts.log.warn("model not usable", { why: found.missing });
     else parts.model.info = found.info;
   } catch (error) {

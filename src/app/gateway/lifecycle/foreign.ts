@@ -1,5 +1,6 @@
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { exists } from "../../../utils/exists.ts";
+import { unlessMissing } from "../../../utils/missing.ts";
 import type { Live } from "../../compose/live.ts";
 
 /**
@@ -10,7 +11,18 @@ export async function isForeign(live: Live): Promise<string | undefined> {
   const { config, loaded, paths } = live;
   if (config.gateway.adopt) return undefined;
   const wasTouched = loaded.warnings.some(({ key }) => key === "meta" || key.startsWith("meta."));
-  const hasAgents = await exists(join(paths.stateDir, "agents"));
+  const hasAgents = await hasForeignAgents(join(paths.stateDir, "agents"));
   if (!wasTouched && !hasAgents) return undefined;
   return "another program keeps this state directory; run `openclaw onboard --adopt` to take over its channels";
+}
+
+/** This gateway has an agent's own keys there, and nothing else. */
+async function hasForeignAgents(dir: string): Promise<boolean> {
+  for (const agent of (await unlessMissing(readdir(dir))) ?? []) {
+    const parts = await readdir(join(dir, agent)).catch(() => ["no folder"]);
+    if (parts.some((name) => name !== "agent")) return true;
+    const files = await readdir(join(dir, agent, "agent")).catch(() => []);
+    if (files.some((name) => !/^\.?(auth-profiles\.json|renew-)/.test(name))) return true;
+  }
+  return false;
 }

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { CronDesk, CronRefusal } from "../../../automation/cron/desk.ts";
+import { ofAgent } from "../../../types/run/agent-filter.ts";
 import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
 import type { Parts } from "../parts.ts";
 
@@ -11,8 +12,8 @@ const some = (words: readonly [string, ...string[]]) => z.union([z.enum(words), 
 const sortDir = z.enum(["asc", "desc"]).optional();
 
 /** The protocol's methods for scheduled jobs. */
-export const cronMethods = ({ cron: { desk } }: Pick<Parts, "cron">): readonly Method[] => [
-  ...readMethods(desk),
+export const cronMethods = ({ cron: { desk }, live }: Pick<Parts, "cron" | "live">): readonly Method[] => [
+  ...readMethods(desk, live),
   importMethod(desk),
   defineMethod({
     name: "cron.add",
@@ -79,14 +80,14 @@ function nameOf(job: Readonly<Record<string, unknown>>): string {
   return name ?? "a job without a name";
 }
 
-const readMethods = (desk: CronDesk): readonly Method[] => [
+const readMethods = (desk: CronDesk, live: Parts["live"]): readonly Method[] => [
   defineMethod({
     name: "cron.status",
     scope: "operator.read",
     params: z.looseObject({}),
     run: async () => desk.status(),
   }),
-  listMethod(desk),
+  listMethod(desk, live),
   defineMethod({
     name: "cron.get",
     scope: "operator.read",
@@ -107,10 +108,10 @@ const readMethods = (desk: CronDesk): readonly Method[] => [
       return preview;
     },
   }),
-  runsMethod(desk),
+  runsMethod(desk, live),
 ];
 
-const listMethod = (desk: CronDesk): Method =>
+const listMethod = (desk: CronDesk, live: Parts["live"]): Method =>
   defineMethod({
     name: "cron.list",
     scope: "operator.read",
@@ -126,8 +127,8 @@ const listMethod = (desk: CronDesk): Method =>
       sortBy: z.enum(["nextRunAtMs", "updatedAtMs", "name"]).optional(),
       sortDir,
     }),
-    run: async (query) => {
-      const { jobs, total } = desk.list(query);
+    run: async ({ agentId, ...query }) => {
+      const { jobs, total } = desk.list({ ...query, ...ofAgent(agentId, live.defaultAgent.id) });
       const { offset, limit } = query;
       const next = offset + jobs.length;
       return { jobs, total, offset, limit, hasMore: next < total, nextOffset: next < total ? next : null };
@@ -137,7 +138,7 @@ const listMethod = (desk: CronDesk): Method =>
 const STATUSES = ["ok", "error", "skipped"] as const;
 const DELIVERIES = ["delivered", "not-delivered", "unknown", "not-requested"] as const;
 
-const runsMethod = (desk: CronDesk): Method =>
+const runsMethod = (desk: CronDesk, live: Parts["live"]): Method =>
   defineMethod({
     name: "cron.runs",
     scope: "operator.read",
@@ -146,6 +147,7 @@ const runsMethod = (desk: CronDesk): Method =>
       ...page,
       scope: z.enum(["job", "all"]).optional(),
       runId: id.optional(),
+      agentId: id.optional(),
       status: z.enum(["all", ...STATUSES]).optional(),
       statuses: some(STATUSES),
       deliveryStatus: z.enum(DELIVERIES).optional(),
@@ -153,7 +155,7 @@ const runsMethod = (desk: CronDesk): Method =>
       query: z.string().max(500).optional(),
       sortDir,
     }),
-    run: async ({ limit, offset, scope, runId, query, ...rest }) => {
+    run: async ({ limit, offset, scope, runId, agentId, query, ...rest }) => {
       const jobId = rest.id ?? rest.jobId;
       if (scope === "job" && jobId === undefined) throw new MethodError("INVALID_REQUEST", "name the job: id");
       const status = rest.status === "all" ? undefined : rest.status;
@@ -162,6 +164,7 @@ const runsMethod = (desk: CronDesk): Method =>
         offset,
         jobId: scope === "all" ? undefined : jobId,
         runId,
+        ...ofAgent(agentId, live.defaultAgent.id),
         query,
         statuses: listOf(rest.statuses ?? status),
         deliveryStatuses: listOf(rest.deliveryStatuses ?? rest.deliveryStatus),

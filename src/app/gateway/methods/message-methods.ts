@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { dropNow, runNow } from "../../../dispatch/clients/operator.ts";
 import { resolveAlias } from "../../../sessions/keys.ts";
+import { ofAgent } from "../../../types/run/agent-filter.ts";
 import { defineMethod, type Method } from "../../../types/method.ts";
 import { dropInbox, dropOutbox, retryInbox, retryOutbox, type Desk, type Done } from "../../messages/act.ts";
 import { listInbox, listOutbox, showInbox, showOutbox } from "../../messages/list.ts";
@@ -14,14 +15,16 @@ const list = z.looseObject({
   limit: z.int().min(1).max(1000).default(50),
   channel: z.string().min(1).optional(),
   sessionKey: z.string().min(1).optional(),
+  agentId: z.string().min(1).optional(),
   open: z.boolean().optional(),
 });
 
 /** The protocol's methods that show, retry and end messages and replies. */
 export function messageMethods(parts: Parts): readonly Method[] {
   const { journal } = parts.core;
-  const filterOf = ({ channel, sessionKey, open }: z.output<typeof list>) => ({
+  const filterOf = ({ channel, sessionKey, agentId, open }: z.output<typeof list>) => ({
     channel,
+    ...ofAgent(agentId, parts.live.defaultAgent.id),
     sessionKey: sessionKey === undefined ? undefined : resolveAlias(sessionKey, parts.live.defaultAgent.id),
     isOpen: open,
   });

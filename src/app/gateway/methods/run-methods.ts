@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { agentOf, resolveAlias } from "../../../sessions/keys.ts";
 import { fileOf } from "../../../sessions/rows/row.ts";
+import { ofAgent } from "../../../types/run/agent-filter.ts";
 import { OpenClawError } from "../../../types/errors.ts";
 import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
 import { listRuns, showPrompt, showRun } from "../../runs/list.ts";
@@ -19,11 +20,13 @@ export function runMethods(parts: Parts): readonly Method[] {
       params: z.looseObject({
         limit: z.int().min(1).max(1000).default(20),
         sessionKey: z.string().min(1).optional(),
+        agentId: z.string().min(1).optional(),
         failed: z.boolean().optional(),
       }),
-      run: async ({ limit, sessionKey: text, failed: isFailed }) => {
-        const sessionKey = text === undefined ? undefined : resolveAlias(text, parts.live.defaultAgent.id);
-        return listRuns(place, limit, { sessionKey, isFailed });
+      run: async ({ limit, sessionKey: text, agentId, failed: isFailed }) => {
+        const { id } = parts.live.defaultAgent;
+        const sessionKey = text === undefined ? undefined : resolveAlias(text, id);
+        return listRuns(place, limit, { sessionKey, isFailed, ...ofAgent(agentId, id) });
       },
     }),
     defineMethod({

@@ -7,6 +7,8 @@ import { OPERATOR } from "../../../types/run/principal.ts";
 import type { AgentSettings } from "../../../types/settings.ts";
 import { explainPolicy, placesIn, type PlacedVerdict } from "../../compose/policy/explain.ts";
 import { whyOutside } from "../../compose/sandbox/sandboxing.ts";
+import { pathOfAgent } from "../../config/agent-key.ts";
+import { showPath } from "../../config/problem.ts";
 import type { Parts } from "../parts.ts";
 
 type RightsParts = Pick<Parts, "core" | "live">;
@@ -103,10 +105,9 @@ function narrowedTo(
 
 /** The keys of the config that say the values; undefined for defaults. */
 function keysOf({ id }: AgentSettings, { live: { config } }: RightsParts) {
-  const at = config.agents.list.findIndex((entry) => entry.id === id);
-  const own = config.agents.list[at]?.tools?.exec;
+  const own = config.agents.list.find((entry) => entry.id === id)?.tools?.exec;
   const all = config.tools.exec;
-  const ownKey = (name: string) => `agents.list[${at}].tools.exec.${name}`;
+  const ownKey = (name: string) => showPath([...pathOfAgent(config.agents, id), "tools", "exec", name]);
   const choice = (name: "security" | "ask"): string | undefined => {
     if (own?.mode !== undefined) return ownKey("mode");
     if (own?.[name] !== undefined) return ownKey(name);

@@ -2,9 +2,17 @@ import { z } from "zod";
 import { agentOf, resolveAlias } from "../../../sessions/keys.ts";
 import { sessionKey } from "../../../types/ids.ts";
 import type { SpendLine } from "../../../types/spend/ledger.ts";
-import { defineMethod, type Method } from "../../../types/method.ts";
+import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
 import { sumOf } from "../../../providers/budget/sum.ts";
-import { figuresOf, lastDays, rowsOf, USAGE_GROUPS, type UsageDays, usageReport } from "../../runs/usage.ts";
+import {
+  figuresOf,
+  lastDays,
+  ONE_AGENT_BY_DAY,
+  rowsOf,
+  USAGE_GROUPS,
+  type UsageDays,
+  usageReport,
+} from "../../runs/usage.ts";
 import type { Parts } from "../parts.ts";
 
 const date = z
@@ -32,11 +40,12 @@ export const usageMethods = (parts: Parts): readonly Method[] => [
   defineMethod({
     name: "usage.cost",
     scope: "operator.read",
-    params: period.extend({ by: z.enum(USAGE_GROUPS).optional() }),
-    run: async ({ by = "day", ...asked }) => {
+    params: period.extend({ by: z.enum(USAGE_GROUPS).optional(), agentId: z.string().min(1).optional() }),
+    run: async ({ by = "day", agentId, ...asked }) => {
       const days = daysOf(asked, parts);
       const { spend } = parts.core.journal;
-      const daily = await usageReport(spend, "day", days);
+      if (agentId !== undefined && by !== "day") throw new MethodError("INVALID_REQUEST", ONE_AGENT_BY_DAY);
+      const daily = await usageReport(spend, "day", { ...days, agentId });
       const rows = by === "day" ? daily.rows : (await usageReport(spend, by, days)).rows;
       return {
         updatedAt: Date.now(),

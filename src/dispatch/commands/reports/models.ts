@@ -1,4 +1,5 @@
 import { modelName, type ModelRef } from "../../../types/run/model.ts";
+import type { Models } from "../../../providers/catalog.ts";
 import { commandFormOf, inCommandForm } from "../../command-form.ts";
 import { mayUse } from "../../turn/may-use.ts";
 import type { CommandAnswer, CommandContext } from "../command.ts";
@@ -32,12 +33,17 @@ interface Listed extends ModelRef {
   readonly aliases: readonly string[];
 }
 
+/** The models of the agent of a conversation, with the keys that only it uses. */
+export function modelsFor({ key, ports }: Pick<CommandContext, "key" | "ports">): Models {
+  return ports.models.of(ports.settings().agentOf(key));
+}
+
 /** The models that a conversation of this agent may be given, with the aliases of the config. */
 export async function usableModels({ key, ports }: Pick<CommandContext, "key" | "ports">): Promise<readonly Listed[]> {
   const settings = ports.settings();
   const agent = settings.agents.get(settings.agentOf(key));
   const aliases = Object.entries(agent?.modelAliases ?? {});
-  const models = (await ports.models.list()).filter((model) => !agent || mayUse(agent, model));
+  const models = (await modelsFor({ key, ports }).list()).filter((model) => !agent || mayUse(agent, model));
   return models.map((model) => {
     const name = modelName(model);
     const own = aliases.filter(([, of]) => of === name).map(([alias]) => alias);

@@ -1,17 +1,20 @@
-import type { SessionKey } from "../../../types/ids.ts";
-import type { Inbox } from "../../../types/journal.ts";
+import type { Claim, Inbox } from "../../../types/journal.ts";
 import type { QueuedTurn } from "../../ports.ts";
 import { runIdOf, turnIdOf } from "../ids.ts";
 
 /**
  * Claims rows for this process before any work on them; the claim is synced while the model is asked, and before a tool runs. Rows that have ended since are left out; undefined when none remain.
  */
-export async function claimRows(queued: QueuedTurn, key: SessionKey, inbox: Inbox): Promise<QueuedTurn | undefined> {
+export async function claimRows(
+  queued: QueuedTurn,
+  place: Pick<Claim, "sessionKey" | "agentId">,
+  inbox: Inbox,
+): Promise<QueuedTurn | undefined> {
   const { text, ...rest } = queued;
   for (let rows = queued.rows; ;) {
     const [first] = rows;
     if (!first) return undefined;
-    const claim = { sessionKey: key, runId: runIdOf(first), turnId: turnIdOf(first) };
+    const claim = { ...place, runId: runIdOf(first), turnId: turnIdOf(first) };
     const taken = new Set(
       await inbox.claimAhead(
         rows.map(({ id }) => id),

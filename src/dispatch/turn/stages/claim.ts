@@ -20,7 +20,7 @@ export async function claim(turn: Turn, ports: TurnPorts): Promise<StageEnd> {
   // A stage that changes the transcript gets its failure; a turn that ends before has nothing to do with it.
   stored.catch(() => undefined);
   const loaded = await loadRows(queued, ports);
-  const taken = loaded && (await claimRows(loaded, key, ports.journal.inbox));
+  const taken = loaded && (await claimRows(loaded, { sessionKey: key, agentId }, ports.journal.inbox));
   if (!taken) return leave(queued, ports);
   ports.replies.acks.end(queued.rows.filter((row) => !taken.rows.includes(row)));
   turn.queued = taken;

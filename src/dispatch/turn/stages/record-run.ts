@@ -56,7 +56,7 @@ export async function recordRun(
   const patch = { ...chat, ...countersOf(session, end) };
   await retryWhileDiskFull("session row", () => session.update(patch), ports);
   const how = result.kind === "failed" ? `failed:${result.failure.kind}` : result.kind;
-  const record = { runId: facts.runId, sessionKey: session.key, at, receipt, result: how };
+  const record = { runId: facts.runId, sessionKey: session.key, agentId: facts.agentId, at, receipt, result: how };
   await endTurn(record, prepared.rows, end.outcome, ports);
   await removeEvents(prepared, session, end, ports);
 }

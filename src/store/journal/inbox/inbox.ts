@@ -10,7 +10,7 @@ import { acceptOne, findRow, toInboxRow } from "./rows.ts";
 const OPEN = "SELECT * FROM inbox WHERE state <> 'done' ORDER BY id";
 const OF_RUN = "SELECT * FROM inbox WHERE run_id = ? ORDER BY id";
 const CLAIM = `
-  UPDATE inbox SET state = 'claimed', session_key = ?1, run_id = ?2, turn_id = ?3,
+  UPDATE inbox SET state = 'claimed', session_key = ?1, run_id = ?2, turn_id = ?3, agent = ?7,
     attempts = attempts + (claimed_boot IS NOT ?4),
     starts = CASE WHEN claimed_boot IS NOT ?4 THEN json_insert(coalesce(starts, '[]'), '$[#]', ?5) ELSE starts END,
     claimed_boot = ?4, claimed_at = ?5
@@ -91,7 +91,7 @@ function reads(
 function claimRows(
   sql: Statements,
   ids: readonly number[],
-  { sessionKey: key, runId: run, turnId, bootId, at }: Claim & { bootId: string; at: number },
+  { sessionKey: key, agentId: agent, runId: run, turnId, bootId, at }: Claim & { bootId: string; at: number },
 ): readonly number[] {
-  return ids.filter((id) => sql.run(CLAIM, key, run, turnId, bootId, at, id).changes > 0);
+  return ids.filter((id) => sql.run(CLAIM, key, run, turnId, bootId, at, id, agent ?? null).changes > 0);
 }

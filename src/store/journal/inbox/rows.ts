@@ -1,7 +1,7 @@
 import { runId, sessionKey } from "../../../types/ids.ts";
 import type { InboxRow, Outcome } from "../../../types/journal.ts";
 import type { InboundMessage } from "../../../types/chat/message.ts";
-import { count, countOr, given, json, jsonOr, textOr, word, wordOr } from "../columns.ts";
+import { agentIn, count, countOr, given, json, jsonOr, textOr, word, wordOr } from "../columns.ts";
 import type { Row, Statements } from "../sqlite.ts";
 
 const STATES = ["accepted", "claimed", "done"] as const;
@@ -74,6 +74,7 @@ export function toInboxRow(row: Row): InboxRow {
     state: word(row, "state", STATES),
     attempts: count(row, "attempts"),
     ...(key === undefined ? {} : { sessionKey: sessionKey(key) }),
+    ...agentIn(row),
     ...(run === undefined ? {} : { runId: runId(run) }),
     ...(outcome === undefined ? {} : { outcome }),
     ...(starts === undefined ? {} : { starts }),

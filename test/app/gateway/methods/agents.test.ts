@@ -114,11 +114,16 @@ describe("an agent", () => {
   });
 
   test("whose workspace another agent uses keeps it when it is removed", async () => {
-    await call("agents.create", { name: "Lodger", workspace: workspace("twin") }, "AgentsCreateResult");
+    await call("agents.create", { name: "Lodger", workspace: join(workspace("twin"), "lodge") }, "AgentsCreateResult");
+    expect(
+      await refused("agents.create", { name: "Guest", workspace: join(workspace("twin"), "lodge") }),
+    ).toMatchObject({
+      message: /workspace of agents\.list\[\d\] too/,
+    });
     const gone = await call("agents.delete", { agentId: "lodger" }, "AgentsDeleteResult");
     expect(gone).toMatchObject({
       removed: [],
-      failed: [{ path: workspace("twin"), reason: "another agent works there" }],
+      failed: [{ path: join(workspace("twin"), "lodge"), reason: "another agent works there" }],
     });
     expect(existsSync(join(workspace("twin"), "AGENTS.md"))).toBe(true);
   });

@@ -1,4 +1,5 @@
 import { fitBindings, bindingFor, type BindingFit, type Routed } from "../../../../channels/bindings.ts";
+import { broadcastTo } from "../../../../channels/broadcast.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
 import { accountId, channelId, DEFAULT_ACCOUNT } from "../../../../types/ids.ts";
 import { bindAgent, matchFrom, nameOf, unbindAgent, type MatchFlags } from "../../../agents/binding-file.ts";
@@ -104,7 +105,15 @@ function explain(io: Io, state: State, flags: BindingsFlags & { readonly channel
     chosen: fit.binding === won,
     why: whyOf(fit, won !== undefined && fit.binding === won),
   }));
-  if (flags.json === true) writeJson(io, { agentId, isDefault: won === undefined, bindings: rows });
+  const several = broadcastTo(state.config.broadcast, message);
+  if (flags.json === true)
+    writeJson(io, {
+      agentId: several[0] ?? agentId,
+      isDefault: several.length === 0 && won === undefined,
+      ...(several.length > 0 && { broadcast: several }),
+      bindings: rows,
+    });
+  else if (several.length > 0) io.out(`${several.join(", ")} answer, because broadcast names the chat.\n`);
   else {
     io.out(`${agentId} answers${won ? "" : ", because no binding matches: it is the default agent"}.\n`);
     if (rows.length > 0)

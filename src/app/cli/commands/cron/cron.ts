@@ -22,6 +22,7 @@ export interface ListFlags extends Json {
 export interface RunsFlags extends Json {
   readonly id?: string;
   readonly runId?: string;
+  readonly agent?: string;
   readonly status?: string;
   readonly limit: string;
 }
@@ -182,8 +183,8 @@ function duration(flag: string, text: string): number {
   return ms;
 }
 
-export async function cronRuns(io: Io, { id, runId, status, limit, json }: RunsFlags): Promise<number> {
-  const params = defined({ id, runId, status, limit: Number(limit) });
+export async function cronRuns(io: Io, { id, runId, agent, status, limit, json }: RunsFlags): Promise<number> {
+  const params = defined({ id, runId, agentId: agent, status, limit: Number(limit) });
   const { entries } = await ask(io, "cron.runs", params, runsPage);
   if (json === true) writeJson(io, { entries });
   else showRuns(io, entries);

@@ -2,10 +2,12 @@ import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import type { z } from "zod";
 import { resolveAlias } from "../../../../sessions/keys.ts";
-import type { OpenJournal } from "../../../../store/journal/journal.ts";
 import type { RowFilter } from "../../../../store/journal/messages.ts";
 import { openJournalToRead, type MessageSource } from "../../../../store/journal/read-only.ts";
+import { ofAgent } from "../../../../types/run/agent-filter.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
+import { DEFAULT_AGENT } from "../../../../types/ids.ts";
+import { defined } from "../../../../utils/defined.ts";
 import { journalPath } from "../../../config/paths.ts";
 import { resolveAgents } from "../../../config/settings.ts";
 import type { Desk, Done } from "../../../messages/act.ts";
@@ -13,6 +15,7 @@ import { hasGateway } from "../../address.ts";
 import { callOnce } from "../../call-gateway.ts";
 import type { Io } from "../../io.ts";
 import { readState } from "../../state.ts";
+import { withJournal } from "../../with-journal.ts";
 import { doneShape } from "./message-shapes.ts";
 
 /** Queries about messages: to the gateway, or to the journal when none runs. */
@@ -40,6 +43,7 @@ export async function askMessages<T>(io: Io, question: Question<T>): Promise<T> 
 export interface ListAsked {
   readonly channel?: string;
   readonly session?: string;
+  readonly agent?: string;
   readonly all?: boolean;
   readonly limit: number;
 }
@@ -47,7 +51,7 @@ export interface ListAsked {
 /** The parameters of a list over the protocol, and the same for the journal. */
 export async function filtersOf(
   io: Io,
-  { channel, session, all, limit }: ListAsked,
+  { channel, session, agent, all, limit }: ListAsked,
 ): Promise<{ params: object; filter: RowFilter }> {
   const isOpen = all !== true;
   const { config, paths } = await readState(io);
@@ -58,9 +62,9 @@ export async function filtersOf(
       limit,
       open: isOpen,
       ...(channel !== undefined && { channel }),
-      ...(session !== undefined && { sessionKey: session }),
+      ...defined({ sessionKey: session, agentId: agent }),
     },
-    filter: { channel, sessionKey, isOpen },
+    filter: { channel, sessionKey, isOpen, ...ofAgent(agent, first?.id ?? DEFAULT_AGENT) },
   };
 }
 
@@ -76,13 +80,7 @@ export async function actOnRow(
   if (hasGateway(io, state)) return callOnce(io, state, { method, params: { id }, shape: doneShape });
   const path = journalPath(state.paths);
   if (!existsSync(path)) return here({ journal: NOTHING }, id);
-  const { openJournal } = await import("../../../../store/journal/journal.ts");
-  const journal: OpenJournal = await openJournal({ path, bootId: `cli-${process.pid}` });
-  try {
-    return await here({ journal }, id);
-  } finally {
-    await journal.close();
-  }
+  return withJournal(path, (journal) => here({ journal }, id));
 }
 
 /** `12` or `#12`. Throws USAGE for anything else. */

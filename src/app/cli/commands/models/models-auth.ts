@@ -10,13 +10,18 @@ import { openModelState, type ModelState } from "./models-state.ts";
 import { profileJson, profileRow } from "./models-status.ts";
 import { own } from "../../../../utils/own.ts";
 
-interface ProviderFlag {
+interface AgentFlag {
+  /** Whose keys; those of all agents when unset. */
+  readonly agent?: string;
+}
+
+interface ProviderFlag extends AgentFlag {
   readonly provider?: string;
 }
 
 /** The stored keys, in the order in which they are tried. */
 export async function authList(io: Io, flags: ProviderFlag & { json?: boolean }): Promise<number> {
-  const modelState = await openModelState(io);
+  const modelState = await openModelState(io, flags.agent);
   const reports = (await reportStored(modelState)).filter(
     ({ provider }) => flags.provider === undefined || provider === flags.provider,
   );
@@ -46,7 +51,7 @@ async function reportStored({
   return all.flat().filter(({ id }) => stored.profiles.has(id));
 }
 
-export interface AddFlags {
+export interface AddFlags extends AgentFlag {
   readonly provider?: string;
   readonly profileId?: string;
   readonly expiresIn?: number;
@@ -57,7 +62,7 @@ export async function authAdd(io: Io, flags: AddFlags & { readonly provider: str
   const id = flags.profileId ?? `${flags.provider}:default`;
   checkId(id, flags.provider);
   const key = await readSecret(io, `API key of ${flags.provider}: `);
-  return store(io, id, { type: "api_key", provider: flags.provider, key });
+  return store(io, id, { type: "api_key", provider: flags.provider, key }, flags);
 }
 
 /** Stores a token, such as one of `claude setup-token`, from standard input. Throws USAGE. */
@@ -74,11 +79,11 @@ export async function authPasteToken(io: Io, flags: AddFlags): Promise<number> {
   const token = await readSecret(io, `Token of ${provider}: `);
   const { expiresIn } = flags;
   const expires = expiresIn === undefined ? {} : { expires: Date.now() + expiresIn };
-  return store(io, id, { type: "token", provider, token, ...expires });
+  return store(io, id, { type: "token", provider, token, ...expires }, flags);
 }
 
-async function store(io: Io, id: string, credential: Credential): Promise<number> {
-  const { credentials } = await openModelState(io);
+async function store(io: Io, id: string, credential: Credential, { agent }: AgentFlag): Promise<number> {
+  const { credentials } = await openModelState(io, agent);
   await credentials.put(id, credential);
   io.out(`Stored ${id} in ${credentials.path}; a running gateway uses it from the next call on.\n`);
   return 0;
@@ -118,8 +123,8 @@ async function readPiped(): Promise<string> {
 }
 
 /** Deletes a stored key; the provider is not informed. Throws NOT_FOUND. */
-export async function authLogout(io: Io, id: string): Promise<number> {
-  const { credentials } = await openModelState(io);
+export async function authLogout(io: Io, id: string, { agent }: AgentFlag): Promise<number> {
+  const { credentials } = await openModelState(io, agent);
   if (!(await credentials.remove(id))) throw await unknownKey({ credentials }, id);
   io.out(`${id} is gone from ${credentials.path}.\n`);
   return 0;
@@ -134,11 +139,11 @@ async function unknownKey({ credentials }: Pick<ModelState, "credentials">, id: 
 }
 
 /** The order in which the stored keys of a provider are tried, and where it comes from. */
-export async function orderGet(io: Io, flags: { provider: string; json?: boolean }): Promise<number> {
-  const { provider } = flags;
-  const modelState = await openModelState(io);
+export async function orderGet(io: Io, flags: AgentFlag & { provider: string; json?: boolean }): Promise<number> {
+  const { provider, agent } = flags;
+  const modelState = await openModelState(io, agent);
   const { order } = await modelState.credentials.read();
-  const byConfig = own(modelState.state.config.auth.order, provider);
+  const byConfig = agent === undefined ? own(modelState.state.config.auth.order, provider) : undefined;
   const source = byConfig ? "auth.order" : "the credentials file";
   const given = byConfig ?? own(order, provider);
   const tried = (await modelState.models.profiles({ provider, id: "model" })).map(({ profile }) => profile.id);
@@ -148,9 +153,13 @@ export async function orderGet(io: Io, flags: { provider: string; json?: boolean
   return 0;
 }
 
+interface OrderFlags extends AgentFlag {
+  readonly provider: string;
+}
+
 /** Orders the stored keys of a provider; those not named are left out. Throws NOT_FOUND, USAGE. */
-export async function orderSet(io: Io, provider: string, ids: readonly string[]): Promise<number> {
-  const modelState = await openModelState(io);
+export async function orderSet(io: Io, { provider, agent }: OrderFlags, ids: readonly string[]): Promise<number> {
+  const modelState = await openModelState(io, agent);
   const { profiles } = await modelState.credentials.read();
   for (const id of ids) {
     const owner = profiles.get(id)?.provider;
@@ -160,14 +169,14 @@ export async function orderSet(io: Io, provider: string, ids: readonly string[])
   }
   await modelState.credentials.setOrder(provider, [...new Set(ids)]);
   io.out(`Keys of ${provider} are tried in this order: ${ids.join(", ")}.\n`);
-  if (own(modelState.state.config.auth.order, provider))
+  if (agent === undefined && own(modelState.state.config.auth.order, provider))
     io.err("It has no effect while the config has auth.order for it.\n");
   return 0;
 }
 
 /** Restores the default order. */
-export async function orderClear(io: Io, provider: string): Promise<number> {
-  const { credentials } = await openModelState(io);
+export async function orderClear(io: Io, { provider, agent }: OrderFlags): Promise<number> {
+  const { credentials } = await openModelState(io, agent);
   if (Object.hasOwn((await credentials.read()).order, provider)) await credentials.setOrder(provider, undefined);
   io.out(`Keys of ${provider} are tried by the usual rule.\n`);
   return 0;

@@ -7,6 +7,8 @@ import { checkId, nobodyToAsk } from "./models-auth.ts";
 import { openModelState } from "./models-state.ts";
 
 export interface LoginFlags {
+  /** Whose login; that of all agents when unset. */
+  readonly agent?: string;
   readonly provider: string;
   readonly profileId?: string;
 }
@@ -19,7 +21,7 @@ export async function authLogin(io: Io, flags: LoginFlags): Promise<number> {
   const sdk = await loginProvider(provider);
   if (!sdk) throw await noSuchLogin(provider);
   if (!canAsk(io)) throw nobodyToAsk("A login needs a terminal.");
-  const { credentials } = await openModelState(io);
+  const { credentials } = await openModelState(io, flags.agent);
   // A broken file is reported before the person logs in.
   await credentials.read();
   const over = new AbortController();

@@ -1,5 +1,6 @@
 import { OpenClawError } from "../../../../types/errors.ts";
 import { modelName } from "../../../../types/run/model.ts";
+import { pathOfAgent } from "../../../config/agent-key.ts";
 import type { KeyPath } from "../../../config/problem.ts";
 import { removeConfigValue } from "../../../config/edit/write.ts";
 import { writeJson, type Io } from "../../io.ts";
@@ -94,11 +95,11 @@ interface Choice {
 
 /** The path of the model setting in the file, and its current value. */
 function choiceOf(state: State, io: Io, { agent }: Which): Choice {
-  const { defaults, list } = state.config.agents;
-  const at = agent === undefined ? -1 : list.findIndex((entry) => entry.id === agent);
-  if (agent !== undefined && at < 0) agentOf(state, io, agent);
-  const path: KeyPath = at < 0 ? ["agents", "defaults", "model"] : ["agents", "list", at, "model"];
-  const choice = at < 0 ? defaults.model : list[at]?.model;
+  const { agents } = state.config;
+  const entry = agent === undefined ? undefined : agents.list.find(({ id }) => id === agent);
+  if (agent !== undefined && !entry) agentOf(state, io, agent);
+  const path: KeyPath = entry ? [...pathOfAgent(agents, entry.id), "model"] : ["agents", "defaults", "model"];
+  const choice = entry ? entry.model : agents.defaults.model;
   if (typeof choice === "string") return { path, choice, fallbacks: [] };
   return { path, choice, fallbacks: choice?.fallbacks ?? [] };
 }

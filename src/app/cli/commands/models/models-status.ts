@@ -7,7 +7,7 @@ import { writeJson, type Io } from "../../io.ts";
 import { withProgress } from "../../progress.ts";
 import { pairs, showDuration, table } from "../../table.ts";
 import { probeAll, type Probe, type ProbeLimits } from "./models-probe.ts";
-import { agentOf, openModelState, type ModelState } from "./models-state.ts";
+import { agentOf, keysFor, openModelState, type ModelState } from "./models-state.ts";
 
 export interface StatusFlags {
   readonly json?: boolean;
@@ -42,7 +42,7 @@ interface Status {
 
 /** Shows the models, their keys and the state of each key. With `check`, returns 1 when a key is missing or expired, or a probe failed. */
 export async function modelsStatus(io: Io, flags: StatusFlags): Promise<number> {
-  const models = await openModelState(io);
+  const models = await openModelState(io, flags.agent);
   const status = await gather(io, models, flags);
   if (flags.json === true) writeJson(io, jsonOf(models, status));
   else if (flags.plain === true) io.out(`${modelName(status.primary)}\n`);
@@ -73,7 +73,7 @@ async function gather(io: Io, models: ModelState, flags: StatusFlags): Promise<S
 
 /** Every provider that is used or has a key, with all keys. */
 async function keysOf(models: ModelState, used: readonly ModelRef[]): Promise<readonly ProviderKeys[]> {
-  const stored = await models.credentials.read();
+  const stored = await keysFor(models);
   const { auth } = models.state.config;
   const found = await Promise.all(
     candidates(

@@ -3,6 +3,8 @@ import { homedir } from "node:os";
 import type { z } from "zod";
 import { agentOf, resolveAlias } from "../../../../sessions/keys.ts";
 import { openJournalToRead, type RunSource } from "../../../../store/journal/read-only.ts";
+import { ofAgent } from "../../../../types/run/agent-filter.ts";
+import { defined } from "../../../../utils/defined.ts";
 import { journalPath } from "../../../config/paths.ts";
 import { resolveAgents } from "../../../config/settings.ts";
 import { listRuns, showPrompt, showRun } from "../../../runs/list.ts";
@@ -16,20 +18,22 @@ import { readStoredSessions } from "../sessions/session-files.ts";
 
 export interface RunsAsked {
   readonly session?: string;
+  readonly agent?: string;
   readonly failed?: boolean;
   readonly limit: number;
 }
 
 /** Runs, the latest first: the gateway's answer, or the journal's when none runs. */
-export async function readRuns(io: Io, { session, failed, limit }: RunsAsked): Promise<readonly RunLine[]> {
+export async function readRuns(io: Io, { session, agent, failed, limit }: RunsAsked): Promise<readonly RunLine[]> {
   const found = await ask(io, {
     method: "runs.list",
-    params: { limit, ...(session !== undefined && { sessionKey: session }), ...(failed === true && { failed }) },
+    params: { limit, ...defined({ sessionKey: session, agentId: agent }), ...(failed === true && { failed }) },
     shape: runsShape,
-    here: (place, agent) =>
+    here: (place, defaultAgent) =>
       listRuns(place, limit, {
-        sessionKey: session === undefined ? undefined : resolveAlias(session, agent),
+        sessionKey: session === undefined ? undefined : resolveAlias(session, defaultAgent),
         isFailed: failed,
+        ...ofAgent(agent, defaultAgent),
       }),
   });
   return found.runs;

@@ -1,10 +1,13 @@
 import { existsSync } from "node:fs";
 import { z } from "zod";
 import { tokensText, usdText } from "../../../../providers/budget/texts.ts";
+import { OpenClawError } from "../../../../types/errors.ts";
+import { defined } from "../../../../utils/defined.ts";
 import { openJournalToRead } from "../../../../store/journal/read-only.ts";
 import { journalPath } from "../../../config/paths.ts";
 import {
   lastDays,
+  ONE_AGENT_BY_DAY,
   USAGE_GROUPS,
   type UsageFigures,
   type UsageGroup,
@@ -20,6 +23,7 @@ import { table } from "../../table.ts";
 export interface UsageFlags {
   readonly by: UsageGroup;
   readonly days: number;
+  readonly agent?: string;
   readonly json?: boolean;
 }
 
@@ -52,12 +56,18 @@ export async function usage(io: Io, flags: UsageFlags): Promise<number> {
   return 0;
 }
 
-async function readReport(io: Io, { by, days }: UsageFlags): Promise<UsageReport> {
+async function readReport(io: Io, { by, days, agent: agentId }: UsageFlags): Promise<UsageReport> {
+  if (agentId !== undefined && by !== "day")
+    throw new OpenClawError("USAGE", { message: `--agent: ${ONE_AGENT_BY_DAY}.`, fix: "Leave out --by, or --agent." });
   const state = await readState(io);
   if (hasGateway(io, state))
-    return callOnce(io, state, { method: "usage.cost", params: { by, days }, shape: reportShape });
+    return callOnce(io, state, {
+      method: "usage.cost",
+      params: { by, days, ...defined({ agentId }) },
+      shape: reportShape,
+    });
   const path = journalPath(state.paths);
-  const asked = lastDays(days, Date.now(), state.config.budgets.timezone);
+  const asked = { ...lastDays(days, Date.now(), state.config.budgets.timezone), agentId };
   if (!existsSync(path)) return usageReport(EMPTY, by, asked);
   const journal = await openJournalToRead(path);
   try {

@@ -1,0 +1,23 @@
+import { fields, list, nameIn, nonEmpty } from "./json.ts";
+
+/** An agent of the gateway. */
+export interface AgentRow {
+  readonly id: string;
+  /** What people call it, with its sign. */
+  readonly title: string;
+}
+
+/** Reads `agents.list`, the default agent first. */
+export function readAgents(value: unknown): readonly AgentRow[] {
+  const answer = fields(value);
+  const rows = list(answer["agents"]).flatMap((item): readonly AgentRow[] => {
+    const row = fields(item);
+    const id = nonEmpty(row["id"]);
+    if (id === undefined) return [];
+    const identity = fields(row["identity"]);
+    const name = nameIn(identity["name"]) ?? nameIn(row["name"]) ?? id;
+    return [{ id, title: [nameIn(identity["emoji"]), name].filter((part) => part !== undefined).join(" ") }];
+  });
+  const isDefault = (row: AgentRow): number => Number(row.id === answer["defaultId"]);
+  return rows.toSorted((one, other) => isDefault(other) - isDefault(one));
+}

@@ -1,0 +1,9 @@
+import { own } from "../../utils/own.ts";
+import type { KeyPath } from "./problem.ts";
+import type { Config } from "./schema.ts";
+
+/** Where the config has an agent: in `agents.entries`, else in `agents.list`. */
+export const pathOfAgent = ({ entries, list }: Pick<Config["agents"], "entries" | "list">, id: string): KeyPath =>
+  own(entries, id) === undefined
+    ? ["agents", "list", list.findIndex((entry) => entry.id === id)]
+    : ["agents", "entries", id];

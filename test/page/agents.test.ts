@@ -1,0 +1,45 @@
+import { expect, test } from "vitest";
+import { agentIn, channelName, isOwnChat, sessionTitle } from "../../extensions/webchat/page/format.ts";
+import { readAgents } from "../../extensions/webchat/page/protocol/agents.ts";
+import { agentTitle, initialState, reduce } from "../../extensions/webchat/page/state.ts";
+
+test("agents are read with their names and signs, the default one first", () => {
+  const agents = [
+    { id: "owl", name: "Night Owl", identity: { emoji: "🦉" } },
+    { id: "fox", identity: { name: "Fox\u202e\n" } },
+    { name: "nobody" },
+    { id: "main" },
+  ];
+  expect(readAgents({ defaultId: "main", agents })).toEqual([
+    { id: "main", title: "main" },
+    { id: "owl", title: "🦉 Night Owl" },
+    { id: "fox", title: "Fox" },
+  ]);
+  expect(readAgents("nonsense")).toEqual([]);
+});
+
+test("a session of another agent has its channel and title, and the agent's name", () => {
+  const key = "agent:owl:webchat:default:1";
+  expect(channelName(key)).toBe("Web");
+  expect(sessionTitle(key)).toBe("New chat");
+  expect([isOwnChat(key), isOwnChat("webchat:default:1"), isOwnChat("main"), isOwnChat("telegram:default:1")]).toEqual([
+    true,
+    true,
+    false,
+    false,
+  ]);
+  expect([agentIn(key), agentIn("agent:owl:webchat:default:1", "owl"), agentIn("webchat:default:1")]).toEqual([
+    "owl",
+    undefined,
+    undefined,
+  ]);
+  const state = reduce(initialState("main"), {
+    type: "catalog",
+    change: { agents: [{ id: "owl", title: "🦉 Owl" }] },
+  });
+  expect([agentTitle(state, key), agentTitle(state, "agent:gone:x"), agentTitle(state, "main")]).toEqual([
+    "🦉 Owl",
+    "gone",
+    undefined,
+  ]);
+});

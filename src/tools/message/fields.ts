@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { toolSchema } from "../schema.ts";
 import { buttonList } from "./buttons.ts";
+import { presentationField, shownPresentation } from "./presentation.ts";
 
 /** What the tool does, in the field's names. */
 export const ACTIONS = [
@@ -38,6 +39,8 @@ const id = z.union([z.string(), z.number()]);
 const file = z.string().optional();
 const about = (text: string) => id.optional().describe(text);
 
+const IN_PARTS = "A message in parts; each platform shows them as it can";
+
 /** Models omit unused fields, or send them empty. */
 const fields = {
   to: about("Chat, such as telegram:123, user:U1 or channel:C1; the chat of this conversation when left out"),
@@ -58,6 +61,7 @@ const fields = {
   emoji: z.string().optional().describe("Reaction"),
   remove: z.boolean().optional().describe("Takes the reaction away"),
   buttons: buttonList.describe("Buttons below the message"),
+  presentation: presentationField.describe(IN_PARTS),
   pollQuestion: z.string().optional(),
   pollOption: z.array(z.string()).max(12).optional().describe("2 to 12 answers"),
   pollMulti: z.boolean().optional().describe("Several answers may be chosen"),
@@ -76,7 +80,7 @@ const PLACE: readonly Field[] = ["to", "target", "channel", "accountId", "thread
 
 /** The fields of each action, besides those that name a chat. */
 const USES: Readonly<Record<Action, readonly Field[]>> = {
-  send: ["message", "media", "path", "filePath", "asVoice", "replyTo", "buttons"],
+  send: ["message", "media", "path", "filePath", "asVoice", "replyTo", "buttons", "presentation"],
   react: ["messageId", "emoji", "remove"],
   edit: ["messageId", "message"],
   delete: ["messageId"],
@@ -116,7 +120,8 @@ function schemasFor(actions: readonly Action[], hasButtons: boolean) {
   const input = makeInput(actions);
   const used = new Set<string>(["action", ...PLACE, ...actions.flatMap((action) => USES[action])]);
   if (!hasButtons) used.delete("buttons");
-  const shown = z.object(Object.fromEntries(Object.entries(input.shape).filter(([name]) => used.has(name))));
+  const shape = { ...input.shape, presentation: shownPresentation.describe(IN_PARTS) };
+  const shown = z.object(Object.fromEntries(Object.entries(shape).filter(([name]) => used.has(name))));
   return { input, jsonSchema: toolSchema({ input: shown }), prepare };
 }
 

@@ -1,15 +1,15 @@
 import fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
-import { ACTIONS } from "../../src/tools/message/fields.ts";
-import { messageTool } from "../../src/tools/message/message.ts";
-import { runTool } from "../../src/tools/run.ts";
-import { toolSchema } from "../../src/tools/schema.ts";
-import { accountId, channelId } from "../../src/types/ids.ts";
-import type { Peer } from "../../src/types/chat/message.ts";
-import type { ChatActions } from "../../src/types/chat/channel.ts";
-import type { ChatActs, ChatPost, ChatScene, Posted } from "../../src/types/chat/send.ts";
-import type { MessageToolSettings } from "../../src/types/settings.ts";
-import { textOf, toolContext } from "../kit/tools.ts";
+import { ACTIONS } from "../../../src/tools/message/fields.ts";
+import { messageTool } from "../../../src/tools/message/message.ts";
+import { runTool } from "../../../src/tools/run.ts";
+import { toolSchema } from "../../../src/tools/schema.ts";
+import { accountId, channelId } from "../../../src/types/ids.ts";
+import type { Peer } from "../../../src/types/chat/message.ts";
+import type { ChatActions } from "../../../src/types/chat/channel.ts";
+import type { ChatActs, ChatPost, ChatScene, Posted } from "../../../src/types/chat/send.ts";
+import type { MessageToolSettings } from "../../../src/types/settings.ts";
+import { textOf, toolContext } from "../../kit/tools.ts";
 
 const home: Peer = {
   channel: channelId("telegram"),

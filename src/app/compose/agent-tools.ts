@@ -20,6 +20,7 @@ import type { ToolContribution, ToolSet } from "../../types/run/tool.ts";
 import type { Live } from "./live.ts";
 import { backendsOf } from "./sandbox/sandboxing.ts";
 import { packageRoot } from "../package-root.ts";
+import { keepInWorkspace } from "../../utils/files/keep-in-workspace.ts";
 
 interface ToolSources {
   readonly received: ReceivedFiles;
@@ -42,7 +43,11 @@ export function openTools(
   ofChats: readonly ToolContribution[],
 ) {
   const ofBrowser = (): readonly ToolContribution[] => (browsers ? browserTools(browsers) : []);
-  const media = mediaTools({ web: () => live.config.tools.web.fetch, mediaDir: live.paths.media });
+  const media = mediaTools({
+    web: () => live.config.tools.web.fetch,
+    mediaDir: live.paths.media,
+    keep: keepInWorkspace,
+  });
   const own = [...backendTools(allowances.rules, processes), ...webToolsOf(live), ...media];
   const gatewayTools = [...own, ...ofChats];
   const warn = (message: string, facts: Readonly<Record<string, unknown>>) => log.warn(message, facts);

@@ -1,9 +1,9 @@
 import type { AgentId } from "../../types/ids.ts";
 import type { Log } from "../../types/log.ts";
 import type { Speaker, Speech, SpeechAsk, SpeechLevel } from "../../types/media/speech.ts";
+import { keepInWorkspace } from "../../utils/files/keep-in-workspace.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 import type { SpeechConfig, SpeechProvider } from "./config.ts";
-import { keepSpeech } from "./keep.ts";
 import { askService, keyVariableOf, type Sound, whyUnusable } from "./services.ts";
 
 export interface SpeakerPorts {
@@ -13,6 +13,8 @@ export interface SpeakerPorts {
   keyOf(provider: string): string | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
+
+const FOLDER = ".openclaw/speech";
 
 /** Speaks texts with the services of the config, one after the other until one has made it. */
 export class Services implements Speaker {
@@ -50,8 +52,8 @@ export class Services implements Speaker {
     throw new Error(why.length > 0 ? why.join("; ") : "no service of messages.tts.providers can be asked");
   }
 
-  keep(speech: Speech, workspace: string): Promise<string> {
-    return keepSpeech(speech, workspace);
+  keep({ name, bytes }: Speech, workspace: string): Promise<string> {
+    return keepInWorkspace({ folder: FOLDER, name, bytes }, workspace);
   }
 
   /** The services that can be asked, the chosen one first. */

@@ -65,7 +65,7 @@ describe.concurrent("images that an agent draws", () => {
           expect.objectContaining({ name: "painter/quick", calls: 1, input: 20, output: 1000 }),
         ]),
       });
-    expect((await home.run(["why", "--json"])).stdout).toContain("image_generate");
+    expect((await home.run(["why", "#1"])).stdout).toMatch(/image_generate: 1 calls, 0 failed[^]*, 4 calls, .*\$0\.20/);
     await service.close();
   });
 

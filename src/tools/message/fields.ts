@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { isFields } from "../../utils/fields.ts";
 import { toolSchema } from "../schema.ts";
 import { buttonList } from "./buttons.ts";
 import { presentationField, shownPresentation } from "./presentation.ts";
@@ -73,6 +74,8 @@ const fields = {
   name: z.string().optional().describe("Name of the thread"),
   userId: about("Whom the question is about"),
   stickerId: about("Id of the sticker"),
+  // Not shown: older prompts use it.
+  dryRun: z.boolean().optional(),
 };
 type Field = keyof typeof fields;
 
@@ -125,11 +128,12 @@ function schemasFor(actions: readonly Action[], hasButtons: boolean) {
   return { input, jsonSchema: toolSchema({ input: shown }), prepare };
 }
 
-/** Takes an action by any of its names. */
+/** Takes an action by any of its names, and the text of a file by its other name. */
 function prepare(args: unknown): unknown {
-  if (typeof args !== "object" || args === null || !("action" in args) || typeof args.action !== "string") return args;
-  const action = Object.hasOwn(ALIASES, args.action) ? ALIASES[args.action] : args.action;
-  return { ...args, action };
+  if (!isFields(args)) return args;
+  const { action: named, message = args["caption"], ...rest } = args;
+  const action = typeof named === "string" && Object.hasOwn(ALIASES, named) ? ALIASES[named] : named;
+  return { ...rest, ...(named !== undefined && { action }), ...(message !== undefined && { message }) };
 }
 
 /** A value that a model gave; undefined for an empty one. */

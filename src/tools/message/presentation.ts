@@ -91,7 +91,7 @@ const choicesOf = ({ type, buttons = [], options = [] }: Block): readonly Choice
   type === "buttons" || type === "select" ? [...buttons, ...options] : [];
 
 function textOf(one: Block, hasButtons: boolean): string {
-  const { text = "", placeholder = "", columns, rows = [] } = one;
+  const { text = "", placeholder = text, columns, rows = [] } = one;
   switch (one.type) {
     case "text":
       return text;
@@ -101,7 +101,7 @@ function textOf(one: Block, hasButtons: boolean): string {
       return "---";
     case "buttons":
     case "select":
-      return choiceLines(placeholder === "" ? text : placeholder, choicesOf(one), hasButtons);
+      return choiceLines(placeholder, choicesOf(one), hasButtons);
     case "table":
       return table(columns ?? [], rows);
     case "chart":

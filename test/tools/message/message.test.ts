@@ -81,6 +81,24 @@ beforeEach(() => {
 });
 
 describe("the message tool", () => {
+  it("does nothing on a dry run, and says what it would do", async () => {
+    for (const input of [{ message: "hi" }, { action: "poll", pollQuestion: "?", pollOption: ["a", "b"] }])
+      expect(textOf(await call({ ...input, dryRun: true }))).toMatch(
+        /^Nothing was done, as dryRun asks: (?:send|poll) would/,
+      );
+    expect(textOf(await call({ message: "hi", to: "2", dryRun: true }))).toContain("may write to its own chat only");
+    expect(posts).toEqual([]);
+    expect(asked).toEqual([]);
+  });
+
+  it("takes the text of a file by its other name, and keeps a text that is there", async () => {
+    const tool = make();
+    const given = (args: object) => call(tool.prepare?.(args) as Record<string, unknown>, tool);
+    await given({ action: "send", caption: "A cat", media: "a.png" });
+    await given({ action: "sendAttachment", caption: "no", message: "yes", media: "a.png" });
+    expect(posts.map(({ message }) => message)).toEqual(["A cat", "yes"]);
+  });
+
   it("calls a message to another chat risky, and one to its own not", async () => {
     const riskOf = async (to: string) => make().riskOf?.({ message: "a", to }, { workspace: "/work" });
     expect(await riskOf("telegram:999")).toEqual({

@@ -19,15 +19,22 @@ export const policyFigures = ({ ours }) => [
   }),
 ];
 
-/** Tokens of the tools' schemas for each profile; only the one of coding has a target. */
-export const schemaFigures = ({ ours }) =>
-  ["minimal", "coding", "messaging", "full"].map((profile) =>
+/** Tokens of the tools' schemas for each profile, of which only the one of coding has a target, and of `message` for each channel. */
+export const schemaFigures = ({ ours }) => [
+  ...["minimal", "coding", "messaging", "full"].map((profile) =>
     figure(`schemas of the tools: profile ${profile}`, {
       unit: "tokens",
       here: spread(ours, (row) => row.tokens[profile]),
       ...(profile === "coding" && { target: atMost(4000) }),
     }),
-  );
+  ),
+  ...Object.keys(ours[0]?.message ?? {}).map((channel) =>
+    figure(`schema of the tool message in ${channel}`, {
+      unit: "tokens",
+      here: spread(ours, (row) => row.message[channel]),
+    }),
+  ),
+];
 
 /** What the two tools of the web take; the event loop is that of the process that reads the page. */
 export function webFigures({ ours }) {

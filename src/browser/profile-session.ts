@@ -1,3 +1,4 @@
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import type * as PlaywrightModule from "playwright-core";
@@ -9,6 +10,7 @@ import { ARGUMENTS, findBrowser, openProfile } from "./chromium.ts";
 import type { BrowserConfig } from "./config.ts";
 import { GuardProxy } from "./guard/guard-proxy.ts";
 import type { HostRules } from "./guard/host-rules.ts";
+import { Downloads } from "./downloads.ts";
 import { Tabs } from "./tabs.ts";
 
 export type Playwright = Pick<typeof PlaywrightModule, "chromium">;
@@ -118,6 +120,7 @@ export class ProfileSession {
         args: [...ARGUMENTS, ...config.extraArgs],
         proxy: { server: await proxy.open() },
         acceptDownloads: true,
+        downloadsPath: this.#partial,
         timeout: START_MS,
         env: this.#environment(),
         handleSIGINT: false,
@@ -136,7 +139,8 @@ export class ProfileSession {
   #began(context: BrowserContext, proxy: GuardProxy, { actionTimeoutMs }: BrowserConfig): OpenBrowser {
     context.setDefaultTimeout(actionTimeoutMs);
     context.setDefaultNavigationTimeout(actionTimeoutMs * 3);
-    const open = { context, proxy, tabs: new Tabs(context, this.#ports.files) };
+    const downloads = new Downloads({ partial: this.#partial, kept: this.#ports.files });
+    const open = { context, proxy, tabs: new Tabs(context, downloads) };
     this.#open = open;
     context.once("close", () => {
       if (this.#isClosing || this.#open !== open) return;
@@ -155,7 +159,14 @@ export class ProfileSession {
   async #folder(): Promise<string> {
     const folder = join(this.#ports.profiles, this.#name);
     await openProfile(folder);
+    // What a browser left that was killed.
+    await rm(this.#partial, { recursive: true, force: true });
     return folder;
+  }
+
+  /** Beside the profiles, whose names have no dot. */
+  get #partial(): string {
+    return join(this.#ports.profiles, `${this.#name}.downloads`);
   }
 
   #environment(): Record<string, string> {
@@ -182,7 +193,8 @@ export class ProfileSession {
   }
 }
 
-const NO_BROWSER =
+/** For the model, and for whom it tells. */
+export const NO_BROWSER =
   "There is no browser on this machine. The operator can install Chromium, or name a program with browser.executablePath.";
 
 function startError(error: unknown, { noSandbox }: BrowserConfig): Error {

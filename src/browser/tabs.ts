@@ -1,13 +1,11 @@
-import { join } from "node:path";
-import { randomUUID } from "node:crypto";
-import type { BrowserContext, Dialog, Download, Page } from "playwright-core";
-import { stat, rm } from "node:fs/promises";
+import type { BrowserContext, Dialog, Page } from "playwright-core";
+import { errorText } from "../utils/text/error-text.ts";
+import type { Downloads } from "./downloads.ts";
 
 /** Tabs of one browser. A page that opens more loses them. */
 const MOST_TABS = 20;
 const MOST_LINES = 200;
 const LINE_CHARS = 500;
-const MOST_DOWNLOAD_BYTES = 100 * 1024 * 1024;
 
 export interface Tab {
   readonly id: string;
@@ -18,23 +16,33 @@ export interface Tab {
   answer?: { readonly accept: boolean; readonly text?: string | undefined } | undefined;
   /** The last question of the page, and how it was answered. */
   dialog?: string | undefined;
+  /** Paths of what it has downloaded, and that nobody was told of yet. */
   readonly downloads: string[];
+  /** Settle when the downloads of the page have ended. */
+  readonly downloading: Set<Promise<void>>;
+  /** Lines about tabs that pages have opened or that crashed since somebody asked. */
+  news(): readonly string[];
 }
 
 /** The open tabs of a browser, with ids that stay the same. */
 export class Tabs {
   readonly #tabs: Tab[] = [];
-  readonly #downloads: string;
+  readonly #downloads: Downloads;
+  /** What became of tabs by itself, and nobody was told of yet. */
+  #opened: Tab[] = [];
+  #crashed: string[] = [];
   #last = 0;
   #current: Tab | undefined;
   /** Tabs that were closed because there were too many. */
   closedForNumber = 0;
 
-  /** `downloads`: the folder for what pages download. */
-  constructor(context: BrowserContext, downloads: string) {
+  constructor(context: BrowserContext, downloads: Downloads) {
     this.#downloads = downloads;
     for (const page of context.pages()) this.#add(page);
-    context.on("page", (page) => this.#add(page));
+    context.on("page", (page) => {
+      const tab = this.#add(page);
+      if (this.#tabs.includes(tab)) this.#opened.push(tab);
+    });
   }
 
   get all(): readonly Tab[] {
@@ -50,9 +58,19 @@ export class Tabs {
     this.#current = tab;
   }
 
-  /** The tab of a page, which the browser has just opened. */
+  /** The tab of a page, which a call has just opened. */
   of(page: Page): Tab {
-    return this.#tabs.find((tab) => tab.page === page) ?? this.#add(page);
+    const tab = this.#add(page);
+    this.#opened = this.#opened.filter((one) => one !== tab);
+    return tab;
+  }
+
+  #news(): readonly string[] {
+    const opened = this.#opened.splice(0).filter((tab) => this.#tabs.includes(tab));
+    return [
+      ...opened.map(({ id, page }) => `opened by the page: ${id} ${page.url()}`),
+      ...this.#crashed.splice(0).map((id) => `crashed, and was closed: ${id}`),
+    ];
   }
 
   /** By its id, or by its place `1`, `2`, …; undefined when there is none. */
@@ -63,7 +81,14 @@ export class Tabs {
   #add(page: Page): Tab {
     const known = this.#tabs.find((tab) => tab.page === page);
     if (known) return known;
-    const tab: Tab = { id: `t${++this.#last}`, page, lines: [], downloads: [] };
+    const tab: Tab = {
+      id: `t${++this.#last}`,
+      page,
+      lines: [],
+      downloads: [],
+      downloading: new Set(),
+      news: () => this.#news(),
+    };
     if (this.#tabs.length >= MOST_TABS) {
       this.closedForNumber += 1;
       page.close().catch(ignoreClosed);
@@ -82,34 +107,35 @@ export class Tabs {
     };
     page.on("console", (message) => note(`${message.type()}: ${message.text()}`));
     page.on("pageerror", (error) => note(`error: ${error.message}`));
-    page.on("crash", () => note("error: the page crashed"));
+    // Nothing can be done with it any more.
+    page.on("crash", () => {
+      this.#crashed.push(tab.id);
+      page.close().catch(ignoreClosed);
+      this.#remove(tab);
+    });
     page.on("dialog", (dialog) => answerDialog(tab, dialog).catch(ignoreClosed));
     page.on("download", (download) => {
-      this.#keep(tab, download).catch((error: unknown) => note(`error: a download failed: ${String(error)}`));
+      const kept = this.#downloads
+        .keep(download)
+        .then(
+          (path) => void tab.downloads.push(path),
+          (error: unknown) => note(`error: ${errorText(error)}`),
+        )
+        .finally(() => tab.downloading.delete(kept));
+      tab.downloading.add(kept);
     });
-    page.once("close", () => {
-      const at = this.#tabs.indexOf(tab);
-      if (at !== -1) this.#tabs.splice(at, 1);
-    });
+    page.once("close", () => this.#remove(tab));
   }
 
-  async #keep(tab: Tab, download: Download): Promise<void> {
-    const name = download
-      .suggestedFilename()
-      .replaceAll(/[^\p{L}\p{N}._-]+/gu, "_")
-      .slice(-80);
-    const path = join(this.#downloads, `${randomUUID()}-${name}`);
-    await download.saveAs(path);
-    if ((await stat(path)).size <= MOST_DOWNLOAD_BYTES) tab.downloads.push(path);
-    else {
-      await rm(path, { force: true });
-      tab.lines.push(`error: a download of more than ${MOST_DOWNLOAD_BYTES} bytes was removed`);
-    }
+  #remove(tab: Tab): void {
+    const at = this.#tabs.indexOf(tab);
+    if (at !== -1) this.#tabs.splice(at, 1);
   }
 }
 
-/** Refuses what nobody has answered beforehand, so that no page waits. */
+/** Refuses what nobody has answered beforehand, so that no page waits. No page keeps the agent from leaving it. */
 async function answerDialog(tab: Tab, dialog: Dialog): Promise<void> {
+  if (dialog.type() === "beforeunload") return dialog.accept();
   const { answer } = tab;
   tab.answer = undefined;
   tab.dialog = `${dialog.type()}: ${dialog.message().slice(0, LINE_CHARS)} (${answer?.accept === true ? "accepted" : "dismissed"})`;

@@ -206,10 +206,10 @@ describe("a PDF file for a model", () => {
     { type: "text", text: "Sum up." },
   ];
   const asking = (model: { provider: string; id: string }) =>
-    makeTool("reader", async (_input, { askModel, signal }) => {
+    makeTool("reader", async (_input, { aside, signal }) => {
       const show = async ({ readsPdf }: { readsPdf: boolean }) => (readsPdf ? parts : { why: "it reads no PDF files" });
       const question = { models: [model], system: "Read.", show, timeoutMs: 10_000 };
-      return textResult((await askModel?.(question, signal))?.text ?? "");
+      return textResult((await aside?.ask(question, signal))?.text ?? "");
     });
 
   it("is a document for Anthropic", async () => {

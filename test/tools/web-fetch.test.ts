@@ -108,6 +108,42 @@ describe("web_fetch", () => {
     expect((await fetch({ url: url("/b") })).isError).toBe(true);
   });
 
+  it("reads pages that leave out what HTML lets them: the tags around the title, the encoding, and the type", async () => {
+    const fetched = made();
+    show("/bare", "<title>Bare &amp; short</title><svg><title>icon</title></svg><p>Some text</p>");
+    const bare = textOf(await fetched({ url: url("/bare") }));
+    expect(bare).toContain("title: Bare & short\n");
+    expect(bare.match(/Bare & short/g)).toHaveLength(1);
+    expect(bare).not.toContain("icon");
+    show("/latin", Buffer.from("<p>caf\u00e9 \u20ac</p>", "latin1"), "text/html");
+    expect(textOf(await fetched({ url: url("/latin") }))).toContain("caf\u00e9");
+    show(
+      "/cut",
+      Buffer.concat([Buffer.from("<p>caf\u00e9 and then "), Buffer.from("\u00e9").subarray(0, 1)]),
+      "text/html",
+    );
+    expect(textOf(await fetched({ url: url("/cut") }))).toContain("caf\u00e9 and then");
+    answers["/untyped"] = (_asked, answer) => answer.writeHead(200).end("<!doctype html><h1>Heading</h1><p>text</p>");
+    expect(textOf(await fetched({ url: url("/untyped") }))).toContain("# Heading");
+    answers["/plain"] = (_asked, answer) => answer.writeHead(200).end("a <b> c");
+    expect(textOf(await fetched({ url: url("/plain") }))).toContain("a <b> c");
+  });
+
+  it("says where a page leads on to, when to ask again, and which tool reads what it does not", async () => {
+    const fetched = made();
+    show("/on", page('<meta http-equiv="Refresh" content="0; url=\'/there?a=1\'">Moved'));
+    expect(textOf(await fetched({ url: url("/on") }))).toContain(`the page leads on to: ${url("/there?a=1")}\n`);
+    show(
+      "/stay",
+      page('<meta http-equiv="refresh" content="30"><meta http-equiv="refresh" content="0;url=javascript:x">Here'),
+    );
+    expect(textOf(await fetched({ url: url("/stay") }))).not.toContain("leads on");
+    answers["/busy"] = (_asked, answer) => answer.writeHead(429, { "retry-after": "30" }).end("slow down");
+    expect(textOf(await fetched({ url: url("/busy") }))).toContain("status: 429\nretry-after: 30\n");
+    show("/doc", "%PDF-1.4", "application/pdf");
+    expect(textOf(await fetched({ url: url("/doc") }))).toContain("The tool pdf reads such files.");
+  });
+
   it("tells of an error of the server with a short part of its answer", async () => {
     answers["/500"] = (_asked, answer) => answer.writeHead(500, { "content-type": "text/plain" }).end("x".repeat(9000));
     const failed = await made()({ url: url("/500") });

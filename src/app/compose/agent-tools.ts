@@ -23,6 +23,7 @@ import type { ToolContribution, ToolSet } from "../../types/run/tool.ts";
 import type { Live } from "./live.ts";
 import { backendsOf } from "./sandbox/sandboxing.ts";
 import { packageRoot } from "../package-root.ts";
+import { keepInWorkspace } from "../../utils/files/keep-in-workspace.ts";
 
 interface ToolSources {
   readonly received: ReceivedFiles;
@@ -47,7 +48,11 @@ export function openTools(
   ofChats: readonly ToolContribution[],
 ) {
   const ofBrowser = (): readonly ToolContribution[] => (browsers ? browserTools(browsers) : []);
-  const media = mediaTools({ web: () => live.config.tools.web.fetch, mediaDir: live.paths.media });
+  const media = mediaTools({
+    web: () => live.config.tools.web.fetch,
+    mediaDir: live.paths.media,
+    keep: keepInWorkspace,
+  });
   const ofBackends = backendTools(allowances.rules, processes);
   const files = noteChanges ? recordingNotes(ofBackends, noteChanges) : ofBackends;
   const own = [...files, ...webToolsOf(live), ...media];

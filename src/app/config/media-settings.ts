@@ -10,14 +10,16 @@ const MEGABYTE = 1_048_576;
 
 /** The models and limits of the tools for images and documents. */
 export function mediaOf(defaults: Defaults): Pick<AgentSettings, "media"> {
-  const { imageModel, pdfModel, pdfMaxBytesMb, pdfMaxPages, imageMaxDimensionPx: imageMaxSide } = defaults;
-  const image = modelsOf(imageModel);
-  const pdf = modelsOf(pdfModel);
+  const { pdfMaxBytesMb, pdfMaxPages, imageMaxDimensionPx: imageMaxSide } = defaults;
+  const image = modelsOf(defaults.imageModel);
+  const pdf = modelsOf(defaults.pdfModel);
+  const draw = modelsOf(defaults.imageGenerationModel);
   return {
     media: {
       imageMaxSide,
       ...(image && { image }),
       ...(pdf && { pdf }),
+      ...(draw && { draw }),
       pdfMaxBytes: pdfMaxBytesMb * MEGABYTE,
       pdfMaxPages,
     },

@@ -39,7 +39,7 @@ export function builtInTools(browser: Config["browser"]): readonly BuiltInTool[]
     }),
     ...daemonTools,
     ...shownWebTools(),
-    ...mediaTools({ web: () => webFetchConfig.parse({}), mediaDir: "/media" }),
+    ...mediaTools({ web: () => webFetchConfig.parse({}), mediaDir: "/media", keep: unused }),
     ttsContribution({ levelOf: () => "off", services: ["local"], speak: unused, keep: unused }),
     ...browserTools(browsersFor(browser)),
   ];

@@ -14,7 +14,9 @@ ${imports.join("\n")}
 import type { Contributor } from "../../types/contribution.ts";
 
 /** The extensions that come with the gateway. */
-export const BUNDLED: readonly Contributor[] = [${ids.map(nameOf).join(", ")}];
+export const BUNDLED: readonly Contributor[] = [
+${ids.map((id) => `  ${nameOf(id)},`).join("\n")}
+];
 `;
 }
 

@@ -11,7 +11,7 @@ export function ownerScene(): ToolScene {
     id: agentId("main"),
     workspace: "/workspace",
     tools: { global: { key: "tools" }, workspaceOnly: true },
-    media: { image: MODELS, pdfMaxBytes: 10_485_760, pdfMaxPages: 20 },
+    media: { image: MODELS, draw: MODELS, pdfMaxBytes: 10_485_760, pdfMaxPages: 20 },
     exec: { security: "full", ask: "off", timeoutMs: 0, safeBins: [], pathPrepend: [] },
   } as const;
   return {

@@ -4,6 +4,8 @@ import type { Deed } from "./input.ts";
 interface Acting {
   readonly page: Page;
   readonly mayEvaluate: boolean;
+  /** Milliseconds for code of the model; everything else has the browser's own limit. */
+  readonly mostMs: number;
 }
 
 type Kind = NonNullable<Deed["kind"]>;
@@ -63,10 +65,10 @@ const KINDS: Readonly<Record<Simple, (deed: Deed, acting: Acting) => Promise<str
     return undefined;
   },
   wait,
-  async evaluate({ fn }, { page, mayEvaluate }) {
+  async evaluate({ fn }, { page, mayEvaluate, mostMs }) {
     if (!mayEvaluate) throw new Error("JavaScript of the model is off (browser.evaluateEnabled).");
     if (fn === undefined) throw new Error("Give fn.");
-    const value: unknown = await page.evaluate(called(fn));
+    const value = await within(page.evaluate<unknown>(called(fn)), mostMs);
     return `Result: ${JSON.stringify(value) ?? "undefined"}`;
   },
   async close(_deed, { page }) {
@@ -87,6 +89,19 @@ export async function act(deed: Deed, batch: readonly Deed[], acting: Acting): P
     lines.push(...told(await KINDS[one.kind](one, acting)));
   }
   return lines;
+}
+
+/** A page whose code does not end can only be closed. */
+async function within<T>(work: Promise<T>, ms: number): Promise<T> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => late.reject(new Error(`Timeout ${ms}ms exceeded`)), ms);
+  // When it ends too late, nobody waits for it.
+  work.catch(() => undefined);
+  try {
+    return await Promise.race([work, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** Code that calls a function, and leaves any other value. */

@@ -2,6 +2,7 @@ import { z } from "zod";
 
 const ACTIONS = [
   "status",
+  "doctor",
   "start",
   "stop",
   "profiles",
@@ -11,6 +12,7 @@ const ACTIONS = [
   "close",
   "navigate",
   "snapshot",
+  "text",
   "screenshot",
   "console",
   "pdf",

@@ -1,17 +1,21 @@
 import { randomUUID } from "node:crypto";
 import { mkdir } from "node:fs/promises";
-import { join } from "node:path";
 import type { Page } from "playwright-core";
+import { join } from "node:path";
 import type { FileBackend } from "../../types/run/backend.ts";
 import type { Tool, ToolContext, ToolContribution, ToolResult } from "../../types/run/tool.ts";
 import { defineTool, errorResult, textResult } from "../../tools/define.ts";
+import { wait } from "../../utils/pause.ts";
 import { shorten } from "../../utils/text/shorten.ts";
-import { wrapUntrusted } from "../../utils/text/untrusted.ts";
 import type { Browsers } from "../browsers.ts";
-import { firstLine, type OpenBrowser, type ProfileSession } from "../profile-session.ts";
+import { findBrowser } from "../chromium.ts";
+import { NO_BROWSER, type OpenBrowser, type ProfileSession } from "../profile-session.ts";
 import type { Tab } from "../tabs.ts";
 import { act, at } from "./act.ts";
 import { browserInput, flattened, type BrowserInput } from "./input.ts";
+import { reasonOf } from "./failures.ts";
+import { checkedResult, navigate, whyNotOpened } from "./navigate.ts";
+import { EXTERNAL, pageResult, titleOf, wrapped } from "./page-result.ts";
 import { snapshotOf } from "./snapshot.ts";
 
 const NAME = "browser";
@@ -19,6 +23,8 @@ const NAME = "browser";
 const MOST_IMAGE_BYTES = 4_500_000;
 const CONSOLE_LINES = 60;
 const CALL_MS = 120_000;
+/** Characters of the text of a page. */
+const MOST_TEXT = 12_000;
 
 /** The tool, while the config has it on. Guests have it only where a list of the config names it. */
 export function browserTools(browsers: Browsers): readonly ToolContribution[] {
@@ -52,7 +58,7 @@ const browserTool = (browsers: Browsers, files: FileBackend): Tool =>
         return await untilAborted(run({ input, context, session, browsers, files }), context.signal);
       } catch (error) {
         context.signal.throwIfAborted();
-        return errorResult(firstLine(error instanceof Error ? error.message : String(error)));
+        return errorResult(reasonOf(error));
       }
     },
   });
@@ -68,6 +74,7 @@ function riskOf({ action, targetUrl }: BrowserInput) {
 
 const RUNS: Readonly<Record<BrowserInput["action"], (call: Call) => Promise<ToolResult>>> = {
   status: async ({ session, browsers }) => textResult(statusOf(session, browsers)),
+  doctor: async ({ session, browsers }) => textResult(await doctorText(session, browsers)),
   profiles: async ({ browsers }) => textResult(`Profiles: ${browsers.profiles.join(", ")}.`),
   async start(call) {
     await opened(call);
@@ -78,8 +85,9 @@ const RUNS: Readonly<Record<BrowserInput["action"], (call: Call) => Promise<Tool
     return textResult("The browser is closed.");
   },
   tabs: async ({ session }) => tabsResult(session.running),
-  open: async (call) => {
-    const { context, tabs } = await opened(call);
+  async open(call) {
+    const open = await opened(call);
+    const { context, tabs } = open;
     const refused = await whyNotOpened(call);
     if (refused !== undefined) return errorResult(refused);
     // A browser begins with an empty tab.
@@ -87,11 +95,11 @@ const RUNS: Readonly<Record<BrowserInput["action"], (call: Call) => Promise<Tool
     const isEmpty = first?.page.url() === "about:blank" && second === undefined;
     const tab = isEmpty ? first : tabs.of(await context.newPage());
     tabs.focus(tab);
-    return navigate(call, tab);
+    return navigate(call, tab, open);
   },
   async navigate(call) {
     const refused = await whyNotOpened(call);
-    return refused === undefined ? navigate(call, await tabOf(call)) : errorResult(refused);
+    return refused === undefined ? navigate(call, await tabOf(call), await opened(call)) : errorResult(refused);
   },
   async focus(call) {
     const tab = await tabOf(call);
@@ -109,6 +117,11 @@ const RUNS: Readonly<Record<BrowserInput["action"], (call: Call) => Promise<Tool
     return pageResult(tab, [await snapshotOf(tab.page, call.input)]);
   },
   screenshot: async (call) => screenshot(call, await tabOf(call)),
+  async text(call) {
+    const tab = await tabOf(call);
+    const all = await tab.page.innerText("body");
+    return pageResult(tab, [shorten(all, call.input.maxChars ?? MOST_TEXT)]);
+  },
   async console(call) {
     const tab = await tabOf(call);
     return pageResult(tab, tab.lines.slice(-CONSOLE_LINES));
@@ -131,11 +144,20 @@ const RUNS: Readonly<Record<BrowserInput["action"], (call: Call) => Promise<Tool
   async act(call) {
     const tab = await tabOf(call);
     const { page } = tab;
-    const mayEvaluate = call.browsers.ports.config().evaluateEnabled;
-    const lines = await act(call.input, call.input.actions ?? [], { page, mayEvaluate });
+    const { evaluateEnabled: mayEvaluate, actionTimeoutMs: mostMs } = call.browsers.ports.config();
+    const lines = await act(call.input, call.input.actions ?? [], { page, mayEvaluate, mostMs });
+    await settled(page, call.context.signal);
     return page.isClosed() ? textResult(`Closed ${tab.id}.`) : checkedResult(call, tab, lines);
   },
 };
+
+/** Milliseconds in which a page opens what a click asks for. */
+const SETTLE_MS = 150;
+
+/** The browser tells of a new tab, a download or a crash a moment after the act that caused it. */
+async function settled(page: Page, signal: AbortSignal): Promise<void> {
+  if (!page.isClosed()) await wait(SETTLE_MS, signal);
+}
 
 const run = (call: Call): Promise<ToolResult> => RUNS[call.input.action](call);
 
@@ -150,85 +172,22 @@ async function tabOf(call: Call): Promise<Tab> {
   throw new Error(`There is no tab ${targetId ?? ""}. There are: ${tabs.all.map(({ id }) => id).join(", ")}`);
 }
 
-function statusOf({ running }: ProfileSession, browsers: Browsers): string {
-  const { headless } = browsers.ports.config();
+function statusOf({ running }: ProfileSession, { ports }: Pick<Browsers, "ports">): string {
+  const { headless } = ports.config();
   if (!running) return "The browser is not running; open starts it.";
   return `The browser is running (${headless ? "headless" : "with a window"}), ${running.tabs.all.length} tabs.`;
 }
 
-/** Only web addresses whose host the rules allow. */
-async function whyNotOpened({ input, browsers }: Pick<Call, "input" | "browsers">): Promise<string | undefined> {
-  const url = URL.parse(input.targetUrl ?? "");
-  if (url === null) return "Give targetUrl, a web address.";
-  return whyClosed(url, browsers);
+/** Whether a browser can be started, and how it is. */
+async function doctorText(session: ProfileSession, { ports }: Browsers): Promise<string> {
+  const { executablePath, evaluateEnabled } = ports.config();
+  const program = await findBrowser(executablePath, ports.env);
+  return [
+    program === undefined ? NO_BROWSER : `Program: ${program}.`,
+    statusOf(session, { ports }),
+    `JavaScript of the model (evaluate) is ${evaluateEnabled ? "on" : "off"}.`,
+  ].join("\n");
 }
-
-async function whyClosed(url: URL, { rules }: Browsers): Promise<string | undefined> {
-  if (url.href === "about:blank") return undefined;
-  if (url.protocol !== "http:" && url.protocol !== "https:")
-    return `The browser opens web addresses only, not ${url.protocol}`;
-  const checked = await rules.check(url.hostname).catch(() => ({ refused: `${url.hostname} was not found` }));
-  return "refused" in checked ? `The page was not opened: ${checked.refused} (browser.ssrfPolicy).` : undefined;
-}
-
-async function navigate(call: Call, tab: Tab): Promise<ToolResult> {
-  const { proxy } = await opened(call);
-  const before = proxy.refusals.length;
-  try {
-    await tab.page.goto(call.input.targetUrl ?? "", { waitUntil: "domcontentloaded" });
-  } catch (error) {
-    const refusal = proxy.refusals.slice(before).at(-1);
-    if (refusal) return errorResult(`The page was not opened: ${refusal.why} (browser.ssrfPolicy).`);
-    throw error;
-  }
-  return checkedResult(call, tab, []);
-}
-
-/** The page where a call has led. One that may not be open is left at once, and nothing of it is told. */
-async function checkedResult({ browsers }: Call, tab: Tab, lines: readonly string[]): Promise<ToolResult> {
-  const url = URL.parse(tab.page.url());
-  const refused = url === null ? undefined : await whyClosed(url, browsers);
-  if (refused === undefined) return pageResult(tab, lines);
-  await tab.page.goto("about:blank");
-  return errorResult(refused);
-}
-
-/** What the page says, as content of somebody else. */
-async function pageResult(tab: Tab, lines: readonly string[]): Promise<ToolResult> {
-  const { page, dialog, downloads } = tab;
-  const title = await titleOf(page);
-  tab.dialog = undefined;
-  const told = [
-    `tab: ${tab.id}`,
-    `url: ${page.url()}`,
-    ...(title === "" ? [] : [`title: ${title}`]),
-    ...(dialog === undefined ? [] : [`dialog: ${dialog}`]),
-    ...lines,
-  ];
-  const files = downloads.splice(0).map((path) => `Downloaded to ${path}.`);
-  const text = [wrapped(told.join("\n"), page.url()), ...files].join("\n");
-  return textResult(text, { tab: tab.id, url: page.url(), ...EXTERNAL });
-}
-
-/** Milliseconds for a page to tell its title; one that is busy has none. */
-const TITLE_MS = 2000;
-
-async function titleOf(page: Page): Promise<string> {
-  const title = page.title().catch(() => "");
-  const late = Promise.withResolvers<string>();
-  const timer = setTimeout(() => late.resolve(""), TITLE_MS);
-  try {
-    return await Promise.race([title, late.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-const EXTERNAL = { externalContent: { untrusted: true, source: "browser", provider: "browser", wrapped: true } };
-
-/** So that its closing marker is inside the default limit of a tool's result. */
-const wrapped = (text: string, url: string): string =>
-  wrapUntrusted(shorten(text, 15_000), { label: "Browser", from: URL.parse(url)?.origin ?? url });
 
 async function tabsResult(open: OpenBrowser | undefined): Promise<ToolResult> {
   if (!open) return textResult("The browser is not running; open starts it.");

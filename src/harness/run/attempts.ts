@@ -13,7 +13,7 @@ import type { ModelRef } from "../../types/run/model.ts";
 import type { Failure, RunResult, SideCost, Skipped } from "../../types/run/run.ts";
 import type { ApprovalDesk } from "../../types/run/tool.ts";
 import { askForBudget } from "./ask-budget.ts";
-import { askAsideIn } from "./ask-aside.ts";
+import { asidesIn } from "../aside/aside.ts";
 import { attempt, type AttemptOutcome } from "./attempt.ts";
 import type { Deadline } from "./deadline.ts";
 import type { Attempt, RunParts } from "./plan.ts";
@@ -134,7 +134,7 @@ export class Attempts {
 
   #attempt(number: number, chosen: Chosen, given: ToolSetting): Promise<AttemptOutcome> {
     const { log, steering, deps, spent } = this.#parts;
-    const setting = { ...given, askModelFor: askAsideIn(this.#parts.request(), deps, spent) };
+    const setting = { ...given, asideFor: asidesIn(this.#parts.request(), deps, spent) };
     const handle = this.#recovery.fitted(chosen.handle);
     const { provider, id } = handle.info;
     this.model = { provider, id };

@@ -6,7 +6,7 @@ import { toolSchema } from "../../tools/schema.ts";
 import type { BoundHooks } from "../../types/hook/hooks.ts";
 import type { Log } from "../../types/log.ts";
 import type { TranscriptEntry } from "../../types/session.ts";
-import type { AskAside } from "../../types/media/side-call.ts";
+import type { Aside } from "../../types/media/drawing.ts";
 import type { ApprovalDesk, Tool, ToolContext, ToolResult } from "../../types/run/tool.ts";
 import { isUnasked } from "../../types/run/unasked.ts";
 import { isFields } from "../../utils/fields.ts";
@@ -30,7 +30,7 @@ export interface ToolSetting extends Pick<ToolContext, "runId" | "sessionKey" | 
   /** UTF-16 units of one result; 50 KB when unset. */
   readonly mostChars?: number;
   /** How the tool of this name asks models; none can when unset. */
-  readonly askModelFor?: (tool: string) => AskAside;
+  readonly asideFor?: (tool: string) => Aside;
   /** Is told of a tool that does not end. */
   readonly log: Pick<Log, "warn">;
 }
@@ -114,7 +114,7 @@ export function toAgentTool(tool: Tool, setting: ToolSetting): AgentTool {
     // or changes a file that the question is about.
     executionMode: tool.hasSideEffects ? "sequential" : "parallel",
     execute: async (callId, params, given, onUpdate) => {
-      const { before, note, hooks, untrusted, askModelFor, ...rest } = setting;
+      const { before, note, hooks, untrusted, asideFor, ...rest } = setting;
       const signal = given ? AbortSignal.any([given, setting.signal]) : setting.signal;
       if (before) await unlessAborted(before(callId), signal);
       const approvals = noting(setting.approvals, callId, note);
@@ -125,7 +125,7 @@ export function toAgentTool(tool: Tool, setting: ToolSetting): AgentTool {
         signal,
         ...(hooks?.runner.has("resolve_exec_env") === true && { commandEnv: () => commandEnvFrom(hooks) }),
         untrusted: sourcesForCommands(untrusted),
-        askModel: askModelFor?.(tool.name),
+        aside: asideFor?.(tool.name),
         update: (partial: string) => onUpdate?.({ content: [{ type: "text", text: partial }], details: undefined }),
       };
       const result = await runHooked(tool, params, context, setting);

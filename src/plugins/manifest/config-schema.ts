@@ -1,8 +1,7 @@
 import { z } from "zod";
 import type { PluginManifest } from "../../types/plugin/manifest.ts";
 import { isFields } from "../../utils/fields.ts";
-import { canBeChecked } from "./schema-cost.ts";
-import { inTime } from "./slow-patterns.ts";
+import { fromJsonSchema } from "../../utils/json-schema/from-json-schema.ts";
 
 /**
  * The config schema of a manifest as a Zod schema, so that the config can be checked while the plugin is not loaded. A
@@ -27,12 +26,6 @@ export function channelKeysOf({ properties }: Readonly<Record<string, unknown>>)
   return z.looseObject(Object.fromEntries(names.map((name) => [name, z.unknown().optional()])));
 }
 
-/** The Zod schema of a JSON Schema from outside, whose checks end in time. Never throws. */
-export function schemaOf(jsonSchema: Readonly<Record<string, unknown>>): z.ZodType {
-  try {
-    if (!canBeChecked(jsonSchema)) return z.record(z.string(), z.unknown());
-    return inTime(z.fromJSONSchema(structuredClone(jsonSchema)), jsonSchema);
-  } catch {
-    return z.record(z.string(), z.unknown());
-  }
-}
+/** The Zod schema of a JSON Schema from outside, whose checks end in time; any object when it cannot be read. Never throws. */
+export const schemaOf = (jsonSchema: Readonly<Record<string, unknown>>): z.ZodType =>
+  fromJsonSchema(jsonSchema) ?? z.record(z.string(), z.unknown());

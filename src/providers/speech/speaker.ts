@@ -2,9 +2,9 @@ import type { AgentId } from "../../types/ids.ts";
 import type { Log } from "../../types/log.ts";
 import type { Speaker, Speech, SpeechAsk, SpeechLevel } from "../../types/media/speech.ts";
 import { Slots } from "../../utils/keyed-queue.ts";
+import { keepInWorkspace } from "../../utils/files/keep-in-workspace.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 import type { SpeechConfig, SpeechProvider } from "./config.ts";
-import { keepSpeech } from "./keep.ts";
 import { askService, keyVariableOf, type Sound, whyUnusable } from "./services.ts";
 
 export interface SpeakerPorts {
@@ -17,6 +17,7 @@ export interface SpeakerPorts {
 
 /** Texts that are spoken at once: each may be a program of this machine. */
 const MOST_AT_ONCE = 4;
+const FOLDER = ".openclaw/speech";
 
 /** Speaks texts with the services of the config, one after the other until one has made it. */
 export class Services implements Speaker {
@@ -62,8 +63,8 @@ export class Services implements Speaker {
     throw new Error(why.length > 0 ? why.join("; ") : "no service of messages.tts.providers can be asked");
   }
 
-  keep(speech: Speech, workspace: string): Promise<string> {
-    return keepSpeech(speech, workspace);
+  keep({ name, bytes }: Speech, workspace: string): Promise<string> {
+    return keepInWorkspace({ folder: FOLDER, name, bytes }, workspace);
   }
 
   /** The services that can be asked, the chosen one first. */

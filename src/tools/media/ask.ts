@@ -8,8 +8,6 @@ import { textResult } from "../define.ts";
 import { type ExternalSource, wrappingSize, wrapUntrusted } from "../../utils/text/untrusted.ts";
 import type { Source } from "./source.ts";
 
-/** Milliseconds for one model when the config says nothing. */
-export const MODEL_MS = 120_000;
 /** UTF-16 units of a result when the run names no limit. */
 const MOST_CHARS = 16_000;
 /** Bytes of text: any result is cut at 50 KB. */
@@ -66,7 +64,7 @@ export function answerResult(
 }
 
 /** How tools ask models. Throws with a text for the model where no model can be asked. */
-export function askerOf({ askModel }: Pick<ToolContext, "askModel">): NonNullable<ToolContext["askModel"]> {
-  if (askModel) return askModel;
+export function asideOf({ aside }: Pick<ToolContext, "aside">): NonNullable<ToolContext["aside"]> {
+  if (aside) return aside;
   throw new Error("No model can be asked here.");
 }

@@ -1,9 +1,13 @@
 import { z } from "zod";
 import { about } from "../../utils/config.ts";
 
+/** Milliseconds for one model when the config says nothing, and for one that draws. */
+export const MODEL_MS = 120_000;
+export const DRAW_MS = 180_000;
+
 const modelName = z.string().regex(/^[^/\s]+\/\S+$/, "write it as provider/model");
 
-const mediaModel = (title: string, description: string) =>
+const mediaModel = (title: string, description: string, ms = MODEL_MS) =>
   z
     .union([
       modelName.meta(about("Model", "Model, as `provider/model`.")),
@@ -18,7 +22,7 @@ const mediaModel = (title: string, description: string) =>
           .min(1000)
           .max(1_800_000)
           .optional()
-          .meta(about("Timeout", "Milliseconds for one model; 120000 when unset.")),
+          .meta(about("Timeout", `Milliseconds for one model; ${ms} when unset.`)),
       }),
     ])
     .optional()
@@ -33,6 +37,11 @@ export const mediaDefaultsShape = {
   pdfModel: mediaModel(
     "PDF model",
     "Model of the tool `pdf`. `imageModel` when unset, and the agent's own model when that is unset too.",
+  ),
+  imageGenerationModel: mediaModel(
+    "Drawing model",
+    "Model of the tool `image_generate`, which draws images and changes given ones. There is no such tool when unset.",
+    DRAW_MS,
   ),
   pdfMaxBytesMb: z
     .number()

@@ -1,10 +1,11 @@
 import type { ToolContribution } from "../../types/run/tool.ts";
+import { type DrawPorts, imageGenerateTool } from "./image-generate.ts";
 import { imageTool } from "./image.ts";
 import { pdfTool } from "./pdf/pdf.ts";
-import type { SourcePorts } from "./source.ts";
 
-/** The tools for images, documents and speech. */
-export const mediaTools = (ports: SourcePorts): readonly ToolContribution[] => [
+/** The tools for images and documents. */
+export const mediaTools = (ports: DrawPorts): readonly ToolContribution[] => [
   { name: "pdf", forRun: (scene) => pdfTool(scene, ports) },
   { name: "image", forRun: (scene) => imageTool(scene, ports) },
+  { name: "image_generate", forRun: (scene) => imageGenerateTool(scene, ports) },
 ];

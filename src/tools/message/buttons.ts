@@ -34,6 +34,10 @@ export function buttonsFor(
   return isUnique ? buttons : "Each button needs its own callback_data.";
 }
 
+/** Whether a chat takes all of these buttons. */
+export const canHave = (wanted: z.output<typeof buttonList>, limits: ButtonLimits | undefined): boolean =>
+  limits !== undefined && typeof buttonsFor(wanted, limits) !== "string";
+
 function buttonFor({ text, callback_data: data }: Wanted, { label: most, command: bytes }: ButtonLimits) {
   const label = text.trim();
   const value = (data ?? "").trim() || label;

@@ -1,6 +1,8 @@
 import { z } from "zod";
+import { isFields } from "../../utils/fields.ts";
 import { toolSchema } from "../schema.ts";
 import { buttonList } from "./buttons.ts";
+import { presentationField, shownPresentation } from "./presentation.ts";
 
 /** What the tool does, in the field's names. */
 export const ACTIONS = [
@@ -38,6 +40,8 @@ const id = z.union([z.string(), z.number()]);
 const file = z.string().optional();
 const about = (text: string) => id.optional().describe(text);
 
+const IN_PARTS = "A message in parts; each platform shows them as it can";
+
 /** Models omit unused fields, or send them empty. */
 const fields = {
   to: about("Chat, such as telegram:123, user:U1 or channel:C1; the chat of this conversation when left out"),
@@ -58,6 +62,7 @@ const fields = {
   emoji: z.string().optional().describe("Reaction"),
   remove: z.boolean().optional().describe("Takes the reaction away"),
   buttons: buttonList.describe("Buttons below the message"),
+  presentation: presentationField.describe(IN_PARTS),
   pollQuestion: z.string().optional(),
   pollOption: z.array(z.string()).max(12).optional().describe("2 to 12 answers"),
   pollMulti: z.boolean().optional().describe("Several answers may be chosen"),
@@ -69,6 +74,8 @@ const fields = {
   name: z.string().optional().describe("Name of the thread"),
   userId: about("Whom the question is about"),
   stickerId: about("Id of the sticker"),
+  // Not shown: older prompts use it.
+  dryRun: z.boolean().optional(),
 };
 type Field = keyof typeof fields;
 
@@ -76,7 +83,7 @@ const PLACE: readonly Field[] = ["to", "target", "channel", "accountId", "thread
 
 /** The fields of each action, besides those that name a chat. */
 const USES: Readonly<Record<Action, readonly Field[]>> = {
-  send: ["message", "media", "path", "filePath", "asVoice", "replyTo", "buttons"],
+  send: ["message", "media", "path", "filePath", "asVoice", "replyTo", "buttons", "presentation"],
   react: ["messageId", "emoji", "remove"],
   edit: ["messageId", "message"],
   delete: ["messageId"],
@@ -116,15 +123,17 @@ function schemasFor(actions: readonly Action[], hasButtons: boolean) {
   const input = makeInput(actions);
   const used = new Set<string>(["action", ...PLACE, ...actions.flatMap((action) => USES[action])]);
   if (!hasButtons) used.delete("buttons");
-  const shown = z.object(Object.fromEntries(Object.entries(input.shape).filter(([name]) => used.has(name))));
+  const shape = { ...input.shape, presentation: shownPresentation.describe(IN_PARTS) };
+  const shown = z.object(Object.fromEntries(Object.entries(shape).filter(([name]) => used.has(name))));
   return { input, jsonSchema: toolSchema({ input: shown }), prepare };
 }
 
-/** Takes an action by any of its names. */
+/** Takes an action by any of its names, and the text of a file by its other name. */
 function prepare(args: unknown): unknown {
-  if (typeof args !== "object" || args === null || !("action" in args) || typeof args.action !== "string") return args;
-  const action = Object.hasOwn(ALIASES, args.action) ? ALIASES[args.action] : args.action;
-  return { ...args, action };
+  if (!isFields(args)) return args;
+  const { action: named, message = args["caption"], ...rest } = args;
+  const action = typeof named === "string" && Object.hasOwn(ALIASES, named) ? ALIASES[named] : named;
+  return { ...rest, ...(named !== undefined && { action }), ...(message !== undefined && { message }) };
 }
 
 /** A value that a model gave; undefined for an empty one. */

@@ -1,4 +1,5 @@
-import { defineTool, errorResult } from "../define.ts";
+import { defineTool, errorResult, textResult } from "../define.ts";
+import type { Peer } from "../../types/chat/message.ts";
 import type { ToolContext, Tool, ToolResult } from "../../types/run/tool.ts";
 import type { Risk } from "../../types/run/untrusted.ts";
 import { shorten } from "../../utils/text/shorten.ts";
@@ -53,6 +54,12 @@ function offeredIn({ scene, acts, settings }: MessageToolOptions): readonly Acti
   });
 }
 
+/** What a call would do. */
+function dryResult({ action }: Input, to: Peer, options: MessageToolOptions): ToolResult {
+  if (!mayReach(to, options)) return errorResult(refusalFor(to, options.scene.peer));
+  return textResult(`Nothing was done, as dryRun asks: ${action} would go to ${nameOf(to)}.`, { dryRun: true });
+}
+
 async function run(
   input: Input,
   options: MessageToolOptions,
@@ -60,6 +67,7 @@ async function run(
 ): Promise<ToolResult> {
   const { action } = input;
   const to = targetOf(input, options);
+  if (input.dryRun === true) return dryResult(input, to, options);
   if (isChatAction(action)) return CHAT_ACTIONS[action].run(input, to, options);
   if (!mayReach(to, options)) return errorResult(refusalFor(to, options.scene.peer));
   return action === "send" ? send(input, to, { ...options, ...more }) : change(input, to, options);

@@ -8,6 +8,7 @@ import { buttonsFor } from "./buttons.ts";
 import { given, type Input } from "./fields.ts";
 import { callKeyPrefix, nameOf, postedResult } from "./message-result.ts";
 import type { MessageToolOptions } from "./place.ts";
+import { presented } from "./presentation.ts";
 
 interface SendSetting extends MessageToolOptions {
   readonly calls: Calls;
@@ -72,14 +73,21 @@ function contentOf(
   input: Input,
   { limits, hosts }: { limits: ButtonLimits | undefined; hosts: readonly string[] | undefined },
 ): Content | string {
-  const { message = "" } = input;
   const media = filesOf(input);
+  const { message, buttons: wanted } = shownBy(input, media.length > 0 ? undefined : limits);
   if (message.trim() === "" && media.length === 0) return "There is nothing to send: give message or media.";
   if (closedAddress(media, hosts) !== undefined) return NO_FETCH;
-  const buttons = buttonsFor(input.buttons, limits);
+  const buttons = buttonsFor(wanted, limits);
   if (typeof buttons === "string") return `Nothing was sent. ${buttons}`;
   const isMixed = buttons.length > 0 && (message.trim() === "" || media.length > 0);
   return isMixed ? "Nothing was sent. Buttons need a message, and go without files." : { message, media, buttons };
+}
+
+/** The text and the buttons, those of a presentation among them. A message with files has no buttons, so that its choices are lines. */
+function shownBy({ message = "", buttons = [], presentation }: Input, limits: ButtonLimits | undefined) {
+  if (!presentation) return { message, buttons };
+  const parts = presented(presentation, message, limits);
+  return { message: parts.message, buttons: [...parts.buttons, ...buttons] };
 }
 
 function filesOf({ media = [], path, filePath }: Input): readonly string[] {

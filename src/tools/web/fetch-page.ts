@@ -25,6 +25,7 @@ export interface FetchedPage extends PageText {
   readonly fetchedAt: number;
   /** The answer had more bytes than are read. */
   readonly isShort: boolean;
+  readonly retryAfter?: string;
 }
 
 /** Why there is no page, as a sentence for the model. */
@@ -93,8 +94,7 @@ async function pageOf(answer: WebAnswer, wish: PageWish, settings: WebFetchSetti
   const { status, headers, url, bytes, isCut } = answer;
   const contentType = headers.get("content-type") ?? "";
   const kind = kindOf(contentType);
-  if (kind === undefined)
-    return { why: `The page has no text: its type is ${contentType.slice(0, 100)} (status ${status}).` };
+  if (kind === undefined) return { why: noTextWhy(contentType, status) };
   const charset = /charset\s*=\s*"?([\w-]{1,40})/i.exec(contentType)?.[1];
   const read = await readInThread({
     kind,
@@ -106,8 +106,29 @@ async function pageOf(answer: WebAnswer, wish: PageWish, settings: WebFetchSetti
     most: status >= 400 ? Math.min(wish.most, MOST_OF_ERROR) : wish.most,
   });
   if ("failed" in read) return { why: `The page could not be read: ${read.failed}.` };
-  if ("noText" in read) return { why: `The page has no text, although its type is ${contentType.slice(0, 100)}.` };
-  return { ...read, finalUrl: url.href, status, contentType, fetchedAt: Date.now(), isShort: isCut };
+  if ("noText" in read)
+    return {
+      why: `The page has no text${contentType === "" ? "" : `, although its type is ${contentType.slice(0, 100)}`}.`,
+    };
+  return { ...read, finalUrl: url.href, status, contentType, fetchedAt: Date.now(), isShort: isCut, ...waitIn(answer) };
+}
+
+/** Tools that read what this one does not. */
+const OTHER_TOOLS: readonly (readonly [RegExp, string])[] = [
+  [/^application\/pdf\b/i, "The tool pdf reads such files."],
+  [/^image\//i, "The tool image looks at such files."],
+];
+
+function noTextWhy(contentType: string, status: number): string {
+  const other = OTHER_TOOLS.find(([types]) => types.test(contentType))?.[1];
+  const why = `The page has no text: its type is ${contentType.slice(0, 100)} (status ${status}).`;
+  return other === undefined ? why : `${why} ${other}`;
+}
+
+/** When the server wants to be asked again, in its own short words. */
+function waitIn({ status, headers }: WebAnswer): Pick<FetchedPage, "retryAfter"> {
+  const after = headers.get("retry-after") ?? "";
+  return (status === 429 || status === 503) && /^[\w ,:+-]{1,40}$/.test(after) ? { retryAfter: after } : {};
 }
 
 const KINDS: ReadonlyMap<string, PageKind> = new Map([
@@ -118,8 +139,8 @@ const KINDS: ReadonlyMap<string, PageKind> = new Map([
   ["application/json", "json"],
   ["application/xml", "text"],
   ["application/javascript", "text"],
-  // A server that names no type usually sends text; what is none is found when it is read.
-  ["", "text"],
+  // What is no text is found when it is read.
+  ["", "unnamed"],
 ]);
 
 /** What an answer of that type holds; undefined when that is no text. */

@@ -104,7 +104,9 @@ function resultOf(
   const head = [
     `url: ${finalUrl.slice(0, 500)}`,
     `status: ${status}`,
+    ...(page.retryAfter === undefined ? [] : [`retry-after: ${page.retryAfter}`]),
     ...(title === "" ? [] : [`title: ${title}`]),
+    ...(page.leadsTo === undefined ? [] : [`the page leads on to: ${page.leadsTo.slice(0, 500)}`]),
     ...(truncated ? ["[there is more of the page than this]"] : []),
     "",
   ];

@@ -1,6 +1,6 @@
 import type { ModelRef } from "../run/model.ts";
 
-/** The models that look at images and documents in place of the agent's own, and the limits of documents. */
+/** The models that look at images and documents, or draw, in place of the agent's own, and the limits of documents. */
 export interface MediaSettings {
   /** Longest side in pixels of an image that a model is shown; 1,200 when unset. */
   readonly imageMaxSide?: number;
@@ -8,6 +8,8 @@ export interface MediaSettings {
   readonly image?: MediaModels;
   /** Those for images, or else the run's own, when unset. */
   readonly pdf?: MediaModels;
+  /** There is no tool `image_generate` when unset. */
+  readonly draw?: MediaModels;
   readonly pdfMaxBytes: number;
   readonly pdfMaxPages: number;
 }

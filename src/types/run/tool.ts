@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import type { ChatScene } from "../chat/send.ts";
 import type { AgentId, RunId, SessionKey } from "../ids.ts";
-import type { AskAside } from "../media/side-call.ts";
+import type { Aside } from "../media/drawing.ts";
 import type { AgentSettings } from "../settings.ts";
 import type { Backends, BoundFile, ExecBackend } from "./backend.ts";
 import type { ImageContent, ModelRef, TextContent } from "./model.ts";
@@ -79,8 +79,8 @@ export interface ToolContext {
   update(partial: string): void;
   /** What untrusted content the conversation has read, where commands are to be asked about because of it. */
   readonly untrusted?: (() => Promise<readonly UntrustedSource[]>) | undefined;
-  /** Asks a model outside of the conversation; unset where no model can be asked. */
-  readonly askModel?: AskAside | undefined;
+  /** How models are asked outside of the conversation; unset where none can be asked. */
+  readonly aside?: Aside | undefined;
   /** Variables that plugins add to the environment of a command; none when unset. */
   commandEnv?(): Promise<Readonly<Record<string, string>>>;
 }

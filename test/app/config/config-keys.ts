@@ -791,6 +791,15 @@ export const NAMED: readonly (readonly [file: string, title: string, keys: reado
     ],
   ],
   [
+    "test/walk/media/draw.test.ts",
+    "come as pictures to the chat, by the next model when the first is late, and their cost is in every report",
+    [
+      "agents.defaults.imageGenerationModel.primary",
+      "agents.defaults.imageGenerationModel.fallbacks",
+      "agents.defaults.imageGenerationModel.timeoutMs",
+    ],
+  ],
+  [
     "test/walk/media/media-tools.test.ts",
     "a document is read by its own models, as far as the config allows",
     [

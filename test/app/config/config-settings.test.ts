@@ -37,6 +37,7 @@ describe("agent settings", () => {
         defaults: {
           imageModel: { primary: "a/b/c", fallbacks: ["d/e"], timeoutMs: 5000 },
           pdfModel: { primary: "f/g", timeoutMs: 6000 },
+          imageGenerationModel: "h/i",
           imageMaxDimensionPx: 800,
         },
       },
@@ -51,6 +52,7 @@ describe("agent settings", () => {
         timeoutMs: 5000,
       },
       pdf: { models: [{ provider: "f", id: "g" }], timeoutMs: 6000 },
+      draw: { models: [{ provider: "h", id: "i" }] },
       pdfMaxBytes: 10_485_760,
       pdfMaxPages: 20,
     });

@@ -59,6 +59,13 @@ fileToolContract({
   onPlain: /is no PDF file/,
   refuses: ["deep", "binary", "latin1", "holes", "text-and-holes"],
 });
+fileToolContract({
+  name: "image_generate",
+  valid: { prompt: "a cat" },
+  at: (path) => ({ prompt: "a cat", image: path }),
+  onPlain: /is no image|No model can be asked/,
+  refuses: ["deep", "binary", "latin1", "holes", "text-and-holes"],
+});
 toolContract({ name: "web_search", valid: { query: "weather" } });
 toolContract({ name: "web_fetch", valid: { url: "http://127.0.0.1:1/" } });
 toolContract({ name: "exec", valid: { command: "touch made" } });

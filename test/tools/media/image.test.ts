@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { mediaTools } from "../../../src/tools/media/media-tools.ts";
 import { webFetchConfig } from "../../../src/tools/web/config.ts";
+import { keepInWorkspace } from "../../../src/utils/files/keep-in-workspace.ts";
 import { createTools } from "../../kit/create-tools.ts";
 import { png } from "../../kit/pictures.ts";
 import { agentSettings, noRules } from "../../kit/tools.ts";
@@ -43,7 +44,7 @@ describe("the tool image", () => {
       rules: noRules,
       rights: "owner",
       deniedPaths: [],
-      own: mediaTools({ web: () => webFetchConfig.parse({}), mediaDir: kit.received }),
+      own: mediaTools({ web: () => webFetchConfig.parse({}), mediaDir: kit.received, keep: keepInWorkspace }),
     });
     expect(without.map(({ name }) => name)).not.toContain("image");
     expect(kit.tools().map(({ name }) => name)).toContain("image");

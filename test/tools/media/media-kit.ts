@@ -9,7 +9,10 @@ import type { AskedModel, SideAnswer, SidePart, SideQuestion } from "../../../sr
 import type { MediaSettings } from "../../../src/types/media/settings.ts";
 import type { ModelRef } from "../../../src/types/run/model.ts";
 import type { ToolResult } from "../../../src/types/run/tool.ts";
+import type { Drawing, DrawQuestion } from "../../../src/types/media/drawing.ts";
+import { keepInWorkspace } from "../../../src/utils/files/keep-in-workspace.ts";
 import { createTools } from "../../kit/create-tools.ts";
+import { png } from "../../kit/pictures.ts";
 import { agentSettings, noRules, textOf, toolContext } from "../../kit/tools.ts";
 
 export const EYES: ModelRef = { provider: "eyes", id: "eyes-1" };
@@ -26,11 +29,15 @@ export interface Given {
   readonly fetch?: object;
   /** The run has no tool `web_fetch`. */
   readonly offline?: boolean;
+  /** False: the config names no model that draws. */
+  readonly draws?: boolean;
   readonly mostChars?: number;
   readonly signal?: AbortSignal;
   /** The model that is asked. */
   readonly model?: AskedModel;
   readonly answer?: Partial<SideAnswer>;
+  /** What a model draws; a small image when unset. */
+  drawing?(question: DrawQuestion): Promise<Partial<Drawing>>;
 }
 
 export interface MediaKit {
@@ -40,6 +47,7 @@ export interface MediaKit {
   /** What models were asked, and shown. */
   readonly questions: SideQuestion[];
   readonly shown: SidePart[];
+  readonly drawings: DrawQuestion[];
   tools(given?: Given): ReturnType<typeof createTools>;
   call(name: string, input: object, given?: Given): Promise<{ readonly result: ToolResult; readonly said: string }>;
   close(): void;
@@ -55,15 +63,22 @@ export function openMediaKit(): MediaKit {
     received,
     questions: [],
     shown: [],
+    drawings: [],
     tools(given = {}) {
       const fetch = () => webFetchConfig.parse(given.fetch ?? { ssrfPolicy: { allowedHostnames: ["127.0.0.1"] } });
       const own = [
         ...(given.offline === true ? [] : [{ name: "web_fetch", forRun: () => new WebFetch(fetch).tool() }]),
-        ...mediaTools({ web: fetch, mediaDir: received }),
+        ...mediaTools({ web: fetch, mediaDir: received, keep: keepInWorkspace }),
       ];
       const settings = {
         ...agentSettings(workspace),
-        media: { image: { models: [EYES] }, pdfMaxBytes: 1_000_000, pdfMaxPages: 5, ...given.media },
+        media: {
+          image: { models: [EYES] },
+          ...(given.draws !== false && { draw: { models: [EYES] } }),
+          pdfMaxBytes: 1_000_000,
+          pdfMaxPages: 5,
+          ...given.media,
+        },
         ...(given.allowedModels && { allowedModels: given.allowedModels }),
       };
       return createTools({
@@ -81,12 +96,19 @@ export function openMediaKit(): MediaKit {
       const result = await runTool(tool, input, {
         ...toolContext(workspace, { ...(given.signal && { signal: given.signal }) }),
         mostChars: given.mostChars,
-        async askModel(question) {
-          kit.questions.push(question);
-          const parts = await question.show(given.model ?? SEEING);
-          if ("why" in parts) throw new Error(parts.why);
-          kit.shown.push(...parts);
-          return { text: "A cat.", model: EYES, isCut: false, ...given.answer };
+        aside: {
+          async ask(question) {
+            kit.questions.push(question);
+            const parts = await question.show(given.model ?? SEEING);
+            if ("why" in parts) throw new Error(parts.why);
+            kit.shown.push(...parts);
+            return { text: "A cat.", model: EYES, isCut: false, ...given.answer };
+          },
+          async draw(question) {
+            kit.drawings.push(question);
+            const images = [{ bytes: png(2, 2), mime: "image/png", ending: "png" }];
+            return { images, model: EYES, leftOut: [], ...(await given.drawing?.(question)) };
+          },
         },
       });
       return { result, said: textOf(result) };

@@ -139,7 +139,7 @@ test("a pattern of a plugin's tool that takes for ever on the model's arguments 
   );
   expect((await home.run(["agent", "--message", "good"])).stdout).toContain("done: found aaa");
   expect((await home.run(["agent", "--message", "bad"])).stdout).toContain(
-    "done: The arguments for name_find do not fit. name takes too long to check with the pattern ^(a+)+$ of the plugin.",
+    "done: The arguments for name_find do not fit. name takes too long to check with the pattern ^(a+)+$ of its schema.",
   );
 });
 

@@ -2,9 +2,9 @@ import type { z } from "zod";
 import { hasOwnerRights } from "../../../types/run/principal.ts";
 import type { Tool, ToolContribution, ToolResult, ToolScene } from "../../../types/run/tool.ts";
 import { isFields, type Fields } from "../../../utils/fields.ts";
+import { hasPatterns, slowPattern } from "../../../utils/json-schema/slow-patterns.ts";
 import { asJson } from "../../../utils/text/as-json.ts";
 import { schemaOf } from "../../manifest/config-schema.ts";
-import { hasPatterns, slowPattern } from "../../manifest/slow-patterns.ts";
 import { functionOf, methodIn, nameIn, objectOf, textIn, textsIn } from "../foreign.ts";
 import type { PluginScope } from "../scope.ts";
 

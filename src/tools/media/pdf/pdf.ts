@@ -2,7 +2,8 @@ import { z } from "zod";
 import type { AskedModel, NotAsked, SidePart } from "../../../types/media/side-call.ts";
 import type { Tool, ToolContext, ToolResult, ToolScene } from "../../../types/run/tool.ts";
 import { defineTool } from "../../define.ts";
-import { answerResult, askerOf, MODEL_MS, modelsFor } from "../ask.ts";
+import { MODEL_MS } from "../config.ts";
+import { answerResult, asideOf, modelsFor } from "../ask.ts";
 import { fetchesFrom, readSource, type Source, type SourcePorts } from "../source.ts";
 import { openDocument, type OpenDocument } from "./document.ts";
 import { pageNumbers } from "./page-numbers.ts";
@@ -66,7 +67,7 @@ async function run(wanted: Input, context: ToolContext, parts: Parts): Promise<T
   for (const source of sources) documents.push(await openDocument(source, { pages, mostPages }));
   context.signal.throwIfAborted();
   const show = (model: AskedModel) => partsFor(model, documents, wanted.prompt);
-  const answer = await askerOf(context)(
+  const answer = await asideOf(context).ask(
     { models, system: SYSTEM, show, timeoutMs: configured?.timeoutMs ?? MODEL_MS },
     context.signal,
   );

@@ -3,10 +3,22 @@ import { TextDecoder } from "node:util";
 /** Bytes in which a page names its encoding. */
 const META_BYTES = 4096;
 
-/** Text of bytes: by its byte order mark, else by the header, else by what the page says, else UTF-8. Never throws. */
+/**
+ * Text of bytes: by its byte order mark, else by the header, else by what the page says, else UTF-8 where it is that, else Windows-1252,
+ * as browsers do. Never throws.
+ */
 export function decoded(bytes: Uint8Array, charset: string | undefined): string {
-  const label = markOf(bytes) ?? charset ?? metaOf(bytes) ?? "utf-8";
-  return decoderOf(label).decode(bytes);
+  const label = markOf(bytes) ?? charset ?? metaOf(bytes);
+  return label === undefined ? undeclared(bytes) : decoderOf(label).decode(bytes);
+}
+
+function undeclared(bytes: Uint8Array): string {
+  try {
+    // The last character may be cut.
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes, { stream: true });
+  } catch {
+    return new TextDecoder("windows-1252").decode(bytes);
+  }
 }
 
 function decoderOf(label: string): TextDecoder {

@@ -1,5 +1,5 @@
-/** What the body of an answer is. */
-export type PageKind = "html" | "markdown" | "json" | "text";
+/** What the body of an answer is; `unnamed` where the server does not say it. */
+export type PageKind = "html" | "markdown" | "json" | "text" | "unnamed";
 
 /** An answer from which text is to be taken. */
 export interface PageJob {
@@ -24,6 +24,8 @@ export interface PageText {
   readonly isCut: boolean;
   /** UTF-16 units of the answer. */
   readonly rawLength: number;
+  /** The address to which the page sends its readers on by itself; unset when it does not. */
+  readonly leadsTo?: string;
   /** Why the text may be less than the page shows; undefined when nothing speaks for that. */
   readonly doubt?: "scripts" | "hidden";
 }

@@ -16,13 +16,15 @@ export function readPage(job: PageJob): PageText | NoText {
   const raw = decoded(job.bytes, job.charset);
   if (raw.includes("\0")) return { noText: true };
   const rawLength = raw.length;
-  if (job.kind === "html") return { ...pageOf(raw, job), rawLength };
+  if (job.kind === "html" || (job.kind === "unnamed" && HTML.test(raw))) return { ...pageOf(raw, job), rawLength };
   const plain = { title: "", rawLength };
   if (job.kind === "json") return { ...plain, extractor: "json", ...shown(indented(raw), job.most) };
   if (job.kind === "markdown")
     return { ...plain, extractor: "server-markdown", ...shown(withoutHtmlComments(raw), job.most) };
   return { ...plain, extractor: "text", ...shown(raw, job.most) };
 }
+
+const HTML = /^\s*(?:<!--[^]{0,500}?-->\s*)?<(?:!doctype\s+html|html|head|body)\b/i;
 
 /** Lines end with a line feed alone, and invisible characters are gone. */
 function shown(text: string, most: number): { text: string; isCut: boolean } {
@@ -67,6 +69,7 @@ function pageOf(raw: string, { url, mode, readability, most }: PageJob): Omit<Pa
     title: visibleText(article.title).replaceAll(/\s+/g, " ").trim().slice(0, 300),
     extractor: article.isReadable ? "readability" : "plain",
     isCut: isCut || isPruned || markup.isCut,
+    ...(markup.leadsTo !== undefined && { leadsTo: markup.leadsTo }),
     ...doubtAbout(markup, text),
   };
 }

@@ -11,6 +11,8 @@ export interface VisibleMarkup {
   /** Characters of text that the page hides. */
   readonly hidden: number;
   readonly scripts: number;
+  /** The address to which the page sends its readers on by itself; unset when it does not. */
+  readonly leadsTo?: string;
   /** There was more than `most`. */
   readonly isCut: boolean;
 }
@@ -27,7 +29,7 @@ interface Wish {
 /** Elements that have no text for a reader. */
 const DROPPED = new Set(
   (
-    "head style svg canvas iframe object embed audio video map select datalist textarea " +
+    "head title style svg canvas iframe object embed audio video map select datalist textarea " +
     "input frame frameset noembed noframes applet portal"
   ).split(" "),
 );
@@ -41,6 +43,8 @@ const MOST_ALT = 80;
 /** Nested deeper, elements only count for their text. */
 const MOST_DEPTH = 150;
 const PART = 16 * 1024;
+/** `5; url=/there`, as `http-equiv="refresh"` has it. */
+const REFRESH = /^\s*[\d.]{1,9}\s*[;,]\s*(?:url\s*=\s*)?["']?([^"']{1,2000})/i;
 
 /** Leaves out of a page what nobody sees of it. */
 export function visibleMarkup(page: string, wish: Wish): VisibleMarkup {
@@ -72,6 +76,8 @@ class Reader {
   #skipFrom: number | undefined;
   #isSkipHidden = false;
   #title = "";
+  #isTitled = false;
+  #leadsTo: string | undefined;
   #counts = { shown: 0, hidden: 0, scripts: 0 };
 
   constructor(wish: Wish, rules: StyleRules) {
@@ -85,13 +91,19 @@ class Reader {
   }
 
   onopentag(name: string, attributes: Readonly<Record<string, string>>): void {
-    if (name === "script") this.#counts.scripts += 1;
-    if (name === "base" && attributes["href"] !== undefined)
-      this.#base = this.#absolute(attributes["href"]) ?? this.#base;
+    this.#note(name, attributes);
     const isLeft = this.#skipFrom !== undefined || this.isFull || this.#isLeftOut(name, attributes);
     const isWritten = !isLeft && this.#open.length < MOST_DEPTH && !STRUCTURE.has(name);
     this.#open.push({ name, isWritten });
     if (isWritten) this.#write(`<${name}${this.#attributes(name, attributes)}>`);
+  }
+
+  /** What elements without a text say of the page. */
+  #note(name: string, { href, content, "http-equiv": directive = "" }: Readonly<Record<string, string>>): void {
+    if (name === "script") this.#counts.scripts += 1;
+    if (name === "base" && href !== undefined) this.#base = this.#absolute(href) ?? this.#base;
+    if (name === "meta" && directive.trim().toLowerCase() === "refresh")
+      this.#leadsTo ??= this.#absolute(REFRESH.exec(content ?? "")?.[1]);
   }
 
   /** Notes where the part begins that is left out. */
@@ -106,8 +118,7 @@ class Reader {
 
   ontext(text: string): void {
     const within = this.#open.at(-1)?.name;
-    if (within === "title" && this.#title.length < 1000 && this.#open.some(({ name }) => name === "head"))
-      this.#title += text;
+    if (within === "title" && this.#isTitle) this.#title += text;
     if (this.#skipFrom !== undefined) {
       if (this.#isSkipHidden) this.#counts.hidden += text.trim().length;
       return;
@@ -118,15 +129,28 @@ class Reader {
     this.#write(escaped(kept));
   }
 
+  /** The first title of the page; a picture has titles of its own. */
+  get #isTitle(): boolean {
+    return !this.#isTitled && this.#title.length < 1000 && !this.#open.some(({ name }) => name === "svg");
+  }
+
   onclosetag(): void {
     const closed = this.#open.pop();
+    if (closed?.name === "title" && this.#title !== "") this.#isTitled = true;
     if (this.#skipFrom === this.#open.length) this.#skipFrom = undefined;
     if (closed?.isWritten === true && !VOID.has(closed.name)) this.#parts.push(`</${closed.name}>`);
   }
 
   result(): VisibleMarkup {
     const title = this.#title.replaceAll(/\s+/g, " ").trim();
-    return { html: this.#parts.join(""), title, ...this.#counts, isCut: this.isFull };
+    const leadsTo = this.#leadsTo;
+    return {
+      html: this.#parts.join(""),
+      title,
+      ...this.#counts,
+      isCut: this.isFull,
+      ...(leadsTo !== undefined && { leadsTo }),
+    };
   }
 
   #write(part: string): void {

@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { isFields, type Fields } from "../../utils/fields.ts";
+import { isFields, type Fields } from "../fields.ts";
 import { runWithin } from "./run-within.ts";
-import { errorText } from "../../utils/text/error-text.ts";
-import { shorten } from "../../utils/text/shorten.ts";
+import { errorText } from "../text/error-text.ts";
+import { shorten } from "../text/shorten.ts";
 import { canBeChecked } from "./schema-cost.ts";
 import { sameValue } from "./schema-parts.ts";
 
@@ -61,9 +61,9 @@ function slowOne(jsonSchema: Fields, value: unknown): { readonly path?: Property
   for (const { path, pattern, text } of searchesIn(jsonSchema, value, () => performance.now() >= until)) {
     if (runWithin(SEARCH_MS, () => search({ pattern, text })).kind === "done") continue;
     const shown = shorten(pattern, MOST_SHOWN);
-    return { path: [...path], message: `takes too long to check with the pattern ${shown} of the plugin` };
+    return { path: [...path], message: `takes too long to check with the pattern ${shown} of its schema` };
   }
-  return { message: "takes too long to check with the plugin's schema" };
+  return { message: "takes too long to check with its schema" };
 }
 
 function search({ pattern, text }: Pick<Search, "pattern" | "text">): boolean {

@@ -1,4 +1,4 @@
-import { isFields, type Fields } from "../../utils/fields.ts";
+import { isFields, type Fields } from "../fields.ts";
 import { sameValue } from "./schema-parts.ts";
 
 /** Schemas in one JSON Schema, and schemas that one value is checked with. */

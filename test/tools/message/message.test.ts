@@ -1,15 +1,15 @@
 import fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
-import { ACTIONS } from "../../src/tools/message/fields.ts";
-import { messageTool } from "../../src/tools/message/message.ts";
-import { runTool } from "../../src/tools/run.ts";
-import { toolSchema } from "../../src/tools/schema.ts";
-import { accountId, channelId } from "../../src/types/ids.ts";
-import type { Peer } from "../../src/types/chat/message.ts";
-import type { ChatActions } from "../../src/types/chat/channel.ts";
-import type { ChatActs, ChatPost, ChatScene, Posted } from "../../src/types/chat/send.ts";
-import type { MessageToolSettings } from "../../src/types/settings.ts";
-import { textOf, toolContext } from "../kit/tools.ts";
+import { ACTIONS } from "../../../src/tools/message/fields.ts";
+import { messageTool } from "../../../src/tools/message/message.ts";
+import { runTool } from "../../../src/tools/run.ts";
+import { toolSchema } from "../../../src/tools/schema.ts";
+import { accountId, channelId } from "../../../src/types/ids.ts";
+import type { Peer } from "../../../src/types/chat/message.ts";
+import type { ChatActions } from "../../../src/types/chat/channel.ts";
+import type { ChatActs, ChatPost, ChatScene, Posted } from "../../../src/types/chat/send.ts";
+import type { MessageToolSettings } from "../../../src/types/settings.ts";
+import { textOf, toolContext } from "../../kit/tools.ts";
 
 const home: Peer = {
   channel: channelId("telegram"),
@@ -81,6 +81,24 @@ beforeEach(() => {
 });
 
 describe("the message tool", () => {
+  it("does nothing on a dry run, and says what it would do", async () => {
+    for (const input of [{ message: "hi" }, { action: "poll", pollQuestion: "?", pollOption: ["a", "b"] }])
+      expect(textOf(await call({ ...input, dryRun: true }))).toMatch(
+        /^Nothing was done, as dryRun asks: (?:send|poll) would/,
+      );
+    expect(textOf(await call({ message: "hi", to: "2", dryRun: true }))).toContain("may write to its own chat only");
+    expect(posts).toEqual([]);
+    expect(asked).toEqual([]);
+  });
+
+  it("takes the text of a file by its other name, and keeps a text that is there", async () => {
+    const tool = make();
+    const given = (args: object) => call(tool.prepare?.(args) as Record<string, unknown>, tool);
+    await given({ action: "send", caption: "A cat", media: "a.png" });
+    await given({ action: "sendAttachment", caption: "no", message: "yes", media: "a.png" });
+    expect(posts.map(({ message }) => message)).toEqual(["A cat", "yes"]);
+  });
+
   it("calls a message to another chat risky, and one to its own not", async () => {
     const riskOf = async (to: string) => make().riskOf?.({ message: "a", to }, { workspace: "/work" });
     expect(await riskOf("telegram:999")).toEqual({

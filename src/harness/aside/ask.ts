@@ -6,14 +6,13 @@ import type { ModelHandle, Models } from "../../providers/catalog.ts";
 import { classifyFailure } from "../../providers/failure.ts";
 import { policyFor } from "../../providers/quirks.ts";
 import type { ImageContent, ModelInfo, ModelRef, TextContent } from "../../types/run/model.ts";
-import { modelName } from "../../types/run/model.ts";
 import { type CallOrigin, originOf } from "../../types/run/model-meter.ts";
-import type { FailureOfKey } from "../../types/auth.ts";
 import type { SideCost } from "../../types/run/run.ts";
 import type { AskAside, NotAsked, SideAnswer, SidePart, SideQuestion } from "../../types/media/side-call.ts";
 import { hasTokens } from "../../types/run/usage.ts";
 import { maxSideIn } from "../context/images.ts";
 import type { RunDeps, RunRequest } from "../request.ts";
+import { askInTurn, type Failed } from "./keys.ts";
 
 /** Milliseconds of silence after which a call has stalled when the config says nothing. */
 const IDLE_MS = 120_000;
@@ -53,51 +52,18 @@ interface AsideParts {
   spent(cost: SideCost): void;
 }
 
-interface Failed extends NotAsked {
-  /** The model was asked, and failed. */
-  readonly failure?: FailureOfKey;
-}
-
 /** Asks the models in turn, each with its keys. Rejects with what each of them said when none answers. */
-async function askAside(question: SideQuestion, parts: AsideParts, signal: AbortSignal): Promise<SideAnswer> {
-  const failures: string[] = [];
-  for (const ref of question.models ?? parts.candidates) {
-    const said = await askWithKeys(ref, { question, parts, signal });
-    if ("text" in said) return said;
-    signal.throwIfAborted();
-    failures.push(`${modelName(ref)}: ${said.why}`);
-  }
-  throw new Error(failures.length === 0 ? "No model is configured that could be asked." : failures.join("\n"));
-}
+const askAside = (question: SideQuestion, parts: AsideParts, signal: AbortSignal): Promise<SideAnswer> =>
+  askInTurn(question.models ?? parts.candidates, {
+    models: parts.models,
+    signal,
+    ask: (handle) => ask(handle, { question, parts, signal }),
+  });
 
 interface Asking {
   readonly question: SideQuestion;
   readonly parts: AsideParts;
   readonly signal: AbortSignal;
-}
-
-/** A failed key is cooling down, so `find` gives the next one. */
-async function askWithKeys(ref: ModelRef, asking: Asking): Promise<SideAnswer | Failed> {
-  const { models } = asking.parts;
-  const tried = new Set<string>();
-  let last: Failed | undefined;
-  for (;;) {
-    const handle = await models.find(ref);
-    if ("missing" in handle) return last ?? { why: handle.missing };
-    if (tried.has(handle.profile.id)) return last ?? { why: "it gave no answer" };
-    tried.add(handle.profile.id);
-    const said = await ask(handle, asking);
-    if ("text" in said) {
-      models.keys.succeeded(handle.info, handle.profile.id);
-      return said;
-    }
-    if (!said.failure) {
-      models.keys.released(handle.info, handle.profile.id);
-      return said;
-    }
-    models.keys.failed(handle.info, handle.profile.id, said.failure);
-    last = said;
-  }
 }
 
 async function ask(handle: ModelHandle, { question, parts, signal }: Asking): Promise<SideAnswer | Failed> {

@@ -1,4 +1,4 @@
-import { isFields, type Fields } from "../../utils/fields.ts";
+import { isFields, type Fields } from "../fields.ts";
 
 /** Keywords whose schemas apply to the same value as the schema that has them. */
 const LISTS = ["allOf", "anyOf", "oneOf"];

@@ -1,0 +1,44 @@
+import type { Page } from "playwright-core";
+import { textResult } from "../../tools/define.ts";
+import type { ToolResult } from "../../types/run/tool.ts";
+import { shorten } from "../../utils/text/shorten.ts";
+import { wrapUntrusted } from "../../utils/text/untrusted.ts";
+import type { Tab } from "../tabs.ts";
+
+/** What the page says, and what became of tabs meanwhile, as content of somebody else. */
+export async function pageResult(tab: Tab, lines: readonly string[]): Promise<ToolResult> {
+  const { page, dialog, downloads } = tab;
+  const title = await titleOf(page);
+  tab.dialog = undefined;
+  const told = [
+    `tab: ${tab.id}`,
+    `url: ${page.url()}`,
+    ...(title === "" ? [] : [`title: ${title}`]),
+    ...(dialog === undefined ? [] : [`dialog: ${dialog}`]),
+    ...tab.news(),
+    ...lines,
+  ];
+  const files = downloads.splice(0).map((path) => `Downloaded to ${path}.`);
+  const text = [wrapped(told.join("\n"), page.url()), ...files].join("\n");
+  return textResult(text, { tab: tab.id, url: page.url(), ...EXTERNAL });
+}
+
+/** Milliseconds for a page to tell its title; one that is busy has none. */
+const TITLE_MS = 2000;
+
+export async function titleOf(page: Page): Promise<string> {
+  const title = page.title().catch(() => "");
+  const late = Promise.withResolvers<string>();
+  const timer = setTimeout(() => late.resolve(""), TITLE_MS);
+  try {
+    return await Promise.race([title, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+export const EXTERNAL = { externalContent: { untrusted: true, source: "browser", provider: "browser", wrapped: true } };
+
+/** So that its closing marker is inside the default limit of a tool's result. */
+export const wrapped = (text: string, url: string): string =>
+  wrapUntrusted(shorten(text, 15_000), { label: "Browser", from: URL.parse(url)?.origin ?? url });

@@ -1,0 +1,132 @@
+import { systemClock, type Clock } from "../../types/clock.ts";
+import type { DrawAsk, DrawnImage, DrawStyle } from "../../types/media/drawing.ts";
+import type { CallCost, CallOrigin, Reservation } from "../../types/run/model-meter.ts";
+import type { Failure } from "../../types/run/run.ts";
+import { Secret } from "../../types/secret.ts";
+import { errorText } from "../../utils/text/error-text.ts";
+import type { ModelHandle } from "../catalog.ts";
+import { classifyFailure } from "../failure.ts";
+import type { ImageAnswer, ImageApi } from "./api.ts";
+import { imageApiOf } from "./apis.ts";
+import { DrawCost } from "./cost.ts";
+import { sentFor, type Sent } from "./send.ts";
+import { openImages } from "./open.ts";
+
+interface DrawOptions {
+  /** For what and for whom the call is made. */
+  readonly origin: CallOrigin;
+  readonly signal: AbortSignal;
+  /** Called for each request with the cost that the meter got. Must not throw. */
+  onSettled?(cost: CallCost): void;
+  readonly clock?: Pick<Clock, "now">;
+}
+
+/** Images, or why there are none: `why` where the model was not asked, and `failure` where it was and failed. */
+export type Drawn =
+  | {
+      readonly images: readonly DrawnImage[];
+      readonly leftOut: readonly string[];
+      /** Why there are fewer images than were wanted. */
+      readonly missing?: string;
+    }
+  | { readonly why: string; readonly failure?: Failure };
+
+/**
+ * Has a model draw, with as many requests as its service needs for all images. The meter reserves the cost of each request first, and
+ * that is settled when the request has ended. A request that the meter refuses is not sent and fails with the kind `budget`. Never
+ * rejects; an abort of the signal ends it soon.
+ */
+export async function drawImages(handle: ModelHandle, ask: DrawAsk, options: DrawOptions): Promise<Drawn> {
+  const api = imageApiOf(handle.pi);
+  if (handle.info.demo === true || !api) return { why: `${handle.info.provider} has no service that draws images` };
+  if (ask.images.length > 0 && !api.takesImages) return { why: "its service changes no images" };
+  const images: DrawnImage[] = [];
+  let missing: string | undefined;
+  while (images.length < ask.count && missing === undefined) {
+    const count = Math.min(api.atOnce, ask.count - images.length);
+    const made = await drawOnce({ handle, api, ask: { ...ask, count } }, options);
+    if ("failure" in made && images.length === 0) return made;
+    if ("failure" in made) missing = made.why;
+    else images.push(...made.images.slice(0, count));
+  }
+  return { images, leftOut: leftOut(ask.style, api), ...(missing !== undefined && { missing }) };
+}
+
+const leftOut = (style: DrawStyle, { has }: ImageApi): readonly string[] => {
+  const known: readonly string[] = has;
+  return Object.entries(style).flatMap(([name, value]) => (value === undefined || known.includes(name) ? [] : [name]));
+};
+
+interface OneRequest {
+  readonly handle: ModelHandle;
+  readonly api: ImageApi;
+  readonly ask: DrawAsk;
+}
+
+type Made = { readonly images: readonly DrawnImage[] } | { readonly why: string; readonly failure: Failure };
+
+async function drawOnce(one: OneRequest, options: DrawOptions): Promise<Made> {
+  const cost = new DrawCost(one.handle, one.ask);
+  const reserved = await reserve(one.handle, cost, options);
+  if (typeof reserved === "string") return failed(reserved, { kind: "budget" });
+  const settle = (took: CallCost): void => {
+    reserved.settle(took);
+    options.onSettled?.(took);
+  };
+  const sent = await sentFor(one.api.request(one.ask, serviceOf(one.handle)), {
+    headers: one.handle.pi.headers,
+    signal: options.signal,
+    now: () => (options.clock ?? systemClock).now(),
+  });
+  if ("failed" in sent) {
+    settle(costOfFailure(cost, sent, options.signal));
+    return failed(sent.failed, sent.facts);
+  }
+  const answer = one.api.read(sent.body);
+  const opened = await openImages(answer, one.handle.pi.baseUrl, options.signal);
+  settle(cost.answered(answer.images.length, answer.usage));
+  return opened.images.length > 0 ? opened : failed(opened.why ?? whyNone(answer), {});
+}
+
+type Allowed = Extract<Reservation, { kind: "allowed" }>;
+
+/** What settles the cost, or why the request must not be sent. */
+async function reserve(
+  { meter }: ModelHandle,
+  cost: DrawCost,
+  { origin, signal }: DrawOptions,
+): Promise<Allowed | string> {
+  try {
+    const answer = await meter.reserve(cost.planned(origin));
+    if (answer.kind === "refused") return `The budget does not allow this call: ${answer.reason}`;
+    if (!signal.aborted) return answer;
+    answer.settle(cost.nothing("aborted"));
+    return "It was stopped.";
+  } catch (error) {
+    return `The cost of the call could not be reserved: ${errorText(error)}`;
+  }
+}
+
+function costOfFailure(
+  cost: DrawCost,
+  { wasSent, facts }: Extract<Sent, { failed: string }>,
+  signal: AbortSignal,
+): CallCost {
+  const outcome = signal.aborted ? "aborted" : "failed";
+  return !wasSent || (facts.status ?? 0) >= 400 ? cost.nothing(outcome) : cost.unseen(outcome);
+}
+
+const serviceOf = ({ pi, apiKey }: ModelHandle) => ({
+  baseUrl: pi.baseUrl.replace(/\/+$/, ""),
+  model: pi.id,
+  key: apiKey,
+});
+
+function failed(text: string, facts: Parameters<typeof classifyFailure>[1]): Extract<Made, { failure: Failure }> {
+  const failure = classifyFailure(Secret.mask(text), facts);
+  return { why: failure.message, failure };
+}
+
+/** Models that only talk, or that refuse. */
+const whyNone = ({ text = "" }: ImageAnswer): string =>
+  text === "" ? "The answer has no image." : `The answer has no image: ${text.slice(0, 500).toWellFormed()}`;

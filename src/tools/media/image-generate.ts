@@ -1,0 +1,153 @@
+import { z } from "zod";
+import {
+  BACKGROUNDS,
+  type DrawAsk,
+  type Drawing,
+  IMAGE_FORMATS,
+  QUALITIES,
+  RESOLUTIONS,
+} from "../../types/media/drawing.ts";
+import { modelName } from "../../types/run/model.ts";
+import type { Tool, ToolContext, ToolResult, ToolScene } from "../../types/run/tool.ts";
+import { errorText } from "../../utils/text/error-text.ts";
+import { wrapUntrusted } from "../../utils/text/untrusted.ts";
+import { defineTool, errorResult, textResult } from "../define.ts";
+import { asideOf, modelsFor } from "./ask.ts";
+import { DRAW_MS } from "./config.ts";
+import { readImages, refsIn } from "./read-images.ts";
+import { fetchesFrom, type SourcePorts } from "./source.ts";
+
+const IMAGE_GENERATE = "image_generate";
+const FOLDER = ".openclaw/images";
+const MOST_IMAGES = 16;
+/** Megabytes of an image that is changed. */
+const MOST_MB = 20;
+const MOST_MS = 900_000;
+
+const input = z.object({
+  action: z.enum(["generate", "list"]).default("generate").describe("list names the models"),
+  prompt: z.string().trim().min(1).max(32_000).optional().describe("What the image shows, or what to change"),
+  image: z.string().min(1).optional().describe("Path, file:, data: or web address of an image to change"),
+  images: z.array(z.string().min(1)).max(MOST_IMAGES).optional().describe("Several"),
+  model: z.string().min(1).optional().describe("provider/model"),
+  filename: z.string().min(1).max(200).optional(),
+  size: z
+    .string()
+    .regex(/^\d{2,5}x\d{2,5}$/)
+    .optional()
+    .describe("Such as 1024x1536"),
+  aspectRatio: z
+    .string()
+    .regex(/^\d{1,2}(?:\.\d)?:\d{1,2}(?:\.\d)?$/)
+    .optional()
+    .describe("Such as 16:9"),
+  resolution: z.enum(RESOLUTIONS).optional(),
+  quality: z.enum(QUALITIES).optional(),
+  outputFormat: z.enum(IMAGE_FORMATS).optional(),
+  background: z.enum(BACKGROUNDS).optional(),
+  count: z.int().min(1).max(4).default(1),
+  timeoutMs: z.int().min(1000).max(MOST_MS).optional(),
+});
+type Input = z.output<typeof input>;
+
+export interface DrawPorts extends SourcePorts {
+  /** Writes a file into a workspace, from which answers may attach it; gives its path there. */
+  keep(
+    file: { readonly folder: string; readonly name: string; readonly bytes: Uint8Array },
+    workspace: string,
+  ): Promise<string>;
+}
+
+interface Parts {
+  readonly scene: ToolScene;
+  readonly ports: DrawPorts;
+}
+
+/** Has the models of `agents.defaults.imageGenerationModel` draw, and keeps the images in the workspace. */
+export function imageGenerateTool(scene: ToolScene, ports: DrawPorts): Tool | undefined {
+  if (!scene.agent.media?.draw) return undefined;
+  return defineTool({
+    name: IMAGE_GENERATE,
+    label: "Draw",
+    description:
+      "Draw images, or change given ones. It costs money, so draw what was asked for. Put the marks that the result names into " +
+      "your answer to send them.",
+    input,
+    hasSideEffects: true,
+    riskOf: async (wanted) => {
+      const what = fetchesFrom(refsIn(wanted));
+      return what === undefined ? undefined : { use: "network", what };
+    },
+    run: (wanted, context) => (wanted.action === "list" ? listed(scene) : draw(wanted, context, { scene, ports })),
+  });
+}
+
+async function listed({ agent: { media, allowedModels = [] } }: ToolScene): Promise<ToolResult> {
+  const models = (media?.draw?.models ?? []).map(modelName);
+  const more = allowedModels.filter((name) => !models.includes(name));
+  const also = more.length === 0 ? "" : ` The config also allows ${more.join(", ")}; not every model draws.`;
+  return textResult(`Asked in this order: ${models.join(", ")}.${also}`, { models });
+}
+
+async function draw(wanted: Input, context: ToolContext, { scene, ports }: Parts): Promise<ToolResult> {
+  const { prompt, model, timeoutMs } = wanted;
+  if (prompt === undefined) throw new Error("Say in prompt what the image shows.");
+  const refs = refsIn(wanted);
+  if (refs.length > MOST_IMAGES) throw new Error(`At most ${MOST_IMAGES} images can be given in one call.`);
+  const configured = scene.agent.media?.draw;
+  const models = modelsFor(model, configured, scene.agent) ?? [];
+  const aside = asideOf(context);
+  const images = await readImages({ refs, mostMb: MOST_MB }, context, { scene, ports });
+  const question = {
+    ask: askOf(prompt, images, wanted),
+    models,
+    timeoutMs: timeoutMs ?? configured?.timeoutMs ?? DRAW_MS,
+  };
+  const isForeign = images.some((image) => image.isForeign);
+  try {
+    const drawing = await aside.draw(question, context.signal);
+    return await kept(drawing, wanted, { workspace: context.workspace, ports });
+  } catch (error) {
+    context.signal.throwIfAborted();
+    return failed(errorText(error), isForeign);
+  }
+}
+
+function askOf(prompt: string, images: DrawAsk["images"], wanted: Input): DrawAsk {
+  const { size, aspectRatio, resolution, quality, outputFormat, background, count } = wanted;
+  return { prompt, images, count, style: { size, aspectRatio, resolution, quality, outputFormat, background } };
+}
+
+/** A model may repeat in its refusal what is in an image that somebody sent. */
+function failed(why: string, isForeign: boolean): ToolResult {
+  if (!isForeign) return errorResult(`No image was made: ${why}`);
+  const external = { untrusted: true, source: IMAGE_GENERATE, provider: IMAGE_GENERATE, wrapped: true };
+  return errorResult(`No image was made:\n${wrapUntrusted(why, { label: "Image" })}`, { externalContent: external });
+}
+
+async function kept(
+  { images, model, leftOut, missing }: Drawing,
+  { filename }: Input,
+  { workspace, ports }: { readonly workspace: string; readonly ports: DrawPorts },
+): Promise<ToolResult> {
+  const name = plainName(filename);
+  const paths: string[] = [];
+  for (const [at, { bytes, ending }] of images.entries()) {
+    const numbered = images.length === 1 ? name : `${name}-${at + 1}`;
+    paths.push(await ports.keep({ folder: FOLDER, name: `${numbered}.${ending}`, bytes }, workspace));
+  }
+  const lines = [
+    `Made ${images.length === 1 ? "an image" : `${images.length} images`} with ${modelName(model)}. To send, write into your answer:`,
+    ...paths.map((path) => `[[media:${path}]]`),
+    ...(leftOut.length > 0 ? [`Its service has no setting for ${leftOut.join(", ")}.`] : []),
+    ...(missing === undefined ? [] : [`There are fewer than were wanted: ${missing}`]),
+  ];
+  return textResult(lines.join("\n"), { paths, model: modelName(model), count: images.length, leftOut });
+}
+
+/** A name without folders, without its ending, and without what marks and shells read otherwise. */
+function plainName(filename = "image"): string {
+  const last = filename.split(/[/\\]/).at(-1) ?? "";
+  const plain = last.replace(/\.[a-z0-9]{1,5}$/i, "").replaceAll(/[^\p{L}\p{N}_-]+/gu, "-");
+  return plain.replaceAll(/^-+|-+$/g, "").slice(0, 60) || "image";
+}

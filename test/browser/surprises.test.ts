@@ -1,0 +1,133 @@
+import { existsSync, readdirSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { hasChromium } from "../kit/page/chromium.ts";
+import { PATIENCE_MS } from "../kit/gateway/process.ts";
+import { type BrowserKit, openBrowserKit } from "./kit.ts";
+
+const SOON = { timeout: PATIENCE_MS };
+
+let kit: BrowserKit;
+beforeEach(async () => {
+  kit = await openBrowserKit();
+});
+afterEach(() => kit.close());
+
+const open = (path: string) => kit.said({ action: "open", targetUrl: kit.site.url(path) });
+const go = (path: string) => kit.said({ action: "navigate", targetUrl: kit.site.url(path) });
+const click = async (element: RegExp) => kit.said({ action: "act", kind: "click", ref: await kit.refOf(element) });
+/** Other browsers, whose actions may take so many milliseconds. */
+async function withTime(actionTimeoutMs: number, more: object = {}): Promise<void> {
+  await kit.browsers.close();
+  kit.opened({ actionTimeoutMs, ...more });
+}
+
+describe.runIf(hasChromium)("what a page does by itself, in Chromium", () => {
+  it("is told: a click that opens a tab names it", async () => {
+    kit.site.show("/links", '<a href="/orders" target="_blank">Open</a>');
+    await open("/links");
+    let text = await click(/link "Open"/);
+    await expect
+      .poll(async () => {
+        if (!text.includes("opened by the page"))
+          text = await kit.said({ action: "tabs" }).then(() => kit.said({ action: "text" }));
+        return text;
+      }, SOON)
+      .toMatch(/opened by the page: t2 /);
+    expect(await kit.said({ action: "text", targetId: "t2" })).toContain("Lamp");
+    expect(await kit.said({ action: "text" })).not.toContain("opened by the page");
+  }, 60_000);
+
+  it("is no failure: an address that is a download is kept, and the tab stays", async () => {
+    await open("/orders");
+    const text = await go("/file");
+    expect(text).toContain("The address is a file to download");
+    const path = /Downloaded to (.+)\.$/m.exec(text)?.[1] ?? "";
+    expect(await readFile(path, "utf8")).toBe("Lamp,12\n");
+    expect(await kit.said({ action: "snapshot" })).toContain("Orders");
+    // The browser's own copy is gone.
+    expect(readdirSync(join(kit.dir, "profiles", "openclaw.downloads"))).toEqual([]);
+  }, 60_000);
+
+  it("does not keep the agent: a page that asks whether to leave is left", async () => {
+    kit.site.show(
+      "/stay",
+      "<button onclick=\"window.onbeforeunload = (e) => { e.preventDefault(); return 'no'; }\">Arm</button>",
+    );
+    await open("/stay");
+    await click(/button "Arm"/);
+    expect(await go("/orders")).toContain("/orders");
+  }, 60_000);
+
+  it("shows the status of a page that is not there, and says why nothing answers", async () => {
+    await open("/orders");
+    expect(await go("/none")).toContain("status: 404");
+    const refused = await kit.call({ action: "navigate", targetUrl: "http://127.0.0.1:1/" });
+    expect(refused).toMatchObject({ isError: true });
+  }, 60_000);
+
+  it("ends with its tab: one that crashes is closed and named, and the others go on", async () => {
+    await open("/orders");
+    await kit.said({ action: "open", targetUrl: "about:blank" });
+    const crash = kit.browsers.session().running?.tabs.find("t2")?.page.goto("chrome://crash");
+    await crash?.catch(() => undefined);
+    await expect.poll(() => kit.browsers.session().running?.tabs.all.map(({ id }) => id), SOON).toEqual(["t1"]);
+    expect(await kit.said({ action: "snapshot" })).toMatch(/crashed, and was closed: t2[^]*Orders/);
+  }, 60_000);
+
+  it("does not hold a call: code of the model that never ends, and a page that is busy for ever", async () => {
+    await withTime(1500, { evaluateEnabled: true });
+    await open("/orders");
+    const began = performance.now();
+    const looping = await kit.said({ action: "act", kind: "evaluate", fn: "() => { while (true) {} }" });
+    expect(looping).toMatch(/^The page did not answer within 1\.5 s: it may be busy/);
+    expect(await kit.said({ action: "snapshot" })).toMatch(/^The page did not answer within 1\.5 s/);
+    expect(performance.now() - began).toBeLessThan(20_000);
+    expect(await kit.said({ action: "close" })).toContain("Closed t1");
+    expect(await open("/orders")).toContain("/orders");
+  }, 60_000);
+
+  it("names what is in the way of a click", async () => {
+    await withTime(1500);
+    kit.site.show(
+      "/blocked",
+      '<button disabled>Off</button><button>Under</button><div style="position:fixed;inset:0;z-index:9">wall</div>',
+    );
+    await open("/blocked");
+    expect(await click(/button "Under"/)).toBe(
+      "Not done within 1.5 s: something else lies above the element. Take a new snapshot.",
+    );
+    expect(await click(/button "Off"/)).toMatch(/^Not done within 1\.5 s: the element is disabled/);
+    expect(await kit.said({ action: "act", kind: "click", ref: "e999" })).toMatch(/Take a new snapshot|not found/i);
+  }, 60_000);
+
+  it("fills no disk: a download without an end is ended", async () => {
+    const chunk = Buffer.alloc(1 << 20);
+    let isGone = false;
+    kit.site.pages.set("/endless", (_asked, answer) => {
+      answer.writeHead(200, { "content-disposition": 'attachment; filename="x.bin"' });
+      answer.once("close", () => (isGone = true));
+      const more = (): void => {
+        if (!isGone) answer.write(chunk, () => setImmediate(more));
+      };
+      more();
+    });
+    kit.site.show("/get", '<a href="/endless">Get</a>');
+    await open("/get");
+    await click(/link "Get"/);
+    await expect.poll(() => isGone, { timeout: 60_000 }).toBe(true);
+    await expect.poll(() => kit.said({ action: "console" }), SOON).toContain("a download was ended: more than 100 MB");
+    const partial = join(kit.dir, "profiles", "openclaw.downloads");
+    await expect.poll(() => (existsSync(partial) ? readdirSync(partial) : []), SOON).toEqual([]);
+  }, 120_000);
+
+  it("is read as text, and the tool says what it works with", async () => {
+    await open("/orders");
+    expect(await kit.said({ action: "text" })).toMatch(/Orders[^]*Lamp\s+12/);
+    expect(await kit.said({ action: "text" })).not.toContain("invisible");
+    expect(await kit.said({ action: "doctor" })).toMatch(
+      /^Program: .*\nThe browser is running \(headless\), 1 tabs\.\n.*off\.$/,
+    );
+  }, 60_000);
+});

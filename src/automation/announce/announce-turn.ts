@@ -57,7 +57,7 @@ export const announceTurn = (ports: AnnouncePorts): TurnKind => ({
 });
 
 /** Nothing of an answer that asks for silence. */
-const forPeople = (text: string): string => (asksForSilence(text) ? "" : stripHeartbeatToken(text).text);
+const forPeople = (text: string): string => (isSkip(text) ? "" : stripHeartbeatToken(text).text);
 
 const NOTE = "openclaw.subagent";
 

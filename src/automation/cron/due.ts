@@ -7,8 +7,8 @@ export type Due =
   /** Nothing until then; nothing at all when undefined. */
   | { readonly kind: "wait"; readonly untilMs: number | undefined }
   | { readonly kind: "run"; readonly slotMs: number; readonly lateMs: number; readonly tries: number }
-  /** These slots are over. `slotMs` is the newest of them. */
-  | { readonly kind: "skip"; readonly slotMs: number; readonly why: string };
+  /** These slots are over. `slotMs` is the newest of them, `fromMs` the oldest if there are several. */
+  | { readonly kind: "skip"; readonly slotMs: number; readonly fromMs?: number; readonly why: string };
 
 type Planned = Pick<CronJob, "enabled" | "schedule" | "missed" | "graceSeconds">;
 
@@ -27,7 +27,15 @@ const MOST_MISSED = 20;
 const ALMOST_DAY_MS = 23 * 3_600_000;
 
 /** Decides the oldest open question about a job's slots. Its answer is carried out, then the next one is asked. */
-export function decide(job: Planned, { state, times, skipsMissed }: Considered, now: number): Due {
+export function decide(job: Planned, considered: Considered, now: number): Due {
+  const due = decided(job, considered, now);
+  if (due.kind !== "skip") return due;
+  const { state, times } = considered;
+  const fromMs = times.next(state.cursorMs);
+  return fromMs === undefined || fromMs >= due.slotMs ? due : { ...due, fromMs };
+}
+
+function decided(job: Planned, { state, times, skipsMissed }: Considered, now: number): Due {
   if (!job.enabled) return { kind: "wait", untilMs: undefined };
   const { retry, underway, cursorMs } = state;
   if (retry && !underway) return retryOf(retry, now);

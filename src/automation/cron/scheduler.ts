@@ -116,8 +116,9 @@ export class CronScheduler {
     return this.#jobs.underwayCount() + this.#starting >= this.#ports.rules().maxConcurrentRuns;
   }
 
-  async #skip({ job, state }: CronEntry, { slotMs, why }: Due & { kind: "skip" }, now: number): Promise<void> {
-    const run = skippedRecord(job, slotMs, why, now);
+  async #skip({ job, state }: CronEntry, due: Due & { kind: "skip" }, now: number): Promise<void> {
+    const { slotMs, fromMs, why } = due;
+    const run = skippedRecord(job, slotMs, skipText(due), now);
     const after = afterSkip(state, run, alertOf(job, this.#ports.rules().failureAlert));
     await this.#ports.journal.cron.addRun(run, `cron:${job.id}:${job.scheduleRevision}:${slotMs}`, after.state);
     this.#jobs.changed(job.id, after.state);
@@ -126,6 +127,7 @@ export class CronScheduler {
       job: job.id,
       name: job.name,
       slot: new Date(slotMs).toISOString(),
+      ...(fromMs !== undefined && { from: new Date(fromMs).toISOString() }),
       why,
     });
     this.#ports.publish({ ...run, action: "finished" });
@@ -240,6 +242,9 @@ export class CronScheduler {
     this.#underway.add(kept);
   }
 }
+
+const skipText = ({ fromMs, why }: Due & { kind: "skip" }): string =>
+  fromMs === undefined ? why : `${why} (with all slots since ${new Date(fromMs).toISOString()})`;
 
 /** Names a slot for ever. A second try of it is another message. */
 const slotKey = ({ id, scheduleRevision }: CronJob, { slotMs, tries }: Due & { kind: "run" }): string =>

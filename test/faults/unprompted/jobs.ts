@@ -53,10 +53,16 @@ interface Slot {
 const record = z.looseObject({ jobId: z.string(), slotAtMs: z.number(), summary: z.string().min(1) });
 
 /** Slots that were skipped, each with its reason: a job that failed because of kills waits a while, and later slots meanwhile are skipped. */
-function skippedOf(at: FaultFixture, { id }: Job): readonly Slot[] {
+function skippedOf(at: FaultFixture, { id, everyMs = 0 }: Job): readonly Slot[] {
   const rows = journalRows(at.home, "SELECT record FROM cron_runs WHERE status = 'skipped'");
   const records = rows.map((row) => record.parse(JSON.parse(String(row["record"]))));
-  return records.flatMap(({ jobId, slotAtMs }) => (jobId === id ? [{ slotMs: slotAtMs, outcome: "skipped" }] : []));
+  return records
+    .filter(({ jobId }) => jobId === id)
+    .flatMap(({ slotAtMs, summary }) => {
+      const since = /with all slots since (\S+)\)$/.exec(summary)?.[1];
+      const count = since === undefined ? 1 : 1 + (slotAtMs - Date.parse(since)) / everyMs;
+      return Array.from({ length: count }, (_, back) => ({ slotMs: slotAtMs - back * everyMs, outcome: "skipped" }));
+    });
 }
 
 /** The slots of a job that were begun. A second try of a slot counts as the slot. */

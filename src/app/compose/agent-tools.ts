@@ -15,7 +15,7 @@ import { webToolsOf } from "./tools/web.ts";
 import type { ReceivedFiles } from "../../types/journal.ts";
 import { hasOwnerRights, type Acting } from "../../types/run/principal.ts";
 import type { ChatScene } from "../../types/chat/send.ts";
-import type { NoteChanges } from "../../types/run/note-change.ts";
+import type { NoteChanges } from "../../types/memory/note-change.ts";
 import { EXEC_APPROVALS_FILE } from "../../tools/exec/rules/document.ts";
 import type { Log } from "../../types/log.ts";
 import type { AgentSettings } from "../../types/settings.ts";

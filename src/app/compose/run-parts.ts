@@ -13,7 +13,7 @@ import { SandboxMachine } from "../../tools/sandbox/machine.ts";
 import type { Clock } from "../../types/clock.ts";
 import type { Journal } from "../../types/journal.ts";
 import type { Log } from "../../types/log.ts";
-import type { NoteChanges } from "../../types/run/note-change.ts";
+import type { NoteChanges } from "../../types/memory/note-change.ts";
 import type { Sessions } from "../../types/session.ts";
 import { openAllowances, type OpenAllowances } from "./approvals/allowances.ts";
 import { Engines } from "./engines.ts";

@@ -1,7 +1,7 @@
 import type { AgentToolsConfig, ToolsConfig } from "../../tools/config.ts";
 import { loopSettingsOf } from "../../tools/loop-config.ts";
 import type { ApplyPatchSettings, ToolPolicySettings, ToolRules } from "../../types/tool-policy.ts";
-import { pathOfAgent } from "./agent-key.ts";
+import { pathOfAgent } from "./keys/agent-key.ts";
 import { showPath } from "./problem.ts";
 import type { Config } from "./schema.ts";
 

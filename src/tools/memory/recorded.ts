@@ -1,5 +1,5 @@
 import { isAbsolute, relative, resolve, sep } from "node:path";
-import type { NoteChange, NoteChanges } from "../../types/run/note-change.ts";
+import type { NoteChange, NoteChanges } from "../../types/memory/note-change.ts";
 import type { Tool, ToolContext, ToolContribution, ToolResult, ToolScene } from "../../types/run/tool.ts";
 import { isFields } from "../../utils/fields.ts";
 

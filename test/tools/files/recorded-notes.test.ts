@@ -7,7 +7,7 @@ import { openNoteChanges } from "../../../src/app/compose/tools/note-changes.ts"
 import { hostBackends } from "../../../src/tools/host/host.ts";
 import { recordingNotes } from "../../../src/tools/memory/recorded.ts";
 import { backendTools } from "../../../src/tools/tools.ts";
-import type { NoteChange, NoteChanges } from "../../../src/types/run/note-change.ts";
+import type { NoteChange, NoteChanges } from "../../../src/types/memory/note-change.ts";
 import { resolvePaths } from "../../../src/app/config/paths.ts";
 import { agentId } from "../../../src/types/ids.ts";
 import { recordLog } from "../../kit/log.ts";

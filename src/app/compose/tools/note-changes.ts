@@ -3,7 +3,7 @@ import { appendChange, lineHashes, untrustedHashes, type Origin } from "../../..
 import type { AgentId } from "../../../types/ids.ts";
 import type { Clock } from "../../../types/clock.ts";
 import type { Log } from "../../../types/log.ts";
-import type { NoteChange, NoteChanges } from "../../../types/run/note-change.ts";
+import type { NoteChange, NoteChanges } from "../../../types/memory/note-change.ts";
 import { hasOwnerRights, type Principal } from "../../../types/run/principal.ts";
 import { sourcesText, untrustedMarkOf } from "../../../types/run/untrusted.ts";
 import type { Sessions } from "../../../types/session.ts";

@@ -1,5 +1,5 @@
 import { Secret } from "../../../types/secret.ts";
-import { pathOfAgent } from "../agent-key.ts";
+import { pathOfAgent } from "./agent-key.ts";
 import { isRecord, type KeyPath, type RawNote, showPath } from "../problem.ts";
 import type { Config } from "../schema.ts";
 

@@ -3,7 +3,7 @@ import { listDoubts } from "../../../tools/policy/lint.ts";
 import { senderDoubts } from "../../../tools/policy/sender-lint.ts";
 import { whyNeverSafe } from "../../../tools/exec/safe-bins.ts";
 import type { ToolLists } from "../../../types/tool-policy.ts";
-import { pathOfAgent } from "../agent-key.ts";
+import { pathOfAgent } from "./agent-key.ts";
 import { isRecord, type KeyPath, type RawNote } from "../problem.ts";
 import type { Config } from "../schema.ts";
 

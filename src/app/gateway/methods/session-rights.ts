@@ -7,7 +7,7 @@ import { OPERATOR } from "../../../types/run/principal.ts";
 import type { AgentSettings } from "../../../types/settings.ts";
 import { explainPolicy, placesIn, type PlacedVerdict } from "../../compose/policy/explain.ts";
 import { whyOutside } from "../../compose/sandbox/sandboxing.ts";
-import { pathOfAgent } from "../../config/agent-key.ts";
+import { pathOfAgent } from "../../config/keys/agent-key.ts";
 import { showPath } from "../../config/problem.ts";
 import type { Parts } from "../parts.ts";
 

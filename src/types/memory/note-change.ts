@@ -1,6 +1,6 @@
 import type { AgentId, SessionKey } from "../ids.ts";
-import type { Principal } from "./principal.ts";
-import type { UntrustedSource } from "./untrusted.ts";
+import type { Principal } from "../run/principal.ts";
+import type { UntrustedSource } from "../run/untrusted.ts";
 
 /** What a tool has changed in a note of an agent. */
 export interface NoteChange {

@@ -1,25 +1,26 @@
 import type { Preview } from "../../outbox/preview.ts";
-import { createReplyFilter, isUnseen, parseBlock } from "../../reply/plain-reply.ts";
+import { createReplyFilter } from "../../reply/plain-reply.ts";
 import type { NoticeCause, ReplyBlock } from "../../types/chat/reply.ts";
 import type { Outcome } from "../../types/journal.ts";
-import { WHOLE_MESSAGES, type DeltaPace, type RunEvent, type RunStream } from "../../types/run/events.ts";
+import type { DeltaPace, RunEvent, RunStream } from "../../types/run/events.ts";
 import type { VerboseLevel } from "../../types/run/verbose.ts";
 import type { RunResult } from "../../types/run/run.ts";
 import { noticeFor } from "../chat-texts.ts";
 import { attach } from "../media/attach.ts";
 import { isUnfinished, outcomeOf } from "../turn/run-end.ts";
+import { AnswerBlocks } from "./answer-blocks.ts";
 import { AnswerTexts } from "./answer-texts.ts";
 import { AnswerSends, type SendHow } from "./answer-sends.ts";
 import type { AnswerPorts, AnswerTarget } from "./answer-target.ts";
-import { lettersOf, type BlockFeed } from "./block-feed.ts";
 import { IdleBlocks, type WaitingBlocks } from "./idle-blocks.ts";
+import { earlierPreview, replyTo } from "./places.ts";
 import { NOTICE } from "./reply-names.ts";
 import { ReplyLimit } from "./reply-limit.ts";
 import { ResponsePrefix } from "./response-prefix.ts";
 import { SentTexts } from "./sent-texts.ts";
 import { callLine, planLine, resultLine, sessionLine, thoughtLine, type ShownLine } from "./shown-lines.ts";
 import type { StreamedThoughts } from "./streamed-thoughts.ts";
-import { endPreview, openFeed, openPreview, openThoughts, shownAtTimes, streamingOf } from "./showing.ts";
+import { endPreview, openPreview, openThoughts, previewPace, streamingOf } from "./showing.ts";
 
 /** Follows a run and brings its answer to the chat. Resolves when the whole reply is durable, with the message's outcome. */
 export async function answer(
@@ -47,12 +48,11 @@ class Answering implements WaitingBlocks {
   readonly #target: AnswerTarget;
   readonly #ports: AnswerPorts;
   readonly #preview: Preview | undefined;
-  readonly #feed: BlockFeed | undefined;
+  /** Set where the chat gets the answer in blocks. */
+  readonly #blocks: AnswerBlocks | undefined;
   readonly #prefix: ResponsePrefix;
   readonly #sends: AnswerSends;
   readonly #toolTexts: SentTexts;
-  /** The letters of each block that was planned before a restart. */
-  readonly #earlierBlocks: readonly string[];
   readonly #texts: AnswerTexts;
   readonly #modelChanges: string[] = [];
   #filter = createReplyFilter();
@@ -60,8 +60,6 @@ class Answering implements WaitingBlocks {
   #visible = "";
   readonly #thoughts: StreamedThoughts | undefined;
   readonly #limit = new ReplyLimit();
-  /** Blocks that were sent. */
-  #blocks = 0;
   /** Messages that joined the run. */
   #joined = 0;
 
@@ -74,15 +72,19 @@ class Answering implements WaitingBlocks {
     this.#texts = new AnswerTexts(target, this.#prefix, this.#toolTexts);
     this.#sends = new AnswerSends(target, ports.outbox, this.#prefix);
     const streaming = streamingOf(target);
-    this.#earlierBlocks = streaming === "block" ? this.#sends.plannedBlocks() : [];
-    if (streaming === "block") this.#feed = openFeed(target, ports, this.#earlierBlocks);
-    else if (streaming === "partial") this.#preview = openPreview(target, ports, this.#replyTo({}));
+    if (streaming === "block") this.#blocks = this.#openBlocks();
+    else if (streaming === "partial") this.#preview = openPreview(target, ports, replyTo(target, {}));
     if (earlier.previewId !== undefined) this.#preview?.adopt(earlier.previewId);
     if (this.#preview) this.#thoughts = openThoughts(target);
   }
 
+  #openBlocks(): AnswerBlocks {
+    const parts = { sends: this.#sends, prefix: this.#prefix, limit: this.#limit, toolTexts: this.#toolTexts };
+    return new AnswerBlocks(this.#target, this.#ports, { ...parts, directives: () => this.#filter.directives() });
+  }
+
   get pace(): DeltaPace {
-    return this.#feed || this.#preview ? shownAtTimes(this.#ports.clock, this.#feed) : WHOLE_MESSAGES;
+    return this.#blocks?.pace ?? previewPace(this.#ports.clock, this.#preview);
   }
 
   begin(): Promise<void> {
@@ -124,11 +126,11 @@ class Answering implements WaitingBlocks {
   }
 
   due(): number | undefined {
-    return this.#feed?.due();
+    return this.#blocks?.due();
   }
 
-  sendDue(): Promise<void> {
-    return this.#sendBlocks(this.#feed?.tick());
+  async sendDue(): Promise<void> {
+    await this.#blocks?.sendDue();
   }
 
   async #takeOther(event: RunEvent): Promise<void> {
@@ -145,29 +147,23 @@ class Answering implements WaitingBlocks {
 
   async #takeDelta(event: Extract<RunEvent, { type: "text_delta" }>): Promise<void> {
     if (event.anew) this.#beginAnew();
-    if (!this.#isInChat(event)) return this.#show(this.#filter.push(event.delta));
+    const isInChat = event.carried === true && this.#blocks?.adopt(event.text) === true;
+    if (!isInChat) return this.#show(this.#filter.push(event.delta));
     this.#visible += event.delta;
-    this.#blocks = this.#earlierBlocks.length;
   }
 
   /** Blocks that were sent stay in the chat. */
   #beginAnew(): void {
     this.#filter = createReplyFilter();
     this.#visible = "";
-    this.#feed?.drop();
-  }
-
-  /** True when every block sent before the restart matches the replayed text: the answer continues after it. */
-  #isInChat({ carried, text }: { readonly carried?: boolean; readonly text: string }): boolean {
-    return carried === true && this.#earlierBlocks.length > 0 && lettersOf(text) === this.#earlierBlocks.join("");
+    this.#blocks?.drop();
   }
 
   async #show(delta: string): Promise<void> {
     this.#visible += delta;
     const visible = this.#visible;
     this.#preview?.update(() => this.#previewOf(visible));
-    await this.#sendBlocks(this.#feed?.push(delta));
-    await this.sendDue();
+    await this.#blocks?.push(delta);
   }
 
   /** The preview of the answer. Empty while the text may turn out to repeat what the message tool sent. */
@@ -180,7 +176,7 @@ class Answering implements WaitingBlocks {
   /** `continues`: the next text continues the broken message. Otherwise that message is dropped with its unsent block. */
   #breakOff(continues: boolean): void {
     if (continues) this.#filter = createReplyFilter();
-    else this.#feed?.drop();
+    else this.#blocks?.drop();
   }
 
   async #endMessage(event: RunEvent & { type: "message_end" }): Promise<void> {
@@ -209,9 +205,10 @@ class Answering implements WaitingBlocks {
     if (this.#target.kind.refusals === "logged" && result.kind !== "replied") return this.#endSilently(result);
     const notice = noticeFor(result, this.#target.reader(), this.#joined);
     if (result.kind === "failed") this.#texts.addBroken();
-    const sent = this.#blocks > 0 ? await this.#sendMedia() : await this.#sendWhole(notice, result.kind === "aborted");
-    if (notice !== undefined && this.#blocks > 0) await this.#sendNotice(notice);
-    const said = [sent, this.#toolTexts.has, this.#blocks > 0].some(Boolean);
+    const isInChat = this.#blocks !== undefined && this.#blocks.count > 0;
+    const sent = isInChat ? await this.#sendMedia() : await this.#sendWhole(notice, result.kind === "aborted");
+    if (notice !== undefined && isInChat) await this.#sendNotice(notice);
+    const said = [sent, this.#toolTexts.has, isInChat].some(Boolean);
     if (said) await this.#sendModelChanges();
     if (this.#limit.note !== undefined) await this.#sendLine({ name: "left-out", markdown: this.#limit.note }, "error");
     this.outcome = outcomeOf(result, said);
@@ -226,14 +223,14 @@ class Answering implements WaitingBlocks {
   async #sendWhole(notice: string | undefined, isAborted: boolean): Promise<boolean> {
     const parsed = this.#texts.forPeople();
     const messages = this.#texts.messagesOf(this.#limit.take(parsed.silent ? "" : parsed.text));
-    const editOf = (await this.#preview?.finish(messages[0])) ?? this.#earlierPreview();
+    const editOf = (await this.#preview?.finish(messages[0])) ?? earlierPreview(this.#target);
     // When somebody stops an answer, the part that people could read stays in the chat.
     const fading = isAborted && this.#thoughts?.wasShown !== true ? this.#preview?.fading : undefined;
     if (messages.length === 0 && fading !== undefined) messages.push(fading);
     const blocks: ReplyBlock[] = messages.map((markdown) => ({ kind: "text", markdown }));
     const whole = this.#toolTexts.has ? this.#texts.whole() : parsed;
     blocks.push(...(await this.#attached(whole)));
-    return this.#sendAll(blocks, notice, { editOf, replyTo: this.#replyTo(parsed) });
+    return this.#sendAll(blocks, notice, { editOf, replyTo: replyTo(this.#target, parsed) });
   }
 
   /** Sends the answer and the notice that it is missing or incomplete. False when there is neither. */
@@ -265,33 +262,13 @@ class Answering implements WaitingBlocks {
   async #sendMedia(): Promise<boolean> {
     const parsed = this.#texts.whole();
     const blocks = await this.#attached(parsed);
-    const replyTo = this.#target.style.replyToMode === "all" ? this.#replyTo(parsed) : undefined;
-    if (blocks.length > 0) await this.#send("media", blocks, { replyTo });
+    const quoted = this.#target.style.replyToMode === "all" ? replyTo(this.#target, parsed) : undefined;
+    if (blocks.length > 0) await this.#send("media", blocks, { replyTo: quoted });
     return true;
   }
 
   async #flush(): Promise<void> {
-    await this.#sendBlocks(this.#feed?.flush());
-  }
-
-  async #sendBlocks(blocks: readonly string[] = []): Promise<void> {
-    for (const block of blocks) await this.#sendBlock(block);
-  }
-
-  async #sendBlock(block: string): Promise<void> {
-    const { text: said, silent } = parseBlock(block);
-    const text = silent ? "" : this.#limit.take(said);
-    if (isUnseen(text)) return;
-    const isFirst = this.#blocks === 0;
-    if (this.#toolTexts.repeats(text) && !this.#sends.wasPlanned(`block:${this.#blocks}`)) return;
-    const { replyToMode } = this.#target.style;
-    const { pause } = this.#target.agent.streaming;
-    const markdown = isFirst ? this.#prefix.before(text) : text;
-    const replyTo = isFirst || replyToMode === "all" ? this.#replyTo(this.#filter.directives()) : undefined;
-    const pauseMs = isFirst || !pause ? 0 : pause.minMs + Math.random() * (pause.maxMs - pause.minMs);
-    const editOf = isFirst ? this.#earlierPreview() : undefined;
-    await this.#send(`block:${this.#blocks}`, [{ kind: "text", markdown }], { editOf, replyTo, pauseMs });
-    this.#blocks += 1;
+    await this.#blocks?.flush();
   }
 
   #send(name: string, blocks: readonly ReplyBlock[], how: SendHow = {}): Promise<void> {
@@ -301,15 +278,8 @@ class Answering implements WaitingBlocks {
   /** When the preview cannot be edited, the chat may show both it and the final answer. */
   #mayRepeat(name: string): boolean {
     return (
-      /^(?:reply|notice|block:0)$/.test(name) &&
-      (this.#preview?.mayRemain === true || this.#target.earlier.previewId === "")
+      /^(?:reply|notice)$/.test(name) && (this.#preview?.mayRemain === true || this.#target.earlier.previewId === "")
     );
-  }
-
-  /** The preview from before the restart, also when its channel was not yet connected as this answer began. */
-  #earlierPreview(): string | undefined {
-    const { previewId } = this.#target.earlier;
-    return previewId === "" ? undefined : previewId;
   }
 
   #attached(parsed: { media: readonly string[]; audioAsVoice: boolean }): Promise<readonly ReplyBlock[]> {
@@ -317,13 +287,6 @@ class Answering implements WaitingBlocks {
     const { media, closedPaths, refused } = this.#ports;
     const more = { sessionKey, mostBytes: style.mostMediaBytes, ...(refused && { refused }) };
     return attach(parsed.media, parsed.audioAsVoice, { media, closedPaths, workspace: agent.workspace, ...more });
-  }
-
-  #replyTo(directives: { replyTo?: { kind: "current" } | { kind: "id"; id: string } | undefined }): string | undefined {
-    if (directives.replyTo?.kind === "id") return directives.replyTo.id;
-    const { style, message } = this.#target;
-    const isWanted = directives.replyTo?.kind === "current" || style.replyToMode !== "off";
-    return isWanted && message.id !== "" ? message.id : undefined;
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Preview } from "../../outbox/preview.ts";
 import type { Clock } from "../../types/clock.ts";
-import type { DeltaPace } from "../../types/run/events.ts";
+import { type DeltaPace, WHOLE_MESSAGES } from "../../types/run/events.ts";
 import type { AnswerPorts, AnswerTarget } from "./answer-target.ts";
 import { background } from "../../utils/background.ts";
 import { StreamedThoughts } from "./streamed-thoughts.ts";
@@ -17,6 +17,10 @@ export function shownAtTimes(clock: Clock, feed?: BlockFeed): DeltaPace {
     ...(feed && { isUrgent: (delta: string, text: string) => feed.mayEndBlock(delta, text) }),
   };
 }
+
+/** Without a preview nothing of an answer is shown before it is complete. */
+export const previewPace = (clock: Clock, preview: Preview | undefined): DeltaPace =>
+  preview ? shownAtTimes(clock) : WHOLE_MESSAGES;
 
 /**
  * Where tool calls are shown, the text before each is a message of its own, so that all is in its order. Thoughts are known when

@@ -1,0 +1,108 @@
+import { parseBlock, isUnseen } from "../../reply/plain-reply.ts";
+import type { Directives } from "../../reply/directives.ts";
+import type { DeltaPace } from "../../types/run/events.ts";
+import type { AnswerPorts, AnswerTarget } from "./answer-target.ts";
+import type { AnswerSends } from "./answer-sends.ts";
+import { type BlockFeed, lettersOf } from "./block-feed.ts";
+import type { WaitingBlocks } from "./idle-blocks.ts";
+import { earlierPreview, replyTo } from "./places.ts";
+import type { ReplyLimit } from "./reply-limit.ts";
+import type { ResponsePrefix } from "./response-prefix.ts";
+import type { SentTexts } from "./sent-texts.ts";
+import { openFeed, shownAtTimes } from "./showing.ts";
+
+/** What the blocks share with the rest of their answer. */
+interface AnswerParts {
+  readonly sends: AnswerSends;
+  readonly prefix: ResponsePrefix;
+  readonly limit: ReplyLimit;
+  /** What the message tool sent. */
+  readonly toolTexts: SentTexts;
+  /** Of the message that the model writes now. */
+  directives(): Directives;
+}
+
+/** The blocks of an answer, each sent when it is complete, while the model writes the next. */
+export class AnswerBlocks implements WaitingBlocks {
+  readonly #target: AnswerTarget;
+  readonly #ports: AnswerPorts;
+  readonly #parts: AnswerParts;
+  readonly #feed: BlockFeed;
+  /** The letters of each block that was planned before a restart. */
+  readonly #earlier: readonly string[];
+  #count = 0;
+
+  constructor(target: AnswerTarget, ports: AnswerPorts, parts: AnswerParts) {
+    this.#target = target;
+    this.#ports = ports;
+    this.#parts = parts;
+    this.#earlier = parts.sends.plannedBlocks();
+    this.#feed = openFeed(target, ports, this.#earlier);
+  }
+
+  /** Blocks that were sent. */
+  get count(): number {
+    return this.#count;
+  }
+
+  get pace(): DeltaPace {
+    return shownAtTimes(this.#ports.clock, this.#feed);
+  }
+
+  async push(delta: string): Promise<void> {
+    await this.#sendAll(this.#feed.push(delta));
+    await this.sendDue();
+  }
+
+  due(): number | undefined {
+    return this.#feed.due();
+  }
+
+  sendDue(): Promise<void> {
+    return this.#sendAll(this.#feed.tick());
+  }
+
+  /** The text has ended. */
+  flush(): Promise<void> {
+    return this.#sendAll(this.#feed.flush());
+  }
+
+  /** Drops what was not sent: its call broke off. */
+  drop(): void {
+    this.#feed.drop();
+  }
+
+  /** Whether every block that was sent before a restart is in this repeated text: the answer continues after it. */
+  adopt(text: string): boolean {
+    if (this.#earlier.length === 0 || lettersOf(text) !== this.#earlier.join("")) return false;
+    this.#count = this.#earlier.length;
+    return true;
+  }
+
+  async #sendAll(blocks: readonly string[]): Promise<void> {
+    for (const block of blocks) await this.#send(block);
+  }
+
+  async #send(block: string): Promise<void> {
+    const { sends, prefix, limit, toolTexts, directives } = this.#parts;
+    const { text: said, silent } = parseBlock(block);
+    const text = silent ? "" : limit.take(said);
+    if (isUnseen(text)) return;
+    const name = `block:${this.#count}`;
+    if (toolTexts.repeats(text) && !sends.wasPlanned(name)) return;
+    const isFirst = this.#count === 0;
+    const isQuoted = isFirst || this.#target.style.replyToMode === "all";
+    await sends.send(name, [{ kind: "text", markdown: isFirst ? prefix.before(text) : text }], {
+      editOf: isFirst ? earlierPreview(this.#target) : undefined,
+      replyTo: isQuoted ? replyTo(this.#target, directives()) : undefined,
+      pauseMs: isFirst ? 0 : this.#pauseMs(),
+      mayRepeat: isFirst && this.#target.earlier.previewId === "",
+    });
+    this.#count += 1;
+  }
+
+  #pauseMs(): number {
+    const { pause } = this.#target.agent.streaming;
+    return pause ? pause.minMs + Math.random() * (pause.maxMs - pause.minMs) : 0;
+  }
+}

@@ -1,6 +1,6 @@
 import type { Preview } from "../../outbox/preview.ts";
 import { createReplyFilter, isUnseen, parseBlock } from "../../reply/plain-reply.ts";
-import type { NoticeCause, ReplyBlock } from "../../types/chat/reply.ts";
+import type { NoticeCause, ReplyBlock, ReplyTarget } from "../../types/chat/reply.ts";
 import type { Outcome } from "../../types/journal.ts";
 import { WHOLE_MESSAGES, type DeltaPace, type RunEvent, type RunStream } from "../../types/run/events.ts";
 import type { VerboseLevel } from "../../types/run/verbose.ts";
@@ -64,6 +64,8 @@ class Answering implements WaitingBlocks {
   #blocks = 0;
   /** Messages that joined the run. */
   #joined = 0;
+  /** The message that the last block answers, as far as the model named one. */
+  #named: ReplyTarget | undefined;
 
   constructor(target: AnswerTarget, ports: AnswerPorts) {
     this.#target = target;
@@ -287,11 +289,21 @@ class Answering implements WaitingBlocks {
     const { replyToMode } = this.#target.style;
     const { pause } = this.#target.agent.streaming;
     const markdown = isFirst ? this.#prefix.before(text) : text;
-    const replyTo = isFirst || replyToMode === "all" ? this.#replyTo(this.#filter.directives()) : undefined;
+    const directives = this.#filter.directives();
+    const isNamed = this.#namesAnother(directives.replyTo);
+    const isQuoting = isFirst || isNamed || replyToMode === "all";
+    const replyTo = isQuoting ? this.#replyTo(directives) : undefined;
     const pauseMs = isFirst || !pause ? 0 : pause.minMs + Math.random() * (pause.maxMs - pause.minMs);
     const editOf = isFirst ? this.#earlierPreview() : undefined;
     await this.#send(`block:${this.#blocks}`, [{ kind: "text", markdown }], { editOf, replyTo, pauseMs });
     this.#blocks += 1;
+  }
+
+  /** Whether the model has named a message to answer since the last block. */
+  #namesAnother(target: ReplyTarget | undefined): boolean {
+    const before = this.#named;
+    this.#named = target;
+    return target !== undefined && target !== before;
   }
 
   #send(name: string, blocks: readonly ReplyBlock[], how: SendHow = {}): Promise<void> {
@@ -319,7 +331,7 @@ class Answering implements WaitingBlocks {
     return attach(parsed.media, parsed.audioAsVoice, { media, closedPaths, workspace: agent.workspace, ...more });
   }
 
-  #replyTo(directives: { replyTo?: { kind: "current" } | { kind: "id"; id: string } | undefined }): string | undefined {
+  #replyTo(directives: { replyTo?: ReplyTarget | undefined }): string | undefined {
     if (directives.replyTo?.kind === "id") return directives.replyTo.id;
     const { style, message } = this.#target;
     const isWanted = directives.replyTo?.kind === "current" || style.replyToMode !== "off";

@@ -82,13 +82,13 @@ export interface AgentSettings {
     /** Milliseconds before each block after the first; none when unset. */
     readonly pause?: { readonly minMs: number; readonly maxMs: number };
   };
-  /** How a chat is shown that the agent is at work: at once, every four seconds when unset. */
+  /** How a chat is shown that the agent is at work; every four seconds when unset. */
   readonly typing?: TypingSettings;
 }
 
 export interface TypingSettings {
-  /** From the turn's start, the model's first thought, or its first word. */
-  readonly mode: "never" | "instant" | "thinking" | "message";
+  /** From the turn's start, the model's first thought, or its first word. The message decides when unset. */
+  readonly mode?: "never" | "instant" | "thinking" | "message" | undefined;
   readonly everyMs: number;
 }
 

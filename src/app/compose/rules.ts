@@ -1,8 +1,6 @@
-import { bindingFor, type Binding, type Routed } from "../../channels/bindings.ts";
 import { chatPrompt } from "../../channels/chat-prompt.ts";
 import { chatToolRules } from "../../channels/chat-tools.ts";
 import type { AccountConfig } from "../../channels/config.ts";
-import { type MentionPattern, mentionPatterns } from "../../channels/access/mention-pattern.ts";
 import type { ChatStyle, DispatchSettings } from "../../dispatch/ports.ts";
 import { mayAnswer } from "../../sessions/rows/send-policy.ts";
 import { resetRuleFor, whyOver } from "../../sessions/rows/expiry.ts";
@@ -10,13 +8,14 @@ import { agentOf, keyForPeer } from "../../sessions/keys.ts";
 import { agentId, type AgentId, type SessionKey } from "../../types/ids.ts";
 import type { InboundMessage, Peer } from "../../types/chat/message.ts";
 import { ackReactionOf } from "../accounts/ack-reaction.ts";
-import { accountKey, accountOf, defaultAccountOf, placeOf } from "../accounts/accounts.ts";
+import { accountKey, accountOf, placeOf } from "../accounts/accounts.ts";
 import { hasOwnerIn } from "../accounts/owners.ts";
 import type { Config } from "../config/schema.ts";
 import { queueModeOf } from "../../types/queue.ts";
 import { approvalRoute } from "./approvals/route.ts";
 import type { Live } from "./live.ts";
 import { own } from "../../utils/own.ts";
+import { isAddressedTo, patternsFor, routeOf } from "./routing/mentions.ts";
 import { mayElevate } from "./sandbox/elevated.ts";
 
 /** The dispatch rules of the current config; made once per config. */
@@ -58,8 +57,10 @@ function rulesOf(live: Live): DispatchSettings {
       ackReactionOf(message, {
         messages: config.messages,
         account: accountOf(config, message.from),
-        patterns: () => mentionPatternsFor(message, live) ?? mentionPatterns(config.messages.groupChat.mentionPatterns),
+        patterns: () => patternsFor(message, live),
       }),
+    typingMode: (message) =>
+      message.from.chat.kind === "direct" || isAddressedTo(message, live) ? "instant" : "message",
     chatPrompt: (message) => chatPrompt(accountOf(config, message.from), message),
     chatTools: (message) => chatToolRules(accountOf(config, message.from), accountKey(config, message.from), message),
     chat: (to) => ({
@@ -135,19 +136,4 @@ function keyFor(message: InboundMessage, config: Config, defaultAgent: AgentId):
     agentId: binding ? agentId(binding.agentId) : defaultAgent,
     defaultAgent,
   });
-}
-
-/** The mention patterns of the agent that answers; undefined if it has none of its own. */
-export function mentionPatternsFor(
-  message: Routed,
-  { config, defaultAgent }: Live,
-): readonly MentionPattern[] | undefined {
-  const id = routeOf(message, config)?.agentId ?? defaultAgent.id;
-  const patterns = config.agents.list.find((agent) => agent.id === id)?.groupChat.mentionPatterns;
-  return patterns && mentionPatterns(patterns);
-}
-
-function routeOf(message: Routed, config: Config): Binding | undefined {
-  if (config.bindings.length === 0) return undefined;
-  return bindingFor(config.bindings, message, defaultAccountOf(config, message.from.channel));
 }

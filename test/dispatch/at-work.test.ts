@@ -343,6 +343,25 @@ describe("typing", () => {
       return isSo();
     });
 
+  it("is shown while a command works, and not for one that answers at once", async () => {
+    const fixture = await openDispatchFixture();
+    const clock = manualClock();
+    const gate = Promise.withResolvers<string>();
+    fixture.commands = [{ name: "tides", help: "Tides.", who: "anyone", run: () => gate.promise }];
+    const boot = await fixture.boot({ clock });
+    await boot.ask("/status");
+    clock.pass(60_000);
+    await untilIdle();
+    expect(fixture.platform.typed).toBe(0);
+    const row = await boot.tell("/tides");
+    await passUntil(clock, () => fixture.platform.typed > 1);
+    gate.resolve("high");
+    await boot.outcome(row);
+    await passUntil(clock, () => fixture.platform.typingEnds > 0);
+    expect(fixture.platform.texts.at(-1)).toBe("high");
+    await fixture.close();
+  });
+
   it("is shown while files are on their way", async () => {
     const { fixture, clock, boot } = await hallAt();
     Object.assign(fixture.platform, { download: () => new Promise<never>(() => undefined) });

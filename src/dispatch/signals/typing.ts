@@ -25,7 +25,11 @@ export interface TypingIndicator {
 }
 
 /** Shows "typing…" in the chat of a turn, from the moment that the agent's settings name until it is stopped. Never throws. */
-export function startTyping(rows: readonly InboxRow[], agent: AgentSettings, ports: TypingPorts): TypingIndicator {
+export function startTyping(
+  rows: readonly InboxRow[],
+  agent: Pick<AgentSettings, "typing">,
+  ports: TypingPorts,
+): TypingIndicator {
   const { mode: set, everyMs } = agent.typing ?? DEFAULT;
   const message = rows[0]?.message;
   if (!message || message.options?.operator === true) return NOTHING;
@@ -49,6 +53,21 @@ export function startTyping(rows: readonly InboxRow[], agent: AgentSettings, por
 /** A command, such as that of a skill, asks for an answer, whomever it addresses. */
 const modeOf = (message: InboundMessage, { settings }: TypingPorts): NonNullable<TypingSettings["mode"]> =>
   message.text.startsWith("/") ? "instant" : (settings().typingMode?.(message) ?? "instant");
+
+/** Shows it in the chat of a command while that works, where signs begin at once. Rejects as the work does. */
+export async function typingWhile<T>(
+  row: InboxRow,
+  agent: Pick<AgentSettings, "typing">,
+  ports: TypingPorts,
+  work: () => Promise<T>,
+): Promise<T> {
+  const typing = startTyping([row], agent, ports);
+  try {
+    return await work();
+  } finally {
+    typing.stop();
+  }
+}
 
 const NOTHING: TypingIndicator = { follow: () => undefined, stop: () => undefined };
 

@@ -21,15 +21,17 @@ function sendsOf({ stateDir }: Home): readonly unknown[] {
 }
 
 /** A speech service of this machine, and what it was asked to say. */
-async function speechServer() {
+async function speechServer(ready: Promise<void> = Promise.resolve()) {
   const said: string[] = [];
   const server = createServer((request, response) => {
     let text = "";
     request.on("data", (part: Buffer) => (text += part.toString()));
     request.on("end", () => {
       said.push((JSON.parse(text) as { input: string }).input);
-      response.writeHead(200, { "content-type": "audio/ogg" });
-      response.end("OggS-sound");
+      void ready.then(() => {
+        response.writeHead(200, { "content-type": "audio/ogg" });
+        response.end("OggS-sound");
+      });
     });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -89,6 +91,20 @@ describe.concurrent("spoken answers", () => {
     expect(world.telegram.shown(1001).join()).not.toContain("tts");
     world.telegram.say("/tts help");
     await world.told("Use off, always, inbound, tagged or default; or audio and a text");
+    speech.close();
+  });
+
+  test("are announced by typing while they are made", async ({ world, expect }) => {
+    const gate = Promise.withResolvers<void>();
+    const speech = await speechServer(gate.promise);
+    await world.start({ messages: { tts: { ...speech.tts, auto: "always" } } });
+    world.telegram.say("tell me");
+    const answer = await world.told("echo:");
+    await vi.waitUntil(() => speech.said.length === 1, PATIENCE);
+    await world.telegram.waitFor(({ method, at }) => method === "sendChatAction" && at > answer.at);
+    expect(voicesIn(world)).toEqual([]);
+    gate.resolve();
+    await world.telegram.waitFor(({ method, ok }) => method === "sendVoice" && ok);
     speech.close();
   });
 

@@ -15,7 +15,7 @@ export const WIDE: Readonly<
   CodeState: { booleans: 3, why: "state of a parser" },
   ContributionRegistry: { fields: 13, why: "one call for each kind of contribution" },
   ContextEngineRuntimeContext: { fields: 15, why: "a published contract of plugins" },
-  DispatchSettings: { fields: 17, booleans: 5, why: "settings in the form of the config" },
+  DispatchSettings: { fields: 18, booleans: 5, why: "settings in the form of the config" },
   DoctorFlags: { booleans: 5, why: "flags of one command" },
   Ending: { booleans: 3, why: "facts that are read together" },
   ExecSettings: { fields: 13, why: "settings in the form of the config" },

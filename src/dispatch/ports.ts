@@ -16,7 +16,7 @@ import type { ModelInfo, ModelRef } from "../types/run/model.ts";
 import type { Acting } from "../types/run/principal.ts";
 import type { ChatScene } from "../types/chat/send.ts";
 import type { Session, Sessions } from "../types/session.ts";
-import type { AgentSettings } from "../types/settings.ts";
+import type { AgentSettings, TypingSettings } from "../types/settings.ts";
 import type { Tool, ToolSet } from "../types/run/tool.ts";
 import type { ChatToolRules } from "../types/tool-policy.ts";
 import type { TurnKinds } from "../types/run/turn-kind.ts";
@@ -88,6 +88,8 @@ export interface DispatchSettings extends RunLimits, QueueConfig, OwnerRules, Br
   chatPrompt?(message: InboundMessage): string | undefined;
   /** What the config says about tools in the chat of a message. Nothing when unset. */
   chatTools?(message: Pick<InboundMessage, "from" | "sender" | "guildId">): readonly ChatToolRules[];
+  /** When a chat is shown that the agent types where the agent's settings do not say it; at once when unset. */
+  typingMode?(message: InboundMessage): NonNullable<TypingSettings["mode"]>;
   /** The emoji that a message gets when it is accepted. */
   reaction(message: InboundMessage): { readonly emoji: string; readonly removeAfter: boolean } | undefined;
 }

@@ -93,12 +93,13 @@ export const replyDefaultsShape = {
   }),
   typingMode: z
     .enum(["never", "instant", "thinking", "message"])
-    .default("instant")
+    .optional()
     .meta({
       title: "Typing",
       description:
         "When a chat begins to show that the agent types. `instant`: when the turn begins. `thinking`: when the model " +
-        "thinks or writes. `message`: when the model writes. `never`: not at all.",
+        "thinks or writes. `message`: when the model writes. `never`: not at all. When unset: `message` for a message of a " +
+        "group that does not address the agent, which may say nothing about it, and `instant` for all others.",
     }),
   typingIntervalSeconds: z.int().min(1).max(60).default(4).meta({
     title: "Typing interval",

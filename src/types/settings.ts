@@ -94,7 +94,7 @@ export interface AgentSettings extends AgentPlaces, MemoryUse {
     /** Milliseconds before each block after the first; none when unset. */
     readonly pause?: { readonly minMs: number; readonly maxMs: number };
   };
-  /** How a chat is shown that the agent is at work: at once, every four seconds when unset. */
+  /** How a chat is shown that the agent is at work; every four seconds when unset. */
   readonly typing?: TypingSettings;
 }
 
@@ -131,8 +131,8 @@ export interface NoteVectors {
 }
 
 export interface TypingSettings {
-  /** From the turn's start, the model's first thought, or its first word. */
-  readonly mode: "never" | "instant" | "thinking" | "message";
+  /** From the turn's start, the model's first thought, or its first word. The message decides when unset. */
+  readonly mode?: "never" | "instant" | "thinking" | "message" | undefined;
   readonly everyMs: number;
 }
 

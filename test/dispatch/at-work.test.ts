@@ -203,6 +203,23 @@ describe("while a turn continues", () => {
 });
 
 describe("typing", () => {
+  const settings = () => ({});
+
+  it.each([
+    ["says it at once", {}, "instant", 1],
+    ["says it with the first word", {}, "message", 0],
+    ["is asked about a command", { text: "/skill tides" }, "message", 1],
+  ] as const)("begins as the config says for a message where the agent does not: it %s", (_, more, mode, typed) => {
+    const clock = manualClock();
+    const platform = new ChatPlatform();
+    const row: InboxRow = { id: 1, message: { ...nextMessage("hi"), ...more }, state: "accepted", attempts: 0 };
+    const ports = { clock, log: recordLog(), link: () => platform, settings: () => ({ typingMode: () => mode }) };
+    const atWork = startTyping([row], settingsFor("/nowhere"), ports);
+    clock.pass(100);
+    expect(platform.typed).toBe(typed);
+    atWork.stop();
+  });
+
   it("continues until the end of the work, whatever the adapter throws", async () => {
     const clock = manualClock();
     const log = recordLog();
@@ -213,7 +230,7 @@ describe("typing", () => {
     };
     const row: InboxRow = { id: 1, message: nextMessage("hi"), state: "accepted", attempts: 0 };
     const link = () => Object.assign(platform, { typing });
-    const atWork = startTyping([row], settingsFor("/nowhere"), { clock, log, link });
+    const atWork = startTyping([row], settingsFor("/nowhere"), { clock, log, link, settings });
     clock.pass(100);
     clock.pass(4000);
     await untilIdle();
@@ -244,7 +261,7 @@ describe("typing", () => {
       attempts: 0,
     });
     const begin = (more: object = {}) =>
-      startTyping([rowOf(more)], settingsFor("/nowhere"), { clock, log: recordLog(), link });
+      startTyping([rowOf(more)], settingsFor("/nowhere"), { clock, log: recordLog(), link, settings });
     const atWork = begin({ id: "m-7" });
     clock.pass(100);
     atWork.stop();
@@ -273,7 +290,7 @@ describe("typing", () => {
     const clock = manualClock();
     const platform = new ChatPlatform();
     const row: InboxRow = { id: 1, message: nextMessage("hi"), state: "accepted", attempts: 0 };
-    const ports = { clock, log: recordLog(), link: () => platform };
+    const ports = { clock, log: recordLog(), link: () => platform, settings };
     const agent = { ...settingsFor("/nowhere"), typing: { mode, everyMs: 9000 } };
     const atWork = startTyping([row], agent, ports);
     const run = new RunLog(runFacts("r"));
@@ -302,7 +319,7 @@ describe("typing", () => {
     const platform = new ChatPlatform();
     const row: InboxRow = { id: 1, message: nextMessage("hi"), state: "accepted", attempts: 0 };
     const agent = { ...settingsFor("/nowhere"), typing: { mode, everyMs: 9000 } };
-    const atWork = startTyping([row], agent, { clock, log: recordLog(), link: () => platform });
+    const atWork = startTyping([row], agent, { clock, log: recordLog(), link: () => platform, settings });
     const run = new RunLog(runFacts("r"));
     atWork.follow(run);
     await untilIdle();
@@ -325,6 +342,25 @@ describe("typing", () => {
       await untilIdle();
       return isSo();
     });
+
+  it("is shown while a command works, and not for one that answers at once", async () => {
+    const fixture = await openDispatchFixture();
+    const clock = manualClock();
+    const gate = Promise.withResolvers<string>();
+    fixture.commands = [{ name: "tides", help: "Tides.", who: "anyone", run: () => gate.promise }];
+    const boot = await fixture.boot({ clock });
+    await boot.ask("/status");
+    clock.pass(60_000);
+    await untilIdle();
+    expect(fixture.platform.typed).toBe(0);
+    const row = await boot.tell("/tides");
+    await passUntil(clock, () => fixture.platform.typed > 1);
+    gate.resolve("high");
+    await boot.outcome(row);
+    await passUntil(clock, () => fixture.platform.typingEnds > 0);
+    expect(fixture.platform.texts.at(-1)).toBe("high");
+    await fixture.close();
+  });
 
   it("is shown while files are on their way", async () => {
     const { fixture, clock, boot } = await hallAt();

@@ -102,6 +102,31 @@ it("/undo of a person's turn takes what joined it along", async () => {
   expect(asked()).not.toMatch(/the second|it joins/);
 });
 
+it.each(["voice", "change:0", "plan:c1"])(
+  "/stop keeps back the part %s of an answer that is not sent yet",
+  async (name) => {
+    fixture.model.answer(() => ({ text: "an answer" }));
+    const row = await boot.tell("hello");
+    await boot.outcome(row);
+    await until(() => told() === "an answer");
+    const held = Promise.withResolvers<void>();
+    fixture.platform.gate = held.promise;
+    for (const [part, markdown] of [
+      ["media", "first"],
+      [name, "second"],
+    ] as const) {
+      const blocks = [{ kind: "text", markdown }] as const;
+      await boot.outbox.deliver({ replyKey: `in:${row.id}:${part}`, inboxId: row.id, to: row.message.from, blocks });
+    }
+    const stop = await boot.tell("/stop");
+    await until(async () => (await boot.journal.outbox.of(stop.id)).length === 1);
+    held.resolve();
+    fixture.platform.gate = undefined;
+    await until(() => told()?.includes("Stopped") === true);
+    expect(fixture.platform.texts).not.toContain("second");
+  },
+);
+
 it("/stop keeps back what is not sent yet of a long answer, also after a restart; later answers come", async () => {
   const held = Promise.withResolvers<void>();
   fixture.platform.gate = held.promise;

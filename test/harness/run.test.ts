@@ -222,11 +222,14 @@ describe("a stream that cannot be read", () => {
     expect(JSON.stringify(end)).not.toContain("operation was aborted");
   });
 
-  it("and an answer without a word has no status in its text", async () => {
-    fixture.model.answer(() => ({ text: "" }));
-    const end = (await eventsOf(fixture.start().stream)).at(-1);
-    expect(end).toMatchObject({ result: { failure: { message: "The model ended without an answer." } } });
-  });
+  it.each(["", "[[reply_to_current]]", "<think>hm</think> [[tts]]"])(
+    "and an answer without a word has no status in its text: %j",
+    async (text) => {
+      fixture.model.answer(() => ({ text }));
+      const end = (await eventsOf(fixture.start().stream)).at(-1);
+      expect(end).toMatchObject({ result: { failure: { message: "The model ended without an answer." } } });
+    },
+  );
 });
 
 describe("an abort", () => {

@@ -1,7 +1,6 @@
 import { chatPrompt } from "../../channels/chat-prompt.ts";
 import { chatToolRules } from "../../channels/chat-tools.ts";
 import type { AccountConfig } from "../../channels/config.ts";
-import { mentionPatterns } from "../../channels/access/mention-pattern.ts";
 import type { ChatStyle, DispatchSettings } from "../../dispatch/ports.ts";
 import { mayAnswer } from "../../sessions/rows/send-policy.ts";
 import { resetRuleFor, whyOver } from "../../sessions/rows/expiry.ts";
@@ -14,8 +13,9 @@ import type { Config } from "../config/schema.ts";
 import { queueModeOf } from "../../types/queue.ts";
 import { approvalRoute } from "./approvals/route.ts";
 import type { Live } from "./live.ts";
-import { broadcastOf, keyFor, mentionPatternsFor } from "./policy/routes.ts";
 import { own } from "../../utils/own.ts";
+import { isAddressedTo, patternsFor } from "./routing/mentions.ts";
+import { broadcastOf, keyFor } from "./routing/routes.ts";
 import { mayElevate } from "./sandbox/elevated.ts";
 
 /** The dispatch rules of the current config; made once per config. */
@@ -58,8 +58,10 @@ function rulesOf(live: Live): DispatchSettings {
       ackReactionOf(message, {
         messages: config.messages,
         account: accountOf(config, message.from),
-        patterns: () => mentionPatternsFor(message, live) ?? mentionPatterns(config.messages.groupChat.mentionPatterns),
+        patterns: () => patternsFor(message, live),
       }),
+    typingMode: (message) =>
+      message.from.chat.kind === "direct" || isAddressedTo(message, live) ? "instant" : "message",
     chatPrompt: (message) => chatPrompt(accountOf(config, message.from), message),
     chatTools: (message) => chatToolRules(accountOf(config, message.from), accountKey(config, message.from), message),
     chat: (to) => ({

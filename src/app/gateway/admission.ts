@@ -13,7 +13,7 @@ import { accountOf, placeOf } from "../accounts/accounts.ts";
 import type { Config } from "../config/schema.ts";
 import type { Core } from "../compose/core.ts";
 import type { Live } from "../compose/live.ts";
-import { mentionPatternsFor } from "../compose/policy/routes.ts";
+import { mentionPatternsFor } from "../compose/routing/mentions.ts";
 
 /** A week: the default time for which the journal keeps messages that were not allowed. */
 const KEEP_MS = 7 * 24 * 60 * 60_000;

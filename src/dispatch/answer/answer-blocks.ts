@@ -1,5 +1,6 @@
 import { parseBlock, isUnseen } from "../../reply/plain-reply.ts";
 import type { Directives } from "../../reply/directives.ts";
+import type { ReplyTarget } from "../../types/chat/reply.ts";
 import type { DeltaPace } from "../../types/run/events.ts";
 import type { AnswerPorts, AnswerTarget } from "./answer-target.ts";
 import type { AnswerSends } from "./answer-sends.ts";
@@ -31,6 +32,8 @@ export class AnswerBlocks implements WaitingBlocks {
   /** The letters of each block that was planned before a restart. */
   readonly #earlier: readonly string[];
   #count = 0;
+  /** The message that the last block answers, as far as the model named one. */
+  #named: ReplyTarget | undefined;
 
   constructor(target: AnswerTarget, ports: AnswerPorts, parts: AnswerParts) {
     this.#target = target;
@@ -91,14 +94,22 @@ export class AnswerBlocks implements WaitingBlocks {
     const name = `block:${this.#count}`;
     if (toolTexts.repeats(text) && !sends.wasPlanned(name)) return;
     const isFirst = this.#count === 0;
-    const isQuoted = isFirst || this.#target.style.replyToMode === "all";
+    const named = directives();
+    const isQuoted = this.#namesAnother(named.replyTo) || isFirst || this.#target.style.replyToMode === "all";
     await sends.send(name, [{ kind: "text", markdown: isFirst ? prefix.before(text) : text }], {
       editOf: isFirst ? earlierPreview(this.#target) : undefined,
-      replyTo: isQuoted ? replyTo(this.#target, directives()) : undefined,
+      replyTo: isQuoted ? replyTo(this.#target, named) : undefined,
       pauseMs: isFirst ? 0 : this.#pauseMs(),
       mayRepeat: isFirst && this.#target.earlier.previewId === "",
     });
     this.#count += 1;
+  }
+
+  /** Whether the model has named a message to answer since the last block. */
+  #namesAnother(target: ReplyTarget | undefined): boolean {
+    const before = this.#named;
+    this.#named = target;
+    return target !== undefined && target !== before;
   }
 
   #pauseMs(): number {

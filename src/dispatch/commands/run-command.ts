@@ -10,6 +10,7 @@ import type { DispatchPorts } from "../ports.ts";
 import type { Lanes } from "../queue/lanes.ts";
 import type { Replies } from "../replies.ts";
 import { commandEndedGateway } from "../chat-texts.ts";
+import { typingWhile } from "../signals/typing.ts";
 import { isDiskError } from "../../store/disk.ts";
 import { mayEndAll, refusalOf } from "./access.ts";
 import { directivesOf } from "../directives/said.ts";
@@ -109,7 +110,7 @@ export function commandWork(
   };
   if (command.at === "once" || command.at === "apart") {
     return async () => {
-      answer ??= await counted(row, ports, async () => begun(() => command.run(context)));
+      answer ??= await counted(said, ports, async () => begun(() => command.run(context)));
       if (answer === undefined) return leaveCommand(said, host);
       if ("text" in answer) await give(answer);
     };
@@ -117,7 +118,7 @@ export function commandWork(
   const { at } = command;
   const work = async () => {
     const run = () => begun(() => inSession(key, (session) => command.run(context, session), ports));
-    answer ??= await counted(row, ports, run);
+    answer ??= await counted(said, ports, run);
     if (answer === undefined) return leaveCommand(said, host);
     if ("text" in answer) return give(answer);
     host.replies.acks.put([row]);
@@ -155,17 +156,19 @@ function leaveCommand({ row, log }: CommandMessage, { replies }: CommandHost): v
 
 /** Counts this process before the command runs. Undefined when the message has ended, so that the command does not run. A full disk delays no command, because `/stop` has to work then too. */
 async function counted<T>(
-  { id }: InboxRow,
-  { journal, log }: Pick<CommandPorts, "journal" | "log">,
+  { row, key }: Pick<CommandMessage, "row" | "key">,
+  ports: CommandPorts,
   run: () => Promise<T>,
 ): Promise<T | undefined> {
+  const { journal, log } = ports;
   try {
-    if (!(await journal.inbox.begin(id))) return undefined;
+    if (!(await journal.inbox.begin(row.id))) return undefined;
   } catch (error) {
     if (!isDiskError(error)) throw error;
-    log.warn("the start of a command is not counted", { inbox: id, error });
+    log.warn("the start of a command is not counted", { inbox: row.id, error });
   }
-  return run();
+  const { agents, agentOf } = ports.settings();
+  return typingWhile(row, agents.get(agentOf(key)) ?? {}, ports, run);
 }
 
 function contextFor(

@@ -4,15 +4,17 @@ import type { RunEvent, RunStream } from "../../types/run/events.ts";
 import type { InboxRow } from "../../types/journal.ts";
 import type { InboundMessage } from "../../types/chat/message.ts";
 import type { AgentSettings, TypingSettings } from "../../types/settings.ts";
-import type { DispatchPorts } from "../ports.ts";
+import type { DispatchPorts, DispatchSettings } from "../ports.ts";
 import { background } from "../../utils/background.ts";
 
 /** A quick answer shows no "typing…", and nobody waits for a sign for longer than an eighth of a second. */
 const TYPING_AFTER_MS = 100;
 /** Telegram shows it for five seconds. */
-const DEFAULT: TypingSettings = { mode: "instant", everyMs: 4000 };
+const DEFAULT: TypingSettings = { everyMs: 4000 };
 
-type TypingPorts = Pick<DispatchPorts, "link" | "clock" | "log">;
+interface TypingPorts extends Pick<DispatchPorts, "link" | "clock" | "log"> {
+  settings(): Pick<DispatchSettings, "typingMode">;
+}
 
 /** Shows a chat that its message is being processed. */
 export interface TypingIndicator {
@@ -23,10 +25,16 @@ export interface TypingIndicator {
 }
 
 /** Shows "typing…" in the chat of a turn, from the moment that the agent's settings name until it is stopped. Never throws. */
-export function startTyping(rows: readonly InboxRow[], agent: AgentSettings, ports: TypingPorts): TypingIndicator {
-  const { mode, everyMs } = agent.typing ?? DEFAULT;
+export function startTyping(
+  rows: readonly InboxRow[],
+  agent: Pick<AgentSettings, "typing">,
+  ports: TypingPorts,
+): TypingIndicator {
+  const { mode: set, everyMs } = agent.typing ?? DEFAULT;
   const message = rows[0]?.message;
-  if (!message || message.options?.operator === true || mode === "never") return NOTHING;
+  if (!message || message.options?.operator === true) return NOTHING;
+  const mode = set ?? modeOf(message, ports);
+  if (mode === "never") return NOTHING;
   const typing = new Typing(message, everyMs, ports);
   if (mode === "instant") typing.begin(TYPING_AFTER_MS);
   return {
@@ -40,6 +48,25 @@ export function startTyping(rows: readonly InboxRow[], agent: AgentSettings, por
     },
     stop: () => typing.stop(),
   };
+}
+
+/** A command, such as that of a skill, asks for an answer, whomever it addresses. */
+const modeOf = (message: InboundMessage, { settings }: TypingPorts): NonNullable<TypingSettings["mode"]> =>
+  message.text.startsWith("/") ? "instant" : (settings().typingMode?.(message) ?? "instant");
+
+/** Shows it in the chat of a command while that works, where signs begin at once. Rejects as the work does. */
+export async function typingWhile<T>(
+  row: InboxRow,
+  agent: Pick<AgentSettings, "typing">,
+  ports: TypingPorts,
+  work: () => Promise<T>,
+): Promise<T> {
+  const typing = startTyping([row], agent, ports);
+  try {
+    return await work();
+  } finally {
+    typing.stop();
+  }
 }
 
 const NOTHING: TypingIndicator = { follow: () => undefined, stop: () => undefined };

@@ -1,5 +1,6 @@
 import { hasCalls, textOf } from "../../history/parts.ts";
 import { writesInTags } from "../../providers/reasoning-tags.ts";
+import { parseDirectives } from "../../reply/directives.ts";
 import { isUnseen } from "../../reply/plain-reply.ts";
 import { createTagStripper, endsUnbegunThought, type TagStripper } from "../../reply/tags.ts";
 import type { AssistantMessage, ChatMessage, ModelRef } from "../../types/run/model.ts";
@@ -32,9 +33,16 @@ export const isWordless = (message: AssistantMessage): boolean =>
 const PIECE = 4096;
 
 function hasWords(text: string, model: Pick<ModelRef, "provider">): boolean {
+  if (text.includes("[[")) return asksForSomething(text, model);
   const stripper = stripperFor(model);
   for (let at = 0; at < text.length; at += PIECE) if (!isUnseen(stripper.push(text.slice(at, at + PIECE)))) return true;
   return !isUnseen(stripper.end());
+}
+
+/** Directives alone, such as the message that is answered, are no answer. A file, or the wish to be silent, is one. */
+function asksForSomething(text: string, model: Pick<ModelRef, "provider">): boolean {
+  const { text: shown, media, silent } = parseDirectives(stripped(text, stripperFor(model)));
+  return media.length > 0 || silent || !isUnseen(shown);
 }
 
 /**
@@ -60,11 +68,13 @@ export function mayBeginInThought(messages: readonly ChatMessage[], { provider, 
 }
 
 /** A model's text as people see it, without thoughts between tags. */
-export function withoutTags(text: string, message?: AssistantMessage): string {
-  const stripper = message ? stripperFor(message) : createTagStripper();
+export const withoutTags = (text: string, message?: AssistantMessage): string =>
+  stripped(text, message ? stripperFor(message) : createTagStripper(), message && hasCalls(message));
+
+function stripped(text: string, stripper: TagStripper, calls?: boolean): string {
   const begun = stripper.push(text);
   stripper.begunAnew();
-  const rest = stripper.end(message && hasCalls(message));
+  const rest = stripper.end(calls);
   return stripper.begunAnew() ? rest : begun + rest;
 }
 

@@ -3,7 +3,7 @@ import { accountOf, lowerLimits } from "../../../src/app/accounts/accounts.ts";
 import { loadConfigText } from "../../../src/app/config/load.ts";
 import { resolvePaths } from "../../../src/app/config/paths.ts";
 import { Live } from "../../../src/app/compose/live.ts";
-import { mentionPatternsFor } from "../../../src/app/compose/policy/routes.ts";
+import { mentionPatternsFor } from "../../../src/app/compose/routing/mentions.ts";
 import { createRules } from "../../../src/app/compose/rules.ts";
 import { accountId } from "../../../src/types/ids.ts";
 import { telegramConfig } from "../../../extensions/telegram/config.ts";
@@ -109,6 +109,14 @@ describe("how a chat is answered", () => {
     expect(await pause({ mode: "off", minMs: 1 }, { mode: "custom", maxMs: 20 })).toEqual({ minMs: 1, maxMs: 20 });
     expect(await pause({ mode: "natural" }, { mode: "off" })).toBeUndefined();
     expect((await settings({}))?.typing).toEqual({ mode: "message", everyMs: 4000 });
+    const { rules: usual } = await rulesFor({ messages: { groupChat: { mentionPatterns: ["^ops"] } } });
+    const said = (text: string, kind: "direct" | "group") =>
+      usual.typingMode?.(message({ text, mentionsBot: false, chat: { kind, id: "g" } }));
+    expect([said("hi", "direct"), said("hi", "group"), said("ops, hi", "group")]).toEqual([
+      "instant",
+      "message",
+      "instant",
+    ]);
     const session = { typingMode: "never", typingIntervalSeconds: 9 };
     const { rules } = await rulesFor({ session, agents: { defaults: { typingMode: "message" } } });
     expect(rules.agents.get(rules.defaultAgent)?.typing).toEqual({ mode: "never", everyMs: 9000 });

@@ -42,6 +42,22 @@ it.each(["ANNOUNCE_SKIP", "REPLY_SKIP", "**ANNOUNCE_SKIP**."])(
   },
 );
 
+it("quotes in each block the message that the model has named for it", async () => {
+  const chunk = { minChars: 1, maxChars: 60, breakPreference: "paragraph" } as const;
+  const agent = { streaming: { blocks: true, breakAt: "text_end", chunk } } as const;
+  fixture.rules = { agent, chat: () => ({ replyToMode: "off", streaming: "block" }) };
+  fixture.model.answer(({ isAfterTool }) =>
+    isAfterTool
+      ? { text: "[[reply_to:msg-7]] About that one." }
+      : { text: "Let me see.", tool: "look", args: { text: "x" } },
+  );
+  await boot.ask("hello");
+  expect(fixture.platform.messages.map(({ text, replyTo }) => [text, replyTo])).toEqual([
+    ["Let me see.", undefined],
+    ["About that one.", "msg-7"],
+  ]);
+});
+
 describe.each(["off", "partial", "block"] as const)("a message of the model beside others (%s)", (streaming) => {
   beforeEach(() => {
     fixture.rules = { chat: () => ({ replyToMode: "off", streaming }) };

@@ -20,17 +20,26 @@ function sendsOf({ stateDir }: Home): readonly unknown[] {
   }
 }
 
-/** A speech service of this machine, and what it was asked to say. With `held` it breaks off once that resolves. */
-async function speechServer(held?: Promise<void>) {
+interface Speech {
+  /** Each request waits for it. */
+  readonly ready?: Promise<void>;
+  /** Each request is broken off when it resolves. */
+  readonly brokenOff?: Promise<void>;
+}
+
+/** A speech service of this machine, and what it was asked to say. */
+async function speechServer({ ready = Promise.resolve(), brokenOff }: Speech = {}) {
   const said: string[] = [];
   const server = createServer((request, response) => {
     let text = "";
     request.on("data", (part: Buffer) => (text += part.toString()));
     request.on("end", () => {
       said.push((JSON.parse(text) as { input: string }).input);
-      if (held) return void held.then(() => response.destroy());
-      response.writeHead(200, { "content-type": "audio/ogg" });
-      response.end("OggS-sound");
+      if (brokenOff) return void brokenOff.then(() => response.destroy());
+      void ready.then(() => {
+        response.writeHead(200, { "content-type": "audio/ogg" });
+        response.end("OggS-sound");
+      });
     });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -93,6 +102,20 @@ describe.concurrent("spoken answers", () => {
     speech.close();
   });
 
+  test("are announced by typing while they are made", async ({ world, expect }) => {
+    const gate = Promise.withResolvers<void>();
+    const speech = await speechServer({ ready: gate.promise });
+    await world.start({ messages: { tts: { ...speech.tts, auto: "always" } } });
+    world.telegram.say("tell me");
+    const answer = await world.told("echo:");
+    await vi.waitUntil(() => speech.said.length === 1, PATIENCE);
+    await world.telegram.waitFor(({ method, at }) => method === "sendChatAction" && at > answer.at);
+    expect(voicesIn(world)).toEqual([]);
+    gate.resolve();
+    await world.telegram.waitFor(({ method, ok }) => method === "sendVoice" && ok);
+    speech.close();
+  });
+
   test("are made by the tool, which the agent attaches", async ({ world, expect }) => {
     const speech = await speechServer();
     await world.start({ commands: { ownerAllowFrom: ["1001"] }, messages: { tts: speech.tts } });
@@ -124,7 +147,7 @@ describe.concurrent("spoken answers", () => {
 
   test("are one at a time for a conversation, and tell a guest nothing of this machine", async ({ world, expect }) => {
     const held = Promise.withResolvers<void>();
-    const speech = await speechServer(held.promise);
+    const speech = await speechServer({ brokenOff: held.promise });
     await world.start({
       commands: { ownerAllowFrom: ["7"] },
       messages: { tts: { providers: { piper: { command: ["/nowhere/piper"] }, ...speech.tts.providers } } },

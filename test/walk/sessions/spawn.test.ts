@@ -198,8 +198,8 @@ describe.concurrent("an agent with subagents", () => {
     });
     world.telegram.say("/subagents spawn ghost count the sheep");
     await world.told(/may not be started/);
-    world.telegram.say("/subagents spawn main count the sheep");
-    await world.told("Started. Its result is told here.");
+    world.telegram.say("/subagents spawn main count the sheep --thinking huge --model fake/fake-1");
+    await world.told("is no thinking level");
     await vi.waitUntil(() => world.model.calls.some(isChild), PATIENCE);
     world.telegram.say("/subagents info count the sheep");
     await world.told("Session: agent:main:subagent:");

@@ -15,14 +15,23 @@ export const SAYS: ReadonlyMap<string, Say> = new Map([
 ]);
 
 async function spawn(context: CommandContext): Promise<string> {
-  const [agentId, task] = wordsOf(context);
-  if (agentId === undefined || task === undefined) return "Use /subagents spawn <agent> <task>.";
+  const [agentId, said = ""] = wordsOf(context);
+  const { task, ...how } = howIn(said);
+  if (agentId === undefined || task === "")
+    return "Use /subagents spawn <agent> <task>, with --model <model> and --thinking <level> behind it if you like.";
   return withActs(context, async (acts) => {
-    const answer = await acts.spawn({ task, agentId }, askerOf(context));
+    const answer = await acts.spawn({ task, agentId, ...how }, askerOf(context));
     if (answer.status !== "accepted") return answer.error;
     const note = answer.note === undefined ? "" : ` ${answer.note}`;
     return `Started. Its result is told here.${note}`;
   });
+}
+
+/** The task, and the model and the level that are named behind it. */
+function howIn(said: string): { readonly task: string; readonly model?: string; readonly thinking?: string } {
+  const [, before = "", name, value] = /^([^]*?)(?:^|\s)--(model|thinking)[ =](\S+)\s*$/.exec(said) ?? [];
+  if (name === undefined) return { task: said.trim() };
+  return { ...howIn(before), [name]: value };
 }
 
 async function say(how: "send" | "steer", context: CommandContext): Promise<string> {

@@ -4,6 +4,7 @@ import type { InboxRow } from "../../../types/journal.ts";
 import { type Speaker, speechLevelOf, type Speech, type SpeechLevel } from "../../../types/media/speech.ts";
 import { setBy } from "../../directives/said.ts";
 import { mediaBlock } from "../../media/attach.ts";
+import { typingWhile } from "../../signals/typing.ts";
 import { addressed } from "../addressed.ts";
 import { endOf } from "../run-end.ts";
 import type { TurnPorts } from "../ports.ts";
@@ -15,13 +16,15 @@ import type { Turn } from "../turn.ts";
  */
 export async function speakAnswer(turn: Turn, ports: TurnPorts): Promise<void> {
   const { speaker, log } = ports;
-  const [row] = turn.get("prepared").rows;
+  const { rows, agent } = turn.get("prepared");
+  const [row] = rows;
   const outcome = turn.get("outcome");
   if (!speaker || !row || outcome === "unfinished" || outcome.kind !== "replied") return;
   const text = await wishedText(turn, speaker, ports);
   if (text === "") return;
   try {
-    await send(row, await speaker.speak({ text, signal: turn.slot.stopping }), turn, ports);
+    const speak = () => speaker.speak({ text, signal: turn.slot.stopping });
+    await send(row, await typingWhile(row, agent, ports, speak), turn, ports);
   } catch (error) {
     log.warn("answer not spoken", { inbox: row.id, error });
   }

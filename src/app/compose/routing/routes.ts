@@ -1,13 +1,11 @@
-import { mentionPatterns, type MentionPattern } from "../../../channels/access/mention-pattern.ts";
-import { bindingFor, type Binding, type Routed } from "../../../channels/bindings.ts";
 import { broadcastTo } from "../../../channels/broadcast.ts";
 import type { Broadcast } from "../../../dispatch/ports.ts";
 import { keyForPeer } from "../../../sessions/keys.ts";
 import type { InboundMessage } from "../../../types/chat/message.ts";
 import { agentId, type AgentId, type SessionKey } from "../../../types/ids.ts";
-import { defaultAccountOf, placeOf } from "../../accounts/accounts.ts";
+import { placeOf } from "../../accounts/accounts.ts";
 import type { Config } from "../../config/schema.ts";
-import type { Live } from "../live.ts";
+import { routeOf } from "./mentions.ts";
 
 /** The session of a message, by the bindings. */
 export function keyFor(message: InboundMessage, config: Config, defaultAgent: AgentId): SessionKey {
@@ -34,19 +32,4 @@ function keyOf(
     agentId: agentId(agent),
     defaultAgent,
   });
-}
-
-/** The mention patterns of the agent that answers; undefined if it has none of its own. */
-export function mentionPatternsFor(
-  message: Routed,
-  { config, defaultAgent }: Live,
-): readonly MentionPattern[] | undefined {
-  const id = routeOf(message, config)?.agentId ?? defaultAgent.id;
-  const patterns = config.agents.list.find((agent) => agent.id === id)?.groupChat.mentionPatterns;
-  return patterns && mentionPatterns(patterns);
-}
-
-function routeOf(message: Routed, config: Config): Binding | undefined {
-  if (config.bindings.length === 0) return undefined;
-  return bindingFor(config.bindings, message, defaultAccountOf(config, message.from.channel));
 }

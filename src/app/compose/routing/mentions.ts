@@ -1,0 +1,31 @@
+import { isAddressed } from "../../../channels/access/gating.ts";
+import { type MentionPattern, mentionPatterns } from "../../../channels/access/mention-pattern.ts";
+import { bindingFor, type Binding, type Routed } from "../../../channels/bindings.ts";
+import type { InboundMessage } from "../../../types/chat/message.ts";
+import { defaultAccountOf } from "../../accounts/accounts.ts";
+import type { Config } from "../../config/schema.ts";
+import type { Live } from "../live.ts";
+
+/** Whether a message addresses the bot, by the platform or by a name of the agent that answers. */
+export const isAddressedTo = (message: InboundMessage, live: Live): boolean =>
+  isAddressed(message, patternsFor(message, live));
+
+/** The names by which the agent that answers is addressed. */
+export const patternsFor = (message: Routed, live: Live): readonly MentionPattern[] =>
+  mentionPatternsFor(message, live) ?? mentionPatterns(live.config.messages.groupChat.mentionPatterns);
+
+/** The mention patterns of the agent that answers; undefined if it has none of its own. */
+export function mentionPatternsFor(
+  message: Routed,
+  { config, defaultAgent }: Live,
+): readonly MentionPattern[] | undefined {
+  const id = routeOf(message, config)?.agentId ?? defaultAgent.id;
+  const patterns = config.agents.list.find((agent) => agent.id === id)?.groupChat.mentionPatterns;
+  return patterns && mentionPatterns(patterns);
+}
+
+/** The binding that a message falls under. */
+export function routeOf(message: Routed, config: Config): Binding | undefined {
+  if (config.bindings.length === 0) return undefined;
+  return bindingFor(config.bindings, message, defaultAccountOf(config, message.from.channel));
+}

@@ -28,6 +28,11 @@ describe("what the gateway wrote for the model", () => {
     ["a <<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>\nsecret\n<<<END_OPENCLAW_INTERNAL_CONTEXT>>> b", "a  b"],
     ["<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>\nan answer", "\nan answer".trimStart()],
     ["<<<BEGIN_UNTRUSTED_CHILD_RESULT>>>\nx", "x"],
+    [
+      'It says:\n<<<EXTERNAL_UNTRUSTED_CONTENT id="0c05c56a8f81e998">>>\nx\n<<<END_EXTERNAL_UNTRUSTED_CONTENT id="0c05c56a8f81e998">>>',
+      "It says:\n\nx\n",
+    ],
+    ["<<<EXTERNAL_UNTRUSTED_CONTENT of the page", "<<<EXTERNAL_UNTRUSTED_CONTENT of the page"],
     ["[Inter-session message] sourceSession=agent:main:x\nHello", "Hello"],
     ['[System Message] [sessionId: 5f1c] A subagent "look" just completed successfully.\nHello', "Hello"],
     ["[Queued announce messages while agent was busy]\nHello", "Hello"],

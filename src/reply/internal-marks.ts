@@ -24,6 +24,11 @@ const KINDS: readonly Kind[] = [
     anywhere: true,
     length: () => opener.length,
   })),
+  ...["<<<EXTERNAL_UNTRUSTED_CONTENT", "<<<END_EXTERNAL_UNTRUSTED_CONTENT"].map((opener) => ({
+    opener,
+    anywhere: true,
+    length: externalLength,
+  })),
   { opener: "[Inter-session message]", length: lineLength },
   { opener: "[Internal task completion event]", length: lineLength },
   { opener: "[System Message] [sessionId: ", length: lineLength },
@@ -108,6 +113,15 @@ function lineLength(text: string): number | "more" {
 function lineOf(text: string, line: RegExp): number | "more" | undefined {
   const end = lineLength(text);
   return end === "more" || line.test(text) ? end : undefined;
+}
+
+const EXTERNAL = /^<<<(?:END_)?EXTERNAL_UNTRUSTED_CONTENT(?: id="[0-9a-f]{0,16}")?>>>/;
+const EXTERNAL_CHARS = 64;
+
+function externalLength(text: string): number | "more" | undefined {
+  const found = EXTERNAL.exec(text);
+  if (found) return found[0].length;
+  return text.length < EXTERNAL_CHARS && !text.includes("\n") ? "more" : undefined;
 }
 
 /** Up to the end of the outermost one: a model that repeats a context may have been shown one inside of another. */

@@ -1,6 +1,8 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { speechCheck } from "../../src/providers/speech/check.ts";
 import { type SpeechConfig, speechConfig } from "../../src/providers/speech/config.ts";
 import { Services } from "../../src/providers/speech/speaker.ts";
@@ -48,6 +50,12 @@ afterEach(() => {
 function speakerOf(given: object, env: Record<string, string> = {}, keys: Record<string, string> = {}): Services {
   const config: SpeechConfig = speechConfig.parse(given);
   return new Services({ log, env, config: () => config, keyOf: (provider) => keys[provider] });
+}
+
+/** Twice: what a finalizer lets go of is collected the second time. */
+function collectGarbage(): void {
+  setFlagsFromString("--expose-gc");
+  for (const _time of [1, 2]) runInNewContext("gc()");
 }
 
 const SECRET = "sk-of-the-speech-service";
@@ -116,6 +124,15 @@ describe("a speech service", () => {
     const error = await speakerOf({ providers }).speak({ text: "Hi" }).catch(errorText);
     expect(error).toMatch(/first: the service answered 401; second: the service answered 401/);
     expect(JSON.stringify([error, log.lines])).not.toContain(SECRET);
+  });
+
+  it("that hangs is given up in its time whatever memory is collected meanwhile", async () => {
+    answer = () => "hang";
+    const providers = { slow: { baseUrl: url } };
+    const speaking = speakerOf({ providers }).speak({ text: "Hi", timeoutMs: 500 });
+    await vi.waitUntil(() => asked.length > 0);
+    collectGarbage();
+    await expect(speaking).rejects.toThrow("slow: it took too long");
   });
 
   it("that hangs or answers nothing is given up in its time", async () => {

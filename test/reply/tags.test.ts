@@ -36,6 +36,11 @@ describe("what the gateway wrote for the model", () => {
     ["[Queued messages while agent was busy]\nHello", "Hello"],
     ["[Thread starter - for context]\nHello", "Hello"],
     ["[Thread starter - for context] is a marker", "[Thread starter - for context] is a marker"],
+    [
+      'It says:\n<<<EXTERNAL_UNTRUSTED_CONTENT id="0c05c56a8f81e998">>>\nx\n<<<END_EXTERNAL_UNTRUSTED_CONTENT id="0c05c56a8f81e998">>>',
+      "It says:\n\nx\n",
+    ],
+    ["<<<EXTERNAL_UNTRUSTED_CONTENT of the page", "<<<EXTERNAL_UNTRUSTED_CONTENT of the page"],
     ["[Inter-session message] sourceSession=agent:main:x\nHello", "Hello"],
     ['[System Message] [sessionId: 5f1c] A subagent "look" just completed successfully.\nHello', "Hello"],
     ["[Queued announce messages while agent was busy]\nHello", "Hello"],

@@ -13,7 +13,7 @@ const STATUS: Readonly<Record<AgentInternalEvent["status"], string>> = {
 
 /** How a subagent ended, in the words of the announcement. */
 export const statusLabel = (status: AgentInternalEvent["status"], why: string | undefined): string =>
-  why === undefined ? STATUS[status] : `${STATUS[status]}: ${oneLine(why)}`;
+  why === undefined ? STATUS[status] : `${STATUS[status]}: ${oneLine(why).replace(/\.$/, "")}`;
 
 const FOR_PEOPLE =
   "Tell your person what matters of it now, in your own words and voice: do not quote this message, and do not mention it. What others wrote in " +
@@ -35,7 +35,7 @@ export function announceText(event: AgentInternalEvent): string {
 function resultPart(result: string): readonly string[] {
   if (result === "") return ["It has left no result."];
   const cut = result.length > MOST_CHARS;
-  const shown = neutralise(cut ? result.slice(0, MOST_CHARS) : result);
+  const shown = neutralise(cut ? result.slice(0, MOST_CHARS).toWellFormed() : result);
   const more = cut ? "\n[The rest of the result is in the subagent's session: use sessions_history.]" : "";
   return [`Result:\n<<<BEGIN_UNTRUSTED_CHILD_RESULT>>>\n${shown}\n<<<END_UNTRUSTED_CHILD_RESULT>>>${more}`];
 }

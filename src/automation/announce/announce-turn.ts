@@ -1,4 +1,4 @@
-import { saidIn } from "../../dispatch/commands/reports/conversation.ts";
+import { isMessage, saidIn } from "../../dispatch/commands/reports/conversation.ts";
 import { isSkip } from "../../reply/plain-reply.ts";
 import type { AgentInternalEvent } from "../../types/engine/internal-event.ts";
 import type { AnnounceTurn, InboundMessage } from "../../types/chat/message.ts";
@@ -74,14 +74,19 @@ async function load(
   const { announce, sessionKey } = message.options ?? {};
   if (!announce || !sessionKey) return { dropped: "it names no subagent" };
   if (announce.isSilent === true) return { dropped: "nobody is to be told of this subagent" };
-  const event = await eventOf(announce, ports);
+  const event = await eventOf(announce, isForOwner(message), ports);
   if ("dropped" in event) return event;
   await passMark(announce.child, sessionKey, ports.sessions);
   return { ...message, text: announceText(event), options: { ...message.options, announce: { ...announce, event } } };
 }
 
+/** What the agent says of it is read by an owner alone. */
+const isForOwner = ({ options }: Pick<InboundMessage, "options">): boolean =>
+  options?.announce?.isOwner === true && options.deliverTo?.chat.kind !== "group";
+
 async function eventOf(
   announce: AnnounceTurn,
+  isOwners: boolean,
   { sessions, runs, inbox }: AnnouncePorts,
 ): Promise<AgentInternalEvent | { readonly dropped: string }> {
   const { child, label, depth = 0 } = announce;
@@ -90,6 +95,8 @@ async function eventOf(
   const row = await inbox.find(SUBAGENT, DEFAULT_ACCOUNT, announce.runId);
   const end = endOf(last, row?.outcome);
   if (end.status === "stopped") return { dropped: "the subagent was stopped" };
+  // A provider's own words may name its account and its paths.
+  const why = isOwners ? end.why : end.why?.split(":")[0];
   const answer = end.status === "ok" && entry ? await lastAnswer(child, sessions) : "";
   if (isSkip(answer)) return { dropped: "the subagent asks for silence" };
   return {
@@ -100,7 +107,7 @@ async function eventOf(
     announceType: "subagent task",
     taskLabel: label,
     status: end.status,
-    statusLabel: statusLabel(end.status, end.why),
+    statusLabel: statusLabel(end.status, why),
     result: answer,
     ...(last && { statsLine: statsOf(announce, last, entry) }),
     replyInstruction: replyInstruction(depth > 0),
@@ -120,11 +127,12 @@ function endOf(last: RunRecord | undefined, outcome: RowOutcome): End {
 
 const failure = (why: string): End => ({ status: why.startsWith("timeout") ? "timeout" : "error", why });
 
-/** The last that its agent said since its last task; empty when it said nothing. */
+/** The last that its agent said since its last task, without the gateway's own lines; empty when it said nothing. */
 async function lastAnswer(child: SessionKey, sessions: AnnouncePorts["sessions"]): Promise<string> {
   const { entries } = await sessions.history(child, MOST_SEARCHED);
-  const task = entries.findLastIndex((entry) => entry.type === "message" && entry.message.role === "user");
-  return saidIn(entries.slice(task + 1), true).findLast(({ by }) => by === "agent")?.text ?? "";
+  const lines = saidIn(entries.filter(isMessage), true);
+  const task = lines.findLastIndex(({ opens }) => opens === true);
+  return lines.slice(task + 1).findLast(({ by }) => by === "agent")?.text ?? "";
 }
 
 function statsOf(

@@ -8,7 +8,9 @@ import { DEFAULT_ACCOUNT, sessionKey, type SessionKey } from "../../types/ids.ts
 import type { EntryBody } from "../../types/session.ts";
 import { SUBAGENT, subagentIdOf, subagentRunId } from "../../tools/session/spawn-names.ts";
 import { defined } from "../../utils/defined.ts";
+import { visibleText } from "../../utils/text/clean-text.ts";
 import { errorText } from "../../utils/text/error-text.ts";
+import { oneLine } from "../../prompt/untrusted.ts";
 import { announceMessage } from "../announce/announce-message.ts";
 import { SUBAGENT_KIND } from "../subagents/subagent-turn.ts";
 import { type WrittenFiles, writeFiles } from "./files.ts";
@@ -101,8 +103,9 @@ async function freeKey({ spawnKey }: SpawnAsk, { inbox }: SpawnPorts): Promise<s
 }
 
 function labelOf({ label, taskName, task }: SpawnAsk): string {
-  const text = (label ?? taskName ?? task).replaceAll(/\s+/g, " ").trim();
-  return text.length > LABEL_CHARS ? `${text.slice(0, LABEL_CHARS - 1)}…` : text;
+  const text = oneLine(visibleText((label ?? taskName ?? task).slice(0, 10 * LABEL_CHARS)));
+  if (text === "") return "task";
+  return text.length > LABEL_CHARS ? `${text.slice(0, LABEL_CHARS - 1)}…`.toWellFormed() : text;
 }
 
 async function filesFor(

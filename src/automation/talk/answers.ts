@@ -1,7 +1,8 @@
-import { saidIn } from "../../dispatch/commands/reports/conversation.ts";
+import { isMessage, saidIn } from "../../dispatch/commands/reports/conversation.ts";
 import { isSkip } from "../../reply/plain-reply.ts";
 import type { SessionKey } from "../../types/ids.ts";
 import type { Inbox, InboxRow } from "../../types/journal.ts";
+import { asksForRest } from "../../types/run/turns.ts";
 import type { Sessions, TranscriptEntry } from "../../types/session.ts";
 
 /** Entries of a transcript in which the answer of a run is looked for. */
@@ -15,7 +16,7 @@ export async function replyOf(
 ): Promise<string | undefined> {
   if (row?.outcome?.kind !== "replied" || row.turnId === undefined) return undefined;
   const { entries } = await sessions.history(key, MOST_SEARCHED);
-  const text = saidIn(turnIn(entries, row.turnId), true)
+  const text = saidIn(turnIn(entries, row.turnId).filter(isMessage), true)
     .filter(({ by }) => by === "agent")
     .map((line) => line.text)
     .join("\n\n")
@@ -28,7 +29,11 @@ function turnIn(entries: readonly TranscriptEntry[], turnId: string): readonly T
   const at = entries.findIndex(({ id }) => id === turnId);
   const after = at < 0 ? [] : entries.slice(at + 1);
   const end = after.findIndex(
-    (entry) => entry.type === "message" && entry.message.role === "user" && entry.message.steered !== true,
+    (entry) =>
+      entry.type === "message" &&
+      entry.message.role === "user" &&
+      entry.message.steered !== true &&
+      !asksForRest(entry.message),
   );
   return end < 0 ? after : after.slice(0, end);
 }

@@ -28,6 +28,13 @@ interface ReadyService {
   readonly key: string;
 }
 
+/** The signal is the caller's: of a `Request` that was made with one, Node loses it when the object is collected. */
+interface SpeechRequest {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: object;
+}
+
 /** A service whose address, model and voice need not be configured. */
 interface KnownService {
   readonly baseUrl: string;
@@ -35,7 +42,7 @@ interface KnownService {
   readonly voice: string;
   /** The variable that may have its key. */
   readonly keyVariable: string;
-  request(ask: ServiceAsk, service: ReadyService): Request;
+  request(ask: ServiceAsk, service: ReadyService): SpeechRequest;
   readonly ending: string;
 }
 
@@ -49,15 +56,12 @@ const openai: KnownService = {
   voice: "alloy",
   keyVariable: "OPENAI_API_KEY",
   ending: "ogg",
-  request: ({ text, signal }, { baseUrl, model, voice, key }) =>
-    new Request(`${baseUrl.replace(/\/+$/, "")}/audio/speech`, {
-      method: "POST",
-      redirect: "error",
-      signal,
-      headers: { "content-type": "application/json", ...(key !== "" && { authorization: `Bearer ${key}` }) },
-      // Opus in an Ogg file is what chats show as a voice message.
-      body: JSON.stringify({ model, voice, input: text, response_format: "opus" }),
-    }),
+  request: ({ text }, { baseUrl, model, voice, key }) => ({
+    url: `${baseUrl.replace(/\/+$/, "")}/audio/speech`,
+    headers: key === "" ? {} : { authorization: `Bearer ${key}` },
+    // Opus in an Ogg file is what chats show as a voice message.
+    body: { model, voice, input: text, response_format: "opus" },
+  }),
 };
 
 // https://elevenlabs.io/docs/api-reference/text-to-speech/convert
@@ -67,17 +71,11 @@ const elevenlabs: KnownService = {
   voice: "pMsXgVXv3BLzUgSXRplE",
   keyVariable: "ELEVENLABS_API_KEY",
   ending: "mp3",
-  request: ({ text, signal }, { baseUrl, model, voice, key }) =>
-    new Request(
-      `${baseUrl.replace(/\/+$/, "")}/v1/text-to-speech/${encodeURIComponent(voice)}?output_format=mp3_44100_128`,
-      {
-        method: "POST",
-        redirect: "error",
-        signal,
-        headers: { "content-type": "application/json", "xi-api-key": key },
-        body: JSON.stringify({ text, model_id: model }),
-      },
-    ),
+  request: ({ text }, { baseUrl, model, voice, key }) => ({
+    url: `${baseUrl.replace(/\/+$/, "")}/v1/text-to-speech/${encodeURIComponent(voice)}?output_format=mp3_44100_128`,
+    headers: { "xi-api-key": key },
+    body: { text, model_id: model },
+  }),
 };
 
 /** Services that are known by name; another one speaks OpenAI's API at its own address. */
@@ -110,7 +108,14 @@ export async function askService(
   const service = known(name) ?? openai;
   const voice = ask.voice ?? given.voice ?? service.voice;
   const { baseUrl = service.baseUrl, model = service.model } = given;
-  const response = await fetch(service.request(ask, { baseUrl, model, voice, key: key ?? "" }));
+  const { url, headers, body } = service.request(ask, { baseUrl, model, voice, key: key ?? "" });
+  const response = await fetch(url, {
+    method: "POST",
+    redirect: "error",
+    signal: ask.signal,
+    headers: { "content-type": "application/json", ...headers },
+    body: JSON.stringify(body),
+  });
   if (!response.ok) {
     await response.body?.cancel();
     throw new Error(`the service answered ${response.status}`);

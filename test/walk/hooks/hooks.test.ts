@@ -162,8 +162,14 @@ describe.concurrent("a request of another program", () => {
   });
 
   test("is refused with the reason", async ({ world, expect }) => {
-    const mappings = [{ match: { path: "ci" }, sessionKey: "hook:ci-{{repo}}" }];
-    const { gateway } = await world.start(hooks({ allowedAgentIds: ["main"], maxBodyBytes: 2000, mappings }));
+    const mappings = [
+      { match: { path: "ci" }, sessionKey: "hook:ci-{{repo}}" },
+      { match: { path: "named" }, sessionKey: "{{key}}" },
+      { match: { path: "news" }, sessionKey: "{{key}}", action: "wake" },
+      { match: { path: "deep" } },
+    ];
+    const rules = hooks({ allowedAgentIds: ["main"], maxBodyBytes: 10_000, mappings });
+    const { gateway } = await world.start({ ...rules, agents: { list: [{ id: "main" }, { id: "other" }] } });
     const tries: readonly (readonly [string, unknown, number, string])[] = [
       ["agent", "no json", 400, "no JSON"],
       ["agent", {}, 400, "message"],
@@ -173,8 +179,12 @@ describe.concurrent("a request of another program", () => {
       ["agent", { message: "x", agentId: "other" }, 400, "hooks.allowedAgentIds"],
       ["ci", { repo: "a\nb" }, 400, "control characters"],
       ["ci", { repo: "a".repeat(500) }, 400, "at most 400 characters"],
+      ["ci", { repo: "::other" }, 400, "subagent"],
+      ["named", { key: "agent:other:main" }, 400, "hooks.allowedAgentIds"],
+      ["news", { key: "agent:other:main" }, 400, "hooks.allowedAgentIds"],
+      ["deep", `{"a":${"[".repeat(3000)}${"]".repeat(3000)}}`, 400, "more than 200 levels"],
       ["agent", { message: "x", thinking: "much" }, 400, "thinking"],
-      ["agent", { message: "x".repeat(3000) }, 413, "too large"],
+      ["agent", { message: "x".repeat(11_000) }, 413, "too large"],
       ["wake", { text: "" }, 400, "text"],
       ["other", { a: 1 }, 404, 'no mapping for "other"'],
     ];

@@ -34,6 +34,7 @@ export interface HookRequest extends WebhookRequest {
 }
 
 const MOST_KEY_CHARS = 256;
+const MOST_DEPTH = 200;
 export const UNKNOWN: HookAnswer = {
   status: 401,
   body: { ok: false, error: "the token of hooks is needed as a bearer" },
@@ -46,6 +47,7 @@ export async function answerHook(request: HookRequest, ports: HookRequestPorts):
   const mapping = isOwn(request.name) ? undefined : mappingFor(config, request.name, payload);
   if (!isAllowed(request, mapping, { config, now: ports.clock.now() })) return UNKNOWN;
   if (payload === undefined) return refused({ status: 400, error: "the body is no JSON object" });
+  if (isTooDeep(payload)) return refused({ status: 400, error: `the body has more than ${MOST_DEPTH} levels` });
   const key = keyOf(request, payload);
   if (key !== undefined && key.length > MOST_KEY_CHARS)
     return refused({ status: 400, error: `the idempotency key has more than ${MOST_KEY_CHARS} characters` });
@@ -92,6 +94,12 @@ function readJson(body: Uint8Array): Readonly<Record<string, unknown>> | undefin
     // The answer says that it is no JSON.
     return undefined;
   }
+}
+
+/** Written for a model, with its levels indented, a deep body would be many times as long as it came. */
+function isTooDeep(value: unknown, left = MOST_DEPTH): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return left === 0 || Object.values(value).some((one) => isTooDeep(one, left - 1));
 }
 
 function keyOf({ headers, name }: HookRequest, payload: Readonly<Record<string, unknown>>): string | undefined {
@@ -154,7 +162,9 @@ async function mapped(
   { request, payload, key }: Mapped,
   ports: HookRequestPorts,
 ): Promise<HookAnswer> {
-  const { headers, query, name: path } = request;
+  const { query, name: path } = request;
+  // Neither a prompt nor other code needs the token.
+  const { authorization: _bearer, "x-openclaw-token": _token, ...headers } = request.headers;
   const scene = { headers, query, path, payload, now: new Date(ports.clock.now()).toISOString() };
   const changed = mapping.transform && (await transformed(mapping.transform, scene, ports.transforms));
   if (changed?.kind === "failed") {

@@ -4,8 +4,8 @@ import type { HooksConfig } from "../../../automation/hooks/config.ts";
 import { HookDesk } from "../../../automation/hooks/desk.ts";
 import type { HookPlace } from "../../../automation/hooks/hook-message.ts";
 import type { WebhookPaths } from "../../../server/options.ts";
-import { buildKey, resolveAlias } from "../../../sessions/keys.ts";
-import { agentId } from "../../../types/ids.ts";
+import { buildKey, parseKey, resolveAlias } from "../../../sessions/keys.ts";
+import { type AgentId, agentId, type SessionKey } from "../../../types/ids.ts";
 import { chatFor } from "../cron/place.ts";
 import { lastChat, mainKey, type PlaceParts } from "../methods/heartbeat-place.ts";
 import type { Parts } from "../parts.ts";
@@ -49,6 +49,8 @@ function placeOfHook(act: HookAct, session: string | undefined, parts: PlacePart
       ? session
       : buildKey({ kind: "other", agentId: agent, text: session ?? "hook" }, defaultAgent);
   const sessionKey = resolveAlias(key, defaultAgent);
+  const why = whyNotIn(sessionKey, agent, parts);
+  if (why !== undefined) return why;
   if (!act.deliver) return { sessionKey };
   const { found, problem } = chatFor(
     { channel: act.channel, to: act.to, accountId: act.accountId },
@@ -64,12 +66,25 @@ function placeOfWake(
   { sessionKey }: Extract<HookAct, { kind: "wake" }>,
   { session, agent }: { readonly session: string | undefined; readonly agent: ReturnType<typeof agentId> },
   parts: PlaceParts,
-): HookPlace {
+): HookPlace | string {
   const defaultAgent = parts.live.defaultAgent.id;
   const named = sessionKey ?? session;
   const { found } = lastChat(agent, undefined, parts);
-  if (named !== undefined) return { sessionKey: resolveAlias(named, defaultAgent), ...(found && { to: found.to }) };
+  if (named !== undefined) {
+    const key = resolveAlias(named, defaultAgent);
+    return whyNotIn(key, agent, parts) ?? { sessionKey: key, ...(found && { to: found.to }) };
+  }
   return found && found.to.channel !== "webchat"
     ? { sessionKey: found.key, to: found.to }
     : { sessionKey: mainKey(agent, defaultAgent) };
+}
+
+/** Why a conversation that a request or a template names may not have the turn: its key chooses the agent, too. */
+function whyNotIn(key: SessionKey, wanted: AgentId, { live }: Pick<PlaceParts, "live">): string | undefined {
+  const { kind, agentId: own } = parseKey(key, live.defaultAgent.id);
+  if (kind === "subagent") return "sessionKey: it is that of a subagent";
+  if (own === wanted) return undefined;
+  const { allowedAgentIds: ids } = live.config.hooks;
+  if (ids && !ids.includes("*") && !ids.includes(own)) return "sessionKey: its agent is none of hooks.allowedAgentIds";
+  return live.agents.some(({ id }) => id === own) ? undefined : "sessionKey: there is no such agent";
 }

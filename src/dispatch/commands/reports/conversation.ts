@@ -20,6 +20,9 @@ export interface SaidLine {
   readonly opens?: true;
 }
 
+/** Whether an entry is of a person or an agent, and no line of the gateway itself. */
+export const isMessage = ({ type }: TranscriptEntry): boolean => type === "message";
+
 /**
  * What people see of transcript entries, oldest first: without what the gateway writes for the model, and with secrets masked. A call
  * of a tool is one line, its result none. `all`: also turns that nobody wrote, such as the task of a subagent. Pure.

@@ -11,7 +11,7 @@ import { agentId, type AgentId, type SessionKey } from "../../types/ids.ts";
 import type { InboundMessage, Peer } from "../../types/chat/message.ts";
 import { ackReactionOf } from "../accounts/ack-reaction.ts";
 import { accountKey, accountOf, defaultAccountOf, placeOf } from "../accounts/accounts.ts";
-import { hasOwnerIn } from "../accounts/owners.ts";
+import { hasApproverIn, mayApprove } from "../accounts/approvers.ts";
 import type { Config } from "../config/schema.ts";
 import { queueModeOf } from "../../types/queue.ts";
 import { approvalRoute } from "./approvals/route.ts";
@@ -47,8 +47,9 @@ function rulesOf(live: Live): DispatchSettings {
     keyFor: (message) => keyFor(message, config, defaultAgent.id),
     agentOf: (key) => agentOf(key, defaultAgent.id),
     isOwner: (message) => message.options?.operator === true || isNamed(owners, message),
-    hasOwnerIn: (channel) => hasOwnerIn(channel, config),
-    approvalRoute: (question) => approvalRoute(question, config),
+    hasApproverIn: (channel) => hasApproverIn(channel, config),
+    mayApprove: (message) => mayApprove(message, config),
+    approvalRoute: (question, chat) => approvalRoute(question, config, chat),
     mayAnswer: (key, { channel, chat }) => mayAnswer(config.session.sendPolicy, { key, channel, chatType: chat.kind }),
     mayCommand: (message) => mayCommand(message, config.commands.allowFrom),
     mayElevate: (message, agent) => mayElevate(message, agent, config),

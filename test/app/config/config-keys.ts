@@ -56,6 +56,21 @@ export const NAMED: readonly (readonly [file: string, title: string, keys: reado
     ),
   ],
   [
+    "test/app/config/config-approvals.test.ts",
+    "is the approvers' direct chats, its chat or both, as execApprovals of the account says",
+    ["approvers", "target"].map((key) => `channels.execApprovals.${key}`),
+  ],
+  [
+    "test/app/config/config-approvals.test.ts",
+    "is none of its chats when that is switched off, and its own where there is nobody to ask",
+    ["channels.execApprovals.enabled"],
+  ],
+  [
+    "test/app/config/config-approvals.test.ts",
+    "is as without the key for other agents, other sessions and questions of plugins",
+    ["agentFilter", "sessionFilter"].map((key) => `channels.execApprovals.${key}`),
+  ],
+  [
     "test/mcp/hostile.test.ts",
     "a server gets the variables, arguments and folder of the config, and none of the gateway's own secrets",
     ["command", "args", "env", "cwd"].map((key) => `mcp.servers.${key}`),

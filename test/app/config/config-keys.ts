@@ -1,4 +1,14 @@
-const BWRAP = ["network", "binds", "processes", "memoryMb", "cpuSeconds", "fileSizeMb", "tmpMb"];
+const BWRAP = [
+  "network",
+  "binds",
+  "processes",
+  "memoryMb",
+  "totalMemoryMb",
+  "totalWriteMb",
+  "cpuSeconds",
+  "fileSizeMb",
+  "tmpMb",
+];
 const CONTAINER = "image containerPrefix network user readOnlyRoot tmpfs capDrop pidsLimit memory cpus binds env".split(
   " ",
 );

@@ -26,6 +26,8 @@ const OTHER = {
     binds: ["/data"],
     processes: 9,
     memoryMb: 65,
+    totalMemoryMb: 66,
+    totalWriteMb: 67,
     cpuSeconds: 3,
     fileSizeMb: 4,
     tmpMb: 5,

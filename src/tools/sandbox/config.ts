@@ -131,6 +131,15 @@ export const sandboxConfig = z.strictObject({
     .min(1)
     .optional()
     .meta(about("Folders", "Directory of the sandboxes' own folders; `sandboxes` in the state directory when unset.")),
+  sessionToolsVisibility: z
+    .enum(["spawned", "all"])
+    .optional()
+    .meta(
+      about(
+        "Sessions",
+        "Which sessions the tools of a sandboxed session see: itself and those that it asked for (`spawned`). `all` has no effect.",
+      ),
+    ),
   backend: z
     .enum(["auto", "bwrap", "docker", "podman"])
     .optional()

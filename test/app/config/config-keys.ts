@@ -81,6 +81,21 @@ export const NAMED: readonly (readonly [file: string, title: string, keys: reado
     ["agentFilter", "sessionFilter"].map((key) => `channels.execApprovals.${key}`),
   ],
   [
+    "test/app/config/exec-settings.test.ts",
+    "decides how long a command may take, by the names of both eras",
+    ["tools.exec.timeoutSeconds", "agents.list.tools.exec.timeoutSeconds"],
+  ],
+  [
+    "test/app/config/tool-policy.test.ts",
+    "switch the tool for plans off, by the names of both eras",
+    ["tools.updatePlan", "tools.experimental.planTool"],
+  ],
+  [
+    "test/app/config/config-sandbox.test.ts",
+    "lets the tools of a sandboxed session see no more sessions, and says so where the config asks for it",
+    ["agents.defaults.sandbox.sessionToolsVisibility", "agents.list.sandbox.sessionToolsVisibility"],
+  ],
+  [
     "test/mcp/hostile.test.ts",
     "a server gets the variables, arguments and folder of the config, and none of the gateway's own secrets",
     ["command", "args", "env", "cwd"].map((key) => `mcp.servers.${key}`),

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { accountId, type AccountId } from "../types/ids.ts";
 import { about, idList, pacingConfig } from "../utils/config.ts";
+import { execApprovalsConfig } from "./approvals-config.ts";
 import { botLoopConfig, directConfig, dmConfig, groupConfig, guildConfig } from "./chat-config.ts";
 
 const replyToMode = z.enum(["off", "first", "all", "batched"]);
@@ -101,6 +102,9 @@ const accountShape = {
   botLoopProtection: botLoopConfig
     .prefault({})
     .meta(about("Bot loops", "Ends conversations in which bots keep answering each other.")),
+  execApprovals: execApprovalsConfig
+    .optional()
+    .meta(about("Approvals", "Who is asked about commands of the account's chats; owners, in that chat, when unset.")),
   actions: z
     .record(z.string(), z.boolean())
     .prefault({})

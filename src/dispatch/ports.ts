@@ -37,10 +37,16 @@ interface RunLimits {
 /** Who is an owner, as the config says. */
 interface OwnerRules {
   isOwner(message: InboundMessage): boolean;
-  /** Whether the config names an owner who can write in this channel. It does when unset. */
-  hasOwnerIn?(channel: ChannelId): boolean;
-  /** Where a question to owners is shown; in the chat that it is from when unset. */
-  approvalRoute?(question: RoutedQuestion): ApprovalRoute;
+}
+
+/** Who answers approval questions, and where. */
+interface ApproverRules {
+  /** Whether the config names somebody who can answer questions in this channel. It does when unset. */
+  hasApproverIn?(channel: ChannelId): boolean;
+  /** Whether the sender may answer questions about commands; undefined, or unset, where owners may. */
+  mayApprove?(message: InboundMessage): boolean | undefined;
+  /** Where a question is shown; in the chat that it is from when unset. */
+  approvalRoute?(question: RoutedQuestion, chat?: Peer): ApprovalRoute;
 }
 
 /** Sessions of several agents that answer one message: at the same time, or one after the other. */
@@ -56,7 +62,7 @@ interface BroadcastRules {
 }
 
 /** What the config says about the handling of messages. Read again for each message. */
-export interface DispatchSettings extends RunLimits, QueueConfig, OwnerRules, BroadcastRules {
+export interface DispatchSettings extends RunLimits, QueueConfig, OwnerRules, ApproverRules, BroadcastRules {
   /** When a turn without progress is reported, and when it is ended. */
   readonly stuck: StuckLimits;
   readonly agents: ReadonlyMap<AgentId, AgentSettings>;

@@ -177,6 +177,19 @@ export const toolsConfig = z
     deny: names.prefault([]).meta(about("Deny", "Tools that are never available; has priority over everything else.")),
     byProvider,
     toolsBySender: toolsBySenderConfig,
+    updatePlan: z
+      .boolean()
+      .optional()
+      .meta(
+        about(
+          "Plans",
+          "Gives agents the tool `update_plan`; true when unset. Has priority over `experimental.planTool`.",
+        ),
+      ),
+    experimental: z
+      .strictObject({ planTool: z.boolean().optional().meta(about("Plans", "Older name of `tools.updatePlan`.")) })
+      .prefault({})
+      .meta(about("Experimental", "Names of older configs.")),
     sandbox: inSandbox,
     elevated: z
       .strictObject({

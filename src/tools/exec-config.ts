@@ -113,6 +113,12 @@ export const execConfig = z
           "Most seconds of one command; 0 for no limit. A command that is started in the background may ask for none.",
         ),
       ),
+    timeoutSeconds: z
+      .int()
+      .min(0)
+      .max(2_000_000)
+      .optional()
+      .meta(about("Timeout", "Another name for `timeoutSec`; has priority over it.")),
     backgroundMs: z
       .int()
       .min(10)
@@ -174,6 +180,12 @@ export const agentExecConfig = z
     security: z.enum(SECURITY).optional().meta(about("Security", "As in `tools.exec.security`.")),
     ask: z.enum(ASK).optional().meta(about("Ask", "As in `tools.exec.ask`.")),
     timeoutSec: z.int().min(0).max(2_000_000).optional().meta(about("Timeout", "As in `tools.exec.timeoutSec`.")),
+    timeoutSeconds: z
+      .int()
+      .min(0)
+      .max(2_000_000)
+      .optional()
+      .meta(about("Timeout", "As in `tools.exec.timeoutSeconds`.")),
     backgroundMs: z.int().min(10).max(120_000).optional().meta(about("Background", "As in `tools.exec.backgroundMs`.")),
     cleanupMs: z.int().min(60_000).max(10_800_000).optional().meta(about("Cleanup", "As in `tools.exec.cleanupMs`.")),
     notifyOnExit: z.boolean().optional().meta(about("Notify on exit", "As in `tools.exec.notifyOnExit`.")),

@@ -31,6 +31,10 @@ export interface BwrapSettings {
   readonly processes: number;
   /** MiB of memory that one process may allocate. */
   readonly memoryMb: number;
+  /** MiB of memory that all processes of a command may have together. */
+  readonly totalMemoryMb: number;
+  /** MiB that a command may write in all, beside its temporary directories. */
+  readonly totalWriteMb: number;
   /** Seconds of processor time of one process. */
   readonly cpuSeconds: number;
   /** MiB of one file. */

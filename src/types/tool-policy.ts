@@ -41,6 +41,8 @@ export interface ToolPolicySettings {
   readonly loops?: LoopSettings;
   /** How deep subagents may be nested; 1 when unset. */
   readonly maxSpawnDepth?: number;
+  /** The key that switches the tool `update_plan` off. */
+  readonly planOff?: string;
 }
 
 /** The tool `apply_patch`, in the field's names. */

@@ -8,7 +8,7 @@ import { agentOf } from "../../sessions/keys.ts";
 import type { InboundMessage, Peer } from "../../types/chat/message.ts";
 import { ackReactionOf } from "../accounts/ack-reaction.ts";
 import { accountKey, accountOf, placeOf } from "../accounts/accounts.ts";
-import { hasOwnerIn } from "../accounts/owners.ts";
+import { hasApproverIn, mayApprove } from "../accounts/approvers.ts";
 import type { Config } from "../config/schema.ts";
 import { queueModeOf } from "../../types/queue.ts";
 import { approvalRoute } from "./approvals/route.ts";
@@ -47,8 +47,9 @@ function rulesOf(live: Live): DispatchSettings {
     agentOf: (key) => agentOf(key, defaultAgent.id),
     broadcast: (message) => broadcastOf(message, config, defaultAgent.id),
     isOwner: (message) => message.options?.operator === true || isNamed(owners, message),
-    hasOwnerIn: (channel) => hasOwnerIn(channel, config),
-    approvalRoute: (question) => approvalRoute(question, config),
+    hasApproverIn: (channel) => hasApproverIn(channel, config),
+    mayApprove: (message) => mayApprove(message, config),
+    approvalRoute: (question, chat) => approvalRoute(question, config, chat),
     mayAnswer: (key, { channel, chat }) => mayAnswer(config.session.sendPolicy, { key, channel, chatType: chat.kind }),
     mayCommand: (message) => mayCommand(message, config.commands.allowFrom),
     mayElevate: (message, agent) => mayElevate(message, agent, config),

@@ -233,17 +233,22 @@ function messageToolOf({ actions, allowTargets, mediaHosts, ...across }: ToolsCo
 
 type OwnExec = Partial<AgentToolsConfig["exec"]>;
 
+const secondsOf = ({ timeoutSeconds, timeoutSec }: OwnExec): number | undefined => timeoutSeconds ?? timeoutSec;
+
 function execOf(all: ToolsConfig["exec"], own: OwnExec = {}): ExecSettings {
   // A key that an agent leaves out may be there without a value.
   const given = Object.fromEntries(Object.entries(own).filter(([, value]) => value !== undefined));
-  const { host, timeoutSec, backgroundMs, cleanupMs, notifyOnExit, notifyOnExitEmptySuccess, ...more } = {
-    ...all,
-    ...given,
-  };
-  const { mode: _mode, applyPatch: _ofTools, ...rest } = more;
+  const { host, backgroundMs, cleanupMs, notifyOnExit, notifyOnExitEmptySuccess, ...more } = { ...all, ...given };
+  const { mode: _mode, applyPatch: _ofTools, timeoutSec: _one, timeoutSeconds: _other, ...rest } = more;
   const background = { afterMs: backgroundMs, keptMs: cleanupMs, notifyOnExit, notifyOnExitEmptySuccess };
   const where = host === "node" ? {} : { host };
-  return { ...rest, ...where, ...execChoice(all, own), timeoutMs: timeoutSec * 1000, background };
+  return {
+    ...rest,
+    ...where,
+    ...execChoice(all, own),
+    timeoutMs: (secondsOf(own) ?? secondsOf(all) ?? 0) * 1000,
+    background,
+  };
 }
 
 function streamingOf(defaults: Defaults, { humanDelay: own }: Entry): AgentSettings["streaming"] {

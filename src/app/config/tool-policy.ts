@@ -18,7 +18,13 @@ export function toolPolicyOf(
     confirmUntrusted: tools.untrusted.confirm,
     loops: loopSettingsOf(tools.loopDetection, entry.tools?.loopDetection),
     maxSpawnDepth: agents.defaults.subagents.maxSpawnDepth,
+    ...planOff(tools),
   };
+}
+
+function planOff({ updatePlan, experimental }: ToolsConfig): Pick<ToolPolicySettings, "planOff"> {
+  if (updatePlan === false) return { planOff: "tools.updatePlan" };
+  return updatePlan === undefined && experimental.planTool === false ? { planOff: "tools.experimental.planTool" } : {};
 }
 
 type Section = Pick<

@@ -100,6 +100,19 @@ export function mustBeNamedIn(
   return (own ?? groups["*"])?.requireMention ?? requireMention;
 }
 
+/**
+ * Why nobody is heard in a chat, whoever writes there, as a clause about the config; undefined when somebody may be, or when that depends
+ * on a guild that is not known.
+ */
+export function whyNobodyHeard(chat: InboundMessage["from"]["chat"], policy: ChannelPolicy): string | undefined {
+  if (chat.kind === "direct") return policy.direct === "disabled" ? "direct chats are disabled (dmPolicy)" : undefined;
+  const own = policy.groups[chat.id];
+  if (!own && policy.group !== "disabled" && Object.keys(policy.groups).some((name) => name.startsWith("guild:")))
+    return undefined;
+  const closed = whyClosed(policy, own ?? policy.groups["*"]);
+  return closed === undefined ? undefined : `${closed} (groupPolicy, groups)`;
+}
+
 function whyClosed(policy: ChannelPolicy, group: GroupPolicy | undefined): string | undefined {
   if (policy.group === "disabled") return "groups are disabled";
   if (group?.enabled === false) return "the group is disabled";

@@ -26,7 +26,7 @@ type PlacePorts = Pick<DispatchPorts, "settings" | "link" | "isConnecting" | "lo
 
 /** The chats of a question. Logs each target of the config that cannot be reached. */
 export function placesOf(approval: Approval, chat: Peer | undefined, ports: PlacePorts): Places {
-  const route = ports.settings().approvalRoute?.(approval) ?? IN_CHAT;
+  const route = ports.settings().approvalRoute?.(approval, chat) ?? IN_CHAT;
   const fields = { approval: approval.id };
   for (const why of route.unusable) ports.log.warn("approval target not usable", { ...fields, why });
   const own = route.isInChat && chat ? { key: keyOf(approval), to: chat, isTarget: false } : undefined;

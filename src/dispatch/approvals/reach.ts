@@ -22,16 +22,16 @@ export type ReachPorts = Pick<DispatchPorts, "approverClients" | "settings">;
 export function whyNobody(reach: Reach, ports: ReachPorts): Unasked | undefined {
   if (reach.asks === "nobody") return "unattended";
   if (ports.approverClients?.() !== 0) return undefined;
-  const { hasOwnerIn } = ports.settings();
-  // Who reads a target is not known, so an owner who can write in its channel counts as there.
-  if (reach.targets.some(({ channel }) => hasOwnerIn?.(channel) !== false)) return undefined;
+  const { hasApproverIn } = ports.settings();
+  // Who reads a target is not known, so whoever may answer in its channel counts as there.
+  if (reach.targets.some(({ channel }) => hasApproverIn?.(channel) !== false)) return undefined;
   return reach.isOnlyTargets ? "no_target" : whyNobodyInChat(reach, ports);
 }
 
 /** Whether an owner is in a group is not known, so one who can write in its channel counts as there. */
 function whyNobodyInChat({ asks, chat, principal }: Reach, { settings }: ReachPorts): Unasked | undefined {
   if (!chat) return asks === "writer" ? "no_client" : "unattended";
-  if (settings().hasOwnerIn?.(chat.channel) === false) return "no_owner";
+  if (settings().hasApproverIn?.(chat.channel) === false) return "no_owner";
   const isRead = chat.chat.kind === "group" || (principal !== undefined && hasOwnerRights(principal));
   return isRead ? undefined : "no_viewer";
 }

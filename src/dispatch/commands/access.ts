@@ -13,13 +13,14 @@ interface Asking {
   readonly key: SessionKey;
 }
 
-type Rules = Pick<DispatchSettings, "agentOf" | "isOwner" | "mayCommand" | "mayElevate">;
+type Rules = Pick<DispatchSettings, "agentOf" | "isOwner" | "mayApprove" | "mayCommand" | "mayElevate">;
 
 /** The answer to a sender who may not use a command. Undefined when they may. Pure. */
 export function refusalOf(asked: AskedName, asking: Asking, settings: Rules): string | undefined {
   const { message, key } = asking;
   if (asked.command.name === "elevated" && settings.mayElevate?.(message, settings.agentOf(key)) !== true)
     return "You may not let commands leave the sandbox. (`tools.elevated` says who may.)";
+  if (asked.command.name === "approve" && settings.mayApprove?.(message) === true) return undefined;
   return settings.isOwner(message) ? undefined : guestsRefusal(asked, asking, settings);
 }
 

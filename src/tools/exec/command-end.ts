@@ -23,6 +23,7 @@ export function describeCause({ code, because, note }: CommandEnd, timeoutMs: nu
     exit: `[exit code ${code ?? "none: a signal ended it"}]`,
     timeout: `[ended after ${timeoutMs / 1000} seconds: timeout]`,
     abort: "[aborted]",
+    limit: "[ended: over a limit of the sandbox]",
   };
   return `${ends[because]}${note === undefined ? "" : `\n[${note}]`}`;
 }

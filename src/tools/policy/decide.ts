@@ -45,9 +45,12 @@ export const isKey = (key: string): boolean => !key.includes(" ");
 
 const KEYS_OF_THEIR_OWN = new Set<StageAnswer["stage"]>(["optional", "guest", "owner only"]);
 
+/** Keys that decide by themselves. */
+const WITHOUT_LIST = /\.(?:profile|updatePlan|planTool)$/;
+
 /** The key of the list that answered. Pure. */
 export function keyOfAnswer({ stage, key, answer, entry }: StageAnswer): string {
-  if (!isKey(key) || key.endsWith(".profile") || KEYS_OF_THEIR_OWN.has(stage)) return key;
+  if (!isKey(key) || WITHOUT_LIST.test(key) || KEYS_OF_THEIR_OWN.has(stage)) return key;
   if (answer === "denied") return `${key}.deny`;
   return answer === "unlisted" || entry !== undefined ? `${key}.allow` : key;
 }

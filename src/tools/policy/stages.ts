@@ -66,6 +66,9 @@ export function stagesFor(settings: ToolPolicySettings, subject: PolicySubject):
     ...profileStages(settings),
     ...providerProfile(settings, subject),
     ...listStage("global", global.key, global),
+    ...(settings.planOff === undefined
+      ? []
+      : [{ stage: "global" as const, key: settings.planOff, deny: ["update_plan"] }]),
     ...providerStage("global by provider", global, subject),
     ...(agent ? listStage("agent", agent.key, agent) : []),
     ...(agent ? providerStage("agent by provider", agent, subject) : []),

@@ -12,6 +12,7 @@ import {
 } from "./launcher.ts";
 import { realOf } from "../../utils/real-path.ts";
 import { mustNotSteerGit } from "./steers-git.ts";
+import { Meter } from "./meter.ts";
 import { Watch } from "./watch.ts";
 
 export interface SandboxOptions {
@@ -129,10 +130,13 @@ function sandboxExec({ exec, files }: Backends, place: SandboxPlace): ExecBacken
     filesOf: (command, { cwd }) => exec.filesOf(command, { cwd, workspace }),
     async start(line) {
       const roots = await Promise.all(writableIn(place).map(realOf));
-      const watch = await Watch.begin(roots, place.warn ?? (() => {}));
+      const [watch, measure] = await Promise.all([
+        Watch.begin(roots, place.warn ?? (() => {})),
+        Meter.before({ limits: place.settings.bwrap, roots, countsProcesses: isOfMachine(place) }),
+      ]);
       try {
         const running = await exec.start(line);
-        return { ...running, ended: checked(running.ended, watch) };
+        return { ...running, ended: checked(running.ended, watch, measure(running)) };
       } catch (error) {
         await watch.end();
         throw error;
@@ -141,10 +145,16 @@ function sandboxExec({ exec, files }: Backends, place: SandboxPlace): ExecBacken
   };
 }
 
-async function checked(ended: RunningCommand["ended"], watch: Watch): Promise<CommandEnd> {
+async function checked(ended: RunningCommand["ended"], watch: Watch, meter: Meter): Promise<CommandEnd> {
   const end = await ended;
-  const note = await watch.end();
-  return note === undefined ? end : { ...end, note };
+  const notes = [await meter.end(), await watch.end()].filter((note) => note !== undefined);
+  return notes.length === 0 ? end : { ...end, note: notes.join(" ") };
+}
+
+/** The processes of a container are not below its client's. */
+function isOfMachine({ settings, machine }: SandboxPlace): boolean {
+  const probe = machine.known(settings.backend);
+  return probe?.ok === true && probe.facts.backend === "bwrap";
 }
 
 /** What the model has to know of the sandbox. */

@@ -23,6 +23,26 @@ const bwrap = z.strictObject({
     ),
   processes: z.int().min(8).optional().meta(about("Processes", "Most processes at once; 512 when unset.")),
   memoryMb: z.int().min(64).optional().meta(about("Memory", "Most MiB of memory of one process; 4096 when unset.")),
+  totalMemoryMb: z
+    .int()
+    .min(64)
+    .optional()
+    .meta(
+      about(
+        "Memory in all",
+        "Most MiB of memory of all processes of a command together; 4096 when unset. Whoever takes more is ended.",
+      ),
+    ),
+  totalWriteMb: z
+    .int()
+    .min(1)
+    .optional()
+    .meta(
+      about(
+        "Written in all",
+        "Most MiB that one command may write to the disk, with containers too; 4096 when unset. Whoever writes more is ended.",
+      ),
+    ),
   cpuSeconds: z
     .int()
     .min(1)
@@ -111,6 +131,15 @@ export const sandboxConfig = z.strictObject({
     .min(1)
     .optional()
     .meta(about("Folders", "Directory of the sandboxes' own folders; `sandboxes` in the state directory when unset.")),
+  sessionToolsVisibility: z
+    .enum(["spawned", "all"])
+    .optional()
+    .meta(
+      about(
+        "Sessions",
+        "Which sessions the tools of a sandboxed session see: itself and those that it asked for (`spawned`). `all` has no effect.",
+      ),
+    ),
   backend: z
     .enum(["auto", "bwrap", "docker", "podman"])
     .optional()

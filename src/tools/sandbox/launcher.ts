@@ -91,7 +91,7 @@ export function writableIn({ settings, owner, workspace, rights }: SandboxPlace)
 /** A guest's command never writes the workspace, where files are that act on everybody. */
 export const commandAccess = (
   { workspaceAccess }: Pick<SandboxSettings, "workspaceAccess">,
-  rights: SandboxPlace["rights"],
+  rights: SandboxPlace["rights"] | "guest",
 ): SandboxSettings["workspaceAccess"] => (workspaceAccess === "rw" && rights !== "owner" ? "ro" : workspaceAccess);
 
 /** The files of a guest's own conversation. */

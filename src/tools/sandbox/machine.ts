@@ -137,6 +137,8 @@ const PLAIN: SandboxSettings["bwrap"] = {
   binds: [],
   processes: 64,
   memoryMb: 1024,
+  totalMemoryMb: 1024,
+  totalWriteMb: 1,
   cpuSeconds: 10,
   fileSizeMb: 1,
   tmpMb: 1,

@@ -9,6 +9,8 @@ const BWRAP: SandboxSettings["bwrap"] = {
   binds: [],
   processes: 512,
   memoryMb: 4096,
+  totalMemoryMb: 4096,
+  totalWriteMb: 4096,
   cpuSeconds: 3600,
   fileSizeMb: 1024,
   tmpMb: 512,

@@ -208,7 +208,7 @@ export interface RunningCommand {
   /** Closes its input; in a terminal, sends the character that means the end of a file. */
   closeInput(): Promise<void>;
   /** Ends it with everything that it started: politely first, then by force. Only the first call counts. */
-  end(because: "timeout" | "abort"): void;
+  end(because: "timeout" | "abort" | "limit"): void;
 }
 
 /** What a command has written until now, on both streams, without the secrets of this process and terminal controls. */
@@ -227,7 +227,8 @@ export interface CommandEnd {
   readonly output: CommandOutput;
   /** Exit code; null when a signal ended the command. */
   readonly code: number | null;
-  readonly because: "exit" | "timeout" | "abort";
+  /** `limit`: it took more than its sandbox allows; `note` says of what. */
+  readonly because: "exit" | "timeout" | "abort" | "limit";
   /** Programs that could not be ended with the command. */
   readonly left: readonly LeftRunning[];
   /** Programs that the command had left in the background, and that were ended with it. */

@@ -8,7 +8,7 @@ export const UNASKED_TEXTS = {
   no_viewer:
     "no owner reads this chat (commands.ownerAllowFrom names owners), and no connected client has the scope operator.approvals",
   no_target:
-    "the config shows the question only in targets (approvals.exec, approvals.plugin), none of them can be reached, and no connected client has the scope operator.approvals. `openclaw doctor` names the reason",
+    "the config shows the question only in targets (approvals.exec, approvals.plugin, execApprovals of the channel), none of them can be reached, and no connected client has the scope operator.approvals. `openclaw doctor` names the reason",
   no_client:
     "no connected client has the scope operator.approvals. The operator can open the chat page: openclaw dashboard",
 } as const;

@@ -33,12 +33,18 @@ test("sandbox explain says what of a session is in the sandbox, why it does not 
   expect(out).toMatch(/An owner's turn +commands and file tools are in the sandbox/);
   expect(out).toMatch(/Mode +non-main \(agents\.defaults\.sandbox\.mode\)/);
   expect(out).toMatch(/Mend +\S/);
+  expect(out).toMatch(/Owners see +\S+sandboxes\/agent-main \(read, write\)/);
+  expect(out).toMatch(/One process +4096 MiB of memory, 3600 s of processor time and 1024 MiB a file, by the kernel/);
+  expect(out).toMatch(/A command +.*4096 MiB written, by the gateway/);
+  expect(out).toMatch(/Tools +group:fs, exec, .*; never browser, .*cron.* \(tools\.sandbox\.tools\)/);
   expect(out).toMatch(/Leave it +owners \(tools\.elevated\.allowFrom is not set\)/);
   const clerk = await cli(dir, "explain", "--agent", "clerk", "--json");
   expect(JSON.parse(clerk.out)).toMatchObject({
     agent: "clerk",
     owner: { commands: false, files: false },
     probe: { ok: false },
+    mounts: { owner: [expect.stringContaining("(read, write)")] },
+    tools: { key: "tools.sandbox.tools" },
   });
 });
 

@@ -1,4 +1,14 @@
-const BWRAP = ["network", "binds", "processes", "memoryMb", "cpuSeconds", "fileSizeMb", "tmpMb"];
+const BWRAP = [
+  "network",
+  "binds",
+  "processes",
+  "memoryMb",
+  "totalMemoryMb",
+  "totalWriteMb",
+  "cpuSeconds",
+  "fileSizeMb",
+  "tmpMb",
+];
 const CONTAINER = "image containerPrefix network user readOnlyRoot tmpfs capDrop pidsLimit memory cpus binds env".split(
   " ",
 );
@@ -91,6 +101,36 @@ export const NAMED: readonly (readonly [file: string, title: string, keys: reado
     ["exec", "plugin"].flatMap((kind) =>
       ["channel", "to", "accountId", "threadId"].map((key) => `approvals.${kind}.targets.${key}`),
     ),
+  ],
+  [
+    "test/app/config/config-approvals.test.ts",
+    "is the approvers' direct chats, its chat or both, as execApprovals of the account says",
+    ["approvers", "target"].map((key) => `channels.execApprovals.${key}`),
+  ],
+  [
+    "test/app/config/config-approvals.test.ts",
+    "is none of its chats when that is switched off, and its own where there is nobody to ask",
+    ["channels.execApprovals.enabled"],
+  ],
+  [
+    "test/app/config/config-approvals.test.ts",
+    "is as without the key for other agents, other sessions and questions of plugins",
+    ["agentFilter", "sessionFilter"].map((key) => `channels.execApprovals.${key}`),
+  ],
+  [
+    "test/app/config/exec-settings.test.ts",
+    "decides how long a command may take, by the names of both eras",
+    ["tools.exec.timeoutSeconds", "agents.list.tools.exec.timeoutSeconds"],
+  ],
+  [
+    "test/app/config/tool-policy.test.ts",
+    "switch the tool for plans off, by the names of both eras",
+    ["tools.updatePlan", "tools.experimental.planTool"],
+  ],
+  [
+    "test/app/config/config-sandbox.test.ts",
+    "lets the tools of a sandboxed session see no more sessions, and says so where the config asks for it",
+    ["agents.defaults.sandbox.sessionToolsVisibility", "agents.list.sandbox.sessionToolsVisibility"],
   ],
   [
     "test/mcp/hostile.test.ts",

@@ -21,6 +21,12 @@ describe.each([
   const decide = (command: string, exec: Exec, argPattern = ".*") =>
     decisionOn(command, execOf(exec, isOwn), { rows: [{ pattern: "python3", argPattern }] });
 
+  it("decides how long a command may take, by the names of both eras", () => {
+    expect(execOf({ timeoutSec: 7 }, isOwn).timeoutMs).toBe(7000);
+    expect(execOf({ timeoutSeconds: 8 }, isOwn).timeoutMs).toBe(8000);
+    expect(execOf({ timeoutSec: 7, timeoutSeconds: 0 }, isOwn).timeoutMs).toBe(0);
+  });
+
   it("decides about inline code, safe programs and unanswered questions", async () => {
     expect(await decide("python3 -c 1", {})).toBe("ask");
     expect(await decide("python3 -c 1", { strictInlineEval: false })).toBe("run");

@@ -3,7 +3,7 @@ import { accountKey, accountOf } from "../../../src/app/accounts/accounts.ts";
 import { configSchema } from "../../../src/app/config/schema.ts";
 import { toolPolicyOf } from "../../../src/app/config/tool-policy.ts";
 import { chatToolRules } from "../../../src/channels/chat-tools.ts";
-import { explainTool, isToolAllowed } from "../../../src/tools/policy/decide.ts";
+import { explainTool, keyOfAnswer, isToolAllowed } from "../../../src/tools/policy/decide.ts";
 import { stagesFor } from "../../../src/tools/policy/stages.ts";
 import { accountId, channelId } from "../../../src/types/ids.ts";
 import type { Peer } from "../../../src/types/chat/message.ts";
@@ -118,6 +118,20 @@ describe("lists of tools in the config", () => {
       answer: "denied",
       entry: "group:runtime",
     });
+  });
+
+  it("switch the tool for plans off, by the names of both eras", () => {
+    const answers = (tools: object) => explainTool({ name: "update_plan" }, stagesIn({ tools }, {}));
+    expect(answers({ updatePlan: true }).isAllowed).toBe(true);
+    expect(answers({ updatePlan: true, experimental: { planTool: false } }).isAllowed).toBe(true);
+    for (const [tools, key] of [
+      [{ updatePlan: false }, "tools.updatePlan"],
+      [{ experimental: { planTool: false } }, "tools.experimental.planTool"],
+    ] as const) {
+      const { isAllowed, trace } = answers(tools);
+      expect(isAllowed).toBe(false);
+      expect(trace.filter(({ answer }) => answer === "denied").map(keyOfAnswer)).toEqual([key]);
+    }
   });
 
   it("have profiles for models too", () => {

@@ -89,6 +89,32 @@ describe("a question with targets", () => {
     expect(answers).toEqual(["deny"]);
   });
 
+  it("is answered by whom the channel names, and by no owner whom it leaves out", async () => {
+    route([DESK]);
+    fixture.rules = { ...fixture.rules, mayApprove: ({ sender }) => sender.id === "desk" };
+    const row = await boot.tell("do it", "1");
+    const id = await asked(1);
+    await boot.ask(`/approve ${id} deny`, "owner");
+    expect(fixture.platform.texts.at(-1)).toContain("execApprovals.approvers");
+    await boot.ask(`/approve ${id} always`, "desk");
+    expect(fixture.platform.texts.at(-1)).toContain("only an owner allows for good");
+    await boot.outcome(row);
+    expect(answers).toEqual(["allow-once"]);
+  });
+
+  it("of a plugin is for owners, whoever else the channel names", async () => {
+    route([DESK]);
+    asks = { askedBy: "plugin" };
+    fixture.rules = { ...fixture.rules, mayApprove: ({ sender }) => sender.id === "desk" };
+    const row = await boot.tell("do it", "1");
+    const id = await asked(1);
+    await boot.ask(`/approve ${id} once`, "desk");
+    expect(fixture.platform.texts.at(-1)).toContain("Only an owner");
+    await boot.ask(`/approve ${id} deny`, "owner");
+    await boot.outcome(row);
+    expect(answers).toEqual(["deny"]);
+  });
+
   it("takes the first answer of two, and tells the second who was first", async () => {
     route([DESK, NIGHT]);
     const row = await boot.tell("do it", "1");
@@ -153,7 +179,7 @@ describe("a question whose targets nobody reads", () => {
 
   it("is a denial at once where no owner can write in their channel", async () => {
     route([DESK]);
-    fixture.rules = { ...fixture.rules, hasOwnerIn: () => false };
+    fixture.rules = { ...fixture.rules, hasApproverIn: () => false };
     await boot.ask("do it", "owner");
     expect([answers, copies()]).toEqual([["no_target"], []]);
   });

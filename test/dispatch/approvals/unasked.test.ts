@@ -42,7 +42,7 @@ interface Turn {
 }
 
 const begin = async ({ from = "1", more = {}, hasOwner }: Turn) => {
-  fixture.rules = { hasOwnerIn: () => hasOwner };
+  fixture.rules = { hasApproverIn: () => hasOwner };
   const options = more.options && { ...more.options, sessionKey: boot.keyOf(from) };
   return boot.tell("do it", from, { ...more, ...(options && { options }) });
 };

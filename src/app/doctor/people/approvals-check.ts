@@ -1,6 +1,9 @@
 import type { Check, CheckResult } from "../../../types/check.ts";
 import { peerOfTarget, type ApprovalTarget } from "../../accounts/approval-targets.ts";
-import { hasOwnerIn } from "../../accounts/owners.ts";
+import { whyNobodyHeard } from "../../../channels/access/gating.ts";
+import { policyOf } from "../../../channels/access/policy.ts";
+import { accountKey, accountOf } from "../../accounts/accounts.ts";
+import { hasApproverIn } from "../../accounts/approvers.ts";
 import type { Config } from "../../config/schema.ts";
 
 /** Whether the questions of commands and plugins reach somebody in the targets of `approvals`. */
@@ -39,7 +42,16 @@ function targetResults(key: string, target: ApprovalTarget, config: Config): rea
         fix: "Correct the target, or set its channel and account up: openclaw channels list --all.",
       },
     ];
-  if (hasOwnerIn(peer.channel, config)) return [];
+  const unheard = whyNobodyHeard(peer.chat, policyOf(accountOf(config, peer), NO_DEFAULTS));
+  if (unheard !== undefined)
+    return [
+      {
+        status: "warn",
+        message: `${key}: nobody can answer in that chat, since the gateway takes no message and no press from it: ${unheard}.`,
+        fix: `Let the chat in (${accountKey(config, peer)}.${peer.chat.kind === "group" ? "groups" : "dmPolicy"}), or name another target.`,
+      },
+    ];
+  if (hasApproverIn(peer.channel, config)) return [];
   return [
     {
       status: "warn",
@@ -48,6 +60,9 @@ function targetResults(key: string, target: ApprovalTarget, config: Config): rea
     },
   ];
 }
+
+/** What a policy has from `messages`, which does not matter here. */
+const NO_DEFAULTS = { mentionPatterns: [], historyLimit: 0 };
 
 const unused = (key: string, enabled: boolean): CheckResult => ({
   status: "warn",

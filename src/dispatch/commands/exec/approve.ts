@@ -1,4 +1,6 @@
+import type { PersonsAnswer } from "../../../types/run/tool.ts";
 import { endText, type QuestionEnd } from "../../../types/chat/question-end.ts";
+import { NOT_OWNER } from "../../chat-texts.ts";
 import { commandFormOf, inCommandForm } from "../../command-form.ts";
 import { principalOf } from "../../turn/principal.ts";
 import type { CommandAnswer, CommandContext } from "../command.ts";
@@ -18,7 +20,20 @@ const DECISIONS = new Map([
 const tooLate = (id: string, end: QuestionEnd | undefined): string =>
   end === undefined ? `No question has the id "${id}".` : `The command "${id}" waits no more: ${endText(end)}.`;
 
-/** Answers a question to owners. */
+/** Whom `execApprovals` names decides about commands, and about nothing else; owners whom such a list leaves out do not. */
+function rightsOver(id: string, { message, ports, approvals }: CommandContext) {
+  const settings = ports.settings();
+  const isOwner = settings.isOwner(message);
+  const asked = approvals.list().find((one) => one.id === id.toLowerCase());
+  if (asked?.askedBy !== undefined) return isOwner ? { isOwner } : { isOwner, refused: NOT_OWNER };
+  const isLeftOut = message.options?.operator !== true && settings.mayApprove?.(message) === false;
+  return isLeftOut ? { isOwner, refused: NO_APPROVER } : { isOwner };
+}
+
+const NO_APPROVER =
+  "You may not answer questions about commands here. (`execApprovals.approvers` of the channel names who may.)";
+
+/** Answers a question to owners, or to whom the channel names for it. */
 export async function approve(context: CommandContext): Promise<CommandAnswer> {
   const [id = "", word = "once"] = context.args.split(/\s+/);
   const decision = [...DECISIONS].find(([name]) => name === word.toLowerCase())?.[1];
@@ -26,9 +41,18 @@ export async function approve(context: CommandContext): Promise<CommandAnswer> {
   if (!decision)
     return { text: inCommandForm("Use /approve <id> once, always or deny.", commandFormOf(ports, message.from)) };
   const by = principalOf([{ message }], ports);
-  const taken = context.approvals.resolve(id, decision, by.id);
+  const { isOwner, refused } = rightsOver(id, context);
+  if (refused !== undefined) return { text: refused };
+  const given = decision === "allow-always" && !isOwner ? ("allow-once" as const) : decision;
+  const taken = context.approvals.resolve(id, given, by.id);
   if (taken === undefined && context.approvals.offered(id) !== undefined)
     return { text: `The question "${id}" cannot be allowed once: answer always or deny.` };
   if (taken === undefined) return { text: tooLate(id, await context.approvals.endOf(id)) };
-  return { text: decision === taken ? ANSWERED[taken] : "Allowed once: this command cannot be allowed for good." };
+  return { text: takenText(decision, given, taken) };
+}
+
+/** `given` is what the sender's rights make of the answer, `taken` what the question makes of that. */
+function takenText(decision: PersonsAnswer, given: PersonsAnswer, taken: PersonsAnswer): string {
+  if (given !== decision) return "Allowed once: only an owner allows for good.";
+  return decision === taken ? ANSWERED[taken] : "Allowed once: this command cannot be allowed for good.";
 }

@@ -68,7 +68,7 @@ class Life {
     this.#mark = mark;
   }
 
-  end(because: "timeout" | "abort"): void {
+  end(because: Exclude<CommandEnd["because"], "exit">): void {
     if (this.#ending) return;
     this.#because = because;
     this.#ending = this.#endAll();

@@ -10,6 +10,7 @@ import type { AgentSettings } from "../../../../types/settings.ts";
 import { confinedIn, type Confined } from "../../../compose/sandbox/sandboxing.ts";
 import { resolveAgents } from "../../../config/settings.ts";
 import { canAsk, confirmed } from "../../ask.ts";
+import { limitsOf, mountsOf, toolListsOf } from "./explained.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { requireState, type State } from "../../state.ts";
 import { pairs, showDuration, table } from "../../table.ts";
@@ -32,8 +33,12 @@ export async function sandboxExplain(io: Io, { agent: id, session, json }: Expla
   const ofOwner = confined(OPERATOR);
   const ofGuest = confined({ kind: "sender", id: "guest" });
   const folder = folderOf(sandbox, { agentId: agent.id, sessionKey: key });
+  const limits = await limitsOf({ sandbox, probe });
+  const mounts = mountsOf({ sandbox }, { workspace: agent.workspace, folder });
+  const tools = toolListsOf(agent);
   if (json === true) {
-    writeJson(io, { agent: agent.id, session: key, owner: ofOwner, guest: ofGuest, folder, sandbox, probe });
+    const what = { agent: agent.id, session: key, owner: ofOwner, guest: ofGuest, folder, sandbox, probe };
+    writeJson(io, { ...what, limits, mounts, tools });
     return 0;
   }
   io.out(
@@ -48,12 +53,20 @@ export async function sandboxExplain(io: Io, { agent: id, session, json }: Expla
       ["Mend", probe.ok ? undefined : probe.fix],
       ["Workspace", `${agent.workspace}: ${sandbox.workspaceAccess} (workspaceAccess)`],
       ["Own folder", `${folder} (scope: ${sandbox.scope})`],
+      ["Owners see", mounts.owner.join(", ")],
+      ["Guests see", mounts.guest.join(", ")],
+      ["One process", limits.each],
+      ["A command", limits.all],
+      ["Tools", ofOwner.files || ofGuest.files ? toolsText(tools) : "as without a sandbox; file tools are in none"],
       ["Network", networkOf(sandbox, probe)],
       ["Leave it", leaversOf(agent, state.config)],
     ]),
   );
   return 0;
 }
+
+const toolsText = ({ key, allow, deny }: ReturnType<typeof toolListsOf>): string =>
+  `${allow.join(", ")}${deny.length > 0 ? `; never ${deny.join(", ")}` : ""} (${key})`;
 
 function confinedText({ commands, files }: Confined): string {
   if (commands) return files ? "commands and file tools are in the sandbox" : "commands are in the sandbox";

@@ -1,0 +1,142 @@
+import type { Dirent } from "node:fs";
+import { lstat, readdir, stat, statfs } from "node:fs/promises";
+import { join } from "node:path";
+import type { RunningCommand } from "../../types/run/backend.ts";
+import { memoryOf, ownMemoryOf, treeOf, unnamedBytes } from "./process-tree.ts";
+
+/** What a command may take in all. */
+export interface Totals {
+  readonly processes: number;
+  readonly totalMemoryMb: number;
+  readonly totalWriteMb: number;
+}
+
+export interface MeterOptions {
+  readonly limits: Totals;
+  /** Directories that the command may write, without links. */
+  readonly roots: readonly string[];
+  /** Its processes are those of this machine: otherwise their number and memory are somebody else's to limit. */
+  readonly countsProcesses: boolean;
+}
+
+/** Milliseconds between two looks at a command. */
+const EVERY_MS = 250;
+/** Milliseconds until files are counted again after somebody else was found to have filled the disk. */
+const RECOUNT_MS = 10_000;
+const MIB = 1_048_576;
+const BLOCK = 512;
+/** The clock of files is behind by up to a tick of the kernel. */
+const CLOCK_MS = 100;
+/** Most directories in which changed files are counted. */
+const MOST_DIRECTORIES = 20_000;
+
+type Command = Pick<RunningCommand, "pid" | "end">;
+
+/**
+ * Looks four times a second at what a command's processes take together, and ends a command that is over a limit. The kernel limits single
+ * processes and files; it adds them up only in control groups, which most gateways may not make.
+ */
+export class Meter {
+  readonly #command: Command;
+  readonly #options: MeterOptions;
+  readonly #free: ReadonlyMap<string, number>;
+  readonly #startedAt: number;
+  readonly #timer: NodeJS.Timeout;
+  #looking: Promise<void> | undefined;
+  #recountAt = 0;
+  #over: string | undefined;
+
+  private constructor(command: Command, options: MeterOptions, free: ReadonlyMap<string, number>) {
+    this.#command = command;
+    this.#options = options;
+    this.#free = free;
+    this.#startedAt = Date.now();
+    this.#timer = setInterval(() => {
+      this.#looking ??= this.#look().finally(() => (this.#looking = undefined));
+    }, EVERY_MS);
+    this.#timer.unref();
+  }
+
+  /** To be called before the command's start; resolves with what measures the command once it runs. Never rejects. */
+  static async before(options: MeterOptions): Promise<(command: Command) => Meter> {
+    const free = await freeIn(options.roots);
+    return (command) => new Meter(command, options, free);
+  }
+
+  /** To be called when the command has ended. The limit that it was ended for, in a sentence for the model. Never rejects. */
+  async end(): Promise<string | undefined> {
+    clearInterval(this.#timer);
+    await this.#looking;
+    return this.#over;
+  }
+
+  async #look(): Promise<void> {
+    if (this.#over !== undefined) return;
+    const { limits, countsProcesses } = this.#options;
+    const pids = countsProcesses ? await treeOf(this.#command.pid, limits.processes + OWN + 1) : [];
+    const over = (await whyTooBig(pids, limits)) ?? (await this.#whyTooMuch(pids));
+    if (over === undefined) return;
+    this.#over = `Ended, for ${over}`;
+    this.#command.end("limit");
+  }
+
+  /** Files are counted only once the disk has lost so much, whoever wrote it. */
+  async #whyTooMuch(pids: readonly number[]): Promise<string | undefined> {
+    const { limits, roots } = this.#options;
+    const most = limits.totalWriteMb * MIB;
+    const now = await freeIn(roots);
+    const lost = [...now].map(([root, free]) => (this.#free.get(root) ?? free) - free);
+    if (Math.max(0, ...lost) <= most || Date.now() < this.#recountAt) return undefined;
+    const devices = new Set((await Promise.all(roots.map(deviceOf))).flatMap((dev) => dev ?? []));
+    const written = (await changedBytes(roots, this.#startedAt)) + (await unnamedBytes(pids, devices));
+    this.#recountAt = Date.now() + RECOUNT_MS;
+    return written > most
+      ? `it wrote more than ${limits.totalWriteMb} MiB (agents.defaults.sandbox.bwrap.totalWriteMb)`
+      : undefined;
+  }
+}
+
+/** Processes of the sandbox itself: the shell that opens the filter becomes bubblewrap, which has a second process inside. */
+const OWN = 2;
+
+async function whyTooBig(pids: readonly number[], limits: Totals): Promise<string | undefined> {
+  const { processes, totalMemoryMb } = limits;
+  if (pids.length > processes + OWN)
+    return `it had more than ${processes} processes (agents.defaults.sandbox.bwrap.processes)`;
+  const most = totalMemoryMb * MIB;
+  if ((await memoryOf(pids)) <= most || (await ownMemoryOf(pids)) <= most) return undefined;
+  return `its processes took more than ${totalMemoryMb} MiB of memory together (agents.defaults.sandbox.bwrap.totalMemoryMb)`;
+}
+
+/** Free bytes of the file system of each directory. */
+async function freeIn(roots: readonly string[]): Promise<ReadonlyMap<string, number>> {
+  const each = await Promise.all(
+    roots.map(async (root): Promise<readonly (readonly [string, number])[]> => {
+      // It is gone; then nobody fills it.
+      const found = await statfs(root).catch(() => undefined);
+      return found ? [[root, found.bavail * found.bsize]] : [];
+    }),
+  );
+  return new Map(each.flat());
+}
+
+const deviceOf = async (root: string): Promise<number | undefined> => (await stat(root).catch(() => undefined))?.dev;
+
+/** Bytes on the disk of the files below that changed since then; endless when there are more directories than are looked at. */
+async function changedBytes(roots: readonly string[], since: number): Promise<number> {
+  let bytes = 0;
+  let left = MOST_DIRECTORIES;
+  const dirs = [...roots];
+  for (let dir = dirs.pop(); dir !== undefined; dir = dirs.pop()) {
+    left -= 1;
+    if (left < 0) return Infinity;
+    const at = dir;
+    const entries: readonly Dirent[] = await readdir(at, { withFileTypes: true }).catch(() => []);
+    dirs.push(...entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(at, name)));
+    const files = await Promise.all(
+      entries.filter((entry) => entry.isFile()).map(({ name }) => lstat(join(at, name)).catch(() => undefined)),
+    );
+    for (const facts of files) if (facts && facts.ctimeMs >= since - CLOCK_MS) bytes += facts.blocks * BLOCK;
+  }
+  return bytes;
+}

@@ -3,7 +3,7 @@ import type { MemoryTools } from "./tools.ts";
 
 const ID = "memory-core";
 
-/** Registers the memory of notes. It is on where `plugins.slots.memory` is `memory-core`. */
+/** Registers the memory of notes. It is on unless `plugins.slots.memory` names another plugin or `none`. */
 export const contributor: Contributor = {
   id: ID,
   register(registry) {

@@ -11,7 +11,6 @@ const BO = { from: { id: 1002, first_name: "Bo" } };
 const CONFIG = {
   commands: { ownerAllowFrom: ["1001", "1002"] },
   agents: { defaults: { sandbox: { mode: "off" } } },
-  plugins: { slots: { memory: "memory-core" } },
   tools: { web: { fetch: { ssrfPolicy: { allowedHostnames: ["127.0.0.1"] } } } },
 };
 const ORDER = "The gate code is 9999 from now on.";

@@ -8,7 +8,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { IndexFile } from "../../../extensions/memory-core/index-file.ts";
 import type { Place } from "../../../extensions/memory-core/job.ts";
 import { hitsOf, scoresByWords } from "../../../extensions/memory-core/search-index.ts";
-import { startEndpoint, withVectors } from "../../../extensions/memory-core/test/memory-kit.ts";
+import { startEndpoint } from "../../../extensions/memory-core/test/memory-kit.ts";
 import { Vectors } from "../../../extensions/memory-core/vectors.ts";
 
 const DAYS = ["monday", "tuesday", "wednesday", "thursday"];
@@ -77,7 +77,7 @@ test("an index that is killed at any step of a rebuild is searched whole, before
   const root = mkdtempSync(join(tmpdir(), "index-kill-"));
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
   const { url } = await startEndpoint();
-  const { vectors } = withVectors(url);
+  const vectors = { provider: "here", model: "m", url, weight: 0.3 };
   const workspace = join(root, "workspace");
   mkdirSync(join(workspace, "memory"), { recursive: true });
   for (const day of DAYS) writeFileSync(join(workspace, "memory", `${day}.md`), `# ${day}\n\nThe ${day} was fine.\n`);

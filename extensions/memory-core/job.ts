@@ -4,6 +4,19 @@ export interface Place {
   readonly db: string;
   /** Notes are found by their words alone when unset. */
   readonly vectors?: VectorSettings;
+  /** Conversations are not searched when unset. */
+  readonly sessions?: SessionPlace;
+  /** False: the notes themselves are not searched. True when unset. */
+  readonly hasNotes?: boolean;
+}
+
+/** The conversations of one agent. */
+export interface SessionPlace {
+  /** Absolute; it has the transcripts and `sessions.json`. */
+  readonly dir: string;
+  readonly agent: string;
+  /** Keys of its sessions do not name the agent. */
+  readonly isDefault: boolean;
 }
 
 /** Who makes the vectors of texts. */
@@ -32,8 +45,12 @@ export type Job =
       readonly place: Place;
       readonly query: string;
       readonly maxResults: number;
-      /** Whether `MEMORY.md` is searched too. */
+      /** Whether `MEMORY.md` and conversations are searched too. */
       readonly isPrivate: boolean;
+      /** Only these are searched; both when unset. */
+      readonly corpus?: "memory" | "sessions";
+      /** The path of the conversation that asks: it is not searched. */
+      readonly except?: string;
       /** The best that is possible when unset. */
       readonly mode?: SearchMode;
       /** Why no vector may be asked for now. */

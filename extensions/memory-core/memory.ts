@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { JobThread, background, programUrl, type JobFailure, type ToolScene } from "openclaw/plugin-sdk";
-import { LATE } from "./embeddings.ts";
+import { LATE } from "./vectors/embeddings.ts";
 import type { Answer, Job, Place, VectorSettings } from "./job.ts";
 
 const SEARCHING = { jobMs: 30_000, idleMs: 60_000, heapMb: { old: 256, young: 32 } };
@@ -39,8 +39,16 @@ export class Memory {
   /** The notes of an agent, with what the thread needs to know of its settings. */
   placeOf({ id, workspace, memorySearch }: NoteOwner): Place {
     const db = join(this.#stateDir, "state", "memory", `${encodeURIComponent(id)}.sqlite`);
-    const vectors = memorySearch?.vectors && revealed(memorySearch.vectors);
-    return { workspace, db, ...(vectors && { vectors }) };
+    const { vectors, sources = ["memory"], isDefaultAgent = true } = memorySearch ?? {};
+    return {
+      workspace,
+      db,
+      hasNotes: sources.includes("memory"),
+      ...(vectors && { vectors: revealed(vectors) }),
+      ...(sources.includes("sessions") && {
+        sessions: { dir: join(this.#stateDir, "sessions"), agent: id, isDefault: isDefaultAgent },
+      }),
+    };
   }
 
   /** Takes in changed notes for a moment and searches; what is left is taken in afterwards, in the background. */

@@ -1,8 +1,9 @@
 import type { UntrustedLines } from "./changes.ts";
-import type { IndexFile } from "./index-file.ts";
+import type { IndexFile } from "./index/index-file.ts";
 import type { Answer, Job, SearchMode, VectorSettings, VectorState } from "./job.ts";
-import { fused, hitsOf, scoresByVectors, scoresByWords, type Scores } from "./search-index.ts";
-import { textOf, type Vectors } from "./vectors.ts";
+import { fused, hitsOf, isUntrustedFile, scoresByVectors, scoresByWords, type Scores } from "./index/search-index.ts";
+import { SESSIONS } from "./session-paths.ts";
+import { textOf, type Vectors } from "./vectors/vectors.ts";
 
 /** Milliseconds that a search takes to bring the index up to date. */
 const BEFORE_SEARCH_MS = 50;
@@ -31,11 +32,13 @@ export async function search({ file, vectors, untrusted }: OpenIndex, job: Searc
     const words = mode === "vector" ? NO_SCORES : scoresByWords(db, generation, wanted);
     const scores =
       mode === "keyword" ? words : fused(words, meant.scores ?? NO_SCORES, weightIn(mode, job.place.vectors));
-    return hitsOf(db, generation, { scores, isPrivate: job.isPrivate, maxResults: job.maxResults });
+    const { isPrivate, maxResults, corpus, except } = job;
+    return hitsOf(db, generation, { scores, isPrivate, maxResults, corpus, except });
   });
   const marked = hits.map((hit) => {
-    const found = untrusted.in(hit.path, hit.text);
-    return { ...hit.hit, ...(found && { untrusted: found.sources }) };
+    const isMarked = hit.path.startsWith(SESSIONS) && file.with((db) => isUntrustedFile(db, generation, hit.path));
+    const sources = isMarked ? "the conversation" : untrusted.in(hit.path, hit.text)?.sources;
+    return { ...hit.hit, ...(sources !== undefined && { untrusted: sources }) };
   });
   return { state, hits: marked, mode, ...(meant.state && { vectors: meant.state }) };
 }

@@ -4,8 +4,8 @@ import { expect, test } from "vitest";
 import { agentId } from "../../../src/types/ids.ts";
 import type { MemorySearchSettings } from "../../../src/types/settings.ts";
 import { Secret } from "../../../src/types/secret.ts";
-import { Nearest } from "../nearest.ts";
-import { addVectors, makeVectorTables, vectorSet } from "../vector-sets.ts";
+import { Nearest } from "../vectors/nearest.ts";
+import { addVectors, makeVectorTables, vectorSet } from "../vectors/vector-sets.ts";
 import { Memory } from "../memory.ts";
 import { folder, note, open, paths, startEndpoint, withVectors } from "./memory-kit.ts";
 

@@ -21,11 +21,13 @@ const WEIGHT = 0.3;
 export function memorySearchOf(
   { agents, models }: Config,
   entry: { readonly memorySearch?: MemorySearchConfig | undefined },
+  isDefaultAgent: boolean,
 ): Pick<AgentSettings, "memorySearch"> {
   const asked = joined(agents.defaults.memorySearch ?? {}, entry.memorySearch ?? {});
   const { sources = ["memory"], experimental, query } = asked;
   const settings: MemorySearchSettings = {
     isOn: asked.enabled !== false,
+    ...(!isDefaultAgent && { isDefaultAgent }),
     sources: sources.filter((source) => source === "memory" || experimental?.sessionMemory === true),
     ...defined({ maxResults: query?.maxResults, minScore: query?.minScore }),
     ...vectorsOf(asked, models),

@@ -5,11 +5,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test } from "vitest";
-import { IndexFile } from "../../../extensions/memory-core/index-file.ts";
+import { IndexFile } from "../../../extensions/memory-core/index/index-file.ts";
 import type { Place } from "../../../extensions/memory-core/job.ts";
-import { hitsOf, scoresByWords } from "../../../extensions/memory-core/search-index.ts";
+import { hitsOf, scoresByWords } from "../../../extensions/memory-core/index/search-index.ts";
 import { startEndpoint } from "../../../extensions/memory-core/test/memory-kit.ts";
-import { Vectors } from "../../../extensions/memory-core/vectors.ts";
+import { Vectors } from "../../../extensions/memory-core/vectors/vectors.ts";
 
 const DAYS = ["monday", "tuesday", "wednesday", "thursday"];
 /** Kills of each test, spread over all steps. */
@@ -21,8 +21,8 @@ const source = (name: string) =>
 /** Makes the whole index again, with all vectors, and kills itself before or after its n-th change of the file. */
 const BUILDER = `
 import { DatabaseSync, StatementSync } from "node:sqlite";
-import { IndexFile } from ${source("index-file")};
-import { Vectors } from ${source("vectors")};
+import { IndexFile } from ${source("index/index-file")};
+import { Vectors } from ${source("vectors/vectors")};
 const [place, at] = process.argv.slice(1).map((text) => JSON.parse(text));
 let steps = 0;
 const step = () => (steps += 1) === at && process.kill(process.pid, "SIGKILL");

@@ -1,7 +1,11 @@
+import type { ToolScene } from "openclaw/plugin-sdk";
+
 /** The notes of one agent, and the file of their index. Both are absolute paths. */
 export interface Place {
   readonly workspace: string;
   readonly db: string;
+  /** On whose account vectors are asked for. */
+  readonly agent?: ToolScene["agent"]["id"];
   /** Notes are found by their words alone when unset. */
   readonly vectors?: VectorSettings;
   /** Conversations are not searched when unset. */
@@ -33,6 +37,8 @@ export interface VectorSettings {
   readonly documentInputType?: string;
   /** What a hit by its vector counts, beside one by its words; both together are 1. */
   readonly weight: number;
+  /** US dollars of a token; unset when it is not known. */
+  readonly price?: number;
 }
 
 /** How a search finds notes. */

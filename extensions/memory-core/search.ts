@@ -7,8 +7,6 @@ import { textOf, type Vectors } from "./vectors/vectors.ts";
 
 /** Milliseconds that a search takes to bring the index up to date. */
 const BEFORE_SEARCH_MS = 50;
-/** New parts of notes that a search gets vectors for before it searches. */
-const BEFORE_SEARCH_PARTS = 16;
 /** Nearest parts that are looked at, for each result that is wanted. */
 const NEAR = 2;
 const NO_SCORES: Scores = new Map();
@@ -58,16 +56,13 @@ async function byVectors({ file, vectors }: Omit<OpenIndex, "untrusted">, job: S
   const { vectors: settings } = job.place;
   if (!settings) return {};
   if (job.withoutVectors !== undefined) return { state: vectors.state(settings, { failed: job.withoutVectors }) };
-  let state = vectors.state(settings);
-  if (state.pending > 0 && state.pending <= BEFORE_SEARCH_PARTS) {
-    state = await vectors.fill(settings, { most: BEFORE_SEARCH_PARTS, rebuild: false });
-  }
-  if (!state.isComplete || state.failed !== undefined || job.mode === "keyword") return { state };
+  const state = vectors.state(settings);
+  if (!state.isComplete || job.mode === "keyword") return { state };
   try {
     const { near, tokens } = await vectors.near(settings, job.query, job.maxResults * NEAR + 1);
     const generation = file.current();
     const scores = file.with((db) => scoresByVectors(db, generation, near));
-    return { scores, state: { ...state, tokens: state.tokens + tokens } };
+    return { scores, state: { ...state, tokens } };
   } catch (error) {
     return { state: { ...state, failed: textOf(error) } };
   }

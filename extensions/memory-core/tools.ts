@@ -3,6 +3,7 @@ import { hasOwnerRights, type Tool, type ToolContext, type ToolResult, type Tool
 import { degradedIn } from "./degraded.ts";
 import type { Answer, Hit, Place } from "./job.ts";
 import { Memory, type Outcome } from "./memory.ts";
+import type { Reserve } from "./metered.ts";
 import { SESSIONS } from "./session-paths.ts";
 
 const CURATED = "MEMORY.md";
@@ -36,8 +37,8 @@ export interface MemoryTools {
 const isOn = ({ agent }: ToolScene): boolean => agent.memorySearch?.isOn !== false;
 
 /** The tools over the indexes of one state directory, an absolute path. */
-export function memoryTools(stateDir: string): MemoryTools {
-  const memory = new Memory(stateDir);
+export function memoryTools(stateDir: string, reserve?: Reserve): MemoryTools {
+  const memory = new Memory(stateDir, reserve);
   return {
     memory_search: (scene) => (isOn(scene) ? checked(searchTool(memory, scene)) : undefined),
     memory_get: (scene) => (isOn(scene) ? checked(getTool(memory, scene)) : undefined),

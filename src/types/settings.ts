@@ -125,6 +125,8 @@ export interface NoteVectors {
   readonly documentInputType?: string;
   /** What a hit by its vector counts, beside one by its words; both together are 1. */
   readonly weight: number;
+  /** US dollars of a token; unset when it is not known. */
+  readonly price?: number;
 }
 
 export interface TypingSettings {

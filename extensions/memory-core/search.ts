@@ -5,8 +5,9 @@ import { fused, hitsOf, isUntrustedFile, scoresByVectors, scoresByWords, type Sc
 import { SESSIONS } from "./session-paths.ts";
 import { textOf, type Vectors } from "./vectors/vectors.ts";
 
-/** Milliseconds that a search takes to bring the index up to date. */
+/** Milliseconds that a search takes to bring the index up to date, and to begin the first one: few notes are all found at once. */
 const BEFORE_SEARCH_MS = 50;
+const FIRST_MS = 1000;
 /** Nearest parts that are looked at, for each result that is wanted. */
 const NEAR = 2;
 const NO_SCORES: Scores = new Map();
@@ -21,7 +22,7 @@ type Search = Job & { readonly kind: "search" };
 
 /** Brings the index up to date as far as that is quick, and searches it. Without vectors it finds what the words find, and says why. */
 export async function search({ file, vectors, untrusted }: OpenIndex, job: Search): Promise<Answer> {
-  const state = file.sync(BEFORE_SEARCH_MS);
+  const state = file.sync(file.isNew ? FIRST_MS : BEFORE_SEARCH_MS);
   const generation = file.current();
   const meant = await byVectors({ file, vectors }, job);
   const wanted = { query: job.query, maxResults: job.maxResults };

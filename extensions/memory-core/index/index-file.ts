@@ -59,6 +59,11 @@ export class IndexFile {
     return this;
   }
 
+  /** Never complete so far. */
+  get isNew(): boolean {
+    return this.with((db) => generationOf(db, "current")?.syncedAt === null);
+  }
+
   /** The generation that is searched. */
   current(): number {
     return this.with((db) => generationOf(db, "current")?.id ?? begin(db, "current"));

@@ -41,18 +41,20 @@ export async function appendChange(file: string, record: NoteRecord): Promise<vo
 }
 
 /** All records, oldest first; lines that cannot be read are left out. */
-export function readChanges(file: string): readonly NoteRecord[] {
-  let text: string;
+export const readChanges = (file: string): readonly NoteRecord[] => linesIn(file).flatMap((line) => parsed(line) ?? []);
+
+/** How many lines cannot be read. */
+export const unreadableChanges = (file: string): number => linesIn(file).filter((line) => !parsed(line)).length;
+
+function linesIn(file: string): readonly string[] {
   try {
-    text = readFileSync(file, "utf8");
+    return readFileSync(file, "utf8")
+      .split("\n")
+      .filter((line) => line !== "");
   } catch (error) {
     if (isMissing(error)) return [];
     throw error;
   }
-  return text.split("\n").flatMap((line) => {
-    const record = parsed(line);
-    return record ? [record] : [];
-  });
 }
 
 function parsed(line: string): NoteRecord | undefined {

@@ -1,9 +1,26 @@
+import type { ToolScene } from "openclaw/plugin-sdk";
+
 /** The notes of one agent, and the file of their index. Both are absolute paths. */
 export interface Place {
   readonly workspace: string;
   readonly db: string;
+  /** On whose account vectors are asked for. */
+  readonly agent?: ToolScene["agent"]["id"];
   /** Notes are found by their words alone when unset. */
   readonly vectors?: VectorSettings;
+  /** Conversations are not searched when unset. */
+  readonly sessions?: SessionPlace;
+  /** False: the notes themselves are not searched. True when unset. */
+  readonly hasNotes?: boolean;
+}
+
+/** The conversations of one agent. */
+export interface SessionPlace {
+  /** Absolute; it has the transcripts and `sessions.json`. */
+  readonly dir: string;
+  readonly agent: string;
+  /** Keys of its sessions do not name the agent. */
+  readonly isDefault: boolean;
 }
 
 /** Who makes the vectors of texts. */
@@ -20,6 +37,8 @@ export interface VectorSettings {
   readonly documentInputType?: string;
   /** What a hit by its vector counts, beside one by its words; both together are 1. */
   readonly weight: number;
+  /** US dollars of a token; unset when it is not known. */
+  readonly price?: number;
 }
 
 /** How a search finds notes. */
@@ -32,8 +51,12 @@ export type Job =
       readonly place: Place;
       readonly query: string;
       readonly maxResults: number;
-      /** Whether `MEMORY.md` is searched too. */
+      /** Whether `MEMORY.md` and conversations are searched too. */
       readonly isPrivate: boolean;
+      /** Only these are searched; both when unset. */
+      readonly corpus?: "memory" | "sessions";
+      /** The path of the conversation that asks: it is not searched. */
+      readonly except?: string;
       /** The best that is possible when unset. */
       readonly mode?: SearchMode;
       /** Why no vector may be asked for now. */

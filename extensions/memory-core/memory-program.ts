@@ -1,10 +1,12 @@
 import { parentPort } from "node:worker_threads";
 import { UntrustedLines, changesFileOf } from "./changes.ts";
-import { IndexFile } from "./index-file.ts";
+import { IndexFile } from "./index/index-file.ts";
 import type { Answer, Job } from "./job.ts";
 import { readNote } from "./notes.ts";
+import { SESSIONS } from "./session-paths.ts";
+import { readSession } from "./sessions.ts";
 import { search, type OpenIndex } from "./search.ts";
-import { Vectors, textOf } from "./vectors.ts";
+import { Vectors, textOf } from "./vectors/vectors.ts";
 
 /** Milliseconds of one slice of indexing. A search that waits is answered after it. */
 const SLICE_MS = 200;
@@ -23,14 +25,26 @@ function indexOf({ place }: Job): OpenIndex {
   return index;
 }
 
-async function answer(job: Job): Promise<Answer> {
-  if (job.kind === "get") {
-    const text = readNote(job.place.workspace, job.path);
-    if (text === undefined) return NOTHING;
-    const untrusted = new UntrustedLines(changesFileOf(job.place.db)).in(job.path, text);
-    return { ...NOTHING, text, ...(untrusted && { untrusted }) };
+/** A conversation has the lines of its file that somebody said something in. */
+function getNote({ place, path }: Job & { readonly kind: "get" }): Answer {
+  if (path.startsWith(SESSIONS)) {
+    const session = place.sessions && readSession(place.sessions, path);
+    if (!session) return NOTHING;
+    const said = session.said ?? [];
+    const text = said.join("\n");
+    const all = said.map((_line, index) => index + 1);
+    return { ...NOTHING, text, ...(session.isUntrusted && { untrusted: { lines: all, sources: "the conversation" } }) };
   }
+  const text = readNote(place.workspace, path);
+  if (text === undefined) return NOTHING;
+  const untrusted = new UntrustedLines(changesFileOf(place.db)).in(path, text);
+  return { ...NOTHING, text, ...(untrusted && { untrusted }) };
+}
+
+async function answer(job: Job): Promise<Answer> {
+  if (job.kind === "get") return getNote(job);
   const index = indexOf(job);
+  index.file.at(job.place);
   if (job.kind === "search") return search(index, job);
   const { vectors: settings } = job.place;
   if (job.kind === "embed") {

@@ -1,13 +1,19 @@
 import { join } from "node:path";
 import { JobThread, background, programUrl, type JobFailure, type ToolScene } from "openclaw/plugin-sdk";
-import { LATE } from "./embeddings.ts";
+import { LATE } from "./vectors/embeddings.ts";
 import type { Answer, Job, Place, VectorSettings } from "./job.ts";
+import { metered, type Reserve } from "./metered.ts";
 
 const SEARCHING = { jobMs: 30_000, idleMs: 60_000, heapMb: { old: 256, young: 32 } };
 /** A server without a graphics card may take long for the vectors of a few notes. */
 const EMBEDDING = { jobMs: 150_000, idleMs: 5000, heapMb: { old: 256, young: 32 } };
 /** Parts of notes in one request; after a failure fewer. */
 const MOST_PARTS = 32;
+/** Bytes of a part at most, with its path and headings. */
+const PART_BYTES = 8000;
+/** New parts of notes that get their vectors before a search, and how many milliseconds it waits for that. */
+const SEARCH_PARTS = 16;
+const BEFORE_SEARCH_MS = 3000;
 /** Milliseconds without requests after one failed. */
 const REST_MS = 60_000;
 
@@ -31,26 +37,58 @@ export class Memory {
   /** Why an endpoint was given up, and until when. */
   readonly #resting = new Map<string, { readonly why: string; readonly until: number }>();
   readonly #stateDir: string;
+  readonly #reserve: Reserve | undefined;
 
-  constructor(stateDir: string) {
+  /** Nothing is reserved for vectors without `reserve`. */
+  constructor(stateDir: string, reserve?: Reserve) {
     this.#stateDir = stateDir;
+    this.#reserve = reserve;
   }
 
   /** The notes of an agent, with what the thread needs to know of its settings. */
   placeOf({ id, workspace, memorySearch }: NoteOwner): Place {
     const db = join(this.#stateDir, "state", "memory", `${encodeURIComponent(id)}.sqlite`);
-    const vectors = memorySearch?.vectors && revealed(memorySearch.vectors);
-    return { workspace, db, ...(vectors && { vectors }) };
+    const { vectors, sources = ["memory"], isDefaultAgent = true } = memorySearch ?? {};
+    return {
+      workspace,
+      db,
+      agent: id,
+      hasNotes: sources.includes("memory"),
+      ...(vectors && { vectors: revealed(vectors) }),
+      ...(sources.includes("sessions") && {
+        sessions: { dir: join(this.#stateDir, "sessions"), agent: id, isDefault: isDefaultAgent },
+      }),
+    };
   }
 
-  /** Takes in changed notes for a moment and searches; what is left is taken in afterwards, in the background. */
+  /**
+   * Takes in changed notes for a moment and searches; what is left is taken in afterwards, in the background. A few new parts get
+   * their vectors first, if that is quick.
+   */
   async search(place: Place, asked: Asked): Promise<Outcome> {
     const resting = this.#restOf(place);
-    const job = { kind: "search", place, ...asked, ...(resting && { withoutVectors: resting }) } as const;
-    const outcome = await this.#thread.run(job);
-    if (!resting) this.#note(place, outcome);
+    const run = (withoutVectors?: string) =>
+      this.#thread.run({ kind: "search", place, ...asked, ...(withoutVectors !== undefined && { withoutVectors }) });
+    if (place.vectors && resting === undefined) await this.#embedNew(place);
+    const why = resting ?? this.#restOf(place);
+    const met = why === undefined ? await this.#metered(place, Buffer.byteLength(asked.query), run) : await run(why);
+    const outcome = "refused" in met ? await run(met.refused) : met;
+    if (why === undefined) this.#note(place, outcome);
     if ("state" in outcome && isBehind(outcome)) this.#complete(place);
     return outcome;
+  }
+
+  async #embedNew(place: Place): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    const timer = setTimeout(() => resolve(undefined), BEFORE_SEARCH_MS);
+    const made = this.#thread.run({ kind: "sync", place, rebuild: false }).then(async (outcome) => {
+      const pending = "state" in outcome ? (outcome.vectors?.pending ?? 0) : 0;
+      if (pending === 0 || pending > SEARCH_PARTS) return;
+      const embedded = await this.#request(place, { most: pending, rebuild: false });
+      this.#note(place, "refused" in embedded ? { failed: embedded.refused } : embedded);
+    });
+    await Promise.race([promise, made]);
+    clearTimeout(timer);
   }
 
   async get(place: Place, path: string): Promise<Outcome> {
@@ -80,13 +118,23 @@ export class Memory {
     let renew = rebuild;
     for (let most = MOST_PARTS; most > 0;) {
       // oxlint-disable-next-line no-await-in-loop -- each request continues the one before it
-      outcome = await this.#embedding.run({ kind: "embed", place, most, rebuild: renew });
+      const met = await this.#request(place, { most, rebuild: renew });
+      outcome = "refused" in met ? withoutVectors(text, met.refused) : met;
       renew = false;
       if (isLate(outcome)) most = Math.floor(most / 4);
       else if (!isUnfinished(outcome)) break;
     }
     this.#note(place, outcome);
     return outcome;
+  }
+
+  #request(place: Place, { most, rebuild }: { most: number; rebuild: boolean }) {
+    return this.#metered(place, most * PART_BYTES, () => this.#embedding.run({ kind: "embed", place, most, rebuild }));
+  }
+
+  async #metered(place: Place, bytes: number, run: () => Promise<Outcome>): Promise<Outcome | { refused: string }> {
+    const { vectors: settings, agent } = place;
+    return settings && this.#reserve ? metered(this.#reserve, { settings, agent, bytes }, run) : run();
   }
 
   #complete(place: Place): void {
@@ -109,6 +157,9 @@ export class Memory {
     return resting && performance.now() < resting.until ? resting.why : undefined;
   }
 }
+
+const withoutVectors = (answer: Answer, failed: string): Answer =>
+  answer.vectors ? { ...answer, vectors: { ...answer.vectors, failed } } : answer;
 
 const isBehind = (answer: Answer): boolean => answer.state.pending > 0 || isUnfinished(answer);
 

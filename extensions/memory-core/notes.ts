@@ -29,6 +29,28 @@ export function noteFiles(workspace: string): readonly NoteFile[] {
   });
 }
 
+/** Paths that look like notes and are not searched: links, and files that are too large. */
+export function leftOutNotes(workspace: string): readonly string[] {
+  const known = new Set(noteFiles(workspace).map(({ path }) => path));
+  const isThere = (path: string) => lstatSync(join(workspace, path), { throwIfNoEntry: false }) !== undefined;
+  return [CURATED, ...linksIn(workspace, FOLDER), ...markdownIn(workspace, FOLDER)].filter(
+    (path) => !known.has(path) && isThere(path),
+  );
+}
+
+/** Links to notes and to folders of notes; a link to a folder is not followed. */
+function linksIn(workspace: string, folder: string): readonly string[] {
+  const stat = lstatSync(join(workspace, folder), { throwIfNoEntry: false });
+  if (stat?.isSymbolicLink() === true) return [folder];
+  if (!stat?.isDirectory()) return [];
+  return readdirSync(join(workspace, folder), { withFileTypes: true }).flatMap((entry) => {
+    const path = `${folder}/${entry.name}`;
+    if (entry.name.startsWith(".")) return [];
+    if (entry.isDirectory()) return linksIn(workspace, path);
+    return entry.isSymbolicLink() ? [path] : [];
+  });
+}
+
 function markdownIn(workspace: string, folder: string): readonly string[] {
   const stat = lstatSync(join(workspace, folder), { throwIfNoEntry: false });
   if (!stat?.isDirectory()) return [];

@@ -1,13 +1,14 @@
 import type { Contributor, ToolContribution } from "openclaw/plugin-sdk";
+import type { Reserve } from "./metered.ts";
 import type { MemoryTools } from "./tools.ts";
 
 const ID = "memory-core";
 
-/** Registers the memory of notes. It is on where `plugins.slots.memory` is `memory-core`. */
+/** Registers the memory of notes. It is on unless `plugins.slots.memory` names another plugin or `none`. */
 export const contributor: Contributor = {
   id: ID,
   register(registry) {
-    let toolsOf: ((stateDir: string) => MemoryTools) | undefined;
+    let toolsOf: ((stateDir: string, reserve?: Reserve) => MemoryTools) | undefined;
     let memory: MemoryTools | undefined;
     registry.addConfig({
       async schema() {
@@ -15,8 +16,8 @@ export const contributor: Contributor = {
         toolsOf = (await import("./tools.ts")).memoryTools;
         return (await import("./config.ts")).settings;
       },
-      apply(_value, { memorySlot, stateDir }) {
-        memory = memorySlot === ID ? (memory ?? toolsOf?.(stateDir)) : undefined;
+      apply(_value, { memorySlot, stateDir, reserve }) {
+        memory = memorySlot === ID ? (memory ?? toolsOf?.(stateDir, reserve)) : undefined;
       },
     });
     const contribution = (name: keyof MemoryTools): ToolContribution => ({

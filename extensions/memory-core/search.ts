@@ -1,13 +1,13 @@
 import type { UntrustedLines } from "./changes.ts";
-import type { IndexFile } from "./index-file.ts";
+import type { IndexFile } from "./index/index-file.ts";
 import type { Answer, Job, SearchMode, VectorSettings, VectorState } from "./job.ts";
-import { fused, hitsOf, scoresByVectors, scoresByWords, type Scores } from "./search-index.ts";
-import { textOf, type Vectors } from "./vectors.ts";
+import { fused, hitsOf, isUntrustedFile, scoresByVectors, scoresByWords, type Scores } from "./index/search-index.ts";
+import { SESSIONS } from "./session-paths.ts";
+import { textOf, type Vectors } from "./vectors/vectors.ts";
 
-/** Milliseconds that a search takes to bring the index up to date. */
+/** Milliseconds that a search takes to bring the index up to date, and to begin the first one: few notes are all found at once. */
 const BEFORE_SEARCH_MS = 50;
-/** New parts of notes that a search gets vectors for before it searches. */
-const BEFORE_SEARCH_PARTS = 16;
+const FIRST_MS = 1000;
 /** Nearest parts that are looked at, for each result that is wanted. */
 const NEAR = 2;
 const NO_SCORES: Scores = new Map();
@@ -22,7 +22,7 @@ type Search = Job & { readonly kind: "search" };
 
 /** Brings the index up to date as far as that is quick, and searches it. Without vectors it finds what the words find, and says why. */
 export async function search({ file, vectors, untrusted }: OpenIndex, job: Search): Promise<Answer> {
-  const state = file.sync(BEFORE_SEARCH_MS);
+  const state = file.sync(file.isNew ? FIRST_MS : BEFORE_SEARCH_MS);
   const generation = file.current();
   const meant = await byVectors({ file, vectors }, job);
   const wanted = { query: job.query, maxResults: job.maxResults };
@@ -31,11 +31,13 @@ export async function search({ file, vectors, untrusted }: OpenIndex, job: Searc
     const words = mode === "vector" ? NO_SCORES : scoresByWords(db, generation, wanted);
     const scores =
       mode === "keyword" ? words : fused(words, meant.scores ?? NO_SCORES, weightIn(mode, job.place.vectors));
-    return hitsOf(db, generation, { scores, isPrivate: job.isPrivate, maxResults: job.maxResults });
+    const { isPrivate, maxResults, corpus, except } = job;
+    return hitsOf(db, generation, { scores, isPrivate, maxResults, corpus, except });
   });
   const marked = hits.map((hit) => {
-    const found = untrusted.in(hit.path, hit.text);
-    return { ...hit.hit, ...(found && { untrusted: found.sources }) };
+    const isMarked = hit.path.startsWith(SESSIONS) && file.with((db) => isUntrustedFile(db, generation, hit.path));
+    const sources = isMarked ? "the conversation" : untrusted.in(hit.path, hit.text)?.sources;
+    return { ...hit.hit, ...(sources !== undefined && { untrusted: sources }) };
   });
   return { state, hits: marked, mode, ...(meant.state && { vectors: meant.state }) };
 }
@@ -55,16 +57,13 @@ async function byVectors({ file, vectors }: Omit<OpenIndex, "untrusted">, job: S
   const { vectors: settings } = job.place;
   if (!settings) return {};
   if (job.withoutVectors !== undefined) return { state: vectors.state(settings, { failed: job.withoutVectors }) };
-  let state = vectors.state(settings);
-  if (state.pending > 0 && state.pending <= BEFORE_SEARCH_PARTS) {
-    state = await vectors.fill(settings, { most: BEFORE_SEARCH_PARTS, rebuild: false });
-  }
-  if (!state.isComplete || state.failed !== undefined || job.mode === "keyword") return { state };
+  const state = vectors.state(settings);
+  if (!state.isComplete || job.mode === "keyword") return { state };
   try {
     const { near, tokens } = await vectors.near(settings, job.query, job.maxResults * NEAR + 1);
     const generation = file.current();
     const scores = file.with((db) => scoresByVectors(db, generation, near));
-    return { scores, state: { ...state, tokens: state.tokens + tokens } };
+    return { scores, state: { ...state, tokens } };
   } catch (error) {
     return { state: { ...state, failed: textOf(error) } };
   }

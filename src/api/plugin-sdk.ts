@@ -109,6 +109,7 @@ export { background } from "../utils/background.ts";
 export { BoundedMap } from "../utils/bounded-map.ts";
 export { JobThread, programUrl } from "../utils/thread/job-thread.ts";
 export type { JobFailure } from "../utils/thread/job-thread.ts";
+export { emptyUsage } from "../types/run/usage.ts";
 export { hasOwnerRights } from "../types/run/principal.ts";
 export { modelName, parseModelName, THINK_LEVELS } from "../types/run/model.ts";
 export type { ModelRef } from "../types/run/model.ts";

@@ -26,8 +26,13 @@ const slots = z.strictObject({
   memory: z
     .string()
     .min(1)
-    .optional()
-    .meta(about("Memory", "Id of the plugin that is the memory; other memory plugins stay off.")),
+    .default("memory-core")
+    .meta(
+      about(
+        "Memory",
+        "Id of the plugin that is the memory; other memory plugins stay off. `memory-core` is the built-in one, `none` is none.",
+      ),
+    ),
 });
 
 const hooks = z.strictObject({

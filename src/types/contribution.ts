@@ -7,6 +7,7 @@ import type { InboundMessage } from "./chat/message.ts";
 import type { ContextEngineFactory } from "./engine/context-engine.ts";
 import type { AgentId, SessionKey } from "./ids.ts";
 import type { Method } from "./method.ts";
+import type { ModelMeter } from "./run/model-meter.ts";
 import type { ModelProviderMethods, ProviderSettings } from "./run/model-provider.ts";
 import type { HookName } from "./hook/hook-table.ts";
 import type { HookEvent } from "./hook/events.ts";
@@ -197,6 +198,8 @@ export interface ContributorPlace {
   readonly stateDir: string;
   /** `plugins.slots.memory` */
   readonly memorySlot: string | undefined;
+  /** Reserves the cost of a model call that the contributor makes itself. Unset where no ledger is kept. */
+  readonly reserve?: ModelMeter["reserve"];
 }
 
 /** What checks get. */

@@ -104,6 +104,8 @@ export interface MemorySearchSettings {
   readonly isOn: boolean;
   /** What is searched: notes, and conversations that owners had alone with the agent. */
   readonly sources: readonly ("memory" | "sessions")[];
+  /** The keys of its sessions do not name the agent. */
+  readonly isDefaultAgent?: boolean;
   /** Results when the agent does not say how many. */
   readonly maxResults?: number;
   /** From 0 to 1; a result with a lower score is left out when the agent sets none. */
@@ -128,6 +130,8 @@ export interface NoteVectors {
   readonly documentInputType?: string;
   /** What a hit by its vector counts, beside one by its words; both together are 1. */
   readonly weight: number;
+  /** US dollars of a token; unset when it is not known. */
+  readonly price?: number;
 }
 
 export interface TypingSettings {

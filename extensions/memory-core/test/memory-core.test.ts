@@ -96,7 +96,7 @@ test("there are no tools and no section of the prompt unless the slot names the 
 
 /** Indexes in a process of its own, and says so after each slice. */
 const BUILDER = `
-import { IndexFile } from ${JSON.stringify(new URL("../index-file.ts", import.meta.url).href)};
+import { IndexFile } from ${JSON.stringify(new URL("../index/index-file.ts", import.meta.url).href)};
 const [workspace, db] = process.argv.slice(1);
 const index = new IndexFile({ workspace, db });
 index.sync(1, true);

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { ownerScene } from "../../../src/app/docs/owner-scene.ts";
 import { Contributions } from "../../../src/plugins/contributions.ts";
+import type { ModelMeter } from "../../../src/types/run/model-meter.ts";
 import type { ToolScene } from "../../../src/types/run/tool.ts";
 import type { MemorySearchSettings } from "../../../src/types/settings.ts";
 import { toolContext } from "../../../test/kit/tools.ts";
@@ -36,23 +37,28 @@ export function folder(): string {
   return dir;
 }
 
+interface Opened {
+  readonly memorySlot?: string;
+  readonly memorySearch?: MemorySearchSettings;
+  readonly reserve?: ModelMeter["reserve"];
+}
+
 /** The extension in a gateway with that folder, and an agent with these settings. */
-export async function open(
-  dir: string,
-  { memorySlot = "memory-core", memorySearch }: { memorySlot?: string; memorySearch?: MemorySearchSettings } = {},
-) {
+export async function open(dir: string, { memorySlot = "memory-core", memorySearch, reserve }: Opened = {}) {
   const contributions = new Contributions([contributor]);
   await contributions.configSchemas();
-  contributions.applyConfig({}, { stateDir: dir, memorySlot });
+  contributions.applyConfig({}, { stateDir: dir, memorySlot, ...(reserve && { reserve }) });
   const agent = { ...ownerScene().agent, ...(memorySearch && { memorySearch }) };
   const toolOf = (name: string, scene: Partial<ToolScene> = {}) =>
     contributions.tools.find((one) => one.name === name)?.forRun({ ...ownerScene(), agent, ...scene });
   const call = async (name: string, input: unknown, scene: Partial<ToolScene> = {}) =>
     toolOf(name, scene)?.run(input, toolContext(dir));
+  /** Again while notes are missing in the index: on a busy machine one search does not take in several. */
   const search = async (query: string, scene: Partial<ToolScene> = {}): Promise<Found> => {
-    const found = await call("memory_search", { query }, scene);
+    const result = await call("memory_search", { query }, scene);
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the details of a search
-    return found?.details as unknown as Found;
+    const found = result?.details as unknown as Found;
+    return found.index.pendingFiles > 0 ? search(query, scene) : found;
   };
   return { contributions, call, search, toolOf };
 }

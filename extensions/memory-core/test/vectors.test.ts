@@ -2,10 +2,11 @@ import fc from "fast-check";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { agentId } from "../../../src/types/ids.ts";
+import type { CallCost, ModelMeter, PlannedCall } from "../../../src/types/run/model-meter.ts";
 import type { MemorySearchSettings } from "../../../src/types/settings.ts";
 import { Secret } from "../../../src/types/secret.ts";
-import { Nearest } from "../nearest.ts";
-import { addVectors, makeVectorTables, vectorSet } from "../vector-sets.ts";
+import { Nearest } from "../vectors/nearest.ts";
+import { addVectors, makeVectorTables, vectorSet } from "../vectors/vector-sets.ts";
 import { Memory } from "../memory.ts";
 import { folder, note, open, paths, startEndpoint, withVectors } from "./memory-kit.ts";
 
@@ -120,6 +121,43 @@ test("an endpoint that gives vectors of another size is refused until they are m
   expect("vectors" in made && made.vectors).toMatchObject({ dimensions: 12, pending: 0, isComplete: true });
   const later = await open(dir, { memorySearch });
   expect((await later.search("teeth")).mode).toBe("hybrid");
+});
+
+test("every request for vectors is reserved before it and settled with its tokens", async () => {
+  const dir = withNotes();
+  const { url } = await startEndpoint();
+  const calls: (PlannedCall & { cost?: CallCost })[] = [];
+  const reserve: ModelMeter["reserve"] = async (call) => {
+    const kept: (typeof calls)[number] = { ...call };
+    calls.push(kept);
+    return { kind: "allowed", settle: (cost) => (kept.cost = cost) };
+  };
+  const { search } = await open(dir, { memorySearch: withVectors(url, { price: 0.5 }), reserve });
+  expect(await search("teeth")).toMatchObject({ mode: "hybrid" });
+  expect(calls.at(-1)).toMatchObject({
+    cause: "plugin",
+    plugin: "memory-core",
+    agentId: "main",
+    model: { provider: "here", id: "m" },
+    most: { inputTokens: 5, outputTokens: 0, price: { input: 0.5, output: 0 } },
+    cost: { outcome: "answered", usage: { input: 1, cost: { total: 0.5 } } },
+  });
+  const tokens = calls.reduce((sum, { cost }) => sum + (cost?.usage.input ?? 0), 0);
+  expect(tokens).toBe(NOTES.length + 1);
+});
+
+test("words alone are compared when a budget refuses the vectors, and nothing is sent", async () => {
+  const dir = withNotes();
+  const { url, asked } = await startEndpoint();
+  const reserve: ModelMeter["reserve"] = async () => ({ kind: "refused", reason: "the budget of the day is used up" });
+  const { search } = await open(dir, { memorySearch: withVectors(url), reserve });
+  const found = await search("dentist");
+  expect(found).toMatchObject({
+    mode: "keyword",
+    index: { degraded: expect.stringContaining("the budget of the day") },
+  });
+  expect(paths(found)).toEqual(["memory/2026-01-05.md"]);
+  expect(asked).toEqual([]);
 });
 
 test("the question and the notes have their own input types", async () => {

@@ -48,6 +48,7 @@ export async function openLiveModels(live: Live, { log, clock, ledger }: ModelPo
   if (abandoned > 0) log.warn("model calls of an earlier process count at their highest cost", { calls: abandoned });
   const budgets = openBudgets({ ledger, clock, log, config: () => live.config.budgets });
   const reservations = new Reservations(budgets.meter);
+  live.meter = reservations;
   const { paths } = live;
   const credentials = new Credentials(paths.credentials);
   const { cooldowns, close } = await openCooldowns(join(paths.stateSub, "auth-rests.json"), clock, log);

@@ -1,4 +1,5 @@
 import type { Contributions } from "../../plugins/contributions.ts";
+import { UNMETERED, type ModelMeter } from "../../types/run/model-meter.ts";
 import type { AgentSettings } from "../../types/settings.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import type { StatePaths } from "../config/paths.ts";
@@ -16,6 +17,8 @@ export class Live {
   #agents: readonly AgentSettings[];
   /** Problems of the file while the current config stays in use, and keys that need a restart. */
   problems: readonly { readonly message: string; readonly fix: string }[] = [];
+  /** Of the gateway's models, once they are open. */
+  meter: ModelMeter = UNMETERED;
 
   constructor(paths: StatePaths, home: string, loaded: LoadedConfig, contributions = bundledContributions()) {
     this.paths = paths;
@@ -53,7 +56,8 @@ export class Live {
   }
 
   #apply({ config: { plugins } }: LoadedConfig): void {
-    const place = { stateDir: this.paths.stateDir, memorySlot: plugins.slots.memory };
+    const reserve: ModelMeter["reserve"] = (call) => this.meter.reserve(call);
+    const place = { stateDir: this.paths.stateDir, memorySlot: plugins.slots.memory, reserve };
     this.contributions.applyConfig(plugins.entries, place);
   }
 

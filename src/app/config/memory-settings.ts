@@ -1,5 +1,6 @@
 import type { MemorySearchConfig } from "../../tools/memory/config.ts";
 import type { AgentSettings, MemorySearchSettings, NoteVectors } from "../../types/settings.ts";
+import { isLoopbackName } from "../../server/transport/origin.ts";
 import { defined } from "../../utils/defined.ts";
 import { own } from "../../utils/own.ts";
 import type { Config } from "./schema.ts";
@@ -21,11 +22,13 @@ const WEIGHT = 0.3;
 export function memorySearchOf(
   { agents, models }: Config,
   entry: { readonly memorySearch?: MemorySearchConfig | undefined },
+  isDefaultAgent: boolean,
 ): Pick<AgentSettings, "memorySearch"> {
   const asked = joined(agents.defaults.memorySearch ?? {}, entry.memorySearch ?? {});
   const { sources = ["memory"], experimental, query } = asked;
   const settings: MemorySearchSettings = {
     isOn: asked.enabled !== false,
+    ...(!isDefaultAgent && { isDefaultAgent }),
     sources: sources.filter((source) => source === "memory" || experimental?.sessionMemory === true),
     ...defined({ maxResults: query?.maxResults, minScore: query?.minScore }),
     ...vectorsOf(asked, models),
@@ -58,8 +61,20 @@ function vectorsOf(asked: MemorySearchConfig, models: Config["models"]): WithVec
   }
   if (model === undefined) return { vectorsProblem: `memorySearch.model has to name a model of ${provider}` };
   const weight = weightOf(query?.hybrid);
-  const made: NoteVectors = { provider, model, url: url.replace(/\/+$/, ""), ...access, ...shapeOf(asked), weight };
+  const price = priceOf(provider, { url, model }, models);
+  const made = { provider, model, url: url.replace(/\/+$/, ""), ...access, ...shapeOf(asked), weight, ...price };
   return { vectors: made };
+}
+
+/** A server of this machine costs nothing. */
+function priceOf(
+  provider: string,
+  { url, model }: Pick<NoteVectors, "url" | "model">,
+  models: Config["models"],
+): Pick<NoteVectors, "price"> {
+  const named = own(models.providers, provider)?.models?.find(({ id }) => id === model)?.cost?.input;
+  if (named !== undefined) return { price: named / 1_000_000 };
+  return isLoopbackName(new URL(url).host) ? { price: 0 } : {};
 }
 
 /** The key of a provider is for the provider's own address. */

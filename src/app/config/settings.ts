@@ -87,7 +87,7 @@ function resolveAgent(config: Config, entry: Entry, places: Places & { isDefault
     ...(toolResultMaxChars !== undefined && { toolResultMaxChars }),
     ...pruningOf(defaults.contextPruning),
     ...mediaOf(defaults),
-    ...memorySearchOf(config, entry),
+    ...memorySearchOf(config, entry, places.isDefault),
     get timezone() {
       return (timezone ??= Intl.DateTimeFormat().resolvedOptions().timeZone);
     },

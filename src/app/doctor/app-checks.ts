@@ -5,6 +5,7 @@ import { journalPath, type StatePaths } from "../config/paths.ts";
 import type { Config } from "../config/schema.ts";
 import { approvalsCheck } from "./people/approvals-check.ts";
 import { bindingsCheck } from "./agents/bindings-check.ts";
+import { memoryCheck } from "./agents/memory-check.ts";
 import { configCheck } from "./config-check.ts";
 import { hooksCheck, lockCheck, portCheck, tokenCheck } from "./gateway-checks.ts";
 import { nodeCheck, stateDirCheck } from "./machine-checks.ts";
@@ -37,5 +38,6 @@ export function appChecks(options: {
   const ofAgents = agentChecks({ config, paths, env: load.env });
   const jobs = cronChecks({ stateDir: paths.stateDir, journal: journalPath(paths), config: config.cron });
   const people = [policyCheck, ownerCheck, approvalsCheck, mentionsCheck, toolsCheck].map((check) => check(config));
-  return [...always, ...own, ...people, ...ofAgents, ...jobs, ...bound];
+  const memory = memoryCheck({ config, paths, env: load.env });
+  return [...always, ...own, ...people, ...ofAgents, memory, ...jobs, ...bound];
 }

@@ -19,7 +19,7 @@ type Plugin = Pick<PluginManifest, "id" | "kinds">;
 /** The slots of which only one plugin can be active, with the plugin kind and the built-in choice. */
 const SLOTS = [
   { slot: "contextEngine", kind: "context-engine", builtIn: "legacy" },
-  { slot: "memory", kind: "memory", builtIn: undefined },
+  { slot: "memory", kind: "memory", builtIn: "memory-core" },
 ] as const;
 
 /** Enables a plugin and gives it the slots of its kinds. */
@@ -36,9 +36,7 @@ export function switchOn(config: PluginsConfig, { id, kinds }: Plugin): ConfigSw
     lines: [
       ...(isOn ? [] : [`Set plugins.entries.${id}.enabled to true.`]),
       ...(isUnlisted ? [`Added "${id}" to plugins.allow.`] : []),
-      ...slots.map(
-        ({ slot }) => `Exclusive slot "${slot}" switched from "${config.slots[slot] ?? "none"}" to "${id}".`,
-      ),
+      ...slots.map(({ slot }) => `Exclusive slot "${slot}" switched from "${config.slots[slot]}" to "${id}".`),
     ],
   };
 }
@@ -79,9 +77,7 @@ function slotReset(config: PluginsConfig, id: string): ConfigSwitch {
   const slots = SLOTS.filter(({ slot }) => config.slots[slot] === id);
   return {
     edits: slots.map(({ slot }) => ({ path: ["plugins", "slots", slot], value: undefined })),
-    lines: slots.map(
-      ({ slot, builtIn }) => `Exclusive slot "${slot}" switched from "${id}" to "${builtIn ?? "none"}".`,
-    ),
+    lines: slots.map(({ slot, builtIn }) => `Exclusive slot "${slot}" switched from "${id}" to "${builtIn}".`),
   };
 }
 

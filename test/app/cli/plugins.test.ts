@@ -120,7 +120,7 @@ describe("install", () => {
     makePlugin(join(dir, "mem"), { id: "mem", manifest: { kind: "memory" } });
     makePlugin(join(dir, "tool"), { id: "tool", manifest: { kind: undefined } });
     expect((await plugins("install", join(dir, "mem"), "--yes")).out).toContain(
-      'Exclusive slot "memory" switched from "none" to "mem".\n',
+      'Exclusive slot "memory" switched from "memory-core" to "mem".\n',
     );
     expect((await plugins("install", join(dir, "tool"), "--yes")).out).toBe(
       "Set plugins.entries.tool.enabled to true.\nInstalled plugin: tool\n",

@@ -56,6 +56,8 @@ test("a provider brings its address and usual model; remote and the weights over
     queryInputType: "query",
     documentInputType: "document",
     weight: expect.closeTo(0.75) as number,
+    // It is a server of this machine.
+    price: 0,
   });
   expect(key?.reveal()).toBe("key-of-the-service");
   expect(headers?.["x-tenant"]?.reveal()).toBe("t1");
@@ -64,12 +66,15 @@ test("a provider brings its address and usual model; remote and the weights over
 });
 
 test("the key of a configured provider goes to the address of that provider alone", async () => {
-  const models = { providers: { mine: { baseUrl: "http://127.0.0.1:2/v1", apiKey: "key-of-mine-alone" } } };
+  const cost = { input: 2, output: 0, cacheRead: 0, cacheWrite: 0 };
+  const mine = { baseUrl: "http://127.0.0.1:2/v1", apiKey: "key-of-mine-alone", models: [{ id: "m", cost }] };
+  const models = { providers: { mine } };
   const { settings } = await memoryOf({ provider: "mine", model: "m" }, { models });
   expect([settings?.vectors?.url, settings?.vectors?.key?.reveal()]).toEqual([
     "http://127.0.0.1:2/v1",
     "key-of-mine-alone",
   ]);
+  expect(settings?.vectors?.price).toBe(0.000_002);
   const remote = { baseUrl: "http://127.0.0.1:3/v1" };
   const elsewhere = await memoryOf({ provider: "mine", model: "m", remote }, { models });
   expect([elsewhere.settings?.vectors?.url, elsewhere.settings?.vectors?.key]).toEqual([remote.baseUrl, undefined]);

@@ -6,7 +6,6 @@ import { test } from "../../kit/gateway/world.ts";
 const CONFIG = {
   commands: { ownerAllowFrom: ["1001", "1002"] },
   agents: { defaults: { sandbox: { mode: "off" } } },
-  plugins: { slots: { memory: "memory-core" } },
 };
 const NOTE = "# Garden\n\nThe gate code is 4417.\n";
 
@@ -40,7 +39,7 @@ test("what one chat was told is found in another after a restart, with the place
 });
 
 test("nobody has the tools of the memory where the slot names none", async ({ world, expect }) => {
-  await world.start({ ...CONFIG, plugins: {} });
+  await world.start({ ...CONFIG, plugins: { slots: { memory: "none" } } });
   world.telegram.say("hello", { from: { id: 1001, first_name: "Ada" } });
   await world.told("hello", 1001);
   expect(namesOf(world.model.calls.at(-1))).not.toContain("memory_search");

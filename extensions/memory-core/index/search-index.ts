@@ -1,7 +1,8 @@
 import type { DatabaseSync } from "node:sqlite";
-import type { Hit } from "./job.ts";
-import type { Near } from "./nearest.ts";
-import { CURATED } from "./notes.ts";
+import type { Hit } from "../job.ts";
+import type { Near } from "../vectors/nearest.ts";
+import { CURATED } from "../notes.ts";
+import { SESSIONS } from "../session-paths.ts";
 import { anyOf, partsOf, twoOf, wordsOf } from "./question.ts";
 
 /** The constant of reciprocal rank fusion. */
@@ -30,6 +31,8 @@ interface Wanted {
 interface Found extends Wanted {
   readonly scores: Scores;
   readonly isPrivate: boolean;
+  readonly corpus?: "memory" | "sessions" | undefined;
+  readonly except?: string | undefined;
 }
 
 /** Chunks by their ids, each with a score from 0 to 1. */
@@ -84,21 +87,27 @@ interface FoundPart {
 }
 
 /** The best chunks, best first. */
-export function hitsOf(
-  db: DatabaseSync,
-  generation: number,
-  { scores, isPrivate, maxResults }: Found,
-): readonly FoundPart[] {
+export function hitsOf(db: DatabaseSync, generation: number, found: Found): readonly FoundPart[] {
   const chunk = db.prepare(`SELECT path, startLine, endLine, text FROM chunks_${generation} WHERE id = ?`);
-  return [...scores]
+  return [...found.scores]
     .toSorted(([a, x], [b, y]) => y - x || a - b)
     .flatMap(([id, score]) => {
       const row = chunk.get(id);
       return row ? [{ path: String(row["path"]), text: String(row["text"]), hit: hitOf(row, score) }] : [];
     })
-    .filter(({ path }) => isPrivate || path !== CURATED)
-    .slice(0, maxResults);
+    .filter(({ path }) => isWanted(path, found))
+    .slice(0, found.maxResults);
 }
+
+function isWanted(path: string, { isPrivate, corpus, except }: Found): boolean {
+  const isSession = path.startsWith(SESSIONS);
+  if (!isPrivate && (isSession || path === CURATED)) return false;
+  return path !== except && (corpus === undefined || isSession === (corpus === "sessions"));
+}
+
+/** Whether a conversation has read untrusted content. */
+export const isUntrustedFile = (db: DatabaseSync, generation: number, path: string): boolean =>
+  db.prepare(`SELECT origin FROM files_${generation} WHERE path = ?`).get(path)?.["origin"] === "untrusted";
 
 /** Reciprocal rank fusion. */
 const scoreAt = (index: number): number => 1 / (K + index + 1);

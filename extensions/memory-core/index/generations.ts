@@ -2,7 +2,7 @@ import { DatabaseSync } from "node:sqlite";
 import { CHUNKING } from "./chunks.ts";
 
 /** How an index is made. A generation that was made in another way is replaced. */
-const IDENTITY = `2; ${CHUNKING}; porter unicode61, trigram`;
+const IDENTITY = `3; ${CHUNKING}; porter unicode61, trigram`;
 
 /** All texts of the notes at some time, in tables of their own. */
 interface Generation {
@@ -59,7 +59,7 @@ export function begin(db: DatabaseSync, state: "current" | "building"): number {
   const id = Number(lastInsertRowid);
   const contentless = "content='', contentless_delete=1";
   db.exec(`
-    CREATE TABLE files_${id} (path TEXT PRIMARY KEY, version TEXT NOT NULL) WITHOUT ROWID;
+    CREATE TABLE files_${id} (path TEXT PRIMARY KEY, version TEXT NOT NULL, origin TEXT) WITHOUT ROWID;
     CREATE TABLE chunks_${id} (id INTEGER PRIMARY KEY, path TEXT NOT NULL, startLine INTEGER NOT NULL,
       endLine INTEGER NOT NULL, heading TEXT NOT NULL, text TEXT NOT NULL, hash TEXT NOT NULL);
     CREATE INDEX chunks_path_${id} ON chunks_${id} (path);

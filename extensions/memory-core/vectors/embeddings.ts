@@ -1,4 +1,4 @@
-import type { VectorSettings } from "./job.ts";
+import type { VectorSettings } from "../job.ts";
 
 /** Vectors of length 1 in the order of the texts, and what the endpoint counted. */
 export interface Embedded {

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
-import { inOne } from "./generations.ts";
-import type { VectorSettings } from "./job.ts";
+import { inOne } from "../index/generations.ts";
+import type { VectorSettings } from "../job.ts";
 
 /** The vectors of one model, in a table of their own. Vectors of two models are never compared. */
 export interface VectorSet {

@@ -4,16 +4,18 @@ import type { DatabaseSync } from "node:sqlite";
 import { createHash } from "node:crypto";
 import { chunksOf } from "./chunks.ts";
 import { begin, complete, countOf, generationOf, generationToFill, inOne, openIndex } from "./generations.ts";
-import { noteFiles, readNote, type NoteFile } from "./notes.ts";
-import type { IndexState, Place } from "./job.ts";
-import { makeVectorTables } from "./vector-sets.ts";
+import { noteFiles, readNote, type NoteFile } from "../notes.ts";
+import type { IndexState, Place } from "../job.ts";
+import { SESSIONS } from "../session-paths.ts";
+import { readSession, sessionFiles, type SessionText } from "../sessions.ts";
+import { makeVectorTables } from "../vectors/vector-sets.ts";
 
 /**
  * The index of one agent's notes. It is derived: whatever is wrong with the file, it is deleted and made again. A new generation
  * is built beside the one that is searched, and takes its place in one transaction.
  */
 export class IndexFile {
-  readonly #place: Place;
+  #place: Place;
   #db: DatabaseSync;
   #degraded: string | undefined;
   #pending = 0;
@@ -51,6 +53,17 @@ export class IndexFile {
     return opened(this.#place.db);
   }
 
+  /** The settings of the agent may have changed since the last job. */
+  at(place: Place): this {
+    this.#place = place;
+    return this;
+  }
+
+  /** Never complete so far. */
+  get isNew(): boolean {
+    return this.with((db) => generationOf(db, "current")?.syncedAt === null);
+  }
+
   /** The generation that is searched. */
   current(): number {
     return this.with((db) => generationOf(db, "current")?.id ?? begin(db, "current"));
@@ -71,20 +84,20 @@ export class IndexFile {
   /** Compares the notes with the index, and changes neither. */
   look(): IndexState {
     this.with((db) => {
-      this.#pending = compare(db, generationToFill(db), this.#place.workspace).changed.length;
+      this.#pending = compare(db, generationToFill(db), this.#place).changed.length;
     });
     return this.state();
   }
 
   #takeIn(db: DatabaseSync, until: number): void {
     const id = generationToFill(db);
-    const { changed, gone } = compare(db, id, this.#place.workspace);
+    const { changed, gone } = compare(db, id, this.#place);
     this.#pending = changed.length;
     if (changed.length + gone.length > 0) {
       inOne(db, () => {
         for (const path of gone) dropFile(db, id, path);
         for (const file of changed) {
-          takeFile(db, id, { file, text: readNote(this.#place.workspace, file.path) });
+          takeFile(db, id, { file, read: readText(this.#place, file.path) });
           this.#pending -= 1;
           if (performance.now() > until) break;
         }
@@ -127,10 +140,10 @@ function opened(path: string): DatabaseSync {
 }
 
 /** The notes that a generation has not as they are now, and the paths of those that are gone. */
-function compare(db: DatabaseSync, id: number, workspace: string) {
+function compare(db: DatabaseSync, id: number, { workspace, sessions, hasNotes = true }: Place) {
   const rows = db.prepare(`SELECT path, version FROM files_${id}`).all();
   const known = new Map(rows.map((row) => [String(row["path"]), String(row["version"])]));
-  const files = noteFiles(workspace);
+  const files = [...(hasNotes ? noteFiles(workspace) : []), ...(sessions ? sessionFiles(sessions, known) : [])];
   const names = new Set(files.map(({ path }) => path));
   return {
     changed: files.filter(({ path, version }) => known.get(path) !== version),
@@ -146,21 +159,27 @@ function dropFile(db: DatabaseSync, id: number, path: string): void {
   db.prepare(`DELETE FROM files_${id} WHERE path = ?`).run(path);
 }
 
-interface Read {
+interface Taken {
   readonly file: NoteFile;
   /** Unset when it has gone in the meantime. */
-  readonly text: string | undefined;
+  readonly read: SessionText | undefined;
 }
 
-function takeFile(db: DatabaseSync, id: number, { file, text }: Read): void {
+function readText({ workspace, sessions }: Place, path: string): SessionText | undefined {
+  if (path.startsWith(SESSIONS)) return sessions && readSession(sessions, path);
+  const text = readNote(workspace, path);
+  return text === undefined ? undefined : { chunks: chunksOf(text), isUntrusted: false };
+}
+
+function takeFile(db: DatabaseSync, id: number, { file, read }: Taken): void {
   dropFile(db, id, file.path);
-  if (text === undefined) return;
+  if (!read) return;
   const chunk = db.prepare(
     `INSERT INTO chunks_${id} (path, startLine, endLine, heading, text, hash) VALUES (?, ?, ?, ?, ?, ?)`,
   );
   const stems = db.prepare(`INSERT INTO stems_${id} (rowid, heading, path, text) VALUES (?, ?, ?, ?)`);
   const parts = db.prepare(`INSERT INTO parts_${id} (rowid, text) VALUES (?, ?)`);
-  for (const { heading, startLine, endLine, text: body } of chunksOf(text)) {
+  for (const { heading, startLine, endLine, text: body } of read.chunks) {
     const { lastInsertRowid } = chunk.run(
       file.path,
       startLine,
@@ -172,7 +191,8 @@ function takeFile(db: DatabaseSync, id: number, { file, text }: Read): void {
     stems.run(lastInsertRowid, heading, file.path, body);
     parts.run(lastInsertRowid, `${heading}\n${body}`);
   }
-  db.prepare(`INSERT INTO files_${id} (path, version) VALUES (?, ?)`).run(file.path, file.version);
+  const origin = read.isUntrusted ? "untrusted" : null;
+  db.prepare(`INSERT INTO files_${id} (path, version, origin) VALUES (?, ?, ?)`).run(file.path, file.version, origin);
 }
 
 const hashOf = (parts: readonly string[]): string =>

@@ -1,6 +1,6 @@
 import { embed } from "./embeddings.ts";
-import type { IndexFile } from "./index-file.ts";
-import type { VectorSettings, VectorState } from "./job.ts";
+import type { IndexFile } from "../index/index-file.ts";
+import type { VectorSettings, VectorState } from "../job.ts";
 import { Nearest, type Near } from "./nearest.ts";
 import {
   addVectors,

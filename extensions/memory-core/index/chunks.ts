@@ -12,7 +12,7 @@ const CHUNK_CHARS = 1600;
 const OVERLAP_CHARS = 320;
 const HEADING = /^(#{1,6})\s+(.*)$/;
 
-interface Line {
+export interface Line {
   readonly number: number;
   readonly text: string;
 }
@@ -26,7 +26,7 @@ export function chunksOf(note: string): readonly Chunk[] {
   const headings: string[] = [];
   let lines: Line[] = [];
   const end = () => {
-    chunks.push(...partsOf(lines, headings.filter(Boolean).join(" > ")));
+    chunks.push(...chunksOfLines(lines, headings.filter(Boolean).join(" > ")));
     lines = [];
   };
   for (const [index, text] of note.split(/\r?\n/).entries()) {
@@ -42,7 +42,8 @@ export function chunksOf(note: string): readonly Chunk[] {
   return chunks;
 }
 
-function partsOf(lines: readonly Line[], heading: string): readonly Chunk[] {
+/** Cuts lines into parts that overlap. */
+export function chunksOfLines(lines: readonly Line[], heading: string): readonly Chunk[] {
   const chunks: Chunk[] = [];
   let part: Line[] = [];
   let isNew = false;

@@ -1,0 +1,2 @@
+/** What the paths of conversations begin with. */
+export const SESSIONS = "sessions/";

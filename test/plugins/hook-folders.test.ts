@@ -175,7 +175,7 @@ describe("hooks that are folders", () => {
 
   test("of a plugin listen only to what the plugin may read", async () => {
     const dir = directory();
-    const roots = [below(dir, "plugin", { plugin: "tides" })];
+    const roots = [below(dir, "plugin", { plugin: "tides", isHook: true })];
     writeHook(join(dir, "plugin"), { name: "pack", events: ["message:received"], code: notes(`"read"`) });
     const without = await open({ dir, roots, config: { enabled: true } });
     await without.fire("message_received", received);

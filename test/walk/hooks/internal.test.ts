@@ -3,6 +3,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe } from "vitest";
 import { recorder, writeHook } from "../../kit/gateway/hook-folders.ts";
+import { writePlugin } from "../../kit/gateway/plugins.ts";
 import type { Home } from "../../kit/gateway/process.ts";
 import { call } from "../../kit/gateway/rpc.ts";
 import { test, type World } from "../../kit/gateway/world.ts";
@@ -137,6 +138,33 @@ export default ({ context: { cfg } }) => writeFileSync(process.env.OPENCLAW_STAT
     expect(seen).toMatchObject({ key: "key-of-the-tide", own: { level: 7, env: { TIDE_KEY: "key-of-the-tide" } } });
     expect(seen).toMatchObject({ sdk: "function" });
     expect(JSON.stringify(seen)).not.toContain("walk-token");
+  });
+
+  test("of a plugin is called as far as the plugin's grants go", async ({ world, expect }) => {
+    const grants = (allowConversationAccess: boolean) => ({
+      ...internal({ enabled: true }),
+      plugins: { entries: { tides: { enabled: true, hooks: { allowConversationAccess } } } },
+    });
+    const home = await homeWith(world, grants(false));
+    const root = writePlugin(join(home.stateDir, "extensions"), {
+      id: "tides",
+      code: "export default () => undefined;",
+      manifest: { hooks: ["./hooks"] },
+    });
+    const events = ["message:received", "gateway:startup"];
+    writeHook(join(root, "hooks"), { name: "high", events, code: recorder("plugin.jsonl"), file: "handler.ts" });
+    const gateway = await home.start();
+    await until(() => toldIn(home, "plugin.jsonl").length === 1);
+    await say(world, "one");
+    await home.writeConfig(world.config(grants(true)));
+    await gateway.logged("config applied");
+    await say(world, "two");
+    await until(() => toldIn(home, "plugin.jsonl").length === 2);
+    expect(toldIn(home, "plugin.jsonl").map(({ name, context }) => [name, context["content"]])).toEqual([
+      ["gateway:startup", undefined],
+      ["message:received", "two"],
+    ]);
+    expect((await home.run(["hooks", "info", "high"])).stdout).toMatch(/plugin +tides/);
   });
 
   test("in a workspace runs only as it was approved, and never as an agent changed it", async ({ world, expect }) => {
